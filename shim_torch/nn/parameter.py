@@ -27,18 +27,9 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     """
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
-        if data is None:
-            data = _core.empty_tensor((0,))
-        if type(data) is Tensor or type(data) is Parameter:
-            return Tensor._make_subclass(cls, data, requires_grad)
-        given = data.detach().requires_grad_(requires_grad)
-        if type(given) is not type(data):
-            raise RuntimeError(
-                f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() "
-                f"returns an instance of the same type, but return type {type(given).__name__} was found instead."
-            )
-        given._is_param = True
-        return given
+        data = _core.empty_tensor((0,)) if data is None else data
+        plain = type(data) is Tensor or type(data) is Parameter
+        return Tensor._make_subclass(cls, data, requires_grad) if plain else _marked(data, requires_grad)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) in memo:
@@ -55,6 +46,19 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         return _rebuild_parameter, (self.data, self.requires_grad, OrderedDict(), state)
 
     __torch_function__ = _core._disabled_torch_function_impl
+
+
+def _marked(data: Any, requires_grad: bool) -> Any:
+    """A parameter of a tensor whose own class has to stay: the tensor, detached, with the mark of one."""
+    made = data.detach().requires_grad_(requires_grad)
+    if type(made) is not type(data):
+        raise RuntimeError(
+            f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() "
+            f"returns an instance of the same type, but return type {type(made).__name__} was found instead. To use the type "
+            "as a Parameter, please correct the detach() semantics defined by its __torch_dispatch__() implementation."
+        )
+    made._is_param = True
+    return made
 
 
 def _rebuild_parameter(data: Any, requires_grad: bool, hooks: Any, state: dict[str, Any] | None = None) -> Parameter:
@@ -95,10 +99,9 @@ class UninitializedTensorMixin:
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Makes it a tensor of that shape, its values not set, of its own device and dtype unless others are given."""
-        device = self.data.device if device is None else device
-        dtype = self.data.dtype if dtype is None else dtype
-        sizes = (shape,) if isinstance(shape, int) else tuple(shape)
-        self.data = _core.empty_tensor(sizes, dtype=dtype, device=device)
+        told = {"dtype": dtype, "device": device}
+        options = {name: getattr(self.data, name) if value is None else value for name, value in told.items()}
+        self.data = _core.empty_tensor((shape,) if isinstance(shape, int) else tuple(shape), **options)
         self.__class__ = self.cls_to_become
 
     @property

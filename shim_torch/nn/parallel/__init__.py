@@ -22,6 +22,26 @@ __all__ = [
 ]
 
 
+def _children(x: Any, keys: Any = None) -> list[Any]:
+    """What a sequence or a dict holds; of a dict in the order of ``keys``, by default its own."""
+    return [x[key] for key in (x if keys is None else keys)] if isinstance(x, dict) else list(x)
+
+
+def _columns(parts: Any) -> Any:
+    """What stands at the same place, or under the same key, of every part."""
+    first = parts[0]
+    if isinstance(first, dict) and any(len(part) != len(first) for part in parts):
+        raise ValueError("All dicts must have the same number of keys")
+    return zip(*(_children(part, first) for part in parts), strict=True)
+
+
+def _like(x: Any, children: Any) -> Any:
+    """A sequence, named tuple or dict as ``x``, of other children."""
+    if isinstance(x, dict):
+        return type(x)(zip(x, children, strict=True))
+    return type(x)(*children) if hasattr(x, "_fields") else type(x)(children)
+
+
 def scatter(inputs: Any, target_gpus: Any, dim: int = 0) -> Any:
     """Tensors cut along ``dim``, a part for each device; other values for every device."""
     from native import _core
@@ -31,33 +51,28 @@ def scatter(inputs: Any, target_gpus: Any, dim: int = 0) -> Any:
     def cut(x: Any) -> list[Any]:
         if isinstance(x, _core.TensorBase):
             return [part.to(device) for part, device in zip(x.chunk(count, dim), target_gpus, strict=False)]
-        if isinstance(x, (tuple, list)) and x:
-            if hasattr(x, "_fields"):
-                return [type(x)(*parts) for parts in zip(*map(cut, x), strict=False)]
-            return [type(x)(parts) for parts in zip(*map(cut, x), strict=False)]
-        if isinstance(x, dict) and x:
-            return [
-                dict(parts) for parts in zip(*([(k, v) for v in cut(value)] for k, value in x.items()), strict=False)
-            ]
+        if isinstance(x, (tuple, list, dict)) and x:
+            return [_like(x, parts) for parts in zip(*map(cut, _children(x)), strict=False)]
         return [x] * count
 
     return cut(inputs)
 
 
+def _joined(parts: Any, join: Any) -> Any:
+    """What all parts look like, with ``join`` of the tensors that stand at the same place of each."""
+    from native import _core
+
+    first = parts[0]
+    if isinstance(first, _core.TensorBase):
+        return join(parts)
+    return None if first is None else _like(first, [_joined(column, join) for column in _columns(parts)])
+
+
 def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
-    """The parts of every device joined along ``dim`` on one."""
+    """The parts of every device joined along ``dim`` on one; ValueError for dicts or sequences of several lengths."""
     import shim_torch
 
-    first = outputs[0]
-    if isinstance(first, shim_torch.Tensor):
-        return shim_torch.cat([o.to(target_device) for o in outputs], dim)
-    if first is None:
-        return None
-    if isinstance(first, dict):
-        return type(first)((k, gather([o[k] for o in outputs], target_device, dim)) for k in first)
-    if hasattr(first, "_fields"):
-        return type(first)(*(gather(list(parts), target_device, dim) for parts in zip(*outputs, strict=True)))
-    return type(first)(gather(list(parts), target_device, dim) for parts in zip(*outputs, strict=True))
+    return _joined(outputs, lambda parts: shim_torch.cat([part.to(target_device) for part in parts], dim))
 
 
 def __getattr__(name: str) -> Any:

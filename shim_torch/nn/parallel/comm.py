@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -35,25 +36,27 @@ def broadcast_coalesced(tensors: Sequence[Any], devices: Sequence[Any], buffer_s
     return [tuple(t.to(_device(d)) for t in tensors) for d in devices]
 
 
+def _check_addable(inputs: Sequence[Any]) -> None:
+    def words(t: Any) -> str:
+        return "x".join(map(str, t.size()))
+
+    for i, one in enumerate(inputs):
+        assert one.device.type != "cpu", f"reduce_add expects all inputs to be on GPUs, but input {i} is on CPU"
+        if one.size() != inputs[0].size():
+            raise ValueError(f"input {i} has invalid size: got {words(one)}, but expected {words(inputs[0])}")
+
+
 def reduce_add(inputs: Sequence[Any], destination: int | None = None) -> Any:
     """The sum of tensors of one shape from several GPUs, on ``destination`` (default: the current GPU).
 
     Errors: AssertionError for a tensor on the CPU; ValueError for different shapes.
     """
-    for i, one in enumerate(inputs):
-        assert one.device.type != "cpu", f"reduce_add expects all inputs to be on GPUs, but input {i} is on CPU"
-        if one.size() != inputs[0].size():
-            raise ValueError(
-                f"input {i} has invalid size: got {'x'.join(map(str, one.size()))}, but expected "
-                f"{'x'.join(map(str, inputs[0].size()))}"
-            )
+    _check_addable(inputs)
     place = _device(torch.cuda.current_device() if destination is None else destination)
     if len(inputs) == 1:
         return inputs[0]
-    total = inputs[0].to(place, copy=True)
-    for one in inputs[1:]:
-        total.add_(one.to(place))
-    return total
+    moved = (one.to(place, copy=number == 0) for number, one in enumerate(inputs))
+    return functools.reduce(torch.Tensor.add_, moved)
 
 
 def reduce_add_coalesced(

@@ -23,10 +23,15 @@ def get_a_var(obj: Any) -> Any:
 
 
 def parallel_apply(modules: Any, inputs: Any, kwargs_tup: Any = None, devices: Any = None) -> list[Any]:
-    """Each module on its input, one after another."""
-    kwargs = kwargs_tup or [{}] * len(modules)
-    return [
-        m(*(x if isinstance(x, (list, tuple)) else (x,)), **k) for m, x, k in zip(modules, inputs, kwargs, strict=True)
-    ]
+    """Each module on its input, one after another. AssertionError for another number of anything than of modules."""
+    for name, several in (("inputs", inputs), ("kwargs_tup", kwargs_tup), ("devices", devices)):
+        assert not several or len(several) == len(modules), (
+            f"The number of modules {len(modules)} is not equal to the number of {name} {len(several)}"
+        )
+    found = []
+    for i, module in enumerate(modules):
+        args = inputs[i] if isinstance(inputs[i], (list, tuple)) else (inputs[i],)
+        found.append(module(*args, **(kwargs_tup[i] if kwargs_tup else {})))
+    return found
 
 __getattr__ = _asked_of(__name__)

@@ -21,10 +21,9 @@ def scatter_kwargs(
     inputs: Any, kwargs: dict[str, Any] | None, target_gpus: Any, dim: int = 0
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Arguments and keyword arguments for every device; the shorter list is filled up with empty ones."""
-    cut = list(scatter(inputs, target_gpus, dim)) if inputs else []
-    named = list(scatter(kwargs, target_gpus, dim)) if kwargs else []
-    cut += [() for _ in range(len(named) - len(cut))]
-    named += [{} for _ in range(len(cut) - len(named))]
-    return tuple(cut), tuple(named)
+    parts = [list(scatter(given, target_gpus, dim)) if given else [] for given in (inputs, kwargs)]
+    count = max(map(len, parts))
+    cut, named = ((*own, *(kind() for _ in range(count - len(own)))) for own, kind in zip(parts, (tuple, dict), strict=True))
+    return cut, named
 
 __getattr__ = _asked_of(__name__)
