@@ -194,7 +194,7 @@ def _all_steps(total_steps: int | None, epochs: int | None, steps_per_epoch: int
     for name, value in told.items():
         if not isinstance(value, int) or value <= 0:
             raise ValueError(f"Expected positive integer {name}, but got {value}")
-    return math.prod(told.values())  # type: ignore[type-var,return-value]
+    return math.prod(told.values())  # type: ignore[arg-type]
 
 
 class OneCycleLR(_WithMomentum):

@@ -56,7 +56,7 @@ def reduce_add(inputs: Sequence[Any], destination: int | None = None) -> Any:
     if len(inputs) == 1:
         return inputs[0]
     moved = (one.to(place, copy=number == 0) for number, one in enumerate(inputs))
-    return functools.reduce(torch.Tensor.add_, moved)
+    return functools.reduce(lambda total, one: total.add_(one), moved)
 
 
 def reduce_add_coalesced(

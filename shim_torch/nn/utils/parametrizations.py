@@ -11,10 +11,7 @@ from shim_torch._missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad as _no_grad
 from shim_torch.nn.modules.module import Module
 from shim_torch.nn.utils import parametrize
-from shim_torch.nn.utils.spectral_norm import as_matrix as _as_matrix
-from shim_torch.nn.utils.spectral_norm import dim_of_outputs as _dim_of_outputs
-from shim_torch.nn.utils.spectral_norm import power_iteration as _power_iteration
-from shim_torch.nn.utils.spectral_norm import unit as _unit
+from shim_torch.nn.utils.spectral_norm import _as_matrix, _dim_of_outputs, _power_iteration, _unit
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 

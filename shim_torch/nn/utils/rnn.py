@@ -123,8 +123,9 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, en
     if not enforce_sorted:
         lengths, order = lengths.sort(descending=True)
         order = order.to(input.device)
-    rows = shim_torch.ops.aten._pack_padded_sequence(_in_order(input, order, batch_first), lengths, batch_first)
-    return PackedSequence(*rows, order, invert_permutation(order))
+    input = _in_order(input, order, batch_first)
+    rows, sizes = shim_torch.ops.aten._pack_padded_sequence(input, lengths, batch_first)
+    return PackedSequence(rows, sizes, order, invert_permutation(order))
 
 
 def _in_order(padded: Any, order: Any, batch_first: bool) -> Any:

@@ -18,46 +18,47 @@ __all__ = [
 ]
 
 
-def as_matrix(weight: Any, dim: int) -> Any:
+def _as_matrix(weight: Any, dim: int) -> Any:
     """(size of ``dim``, the rest), of a weight with any number of dims."""
     return weight.movedim(dim, 0).reshape(weight.size(dim), -1)
 
 
-def unit(x: Any, eps: float) -> Any:
+def _unit(x: Any, eps: float) -> Any:
     """A vector's direction."""
     import shim_torch
 
     return shim_torch.nn.functional.normalize(x, dim=0, eps=eps)
 
 
-def power_iteration(matrix: Any, u: Any, v: Any, rounds: int, eps: float, u_first: bool = False) -> None:
+def _power_iteration(matrix: Any, u: Any, v: Any, rounds: int, eps: float, u_first: bool = False) -> None:
     """Turns u and v, in place, towards the singular vectors of the matrix's largest singular value."""
     sides = [(u, matrix, v), (v, matrix.mH, u)]
     with no_grad():
         for _ in range(rounds):
             for turned, by, other in sides if u_first else sides[::-1]:
-                turned.copy_(unit(by.mv(other), eps))
+                turned.copy_(_unit(by.mv(other), eps))
 
 
-def dim_of_outputs(module: Any) -> int:
+def _dim_of_outputs(module: Any) -> int:
     """The dim of a layer's weight that counts its outputs."""
     transposed = ("ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d")
     return 1 if any(c.__name__ in transposed for c in type(module).__mro__) else 0
 
 
-def keys_of(table: dict[Any, Any], kind: type, name: str) -> list[Any]:
+def _keys_of(table: dict[Any, Any], kind: type, name: str) -> list[Any]:
     """Where a table of hooks holds those of a kind that are for parameter ``name``."""
-    return [key for key, hook in table.items() if isinstance(hook, kind) and getattr(hook, "fn", hook).name == name]
+    hooks: list[tuple[Any, Any]] = [(key, hook) for key, hook in table.items() if isinstance(hook, kind)]
+    return [key for key, hook in hooks if getattr(hook, "fn", hook).name == name]
 
 
-def check_new_hook(module: Any, kind: type, name: str) -> None:
+def _check_new_hook(module: Any, kind: type, name: str) -> None:
     """RuntimeError for a second hook of a kind on one parameter."""
-    if keys_of(module._forward_pre_hooks, kind, name):
+    if _keys_of(module._forward_pre_hooks, kind, name):
         words = "spectral_norm" if kind is SpectralNorm else "weight_norm"
         raise RuntimeError(f"Cannot register two {words} hooks on the same parameter {name}")
 
 
-def check_initialized(weight: Any, kind: type, what: str) -> None:
+def _check_initialized(weight: Any, kind: type, what: str) -> None:
     """ValueError for a parameter whose shape is not known yet."""
     if isinstance(weight, UninitializedParameter):
         raise ValueError(
@@ -80,14 +81,14 @@ class SpectralNorm:
 
     def reshape_weight_to_matrix(self, weight: Any) -> Any:
         """(size of ``dim``, the rest)."""
-        return as_matrix(weight, self.dim)
+        return _as_matrix(weight, self.dim)
 
     def compute_weight(self, module: Any, do_power_iteration: bool) -> Any:
         """The weight; u and v are improved in place if wanted, since a copy of the module may share them."""
         weight, u, v = (getattr(module, self.name + ending) for ending in ("_orig", "_u", "_v"))
         matrix = self.reshape_weight_to_matrix(weight)
         if do_power_iteration:
-            power_iteration(matrix.detach(), u, v, self.n_power_iterations, self.eps)
+            _power_iteration(matrix.detach(), u, v, self.n_power_iterations, self.eps)
             u, v = u.clone(), v.clone()  # backward of this forward must not see the next one's
         return weight / u.dot(matrix.mv(v))
 
@@ -112,14 +113,14 @@ class SpectralNorm:
     @staticmethod
     def apply(module: Any, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:
         """Keeps the parameter as ``name_orig`` and registers the hook."""
-        check_new_hook(module, SpectralNorm, name)
+        _check_new_hook(module, SpectralNorm, name)
         hook = SpectralNorm(name, n_power_iterations, dim, eps)
         weight = module._parameters[name]
         if weight is None:
             raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
-        check_initialized(weight, SpectralNorm, "spectral")
+        _check_initialized(weight, SpectralNorm, "spectral")
         sizes = zip(("_u", "_v"), hook.reshape_weight_to_matrix(weight.detach()).shape, strict=True)
-        starts = {name + ending: unit(weight.detach().new_empty(size).normal_(0, 1), eps) for ending, size in sizes}
+        starts = {name + ending: _unit(weight.detach().new_empty(size).normal_(0, 1), eps) for ending, size in sizes}
         delattr(module, name)
         module.register_parameter(name + "_orig", weight)
         setattr(module, name, weight.data)
@@ -185,13 +186,13 @@ def spectral_norm(
     module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Any:
     """Divides a weight by its largest singular value before every forward."""
-    SpectralNorm.apply(module, name, n_power_iterations, dim_of_outputs(module) if dim is None else dim, eps)
+    SpectralNorm.apply(module, name, n_power_iterations, _dim_of_outputs(module) if dim is None else dim, eps)
     return module
 
 
 def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
     """Undoes ``spectral_norm``."""
-    found = keys_of(module._forward_pre_hooks, SpectralNorm, name)
+    found = _keys_of(module._forward_pre_hooks, SpectralNorm, name)
     if not found:
         raise ValueError(f"spectral_norm of '{name}' not found in {module}")
     module._forward_pre_hooks.pop(found[0]).remove(module)
@@ -199,7 +200,7 @@ def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
         (module._state_dict_hooks, SpectralNormStateDictHook),
         (module._load_state_dict_pre_hooks, SpectralNormLoadStateDictPreHook),
     ):
-        for key in keys_of(table, kind, name)[:1]:
+        for key in _keys_of(table, kind, name)[:1]:
             del table[key]
     return module
 

@@ -8,7 +8,7 @@ from typing import Any
 from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.nn.parameter import Parameter
-from shim_torch.nn.utils.spectral_norm import check_initialized, check_new_hook, keys_of
+from shim_torch.nn.utils.spectral_norm import _check_initialized, _check_new_hook, _keys_of
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
 
@@ -35,9 +35,9 @@ class WeightNorm:
             FutureWarning,
             stacklevel=3,
         )
-        check_new_hook(module, WeightNorm, name)
+        _check_new_hook(module, WeightNorm, name)
         hook, weight = WeightNorm(name, dim), getattr(module, name)
-        check_initialized(weight, WeightNorm, "weight")
+        _check_initialized(weight, WeightNorm, "weight")
         parts = {"_g": shim_torch.norm_except_dim(weight, 2, hook.dim), "_v": weight}
         del module._parameters[name]
         for ending, part in parts.items():
@@ -65,7 +65,7 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
 
 def remove_weight_norm(module: Any, name: str = "weight") -> Any:
     """Undoes ``weight_norm``."""
-    for key in keys_of(module._forward_pre_hooks, WeightNorm, name):
+    for key in _keys_of(module._forward_pre_hooks, WeightNorm, name):
         module._forward_pre_hooks.pop(key).remove(module)
         return module
     raise ValueError(f"weight_norm of '{name}' not found in {module}")
