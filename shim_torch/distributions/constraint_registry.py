@@ -7,6 +7,7 @@ of the values, which is cheaper and enough to optimise unconstrained parameters.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from numbers import Number
 from typing import Any
 
@@ -26,10 +27,12 @@ class ConstraintRegistry:
     def register(self, constraint: Any, factory: Any = None) -> Any:
         """Registers a factory for a constraint's type; without ``factory``, a decorator of one."""
         if factory is None:
-            return lambda factory: self.register(constraint, factory)
-        kind = type(constraint) if isinstance(constraint, constraints.Constraint) else constraint
-        if not isinstance(kind, type) or not issubclass(kind, constraints.Constraint):
-            raise TypeError(f"Expected constraint to be either a Constraint subclass or instance, but got {kind}")
+            return partial(self.register, constraint)
+        kind = constraint if isinstance(constraint, type) else type(constraint)
+        if not issubclass(kind, constraints.Constraint):
+            raise TypeError(
+                f"Expected constraint to be either a Constraint subclass or instance, but got {constraint}"
+            )
         self._registry[kind] = factory
         return factory
 

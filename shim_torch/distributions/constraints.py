@@ -148,11 +148,12 @@ class _IndependentConstraint(_Wrapped):
         return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
 
     def check(self, value: Any) -> Any:
-        found, dims = self.base_constraint.check(value), self.reinterpreted_batch_ndims
-        if found.dim() < dims:
-            expected = self.base_constraint.event_dim + dims
-            raise ValueError(f"Expected value.dim() >= {expected} but got {value.dim()}")
-        return found.reshape(found.shape[: found.dim() - dims] + (-1,)).all(-1)
+        each, dims = self.base_constraint.check(value), self.reinterpreted_batch_ndims
+        if each.dim() < dims:
+            raise ValueError(
+                f"Expected value.dim() >= {self.base_constraint.event_dim + dims} but got {value.dim()}"
+            )
+        return each.all(tuple(range(-dims, 0))) if dims else each
 
     def __repr__(self) -> str:
         return f"{self.__class__.__name__[1:]}({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
@@ -168,12 +169,8 @@ class MixtureSameFamilyConstraint(_Wrapped):
         super().__init__()
 
     def check(self, value: Any) -> Any:
-        dims = self.event_dim
-        if value.dim() < dims:
-            raise ValueError(f"Expected value.dim() >= {dims} but got {value.dim()}")
-        found = self.base_constraint.check(value.unsqueeze(-1 - dims))
         # The component dim is the last batch dim of what the base constraint answers.
-        return found.all(-1)
+        return self.base_constraint.check(value.unsqueeze(-1 - self.event_dim)).all(-1)
 
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}({self.base_constraint!r})"
@@ -332,6 +329,10 @@ class _PositiveDefinite(_Symmetric):
         return torch.linalg.cholesky_ex(value).info.eq(0) if symmetric.all() else symmetric
 
 
+def _checked(constraint: Any, value: Any) -> Any:
+    return constraint.check(value)
+
+
 class _Several(Constraint):
     """Constraints of the slices of a value along ``dim``."""
 
@@ -349,9 +350,16 @@ class _Several(Constraint):
     def event_dim(self) -> int:
         return max(c.event_dim for c in self.cseq)
 
-    def _check_dim(self, value: Any) -> None:
-        if not -value.dim() <= self.dim < value.dim():
+    def check(self, value: Any) -> Any:
+        if self.dim not in range(-value.dim(), value.dim()):
             raise AssertionError(f"dim {self.dim} out of range for value with {value.dim()} dimensions")
+        return self._join(list(map(_checked, self.cseq, self._slices(value))), self.dim)
+
+    def _slices(self, value: Any) -> Any:
+        raise NotImplementedError
+
+    def _join(self, parts: list[Any], dim: int) -> Any:
+        raise NotImplementedError
 
 
 class _Cat(_Several):
@@ -361,17 +369,23 @@ class _Cat(_Several):
         if len(self.lengths) != len(self.cseq):
             raise AssertionError(f"lengths ({len(self.lengths)}) must match cseq ({len(self.cseq)})")
 
-    def check(self, value: Any) -> Any:
-        self._check_dim(value)
-        parts = value.narrow(self.dim, 0, sum(self.lengths)).split(self.lengths, self.dim)
-        return torch.cat([c.check(v) for c, v in zip(self.cseq, parts, strict=True)], self.dim)
+    def _slices(self, value: Any) -> Any:
+        return value.narrow(self.dim, 0, sum(self.lengths)).split(self.lengths, self.dim)
+
+    _join = staticmethod(torch.cat)
 
 
 class _Stack(_Several):
-    def check(self, value: Any) -> Any:
-        self._check_dim(value)
-        parts = [value.select(self.dim, i) for i in range(value.size(self.dim))]
-        return torch.stack([c.check(v) for c, v in zip(self.cseq, parts, strict=True)], self.dim)
+    @property
+    def event_dim(self) -> int:
+        """One more where the slices lie within an event."""
+        dims = super().event_dim
+        return dims + (self.dim + dims < 0)
+
+    def _slices(self, value: Any) -> Any:
+        return value.unbind(self.dim)
+
+    _join = staticmethod(torch.stack)
 
 
 dependent, dependent_property, independent = _Dependent(), _DependentProperty, _IndependentConstraint

@@ -8,9 +8,24 @@ from typing import Any
 import shim_torch as torch
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
-from shim_torch.distributions.utils import broadcast_all, lazy_property
+from shim_torch.distributions.utils import _broadcastable, broadcast_all, lazy_property
 
 __all__ = ["Distribution"]
+
+
+UNDECLARED = {
+    "arg_constraints": ". Please set `arg_constraints = {}` or initialize the distribution with "
+    "`validate_args=False` to turn off validation.",
+    "support": " to enable sample validation. Please initialize the distribution with `validate_args=False` "
+    "to turn off validation.",
+}
+
+
+def _require(constraint: Any, value: Any, what: str, wanted: str) -> None:
+    """ValueError that shows ``value`` where any of it breaks a constraint."""
+    if not constraint.check(value).all():
+        given = f"{type(value).__name__} of shape {tuple(value.shape)}"
+        raise ValueError(f"Expected {what} ({given}) {wanted}, but found invalid values:\n{value}")
 
 
 class Distribution:
@@ -47,27 +62,25 @@ class Distribution:
         return tensors[0].size()
 
     def _check_parameters(self) -> None:
-        try:
-            declared = self.arg_constraints
-        except NotImplementedError:
-            warnings.warn(
-                f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` "
-                "or initialize the distribution with `validate_args=False` to turn off validation.",
-                stacklevel=3,
-            )
-            return
-        for name, constraint in declared.items():
+        for name, constraint in (self._declared("arg_constraints") or {}).items():
             if constraints.is_dependent(constraint):
                 continue
             if name not in self.__dict__ and isinstance(getattr(type(self), name), lazy_property):
                 continue  # given in another form
-            value = getattr(self, name)
-            if not constraint.check(value).all():
-                raise ValueError(
-                    f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) "
-                    f"of distribution {self!r} to satisfy the constraint {constraint!r}, "
-                    f"but found invalid values:\n{value}"
-                )
+            _require(
+                constraint,
+                getattr(self, name),
+                f"parameter {name}",
+                f"of distribution {self!r} to satisfy the constraint {constraint!r}",
+            )
+
+    def _declared(self, name: str) -> Any:
+        """``arg_constraints`` or ``support``; None, with a warning, of a class that says nothing of them."""
+        try:
+            return getattr(self, name)
+        except NotImplementedError:
+            warnings.warn(f"{self.__class__} does not define `{name}`{UNDECLARED[name]}", stacklevel=4)
+            return None
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         """The same with its parameters expanded to a batch shape (``_instance``: a subclass's, to be filled)."""
@@ -185,29 +198,15 @@ class Distribution:
             return
         if not isinstance(value, torch.Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
-        start = len(value.size()) - len(self._event_shape)
-        if value.size()[start:] != self._event_shape:
-            raise ValueError(
-                f"The right-most size of value must match event_shape: {value.size()} vs {self._event_shape}."
-            )
-        whole = self._batch_shape + self._event_shape
-        for i, j in zip(reversed(value.size()), reversed(whole), strict=False):
-            if i != 1 and j != 1 and i != j:
-                raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {value.size()} vs {whole}.")
-        try:
-            support = self.support
-        except NotImplementedError:
-            warnings.warn(
-                f"{self.__class__} does not define `support` to enable sample validation. "
-                "Please initialize the distribution with `validate_args=False` to turn off validation.",
-                stacklevel=2,
-            )
-            return
-        if not support.check(value).all():
-            raise ValueError(
-                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) "
-                f"to be within the support ({support!r}) of the distribution {self!r}, "
-                f"but found invalid values:\n{value}"
+        shape, event, whole = value.size(), self._event_shape, self._batch_shape + self._event_shape
+        if event and shape[-len(event) :] != event:
+            raise ValueError(f"The right-most size of value must match event_shape: {shape} vs {event}.")
+        if not _broadcastable(shape, whole):
+            raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {shape} vs {whole}.")
+        support = self._declared("support")
+        if support is not None:
+            _require(
+                support, value, "value argument", f"to be within the support ({support!r}) of the distribution {self!r}"
             )
 
     def _checked(self, value: Any) -> Any:

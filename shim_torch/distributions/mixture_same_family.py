@@ -9,7 +9,7 @@ from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.categorical import Categorical
 from shim_torch.distributions.distribution import Distribution
-from shim_torch.distributions.utils import member
+from shim_torch.distributions.utils import _broadcastable, member
 
 __all__ = ["MixtureSameFamily"]
 
@@ -30,24 +30,21 @@ class MixtureSameFamily(Distribution):
             raise ValueError(" The Mixture distribution needs to be an  instance of torch.distributions.Categorical")
         if not isinstance(component_distribution, Distribution):
             raise ValueError("The Component distribution needs to be an instance of torch.distributions.Distribution")
-        chosen, batch = mixture_distribution.batch_shape, component_distribution.batch_shape[:-1]
-        for a, b in zip(reversed(chosen), reversed(batch), strict=False):
-            if a != 1 and b != 1 and a != b:
-                raise ValueError(
-                    f"`mixture_distribution.batch_shape` ({chosen}) is not compatible with "
-                    f"`component_distribution.batch_shape`({batch})"
-                )
-        have, wanted = mixture_distribution.logits.shape[-1], component_distribution.batch_shape[-1]
-        if have is not None and wanted is not None and have != wanted:
+        chosen, components = mixture_distribution.batch_shape, component_distribution.batch_shape
+        if not _broadcastable(chosen, components[:-1]):
             raise ValueError(
-                f"`mixture_distribution component` ({have}) does not equal "
-                f"`component_distribution.batch_shape[-1]` ({wanted})"
+                f"`mixture_distribution.batch_shape` ({chosen}) is not compatible with "
+                f"`component_distribution.batch_shape`({components[:-1]})"
+            )
+        weights, count = mixture_distribution.logits.shape[-1], components[-1]
+        if weights != count:
+            raise ValueError(
+                f"`mixture_distribution component` ({weights}) does not equal "
+                f"`component_distribution.batch_shape[-1]` ({count})"
             )
         self._mixture_distribution, self._component_distribution = mixture_distribution, component_distribution
-        self._num_component = wanted
-        event = component_distribution.event_shape
-        self._event_ndims = len(event)
-        super().__init__(batch_shape=batch, event_shape=event, validate_args=validate_args)
+        self._num_component, self._event_ndims = count, len(component_distribution.event_shape)
+        super().__init__(components[:-1], component_distribution.event_shape, validate_args)
 
     @constraints.dependent_property
     def support(self) -> Any:
@@ -78,13 +75,13 @@ class MixtureSameFamily(Distribution):
         return torch.logsumexp(each + torch.log_softmax(self._mixture_distribution.logits, dim=-1), dim=-1)
 
     def sample(self, sample_shape: Any = ()) -> Any:
+        shape = torch.Size(sample_shape)
         with torch.no_grad():
-            sample_shape = torch.Size(sample_shape)
-            at = len(sample_shape) + len(self.batch_shape)
-            drawn = self._component_distribution.sample(sample_shape)
-            chosen = self._mixture_distribution.expand(self.batch_shape).sample(sample_shape)
-            index = chosen.reshape(chosen.shape + (1,) * (self._event_ndims + 1))
-            return drawn.gather(at, index.expand(chosen.shape + (1,) + self.event_shape)).squeeze(at)
+            chosen = self._mixture_distribution.expand(self.batch_shape).sample(shape)
+            drawn = self._component_distribution.sample(shape)
+        at = chosen.dim()  # where the components are
+        index = chosen[(...,) + (None,) * (self._event_ndims + 1)]
+        return drawn.take_along_dim(index, at).squeeze(at)
 
     def _pad(self, x: Any) -> Any:
         """A value with a dim of length one where the components are."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from numbers import Number
 from operator import attrgetter
@@ -23,18 +24,27 @@ __all__ = [
 euler_constant = 0.57721566490153286060
 
 
+def _as_tensor(value: Any, like: Any) -> Any:
+    """A number as a tensor of the dtype and device of ``like``; what is like a tensor stays as it is."""
+    if is_tensor_like(value):
+        return value
+    if isinstance(value, Number):
+        return torch.tensor(value, dtype=like.dtype, device=like.device)
+    raise ValueError(
+        "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
+    )
+
+
 def broadcast_all(*values: Any) -> tuple[Any, ...]:
     """Numbers and tensors as tensors of one shape; numbers take the first tensor's dtype and device."""
-    if not all(is_tensor_like(v) or isinstance(v, Number) for v in values):
-        raise ValueError(
-            "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
-        )
-    options: dict[str, Any] = {"dtype": torch.get_default_dtype()}
-    for v in values:
-        if isinstance(v, torch.Tensor):
-            options = {"dtype": v.dtype, "device": v.device}
-            break
-    return torch.broadcast_tensors(*(v if is_tensor_like(v) else torch.tensor(v, **options) for v in values))
+    like = next((v for v in values if isinstance(v, torch.Tensor)), None)
+    like = torch.empty(()) if like is None else like
+    return torch.broadcast_tensors(*[_as_tensor(v, like) for v in values])
+
+
+def _broadcastable(a: Sequence[int], b: Sequence[int]) -> bool:
+    """Whether two shapes broadcast."""
+    return all(i == j or 1 in (i, j) for i, j in zip(a[::-1], b[::-1], strict=False))
 
 
 def _standard_normal(shape: Sequence[int], dtype: Any, device: Any) -> Any:
@@ -45,6 +55,16 @@ def _open_uniform(like: Any, shape: Sequence[int]) -> Any:
     """Draws from the open interval (0, 1), of ``like``'s dtype and device."""
     found = torch.rand(shape, dtype=like.dtype, device=like.device)
     return found.clamp_(min=torch.finfo(like.dtype).tiny)
+
+
+def _clipped_uniform(like: Any, shape: Sequence[int]) -> Any:
+    """Draws between 0 and 1, one rounding away from both, of ``like``'s dtype and device."""
+    return clamp_probs(torch.rand(shape, dtype=like.dtype, device=like.device))
+
+
+def _log_beta(a: Any, b: Any) -> Any:
+    """The log of the beta function, Gamma(a) Gamma(b) / Gamma(a + b)."""
+    return torch.lgamma(a) + torch.lgamma(b) - torch.lgamma(a + b)
 
 
 def _sum_rightmost(value: Any, dim: int) -> Any:
@@ -112,19 +132,22 @@ def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
 
 
 def vec_to_tril_matrix(vec: Any, diag: int = 0) -> Any:
-    """The matrix (..., D, D) whose elements on and below a diagonal are a vector's, row by row; zeros elsewhere."""
+    """The matrix (..., D, D) whose elements on and below a diagonal are a vector's, row by row; zeros elsewhere.
+
+    ValueError for a vector that no such triangle has as many elements as.
+    """
     count = vec.shape[-1]
-    n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * count + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
-    eps = torch.finfo(vec.dtype).eps
-    if round(n) - n > eps:
+    # Up to the main diagonal a triangle of side m = D + diag has m (m + 1) / 2 elements; beyond it the corner above is missing.
+    discriminant = 1 + 8 * count + 8 * max(diag, 0) * (diag + 1)
+    size = round((math.sqrt(discriminant) - 1) / 2 - diag)
+    if count < sum(min(max(row + diag + 1, 0), size) for row in range(size)):
         raise ValueError(
             f"The size of last dimension is {count} which cannot be expressed as "
             "the lower triangular part of a square D x D matrix."
         )
-    n = round(n.real) if isinstance(n, complex) else round(n)
-    mat = vec.new_zeros(vec.shape[:-1] + (n, n))
-    mat[..., _corner(n, diag, vec.device)] = vec
-    return mat
+    matrix = torch.zeros((*vec.shape[:-1], size, size), dtype=vec.dtype, device=vec.device)
+    matrix[..., _corner(size, diag, vec.device)] = vec
+    return matrix
 
 
 def __getattr__(name: str) -> Any:
