@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import shim_torch as torch
@@ -25,14 +26,23 @@ class ExponentialFamily(Distribution):
     def _mean_carrier_measure(self) -> Any:
         raise NotImplementedError
 
+    def _tangent(self, at: Any, total: Callable[[Any], Any]) -> Any:
+        """The tangent plane that touches F at the distribution's own parameters: its height at the parameters ``at``.
+
+        The slopes are found by automatic differentiation. ``total`` adds up a product over one distribution.
+        """
+        own = [p.detach().requires_grad_() for p in self._natural_params]
+        height = self._log_normalizer(*own)
+        slopes = torch.autograd.grad(height.sum(), own, create_graph=True)
+        for there, here, slope in zip(at, own, slopes, strict=True):
+            height = height + total((there - here) * slope)
+        return height
+
     def entropy(self) -> Any:
-        """F(theta) - <theta, F'(theta)> - E[k], the gradient F' found by automatic differentiation."""
-        natural = [p.detach().requires_grad_() for p in self._natural_params]
-        normalizer = self._log_normalizer(*natural)
-        found = normalizer - self._mean_carrier_measure
-        for p, slope in zip(natural, torch.autograd.grad(normalizer.sum(), natural, create_graph=True), strict=True):
-            # One product for each distribution: parameters may be matrices, vectors or numbers of one event.
-            found = found - (p * slope).reshape((*self._batch_shape, -1)).sum(-1)
-        return found
+        """F(theta) - <theta, F'(theta)> - E[k]: where F's tangent plane meets the origin, less the carrier's mean."""
+        origin = [0.0] * len(self._natural_params)
+        # Parameters may be matrices, vectors or numbers of one event.
+        height = self._tangent(origin, lambda product: product.reshape((*self._batch_shape, -1)).sum(-1))
+        return height - self._mean_carrier_measure
 
 __getattr__ = _asked_of(__name__)

@@ -98,18 +98,14 @@ def _exponential(p: Any, q: Any) -> Any:
 
 @register_kl(ExponentialFamily, ExponentialFamily)
 def _kl_expfamily_expfamily(p: Any, q: Any) -> Any:
-    """The Bregman divergence of the log normaliser."""
+    """The Bregman divergence: how far q's log normaliser lies above the plane that touches it at p."""
     if type(p) is not type(q):
         raise NotImplementedError(
             "The cross KL-divergence between different exponential families cannot be computed using Bregman divergences"
         )
-    natural = [x.detach().requires_grad_() for x in p._natural_params]
-    normalizer = p._log_normalizer(*natural)
-    slopes = torch.autograd.grad(normalizer.sum(), natural, create_graph=True)
-    found = q._log_normalizer(*q._natural_params) - normalizer
-    for a, b, slope in zip(natural, q._natural_params, slopes, strict=True):
-        found = found - _sum_rightmost((b - a) * slope, len(q.event_shape))
-    return found
+    there = q._natural_params
+    plane = p._tangent(there, lambda product: _sum_rightmost(product, len(q.event_shape)))
+    return q._log_normalizer(*there) - plane
 
 
 @register_kl(Gamma, Gamma)
