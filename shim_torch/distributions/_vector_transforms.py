@@ -9,7 +9,7 @@ from typing import Any
 import shim_torch as torch
 from shim_torch import _torch_names
 from shim_torch.distributions import constraints
-from shim_torch.distributions._transform import ByClass, Transform
+from shim_torch.distributions._transform import ByClass, Reshaping, Transform
 from shim_torch.distributions.utils import (
     _sum_rightmost,
     lazy_property,
@@ -24,12 +24,17 @@ def _clipped_sigmoid(x: Any) -> Any:
     return torch.clamp(torch.sigmoid(x), min=info.tiny, max=1.0 - info.eps)
 
 
+def log_slope_of_tanh(x: Any) -> Any:
+    """log(1 - tanh(x)**2), without loss for large x."""
+    return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))
+
+
 def _after_first(x: Any) -> Any:
     """The last dim moved on by one, a one put before: sums and products over what came before."""
     return pad(x[..., :-1], [1, 0], value=1)
 
 
-class CorrCholeskyTransform(Transform):
+class CorrCholeskyTransform(Reshaping, Transform):
     """D * (D - 1) / 2 real numbers to the Cholesky factor of a correlation matrix.
 
     tanh of each number is a partial correlation; row by row they divide what is left of the row's unit length.
@@ -39,42 +44,39 @@ class CorrCholeskyTransform(Transform):
     codomain = constraints.corr_cholesky
     bijective = True
 
+    @staticmethod
+    def _left(y: Any) -> Any:
+        """What the elements before each one leave of its row's squared length."""
+        return _after_first(1 - y.square().cumsum(-1))
+
     def _call(self, x: Any) -> Any:
-        x = torch.tanh(x)
-        eps = torch.finfo(x.dtype).eps
-        r = vec_to_tril_matrix(x.clamp(min=-1 + eps, max=1 - eps), diag=-1)
-        left = (1 - r**2).sqrt().cumprod(-1)  # the length left after each column
-        r = r + torch.eye(r.shape[-1], dtype=r.dtype, device=r.device)
-        return r * _after_first(left)
+        most = math.atanh(1 - torch.finfo(x.dtype).eps)  # tanh stays one rounding away from -1 and 1
+        x = vec_to_tril_matrix(x.clamp(-most, most), diag=-1)
+        # Of a row's length left before it an element takes the share tanh(x) and leaves 1 / cosh(x).
+        left = _after_first(x.cosh().reciprocal().cumprod(-1))
+        return left * x.tanh() + left.diagonal(dim1=-2, dim2=-1).diag_embed()
 
     def _inverse(self, y: Any) -> Any:
-        left = _after_first(1 - torch.cumsum(y * y, dim=-1))
-        partial = tril_matrix_to_vec(y, diag=-1) / tril_matrix_to_vec(left, diag=-1).sqrt()
-        return (partial.log1p() - partial.neg().log1p()) / 2
+        taken, left = (tril_matrix_to_vec(m, diag=-1) for m in (y, self._left(y)))
+        return torch.atanh(taken / left.sqrt())
 
     def log_abs_det_jacobian(self, x: Any, y: Any, intermediates: Any = None) -> Any:
-        left = tril_matrix_to_vec(1 - (y * y).cumsum(dim=-1), diag=-2)
-        tanh = -2 * (x + softplus(-2 * x) - math.log(2.0)).sum(dim=-1)
-        return 0.5 * left.log().sum(-1) + tanh
+        left = tril_matrix_to_vec(self._left(y), diag=-1)
+        return (log_slope_of_tanh(x) + left.log() / 2).sum(-1)
 
-    def forward_shape(self, shape: Any) -> Any:
-        if len(shape) < 1:
-            raise ValueError("Too few dimensions on input")
-        count = shape[-1]
-        n = round((0.25 + 2 * count) ** 0.5 + 0.5)
-        if n * (n - 1) // 2 != count:
+    def _shape_after(self, count: int) -> tuple[int, int]:  # type: ignore[override]
+        size = (1 + math.isqrt(1 + 8 * count)) // 2
+        if size * (size - 1) != 2 * count:
             raise ValueError("Input is not a flattened lower-diagonal number")
-        return shape[:-1] + (n, n)
+        return size, size
 
-    def inverse_shape(self, shape: Any) -> Any:
-        if len(shape) < 2:
-            raise ValueError("Too few dimensions on input")
-        if shape[-2] != shape[-1]:
+    def _shape_before(self, rows: int, columns: int) -> tuple[int]:  # type: ignore[override]
+        if rows != columns:
             raise ValueError("Input is not square")
-        return shape[:-2] + (shape[-1] * (shape[-1] - 1) // 2,)
+        return (rows * (rows - 1) // 2,)
 
 
-class SoftmaxTransform(ByClass, Transform):
+class SoftmaxTransform(ByClass, Reshaping, Transform):
     """y = exp(x) made to add up to one; not one-to-one, so it has no jacobian."""
 
     domain = constraints.real_vector
@@ -86,15 +88,8 @@ class SoftmaxTransform(ByClass, Transform):
     def _inverse(self, y: Any) -> Any:
         return y.log()
 
-    def forward_shape(self, shape: Any) -> Any:
-        if len(shape) < 1:
-            raise ValueError("Too few dimensions on input")
-        return shape
 
-    inverse_shape = forward_shape
-
-
-class StickBreakingTransform(ByClass, Transform):
+class StickBreakingTransform(ByClass, Reshaping, Transform):
     """K real numbers to K + 1 that add up to one: each takes a share (a shifted sigmoid) of what is left."""
 
     domain = constraints.real_vector
@@ -119,15 +114,11 @@ class StickBreakingTransform(ByClass, Transform):
         x = x - self._shift(x)
         return (-x + logsigmoid(x) + y[..., :-1].log()).sum(-1)
 
-    def forward_shape(self, shape: Any) -> Any:
-        if len(shape) < 1:
-            raise ValueError("Too few dimensions on input")
-        return shape[:-1] + (shape[-1] + 1,)
+    def _shape_after(self, count: int) -> tuple[int]:  # type: ignore[override]
+        return (count + 1,)
 
-    def inverse_shape(self, shape: Any) -> Any:
-        if len(shape) < 1:
-            raise ValueError("Too few dimensions on input")
-        return shape[:-1] + (shape[-1] - 1,)
+    def _shape_before(self, count: int) -> tuple[int]:  # type: ignore[override]
+        return (count - 1,)
 
 
 class LowerCholeskyTransform(ByClass, Transform):

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any
 
 import shim_torch as torch
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
+from shim_torch.distributions._composed_transforms import log_det_along, more_dims
 from shim_torch.distributions.distribution import Distribution
 from shim_torch.distributions.independent import Independent
 from shim_torch.distributions.transforms import ComposeTransform, Transform
 from shim_torch.distributions.utils import _sum_rightmost
 
 __all__ = ["TransformedDistribution"]
+
+
+def _listed(transforms: Any) -> list[Transform]:
+    """One transform or a list of them as a list."""
+    if isinstance(transforms, Transform):
+        return [transforms]
+    if not isinstance(transforms, list):
+        raise ValueError(f"transforms must be a Transform or list, but was {transforms}")
+    if all(isinstance(t, Transform) for t in transforms):
+        return transforms
+    raise ValueError("transforms must be a Transform or a list of Transforms")
 
 
 class TransformedDistribution(Distribution):
@@ -22,36 +35,22 @@ class TransformedDistribution(Distribution):
     _parameters: tuple[str, ...] = ("base_dist",)
 
     def __init__(self, base_distribution: Any, transforms: Any, validate_args: bool | None = None) -> None:
-        if isinstance(transforms, Transform):
-            self.transforms = [transforms]
-        elif isinstance(transforms, list):
-            if not all(isinstance(t, Transform) for t in transforms):
-                raise ValueError("transforms must be a Transform or a list of Transforms")
-            self.transforms = transforms
-        else:
-            raise ValueError(f"transforms must be a Transform or list, but was {transforms}")
-
-        base_shape = base_distribution.batch_shape + base_distribution.event_shape
-        base_event = len(base_distribution.event_shape)
-        transform = ComposeTransform(self.transforms)
-        if len(base_shape) < transform.domain.event_dim:
+        self.transforms = _listed(transforms)
+        whole = ComposeTransform(self.transforms)
+        before = base_distribution.batch_shape + base_distribution.event_shape
+        needed, own = whole.domain.event_dim, len(base_distribution.event_shape)
+        if len(before) < needed:
             raise ValueError(
-                f"base_distribution needs to have shape with size at least {transform.domain.event_dim}, "
-                f"but got {base_shape}."
+                f"base_distribution needs to have shape with size at least {needed}, but got {before}."
             )
-        shape = transform.forward_shape(base_shape)
-        expanded = transform.inverse_shape(shape)
-        if base_shape != expanded:
-            base_distribution = base_distribution.expand(expanded[: len(expanded) - base_event])
-        more = transform.domain.event_dim - base_event
-        if more > 0:
-            base_distribution = Independent(base_distribution, more)
-        self.base_dist = base_distribution
-
-        # A transform may change how many of the dims belong to one event.
-        change = transform.codomain.event_dim - transform.domain.event_dim
-        cut = len(shape) - max(transform.codomain.event_dim, base_event + change)
-        super().__init__(shape[:cut], shape[cut:], validate_args=validate_args)
+        after = whole.forward_shape(before)
+        grown = whole.inverse_shape(after)  # parameters of the transforms may have more batch dims
+        if grown != before:
+            base_distribution = base_distribution.expand(grown[: len(grown) - own])
+        self.base_dist = base_distribution if own >= needed else Independent(base_distribution, needed - own)
+        # Dims of an event that the transforms know nothing of stay dims of the event.
+        batch_dims = len(after) - whole.codomain.event_dim - max(own - needed, 0)
+        super().__init__(after[:batch_dims], after[batch_dims:], validate_args=validate_args)
 
     def _expanded(self, value: Any, shape: Any) -> Any:
         if value is not self.base_dist:
@@ -86,15 +85,12 @@ class TransformedDistribution(Distribution):
         return self._through(self.base_dist.rsample(sample_shape))
 
     def log_prob(self, value: Any) -> Any:
-        y = self._checked(value)
-        event_dim, found = len(self.event_shape), 0.0
-        for transform in reversed(self.transforms):
-            x = transform.inv(y)
-            event_dim += transform.domain.event_dim - transform.codomain.event_dim
-            change = transform.log_abs_det_jacobian(x, y)
-            found = found - _sum_rightmost(change, event_dim - transform.domain.event_dim)
-            y = x
-        return found + _sum_rightmost(self.base_dist.log_prob(y), event_dim - len(self.base_dist.event_shape))
+        """That of the base at the value it was drawn as, less how much the transforms spread it."""
+        values = accumulate(reversed(self.transforms), lambda y, step: step.inv(y), initial=self._checked(value))
+        values = list(values)[::-1]
+        event_dim = len(self.event_shape) - sum(map(more_dims, self.transforms))
+        base = _sum_rightmost(self.base_dist.log_prob(values[0]), event_dim - len(self.base_dist.event_shape))
+        return base - log_det_along(self.transforms, values, event_dim)
 
     def _monotonize_cdf(self, value: Any) -> Any:
         """1 - value where the transforms together fall instead of grow."""

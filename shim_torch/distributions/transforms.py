@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from numbers import Number
 from typing import Any
 
 import shim_torch as torch
 from shim_torch.distributions import constraints
-from shim_torch.distributions._transform import (
-    ByClass as _ByClass,
-)
-from shim_torch.distributions._transform import (
+from shim_torch.distributions._composed_transforms import (
     ComposeTransform,
     IndependentTransform,
     ReshapeTransform,
+    identity_transform,
+)
+from shim_torch.distributions._transform import ByClass as _ByClass
+from shim_torch.distributions._transform import (
     Transform,
     _InverseTransform,  # noqa: F401 (PyTorch's name for it)
-    identity_transform,
 )
 from shim_torch.distributions._vector_transforms import (
     CatTransform,
@@ -29,6 +28,7 @@ from shim_torch.distributions._vector_transforms import (
     StackTransform,
     StickBreakingTransform,
     _clipped_sigmoid,
+    log_slope_of_tanh,
 )
 from shim_torch.distributions.utils import _sum_rightmost, broadcast_all, lazy_property
 from shim_torch.nn.functional import softplus
@@ -161,7 +161,7 @@ class TanhTransform(_Growing):
         return torch.atanh(y)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))
+        return log_slope_of_tanh(x)
 
 
 class AbsTransform(_ByClass, Transform):
@@ -222,11 +222,9 @@ class AffineTransform(Transform):
         return (y - self.loc) / self.scale
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        if isinstance(self.scale, Number):
-            found = torch.full_like(x, math.log(abs(self.scale)))  # type: ignore[arg-type]
-        else:
-            found = torch.abs(self.scale).log()
-        return _sum_rightmost(found, self.event_dim).expand(x.shape[: x.dim() - self.event_dim])
+        scale = torch.full_like(x, self.scale) if isinstance(self.scale, Number) else self.scale
+        each = _sum_rightmost(scale.abs().log(), self.event_dim)
+        return each.expand(x.shape[: x.dim() - self.event_dim])
 
     def forward_shape(self, shape: Any) -> Any:
         return torch.broadcast_shapes(shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ()))
