@@ -24,7 +24,7 @@ def _mask_shape(self, mask):
     shape=_mask_shape,
     dtype=lambda self: self.dtype,
     keep=("mask", "value"),
-    grad={"self": lambda g, mask: g.masked_fill(mask, 0), "value": lambda g, mask: (g * mask).sum()},
+    grad={"self": lambda g, mask: g.masked_fill(mask, 0), "value": lambda g, mask: g.masked_fill(~mask, 0).sum()},
 )
 def masked_fill_tensor(xp, self, mask, value):
     if value.ndim:

@@ -271,7 +271,10 @@ def _where_dtype(condition, self, other):
     out=True,
     native="where",
     method=False,
-    grad={"self": lambda g, condition: g * condition, "other": lambda g, condition: g * ~condition},
+    grad={
+        "self": lambda g, condition: _kept(g, condition),
+        "other": lambda g, condition: g.masked_fill(condition.bool(), 0),
+    },
 )
 def where(xp, condition, self, other):
     return xp.where(condition.astype(bool), self, other)

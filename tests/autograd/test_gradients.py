@@ -128,6 +128,20 @@ def test_underived_operators(name, call):
         y.sum().backward()
 
 
+@pytest.mark.parametrize("dtype", [shim_torch.bool, shim_torch.uint8])
+@pytest.mark.filterwarnings("ignore:where received a uint8")
+def test_what_a_choice_leaves_out_has_no_gradient(dtype):
+    """Not even of NaN and infinity, which 0 times would be NaN."""
+    g = shim_torch.tensor([shim_torch.nan, shim_torch.inf, 2.0, 3.0])
+    x, y = (shim_torch.ones(4, requires_grad=True) for _ in range(2))
+    first = shim_torch.tensor([1, 0, 1, 0], dtype=dtype)
+    by_x, by_y = shim_torch.autograd.grad(shim_torch.where(first, x, y), (x, y), g)
+    assert repr(by_x.tolist()) == "[nan, 0.0, 2.0, 0.0]" and by_y.tolist() == [0.0, shim_torch.inf, 0.0, 3.0]
+    value = shim_torch.tensor(0.0, requires_grad=True)
+    filled = shim_torch.masked_fill(x, shim_torch.tensor([False, False, True, True]), value)
+    assert shim_torch.autograd.grad(filled, value, g)[0] == 5.0
+
+
 def test_every_gradient_has_a_sample():
     keys = {
         (f"{r.ns}::" if r.ns != "aten" else "") + r.name + (f".{r.overload}" if r.overload else "")
