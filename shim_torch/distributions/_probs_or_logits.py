@@ -8,11 +8,11 @@ from shim_torch.distributions.distribution import Distribution
 from shim_torch.distributions.utils import lazy_property, logits_to_probs, member, probs_to_logits
 
 
-def one_of(probs: Any, logits: Any) -> str:
-    """The name of the one that is given."""
+def one_of(probs: Any, logits: Any) -> tuple[str, Any]:
+    """The name and the value of the one that is given."""
     if (probs is None) == (logits is None):
         raise ValueError("Either `probs` or `logits` must be specified, but not both.")
-    return "logits" if probs is None else "probs"
+    return ("logits", logits) if probs is None else ("probs", probs)
 
 
 class ProbsOrLogits(Distribution):
@@ -23,8 +23,8 @@ class ProbsOrLogits(Distribution):
 
     def _set_one(self, probs: Any, logits: Any, **others: Any) -> Any:
         """Keeps what is given, broadcast together with the other parameters; returns the shape."""
-        self._given = one_of(probs, logits)
-        return self._set(**others, **{self._given: logits if probs is None else probs})
+        self._given, value = one_of(probs, logits)
+        return self._set(**others, **{self._given: value})
 
     @property
     def _param(self) -> Any:
@@ -55,6 +55,10 @@ class OfCategorical(Distribution):
     probs = member("_categorical.probs")
     logits = member("_categorical.logits")
     param_shape = member("_categorical.param_shape")
+
+    def _split_shape(self) -> tuple[Any, Any]:
+        """The batch shape, and the event shape of one dim: the categories."""
+        return self.param_shape[:-1], self.param_shape[-1:]
 
     def _new(self, *args: Any, **kwargs: Any) -> Any:
         return self._categorical._new(*args, **kwargs)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import shim_torch as torch
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions._probs_or_logits import ProbsOrLogits
+from shim_torch.distributions.utils import _log_beta
+from shim_torch.nn.functional import logsigmoid
 
 __all__ = ["Binomial"]
-
-
-def _clamp_by_zero(x: Any) -> Any:
-    """max(x, 0), whose gradient at 0 is one half."""
-    return (x.clamp(min=0) + x - x.clamp(max=0)) / 2
 
 
 class Binomial(ProbsOrLogits):
@@ -59,23 +57,26 @@ class Binomial(ProbsOrLogits):
 
     def log_prob(self, value: Any) -> Any:
         self._checked(value)
-        n, x = self.total_count, self.logits
-        ways = torch.lgamma(n + 1) - torch.lgamma(value + 1) - torch.lgamma(n - value + 1)
-        # n * log(1 + e^x), written so that neither a large x nor a large -x overflows.
-        total = n * _clamp_by_zero(x) + n * torch.log1p(torch.exp(-torch.abs(x)))
-        return value * x + ways - total
+        n, k, x = self.total_count, value, self.logits
+        orders = -_log_beta(k + 1, n - k + 1) - (n + 1).log()  # the binomial coefficient
+        return orders + k * logsigmoid(x) + (n - k) * logsigmoid(-x)
+
+    def _mean_of(self, function: Callable[[Any], Any], asked_by: str) -> Any:
+        """The mean of a function of the count."""
+        counts = self._counts(asked_by)
+        return (self.log_prob(counts).exp() * function(counts)).sum(0)
+
+    def _counts(self, asked_by: str) -> Any:
+        low, high = self.total_count.aminmax()
+        if low != high:
+            raise NotImplementedError(f"Inhomogeneous total count not supported by `{asked_by}`.")
+        counts = torch.arange(1 + int(high), dtype=self._param.dtype, device=self._param.device)
+        return self._values(counts, False)
 
     def entropy(self) -> Any:
-        total = int(self.total_count.max())
-        if not self.total_count.min() == total:
-            raise NotImplementedError("Inhomogeneous total count not supported by `entropy`.")
-        log_prob = self.log_prob(self.enumerate_support(False))
-        return -(torch.exp(log_prob) * log_prob).sum(0)
+        return -self._mean_of(self.log_prob, "entropy")
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        total = int(self.total_count.max())
-        if not self.total_count.min() == total:
-            raise NotImplementedError("Inhomogeneous total count not supported by `enumerate_support`.")
-        return self._values(torch.arange(1 + total, dtype=self._param.dtype, device=self._param.device), expand)
+        return self._values(self._counts("enumerate_support"), expand)
 
 __getattr__ = _asked_of(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import shim_torch as torch
@@ -13,6 +14,12 @@ from shim_torch.distributions.utils import lazy_property, logits_to_probs, probs
 __all__ = ["Categorical"]
 
 
+SUMMING_TO_ONE: dict[str, Callable[[Any], Any]] = {
+    "probs": lambda weights: weights / weights.sum(-1, keepdim=True),
+    "logits": lambda scores: scores - scores.logsumexp(-1, keepdim=True),
+}
+
+
 class Categorical(ProbsOrLogits):
     """0 .. K-1 with the probabilities of the last dim, which are made to add up to one."""
 
@@ -20,16 +27,12 @@ class Categorical(ProbsOrLogits):
     has_enumerate_support = True
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        self._given = one_of(probs, logits)
-        given = logits if probs is None else probs
-        if given.dim() < 1:
+        self._given, weights = one_of(probs, logits)
+        if not weights.dim():
             raise ValueError(f"`{self._given}` parameter must be at least one-dimensional.")
-        if probs is not None:
-            self.probs = probs / probs.sum(-1, keepdim=True)
-        else:
-            self.logits = logits - logits.logsumexp(dim=-1, keepdim=True)
-        self._num_events = given.size()[-1]
-        super().__init__(given.size()[:-1], validate_args=validate_args)
+        setattr(self, self._given, SUMMING_TO_ONE[self._given](weights))
+        *batch, self._num_events = weights.size()
+        super().__init__(batch, validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import shim_torch as torch
@@ -19,7 +21,8 @@ __all__ = ["ContinuousBernoulli"]
 class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
     """Values between 0 and 1 of density ~ probs**x * (1 - probs)**(1 - x) (Loaiza-Ganem and Cunningham, 2019).
 
-    The closed forms lose all digits near probs = 0.5; between ``lims`` Taylor's series around 0.5 take their place.
+    With t = logit(probs) that is exp(t x) * t / (exp(t) - 1): an exponential distribution cut off at 1. Near t = 0 these
+    forms lose all digits; between ``lims`` of probs a polynomial in the distance to 0.5 takes their place.
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -34,57 +37,43 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
         lims: tuple[float, float] = (0.499, 0.501),
         validate_args: bool | None = None,
     ) -> None:
-        shape = self._set_one(probs, logits)
-        if probs is not None:
-            if validate_args is not None and not self.arg_constraints["probs"].check(self.probs).all():
+        shape, self._lims = self._set_one(probs, logits), lims
+        if self._given == "probs":
+            # PyTorch looks at them here even for ``validate_args=False``: clamped ones would pass any check.
+            if validate_args is not None and not constraints.unit_interval.check(self.probs).all():
                 raise ValueError("The parameter probs has invalid values")
             self.probs = clamp_probs(self.probs)
-        self._lims = lims
         super().__init__(shape, validate_args=validate_args)
 
     @lazy_property
     def probs(self) -> Any:
         return clamp_probs(logits_to_probs(self.logits, is_binary=True))
 
-    def _outside_unstable_region(self) -> Any:
-        return (self.probs <= self._lims[0]) | (self.probs > self._lims[1])
+    def _exact_or_near(self, exact: Callable[[Any], Any], near: Any) -> Any:
+        """A function of t, and what stands for it between ``lims``; neither's gradient is disturbed by the other."""
+        low, high = self._lims
+        inside = (low < self.probs) & (self.probs <= high)
+        return torch.where(inside, near, exact(torch.logit(self.probs.masked_fill(inside, low))))
 
-    def _cut_probs(self) -> Any:
-        """probs, or the lower limit where they are too near 0.5 to divide by what is left."""
-        return torch.where(self._outside_unstable_region(), self.probs, self._lims[0] * torch.ones_like(self.probs))
-
-    def _either(self, exact: Any, series: Any) -> Any:
-        return torch.where(self._outside_unstable_region(), exact, series)
-
-    def _log_odds(self, p: Any) -> Any:
-        """log((1 - p) / p) = 2 * atanh(1 - 2p)."""
-        return torch.log1p(-p) - torch.log(p)
+    def _polynomial(self, *coefficients: float) -> Any:
+        """Of even powers of the distance of probs to 0.5, the lowest first."""
+        square = (self.probs - 0.5).square()
+        return functools.reduce(lambda total, c: total * square + c, reversed(coefficients))
 
     def _cont_bern_log_norm(self) -> Any:
-        p = self._cut_probs()
-        x = (self.probs - 0.5).pow(2)
-        exact = torch.log(torch.abs(self._log_odds(p))) - torch.log(torch.abs(1 - 2.0 * p))
-        return self._either(exact, math.log(2.0) + (4.0 / 3.0 + 104.0 / 45.0 * x) * x)
+        """log(t / tanh(t / 2)): the density's constant beside probs and 1 - probs."""
+        near = self._polynomial(math.log(2.0), 4 / 3, 104 / 45)
+        return self._exact_or_near(lambda t: torch.log(t / torch.tanh(t / 2)), near)
 
     @property
     def mean(self) -> Any:
-        p, x = self._cut_probs(), self.probs - 0.5
-        exact = p / (2.0 * p - 1.0) + 1.0 / self._log_odds(p)
-        return self._either(exact, 0.5 + (1.0 / 3.0 + 16.0 / 45.0 * x.pow(2)) * x)
-
-    @property
-    def stddev(self) -> Any:
-        return torch.sqrt(self.variance)
+        near = 0.5 + (self.probs - 0.5) * self._polynomial(1 / 3, 16 / 45)
+        return self._exact_or_near(lambda t: t.reciprocal().neg() - torch.expm1(-t).reciprocal(), near)
 
     @property
     def variance(self) -> Any:
-        p, x = self._cut_probs(), (self.probs - 0.5).pow(2)
-        exact = p * (p - 1.0) / torch.pow(1.0 - 2.0 * p, 2) + 1.0 / torch.pow(self._log_odds(p), 2)
-        return self._either(exact, 1.0 / 12.0 - (1.0 / 15.0 - 128.0 / 945.0 * x) * x)
-
-    def sample(self, sample_shape: Any = ()) -> Any:
-        with torch.no_grad():
-            return self.rsample(sample_shape)
+        near = self._polynomial(1 / 12, -1 / 15, 128 / 945)
+        return self._exact_or_near(lambda t: t.pow(-2) - (2 * torch.sinh(t / 2)).pow(-2), near)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)
@@ -95,31 +84,25 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
         return -binary_cross_entropy_with_logits(logits, value, reduction="none") + self._cont_bern_log_norm()
 
     def cdf(self, value: Any) -> Any:
-        value, p = self._checked(value), self._cut_probs()
-        exact = (torch.pow(p, value) * torch.pow(1.0 - p, 1.0 - value) + p - 1.0) / (2.0 * p - 1.0)
-        inside = self._either(exact, value)
-        inside = torch.where(torch.le(value, 0.0), torch.zeros_like(inside), inside)
-        return torch.where(torch.ge(value, 1.0), torch.ones_like(inside), inside)
+        inside = self._checked(value).clamp(0, 1)
+        return self._exact_or_near(lambda t: torch.expm1(t * inside) / torch.expm1(t), inside)
 
     def icdf(self, value: Any) -> Any:
-        p = self._cut_probs()
-        exact = (torch.log1p(-p + value * (2.0 * p - 1.0)) - torch.log1p(-p)) / -self._log_odds(p)
-        return self._either(exact, value)
+        return self._exact_or_near(lambda t: torch.log1p(value * torch.expm1(t)) / t, value)
 
     def entropy(self) -> Any:
-        log_odds = self._log_odds(self.probs)
-        return self.mean * log_odds - self._cont_bern_log_norm() - torch.log1p(-self.probs)
+        own = self.mean * torch.logit(self.probs) + torch.log1p(-self.probs)
+        return -own - self._cont_bern_log_norm()
 
     @property
     def _natural_params(self) -> tuple[Any, ...]:
         return (self.logits,)
 
     def _log_normalizer(self, x: Any) -> Any:  # type: ignore[override]
-        """log((exp(x) - 1) / x), for natural parameters near 0 its series."""
-        low, high = self._lims[0] - 0.5, self._lims[1] - 0.5
-        outside = (x <= low) | (x > high)
-        cut = torch.where(outside, x, low * torch.ones_like(x))
-        exact = torch.log(torch.abs(torch.special.expm1(cut))) - torch.log(torch.abs(cut))
-        return torch.where(outside, exact, 0.5 * x + torch.pow(x, 2) / 24.0 - torch.pow(x, 4) / 2880.0)
+        """log((exp(x) - 1) / x); for natural parameters as near to 0 as ``lims`` to 0.5 its series."""
+        near_zero = (self._lims[0] - 0.5 < x) & (x <= self._lims[1] - 0.5)
+        away = x.masked_fill(near_zero, 1.0)
+        series = x / 2 + x.square() / 24 - x.square().square() / 2880
+        return torch.where(near_zero, series, torch.log(torch.expm1(away) / away))
 
 __getattr__ = _asked_of(__name__)

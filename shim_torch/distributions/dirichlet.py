@@ -53,9 +53,12 @@ class Dirichlet(ExponentialFamily):
         return _Dirichlet.apply(self.concentration.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Any) -> Any:
-        a = self.concentration
-        powers = torch.xlogy(a - 1.0, self._checked(value)).sum(-1)
-        return powers + torch.lgamma(a.sum(-1)) - torch.lgamma(a).sum(-1)
+        powers = torch.xlogy(self.concentration - 1.0, self._checked(value)).sum(-1)
+        return powers - self._log_normalizer(self.concentration)
+
+    def _mean_log(self) -> Any:
+        """The means of the logs of the probabilities."""
+        return self.concentration.digamma() - self.concentration.sum(-1, keepdim=True).digamma()
 
     @property
     def mean(self) -> Any:
@@ -63,11 +66,13 @@ class Dirichlet(ExponentialFamily):
 
     @property
     def mode(self) -> Any:
-        above = (self.concentration - 1).clamp(min=0.0)
-        mode = above / above.sum(-1, True)
-        # Where every concentration is below 1 the density peaks in the corners.
-        corner = torch.nn.functional.one_hot(mode.argmax(dim=-1), mode.shape[-1]).to(mode)
-        return torch.where((self.concentration < 1).all(dim=-1, keepdim=True), corner, mode)
+        """Where the density is highest: in the first of the corners if no concentration reaches 1."""
+        a = self.concentration
+        peaked = a.clamp(min=1) - 1
+        mode = peaked / peaked.sum(-1, keepdim=True)  # NaN where no concentration is above 1
+        corner = torch.zeros_like(a)
+        corner[..., 0] = 1
+        return torch.where((a < 1).all(-1, keepdim=True), corner, mode)
 
     @property
     def variance(self) -> Any:
@@ -75,14 +80,8 @@ class Dirichlet(ExponentialFamily):
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
     def entropy(self) -> Any:
-        a, k = self.concentration, self.concentration.size(-1)
-        total = a.sum(-1)
-        return (
-            torch.lgamma(a).sum(-1)
-            - torch.lgamma(total)
-            - (k - total) * torch.digamma(total)
-            - ((a - 1.0) * torch.digamma(a)).sum(-1)
-        )
+        expected = (self.concentration - 1.0) * self._mean_log()
+        return self._log_normalizer(self.concentration) - expected.sum(-1)
 
     @property
     def _natural_params(self) -> tuple[Any, ...]:

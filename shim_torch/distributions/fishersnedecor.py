@@ -10,6 +10,7 @@ from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.distribution import Distribution
 from shim_torch.distributions.gamma import Gamma
+from shim_torch.distributions.utils import _log_beta
 
 __all__ = ["FisherSnedecor"]
 
@@ -26,12 +27,17 @@ class FisherSnedecor(Distribution):
 
     def __init__(self, df1: Any, df2: Any, validate_args: bool | None = None) -> None:
         shape = self._set(df1=df1, df2=df2)
-        self._gamma1, self._gamma2 = Gamma(self.df1 * 0.5, self.df1), Gamma(self.df2 * 0.5, self.df2)
+        # A chi-squared draw over its degrees of freedom.
+        self._gamma1, self._gamma2 = (Gamma(df / 2, df) for df in (self.df1, self.df2))
         super().__init__(shape, validate_args=validate_args)
+
+    def _df2_above(self, bound: int) -> Any:
+        """The second degrees of freedom where a moment exists, NaN elsewhere."""
+        return torch.where(self.df2 > bound, self.df2, math.nan)
 
     @property
     def mean(self) -> Any:
-        d = self.df2.masked_fill(self.df2 <= 2, math.nan)
+        d = self._df2_above(2)
         return d / (d - 2)
 
     @property
@@ -41,8 +47,9 @@ class FisherSnedecor(Distribution):
 
     @property
     def variance(self) -> Any:
-        d = self.df2.masked_fill(self.df2 <= 4, math.nan)
-        return 2 * d.pow(2) * (self.df1 + d - 2) / (self.df1 * (d - 2).pow(2) * (d - 4))
+        d = self._df2_above(4)
+        coefficient = 2 * (self.df1 + d - 2) / (self.df1 * (d - 4))  # of variation, squared
+        return coefficient * (d / (d - 2)).square()
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         above, below = self._gamma1.rsample(sample_shape), self._gamma2.rsample(sample_shape)
@@ -50,10 +57,9 @@ class FisherSnedecor(Distribution):
         return (above / below.clamp(min=tiny)).clamp(min=tiny)
 
     def log_prob(self, value: Any) -> Any:
-        value = self._checked(value)
-        a, b, ratio = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2
-        norm = (a + b).lgamma() - a.lgamma() - b.lgamma()
-        powers = a * ratio.log() + (a - 1) * value.log()
-        return norm + powers - (a + b) * torch.log1p(ratio * value)
+        """``df1 / df2 * value`` has the beta prime distribution of half the degrees of freedom."""
+        a, b, ratio = self.df1 / 2, self.df2 / 2, self.df1 / self.df2
+        odds = ratio * self._checked(value)
+        return ratio.log() + (a - 1) * odds.log() - (a + b) * odds.log1p() - _log_beta(a, b)
 
 __getattr__ = _asked_of(__name__)

@@ -49,9 +49,9 @@ class Gamma(ExponentialFamily):
         return drawn
 
     def log_prob(self, value: Any) -> Any:
-        value = self._checked(torch.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device))
-        a, b = self.concentration, self.rate
-        return torch.xlogy(a, b) + torch.xlogy(a - 1, value) - b * value - torch.lgamma(a)
+        value = torch.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
+        scaled, a = self.rate * self._checked(value), self.concentration
+        return self.rate.log() + torch.xlogy(a - 1, scaled) - scaled - a.lgamma()
 
     def entropy(self) -> Any:
         a = self.concentration

@@ -8,7 +8,7 @@ import shim_torch as torch
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions._probs_or_logits import ProbsOrLogits
-from shim_torch.distributions.utils import _open_uniform, broadcast_all
+from shim_torch.distributions.utils import _open_uniform
 from shim_torch.nn.functional import binary_cross_entropy_with_logits
 
 __all__ = ["Geometric"]
@@ -47,10 +47,10 @@ class Geometric(ProbsOrLogits):
             return (u.log() / (-self.probs).log1p()).floor()
 
     def log_prob(self, value: Any) -> Any:
-        value, probs = broadcast_all(self._checked(value), self.probs)
-        # A success that is certain takes no trials: 0 * log(0) is 0 there.
-        others = torch.where((probs == 1) & (value == 0), torch.zeros_like(probs), probs)
-        return value * (-others).log1p() + self.probs.log()
+        value = self._checked(value)
+        # Where success is certain, no failure costs nothing: 0 * log(0) would be NaN.
+        certain = (self.probs == 1) & (value == 0)
+        return self.probs.log() + value * torch.log1p(-torch.where(certain, 0.0, self.probs))
 
     def entropy(self) -> Any:
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs

@@ -84,10 +84,8 @@ def _continuous_bernoulli(p: Any, q: Any) -> Any:
 
 @register_kl(Dirichlet, Dirichlet)
 def _dirichlet(p: Any, q: Any) -> Any:
-    a, b = p.concentration, q.concentration
-    total = a.sum(-1)
-    norm = total.lgamma() - b.sum(-1).lgamma() - (a.lgamma() - b.lgamma()).sum(-1)
-    return norm + ((a - b) * (a.digamma() - total.digamma().unsqueeze(-1))).sum(-1)
+    change = ((p.concentration - q.concentration) * p._mean_log()).sum(-1)
+    return change + q._log_normalizer(q.concentration) - p._log_normalizer(p.concentration)
 
 
 @register_kl(Exponential, Exponential)

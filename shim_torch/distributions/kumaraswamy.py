@@ -10,7 +10,7 @@ from shim_torch.distributions import constraints
 from shim_torch.distributions.transformed_distribution import TransformedDistribution
 from shim_torch.distributions.transforms import AffineTransform, PowerTransform
 from shim_torch.distributions.uniform import Uniform
-from shim_torch.distributions.utils import euler_constant
+from shim_torch.distributions.utils import _log_beta, euler_constant
 
 __all__ = ["Kumaraswamy"]
 
@@ -41,8 +41,7 @@ class Kumaraswamy(TransformedDistribution):
     def _moment(self, n: int) -> Any:
         """E[x**n] = b * B(1 + n / a, b)."""
         a, b = self.concentration1, self.concentration0
-        first = 1 + n / a
-        return b * torch.exp(torch.lgamma(first) + torch.lgamma(b) - torch.lgamma(first + b))
+        return b * _log_beta(1 + n / a, b).exp()
 
     @property
     def mean(self) -> Any:

@@ -22,10 +22,13 @@ class Laplace(LocationScale):
     def stddev(self) -> Any:
         return 2**0.5 * self.scale
 
+    def _quantile(self, u: Any) -> Any:
+        """The value that u from -1 to 1 stands for, where 0 is the median: both sides are exponential."""
+        return self.loc - self.scale * u.sign() * torch.log1p(-u.abs())
+
     def rsample(self, sample_shape: Any = ()) -> Any:
         eps = torch.finfo(self.loc.dtype).eps
-        u = self.loc.new_empty(self._extended_shape(sample_shape)).uniform_(eps - 1, 1)
-        return self.loc - self.scale * u.sign() * torch.log1p(-u.abs())
+        return self._quantile(self.loc.new_empty(self._extended_shape(sample_shape)).uniform_(eps - 1, 1))
 
     def log_prob(self, value: Any) -> Any:
         return -torch.log(2 * self.scale) - torch.abs(self._checked(value) - self.loc) / self.scale
@@ -35,8 +38,7 @@ class Laplace(LocationScale):
         return 0.5 - 0.5 * away.sign() * torch.expm1(-away.abs() / self.scale)
 
     def icdf(self, value: Any) -> Any:
-        term = value - 0.5
-        return self.loc - self.scale * term.sign() * torch.log1p(-2 * term.abs())
+        return self._quantile(2 * value - 1)
 
     def entropy(self) -> Any:
         return 1 + torch.log(2 * self.scale)

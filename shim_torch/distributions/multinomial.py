@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import shim_torch as torch
@@ -10,9 +11,12 @@ from shim_torch.distributions import constraints
 from shim_torch.distributions._probs_or_logits import OfCategorical
 from shim_torch.distributions.binomial import Binomial
 from shim_torch.distributions.categorical import Categorical
-from shim_torch.distributions.utils import broadcast_all
 
 __all__ = ["Multinomial"]
+
+
+def _log_factorial(count: Any) -> Any:
+    return torch.lgamma(count + 1)
 
 
 class Multinomial(OfCategorical):
@@ -27,11 +31,10 @@ class Multinomial(OfCategorical):
     ) -> None:
         if not isinstance(total_count, int):
             raise NotImplementedError("inhomogeneous total_count is not supported")
-        self.total_count = total_count
-        self._categorical = Categorical(probs=probs, logits=logits)
-        shape = self._categorical.param_shape
-        self._binomial = Binomial(total_count=total_count, probs=self.probs, validate_args=False)
-        super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
+        self._categorical, self.total_count = Categorical(probs, logits), total_count
+        # How often one category is drawn.
+        self._binomial = Binomial(total_count, self._categorical.probs, validate_args=False)
+        super().__init__(*self._split_shape(), validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self) -> Any:
@@ -46,22 +49,18 @@ class Multinomial(OfCategorical):
         return self.total_count * self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        sample_shape = torch.Size(sample_shape)
-        drawn = self._categorical.sample(torch.Size((self.total_count,)) + sample_shape).movedim(0, -1)
-        counts = drawn.new_zeros(self._extended_shape(sample_shape))
-        return counts.scatter_add_(-1, drawn, torch.ones_like(drawn)).type_as(self.probs)
+        drawn = self._categorical.sample((self.total_count, *sample_shape))
+        counts = torch.zeros(self._extended_shape(sample_shape), dtype=torch.long, device=drawn.device)
+        return counts.scatter(-1, drawn.movedim(0, -1), 1, reduce="add").to(self.probs.dtype)
 
     def entropy(self) -> Any:
-        n = torch.tensor(self.total_count)
-        values = self._binomial.enumerate_support(expand=False)[1:]
-        weights = torch.exp(self._binomial.log_prob(values))
-        ways = (weights * torch.lgamma(values + 1)).sum([0, -1])
-        return n * self._categorical.entropy() - torch.lgamma(n + 1) + ways
+        repeats = self._binomial._mean_of(_log_factorial, "entropy").sum(-1)
+        return self.total_count * self._categorical.entropy() + repeats - math.lgamma(self.total_count + 1)
 
     def log_prob(self, value: Any) -> Any:
-        logits, value = broadcast_all(self.logits, self._checked(value))
-        ways = torch.lgamma(value.sum(-1) + 1) - torch.lgamma(value + 1).sum(-1)
-        logits = logits.masked_fill((value == 0) & (logits == -torch.inf), 0)
-        return ways + (logits * value).sum(-1)
+        count, logits = torch.broadcast_tensors(self._checked(value), self.logits)
+        # A category that is never drawn costs nothing where it is not: 0 * log(0) would be NaN.
+        chances = count * logits.masked_fill(logits.isneginf() & (count == 0), 0.0)
+        return _log_factorial(count.sum(-1)) + (chances - _log_factorial(count)).sum(-1)
 
 __getattr__ = _asked_of(__name__)

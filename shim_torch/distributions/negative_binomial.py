@@ -9,7 +9,7 @@ from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions._probs_or_logits import ProbsOrLogits
 from shim_torch.distributions.gamma import Gamma
-from shim_torch.distributions.utils import lazy_property
+from shim_torch.distributions.utils import _log_beta, lazy_property
 from shim_torch.nn.functional import logsigmoid
 
 __all__ = ["NegativeBinomial"]
@@ -56,9 +56,9 @@ class NegativeBinomial(ProbsOrLogits):
 
     def log_prob(self, value: Any) -> Any:
         self._checked(value)
-        n = self.total_count
-        chances = n * logsigmoid(-self.logits) + value * logsigmoid(self.logits)
-        ways = -torch.lgamma(n + value) + torch.lgamma(1.0 + value) + torch.lgamma(n)
-        return chances - ways.masked_fill(n + value == 0.0, 0.0)
+        n, x = self.total_count, self.logits
+        orders = -_log_beta(n, value + 1) - (n + value).log()
+        orders = orders.masked_fill(n + value == 0.0, 0.0)  # nothing is drawn before no failure
+        return orders + value * logsigmoid(x) + n * logsigmoid(-x)
 
 __getattr__ = _asked_of(__name__)

@@ -22,8 +22,7 @@ class OneHotCategorical(OfCategorical):
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         self._categorical = Categorical(probs, logits)
-        shape = self._categorical.param_shape
-        super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
+        super().__init__(*self._split_shape(), validate_args)
 
     @property
     def mean(self) -> Any:
@@ -50,10 +49,7 @@ class OneHotCategorical(OfCategorical):
         return self._categorical.entropy()
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        n = self.event_shape[0]
-        values = torch.eye(n, dtype=self._param.dtype, device=self._param.device)
-        values = values.view((n,) + (1,) * len(self.batch_shape) + (n,))
-        return values.expand((n,) + self.batch_shape + (n,)) if expand else values
+        return self._one_hot(self._categorical.enumerate_support(expand)).to(self._param.dtype)
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):

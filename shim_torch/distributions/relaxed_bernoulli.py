@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import shim_torch as torch
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions._probs_or_logits import ProbsOrLogits
 from shim_torch.distributions.transformed_distribution import TransformedDistribution
 from shim_torch.distributions.transforms import SigmoidTransform
-from shim_torch.distributions.utils import broadcast_all, clamp_probs, member
+from shim_torch.distributions.utils import _clipped_uniform, broadcast_all, member, probs_to_logits
 
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
@@ -28,11 +27,9 @@ class LogitRelaxedBernoulli(ProbsOrLogits):
         super().__init__(self._set_one(probs, logits), validate_args=validate_args)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        shape = self._extended_shape(sample_shape)
-        probs = clamp_probs(self.probs.expand(shape))
-        uniform = clamp_probs(torch.rand(shape, dtype=probs.dtype, device=probs.device))
-        odds = uniform.log() - (-uniform).log1p() + probs.log() - (-probs).log1p()
-        return odds / self.temperature
+        """Logistic noise around the logits."""
+        noise = _clipped_uniform(self.probs, self._extended_shape(sample_shape))
+        return (probs_to_logits(noise, is_binary=True) + probs_to_logits(self.probs, is_binary=True)) / self.temperature
 
     def log_prob(self, value: Any) -> Any:
         logits, value = broadcast_all(self.logits, self._checked(value))

@@ -12,7 +12,7 @@ from shim_torch.distributions._probs_or_logits import OfCategorical
 from shim_torch.distributions.categorical import Categorical
 from shim_torch.distributions.transformed_distribution import TransformedDistribution
 from shim_torch.distributions.transforms import ExpTransform
-from shim_torch.distributions.utils import broadcast_all, clamp_probs, member
+from shim_torch.distributions.utils import _clipped_uniform, member
 
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 
@@ -29,20 +29,19 @@ class ExpRelaxedCategorical(OfCategorical):
     ) -> None:
         self._categorical = Categorical(probs, logits)
         self.temperature = temperature
-        shape = self._categorical.param_shape
-        super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
+        super().__init__(*self._split_shape(), validate_args)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        shape = self._extended_shape(sample_shape)
-        uniform = clamp_probs(torch.rand(shape, dtype=self.logits.dtype, device=self.logits.device))
-        gumbel = -((-(uniform.log())).log())
-        return ((self.logits + gumbel) / self.temperature).log_softmax(dim=-1)
+        """Gumbel noise added to the logits."""
+        noise = _clipped_uniform(self.logits, self._extended_shape(sample_shape)).log().neg().log()
+        return ((self.logits - noise) / self.temperature).log_softmax(-1)
 
     def log_prob(self, value: Any) -> Any:
-        count = self._categorical._num_events
-        logits, value = broadcast_all(self.logits, self._checked(value))
-        norm = math.lgamma(count) + self.temperature.log() * (count - 1)
-        return (logits - value.mul(self.temperature)).log_softmax(dim=-1).sum(-1) + norm
+        logits, value = torch.broadcast_tensors(self.logits, self._checked(value))
+        # The logarithms of t^(K - 1) Gamma(K) and of the softmax of what is left of the logits.
+        others = self._categorical._num_events - 1
+        left = torch.log_softmax(logits - self.temperature * value, -1)
+        return left.sum(-1) + others * self.temperature.log() + math.lgamma(others + 1)
 
 
 class RelaxedOneHotCategorical(TransformedDistribution):

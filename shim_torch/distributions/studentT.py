@@ -10,7 +10,7 @@ from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.chi2 import Chi2
 from shim_torch.distributions.distribution import Distribution
-from shim_torch.distributions.utils import _standard_normal
+from shim_torch.distributions.utils import _log_beta, _standard_normal
 
 __all__ = ["StudentT"]
 
@@ -48,15 +48,16 @@ class StudentT(Distribution):
         normal = _standard_normal(self._extended_shape(sample_shape), dtype=self.df.dtype, device=self.df.device)
         return self.loc + self.scale * (normal * torch.rsqrt(self._chi2.rsample(sample_shape) / self.df))
 
+    def _log_width(self) -> Any:
+        """The log of what one over the density at its peak is."""
+        return self.scale.log() + self.df.log() / 2 + _log_beta(self.df / 2, self.df.new_tensor(0.5))
+
     def log_prob(self, value: Any) -> Any:
-        y = (self._checked(value) - self.loc) / self.scale
-        half = 0.5 * (self.df + 1.0)
-        norm = self.scale.log() + 0.5 * (self.df.log() + math.log(math.pi)) + (0.5 * self.df).lgamma() - half.lgamma()
-        return -half * torch.log1p(y**2.0 / self.df) - norm
+        squared = ((self._checked(value) - self.loc) / self.scale).square()
+        return -self._log_width() - (self.df + 1) / 2 * torch.log1p(squared / self.df)
 
     def entropy(self) -> Any:
-        half, more = 0.5 * self.df, 0.5 * (self.df + 1)
-        beta = math.lgamma(0.5) + half.lgamma() - more.lgamma()
-        return self.scale.log() + more * (more.digamma() - half.digamma()) + 0.5 * self.df.log() + beta
+        rise = torch.digamma((self.df + 1) / 2) - torch.digamma(self.df / 2)
+        return self._log_width() + (self.df + 1) / 2 * rise
 
 __getattr__ = _asked_of(__name__)
