@@ -8,7 +8,7 @@ from typing import Any
 import shim_torch as torch
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
-from shim_torch.distributions.transformed_distribution import TransformedDistribution
+from shim_torch.distributions._from_standard import FromStandard
 from shim_torch.distributions.transforms import AffineTransform, ExpTransform
 from shim_torch.distributions.uniform import Uniform
 from shim_torch.distributions.utils import euler_constant
@@ -16,7 +16,7 @@ from shim_torch.distributions.utils import euler_constant
 __all__ = ["Gumbel"]
 
 
-class Gumbel(TransformedDistribution):
+class Gumbel(FromStandard):
     """The distribution of the largest of many draws: loc - scale * log(-log u) for uniform u."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
@@ -26,18 +26,16 @@ class Gumbel(TransformedDistribution):
     scale: Any
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self._set(loc=loc, scale=scale)
-        info = torch.finfo(self.loc.dtype)
-        base = Uniform(
-            torch.full_like(self.loc, info.tiny), torch.full_like(self.loc, 1 - info.eps), validate_args=validate_args
-        )
-        steps = [
-            ExpTransform().inv,
-            AffineTransform(loc=0, scale=-torch.ones_like(self.scale)),
-            ExpTransform().inv,
-            AffineTransform(loc=self.loc, scale=-self.scale),
-        ]
-        super().__init__(base, steps, validate_args=validate_args)
+        self._build(validate_args, loc=loc, scale=scale)
+
+    def _standard(self, like: Any, validate_args: bool | None) -> Any:
+        info = torch.finfo(like.dtype)  # log(-log u) is finite between these
+        low, high = (torch.full_like(like, bound) for bound in (info.tiny, 1 - info.eps))
+        return Uniform(low, high, validate_args)
+
+    def _steps(self) -> list[Any]:
+        log = ExpTransform().inv
+        return [log, AffineTransform(0, -1.0), log, AffineTransform(self.loc, -self.scale)]
 
     def log_prob(self, value: Any) -> Any:
         y = (self.loc - self._checked(value)) / self.scale

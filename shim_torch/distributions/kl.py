@@ -157,7 +157,7 @@ def _full_low_rank(p: Any, q: Any) -> Any:
     distance = _batch_lowrank_mahalanobis(W, D, q.loc - p.loc, tril)
     own = (factor.pow(2) / D.unsqueeze(-1)).sum((-1, -2))
     less = _solved(tril, (W.mT / D.unsqueeze(-2)).matmul(factor))
-    return 0.5 * (q._log_det() - 2 * p._half_log_det() + own - less + distance - p.event_shape[0])
+    return 0.5 * (q._log_det() - p._log_det() + own - less + distance - p.event_shape[0])
 
 
 @register_kl(LowRankMultivariateNormal, MultivariateNormal)
@@ -167,7 +167,7 @@ def _low_rank_full(p: Any, q: Any) -> Any:
     distance = _batch_mahalanobis(factor, q.loc - p.loc)
     own = _solved(factor, p._unbroadcasted_cov_factor)
     own = own + _solved(factor, torch.diag_embed(p._unbroadcasted_cov_diag.sqrt()))
-    return 0.5 * (2 * q._half_log_det() - p._log_det() + own + distance - p.event_shape[0])
+    return 0.5 * (q._log_det() - p._log_det() + own + distance - p.event_shape[0])
 
 
 @register_kl(MultivariateNormal, MultivariateNormal)
@@ -179,7 +179,7 @@ def _full(p: Any, q: Any) -> Any:
     factor = q._unbroadcasted_scale_tril
     own = _solved(factor, p._unbroadcasted_scale_tril)
     distance = _batch_mahalanobis(factor, q.loc - p.loc)
-    return q._half_log_det() - p._half_log_det() + 0.5 * (own + distance - p.event_shape[0])
+    return 0.5 * (q._log_det() - p._log_det() + own + distance - p.event_shape[0])
 
 
 def _same_event(p: Any, q: Any, which: str) -> None:

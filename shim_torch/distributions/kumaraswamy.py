@@ -7,15 +7,14 @@ from typing import Any
 import shim_torch as torch
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
-from shim_torch.distributions.transformed_distribution import TransformedDistribution
+from shim_torch.distributions._from_standard import FromStandard
 from shim_torch.distributions.transforms import AffineTransform, PowerTransform
-from shim_torch.distributions.uniform import Uniform
 from shim_torch.distributions.utils import _log_beta, euler_constant
 
 __all__ = ["Kumaraswamy"]
 
 
-class Kumaraswamy(TransformedDistribution):
+class Kumaraswamy(FromStandard):
     """Values between 0 and 1, much like ``Beta``, with a cdf in closed form: 1 - (1 - x**a)**b."""
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
@@ -25,18 +24,12 @@ class Kumaraswamy(TransformedDistribution):
     concentration0: Any
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
-        self._set(concentration1=concentration1, concentration0=concentration0)
-        base = Uniform(
-            torch.full_like(self.concentration0, 0),
-            torch.full_like(self.concentration0, 1),
-            validate_args=validate_args,
-        )
-        steps = [
-            PowerTransform(exponent=self.concentration0.reciprocal()),
-            AffineTransform(loc=1.0, scale=-1.0),
-            PowerTransform(exponent=self.concentration1.reciprocal()),
-        ]
-        super().__init__(base, steps, validate_args=validate_args)
+        self._build(validate_args, concentration1=concentration1, concentration0=concentration0)
+
+    def _steps(self) -> list[Any]:
+        """The cdf solved for x: (1 - (1 - u) ** (1 / b)) ** (1 / a), where 1 - u is as uniform as u."""
+        roots = [PowerTransform(c.reciprocal()) for c in (self.concentration0, self.concentration1)]
+        return [roots[0], AffineTransform(1.0, -1.0), roots[1]]
 
     def _moment(self, n: int) -> Any:
         """E[x**n] = b * B(1 + n / a, b)."""

@@ -10,6 +10,7 @@ from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.beta import Beta
 from shim_torch.distributions.distribution import Distribution
+from shim_torch.nn.functional import normalize
 
 __all__ = ["LKJCholesky"]
 
@@ -25,34 +26,32 @@ class LKJCholesky(Distribution):
     def __init__(self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None) -> None:
         if dim < 2:
             raise ValueError(f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}.")
-        self.dim = dim
-        batch = self._set(concentration=concentration)
-        c = self.concentration
-        row = torch.arange(dim - 1, dtype=c.dtype, device=c.device)
-        row = torch.cat([row.new_zeros((1,)), row])
-        self._beta = Beta(row + 0.5, (c + 0.5 * (dim - 2)).unsqueeze(-1) - 0.5 * row)
-        super().__init__(batch, torch.Size((dim, dim)), validate_args)
+        self.dim, batch = dim, self._set(concentration=concentration)
+        # The squared length of a row below the diagonal, by how many rows with such a length are above it.
+        above = (self._order() - 1).clamp(min=0)
+        self._beta = Beta(above + 0.5, self.concentration.unsqueeze(-1) + (dim - 2 - above) / 2)
+        super().__init__(batch, (dim, dim), validate_args)
 
+    def _order(self) -> Any:
+        """0 .. dim - 1."""
+        return torch.arange(self.dim, dtype=self.concentration.dtype, device=self.concentration.device)
+
+    @torch.no_grad()
     def sample(self, sample_shape: Any = ()) -> Any:
         """Draws by the onion method: each row adds a direction on the sphere, of a beta-distributed length."""
-        with torch.no_grad():
-            squared = self._beta.sample(sample_shape).unsqueeze(-1)
-            c = self.concentration
-            normal = torch.randn(self._extended_shape(sample_shape), dtype=c.dtype, device=c.device).tril(-1)
-            direction = normal / normal.norm(dim=-1, keepdim=True)
-            direction[..., 0, :].fill_(0.0)  # the first row has nothing below the diagonal
-            rows = squared.sqrt() * direction
-            left = torch.clamp(1 - rows.pow(2).sum(dim=-1), min=torch.finfo(rows.dtype).tiny)
-            return rows + torch.diag_embed(left.sqrt())
+        length = self._beta.sample(sample_shape).sqrt()
+        normal = torch.randn(self._extended_shape(sample_shape), dtype=length.dtype, device=length.device)
+        # The first row, of nothing below the diagonal, stays zero.
+        rows = normalize(normal.tril(-1), dim=-1) * length.unsqueeze(-1)
+        diagonal = (1 - rows.square().sum(-1)).clamp(min=torch.finfo(rows.dtype).tiny).sqrt()
+        return rows + diagonal.diag_embed()
 
     def log_prob(self, value: Any) -> Any:
-        diagonal, c = self._checked(value).diagonal(dim1=-1, dim2=-2)[..., 1:], self.concentration
-        order = torch.arange(2, self.dim + 1, device=c.device)
-        order = 2 * (c - 1).unsqueeze(-1) + self.dim - order
-        unnormalized = torch.sum(order * diagonal.log(), dim=-1)
-        n = self.dim - 1
-        alpha = c + 0.5 * n
-        norm = 0.5 * n * math.log(math.pi) + torch.mvlgamma(alpha - 0.5, n) - torch.lgamma(alpha) * n
-        return unnormalized - norm
+        """Powers of the diagonal, over the product of the integrals that each row adds."""
+        rows, c = self._order()[1:], self.concentration.unsqueeze(-1)
+        powers = (2 * c + self.dim - 3 - rows) * self._checked(value).diagonal(dim1=-2, dim2=-1)[..., 1:].log()
+        most = c + (self.dim - 1) / 2
+        integrals = rows / 2 * math.log(math.pi) + torch.lgamma(most - rows / 2) - torch.lgamma(most)
+        return powers.sum(-1) - integrals.sum(-1)
 
 __getattr__ = _asked_of(__name__)

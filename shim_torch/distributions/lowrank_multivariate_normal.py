@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import shim_torch as torch
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
-from shim_torch.distributions.distribution import Distribution
-from shim_torch.distributions.multivariate_normal import _batch_mahalanobis, _batch_mv
-from shim_torch.distributions.utils import _standard_normal, lazy_property, member
+from shim_torch.distributions.multivariate_normal import Gaussian, _batch_mahalanobis, _batch_mv
+from shim_torch.distributions.utils import _standard_normal, lazy_property
 
 __all__ = ["LowRankMultivariateNormal"]
 
@@ -32,7 +30,7 @@ def _batch_lowrank_mahalanobis(W: Any, D: Any, x: Any, capacitance_tril: Any) ->
     return (x.pow(2) / D).sum(-1) - _batch_mahalanobis(capacitance_tril, inside)
 
 
-class LowRankMultivariateNormal(Distribution):
+class LowRankMultivariateNormal(Gaussian):
     """The normal distribution over vectors of covariance ``cov_factor @ cov_factor.mT + diag(cov_diag)``.
 
     Shapes: loc (*, n), cov_factor (*, n, m) with m much smaller than n, cov_diag (*, n).
@@ -43,8 +41,6 @@ class LowRankMultivariateNormal(Distribution):
         "cov_factor": constraints.independent(constraints.real, 2),
         "cov_diag": constraints.independent(constraints.positive, 1),
     }
-    support = constraints.real_vector
-    has_rsample = True
     _parameters = (
         "loc",
         "cov_factor",
@@ -78,8 +74,6 @@ class LowRankMultivariateNormal(Distribution):
         self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag = cov_factor, cov_diag
         self._capacitance_tril = _batch_capacitance_tril(cov_factor, cov_diag)
 
-    mean = mode = member("loc")
-
     def _whole(self, found: Any) -> Any:
         return found.expand(self._batch_shape + found.shape[-2:])
 
@@ -88,14 +82,16 @@ class LowRankMultivariateNormal(Distribution):
         found = self._unbroadcasted_cov_factor.pow(2).sum(-1) + self._unbroadcasted_cov_diag
         return found.expand(self._batch_shape + self._event_shape)
 
-    @lazy_property
-    def scale_tril(self) -> Any:
-        # D^1/2 * the factor of I + D^-1/2 W W' D^-1/2, which is better conditioned than the covariance itself.
+    def _scaled(self) -> tuple[Any, Any, Any]:
+        """D^1/2 as a column, A = D^-1/2 W and the identity: the covariance is D^1/2 (I + A A') D^1/2."""
         root = self._unbroadcasted_cov_diag.sqrt().unsqueeze(-1)
         scaled = self._unbroadcasted_cov_factor / root
-        n = self._event_shape[0]
-        inner = torch.matmul(scaled, scaled.mT) + torch.eye(n, dtype=scaled.dtype, device=scaled.device)
-        return self._whole(root * torch.linalg.cholesky(inner))
+        return root, scaled, torch.eye(self._event_shape[0], dtype=scaled.dtype, device=scaled.device)
+
+    @lazy_property
+    def scale_tril(self) -> Any:
+        root, scaled, identity = self._scaled()  # better conditioned than the covariance itself
+        return self._whole(root * torch.linalg.cholesky(identity + scaled @ scaled.mT))
 
     @lazy_property
     def covariance_matrix(self) -> Any:
@@ -104,11 +100,9 @@ class LowRankMultivariateNormal(Distribution):
 
     @lazy_property
     def precision_matrix(self) -> Any:
-        over = self._unbroadcasted_cov_factor.mT / self._unbroadcasted_cov_diag.unsqueeze(-2)
-        solved = torch.linalg.solve_triangular(self._capacitance_tril, over, upper=False)
-        return self._whole(
-            torch.diag_embed(self._unbroadcasted_cov_diag.reciprocal()) - torch.matmul(solved.mT, solved)
-        )
+        root, scaled, identity = self._scaled()
+        less = torch.linalg.solve_triangular(self._capacitance_tril, scaled.mT, upper=False)
+        return self._whole((identity - less.mT @ less) / (root * root.mT))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)
@@ -121,15 +115,8 @@ class LowRankMultivariateNormal(Distribution):
         parts = (self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag, self._capacitance_tril)
         return _batch_lowrank_logdet(*parts)
 
-    def log_prob(self, value: Any) -> Any:
-        away = self._checked(value) - self.loc
-        distance = _batch_lowrank_mahalanobis(
-            self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag, away, self._capacitance_tril
-        )
-        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + self._log_det() + distance)
-
-    def entropy(self) -> Any:
-        found = 0.5 * (self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._log_det())
-        return found.expand(self._batch_shape)
+    def _distance(self, away: Any) -> Any:
+        parts = (self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag)
+        return _batch_lowrank_mahalanobis(*parts, away, self._capacitance_tril)
 
 __getattr__ = _asked_of(__name__)

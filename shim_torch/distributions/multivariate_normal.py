@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import shim_torch as torch
@@ -12,7 +13,6 @@ from shim_torch.distributions.distribution import Distribution
 from shim_torch.distributions.utils import _standard_normal, lazy_property, member
 
 __all__ = ["MultivariateNormal"]
-ONE_OF = "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified."
 
 
 def _batch_mv(bmat: Any, bvec: Any) -> Any:
@@ -30,22 +30,90 @@ def _batch_mahalanobis(bL: Any, bx: Any) -> Any:
     return torch.linalg.solve_triangular(bL.expand(batch + bL.shape[-2:]), columns, upper=False).pow(2).sum((-2, -1))
 
 
+def _inverse_of_tril(factor: Any) -> Any:
+    identity = torch.eye(factor.shape[-1], dtype=factor.dtype, device=factor.device)
+    return torch.linalg.solve_triangular(factor, identity, upper=False)
+
+
 def _precision_to_scale_tril(P: Any) -> Any:
     """The lower L with L L' = P^-1, from the Cholesky factor of P with both axes reversed."""
-    reversed_factor = torch.linalg.cholesky(torch.flip(P, (-2, -1)))
-    inverse = torch.flip(reversed_factor, (-2, -1)).mT
-    return torch.linalg.solve_triangular(inverse, torch.eye(P.shape[-1], dtype=P.dtype, device=P.device), upper=False)
+
+    def both_reversed(matrix: Any) -> Any:
+        return matrix.flip(-2, -1)
+
+    return both_reversed(_inverse_of_tril(torch.linalg.cholesky(both_reversed(P)))).mT
+
+
+FACTORS: dict[str, Callable[[Any], Any]] = {
+    "covariance_matrix": torch.linalg.cholesky,
+    "precision_matrix": _precision_to_scale_tril,
+    "scale_tril": lambda matrix: matrix,
+}
+
+
+class Gaussian(Distribution):
+    """Normal distributions over vectors: the density from ``_log_det`` of the covariance and ``_distance``."""
+
+    support = constraints.real_vector
+    has_rsample = True
+    loc: Any
+    mean = mode = member("loc")
+
+    def _log_det(self) -> Any:
+        raise NotImplementedError
+
+    def _distance(self, away: Any) -> Any:
+        """away' covariance^-1 away."""
+        raise NotImplementedError
+
+    def _minus_log(self, distance: Any) -> Any:
+        """-log of the density at a squared distance from the mean."""
+        return (self._event_shape[0] * math.log(2 * math.pi) + self._log_det() + distance) / 2
+
+    def log_prob(self, value: Any) -> Any:
+        return -self._minus_log(self._distance(self._checked(value) - self.loc))
+
+    def entropy(self) -> Any:
+        return self._minus_log(self._event_shape[0]).expand(self._batch_shape)  # the mean distance is the number of dims
 
 
 class MatrixGiven(Distribution):
     """One of covariance_matrix, precision_matrix and scale_tril is given; the others are computed when asked for."""
 
     _unbroadcasted_scale_tril: Any
+    _not_one: type[Exception] = ValueError
+    _called = {"scale_tril": "scale_tril matrix"}  # in errors
 
-    def _set_factor(self, name: str, matrix: Any) -> None:
-        """The Cholesky factor, of the batch shape of the matrix it comes from."""
-        factors = {"covariance_matrix": torch.linalg.cholesky, "precision_matrix": _precision_to_scale_tril}
-        self._unbroadcasted_scale_tril = matrix if name == "scale_tril" else factors[name](matrix)
+    def _one_given(self, *matrices: Any) -> tuple[str, Any]:
+        """The name and the value of the one of the three that is not None."""
+        given = [(name, matrix) for name, matrix in zip(FACTORS, matrices, strict=True) if matrix is not None]
+        if len(given) != 1:
+            raise self._not_one("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
+        ((name, matrix),) = given
+        if matrix.dim() < 2:
+            raise ValueError(
+                f"{self._called.get(name, name)} must be at least two-dimensional, with optional leading batch dimensions"
+            )
+        return name, matrix
+
+    def _init_matrix(
+        self, given: tuple[str, Any], other: tuple[str, Any, int], event: Any, validate_args: bool | None
+    ) -> None:
+        """Does what ``__init__`` does, with another parameter: its name, its value and how many of its dims aren't batch dims.
+
+        The factor keeps the batch shape of the matrix that it comes from.
+        """
+        (name, matrix), (other_name, value, dims) = given, other
+        own = value.dim() - dims
+        batch = torch.broadcast_shapes(matrix.shape[:-2], value.shape[:own])
+        self.__dict__[name] = matrix.expand(batch + matrix.shape[-2:])
+        self.__dict__[other_name] = value.expand(batch + value.shape[own:])
+        super().__init__(batch, event, validate_args=validate_args)
+        self._unbroadcasted_scale_tril = FACTORS[name](matrix)
+
+    def _log_det(self) -> Any:
+        """log |covariance_matrix|."""
+        return 2 * self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
     def _whole(self, matrix: Any) -> Any:
         return matrix.expand(self._batch_shape + matrix.shape[-2:])
@@ -63,7 +131,7 @@ class MatrixGiven(Distribution):
         return self._whole(torch.cholesky_inverse(self._unbroadcasted_scale_tril))
 
 
-class MultivariateNormal(MatrixGiven):
+class MultivariateNormal(MatrixGiven, Gaussian):
     """The normal distribution over vectors, given by its mean and one of three matrices.
 
     Shapes: loc (*, n), the matrix (*, n, n), batches broadcast.
@@ -75,8 +143,6 @@ class MultivariateNormal(MatrixGiven):
         "precision_matrix": constraints.positive_definite,
         "scale_tril": constraints.lower_cholesky,
     }
-    support = constraints.real_vector
-    has_rsample = True
     _parameters = ("loc", "covariance_matrix", "precision_matrix", "scale_tril")
 
     def __init__(
@@ -89,23 +155,8 @@ class MultivariateNormal(MatrixGiven):
     ) -> None:
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
-        names = {"covariance_matrix": "", "precision_matrix": "", "scale_tril": " matrix"}
-        given = dict(zip(names, (covariance_matrix, precision_matrix, scale_tril), strict=True))
-        given = {k: v for k, v in given.items() if v is not None}
-        if len(given) != 1:
-            raise ValueError(ONE_OF)
-        ((name, matrix),) = given.items()
-        if matrix.dim() < 2:
-            raise ValueError(
-                f"{name}{names[name]} must be at least two-dimensional, with optional leading batch dimensions"
-            )
-        batch = torch.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
-        self.__dict__[name] = matrix.expand(batch + (-1, -1))
-        self.loc = loc.expand(batch + (-1,))
-        super().__init__(batch, self.loc.shape[-1:], validate_args=validate_args)
-        self._set_factor(name, matrix)
-
-    mean = mode = member("loc")
+        given = self._one_given(covariance_matrix, precision_matrix, scale_tril)
+        self._init_matrix(given, ("loc", loc, 1), loc.shape[-1:], validate_args)
 
     @property
     def variance(self) -> Any:
@@ -116,15 +167,7 @@ class MultivariateNormal(MatrixGiven):
         normal = _standard_normal(shape, dtype=self.loc.dtype, device=self.loc.device)
         return self.loc + _batch_mv(self._unbroadcasted_scale_tril, normal)
 
-    def _half_log_det(self) -> Any:
-        return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
-
-    def log_prob(self, value: Any) -> Any:
-        distance = _batch_mahalanobis(self._unbroadcasted_scale_tril, self._checked(value) - self.loc)
-        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - self._half_log_det()
-
-    def entropy(self) -> Any:
-        found = 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._half_log_det()
-        return found.expand(self._batch_shape)
+    def _distance(self, away: Any) -> Any:
+        return _batch_mahalanobis(self._unbroadcasted_scale_tril, away)
 
 __getattr__ = _asked_of(__name__)

@@ -6,14 +6,14 @@ from typing import Any
 
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
+from shim_torch.distributions._from_standard import FromStandard
 from shim_torch.distributions.exponential import Exponential
-from shim_torch.distributions.transformed_distribution import TransformedDistribution
 from shim_torch.distributions.transforms import AffineTransform, ExpTransform
 
 __all__ = ["Pareto"]
 
 
-class Pareto(TransformedDistribution):
+class Pareto(FromStandard):
     """Pareto's distribution of type 1: values from ``scale`` on, the fewer the larger ``alpha``."""
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
@@ -22,10 +22,13 @@ class Pareto(TransformedDistribution):
     alpha: Any
 
     def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
-        self._set(scale=scale, alpha=alpha)
-        base = Exponential(self.alpha, validate_args=validate_args)
-        steps = [ExpTransform(), AffineTransform(loc=0, scale=self.scale)]
-        super().__init__(base, steps, validate_args=validate_args)
+        self._build(validate_args, scale=scale, alpha=alpha)
+
+    def _standard(self, like: Any, validate_args: bool | None) -> Any:
+        return Exponential(self.alpha, validate_args)
+
+    def _steps(self) -> list[Any]:
+        return [ExpTransform(), AffineTransform(0, self.scale)]
 
     @property
     def mean(self) -> Any:

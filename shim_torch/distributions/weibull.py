@@ -7,15 +7,15 @@ from typing import Any
 import shim_torch as torch
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
+from shim_torch.distributions._from_standard import FromStandard
 from shim_torch.distributions.exponential import Exponential
-from shim_torch.distributions.transformed_distribution import TransformedDistribution
 from shim_torch.distributions.transforms import AffineTransform, PowerTransform
 from shim_torch.distributions.utils import euler_constant
 
 __all__ = ["Weibull"]
 
 
-class Weibull(TransformedDistribution):
+class Weibull(FromStandard):
     """scale * a standard exponential draw to the power of 1 / concentration."""
 
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
@@ -25,11 +25,14 @@ class Weibull(TransformedDistribution):
     concentration: Any
 
     def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
-        self._set(scale=scale, concentration=concentration)
+        self._build(validate_args, scale=scale, concentration=concentration)
+
+    def _standard(self, like: Any, validate_args: bool | None) -> Any:
+        return Exponential(torch.ones_like(like), validate_args)
+
+    def _steps(self) -> list[Any]:
         self.concentration_reciprocal = self.concentration.reciprocal()
-        base = Exponential(torch.ones_like(self.scale), validate_args=validate_args)
-        steps = [PowerTransform(exponent=self.concentration_reciprocal), AffineTransform(loc=0, scale=self.scale)]
-        super().__init__(base, steps, validate_args=validate_args)
+        return [PowerTransform(self.concentration_reciprocal), AffineTransform(0, self.scale)]
 
     @property
     def mean(self) -> Any:

@@ -12,20 +12,10 @@ from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.chi2 import Chi2
 from shim_torch.distributions.exp_family import ExponentialFamily
-from shim_torch.distributions.multivariate_normal import ONE_OF, MatrixGiven
+from shim_torch.distributions.multivariate_normal import FACTORS, MatrixGiven
+from shim_torch.distributions.utils import vec_to_tril_matrix
 
 __all__ = ["Wishart"]
-
-
-def _mvdigamma(x: Any, p: int) -> Any:
-    """The derivative of ``torch.mvlgamma``."""
-    if not x.gt((p - 1) / 2).all():
-        raise AssertionError("Wrong domain for multivariate digamma function.")
-    return torch.digamma(x.unsqueeze(-1) - torch.arange(p, dtype=x.dtype, device=x.device) / 2).sum(-1)
-
-
-def _clamp_above_eps(x: Any) -> Any:
-    return x.clamp(min=torch.finfo(x.dtype).eps)
 
 
 class Wishart(MatrixGiven, ExponentialFamily):
@@ -37,7 +27,10 @@ class Wishart(MatrixGiven, ExponentialFamily):
     support = constraints.positive_definite
     has_rsample = True
     _mean_carrier_measure = 0
+    _not_one = AssertionError
+    _called = dict.fromkeys(FACTORS, "scale_tril")
     _parameters = ("df", "covariance_matrix", "precision_matrix", "scale_tril", "_dist_chi2")
+    df: Any
 
     @property
     def arg_constraints(self) -> dict[str, Any]:
@@ -56,63 +49,54 @@ class Wishart(MatrixGiven, ExponentialFamily):
         scale_tril: Any = None,
         validate_args: bool | None = None,
     ) -> None:
-        names = ("covariance_matrix", "precision_matrix", "scale_tril")
-        given = dict(zip(names, (covariance_matrix, precision_matrix, scale_tril), strict=True))
-        given = {k: v for k, v in given.items() if v is not None}
-        if len(given) != 1:
-            raise AssertionError(ONE_OF)
-        ((name, matrix),) = given.items()
-        if matrix.dim() < 2:
-            raise ValueError("scale_tril must be at least two-dimensional, with optional leading batch dimensions")
+        given = self._one_given(covariance_matrix, precision_matrix, scale_tril)
+        matrix = given[1]
         if isinstance(df, Number):
             df = torch.tensor(df, dtype=matrix.dtype, device=matrix.device)
-        batch, n = torch.broadcast_shapes(matrix.shape[:-2], df.shape), matrix.shape[-1]
-        self.df = df.expand(batch)
-        if self.df.le(n - 1).any():
+        n = matrix.shape[-1]
+        if (df <= n - 1).any():
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {n - 1}.")
-        self.__dict__[name] = matrix.expand(batch + (-1, -1))
-        if self.df.lt(n).any():
+        if (df < n).any():
             warnings.warn(
                 "Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",
                 stacklevel=2,
             )
-        super().__init__(batch, matrix.shape[-2:], validate_args=validate_args)
-        self._batch_dims = [-(x + 1) for x in range(len(self._batch_shape))]
-        self._set_factor(name, matrix)
-        freedom = self.df.unsqueeze(-1) - torch.arange(n, dtype=self.df.dtype, device=self.df.device)
-        self._dist_chi2 = Chi2(df=freedom)
+        self._init_matrix(given, ("df", df, 0), matrix.shape[-2:], validate_args)
+        self._batch_dims = list(range(-1, -1 - len(self._batch_shape), -1))
+        # A draw's Cholesky factor has chi draws on its diagonal, of one degree of freedom less in each row.
+        rows = torch.arange(n, dtype=self.df.dtype, device=self.df.device)
+        self._dist_chi2 = Chi2(self.df.unsqueeze(-1) - rows)
 
     @property
     def _n(self) -> int:
         return self._event_shape[-1]
 
+    def _times(self, factor: Any, matrix: Any) -> Any:
+        """Matrices times one number each."""
+        return factor[..., None, None] * matrix
+
     @property
     def mean(self) -> Any:
-        return self.df.view(self._batch_shape + (1, 1)) * self.covariance_matrix
+        return self._times(self.df, self.covariance_matrix)
 
     @property
     def mode(self) -> Any:
-        factor = self.df - self.covariance_matrix.shape[-1] - 1
-        factor = factor.masked_fill(factor <= 0, torch.nan)
-        return factor.view(self._batch_shape + (1, 1)) * self.covariance_matrix
+        above = self.df - self._n - 1
+        return self._times(above.masked_fill(above <= 0, torch.nan), self.covariance_matrix)
 
     @property
     def variance(self) -> Any:
-        covariance = self.covariance_matrix
-        diagonal = covariance.diagonal(dim1=-2, dim2=-1)
-        outer = diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2)
-        return self.df.view(self._batch_shape + (1, 1)) * (covariance.pow(2) + outer)
+        each = self.covariance_matrix.diagonal(dim1=-2, dim2=-1)
+        products = torch.einsum("...i,...j->...ij", each, each)
+        return self._times(self.df, products + self.covariance_matrix.square())
 
     def _bartlett_sampling(self, sample_shape: Any = ()) -> Any:
         """Draws L A A' L', A lower with chi draws on its diagonal and normal ones below (Bartlett, 1933)."""
-        root = _clamp_above_eps(self._dist_chi2.rsample(sample_shape).sqrt()).diag_embed()
-        p = self._event_shape[-1]
-        row, column = torch.tril_indices(p, p, offset=-1, device=root.device)
-        root[..., row, column] = torch.randn(
-            (*root.shape[:-2], p * (p - 1) // 2), dtype=root.dtype, device=root.device
-        )
-        chol = self._unbroadcasted_scale_tril @ root
-        return chol @ chol.mT
+        chi = self._dist_chi2.rsample(sample_shape).sqrt()
+        chi = chi.clamp(min=torch.finfo(chi.dtype).eps)
+        below = torch.randn((*chi.shape[:-1], self._n * (self._n - 1) // 2), dtype=chi.dtype, device=chi.device)
+        factor = self._unbroadcasted_scale_tril @ (chi.diag_embed() + vec_to_tril_matrix(below, diag=-1))
+        return factor @ factor.mT
 
     def rsample(self, sample_shape: Any = (), max_try_correction: int | None = None) -> Any:
         """A sample, drawn again up to ``max_try_correction`` (10) times.
@@ -139,30 +123,25 @@ class Wishart(MatrixGiven, ExponentialFamily):
         dims = tuple(range(-len(self._batch_shape), 0))
         return found.amax(dims) if dims else found
 
-    def _half_log_det(self) -> Any:
-        return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+    def _scale_log_det(self) -> Any:
+        """log |2 covariance_matrix|."""
+        return self._n * math.log(2) + self._log_det()
+
+    def _log_norm(self) -> Any:
+        return self.df / 2 * self._scale_log_det() + torch.mvlgamma(self.df / 2, p=self._n)
 
     def log_prob(self, value: Any) -> Any:
-        value, nu, p = self._checked(value), self.df, self._n
-        factor = self._unbroadcasted_scale_tril
+        value, factor = self._checked(value), self._unbroadcasted_scale_tril
         batch = torch.broadcast_shapes(factor.shape[:-2], value.shape[:-2])
         whole = (value.expand(batch + value.shape[-2:]), factor.expand(batch + factor.shape[-2:]))
         trace = torch.cholesky_solve(*whole).diagonal(dim1=-2, dim2=-1).sum(dim=-1)
-        return (
-            -nu * (p * math.log(2) / 2 + self._half_log_det())
-            - torch.mvlgamma(nu / 2, p=p)
-            + (nu - p - 1) / 2 * torch.linalg.slogdet(value).logabsdet
-            - trace / 2
-        )
+        power = (self.df - self._n - 1) * torch.linalg.slogdet(value).logabsdet
+        return (power - trace) / 2 - self._log_norm()
 
     def entropy(self) -> Any:
-        nu, p = self.df, self._n
-        return (
-            (p + 1) * (p * math.log(2) / 2 + self._half_log_det())
-            + torch.mvlgamma(nu / 2, p=p)
-            - (nu - p - 1) / 2 * _mvdigamma(nu / 2, p=p)
-            + nu * p / 2
-        )
+        # The log of a draw's determinant adds up those of the chi-squared draws and of the scale's.
+        mean_log_det = self._scale_log_det() + self._dist_chi2.concentration.digamma().sum(-1)
+        return self._log_norm() - (self.df - self._n - 1) / 2 * mean_log_det + self.df * self._n / 2
 
     @property
     def _natural_params(self) -> tuple[Any, ...]:
