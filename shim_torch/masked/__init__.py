@@ -245,15 +245,16 @@ def cumprod(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any
 
 
 def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
-    """The median of the kept elements along ``dim``; NaN where none is, ValueError for integers."""
-    wanted = input.dtype if dtype is None else dtype
-    x = _cast(input, wanted if wanted.is_floating_point else _core.float32)
-    found = _filled(x, mask, math.nan).nanmedian(dim, keepdim).values
-    if wanted.is_floating_point:
-        return found
-    if bool(found.isnan().any()):
+    """The median of the kept elements along ``dim``; NaN where none is, ValueError for integers.
+
+    ``dtype`` is for integers alone, as in PyTorch.
+    """
+    if input.dtype.is_floating_point:
+        return _filled(input, mask, math.nan).nanmedian(dim, keepdim).values
+    found = median(input.to(_core.float32), dim, keepdim=keepdim, mask=mask)
+    if found.isnan().any():
         raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
-    return found.to(wanted)
+    return found.to(dtype or input.dtype)
 
 
 def normalize(input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Any = None) -> Any:

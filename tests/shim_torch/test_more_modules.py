@@ -27,6 +27,18 @@ def test_masked_reductions():
     assert m.masked_tensor(x, keep).sum().item() == x[keep].sum().item()
 
 
+def test_masked_median_takes_dtype_for_integers_alone():
+    x, none = torch.tensor([[1.0, 5.0, 3.0, 2.0]]), torch.zeros(1, 4, dtype=torch.bool)
+    keep = torch.tensor([True, False, True, True])
+    median = torch.masked.median
+    assert median(x, 1, mask=keep, dtype=torch.float64).dtype == torch.float32
+    assert median(x, 1, mask=none, dtype=torch.int64).isnan().all()
+    for dtype, found in ((None, torch.int64), (torch.float64, torch.float64)):
+        assert median(x.long(), 1, mask=keep, dtype=dtype).dtype == found
+        with pytest.raises(ValueError, match="masked median expects no fully masked out rows"):
+            median(x.long(), 1, mask=none, dtype=dtype)
+
+
 def test_futures():
     future = torch.futures.Future()
     after = future.then(lambda f: f.value() + 1)

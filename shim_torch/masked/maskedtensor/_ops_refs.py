@@ -13,7 +13,6 @@ from shim_torch.masked.maskedtensor.binary import NATIVE_BINARY_MAP, NATIVE_INPL
 from shim_torch.masked.maskedtensor.core import (
     MaskedTensor,
     _get_data,
-    _masks_match,
     _maybe_get_mask,
     _tensors_match,
     is_masked_tensor,
@@ -59,6 +58,26 @@ def _check_args_kwargs_length(
     for name, wanted, given in (("args", len_args, args), ("kwargs", len_kwargs, kwargs)):
         if wanted is not None and wanted != len(given):
             raise ValueError(f"{error_prefix}: len({name}) must be {wanted} but got {len(given)}")
+
+
+def _register_on_parts(aten_ops: Any, len_args: int | None = None, len_kwargs: int | None = None) -> Callable[[Any], Any]:
+    """A decorator: ``function(refuse, func, data, mask, *rest, **kwargs)`` gets the first argument's data and mask.
+
+    refuse: makes the ValueError of a text. A pair that it returns is the data and the mask of the result.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        def run(func: Any, *args: Any, **kwargs: Any) -> Any:
+            prefix = f"__torch_dispatch__, {func}"
+            _check_args_kwargs_length(args, kwargs, prefix, len_args, len_kwargs)
+            parts = _get_data(args[0]), _maybe_get_mask(args[0])
+            result = function(lambda text: ValueError(f"{prefix}: {text}"), func, *parts, *args[1:], **kwargs)
+            return MaskedTensor(*result) if isinstance(result, tuple) else result
+
+        register_dispatch_func(aten_ops)(run)
+        return run
+
+    return decorate
 
 
 class _Relaid(Function):
@@ -135,91 +154,75 @@ def contiguous(func: Any, *args: Any, **kwargs: Any) -> Any:
     return _Relaid.apply(args[0], "contiguous")
 
 
-@register_dispatch_func([_aten.new_empty_strided])
-def new_empty_strided(func: Any, *args: Any, **kwargs: Any) -> Any:
-    _check_args_kwargs_length(args, kwargs, f"__torch_dispatch__, {func}", len_args=3)
-    data = _get_data(args[0])
-    for i, name in ((1, "size"), (2, "stride")):
-        if tuple(args[i]) != tuple(getattr(data, name)()):
-            raise ValueError(f"__torch_dispatch__, {func}: args[{i}] expected to be the same as data.{name}()")
-    return MaskedTensor(func(data, args[1], args[2], **kwargs), _maybe_get_mask(args[0]))
+@_register_on_parts([_aten.new_empty_strided], len_args=3)
+def new_empty_strided(refuse: Any, func: Any, data: Any, mask: Any, size: Any, stride: Any, **kwargs: Any) -> Any:
+    for place, name, given in ((1, "size", size), (2, "stride", stride)):
+        if tuple(given) != tuple(getattr(data, name)()):
+            raise refuse(f"args[{place}] expected to be the same as data.{name}()")
+    return func(data, size, stride, **kwargs), mask
 
 
-@register_dispatch_func([_aten._local_scalar_dense])
-def _local_scalar_dense(func: Any, *args: Any, **kwargs: Any) -> Any:
-    if not _maybe_get_mask(args[0]):
-        raise ValueError(f"__torch_dispatch__, {func}: expected a mask tensor")
-    return func(_get_data(args[0]))
+@_register_on_parts([_aten._local_scalar_dense])
+def _local_scalar_dense(refuse: Any, func: Any, data: Any, mask: Any) -> Any:
+    if not mask:
+        raise refuse("expected a mask tensor")
+    return func(data)
 
 
-@register_dispatch_func([_aten.detach, _aten.clone, _aten.ones_like, _aten.zeros_like])
-def _apply_fn_on_data(func: Any, *args: Any, **kwargs: Any) -> Any:
-    return MaskedTensor(func(_get_data(args[0]), *args[1:], **kwargs), _maybe_get_mask(args[0]))
+@_register_on_parts([_aten.detach, _aten.clone, _aten.ones_like, _aten.zeros_like])
+def _apply_fn_on_data(refuse: Any, func: Any, data: Any, mask: Any, *rest: Any, **kwargs: Any) -> Any:
+    return func(data, *rest, **kwargs), mask
 
 
-@register_dispatch_func([_aten._to_copy])
-def _to_copy(func: Any, *args: Any, **kwargs: Any) -> Any:
-    mask = func(_maybe_get_mask(args[0]), *args[1:], **{**kwargs, "dtype": _core.bool})
-    return MaskedTensor(func(_get_data(args[0]), *args[1:], **kwargs), mask)
+@_register_on_parts([_aten._to_copy])
+def _to_copy(refuse: Any, func: Any, data: Any, mask: Any, *rest: Any, **kwargs: Any) -> Any:
+    return func(data, *rest, **kwargs), func(mask, *rest, **{**kwargs, "dtype": _core.bool})
 
 
-@register_dispatch_func([_aten._softmax])
-def _softmax(func: Any, *args: Any, **kwargs: Any) -> Any:
-    _check_args_kwargs_length(args, kwargs, f"__torch_dispatch__, {func}", len_args=3, len_kwargs=0)
-    data, mask = _get_data(args[0]), _maybe_get_mask(args[0])
-    return MaskedTensor(torch.masked.softmax(data, args[1], mask=mask), mask)
+@_register_on_parts([_aten._softmax], len_args=3, len_kwargs=0)
+def _softmax(refuse: Any, func: Any, data: Any, mask: Any, dim: int, half_to_float: bool) -> Any:
+    return torch.masked.softmax(data, dim, mask=mask), mask
 
 
-@register_dispatch_func([_aten._softmax_backward_data])
-def _softmax_backward_data(func: Any, *args: Any, **kwargs: Any) -> Any:
-    _check_args_kwargs_length(args, kwargs, f"__torch_dispatch__, {func}", len_args=4)
-    grad, output, dim, _ = args
-    if not is_masked_tensor(grad) or not is_masked_tensor(output):
-        raise ValueError(f"__torch_dispatch__, {func}: grad and output must both be MaskedTensors")
-    if not _masks_match(grad, output):
-        raise ValueError(f"__torch_dispatch__, {func}: expected the masks of grad and output to match")
-    mask = _maybe_get_mask(grad)
-    g, out = (x._masked_data.masked_fill(~mask, 0) for x in (grad, output))
-    return MaskedTensor(out * (g - (g * out).sum(dim, keepdim=True)), mask)
+@_register_on_parts([_aten._softmax_backward_data], len_args=4)
+def _softmax_backward_data(refuse: Any, func: Any, g: Any, mask: Any, output: Any, dim: int, dtype: Any) -> Any:
+    if mask is None or not is_masked_tensor(output):
+        raise refuse("grad and output must both be MaskedTensors")
+    if not _tensors_match(mask, output.get_mask()):
+        raise refuse("expected the masks of grad and output to match")
+    g, out = (x.masked_fill(~mask, 0) for x in (g, output._masked_data))
+    return out * (g - (g * out).sum(dim, keepdim=True)), mask
 
 
 @register_dispatch_func([_aten.copy_])
 def copy_(func: Any, *args: Any, **kwargs: Any) -> Any:
+    """Copies the data; the mask stays, whatever that of the source is."""
     _check_args_kwargs_length(args, kwargs, f"__torch_dispatch__, {func}", len_args=2)
-    if all(map(is_masked_tensor, args)) and not _tensors_match(*map(_maybe_get_mask, args)):
-        raise ValueError("args[0] mask and args[1] mask must match but do not")
-    func(_get_data(args[0]), _get_data(args[1]))
-    return args[0]
+    into, source = args
+    func(into._masked_data, _get_data(source))
+    return into
 
 
-def _whole(x: Any) -> Any:
-    return x if is_masked_tensor(x) else MaskedTensor(x, torch.ones_like(x, dtype=_core.bool))
+@_register_on_parts([_aten.where], len_args=3, len_kwargs=0)
+def where(refuse: Any, func: Any, condition: Any, mask: Any, one: Any, other: Any) -> Any:
+    if not isinstance(condition, _core.TensorBase):
+        raise refuse("expected args[0] to be a tensor")
+
+    def kept(side: Any) -> Any:
+        return side.get_mask() if is_masked_tensor(side) else torch.ones_like(side, dtype=_core.bool)
+
+    return func(condition, _get_data(one), _get_data(other)), func(condition, kept(one), kept(other))
 
 
-@register_dispatch_func([_aten.where])
-def where(func: Any, *args: Any, **kwargs: Any) -> Any:
-    _check_args_kwargs_length(args, kwargs, f"__torch_dispatch__, {func}", len_args=3, len_kwargs=0)
-    if not isinstance(args[0], _core.TensorBase):
-        raise ValueError(f"__torch_dispatch__, {func}: expected args[0] to be a tensor")
-    one, other = map(_whole, args[1:])
-    mask = func(args[0], one._masked_mask, other._masked_mask)
-    return MaskedTensor(func(args[0], one._masked_data, other._masked_data), mask)
+@_register_on_parts([_aten.is_same_size], len_args=2)
+def is_same_size(refuse: Any, func: Any, data: Any, mask: Any, other: Any) -> Any:
+    return data.size() == _get_data(other).size()
 
 
-@register_dispatch_func([_aten.is_same_size])
-def is_same_size(func: Any, *args: Any, **kwargs: Any) -> Any:
-    _check_args_kwargs_length(args, kwargs, f"__torch_dispatch__, {func}", len_args=2)
-    return _get_data(args[0]).size() == _get_data(args[1]).size()
-
-
-@register_dispatch_func([_aten._is_any_true])
-def _is_any_true(func: Any, *args: Any, **kwargs: Any) -> Any:
-    _check_args_kwargs_length(args, kwargs, f"__torch_dispatch__, {func}", len_args=1, len_kwargs=0)
-    data, mask = _get_data(args[0]), _maybe_get_mask(args[0])
-    if mask is None:
-        raise ValueError(f"__torch_dispatch__, {func}: expected args[0] to be a MaskedTensor")
+@_register_on_parts([_aten._is_any_true], len_args=1, len_kwargs=0)
+def _is_any_true(refuse: Any, func: Any, data: Any, mask: Any) -> Any:
     if data.dtype != _core.bool:
-        raise ValueError(f"__torch_dispatch__, {func}: expected a boolean tensor")
+        raise refuse("expected a boolean tensor")
     if data.is_sparse:
         raise ValueError(f"MaskedTensors with sparse data do not have {func}")
-    return MaskedTensor((data & mask).any(), torch.tensor(True))
+    return data.logical_and(mask).any(), torch.tensor(True)

@@ -9,7 +9,7 @@ from native import _core
 from shim_torch.masked.maskedtensor.core import (
     _map_mt_args_kwargs,
     _masks_match,
-    _tensors_match,
+    _same_indices,
     _wrap_result,
     is_masked_tensor,
 )
@@ -36,14 +36,11 @@ def _of_sparse(packet: Any, data: list[Any]) -> Any:
     """The operator on the values; ValueError unless the indices are the same."""
     first, second = data[0], data[1]
     if isinstance(second, _core.TensorBase) and second.layout == first.layout:
-        coo = first.layout == _core.sparse_coo
-        names = ("indices",) if coo else ("crow_indices", "col_indices")
-        for name in names:
-            if not _tensors_match(getattr(first, name)(), getattr(second, name)()):
-                raise ValueError(
-                    f"sparse_{'coo' if coo else 'csr'} indices must match. "
-                    "If you need support for this, please open an issue on Github."
-                )
+        if not _same_indices(first, second):
+            raise ValueError(
+                f"sparse_{'coo' if first.layout == _core.sparse_coo else 'csr'} indices must match. "
+                "If you need support for this, please open an issue on Github."
+            )
         if first.size() != second.size():
             raise ValueError("input1 and input2 must have the same size for binary functions.")
         data = [first, second.values(), *data[2:]]

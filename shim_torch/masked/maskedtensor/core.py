@@ -34,13 +34,46 @@ def is_masked_tensor(obj: Any, /) -> bool:
     return isinstance(obj, MaskedTensor)
 
 
+_INDICES = {_core.sparse_coo: ("indices",), _core.sparse_csr: ("crow_indices", "col_indices")}
+
+
 def _pieces(a: Any) -> tuple[Any, ...]:
     """What tells two tensors of one layout apart."""
-    if a.layout == _core.sparse_coo:
-        return a.values(), a.indices()
-    if a.layout == _core.sparse_csr:
-        return a.crow_indices(), a.col_indices(), a.values()
-    return (a,)
+    if a.layout not in _INDICES:
+        return (a,)
+    return *(getattr(a, name)() for name in _INDICES[a.layout]), a.values()
+
+
+def _same_indices(a: Any, b: Any) -> bool:
+    return all(_tensors_match(getattr(a, name)(), getattr(b, name)()) for name in _INDICES.get(a.layout, ()))
+
+
+_UNLIKE = {
+    _core.sparse_coo: "data and mask are both sparse COO tensors but do not have the same indices.",
+    _core.sparse_csr: "data and mask are both sparse CSR tensors but do not share either crow or col indices.",
+}
+# What holds for the data and the mask of a MaskedTensor, in the order in which it is looked at, and what is raised if not.
+_RULES: tuple[tuple[Callable[[Any, Any], bool], type[Exception], Callable[[Any, Any], str]], ...] = (
+    (
+        lambda data, mask: type(data) is type(mask),
+        TypeError,
+        lambda data, mask: f"data and mask must have the same type. Got {type(data)} and {type(mask)}",
+    ),
+    (
+        lambda data, mask: data.layout in _LAYOUTS,
+        TypeError,
+        lambda data, mask: f"data layout of {data.layout} is not supported.",
+    ),
+    (_same_indices, ValueError, lambda data, mask: _UNLIKE[data.layout]),
+    (lambda data, mask: mask.dtype == _core.bool, TypeError, lambda data, mask: "mask must have dtype bool."),
+    (
+        lambda data, mask: data.dtype in _DTYPES,
+        TypeError,
+        lambda data, mask: f"{data.dtype} is not supported in MaskedTensor.",
+    ),
+    (lambda data, mask: data.dim() == mask.dim(), ValueError, lambda data, mask: "data.dim() must equal mask.dim()"),
+    (lambda data, mask: data.size() == mask.size(), ValueError, lambda data, mask: "data.size() must equal mask.size()"),
+)
 
 
 def _tensors_match(a: Any, b: Any, exact: bool = True, rtol: float = 1e-05, atol: float = 1e-08) -> bool:
@@ -79,9 +112,11 @@ def _map_mt_args_kwargs(args: Any, kwargs: Any, map_fn: Callable[[Any], Any]) ->
 
 
 def _wrap_result(result_data: Any, result_mask: Any) -> Any:
-    if isinstance(result_data, (list, tuple)):
-        return type(result_data)(_wrap_result(d, m) for d, m in zip(result_data, result_mask, strict=True))
-    return MaskedTensor(result_data, result_mask) if isinstance(result_data, _core.TensorBase) else NotImplemented
+    """A MaskedTensor, or as many as there are results."""
+    if isinstance(result_data, _core.TensorBase):
+        return MaskedTensor(result_data, result_mask)
+    several = isinstance(result_data, (tuple, list))
+    return type(result_data)(map(_wrap_result, result_data, result_mask)) if several else NotImplemented
 
 
 def _get_data(a: Any) -> Any:
@@ -174,26 +209,10 @@ class MaskedTensor(torch.Tensor):
         self._validate_members()
 
     def _validate_members(self) -> None:
-        data, mask = self._masked_data, self._masked_mask
-        if type(data) is not type(mask):
-            raise TypeError(f"data and mask must have the same type. Got {type(data)} and {type(mask)}")
-        if data.layout not in _LAYOUTS:
-            raise TypeError(f"data layout of {data.layout} is not supported.")
-        if data.layout == _core.sparse_coo and not _tensors_match(data.indices(), mask.indices()):
-            raise ValueError("data and mask are both sparse COO tensors but do not have the same indices.")
-        if data.layout == _core.sparse_csr and not (
-            _tensors_match(data.crow_indices(), mask.crow_indices())
-            and _tensors_match(data.col_indices(), mask.col_indices())
-        ):
-            raise ValueError("data and mask are both sparse CSR tensors but do not share either crow or col indices.")
-        if mask.dtype != _core.bool:
-            raise TypeError("mask must have dtype bool.")
-        if data.dtype not in _DTYPES:
-            raise TypeError(f"{data.dtype} is not supported in MaskedTensor.")
-        if data.dim() != mask.dim():
-            raise ValueError("data.dim() must equal mask.dim()")
-        if data.size() != mask.size():
-            raise ValueError("data.size() must equal mask.size()")
+        parts = (self._masked_data, self._masked_mask)
+        for holds, error, text in _RULES:
+            if not holds(*parts):
+                raise error(text(*parts))
 
     @staticmethod
     def _from_values(data: Any, mask: Any) -> Any:
@@ -212,16 +231,10 @@ class MaskedTensor(torch.Tensor):
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         from shim_torch.masked.maskedtensor._ops_refs import _MASKEDTENSOR_FUNCTION_TABLE as table
-        from shim_torch.overrides import get_default_nowrap_functions
 
-        kwargs = kwargs or {}
-        if func in table:
-            return table[func](*args, **kwargs)
-        if not all(issubclass(cls, t) for t in types):
-            return NotImplemented
-        with torch._C.DisableTorchFunctionSubclass():
-            made = func(*args, **kwargs)
-        return made if func in get_default_nowrap_functions() else torch._tensor._convert(made, cls)
+        if func not in table:
+            return super().__torch_function__(func, types, args, kwargs)
+        return table[func](*args, **(kwargs or {}))
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # type: ignore[override]

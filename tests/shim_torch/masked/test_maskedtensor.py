@@ -132,3 +132,67 @@ def test_gradients_come_back_through_sparse_layouts(method):
     getattr(x, method)().to_dense().sum().backward()
     assert x.grad.layout == torch.strided and x.grad.get_mask().tolist() == MASK
     assert x.grad.to_tensor(0).tolist() == [[float(kept) for kept in row] for row in MASK]
+
+
+aten = torch.ops.aten
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda x, y: aten.new_empty_strided(x, [3, 3], [3, 1]), r"args\[1\] expected to be the same as data.size\(\)"),
+        (lambda x, y: aten.new_empty_strided(x, [2, 3], [1, 2]), r"args\[2\] expected to be the same as data.stride\(\)"),
+        (lambda x, y: aten._softmax_backward_data(x, y, 1, torch.float32), "expected the masks of grad and output to match"),
+        (
+            lambda x, y: aten._softmax_backward_data(x, torch.tensor(DATA), 1, torch.float32),
+            "grad and output must both be MaskedTensors",
+        ),
+        (lambda x, y: aten.copy_(x, y, True), r"len\(args\) must be 2 but got 3"),
+        (lambda x, y: aten._is_any_true(x), "expected a boolean tensor"),
+        (lambda x, y: aten._is_any_true((x < 3).to_sparse()), "MaskedTensors with sparse data do not have"),
+        (lambda x, y: aten._local_scalar_dense(y[0, 0]), "expected a mask tensor"),
+    ],
+)
+def test_operators_refuse(call, text):
+    with pytest.raises(ValueError, match=text):
+        call(example(), masked_tensor(torch.tensor(DATA), ~torch.tensor(MASK)))
+
+
+def test_operators_of_aten():
+    x, other = example(), masked_tensor(2 * torch.tensor(DATA), ~torch.tensor(MASK))
+    assert aten.new_empty_strided(x, [2, 3], [3, 1]).get_mask().tolist() == MASK
+    assert aten._is_any_true(x < 1).get_data().item() is False and aten._is_any_true(x < 2).get_data().item() is True
+    assert aten._is_any_true(other < 3).get_data().item() is False
+    plain = aten.where(torch.tensor(MASK), x, torch.tensor(DATA) * 9)
+    assert plain.get_mask().all() and plain.get_data().tolist() == [[1.0, 18.0, 3.0], [36.0, 45.0, 6.0]]
+    assert aten.where(torch.tensor(MASK), torch.tensor(DATA) * 9, x).get_mask().tolist() == MASK
+    copied = aten.copy_(x, other)
+    assert copied is x and x.get_mask().tolist() == MASK and x.get_data().tolist() == other.get_data().tolist()
+    assert [part.get_mask().tolist() for part in torch.split(x, 1)] == [[MASK[0]], [MASK[1]]]
+    assert type(torch.transpose(x, 0, 1)) is MaskedTensor and x.size() == (2, 3)
+
+
+def test_functions_with_other_subclasses_are_not_for_masked_tensors():
+    class Other(torch.Tensor):
+        pass
+
+    with pytest.raises(TypeError, match=r"Multiple dispatch failed for 'torch.add'|no implementation found"):
+        torch.add(example(), torch.ones(2, 3).as_subclass(Other))
+    with pytest.raises(TypeError, match="data and mask must have the same type. Got"):
+        masked_tensor(torch.tensor(DATA).as_subclass(Other), torch.tensor(MASK))
+
+
+def test_data_and_mask_have_the_same_indices():
+    ones = torch.tensor([1.0, 2.0])
+    for places, text in (((0, 1), None), ((0, 2), "are both sparse C{} tensors but do not")):
+        kept = torch.tensor([True, True])
+        coo = [torch.sparse_coo_tensor([[0, 1], list(c)], v, (2, 3)) for c, v in (((0, 1), ones), (places, kept))]
+        csr = [torch.sparse_csr_tensor([0, 1, 2], list(c), v, (2, 3)) for c, v in (((0, 1), ones), (places, kept))]
+        for layout, parts in (("OO", coo), ("SR", csr)):
+            if text is None:
+                assert masked_tensor(*parts).get_data().to_dense().sum() == 3
+                continue
+            with pytest.raises(ValueError, match=text.format(layout)):
+                masked_tensor(*parts)
+    with pytest.raises(TypeError, match="data layout of torch.sparse_csc is not supported"):
+        masked_tensor(torch.tensor(DATA).to_sparse_csc(), torch.tensor(MASK).to_sparse_csc())
