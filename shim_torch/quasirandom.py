@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from native import _core
 from shim_torch import _torch_names
 
 __all__ = ["SobolEngine"]
@@ -70,15 +69,12 @@ class SobolEngine:
             raise ValueError(f"Supported range of dimensionality for SobolEngine is [1, {self.MAXDIM}]")
         import shim_torch as torch
 
-        self.seed, self.scramble, self.dimension = seed, scramble, dimension
-        cpu = torch.device("cpu")
-        self.sobolstate = torch.from_numpy(_directions(dimension)).to(cpu)
-        self.shift = torch.zeros(dimension, device=cpu, dtype=torch.long)
+        self.dimension, self.seed, self.scramble = dimension, seed, scramble
+        self.sobolstate = torch.from_numpy(_directions(dimension))
+        self.shift = torch.zeros(dimension, dtype=torch.int64, device="cpu")
         if scramble:
             self._scramble()
-        self.quasi = self.shift.clone()
-        self._first_point = (self.quasi / 2**self.MAXBIT).reshape(1, -1)
-        self.num_generated = 0
+        self.reset()
 
     def _scramble(self) -> None:
         import shim_torch as torch
@@ -100,27 +96,22 @@ class SobolEngine:
         """The next ``n`` points, (n, dimension), of ``dtype`` (the default one if None)."""
         import shim_torch as torch
 
-        dtype = dtype if dtype is not None else torch.get_default_dtype()
-        if self.num_generated == 0:
-            made = self._first_point.to(dtype)
-            if n > 1:
-                made = torch.cat((made, self._next(n - 1, 0, dtype)), dim=-2)
-        else:
-            made = self._next(n, self.num_generated - 1, dtype)
-        self.num_generated += n
-        return made if out is None else out.resize_as_(made).copy_(made)
+        points = torch.from_numpy(self._next(n)).to(dtype or torch.get_default_dtype()) * 2.0**-self.MAXBIT
+        return points if out is None else out.resize_as_(points).copy_(points)
 
-    def _next(self, n: int, start: int, dtype: Any) -> Any:
-        """Points of the sequence by its Gray code: each differs from the one before in one direction number."""
+    def _next(self, n: int) -> Any:
+        """The next ``n`` points in units of 2**-30, in the order of the Gray code: each is one direction number from the last."""
         import shim_torch as torch
 
-        numbers = np.arange(start, start + n)
-        lowest_zero = np.array([(~int(i) & int(i) + 1).bit_length() - 1 for i in numbers], np.int64)
-        steps = self.sobolstate.numpy().T[lowest_zero]
-        steps[0] ^= self.quasi.numpy()
-        points = np.bitwise_xor.accumulate(steps, axis=0)
-        self.quasi = torch.from_numpy(points[-1].copy())
-        return torch.from_numpy(points).to(dtype) * 2.0**-self.MAXBIT
+        before = np.arange(self.num_generated - 1, self.num_generated - 1 + n)
+        lowest_zero = np.array([(~int(i) & int(i) + 1).bit_length() - 1 for i in before], np.int64)
+        # The first point is the start itself: for -1, which has no zero bit, the row of zeros at the end.
+        steps = np.pad(self.sobolstate.numpy().T, ((0, 1), (0, 0)))[lowest_zero]
+        points = np.bitwise_xor.accumulate(np.concatenate((self.quasi.numpy()[None], steps)))[1:]
+        if n > 0:
+            self.quasi = torch.from_numpy(points[-1].copy())
+        self.num_generated += n
+        return points
 
     def draw_base2(self, m: int, out: Any = None, dtype: Any = None) -> Any:
         """The next 2**m points; ValueError unless as many in all are a power of two."""
@@ -138,18 +129,12 @@ class SobolEngine:
 
     def reset(self) -> SobolEngine:
         """Back to the first point."""
-        self.quasi.copy_(self.shift)
-        self.num_generated = 0
+        self.quasi, self.num_generated = self.shift.clone(), 0
         return self
 
     def fast_forward(self, n: int) -> SobolEngine:
         """Leaves out ``n`` points."""
-        if n > 0:
-            start = self.num_generated - 1 if self.num_generated else 0
-            count = n if self.num_generated else n - 1
-            if count:
-                self._next(count, start, _core.float64)
-        self.num_generated += n
+        self._next(n)
         return self
 
     def __repr__(self) -> str:
