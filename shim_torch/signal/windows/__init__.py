@@ -42,6 +42,13 @@ def _points(M: int, sym: bool, options: dict[str, Any], name: str) -> Any:
     return shim_torch.arange(M, dtype=shim_torch.float64, device=options.get("device")), max(steps, 1)
 
 
+def _from_middle(M: int, sym: bool, options: dict[str, Any], name: str, middle: float | None = None) -> Any:
+    """How far each point lies to the right of the middle."""
+    points, _ = _points(M, sym, options, name)
+    periodic = not sym and M > 1
+    return points - ((M if periodic else M - 1) / 2 if middle is None else middle)
+
+
 def _made(values: Any, options: dict[str, Any]) -> Any:
     import shim_torch
 
@@ -55,9 +62,7 @@ def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: b
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
     if sym and center is not None:
         raise ValueError("Center must be None for symmetric windows")
-    n, _ = _points(M, sym, options, "exponential")
-    center = ((M if not sym and M > 1 else M - 1) / 2.0) if center is None else center
-    return _made((-(n - center).abs() / tau).exp(), options)
+    return _made((_from_middle(M, sym, options, "exponential", center).abs() / -tau).exp(), options)
 
 
 def cosine(M: int, *, sym: bool = True, **options: Any) -> Any:
@@ -70,9 +75,8 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> A
     """exp(-(n / std)^2 / 2) about the middle."""
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
-    n, _ = _points(M, sym, options, "gaussian")
-    x = (n - (M if not sym and M > 1 else M - 1) / 2.0) / (std * math.sqrt(2))
-    return _made((-(x**2)).exp(), options)
+    deviations = _from_middle(M, sym, options, "gaussian") / std
+    return _made((deviations.square() / -2).exp(), options)
 
 
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> Any:
