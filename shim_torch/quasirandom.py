@@ -63,6 +63,8 @@ class SobolEngine:
 
     MAXBIT = _BITS
     MAXDIM = 21201
+    quasi: Any
+    num_generated: int
 
     def __init__(self, dimension: int, scramble: bool = False, seed: int | None = None) -> None:
         if not 1 <= dimension <= self.MAXDIM:

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import shim_torch as torch
+from shim_torch.distributions._composed_constraints import (
+    MixtureSameFamilyConstraint,
+    _Cat,
+    _IndependentConstraint,
+    _Stack,
+)
+from shim_torch.distributions._constraint import (
+    Constraint,
+    _Dependent,
+    _DependentProperty,
+    is_dependent,
+)
 
 __all__ = [
     "Constraint",
@@ -41,139 +52,6 @@ __all__ = [
     "symmetric",
     "unit_interval",
 ]
-
-
-class Constraint:
-    """A set of values. ``check(value)`` is a boolean tensor, one truth for each event of ``event_dim`` dims."""
-
-    is_discrete: Any = False
-    event_dim: Any = 0
-
-    def check(self, value: Any) -> Any:
-        """Whether each event of ``value`` lies in the set."""
-        raise NotImplementedError
-
-    def __repr__(self) -> str:
-        return self.__class__.__name__[1:] + "()"
-
-
-class _Dependent(Constraint):
-    """A set that depends on other variables, so that nothing can be checked without them."""
-
-    def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
-        self._is_discrete, self._event_dim = is_discrete, event_dim
-        super().__init__()
-
-    @property
-    def is_discrete(self) -> bool:
-        return self._known("is_discrete")
-
-    @property
-    def event_dim(self) -> int:
-        return self._known("event_dim")
-
-    def _known(self, name: str) -> Any:
-        value = getattr(self, "_" + name)
-        if value is NotImplemented:
-            raise NotImplementedError(f".{name} cannot be determined statically")
-        return value
-
-    def _changed(self, is_discrete: Any, event_dim: Any) -> dict[str, Any]:
-        return {
-            "is_discrete": self._is_discrete if is_discrete is NotImplemented else is_discrete,
-            "event_dim": self._event_dim if event_dim is NotImplemented else event_dim,
-        }
-
-    def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> Any:
-        """The same, with what is known of it before the other variables are."""
-        return _Dependent(**self._changed(is_discrete, event_dim))
-
-    def check(self, value: Any) -> Any:
-        raise ValueError("Cannot determine validity of dependent constraint")
-
-
-def is_dependent(constraint: Any) -> bool:
-    """Whether a constraint can't be checked by itself."""
-    return isinstance(constraint, _Dependent)
-
-
-class _DependentProperty(property, _Dependent):
-    """A property of a distribution that gives a constraint; of the class itself, a dependent constraint."""
-
-    def __init__(
-        self,
-        fn: Callable[..., Any] | None = None,
-        *,
-        is_discrete: bool | None = NotImplemented,
-        event_dim: int | None = NotImplemented,
-    ) -> None:
-        super().__init__(fn)
-        self._is_discrete, self._event_dim = is_discrete, event_dim
-
-    def __call__(self, fn: Any = None, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> Any:
-        return _DependentProperty(fn, **self._changed(is_discrete, event_dim))
-
-
-class _Wrapped(Constraint):
-    """A constraint made of another one, ``base_constraint``."""
-
-    base_constraint: Any
-
-    @property
-    def is_discrete(self) -> bool:
-        return self.base_constraint.is_discrete
-
-    @property
-    def event_dim(self) -> int:
-        return self.base_constraint.event_dim
-
-
-class _IndependentConstraint(_Wrapped):
-    """Holds where the base constraint holds over all of the last dims."""
-
-    def __init__(self, base_constraint: Any, reinterpreted_batch_ndims: int) -> None:
-        if not isinstance(base_constraint, Constraint):
-            raise AssertionError(f"base_constraint must be a Constraint, got {type(base_constraint).__name__}")
-        if not isinstance(reinterpreted_batch_ndims, int):
-            raise AssertionError(
-                f"reinterpreted_batch_ndims must be an int, got {type(reinterpreted_batch_ndims).__name__}"
-            )
-        if reinterpreted_batch_ndims < 0:
-            raise AssertionError(f"reinterpreted_batch_ndims must be >= 0, got {reinterpreted_batch_ndims}")
-        self.base_constraint, self.reinterpreted_batch_ndims = base_constraint, reinterpreted_batch_ndims
-        super().__init__()
-
-    @property
-    def event_dim(self) -> int:
-        return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
-
-    def check(self, value: Any) -> Any:
-        each, dims = self.base_constraint.check(value), self.reinterpreted_batch_ndims
-        if each.dim() < dims:
-            raise ValueError(
-                f"Expected value.dim() >= {self.base_constraint.event_dim + dims} but got {value.dim()}"
-            )
-        return each.all(tuple(range(-dims, 0))) if dims else each
-
-    def __repr__(self) -> str:
-        return f"{self.__class__.__name__[1:]}({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
-
-
-class MixtureSameFamilyConstraint(_Wrapped):
-    """The support of a mixture: a value is held against every component's."""
-
-    def __init__(self, base_constraint: Any) -> None:
-        if not isinstance(base_constraint, Constraint):
-            raise AssertionError(f"base_constraint must be a Constraint, got {type(base_constraint).__name__}")
-        self.base_constraint = base_constraint
-        super().__init__()
-
-    def check(self, value: Any) -> Any:
-        # The component dim is the last batch dim of what the base constraint answers.
-        return self.base_constraint.check(value.unsqueeze(-1 - self.event_dim)).all(-1)
-
-    def __repr__(self) -> str:
-        return f"{self.__class__.__name__}({self.base_constraint!r})"
 
 
 class _Boolean(Constraint):
@@ -327,65 +205,6 @@ class _PositiveDefinite(_Symmetric):
     def check(self, value: Any) -> Any:
         symmetric = super().check(value)
         return torch.linalg.cholesky_ex(value).info.eq(0) if symmetric.all() else symmetric
-
-
-def _checked(constraint: Any, value: Any) -> Any:
-    return constraint.check(value)
-
-
-class _Several(Constraint):
-    """Constraints of the slices of a value along ``dim``."""
-
-    def __init__(self, cseq: Sequence[Any], dim: int = 0) -> None:
-        if not all(isinstance(c, Constraint) for c in cseq):
-            raise AssertionError("All elements of cseq must be Constraint instances")
-        self.cseq, self.dim = list(cseq), dim
-        super().__init__()
-
-    @property
-    def is_discrete(self) -> bool:
-        return any(c.is_discrete for c in self.cseq)
-
-    @property
-    def event_dim(self) -> int:
-        return max(c.event_dim for c in self.cseq)
-
-    def check(self, value: Any) -> Any:
-        if self.dim not in range(-value.dim(), value.dim()):
-            raise AssertionError(f"dim {self.dim} out of range for value with {value.dim()} dimensions")
-        return self._join(list(map(_checked, self.cseq, self._slices(value))), self.dim)
-
-    def _slices(self, value: Any) -> Any:
-        raise NotImplementedError
-
-    def _join(self, parts: list[Any], dim: int) -> Any:
-        raise NotImplementedError
-
-
-class _Cat(_Several):
-    def __init__(self, cseq: Sequence[Any], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
-        super().__init__(cseq, dim)
-        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
-        if len(self.lengths) != len(self.cseq):
-            raise AssertionError(f"lengths ({len(self.lengths)}) must match cseq ({len(self.cseq)})")
-
-    def _slices(self, value: Any) -> Any:
-        return value.narrow(self.dim, 0, sum(self.lengths)).split(self.lengths, self.dim)
-
-    _join = staticmethod(torch.cat)
-
-
-class _Stack(_Several):
-    @property
-    def event_dim(self) -> int:
-        """One more where the slices lie within an event."""
-        dims = super().event_dim
-        return dims + (self.dim + dims < 0)
-
-    def _slices(self, value: Any) -> Any:
-        return value.unbind(self.dim)
-
-    _join = staticmethod(torch.stack)
 
 
 dependent, dependent_property, independent = _Dependent(), _DependentProperty, _IndependentConstraint

@@ -86,8 +86,8 @@ class TransformedDistribution(Distribution):
 
     def log_prob(self, value: Any) -> Any:
         """That of the base at the value it was drawn as, less how much the transforms spread it."""
-        values = accumulate(reversed(self.transforms), lambda y, step: step.inv(y), initial=self._checked(value))
-        values = list(values)[::-1]
+        backwards = accumulate(reversed(self.transforms), lambda y, step: step.inv(y), initial=self._checked(value))
+        values = list(backwards)[::-1]
         event_dim = len(self.event_shape) - sum(map(more_dims, self.transforms))
         base = _sum_rightmost(self.base_dist.log_prob(values[0]), event_dim - len(self.base_dist.event_shape))
         return base - log_det_along(self.transforms, values, event_dim)

@@ -233,7 +233,7 @@ class MaskedTensor(torch.Tensor):
         from shim_torch.masked.maskedtensor._ops_refs import _MASKEDTENSOR_FUNCTION_TABLE as table
 
         if func not in table:
-            return super().__torch_function__(func, types, args, kwargs)
+            return super().__torch_function__(func, types, args, kwargs)  # type: ignore[misc]
         return table[func](*args, **(kwargs or {}))
 
     @classmethod
