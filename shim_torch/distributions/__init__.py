@@ -1,6 +1,7 @@
 """``torch.distributions``: a module for each distribution, as PyTorch has them.
 
-Shared parts: distribution.py (``expand``, validation), _probs_or_logits.py, _location_scale.py, _folded.py.
+Shared parts: distribution.py (``expand``, validation), exp_family.py, _probs_or_logits.py, _location_scale.py, _folded.py,
+_from_standard.py (draws that go through transforms), multivariate_normal.py (one matrix of three).
 """
 
 from __future__ import annotations

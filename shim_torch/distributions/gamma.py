@@ -8,6 +8,7 @@ import shim_torch as torch
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.exp_family import ExponentialFamily
+from shim_torch.distributions.utils import _log_gamma_density
 
 __all__ = ["Gamma"]
 
@@ -50,8 +51,7 @@ class Gamma(ExponentialFamily):
 
     def log_prob(self, value: Any) -> Any:
         value = torch.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
-        scaled, a = self.rate * self._checked(value), self.concentration
-        return self.rate.log() + torch.xlogy(a - 1, scaled) - scaled - a.lgamma()
+        return self.rate.log() + _log_gamma_density(self.concentration, self.rate * self._checked(value))
 
     def entropy(self) -> Any:
         a = self.concentration

@@ -8,7 +8,7 @@ import shim_torch as torch
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.exp_family import ExponentialFamily
-from shim_torch.distributions.utils import broadcast_all
+from shim_torch.distributions.utils import _log_gamma_density
 
 __all__ = ["Poisson"]
 
@@ -41,8 +41,8 @@ class Poisson(ExponentialFamily):
             return torch.poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Any) -> Any:
-        rate, value = broadcast_all(self.rate, self._checked(value))
-        return torch.xlogy(value, rate) - rate - torch.lgamma(value + 1)
+        # As a function of the rate it is the density of the time until one event more.
+        return _log_gamma_density(self._checked(value) + 1, self.rate)
 
     @property
     def _natural_params(self) -> tuple[Any, ...]:

@@ -62,6 +62,11 @@ def _clipped_uniform(like: Any, shape: Sequence[int]) -> Any:
     return clamp_probs(torch.rand(shape, dtype=like.dtype, device=like.device))
 
 
+def _log_gamma_density(a: Any, x: Any) -> Any:
+    """log(x**(a - 1) * exp(-x) / Gamma(a))."""
+    return torch.xlogy(a - 1, x) - x - torch.lgamma(a)
+
+
 def _log_beta(a: Any, b: Any) -> Any:
     """The log of the beta function, Gamma(a) Gamma(b) / Gamma(a + b)."""
     return torch.lgamma(a) + torch.lgamma(b) - torch.lgamma(a + b)
@@ -145,7 +150,7 @@ def vec_to_tril_matrix(vec: Any, diag: int = 0) -> Any:
             f"The size of last dimension is {count} which cannot be expressed as "
             "the lower triangular part of a square D x D matrix."
         )
-    matrix = torch.zeros((*vec.shape[:-1], size, size), dtype=vec.dtype, device=vec.device)
+    matrix = vec.new_zeros((*vec.shape[:-1], size, size))  # of vec, which may be one of a batch that vmap hides
     matrix[..., _corner(size, diag, vec.device)] = vec
     return matrix
 
