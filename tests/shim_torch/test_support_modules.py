@@ -223,8 +223,47 @@ def test_passes():
     )
     with pytest.raises(RuntimeError, match="Circular dependency"):
         circle.solve_constraints()
-    with pytest.raises(RuntimeError, match="An error occurred when running the 'AddToMul' pass"):
-        PassManager([first])(3)
+    with pytest.raises(RuntimeError, match=r"but found .*first.* at index 0 and .*second.* at index 0 in pass list"):
+        PassManager(["first", "second"], [lambda a, b: (a, b) != ("first", "second")]).validate_constraints()
+
+
+def test_passes_that_fail_or_change_nothing():
+    from shim_torch.fx.passes.infra.pass_base import PassResult
+    from shim_torch.fx.passes.infra.pass_manager import PassManager, pass_result_wrapper
+
+    ran = []
+
+    def same(gm):
+        ran.append("same")
+        return PassResult(gm, False)
+
+    def changes(gm):
+        ran.append("changes")
+        return PassResult(gm, True)
+
+    def nothing(gm):
+        return None
+
+    for passes, steps, changed, order in (
+        ([same], 3, False, ["same"]),
+        ([changes], 3, True, ["changes"] * 3),
+        ([same, changes, same], 2, True, ["same", "changes", "same"] * 2),
+    ):
+        ran.clear()
+        assert PassManager(passes, steps=steps)("module") == ("module", changed) and ran == order
+    checked = PassManager([same, changes], run_checks_after_each_pass=True)
+    checked.add_checks(lambda module: ran.append("check"))
+    ran.clear()
+    checked("module")
+    assert ran == ["check", "same", "check", "changes", "check"]
+    with pytest.raises(Exception, match=r"An error occurred when running the 'nothing' .* passes: \['same'\]") as caught:
+        PassManager([same, nothing])("module")
+    assert type(caught.value) is Exception and isinstance(caught.value.__cause__, TypeError)
+    with pytest.raises(TypeError, match="check function should only take in one variable"):
+        PassManager().add_checks(lambda a, b: None)
+    wrapped = pass_result_wrapper(nothing)
+    assert wrapped.__name__ == "nothing" and wrapped("module") == ("module", True) and pass_result_wrapper(None) is None
+    assert pass_result_wrapper(lambda gm: 3)("module") is None and pass_result_wrapper(same)("module") == ("module", False)
 
 
 def test_settings_with_variables(monkeypatch):
@@ -275,20 +314,6 @@ def test_rearrange():
     for pattern, sizes in (("a b -> a b", {}), ("a b c -> a b", {}), ("a (b d) c -> a b d c", {"b": 2}), ("a b c", {})):
         with pytest.raises(ValueError):
             rearrange(x, pattern, **sizes)
-
-
-def test_helpers_of_tests_of_compilers():
-    from shim_torch._dynamo import testing as t
-
-    x = t.rand_strided((2, 3), (1, 2))
-    assert x.stride() == (1, 2) and x.std() > 0 and t.rand_strided((2,), (1,), torch.int32).tolist() == [0, 0]
-    assert t.rand_strided((4,), (1,), torch.float8_e4m3fn).dtype == torch.float8_e4m3fn
-    assert t.reduce_to_scalar_loss([torch.ones(2), (torch.zeros(3), torch.ones(1))]).item() == 0.75
-    assert t.requires_bwd_pass([None, torch.ones(1, requires_grad=True)]) and not t.requires_bwd_pass(torch.ones(1))
-    assert t.normalize_gm("a  \n# c\n\n\nb") == "a\n\nb"
-    gm = torch.fx.symbolic_trace(lambda a: torch.relu(a) + 1)
-    counter = t.CompileCounter()
-    assert counter(gm, [])(torch.tensor([-1.0])).item() == 1 and (counter.frame_count, counter.op_count) == (1, 2)
 
 
 def test_typename():

@@ -1,11 +1,9 @@
-"""Graphs in parts, constants computed once, rewritten asserts, and what tracing notes; values and codes are PyTorch's."""
+"""Graphs in parts, and what tracing notes; values and codes are PyTorch's."""
 
 import pytest
 
 import shim_torch as torch
 from shim_torch.fx import ProxyableClassMeta, Tracer, symbolic_trace
-from shim_torch.fx.experimental.const_fold import get_unique_attr_name_in_module, split_const_subgraphs
-from shim_torch.fx.experimental.rewriter import RewritingTracer
 from shim_torch.fx.immutable_collections import immutable_dict, immutable_list
 from shim_torch.fx.passes.split_module import split_module
 from shim_torch.utils import _pytree as pytree
@@ -59,33 +57,6 @@ def test_parts_that_need_each_other():
     with pytest.raises(RuntimeError, match="cycle exists between partitions!"):
         order = iter([0, 1, 0, 1, 0, 1, 0, 1])
         split_module(symbolic_trace(Parts()), None, lambda _: next(order))
-
-
-def test_constants_are_computed_once():
-    m, x = Parts(), torch.arange(4.0)
-    folded = split_const_subgraphs(m)
-    assert "_FX_CONST_FOLDED_ATTRS" in folded.code and not folded.has_folding_been_run
-    assert torch.equal(folded(x), m(x)) and folded.has_folding_been_run
-    names = [n for n, _ in folded.named_parameters()]
-    assert "_FX_CONST_FOLDED_ATTRS.0" in names
-    with pytest.raises(AssertionError, match="already been run"):
-        folded.run_folding()
-    assert get_unique_attr_name_in_module(folded, "_FX_CONST_FOLDED_ATTRS") == "_FX_CONST_FOLDED_ATTRS_1"
-    plain = split_const_subgraphs(torch.nn.Identity())
-    assert plain.const_subgraph_module is None
-
-
-def _asserted(x):
-    assert x.sum() > 0, "positive"
-    return x + 1
-
-
-def test_asserts_stay_in_rewritten_functions():
-    graph = RewritingTracer().trace(_asserted)
-    gm = torch.fx.GraphModule(torch.nn.Module(), graph)
-    assert torch.equal(gm(torch.ones(2)), torch.full((2,), 2.0))
-    with pytest.raises(AssertionError, match="positive"):
-        gm(-torch.ones(2))
 
 
 class Pair(metaclass=ProxyableClassMeta):
@@ -157,11 +128,6 @@ def test_copies_of_nodes_are_checked_by_lint_and_tracers_copy():
 
 
 def test_parts_keep_what_was_noted_of_steps():
-    gm = symbolic_trace(Parts())
-    for i, node in enumerate(gm.graph.nodes):
-        node.meta["idx"] = i
-    found = {n.name: n.meta.get("idx") for n in split_const_subgraphs(gm).graph.nodes}
-    assert [v for k, v in found.items() if "folded" in k] == [None] and found["output"] is None
     single = symbolic_trace(lambda x: torch.relu(x) + 1)
     for i, node in enumerate(single.graph.nodes):
         node.meta["idx"] = i

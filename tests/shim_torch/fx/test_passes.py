@@ -1,4 +1,4 @@
-"""Passes over graphs: parts made modules, patterns looked for, equal steps made one, nested concrete arguments."""
+"""Patterns looked for in graphs, and nested concrete arguments."""
 
 from __future__ import annotations
 
@@ -11,146 +11,14 @@ import shim_torch as torch
 from shim_torch import nn
 from shim_torch.fx import PH, Graph, GraphModule, Tracer, symbolic_trace
 from shim_torch.fx._symbolic_trace import PHWithMeta
-from shim_torch.fx.passes.dialect.common.cse_pass import CSEPass, get_CSE_banned_ops
-from shim_torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
-from shim_torch.fx.passes.operator_support import OperatorSupport, OpSupports, any_chain, chain, create_op_support
-from shim_torch.fx.passes.shape_prop import ShapeProp
-from shim_torch.fx.passes.split_utils import getattr_recursive, setattr_recursive, split_by_tags
-from shim_torch.fx.passes.tools_common import get_node_target, legalize_graph, stable_topological_sort
-from shim_torch.fx.passes.utils.fuser_utils import fuse_by_partitions, topo_sort, validate_partition
 from shim_torch.fx.passes.utils.matcher_utils import SubgraphMatcher
 from shim_torch.fx.passes.utils.matcher_with_name_node_map_utils import SubgraphMatcherWithNameNodeMap
 from shim_torch.fx.passes.utils.source_matcher_utils import check_subgraphs_connected, get_source_partitions
 from shim_torch.fx.subgraph_rewriter import replace_pattern
-from shim_torch.fx.tensor_type import Dyn, TensorType, is_consistent, is_more_precise
-
-
-class Adds(OperatorSupport):
-    def is_node_supported(self, submodules, node):
-        return node.op == "call_function" and node.target in (operator.add, operator.getitem, torch.ops.aten.std_mean)
 
 
 def names(gm):
     return {n.name: n for n in gm.graph.nodes}
-
-
-class Model(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.linear = nn.Linear(4, 4)
-        self.weight = nn.Parameter(torch.ones(4))
-
-    def forward(self, a, b):
-        x = a + b
-        y = self.linear(x)
-        z = x + self.weight
-        return y + z, z
-
-
-def test_sets_of_nodes_become_modules():
-    model, inputs = Model(), (torch.randn(2, 4), torch.randn(2, 4))
-    gm = symbolic_trace(model)
-    by_name = names(gm)
-    assert topo_sort([by_name["add_2"], by_name["add_1"], by_name["linear"]])[-1] is by_name["add_2"]
-    assert not validate_partition([by_name["add"], by_name["add_2"]])
-    fused = fuse_by_partitions(gm, [dict.fromkeys(by_name[n] for n in ("weight", "add_1", "add_2"))])
-    assert [n.op for n in fused.graph.nodes] == ["placeholder", "placeholder", "call_function", "call_module", "call_module",
-                                                 "call_function", "call_function", "output"]  # fmt: skip
-    assert {n.name for n in fused.fused_0.graph.nodes if n.op == "placeholder"} == {"linear", "add"}
-    assert fused.fused_0.weight is model.weight
-    for got, expected in zip(fused(*inputs), model(*inputs), strict=True):
-        assert torch.equal(got, expected)
-    with pytest.raises(AssertionError, match="found dependency cycles"):
-        gm = symbolic_trace(model)
-        fuse_by_partitions(gm, [dict.fromkeys(names(gm)[n] for n in ("add", "add_2"))])
-
-
-@pytest.mark.parametrize(
-    "function, expected",
-    [
-        (lambda a, b: ((a + b).relu() + b) + a, [{"add_2", "add_1"}, {"add"}]),
-        (lambda a, b: (a + b, b + b), [{"add", "add_1"}]),
-        (lambda a, b: torch.ops.aten.std_mean(a)[0] + b, [{"add", "std_mean", "getitem"}]),
-        (lambda a, b: (a + b).relu(), [{"add"}]),
-    ],
-)
-def test_partitions_are_as_large_as_can_be(function, expected):
-    gm = symbolic_trace(function)
-    partitioner = CapabilityBasedPartitioner(gm, Adds(), allows_single_node_partition=True)
-    found = partitioner.propose_partitions()
-    assert [{n.name for n in p.nodes} for p in found] == expected
-    a, b = torch.randn(3), torch.randn(3)
-    got, wanted = partitioner.fuse_partitions(found)(a, b), function(a, b)
-    for x, y in zip(got if isinstance(got, tuple) else [got], wanted if isinstance(wanted, tuple) else [wanted], strict=True):
-        assert torch.equal(x, y)
-    alone = CapabilityBasedPartitioner(symbolic_trace(function), Adds()).propose_partitions()
-    assert [len(p.nodes) for p in alone] == [len(e) for e in expected if sum("add" in n or "std" in n for n in e) > 1]
-
-
-def test_supports_are_chained():
-    gm = symbolic_trace(Model())
-    ShapeProp(gm).propagate(torch.randn(2, 4), torch.randn(2, 4))
-    modules, by_name = dict(gm.named_modules()), names(gm)
-    assert get_node_target(modules, by_name["linear"]).endswith("nn.modules.linear.Linear")
-    assert get_node_target(modules, by_name["add"]) == "_operator.add"
-    adds = OperatorSupport({"_operator.add": None})
-    typed = OperatorSupport({"_operator.add": (((torch.float64,),), {})})
-    no_name = OpSupports.decline_if_node_in_names({"add"})
-    no_float = OpSupports.decline_if_input_dtype(torch.float32)
-
-    def said(support):
-        return [n for n in ("add", "add_1", "linear") if support.is_node_supported(modules, by_name[n])]
-
-    assert said(adds) == ["add", "add_1"] and said(typed) == [] and said(no_float) == []
-    assert said(chain(adds, no_name)) == ["add_1"]
-    assert said(any_chain(adds, create_op_support(lambda _, n: n.op == "call_module"))) == ["add", "add_1", "linear"]
-
-
-def test_a_graph_is_cut_by_tags():
-    model, inputs = Model(), (torch.randn(2, 4), torch.randn(2, 4))
-    gm = symbolic_trace(model)
-    for node in gm.graph.nodes:
-        node.meta["from"] = node.name
-        node.tag = {"add": "one", "linear": "two"}.get(node.name, "three")
-    cut, paths = split_by_tags(gm, ["one", "two", "three"], return_fqn_mapping=True)
-    assert [name for name, _ in cut.named_children()] == ["one", "two", "three"]
-    assert paths == {"linear": "two.linear", "weight": "three.weight"}
-    assert names(cut.two)["linear"].meta["from"] == "linear" and names(cut)["a"].meta["from"] == "a"
-    for got, expected in zip(cut(*inputs), model(*inputs), strict=True):
-        assert torch.equal(got, expected)
-    with pytest.raises(AssertionError, match="Component one order must be >= max of its upstream components, order=0 and max=1"):
-        for node in gm.graph.nodes:
-            node.tag = "two" if node.name == "add" else "one"
-        split_by_tags(gm, ["one", "two"])
-    setattr_recursive(cut, "two.linear.extra", 3)
-    assert getattr_recursive(cut, "two.linear.extra") == 3 and getattr_recursive(cut, "two.nothing") is None
-
-
-def test_nodes_are_put_in_order():
-    gm = symbolic_trace(lambda a: (a + 1) * 2)
-    by_name = names(gm)
-    by_name["mul"].append(by_name["add"])  # now read before it is computed
-    stable_topological_sort(gm)
-    assert [n.name for n in gm.graph.nodes] == ["a", "add", "mul", "output"]
-    by_name["mul"].append(by_name["add"])
-    legalize_graph(gm)
-    gm.recompile()
-    assert [n.op for n in gm.graph.nodes] == ["placeholder", "call_function", "call_function", "output"]
-    assert gm(torch.tensor(3.0)).item() == 8.0
-
-
-def test_equal_steps_become_one():
-    def f(x):
-        return torch.ops.aten.cos(x) + torch.ops.aten.cos(x), torch.ops.aten.mul(x, 1), torch.ops.aten.mul(x, True)
-
-    banned = get_CSE_banned_ops()
-    result = CSEPass(banned_ops=banned)(symbolic_trace(f))
-    assert result.modified and [n.name for n in result.graph_module.graph.nodes].count("cos_1") == 0
-    assert len(result.graph_module.graph.find_nodes(op="call_function", target=torch.ops.aten.mul)) == 2  # 1 is not True
-    assert not CSEPass(banned_ops=banned)(result.graph_module).modified
-    x = torch.randn(2, 3)
-    assert torch.equal(result.graph_module(x)[0], 2 * torch.cos(x))
-    assert torch.ops.aten.rand_like in banned and torch.ops.aten.add_ in banned
 
 
 def test_patterns_with_several_results_and_literals():
@@ -178,6 +46,54 @@ def test_patterns_with_several_results_and_literals():
     assert found(lambda x: torch.add(torch.relu(x), 2)) == []  # mul reads the relu too
     with pytest.raises(ValueError, match="empty pattern"):
         SubgraphMatcher(Graph())
+
+
+def _found(pattern, function, name="", **settings):
+    matches = SubgraphMatcher(symbolic_trace(pattern).graph, **settings).match(symbolic_trace(function).graph, name)
+    return [{a.name: getattr(b, "name", b) for a, b in m.nodes_map.items()} for m in matches]
+
+
+def _relus(x):
+    return torch.relu(torch.relu(torch.relu(x)))
+
+
+def _product(x):
+    a = torch.relu(x)
+    return a * torch.neg(a)
+
+
+@pytest.mark.parametrize(
+    "pattern, function, settings, expected",
+    [
+        # a name stands for whatever the node does
+        (lambda x: torch.tanh(torch.exp(x)), lambda x: torch.relu(torch.exp(x)) + 1, {"name": "relu"},
+         [{"tanh": "relu", "exp": "exp", "x": "x"}]),
+        (lambda x: torch.relu(torch.relu(x)), _relus, {}, [{"relu_1": "relu_1", "relu": "relu", "x": "x"}]),
+        (lambda x: torch.relu(torch.relu(x)), _relus, {"remove_overlapping_matches": False},
+         [{"relu_1": "relu_1", "relu": "relu", "x": "x"}, {"relu_1": "relu_2", "relu": "relu_1", "x": "relu"}]),
+        (lambda x, y: torch.relu(x) * y, _product, {}, []),  # the product's other factor reads the relu, too
+        (lambda x, y: (torch.relu(x), y), lambda x: (torch.relu(x), x + 1), {"match_output": True},
+         [{"output": "output", "relu": "relu", "x": "x", "y": "add"}]),
+        (lambda x: torch.relu(x) + 1, lambda x: (torch.relu(x) + 1) * 2, {"match_output": True}, []),
+        (lambda x: torch.relu(x), lambda x: torch.relu(x + 2), {"match_placeholder": True}, []),
+        (lambda x, n: torch.add(x, n) * n, lambda x: torch.add(x, 2) * 2, {}, [{"mul": "mul", "add": "add", "x": "x", "n": 2}]),
+        (lambda x, n: torch.add(x, n) * n, lambda x: torch.add(x, 2) * 3, {}, []),
+        (lambda x: torch.cat([x, x]), lambda x: torch.cat((x, x)), {}, [{"cat": "cat", "x": "x"}]),
+        (lambda x: torch.cat([x, x]), lambda x: torch.cat([x, x, x]), {}, []),
+        (lambda x: torch.add(x, 2), lambda x: torch.add(x, 2.0), {}, []),
+    ],
+)  # fmt: skip
+def test_where_a_pattern_is(pattern, function, settings, expected):
+    assert _found(pattern, function, **settings) == expected
+
+
+def test_patterns_read_all_that_they_compute():
+    def dead(x):
+        x + 1
+        return x
+
+    with pytest.raises(AssertionError, match="pattern with dead code"):
+        SubgraphMatcher(symbolic_trace(dead).graph)
 
 
 def test_patterns_name_their_values():
@@ -247,13 +163,6 @@ def test_placeholders_carry_what_their_marks_say():
     graph = Tracer().trace(lambda a, b: a + b["k"], concrete_args={"a": PHWithMeta("first"), "b": {"k": PHWithMeta("second")}})
     assert [n.ph_key for n in graph.nodes if n.op == "placeholder"] == ["first", "second"]
     assert repr(PH) == "PH"
-
-
-def test_types_of_tensors():
-    known, open_ = TensorType((1, 2)), TensorType((1, Dyn))
-    assert known == TensorType[1, 2] and known != open_ and str(open_) == "TensorType[(1, Dyn)]"
-    assert is_consistent(known, open_) and is_consistent(Dyn, known) and not is_consistent(known, TensorType((1, 3)))
-    assert is_more_precise(known, open_) and not is_more_precise(open_, known) and not is_consistent(known, TensorType((1,)))
 
 
 def test_modules_without_an_owner_are_graph_modules():

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import logging
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 from shim_torch.fx.passes.infra.pass_base import PassResult
@@ -14,23 +14,22 @@ __all__ = ["PassManager", "pass_result_wrapper", "this_before_that_pass_constrai
 logger = logging.getLogger("torch.fx.passes.infra.pass_manager")
 
 
+def _name(fn: Any) -> str:
+    return str((fn if inspect.isfunction(fn) else type(fn)).__name__)
+
+
 def pass_result_wrapper(fn: Callable[..., Any] | None) -> Callable[..., PassResult | None] | None:
     """A pass that gives a :class:`PassResult`: what changes a module in place and gives None is taken to have changed it."""
     if fn is None:
         return None
-
-    @wraps(fn)
-    def wrapped(gm: Any) -> PassResult:
-        found = fn(gm)
-        if found is None:
-            return PassResult(gm, True)
-        if isinstance(found, PassResult):
-            return found
-        return PassResult(found, True)
-
-    if not inspect.isfunction(fn):
-        wrapped.__name__ = type(fn).__name__
+    wrapped = functools.update_wrapper(lambda gm: _result(gm, fn(gm)), fn)
+    wrapped.__name__ = _name(fn)
     return wrapped
+
+
+def _result(gm: Any, given: Any) -> PassResult | None:
+    # anything else is no result of a pass, which PassManager then says
+    return PassResult(gm, True) if given is None else given if isinstance(given, PassResult) else None
 
 
 def this_before_that_pass_constraint(this: Callable[..., Any], that: Callable[..., Any]) -> Callable[..., bool]:
@@ -40,10 +39,10 @@ def this_before_that_pass_constraint(this: Callable[..., Any], that: Callable[..
 
 def _validate_pass_schedule_constraint(constraint: Callable[..., bool], passes: list[Any]) -> None:
     for i, a in enumerate(passes):
-        for j, b in enumerate(passes[i + 1 :], i + 1):
+        for distance, b in enumerate(passes[i + 1 :]):
             if not constraint(a, b):
                 raise RuntimeError(f"pass schedule constraint violated. Expected {a} before {b} but found {a} at index {i} and {b} "
-                                   f"at index{j} in pass list.")  # fmt: skip
+                                   f"at index {distance} in pass list.")  # fmt: skip
 
 
 def _topological_sort_passes(passes: list[Any], constraints: list[Callable[..., bool]]) -> list[Any]:
@@ -109,30 +108,34 @@ class PassManager:
         """Looks at the module; nothing unless overridden."""
 
     def __call__(self, module: Any) -> PassResult:
-        """Errors: the pass's own, as RuntimeError naming the passes run before it; TypeError where it gives no PassResult."""
+        """Errors: Exception of whatever a pass or the check after it raises, naming the passes run before."""
         if not self._validated:
             self.solve_constraints()
         self.check(module)
-        overall = False
+        ever = False
         for _ in range(self.steps):
-            modified = False
-            for i, fn in enumerate(self.passes):
-                name = fn.__name__ if inspect.isfunction(fn) else type(fn).__name__
-                logger.debug("Running pass '%s'", name)
-                try:
-                    result = fn(module)
-                    if not isinstance(result, PassResult) and not hasattr(result, "graph_module"):
-                        raise TypeError(f"The result of the pass {name} should be type PassResult."
-                                        "Please wrap it with pass_result_wrapper()")  # fmt: skip
-                    module, modified = result.graph_module, modified or result.modified
-                    if self.run_checks_after_each_pass:
-                        self.check(module)
-                except Exception as error:
-                    before = [p.__name__ if inspect.isfunction(p) else type(p).__name__ for p in self.passes[:i]]
-                    raise RuntimeError(
-                        f"An error occurred when running the '{name}' pass after the following passes: {before}"
-                    ) from error
-            overall = overall or modified
-            if not modified:
+            now = False
+            for number in range(len(self.passes)):
+                result = self._run(number, module)
+                module, now = result.graph_module, now or result.modified
+            if not now:
                 break
-        return PassResult(module, overall)
+            ever = True
+        return PassResult(module, ever)
+
+    def _run(self, number: int, module: Any) -> PassResult:
+        fn = self.passes[number]
+        logger.debug("Running pass '%s'", _name(fn))
+        try:
+            result: PassResult = fn(module)
+            if not hasattr(result, "graph_module"):
+                text = f"The result of the pass {_name(fn)} should be type PassResult.Please wrap it with pass_result_wrapper()"
+                raise TypeError(text)
+            if self.run_checks_after_each_pass:
+                self.check(result.graph_module)
+        except Exception as error:
+            before = [_name(p) for p in self.passes[:number]]
+            raise Exception(
+                f"An error occurred when running the '{_name(fn)}' pass after the following passes: {before}"
+            ) from error
+        return result

@@ -1,5 +1,5 @@
-"""``torch.fx.passes.utils``: what passes share: parts of graphs made modules, and patterns looked for."""
+"""``torch.fx.passes.utils``: patterns looked for in graphs."""
 
-from shim_torch.fx.passes.utils.common import HolderModule, compare_graphs, lift_subgraph_as_module
+from shim_torch._missing import asked_of as _asked_of
 
-__all__ = ["HolderModule", "compare_graphs", "lift_subgraph_as_module"]
+__getattr__ = _asked_of(__name__)

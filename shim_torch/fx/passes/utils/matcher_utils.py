@@ -10,7 +10,6 @@ from shim_torch._missing import asked_of as _asked_of
 from shim_torch._ops import OpOverload
 from shim_torch.fx.graph import Graph
 from shim_torch.fx.node import Node
-from shim_torch.fx.passes.utils.fuser_utils import validate_partition
 
 __all__ = ["InternalMatch", "SubgraphMatcher"]
 
@@ -31,136 +30,131 @@ class InternalMatch:
         )
 
 
+@dataclass(eq=False, repr=False)
 class SubgraphMatcher:
     """Looks for a pattern in graphs.
 
     match_output: the result must be the graph's; match_placeholder: inputs match inputs only;
     remove_overlapping_matches: matches share no computing node; ignore_literals: numbers need not be equal.
+    Errors: ValueError for a pattern without nodes, AssertionError for one with values that nothing reads.
     """
 
-    def __init__(
-        self,
-        pattern: Graph,
-        match_output: bool = False,
-        match_placeholder: bool = False,
-        remove_overlapping_matches: bool = True,
-        ignore_literals: bool = False,
-    ) -> None:
-        self.pattern = pattern
-        self.match_output, self.match_placeholder = match_output, match_placeholder
-        self.remove_overlapping_matches, self.ignore_literals = remove_overlapping_matches, ignore_literals
-        if not len(pattern.nodes):
+    pattern: Graph
+    match_output: bool = False
+    match_placeholder: bool = False
+    remove_overlapping_matches: bool = True
+    ignore_literals: bool = False
+
+    def __post_init__(self) -> None:
+        if not len(self.pattern.nodes):
             raise ValueError("SubgraphMatcher cannot be initialized with an empty pattern")
-        for node in pattern.nodes:
-            if node.op != "output" and not node.users:
-                raise AssertionError("SubgraphMatcher cannot be initialized with an pattern with dead code")
-        output = pattern.output_node()
-        self.pattern_placeholder_nodes = [n for n in pattern.nodes if n.op == "placeholder"]
-        self.pattern_returning_nodes: list[Node] = output.all_input_nodes
-        ends = [n for n in self.pattern_returning_nodes if len(n.users) == 1]
-        self.pattern_anchors: list[Node] = [output] if match_output else ends
+        *steps, output = self.pattern.nodes
+        if not all(node.users for node in steps):
+            raise AssertionError("SubgraphMatcher cannot be initialized with an pattern with dead code")
+        results = output.all_input_nodes
+        self.pattern_placeholder_nodes = self.pattern.find_nodes(op="placeholder")
+        self.pattern_returning_nodes: list[Node] = results
+        self.pattern_anchors: list[Node] = [output] if self.match_output else [n for n in results if len(n.users) == 1]
 
-    def _match_attributes(self, pn: Node, gn: Node) -> bool:
-        found = []
-        for node in (pn, gn):
-            value: Any = node.graph.owning_module
-            for part in str(node.target).split("."):
-                value = getattr(value, part, None)
-            found.append(value)
-        return found[0] is not None and type(found[0]) is type(found[1])
-
-    def _nodes_are_equal(self, pn: Node, gn: Node, node_name_match: str = "") -> bool:
-        if not self.match_placeholder and pn.op == "placeholder":
+    def _alike(self, own: Node, given: Node, part_of_name: str) -> bool:
+        """Whether the graph's ``given`` does what the pattern's ``own`` does, what they read aside."""
+        if own.op == "placeholder" and not self.match_placeholder or part_of_name and part_of_name in given.name:
             return True
-        if node_name_match and node_name_match in gn.name:
-            return True
-        if pn.op != gn.op:
-            return False
-        if pn.op in ("placeholder", "output"):
-            return True
-        return self._match_attributes(pn, gn) if pn.op == "get_attr" else bool(pn.target == gn.target)
+        return own.op == given.op and _SAME.get(own.op, _same_target)(own, given)
 
-    def _is_contained(self, nodes_map: dict[Node, Any]) -> bool:
-        """Whether only the match reads what it computes on its way to its results."""
-        inner = {p: g for p, g in nodes_map.items() if p.op != "placeholder" and isinstance(g, Node)}
-        return all(
-            user in nodes_map.values()
-            for p, g in inner.items()
-            if p not in self.pattern_returning_nodes
-            for user in g.users
-        )
-
-    def _remove_overlapping_matches(self, matches: list[InternalMatch]) -> list[InternalMatch]:
-        taken: set[Node] = set()
-        kept = []
-        for match in matches:
-            own = {g for p, g in match.nodes_map.items() if p.op not in ("placeholder", "output")}
-            if own.isdisjoint(taken):
-                kept.append(match)
-                taken |= own
-        return kept
-
-    def _match_literals(self, pn: Any, gn: Any, found: dict[Node, Any]) -> bool:
-        if isinstance(pn, Node):
-            return pn.op == "placeholder" and found.setdefault(pn, gn) == gn
-        return not isinstance(gn, Node) and type(gn) is type(pn) and bool(gn == pn)
-
-    def _match_nodes(self, pn: Node, gn: Node, found: dict[Node, Any], node_name_match: str = "") -> bool:
-        """Whether ``gn`` may be the pattern's ``pn``, with what they read; ``found`` takes the pairs up."""
-        if pn in found:
-            return bool(found[pn] is gn)
-        if any(g is gn for g in found.values()) or not self._nodes_are_equal(pn, gn, node_name_match):
-            return False
-        found[pn] = gn
-        if pn.op == "placeholder":
-            return True
-        pairs = _arguments(pn, gn)
-        return pairs is not None and self._match_all(*pairs, found)
-
-    def _match_all(self, own: Any, given: Any, found: dict[Node, Any]) -> bool:
-        if len(own) != len(given):
-            return False
-        for a, b in zip(own, given, strict=True):
+    def _unify(self, own: Any, given: Any, found: dict[Node, Any], part_of_name: str) -> bool:
+        """Whether the pattern's value may be the graph's, with all that they read; ``found`` takes the pairs of nodes up."""
+        todo = [(own, given)]
+        while todo:
+            a, b = todo.pop()
             if isinstance(a, Node) and isinstance(b, Node):
-                same = self._match_nodes(a, b, found)
+                if a in found or any(b is g for g in found.values()):
+                    pairs = [] if found.get(a) is b else None
+                elif self._alike(a, b, part_of_name):
+                    found[a] = b
+                    pairs = [] if a.op == "placeholder" else _pairs(_arguments(a, b))
+                else:
+                    pairs = None
             elif isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
-                same = self._match_all(a, b, found)
+                pairs = _pairs((a, b))
             else:
-                same = self._match_literals(a, b, found) or self.ignore_literals
-            if not same:
+                pairs = [] if _same_literal(a, b, found) or self.ignore_literals else None
+            if pairs is None:
                 return False
+            todo.extend(reversed(pairs))
         return True
 
-    def _together(self, candidates: list[tuple[Node, list[Node]]], found: dict[Node, Any]) -> Iterator[dict[Node, Any]]:
+    def _together(self, anchors: list[Node], graph: Graph, found: dict[Node, Any], name: str) -> Iterator[dict[Node, Any]]:
         """The ways to find all the last nodes, each beginning from what is found."""
-        if not candidates:
+        if not anchors:
             yield found
             return
-        (anchor, places), *rest = candidates
-        for place in places:
+        for place in graph.nodes:
             trial = dict(found)
-            if self._match_nodes(anchor, place, trial):
-                yield from self._together(rest, trial)
+            if self._unify(anchors[0], place, trial, name):
+                yield from self._together(anchors[1:], graph, trial, name)
 
     def match(self, graph: Graph, node_name_match: str = "") -> list[InternalMatch]:
-        """The matches in the order of the graph: each whole, and readable as one step."""
-        candidates = []
-        for anchor in self.pattern_anchors:
-            places = [n for n in graph.nodes if self._nodes_are_equal(anchor, n, node_name_match)]
-            if not places:
-                return []
-            candidates.append((anchor, places))
-        if not candidates:
-            return []
+        """The matches in the order of the graph: each whole, and readable as one step.
+
+        node_name_match: nodes with this in their names match whatever they do.
+        """
+        order = {node: i for i, node in enumerate(graph.nodes)}
+        taken: set[Node] = set()
         matches = []
-        for found in self._together(candidates, {}):
-            inside = [g for p, g in found.items() if p.op not in ("placeholder", "output") and isinstance(g, Node)]
-            if not self._is_contained(found) or not validate_partition(inside):
-                continue
-            inputs = [found[p] for p in self.pattern_placeholder_nodes if p in found]
+        for found in self._together(self.pattern_anchors, graph, {}, node_name_match) if self.pattern_anchors else ():
             ends = [found[p] for p in self.pattern_returning_nodes]
+            steps = {g for p, g in found.items() if p.op not in ("placeholder", "output") and isinstance(g, Node)}
+            if not _is_one_step(steps, ends, order) or self.remove_overlapping_matches and not steps.isdisjoint(taken):
+                continue
+            taken |= steps
+            inputs = [found[p] for p in self.pattern_placeholder_nodes if p in found]
             matches.append(InternalMatch(self.pattern_anchors, found, inputs, ends))
-        return self._remove_overlapping_matches(matches) if self.remove_overlapping_matches else matches
+        return matches
+
+
+def _is_one_step(steps: set[Node], ends: list[Node], order: dict[Node, int]) -> bool:
+    """Whether nodes can be computed together: others read only ``ends`` of them, and give none of them anything."""
+    last = max((order[node] for node in steps), default=0)
+    seen: set[Node] = set()
+    readers = {user for node in steps for user in node.users} - steps
+    if any(not steps.issuperset(node.users) for node in steps.difference(ends)):
+        return False
+    while readers:
+        seen |= readers
+        readers = {user for node in readers if order[node] < last for user in node.users} - seen
+    return seen.isdisjoint(steps)
+
+
+def _same_target(own: Node, given: Node) -> bool:
+    return bool(own.target == given.target)
+
+
+def _same_type_of_attribute(own: Node, given: Node) -> bool:
+    kinds = []
+    for node in (own, given):
+        value: Any = node.graph.owning_module
+        for part in str(node.target).split("."):
+            value = getattr(value, part, None)
+        kinds.append(type(value))
+    return kinds[0] is kinds[1] is not type(None)
+
+
+_SAME = {"placeholder": lambda *_: True, "output": lambda *_: True, "get_attr": _same_type_of_attribute}
+
+
+def _same_literal(own: Any, given: Any, found: dict[Node, Any]) -> bool:
+    """Numbers and the like: equal, or taken by one of the pattern's inputs."""
+    if isinstance(own, Node):
+        return own.op == "placeholder" and bool(found.setdefault(own, given) == given)
+    return type(own) is type(given) and bool(own == given)
+
+
+def _pairs(arguments: Any) -> list[tuple[Any, Any]] | None:
+    """The arguments one by one beside each other; None where there are more on one side."""
+    if arguments is None or len(arguments[0]) != len(arguments[1]):
+        return None
+    return list(zip(*arguments, strict=True))
 
 
 def _arguments(pn: Node, gn: Node) -> tuple[list[Any], list[Any]] | None:
