@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import collections.abc
 import functools
 import warnings
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from native import _core
 from shim_torch import _torch_names
@@ -74,12 +76,12 @@ class autocast:
 
     def __enter__(self) -> autocast:
         if _stateful(self.device):
-            self.prev = _core.is_autocast_enabled(self.device)
-            self.prev_fastdtype = _core.get_autocast_dtype(self.device)
-            self.prev_cache_enabled = _core.is_autocast_cache_enabled()
-            _core.set_autocast_enabled(self.device, self._enabled)
-            _core.set_autocast_dtype(self.device, self.fast_dtype)
-            _core.set_autocast_cache_enabled(self._cache_enabled)
+            self._before = (
+                _core.is_autocast_enabled(self.device),
+                _core.get_autocast_dtype(self.device),
+                _core.is_autocast_cache_enabled(),
+            )
+            self._set(self._enabled, self.fast_dtype, self._cache_enabled)
         _core.autocast_increment_nesting()
         return self
 
@@ -87,9 +89,12 @@ class autocast:
         if _core.autocast_decrement_nesting() == 0:
             _core.clear_autocast_cache()
         if _stateful(self.device):
-            _core.set_autocast_enabled(self.device, self.prev)
-            _core.set_autocast_dtype(self.device, self.prev_fastdtype)
-            _core.set_autocast_cache_enabled(self.prev_cache_enabled)
+            self._set(*self._before)
+
+    def _set(self, enabled: bool, dtype: Any, cache_enabled: bool) -> None:
+        _core.set_autocast_enabled(self.device, enabled)
+        _core.set_autocast_dtype(self.device, dtype)
+        _core.set_autocast_cache_enabled(cache_enabled)
 
     def __call__(self, func: Any) -> Any:
         @functools.wraps(func)
@@ -156,57 +161,69 @@ def _exit_autocast(mode: autocast) -> None:
     mode.__exit__(None, None, None)
 
 
+# What is looked into, and how it is put together again; the first that fits.
+_CONTAINERS: tuple[tuple[Any, Callable[[Any, Callable[[Any], Any]], Any]], ...] = (
+    ((str, bytes, np.ndarray), lambda whole, _: whole),
+    (Mapping, lambda items, change: {change(key): change(item) for key, item in items.items()}),
+    ((list, tuple), lambda items, change: type(items)(map(change, items))),
+    (Iterable, lambda items, change: map(change, items)),
+)
+
+
 def _cast(value: Any, device_type: str, dtype: Any) -> Any:
     """Floating tensors of the device type, inside containers too, cast to dtype (float64 stays)."""
     if isinstance(value, _core.TensorBase):
-        eligible = value.is_floating_point() and value.device.type == device_type and value.dtype is not _core.float64
-        return value.to(dtype) if eligible else value
-    if isinstance(value, (str, bytes)):
-        return value
-    if isinstance(value, collections.abc.Mapping):
-        return {_cast(k, device_type, dtype): _cast(v, device_type, dtype) for k, v in value.items()}
-    if isinstance(value, collections.abc.Iterable):
-        cast = (_cast(v, device_type, dtype) for v in value)
-        return type(value)(cast) if isinstance(value, (list, tuple)) else cast
+        stays = value.dtype is _core.float64 or not value.is_floating_point() or value.device.type != device_type
+        return value if stays else value.to(dtype)
+    for kinds, changed in _CONTAINERS:
+        if isinstance(value, kinds):
+            return changed(value, lambda item: _cast(item, device_type, dtype))
     return value
+
+
+# What a call gets: the autocast to run it in (None for the one that is on), and its arguments
+_Call: TypeAlias = "tuple[autocast | None, tuple[Any, ...], dict[str, Any]]"
+
+
+def _decorated(function: Any, device_type: str, prepare: Callable[[Any, Any, Any], _Call]) -> Any:
+    """A method of an ``autograd.Function`` that runs as ``prepare(ctx, args, kwargs)`` says; a decorator without ``function``."""
+    if not isinstance(device_type, str):
+        raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+    if function is None:
+        return lambda method: _decorated(method, device_type, prepare)
+
+    @functools.wraps(function)
+    def run(ctx: Any, /, *args: Any, **kwargs: Any) -> Any:
+        mode, args, kwargs = prepare(ctx, args, kwargs)
+        if mode is None:
+            return function(ctx, *args, **kwargs)
+        with mode:
+            return function(ctx, *args, **kwargs)
+
+    return run
 
 
 def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) -> Any:
     """Decorator of ``autograd.Function.forward``: remembers autocast's state for backward, or casts and turns it off."""
-    if not isinstance(device_type, str):
-        raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
-    if fwd is None:
-        return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
 
-    @functools.wraps(fwd)
-    def decorate_fwd(*args: Any, **kwargs: Any) -> Any:
-        args[0]._dtype = get_autocast_dtype(device_type)
-        if cast_inputs is None:
-            args[0]._fwd_used_autocast = is_autocast_enabled(device_type)
-            return fwd(*args, **kwargs)
+    def prepare(ctx: Any, args: Any, kwargs: Any) -> _Call:
         active = is_autocast_enabled(device_type)
-        args[0]._fwd_used_autocast = False
-        if not active:
-            return fwd(*args, **kwargs)
-        with autocast(device_type=device_type, enabled=False):
-            return fwd(*_cast(args, device_type, cast_inputs), **_cast(kwargs, device_type, cast_inputs))
+        ctx._dtype, ctx._fwd_used_autocast = get_autocast_dtype(device_type), active and cast_inputs is None
+        if ctx._fwd_used_autocast or not active:
+            return None, args, kwargs
+        return autocast(device_type, enabled=False), *_cast([args, kwargs], device_type, cast_inputs)
 
-    return decorate_fwd
+    return _decorated(fwd, device_type, prepare)
 
 
 def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
     """Decorator of ``autograd.Function.backward``: runs it under the autocast state that forward had."""
-    if not isinstance(device_type, str):
-        raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
-    if bwd is None:
-        return functools.partial(custom_bwd, device_type=device_type)
 
-    @functools.wraps(bwd)
-    def decorate_bwd(*args: Any, **kwargs: Any) -> Any:
-        with autocast(device_type=device_type, enabled=args[0]._fwd_used_autocast, dtype=args[0]._dtype):
-            return bwd(*args, **kwargs)
+    def prepare(ctx: Any, args: Any, kwargs: Any) -> _Call:
+        return autocast(device_type, ctx._dtype, ctx._fwd_used_autocast), args, kwargs
 
-    return decorate_bwd
+    return _decorated(bwd, device_type, prepare)
+
 
 __getattr__ = _asked_of(__name__)
 

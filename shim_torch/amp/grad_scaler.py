@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
+import itertools
 import warnings
 from collections import defaultdict
+from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Any
 
@@ -17,12 +20,23 @@ __all__ = ["GradScaler", "OptState"]
 _UNUSED = "This may indicate your script did not use scaler.scale(loss or outputs) earlier in the iteration."
 
 
+# What state_dict holds of the settings, each an attribute with an underscore before it
+_SETTINGS = ("growth_factor", "backoff_factor", "growth_interval")
+
+
 class OptState(Enum):
     """How far an optimizer is in its iteration."""
 
     READY = 0
     UNSCALED = 1
     STEPPED = 2
+
+
+_REFUSED = {
+    ("unscale_", OptState.UNSCALED): "unscale_() has already been called on this optimizer since the last update().",
+    ("unscale_", OptState.STEPPED): "unscale_() is being called after step().",
+    ("step", OptState.STEPPED): "step() has already been called since the last update().",
+}
 
 
 def _refresh_per_optimizer_state() -> dict[str, Any]:
@@ -42,6 +56,45 @@ class _MultiDeviceReplicator:
         return self._per_device_tensors[device]
 
 
+def _number(value: float, device: Any, dtype: Any = _core.float32) -> Any:
+    """A tensor without dims."""
+    import shim_torch as torch
+
+    return torch.full((), value, dtype=dtype, device=device)
+
+
+def _each(values: Any, change: Callable[[Any], Any]) -> Any:
+    """``change`` of a tensor, or of those in an iterable, nested at will."""
+    if isinstance(values, _core.TensorBase):
+        return change(values)
+    try:
+        changed = map(functools.partial(_each, change=change), values)
+    except TypeError:
+        raise ValueError("outputs must be a Tensor or an iterable of Tensors") from None
+    return type(values)(changed) if isinstance(values, (list, tuple)) else changed
+
+
+def _gradients(optimizer: Any, allow_fp16: bool) -> Iterator[Any]:
+    """What is to be scaled in place: the gradients, or the values of sparse ones. Errors: ValueError for float16."""
+    for param in itertools.chain.from_iterable(group["params"] for group in optimizer.param_groups):
+        if not isinstance(param, _core.TensorBase):
+            raise AssertionError(f"expected param to be torch.Tensor, got {type(param).__name__}")
+        grad = param.grad
+        if grad is None:
+            continue
+        half = grad.dtype is _core.float16
+        if half and not allow_fp16:
+            raise ValueError("Attempting to unscale FP16 gradients.")
+        if not grad.is_sparse:
+            yield grad
+            continue
+        if half:  # sums of values at one place may overflow: they are checked
+            param.grad = grad.coalesce()
+        elif not grad._values().is_contiguous():  # of an expanded gradient: it cannot be written to
+            param.grad = grad.clone()
+        yield param.grad._values()
+
+
 class GradScaler:
     """Multiplies losses by a scale that backs off when gradients overflow and grows after a run of good steps.
 
@@ -58,26 +111,29 @@ class GradScaler:
         growth_interval: int = 2000,
         enabled: bool = True,
     ) -> None:
-        self._device, self._enabled = device, enabled
-        if enabled and device == "cuda":
-            from shim_torch import cuda
-
-            if not cuda.is_available():
-                warnings.warn(
-                    "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2
-                )
-                self._enabled = False
+        self._device, self._enabled = device, enabled and self._has_device(device)
         if not self._enabled:
             return
-        if growth_factor <= 1.0:
-            raise AssertionError("The growth factor must be > 1.0.")
-        if backoff_factor >= 1.0:
-            raise AssertionError("The backoff factor must be < 1.0.")
-        self._init_scale = init_scale
-        self._scale: Any = None
+        for fits, what in ((growth_factor > 1.0, "growth factor must be > 1.0"), (backoff_factor < 1.0, "backoff factor must be < 1.0")):
+            if not fits:
+                raise AssertionError(f"The {what}.")
         self._growth_factor, self._backoff_factor, self._growth_interval = growth_factor, backoff_factor, growth_interval
-        self._init_growth_tracker = 0
+        self._init_scale, self._init_growth_tracker = init_scale, 0
+        self._scale: Any = None  # made with _growth_tracker on the device of the first loss
         self._growth_tracker: Any = None
+        self._forget()
+
+    @staticmethod
+    def _has_device(device: str) -> bool:
+        from shim_torch import cuda
+
+        if device != "cuda" or cuda.is_available():
+            return True
+        warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=3)
+        return False
+
+    def _forget(self) -> None:
+        """A new iteration begins: nothing is known of any optimizer."""
         self._per_optimizer_states: dict[int, dict[str, Any]] = defaultdict(_refresh_per_optimizer_state)
 
     def _check_scale_growth_tracker(self, funcname: str) -> tuple[Any, Any]:
@@ -87,24 +143,13 @@ class GradScaler:
         return self._scale, self._growth_tracker
 
     def _lazy_init_scale_growth_tracker(self, dev: Any) -> None:
-        import shim_torch as torch
-
         if self._growth_tracker is not None:
             raise AssertionError("_growth_tracker initialized before _scale")
-        self._scale = torch.full((), self._init_scale, dtype=torch.float32, device=dev)
-        self._growth_tracker = torch.full((), self._init_growth_tracker, dtype=torch.int32, device=dev)
+        self._scale, self._growth_tracker = _number(self._init_scale, dev), _number(self._init_growth_tracker, dev, _core.int32)
 
     def scale(self, outputs: Any) -> Any:
         """outputs (a tensor, or an iterable of them, nested at will) times the scale; ValueError for anything else."""
-        if not self._enabled:
-            return outputs
-        if isinstance(outputs, _core.TensorBase):
-            return outputs * self._scale_on(outputs.device)
-        if isinstance(outputs, (list, tuple)):
-            return type(outputs)(map(self.scale, outputs))
-        if hasattr(outputs, "__iter__"):
-            return map(self.scale, outputs)
-        raise ValueError("outputs must be a Tensor or an iterable of Tensors")
+        return _each(outputs, lambda x: x * self._scale_on(x.device)) if self._enabled else outputs
 
     def _scale_on(self, device: Any) -> Any:
         if self._scale is None:
@@ -116,48 +161,37 @@ class GradScaler:
         import shim_torch as torch
 
         scales, found = _MultiDeviceReplicator(inv_scale), _MultiDeviceReplicator(found_inf)
-        groups: dict[tuple[Any, Any], list[Any]] = defaultdict(list)
         with torch.no_grad():
-            for param in (p for group in optimizer.param_groups for p in group["params"]):
-                if not isinstance(param, _core.TensorBase):
-                    raise AssertionError(f"expected param to be torch.Tensor, got {type(param).__name__}")
-                if param.grad is None:
-                    continue
-                if not allow_fp16 and param.grad.dtype is torch.float16:
-                    raise ValueError("Attempting to unscale FP16 gradients.")
-                grad = param.grad
-                if grad.is_sparse:
-                    if grad.dtype is torch.float16:  # sums of values at one place may overflow: they are checked
-                        param.grad = grad = grad.coalesce()
-                    elif not grad._values().is_contiguous():  # of an expanded gradient: it cannot be written to
-                        param.grad = grad = grad.clone()
-                    grad = grad._values()
-                groups[grad.device, grad.dtype].append(grad)
-            for (device, _), grads in groups.items():
+            kinds: dict[tuple[Any, Any], list[Any]] = {}  # one call takes tensors of one device and dtype
+            for grad in _gradients(optimizer, allow_fp16):
+                kinds.setdefault((grad.device, grad.dtype), []).append(grad)
+            for (device, _), grads in kinds.items():
                 torch._amp_foreach_non_finite_check_and_unscale_(grads, found.get(device), scales.get(device))
         return found._per_device_tensors
+
+    def _begin(self, call: str, optimizer: Any) -> dict[str, Any]:
+        """The optimizer's state. Errors: AssertionError before the first loss, RuntimeError where it has come too far for the call."""
+        self._check_scale_growth_tracker(call)
+        state = self._per_optimizer_states[id(optimizer)]
+        if (call, state["stage"]) in _REFUSED:
+            raise RuntimeError(_REFUSED[call, state["stage"]])
+        return state
+
+    def _look_for_inf(self, optimizer: Any, factor: Any, allow_fp16: bool) -> dict[Any, Any]:
+        """Multiplies the gradients, and notes by device whether they are finite."""
+        found = self._unscale_grads_(optimizer, factor, _number(0.0, self._scale.device), allow_fp16)
+        self._per_optimizer_states[id(optimizer)]["found_inf_per_device"] = found
+        return found
 
     def unscale_(self, optimizer: Any) -> None:
         """Divides the optimizer's gradients by the scale and notes whether any is inf or NaN.
 
         RuntimeError a second time before ``update``, or after ``step``; ValueError for float16 gradients.
         """
-        if not self._enabled:
-            return
-        self._check_scale_growth_tracker("unscale_")
-        state = self._per_optimizer_states[id(optimizer)]
-        if state["stage"] is OptState.UNSCALED:
-            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
-        if state["stage"] is OptState.STEPPED:
-            raise RuntimeError("unscale_() is being called after step().")
-        inverse = self._scale.double().reciprocal().float()
-        state["found_inf_per_device"] = self._unscale_grads_(optimizer, inverse, self._nothing_found(), False)
-        state["stage"] = OptState.UNSCALED
-
-    def _nothing_found(self) -> Any:
-        import shim_torch as torch
-
-        return torch.full((), 0.0, dtype=torch.float32, device=self._scale.device)
+        if self._enabled:
+            state = self._begin("unscale_", optimizer)
+            self._look_for_inf(optimizer, self._scale.double().reciprocal().float(), False)
+            state["stage"] = OptState.UNSCALED
 
     def _maybe_opt_step(self, optimizer: Any, optimizer_state: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         if sum(found.item() for found in optimizer_state["found_inf_per_device"].values()):
@@ -170,23 +204,23 @@ class GradScaler:
         An optimizer with ``_step_supports_amp_scaling`` is always stepped: it finds ``grad_scale`` and ``found_inf`` in its
         attributes (or, deprecated, this scaler in its argument ``grad_scaler``). RuntimeError twice before ``update``.
         """
-        if not self._enabled:
-            return optimizer.step(*args, **kwargs)
-        if "closure" in kwargs:
+        if self._enabled and "closure" in kwargs:
             raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
-        self._check_scale_growth_tracker("step")
-        state = self._per_optimizer_states[id(optimizer)]
-        if state["stage"] is OptState.STEPPED:
-            raise RuntimeError("step() has already been called since the last update().")
-        if getattr(optimizer, "_step_supports_amp_scaling", False):
-            return self._step_that_scales(optimizer, state, args, kwargs)
+        state = self._begin("step", optimizer) if self._enabled else None
+        if state is None:
+            return optimizer.step(*args, **kwargs)
+        scales_itself = getattr(optimizer, "_step_supports_amp_scaling", False)
+        run = self._step_that_scales if scales_itself else self._step_if_finite
+        result = run(optimizer, state, args, kwargs)
+        state["stage"] = OptState.STEPPED
+        return result
+
+    def _step_if_finite(self, optimizer: Any, state: dict[str, Any], args: Any, kwargs: dict[str, Any]) -> Any:
         if state["stage"] is OptState.READY:
             self.unscale_(optimizer)
         if not state["found_inf_per_device"]:
             raise AssertionError("No inf checks were recorded for this optimizer.")
-        result = self._maybe_opt_step(optimizer, state, *args, **kwargs)
-        state["stage"] = OptState.STEPPED
-        return result
+        return self._maybe_opt_step(optimizer, state, *args, **kwargs)
 
     def _step_that_scales(self, optimizer: Any, state: dict[str, Any], args: Any, kwargs: dict[str, Any]) -> Any:
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:
@@ -197,46 +231,37 @@ class GradScaler:
                 FutureWarning,
                 stacklevel=3,
             )
-            result = optimizer.step(*args, **kwargs, grad_scaler=self)
-            state["stage"] = OptState.STEPPED
-            return result
-        unscaled = state["stage"] is OptState.UNSCALED
-        if not unscaled:
-            self._check_inf_per_device(optimizer)
+            return optimizer.step(*args, **kwargs, grad_scaler=self)
         given = getattr(optimizer, "grad_scale", None)
-        if unscaled:
-            optimizer.grad_scale = given
-        else:  # the user's own scale counts too
-            optimizer.grad_scale = self._scale if given is None else self._scale * given
-        optimizer.found_inf = sum(
-            f.to(self._scale.device, non_blocking=True) for f in state["found_inf_per_device"].values()
-        )
+        if state["stage"] is OptState.READY:  # still scaled; the user's own scale counts too
+            self._check_inf_per_device(optimizer)
+            given = self._scale if given is None else self._scale * given
+        optimizer.grad_scale, optimizer.found_inf = given, sum(self._overflows(state))
         result = optimizer.step(*args, **kwargs)
-        state["stage"] = OptState.STEPPED
         del optimizer.grad_scale, optimizer.found_inf
         return result
+
+    def _overflows(self, *states: dict[str, Any]) -> list[Any]:
+        """What was found on all devices, on the scale's: 1 where a gradient was not finite, else 0."""
+        found = itertools.chain.from_iterable(state["found_inf_per_device"].values() for state in states)
+        return [flag.to(device=self._scale.device, non_blocking=True) for flag in found]
 
     def update(self, new_scale: Any = None) -> None:
         """Sets the next scale: new_scale (a number or a float tensor of one element) if given, else backed off or grown."""
         if not self._enabled:
             return
-        scale, tracker = self._check_scale_growth_tracker("update")
-        if new_scale is not None:
-            self._take(new_scale)
-        else:
-            found = [
-                f.to(device=scale.device, non_blocking=True)
-                for state in self._per_optimizer_states.values()
-                for f in state["found_inf_per_device"].values()
-            ]
-            if not found:
+        own = self._check_scale_growth_tracker("update")
+        if new_scale is None:
+            first, *others = self._overflows(*self._per_optimizer_states.values()) or (None,)
+            if first is None:
                 raise AssertionError("No inf checks were recorded prior to update.")
             import shim_torch as torch
 
-            torch._amp_update_scale_(
-                scale, tracker, sum(found[1:], found[0]), self._growth_factor, self._backoff_factor, self._growth_interval
-            )
-        self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
+            factors = self._growth_factor, self._backoff_factor, self._growth_interval
+            torch._amp_update_scale_(*own, sum(others, first), *factors)
+        else:
+            self._take(new_scale)
+        self._forget()
 
     def _take(self, new_scale: Any) -> None:
         if isinstance(new_scale, float):
@@ -292,13 +317,8 @@ class GradScaler:
         """What ``load_state_dict`` takes; empty when disabled."""
         if not self._enabled:
             return {}
-        return {
-            "scale": self.get_scale(),
-            "growth_factor": self._growth_factor,
-            "backoff_factor": self._backoff_factor,
-            "growth_interval": self._growth_interval,
-            "_growth_tracker": self._get_growth_tracker(),
-        }
+        settings = {name: getattr(self, f"_{name}") for name in _SETTINGS}
+        return {"scale": self.get_scale(), **settings, "_growth_tracker": self._get_growth_tracker()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Takes a ``state_dict()``; RuntimeError for that of a disabled scaler."""
@@ -308,14 +328,12 @@ class GradScaler:
             raise RuntimeError(
                 "The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler."
             )
-        self._init_scale = state_dict["scale"]
-        if self._scale is not None:
-            self._scale.fill_(state_dict["scale"])
-        self._growth_factor, self._backoff_factor = state_dict["growth_factor"], state_dict["backoff_factor"]
-        self._growth_interval = state_dict["growth_interval"]
-        self._init_growth_tracker = state_dict["_growth_tracker"]
-        if self._growth_tracker is not None:
-            self._growth_tracker.fill_(state_dict["_growth_tracker"])
+        for name in _SETTINGS:
+            setattr(self, f"_{name}", state_dict[name])
+        self._init_scale, self._init_growth_tracker = state_dict["scale"], state_dict["_growth_tracker"]
+        for tensor, value in ((self._scale, self._init_scale), (self._growth_tracker, self._init_growth_tracker)):
+            if tensor is not None:
+                tensor.fill_(value)
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
@@ -334,13 +352,8 @@ class GradScaler:
 
     def _check_inf_per_device(self, optimizer: Any) -> dict[Any, Any]:
         """By device, whether gradients are not finite; they stay as they are."""
-        import shim_torch as torch
-
-        self._check_scale_growth_tracker("_check_inf_per_device")
-        one = torch.full((), 1.0, dtype=torch.float32, device=self._scale.device)
-        found = self._unscale_grads_(optimizer, one, self._nothing_found(), True)
-        self._per_optimizer_states[id(optimizer)]["found_inf_per_device"] = found
-        return found
+        scale, _ = self._check_scale_growth_tracker("_check_inf_per_device")
+        return self._look_for_inf(optimizer, _number(1.0, scale.device), True)
 
     def _found_inf_per_device(self, optimizer: Any) -> dict[Any, Any]:
         return self._per_optimizer_states[id(optimizer)]["found_inf_per_device"]
