@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from typing_extensions import deprecated
+
 from native import _core
 from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
@@ -62,20 +64,24 @@ def not_close_error_metas(
     Errors: what the inputs cannot be compared for (other lengths or keys: AssertionError; no pair takes them: TypeError).
     """
     __tracebackhide__ = True
-    kinds: dict[str, Any] = {"pair_types": pair_types, "sequence_types": sequence_types, "mapping_types": mapping_types}
     try:
-        pairs = originate_pairs(actual, expected, **kinds, **options)
+        pairs = originate_pairs(
+            actual, expected, pair_types=pair_types, sequence_types=sequence_types, mapping_types=mapping_types, **options
+        )
     except ErrorMeta as error:
         raise error.to_error() from None
-    metas = []
-    for pair in pairs:
-        try:
-            pair.compare()
-        except ErrorMeta as error:
-            metas.append(error.with_traceback(None))  # a traceback would keep this frame, and so itself, alive
-        except Exception as error:
-            raise RuntimeError(f"Comparing\n\n{pair}\n\nresulted in the unexpected exception above.") from error
-    return metas
+    return [found for found in map(_mismatch, pairs) if found is not None]
+
+
+def _mismatch(pair: Pair) -> ErrorMeta | None:
+    __tracebackhide__ = True
+    try:
+        pair.compare()
+        return None
+    except ErrorMeta as error:
+        return error.with_traceback(None)  # a traceback would keep this frame, and so itself, alive
+    except Exception as error:
+        raise RuntimeError(f"Comparing\n\n{pair}\n\nresulted in the unexpected exception above.") from error
 
 
 def assert_close(
@@ -116,6 +122,16 @@ def assert_close(
         raise metas[0].to_error(msg)
 
 
+# (rtol, atol) of assert_allclose, by dtype; 0 for others
+_OLDER = {_core.float16: (1e-3, 1e-3), _core.float32: (1e-4, 1e-5), _core.float64: (1e-5, 1e-8)}
+
+
+@deprecated(
+    "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. Please use "
+    "`torch.testing.assert_close()` instead. You can find detailed upgrade instructions in "
+    "https://github.com/pytorch/pytorch/issues/61844.",
+    category=FutureWarning,
+)
 def assert_allclose(
     actual: Any,
     expected: Any,
@@ -124,27 +140,17 @@ def assert_allclose(
     equal_nan: bool = True,
     msg: str = "",
 ) -> None:
-    """Deprecated: ``assert_close`` without a check of dtypes."""
-    actual = actual if isinstance(actual, Tensor) else _tensor(actual)
-    expected = expected if isinstance(expected, Tensor) else _tensor(expected)
-    if rtol is None and atol is None:
-        rtol, atol = default_tolerances(actual, expected)
-    assert_close(
-        actual,
-        expected,
-        rtol=rtol,
-        atol=atol,
-        equal_nan=equal_nan,
-        check_device=True,
-        check_dtype=False,
-        msg=msg or None,
-    )
+    """Deprecated: ``assert_close`` without a check of dtypes, of anything that tensors are made of.
 
-
-def _tensor(x: Any) -> Any:
+    The defaults of rtol and atol are its own: float16 1e-3 and 1e-3, float32 1e-4 and 1e-5, float64 1e-5 and 1e-8.
+    """
     import shim_torch
 
-    return shim_torch.as_tensor(x)
+    tensors = [x if isinstance(x, Tensor) else shim_torch.tensor(x) for x in (actual, expected)]
+    own = default_tolerances(*tensors, dtype_precisions=_OLDER) if rtol is atol is None else (rtol, atol)
+    options: dict[str, Any] = dict(zip(("rtol", "atol"), own, strict=True), equal_nan=equal_nan, check_dtype=False)
+    for found in not_close_error_metas(*tensors, pair_types=(TensorLikePair,), **options):
+        raise found.to_error(msg or None)
 
 
 def _unwrap_dtensor_for_comparison(actual: Any, expected: Any) -> tuple[Any, Any]:

@@ -29,44 +29,50 @@ def make_tensor(
     """
     import shim_torch as torch
 
-    if len(shape) == 1 and isinstance(shape[0], (list, tuple)):
-        shape = tuple(shape[0])
-    if noncontiguous and memory_format is not None:
+    sizes = list(shape[0] if len(shape) == 1 and isinstance(shape[0], (list, tuple)) else shape)
+    inexact = dtype.is_floating_point or dtype.is_complex
+    if memory_format is not None and noncontiguous:
         raise ValueError(
             "The parameters `noncontiguous` and `memory_format` are mutually exclusive, but got "
             f"noncontiguous=True and memory_format={memory_format}"
         )
-    numbers = dtype.is_floating_point or dtype.is_complex
-    if requires_grad and not numbers:
+    if requires_grad and not inexact:
         raise ValueError(
             f"`requires_grad=True` is not supported for boolean and integral dtypes, but got dtype={dtype}"
         )
-    noncontiguous = noncontiguous and torch.Size(shape).numel() > 1
-    sizes = (*shape[:-1], 2 * shape[-1]) if noncontiguous else shape
-    low, high = _interval(torch, dtype, low, high)
-    if not numbers:
-        # the least integers that are not smaller than the bounds: the upper one is exclusive
-        result = torch.randint(math.ceil(low), math.ceil(high), sizes, device=device, dtype=dtype)
-    else:
-        narrow = dtype.itemsize == 1  # the kinds of float8 have no draws of their own
-        result = torch.empty(sizes, device=device, dtype=torch.float32 if narrow else dtype)
-        _draw(torch, torch.view_as_real(result) if dtype.is_complex else result, low, high)
-        result = result.to(dtype) if narrow else result
-    if noncontiguous:
-        result = result[..., 1::2]
-    elif memory_format is not None:
+    step = 2 if noncontiguous and math.prod(sizes) > 1 else 1
+    if step > 1:
+        sizes[-1] *= step
+    draw = _inexact if inexact else _integers
+    result = draw(sizes, dtype, device, *_interval(torch, dtype, low, high))
+    if step > 1:
+        result = result[..., 1::step]
+    if memory_format is not None:
         result = result.clone(memory_format=memory_format)
     if exclude_zero:
-        result[result == 0] = torch.finfo(dtype).tiny if numbers else 1
-    return result.requires_grad_() if requires_grad else result
+        result[result == 0] = torch.finfo(dtype).tiny if inexact else 1
+    return result.requires_grad_(requires_grad) if inexact else result
 
 
-def _draw(torch: Any, values: Any, low: float, high: float) -> None:
-    """Fills with numbers of [low, high), whose width may be more than the dtype's largest number."""
-    if high - low >= torch.finfo(values.dtype).max:
-        values.uniform_(low / 2, high / 2).mul_(2)
-    else:
+def _integers(sizes: list[int], dtype: Any, device: Any, low: float, high: float) -> Any:
+    import shim_torch
+
+    # the least integers that are not smaller than the bounds: the upper one is exclusive
+    return shim_torch.randint(math.ceil(low), math.ceil(high), sizes, device=device, dtype=dtype)
+
+
+def _inexact(sizes: list[int], dtype: Any, device: Any, low: float, high: float) -> Any:
+    """Numbers of [low, high), whose width may be more than the dtype's largest number."""
+    import shim_torch as torch
+
+    # the kinds of float8 have no draws of their own
+    result = torch.empty(sizes, device=device, dtype=torch.float32 if dtype.itemsize == 1 else dtype)
+    values = torch.view_as_real(result) if dtype.is_complex else result
+    if high - low < torch.finfo(values.dtype).max:
         values.uniform_(low, high)
+    else:
+        values.uniform_(low / 2, high / 2).mul_(2)
+    return result.to(dtype)
 
 
 def _limits(torch: Any, dtype: Any) -> tuple[Any, Any, Any, Any]:

@@ -6,7 +6,7 @@ import abc
 import cmath
 import contextlib
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -106,38 +106,48 @@ class BooleanPair(Pair):
             self._fail(AssertionError, f"Booleans mismatch: {self.actual} is not {self.expected}")
 
 
-class NumberPair(Pair):
-    """``int``, ``float``, ``complex`` and NumPy's numbers, within tolerances."""
+class _ClosePair(Pair):
+    """What the pairs with tolerances share: options by name, each an attribute and in ``repr``, and rtol with atol.
+
+    Errors: ErrorMeta (ValueError) for only one of rtol and atol.
+    """
+
+    _OPTIONS: ClassVar[dict[str, Any]] = {"rtol": None, "atol": None, "equal_nan": False}
+    _FOR_INPUTS: ClassVar[dict[str, Any]] = {}  # options that only choose which values are taken
+
+    def __init__(self, actual: Any, expected: Any, *, id: tuple[Any, ...] = (), **options: Any) -> None:
+        own = {name: options.pop(name, default) for name, default in self._OPTIONS.items()}
+        taking = {name: options.pop(name, default) for name, default in self._FOR_INPUTS.items()}
+        super().__init__(*self._process_inputs(actual, expected, id=id, **taking), id=id, **options)
+        vars(self).update(own)
+        dtypes = self._dtype(self.actual), self._dtype(self.expected)
+        self.rtol, self.atol = get_tolerances(*dtypes, rtol=own["rtol"], atol=own["atol"], id=id)
+
+    def _process_inputs(self, actual: Any, expected: Any, *, id: tuple[Any, ...], **options: Any) -> tuple[Any, Any]:
+        raise NotImplementedError
+
+    def _dtype(self, value: Any) -> Any:
+        return value.dtype
+
+    def extra_repr(self) -> Sequence[str]:
+        return tuple(self._OPTIONS)
+
+
+class NumberPair(_ClosePair):
+    """``int``, ``float``, ``complex`` and NumPy's numbers, within tolerances. Options: rtol, atol, equal_nan, check_dtype."""
 
     _TYPE_TO_DTYPE = {int: _core.int64, float: _core.float64, complex: _core.complex128}
     _NUMBER_TYPES = tuple(_TYPE_TO_DTYPE)
+    _OPTIONS: ClassVar[dict[str, Any]] = {**_ClosePair._OPTIONS, "check_dtype": False}
 
-    def __init__(
-        self,
-        actual: Any,
-        expected: Any,
-        *,
-        id: tuple[Any, ...] = (),
-        rtol: float | None = None,
-        atol: float | None = None,
-        equal_nan: bool = False,
-        check_dtype: bool = False,
-        **other_parameters: Any,
-    ) -> None:
-        actual, expected = self._process_inputs(actual, expected, id=id)
-        super().__init__(actual, expected, id=id, **other_parameters)
-        dtypes = [self._dtype(x) for x in (actual, expected)]
-        self.rtol, self.atol = get_tolerances(*dtypes, rtol=rtol, atol=atol, id=id)
-        self.equal_nan, self.check_dtype = equal_nan, check_dtype
-
-    def _dtype(self, number: Any) -> Any:
-        return next(d for t, d in self._TYPE_TO_DTYPE.items() if isinstance(number, t))
+    def _dtype(self, value: Any) -> Any:
+        return next(d for t, d in self._TYPE_TO_DTYPE.items() if isinstance(value, t))
 
     @property
     def _supported_types(self) -> tuple[type, ...]:
         return (*self._NUMBER_TYPES, np.number)
 
-    def _process_inputs(self, actual: Any, expected: Any, *, id: tuple[Any, ...]) -> tuple[Any, Any]:
+    def _process_inputs(self, actual: Any, expected: Any, *, id: tuple[Any, ...]) -> tuple[Any, Any]:  # type: ignore[override]
         self._check_inputs_isinstance(actual, expected, cls=self._supported_types)
         return self._to_number(actual, id=id), self._to_number(expected, id=id)
 
@@ -145,54 +155,52 @@ class NumberPair(Pair):
         return number_like.item() if isinstance(number_like, np.number) else number_like
 
     def compare(self) -> None:
+        text = self._mismatch()
+        if text:
+            self._fail(AssertionError, text)
+
+    def _mismatch(self) -> str:
+        """How the numbers differ; empty where they do not."""
         a, e = self.actual, self.expected
         if self.check_dtype and type(a) is not type(e):
-            self._fail(AssertionError, f"The (d)types do not match: {type(a)} != {type(e)}.")
-        if a == e or self.equal_nan and cmath.isnan(a) and cmath.isnan(e):
-            return
+            return f"The (d)types do not match: {type(a)} != {type(e)}."
+        return "" if self._is_close(a, e) else make_scalar_mismatch_msg(a, e, rtol=self.rtol, atol=self.atol)
+
+    def _is_close(self, a: Any, e: Any) -> bool:
+        if a == e or self.equal_nan and a != a and e != e:  # NaN is not itself
+            return True
         difference = abs(a - e)
-        if not (cmath.isfinite(difference) and difference <= self.atol + self.rtol * abs(e)):
-            self._fail(AssertionError, make_scalar_mismatch_msg(a, e, rtol=self.rtol, atol=self.atol))
-
-    def extra_repr(self) -> Sequence[str]:
-        return ("rtol", "atol", "equal_nan", "check_dtype")
+        return cmath.isfinite(difference) and bool(difference <= self.atol + self.rtol * abs(e))
 
 
-class TensorLikePair(Pair):
-    """Tensors, and values of one type that ``torch.as_tensor`` takes; options as those of ``assert_close``."""
+class TensorLikePair(_ClosePair):
+    """Tensors, and values of one type that ``torch.as_tensor`` takes. Options: those of ``assert_close``."""
 
-    def __init__(
-        self,
-        actual: Any,
-        expected: Any,
-        *,
-        id: tuple[Any, ...] = (),
-        allow_subclasses: bool = True,
-        rtol: float | None = None,
-        atol: float | None = None,
-        equal_nan: bool = False,
-        check_device: bool = True,
-        check_dtype: bool = True,
-        check_layout: bool = True,
-        check_stride: bool = False,
-        **other_parameters: Any,
-    ) -> None:
-        actual, expected = self._process_inputs(actual, expected, id=id, allow_subclasses=allow_subclasses)
-        super().__init__(actual, expected, id=id, **other_parameters)
-        self.rtol, self.atol = get_tolerances(actual, expected, rtol=rtol, atol=atol, id=id)
-        self.equal_nan, self.check_device, self.check_dtype = equal_nan, check_device, check_dtype
-        self.check_layout, self.check_stride = check_layout, check_stride
+    _OPTIONS: ClassVar[dict[str, Any]] = {
+        **_ClosePair._OPTIONS,
+        "check_device": True,
+        "check_dtype": True,
+        "check_layout": True,
+        "check_stride": False,
+    }
+    _FOR_INPUTS: ClassVar[dict[str, Any]] = {"allow_subclasses": True}
 
-    def _process_inputs(
+    def _process_inputs(  # type: ignore[override]
         self, actual: Any, expected: Any, *, id: tuple[Any, ...], allow_subclasses: bool
     ) -> tuple[Any, Any]:
-        related = isinstance(actual, type(expected)) or isinstance(expected, type(actual))
-        if not related or not allow_subclasses and type(actual) is not type(expected):
+        as_wanted = allow_subclasses or type(actual) is type(expected)
+        if not (as_wanted and self._takes(actual, expected)):
             self._inputs_not_supported()
-        actual, expected = self._to_tensor(actual), self._to_tensor(expected)
-        for tensor in (actual, expected):
-            self._check_supported(tensor, id=id)
-        return actual, expected
+        first, second = self._as_tensors(actual, expected)
+        self._check_supported(first, id=id)
+        self._check_supported(second, id=id)
+        return first, second
+
+    def _takes(self, actual: Any, expected: Any) -> bool:
+        return isinstance(actual, type(expected)) or isinstance(expected, type(actual))
+
+    def _as_tensors(self, actual: Any, expected: Any) -> tuple[Any, Any]:
+        return self._to_tensor(actual), self._to_tensor(expected)
 
     def _to_tensor(self, tensor_like: Any) -> Any:
         import shim_torch
@@ -320,9 +328,6 @@ class TensorLikePair(Pair):
         else:
             text = make_scalar_mismatch_msg(actual.item(), expected.item(), **options)
         self._fail(AssertionError, text)
-
-    def extra_repr(self) -> Sequence[str]:
-        return ("rtol", "atol", "equal_nan", "check_device", "check_dtype", "check_layout", "check_stride")
 
 
 def originate_pairs(

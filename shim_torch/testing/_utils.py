@@ -15,17 +15,15 @@ def freeze_rng_state() -> Iterator[None]:
     import shim_torch
     from shim_torch.utils._mode_utils import no_dispatch
 
-    with_gpu = shim_torch.cuda.is_available()
-    with no_dispatch():
-        state = shim_torch.get_rng_state()
-        gpu_state = shim_torch.cuda.get_rng_state() if with_gpu else None
+    sources: list[Any] = [shim_torch, shim_torch.cuda] if shim_torch.cuda.is_available() else [shim_torch]
+    with no_dispatch():  # a mode that is on is not to see these calls
+        states = [source.get_rng_state() for source in sources]
     try:
         yield
     finally:
-        with no_dispatch():  # a mode of the block's is not to see these
-            if gpu_state is not None:
-                shim_torch.cuda.set_rng_state(gpu_state)
-            shim_torch.set_rng_state(state)
+        with no_dispatch():
+            for source, state in zip(sources, states, strict=True):
+                source.set_rng_state(state)
 
 
 def wrapper_set_seed(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -52,18 +52,11 @@ class RelaxedNumberPair(NumberPair):
 class TensorOrArrayPair(TensorLikePair):
     """A tensor against a tensor, an array, or a sequence of numbers."""
 
-    def _process_inputs(
-        self, actual: Any, expected: Any, *, id: tuple[Any, ...], allow_subclasses: bool
-    ) -> tuple[Any, Any]:
-        kinds = (shim_torch.Tensor, np.ndarray)
-        if not isinstance(actual, kinds) and not isinstance(expected, kinds):
-            self._inputs_not_supported()
-        if not allow_subclasses and type(actual) is not type(expected):
-            self._inputs_not_supported()
-        actual, expected = _as_tensor(actual, expected), _as_tensor(expected, actual)
-        for tensor in (actual, expected):
-            self._check_supported(tensor, id=id)
-        return actual, expected
+    def _takes(self, actual: Any, expected: Any) -> bool:
+        return any(isinstance(x, (shim_torch.Tensor, np.ndarray)) for x in (actual, expected))
+
+    def _as_tensors(self, actual: Any, expected: Any) -> tuple[Any, Any]:
+        return _as_tensor(actual, expected), _as_tensor(expected, actual)
 
 
 def _as_tensor(x: Any, other: Any) -> Any:

@@ -49,3 +49,28 @@ def test_the_format_that_is_kept_asks_as_no_format():
     assert not rows.t().is_contiguous(memory_format=torch.preserve_format)
     with pytest.raises(RuntimeError, match="preserve memory format is unsupported by the contiguous operator"):
         rows.t().contiguous(memory_format=torch.preserve_format)
+
+
+def test_what_is_refused():
+    def make(**options):
+        return torch.testing.make_tensor(2, 3, device="cpu", **options)
+
+    for options, text in (
+        ({"dtype": torch.int32, "requires_grad": True}, "`requires_grad=True` is not supported for boolean and integral dtypes"),
+        ({"dtype": torch.float32, "noncontiguous": True, "memory_format": torch.channels_last}, "are mutually exclusive"),
+        ({"dtype": torch.float32, "low": float("nan")}, "cannot be NaN, but got low=nan and high=9"),
+        ({"dtype": torch.int8, "low": 2, "high": 2}, "`low` must be less than `high`, but got 2 >= 2"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            make(**options)
+    with pytest.warns(FutureWarning, match="Passing `low==high`"):
+        assert make(dtype=torch.float32, low=2, high=2).eq(2).all()
+
+
+def test_shapes_of_few_elements_have_no_gaps():
+    for shape in ((), (1,), (0,)):
+        for given in (shape, [shape], [list(shape)]):
+            made = torch.testing.make_tensor(*given, dtype=torch.float32, device="cpu", noncontiguous=True)
+            assert made.shape == shape and made.is_contiguous()
+    made = torch.testing.make_tensor((2, 3), dtype=torch.complex64, device="cpu", noncontiguous=True, requires_grad=True)
+    assert made.stride() == (6, 2) and made.requires_grad and made.is_leaf
