@@ -22,10 +22,9 @@ class TransformGetItemToIndex(TorchFunctionMode):
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        if func is Tensor.__getitem__:
-            indices = _pytree.tree_leaves(args[1])
-            if all(isinstance(index, Tensor) for index in indices):
-                from shim_torch import ops
+        indices = _pytree.tree_leaves(args[1]) if func is Tensor.__getitem__ else [None]
+        if any(not isinstance(index, Tensor) for index in indices):
+            return func(*args, **(kwargs or {}))
+        from shim_torch import ops
 
-                return ops.aten.index.Tensor(args[0], indices)
-        return func(*args, **(kwargs or {}))
+        return ops.aten.index.Tensor(args[0], indices)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -57,22 +57,22 @@ class autocast:
         self._cache_enabled = _core.is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
 
     def _usable(self, enabled: bool) -> bool:
-        from shim_torch import cuda
+        if not enabled:
+            return False
+        refusal = None
+        if self.device == "cuda":
+            from shim_torch import cuda
 
-        if enabled and self.device == "cuda" and not cuda.is_available():
-            warnings.warn(
-                "User provided device_type of 'cuda', but CUDA is not available. Disabling", UserWarning, stacklevel=3
-            )
-            return False
-        if enabled and self.device == "cpu" and self.fast_dtype not in _LOWER["cpu"]:
-            warnings.warn(
+            if not cuda.is_available():
+                refusal = "User provided device_type of 'cuda', but CUDA is not available. Disabling"
+        elif self.device == "cpu" and self.fast_dtype not in _LOWER["cpu"]:
+            refusal = (
                 "In CPU autocast, but the target dtype is not supported. Disabling autocast.\nCPU Autocast only supports "
-                "dtype of torch.bfloat16, torch.float16 currently.",
-                UserWarning,
-                stacklevel=3,
+                "dtype of torch.bfloat16, torch.float16 currently."
             )
-            return False
-        return bool(enabled)
+        if refusal is not None:
+            warnings.warn(refusal, UserWarning, stacklevel=3)
+        return refusal is None
 
     def __enter__(self) -> autocast:
         if _stateful(self.device):
@@ -181,24 +181,25 @@ def _cast(value: Any, device_type: str, dtype: Any) -> Any:
     return value
 
 
-# What a call gets: the autocast to run it in (None for the one that is on), and its arguments
-_Call: TypeAlias = "tuple[autocast | None, tuple[Any, ...], dict[str, Any]]"
+def _decorated(function: Any, device_type: str, mode_for: Callable[[Any], autocast | None], dtype: Any = None) -> Any:
+    """A method of an ``autograd.Function`` that runs in ``mode_for(ctx)``, its inputs cast to ``dtype`` there.
 
-
-def _decorated(function: Any, device_type: str, prepare: Callable[[Any, Any, Any], _Call]) -> Any:
-    """A method of an ``autograd.Function`` that runs as ``prepare(ctx, args, kwargs)`` says; a decorator without ``function``."""
+    Without ``function`` a decorator. ``mode_for`` gives None where the method runs as it is called.
+    """
     if not isinstance(device_type, str):
         raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
     if function is None:
-        return lambda method: _decorated(method, device_type, prepare)
+        return lambda method: _decorated(method, device_type, mode_for, dtype)
 
     @functools.wraps(function)
-    def run(ctx: Any, /, *args: Any, **kwargs: Any) -> Any:
-        mode, args, kwargs = prepare(ctx, args, kwargs)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        mode = mode_for(args[0])
         if mode is None:
-            return function(ctx, *args, **kwargs)
+            return function(*args, **kwargs)
+        if dtype is not None:
+            args, kwargs = _cast([args, kwargs], device_type, dtype)
         with mode:
-            return function(ctx, *args, **kwargs)
+            return function(*args, **kwargs)
 
     return run
 
@@ -206,23 +207,17 @@ def _decorated(function: Any, device_type: str, prepare: Callable[[Any, Any, Any
 def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) -> Any:
     """Decorator of ``autograd.Function.forward``: remembers autocast's state for backward, or casts and turns it off."""
 
-    def prepare(ctx: Any, args: Any, kwargs: Any) -> _Call:
+    def mode_for(ctx: Any) -> autocast | None:
         active = is_autocast_enabled(device_type)
         ctx._dtype, ctx._fwd_used_autocast = get_autocast_dtype(device_type), active and cast_inputs is None
-        if ctx._fwd_used_autocast or not active:
-            return None, args, kwargs
-        return autocast(device_type, enabled=False), *_cast([args, kwargs], device_type, cast_inputs)
+        return autocast(device_type, enabled=False) if active and cast_inputs is not None else None
 
-    return _decorated(fwd, device_type, prepare)
+    return _decorated(fwd, device_type, mode_for, cast_inputs)
 
 
 def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
     """Decorator of ``autograd.Function.backward``: runs it under the autocast state that forward had."""
-
-    def prepare(ctx: Any, args: Any, kwargs: Any) -> _Call:
-        return autocast(device_type, ctx._dtype, ctx._fwd_used_autocast), args, kwargs
-
-    return _decorated(bwd, device_type, prepare)
+    return _decorated(bwd, device_type, lambda ctx: autocast(device_type, ctx._dtype, ctx._fwd_used_autocast))
 
 
 __getattr__ = _asked_of(__name__)

@@ -12,7 +12,7 @@ import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FunctionType, ModuleType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 import shim_torch as torch
@@ -20,7 +20,7 @@ from shim_torch.fx._pytree_codegen import PyTreeInfo, _PyTreeCodeGen
 from shim_torch.fx.graph import Graph
 from shim_torch.fx.graph_module import GraphModule
 from shim_torch.fx.node import Argument, Node, map_aggregate
-from shim_torch.fx.proxy import ParameterProxy, Proxy, TracerBase
+from shim_torch.fx.proxy import ParameterProxy, Proxy, TracerBase, unused_name
 from shim_torch.nn.modules.module import Module
 from shim_torch.utils import _pytree
 
@@ -61,15 +61,18 @@ is_fx_symbolic_tracing = is_fx_tracing
 
 def wrap(fn_or_name: str | Callable[..., Any]) -> Any:
     """At module level: calls of that function of the module become single nodes. Errors: RuntimeError elsewhere."""
-    if not callable(fn_or_name) and not isinstance(fn_or_name, str):
+    name = fn_or_name if isinstance(fn_or_name, str) else callable(fn_or_name) and fn_or_name.__name__
+    if not name:
         raise RuntimeError("Unsupported type for global function! Must be either a callable or string name")
-    name = fn_or_name if isinstance(fn_or_name, str) else fn_or_name.__name__
-    frame = inspect.currentframe()
-    frame = frame.f_back if frame is not None else None
-    if frame is None or frame.f_code.co_name != "<module>":
-        raise NotImplementedError("wrap must be called at the top level of a module")
-    _wrapped[id(frame.f_globals), name] = frame.f_globals
+    space = _names_of_module(sys._getframe(1))
+    _wrapped[id(space), name] = space
     return fn_or_name
+
+
+def _names_of_module(frame: FrameType) -> dict[str, Any]:
+    if frame.f_code.co_name != "<module>":
+        raise NotImplementedError("wrap must be called at the top level of a module")
+    return frame.f_globals
 
 
 def _assert_is_none(value: Any, msg: str) -> None:
@@ -147,29 +150,27 @@ class Tracer(TracerBase):
 
     def create_arg(self, a: Any) -> Argument:
         """As the base does; tensors and modules become attributes of the root."""
-        if isinstance(a, torch.Tensor):
-            name = self.tensor_attrs.get(id(a)) or self._path_of_tensor(a)
-            return self.create_node("get_attr", name, (), {})
-        if isinstance(a, Module):
-            return self.create_node("get_attr", self.path_of_module(a), (), {})
-        if isinstance(type(a), ProxyableClassMeta):  # made out of known values: a constant of the root
-            number = 0
-            while hasattr(self.root, f"_{type(a).__name__}_constant_{number}"):
-                number += 1
-            name = f"_{type(a).__name__}_constant_{number}"
-            setattr(self.root, name, a)
-            return self.create_node("get_attr", name, (), {})
-        return super().create_arg(a)
+        path = self._path_of(a)
+        return super().create_arg(a) if path is None else self.create_node("get_attr", path, (), {})
 
-    def _path_of_tensor(self, a: Any) -> str:
-        for name, own in [*self.root.named_parameters(), *self.root.named_buffers()]:
-            if own is a:
-                return str(name)
-        number = 0
-        while hasattr(self.root, f"_tensor_constant{number}"):
-            number += 1
-        name = f"_tensor_constant{number}"
-        self.tensor_attrs[id(a)] = name
+    def _path_of(self, a: Any) -> str | None:
+        """The attribute of the root that a tensor, a module or a constant of a class is; None for all else."""
+        if isinstance(a, torch.Tensor):
+            named = itertools.chain(self.root.named_parameters(), self.root.named_buffers())
+            path = self.tensor_attrs.get(id(a)) or next((str(name) for name, own in named if own is a), None)
+            if path is None:
+                path = self.tensor_attrs[id(a)] = self._keep(a, "_tensor_constant")
+            return path
+        if isinstance(a, Module):
+            for name, own in self.root.named_modules():
+                if own is a:
+                    return name
+            raise NotImplementedError(f"argument of type: {type(a)}")
+        # made out of known values: a constant of the root
+        return self._keep(a, f"_{type(a).__name__}_constant_") if isinstance(type(a), ProxyableClassMeta) else None
+
+    def _keep(self, a: Any, start: str) -> str:
+        name = unused_name(self.root, start)
         setattr(self.root, name, a)
         return name
 
@@ -209,10 +210,10 @@ class Tracer(TracerBase):
         return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tracer:
-        made = type(self).__new__(type(self))
-        memo[id(self)] = made
-        for name, value in vars(self).items():  # Python's modules are no values
-            made.__dict__[name] = value if name.startswith("_autowrap") else copy.deepcopy(value, memo)
+        made = memo[id(self)] = copy.copy(self)
+        made._made = {}  # values that stand for steps of a trace: they cannot be copied
+        own = {name: value for name, value in vars(self).items() if not name.startswith(("_autowrap", "_made"))}
+        made.__dict__.update(copy.deepcopy(own, memo))
         return made
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
@@ -261,8 +262,8 @@ class Tracer(TracerBase):
             flags = code.co_flags & ~(inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
             total = len(args) + len(keywords)
             plain = FunctionType(
-                code.replace(co_argcount=total, co_kwonlyargcount=0, co_flags=flags,
-                             co_varnames=_in_order(code)), function.__globals__, function.__name__, None, function.__closure__
+                code.replace(co_argcount=total, co_kwonlyargcount=0, co_flags=flags), function.__globals__, function.__name__, None,
+                function.__closure__
             )  # fmt: skip
             positional = code.co_argcount
             return plain, [*args[:positional], *(v for k, v in keywords.items() if k), *args[positional:],
@@ -385,6 +386,17 @@ class Tracer(TracerBase):
                     space[name] = before
 
 
+class _LeafTracer(Tracer):
+    """Adds to a graph of ``root``: every module is a leaf."""
+
+    def __init__(self, root: Module, graph: Graph) -> None:
+        super().__init__()
+        self.root, self.graph = root, graph
+
+    def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
+        return True
+
+
 def _transfer_attrs(fr: Any, to: Any) -> None:
     """Gives ``to`` the plain attributes of ``fr`` that it does not have."""
     for name in dir(fr):
@@ -396,11 +408,6 @@ def _transfer_attrs(fr: Any, to: Any) -> None:
 def _namespaces() -> list[dict[str, Any]]:
     """Where torch's own functions in Python stand: called with values not known, each is one node."""
     return [vars(torch.nn.functional), vars(sys.modules.get("shim_torch.functional") or torch.functional), vars(torch)]
-
-
-def _in_order(code: Any) -> tuple[str, ...]:
-    """The variable names of a code object: parameters, *args and **kwargs already come first."""
-    return tuple(code.co_varnames)
 
 
 def symbolic_trace(root: Module | Callable[..., Any], concrete_args: Any = None) -> GraphModule:

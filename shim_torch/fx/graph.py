@@ -79,14 +79,15 @@ class _NodeList:
 class Graph:
     """The steps of a function. New ones go to the end, or where ``inserting_before`` and ``inserting_after`` say."""
 
+    _len = 0
+    _codegen: CodeGen
+
     def __init__(self, owning_module: Any = None, tracer_cls: Any = None, tracer_extras: Any = None) -> None:
-        self._root = Node(self, "", "root", "", (), {})
-        self._insert: Callable[[Node], None] = self._root.prepend
-        self._len = 0
-        self._namespace = _Namespace()
-        self.owning_module = owning_module
-        self._tracer_cls, self._tracer_extras = tracer_cls, tracer_extras
-        self._codegen: CodeGen = CodeGen()
+        self.owning_module, self._tracer_cls, self._tracer_extras = owning_module, tracer_cls, tracer_extras
+        self._codegen, self._namespace = CodeGen(), _Namespace()
+        # the nodes stand in a circle that begins and ends here
+        self._root = root = Node(self, "", "root", "", (), {})
+        self._insert: Callable[[Node], None] = root.prepend
 
     @property
     def nodes(self) -> _NodeList:
@@ -198,23 +199,31 @@ class Graph:
         return made
 
     def graph_copy(self, g: Graph, val_map: dict[Node, Node], return_output_node: bool = False) -> Any:
-        """Copies all of ``g``'s nodes here but its output; gives what the output takes, and the output node if wanted."""
+        """Copies all of ``g``'s nodes here but its output; gives what the output takes, and the output node if wanted.
+
+        ``val_map`` has this graph's nodes for some of ``g``'s, which are not copied, and gets those that are made.
+        """
+        output = self._copy_steps(g, val_map)
+        if output is None:
+            return None
+        result = map_arg(output.args[0], val_map.__getitem__)
+        return (result, output) if return_output_node else result
+
+    def _copy_steps(self, g: Graph, copies: dict[Node, Node]) -> Node | None:
+        """Copies the nodes before the output that ``copies`` does not have; the output."""
         for node in g.nodes:
-            if node in val_map:
-                continue
             if node.op == "output":
-                result = map_arg(node.args[0], lambda n: val_map[n])
-                return (result, node) if return_output_node else result
-            val_map[node] = self.node_copy(node, lambda n: val_map[n])
+                return node
+            if node not in copies:
+                copies[node] = self.node_copy(node, copies.__getitem__)
         return None
 
     def __deepcopy__(self, memo: Any = None) -> Graph:
-        made = Graph(tracer_cls=self._tracer_cls)
-        made._codegen = self._codegen
-        result = made.graph_copy(self, {}, return_output_node=True)
-        if result is not None:
-            output = made.output(result[0], type_expr=result[1].type)
-            output.meta = copy.copy(result[1].meta)
+        made, copies = Graph(tracer_cls=self._tracer_cls), dict[Node, Node]()
+        made.set_codegen(self._codegen)
+        output = made._copy_steps(self, copies)
+        if output is not None:
+            made.node_copy(output, copies.__getitem__)
         return made
 
     def process_inputs(self, *args: Any) -> Any:

@@ -58,39 +58,43 @@ def _parent(module: Any, path: str) -> tuple[Any, str]:
     return module, field
 
 
-def _assign(value: Any, to: Module, path: str) -> None:
-    """Puts ``value`` under a dotted name; plain modules are made on the way."""
+def _made_parent(module: Any, path: str, kind: type = object) -> tuple[Any, str]:
+    """As _parent; plain modules are made on the way. Errors: TypeError where one on the way is not of ``kind``."""
     *prefix, field = path.split(".")
     for item in prefix:
-        inner = getattr(to, item, None)
-        if inner is None:
-            inner = Module()
-            setattr(to, item, inner)
-        to = inner
+        if getattr(module, item, None) is None:
+            setattr(module, item, Module())
+        module = getattr(module, item)
+        if not isinstance(module, kind):
+            raise TypeError(f"expected {item} to be a {kind.__name__}, got {type(module)}")
+    return module, field
+
+
+def _assign(value: Any, to: Module, path: str) -> None:
+    """Puts ``value`` under a dotted name; plain modules are made on the way."""
     import shim_torch
 
+    holder, field = _made_parent(to, path)
     if isinstance(value, shim_torch.Tensor) and not isinstance(value, shim_torch.nn.Parameter):
-        to.register_buffer(field, value)
+        holder.register_buffer(field, value)
     else:
-        setattr(to, field, value)
+        setattr(holder, field, value)
 
 
 def _copy_attr(from_module: Any, to_module: Any, target: str) -> None:
-    """Puts what a dotted name means in one module into another; plain modules are made on the way.
+    """Puts what a dotted name means in one module into another, unless both have it from one module that they share."""
+    source, field = _parent(from_module, target)
+    if _made_parent(to_module, target)[0] is not source:
+        _assign(getattr(source, field), to_module, target)
 
-    What lies in a module that both share is left alone.
-    """
-    *prefix, field = target.split(".")
-    for item in prefix:
-        from_module = getattr(from_module, item)
-        inner = getattr(to_module, item, None)
-        if inner is from_module:
-            return
-        if inner is None:
-            inner = Module()
-            setattr(to_module, item, inner)
-        to_module = inner
-    _assign(getattr(from_module, field), to_module, field)
+
+def _referred(graph: Graph) -> dict[str, Any]:
+    """The dotted names that a graph's steps refer to, each with the first step that does."""
+    found: dict[str, Any] = {}
+    for node in graph.nodes:
+        if node.op in ("get_attr", "call_module"):
+            found.setdefault(node.target, node)
+    return found
 
 
 class GraphModule(Module):
@@ -106,42 +110,30 @@ class GraphModule(Module):
     def __init__(self, root: Any, graph: Graph, class_name: str = "GraphModule") -> None:
         super().__init__()
         type(self).__name__ = class_name
-        if isinstance(root, Module):
+        self.meta: dict[str, Any] = {}
+        if isinstance(root, dict):
+            self._take_values(root, _referred(graph))
+        elif isinstance(root, Module):
             self.training = root.training
-            if isinstance(root, _CodeOnlyModule):  # a copy keeps what no step refers to
-                for named in (root.named_children, root.named_buffers, root.named_parameters):
-                    for name, _ in named():
-                        _copy_attr(root, self, name)
-            for node in graph.nodes:
-                if node.op in ("get_attr", "call_module"):
-                    self._take(root, node.target)
-        elif isinstance(root, dict):
-            wanted = [n for n in graph.nodes if n.op in ("get_attr", "call_module")]
-            for node in wanted:
-                if node.target not in root:
-                    raise RuntimeError(
-                        f"Node {node} referenced target {node.target} but that target was not provided in ``root``!"
-                    )
-            for path in sorted(dict.fromkeys(n.target for n in wanted), key=lambda t: t.count(".")):
-                _assign(root[path], self, path)
+            self._take_attributes(root, _referred(graph))
         else:
             raise RuntimeError(f"Unsupported type {root} passed for root!")
         self.graph = graph
-        self.meta: dict[str, Any] = dict(getattr(root, "meta", {}) if isinstance(root, Module) else {})
 
-    def _take(self, root: Module, path: str) -> None:
-        try:
-            holder, field = _parent(root, path)
-            value = getattr(holder, field)
-        except AttributeError:
-            return
-        try:
-            own, name = _parent(self, path)
-            if getattr(own, name) is value:
-                return
-        except AttributeError:
-            pass
-        _assign(value, self, path) if field not in getattr(holder, "_non_persistent_buffers_set", ()) else setattr(self, path, value)
+    def _take_values(self, values: dict[str, Any], referred: dict[str, Any]) -> None:
+        for path, node in referred.items():
+            if path not in values:
+                raise RuntimeError(f"Node {node} referenced target {path} but that target was not provided in ``root``!")
+        for path in sorted(referred, key=lambda path: path.count(".")):  # a module before what lies in it
+            _assign(values[path], self, path)
+
+    def _take_attributes(self, root: Module, referred: dict[str, Any]) -> None:
+        paths = dict.fromkeys(referred)
+        if isinstance(root, _CodeOnlyModule):  # a copy keeps what no step refers to
+            state = (root.named_children(), root.named_buffers(), root.named_parameters())
+            paths = {**{name: None for named in state for name, _ in named}, **paths}
+        for path in paths:
+            _copy_attr(root, self, path)
 
     @property
     def graph(self) -> Graph:
@@ -163,27 +155,21 @@ class GraphModule(Module):
 
     def recompile(self) -> Any:
         """Writes ``forward`` again, after the graph was changed."""
-        nesting = getattr(self._graph._codegen, "pytree_info", None)
-        if nesting is not None:
-            self._in_spec, self._out_spec = nesting.in_spec, nesting.out_spec
-        made = self._graph.python_code("self")
-        self._code = made.src
-        type(self).forward = _forward_from(made.src, made.globals)  # type: ignore[method-assign]
-        return made
+        info = getattr(self._graph._codegen, "pytree_info", None)
+        if info is not None:
+            vars(self).update(_in_spec=info.in_spec, _out_spec=info.out_spec)
+        written = self._graph.python_code("self")
+        self._code, forward = written.src, _forward_from(written.src, written.globals)
+        type(self).forward = forward  # type: ignore[method-assign]
+        return written
 
     def add_submodule(self, target: str, m: Module) -> bool:
         """Puts a module under a dotted name; False when something else is in the way."""
-        *prefix, field = target.split(".")
-        where: Any = self
-        for item in prefix:
-            inner = getattr(where, item, None)
-            if inner is None:
-                inner = Module()
-                setattr(where, item, inner)
-            if not isinstance(inner, Module):
-                return False
-            where = inner
-        where.add_module(field, m)
+        try:
+            holder, field = _made_parent(self, target, Module)
+        except TypeError:
+            return False
+        holder.add_module(field, m)
         return True
 
     def delete_submodule(self, target: str) -> bool:

@@ -36,21 +36,29 @@ class Interpreter:
         """The result for ``args``; values in ``initial_env`` are not computed."""
         self.env = {} if initial_env is None else initial_env
         self.args_iter: Iterator[Any] = iter(self.graph.process_inputs(*args) if enable_io_processing else args)
+        output = self._run_to_output()
+        result = None if output is None else self.env[output]
+        return result if output is None or not enable_io_processing else self.graph.process_outputs(result)
+
+    def _run_to_output(self) -> Node | None:
         for node in self.graph.nodes:
             if node in self.env:
                 continue
-            try:
-                self.env[node] = self.run_node(node)
-            except Exception as error:
-                if self.extra_traceback and error.args and isinstance(error.args[0], str):
-                    error.args = (f"{error.args[0]}\n\nWhile executing {node.format_node()}", *error.args[1:])
-                raise
-            for done in self.user_to_last_uses.get(node, ()):
-                del self.env[done]
+            self.env[node] = self._run_named(node)
+            for used in self.user_to_last_uses.get(node, ()):
+                del self.env[used]
             if node.op == "output":
-                result = self.env[node]
-                return self.graph.process_outputs(result) if enable_io_processing else result
+                return node
         return None
+
+    def _run_named(self, node: Node) -> Any:
+        """``run_node``, whose errors say which step it was."""
+        try:
+            return self.run_node(node)
+        except Exception as error:
+            if self.extra_traceback and error.args and isinstance(error.args[0], str):
+                error.args = (f"{error.args[0]}\n\nWhile executing {node.format_node()}", *error.args[1:])
+            raise
 
     def boxed_run(self, args_list: list[Any]) -> Any:
         """``run`` that empties the list of arguments, so that they can be freed early."""
@@ -117,18 +125,12 @@ class Transformer(Interpreter):
     """Builds a new graph from one: each kind of step gives what takes its place."""
 
     def __init__(self, module: Any) -> None:
-        from shim_torch.fx._symbolic_trace import Tracer
+        from shim_torch.fx._symbolic_trace import _LeafTracer
 
         super().__init__(module)
         self.new_graph = Graph()
         self.new_graph.set_codegen(module.graph._codegen)
-
-        class _Tracer(Tracer):
-            def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
-                return True
-
-        self.tracer = _Tracer()
-        self.tracer.graph, self.tracer.root = self.new_graph, module
+        self.tracer = _LeafTracer(module, self.new_graph)
 
     def placeholder(self, target: Any, args: Any, kwargs: Any) -> Any:
         return Proxy(self.new_graph.placeholder(target, default_value=args[0] if args else ...), self.tracer)

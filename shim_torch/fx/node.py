@@ -27,18 +27,33 @@ def has_side_effect(fn: Any) -> Any:
     return fn
 
 
+def _each(values: Any, fn: Callable[[Any], Any]) -> list[Any]:
+    return [map_aggregate(value, fn) for value in values]
+
+
+def _map_other(a: Any, fn: Callable[[Any], Any]) -> Any:
+    """Classes derived from the containers are made again as those, named tuples as they are."""
+    if hasattr(a, "_fields"):
+        return type(a)(*_each(a, fn))
+    return next((_WHOLES[kind](a, fn) for kind in (tuple, list, dict) if isinstance(a, kind)), None)
+
+
+# What is looked into, and how it is made again of its parts
+_WHOLES: dict[type, Callable[[Any, Callable[[Any], Any]], Any]] = {
+    tuple: lambda a, fn: tuple(_each(a, fn)) if a else (),
+    list: lambda a, fn: immutable_list(_each(a, fn)),
+    dict: lambda a, fn: immutable_dict({key: map_aggregate(value, fn) for key, value in a.items()}),
+    slice: lambda a, fn: slice(*_each((a.start, a.stop, a.step), fn)),
+}
+_WHOLES[immutable_list], _WHOLES[immutable_dict] = _WHOLES[list], _WHOLES[dict]
+
+
 def map_aggregate(a: Any, fn: Callable[[Any], Any]) -> Any:
     """Applies ``fn`` to everything in nested tuples, lists, dicts and slices."""
-    if isinstance(a, tuple):
-        mapped = tuple(map_aggregate(x, fn) for x in a)
-        return mapped if not hasattr(a, "_fields") else type(a)(*mapped)
-    if isinstance(a, list):
-        return immutable_list([map_aggregate(x, fn) for x in a])
-    if isinstance(a, dict):
-        return immutable_dict({k: map_aggregate(v, fn) for k, v in a.items()})
-    if isinstance(a, slice):
-        return slice(*(map_aggregate(x, fn) for x in (a.start, a.stop, a.step)))
-    return fn(a)
+    made_of = _WHOLES.get(type(a))
+    if made_of is not None:
+        return made_of(a, fn)
+    return _map_other(a, fn) if isinstance(a, (tuple, list, dict)) else fn(a)
 
 
 def map_arg(a: Any, fn: Callable[[Node], Any]) -> Any:
@@ -81,15 +96,13 @@ class Node:
         self, graph: Graph, name: str, op: str, target: Any, args: Any, kwargs: Any, return_type: Any = None
     ) -> None:
         if op not in _OPS:
-            raise AssertionError(f"op must be one of {_OPS}, got {op}")
-        if op == "call_function" and not callable(target):
-            raise ValueError(
-                f"Node [graph = {graph}, name = '{name}'] target {target} has type {type(target)} but a Callable is expected"
-            )
-        if op != "call_function" and not isinstance(target, str):
-            raise ValueError(
-                f"Node [graph = {graph}, name = '{name}'] target {target} has type {type(target)} but a str is expected"
-            )
+            raise AssertionError(f"op '{op}' is not in _legal_ops")
+        if not (callable(target) if op == "call_function" else isinstance(target, str)):
+            from shim_torch import typename
+
+            wanted = "Callable" if op == "call_function" else "str"
+            text = f"Node [graph = {graph}, name = '{name}'] target {target} has type {typename(target)} but a {wanted} is expected"
+            raise ValueError(text)
         self.graph, self.name, self.op, self.target, self.type = graph, name, op, target, return_type
         self._input_nodes: dict[Node, None] = {}
         self.users: dict[Node, None] = {}
@@ -192,13 +205,13 @@ class Node:
         normalize_to_only_use_kwargs: bool = False,
     ) -> Any:
         """(args, kwargs) with defaults filled in, by the signature of the function or of ``root``'s module; None where none fits."""
-        from shim_torch.fx.operator_schemas import normalize_function, normalize_module
+        from shim_torch.fx import operator_schemas as schemas
 
-        only = normalize_to_only_use_kwargs
-        if self.op == "call_function":
-            return normalize_function(self.target, self.args, self.kwargs, arg_types, kwarg_types, only)
+        given = self.target, self.args, self.kwargs
         if self.op == "call_module":
-            return normalize_module(root, str(self.target), self.args, self.kwargs, only)
+            return schemas.normalize_module(root, *given, normalize_to_only_use_kwargs)
+        if self.op == "call_function":
+            return schemas.normalize_function(*given, arg_types, kwarg_types, normalize_to_only_use_kwargs)
         return None
 
     def replace_all_uses_with(
@@ -262,41 +275,28 @@ class Node:
         if self.op == "get_attr":
             return f"%{self.name} : [num_users={len(self.users)}] = {self.op}[target={self._pretty_print_target(self.target)}]"
         if self.op == "output":
-            return f"return {_format(self.args[0]).lstrip('%') if isinstance(self.args[0], Node) else self.args[0]}"
-        text = ", ".join(_format(x) for x in self.args)
-        named = ", ".join(f"{k}: {_format(v)}" for k, v in self.kwargs.items())
+            return f"return {_format_arg(self.args[0]).lstrip('%') if isinstance(self.args[0], Node) else self.args[0]}"
+        text = ", ".join(_format_arg(x) for x in self.args)
+        named = ", ".join(f"{k}: {_format_arg(v)}" for k, v in self.kwargs.items())
         return (
             f"%{self.name} : [num_users={len(self.users)}] = {self.op}[target={self._pretty_print_target(self.target)}]"
             f"(args = ({text}{',' if len(self.args) == 1 else ''}), kwargs = {{{named}}})"
         )
 
 
-def _format(x: Any) -> str:
+def _format_arg(x: Any, longest: float = float("inf")) -> str:
+    """An argument as text: nodes by name with a percent sign, ``longest`` items of a sequence."""
+    if hasattr(x, "_custom_fx_repr_fn"):
+        return str(x._custom_fx_repr_fn())
     if isinstance(x, Node):
         return f"%{x.name}"
-    if isinstance(x, tuple):
-        return "(" + ", ".join(map(_format, x)) + ("," if len(x) == 1 else "") + ")"
-    if isinstance(x, list):
-        return "[" + ", ".join(map(_format, x)) + "]"
     if isinstance(x, dict):
-        return "{" + ", ".join(f"{k}: {_format(v)}" for k, v in x.items()) + "}"
-    return str(x) if not isinstance(x, str) else x
-
-
-def _format_arg(arg: Any, max_list_len: float = float("inf")) -> str:
-    """An argument as text, long sequences cut; nodes by name with a percent sign."""
-    if hasattr(arg, "_custom_fx_repr_fn"):
-        return str(arg._custom_fx_repr_fn())
-    if isinstance(arg, (list, tuple)):
-        items = [_format_arg(a) for i, a in enumerate(arg) if i < max_list_len]
-        if len(arg) > max_list_len:
-            items.append(f"...[total_len={len(arg)}]")
-        inner = ", ".join(items)
-        if isinstance(arg, list):
-            return f"[{inner}]"
-        return f"({inner},)" if len(arg) == 1 else f"({inner})"
-    if isinstance(arg, dict):
-        return "{" + ", ".join(f"{k}: {_format_arg(v)}" for k, v in arg.items()) + "}"
-    return f"%{arg}" if isinstance(arg, Node) else str(arg)
+        return "{" + ", ".join(f"{key}: {_format_arg(item)}" for key, item in x.items()) + "}"
+    if not isinstance(x, (list, tuple)):
+        return str(x)
+    left, right = "[]" if isinstance(x, list) else "()"
+    cut = [f"...[total_len={len(x)}]"] if len(x) > longest else []
+    items = [*map(_format_arg, x[: min(len(x), longest)]), *cut]  # type: ignore[misc]
+    return left + ", ".join(items) + ("," if left == "(" and len(x) == 1 else "") + right
 
 __getattr__ = _asked_of(__name__)

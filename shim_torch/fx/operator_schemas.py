@@ -133,35 +133,45 @@ def create_type_hint(x: Any) -> Any:
     return x
 
 
+def _fits_one_of(signature_type: Any, argument_type: Any) -> bool:
+    return any(type_matches(part, argument_type) for part in typing.get_args(signature_type))
+
+
+def _fits_list(signature_type: Any, argument_type: Any) -> bool:
+    element, *_ = typing.get_args(signature_type)
+    if argument_type is element is int:
+        return True  # one number stands for a list of them
+    if not inspect.isclass(element):
+        warnings.warn(f"Does not support nested parametric types, got {signature_type}. Please file a bug.", stacklevel=3)
+        return False
+    kind, parts = typing.get_origin(argument_type), typing.get_args(argument_type)
+    return kind in (list, tuple) and all(issubclass(part, element) for part in parts if part is not Ellipsis)
+
+
+def _is_subclass(signature_type: Any, argument_type: Any) -> bool:
+    return inspect.isclass(argument_type) and inspect.isclass(signature_type) and issubclass(argument_type, signature_type)
+
+
+def _fits_int(signature_type: Any, argument_type: Any) -> bool:
+    import shim_torch  # whose schemas call a dtype an int
+
+    return argument_type is shim_torch.dtype or _is_subclass(signature_type, argument_type)
+
+
+_FITS: dict[Any, Callable[[Any, Any], bool]] = {
+    typing.Union: _fits_one_of,
+    types.UnionType: _fits_one_of,
+    list: _fits_list,
+    int: _fits_int,
+}
+
+
 def type_matches(signature_type: Any, argument_type: Any) -> bool:
     """Whether an argument of one type may be given where a signature has another."""
-    import shim_torch
-
-    origin = typing.get_origin(signature_type) or signature_type
     if signature_type is argument_type:
         return True
-    if origin in (typing.Union, types.UnionType):
-        return any(type_matches(part, argument_type) for part in typing.get_args(signature_type))
-    if origin is list:
-        element = typing.get_args(signature_type)[0]
-        if argument_type is int and element is int:
-            return True  # one number stands for a list of them
-        if not inspect.isclass(element):
-            warnings.warn(
-                f"Does not support nested parametric types, got {signature_type}. Please file a bug.", stacklevel=2
-            )
-            return False
-        parts = typing.get_args(argument_type)
-        if typing.get_origin(argument_type) is list:
-            return issubclass(parts[0], element)
-        return typing.get_origin(argument_type) is tuple and all(p is Ellipsis or issubclass(p, element) for p in parts)
-    if signature_type is int and argument_type is shim_torch.dtype:
-        return True
-    if signature_type is numbers.Number and argument_type in (int, float):
-        return True
-    return (
-        inspect.isclass(argument_type) and inspect.isclass(signature_type) and issubclass(argument_type, signature_type)
-    )
+    kind = typing.get_origin(signature_type) or signature_type
+    return _FITS.get(kind, _is_subclass)(signature_type, argument_type)
 
 
 def normalize_function(

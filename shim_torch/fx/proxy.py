@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import enum
 import inspect
+import itertools
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -104,6 +105,11 @@ class TracerBase:
         return Attribute(obj, "keys")()
 
 
+def unused_name(module: Any, start: str) -> str:
+    """``start`` with the first number that no attribute of ``module`` has."""
+    return next(name for name in map(f"{start}{{}}".format, itertools.count()) if not hasattr(module, name))
+
+
 class GraphAppendingTracer(TracerBase):
     """Adds to a graph that exists already."""
 
@@ -155,15 +161,25 @@ class Proxy:
 
     @classmethod
     def __torch_function__(cls, orig_method: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = {} if kwargs is None else kwargs
-        tracers: dict[int, TracerBase] = {}
-        map_aggregate((tuple(args), dict(kwargs)), lambda a: tracers.update({id(a.tracer): a.tracer}) if isinstance(a, Proxy) else a)
-        if len(tracers) > 1:
-            raise RuntimeError(f"Found multiple different tracers {list(tracers.values())} while trying to trace operations {orig_method}")
-        tracer = next(iter(tracers.values()))
-        if _is_method(orig_method):
-            return tracer.create_proxy("call_method", orig_method.__name__, args, kwargs)
-        return tracer.create_proxy("call_function", _public(orig_method), args, kwargs)
+        given = tuple(args), dict(kwargs or {})
+        tracer = _only_tracer(given, orig_method)
+        kind, target = ("call_method", orig_method.__name__) if _is_method(orig_method) else ("call_function", _public(orig_method))
+        return tracer.create_proxy(kind, target, *given)
+
+
+def _only_tracer(given: Any, what: Any) -> TracerBase:
+    """The tracer of all values in nested arguments. Errors: RuntimeError where they have several."""
+    tracers: list[TracerBase] = []
+
+    def note(x: Any) -> Any:
+        if isinstance(x, Proxy) and x.tracer not in tracers:
+            tracers.append(x.tracer)
+        return x
+
+    map_aggregate(given, note)
+    if len(tracers) > 1:
+        raise RuntimeError(f"Found multiple different tracers {tracers} while trying to trace operations {what}")
+    return tracers[0]
 
 
 def _is_method(function: Any) -> bool:

@@ -114,14 +114,18 @@ class _ClosePair(Pair):
 
     _OPTIONS: ClassVar[dict[str, Any]] = {"rtol": None, "atol": None, "equal_nan": False}
     _FOR_INPUTS: ClassVar[dict[str, Any]] = {}  # options that only choose which values are taken
+    rtol: Any
+    atol: Any
+    equal_nan: bool
 
     def __init__(self, actual: Any, expected: Any, *, id: tuple[Any, ...] = (), **options: Any) -> None:
-        own = {name: options.pop(name, default) for name, default in self._OPTIONS.items()}
+        for name, default in self._OPTIONS.items():
+            setattr(self, name, options.pop(name, default))
         taking = {name: options.pop(name, default) for name, default in self._FOR_INPUTS.items()}
         super().__init__(*self._process_inputs(actual, expected, id=id, **taking), id=id, **options)
-        vars(self).update(own)
-        dtypes = self._dtype(self.actual), self._dtype(self.expected)
-        self.rtol, self.atol = get_tolerances(*dtypes, rtol=own["rtol"], atol=own["atol"], id=id)
+        if self.rtol is None or self.atol is None:
+            dtypes = self._dtype(self.actual), self._dtype(self.expected)
+            self.rtol, self.atol = get_tolerances(*dtypes, rtol=self.rtol, atol=self.atol, id=id)
 
     def _process_inputs(self, actual: Any, expected: Any, *, id: tuple[Any, ...], **options: Any) -> tuple[Any, Any]:
         raise NotImplementedError
@@ -139,6 +143,7 @@ class NumberPair(_ClosePair):
     _TYPE_TO_DTYPE = {int: _core.int64, float: _core.float64, complex: _core.complex128}
     _NUMBER_TYPES = tuple(_TYPE_TO_DTYPE)
     _OPTIONS: ClassVar[dict[str, Any]] = {**_ClosePair._OPTIONS, "check_dtype": False}
+    check_dtype: bool
 
     def _dtype(self, value: Any) -> Any:
         return next(d for t, d in self._TYPE_TO_DTYPE.items() if isinstance(value, t))
@@ -184,6 +189,10 @@ class TensorLikePair(_ClosePair):
         "check_stride": False,
     }
     _FOR_INPUTS: ClassVar[dict[str, Any]] = {"allow_subclasses": True}
+    check_device: bool
+    check_dtype: bool
+    check_layout: bool
+    check_stride: bool
 
     def _process_inputs(  # type: ignore[override]
         self, actual: Any, expected: Any, *, id: tuple[Any, ...], allow_subclasses: bool

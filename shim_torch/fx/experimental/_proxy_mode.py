@@ -9,7 +9,7 @@ from typing import Any
 from native import _core
 from shim_torch.fx.graph import Graph
 from shim_torch.fx.node import Node
-from shim_torch.fx.proxy import Proxy, TracerBase
+from shim_torch.fx.proxy import Proxy, TracerBase, unused_name
 from shim_torch.nn.modules.module import Module
 from shim_torch.utils._python_dispatch import TorchDispatchMode, _any_batched, _get_current_dispatch_mode_stack
 from shim_torch.utils._pytree import tree_leaves, tree_map
@@ -42,19 +42,13 @@ class PythonKeyTracer(TracerBase):
 
     def create_arg(self, a: Any) -> Any:
         if isinstance(a, _parameter()):
-            return self._attribute(a, self._known(a) or self._next("_param_constant"))
+            return self._attribute(a, self._known(a) or unused_name(self.root, "_param_constant"))
         if isinstance(a, _core.TensorBase):
-            return self._attribute(a, self._known(a) or self._next("_tensor_constant"))
+            return self._attribute(a, self._known(a) or unused_name(self.root, "_tensor_constant"))
         return super().create_arg(a)
 
     def _known(self, a: Any) -> str | None:
         return self._names.get(id(a)) or next((n for n, p in self.root.named_parameters() if p is a), None)
-
-    def _next(self, start: str) -> str:
-        number = 0
-        while hasattr(self.root, f"{start}{number}"):
-            number += 1
-        return f"{start}{number}"
 
     def _attribute(self, a: Any, name: str) -> Node:
         if id(a) not in self._names:
@@ -151,14 +145,13 @@ def track_tensor_tree(result: Any, proxy_out: Any, *, constant: Any = None, trac
     """Notes which parts of a value the tensors of a result are; the result."""
     if isinstance(result, _core.TensorBase):
         tracer.track(result, proxy_out)
-    elif isinstance(result, (tuple, list)):
-        proxy_out.node.meta["val"] = tuple(result) if isinstance(result, tuple) else list(result)
-        for i, x in enumerate(result):
-            if isinstance(x, (_core.TensorBase, tuple, list)):
-                track_tensor_tree(x, proxy_out[i], tracer=tracer)
-    elif isinstance(result, dict):
-        for key, x in result.items():
-            track_tensor_tree(x, proxy_out[key], tracer=tracer)
+        return result
+    if isinstance(result, (tuple, list)):
+        proxy_out.node.meta["val"] = result if isinstance(result, tuple) else result.copy()
+    parts = dict(enumerate(result)) if isinstance(result, (tuple, list)) else result if isinstance(result, dict) else {}
+    for key, part in parts.items():
+        if isinstance(part, (_core.TensorBase, tuple, list, dict)):  # nothing is read of a number
+            track_tensor_tree(part, proxy_out[key], tracer=tracer)
     return result
 
 

@@ -45,6 +45,10 @@ def _shape_prop() -> Any:
     from shim_torch import Tensor
     from shim_torch.fx.interpreter import Interpreter
     from shim_torch.fx.node import map_aggregate
+    from shim_torch.utils._pytree import tree_leaves
+
+    def _description(x: Any) -> Any:
+        return _extract_tensor_metadata(x) if isinstance(x, Tensor) else x
 
     class ShapeProp(Interpreter):
         """Runs a graph and notes in ``meta`` what each step gives: "tensor_meta" and "type"."""
@@ -53,19 +57,13 @@ def _shape_prop() -> Any:
             super().__init__(gm)
 
         def run_node(self, n: Any) -> Any:
-            result = super().run_node(n)
-            found = []
-
-            def note(x: Any) -> Any:
-                if not isinstance(x, Tensor):
-                    return x
-                found.append(x)
-                return _extract_tensor_metadata(x)
-
-            meta = map_aggregate(result, note)
-            if found:
-                n.meta["tensor_meta"] = meta
+            try:
+                result = super().run_node(n)
+            except Exception as error:
+                raise RuntimeError(f"ShapeProp error for: node={n.format_node()} with meta={n.meta}") from error
             n.meta["type"] = type(result)
+            if any(isinstance(leaf, Tensor) for leaf in tree_leaves(result)):
+                n.meta["tensor_meta"] = map_aggregate(result, _description)
             return result
 
         def propagate(self, *args: Any) -> Any:

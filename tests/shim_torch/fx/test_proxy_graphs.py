@@ -35,3 +35,16 @@ def test_metadata_tell_tensors_apart():
     assert extract_tensor_metadata(x[:, 1:]).memory_format is None
     sparse = extract_tensor_metadata(torch.eye(3).to_sparse().coalesce())
     assert (sparse.is_coalesced, sparse.sparse_dim, sparse.dense_dim, sparse.storage_bytes) == (True, 2, 0, None)
+
+
+def test_parts_of_results_are_values_of_the_trace():
+    def f(x):
+        values, places = torch.ops.aten.topk(x, 2)
+        return {"v": values, "n": [places, torch.ops.aten.split(x, 2)[1]]}
+
+    x = torch.arange(4.0)
+    module = make_fx(f)(x)
+    found = module(x)
+    assert found["v"].tolist() == [3.0, 2.0] and found["n"][0].tolist() == [3, 2] and found["n"][1].tolist() == [2.0, 3.0]
+    assert [n.name for n in module.graph.nodes if "getitem" in n.name] == ["getitem", "getitem_1", "getitem_2", "getitem_3"]
+    assert [type(n.meta["val"]) for n in module.graph.nodes if n.name in ("topk", "split")] == [tuple, list]

@@ -112,16 +112,18 @@ class PassManager:
         if not self._validated:
             self.solve_constraints()
         self.check(module)
-        ever = False
-        for _ in range(self.steps):
-            now = False
-            for number in range(len(self.passes)):
-                result = self._run(number, module)
-                module, now = result.graph_module, now or result.modified
-            if not now:
-                break
-            ever = True
-        return PassResult(module, ever)
+        result, rounds = PassResult(module, True), list[bool]()
+        while result.modified and len(rounds) < self.steps:
+            result = self._round(result.graph_module)
+            rounds.append(result.modified)
+        return PassResult(result.graph_module, any(rounds))
+
+    def _round(self, module: Any) -> PassResult:
+        """Every pass once."""
+        results = [PassResult(module, False)]
+        for number in range(len(self.passes)):
+            results.append(self._run(number, results[-1].graph_module))
+        return PassResult(results[-1].graph_module, any(result.modified for result in results))
 
     def _run(self, number: int, module: Any) -> PassResult:
         fn = self.passes[number]

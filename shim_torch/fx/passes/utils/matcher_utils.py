@@ -91,7 +91,7 @@ class SubgraphMatcher:
             return
         for place in graph.nodes:
             trial = dict(found)
-            if self._unify(anchors[0], place, trial, name):
+            if self._alike(anchors[0], place, name) and self._unify(anchors[0], place, trial, name):
                 yield from self._together(anchors[1:], graph, trial, name)
 
     def match(self, graph: Graph, node_name_match: str = "") -> list[InternalMatch]:
