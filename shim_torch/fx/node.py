@@ -256,11 +256,8 @@ class Node:
     def _pretty_print_target(self, target: Any) -> str:
         if isinstance(target, str):
             return target
-        if getattr(target, "__module__", None) == "_operator":
-            return f"operator.{target.__name__}"
-        if getattr(target, "__module__", None) == "builtins":
-            return f"builtins.{target.__name__}"
-        return _get_qualified_name(target)
+        home = {"_operator": "operator", "builtins": "builtins"}.get(getattr(target, "__module__", ""))
+        return f"{home}.{target.__name__}" if home else _get_qualified_name(target)
 
     def format_node(
         self, placeholder_names: list[str] | None = None, maybe_return_typename: list[str] | None = None, **_: Any
@@ -276,27 +273,27 @@ class Node:
             return f"%{self.name} : [num_users={len(self.users)}] = {self.op}[target={self._pretty_print_target(self.target)}]"
         if self.op == "output":
             return f"return {_format_arg(self.args[0]).lstrip('%') if isinstance(self.args[0], Node) else self.args[0]}"
-        text = ", ".join(_format_arg(x) for x in self.args)
-        named = ", ".join(f"{k}: {_format_arg(v)}" for k, v in self.kwargs.items())
         return (
             f"%{self.name} : [num_users={len(self.users)}] = {self.op}[target={self._pretty_print_target(self.target)}]"
-            f"(args = ({text}{',' if len(self.args) == 1 else ''}), kwargs = {{{named}}})"
+            f"(args = {_format_arg(self.args)}, kwargs = {_format_arg(self.kwargs)})"
         )
 
 
-def _format_arg(x: Any, longest: float = float("inf")) -> str:
-    """An argument as text: nodes by name with a percent sign, ``longest`` items of a sequence."""
-    if hasattr(x, "_custom_fx_repr_fn"):
-        return str(x._custom_fx_repr_fn())
-    if isinstance(x, Node):
-        return f"%{x.name}"
-    if isinstance(x, dict):
-        return "{" + ", ".join(f"{key}: {_format_arg(item)}" for key, item in x.items()) + "}"
-    if not isinstance(x, (list, tuple)):
-        return str(x)
-    left, right = "[]" if isinstance(x, list) else "()"
-    cut = [f"...[total_len={len(x)}]"] if len(x) > longest else []
-    items = [*map(_format_arg, x[: min(len(x), longest)]), *cut]  # type: ignore[misc]
-    return left + ", ".join(items) + ("," if left == "(" and len(x) == 1 else "") + right
+def _format_arg(arg: Any, max_list_len: float = float("inf")) -> str:
+    """An argument as text: nodes by name with a percent sign, at most so many items of a sequence."""
+    if hasattr(arg, "_custom_fx_repr_fn"):
+        return str(arg._custom_fx_repr_fn())
+    if isinstance(arg, Node):
+        return f"%{arg.name}"
+    if isinstance(arg, dict):
+        return "{" + ", ".join(f"{key}: {_format_arg(item)}" for key, item in arg.items()) + "}"
+    if not isinstance(arg, (list, tuple)):
+        return str(arg)
+    items = list(map(_format_arg, arg))
+    if len(items) > max_list_len:
+        items[int(max_list_len) :] = [f"...[total_len={len(arg)}]"]
+    text = ", ".join(items)
+    return f"[{text}]" if isinstance(arg, list) else f"({text},)" if len(arg) == 1 else f"({text})"
+
 
 __getattr__ = _asked_of(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import cmath
 import contextlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -117,6 +117,7 @@ class _ClosePair(Pair):
     rtol: Any
     atol: Any
     equal_nan: bool
+    _process_inputs: Callable[..., tuple[Any, Any]]
 
     def __init__(self, actual: Any, expected: Any, *, id: tuple[Any, ...] = (), **options: Any) -> None:
         for name, default in self._OPTIONS.items():
@@ -126,9 +127,6 @@ class _ClosePair(Pair):
         if self.rtol is None or self.atol is None:
             dtypes = self._dtype(self.actual), self._dtype(self.expected)
             self.rtol, self.atol = get_tolerances(*dtypes, rtol=self.rtol, atol=self.atol, id=id)
-
-    def _process_inputs(self, actual: Any, expected: Any, *, id: tuple[Any, ...], **options: Any) -> tuple[Any, Any]:
-        raise NotImplementedError
 
     def _dtype(self, value: Any) -> Any:
         return value.dtype
@@ -152,7 +150,7 @@ class NumberPair(_ClosePair):
     def _supported_types(self) -> tuple[type, ...]:
         return (*self._NUMBER_TYPES, np.number)
 
-    def _process_inputs(self, actual: Any, expected: Any, *, id: tuple[Any, ...]) -> tuple[Any, Any]:  # type: ignore[override]
+    def _process_inputs(self, actual: Any, expected: Any, *, id: tuple[Any, ...]) -> tuple[Any, Any]:
         self._check_inputs_isinstance(actual, expected, cls=self._supported_types)
         return self._to_number(actual, id=id), self._to_number(expected, id=id)
 
@@ -194,7 +192,7 @@ class TensorLikePair(_ClosePair):
     check_layout: bool
     check_stride: bool
 
-    def _process_inputs(  # type: ignore[override]
+    def _process_inputs(
         self, actual: Any, expected: Any, *, id: tuple[Any, ...], allow_subclasses: bool
     ) -> tuple[Any, Any]:
         as_wanted = allow_subclasses or type(actual) is type(expected)

@@ -68,6 +68,7 @@ class SubgraphMatcher:
         while todo:
             a, b = todo.pop()
             if isinstance(a, Node) and isinstance(b, Node):
+                pairs: list[tuple[Any, Any]] | None
                 if a in found or any(b is g for g in found.values()):
                     pairs = [] if found.get(a) is b else None
                 elif self._alike(a, b, part_of_name):
