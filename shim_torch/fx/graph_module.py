@@ -58,7 +58,7 @@ def _parent(module: Any, path: str) -> tuple[Any, str]:
     return module, field
 
 
-def _made_parent(module: Any, path: str, kind: type = object) -> tuple[Any, str]:
+def _ensure_parent(module: Any, path: str, kind: type = object) -> tuple[Any, str]:
     """As _parent; plain modules are made on the way. Errors: TypeError where one on the way is not of ``kind``."""
     *prefix, field = path.split(".")
     for item in prefix:
@@ -74,7 +74,7 @@ def _assign(value: Any, to: Module, path: str) -> None:
     """Puts ``value`` under a dotted name; plain modules are made on the way."""
     import shim_torch
 
-    holder, field = _made_parent(to, path)
+    holder, field = _ensure_parent(to, path)
     if isinstance(value, shim_torch.Tensor) and not isinstance(value, shim_torch.nn.Parameter):
         holder.register_buffer(field, value)
     else:
@@ -84,7 +84,7 @@ def _assign(value: Any, to: Module, path: str) -> None:
 def _copy_attr(from_module: Any, to_module: Any, target: str) -> None:
     """Puts what a dotted name means in one module into another, unless both have it from one module that they share."""
     source, field = _parent(from_module, target)
-    if _made_parent(to_module, target)[0] is not source:
+    if _ensure_parent(to_module, target)[0] is not source:
         _assign(getattr(source, field), to_module, target)
 
 
@@ -166,7 +166,7 @@ class GraphModule(Module):
     def add_submodule(self, target: str, m: Module) -> bool:
         """Puts a module under a dotted name; False when something else is in the way."""
         try:
-            holder, field = _made_parent(self, target, Module)
+            holder, field = _ensure_parent(self, target, Module)
         except TypeError:
             return False
         holder.add_module(field, m)

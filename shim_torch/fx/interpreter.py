@@ -44,14 +44,14 @@ class Interpreter:
         for node in self.graph.nodes:
             if node in self.env:
                 continue
-            self.env[node] = self._run_named(node)
+            self.env[node] = self._run_step(node)
             for used in self.user_to_last_uses.get(node, ()):
                 del self.env[used]
             if node.op == "output":
                 return node
         return None
 
-    def _run_named(self, node: Node) -> Any:
+    def _run_step(self, node: Node) -> Any:
         """``run_node``, whose errors say which step it was."""
         try:
             return self.run_node(node)

@@ -98,13 +98,18 @@ def get_signature_for_torch_op(op: Callable[..., Any], return_schemas: bool = Fa
     return (signatures, schemas) if return_schemas else signatures
 
 
+def _fitting(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[inspect.Signature, Any]]:
+    """The signatures and schemas of the overloads that a call may be of."""
+    signatures, schemas = get_signature_for_torch_op(op, return_schemas=True)
+    return [pair for pair in zip(signatures or (), schemas or (), strict=True) if _binds(pair[0], args, kwargs)]
+
+
 def check_for_mutable_operation(target: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Errors: RuntimeError when a call is surely of an overload that writes to its arguments."""
-    signatures, schemas = get_signature_for_torch_op(target, return_schemas=True)
-    matched = [s for g, s in zip(signatures or (), schemas or (), strict=True) if _binds(g, args, kwargs)]
-    if len(matched) == 1 and matched[0].is_mutable:
+    found = [schema for _, schema in _fitting(target, args, kwargs)]
+    if [schema.is_mutable for schema in found] == [True]:
         raise RuntimeError(
-            f"Tried to trace mutable operation {matched[0]}. FX only supports functional code, so operations that mutate operands "
+            f"Tried to trace mutable operation {found[0]}. FX only supports functional code, so operations that mutate operands "
             f"in-place (e.g. via `out` arguments) are not supported"
         )
 
@@ -201,7 +206,7 @@ def normalize_function(
             return _normalized(inspect.signature(inspect.unwrap(chosen)), args, kwargs, normalize_to_only_use_kwargs)
         except ValueError:  # a builtin without a signature
             return None
-    matched = [s for s in signatures if _binds(s, args, kwargs)]
+    matched = [signature for signature, _ in _fitting(target, args, kwargs)]
     if len(matched) == 1:
         return _normalized(matched[0], args, kwargs, normalize_to_only_use_kwargs)
     if not matched:

@@ -46,12 +46,17 @@ def default_tolerances(
     *inputs: Any, dtype_precisions: dict[Any, tuple[float, float]] | None = None
 ) -> tuple[float, float]:
     """(rtol, atol) of the least precise dtype among tensors and dtypes; (0, 0) for integers and float8."""
-    for x in inputs:
-        if not isinstance(x, (Tensor, _core.dtype)):
-            raise TypeError(f"Expected a torch.Tensor or a torch.dtype, but got {type(x)} instead.")
     table = dtype_precisions or _PRECISIONS
-    pairs = [table.get(x.dtype if isinstance(x, Tensor) else x, (0.0, 0.0)) for x in inputs]
-    return max(p[0] for p in pairs), max(p[1] for p in pairs)
+    relative, absolute = zip(*(table.get(_dtype_of(x), (0.0, 0.0)) for x in inputs), strict=True)
+    return max(relative), max(absolute)
+
+
+def _dtype_of(x: Any) -> Any:
+    if isinstance(x, Tensor):
+        return x.dtype
+    if isinstance(x, _core.dtype):
+        return x
+    raise TypeError(f"Expected a torch.Tensor or a torch.dtype, but got {type(x)} instead.")
 
 
 def get_tolerances(

@@ -85,15 +85,16 @@ class SubgraphMatcher:
             todo.extend(reversed(pairs))
         return True
 
-    def _together(self, anchors: list[Node], graph: Graph, found: dict[Node, Any], name: str) -> Iterator[dict[Node, Any]]:
+    def _together(self, places: list[tuple[Node, list[Node]]], found: dict[Node, Any], name: str) -> Iterator[dict[Node, Any]]:
         """The ways to find all the last nodes, each beginning from what is found."""
-        if not anchors:
+        if not places:
             yield found
             return
-        for place in graph.nodes:
+        (anchor, candidates), *rest = places
+        for candidate in candidates:
             trial = dict(found)
-            if self._alike(anchors[0], place, name) and self._unify(anchors[0], place, trial, name):
-                yield from self._together(anchors[1:], graph, trial, name)
+            if self._unify(anchor, candidate, trial, name):
+                yield from self._together(rest, trial, name)
 
     def match(self, graph: Graph, node_name_match: str = "") -> list[InternalMatch]:
         """The matches in the order of the graph: each whole, and readable as one step.
@@ -103,7 +104,8 @@ class SubgraphMatcher:
         order = {node: i for i, node in enumerate(graph.nodes)}
         taken: set[Node] = set()
         matches = []
-        for found in self._together(self.pattern_anchors, graph, {}, node_name_match) if self.pattern_anchors else ():
+        places = [(a, [n for n in graph.nodes if self._alike(a, n, node_name_match)]) for a in self.pattern_anchors]
+        for found in self._together(places, {}, node_name_match) if places else ():
             ends = [found[p] for p in self.pattern_returning_nodes]
             steps = {g for p, g in found.items() if p.op not in ("placeholder", "output") and isinstance(g, Node)}
             if not _is_one_step(steps, ends, order) or self.remove_overlapping_matches and not steps.isdisjoint(taken):
