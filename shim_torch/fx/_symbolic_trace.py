@@ -226,10 +226,10 @@ class Tracer(TracerBase):
         for name, own in source:
             if own is attr_val:
                 if name not in parameter_proxy_cache:
-                    factory = (
-                        (lambda node, n=name: ParameterProxy(self, node, n, attr_val)) if self.param_shapes_constant else None
-                    )
-                    parameter_proxy_cache[name] = self.create_proxy("get_attr", name, (), {}, proxy_factory_fn=factory)
+                    extra: dict[str, Any] = {}  # create_proxy may be overridden without this argument
+                    if self.param_shapes_constant:
+                        extra["proxy_factory_fn"] = lambda node, n=name: ParameterProxy(self, node, n, attr_val)
+                    parameter_proxy_cache[name] = self.create_proxy("get_attr", name, (), {}, **extra)
                 return parameter_proxy_cache[name]
         return attr_val
 

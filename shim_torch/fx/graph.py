@@ -95,7 +95,9 @@ class Graph:
         return _NodeList(self)
 
     def find_nodes(self, *, op: str, target: Any = None, sort: bool = True) -> list[Node]:
-        """The nodes of a kind, and for calls of a target."""
+        """The nodes of a kind, and of a target if one is given. Errors: AssertionError for functions without a target."""
+        if op == "call_function" and target is None:
+            raise AssertionError("target must not be None for call_function op")
         return [n for n in self.nodes if n.op == op and (target is None or n.target == target)]
 
     def output_node(self) -> Node:

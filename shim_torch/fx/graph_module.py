@@ -231,7 +231,7 @@ class GraphModule(Module):
         vars(made).update(copy.deepcopy(state, memo))
         type(made).__name__ = type(self).__name__
         made.graph = copy.deepcopy(self._graph, memo)
-        for name, value in made.meta.get(_USER_PRESERVED_ATTRIBUTES_KEY, {}).items():
+        for name, value in getattr(made, "meta", {}).get(_USER_PRESERVED_ATTRIBUTES_KEY, {}).items():
             setattr(made, name, value)
         for hook in getattr(made, "_deepcopy_hooks", ()):
             hook(made)

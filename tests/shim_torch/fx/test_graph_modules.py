@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import numbers
+import operator
 import typing
 from collections import namedtuple
 
@@ -285,3 +286,45 @@ def test_kinds_of_steps_and_their_targets():
             graph.create_node(op, target)
     with pytest.raises(AssertionError, match="op 'nope' is not in _legal_ops"):
         graph.create_node("nope", "x")
+
+
+def test_tracers_may_override_how_values_are_made():
+    class Noting(fx.Tracer):
+        made = ()
+
+        def create_proxy(self, kind, target, args, kwargs, name=None, type_expr=None):
+            self.made = (*self.made, kind)
+            return super().create_proxy(kind, target, args, kwargs, name, type_expr)
+
+    tracer = Noting()
+    tracer.trace(Model())
+    assert tracer.made.count("get_attr") == 1 and tracer.made.count("call_module") == 2
+    shaped = fx.Tracer(param_shapes_constant=True)
+
+    class Shaped(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.p = nn.Parameter(torch.ones(2, 3))
+
+        def forward(self, x):
+            return x + self.p.shape[1] if self.p.dim() == 2 else x
+
+    graph = shaped.trace(Shaped())
+    (add,) = graph.find_nodes(op="call_function", target=operator.add)
+    assert add.args[1] == 3 and [n.name for n in graph.find_nodes(op="placeholder")] == ["x"]
+    with pytest.raises(AssertionError, match="target must not be None for call_function op"):
+        graph.find_nodes(op="call_function")
+
+
+def test_copies_of_graph_modules_made_in_another_way():
+    class Own(fx.GraphModule):
+        def __init__(self, root, graph):
+            super(fx.GraphModule, self).__init__()
+            self.lin, self.training = root.lin, root.training
+            self.graph = graph
+
+    root = nn.Sequential()
+    root.lin = nn.Linear(2, 2)
+    made = Own(root.eval(), fx.symbolic_trace(root).graph)
+    copied = copy.deepcopy(made)
+    assert isinstance(copied, Own) and not copied.training and copied.lin is not made.lin and copied.code == made.code
