@@ -130,7 +130,7 @@ def _hooks(function: str, hooks: Any) -> None:
 def _metadata(function: str, bits: Any, dtype: Any) -> None:
     good = bits is None or (isinstance(bits, dict) and all(k in _FLAGS and type(v) is bool for k, v in bits.items()))
     need(good, function, "a dict of the bits conj and neg", bits)
-    if bits and not dtype.is_complex:
+    if bits and not (dtype.is_complex or (dtype.is_floating_point and "conj" not in bits)):
         raise refuse(function, f"bits {sorted(bits)} of a tensor of {dtype}, which has none")
 
 
