@@ -330,7 +330,7 @@ def _unpickle(file: Any, weights_only: bool, arguments: dict[str, Any]) -> Any:
         try:
             return reader.load()
         except DamagedFile as error:
-            raise DamagedFile(f"Weights only load failed. {error}") from error.__cause__
+            raise pickle.UnpicklingError(f"Weights only load failed. {error}") from error.__cause__
         except pickle.UnpicklingError as error:
             raise pickle.UnpicklingError(_UNSAFE.format(advice=_advice(str(error)))) from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable
 from typing import Any
 
@@ -128,7 +129,7 @@ def load_legacy(file: Any, restore: Any, unpickler: Callable[[Any], Callable[[An
         raise RuntimeError("Invalid magic number; corrupt file?")
     version = read()
     if version != PROTOCOL_VERSION:
-        raise RuntimeError(f"Invalid protocol version: {version}")
+        raise RuntimeError(f"Invalid protocol version: {reprlib.repr(version)}")
     info = read()
     if not isinstance(info, dict) or not info.get("little_endian", True):
         raise NotImplementedError(

@@ -247,8 +247,9 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
     if input.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
     batch, channels, *spatial = input.shape
-    shape = [batch * channels // num_groups, num_groups, *spatial]
-    _need_several("value per channel", shape, of=(shape[0], *spatial))
+    if num_groups > 0:  # the operator refuses others
+        shape = [batch * channels // num_groups, num_groups, *spatial]
+        _need_several("value per channel", shape, of=(shape[0], *spatial))
     return _aten().group_norm(input, num_groups, weight, bias, eps)
 
 

@@ -6,6 +6,8 @@ import numpy as np
 
 from ._matrices import LinAlgError
 
+AxisError: type[Exception] = getattr(getattr(np, "exceptions", np), "AxisError")  # noqa: B009  NumPy 1.25 moved it
+
 # PyTorch raises these OverflowErrors itself, for numbers that its Scalar does not hold.
 _OF_SCALARS = ("int too big to convert", "can't convert negative int to unsigned", "int too large to convert to float")
 _TOO_LARGE = ("Maximum allowed dimension exceeded", "array is too big", "maximum supported dimension")
@@ -17,6 +19,10 @@ def translated(error: BaseException) -> BaseException:
     made: BaseException | None = None
     if isinstance(error, ZeroDivisionError):
         made = RuntimeError("ZeroDivisionError")
+    elif isinstance(error, AxisError):
+        made = IndexError(f"Dimension out of range: {text}")
+    elif isinstance(error, (AssertionError, AttributeError)):
+        made = RuntimeError(f"the arguments do not fit together: {text}")
     elif type(error) is np.linalg.LinAlgError:
         made = LinAlgError(f"linalg: The algorithm failed to converge: {text}")
     elif isinstance(error, OverflowError) and text not in _OF_SCALARS:

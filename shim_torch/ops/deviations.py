@@ -22,11 +22,8 @@ def _var_grad(g, self, dim, correction, keepdim):
     c = 1 if correction is None else correction
     n = reduced_count(self.shape, dim)
     g = with_dims(g, self.shape, dim, keepdim)
-    return (
-        (2.0 / max(n - c, 0) if n != c else float("nan"))
-        * g
-        * (self - self.mean(wrap_dims(dim, self.dim()) or None, True))
-    )
+    slope = 2.0 / (n - c) if n > c else float("nan" if n == c else "inf")
+    return slope * g * (self - self.mean(wrap_dims(dim, self.dim()) or None, True))
 
 
 def _std_grad(g, self, result, dim, correction, keepdim):

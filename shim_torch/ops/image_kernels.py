@@ -42,6 +42,8 @@ def _window_means(xp: Any, sizes: Any, out: Any, settings: Any, include_pad: boo
 def _out_sizes(self: Any, kernel: Any, stride: Any, padding: Any, ceil_mode: bool) -> list[int]:
     found = []
     for size, k, s, p in zip(self.shape[-2:], kernel, stride, padding, strict=True):
+        if s <= 0:
+            raise RuntimeError("stride should not be zero")
         room = size + 2 * p - k
         out = (-(-room // s) if ceil_mode else room // s) + 1
         found.append(out - 1 if ceil_mode and (out - 1) * s >= size + p else out)

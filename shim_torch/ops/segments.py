@@ -39,7 +39,7 @@ def frexp(xp, self):
 def frexp_out(self, mantissa, exponent):
     for what, out, dtype in (("mantissa", mantissa, self.dtype), ("exponent", exponent, _core.int32)):
         if out.dtype is not dtype:
-            wanted = _C_NAMES[dtype] if what == "exponent" else f"dtype {_C_NAMES[dtype]}"
+            wanted = _C_NAMES[dtype] if what == "exponent" else f"dtype {_C_NAMES.get(dtype, dtype)}"
             wanted = f"{wanted} dtype" if what == "exponent" else wanted
             raise RuntimeError(f"torch.frexp() expects {what} to have {wanted} but got {_C_NAMES.get(out.dtype, out.dtype)}")
     if _core.is_grad_enabled() and any(t.requires_grad for t in (self, mantissa, exponent)):

@@ -95,6 +95,8 @@ class Maker:
         if dtype.is_floating_point or dtype.is_complex:
             values = [r.choice(ODD_FLOATS) if self.odd() else r.uniform(lowest, highest) for _ in range(n)]
             return torch.tensor(values, dtype=torch.float64).to(dtype).reshape(shape)
+        if self.plain and not dtype.is_signed:
+            lowest = 0  # less would be a very large degree
         values = [r.randrange(-(2**63), 2**63) if self.odd() and r.random() < 0.3 else r.randrange(lowest, highest) for _ in range(n)]
         return torch.tensor(values, dtype=torch.int64).to(dtype).reshape(shape)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import random
+from types import BuiltinFunctionType, MethodDescriptorType
 from typing import Any
 
 import harness
@@ -90,7 +91,12 @@ class Call:
         if self.args is None:
             self.made()
         r, torch = self.r, self.torch
-        results = self.function(*(self.args or ()), **self.kwargs)
+        try:
+            results = self.function(*(self.args or ()), **self.kwargs)
+        except (AttributeError, AssertionError) as error:
+            if self.function is self.op or isinstance(self.function, (BuiltinFunctionType, MethodDescriptorType)):
+                raise
+            raise TypeError("a function written in Python asks what it is given for what tensors have, in PyTorch too") from error
         tensors = [t for t in (results if isinstance(results, (list, tuple)) else [results]) if isinstance(t, torch.Tensor)]
         self.inside(tensors)
         if r.random() < 0.5:
@@ -106,7 +112,7 @@ class Call:
             if t.layout is self.torch.strided and t.device.type == "cpu" and t.numel() and type(t) is self.torch.Tensor:
                 storage = t.untyped_storage()
                 reach = t.storage_offset() + 1 + sum((n - 1) * s for n, s in zip(t.shape, t.stride(), strict=True))
-                if storage._cdata not in known and (reach * t.element_size() > storage.nbytes() or t.storage_offset() < 0):
+                if storage._cdata not in known and storage.data_ptr() and (reach * t.element_size() > storage.nbytes() or t.storage_offset() < 0):
                     raise harness.Finding(f"a result reaches past its storage: {shown(t, self.torch)}")
 
     def backward(self, results: list[Any]) -> None:

@@ -246,3 +246,32 @@ def test_parts_on_two_devices_are_refused(function):
 def test_one_target_of_one_row():
     x = torch.tensor([1.0, 2.0, 3.0])
     assert F.nll_loss(x, torch.tensor([1])).item() == F.nll_loss(x, torch.tensor(1)).item() == -2.0
+
+
+def test_no_values_have_a_variance_with_gradients():
+    x = torch.empty(2, 0, requires_grad=True)
+    torch.var_mean(x)[0].backward()
+    assert x.grad.shape == (2, 0)
+
+
+@pytest.mark.parametrize("value, error", [(float("nan"), True), (float("inf"), False)])
+def test_pseudoinverses_of_values_that_are_not_finite_end(value, error):
+    """LAPACK does not end on infinities; PyTorch answers zeros for those, and refuses NaN."""
+    x = torch.eye(3).repeat(2, 1, 1)
+    x[1, 0, 0] = value
+    if error:
+        with pytest.raises(torch.linalg.LinAlgError, match="Batch element 1.*non-finite"):
+            torch.linalg.pinv(x)
+    else:
+        assert torch.linalg.pinv(x).tolist() == [torch.eye(3).tolist(), torch.zeros(3, 3).tolist()]
+
+
+def test_bodies_refuse_dims_and_targets_that_do_not_fit():
+    shim = torch.ops.shim
+    rows = torch.zeros(4, 0)
+    with pytest.raises((RuntimeError, IndexError)):
+        shim.cross_entropy_backward(torch.ones(1), rows, torch.zeros(2, dtype=torch.int64), torch.ones(2), torch.ones(1), 1)
+    x = torch.ones(1)
+    x.untyped_storage().resize_(3)
+    with pytest.raises(RuntimeError, match="out of bounds for storage of size 3"):
+        torch._lazy_clone(x)

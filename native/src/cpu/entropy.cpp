@@ -98,6 +98,8 @@ Tensor cross_entropy_backward(const Tensor& g, const Tensor& target, const Cross
   if (!takes(kept) || kept->dim() != 2 || !takes(g)) return {};
   const DType t = kept->dtype(), compute = compute_dtype(t);
   const int64_t rows = kept->sizes()[0], cols = kept->sizes()[1];
+  const bool fits = target->dtype() == DType::i64 && target->numel() == rows && parts.factors->numel() == rows && parts.total->numel() >= 1;
+  if (!fits || g->numel() < (reduction ? 1 : rows)) return {};          // anybody can call the operator: the body says what is wrong
   const Tensor log_p = as(kept, compute), dy = as(g, compute), factors = as(parts.factors, compute), total = as(parts.total, compute), at = contiguous(target);
   Tensor out = empty(kept->sizes(), compute, Device{});
   auto run = [&]<class T>(T) {
@@ -112,7 +114,8 @@ Tensor cross_entropy_backward(const Tensor& g, const Tensor& target, const Cross
           continue;
         }
         scaled_exp(y + r * cols, to + r * cols, scale, cols);
-        to[r * cols + at->data_as<int64_t>()[r]] -= scale;
+        const int64_t hit = at->data_as<int64_t>()[r];
+        if (uint64_t(hit) < uint64_t(cols)) to[r * cols + hit] -= scale;
       }
     });
   };

@@ -220,6 +220,7 @@ struct MaskedScale { template <class T> static T f(T x, T mask, T scale) { retur
 // masked_scale(x, mask, scale)
 PyObject* native_masked_scale(Operator&, PyObject* const* args, size_t n) {
   if (n != 3 || !on_cpu(args[0]) || !on_cpu(args[1]) || !PyFloat_Check(args[2])) return nullptr;
+  if (is_sparse(*unwrap(args[0])) || is_sparse(*unwrap(args[1]))) return nullptr;
   return guarded([&]() -> PyObject* {
     const TensorImpl &x = *unwrap(args[0]), &mask = *unwrap(args[1]);
     const DType compute = compute_dtype(x.dtype());

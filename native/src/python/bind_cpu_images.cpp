@@ -1,4 +1,7 @@
 // CPU kernels of convolutions, pools and norms over channels. What is out of the ordinary is left to the records' bodies.
+#include <algorithm>
+#include <initializer_list>
+
 #include "autograd/autograd.h"
 #include "cpu/kernel_table.h"
 #include "cpu/pooling.h"
@@ -261,6 +264,13 @@ PyObject* native_mean_pool_backward(Operator&, PyObject* const* args, size_t cou
   });
 }
 
+// One number a channel, or none: anybody can call the operators.
+bool of_channels(const TensorImpl& x, PyObject* const* args, std::initializer_list<int> places) {
+  for (int i : places)
+    if (args[i] != Py_None && unwrap(args[i])->numel() != x.sizes()[1]) return false;
+  return true;
+}
+
 // channel_norm(input, weight, bias, mean, variance, of_batch, eps) -> (output, mean, variance)
 PyObject* native_channel_norm(Operator&, PyObject* const* args, size_t count) {
   Number eps;
@@ -269,7 +279,7 @@ PyObject* native_channel_norm(Operator&, PyObject* const* args, size_t count) {
     if (!plain_floats_or_none(args[i])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0]));
-    if (!number_of(args[6], &eps) || x->dim() < 2 || !x->numel()) return nullptr;
+    if (!number_of(args[6], &eps) || x->dim() < 2 || !x->numel() || !of_channels(*x, args, {1, 2, 3, 4})) return nullptr;
     Tensor mean = tensor_or_none(args[3]), variance = tensor_or_none(args[4]), out;
     {
       std::optional<GilRelease> released;
@@ -286,7 +296,8 @@ PyObject* native_channel_norm_backward(Operator&, PyObject* const* args, size_t 
   if (count != 7 || !plain_floats(args[0]) || !plain_floats(args[1]) || !plain_floats_or_none(args[2]) || !plain_floats(args[3]) || !plain_floats(args[4])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor g(unwrap(args[0])), x(unwrap(args[1]));
-    if (!number_of(args[5], &eps) || x->dim() < 2 || !x->numel()) return nullptr;
+    if (!number_of(args[5], &eps) || x->dim() < 2 || !x->numel() || !of_channels(*x, args, {2, 3, 4})) return nullptr;
+    if (!std::ranges::equal(g->sizes(), x->sizes())) return nullptr;
     ChannelGradients r;
     {
       std::optional<GilRelease> released;

@@ -39,7 +39,11 @@ bool norm_of(PyObject* const* args, PyObject* x, PyObject* weight, PyObject* bia
   if (!on_cpu(x) || !on_cpu_or_none(weight) || !on_cpu_or_none(bias)) return false;
   *norm = {Tensor(unwrap(x)), tensor_or_none(weight), tensor_or_none(bias), PyLong_AsLongLong(args[0]), PyLong_AsLongLong(args[1]), PyLong_AsLongLong(args[2]),
            args[3] == Py_True};
-  return !PyErr_Occurred();
+  if (PyErr_Occurred() || norm->cols <= 0 || norm->span < 0 || norm->groups <= 0) return false;
+  const int64_t weights = norm->span ? norm->cols / norm->span * norm->groups : norm->cols;
+  for (const Tensor* t : {&norm->weight, &norm->bias})           // anybody can call the operators: what does not fit is not ours
+    if (*t && (*t)->numel() != weights) return false;
+  return norm->input->numel() % norm->cols == 0 && (!norm->span || norm->cols % norm->span == 0);
 }
 
 // norm(input, weight, bias, cols, span, groups, centred, eps) -> (output, mean, rstd)
@@ -59,6 +63,8 @@ PyObject* native_norm(Operator&, PyObject* const* args, size_t n) {
 PyObject* native_norm_backward(Operator&, PyObject* const* args, size_t n) {
   RowNorm norm;
   if (n != 11 || !on_cpu(args[0]) || !on_cpu(args[3]) || !on_cpu(args[4]) || !norm_of(args + 5, args[1], args[2], Py_None, &norm)) return nullptr;
+  const int64_t rows = norm.input->numel() / norm.cols;
+  if (unwrap(args[0])->numel() != norm.input->numel() || unwrap(args[3])->numel() != rows || unwrap(args[4])->numel() != rows) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor weight, bias;
     Tensor r = unlocked(norm.input->numel(), [&] {

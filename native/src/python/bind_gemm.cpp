@@ -2,6 +2,7 @@
 // mixed dtypes, complex or integer matrices) is left to the record's rules, which raise PyTorch's errors, and to its body.
 #include <algorithm>
 
+#include "core/sparse.h"
 #include "cuda/cublaslt.h"
 #include "cuda/nvrtc.h"
 #include "gemm/kernels_source.h"
@@ -32,6 +33,7 @@ PyObject* compute(const TensorImpl& like, double work, F&& f) {
 }
 
 bool floats(const TensorImpl& t) {
+  if (is_sparse(t)) return false;
   return t.dtype() == DType::f32 || t.dtype() == DType::f64 || t.dtype() == DType::f16 || t.dtype() == DType::bf16;
 }
 bool alike(const TensorImpl& a, const TensorImpl& b) { return a.dtype() == b.dtype() && a.device() == b.device() && !a.device().is_meta(); }

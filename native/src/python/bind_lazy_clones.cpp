@@ -1,6 +1,7 @@
 // Lazy clones: tensors over one block of memory that get memory of their own when one is written to.
-#include "core/sparse.h"
+#include "core/extent.h"
 #include "core/lazy_clone.h"
+#include "core/sparse.h"
 #include "cpu/parallel.h"
 #include "python/object.h"
 
@@ -16,6 +17,7 @@ const TensorImpl* dense(PyObject* o, const char* name) {
 PyObject* py_lazy_clone(PyObject*, PyObject* o) {
   const TensorImpl* t = dense(o, "_lazy_clone");
   return !t ? nullptr : guarded([&] {
+    check_within(*t->storage(), t->sizes(), t->strides(), t->storage_offset(), t->itemsize());   // it may have been shrunk
     Tensor clone(new TensorImpl(lazy_clone(*t->storage()), t->dtype(), t->sizes(), t->strides(), t->storage_offset()));
     clone->is_conj = t->is_conj;
     clone->is_neg = t->is_neg;

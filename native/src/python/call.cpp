@@ -112,7 +112,7 @@ __attribute__((noinline)) PyObject* run_body(Operator& op, PyObject** args, size
   } else {
     r = vectorcall(op.run, args, n);
   }
-  if (__builtin_expect(!r, 0) && op.kind == Operator::Kernel && op.schema.ns == "aten") translate_body_error();
+  if (__builtin_expect(!r, 0) && op.kind == Operator::Kernel && (op.schema.ns == "aten" || op.schema.ns == "shim")) translate_body_error();
   return r;
 }
 
