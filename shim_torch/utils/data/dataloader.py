@@ -18,6 +18,7 @@ from shim_torch.utils.data._utils import fetch as _fetch
 from shim_torch.utils.data._utils import pin_memory as _pin
 from shim_torch.utils.data._utils import worker as _worker
 from shim_torch.utils.data._utils.collate import default_collate, default_convert
+from shim_torch.utils.data._utils.seeds import drawn_seed
 from shim_torch.utils.data._utils.worker import get_worker_info
 from shim_torch.utils.data.datapipes.datapipe import IterDataPipe, MapDataPipe
 from shim_torch.utils.data.dataset import IterableDataset
@@ -50,6 +51,26 @@ class _InfiniteConstantSampler(Sampler[Any]):
 
     def __iter__(self) -> Iterator[Any]:
         return itertools.repeat(None)
+
+
+def _context(given: Any) -> Any:
+    """A context of multiprocessing: itself, or by the name of how it starts processes."""
+    import multiprocessing.context
+
+    if isinstance(given, multiprocessing.context.BaseContext):
+        return given
+    if not isinstance(given, str):
+        raise TypeError(
+            "multiprocessing_context option should be a valid context object or a string specifying the start "
+            f"method, but got multiprocessing_context={given}"
+        )
+    known = multiprocessing.get_all_start_methods()
+    if given in known:
+        return multiprocessing.get_context(given)
+    raise ValueError(
+        f"multiprocessing_context option should specify a valid start method in {known!r}, but got "
+        f"multiprocessing_context={given!r}"
+    )
 
 
 class DataLoader(Generic[T_co]):
@@ -126,28 +147,12 @@ class DataLoader(Generic[T_co]):
 
     @multiprocessing_context.setter
     def multiprocessing_context(self, context: Any) -> None:
-        if context is not None:
-            import multiprocessing.context
-
-            if not self.num_workers:
-                raise ValueError(
-                    "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
-                    f"num_workers={self.num_workers}"
-                )
-            if isinstance(context, str):
-                known = multiprocessing.get_all_start_methods()
-                if context not in known:
-                    raise ValueError(
-                        f"multiprocessing_context option should specify a valid start method in {known!r}, but got "
-                        f"multiprocessing_context={context!r}"
-                    )
-                context = multiprocessing.get_context(context)
-            if not isinstance(context, multiprocessing.context.BaseContext):
-                raise TypeError(
-                    "multiprocessing_context option should be a valid context object or a string specifying the start "
-                    f"method, but got multiprocessing_context={context}"
-                )
-        self.__multiprocessing_context = context
+        if context is not None and not self.num_workers:
+            raise ValueError(
+                "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
+                f"num_workers={self.num_workers}"
+            )
+        self.__multiprocessing_context = None if context is None else _context(context)
 
     def _set_samplers(self, batch_size: Any, shuffle: Any, sampler: Any, batch_sampler: Any, drop_last: bool) -> None:
         if self._dataset_kind == _DatasetKind.Iterable:
@@ -283,9 +288,7 @@ class _BaseDataLoaderIter:
         return int(shared.item())
 
     def _seed(self) -> int:
-        import shim_torch
-
-        return int(shim_torch.empty((), dtype=shim_torch.int64).random_(generator=self._generator).item())
+        return drawn_seed(self._generator)
 
     def __iter__(self) -> Any:
         return self
@@ -296,20 +299,31 @@ class _BaseDataLoaderIter:
     def __next__(self) -> Any:
         batch = self._next_data()
         self._num_yielded += 1
-        said = self._IterableDataset_len_called
-        if self._dataset_kind == _DatasetKind.Iterable and said is not None and self._num_yielded > said:
-            text = (
-                f"Length of IterableDataset {self._dataset} was reported to be {said}(when accessing len(dataloader)), "
-                f"but {self._num_yielded} samples have been fetched. "
-            )
-            if self._num_workers:
-                text += (
-                    "For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset "
-                    "replica at each worker. Please see https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset "
-                    "for examples."
-                )
-            warnings.warn(text, stacklevel=2)
+        told = self._IterableDataset_len_called
+        if told is not None and self._num_yielded > told:
+            warnings.warn(self._more_than_told(told), stacklevel=2)
         return batch
+
+    def _more_than_told(self, told: int) -> str:
+        advice = (
+            "For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset "
+            "replica at each worker. Please see https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset "
+            "for examples."
+        )
+        return (
+            f"Length of IterableDataset {self._dataset} was reported to be {told}(when accessing len(dataloader)), "
+            f"but {self._num_yielded} samples have been fetched. {advice if self._num_workers else ''}"
+        )
+
+    def _fetcher_maker(self) -> Callable[[Any], Any]:
+        """What makes a fetcher of a data set, here or in a worker."""
+        return functools.partial(
+            _DatasetKind.create_fetcher,
+            self._dataset_kind,
+            auto_collation=self._auto_collation,
+            collate_fn=self._collate_fn,
+            drop_last=self._drop_last,
+        )
 
     def _next_index(self) -> Any:
         """The keys of the next batch; StopIteration at the end."""
@@ -322,11 +336,9 @@ class _BaseDataLoaderIter:
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
     def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)
-        if isinstance(loader.dataset, (IterDataPipe, MapDataPipe)):
-            _apply_sharding(loader.dataset, self._world_size, self._rank)
-        self._dataset_fetcher = _DatasetKind.create_fetcher(
-            self._dataset_kind, self._dataset, self._auto_collation, self._collate_fn, self._drop_last
-        )
+        if isinstance(self._dataset, (IterDataPipe, MapDataPipe)):
+            _apply_sharding(self._dataset, self._world_size, self._rank)
+        self._dataset_fetcher = self._fetcher_maker()(self._dataset)
 
     def _next_data(self) -> Any:
         batch = self._dataset_fetcher.fetch(self._next_index())
@@ -389,13 +401,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
         context = loader.multiprocessing_context or multiprocessing.get_context()
         self._worker_init_fn = loader.worker_init_fn
-        make_fetcher = functools.partial(
-            _DatasetKind.create_fetcher,
-            self._dataset_kind,
-            auto_collation=self._auto_collation,
-            collate_fn=self._collate_fn,
-            drop_last=self._drop_last,
-        )
+        make_fetcher = self._fetcher_maker()
         self._results = context.Queue()
         self._tasks = [context.Queue() for _ in range(self._num_workers)]
         self._workers, self._workers_done_event = [], context.Event()

@@ -62,28 +62,30 @@ class StackDataset(Dataset[Any]):
     """Several data sets side by side; items are tuples, or dicts when given by name."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if args and kwargs:
+        if bool(args) == bool(kwargs):
             raise ValueError(
                 "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but both types are given."
+                if args
+                else "At least one dataset should be passed"
             )
-        if not args and not kwargs:
-            raise ValueError("At least one dataset should be passed")
         self.datasets: Any = args or kwargs
-        found = list(args or kwargs.values())
-        self._length = len(found[0])
-        if any(len(d) != self._length for d in found):
+        lengths = {len(d) for d in self._parts()}
+        if len(lengths) > 1:
             raise ValueError("Size mismatch between datasets")
+        self._length = lengths.pop()
+
+    def _parts(self) -> list[Any]:
+        return list(self.datasets.values() if isinstance(self.datasets, dict) else self.datasets)
+
+    def _item(self, values: Iterable[Any]) -> Any:
+        return dict(zip(self.datasets, values, strict=True)) if isinstance(self.datasets, dict) else tuple(values)
 
     def __getitem__(self, index: Any) -> Any:
-        if isinstance(self.datasets, dict):
-            return {k: d[index] for k, d in self.datasets.items()}
-        return tuple(d[index] for d in self.datasets)
+        return self._item(d[index] for d in self._parts())
 
     def __getitems__(self, indices: list[Any]) -> list[Any]:
         """The items of a batch, asked of each data set at once where it can. ValueError where one gives another number."""
-        found = [_items(d, indices) for d in (self.datasets.values() if isinstance(self.datasets, dict) else self.datasets)]
-        rows = list(zip(*found, strict=True))
-        return [dict(zip(self.datasets, row, strict=True)) for row in rows] if isinstance(self.datasets, dict) else rows
+        return [self._item(row) for row in zip(*(_items(d, indices) for d in self._parts()), strict=True)]
 
     def __len__(self) -> int:
         return self._length
@@ -168,29 +170,32 @@ class Subset(Dataset[T_co]):
         return len(self.indices)
 
 
+def _sizes(count: int, fractions: Sequence[float]) -> list[int]:
+    """Fractions of ``count`` items as whole numbers; the items that rounding leaves go to the first subsets."""
+    for i, fraction in enumerate(fractions):
+        if not 0 <= fraction <= 1:
+            raise ValueError(f"Fraction at index {i} is not between 0 and 1")
+    sizes = [math.floor(count * fraction) for fraction in fractions]
+    each, more = divmod(count - sum(sizes), len(sizes))
+    sizes = [size + each + (i < more) for i, size in enumerate(sizes)]
+    for i in (i for i, size in enumerate(sizes) if not size):
+        warnings.warn(f"Length of split at index {i} is 0. This might result in an empty dataset.", stacklevel=3)
+    return sizes
+
+
 def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) -> list[Subset[Any]]:
-    """Disjoint random subsets, of lengths or of fractions that add up to one."""
+    """Disjoint random subsets, of lengths or of fractions that add up to one.
+
+    Errors: ValueError where the lengths do not add up to the data set's, or a fraction is not between 0 and 1.
+    """
     import shim_torch
 
-    if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
-        sizes = []
-        for i, fraction in enumerate(lengths):
-            if fraction < 0 or fraction > 1:
-                raise ValueError(f"Fraction at index {i} is not between 0 and 1")
-            sizes.append(math.floor(len(dataset) * fraction))
-        for i in range(len(dataset) - sum(sizes)):
-            sizes[i % len(sizes)] += 1
-        for i, size in enumerate(sizes):
-            if size == 0:
-                warnings.warn(
-                    f"Length of split at index {i} is 0. This might result in an empty dataset.", stacklevel=2
-                )
-        lengths = sizes
-    if sum(lengths) != len(dataset):
+    total = sum(lengths)
+    sizes = _sizes(len(dataset), lengths) if total <= 1 and math.isclose(total, 1) else [int(n) for n in lengths]
+    if sum(sizes) != len(dataset):
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
-    order = shim_torch.randperm(int(sum(lengths)), generator=generator or shim_torch.default_generator).tolist()
-    ends = list(itertools.accumulate(int(n) for n in lengths))
-    return [Subset(dataset, order[end - int(n) : end]) for end, n in zip(ends, lengths, strict=True)]
+    order = shim_torch.randperm(len(dataset), generator=generator or shim_torch.default_generator).tolist()
+    return [Subset(dataset, order[a:b]) for a, b in itertools.pairwise(itertools.accumulate(sizes, initial=0))]
 
 __getattr__ = _asked_of(__name__)
 

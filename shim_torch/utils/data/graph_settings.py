@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 from shim_torch._missing import asked_of as _asked_of
+from shim_torch.utils.data._utils.seeds import drawn_seed
 from shim_torch.utils.data.graph import traverse_dps
 
 __all__ = ["apply_random_seed", "apply_sharding", "apply_shuffle_seed", "apply_shuffle_settings", "get_all_graph_pipes"]
@@ -28,8 +29,8 @@ def _pipes(datapipe: Any) -> list[Any]:
     return get_all_graph_pipes(traverse_dps(datapipe))
 
 
-def _takes_parts(pipe: Any) -> bool:
-    return inspect.ismethod(getattr(pipe, "apply_sharding", None))
+def _has(pipe: Any, *methods: str) -> bool:
+    return all(inspect.ismethod(getattr(pipe, name, None)) for name in methods)
 
 
 def apply_sharding(datapipe: Any, num_of_instances: int, instance_id: int, sharding_group: Any = None) -> Any:
@@ -38,43 +39,35 @@ def apply_sharding(datapipe: Any, num_of_instances: int, instance_id: int, shard
     Errors: RuntimeError where one such pipe stands before another, which would take a part of a part.
     """
 
-    def apply(graph: dict[int, tuple[Any, Any]], before: Any) -> None:
-        for pipe, below in graph.values():
-            taker = before
-            if _takes_parts(pipe):
-                if before is not None:
-                    raise RuntimeError(
-                        "Sharding twice on a single pipeline is likely unintended and will cause data loss. Sharding already "
-                        f"applied to {before} while trying to apply to {pipe}"
-                    )
-                more = len(inspect.signature(pipe.apply_sharding).parameters) > 2
-                pipe.apply_sharding(num_of_instances, instance_id, *((sharding_group,) if more else ()))
-                taker = pipe
-            apply(below, taker)
-
-    apply(traverse_dps(datapipe), None)
+    waiting: list[tuple[tuple[Any, Any], Any]] = [(node, None) for node in traverse_dps(datapipe).values()]
+    for (pipe, below), taker in waiting:  # grows while it is gone through
+        if _has(pipe, "apply_sharding"):
+            if taker is not None:
+                raise RuntimeError(
+                    "Sharding twice on a single pipeline is likely unintended and will cause data loss. Sharding already "
+                    f"applied to {taker} while trying to apply to {pipe}"
+                )
+            known = len(inspect.signature(pipe.apply_sharding).parameters)  # pipes of users may not know of groups
+            pipe.apply_sharding(*(num_of_instances, instance_id, sharding_group)[: max(known, 2)])
+            taker = pipe
+        waiting += [(node, taker) for node in below.values()]
     return datapipe
-
-
-def _shuffles(pipe: Any) -> bool:
-    return inspect.ismethod(getattr(pipe, "set_shuffle", None)) and inspect.ismethod(getattr(pipe, "set_seed", None))
 
 
 def apply_shuffle_settings(datapipe: Any, shuffle: bool | None = None) -> Any:
     """Switches the pipes that shuffle on or off; None leaves them. One is added, with a warning, where there is none to switch on."""
     if shuffle is None:
         return datapipe
-    shufflers = [p for p in _pipes(datapipe) if _shuffles(p)]
+    shufflers = [p for p in _pipes(datapipe) if _has(p, "set_shuffle", "set_seed")]
     if shuffle and not shufflers:
         warnings.warn(
             "`shuffle=True` was set, but the datapipe does not contain a `Shuffler`. Adding one at the end. Be aware that the "
             "default buffer size might not be sufficient for your task.",
             stacklevel=2,
         )
-        datapipe = datapipe.shuffle()
-        shufflers = [datapipe]
-    for shuffler in shufflers:
-        shuffler.set_shuffle(shuffle)
+        return datapipe.shuffle()  # which is on from the start
+    for pipe in shufflers:
+        pipe.set_shuffle(shuffle)
     return datapipe
 
 
@@ -91,11 +84,9 @@ def apply_shuffle_seed(datapipe: Any, rng: Any) -> Any:
 
 def apply_random_seed(datapipe: Any, rng: Any) -> Any:
     """Seeds the pipes that draw, each with a number of ``rng``, a ``torch.Generator``."""
-    import shim_torch
-
     for pipe in _pipes(datapipe):
-        if inspect.ismethod(getattr(pipe, "set_seed", None)):
-            pipe.set_seed(int(shim_torch.empty((), dtype=shim_torch.int64).random_(generator=rng).item()))
+        if _has(pipe, "set_seed"):
+            pipe.set_seed(drawn_seed(rng))
     return datapipe
 
 

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
+from shim_torch.utils.data._utils.seeds import drawn_seed
 
 __all__ = [
     "BatchSampler",
@@ -47,11 +48,18 @@ def _generator(given: Any) -> Any:
     """The sampler's own generator, or a new one seeded from the default generator."""
     import shim_torch
 
-    if given is not None:
-        return given
-    made = shim_torch.Generator()
-    made.manual_seed(int(shim_torch.empty((), dtype=shim_torch.int64).random_().item()))
-    return made
+    return shim_torch.Generator().manual_seed(drawn_seed()) if given is None else given
+
+
+def _require(met: bool, kind: str, error: type[Exception] = ValueError, **argument: Any) -> None:
+    """Raises unless the argument is of its kind."""
+    [(name, value)] = argument.items()
+    if not met:
+        raise error(f"{name} should be a {kind} value, but got {name}={value}")
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
 class RandomSampler(Sampler[int]):
@@ -66,12 +74,9 @@ class RandomSampler(Sampler[int]):
             num_samples,
             generator,
         )
-        if not isinstance(replacement, bool):
-            raise TypeError(f"replacement should be a boolean value, but got replacement={replacement}")
-        if not isinstance(self.num_samples, int) or self.num_samples < 0:
-            raise ValueError(
-                f"num_samples should be a non-negative integer value, but got num_samples={self.num_samples}"
-            )
+        _require(isinstance(replacement, bool), "boolean", TypeError, replacement=replacement)
+        count = self.num_samples
+        _require(isinstance(count, int) and count > 0, "positive integer", num_samples=count)
 
     @property
     def num_samples(self) -> int:
@@ -81,17 +86,13 @@ class RandomSampler(Sampler[int]):
         import shim_torch
 
         n, generator = len(self.data_source), _generator(self.generator)
-        if self.replacement:
-            for _ in range(self.num_samples // 32):
-                yield from shim_torch.randint(high=n, size=(32,), dtype=shim_torch.int64, generator=generator).tolist()
-            rest = self.num_samples % 32
-            yield from shim_torch.randint(high=n, size=(rest,), dtype=shim_torch.int64, generator=generator).tolist()
-            return
-        if n == 0:
-            return
-        for _ in range(self.num_samples // n):
-            yield from shim_torch.randperm(n, generator=generator).tolist()
-        yield from shim_torch.randperm(n, generator=generator).tolist()[: self.num_samples % n]
+        rounds, rest = divmod(self.num_samples, 32 if self.replacement else n)
+        for size in itertools.chain(itertools.repeat(32 if self.replacement else n, rounds), [rest]):
+            if self.replacement:
+                drawn = shim_torch.randint(n, (size,), generator=generator)
+            else:
+                drawn = shim_torch.randperm(n, generator=generator)[:size]
+            yield from drawn.tolist()
 
     def __len__(self) -> int:
         return self.num_samples
@@ -121,15 +122,12 @@ class WeightedRandomSampler(Sampler[int]):
     ) -> None:
         import shim_torch
 
-        if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
-            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
-        if not isinstance(replacement, bool):
-            raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")
+        _require(_is_size(num_samples), "positive integer", num_samples=num_samples)
+        _require(isinstance(replacement, bool), "boolean", replacement=replacement)
         self.weights = shim_torch.as_tensor(weights, dtype=shim_torch.double)
-        if self.weights.dim() != 1:
-            raise ValueError(
-                f"weights should be a 1d sequence but given weights have shape {tuple(self.weights.shape)}"
-            )
+        shape = tuple(self.weights.shape)
+        if len(shape) != 1:
+            raise ValueError(f"weights should be a 1d sequence but given weights have shape {shape}")
         self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
 
     def __iter__(self) -> Iterator[int]:
@@ -147,10 +145,8 @@ class BatchSampler(Sampler[list[int]]):
     """Lists of ``batch_size`` keys of another sampler; the last may be shorter, or dropped."""
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
-        if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
-            raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
-        if not isinstance(drop_last, bool):
-            raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
+        _require(_is_size(batch_size), "positive integer", batch_size=batch_size)
+        _require(isinstance(drop_last, bool), "boolean", drop_last=drop_last)
         self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
 
     def __iter__(self) -> Iterator[list[int]]:

@@ -100,9 +100,17 @@ def test_datasets():
     parts = data.random_split(range(10), [0.5, 0.3, 0.2], torch.Generator().manual_seed(1))
     assert [len(p) for p in parts] == [5, 3, 2]
     assert sorted(x for p in parts for x in p) == list(range(10))
+    with pytest.warns(UserWarning, match="Length of split at index 2 is 0."):
+        assert [len(p) for p in data.random_split(range(2), [1 / 3] * 3)] == [1, 1, 0]
+    with pytest.raises(ValueError, match="Fraction at index 0 is not between 0 and 1"):
+        data.random_split(range(10), [1.5, -0.5])
     with pytest.raises(ValueError, match="Sum of input lengths does not equal"):
         data.random_split(range(10), [5, 6])
     assert data.StackDataset(a=[1, 2], b=[3, 4])[1] == {"a": 2, "b": 4}
+    assert data.StackDataset([1, 2], [3, 4]).__getitems__([1, 0]) == [(2, 4), (1, 3)]
+    for given, named, text in [((), {}, "At least one"), (([1],), {"a": [1]}, "both types"), (([1], [1, 2]), {}, "Size mismatch")]:
+        with pytest.raises(ValueError, match=text):
+            data.StackDataset(*given, **named)
 
 
 def test_samplers():
@@ -114,6 +122,21 @@ def test_samplers():
     drawn = list(data.RandomSampler(range(4), replacement=True, num_samples=40))
     assert len(drawn) == 40
     assert set(drawn) <= set(range(4))
+
+    def order(**settings):
+        return list(data.RandomSampler(range(5), generator=torch.Generator().manual_seed(3), **settings))
+
+    assert order(num_samples=7) == [1, 0, 3, 4, 2, 0, 1]
+    assert "".join(map(str, order(replacement=True, num_samples=34))) == "1322000014410414040414112324400143"
+    for made, error, text in [
+        (lambda: data.RandomSampler([]), ValueError, "num_samples should be a positive integer value, but got num_samples=0"),
+        (lambda: data.RandomSampler([1], 3), TypeError, "replacement should be a boolean value, but got replacement=3"),
+        (lambda: data.WeightedRandomSampler([1.0], True), ValueError, "positive integer value, but got num_samples=True"),
+        (lambda: data.WeightedRandomSampler([[1.0]], 1), ValueError, "weights should be a 1d sequence but given weights have shape"),
+        (lambda: data.BatchSampler([1], 1, 1), ValueError, "drop_last should be a boolean value, but got drop_last=1"),
+    ]:
+        with pytest.raises(error, match=text):
+            made()
     parts = [list(data.DistributedSampler(range(5), 2, rank, shuffle=False)) for rank in (0, 1)]
     assert parts == [[0, 2, 4], [1, 3, 0]]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 
@@ -33,13 +34,9 @@ class _IterableDatasetFetcher(_BaseDatasetFetcher):
             raise StopIteration
         if not self.auto_collation:
             return self.collate_fn(next(self.dataset_iter))
-        batch = []
-        for _ in keys:
-            try:
-                batch.append(next(self.dataset_iter))
-            except StopIteration:
-                self.ended = True
-                break
-        if not batch or (self.drop_last and len(batch) < len(keys)):
+        wanted = len(keys)
+        batch = list(itertools.islice(self.dataset_iter, wanted))
+        self.ended = len(batch) < wanted
+        if len(batch) < (wanted if self.drop_last else 1):
             raise StopIteration
         return self.collate_fn(batch)

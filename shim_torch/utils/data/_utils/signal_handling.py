@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import sys
@@ -50,20 +51,20 @@ def _error_if_any_worker_fails() -> None:
             raise RuntimeError(text)
 
 
+def _a_child_ended(before: Any, number: int, frame: Any) -> None:
+    """The handler of SIGCHLD; ``before`` is the one that was there."""
+    _error_if_any_worker_fails()
+    if callable(before):
+        before(number, frame)
+
+
 def _set_SIGCHLD_handler() -> None:
     """A worker's death raises in the main thread, where it runs Python; a handler that was there is called after."""
     global _SIGCHLD_handler_set
-    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread() or _SIGCHLD_handler_set:
-        return
-    before: Any = signal.getsignal(signal.SIGCHLD)
-
-    def handler(number: int, frame: Any) -> None:
-        _error_if_any_worker_fails()
-        if callable(before):
-            before(number, frame)
-
-    signal.signal(signal.SIGCHLD, handler)
-    _SIGCHLD_handler_set = True
+    possible = sys.platform != "win32" and threading.current_thread() is threading.main_thread()
+    if possible and not _SIGCHLD_handler_set:
+        signal.signal(signal.SIGCHLD, functools.partial(_a_child_ended, signal.getsignal(signal.SIGCHLD)))
+        _SIGCHLD_handler_set = True
 
 
 def _set_worker_signal_handlers() -> None:

@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any
 
+from shim_torch.utils.data._utils.seeds import drawn_seed
 from shim_torch.utils.data.datapipes.datapipe import Batched, IterDataPipe, functional_datapipe, several
 
 __all__ = [
@@ -247,11 +248,9 @@ class Shuffler(IterDataPipe[Any]):
         return self
 
     def reset(self) -> None:
-        import shim_torch
-
         if self._enabled:
             seed, self._seed = self._seed, None
-            self._rng.seed(int(shim_torch.empty((), dtype=shim_torch.int64).random_().item()) if seed is None else seed)
+            self._rng.seed(drawn_seed() if seed is None else seed)
 
     def __iter__(self) -> Iterator[Any]:
         if not self._enabled:

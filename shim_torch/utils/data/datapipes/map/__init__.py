@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from shim_torch.utils.data._utils.seeds import drawn_seed
 from shim_torch.utils.data.datapipes.datapipe import Batched, IterDataPipe, MapDataPipe, functional_datapipe, several
 
 __all__ = ["Batcher", "Concater", "Mapper", "SequenceWrapper", "Shuffler", "Zipper"]
@@ -109,12 +110,8 @@ class Shuffler(IterDataPipe[Any]):
         return self
 
     def reset(self) -> None:
-        import shim_torch
-
-        if self._enabled and self._seed is None:
-            self._seed = int(shim_torch.empty((), dtype=shim_torch.int64).random_().item())  # type: ignore[assignment]
-        self._rng.seed(self._seed)
-        self._seed = None
+        seed, self._seed = self._seed, None
+        self._rng.seed(drawn_seed() if self._enabled and seed is None else seed)
         self._shuffled_indices = self._rng.sample(self.indices, len(self.indices))
 
     def __iter__(self) -> Iterator[Any]:
