@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
+from collections import UserDict, UserList, defaultdict, deque, namedtuple
 
 import numpy as np
 import pytest
 
 import shim_torch as torch
 from shim_torch.utils import data
+from shim_torch.utils.data import _utils
 
 Point = namedtuple("Point", "x y")
 
@@ -87,6 +88,47 @@ def test_collate():
         data.default_collate([object()])
     with pytest.raises(RuntimeError, match="each element in list of batch should be of equal size"):
         data.default_collate([[1], [1, 2]])
+
+
+class Tagged(dict):
+    """A dict that holds something besides, and cannot be made from a dict alone."""
+
+    def __init__(self, tag, items):
+        super().__init__(items)
+        self.tag = tag
+
+
+class Pinned:
+    def pin_memory(self):
+        return "pinned"
+
+
+def _of(item):
+    return [Tagged(5, {"a": item}), defaultdict(int, a=item), UserDict(a=item), deque([item]), UserList([item]), (item,),
+            Point(item, item), range(1), "s", bytearray(b"a"), memoryview(b"a")]  # fmt: skip
+
+
+def test_containers_stay_what_they_are():
+    pinned = _utils.pin_memory.pin_memory(_of(Pinned()))
+    assert pinned == [*_of("pinned")[:7], [0], "s", bytearray(b"a"), [97]] and pinned[0].tag == 5
+    assert [*map(type, pinned)] == [Tagged, defaultdict, UserDict, deque, UserList, tuple, Point, list, str, bytearray, list]
+    converted = data.default_convert(_of(np.float32(2)))
+    assert converted == [*_of(2.0)[:5], [2.0], Point(2.0, 2.0), [0], "s", bytearray(b"a"), [97]]
+    assert converted[0].tag == 5 and isinstance(converted[0]["a"], torch.Tensor)
+    batch = data.default_collate([_of(1), _of(1)])
+    assert [*map(type, batch)] == [Tagged, defaultdict, UserDict, deque, UserList, list, Point, list, tuple, list, list]
+    assert batch[0]["a"].tolist() == batch[5][0].tolist() == batch[6].y.tolist() == [1, 1] and batch[9][0].tolist() == [97, 97]
+    text = np.array(["a"])
+    assert data.default_convert(text) is text
+
+
+def test_the_exact_type_goes_before_its_bases():
+    def says(what):
+        return lambda batch, *, collate_fn_map: what
+
+    collate = _utils.collate.collate
+    assert collate([3], collate_fn_map={(float, int): says("either"), int: says("int")}) == "int"
+    assert collate([True], collate_fn_map={(float, int): says("either"), int: says("int")}) == "either"
 
 
 def test_datasets():

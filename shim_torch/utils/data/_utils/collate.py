@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import re
-from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from native import _core
+from shim_torch.utils.data._utils.containers import contents, is_container, refilled
 
 np_str_obj_array_pattern = re.compile(r"[SaUO]")
 default_collate_err_msg_format = (
@@ -15,26 +15,18 @@ default_collate_err_msg_format = (
 )
 
 
+def _is_numbers_of_numpy(data: Any) -> bool:
+    dtype = getattr(data, "dtype", None) if type(data).__module__ == "numpy" else None
+    return dtype is not None and not np_str_obj_array_pattern.search(dtype.str)
+
+
 def default_convert(data: Any) -> Any:
     """NumPy arrays within ``data`` as tensors; the rest as it is."""
     import shim_torch
 
-    kind = type(data)
-    if isinstance(data, _core.TensorBase):
-        return data
-    if kind.__module__ == "numpy" and kind.__name__ not in ("str_", "string_", "bytes_"):
-        if kind.__name__ == "ndarray" and np_str_obj_array_pattern.search(data.dtype.str):
-            return data
+    if _is_numbers_of_numpy(data):
         return shim_torch.as_tensor(data)
-    if isinstance(data, Mapping):
-        return _like_mapping(data, {k: default_convert(v) for k, v in data.items()})
-    if isinstance(data, tuple) and hasattr(data, "_fields"):
-        return kind(*(default_convert(d) for d in data))
-    if isinstance(data, tuple):
-        return [default_convert(d) for d in data]
-    if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
-        return _like_sequence(data, [default_convert(d) for d in data])
-    return data
+    return refilled(data, [*map(default_convert, contents(data))], tuples=False) if is_container(data) else data
 
 
 def default_collate(batch: Any) -> Any:
@@ -43,48 +35,26 @@ def default_collate(batch: Any) -> Any:
 
 
 def collate(batch: Any, *, collate_fn_map: dict[Any, Callable[..., Any]] | None = None) -> Any:
-    """``default_collate`` with a table type -> function(batch, collate_fn_map=)."""
-    first = batch[0]
-    kind = type(first)
-    for wanted, function in (collate_fn_map or {}).items():
-        if kind is wanted if not isinstance(wanted, tuple) else kind in wanted:
-            return function(batch, collate_fn_map=collate_fn_map)
-    for wanted, function in (collate_fn_map or {}).items():
-        if isinstance(first, wanted):
-            return function(batch, collate_fn_map=collate_fn_map)
-    if isinstance(first, Mapping):
-        return _like_mapping(first, {k: collate([d[k] for d in batch], collate_fn_map=collate_fn_map) for k in first})
-    if isinstance(first, tuple) and hasattr(first, "_fields"):
-        return kind(*(collate(s, collate_fn_map=collate_fn_map) for s in zip(*batch, strict=True)))
-    if isinstance(first, Sequence) and not isinstance(first, (str, bytes)):
-        if not all(len(item) == len(first) for item in batch):
-            raise RuntimeError("each element in list of batch should be of equal size")
-        columns = [collate(s, collate_fn_map=collate_fn_map) for s in zip(*batch, strict=True)]
-        return columns if isinstance(first, tuple) else _like_sequence(first, columns)
-    raise TypeError(default_collate_err_msg_format.format(kind))
+    """``default_collate`` with a table type -> function(batch, collate_fn_map=); the exact type goes before its bases.
+
+    Errors: TypeError for items that are neither in the table nor containers, RuntimeError for sequences of several lengths.
+    """
+    first, table = batch[0], collate_fn_map or {}
+    function = table.get(type(first)) or next((f for kind, f in table.items() if isinstance(first, kind)), None)
+    if function is not None:
+        return function(batch, collate_fn_map=collate_fn_map)
+    if not is_container(first):
+        raise TypeError(default_collate_err_msg_format.format(type(first)))
+    return refilled(first, [collate(c, collate_fn_map=collate_fn_map) for c in _columns(batch)], tuples=False)
 
 
-def _like_mapping(data: Any, items: dict[Any, Any]) -> Any:
-    try:
-        if isinstance(data, MutableMapping):
-            made = copy.copy(data)
-            made.update(items)
-            return made
-        return type(data)(items)
-    except TypeError:
-        return items
-
-
-def _like_sequence(data: Any, items: list[Any]) -> Any:
-    try:
-        if isinstance(data, MutableSequence):
-            made = copy.copy(data)
-            for i, item in enumerate(items):
-                made[i] = item
-            return made
-        return type(data)(items)
-    except TypeError:
-        return items
+def _columns(batch: Any) -> list[Any]:
+    """What the items of a batch have in each place of the first."""
+    if isinstance(batch[0], Mapping):
+        return [[item[key] for item in batch] for key in batch[0]]
+    if len({len(item) for item in batch}) > 1:
+        raise RuntimeError("each element in list of batch should be of equal size")
+    return list(zip(*batch, strict=True))
 
 
 def collate_tensor_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:

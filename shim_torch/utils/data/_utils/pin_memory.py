@@ -2,58 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+import functools
+import queue
+from collections.abc import Callable
 from typing import Any
 
-from native import _core
+from shim_torch.utils.data._utils.containers import contents, is_container, refilled
 
 
 def pin_memory(data: Any, device: Any = None) -> Any:
-    """``data`` with every tensor in it pinned."""
-    if isinstance(data, _core.TensorBase):
-        return data.pin_memory()
+    """``data`` with every tensor in it pinned, and whatever else has a ``pin_memory`` method."""
     if hasattr(data, "pin_memory"):
         return data.pin_memory()
-    if isinstance(data, (str, bytes)):
-        return data
-    if isinstance(data, Mapping):
-        return (
-            {k: pin_memory(v) for k, v in data.items()}
-            if type(data) is dict
-            else type(data)({k: pin_memory(v) for k, v in data.items()})  # type: ignore[call-arg]
-        )
-    if isinstance(data, tuple) and hasattr(data, "_fields"):
-        return type(data)(*(pin_memory(v) for v in data))
-    if isinstance(data, Sequence):
-        return [pin_memory(v) for v in data]
-    return data
+    return refilled(data, [pin_memory(v, device) for v in contents(data)], tuples=True) if is_container(data) else data
+
+
+def _patiently(step: Callable[..., Any], done_event: Any) -> Any:
+    """What ``step`` of a queue returns, tried again while it is empty or full; None once ``done_event`` is set."""
+    from . import MP_STATUS_CHECK_INTERVAL
+
+    while not done_event.is_set():
+        with contextlib.suppress(queue.Empty, queue.Full):
+            return step(timeout=MP_STATUS_CHECK_INTERVAL)
+    return None
 
 
 def _pin_memory_loop(in_queue: Any, out_queue: Any, device_id: Any, done_event: Any, device: Any = None) -> None:
     """Pins (number, batch) of one queue for the other until ``done_event`` is set: what a thread beside the loader runs."""
-    import queue
-
     import shim_torch
     from shim_torch._utils import ExceptionWrapper
-
-    from . import MP_STATUS_CHECK_INTERVAL
 
     shim_torch.set_num_threads(1)
     if shim_torch.cuda.is_available():
         shim_torch.cuda.set_device(device_id)
-    while not done_event.is_set():
+    for number, batch in iter(lambda: _patiently(in_queue.get, done_event), None):
         try:
-            number, batch = in_queue.get(timeout=MP_STATUS_CHECK_INTERVAL)
-        except queue.Empty:
-            continue
-        if not isinstance(batch, ExceptionWrapper):
-            try:
-                batch = pin_memory(batch, device)
-            except Exception:
-                batch = ExceptionWrapper(where=f"in pin memory thread for device {device_id}")
-        while not done_event.is_set():
-            try:
-                out_queue.put((number, batch), timeout=MP_STATUS_CHECK_INTERVAL)
-                break
-            except queue.Full:
-                continue
+            result = batch if isinstance(batch, ExceptionWrapper) else pin_memory(batch, device)
+        except Exception:
+            result = ExceptionWrapper(where=f"in pin memory thread for device {device_id}")
+        _patiently(functools.partial(out_queue.put, (number, result)), done_event)
