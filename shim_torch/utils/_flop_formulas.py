@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from math import prod
 from typing import Any
 
 from native import _core
 from shim_torch import _torch_names
 from shim_torch._ops import OpOverloadPacket, ops
-from shim_torch.utils._pytree import tree_map
+from shim_torch.utils._pytree import tree_leaves, tree_map
 
 aten: Any = ops.aten
 flop_registry: dict[Any, Any] = {}
@@ -37,29 +37,26 @@ def _is_other_operator(target: Any) -> bool:
     return type(target).__name__ in ("JITFunction", "Autotuner", "_Launcher") or hasattr(target, "py_kernels")
 
 
+def _register(targets: list[Any], get_raw: bool, formula: Any) -> Any:
+    counted = formula if get_raw else shape_wrapper(formula)
+    for target in targets:
+        if not (isinstance(target, OpOverloadPacket) or _is_other_operator(target)):
+            raise ValueError(
+                "register_flop_formula(targets): expected each target to be OpOverloadPacket (i.e. torch.ops.mylib.foo), "
+                f"JitFunction, or HigherOrderOperator, got {target} which is of type {type(target)}"
+            )
+        if flop_registry.setdefault(target, counted) is not counted:
+            raise RuntimeError(f"duplicate registrations for {target}")
+    return counted
+
+
 def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Any], Any]:
     """A decorator: the formula of operators (``torch.ops.aten.mm``) or Triton kernels.
 
     It gets the arguments, tensors as shapes, and ``out_shape``; with ``get_raw`` the tensors, and ``out_val``.
+    Errors: ValueError for another target, RuntimeError for one that has a formula.
     """
-
-    def decorate(formula: Any) -> Any:
-        counted = formula if get_raw else shape_wrapper(formula)
-
-        def note(target: Any) -> None:
-            if not (isinstance(target, OpOverloadPacket) or _is_other_operator(target)):
-                raise ValueError(
-                    "register_flop_formula(targets): expected each target to be OpOverloadPacket (i.e. torch.ops.mylib.foo), "
-                    f"JitFunction, or HigherOrderOperator, got {target} which is of type {type(target)}"
-                )
-            if target in flop_registry:
-                raise RuntimeError(f"duplicate registrations for {target}")
-            flop_registry[target] = counted
-
-        tree_map(note, targets)
-        return counted
-
-    return decorate
+    return partial(_register, tree_leaves(targets), get_raw)
 
 
 @register_flop_formula(aten.mm)
@@ -132,28 +129,43 @@ def _conv_weight_flop(x_shape: Any, grad_shape: Any, kernel: Any, *args: Any, ou
     return conv_flop_count(x_shape, out_shape, grad_shape)
 
 
+def _expect(function: str, *facts: tuple[bool, str]) -> None:
+    """AssertionError with the text of the first fact that is not one."""
+    for met, text in facts:
+        if not met:
+            raise AssertionError(f"{function}: {text}")
+
+
+def _share_heads(query: Any, key: Any) -> tuple[bool, str]:
+    """Whether each head of keys serves as many of the queries'."""
+    heads = query[1], key[1]
+    return heads[0] % heads[1] == 0, "query heads ({}) must be a multiple of key/value heads ({})".format(*heads)
+
+
+def _attention(query: Any, key: Any, value: Any, with_queries: int, with_values: int) -> int:
+    """Attention's batched products: so many along the width of queries and keys, so many along that of values."""
+    return int(2 * prod(query[:3]) * key[2] * (with_queries * query[3] + with_values * value[3]))
+
+
 def sdpa_flop_count(query_shape: Any, key_shape: Any, value_shape: Any) -> int:
-    """Attention's two batched products; heads of keys and values may be shared by several of the queries."""
-    b, h, s_q, d_q = query_shape
-    _b2, h_kv, s_k, _d2 = key_shape
-    _b3, _h3, _s3, d_v = value_shape
-    if not (b == _b2 == _b3 and h_kv == _h3 and h % h_kv == 0 and d_q == _d2 and s_k == _s3):
-        raise AssertionError(
-            f"sdpa_flop_count: query/key/value shapes are incompatible: {query_shape}, {key_shape}, {value_shape}"
-        )
-    return int(b * h * (s_q * d_q * s_k + s_q * s_k * d_v) * 2)
+    """Attention's two products, of shapes (batch, heads, length, width)."""
+    q, k, v = map(tuple, (query_shape, key_shape, value_shape))
+    text = f"query/key/value shapes are incompatible: q={query_shape}, k={key_shape}, v={value_shape}"
+    fits = q[0] == k[0] and q[3] == k[3] and k[:3] == v[:3]
+    _expect("sdpa_flop_count", (fits, text), _share_heads(q, k))
+    return _attention(q, k, v, 1, 1)
 
 
 def sdpa_backward_flop_count(grad_out_shape: Any, query_shape: Any, key_shape: Any, value_shape: Any) -> int:
     """Five products: the scores once more, and the gradients of the values, the scores, the queries and the keys."""
-    b, h, s_q, d_q = query_shape
-    _b2, h_kv, s_k, _d2 = key_shape
-    _b3, _h3, _s3, d_v = value_shape
-    if not (b == _b2 == _b3 and h_kv == _h3 and h % h_kv == 0 and d_q == _d2 and s_k == _s3):
-        raise AssertionError(
-            f"sdpa_backward_flop_count: shapes are incompatible: {query_shape}, {key_shape}, {value_shape}"
-        )
-    return int(b * h * 2 * s_q * s_k * (3 * d_q + 2 * d_v))
+    g, q, k, v = map(tuple, (grad_out_shape, query_shape, key_shape, value_shape))
+    _expect(
+        "sdpa_backward_flop_count",
+        (g[:2] == q[:2] and k[:2] == v[:2] and q[0] == k[0], "batch/heads mismatch among tensors"),
+        _share_heads(q, k),
+        (g[2:] == (q[2], v[3]) and q[3] == k[3] and k[2] == v[2], "grad_out/value/key/query shapes are incompatible"),
+    )
+    return _attention(q, k, v, 3, 2)
 
 
 def _named(names: str) -> list[Any]:

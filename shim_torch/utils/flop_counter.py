@@ -147,13 +147,13 @@ class FlopCounterMode:
         if self.display:
             print(self.get_table(self.depth))
 
-    def _count_flops(self, func_packet: Any, out: Any, args: Any, kwargs: Any) -> Any:
-        formula = self.flop_registry.get(func_packet)
-        if formula is not None:
-            count = formula(*args, **kwargs, out_val=out)
-            for parent in sorted(self.mod_tracker.parents):
-                self.flop_counts[parent][_SAME.get(func_packet, func_packet)] += count
-        return out
+    def _note(self, packet: Any, out: Any, args: Any, kwargs: Any) -> None:
+        """Counts an operator that has a formula, for every module that is running."""
+        if packet not in self.flop_registry:
+            return
+        count = self.flop_registry[packet](*args, **kwargs, out_val=out)
+        for module in sorted(self.mod_tracker.parents):
+            self.flop_counts[module][_SAME.get(packet, packet)] += count
 
 
 class _FlopCounterMode(TorchDispatchMode):
@@ -167,8 +167,9 @@ class _FlopCounterMode(TorchDispatchMode):
         kwargs = kwargs or {}
         if _any_batched(args, kwargs):
             return NotImplemented
-        packet = getattr(func, "_overloadpacket", func)
-        return self.counter._count_flops(packet, func(*args, **kwargs), args, kwargs)
+        out = func(*args, **kwargs)
+        self.counter._note(getattr(func, "_overloadpacket", func), out, args, kwargs)
+        return out
 
 __getattr__ = _asked_of(__name__)
 

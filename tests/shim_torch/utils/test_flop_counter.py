@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 import shim_torch as torch
-from shim_torch.utils.flop_counter import FlopCounterMode, convert_num_with_suffix, get_suffix_str, sdpa_flop_count
+from shim_torch.utils.flop_counter import (
+    FlopCounterMode,
+    convert_num_with_suffix,
+    get_suffix_str,
+    register_flop_formula,
+    sdpa_backward_flop_count,
+    sdpa_flop_count,
+)
 from shim_torch.utils.module_tracker import ModuleTracker
 
 aten = torch.ops.aten
@@ -88,3 +95,23 @@ def test_module_tracker_in_forward_and_backward():
         net(torch.ones(1, 2)).sum().backward()
         assert tracker.parents == {"Global"}
     assert seen == [({"Global", "Sequential", "Sequential.1"}, False), ({"Global", "Sequential", "Sequential.1"}, True)]
+
+
+def test_shapes_of_attention_that_do_not_fit():
+    q, k, v = (2, 4, 8, 16), (2, 2, 7, 16), (2, 2, 7, 32)
+    assert (sdpa_flop_count(q, k, v), sdpa_backward_flop_count((2, 4, 8, 32), q, k, v)) == (43008, 100352)
+    for function, shapes, text in [
+        (sdpa_flop_count, (q, k, (1, 2, 7, 32)), r"incompatible: q=\(2, 4, 8, 16\), k=\(2, 2, 7, 16\), v=\(1, 2, 7, 32\)"),
+        (sdpa_flop_count, (q, (2, 3, 7, 16), (2, 3, 7, 32)), r"query heads \(4\) must be a multiple of key/value heads \(3\)"),
+        (sdpa_backward_flop_count, ((9, 4, 8, 32), q, k, v), "sdpa_backward_flop_count: batch/heads mismatch among tensors"),
+        (sdpa_backward_flop_count, ((2, 4, 8, 3), q, k, v), "grad_out/value/key/query shapes are incompatible"),
+    ]:
+        with pytest.raises(AssertionError, match=text):
+            function(*shapes)
+
+
+def test_formulas_are_registered_once():
+    with pytest.raises(ValueError, match="got 3 which is of type <class 'int'>"):
+        register_flop_formula([3])(len)
+    with pytest.raises(RuntimeError, match="duplicate registrations for aten.mm"):
+        register_flop_formula(aten.mm)(len)
