@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections import defaultdict
+from collections.abc import Callable, Iterator
 from enum import IntEnum
 from typing import Any
 
@@ -61,60 +64,84 @@ def _ignored(func: Any) -> bool:
     return func._qualified_op_name in _IGNORED or func in SAC_IGNORED_OPS  # saving detaches; the rest is metadata
 
 
-class _CachingTorchDispatchMode(TorchDispatchMode):
-    """The first pass: keeps the results that the policy wants; ``storage[operator][call]`` says what became of each."""
+class _ByCall(TorchDispatchMode):
+    """What both passes share: each call of an operator has a number, by which ``storage[operator]`` says what became of it."""
 
-    def __init__(self, policy_fn: Any, storage: Any, ac_graph_id: Any = None) -> None:
+    def __init__(self, storage: Any) -> None:
         super().__init__()
-        self.policy_fn, self.storage = policy_fn, storage
-        self.calls: dict[Any, int] = defaultdict(int)
+        self.storage = storage
+        self.calls: dict[Any, Iterator[int]] = defaultdict(itertools.count)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        if _ignored(func):
-            return func(*args, **kwargs)
-        result = func(*args, **kwargs)
-        call = self.calls[func]
-        self.calls[func] += 1
-        policy = self.policy_fn(SelectiveCheckpointContext(is_recompute=False, op_output=result), func, *args, **kwargs)
-        self.storage[func][call] = tree_map(_Kept, result) if _saved(policy) else _COMPUTED_AGAIN
+        run = functools.partial(func, *args, **(kwargs or {}))
+        return run() if _ignored(func) else self._result(run, next(self.calls[func]))
+
+    def _result(self, run: functools.partial[Any], number: int) -> Any:
+        raise NotImplementedError
+
+
+class _CachingTorchDispatchMode(_ByCall):
+    """The first pass: keeps the results that the policy wants."""
+
+    def __init__(self, policy_fn: Any, storage: Any, ac_graph_id: Any = None) -> None:
+        super().__init__(storage)
+        self.policy_fn = policy_fn
+
+    def _result(self, run: functools.partial[Any], number: int) -> Any:
+        result = run()
+        context = SelectiveCheckpointContext(is_recompute=False, op_output=result)
+        wanted = _saved(self.policy_fn(context, run.func, *run.args, **run.keywords))
+        self.storage[run.func][number] = tree_map(_Kept, result) if wanted else _COMPUTED_AGAIN
         return result
 
 
-class _CachedTorchDispatchMode(TorchDispatchMode):
+class _CachedTorchDispatchMode(_ByCall):
     """The second pass: gives back what was kept."""
 
     def __init__(self, policy_fn: Any, storage: Any, allow_cache_entry_mutation: bool = False) -> None:
-        super().__init__()
-        self.storage, self.allow_cache_entry_mutation = storage, allow_cache_entry_mutation
-        self.calls: dict[Any, int] = defaultdict(int)
+        super().__init__(storage)
+        self.allow_cache_entry_mutation = allow_cache_entry_mutation
 
     def __enter__(self) -> Any:
         self.calls.clear()
         return super().__enter__()
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if _ignored(func):
-            return func(*args, **(kwargs or {}))
-        call = self.calls[func]
-        self.calls[func] += 1
-        kept = self.storage.get(func)
-        if kept is None:
-            raise RuntimeError(f"{func} encountered during backward but not found in storage. {_MISMATCH}")
-        entry = kept.get(call)
-        if entry is None:
-            raise RuntimeError(
-                f"{func} invocation index {call} encountered during backward but not found in storage. {_MISMATCH}"
-            )
-        if entry is _HANDED_OUT:
+    def _result(self, run: functools.partial[Any], number: int) -> Any:
+        entries = self.storage.get(run.func, {})
+        if number not in entries:
+            which = f" invocation index {number}" if entries else ""
+            raise RuntimeError(f"{run.func}{which} encountered during backward but not found in storage. {_MISMATCH}")
+        if entries[number] is _COMPUTED_AGAIN:
+            return run()
+        kept, entries[number] = entries[number], _HANDED_OUT
+        if kept is _HANDED_OUT:
             raise RuntimeError(
                 "Trying to backward an extra time. You are only allowed to backward once on any region computed under selective "
                 "activation checkpoint."
             )
-        if entry is _COMPUTED_AGAIN:
-            return func(*args, **(kwargs or {}))
-        kept[call] = _HANDED_OUT
-        return tree_map(lambda x: x.get(self.allow_cache_entry_mutation), entry)
+        return tree_map(lambda x: x.get(self.allow_cache_entry_mutation), kept)
+
+
+def _policy(given: Any) -> Callable[..., Any]:
+    """A policy: itself, or that of a list of the overloads to keep."""
+    from shim_torch._ops import OpOverload, OpOverloadPacket
+
+    if not isinstance(given, list):
+        if callable(given):
+            return given  # type: ignore[no-any-return]
+        raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
+    for op in (op for op in given if not isinstance(op, OpOverload)):
+        advice = (
+            "Please update the OpOverloadPacket to a specific OpOverload. For example, if you have "
+            "`torch.ops.aten.mm`, change it to `torch.ops.aten.mm.default`."
+        )
+        raise ValueError(
+            f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}. "
+            + advice * isinstance(op, OpOverloadPacket)
+        )
+    return lambda context, op, *_, **__: (
+        CheckpointPolicy.MUST_SAVE if op in given else CheckpointPolicy.PREFER_RECOMPUTE
+    )
 
 
 def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False) -> Any:
@@ -122,32 +149,9 @@ def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_ent
 
     policy: a function (context, operator, *args, **kwargs) -> CheckpointPolicy, or a list of the overloads to keep.
     """
-    from shim_torch._ops import OpOverload, OpOverloadPacket
-
-    if isinstance(policy_fn_or_list, list):
-        for op in policy_fn_or_list:
-            if not isinstance(op, OpOverload):
-                more = (
-                    "Please update the OpOverloadPacket to a specific OpOverload. For example, if you have "
-                    "`torch.ops.aten.mm`, change it to `torch.ops.aten.mm.default`."
-                )
-                raise ValueError(
-                    f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}. "
-                    + (more if isinstance(op, OpOverloadPacket) else "")
-                )
-
-        def policy_fn(context: Any, op: Any, *args: Any, **kwargs: Any) -> CheckpointPolicy:
-            return CheckpointPolicy.MUST_SAVE if op in policy_fn_or_list else CheckpointPolicy.PREFER_RECOMPUTE
-
-    elif callable(policy_fn_or_list):
-        policy_fn = policy_fn_or_list
-    else:
-        raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
-    storage: dict[Any, dict[int, Any]] = defaultdict(dict)
-    return (
-        _CachingTorchDispatchMode(policy_fn, storage),
-        _CachedTorchDispatchMode(policy_fn, storage, allow_cache_entry_mutation),
-    )
+    policy, storage = _policy(policy_fn_or_list), defaultdict(dict)  # type: ignore[var-annotated]
+    second = _CachedTorchDispatchMode(policy, storage, allow_cache_entry_mutation)
+    return _CachingTorchDispatchMode(policy, storage), second
 
 
 for _object in (CheckpointPolicy, SelectiveCheckpointContext, create_selective_checkpoint_contexts):

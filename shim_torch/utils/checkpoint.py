@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import typing
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -222,6 +223,24 @@ def noop_context_fn() -> tuple[Any, Any]:
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
+def _is_reentrant(use_reentrant: bool | None) -> bool:
+    if use_reentrant is None:
+        warnings.warn(
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
+            "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended.",
+            stacklevel=3,
+        )
+    return use_reentrant is None or bool(use_reentrant)
+
+
+def _preserve_rng_state(options: dict[str, Any], others: bool) -> bool:
+    """The option of that name, taken out; ValueError for ``others`` unless they may be there."""
+    preserve = options.pop("preserve_rng_state", True)
+    if options and not others:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(options))
+    return bool(preserve)
+
+
 def checkpoint(
     function: Callable[..., Any],
     *args: Any,
@@ -237,31 +256,16 @@ def checkpoint(
     use_reentrant=False (recommended) works with ``autograd.grad``, keyword arguments and inputs without gradients;
     CheckpointError when the second pass saves other tensors than the first.
     """
-    if use_reentrant is None:
-        warnings.warn(
-            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
-            "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended.",
-            stacklevel=2,
-        )
-        use_reentrant = True
-    preserve = kwargs.pop("preserve_rng_state", True)
-    if use_reentrant:
-        if kwargs:
-            raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
-        if context_fn is not noop_context_fn or debug is not False:
-            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
-        return CheckpointFunction.apply(function, preserve, *args)
-    steps = _checkpoint_without_reentrant_generator(
-        function, preserve, context_fn, determinism_check, debug, early_stop, *args, **kwargs
-    )
-    next(steps)
-    try:
-        result = function(*args, **kwargs)
-    except BaseException as error:
-        steps.throw(error)  # ends the contexts of the first pass; comes back, unless one of them swallowed it
-        raise
-    next(steps, None)
-    return result
+    reentrant = _is_reentrant(use_reentrant)
+    preserve = _preserve_rng_state(kwargs, others=not reentrant)
+    if not reentrant:
+        with contextlib.contextmanager(_checkpoint_without_reentrant_generator)(
+            function, preserve, context_fn, determinism_check, debug, early_stop, *args, **kwargs
+        ):
+            return function(*args, **kwargs)
+    if context_fn is not noop_context_fn or debug is not False:
+        raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+    return CheckpointFunction.apply(function, preserve, *args)
 
 
 def _checkpoint_without_reentrant_generator(
@@ -324,28 +328,22 @@ def _second_pass(function: Any, args: Any, kwargs: Any, context: Any, preserve: 
     return again
 
 
+def _in_turn(layers: list[Any]) -> Callable[[Any], Any]:
+    return functools.partial(functools.reduce, lambda x, layer: layer(x), layers)
+
+
 def checkpoint_sequential(
     functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
     """Runs a sequence of layers in ``segments`` parts, all but the last checkpointed."""
-    preserve = kwargs.pop("preserve_rng_state", True)
-    if kwargs:
-        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
-    layers = list(functions.children()) if hasattr(functions, "children") else list(functions)
-
-    def run(start: int, end: int) -> Callable[[Any], Any]:
-        def forward(x: Any) -> Any:
-            for layer in layers[start : end + 1]:
-                x = layer(x)
-            return x
-
-        return forward
-
-    size, end = len(layers) // segments, -1
-    for start in range(0, size * (segments - 1), size):
-        end = start + size - 1
-        input = checkpoint(run(start, end), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
-    return run(end + 1, len(layers) - 1)(input)
+    preserve = _preserve_rng_state(kwargs, others=False)
+    layers = list(functions.children() if hasattr(functions, "children") else functions)
+    size = len(layers) // segments
+    last = size * (segments - 1)
+    for start in range(0, last, size):
+        part = _in_turn(layers[start : start + size])
+        input = checkpoint(part, input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+    return _in_turn(layers[last:])(input)
 
 
 @contextlib.contextmanager
