@@ -72,7 +72,7 @@ def _nvcc(flags: list[str], name: str) -> list[str]:
     """nvcc with what PyTorch gives it. Errors: OSError without a CUDA toolkit."""
     from shim_torch.utils import cpp_extension
 
-    archs = [] if any("arch" in f or f == "-gencode" for f in flags) else cpp_extension._get_cuda_arch_flags()
+    archs = cpp_extension._get_cuda_arch_flags(flags)
     own = os.environ.get("PYTORCH_NVCC")
     compiler = shlex.split(own) if own else [cpp_extension._join_cuda_home("bin", "nvcc")]
     return [*compiler, *cpp_extension.COMMON_NVCC_FLAGS, "--compiler-options", "-fPIC", *archs, *_flags(flags, name)]

@@ -126,21 +126,23 @@ def check_compiler_is_gcc(compiler: str) -> bool:
     return "gcc version" in text or "g++ version" in text
 
 
-def get_compiler_abi_compatibility_and_version(compiler: str) -> tuple[bool, Any]:
-    """(whether the compiler can be used, its version)."""
-    from shim_torch._version import TorchVersion
-
-    if not check_compiler_ok_for_platform(compiler):
-        return False, TorchVersion("0.0.0")
-    if not check_compiler_is_gcc(compiler):
-        return True, TorchVersion("0.0.0")
+def _gcc_version(compiler: str) -> str | None:
+    """What GCC says that its version is, None of another compiler."""
     import subprocess
 
-    text = (
-        subprocess.check_output([compiler, "-dumpfullversion", "-dumpversion"]).decode(*SUBPROCESS_DECODE_ARGS).strip()
-    )
-    numbers = [int(p) for p in text.split(".")]
-    return numbers >= list(MINIMUM_GCC_VERSION), TorchVersion(text)
+    if not check_compiler_is_gcc(compiler):
+        return None
+    return subprocess.check_output([compiler, "-dumpfullversion", "-dumpversion"]).decode(*SUBPROCESS_DECODE_ARGS).strip()
+
+
+def get_compiler_abi_compatibility_and_version(compiler: str) -> tuple[bool, Any]:
+    """(whether the compiler can be used, its version); 0.0.0 of what is missing or not GCC."""
+    from shim_torch._version import TorchVersion
+
+    there = check_compiler_ok_for_platform(compiler)
+    version = _gcc_version(compiler) if there else None
+    old = version is not None and tuple(map(int, version.split("."))) < MINIMUM_GCC_VERSION
+    return there and not old, TorchVersion(version or "0.0.0")
 
 
 def is_ninja_available() -> bool:
@@ -168,10 +170,9 @@ def _get_build_directory(name: str, verbose: bool) -> str:
     from shim_torch.utils._building import private_folder
     from shim_torch.version import cuda
 
-    root = os.environ.get("TORCH_EXTENSIONS_DIR")
-    if root is None:
-        python = f"py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}"
-        root = os.path.join(get_default_build_root(), f"{python}_" + ("cpu" if cuda is None else f"cu{cuda.replace('.', '')}"))
+    python = f"py{sys.version_info.major}{sys.version_info.minor}" + getattr(sys, "abiflags", "")
+    device = "cpu" if cuda is None else "cu" + cuda.replace(".", "")
+    root = os.environ.get("TORCH_EXTENSIONS_DIR", os.path.join(get_default_build_root(), f"{python}_{device}"))
     if verbose:
         print(f"Using {root} as PyTorch extensions root...", file=sys.stderr)
     if not (os.path.isdir(root) and os.stat(root).st_mode & stat.S_ISVTX):  # where everybody has folders of their own: /tmp
@@ -179,22 +180,25 @@ def _get_build_directory(name: str, verbose: bool) -> str:
     return private_folder(os.path.join(root, name))
 
 
-def _get_cuda_arch_flags(cflags: Any = None) -> list[str]:
-    """nvcc's flags for $TORCH_CUDA_ARCH_LIST, or for the GPUs that are here."""
-    names = os.environ.get("TORCH_CUDA_ARCH_LIST", "")
-    if not names:
-        from shim_torch import cuda
+def _architectures() -> list[str]:
+    """$TORCH_CUDA_ARCH_LIST (``8.0;9.0+PTX``, or with spaces), or those of the GPUs that are here."""
+    from shim_torch import cuda
 
-        found = sorted({cuda.get_device_capability(i) for i in range(cuda.device_count())})
-        names = ";".join(f"{major}.{minor}" for major, minor in found)
-    flags = []
-    for name in names.replace(" ", ";").split(";"):
+    listed = os.environ.get("TORCH_CUDA_ARCH_LIST", "").replace(";", " ").split()
+    here = (cuda.get_device_capability(i) for i in range(0 if listed else cuda.device_count()))
+    return listed or ["{}.{}".format(*capability) for capability in here]
+
+
+def _get_cuda_arch_flags(cflags: Any = None) -> list[str]:
+    """nvcc's flags for the architectures that are asked for, each once and in order; none where ``cflags`` choose some."""
+    if any("arch" in flag or flag == "-gencode" for flag in cflags or ()):
+        return []
+    flags = set()
+    for name in _architectures():
         number = name.removesuffix("+PTX").replace(".", "")
-        if number:
-            flags.append(f"-gencode=arch=compute_{number},code=sm_{number}")
-            if name.endswith("+PTX"):
-                flags.append(f"-gencode=arch=compute_{number},code=compute_{number}")
-    return flags
+        kinds = ("sm", "compute") if name.endswith("+PTX") else ("sm",)
+        flags.update(f"-gencode=arch=compute_{number},code={kind}_{number}" for kind in kinds)
+    return sorted(flags)
 
 
 def _refuse(name: str) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import re
 from collections import OrderedDict
 
 import numpy as np
@@ -54,9 +56,29 @@ def test_cpp_extension(monkeypatch):
     monkeypatch.setenv("TORCH_CUDA_ARCH_LIST", "8.0;9.0+PTX")
     assert cpp_extension._get_cuda_arch_flags() == [
         "-gencode=arch=compute_80,code=sm_80",
-        "-gencode=arch=compute_90,code=sm_90",
         "-gencode=arch=compute_90,code=compute_90",
+        "-gencode=arch=compute_90,code=sm_90",
     ]
+    assert cpp_extension._get_cuda_arch_flags(["-arch=sm_80"]) == []
+    monkeypatch.setenv("TORCH_CUDA_ARCH_LIST", "9.0a 8.0 8.0")
+    assert cpp_extension._get_cuda_arch_flags(["-O3"]) == [f"-gencode=arch=compute_{n},code=sm_{n}" for n in ("80", "90a")]
+
+
+def test_build_folders_and_compilers(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("TORCH_EXTENSIONS_DIR", raising=False)
+    folder = cpp_extension._get_build_directory("x", False)
+    assert os.path.isdir(folder) and re.fullmatch(rf"{tmp_path}/torch_extensions/py3\d+t?_c(pu|u\d+)/x", folder)
+    monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path / "mine"))
+    assert cpp_extension._get_build_directory("x", False) == str(tmp_path / "mine" / "x")
+    asked = cpp_extension.get_compiler_abi_compatibility_and_version
+    assert asked("no-such-compiler") == (False, "0.0.0")
+    compiler = tmp_path / "old-gcc"
+    compiler.write_text('#!/bin/sh\n[ "$1" = -v ] && echo "gcc version" || echo 4.9.2\n')
+    compiler.chmod(0o755)
+    assert asked(str(compiler)) == (False, "4.9.2")
+    compiler.write_text('#!/bin/sh\n[ "$1" = -v ] && echo "gcc version" || echo 12.2.0\n')
+    assert asked(str(compiler)) == (True, "12.2.0")
 
 
 def test_a_plain_tensor_wraps_nothing():
