@@ -34,9 +34,8 @@ def _paths(path: tuple[Any, ...], tree: Any, is_leaf: Any) -> Iterator[tuple[tup
 
 def tree_map_with_path(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Any = None) -> Any:
     """``tree_map`` with ``func(path, leaf, ...)``."""
-    pairs, spec = tree_flatten_with_path(tree, is_leaf)
-    flat = [spec.flatten_up_to(r) for r in rests]
-    return spec.unflatten(func(path, leaf, *more) for (path, leaf), *more in zip(pairs, *flat, strict=True))
+    paths = iter([path for path, _ in _paths((), tree, is_leaf)])
+    return pytree.tree_map(lambda *leaves: func(next(paths), *leaves), tree, *rests, is_leaf=is_leaf)
 
 
 def keystr(kp: tuple[Any, ...]) -> str:

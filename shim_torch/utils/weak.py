@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
@@ -65,20 +66,20 @@ class _WeakHashRef(weakref.ref):  # type: ignore[type-arg]
         return self is other
 
 
+def _forget(owner: Callable[[], WeakIdKeyDictionary | None], key: Any) -> None:
+    """Takes a key that is gone out of its dictionary, which may be gone as well."""
+    dictionary = owner()
+    if dictionary is not None:
+        dictionary.data.pop(key, None)
+
+
 class WeakIdKeyDictionary(MutableMapping[Any, Any]):
     """A dictionary whose keys are held weakly and compared by identity."""
 
     def __init__(self, dict: Any = None, ref_type: type = WeakIdRef) -> None:
         self.data: Any = {}
         self.ref_type = ref_type
-        me = weakref.ref(self)
-
-        def remove(key: Any) -> None:
-            self = me()
-            if self is not None:
-                self.data.pop(key, None)
-
-        self._remove = remove
+        self._remove = functools.partial(_forget, weakref.ref(self))
         if dict is not None:
             self.update(dict)
 

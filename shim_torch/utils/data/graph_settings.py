@@ -56,19 +56,17 @@ def apply_sharding(datapipe: Any, num_of_instances: int, instance_id: int, shard
 
 def apply_shuffle_settings(datapipe: Any, shuffle: bool | None = None) -> Any:
     """Switches the pipes that shuffle on or off; None leaves them. One is added, with a warning, where there is none to switch on."""
-    if shuffle is None:
-        return datapipe
-    shufflers = [p for p in _pipes(datapipe) if _has(p, "set_shuffle", "set_seed")]
-    if shuffle and not shufflers:
-        warnings.warn(
-            "`shuffle=True` was set, but the datapipe does not contain a `Shuffler`. Adding one at the end. Be aware that the "
-            "default buffer size might not be sufficient for your task.",
-            stacklevel=2,
-        )
-        return datapipe.shuffle()  # which is on from the start
+    shufflers = [pipe for pipe in _pipes(datapipe) if _has(pipe, "set_shuffle", "set_seed")] if shuffle is not None else []
     for pipe in shufflers:
         pipe.set_shuffle(shuffle)
-    return datapipe
+    if shufflers or not shuffle:
+        return datapipe
+    warnings.warn(
+        "`shuffle=True` was set, but the datapipe does not contain a `Shuffler`. Adding one at the end. Be aware that the "
+        "default buffer size might not be sufficient for your task.",
+        stacklevel=2,
+    )
+    return datapipe.shuffle()  # which is on from the start
 
 
 def apply_shuffle_seed(datapipe: Any, rng: Any) -> Any:

@@ -50,6 +50,10 @@ def test_statistics():
     assert m.iqr == pytest.approx(0.02) and m.mean == pytest.approx(1.052) and m.meets_confidence() and not m.meets_confidence(0.01)
     assert measured(1.0).significant_figures == 4
     assert [benchmark.trim_sigfig(3.14159, n) for n in (1, 3)] == [3.0, pytest.approx(3.14)]
+    figures = [benchmark.trim_sigfig(x, 2) for x in (1234.567, -98.76, 1.0, 99.95, 3.14159e10)]
+    assert figures == [1200.0, -99.0, 1.0, 100.0, 31000000512.0]
+    with pytest.raises(AssertionError, match="Number of significant figures must be an integer"):
+        benchmark.trim_sigfig(1.0, 2.5)
     assert [benchmark.select_unit(t)[0] for t in (1e-10, 5e-9, 2e-6, 0.5, 20.0)] == ["s", "ns", "us", "ms", "s"]
     assert benchmark.unit_to_english("us") == "microsecond" and benchmark.ordered_unique([2, 1, 2]) == [2, 1]
 

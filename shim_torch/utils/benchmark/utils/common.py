@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cached_property
-from math import floor, log10, sqrt
+from math import ceil, floor, log10, sqrt
 from typing import Any
 
 from native import _core
@@ -34,12 +34,14 @@ def unit_to_english(u: str) -> str:
 
 def trim_sigfig(x: float, n: int) -> float:
     """``x`` with ``n`` significant figures, rounded in float32."""
-    import shim_torch as torch
+    import numpy as np
 
     if n != int(n):
         raise AssertionError("Number of significant figures must be an integer")
-    scale = 10 ** (int(torch.tensor(x).abs().log10().ceil().item()) - n)
-    return float(torch.tensor(x / scale).round() * scale)
+    with np.errstate(divide="ignore"):
+        figures = ceil(np.float32(np.log10(abs(float(np.float32(x))))))  # before the point
+    last = 10 ** (figures - n)  # what a one in the last figure is worth
+    return float(np.rint(np.float32(x / last)) * np.float32(last))
 
 
 def ordered_unique(elements: Iterable[Any]) -> list[Any]:

@@ -96,14 +96,9 @@ class Timer:
         """A number of calls, a power of ten, that takes long beside the clock's own time; they are the warm-up."""
         with set_torch_threads(self._task_spec.num_threads):
             overhead = median(self._timeit(0) for _ in range(5))
-            number = 1
-            while True:
-                taken = self._timeit(number)
-                if (overhead / taken <= 1e-4 and taken >= min_run_time / 1000) or taken > min_run_time:
-                    return number
-                if number * 10 > 2**31 - 1:
-                    return number
-                number *= 10
+            least = max(overhead * 1e4, min_run_time / 1000)  # seconds, of which the clock's are a ten-thousandth
+            sizes = (10**power for power in range(10))  # a C int holds the last
+            return next(n for n in sizes if n == 10**9 or self._timeit(n) >= min(least, min_run_time))
 
     def _runs(
         self,
