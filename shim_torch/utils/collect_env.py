@@ -9,8 +9,10 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from collections import namedtuple
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
@@ -18,8 +20,6 @@ from shim_torch._missing import asked_of as _asked_of
 __all__ = ["get_env_info", "get_pretty_env_info", "main"]
 
 _Run = Callable[[str | list[str]], tuple[int, str, str]]
-
-_COULD_NOT = "Could not collect"
 
 _PIP = (
     "torch numpy triton mypy flake8 onnx optree cupy-cuda12x cupy-cuda13x ml_dtypes liger-kernel liger_kernel shim-torch"
@@ -82,34 +82,25 @@ def get_libc_version() -> str:
     return "-".join(platform.libc_ver()) if get_platform() == "linux" else "N/A"
 
 
-def get_gcc_version(run_lambda: _Run) -> str | None:
-    """What ``gcc --version`` says."""
-    return run_and_parse_first_match(run_lambda, "gcc --version", r"gcc (.*)")
+def _first_match(name: str, command: str, regex: str, what: str) -> Callable[[_Run], str | None]:
+    """A function that looks for ``regex`` in what ``command`` prints."""
+
+    def asked(run_lambda: _Run) -> str | None:
+        return run_and_parse_first_match(run_lambda, command, regex)
+
+    asked.__name__ = asked.__qualname__ = name
+    asked.__doc__ = f"{what}, by ``{command}``; None where it is not found."
+    return asked
 
 
-def get_clang_version(run_lambda: _Run) -> str | None:
-    """What ``clang --version`` says."""
-    return run_and_parse_first_match(run_lambda, "clang --version", r"clang version (.*)")
-
-
-def get_cmake_version(run_lambda: _Run) -> str | None:
-    """What ``cmake --version`` says."""
-    return run_and_parse_first_match(run_lambda, "cmake --version", r"cmake (.*)")
-
-
-def get_mac_version(run_lambda: _Run) -> str | None:
-    """The version of macOS."""
-    return run_and_parse_first_match(run_lambda, "sw_vers -productVersion", r"(.*)")
-
-
-def get_lsb_version(run_lambda: _Run) -> str | None:
-    """The distribution by ``lsb_release``."""
-    return run_and_parse_first_match(run_lambda, "lsb_release -a", r"Description:\t(.*)")
-
-
-def check_release_file(run_lambda: _Run) -> str | None:
-    """The distribution by ``/etc/*-release``."""
-    return run_and_parse_first_match(run_lambda, "cat /etc/*-release", r'PRETTY_NAME="(.*)"')
+get_gcc_version = _first_match("get_gcc_version", "gcc --version", r"gcc (.*)", "GCC's version")
+get_clang_version = _first_match("get_clang_version", "clang --version", r"clang version (.*)", "Clang's version")
+get_cmake_version = _first_match("get_cmake_version", "cmake --version", r"cmake (.*)", "CMake's version")
+get_mac_version = _first_match("get_mac_version", "sw_vers -productVersion", r"(.*)", "The version of macOS")
+get_lsb_version = _first_match("get_lsb_version", "lsb_release -a", r"Description:\t(.*)", "The distribution")
+check_release_file = _first_match("check_release_file", "cat /etc/*-release", r'PRETTY_NAME="(.*)"', "The distribution")
+get_nvidia_driver_version = _first_match("get_nvidia_driver_version", "nvidia-smi", r"Driver Version: (.*?) ", "The driver's version")
+get_running_cuda_version = _first_match("get_running_cuda_version", "nvcc --version", r"release .+ V(.*)", "The CUDA toolkit's version")
 
 
 def get_os(run_lambda: _Run) -> str:
@@ -129,29 +120,16 @@ def get_nvidia_smi() -> str:
     return "nvidia-smi"
 
 
-def get_nvidia_driver_version(run_lambda: _Run) -> str | None:
-    """What ``nvidia-smi`` says of its driver."""
-    return run_and_parse_first_match(run_lambda, get_nvidia_smi(), r"Driver Version: (.*?) ")
-
-
 def get_gpu_info(run_lambda: _Run) -> str | None:
     """A line a GPU, without its UUID."""
     status, out, _ = run_lambda(f"{get_nvidia_smi()} -L")
     return re.sub(r" \(UUID: .+?\)", "", out) if status == 0 else None
 
 
-def get_running_cuda_version(run_lambda: _Run) -> str | None:
-    """The toolkit's version, by ``nvcc``."""
-    return run_and_parse_first_match(run_lambda, "nvcc --version", r"release .+ V(.*)")
-
-
 def get_cudnn_version(run_lambda: _Run) -> str | None:
-    """Where the loader finds cuDNN, None if nowhere."""
-    status, out, _ = run_lambda("ldconfig -p | grep libcudnn | rev | cut -d' ' -f1 | rev")
-    files = sorted({os.path.realpath(line) for line in out.split("\n") if status == 0 and os.path.isfile(line)})
-    if len(files) > 1:
-        return "Probably one of the following:\n" + "\n".join(files)
-    return files[0] if files else None
+    """The files of cuDNN that the loader knows, a path a line; None without any."""
+    listed = re.findall(r"=> (.*libcudnn.*)", run_and_read_all(run_lambda, "ldconfig -p") or "")
+    return "\n".join(sorted({os.path.realpath(path) for path in listed if os.path.isfile(path)})) or None
 
 
 def get_cpu_info(run_lambda: _Run) -> str | None:
@@ -198,93 +176,89 @@ def is_xnnpack_available() -> str:
     return "False"
 
 
-def get_env_info() -> SystemEnv:
-    """Everything the report says, by name."""
-    import shim_torch
+_ASKED: dict[str, Callable[[_Run], Any]] = {
+    "gcc_version": get_gcc_version,
+    "clang_version": get_clang_version,
+    "cmake_version": get_cmake_version,
+    "os": get_os,
+    "cuda_runtime_version": get_running_cuda_version,
+    "nvidia_driver_version": get_nvidia_driver_version,
+    "nvidia_gpu_models": get_gpu_info,
+    "cudnn_version": get_cudnn_version,
+    "conda_packages": get_conda_packages,
+    "cpu_info": get_cpu_info,
+}
+_ROCM = ("hip_compiled_version", "hip_runtime_version", "miopen_runtime_version")
 
-    torch = shim_torch
-    cuda = torch.cuda.is_available()
+
+def get_env_info() -> SystemEnv:
+    """What is installed, by name; None is what was not found, ``N/A`` what there cannot be."""
+    import shim_torch as torch
+
     pip, packages = get_pip_packages(run)
-    bits = sys.maxsize.bit_length() + 1
     return SystemEnv(
+        **{name: ask(run) for name, ask in _ASKED.items()},
+        **dict.fromkeys(_ROCM, "N/A"),
         torch_version=torch.__version__,
         is_debug_build="False",
         cuda_compiled_version=torch.version.cuda,
-        gcc_version=get_gcc_version(run),
-        clang_version=get_clang_version(run),
-        cmake_version=get_cmake_version(run),
-        os=get_os(run),
         libc_version=get_libc_version(),
-        python_version=f"{' '.join(sys.version.split())} ({bits}-bit runtime)",
+        python_version=f"{' '.join(sys.version.split())} ({sys.maxsize.bit_length() + 1}-bit runtime)",
         python_platform=get_python_platform(),
-        is_cuda_available=str(cuda),
-        cuda_runtime_version=get_running_cuda_version(run),
+        is_cuda_available=str(torch.cuda.is_available()),
         cuda_module_loading=get_cuda_module_loading_config(),
-        nvidia_driver_version=get_nvidia_driver_version(run),
-        nvidia_gpu_models=get_gpu_info(run),
-        cudnn_version=get_cudnn_version(run),
         is_xpu_available=str(torch.xpu.is_available()),
         pip_version=pip,
         pip_packages=packages,
-        conda_packages=get_conda_packages(run),
-        hip_compiled_version="N/A",
-        hip_runtime_version="N/A",
-        miopen_runtime_version="N/A",
         caching_allocator_config=get_cachingallocator_config(),
         is_xnnpack_available=is_xnnpack_available(),
-        cpu_info=get_cpu_info(run),
     )
 
 
-_LINES = """\
-PyTorch version: {torch_version}
-Is debug build: {is_debug_build}
-CUDA used to build PyTorch: {cuda_compiled_version}
-ROCM used to build PyTorch: {hip_compiled_version}
+_REPORT = {
+    "Python": {
+        "python_version": "interpreter",
+        "torch_version": "answers as torch",
+        "pip_packages": "packages, by pip",
+        "conda_packages": "packages, by conda",
+    },
+    "System": {
+        "os": "name",
+        "python_platform": "platform",
+        "libc_version": "C library",
+        "gcc_version": "gcc",
+        "clang_version": "clang",
+        "cmake_version": "cmake",
+    },
+    "GPUs": {
+        "nvidia_gpu_models": "devices",
+        "is_cuda_available": "can be used",
+        "nvidia_driver_version": "NVIDIA driver",
+        "cuda_compiled_version": "CUDA that torch.version names",
+        "cuda_runtime_version": "CUDA toolkit",
+        "cudnn_version": "cuDNN",
+        "cuda_module_loading": "CUDA_MODULE_LOADING",
+        "caching_allocator_config": "allocator's settings",
+    },
+    "Processors": {"cpu_info": "all"},
+}  # section -> field of SystemEnv -> what it is called
 
-OS: {os}
-GCC version: {gcc_version}
-Clang version: {clang_version}
-CMake version: {cmake_version}
-Libc version: {libc_version}
 
-Python version: {python_version}
-Python platform: {python_platform}
-Is CUDA available: {is_cuda_available}
-CUDA runtime version: {cuda_runtime_version}
-CUDA_MODULE_LOADING set to: {cuda_module_loading}
-GPU models and configuration: {nvidia_gpu_models}
-Nvidia driver version: {nvidia_driver_version}
-cuDNN version: {cudnn_version}
-Is XPU available: {is_xpu_available}
-HIP runtime version: {hip_runtime_version}
-MIOpen runtime version: {miopen_runtime_version}
-Is XNNPACK available: {is_xnnpack_available}
-Caching allocator config: {caching_allocator_config}
-
-CPU:
-{cpu_info}
-
-Versions of relevant libraries:
-{pip_packages}
-{conda_packages}"""
+def _shown(label: str, value: object) -> list[str]:
+    """A fact as lines; none where there is nothing to say."""
+    if value in ("", {}, "N/A"):
+        return []
+    lines = "not found" if value is None else str(value)
+    return [f"  {label}: {lines}"] if "\n" not in lines else [f"  {label}:", textwrap.indent(lines, "    ")]
 
 
 def pretty_str(envinfo: SystemEnv) -> str:
-    """The report of what :func:`get_env_info` found."""
-
-    def shown(name: str, value: object) -> str:
-        if value is None:
-            value = _COULD_NOT
-        elif value in ("", {}):
-            value = "No relevant packages" if name.endswith("_packages") else "N/A"
-        text = str(value)
-        if name.endswith("_packages"):
-            tag = envinfo.pip_version if name == "pip_packages" else "conda"
-            return "\n".join(f"[{tag}] {line}" for line in text.split("\n"))
-        return f"\n{text}" if "\n" in text and name in ("nvidia_gpu_models", "cudnn_version") else text
-
-    return _LINES.format(**{name: shown(name, value) for name, value in envinfo._asdict().items()})
+    """The report of what :func:`get_env_info` found, a section for Python, the system, the GPUs and the processors."""
+    sections = []
+    for title, rows in _REPORT.items():
+        facts = [line for name, label in rows.items() for line in _shown(label, getattr(envinfo, name))]
+        sections.append("\n".join([title, *facts]))
+    return "\n\n".join(sections)
 
 
 def _ours() -> str:
@@ -302,13 +276,12 @@ def _ours() -> str:
 
 
 def get_pretty_env_info() -> str:
-    """The report: shim-torch's version and the driver it sees, then :func:`get_env_info` in PyTorch's layout."""
-    return f"{_ours()}\n{pretty_str(get_env_info())}"
+    """The report: shim-torch's version and the driver it sees, then what :func:`get_env_info` found."""
+    return f"{_ours()}\n\n{pretty_str(get_env_info())}"
 
 
 def main() -> None:
     """Prints it."""
-    print("Collecting environment information...")
     print(get_pretty_env_info())
 
 

@@ -29,10 +29,22 @@ def test_reports_of_the_environment():
     assert collect_env.get_gcc_version(asked) == "(x) 12.2.0" and collect_env.get_clang_version(asked) is None
     info = collect_env.get_env_info()
     assert info.torch_version == torch.__version__ and info.is_cuda_available == str(torch.cuda.is_available())
-    text = collect_env.pretty_str(info._replace(clang_version=None, pip_packages="a==1\nb==2", conda_packages=""))
-    assert (
-        "Clang version: Could not collect" in text and "[pip3] a==1\n[pip3] b==2\n[conda] No relevant packages" in text
-    )
+    known = info._replace(clang_version=None, cmake_version="3.25.1", pip_packages="a==1\nb==2", conda_packages="")
+    lines = collect_env.pretty_str(known).split("\n")
+    assert {"  clang: not found", "  cmake: 3.25.1", f"  answers as torch: {torch.__version__}"} < set(lines)
+    start = lines.index("  packages, by pip:")
+    assert lines[start + 1 : start + 5] == ["    a==1", "    b==2", "", "System"]  # and none by conda
+
+
+def test_where_cudnn_is(tmp_path):
+    from shim_torch.utils import collect_env
+
+    real = tmp_path / "libcudnn.so.9.1"
+    real.touch()
+    (tmp_path / "libcudnn.so.9").symlink_to(real)
+    listed = "\n".join(f"\t{n} (libc6,x86-64) => {tmp_path}/{n}" for n in ("libcudnn.so.9", "libcudnn.so.9.1", "libcudnn_gone.so"))
+    assert collect_env.get_cudnn_version(lambda command: (0, listed, "")) == str(real)
+    assert collect_env.get_cudnn_version(lambda command: (1, "", "no ldconfig")) is None
 
 
 @pytest.mark.parametrize(("blocks", "grids"), [(None, [(3, 2, 3)]), ((2, None, None), [(3, 2, 2), (3, 2, 1)])])
