@@ -340,10 +340,9 @@ def checkpoint_sequential(
     layers = list(functions.children() if hasattr(functions, "children") else functions)
     size = len(layers) // segments
     last = size * (segments - 1)
-    for start in range(0, last, size):
-        part = _in_turn(layers[start : start + size])
-        input = checkpoint(part, input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
-    return _in_turn(layers[last:])(input)
+    run = functools.partial(checkpoint, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+    parts = [functools.partial(run, _in_turn(layers[start : start + size])) for start in range(0, last, size)]
+    return _in_turn([*parts, *layers[last:]])(input)
 
 
 @contextlib.contextmanager

@@ -190,12 +190,13 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
     """
     import shim_torch
 
-    total = sum(lengths)
-    sizes = _sizes(len(dataset), lengths) if total <= 1 and math.isclose(total, 1) else [int(n) for n in lengths]
-    if sum(sizes) != len(dataset):
+    count, total = len(dataset), sum(lengths)
+    fractions = total <= 1 and math.isclose(total, 1)
+    ends = list(itertools.accumulate(_sizes(count, lengths) if fractions else map(int, lengths), initial=0))
+    if ends[-1] != count:
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
-    order = shim_torch.randperm(len(dataset), generator=generator or shim_torch.default_generator).tolist()
-    return [Subset(dataset, order[a:b]) for a, b in itertools.pairwise(itertools.accumulate(sizes, initial=0))]
+    order = shim_torch.randperm(count, generator=generator or shim_torch.default_generator).tolist()
+    return [Subset(dataset, order[slice(*place)]) for place in itertools.pairwise(ends)]
 
 __getattr__ = _asked_of(__name__)
 
