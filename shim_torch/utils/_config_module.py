@@ -216,31 +216,30 @@ class ConfigPatch(contextlib.ContextDecorator):
             setattr(self.config, name, value)
 
     def __call__(self, func: Any) -> Any:
-        if not isinstance(func, type):
-            return super().__call__(func)
-        patch, set_up, tear_down = self, func.setUpClass, func.tearDownClass  # type: ignore[attr-defined]
+        import unittest
 
-        class Patched(func):  # type: ignore[misc, valid-type]
-            """The test class, its settings changed while its tests run."""
+        tests = isinstance(func, type) and issubclass(func, unittest.TestCase)
+        return _patched_tests(self, func) if tests else super().__call__(func)
 
-            @classmethod
-            def setUpClass(cls) -> None:
-                patch.__enter__()
-                try:
-                    set_up.__func__(cls)
-                except Exception:
-                    patch.__exit__(None, None, None)
-                    raise
 
-            @classmethod
-            def tearDownClass(cls) -> None:
-                try:
-                    tear_down.__func__(cls)
-                finally:
-                    patch.__exit__(None, None, None)
+def _patched_tests(patch: ConfigPatch, tests: Any) -> Any:
+    """A subclass of a test case whose settings are changed from before its setUpClass until after its tearDownClass."""
 
-        Patched.__name__, Patched.__qualname__, Patched.__module__ = func.__name__, func.__qualname__, func.__module__
-        return Patched
+    def set_up(cls: Any) -> None:
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(patch)
+            super(made, cls).setUpClass()
+            stack.pop_all()  # it went well: the settings stay
+
+    def tear_down(cls: Any) -> None:
+        with contextlib.ExitStack() as stack:
+            stack.push(patch)
+            super(made, cls).tearDownClass()
+
+    names = {"__module__": tests.__module__, "__qualname__": tests.__qualname__}
+    methods = {"setUpClass": classmethod(set_up), "tearDownClass": classmethod(tear_down)}
+    made: Any = type(tests)(tests.__name__, (tests,), names | methods)
+    return made
 
 
 def install_config_module(module: ModuleType) -> None:

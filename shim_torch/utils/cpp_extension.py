@@ -193,7 +193,7 @@ def _get_cuda_arch_flags(cflags: Any = None) -> list[str]:
     """nvcc's flags for the architectures that are asked for, each once and in order; none where ``cflags`` choose some."""
     if any("arch" in flag or flag == "-gencode" for flag in cflags or ()):
         return []
-    flags = set()
+    flags: set[str] = set()
     for name in _architectures():
         number = name.removesuffix("+PTX").replace(".", "")
         kinds = ("sm", "compute") if name.endswith("+PTX") else ("sm",)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import sys
 import types
+import unittest
 import warnings
 from typing import Any
 
@@ -292,6 +293,45 @@ def test_settings_with_variables(monkeypatch):
     assert module.forced == "text", "what forces wins"
     with pytest.raises(AssertionError, match="if alias is set"):
         Config(default=1, alias="a.b")
+
+
+def test_settings_of_test_classes(monkeypatch):
+    from shim_torch.utils._config_module import install_config_module
+
+    module = types.ModuleType("settings_of_tests")
+    module.plain = 3
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    install_config_module(module)
+    seen = []
+
+    class Case(unittest.TestCase):
+        @classmethod
+        def setUpClass(cls):
+            seen.append((cls, "up", module.plain))
+
+        @classmethod
+        def tearDownClass(cls):
+            seen.append((cls, "down", module.plain))
+            raise KeyError("down")
+
+    made = module.patch(plain=7)(Case)
+    assert issubclass(made, Case) and made is not Case and (made.__name__, made.__module__) == ("Case", __name__)
+    made.setUpClass()
+    assert module.plain == 7
+    with pytest.raises(KeyError, match="down"):
+        made.tearDownClass()
+    assert module.plain == 3 and seen == [(made, "up", 7), (made, "down", 7)]
+    Case.setUpClass = classmethod(lambda cls: {}["up"])
+    with pytest.raises(KeyError, match="up"):
+        made.setUpClass()
+    assert module.plain == 3
+
+    @module.patch(plain=8)
+    class Other:
+        def __init__(self):
+            self.seen = module.plain
+
+    assert Other().seen == 8 and module.plain == 3  # called as a function is
 
 
 def test_rearrange():

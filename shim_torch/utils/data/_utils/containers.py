@@ -24,7 +24,7 @@ def refilled(data: Any, values: list[Any], *, tuples: bool) -> Any:
     What cannot be made like it becomes a dict or list; so does a tuple without names, unless ``tuples``.
     """
     keyed, named = isinstance(data, Mapping), hasattr(data, "_fields")
-    plain = dict(zip(data, values, strict=True)) if keyed else values
+    plain: Any = dict(zip(data, values, strict=True)) if keyed else values
     if isinstance(data, tuple) and (named or not tuples):
         return type(data)(*values) if named else plain
     with suppress(TypeError):
