@@ -145,6 +145,30 @@ def test_a_dead_worker_is_an_error(how, text):
         handling._remove_worker_pids(7)
 
 
+def test_a_worker_that_ends_raises_in_the_main_thread(monkeypatch):
+    handling, called = _utils.signal_handling, []
+    old = signal.signal(signal.SIGCHLD, lambda number, frame: called.append(number))
+    monkeypatch.setattr(handling, "_SIGCHLD_handler_set", False)
+    try:
+        elsewhere = threading.Thread(target=handling._set_SIGCHLD_handler)
+        elsewhere.start()
+        elsewhere.join()
+        assert not handling._SIGCHLD_handler_set
+        handling._set_SIGCHLD_handler()
+        handler = signal.getsignal(signal.SIGCHLD)
+        handling._set_SIGCHLD_handler()
+        assert signal.getsignal(signal.SIGCHLD) is handler, "once"
+        os.kill(os.getpid(), signal.SIGCHLD)
+        assert signal.SIGCHLD in called
+        called.clear()
+        monkeypatch.setattr(handling, "_error_if_any_worker_fails", lambda: {}["dead"])
+        with pytest.raises(KeyError, match="dead"):
+            handler(signal.SIGCHLD, None)
+        assert not called
+    finally:
+        signal.signal(signal.SIGCHLD, old)
+
+
 def test_a_worker_whose_parent_was_killed_ends(monkeypatch):
     watchdog = _utils.worker.ManagerWatchdog()
     assert watchdog.is_alive()

@@ -12,7 +12,7 @@ from shim_torch.utils.data import DataChunk, DataLoader, IterDataPipe, MapDataPi
 from shim_torch.utils.data.datapipes.iter import IterableWrapper, Sampler
 from shim_torch.utils.data.datapipes.map import SequenceWrapper
 from shim_torch.utils.data.graph import traverse_dps
-from shim_torch.utils.data.graph_settings import apply_sharding, get_all_graph_pipes
+from shim_torch.utils.data.graph_settings import apply_sharding, apply_shuffle_settings, get_all_graph_pipes
 
 
 def twice(x):
@@ -133,6 +133,14 @@ def test_shuffling_and_parts():
         "ShufflerIterDataPipe",
         "IterableWrapperIterDataPipe",
     ]
+    assert apply_shuffle_settings(pipe, None) is pipe and list(pipe) == list(range(1, 20, 3))
+    assert apply_shuffle_settings(pipe, True) is pipe and list(pipe) != list(range(1, 20, 3))
+    assert apply_shuffle_settings(pipe, False) is pipe and list(pipe) == list(range(1, 20, 3))
+    plain = IterableWrapper(range(20))
+    assert apply_shuffle_settings(plain, False) is plain
+    with pytest.warns(UserWarning, match="does not contain a `Shuffler`"):
+        added = apply_shuffle_settings(plain, True)
+    assert added is not plain and sorted(added) == list(range(20)) != list(added)
     with pytest.raises(RuntimeError, match="Sharding twice"):
         apply_sharding(pipe.sharding_filter(), 2, 0)
     with pytest.raises(ValueError, match="should be smaller than"):

@@ -74,6 +74,10 @@ def test_paths():
     value = {"a": [1, 2], "p": Point(3, 4)}
     assert [tree.key_get(value, p) for p, _ in pairs] == [1, 2, 3, 4]
     assert tree.tree_map_with_path(lambda p, x: f"{tree.keystr(p)}={x}", [7]) == ["[0]=7"]
+    joined = tree.tree_map_with_path(lambda p, *x: (tree.keystr(p), *x), {"a": [1, (2,)]}, {"a": [4, ({5: 6},)]})
+    assert joined == {"a": [("['a'][0]", 1, 4), (("['a'][1][0]", 2, {5: 6}),)]}
+    with pytest.raises(ValueError):
+        tree.tree_map_with_path(lambda *x: x, [1, 2], [1])
 
 
 class Box:
