@@ -65,7 +65,7 @@ def _ignored(func: Any) -> bool:
 
 
 class _ByCall(TorchDispatchMode):
-    """What both passes share: each call of an operator has a number, by which ``storage[operator]`` says what became of it."""
+    """What both passes share: calls of an operator have numbers; ``storage[operator][call]`` says what became of each."""
 
     def __init__(self, storage: Any) -> None:
         super().__init__()

@@ -132,7 +132,8 @@ def _gcc_version(compiler: str) -> str | None:
 
     if not check_compiler_is_gcc(compiler):
         return None
-    return subprocess.check_output([compiler, "-dumpfullversion", "-dumpversion"]).decode(*SUBPROCESS_DECODE_ARGS).strip()
+    said = subprocess.check_output([compiler, "-dumpfullversion", "-dumpversion"])
+    return said.decode(*SUBPROCESS_DECODE_ARGS).strip()
 
 
 def get_compiler_abi_compatibility_and_version(compiler: str) -> tuple[bool, Any]:
@@ -190,7 +191,7 @@ def _architectures() -> list[str]:
 
 
 def _get_cuda_arch_flags(cflags: Any = None) -> list[str]:
-    """nvcc's flags for the architectures that are asked for, each once and in order; none where ``cflags`` choose some."""
+    """nvcc's flags for the architectures asked for, each once and in order; none where ``cflags`` choose some."""
     if any("arch" in flag or flag == "-gencode" for flag in cflags or ()):
         return []
     flags: set[str] = set()

@@ -56,7 +56,8 @@ def apply_sharding(datapipe: Any, num_of_instances: int, instance_id: int, shard
 
 def apply_shuffle_settings(datapipe: Any, shuffle: bool | None = None) -> Any:
     """Switches the pipes that shuffle on or off; None leaves them. One is added, with a warning, where there is none to switch on."""
-    shufflers = [pipe for pipe in _pipes(datapipe) if _has(pipe, "set_shuffle", "set_seed")] if shuffle is not None else []
+    pipes = [] if shuffle is None else _pipes(datapipe)
+    shufflers = [pipe for pipe in pipes if _has(pipe, "set_shuffle", "set_seed")]
     for pipe in shufflers:
         pipe.set_shuffle(shuffle)
     if shufflers or not shuffle:
