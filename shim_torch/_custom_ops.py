@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from shim_torch import library
@@ -22,16 +23,21 @@ get_ctx = library.get_ctx
 def custom_op(qualname: str, func_or_schema: Any = None) -> Any:
     """Declares the operator "ns::name", by a schema or a function's annotations (a decorator without either)."""
     validate_namespace(parse_qualname(qualname)[0])
+    match func_or_schema:
+        case None:
+            return partial(_declared, qualname)
+        case str():
+            _custom_op_with_schema(qualname, func_or_schema)
+            return None
+        case _:
+            return _declared(qualname, func_or_schema)
 
-    def inner(func: Any) -> Any:
-        checked_name(qualname, func)
-        _custom_op_with_schema(qualname, infer_schema(func, mutates_args=()))
-        return func
 
-    if isinstance(func_or_schema, str):
-        _custom_op_with_schema(qualname, func_or_schema)
-        return None
-    return inner if func_or_schema is None else inner(func_or_schema)
+def _declared(qualname: str, func: Any) -> Any:
+    """The function itself, once the operator of its annotations is there."""
+    checked_name(qualname, func)
+    _custom_op_with_schema(qualname, infer_schema(func, mutates_args=()))
+    return func
 
 
 def impl(

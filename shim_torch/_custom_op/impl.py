@@ -7,6 +7,7 @@ gradient are registered one by one.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import re
 import sys
@@ -274,30 +275,27 @@ class CustomOp:
 
     def impl_save_for_backward(self, _stacklevel: int = 2) -> Callable[..., Any]:
         """A decorator: what backward needs, ``f(inputs, output)``; ``inputs`` has the arguments by their names."""
-
-        def inner(f: Callable[..., Any]) -> None:
-            self._check_differentiable()
-            self._wants_formula()
-            self._register_impl("save_for_backward", f, stacklevel=_stacklevel)
-
-        return inner
+        return self._takes_half("save_for_backward", _stacklevel)
 
     def impl_backward(self, output_differentiability: list[bool] | None = None, _stacklevel: int = 2) -> Callable[..., Any]:
         """A decorator: the gradients ``f(ctx, saved, *grads)``, a dict by names of the arguments that may be tensors."""
-        given = output_differentiability
-        if given is not None and (
-            not isinstance(given, list) or not all(isinstance(d, bool) for d in given) or len(given) != len(self._schema.returns)
-        ):
+        flags = output_differentiability
+        wanted = [bool] * len(self._schema.returns)
+        if flags is not None and not (isinstance(flags, list) and [*map(type, flags)] == wanted):
             raise RuntimeError(
                 "impl_backward(output_differentiability): expected output_differentiability to be a list of bools with length "
-                f"equal to the number of outputs of this CustomOp got: {given}"
+                f"equal to the number of outputs of this CustomOp got: {flags}"
             )
+        return self._takes_half("backward", _stacklevel, _output_differentiability=flags)
+
+    def _takes_half(self, kind: str, stacklevel: int, **settings: Any) -> Callable[..., Any]:
+        """A decorator that registers a half of the gradient formula and sets the attributes that go with it."""
 
         def inner(f: Callable[..., Any]) -> None:
             self._check_differentiable()
             self._wants_formula()
-            self._register_impl("backward", f, stacklevel=_stacklevel)
-            self._output_differentiability = given
+            self._register_impl(kind, f, stacklevel=stacklevel)
+            vars(self).update(settings)
 
         return inner
 
@@ -347,19 +345,20 @@ def checked_name(qualname: str, func: Any) -> tuple[str, str]:
 def custom_op(qualname: str, manual_schema: str | None = None) -> Callable[..., CustomOp]:
     """A decorator: declares the operator "ns::name", by the function's annotations or a schema; the body is not used."""
     warn_deprecated()
+    return functools.partial(_named_as, qualname, manual_schema)
 
-    def inner(func: Any) -> CustomOp:
-        name = checked_name(qualname, func)[1]
-        schema = infer_schema(func, mutates_args=()) if manual_schema is None else manual_schema
-        parsed = parse_schema(name + schema)
-        validate_schema(parsed)
-        if manual_schema is not None:
-            validate_function_matches_schema(parsed, func)
-        made = _custom_op_with_schema(qualname, schema)
-        made.__name__, made.__module__, made.__doc__ = func.__name__, func.__module__, func.__doc__
-        return made
 
-    return inner
+def _named_as(qualname: str, manual_schema: str | None, func: Any) -> CustomOp:
+    """The operator of a function, of which it takes the name, module and docstring over."""
+    _, name = checked_name(qualname, func)
+    signature = infer_schema(func, mutates_args=()) if manual_schema is None else manual_schema
+    validate_schema(schema := parse_schema(name + signature))
+    if signature is manual_schema:
+        validate_function_matches_schema(schema, func)
+    operator = _custom_op_with_schema(qualname, signature)
+    for taken in ("__name__", "__module__", "__doc__"):
+        setattr(operator, taken, getattr(func, taken))
+    return operator
 
 
 def get_op(qualname: str) -> Any:

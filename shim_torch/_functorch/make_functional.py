@@ -198,28 +198,24 @@ def _first_version(model: nn.Module, buffer_names: tuple[str, ...] = ()) -> tupl
 
 def functional_init(model_class: Any, ensemble_shape: Any = (), device: Any = "cpu") -> Callable[..., Any]:
     """A function of the class's arguments that makes (stacked parameters, function, names) of an ensemble."""
-
-    def made(*args: Any, **kwargs: Any) -> Any:
-        if not ensemble_shape:
-            return make_functional_deprecated_v1(model_class(*args, **kwargs))
-        models = _ensemble(model_class, ensemble_shape, device, args, kwargs, "functional_init")
-        _, function, names = make_functional_deprecated_v1(model_class(*args, **kwargs))
-        weights = [make_functional_deprecated_v1(m)[0] for m in models]
-        return _stacked(weights), function, names
-
-    return made
+    return _maker("functional_init", make_functional_deprecated_v1, 1, model_class, ensemble_shape, device)
 
 
 def functional_init_with_buffers(model_class: Any, ensemble_shape: Any = (), device: Any = "cpu") -> Callable[..., Any]:
-    """As functional_init, of modules that have buffers."""
+    """As functional_init, of modules that have buffers: (parameters, buffers, function, names, names of buffers)."""
+    split = make_functional_with_buffers_deprecated_v1
+    return _maker("functional_init_with_buffers", split, 2, model_class, ensemble_shape, device)
+
+
+def _maker(name: str, split: Callable[..., Any], held: int, model_class: Any, shape: Any, device: Any) -> Callable[..., Any]:
+    """What makes ensembles: ``split`` takes a module apart, and the first ``held`` of its parts are tensors to stack."""
 
     def made(*args: Any, **kwargs: Any) -> Any:
-        if not ensemble_shape:
+        if not shape:
             return make_functional_deprecated_v1(model_class(*args, **kwargs))
-        models = _ensemble(model_class, ensemble_shape, device, args, kwargs, "functional_init_with_buffers")
-        _, _, function, names, buffer_names = make_functional_with_buffers_deprecated_v1(model_class(*args, **kwargs))
-        parts = [make_functional_with_buffers_deprecated_v1(m)[:2] for m in models]
-        return _stacked([w for w, _ in parts]), _stacked([b for _, b in parts]), function, names, buffer_names
+        members = [split(m) for m in _ensemble(model_class, shape, device, args, kwargs, name)]
+        described = split(model_class(*args, **kwargs))[held:]
+        return *map(transpose_stack, [*zip(*members, strict=True)][:held]), *described
 
     return made
 
@@ -230,9 +226,3 @@ def _ensemble(model_class: Any, shape: Any, device: Any, args: Any, kwargs: Any,
     if shape[0] <= 0:
         raise ValueError(f"num_models {shape[0]} should be > 0")
     return [model_class(*args, **kwargs).to(device) for _ in range(shape[0])]
-
-
-def _stacked(parts: list[Any]) -> tuple[Tensor, ...]:
-    from shim_torch import stack
-
-    return tuple(stack(shards).detach() for shards in zip(*parts, strict=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from typing import Any
 
 from native import _core
@@ -125,13 +125,9 @@ class CustomOpDef:
 
     def register_autocast(self, device_type: str, cast_inputs: Any) -> Callable[..., Any]:
         """Within autocast for a device type, floating tensors of that device are cast to ``cast_inputs``."""
-        if not isinstance(device_type, str):
-            raise ValueError(f"device_type must be a string, got {type(device_type)}")
-        _core.device(device_type)  # its error for what is none
-        if device_type not in ("cpu", "cuda"):
-            raise ValueError(f"Unknown device type: {device_type}")
+        key = _autocast_key(device_type)
         kernel = autocast_kernel(self._opoverload, device_type, cast_inputs)
-        self._lib.impl(self._name, kernel, f"Autocast{device_type.upper()}", allow_override=True)
+        self._lib.impl(self._name, kernel, key, allow_override=True)
         return kernel
 
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> _KernelSwitch:
@@ -164,6 +160,18 @@ class _KernelSwitch:
 
 
 OPDEFS: dict[str, CustomOpDef] = {}
+
+
+def _autocast_key(device_type: Any) -> str:
+    """The dispatch key of autocast for a device type. Errors: ValueError for a type without one, RuntimeError for no type."""
+    if not isinstance(device_type, str):
+        raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+    device = _core.device(device_type)  # with an error of its own for what names no device
+    if device.index is not None:
+        raise RuntimeError(f"Expected device_type string to not have a device index; got {device_type}")
+    if device.type not in ("cpu", "cuda"):
+        raise ValueError(f"Unknown device type: {device_type}")
+    return "Autocast" + device.type.upper()
 
 
 def _tensors(values: Any) -> list[Any]:
@@ -235,17 +243,21 @@ def custom_op(
     device_types   the devices ``fn`` is for; None: all
     Errors         ValueError for a name without namespace or an unsupported annotation
     """
+    define = partial(_defined, name, schema, mutates_args, device_types, tags)
+    return define if fn is None else define(fn)
 
-    def wrap(function: Callable[..., Any]) -> CustomOpDef:
-        text = infer_schema(function, mutates_args=mutates_args) if schema is None else _consistent(schema, mutates_args)
-        namespace, separator, own = name.partition("::")
-        if not separator:
+
+def _defined(
+    name: str, schema: str | None, mutates_args: Any, device_types: Any, tags: Any, function: Callable[..., Any]
+) -> CustomOpDef:
+    signature = infer_schema(function, mutates_args=mutates_args) if schema is None else _consistent(schema, mutates_args)
+    match name.split("::", 1):
+        case [namespace, own]:
+            made = CustomOpDef(namespace, own, signature, function, tags)
+        case _:
             raise ValueError(f"Expected a name of the form 'namespace::operator', got {name!r}")
-        definition = CustomOpDef(namespace, own, text, function, tags)
-        definition.register_kernel(device_types)(function)
-        return definition
-
-    return wrap if fn is None else wrap(fn)
+    made.register_kernel(device_types)(function)
+    return made
 
 
 def _consistent(schema: str, mutates_args: str | Iterable[str]) -> str:

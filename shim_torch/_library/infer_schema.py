@@ -198,13 +198,8 @@ def _return_text(kind: Any) -> str | None:
 
 def tuple_to_list(tuple_type: Any) -> Any:
     """``list[int]`` for ``tuple[int, int]`` and ``tuple[int, ...]``; of several types their union."""
-    parts = typing.get_args(tuple_type)
-    if not parts:
-        return list
-    if len(parts) == 1 or (len(parts) == 2 and parts[1] is Ellipsis):
-        return list[parts[0]]  # type: ignore[valid-type]
-    generic: Any = list
-    return generic[typing.Union[tuple(parts)]]  # noqa: UP007
+    kinds = tuple(kind for kind in typing.get_args(tuple_type) if kind is not Ellipsis)
+    return types.GenericAlias(list, typing.Union[kinds]) if kinds else list  # noqa: UP007 - of one type it is that type
 
 
 SUPPORTED_RETURN_TYPES = _valid_returns()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -61,26 +61,60 @@ def get_opaque_type_name(cls: Any) -> str:
     return info.class_name
 
 
-def _check_value_type(cls: Any, guard_fn: Any) -> None:
-    start = f"Value-type opaque object of type {cls} is expected to have a "
+def _objections(cls: Any, typ: str, guard_fn: Any) -> Iterator[tuple[bool, type[Exception], str]]:
+    """What a class must not be to be registered: (whether it is so, the error, its text). The first that holds counts."""
+    from shim_torch import Tensor
+    from shim_torch.utils._pytree import SUPPORTED_NODES
+
+    yield (
+        cls is Tensor or cls.__module__ == "builtins",
+        ValueError,
+        f"Unable to register built-in type {cls} as an opaque type. Please wrap it in a custom class and register the "
+        "custom class as opaque.",
+    )
+    yield (
+        cls in SUPPORTED_NODES,
+        ValueError,
+        f"{cls} cannot be registered as an opaque object as it has been registered as a pytree. Opaque objects must be "
+        "pytree leaves.",
+    )
+    yield (
+        typ != "value" and not isinstance(cls, OpaqueBaseMeta),
+        TypeError,
+        f"Opaque type {cls} must subclass torch._opaque_base.OpaqueBase or 'metaclass=torch._opaque_base.OpaqueBaseMeta'. "
+        "This is required so that FakeScriptObject can be registered as a virtual subclass, allowing isinstance() checks "
+        "to work during torch.compile tracing. ",
+    )
+    if typ == "value":
+        yield from _objections_to_value(cls, guard_fn)
+    else:
+        yield typ != "reference", AssertionError, f"Opaque type must be either 'reference' or 'value', got {typ!r}"
+
+
+def _objections_to_value(cls: Any, guard_fn: Any) -> Iterator[tuple[bool, type[Exception], str]]:
+    needed = f"Value-type opaque object of type {cls} is expected to have a "
     enum = issubclass(cls, Enum)
-    if not enum and cls.__eq__ is object.__eq__:
-        raise TypeError(
-            f"{start}non-default `__eq__` implementation as we will use this in torch.compile to guard on the equality of objects."
-        )
-    if cls.__hash__ is None:
-        raise TypeError(
-            f"{start}non-default `__hash__` implementation as we will use this in torch.compile for FakeTensor caching."
-        )
-    if not enum and not hasattr(cls, "__fx_repr__"):
-        raise TypeError(
-            f"{start}`__fx_repr__` method implementation as we will use this to reconstruct the object in the FX codegen. "
-            "__fx_repr__ should return a tuple of (repr_string, dict[str, type])."
-        )
-    if guard_fn is not None:
-        raise TypeError(
-            f"No need to specify `guard_fn` for value-type opaque class {cls} as it will be guarded based on `__eq__`."
-        )
+    yield (
+        not enum and cls.__eq__ is object.__eq__,
+        TypeError,
+        f"{needed}non-default `__eq__` implementation as we will use this in torch.compile to guard on the equality of objects.",
+    )
+    yield (
+        cls.__hash__ is None,
+        TypeError,
+        f"{needed}non-default `__hash__` implementation as we will use this in torch.compile for FakeTensor caching.",
+    )
+    yield (
+        not enum and not hasattr(cls, "__fx_repr__"),
+        TypeError,
+        f"{needed}`__fx_repr__` method implementation as we will use this to reconstruct the object in the FX codegen. "
+        "__fx_repr__ should return a tuple of (repr_string, dict[str, type]).",
+    )
+    yield (
+        guard_fn is not None,
+        TypeError,
+        f"No need to specify `guard_fn` for value-type opaque class {cls} as it will be guarded based on `__eq__`.",
+    )
 
 
 def register_opaque_type(
@@ -96,29 +130,9 @@ def register_opaque_type(
 
     Errors: ValueError for built-in types, Tensor and pytree nodes; TypeError for what PyTorch asks of such classes.
     """
-    import shim_torch
-    from shim_torch.utils import _pytree
-
-    if cls.__module__ == "builtins" or cls is shim_torch.Tensor:
-        raise ValueError(
-            f"Unable to register built-in type {cls} as an opaque type. Please wrap it in a custom class and register the "
-            "custom class as opaque."
-        )
-    if cls in _pytree.SUPPORTED_NODES:
-        raise ValueError(
-            f"{cls} cannot be registered as an opaque object as it has been registered as a pytree. Opaque objects must be "
-            "pytree leaves."
-        )
-    if typ != "value" and not isinstance(cls, OpaqueBaseMeta):
-        raise TypeError(
-            f"Opaque type {cls} must subclass torch._opaque_base.OpaqueBase or 'metaclass=torch._opaque_base.OpaqueBaseMeta'. "
-            "This is required so that FakeScriptObject can be registered as a virtual subclass, allowing isinstance() checks "
-            "to work during torch.compile tracing. "
-        )
-    if typ not in ("reference", "value"):
-        raise AssertionError(f"Opaque type must be either 'reference' or 'value', got {typ!r}")
-    if typ == "value":
-        _check_value_type(cls, guard_fn)
+    for holds, error, text in _objections(cls, typ, guard_fn):
+        if holds:
+            raise error(text)
     name = f"{cls.__module__}.{cls.__qualname__}"
     _types[cls] = _by_name[name] = _OpaqueTypeInfo(name, typ, guard_fn, members or {}, hoist, reconstruct_fn)
 

@@ -115,15 +115,13 @@ def fill_defaults(
 
 def zip_schema(schema: FunctionSchema, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterable[tuple[Any, Any]]:
     """(argument of the schema, value) of every value that a call gave."""
-    if len(schema.arguments) < len(args) + len(kwargs):
-        raise AssertionError(
-            f"schema has {len(schema.arguments)} arguments but got {len(args)} args and {len(kwargs)} kwargs"
-        )
-    for i, argument in enumerate(schema.arguments):
-        if not argument.kwarg_only and i < len(args):
-            yield argument, args[i]
-        elif argument.name in kwargs:
-            yield argument, kwargs[argument.name]
+    declared = schema.arguments
+    surplus = len(args) + len(kwargs) - len(declared)
+    if surplus > 0:
+        raise AssertionError(f"schema has {len(declared)} arguments but got {len(args)} args and {len(kwargs)} kwargs")
+    by_place = [a.name for a in declared if not a.kwarg_only]
+    values = {**kwargs, **dict(zip(by_place, args, strict=False))}
+    yield from ((a, values[a.name]) for a in declared if a.name in values)
 
 
 def has_kwarg_only_args(schema: FunctionSchema) -> bool:
@@ -150,33 +148,32 @@ def get_device_arg_index(schema: FunctionSchema) -> int | None:
 
 def iter_tensors(args: tuple[Any, ...], kwargs: dict[str, Any], allowed_nesting: int = 1) -> Iterator[Any]:
     """Every tensor among arguments, in lists and tuples up to that depth."""
-    import shim_torch
+    from shim_torch import Tensor
 
-    for value in (*args, *kwargs.values()):
-        if isinstance(value, shim_torch.Tensor):
-            yield value
-        elif allowed_nesting > 0 and isinstance(value, (tuple, list)):
-            yield from iter_tensors(tuple(value), {}, allowed_nesting - 1)
+    values = [*args, *kwargs.values()]
+    for _ in range(allowed_nesting):  # each round opens the outermost lists, in place
+        values = [x for v in values for x in (v if isinstance(v, (tuple, list)) else [v])]
+    return (v for v in values if isinstance(v, Tensor))
 
 
 def check_aliasing_constraint(
     name: str, prev: Iterable[Any], result: Any, get_module: Callable[[], str] = lambda: "???"
 ) -> None:
     """Errors: RuntimeError where a result shares memory with an input or another result."""
-    import shim_torch
-
-    seen = {t.untyped_storage()._cdata for t in prev if isinstance(t, shim_torch.Tensor)}
-    for tensor in iter_tensors(result if isinstance(result, tuple) else (result,), {}):
-        key = tensor.untyped_storage()._cdata
-        if key in seen:
-            raise RuntimeError(
-                f"{name} (with implementation in {get_module()}): The output of this custom operator (1) must not also be an input "
-                "to this custom operator and (2) may not alias any inputs to this custom operator or other returns. The most "
-                "common way to trigger this error is if we have y = custom_op(x) and y and x are the same Tensor. Please instead "
-                "return a clone of the offending output tensor(s) (e.g. return x.clone()) or refactor the custom operator to not "
-                "return y."
-            )
-        seen.add(key)
+    results = result if isinstance(result, tuple) else (result,)
+    given, made = (
+        [t.untyped_storage()._cdata for t in tensors]
+        for tensors in (iter_tensors(tuple(prev), {}, 0), iter_tensors(results, {}))
+    )
+    if len({*given, *made}) == len({*given}) + len(made):
+        return
+    raise RuntimeError(
+        f"{name} (with implementation in {get_module()}): The output of this custom operator (1) must not also be an input "
+        "to this custom operator and (2) may not alias any inputs to this custom operator or other returns. The most "
+        "common way to trigger this error is if we have y = custom_op(x) and y and x are the same Tensor. Please instead "
+        "return a clone of the offending output tensor(s) (e.g. return x.clone()) or refactor the custom operator to not "
+        "return y."
+    )
 
 
 def mutated_args_kwargs(schema: FunctionSchema) -> tuple[list[int], list[str]]:

@@ -82,6 +82,13 @@ def test_backward_must_name_every_tensor(cubed):
         out.backward()
 
 
+@pytest.mark.parametrize("flags", [[1], (True,), [True, False], 3])
+def test_outputs_are_differentiable_by_a_list_of_bools(cubed, flags):
+    with pytest.raises(RuntimeError, match="to be a list of bools with length equal to the number of outputs"):
+        cubed.impl_backward(flags)
+    cubed.impl_backward([True])
+
+
 def test_names_and_schemas_are_checked():
     for name, text in (
         ("foo", "Expected there to be a namespace in foo"),

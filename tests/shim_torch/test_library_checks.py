@@ -152,6 +152,23 @@ def test_custom_op_refuses():
         custom_op("library_checks::factory", factory, mutates_args=(), device_types="cpu")
 
 
+@pytest.mark.parametrize(
+    ("device_type", "error", "text"),
+    [
+        (3, ValueError, "Expected `device_type` of type `str`, got: `<class 'int'>`"),
+        ("cuda:0", RuntimeError, "Expected device_type string to not have a device index; got cuda:0"),
+        ("foo", RuntimeError, "Expected one of cpu, cuda"),
+    ],
+)
+def test_autocast_is_registered_for_a_type_of_device(device_type, error, text):
+    def twice(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    operator = custom_op("library_checks::twice", twice, mutates_args=())
+    with pytest.raises(error, match=text):
+        operator.register_autocast(device_type, torch.bfloat16)
+
+
 def test_sizes_of_gradients():
     assert maybe_unexpand(torch.ones(2, 3), (3,)).tolist() == [2.0, 2.0, 2.0]
     assert maybe_view(torch.ones(4), (2, 2)).shape == (2, 2)

@@ -178,6 +178,13 @@ def test_questions_about_schemas():
     assert u.get_source(1).startswith(__file__)
     assert tuple_to_list(tuple[int, ...]) == list[int] == tuple_to_list(tuple[int, int])
     assert tuple_to_list(tuple) is list and tuple_to_list(tuple[int, float]) == list[int | float]
+    assert tuple_to_list(tuple[()]) is list and repr(tuple_to_list(tuple[int, float])) == "list[typing.Union[int, float]]"
+    with pytest.raises(AssertionError, match="schema has 3 arguments but got 3 args and 1 kwargs"):
+        list(u.zip_schema(schema, (1, 2, 3), {"alpha": 3}))
+    a, b, c = torch.ones(1), torch.ones(2), torch.ones(3)
+    assert [len(t) for t in u.iter_tensors((b, [a, "x", (c,)]), {"k": (c, None)})] == [2, 1, 3]
+    assert [len(t) for t in u.iter_tensors((b, [a, "x", (c,)]), {"k": (c, None)}, 2)] == [2, 1, 3, 3]
+    assert [len(t) for t in u.iter_tensors((b, [a]), {}, 0)] == [2]
 
 
 def test_results_share_no_memory():
