@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import contextmanager
+from functools import partial, wraps
 from types import TracebackType
 from typing import Any
 
@@ -92,19 +93,17 @@ def redispatch_function(func: Any, types: Any, args: Any, kwargs: Any) -> Any:
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Makes a function overridable: ``dispatcher`` gives its relevant arguments."""
-    from functools import wraps
+    return partial(_overridable, dispatcher)
 
-    def inner(func: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(func)
-        def wrapped(*args: Any, **kwargs: Any) -> Any:
-            relevant = tuple(dispatcher(*args, **kwargs))
-            if has_torch_function(relevant):
-                return handle_torch_function(wrapped, relevant, *args, **kwargs)
-            return func(*args, **kwargs)
 
-        return wrapped
+def _overridable(dispatcher: Callable[..., Iterable[Any]], func: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(func)
+    def public(*args: Any, **kwargs: Any) -> Any:
+        asked = tuple(dispatcher(*args, **kwargs))
+        run = partial(handle_torch_function, public, asked) if has_torch_function(asked) else func
+        return run(*args, **kwargs)
 
-    return inner
+    return public
 
 
 def is_tensor_like(value: Any) -> bool:

@@ -243,12 +243,17 @@ def elu(self: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
     return _torch().where(self > 0, self * scale, (self * input_scale).expm1() * (alpha * scale))
 
 
+_GELU_CURVES: dict[str, Callable[[Any], Any]] = {  # what takes x / 2 to its part: -1 far on the left, 1 far on the right
+    "none": lambda x: (x * math.sqrt(0.5)).erf(),
+    "tanh": lambda x: (math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)).tanh(),
+}
+
+
 @formula("gelu", wide=True)
 def gelu(self: Any, *, approximate: str = "none") -> Any:
-    if approximate == "tanh":
-        inner = math.sqrt(2 / math.pi) * (self + 0.044715 * self * self * self)
-        return 0.5 * self * (1 + inner.tanh())
-    return self * 0.5 * (1 + (self * math.sqrt(0.5)).erf())
+    if approximate not in _GELU_CURVES:
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    return self * 0.5 * (1 + _GELU_CURVES[approximate](self))
 
 
 @formula("leaky_relu", wide=True)

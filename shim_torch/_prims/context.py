@@ -61,13 +61,17 @@ class TorchRefsMode(TorchFunctionMode):
         self.prims_mode_cls = prims_mode_cls
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        ref = None if func in all_prims() else torch_to_refs_map().get(func)
-        if ref is None and self.strict and self._is_public(func):
+        named = dict(kwargs or {})
+        return self._chosen(func, args, named)(*args, **named)
+
+    def _chosen(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """What runs for a function: its ref, or the function itself. Errors: RuntimeError, no ref with ``strict``."""
+        refs = {} if func in all_prims() else torch_to_refs_map()
+        if func in refs:
+            return func if self.should_fallback_fn(self, func, refs[func], args, kwargs) else refs[func]
+        if self.strict and self._is_public(func):
             raise RuntimeError(f"no _refs support for {resolve_name(func)}")
-        if ref is None or self.should_fallback_fn(self, func, ref, args, kwargs):
-            return func(*args, **kwargs)
-        return ref(*args, **kwargs)
+        return func
 
     @staticmethod
     def _is_public(func: Any) -> bool:

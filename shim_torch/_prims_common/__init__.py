@@ -6,6 +6,8 @@ import math
 import warnings
 from collections.abc import Sequence
 from enum import Enum
+from itertools import accumulate
+from operator import mul
 from typing import Any
 
 from native import _core
@@ -139,26 +141,52 @@ class RETURN_TYPE(Enum):
 
 
 def elementwise_dtypes(*args: Any, type_promotion_kind: ELEMENTWISE_TYPE_PROMOTION_KIND) -> tuple[Any, Any]:
-    """(dtype to compute in, dtype of the result) of a pointwise operator on tensors and numbers."""
-    kind = ELEMENTWISE_TYPE_PROMOTION_KIND
+    """(dtype to compute in, dtype of the result) of a pointwise operator on tensors and numbers.
+
+    Errors: ValueError for other arguments, or an unknown kind.
+    """
     given = [a for a in args if a is not None]
-    if not given:
-        raise ValueError("elementwise_dtypes: at least one argument is needed")
-    promoted = _promote_many(given)
-    compute = get_computation_dtype(promoted)
-    if type_promotion_kind is kind.DEFAULT:
-        return compute, promoted
-    if type_promotion_kind is kind.NO_OPMATH:
-        return promoted, promoted
-    if type_promotion_kind is kind.INT_TO_FLOAT:
-        if is_integer_dtype(promoted) or is_boolean_dtype(promoted):
-            promoted = _core.get_default_dtype()
-        return get_computation_dtype(promoted), promoted
-    if type_promotion_kind is kind.COMPLEX_TO_FLOAT:
-        return compute, corresponding_real_dtype(promoted) if is_complex_dtype(promoted) else promoted
-    if type_promotion_kind is kind.BOOL_TO_LONG:
-        return (_core.int64, _core.int64) if is_boolean_dtype(promoted) else (compute, promoted)
-    return compute, _core.bool
+    for a in given:
+        if not isinstance(a, (Tensor, *_ORDER, _core.dtype)):
+            raise ValueError(f"Unexpected type {type(a)} when computing elementwise type promotion!")
+    promoted = _promote_many(given) if given else _core.bool
+    if type_promotion_kind not in _PROMOTION:
+        raise ValueError(f"Unknown type promotion kind {type_promotion_kind}")
+    result_of, computed_in = _PROMOTION[type_promotion_kind]
+    result = result_of(promoted)
+    return computed_in(promoted, result), result
+
+
+def _same(dtype: Any) -> Any:
+    return dtype
+
+
+def _wide_result(promoted: Any, result: Any) -> Any:
+    return get_computation_dtype(result)
+
+
+def _wide_input(promoted: Any, result: Any) -> Any:
+    return get_computation_dtype(promoted)
+
+
+# The result's dtype of the promoted one, and the dtype to compute in of the two.
+_PROMOTION: dict[Any, tuple[Any, Any]] = {
+    ELEMENTWISE_TYPE_PROMOTION_KIND.DEFAULT: (_same, _wide_result),
+    ELEMENTWISE_TYPE_PROMOTION_KIND.NO_OPMATH: (_same, lambda promoted, result: result),
+    ELEMENTWISE_TYPE_PROMOTION_KIND.INT_TO_FLOAT: (
+        lambda d: _core.get_default_dtype() if dtype_to_type(d) in (bool, int) else d,
+        _wide_result,
+    ),
+    ELEMENTWISE_TYPE_PROMOTION_KIND.ALWAYS_BOOL: (lambda d: _core.bool, _wide_input),
+    ELEMENTWISE_TYPE_PROMOTION_KIND.COMPLEX_TO_FLOAT: (
+        lambda d: corresponding_real_dtype(d) if is_complex_dtype(d) else d,
+        _wide_input,
+    ),
+    ELEMENTWISE_TYPE_PROMOTION_KIND.BOOL_TO_LONG: (
+        lambda d: _core.int64 if is_boolean_dtype(d) else d,
+        _wide_result,
+    ),
+}
 
 
 def _promote_many(given: list[Any]) -> Any:
@@ -184,28 +212,25 @@ def is_same_shape(a: Sequence[int], b: Sequence[int]) -> bool:
     return tuple(a) == tuple(b)
 
 
+def _dense_strides(shape: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
+    """The strides of a tensor without gaps whose dims lie in that order, the innermost first; no dim counts as empty."""
+    steps = accumulate((max(shape[d], 1) for d in order), mul, initial=1)
+    return tuple(step for _, step in sorted(zip(order, steps, strict=False)))
+
+
 def make_contiguous_strides_for(shape: Sequence[int], row_major: bool = True) -> tuple[int, ...]:
-    """The strides of a dense tensor of that shape."""
-    strides: list[int] = []
-    step = 1
-    for n in reversed(shape):
-        strides.append(step)
-        step *= max(n, 1)
-    found = tuple(reversed(strides))
-    if row_major or len(shape) < 2:
-        return found
-    return (*found[:-2], 1, max(shape[-2], 1))
+    """The strides of a dense tensor of that shape; with ``row_major`` off, of dense columns in its last two dims."""
+    order = list(reversed(range(len(shape))))
+    if not row_major:
+        order[:2] = reversed(order[:2])
+    return _dense_strides(shape, order)
 
 
 def make_channels_last_strides_for(shape: Sequence[int]) -> tuple[int, ...]:
     """The strides of a dense NHWC or NDHWC tensor."""
     if len(shape) not in (4, 5):
         raise RuntimeError("no channels last format strides exist in " + str(len(shape)) + " dimensions")
-    order = [1, *range(len(shape) - 1, 1, -1), 0]
-    strides, step = [0] * len(shape), 1
-    for d in order:
-        strides[d], step = step, step * max(shape[d], 1)
-    return tuple(strides)
+    return _dense_strides(shape, [1, *range(len(shape) - 1, 1, -1), 0])
 
 
 def is_contiguous(a: Any) -> bool:

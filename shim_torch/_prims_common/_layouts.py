@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import eq
 from typing import Any
 
 from native import _core
@@ -53,24 +54,49 @@ def compare_tensor_meta(
     for name, t in (("a", a), ("b", b)):
         if not isinstance(t, Tensor):
             raise AssertionError(f"{name} must be TensorLike, got {type(t)}")
-    if check_sizes and not same_shape(a.shape, b.shape):
-        raise MetadataMismatchError(f"Shapes {a.shape} and {b.shape} are not equal!")
-    if a.dtype != b.dtype:
-        raise MetadataMismatchError(f"Dtypes {a.dtype} and {b.dtype} are not equal!")
-    if a.device != b.device and not {str(a.device), str(b.device)} <= {"cuda", "cuda:0"}:
-        raise MetadataMismatchError(f"Devices {a.device} and {b.device} are not equal!")
-    if check_strides:
-        same, at = check_significant_strides(a, b, only_cuda=False)
-        if not same:
-            said = f"Strides are {a.stride()} and {b.stride()} (mismatched at {at})!"
-            raise MetadataMismatchError(f"Stride mismatch! {said}")
-        if a.storage_offset() != b.storage_offset():
-            said = f"Storage offsets are {a.storage_offset()} and {b.storage_offset()}!"
-            raise MetadataMismatchError(f"Storage offset mismatch! {said}")
-    if check_conj and a.is_conj() != b.is_conj():
-        raise MetadataMismatchError(f"Conj mismatch! is_conj is set to {a.is_conj()} and {b.is_conj()}")
-    if a.is_neg() != b.is_neg():
-        raise MetadataMismatchError(f"Neg mismatch! is_neg is set to {a.is_neg()} and {b.is_neg()}")
+    checked = {"Shapes": check_sizes, "Strides": check_strides, "Conj": check_conj}
+    for name, difference in _META.items():
+        text = difference(a, b) if checked.get(name, True) else None
+        if text is not None:
+            raise MetadataMismatchError(text)
+
+
+def _unequal(names: str, of: Callable[[Any], Any], alike: Callable[[Any, Any], bool] = eq) -> Callable[[Any, Any], str | None]:
+    def told(a: Any, b: Any) -> str | None:
+        x, y = of(a), of(b)
+        return None if alike(x, y) else f"{names} {x} and {y} are not equal!"
+
+    return told
+
+
+def _same_device(x: Any, y: Any) -> bool:
+    return x == y or {str(x), str(y)} == {"cuda", "cuda:0"}
+
+
+def _unlike_placed(a: Any, b: Any) -> str | None:
+    same, at = check_significant_strides(a, b, only_cuda=False)
+    if not same:
+        return f"Stride mismatch! Strides are {a.stride()} and {b.stride()} (mismatched at {at})!"
+    offsets = a.storage_offset(), b.storage_offset()
+    return None if offsets[0] == offsets[1] else "Storage offset mismatch! Storage offsets are {} and {}!".format(*offsets)
+
+
+def _unlike_bit(name: str) -> Callable[[Any, Any], str | None]:
+    def told(a: Any, b: Any) -> str | None:
+        x, y = (getattr(t, f"is_{name.lower()}")() for t in (a, b))
+        return None if x == y else f"{name} mismatch! is_{name.lower()} is set to {x} and {y}"
+
+    return told
+
+
+_META: dict[str, Callable[[Any, Any], str | None]] = {  # in the order they are told in: what two tensors differ by, or None
+    "Shapes": _unequal("Shapes", lambda t: t.shape),
+    "Dtypes": _unequal("Dtypes", lambda t: t.dtype),
+    "Devices": _unequal("Devices", lambda t: t.device, _same_device),
+    "Strides": _unlike_placed,
+    "Conj": _unlike_bit("Conj"),
+    "Neg": _unlike_bit("Neg"),
+}
 
 
 def apply_perm(inp: Sequence[Any], perm: Sequence[int]) -> list[Any]:
@@ -188,5 +214,6 @@ def clone_preserve_strides(x: Any) -> Any:
     """A copy of ``x`` with its very strides and offset, gaps of its memory included."""
     from shim_torch._prims_common import compute_required_storage_length
 
-    length = compute_required_storage_length(x.size(), x.stride(), x.storage_offset())
-    return x.as_strided((length,), (1,), 0).clone().as_strided(x.size(), x.stride(), x.storage_offset())
+    layout = x.size(), x.stride(), x.storage_offset()
+    memory = x.as_strided((compute_required_storage_length(*layout),), (1,), 0)
+    return memory.clone().as_strided(*layout)

@@ -17,17 +17,18 @@ _OUT_MARK = "_torch_decompositions_out_wrapper"
 
 
 def _maybe_convert_to_dtype(a: Any, dtype: Any) -> Any:
-    """A tensor, a number or a sequence of them in another dtype."""
+    """A tensor, a number or a sequence of them in another dtype; None stays None."""
     from shim_torch._prims_common import dtype_to_type
 
-    if isinstance(a, _core.Tensor):
-        return a.to(dtype) if a.dtype != dtype else a
-    if isinstance(a, (bool, int, float, complex)):
-        return dtype_to_type(dtype)(a)
-    if isinstance(a, (list, tuple)):
-        return tuple(_maybe_convert_to_dtype(x, dtype) for x in a)
-    if a is None:
-        return None
+    match a:
+        case _core.Tensor():
+            return a.to(dtype)
+        case list() | tuple():
+            return tuple(_maybe_convert_to_dtype(x, dtype) for x in a)
+        case int() | float() | complex():
+            return dtype_to_type(dtype)(a)
+        case None:
+            return None
     raise ValueError(f"Received unsupported type {type(a)}. Expected TensorLike, Number, or Sequence.")
 
 

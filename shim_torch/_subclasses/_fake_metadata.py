@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from native import _core
@@ -48,13 +48,20 @@ def _memory_format(t: Any) -> Any:
 
 def extract_tensor_metadata(t: Any) -> TensorMetadata:
     """The ``TensorMetadata`` of a tensor, real or fake."""
-    sparse = t.layout in _SPARSE
-    return TensorMetadata(
-        t.dtype, t.shape, t.stride() if t.layout is _core.strided else (), t.device, t.layout, _memory_format(t),
-        t.storage_offset() if not sparse else 0, None if sparse else t.untyped_storage().nbytes(), t.requires_grad,
-        t.is_quantized, t.is_conj(), t.is_neg(), t.is_inference(), t.is_sparse, t.is_coalesced() if t.is_sparse else None,
-        t.dense_dim() if sparse else None, t.sparse_dim() if sparse else None,
-    )  # fmt: skip
+    known: dict[str, Any] = {"memory_format": _memory_format(t)}
+    if t.layout in _SPARSE:
+        known.update(storage_offset=0, storage_bytes=None)
+    else:
+        known.update(storage_bytes=t.untyped_storage().nbytes(), dense_dim=None, sparse_dim=None)
+    if t.layout is not _core.strided:
+        known["stride"] = ()
+    if not t.is_sparse:
+        known["is_coalesced"] = None
+    for field in fields(TensorMetadata):  # the others are properties and methods of a tensor, under their own names
+        if field.name not in known:
+            value = getattr(t, field.name)
+            known[field.name] = value() if callable(value) else value
+    return TensorMetadata(**known)
 
 
 def _overloads(names: str) -> tuple[Any, ...]:

@@ -79,18 +79,29 @@ def _compares(func: Any) -> bool:
     return not any(tag in func.tags for tag in tags)
 
 
+def _simulated(func: Any, call: Any) -> tuple[Any, Any] | None:
+    """(result, inputs) of a call on fakes of its tensors; None where it gives None or no fake can stand for a tensor."""
+    mode = FakeTensorMode()
+    try:
+        with mode:
+            args, kwargs = fakes = pytree.tree_map_only(torch.Tensor, mode.from_tensor, call)
+            result = func(*args, **kwargs)
+    except UnsupportedFakeTensorException:
+        return None
+    return None if result is None else (result, fakes)
+
+
 def try_convert_fake_to_real(ten_list: list[Any]) -> list[Any]:
     """The list with the fakes of tensors that are still there as tensors over their memory; other entries as they are."""
+    return [_over_real_memory(t) if isinstance(t, FakeTensor) and t.layout == torch.strided else t for t in ten_list]
 
-    def real(t: Any) -> Any:
-        if not isinstance(t, FakeTensor) or t.layout != torch.strided:
-            return t
-        storage = t.fake_mode.fake_tensor_converter.meta_converter.real_storage(t)
-        if storage is None:
-            return t
-        return torch.empty([], dtype=t.dtype, device=t.device).set_(storage, t.storage_offset(), t.shape, t.stride())
 
-    return [real(t) for t in ten_list]
+def _over_real_memory(fake: Any) -> Any:
+    """The tensor that a fake stands for; the fake itself where that tensor's memory is gone."""
+    memory = fake.fake_mode.fake_tensor_converter.meta_converter.real_storage(fake)
+    if memory is None:
+        return fake
+    return torch.empty(0, dtype=fake.dtype, device=fake.device).set_(memory, fake.storage_offset(), fake.shape, fake.stride())
 
 
 class CrossRefFakeMode(TorchDispatchMode):
@@ -111,19 +122,12 @@ class CrossRefFakeMode(TorchDispatchMode):
         self.only_check_ops_with_meta = only_check_ops_with_meta
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        fake: Any = None
-        given: Any = ((), {})
-        if _compares(func) and not self.ignore_op_fn(func):
-            try:
-                with FakeTensorMode() as mode:
-                    given = pytree.tree_map_only(torch.Tensor, mode.from_tensor, (args, kwargs))
-                    fake = func(*given[0], **given[1])
-            except UnsupportedFakeTensorException:
-                pass
-        real = func(*args, **kwargs)
-        if fake is not None:
-            self._compare(func, real, (args, kwargs), fake, given)
+        call = (args, kwargs or {})
+        wanted = _compares(func) and not self.ignore_op_fn(func)
+        simulated = _simulated(func, call) if wanted else None  # first: the real run may write to its inputs
+        real = func(*call[0], **call[1])
+        if simulated is not None:
+            self._compare(func, real, call, *simulated)
         return real
 
     def _compare(self, func: Any, real: Any, real_in: Any, fake: Any, fake_in: Any) -> None:

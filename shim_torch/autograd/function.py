@@ -267,15 +267,16 @@ def _nested_map(
     def mapped(obj: Any) -> Any:
         if condition(obj):
             return fn(obj)
-        if obj is None:
-            return None
-        if isinstance(obj, (list, tuple)):
-            parts = [mapped(x) for x in obj]
-            return type(obj)(*parts) if hasattr(obj, "_fields") else type(obj)(parts)
-        if isinstance(obj, dict):
-            return {key: mapped(value) for key, value in obj.items()}
-        accepted = f". Accepted types: {condition_msg}, or lists/tuples of them" if condition_msg else ""
-        raise ValueError(f"Auto nesting doesn't know how to process an input object of type {_typename(obj)}{accepted}")
+        match obj:
+            case None:
+                return None
+            case dict():
+                return dict(zip(obj, map(mapped, obj.values()), strict=True))
+            case tuple() | list():
+                rebuilt = getattr(obj, "_make", type(obj))  # a named tuple's own maker
+                return rebuilt(map(mapped, obj))
+        told = "" if not condition_msg else f". Accepted types: {condition_msg}, or lists/tuples of them"
+        raise ValueError(f"Auto nesting doesn't know how to process an input object of type {_typename(obj)}{told}")
 
     return mapped
 

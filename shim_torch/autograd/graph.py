@@ -126,21 +126,20 @@ class save_on_cpu(saved_tensors_hooks):
     """Keeps saved tensors in CPU memory (``pin_memory``: page-locked) and brings them back for backward."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        def pack(tensor: Any) -> Any:
-            if not pin_memory:
-                return tensor.device, tensor.cpu()
-            import shim_torch
+        keep = _pinned_copy if pin_memory else Tensor.cpu
+        super().__init__(
+            lambda saved: (saved.device, keep(saved)),
+            lambda kept: kept[1].to(kept[0], non_blocking=pin_memory),
+        )
 
-            pinned = shim_torch.cuda.is_available() and not tensor.is_sparse
-            packed = shim_torch.empty(tensor.size(), dtype=tensor.dtype, layout=tensor.layout, pin_memory=pinned)
-            packed.copy_(tensor)
-            return tensor.device, packed
 
-        def unpack(packed: Any) -> Any:
-            device, tensor = packed
-            return tensor.to(device, non_blocking=pin_memory)
+def _pinned_copy(saved: Any) -> Any:
+    """A copy in CPU memory, page-locked where there is a GPU to copy from it."""
+    import shim_torch
 
-        super().__init__(pack, unpack)
+    lock = not saved.is_sparse and shim_torch.cuda.is_available()
+    memory = shim_torch.empty(saved.shape, dtype=saved.dtype, layout=saved.layout, pin_memory=lock)
+    return memory.copy_(saved)
 
 
 @contextlib.contextmanager

@@ -156,31 +156,31 @@ def nested_tensor_from_jagged(
 
 def narrow(tensor: Any, dim: int, start: Any, length: Any, layout: Any = torch.strided) -> Any:
     """The rows of a tensor cut to ``length[b]`` elements from ``start[b]`` on: a view of it in the jagged layout."""
-    from shim_torch.nested._internal.nested_tensor import jagged_from_tensor_and_lengths
+    cuts = (start, length)
+    for name, x in zip(("start", "length"), cuts, strict=True):
+        if not isinstance(x, (int, torch.Tensor)):
+            raise RuntimeError(f"{name} must be an integer or a tensor")
+    if layout == torch.jagged and dim == 1:
+        from shim_torch.nested._internal.nested_tensor import jagged_from_tensor_and_lengths
 
-    if not all(isinstance(x, (int, torch.Tensor)) for x in (start, length)):
-        raise RuntimeError("start and length must be integers or tensors")
-    if layout == torch.strided:
-        if isinstance(start, torch.Tensor) or isinstance(length, torch.Tensor):
-            raise RuntimeError("start and length must be integers for the strided layout NT impl")
-        return as_nested_tensor(torch.unbind(tensor), layout=torch.strided).narrow(dim, start, length)
-    if layout != torch.jagged:
-        raise RuntimeError(f"Specified layout is unsupported for nested narrow: {layout}")
-    if dim != 1:
-        raise RuntimeError("jagged layout only supports dim=1")
-    make = [torch.as_tensor(x, device=tensor.device, dtype=torch.int64) for x in (start, length)]
-    return jagged_from_tensor_and_lengths(tensor, *make)[0]
+        bounds = (torch.as_tensor(x, device=tensor.device, dtype=torch.int64) for x in cuts)
+        return jagged_from_tensor_and_lengths(tensor, *bounds)[0]
+    if layout == torch.strided and not any(isinstance(x, torch.Tensor) for x in cuts):
+        return as_nested_tensor(tensor.unbind()).narrow(dim, *cuts)
+    refusals = {
+        torch.strided: "start and length must be integers for the strided layout NT impl",
+        torch.jagged: "jagged layout only supports dim=1",
+    }
+    raise RuntimeError(refusals.get(layout, f"Specified layout is unsupported for nested narrow: {layout}"))
 
 
 def masked_select(tensor: Any, mask: Any) -> Any:
     """Of each row of a tensor the elements that a mask (of its shape, or of one to broadcast) chooses; jagged."""
-    if tensor.layout != torch.strided:
-        raise RuntimeError(f"torch.nested.masked_select requires a strided tensor, given {tensor.layout}")
-    if mask.layout != torch.strided:
-        raise RuntimeError(f"torch.nested.masked_select requires a strided mask, given: {mask.layout}")
-    values = tensor.masked_select(mask)
-    counts = mask.expand(tensor.shape).sum(-1).flatten()
-    return nested_tensor_from_jagged(values, torch.nn.functional.pad(counts.cumsum(0), (1, 0)))
+    for said, given in (("tensor, given", tensor), ("mask, given:", mask)):
+        if given.layout != torch.strided:
+            raise RuntimeError(f"torch.nested.masked_select requires a strided {said} {given.layout}")
+    chosen_of_each = mask.expand(tensor.shape).count_nonzero(-1).flatten()
+    return nested_tensor_from_jagged(tensor.masked_select(mask), lengths=chosen_of_each)
 
 
 def to_padded_tensor(input: Any, padding: float, output_size: Any = None, out: Any = None) -> Any:

@@ -157,3 +157,20 @@ def test_sums_as_truth():
             assert got.dtype == torch.bool and got.tolist() == [True, False]
     assert torch.sum(x, 1, keepdim=True, out=torch.empty(2, 1, dtype=torch.bool)).tolist() == [[True], [False]]
     assert x.nansum(dtype=torch.bool).item() is True
+
+
+def test_functions_are_made_overridable_by_their_relevant_arguments():
+    class Answers:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func, types, len(args), sorted(kwargs)
+
+    @torch.overrides.wrap_torch_function(lambda a, b=None: (a, b))
+    def function(a, b=None):
+        """Told."""
+        return a, b
+
+    assert function(1) == (1, None) and function(1, b=2) == (1, 2)
+    assert function(Answers()) == (function, (Answers,), 1, [])
+    assert function(1, b=Answers()) == (function, (Answers,), 1, ["b"])
+    assert (function.__name__, function.__doc__) == ("function", "Told.") and function.__wrapped__ is not function

@@ -7,6 +7,7 @@ import pytest
 import shim_torch as torch
 from shim_torch import _prims_common as common
 from shim_torch._prims.context import TorchRefsMode, torch_to_refs_map
+from shim_torch._prims_common._layouts import clone_preserve_strides
 from shim_torch._subclasses import CrossRefFakeMode
 from shim_torch._subclasses.fake_tensor import FakeTensorMode, MetadataMismatchError
 from shim_torch._subclasses.fake_utils import output_alias_each_other, outputs_alias_inputs, outputs_are_inputs
@@ -90,3 +91,53 @@ def test_functions_are_read_as_refs():
     with TorchRefsMode(strict=True):
         assert torch.add(torch.ones(2), 1).tolist() == [2.0, 2.0]
         assert torch.nn.functional.relu(torch.tensor([-1.0, 1.0])).tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "half", "integer", "logical", "complex_half"),
+    [
+        ("DEFAULT", "float32 float16", "int64 int64", "bool bool", "complex64 complex32"),
+        ("NO_OPMATH", "float16 float16", "int64 int64", "bool bool", "complex32 complex32"),
+        ("INT_TO_FLOAT", "float32 float16", "float32 float32", "float32 float32", "complex64 complex32"),
+        ("ALWAYS_BOOL", "float32 bool", "int64 bool", "bool bool", "complex64 bool"),
+        ("COMPLEX_TO_FLOAT", "float32 float16", "int64 int64", "bool bool", "complex64 float16"),
+        ("BOOL_TO_LONG", "float32 float16", "int64 int64", "int64 int64", "complex64 complex32"),
+    ],
+)
+def test_dtypes_of_pointwise_operators(kind, half, integer, logical, complex_half):
+    rule = common.ELEMENTWISE_TYPE_PROMOTION_KIND[kind]
+    dtypes = (torch.float16, torch.int64, torch.bool, torch.complex32)
+    for dtype, wanted in zip(dtypes, (half, integer, logical, complex_half), strict=True):
+        found = common.elementwise_dtypes(torch.empty(1, dtype=dtype), None, type_promotion_kind=rule)
+        assert found == tuple(getattr(torch, name) for name in wanted.split())
+
+
+def test_dtypes_of_no_operands_and_of_what_is_none():
+    rule = common.ELEMENTWISE_TYPE_PROMOTION_KIND.DEFAULT
+    assert common.elementwise_dtypes(None, type_promotion_kind=rule) == (torch.bool, torch.bool)
+    with pytest.raises(ValueError, match="Unexpected type <class 'str'> when computing elementwise type promotion!"):
+        common.elementwise_dtypes("x", type_promotion_kind=rule)
+    with pytest.raises(ValueError, match="Unknown type promotion kind 3"):
+        common.elementwise_dtypes(torch.ones(1), type_promotion_kind=3)
+
+
+@pytest.mark.parametrize(
+    ("shape", "rows", "columns"),
+    [
+        ((), (), ()),
+        ((3,), (1,), (1,)),
+        ((2, 3), (3, 1), (1, 2)),
+        ((2, 0, 3), (3, 3, 1), (3, 1, 1)),
+        ((4, 2, 3, 5), (30, 15, 5, 1), (30, 15, 1, 3)),
+    ],
+)
+def test_strides_of_dense_tensors(shape, rows, columns):
+    assert common.make_contiguous_strides_for(shape) == rows
+    assert common.make_contiguous_strides_for(shape, False) == columns
+
+
+def test_copies_keep_gaps():
+    x = torch.arange(24.0).reshape(4, 6)[1:, ::2]
+    copy = clone_preserve_strides(x)
+    assert (copy.stride(), copy.storage_offset(), copy.tolist()) == (x.stride(), 6, x.tolist())
+    assert copy.data_ptr() != x.data_ptr()

@@ -63,6 +63,29 @@ def test_of_values_and_offsets_and_lengths():
     assert chosen.offsets().tolist() == [0, 2, 4, 6] and chosen.values().tolist() == [0, 2, 4, 6, 8, 10]
 
 
+@pytest.mark.parametrize(
+    ("dim", "start", "layout", "text"),
+    [
+        (1, 1.5, torch.jagged, "start must be an integer or a tensor"),
+        (0, 1, torch.jagged, "jagged layout only supports dim=1"),
+        (0, torch.tensor([1, 0]), torch.strided, "start and length must be integers for the strided layout NT impl"),
+        (1, 1, torch.sparse_coo, "Specified layout is unsupported for nested narrow: torch.sparse_coo"),
+    ],
+)
+def test_what_narrow_refuses(dim, start, layout, text):
+    with pytest.raises(RuntimeError, match=text):
+        torch.nested.narrow(torch.ones(2, 3), dim, start, 1, layout=layout)
+
+
+def test_elements_are_chosen_by_masks_that_broadcast():
+    rows = torch.arange(12.0).reshape(3, 4)
+    chosen = torch.nested.masked_select(rows, torch.tensor([True, False, True, False]))
+    assert chosen.offsets().tolist() == [0, 2, 4, 6] and chosen.values().tolist() == [0, 2, 4, 6, 8, 10]
+    for given in ((rows.to_sparse(), rows > 2), (rows, (rows > 2).to_sparse())):
+        with pytest.raises(RuntimeError, match="masked_select requires a strided (tensor, given|mask, given:) torch.sparse_coo"):
+            torch.nested.masked_select(*given)
+
+
 def test_functions_of_elements_broadcast():
     x, w = nested(), np.array([1, 10, 100], np.float32)
     same(x * torch.tensor(w) + x, [A * w + A, B * w + B])
