@@ -63,26 +63,33 @@ def _is_dim(x: Any) -> bool:
 def _process_batched_inputs(in_dims: Any, args: Any, func: Any) -> tuple[int, list[int | None], list[Any], Any]:
     """The size of the batch, the batch dim of every leaf (not negative), the leaves and their structure."""
     name = _name(func)
-    if not isinstance(in_dims, (int, tuple)):
-        raise ValueError(
-            f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) tuple "
-            f"matching the structure of inputs, got: {type(in_dims)}."
-        )
-    if not args:
+    leaves, spec = tree_flatten(args)
+    begin = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): Got in_dim="
+    pairs = zip(leaves, _leaf_dims(in_dims, spec, name), strict=True)
+    dims = [_checked_dim(x, d, f"{begin}{d} for ") for x, d in pairs]
+    return _validate_and_get_batch_size(dims, leaves), dims, leaves, spec
+
+
+def _leaf_dims(in_dims: Any, spec: Any, name: str) -> list[Any]:
+    """``in_dims`` for every leaf of arguments of that structure; ``name``: of the function. Errors: ValueError."""
+    has_kind = isinstance(in_dims, (int, tuple))
+    has_inputs = spec.num_children > 0
+    dims = _broadcast_to_and_flatten(in_dims, spec, is_leaf=_is_dim) if has_kind and has_inputs else None
+    if dims is not None:
+        return dims
+    if has_kind and not has_inputs:
         raise ValueError(
             f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function "
             "with no inputs. The latter is unsupported."
         )
-    leaves, spec = tree_flatten(args)
-    dims = _broadcast_to_and_flatten(in_dims, spec, is_leaf=_is_dim)
-    if dims is None:
-        raise ValueError(
-            f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of `inputs`. in_dims "
-            f"has structure {tree_flatten(in_dims)[1]} but inputs has structure {spec}."
-        )
-    for i, (x, d) in enumerate(zip(leaves, dims, strict=True)):
-        dims[i] = _checked_dim(x, d, f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): Got in_dim={d} for ")
-    return _validate_and_get_batch_size(dims, leaves), dims, leaves, spec
+    reason = (
+        f"in_dims is not compatible with the structure of `inputs`. in_dims has structure {tree_flatten(in_dims)[1]} but "
+        f"inputs has structure {spec}."
+        if has_kind
+        else "expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
+        f"got: {type(in_dims)}."
+    )
+    raise ValueError(f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): {reason}")
 
 
 def _checked_dim(x: Any, d: Any, start: str) -> int | None:
@@ -130,12 +137,13 @@ def _create_batched_inputs(flat_in_dims: list[int | None], flat_args: list[Any],
 
 def _unwrap_batched(batched_outputs: Any, out_dims: Any, vmap_level: int, batch_size: int, func: Any) -> Any:
     """The results of the function, with the batch at ``out_dims``."""
-    results, spec = tree_flatten(batched_outputs)
-    wanted = _out_dims(out_dims, results, spec, func)
     name = _name(func)
-    return tree_unflatten(
-        [_maybe_remove_batch_dim(name, x, vmap_level, batch_size, d) for x, d in zip(results, wanted, strict=True)], spec
-    )
+    results, spec = tree_flatten(batched_outputs)
+
+    def outside(x: Any, dim: int | None) -> Any:
+        return _maybe_remove_batch_dim(name, x, vmap_level, batch_size, dim)
+
+    return tree_unflatten(list(map(outside, results, _out_dims(out_dims, results, spec, func))), spec)
 
 
 def _run(func: Any, leaves: Any, dims: Any, spec: Any, size: int, out_dims: Any, randomness: str, kwargs: Any) -> Any:

@@ -76,3 +76,21 @@ def test_what_is_refused():
         ops.choose_qparams.tensor(x, 5, 6, 1e-6, torch.int8)
     with pytest.raises(AssertionError, match="num_tokens: 4 scales:"):
         _decomposed._per_token_quant_qparam_dim_check(x, SCALES[:2], ZEROS)
+
+
+def test_bounds_of_rows():
+    rows = torch.tensor([[-1.0, 2.54], [0.0, 0.0], [3.0, 1.0]])
+    scale, zero = ops._choose_qparams_per_token_asymmetric_impl(rows, torch.int8)
+    assert (scale.dtype, zero.dtype) == (torch.float64, torch.int64)
+    np.testing.assert_allclose(scale.flatten(), [3.54 / 255, np.finfo(np.float32).eps, 3 / 255], rtol=1e-6)
+    assert zero.flatten().tolist() == [-56, 127, -128]
+    scale, zero = ops.choose_qparams_per_token(rows.half(), torch.int8)
+    assert scale.dtype == torch.float32 and zero.tolist() == [[0], [0], [0]]
+    np.testing.assert_allclose(scale.flatten(), [2.54 / 127, 1e-5 / 127, 3 / 127], rtol=1e-3)
+
+
+def test_refusals_of_groups_and_dtypes():
+    with pytest.raises(AssertionError, match="^group_size must be > 1$"):
+        ops.quantize_per_channel_group(x, SCALES.reshape(4, 1), ZEROS.reshape(4, 1), -128, 127, torch.int8, 1)
+    with pytest.raises(AssertionError, match="Expecting input to have dtype: torch.uint8, but got dtype: torch.int8"):
+        ops.dequantize_per_channel(x.to(torch.int8), SCALES, ZEROS, 0, -128, 127, torch.uint8)

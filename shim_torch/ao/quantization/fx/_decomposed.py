@@ -56,6 +56,18 @@ def _one(name: str, value: Any) -> Any:
     return value.item()
 
 
+def _to_integers(numbers: Any, scale: Any, zero: Any, low: Any, high: Any, *, round_last: bool = False) -> Any:
+    """q of x, still in x's dtype; ``round_last``: rounded with the zero point added, which may have a fraction."""
+    scaled = numbers * (1.0 / scale)
+    shifted = (scaled + zero).round() if round_last else scaled.round() + zero
+    return shifted.clamp(low, high)
+
+
+def _to_numbers(integers: Any, scale: Any, zero: Any) -> Any:
+    """x of q; no zero point is one of 0."""
+    return (integers if zero is None else integers - zero) * scale
+
+
 # --- one scale for a tensor -----------------------------------------------------------------------------------------
 
 
@@ -63,7 +75,7 @@ def _one(name: str, value: Any) -> Any:
 def quantize_per_tensor(input: Any, scale: float, zero_point: int, quant_min: int, quant_max: int, dtype: Any) -> Any:
     input = _wide(input)
     _check_bounds(quant_min, quant_max, dtype)
-    return torch.clamp(torch.round(input * (1.0 / scale)) + zero_point, quant_min, quant_max).to(dtype)
+    return _to_integers(input, scale, zero_point, quant_min, quant_max).to(dtype)
 
 
 @_operator("quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor")
@@ -148,16 +160,21 @@ def _along(values: Any, axis: int, dims: int) -> Any:
     return values.reshape(shape)
 
 
+def _channels(input: Any, axis: int, *values: Any) -> list[Any]:
+    """Values of each index of an axis as they broadcast with the input; None stays None."""
+    if not axis < input.dim():
+        raise AssertionError(f"Expecting axis to be < {input.dim()}")
+    return [None if v is None else _along(v, axis, input.dim()) for v in values]
+
+
 @_operator("quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max, ScalarType dtype) -> Tensor")
 def quantize_per_channel(
     input: Any, scales: Any, zero_points: Any, axis: int, quant_min: int, quant_max: int, dtype: Any
 ) -> Any:
-    input = _wide(input)
-    if not axis < input.dim():
-        raise AssertionError(f"Expecting axis to be < {input.dim()}")
+    numbers = _wide(input)
+    scale, zero = _channels(input, axis, scales, zero_points)
     _check_bounds(quant_min, quant_max, dtype)
-    scale, zero = _along(scales, axis, input.dim()), _along(zero_points, axis, input.dim())
-    return torch.clamp(torch.round(input * (1.0 / scale)) + zero, quant_min, quant_max).to(dtype)
+    return _to_integers(numbers, scale, zero, quant_min, quant_max).to(dtype)
 
 
 @_operator("dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor")
@@ -165,12 +182,10 @@ def dequantize_per_channel(
     input: Any, scales: Any, zero_points: Any, axis: int, quant_min: int, quant_max: int, dtype: Any, *, out_dtype: Any = None
 ) -> Any:
     if input.dtype != dtype:
-        raise AssertionError(f"Expecting input to have dtype {dtype}, but got dtype: {input.dtype}")
-    if not axis < input.dim():
-        raise AssertionError(f"Expecting axis to be < {input.dim()}")
+        raise AssertionError(f"Expecting input to have dtype: {dtype}, but got dtype: {input.dtype}")
+    scale, zero = _channels(input, axis, scales, zero_points)
     _check_bounds(quant_min, quant_max, dtype)
-    shifted = input if zero_points is None else input - _along(zero_points, axis, input.dim())
-    return (shifted * _along(scales, axis, input.dim())).to(torch.float32 if out_dtype is None else out_dtype)
+    return _to_numbers(input, scale, zero).to(torch.float32 if out_dtype is None else out_dtype)
 
 
 class FakeQuantPerChannel(Function):
@@ -203,26 +218,30 @@ def _per_token_quant_qparam_dim_check(input: Any, scales: Any, zero_points: Any)
             raise AssertionError(f"num_tokens: {tokens} {name}: {values.size()}")
 
 
+def _row_limits(input: Any) -> tuple[Any, Any]:
+    """The least and the largest number of each row, 0 included."""
+    least, largest = torch.aminmax(input, dim=-1, keepdim=True)
+    return least.clamp(max=0), largest.clamp(min=0)
+
+
 @_operator("choose_qparams_per_token(Tensor input, ScalarType dtype) -> (Tensor, Tensor)")
 def choose_qparams_per_token(input: Any, dtype: Any) -> tuple[Any, Any]:
-    scales = input.abs().amax(dim=-1, keepdim=True)
-    if scales.dtype == torch.float16:
-        scales = scales.float()
     if dtype != torch.int8:
         raise Exception(f"unsupported dtype in choose_qparams_per_token: {dtype}")
-    scales = scales.clamp(min=1e-5).div(2**7 - 1)
-    return scales, torch.zeros_like(scales)
+    least, largest = _row_limits(input.float() if input.dtype == torch.float16 else input)
+    scale = torch.maximum(-least, largest).clamp(min=1e-5) / 127
+    return scale, torch.zeros_like(scale)
 
 
 @_operator("_choose_qparams_per_token_asymmetric_impl(Tensor input, ScalarType dtype) -> (Tensor, Tensor)")
 def _choose_qparams_per_token_asymmetric_impl(input: Any, dtype: Any) -> tuple[Any, Any]:
-    qmin, qmax = -128, 127
-    low = torch.amin(input, dim=-1, keepdim=True).clamp(max=0.0)
-    high = torch.amax(input, dim=-1, keepdim=True).clamp(min=0.0)
-    scale = ((high - low) / float(qmax - qmin)).clamp(min=torch.finfo(torch.float32).eps)
-    at_low, at_high = low / scale, high / scale
-    zero = torch.where((qmin + at_low) + (qmax + at_high) > 0, qmin - at_low, qmax - at_high)
-    return scale.to(torch.float64), torch.clamp(zero, qmin, qmax).round().to(torch.int64)
+    limits = torch.stack(_row_limits(input))
+    ends = limits.new_tensor([-128, 127]).reshape(2, *[1] * input.dim())
+    scale = (limits[1] - limits[0]).div(255.0).clamp(min=torch.finfo(torch.float32).eps)
+    reached = limits / scale
+    # Each end has a zero point that would put it exactly there: the one of the end with the smaller error is taken.
+    zero = torch.where((ends + reached).sum(0) > 0, *(ends - reached))
+    return scale.double(), zero.clamp(-128, 127).round().long()
 
 
 @_operator("choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) -> (Tensor, Tensor)")
@@ -234,7 +253,7 @@ def choose_qparams_per_token_asymmetric(input: Any, dtype: Any) -> tuple[Any, An
 def quantize_per_token(input: Any, scales: Any, zero_points: Any, quant_min: int, quant_max: int, dtype: Any) -> Any:
     _check_bounds(quant_min, quant_max, dtype)
     _per_token_quant_qparam_dim_check(input, scales, zero_points)
-    return input.mul(1.0 / scales).add(zero_points).round().clamp(quant_min, quant_max).to(dtype)
+    return _to_integers(input, scales, zero_points, quant_min, quant_max, round_last=True).to(dtype)
 
 
 @_operator("dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, ScalarType output_dtype) -> Tensor")
@@ -247,24 +266,24 @@ def dequantize_per_token(
 # --- a scale for each group of a row ----------------------------------------------------------------------------------
 
 
-def _grouped(input: Any, scales: Any, group_size: int) -> Any:
+def _grouped(input: Any, group_size: int, scales: Any, zero_points: Any) -> tuple[Any, Any, Any]:
+    """(rows of one group each, their scales, their zero points or None)"""
     if not group_size > 1:
-        raise AssertionError(f"group_size must be > 1, got {group_size}")
+        raise AssertionError("group_size must be > 1")
     if input.shape[-1] == group_size or scales.shape[-1] == 1:
         group_size = input.shape[-1]
     if input.shape[-1] % group_size or input.dim() != 2:
         raise AssertionError(f"input of shape {tuple(input.shape)} is not rows of groups of {group_size}")
-    return input.reshape(-1, group_size)
+    zero = None if zero_points is None else zero_points.reshape(-1, 1)
+    return input.reshape(-1, group_size), scales.reshape(-1, 1), zero
 
 
 @_operator("quantize_per_channel_group(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size) -> Tensor")
 def quantize_per_channel_group(
     input: Any, scales: Any, zero_points: Any, quant_min: int, quant_max: int, dtype: Any, group_size: int = 128
 ) -> Any:
-    groups = _grouped(input, scales, group_size)
-    scale, zero = scales.reshape(-1, 1), zero_points.reshape(-1, 1)
-    q = groups.mul(1.0 / scale).add(zero).round().clamp(quant_min, quant_max)
-    return q.to(dtype).reshape_as(input)
+    q = _to_integers(*_grouped(input, group_size, scales, zero_points), quant_min, quant_max, round_last=True)
+    return q.to(dtype).reshape(input.shape)
 
 
 @_operator("dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size, ScalarType output_dtype) -> Tensor")
@@ -272,10 +291,7 @@ def dequantize_per_channel_group(
     input: Any, scales: Any, zero_points: Any, quant_min: int, quant_max: int, dtype: Any, group_size: int = 128,
     output_dtype: Any = torch.float32,
 ) -> Any:  # fmt: skip
-    groups = _grouped(input, scales, group_size)
-    scale = scales.reshape(-1, 1)
-    zero = torch.zeros_like(scale, dtype=torch.int32) if zero_points is None else zero_points.reshape(-1, 1)
-    return groups.sub(zero).mul(scale).reshape_as(input).to(output_dtype)
+    return _to_numbers(*_grouped(input, group_size, scales, zero_points)).reshape(input.shape).to(output_dtype)
 
 
 @_operator("convert_element_type.no_fuse(Tensor input, ScalarType dtype) -> Tensor")
