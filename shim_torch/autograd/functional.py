@@ -41,10 +41,10 @@ def _prepared(values: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:
     return tuple(prepared)
 
 
-def _vectors(v: Any, like: tuple[Any, ...], is_tuple: bool, missing: str, fn_name: str) -> tuple[Any, ...]:
+def _vectors(v: Any, like: tuple[Any, ...], is_tuple: bool, source: str, fn_name: str) -> tuple[Any, ...]:
     if v is None:
         if len(like) != 1 or like[0].nelement() != 1:
-            raise RuntimeError(missing)
+            raise RuntimeError(f"The vector v can only be None if the {source} a single Tensor with a single element.")
         return tuple(t.new_ones(t.shape) for t in like)
     _, v = _tuple(v, "v", fn_name)
     if len(like) != len(v):
@@ -165,23 +165,63 @@ def _construct_standard_basis_for(tensors: tuple[Any, ...], tensor_numels: tuple
     return tuple(basis)
 
 
+class _Product:
+    """The inputs of one call of a product, in a graph of their own, and the steps that the products are made of."""
+
+    def __init__(self, name: str, inputs: Any, create_graph: bool, strict: bool) -> None:
+        self.name, self.create_graph, self.strict = name, create_graph, strict
+        self.is_tuple, given = _tuple(inputs, "inputs", name)
+        self.inputs = _prepared(given, create_graph)
+
+    def along_inputs(self, v: Any) -> tuple[Any, ...]:
+        return _vectors(v, self.inputs, self.is_tuple, "input to the user-provided function is", self.name)
+
+    def outputs(self, func: Callable[..., Any]) -> tuple[bool, tuple[Any, ...]]:
+        return _call(func, self.inputs, self.name, self.strict)
+
+    def gradient(self, func: Callable[..., Any]) -> tuple[Any, tuple[Any, ...]]:
+        """The value of a function of one element, and its gradient."""
+        is_tuple, outputs = self.outputs(func)
+        _scalar(outputs, is_tuple, self.name)
+        found = _grad(outputs, self.inputs, (outputs[0].new_ones(outputs[0].shape),), True)
+        first = _fill(found, self.inputs, self.strict, False, "back")
+        _needs_gradients(first, self.strict)
+        return outputs, first
+
+    def pulled(self, outputs: Any, v: Any, stage: str) -> tuple[Any, ...]:
+        """``v``, like the outputs, times their Jacobian in the inputs."""
+        return self._filled(outputs, self.inputs, v, self.create_graph, stage)
+
+    def pushed(self, outputs: Any, v: Any, stage: str) -> tuple[Any, ...]:
+        """The Jacobian of the outputs times ``v``, like the inputs.
+
+        u times the Jacobian is linear in u: its own product with ``v`` is what is asked for, and any u will do.
+        """
+        zeros = tuple(o.new_zeros(o.shape).requires_grad_() for o in outputs)
+        # Only second derivatives must depend on the inputs already here, to be told from those of linear functions.
+        back = self._filled(outputs, self.inputs, zeros, True, stage, self.create_graph or stage == "double_back")
+        return self._filled(back, zeros, v, self.create_graph, f"{stage}_trick")
+
+    def _filled(
+        self, outputs: Any, inputs: Any, v: Any, graph: bool, stage: str, checked: bool | None = None
+    ) -> tuple[Any, ...]:
+        found = _grad(outputs, inputs, v, graph)
+        return _fill(found, inputs, self.strict, graph if checked is None else checked, stage)
+
+    def told(self, values: tuple[Any, ...], is_tuple: bool) -> Any:
+        return _finish(values, self.create_graph, is_tuple)
+
+
 def vjp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """``func(*inputs)`` and the product of ``v`` (like the outputs) with its Jacobian."""
     with _enable_grad():
-        tuple_in, inputs = _tuple(inputs, "inputs", "vjp")
-        inputs = _prepared(inputs, create_graph)
-        tuple_out, outputs = _call(func, inputs, "vjp", strict)
-        v = _vectors(
-            v,
-            outputs,
-            tuple_out,
-            "The vector v can only be None if the user-provided function returns a single Tensor with a single element.",
-            "vjp",
-        )
-        grads = _fill(_grad(outputs, inputs, v, create_graph), inputs, strict, create_graph, "back")
-    return _finish(outputs, create_graph, tuple_out), _finish(grads, create_graph, tuple_in)
+        product = _Product("vjp", inputs, create_graph, strict)
+        is_tuple, outputs = product.outputs(func)
+        v = _vectors(v, outputs, is_tuple, "user-provided function returns", "vjp")
+        found = product.pulled(outputs, v, "back")
+    return product.told(outputs, is_tuple), product.told(found, product.is_tuple)
 
 
 def jvp(
@@ -189,20 +229,11 @@ def jvp(
 ) -> tuple[Any, Any]:
     """``func(*inputs)`` and the product of its Jacobian with ``v`` (like the inputs), by the double backward trick."""
     with _enable_grad():
-        tuple_in, inputs = _tuple(inputs, "inputs", "jvp")
-        inputs = _prepared(inputs, create_graph)
-        v = _vectors(
-            v,
-            inputs,
-            tuple_in,
-            "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element.",
-            "jvp",
-        )
-        tuple_out, outputs = _call(func, inputs, "jvp", strict)
-        seeds = tuple(o.new_zeros(o.shape).requires_grad_() for o in outputs)
-        back = _fill(_grad(outputs, inputs, seeds, True), inputs, strict, create_graph, "back")
-        grads = _fill(_grad(back, seeds, v, create_graph), outputs, strict, create_graph, "back_trick")
-    return _finish(outputs, create_graph, tuple_out), _finish(grads, create_graph, tuple_out)
+        product = _Product("jvp", inputs, create_graph, strict)
+        direction = product.along_inputs(v)
+        is_tuple, outputs = product.outputs(func)
+        found = product.pushed(outputs, direction, "back")
+    return product.told(outputs, is_tuple), product.told(found, is_tuple)
 
 
 def jacobian(
@@ -289,82 +320,45 @@ def hessian(
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
     """The second derivatives of a scalar function: a block of shape input_i.shape + input_j.shape for every pair."""
-    tuple_in, inputs = _tuple(inputs, "inputs", "hessian")
+    is_tuple, _ = _tuple(inputs, "inputs", "hessian")
 
-    def gradients(*args: Any) -> Any:
-        def single(*xs: Any) -> Any:
-            out = func(*xs)
-            tuple_out, outs = _call(lambda: out, (), "hessian", strict)
-            if tuple_out:
-                raise RuntimeError("The function given to hessian should return a single Tensor")
-            if outs[0].nelement() != 1:
-                raise RuntimeError(
-                    "The Tensor returned by the function given to hessian should contain a single element"
-                )
-            return outs[0].reshape(())
+    def value(*xs: Any) -> Any:
+        outputs_tuple, outputs = _call(func, xs, "hessian", strict)
+        _scalar(outputs, outputs_tuple, "hessian")
+        return outputs[0].reshape(())
 
-        found = jacobian(single, args if tuple_in else args[0], create_graph=True)
-        _needs_gradients(found if tuple_in else (found,), strict)
-        return found
+    def gradient(*xs: Any) -> Any:
+        first = jacobian(value, xs, create_graph=True)
+        _needs_gradients(first, strict)
+        return first if is_tuple else first[0]
 
-    return jacobian(
-        gradients,
-        inputs if tuple_in else inputs[0],
-        create_graph=create_graph,
-        strict=strict,
-        vectorize=vectorize,
-        strategy=outer_jacobian_strategy,
-    )
+    return jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
 
 
 def vhp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """``func(*inputs)``, a scalar, and the product of ``v`` (like the inputs) with its Hessian."""
-    with _enable_grad():
-        tuple_in, inputs = _tuple(inputs, "inputs", "vhp")
-        inputs = _prepared(inputs, create_graph)
-        v = _vectors(
-            v,
-            inputs,
-            tuple_in,
-            "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element.",
-            "vhp",
-        )
-        tuple_out, outputs = _call(func, inputs, "vhp", strict)
-        _scalar(outputs, tuple_out, "vhp")
-        first = _fill(
-            _grad(outputs, inputs, tuple(o.new_ones(o.shape) for o in outputs), True), inputs, strict, False, "back"
-        )
-        _needs_gradients(first, strict)
-        grads = _fill(_grad(first, inputs, v, create_graph), inputs, strict, create_graph, "double_back")
-    return _finish(outputs, create_graph, False), _finish(grads, create_graph, tuple_in)
+    return _hessian_product("vhp", _Product.pulled, func, inputs, v, create_graph, strict)
 
 
 def hvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """``func(*inputs)``, a scalar, and the product of its Hessian with ``v`` (like the inputs)."""
+    return _hessian_product("hvp", _Product.pushed, func, inputs, v, create_graph, strict)
+
+
+def _hessian_product(
+    name: str, times: Callable[..., Any], func: Any, inputs: Any, v: Any, create_graph: bool, strict: bool
+) -> tuple[Any, Any]:
+    """The value and ``times`` of the gradient, a function whose Jacobian is the Hessian."""
     with _enable_grad():
-        tuple_in, inputs = _tuple(inputs, "inputs", "hvp")
-        inputs = _prepared(inputs, create_graph)
-        v = _vectors(
-            v,
-            inputs,
-            tuple_in,
-            "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element.",
-            "hvp",
-        )
-        tuple_out, outputs = _call(func, inputs, "hvp", strict)
-        _scalar(outputs, tuple_out, "hvp")
-        first = _fill(
-            _grad(outputs, inputs, tuple(o.new_ones(o.shape) for o in outputs), True), inputs, strict, False, "back"
-        )
-        _needs_gradients(first, strict)
-        seeds = tuple(t.new_zeros(t.shape).requires_grad_() for t in inputs)
-        double = _fill(_grad(first, inputs, seeds, True), inputs, strict, True, "double_back")
-        grads = _fill(_grad(double, seeds, v, create_graph), inputs, strict, create_graph, "double_back_trick")
-    return _finish(outputs, create_graph, False), _finish(grads, create_graph, tuple_in)
+        product = _Product(name, inputs, create_graph, strict)
+        direction = product.along_inputs(v)
+        value, first = product.gradient(func)
+        found = times(product, first, direction, "double_back")
+    return product.told(value, False), product.told(found, product.is_tuple)
 
 __getattr__ = _asked_of(__name__)
 
