@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -116,49 +117,49 @@ def gradgradcheck(
     masked: bool = False,
 ) -> bool:
     """``gradcheck`` of the gradients of ``func``: second derivatives, in ``inputs`` and in ``grad_outputs``."""
-    if not check_fwd_over_rev and not check_rev_over_rev:
+    options = {name: value for name, value in locals().items() if name in _SHARED}
+    if not (check_rev_over_rev or check_fwd_over_rev):
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
-    if check_undefined_grad and not check_rev_over_rev:
-        raise AssertionError("Setting check_undefined_grad=True requires check_rev_over_rev to be True")
-    if check_batched_grad and not check_rev_over_rev:
-        raise AssertionError("Setting check_batched_grad=True requires check_rev_over_rev to be True")
-    inputs = _j.as_tuple(inputs)
+    for name in ("check_undefined_grad", "check_batched_grad"):
+        if options[name] and not check_rev_over_rev:
+            raise AssertionError(f"Setting {name}=True requires check_rev_over_rev to be True")
+    given = _j.as_tuple(inputs)
     if grad_outputs is None:
-        outputs = [o for _, o in _c.required(_j.float_outputs(func(*inputs)))]
-        grad_outputs = tuple(_random_like(o, gen_non_contig_grad_outputs) for o in outputs)
-    else:
-        grad_outputs = _j.as_tuple(grad_outputs)
-    count = len(grad_outputs)
-    every = inputs + grad_outputs
-    leaves = {i for i, x in enumerate(every) if isinstance(x, Tensor) and x.requires_grad}
-
-    def first_gradients(*args: Any) -> Any:
-        from shim_torch.autograd import grad
-
-        # The forward mode's inputs come detached.
-        args = tuple(x.requires_grad_() if i in leaves and not x.requires_grad else x for i, x in enumerate(args))
-        given, seeds = args[: len(args) - count], args[len(args) - count :]
-        with enable_grad():
-            results = [o for _, o in _c.required(_j.float_outputs(func(*given)))]
-            found = grad(results, _j.flat_inputs(given), seeds, create_graph=True, allow_unused=True)
-        return tuple(g for g in found if g is not None)
-
+        grad_outputs = tuple(_random_like(o, gen_non_contig_grad_outputs) for o in _differentiable(func, given))
+    seeds = _j.as_tuple(grad_outputs)
     return gradcheck(
-        first_gradients,
-        every,
-        eps=eps,
-        atol=atol,
-        rtol=rtol,
-        raise_exception=raise_exception,
-        nondet_tol=nondet_tol,
-        check_undefined_grad=check_undefined_grad,
-        check_grad_dtypes=check_grad_dtypes,
-        check_batched_grad=check_batched_grad,
+        _gradients_of(func, given, seeds),
+        given + seeds,
         check_forward_ad=check_fwd_over_rev,
         check_backward_ad=check_rev_over_rev,
-        fast_mode=fast_mode,
-        masked=masked,
+        **options,
     )
+
+
+_SHARED = frozenset(inspect.signature(gradcheck).parameters) - {"func", "inputs"}
+
+
+def _differentiable(func: Callable[..., Any], given: tuple[Any, ...]) -> list[Any]:
+    return [o for _, o in _c.required(_j.float_outputs(func(*given)))]
+
+
+def _gradients_of(func: Callable[..., Any], inputs: tuple[Any, ...], seeds: tuple[Any, ...]) -> Callable[..., Any]:
+    """The function from inputs and gradients of the outputs, like those given, to the gradients of the inputs."""
+    split = len(inputs)
+    is_leaf = [isinstance(x, Tensor) and x.requires_grad for x in inputs + seeds]
+
+    def gradients(*args: Any) -> Any:
+        from shim_torch.autograd import grad
+
+        for x, wants in zip(args, is_leaf, strict=True):
+            if wants and not x.requires_grad:
+                x.requires_grad_()  # the forward mode's inputs come detached
+        with enable_grad():
+            outputs = _differentiable(func, args[:split])
+            found = grad(outputs, _j.flat_inputs(args[:split]), args[split:], create_graph=True, allow_unused=True)
+        return tuple(g for g in found if g is not None)
+
+    return gradients
 
 
 def _random_like(x: Any, noncontiguous: bool) -> Any:

@@ -46,15 +46,11 @@ def prepare_inputs(bsr: Any, *dense_tensors: Any) -> tuple[Any, ...]:
 
     A dense tensor stays a view where its layout allows; row pointers and columns become (batch, n), values (batch, nnz, m, k).
     """
-    values = make_triton_contiguous(bsr.values().unsqueeze(0))
-    dense = [make_triton_contiguous(t.unsqueeze(0)) for t in dense_tensors]
-    batch = tuple(torch.broadcast_shapes(values.shape[:-3], *(t.shape[:-2] for t in dense)))
-
-    def squashed(t: Any, kept: int) -> Any:
-        return t.broadcast_to(batch + tuple(t.shape[t.dim() - kept :])).flatten(0, len(batch) - 1)
-
-    indices = (squashed(t.unsqueeze(0), 1) for t in (bsr.crow_indices(), bsr.col_indices()))
-    return (*indices, squashed(values, 3), *(squashed(t, 2) for t in dense))
+    parts = [bsr.crow_indices(), bsr.col_indices(), *map(make_triton_contiguous, (bsr.values(), *dense_tensors))]
+    own_dims = (1, 1, 3, *[2] * len(dense_tensors))  # besides those of the batch
+    cuts = [(t, t.dim() - own) for t, own in zip(parts, own_dims, strict=True)]
+    batch = tuple(torch.broadcast_shapes((1,), *(t.shape[:cut] for t, cut in cuts[2:])))
+    return tuple(t.expand(batch + tuple(t.shape[cut:])).flatten(0, len(batch) - 1) for t, cut in cuts)
 
 
 def tile_to_blocksize(t: Any, blocksize: Sequence[int]) -> Any:
@@ -102,14 +98,11 @@ def launch_kernel(
 
     ``full_grid`` has its slowest axis first. ``tensor_dims_map`` tells which dimension of a tensor runs along each axis.
     """
-    steps = _CUDA_MAX_GRID
-    if grid_blocks is not None:
-        steps = tuple(  # type: ignore[assignment]
-            most if step is None else max(1, min(step, most))
-            for step, most in zip(grid_blocks, _CUDA_MAX_GRID, strict=False)
-        )
-    for grid, *tensors in grid_partitioner(full_grid, steps, tensor_dims_map):
-        kernel(grid, *tensors)
+    wanted = _CUDA_MAX_GRID if grid_blocks is None else grid_blocks
+    limits = zip(wanted, _CUDA_MAX_GRID, strict=False)
+    steps = [most if step is None else min(max(step, 1), most) for step, most in limits]
+    for part in grid_partitioner(full_grid, steps, tensor_dims_map):
+        kernel(*part)
 
 
 __getattr__ = declare(

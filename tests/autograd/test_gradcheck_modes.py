@@ -108,3 +108,22 @@ class TwiceByPieces(torch.autograd.Function):
 def test_batched_tangents_of_a_function_without_setup_context(fast_mode):
     x = torch.rand(2, dtype=torch.float64, requires_grad=True)
     assert gradcheck(TwiceByPieces.apply, x, check_forward_ad=True, check_batched_forward_grad=True, check_batched_grad=True, fast_mode=fast_mode)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({}, "Setting check_undefined_grad=True requires check_rev_over_rev to be True"),
+        (
+            {"check_undefined_grad": False, "check_batched_grad": True},
+            "Setting check_batched_grad=True requires check_rev_over_rev to be True",
+        ),
+        ({"check_fwd_over_rev": False}, "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"),
+    ],
+)
+def test_options_of_second_derivatives_that_ask_for_the_other_mode(options, text):
+    with pytest.raises(AssertionError, match=text):
+        gradgradcheck(lambda x: x**3, leaf(3), check_rev_over_rev=False, **{"check_fwd_over_rev": True, **options})
+    assert gradgradcheck(
+        lambda x: x**3, leaf(3), leaf(3), check_rev_over_rev=False, check_fwd_over_rev=True, check_undefined_grad=False
+    )

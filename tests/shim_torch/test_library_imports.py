@@ -79,6 +79,23 @@ def test_block_sparse_launches_cover_the_grid(blocks, grids):
     torch.testing.assert_close(out, dense @ others)
 
 
+@pytest.mark.parametrize(
+    ("batch", "others", "shapes"),
+    [
+        ((), [(8, 4)], [(1, 3), (1, 8), (1, 8, 2, 2), (1, 8, 4)]),
+        ((), [(3, 8, 4)], [(3, 3), (3, 8), (3, 8, 2, 2), (3, 8, 4)]),
+        ((2,), [(3, 2, 8, 4), (8, 4)], [(6, 3), (6, 8), (6, 8, 2, 2), (6, 8, 4), (6, 8, 4)]),
+    ],
+)
+def test_inputs_of_block_sparse_kernels_have_one_batch(batch, others, shapes):
+    from shim_torch.sparse import _triton_ops as ops
+
+    bsr = torch.arange(1, 33.0).reshape(4, 8).expand(*batch, 4, 8).to_sparse_bsr((2, 2))
+    found = ops.prepare_inputs(bsr, *(torch.ones(shape) for shape in others))
+    assert [tuple(t.shape) for t in found] == shapes
+    assert found[1][0].tolist() == [0, 1, 2, 3] * 2 and found[2].sum() == 528 * shapes[0][0]
+
+
 def test_batches_that_do_not_broadcast():
     from shim_torch.sparse import _triton_ops as ops
 
