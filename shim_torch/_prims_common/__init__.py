@@ -145,11 +145,7 @@ def elementwise_dtypes(*args: Any, type_promotion_kind: ELEMENTWISE_TYPE_PROMOTI
 
     Errors: ValueError for other arguments, or an unknown kind.
     """
-    given = [a for a in args if a is not None]
-    for a in given:
-        if not isinstance(a, (Tensor, *_ORDER, _core.dtype)):
-            raise ValueError(f"Unexpected type {type(a)} when computing elementwise type promotion!")
-    promoted = _promote_many(given) if given else _core.bool
+    promoted = _promote_many(args)
     if type_promotion_kind not in _PROMOTION:
         raise ValueError(f"Unknown type promotion kind {type_promotion_kind}")
     result_of, computed_in = _PROMOTION[type_promotion_kind]
@@ -189,22 +185,21 @@ _PROMOTION: dict[Any, tuple[Any, Any]] = {
 }
 
 
-def _promote_many(given: list[Any]) -> Any:
-    """Tensors with dims count most, then tensors without, then numbers; a higher kind of number wins."""
+def _promote_many(args: Sequence[Any]) -> Any:
+    """Tensors with dims count most, then tensors without, then numbers; a higher kind of number wins. Of None alone: bool."""
     groups: list[Any] = [None, None, None]
-    for x in given:
+    for x in args:
+        if x is None:
+            continue
+        if not isinstance(x, (Tensor, *_ORDER, _core.dtype)):
+            raise ValueError(f"Unexpected type {type(x)} when computing elementwise type promotion!")
         which = 2 if not isinstance(x, Tensor) else 0 if x.dim() else 1
         groups[which] = get_higher_dtype(groups[which], _dtype_of(x))
-    result = groups[0]
-    for lower in groups[1:]:
-        if result is None:
-            result = lower
-        elif lower is not None and _ORDER.index(dtype_to_type(lower)) > _ORDER.index(dtype_to_type(result)):
-            result = (
-                corresponding_complex_dtype(result)
-                if dtype_to_type(lower) is complex and is_float_dtype(result)
-                else lower
-            )
+    result, *others = [g for g in groups if g is not None] or [_core.bool]
+    for lower in others:
+        if _ORDER.index(dtype_to_type(lower)) > _ORDER.index(dtype_to_type(result)):
+            to_complex = dtype_to_type(lower) is complex and is_float_dtype(result)
+            result = corresponding_complex_dtype(result) if to_complex else lower
     return result
 
 

@@ -179,12 +179,12 @@ class _Product:
     def outputs(self, func: Callable[..., Any]) -> tuple[bool, tuple[Any, ...]]:
         return _call(func, self.inputs, self.name, self.strict)
 
-    def gradient(self, func: Callable[..., Any]) -> tuple[Any, tuple[Any, ...]]:
-        """The value of a function of one element, and its gradient."""
+    def gradient(self, func: Callable[..., Any], zeros: bool = False) -> tuple[Any, tuple[Any, ...]]:
+        """The value of a function of one element, and its gradient; ``zeros``: also in strict mode, where none flows."""
         is_tuple, outputs = self.outputs(func)
         _scalar(outputs, is_tuple, self.name)
         found = _grad(outputs, self.inputs, (outputs[0].new_ones(outputs[0].shape),), True)
-        first = _fill(found, self.inputs, self.strict, False, "back")
+        first = _fill(found, self.inputs, self.strict and not zeros, False, "back")
         _needs_gradients(first, self.strict)
         return outputs, first
 
@@ -208,8 +208,9 @@ class _Product:
         found = _grad(outputs, inputs, v, graph)
         return _fill(found, inputs, self.strict, graph if checked is None else checked, stage)
 
-    def told(self, values: tuple[Any, ...], is_tuple: bool) -> Any:
-        return _finish(values, self.create_graph, is_tuple)
+    def told(self, *results: tuple[tuple[Any, ...], bool]) -> Any:
+        """What the caller gets of values, each with whether it gets a tuple of them."""
+        return tuple(_finish(values, self.create_graph, is_tuple) for values, is_tuple in results)
 
 
 def vjp(
@@ -221,7 +222,7 @@ def vjp(
         is_tuple, outputs = product.outputs(func)
         v = _vectors(v, outputs, is_tuple, "user-provided function returns", "vjp")
         found = product.pulled(outputs, v, "back")
-    return product.told(outputs, is_tuple), product.told(found, product.is_tuple)
+    return product.told((outputs, is_tuple), (found, product.is_tuple))
 
 
 def jvp(
@@ -233,7 +234,7 @@ def jvp(
         direction = product.along_inputs(v)
         is_tuple, outputs = product.outputs(func)
         found = product.pushed(outputs, direction, "back")
-    return product.told(outputs, is_tuple), product.told(found, is_tuple)
+    return product.told((outputs, is_tuple), (found, is_tuple))
 
 
 def jacobian(
@@ -322,14 +323,8 @@ def hessian(
     """The second derivatives of a scalar function: a block of shape input_i.shape + input_j.shape for every pair."""
     is_tuple, _ = _tuple(inputs, "inputs", "hessian")
 
-    def value(*xs: Any) -> Any:
-        outputs_tuple, outputs = _call(func, xs, "hessian", strict)
-        _scalar(outputs, outputs_tuple, "hessian")
-        return outputs[0].reshape(())
-
     def gradient(*xs: Any) -> Any:
-        first = jacobian(value, xs, create_graph=True)
-        _needs_gradients(first, strict)
+        _, first = _Product("hessian", xs, True, strict).gradient(func, zeros=True)
         return first if is_tuple else first[0]
 
     return jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
@@ -358,7 +353,7 @@ def _hessian_product(
         direction = product.along_inputs(v)
         value, first = product.gradient(func)
         found = times(product, first, direction, "double_back")
-    return product.told(value, False), product.told(found, product.is_tuple)
+    return product.told((value, False), (found, product.is_tuple))
 
 __getattr__ = _asked_of(__name__)
 

@@ -7,6 +7,7 @@ import contextlib
 import functools
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from operator import methodcaller
 from typing import Any, Literal, NamedTuple
 
 from native import _core
@@ -126,7 +127,7 @@ class save_on_cpu(saved_tensors_hooks):
     """Keeps saved tensors in CPU memory (``pin_memory``: page-locked) and brings them back for backward."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        keep = _pinned_copy if pin_memory else Tensor.cpu
+        keep = _pinned_copy if pin_memory else methodcaller("cpu")
         super().__init__(
             lambda saved: (saved.device, keep(saved)),
             lambda kept: kept[1].to(kept[0], non_blocking=pin_memory),

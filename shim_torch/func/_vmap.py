@@ -62,21 +62,19 @@ def _is_dim(x: Any) -> bool:
 
 def _process_batched_inputs(in_dims: Any, args: Any, func: Any) -> tuple[int, list[int | None], list[Any], Any]:
     """The size of the batch, the batch dim of every leaf (not negative), the leaves and their structure."""
-    name = _name(func)
     leaves, spec = tree_flatten(args)
-    begin = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): Got in_dim="
-    pairs = zip(leaves, _leaf_dims(in_dims, spec, name), strict=True)
-    dims = [_checked_dim(x, d, f"{begin}{d} for ") for x, d in pairs]
+    dims = _leaf_dims(in_dims, leaves, spec, _name(func))
     return _validate_and_get_batch_size(dims, leaves), dims, leaves, spec
 
 
-def _leaf_dims(in_dims: Any, spec: Any, name: str) -> list[Any]:
+def _leaf_dims(in_dims: Any, leaves: list[Any], spec: Any, name: str) -> list[int | None]:
     """``in_dims`` for every leaf of arguments of that structure; ``name``: of the function. Errors: ValueError."""
+    begin = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
     has_kind = isinstance(in_dims, (int, tuple))
     has_inputs = spec.num_children > 0
     dims = _broadcast_to_and_flatten(in_dims, spec, is_leaf=_is_dim) if has_kind and has_inputs else None
     if dims is not None:
-        return dims
+        return [_checked_dim(x, d, f"{begin}Got in_dim={d} for ") for x, d in zip(leaves, dims, strict=True)]
     if has_kind and not has_inputs:
         raise ValueError(
             f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function "
@@ -89,7 +87,7 @@ def _leaf_dims(in_dims: Any, spec: Any, name: str) -> list[Any]:
         else "expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
         f"got: {type(in_dims)}."
     )
-    raise ValueError(f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): {reason}")
+    raise ValueError(begin + reason)
 
 
 def _checked_dim(x: Any, d: Any, start: str) -> int | None:
