@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from native import _core
@@ -290,13 +291,21 @@ def _take_tensors(tensors: Any, size_limit: int) -> Any:
             yield group
 
 
+def _by_occurrence(tensors: Any) -> dict[tuple[str, int], Any]:
+    """Each tensor under its type and how many of that type came before it."""
+    seen: Counter[str] = Counter()
+    found = {}
+    for tensor in tensors:
+        kind = tensor.type()
+        found[kind, seen[kind]] = tensor
+        seen[kind] += 1
+    return found
+
+
 def _reorder_tensors_as(tensors: Any, ordered_tensors: Any) -> tuple[Any, ...]:
     """``tensors`` (grouped by type) in the order of types that ``ordered_tensors`` has."""
-    by_type: dict[str, list[Any]] = {}
-    for tensor in tensors:
-        by_type.setdefault(tensor.type(), []).append(tensor)
-    queues = {kind: iter(group) for kind, group in by_type.items()}
-    return tuple(next(queues[tensor.type()]) for tensor in ordered_tensors)
+    given = _by_occurrence(tensors)
+    return tuple(given[place] for place in _by_occurrence(ordered_tensors))
 
 
 def _is_privateuse1_backend_available() -> bool:
@@ -305,19 +314,20 @@ def _is_privateuse1_backend_available() -> bool:
 
 
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> Any:
-    """The index of a GPU given as an index, a text or a device; -1 for the CPU with ``allow_cpu``, None for None with
-    ``optional`` where there is no GPU. Errors: ValueError for the CPU and None otherwise."""
+    """The index of a GPU given as an index, a text or a device; -1 for the CPU with ``allow_cpu``, the current GPU's (None where
+    there is none) with ``optional`` for what has no index. Errors: ValueError for the CPU and None otherwise."""
     import shim_torch as torch
 
-    if isinstance(device, str):
-        device = torch.device(device)
-    index = device if isinstance(device, int) else None
-    if isinstance(device, torch.device):
-        if not allow_cpu and device.type == "cpu":
-            raise ValueError(f"Expected a non cpu device, but got: {device}")
-        index = -1 if device.type == "cpu" else device.index
-    if index is not None:
-        return index
+    device = torch.device(device) if isinstance(device, str) else device
+    match device:
+        case int():
+            return device
+        case torch.device(type="cpu"):
+            if not allow_cpu:
+                raise ValueError(f"Expected a non cpu device, but got: {device}")
+            return -1
+        case torch.device(index=int(index)):
+            return index
     if not optional:
         raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
     return torch.cuda.current_device() if torch.cuda.is_available() else None
@@ -327,18 +337,18 @@ def get_device_module(device: Any = None) -> Any:
     """``torch.cuda``, ``torch.cpu`` ... of a device, of its text, or of the accelerator there is; RuntimeError for others."""
     import shim_torch as torch
 
-    if isinstance(device, str):
-        device = torch.device(device)
-    if device is None:
-        kind = "cuda" if torch.cuda.is_available() else "cpu"
-    elif isinstance(device, torch.device):
-        kind = device.type
-    else:
-        raise RuntimeError(f"Invalid value of device '{device}', expect torch.device, str, or None")
-    module = getattr(torch, kind, None)
-    if module is None:
-        raise RuntimeError(f"Device '{kind}' does not have a corresponding module registered as 'torch.{kind}'.")
-    return module
+    match device:
+        case None:
+            kind = "cuda" if torch.cuda.is_available() else "cpu"
+        case str() | torch.device():
+            kind = torch.device(device).type
+        case _:
+            raise RuntimeError(f"Invalid value of device '{device}', expect torch.device, str, or None")
+    try:
+        return getattr(torch, kind)
+    except AttributeError:
+        text = f"Device '{kind}' does not have a corresponding module registered as 'torch.{kind}'."
+        raise RuntimeError(text) from None
 
 __getattr__ = _asked_of(__name__)
 
