@@ -56,9 +56,8 @@ def symeig(A: Any, largest: bool | None = False) -> tuple[Any, Any]:
     """Eigenvalues and vectors of a symmetric matrix, ascending; with ``largest`` descending."""
     import shim_torch
 
-    values, vectors = shim_torch.linalg.eigh(A, UPLO="U")
-    if largest:
-        values, vectors = shim_torch.flip(values, dims=(-1,)), shim_torch.flip(vectors, dims=(-1,))
+    ascending = shim_torch.linalg.eigh(A, UPLO="U")
+    values, vectors = (part.flip(-1) for part in ascending) if largest else ascending
     return values, vectors
 
 

@@ -41,12 +41,11 @@ def numpy(self: Any, *, force: bool = False) -> Any:
 
 def _convert(ret: Any, cls: Any) -> Any:
     """``ret``, or the tensors in a tuple or list, as ``cls``: what the default ``__torch_function__`` does with results."""
-    if cls is Tensor:
-        return ret
-    if isinstance(ret, Tensor) and not isinstance(ret, cls):
-        ret = ret.as_subclass(cls)
-    if isinstance(ret, (tuple, list)):
-        ret = type(ret)(_convert(r, cls) for r in ret)
+    match ret:
+        case Tensor():
+            return ret if isinstance(ret, cls) else ret.as_subclass(cls)
+        case tuple() | list() if cls is not Tensor:
+            return type(ret)([_convert(item, cls) for item in ret])
     return ret
 
 
@@ -249,9 +248,10 @@ def _replaced(name: str, self: Any, others: list[Any], function: Any) -> Any:
 
 def module_load(self: Any, other: Any, assign: bool = False) -> Any:
     """What ``load_state_dict`` puts in the place of ``self``, where tensors are swapped: ``other``, or ``self`` filled with it."""
-    if type(other) is not Tensor and _core._has_torch_function_unary(other):
-        return _core._handle_torch_function(vars(Tensor)["module_load"], (self, other), self, other, assign=assign)
-    return other.detach() if assign else self.copy_(other).detach()
+    if type(other) is Tensor or not _core._has_torch_function_unary(other):
+        source = other if assign else self.copy_(other)
+        return source.detach()
+    return _core._handle_torch_function(vars(Tensor)["module_load"], (self, other), self, other, assign=assign)
 
 
 def dim_order(self: Any, *, ambiguity_check: Any = False) -> tuple[int, ...]:

@@ -243,17 +243,16 @@ def _str(self: Any, *, tensor_contents: str | None = None) -> str:
 
 
 def _add_suffixes(tensor_str: str, suffixes: list[str], indent: int, force_newline: bool = False) -> str:
-    pieces = [tensor_str]
-    last = len(tensor_str) - tensor_str.rfind("\n") + 1
+    """The text with its suffixes and the closing bracket; a suffix that would pass PRINT_OPTS.linewidth begins a line."""
+    lines, room = [tensor_str], PRINT_OPTS.linewidth - 2  # the first line is to be two shorter
     for suffix in suffixes:
-        if force_newline or last + len(suffix) + 2 > PRINT_OPTS.linewidth:
-            pieces.append(",\n" + " " * indent + suffix)
-            last = indent + len(suffix)
-            force_newline = False
+        longer = f"{lines[-1]}, {suffix}"
+        if not force_newline and len(longer.rpartition("\n")[2]) <= room:
+            lines[-1] = longer
         else:
-            pieces.append(", " + suffix)
-            last += len(suffix) + 2
-    return "".join(pieces) + ")"
+            lines.append(" " * indent + suffix)
+            room, force_newline = PRINT_OPTS.linewidth, False
+    return ",\n".join(lines) + ")"
 
 
 def _str_intern(inp: Any, *, tensor_contents: str | None = None) -> str:
