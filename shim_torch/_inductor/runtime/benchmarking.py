@@ -8,6 +8,18 @@ from statistics import median
 from typing import Any
 
 
+def _median(once: Callable[[], float], warmup: float, rep: float) -> float:
+    """The median of what ``once`` measures (ms), called until its times add up to ``rep``; those of the warm-up do not count."""
+    times: list[float] = []
+    spent = -warmup
+    while spent < rep or not times:
+        taken = once()
+        if spent >= 0:
+            times.append(taken)
+        spent += max(taken, 1e-3)  # a time below the clock's resolution is no reason to go on for ever
+    return median(times)
+
+
 class Benchmarker:
     """Times functions, in milliseconds."""
 
@@ -25,37 +37,28 @@ class Benchmarker:
     def benchmark_cpu(self, fn: Callable[[], Any], warmup: float = 20, rep: float = 100, **_: Any) -> float:
         """The median time, after ``warmup`` ms, over ``rep`` ms."""
 
-        def run(limit: float) -> list[float]:
-            times: list[float] = []
-            start = time.perf_counter()
-            while not times or (time.perf_counter() - start) * 1e3 < limit:
-                begun = time.perf_counter()
-                fn()
-                times.append((time.perf_counter() - begun) * 1e3)
-            return times
+        def once() -> float:
+            begun = time.perf_counter()
+            fn()
+            return (time.perf_counter() - begun) * 1e3
 
-        run(warmup)
-        return median(run(rep))
+        return _median(once, warmup, rep)
 
     def benchmark_gpu(self, fn: Callable[[], Any], warmup: float = 25, rep: float = 100, **_: Any) -> float:
         """The median time between two events on the current stream."""
         from shim_torch import cuda
 
-        fn()
-        cuda.synchronize()
-        times: list[float] = []
-        spent = -float(warmup)
-        while spent < rep or not times:
+        def once() -> float:
             start, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
             start.record()
             fn()
             end.record()
             end.synchronize()
-            taken = start.elapsed_time(end)
-            if spent >= 0:
-                times.append(taken)
-            spent += max(taken, 1e-3)
-        return median(times)
+            return start.elapsed_time(end)
+
+        fn()  # what is compiled at the first call is no part of the warm-up
+        cuda.synchronize()
+        return _median(once, warmup, rep)
 
 
 benchmarker = Benchmarker()
