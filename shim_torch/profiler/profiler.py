@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import socket
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from enum import Enum
+from itertools import accumulate
 from types import TracebackType
 from typing import Any
+from warnings import warn
 
 from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
@@ -57,27 +60,30 @@ def supported_activities() -> set[ProfilerActivity]:
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Callable[[int], ProfilerAction]:
-    """A function step -> action: skip, then cycles of waiting, warming up and recording."""
-    if not (wait >= 0 and warmup >= 0 and active > 0 and repeat >= 0 and skip_first >= 0):
-        raise AssertionError("Invalid profiler schedule arguments")
+    """A function step -> action: ``skip_first`` steps, then cycles of waiting, warming up and recording.
+
+    ``repeat``: how many cycles, 0 for no end. ``skip_first_wait`` other than 0: the first cycle does not wait.
+    Errors: AssertionError for negative numbers of steps.
+    """
+    if min(wait, warmup, active - 1, repeat, skip_first) < 0:
+        raise AssertionError(
+            f"Invalid profiler schedule arguments. Got wait={wait} (need >= 0), warmup={warmup} (need >= 0), "
+            f"active={active} (need > 0), repeat={repeat} (need >= 0), skip_first={skip_first} (need >= 0)."
+        )
+    if warmup == 0:
+        warn("Profiler won't be using warmup, this can skew profiler results", stacklevel=2)
+    # The actions' numbers are their order in a cycle: where in it each of the first three is over.
+    ends = tuple(accumulate((wait, warmup, active - 1)))
+    cycle = ends[-1] + 1
+    begin = skip_first if skip_first_wait == 0 else skip_first - wait  # of the first cycle, which need not wait
 
     def action(step: int) -> ProfilerAction:
         if step < 0:
             raise AssertionError(f"Step must be non-negative. Got {step}.")
-        if step < skip_first:
+        done, place = divmod(step - begin, cycle)
+        if step < skip_first or 0 < repeat <= done:
             return ProfilerAction.NONE
-        step -= skip_first
-        if skip_first_wait != 0:
-            step += wait
-        cycle = wait + warmup + active
-        if repeat > 0 and step / cycle >= repeat:
-            return ProfilerAction.NONE
-        place = step % cycle
-        if place < wait:
-            return ProfilerAction.NONE
-        if place < wait + warmup:
-            return ProfilerAction.WARMUP
-        return ProfilerAction.RECORD if place < cycle - 1 else ProfilerAction.RECORD_AND_SAVE
+        return ProfilerAction(bisect_right(ends, place))
 
     return action
 

@@ -82,6 +82,36 @@ def test_profiler_schedule():
     assert ready == [2]
 
 
+@pytest.mark.parametrize(
+    ("settings", "actions"),
+    [
+        ({}, "012230122301"),
+        ({"repeat": 2}, "012230122300"),
+        ({"skip_first": 3}, "000012230122"),
+        ({"skip_first": 3, "skip_first_wait": 1}, "000122301223"),
+        ({"skip_first": 1, "skip_first_wait": 1, "repeat": 1}, "012230000000"),
+        ({"active": 1}, "013013013013"),
+        ({"wait": 0, "warmup": 3}, "111223111223"),
+    ],
+)
+def test_profiler_schedules(settings, actions):
+    plan = torch.profiler.schedule(**{"wait": 1, "warmup": 1, "active": 3, **settings})
+    assert "".join(str(plan(step).value) for step in range(12)) == actions
+    with pytest.raises(AssertionError, match="Step must be non-negative. Got -1."):
+        plan(-1)
+
+
+def test_profiler_schedules_that_cannot_be():
+    with pytest.raises(AssertionError) as caught:
+        torch.profiler.schedule(wait=2, warmup=1, active=0, repeat=-1)
+    assert str(caught.value) == (
+        "Invalid profiler schedule arguments. Got wait=2 (need >= 0), warmup=1 (need >= 0), active=0 (need > 0), "
+        "repeat=-1 (need >= 0), skip_first=0 (need >= 0)."
+    )
+    with pytest.warns(UserWarning, match="Profiler won't be using warmup, this can skew profiler results"):
+        torch.profiler.schedule(wait=0, warmup=0, active=1)
+
+
 def test_jit_leaves_functions_alone():
     @torch.jit.script
     def f(x):
