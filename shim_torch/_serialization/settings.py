@@ -135,16 +135,21 @@ def check_module_version_greater_or_equal(module: Any, req_version_tuple: Any, e
     Errors: RuntimeError when it cannot be compared; with ``error_if_malformed=False`` a warning, and True.
     """
     try:
-        parts = module.__version__.split(".")
-        return bool(tuple(type(req)(parts[i]) for i, req in enumerate(req_version_tuple)) >= tuple(req_version_tuple))
+        return _at_least(req_version_tuple, module.__version__)
     except Exception as error:
-        message = (
-            f"'{module.__name__}' module version string is malformed '{module.__version__}' and cannot be compared with tuple "
-            f"{req_version_tuple}"
-        )
+        compared = f"cannot be compared with tuple {req_version_tuple}"
+        message = f"'{module.__name__}' module version string is malformed '{module.__version__}' and {compared}"
         if error_if_malformed:
             raise RuntimeError(message) from error
-        warnings.warn(message + ", but continuing assuming that requirement is met", stacklevel=2)
-        return True
+    warnings.warn(f"{message}, but continuing assuming that requirement is met", stacklevel=2)
+    return True
+
+
+def _at_least(required: Any, version: str) -> bool:
+    """Whether a version's parts, each in the type of the one it is compared with, are no less than ``required``."""
+    parts = version.split(".")[: len(required)]
+    found = tuple(type(least)(part) for least, part in zip(required, parts, strict=True))
+    return bool(found >= required)
+
 
 _torch_names.present(globals(), "torch.serialization")

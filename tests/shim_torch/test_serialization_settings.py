@@ -154,6 +154,10 @@ def test_version_check():
     module = types.SimpleNamespace(__version__="1.20.3", __name__="thing")
     check = torch.serialization.check_module_version_greater_or_equal
     assert check(module, (1, 20)) and not check(module, (1, 21)) and check(module, ("1", "2", "3"))
+    assert check(module, ()) and check(module, (1.0, 20)) and not check(module, ("2",))
+    for required in ((1, 20, 3, 0), [1, 20]):  # more parts than there are; what is no tuple
+        with pytest.raises(RuntimeError, match="is malformed '1.20.3' and cannot be compared with tuple"):
+            check(module, required)
     module.__version__ = "1.x"
     with pytest.raises(RuntimeError, match="'thing' module version string is malformed '1.x' and cannot be compared"):
         check(module, (1, 2))

@@ -1,4 +1,4 @@
-"""torch._utils._get_device_index and torch.get_device_module, with the values and texts PyTorch 2.13 has on a machine without a GPU."""
+"""torch._utils._get_device_index and torch.get_device_module, with PyTorch 2.13's values and texts where no GPU is."""
 
 import pytest
 
