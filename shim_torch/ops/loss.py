@@ -402,8 +402,9 @@ def triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduct
 def poisson_nll_loss(input, target, log_input, full, eps, reduction):
     import math
 
-    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
-    if full:
-        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
-        loss = loss + stirling.masked_fill(target <= 1, 0.0)
-    return _reduce(loss, reduction)
+    rate, log_rate = (input.exp(), input) if log_input else (input, (input + eps).log())
+    losses = [rate - target * log_rate]
+    if full:  # Stirling's formula for log(target!), which is 0 for 0 and 1
+        log_factorial = (target + 0.5) * target.log() - target + 0.5 * math.log(2 * math.pi)
+        losses.append(log_factorial.masked_fill(target <= 1, 0.0))
+    return _reduce(sum(losses), reduction)

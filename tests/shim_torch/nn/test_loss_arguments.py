@@ -33,3 +33,24 @@ def test_class_weights_have_the_inputs_dtype(sizes, dtype, other, text):
         with pytest.raises(RuntimeError, match=text):
             loss(x, target, torch.ones(4, dtype=other))
         assert loss(x, target, torch.ones(4, dtype=dtype)).dtype == dtype
+
+
+@pytest.mark.parametrize(
+    ("log_input", "full", "losses", "slopes"),
+    [
+        (True, True, [1.6487, 2.9817, 3.5569, 8.9184], [[1.6487, 3.4817, 4.8891, -5.8948], [-1.5, -0.8837, 1.9173]]),
+        (True, False, [1.6487, 2.9817, 2.3891, 0.4052], [[1.6487, 3.4817, 4.8891, -5.8948], [-1.5, -2.0, -0.1]]),
+        (False, True, [0.5, 1.0945, 1.4349, 24.7314], [[1.0, 0.3333, -0.25, -69.0], [-0.4055, 0.4231, 4.3199]]),
+        (False, False, [0.5, 1.0945, 0.2671, 16.2181], [[1.0, 0.3333, -0.25, -69.0], [-0.4055, -0.6931, 2.3026]]),
+    ],
+)
+def test_poisson_nll_loss_has_pytorchs_values(log_input, full, losses, slopes):
+    x = torch.tensor([0.5, 1.5, 2.0, 0.1], requires_grad=True)
+    counts = torch.tensor([0.0, 1.0, 2.5, 7.0], requires_grad=True)
+    found = torch.nn.functional.poisson_nll_loss(x, counts, log_input=log_input, full=full, reduction="none")
+    found.sum().backward()
+    near = {"rtol": 1e-4, "atol": 1e-4}
+    torch.testing.assert_close(found, torch.tensor(losses), **near)
+    torch.testing.assert_close(x.grad, torch.tensor(slopes[0]), **near)
+    torch.testing.assert_close(counts.grad[1:], torch.tensor(slopes[1]), **near)
+    assert bool(counts.grad[0].isnan()) is full  # 0 times log(0), in PyTorch too
