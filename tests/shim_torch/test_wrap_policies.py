@@ -55,12 +55,29 @@ def test_wrapped_children_are_refused():
         wrap._recursive_wrap(outer, wrap.always_wrap_policy, Wrapper, set(), set())
 
 
+def test_what_is_ignored_or_shared_is_counted_as_pytorch_does():
+    tree, layer = make(), nn.Linear(2, 2)
+    every = wrap.always_wrap_policy
+    made, n = wrap._recursive_wrap(tree, every, Wrapper, {tree[1]}, {tree[0].weight})
+    # 78 elements but for the 16 ignored ones; what is in an ignored module counts
+    assert n == 62 and type(made.module[1]) is nn.Sequential and type(made.module[1][0]) is nn.Linear
+    made, n = wrap._recursive_wrap(nn.Sequential(layer, layer, nn.Sequential(layer)), every, Wrapper, set(), set())
+    assert n == 6 and type(made.module[0]) is Wrapper and made.module[1] is layer
+    assert type(made.module[2].module[0]) is Wrapper
+    tree = make()
+    assert wrap._recursive_wrap(tree, lambda **_: False, Wrapper, set(), set()) == (tree, 0)
+
+
 def test_policies_of_whole_trees():
     model = make()
     custom = wrap.CustomPolicy(lambda m: {"tag": 2} if m is model[0] else isinstance(m, nn.ReLU))
     assert custom._run_policy(model, set(), {"tag": 1}) == {model[0]: {"tag": 2}, model[1][1]: {"tag": 1}}
     chosen = wrap.ModuleWrapPolicy({nn.Linear})._run_policy(model, {model[0]}, {"tag": 1})
     assert chosen == {model[1][0]: {"tag": 1}, model[2][0]: {"tag": 1}}
+    given = {"tag": 1}
+    assert wrap.CustomPolicy(lambda m: {})._run_policy(model, set(), given) == {}
+    every = wrap.CustomPolicy(lambda m: True)._run_policy(model, set(), given)
+    assert len(every) == 7 and not any(arguments is given for arguments in every.values())
     with pytest.raises(ValueError, match="it returned 3"):
         wrap.CustomPolicy(lambda m: 3)._run_policy(model, set(), {})
 

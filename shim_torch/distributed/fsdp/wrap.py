@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.nn.modules.activation import MultiheadAttention
@@ -50,6 +50,15 @@ def _module_wrap_policy(module: Module, recurse: bool, nonwrapped_numel: int, mo
     return recurse or isinstance(module, tuple(module_classes))
 
 
+def _arguments_by_module(
+    answer: Callable[[Module], bool | dict[str, Any]], root: Module, ignored: set[Module], root_kwargs: dict[str, Any]
+) -> dict[Module, dict[str, Any]]:
+    """``{module: arguments}`` where ``answer(module)`` is True or holds arguments, which go before the root's."""
+    answers = {module: answer(module) for module in root.modules() if module not in ignored}
+    own = {module: {} if found is True else found for module, found in answers.items() if found}
+    return {module: {**root_kwargs, **given} for module, given in own.items()}
+
+
 class ModuleWrapPolicy(_Policy):
     """Modules of the given classes; it is a callable policy, too."""
 
@@ -60,8 +69,7 @@ class ModuleWrapPolicy(_Policy):
         self, root_module: Module, ignored_modules: set[Module], root_kwargs: dict[str, Any]
     ) -> dict[Module, dict[str, Any]]:
         chosen = tuple(self._module_classes)
-        found = (m for m in root_module.modules() if m not in ignored_modules and isinstance(m, chosen))
-        return {m: dict(root_kwargs) for m in found}
+        return _arguments_by_module(lambda m: isinstance(m, chosen), root_module, ignored_modules, root_kwargs)
 
     def __call__(self, module: Module, recurse: bool, *args: Any, **kwargs: Any) -> bool:
         return _module_wrap_policy(module, recurse, -1, self._module_classes)
@@ -82,19 +90,15 @@ class CustomPolicy(_Policy):
     def _run_policy(
         self, root_module: Module, ignored_modules: set[Module], root_kwargs: dict[str, Any]
     ) -> dict[Module, dict[str, Any]]:
-        chosen: dict[Module, dict[str, Any]] = {}
-        for module in root_module.modules():
-            if module in ignored_modules:
-                continue
-            answer = self._lambda_fn(module)
-            if not isinstance(answer, (dict, bool)):
-                raise ValueError(
-                    "The lambda_fn passed to CustomPolicy should return "
-                    f"False/True or a kwarg dict, but it returned {answer}"
-                )
-            if answer:
-                chosen[module] = {**root_kwargs, **(answer if isinstance(answer, dict) else {})}
-        return chosen
+        return _arguments_by_module(self._answer, root_module, ignored_modules, root_kwargs)
+
+    def _answer(self, module: Module) -> bool | dict[str, Any]:
+        answer = self._lambda_fn(module)
+        if isinstance(answer, (bool, dict)):
+            return answer
+        raise ValueError(
+            f"The lambda_fn passed to CustomPolicy should return False/True or a kwarg dict, but it returned {answer}"
+        )
 
 
 def lambda_auto_wrap_policy(
@@ -214,20 +218,40 @@ def _recursive_wrap(
     """
     assert auto_wrap_policy is not None, "Must specify auto_wrap_policy."
     assert wrapper_cls is not None, "Must specify wrapper_cls"
-    if isinstance(wrapper_cls, type):
+    walk = _Walk(auto_wrap_policy, wrapper_cls, ignored_modules, ignored_params, kwargs)
+    return walk.visit(module, keep=only_wrap_children)
+
+
+class _Walk(NamedTuple):
+    """What stays the same while a tree of modules is wrapped."""
+
+    policy: Callable[..., bool]
+    wrapper_cls: Callable[..., Module]
+    ignored_modules: set[Module]
+    ignored_params: set[Any]
+    wrapper_kwargs: dict[str, Any]
+
+    def visit(self, module: Module, keep: bool = False) -> tuple[Module, int]:
+        """The module (wrapped where the policy says so, but for ``keep``), and how many of its elements are wrapped."""
+        self.refuse_wrapped(module)
+        size = sum(p.numel() for p in module.parameters() if p not in self.ignored_params)
+        if not self.policy(module=module, recurse=True, nonwrapped_numel=size):
+            return module, 0
+        names = [name for name, child in module.named_children() if child not in self.ignored_modules]
+        wrapped = sum(self.replace(module, name) for name in names)
+        if keep or not self.policy(module=module, recurse=False, nonwrapped_numel=size - wrapped):
+            return module, wrapped
+        return _wrap(module, self.wrapper_cls, **self.wrapper_kwargs), size
+
+    def replace(self, parent: Module, name: str) -> int:
+        """Puts what a visit of a child gives in its place; the number of wrapped elements."""
+        child, wrapped = self.visit(getattr(parent, name))
+        setattr(parent, name, child)
+        return wrapped
+
+    def refuse_wrapped(self, module: Module) -> None:
+        if not isinstance(self.wrapper_cls, type):
+            return
         for child in module.modules():
-            if child not in ignored_modules and isinstance(child, wrapper_cls):
-                raise AssertionError(f"Child module {child} is already wrapped by {wrapper_cls}")
-    numel = sum(p.numel() for p in module.parameters() if p not in ignored_params)
-    if not auto_wrap_policy(module=module, recurse=True, nonwrapped_numel=numel):
-        return module, 0
-    wrapped = 0
-    for name, child in module.named_children():
-        if child in ignored_modules:
-            continue
-        made, n = _recursive_wrap(child, auto_wrap_policy, wrapper_cls, ignored_modules, ignored_params, **kwargs)
-        setattr(module, name, made)
-        wrapped += n
-    if not only_wrap_children and auto_wrap_policy(module=module, recurse=False, nonwrapped_numel=numel - wrapped):
-        return _wrap(module, wrapper_cls, **kwargs), numel
-    return module, wrapped
+            if isinstance(child, self.wrapper_cls) and child not in self.ignored_modules:
+                raise AssertionError(f"Child module {child} is already wrapped by {self.wrapper_cls}")
