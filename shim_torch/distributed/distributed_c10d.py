@@ -465,15 +465,16 @@ def new_subgroups_by_enumeration(
     """Groups by their ranks: this process's, and all. Errors: ValueError for a rank in two of them."""
     if ranks_per_subgroup_list is None or len(ranks_per_subgroup_list) == 0:
         raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
-    seen: dict[int, Any] = {}
-    made = []
+    homes: dict[int, tuple[Any, ProcessGroup]] = {}
+    groups = []
     for ranks in ranks_per_subgroup_list:
-        made.append(new_group(ranks, timeout, backend))
+        home = ranks, new_group(ranks, timeout, backend)
+        groups.append(home[1])
         for rank in ranks:
-            if rank in seen:
-                raise ValueError(f"Rank {rank} has appeared in both subgroup {seen[rank]} and {ranks}")
-            seen[rank] = ranks
-    return (made[0] if 0 in seen else None), made
+            first = homes.setdefault(rank, home)
+            if first is not home:
+                raise ValueError(f"Rank {rank} has appeared in both subgroup {first[0]} and {ranks}")
+    return homes.get(0, (None, None))[1], groups
 
 
 def split_group(parent_pg: Any = None, split_ranks: Any = None, *_: Any, **__: Any) -> ProcessGroup | None:

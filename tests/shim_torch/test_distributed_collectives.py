@@ -102,6 +102,10 @@ def test_groups(group):
             dist.new_group(ranks)
     with pytest.raises(ValueError, match="Rank 0 has appeared in both subgroup"):
         dist.new_subgroups_by_enumeration([[0], [0]])
+    with pytest.raises(ValueError, match="Rank 1 is out of range"):
+        dist.new_subgroups_by_enumeration([[0], [1], [0]])
+    mine, every = dist.new_subgroups_by_enumeration([(0,)])
+    assert every == [mine] and mine.size() == 1
     dist.destroy_process_group(part)
     with pytest.raises(ValueError, match="is not registered, please create group"):
         dist.get_rank(part)

@@ -113,3 +113,20 @@ def test_a_backward_of_inputs_holds_no_checkpoints():
 def test_who_is_in_a_group():
     assert not dist._rank_not_in_group(None) and not dist._rank_not_in_group(dist.group.WORLD)
     assert dist._rank_not_in_group(dist.GroupMember.NON_GROUP_MEMBER)
+
+
+def test_parameters_are_averaged_in_place():
+    from shim_torch.distributed.algorithms.model_averaging.utils import average_parameters
+
+    matrix = torch.nn.Parameter(torch.arange(6.0).view(2, 3).t())
+    given = [matrix, torch.ones(2, dtype=torch.bfloat16), torch.ones(0, 3), torch.tensor(3.0)]
+    before = matrix.data_ptr()
+    average_parameters(iter(given), dist.group.WORLD)
+    # as in PyTorch, parameters become parts of the vector that was averaged
+    assert matrix.data_ptr() != before and matrix.requires_grad and matrix.is_contiguous()
+    assert matrix.tolist() == [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]] and given[3].item() == 3.0
+    assert given[1].dtype == torch.bfloat16 and given[2].shape == (0, 3)
+    nothing = torch.ones(0)
+    average_parameters([nothing], dist.group.WORLD)
+    with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type"):
+        average_parameters([torch.tensor([1, 2])], dist.group.WORLD)

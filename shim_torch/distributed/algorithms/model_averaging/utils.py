@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from shim_torch import distributed
+from shim_torch import _utils, distributed
 from shim_torch._missing import asked_of as _asked_of
 
 __all__ = ["average_parameters", "average_parameters_or_parameter_groups", "get_params_to_average"]
@@ -16,18 +15,15 @@ def average_parameters(params: Iterable[Any], process_group: Any) -> None:
     """Sets each parameter to its mean over the group, in place."""
     import shim_torch
 
-    first, second = itertools.tee(params)
-    found = [p for p in first if p.numel()]
-    if not found:
+    given = list(params)
+    if not any(p.numel() for p in given):
         return
     with shim_torch.no_grad():
-        flat = shim_torch.cat([p.data.reshape(-1) for p in found])
-        flat /= distributed.get_world_size(process_group)
-        distributed.all_reduce(flat, group=process_group)
-        at = 0
-        for p in second:
-            p.data = flat[at : at + p.numel()].view_as(p).type_as(p)
-            at += p.numel()
+        mean = _utils._flatten_dense_tensors([p.detach() for p in given])
+        mean /= distributed.get_world_size(process_group)
+        distributed.all_reduce(mean, group=process_group)
+        for p, part in zip(given, _utils._unflatten_dense_tensors(mean, given), strict=True):
+            p.data = part.type_as(p)
 
 
 def get_params_to_average(params: Iterable[Any]) -> list[Any]:
