@@ -38,10 +38,12 @@ _ALIASES: dict[str, list[str]] = {
     "torch": ["torch"],
 }
 _ARTIFACTS = frozenset(
-    """aot_graphs aot_joint_graph autotuning benchmarking bytecode cache cudagraph_static_inputs cudagraphs ddp_graphs fusion
-    graph graph_breaks graph_code graph_region_expansion graph_sizes guards hierarchical_compile inductor_metrics kernel_code
-    loop_ordering loop_tiling node_runtime_estimation onnx_diagnostics output_code overlap perf_hints post_grad_graphs
-    pre_grad_graphs recompiles recompiles_verbose schedule side_effects sym_node trace_bytecode trace_call trace_source
+    """aot_graphs aot_joint_graph autotuning benchmarking bytecode cache caching compiled_autograd
+    compiled_autograd_verbose compute_dependencies cudagraph_static_inputs cudagraphs ddp_graphs fusion graph
+    graph_breaks graph_code graph_code_verbose graph_region_expansion graph_sizes guards hierarchical_compile
+    incremental inductor_metrics ir_post_fusion ir_pre_fusion kernel_code loop_ordering loop_tiling
+    node_runtime_estimation onnx_diagnostics output_code overlap perf_hints post_grad_graphs pre_grad_graphs
+    recompiles recompiles_verbose schedule side_effects sym_node trace_bytecode trace_call trace_source
     verbose_guards""".split()
 )
 
@@ -108,28 +110,41 @@ def _set_log_state(state: LogState) -> None:
     log_state = state
 
 
-def _level(name: str) -> int:
-    return {"+": logging.DEBUG, "-": logging.ERROR}.get(name[0], logging.INFO)
+_SETTING = re.compile(r"(?P<sign>[+-]?)(?P<name>\w[\w.]*)")
+_LEVEL_OF_SIGN = {"+": logging.DEBUG, "": logging.INFO, "-": logging.ERROR}
+_EVERYTHING = "all"  # the name of the logger "torch" in settings
 
 
 def _parse_log_settings(settings: str) -> LogState:
-    """The state that ``TORCH_LOGS`` describes. Errors: ValueError for a name that is neither a logger nor a kind of message."""
+    """The state that ``TORCH_LOGS`` describes. Errors: ValueError for what is neither a logger nor a kind of message."""
     state = LogState()
-    for item in filter(None, re.sub(r"\s+", "", settings).split(",")):
-        name, level = item.lstrip("+-"), _level(item)
-        if name == "all":
-            name = "torch"
-        if log_registry.is_log(name):
-            state.enable_log(log_registry.log_alias_to_log_qnames[name], level)
-        elif log_registry.is_artifact(name):
-            state.enable_artifact(name)
-        elif _is_module(name):
-            log_registry.register_log(name, name)
-            state.enable_log(name, level)
-        else:
-            known = ", ".join(sorted({*log_registry.log_alias_to_log_qnames, *log_registry.artifact_names, "all"}))
-            raise ValueError(f"Invalid log settings: {settings}, must be a comma separated list of: {known}")
+    for item in re.split(r",\s*", settings) if settings else ():
+        found = _SETTING.fullmatch(item)
+        if found is None or not _switch_on(state, _full_name(found["name"]), _LEVEL_OF_SIGN[found["sign"]]):
+            valid = {_EVERYTHING, *log_registry.log_alias_to_log_qnames, *log_registry.artifact_names}
+            raise ValueError(
+                f"\nInvalid log settings: {settings}, must be a comma separated list of fully\n"
+                "qualified module names, registered log names or registered artifact names.\n"
+                f"Valid settings:\n{', '.join(sorted(valid))}\n"
+            )
     return state
+
+
+def _full_name(name: str) -> str:
+    return "torch" if name == _EVERYTHING else name
+
+
+def _switch_on(state: LogState, name: str, level: int) -> bool:
+    """Sets the loggers of a short name or of a module to a level, or a kind of message on; False for other names."""
+    if log_registry.is_artifact(name):
+        state.enable_artifact(name)
+        return True
+    if not log_registry.is_log(name):
+        if not _is_module(name):
+            return False
+        log_registry.register_log(name, name)
+    state.enable_log(log_registry.log_alias_to_log_qnames[name], level)
+    return True
 
 
 def _is_module(name: str) -> bool:
@@ -173,54 +188,55 @@ def _reset_logs() -> None:
 def _init_logs(log_file_name: str | None = None) -> None:
     """Sets levels and handlers anew: those asked for, then what ``TORCH_LOGS`` says."""
     _reset_logs()
-    settings = os.environ.get(LOG_ENV_VAR)
-    if settings is not None:
-        _set_log_state(_parse_log_settings(settings))
-    for name, level in log_state.get_log_level_pairs():
+    if LOG_ENV_VAR in os.environ:
+        _set_log_state(_parse_log_settings(os.environ[LOG_ENV_VAR]))
+    artifacts = log_registry.get_artifact_log_qnames()
+    on = {name for name in artifacts if log_state.is_artifact_enabled(name.rpartition(".__")[2])}
+    levels = dict.fromkeys(artifacts, logging.NOTSET) | log_state.log_qname_to_level | dict.fromkeys(on, logging.DEBUG)
+    for name, level in levels.items():
         logging.getLogger(name).setLevel(level)
-    log_file_name = os.environ.get(LOG_OUT_ENV_VAR) or log_file_name
-    for name in log_registry.get_log_qnames():
-        logger = logging.getLogger(name)
-        logger.propagate = False  # each has a handler of its own: a message is printed once
+    path = os.environ.get(LOG_OUT_ENV_VAR) or log_file_name
+    for logger in map(logging.getLogger, log_registry.get_log_qnames()):
         _add_handler(logger, logging.StreamHandler())
-        if log_file_name is not None:
-            _add_handler(logger, logging.FileHandler(log_file_name))
-    for name in log_registry.get_artifact_log_qnames():
-        kind = name.rpartition(".__")[2]
-        logging.getLogger(name).setLevel(logging.DEBUG if log_state.is_artifact_enabled(kind) else logging.NOTSET)
+        if path is not None:
+            _add_handler(logger, logging.FileHandler(path))
+        logger.propagate = False  # each has a handler of its own: a message is printed once
 
 
 def set_logs(*, modules: dict[str, int] | None = None, **levels: Any) -> None:
     """Levels of loggers by their short names (``autograd=logging.DEBUG``) or, in ``modules``, by module names; True switches a
-    kind of message on. ``TORCH_LOGS`` wins: with it set, nothing is changed.
+    kind of message on; None says nothing. ``TORCH_LOGS`` wins: with it set, nothing is changed.
 
-    Errors: ValueError for an unknown name or what is no level.
+    Errors: TypeError for an unknown short name; ValueError for a module that is not there or what is no level.
     """
+    for name in levels:
+        if not (name == _EVERYTHING or log_registry.is_log(name) or log_registry.is_artifact(name)):
+            raise TypeError(f"set_logs() got an unexpected keyword argument '{name}'")
     if LOG_ENV_VAR in os.environ:
         logging.getLogger(__name__).warning(
             "Using TORCH_LOGS environment variable for log settings, ignoring call to set_logs"
         )
         return
     log_state.clear()
-    for name, value in {**levels, **(modules or {})}.items():
-        if log_registry.is_artifact(name):
-            if not isinstance(value, bool):
-                raise ValueError(f"Expected bool to enable artifact {name}, received {type(value)}")
-            if value:
-                log_state.enable_artifact(name)
-            continue
-        if isinstance(value, bool) or value not in logging._levelToName:
-            raise ValueError(f"Unrecognized log level for log {name}: {value}, valid level values are: "
-                             f"{','.join(str(k) for k in logging._levelToName)}")  # fmt: skip
-        short = "torch" if name == "all" else name
-        if log_registry.is_log(short):
-            log_state.enable_log(log_registry.log_alias_to_log_qnames[short], value)
-        elif _is_module(short):
-            log_registry.register_log(short, short)
-            log_state.enable_log(short, value)
-        else:
+    wanted = {_full_name(name): value for name, value in levels.items()} | (modules or {})
+    for name, value in wanted.items():
+        _need_setting(name, value)
+        off = value is None or value is False
+        if not off and not _switch_on(log_state, name, value):
             raise ValueError(f"Unrecognized log or artifact name passed to set_logs: {name}")
     _init_logs()
+
+
+def _need_setting(name: str, value: Any) -> None:
+    """Errors: ValueError for a kind of message that is not switched on or off, or a short name's level that logging lacks."""
+    if value is None:
+        return
+    if log_registry.is_artifact(name) and not isinstance(value, bool):
+        raise ValueError(f"Expected bool to enable artifact {name}, received {value}")
+    levels = logging._levelToName
+    if log_registry.is_log(name) and (isinstance(value, bool) or value not in levels):
+        valid = ",".join(map(str, levels))
+        raise ValueError(f"Unrecognized log level for log {name}: {value}, valid level values are: {valid}")
 
 
 @functools.lru_cache(None)

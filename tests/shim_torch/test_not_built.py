@@ -128,7 +128,7 @@ def test_log_levels(logs, monkeypatch):
     assert first.startswith("V") and first.endswith("] one") and second.endswith("] two")
     with pytest.raises(ValueError, match="Unrecognized log level"):
         logs.set_logs(autograd=3)
-    with pytest.raises(ValueError, match="Unrecognized log or artifact name"):
+    with pytest.raises(TypeError, match="got an unexpected keyword argument 'no_such_log'"):
         logs.set_logs(no_such_log=logging.INFO)
     monkeypatch.setenv("TORCH_LOGS", "-dynamo,graph_breaks,+c10d")
     logs._init_logs()
@@ -138,3 +138,66 @@ def test_log_levels(logs, monkeypatch):
     monkeypatch.setenv("TORCH_LOGS", "nothing_of_this_name")
     with pytest.raises(ValueError, match="Invalid log settings"):
         logs._init_logs()
+
+
+def asked(state):
+    return dict(state.get_log_level_pairs()), state.artifact_names
+
+
+@pytest.mark.parametrize(
+    ("settings", "levels", "artifacts"),
+    [
+        ("", {}, set()),
+        ("+all, autograd", {"torch": 10, "torch.autograd": 20}, set()),
+        ("+json,-json.decoder", {"json": 10, "json.decoder": 40}, set()),
+        ("+onnx,-onnx,-graph_breaks,caching", {"torch.onnx": 40}, {"graph_breaks", "caching"}),
+    ],
+)
+def test_log_settings(logs, settings, levels, artifacts):
+    assert asked(logs._parse_log_settings(settings)) == (levels, artifacts)
+
+
+@pytest.mark.parametrize("settings", ["+", "++onnx", "onnx,", "onnx,,torch", " onnx", "- onnx", "json.none", "a-b"])
+def test_log_settings_that_cannot_be(logs, settings):
+    with pytest.raises(ValueError) as caught:
+        logs._parse_log_settings(settings)
+    assert str(caught.value).startswith(
+        f"\nInvalid log settings: {settings}, must be a comma separated list of fully\nqualified module names, registered log "
+    )
+
+
+def test_logs_that_are_set(logs, monkeypatch):
+    def after(**settings):
+        logs.set_logs(**settings)
+        return asked(logs.log_state)
+
+    assert after(all=10, autograd=None, graph_breaks=True) == ({"torch": 10}, {"graph_breaks"})
+    assert after(onnx=10, graph_breaks=False, modules={"onnx": 40}) == ({"torch.onnx": 40}, set())
+    assert after(modules={"perf_hints": True, "colorsys": 15}) == ({"colorsys": 15}, {"perf_hints"})
+    assert after(modules={"json": None}) == after() == ({}, set())
+    for settings, text in (
+        ({"graph_breaks": 1}, "Expected bool to enable artifact graph_breaks, received 1"),
+        ({"all": 3}, "Unrecognized log level for log torch: 3, valid level values are: 50,40,30,20,10,0"),
+        ({"onnx": True}, "Unrecognized log level for log onnx: True, valid level"),
+        ({"modules": {"no_such_module": 3}}, "Unrecognized log or artifact name passed to set_logs: no_such_module"),
+        ({"modules": {"all": 20}}, "Unrecognized log or artifact name passed to set_logs: all"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            logs.set_logs(**settings)
+    logs.set_logs(onnx=40)
+    monkeypatch.setenv("TORCH_LOGS", "+onnx")
+    logs.set_logs(onnx=30)
+    assert asked(logs.log_state) == ({"torch.onnx": 40}, set())
+
+
+def test_a_log_file_and_kinds_of_messages(logs, monkeypatch, tmp_path):
+    logger = logs.getArtifactLogger("torch.thing", "graph_breaks")
+    monkeypatch.setenv("TORCH_LOGS", "graph_breaks")
+    monkeypatch.setenv("TORCH_LOGS_OUT", str(tmp_path / "log"))
+    logs._init_logs()
+    assert (logger.name, logger.level, logger.propagate) == ("torch.thing.__graph_breaks", logging.DEBUG, True)
+    logger.debug("seen")
+    assert (tmp_path / "log").read_text().endswith("] seen\n")
+    monkeypatch.setenv("TORCH_LOGS", "")
+    logs._init_logs()
+    assert logger.level == logging.NOTSET
