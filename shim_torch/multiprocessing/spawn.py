@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import multiprocessing.connection
 import os
 import pickle
 import signal
 import tempfile
+import time
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +24,10 @@ __all__ = [
     "spawn",
     "start_processes",
 ]
+
+
+_log = logging.getLogger("torch.multiprocessing.spawn")
+_PATIENCE = 30.0  # seconds that a process has to end after SIGTERM
 
 
 class ProcessException(Exception):
@@ -59,7 +66,7 @@ def _run(fn: Callable[..., Any], i: int, args: Any, error_file: str) -> None:
     except Exception:
         import traceback
 
-        with open(error_file, "wb") as f:
+        with open(error_file, "xb") as f:
             pickle.dump(traceback.format_exc(), f)
         raise SystemExit(1) from None
 
@@ -76,40 +83,53 @@ class ProcessContext:
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
         """Waits for one process to end; True when all have. Raises for the first that failed, and ends the others."""
-        if not self.sentinels:
-            return True
-        ready = multiprocessing.connection.wait(self.sentinels.keys(), timeout=timeout)
-        failed = None
-        for sentinel in ready:
-            index = self.sentinels.pop(sentinel)  # type: ignore[call-overload]
+        ready = multiprocessing.connection.wait(list(self.sentinels), timeout) if self.sentinels else []
+        ended = [self.sentinels.pop(sentinel) for sentinel in ready]  # type: ignore[call-overload]
+        for index in ended:
             self.processes[index].join()
-            if self.processes[index].exitcode != 0 and failed is None:
-                failed = index
+        failed = next((index for index in ended if self.processes[index].exitcode), None)
         if failed is None:
             return not self.sentinels
-        for p in self.processes:
-            if p.is_alive():
-                p.terminate()
-            p.join()
-        self._raise(failed)
-        return True
+        self._end_all(grace_period)
+        raise self._error(failed)
 
-    def _raise(self, index: int) -> None:
-        process = self.processes[index]
-        code, pid = process.exitcode, process.pid
-        if os.path.exists(self.error_files[index]) and os.path.getsize(self.error_files[index]):
-            with open(self.error_files[index], "rb") as f:
+    def _end_all(self, grace_period: float | None) -> None:
+        """Waits for the processes that run, then asks them to end, waits again, then kills them."""
+        steps = (
+            (grace_period or 0, "terminate", "Terminating process %s via signal SIGTERM"),
+            (
+                _PATIENCE if grace_period is None else grace_period,
+                "kill",
+                "Unable to shutdown process %s via SIGTERM , forcefully exiting via SIGKILL",
+            ),
+        )
+        for seconds, end, text in steps:
+            until = time.monotonic() + seconds
+            for process in self.processes:
+                process.join(max(0.0, until - time.monotonic()))
+            for process in filter(lambda p: p.is_alive(), self.processes):
+                _log.warning(text, process.pid)
+                getattr(process, end)()
+        for process in self.processes:
+            process.join()
+
+    def _error(self, index: int) -> ProcessException:
+        """What is raised for a process that failed: its own exception, a signal or an exit code."""
+        code, pid, path = self.processes[index].exitcode, self.processes[index].pid, self.error_files[index]
+        if os.path.exists(path):
+            with open(path, "rb") as f:
                 text = pickle.load(f)
-            raise ProcessRaisedException(
+            os.unlink(path)
+            return ProcessRaisedException(
                 f"\n\n-- Process {index} terminated with the following error:\n{text}", index, pid
             )
-        if code < 0:
-            try:
-                name = signal.Signals(-code).name
-            except ValueError:
-                name = f"<Unknown signal {-code}>"
-            raise ProcessExitedException(f"process {index} terminated with signal {name}", index, pid, code, name)
-        raise ProcessExitedException(f"process {index} terminated with exit code {code}", index, pid, code)
+        if code > 0:
+            return ProcessExitedException(f"process {index} terminated with exit code {code}", index, pid, code)
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            name = f"<Unknown signal {-code}>"
+        return ProcessExitedException(f"process {index} terminated with signal {name}", index, pid, code, name)
 
 
 SpawnContext = ProcessContext
@@ -122,27 +142,20 @@ def start_processes(
     join: bool = True,
     daemon: bool = False,
     start_method: str = "spawn",
-    numa_options: Any = None,
 ) -> ProcessContext | None:
     """Calls ``fn(i, *args)`` in ``nprocs`` processes."""
-    context = multiprocessing.get_context(start_method)
-    processes, files = [], []
-    for i in range(nprocs):
-        handle, path = tempfile.mkstemp(prefix="torch-spawn-")
-        os.close(handle)
-        process = context.Process(target=_run, args=(fn, i, args, path), daemon=daemon)  # type: ignore[attr-defined]
+    # A process writes its file only when it fails: there is nothing to remove behind the others.
+    folder, run = tempfile.gettempdir(), uuid.uuid4().hex
+    files = [os.path.join(folder, f"pytorch-errorfile-{run}-{i}.pickle") for i in range(nprocs)]
+    make: Any = multiprocessing.get_context(start_method).Process  # type: ignore[attr-defined]
+    processes = [make(target=_run, args=(fn, i, args, path), daemon=daemon) for i, path in enumerate(files)]
+    for process in processes:
         process.start()
-        processes.append(process)
-        files.append(path)
-    found = ProcessContext(processes, files)
+    started = ProcessContext(processes, files)
     if not join:
-        return found
-    try:
-        while not found.join():
-            pass
-    finally:
-        for path in files:
-            os.unlink(path)
+        return started
+    while not started.join():
+        pass
     return None
 
 
