@@ -19,6 +19,7 @@ from warnings import warn
 
 from shim_torch import _torch_names
 from shim_torch.hub._download import ENV_GITHUB_TOKEN, HASH_REGEX, READ_DATA_CHUNK, download_url_to_file
+from shim_torch.hub._download import digest_in as _digest_in
 from shim_torch.hub._download import legacy_archive as _legacy_archive
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
@@ -147,17 +148,26 @@ def load_state_dict_from_url(
     """
     from shim_torch.serialization import load as load_file
 
-    if os.getenv("TORCH_MODEL_ZOO"):
-        warn("TORCH_MODEL_ZOO is deprecated, please use env TORCH_HOME instead", stacklevel=2)
-    folder = os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir
-    os.makedirs(folder, exist_ok=True)
-    name = os.path.basename(urlparse(url).path) if file_name is None else file_name
-    path = os.path.join(folder, name)
-    if not os.path.exists(path):
-        sys.stdout.write(f'Downloading: "{url}" to {path}\n')
-        digest = HASH_REGEX.search(name) if check_hash else None
-        download_url_to_file(url, path, digest.group(1) if digest else None, progress=progress)
+    folder = _folder_of_weights(model_dir)
+    path = os.path.join(folder, os.path.basename(urlparse(url).path) if file_name is None else file_name)
+    _keep(url, path, check_hash, progress)
     return load_file(_legacy_archive(path, folder) or path, map_location=map_location, weights_only=weights_only)
+
+
+def _folder_of_weights(asked: str | None) -> str:
+    """The folder asked for, or checkpoints in ``get_dir()``; it is made."""
+    if os.getenv("TORCH_MODEL_ZOO"):
+        warn("TORCH_MODEL_ZOO is deprecated, please use env TORCH_HOME instead", stacklevel=3)
+    folder = os.path.join(get_dir(), "checkpoints") if asked is None else asked
+    os.makedirs(folder, exist_ok=True)
+    return folder
+
+
+def _keep(url: str, path: str, check_hash: bool, progress: bool) -> None:
+    """Downloads a file that is not there yet."""
+    if not os.path.exists(path):
+        print(f'Downloading: "{url}" to {path}')
+        download_url_to_file(url, path, _digest_in(os.path.basename(path)) if check_hash else None, progress)
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,9 @@ import shutil
 import sys
 import uuid
 import zipfile
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
 from urllib.request import Request
 
 from shim_torch import _torch_names
@@ -55,34 +57,48 @@ def progress_bar() -> Any:
         return _Progress
 
 
+@contextmanager
+def _replacing(path: str) -> Iterator[BinaryIO]:
+    """A new file beside ``path`` that takes its place at the end, and is gone where that is not reached."""
+    partial = f"{path}.{uuid.uuid4().hex}.partial"
+    try:
+        with open(partial, "xb") as file:
+            yield file
+        shutil.move(partial, path)
+    finally:
+        if os.path.exists(partial):
+            os.remove(partial)
+
+
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
     """Downloads to a file, which is there only when it is whole.
 
     RuntimeError where the contents' SHA-256 does not begin with ``hash_prefix``; urllib's errors where there is nothing.
     """
+    with _replacing(os.path.expanduser(dst)) as file:
+        found = _copy(Request(url, headers={"User-Agent": "torch.hub"}), file, not progress)
+        if not found.startswith(hash_prefix or ""):
+            raise RuntimeError(f'invalid hash value (expected "{hash_prefix}", got "{found}")')
+
+
+def _copy(request: Request, file: BinaryIO, quiet: bool) -> str:
+    """Writes what is answered to a file; its SHA-256 in hexadecimal digits."""
     from shim_torch import hub
 
-    dst = os.path.expanduser(dst)
-    partial = f"{dst}.{uuid.uuid4().hex}.partial"
-    try:
-        with open(partial, "xb") as file, hub.urlopen(Request(url, headers={"User-Agent": "torch.hub"})) as source:
-            length = source.info().get("Content-Length")
-            digest = hashlib.sha256()
-            bar = progress_bar()(
-                total=int(length) if length else None, disable=not progress, unit="B", unit_scale=True, unit_divisor=1024
-            )
-            with bar:
-                while piece := source.read(READ_DATA_CHUNK):
-                    file.write(piece)
-                    digest.update(piece)
-                    bar.update(len(piece))
-        found = digest.hexdigest()
-        if hash_prefix is not None and not found.startswith(hash_prefix):
-            raise RuntimeError(f'invalid hash value (expected "{hash_prefix}", got "{found}")')
-        shutil.move(partial, dst)
-    finally:
-        if os.path.exists(partial):
-            os.remove(partial)
+    with hub.urlopen(request) as source:
+        size = int(source.info().get("Content-Length") or 0) or None
+        digest = hashlib.sha256()
+        with progress_bar()(total=size, disable=quiet, unit="B", unit_scale=True, unit_divisor=1024) as bar:
+            for piece in iter(lambda: source.read(READ_DATA_CHUNK), b""):
+                digest.update(piece)
+                bar.update(file.write(piece))
+    return digest.hexdigest()
+
+
+def digest_in(name: str) -> str | None:
+    """The digits between a dash and the suffix in the name of a file of weights."""
+    found = HASH_REGEX.search(name)
+    return found[1] if found else None
 
 
 def extract(archive: zipfile.ZipFile, folder: str) -> None:

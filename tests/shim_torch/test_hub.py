@@ -141,6 +141,38 @@ def test_state_dict(server: str, folder: Path) -> None:
     Served.files["/weights-00000000.pth"] = content
     with pytest.raises(RuntimeError, match="invalid hash value"):
         hub.load_state_dict_from_url(f"{server}/weights-00000000.pth", progress=False, check_hash=True)
+    assert not (folder / "checkpoints" / "weights-00000000.pth").exists()
+
+
+def test_state_dict_under_another_name(
+    server: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = io.BytesIO()
+    torch.save({"a": torch.ones(2)}, file)
+    Served.files["/weights.pth"] = file.getvalue()
+    address, place = f"{server}/weights.pth", tmp_path / "some" / "where"
+    with pytest.raises(RuntimeError, match='expected "ffff"'):  # the digest is that of the given name
+        hub.load_state_dict_from_url(address, str(place), progress=False, check_hash=True, file_name="w-ffff.pth")
+    for name in ("w-ffff.pth", None):
+        loaded = hub.load_state_dict_from_url(address, str(place), progress=False, check_hash=not name, file_name=name)
+        assert loaded["a"].tolist() == [1.0, 1.0]
+    assert sorted(p.name for p in place.iterdir()) == ["w-ffff.pth", "weights.pth"]
+    assert f'Downloading: "{address}" to {place / "weights.pth"}\n' in capsys.readouterr().out
+    monkeypatch.setenv("TORCH_MODEL_ZOO", "x")
+    with pytest.warns(UserWarning, match="TORCH_MODEL_ZOO is deprecated") as caught:
+        hub.load_state_dict_from_url(address, str(place), progress=False)
+    assert caught[0].filename == __file__
+
+
+def test_downloads_that_fail_leave_nothing(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Served.files["/file.bin"] = b"x" * 10
+    monkeypatch.setenv("HOME", str(tmp_path))
+    hub.download_url_to_file(f"{server}/file.bin", "~/file", progress=False)
+    with pytest.raises(FileNotFoundError, match="partial"):
+        hub.download_url_to_file(f"{server}/file.bin", str(tmp_path / "none" / "file"), progress=False)
+    with pytest.raises(RuntimeError, match="invalid hash value"):  # what was there stays
+        hub.download_url_to_file(f"{server}/file.bin", str(tmp_path / "file"), "0" * 8, progress=False)
+    assert [p.name for p in tmp_path.iterdir()] == ["file"] and (tmp_path / "file").read_bytes() == b"x" * 10
 
 
 def test_state_dict_in_an_old_archive(server: str, folder: Path) -> None:
