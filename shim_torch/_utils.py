@@ -314,8 +314,8 @@ def _is_privateuse1_backend_available() -> bool:
 
 
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> Any:
-    """The index of a GPU given as an index, a text or a device; -1 for the CPU with ``allow_cpu``, the current GPU's (None where
-    there is none) with ``optional`` for what has no index. Errors: ValueError for the CPU and None otherwise."""
+    """The index of a GPU given as an index, a text or a device; -1 for the CPU with ``allow_cpu``; with ``optional`` the
+    current GPU's (None where there is none) for what has no index. Errors: ValueError for the CPU and None otherwise."""
     import shim_torch as torch
 
     device = torch.device(device) if isinstance(device, str) else device
@@ -334,7 +334,7 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
 
 
 def get_device_module(device: Any = None) -> Any:
-    """``torch.cuda``, ``torch.cpu`` ... of a device, of its text, or of the accelerator there is; RuntimeError for others."""
+    """``torch.cuda``, ``torch.cpu`` ... of a device, its text, or the accelerator there is; RuntimeError for others."""
     import shim_torch as torch
 
     match device:

@@ -116,7 +116,7 @@ _EVERYTHING = "all"  # the name of the logger "torch" in settings
 
 
 def _parse_log_settings(settings: str) -> LogState:
-    """The state that ``TORCH_LOGS`` describes. Errors: ValueError for what is neither a logger nor a kind of message."""
+    """The state that ``TORCH_LOGS`` describes. Errors: ValueError for what is no logger and no kind of message."""
     state = LogState()
     for item in re.split(r",\s*", settings) if settings else ():
         found = _SETTING.fullmatch(item)
@@ -204,8 +204,8 @@ def _init_logs(log_file_name: str | None = None) -> None:
 
 
 def set_logs(*, modules: dict[str, int] | None = None, **levels: Any) -> None:
-    """Levels of loggers by their short names (``autograd=logging.DEBUG``) or, in ``modules``, by module names; True switches a
-    kind of message on; None says nothing. ``TORCH_LOGS`` wins: with it set, nothing is changed.
+    """Levels of loggers by their short names (``autograd=logging.DEBUG``) or, in ``modules``, by module names; True
+    switches a kind of message on; None says nothing. ``TORCH_LOGS`` wins: with it set, nothing is changed.
 
     Errors: TypeError for an unknown short name; ValueError for a module that is not there or what is no level.
     """
