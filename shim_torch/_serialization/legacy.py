@@ -67,7 +67,7 @@ class _Storages:
     def __init__(self, file: Any, restore: Any) -> None:
         self._file, self._restore, self._left = file, restore, bytes_left(file)
         self._whole: dict[str, tuple[TypedStorage, Any, int]] = {}  # key -> (its storage, its bytes on the CPU, count)
-        self._views: dict[str, TypedStorage] = {}  # of files of PyTorch 0.x, whose storages may be parts of others
+        self._views: dict[str | bytes, TypedStorage] = {}  # of files of PyTorch 0.x, whose storages may be parts of others
 
     def persistent_load(self, pid: Any) -> Any:
         kind = pid[0] if type(pid) is tuple and pid else None

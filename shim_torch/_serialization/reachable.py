@@ -55,7 +55,7 @@ def _makers() -> dict[str, tuple[Any, Call]]:
     from shim_torch._serialization import safely, safely_composed
     from shim_torch.nested._internal import _base as nested
 
-    twins = {
+    twins: dict[str, Call] = {
         "_rebuild_tensor": safely.tensor,
         "_rebuild_tensor_v2": safely.tensor_v2,
         "_rebuild_tensor_v3": safely.tensor_v3,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter, OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from native import _core
@@ -134,7 +134,7 @@ def _metadata(function: str, bits: Any, dtype: Any) -> None:
         raise refuse(function, f"bits {sorted(bits)} of a tensor of {dtype}, which has none")
 
 
-def _place(function: str, storage: Any, offset: Any, sizes: Any, strides: Any) -> tuple[Any, ...]:
+def _place(function: str, storage: Any, offset: Any, sizes: Any, strides: Any) -> tuple[Any, int, Any, Any]:
     from shim_torch.storage import TypedStorage
 
     need(isinstance(storage, (TypedStorage, _core.UntypedStorage)), function, "a storage", storage)
@@ -195,8 +195,9 @@ def wrapper_subclass(cls: Any, dtype: Any, sizes: Any, strides: Any, offset: Any
     need(allowed_class(cls) and cls is not _core.Tensor, name, "a class that add_safe_globals allows", cls)
     need(isinstance(dtype, _core.dtype) and isinstance(layout, _core.layout), name, "a dtype and a layout", dtype)
     need(isinstance(where, _core.device) and type(grad) is bool, name, "a device and a bool", where)
-    place = (ints(sizes, name, "sizes"), ints(strides, name, "strides"), *ints((offset,), name, "an offset"))
-    return _utils._rebuild_wrapper_subclass(cls, dtype, *place, layout, where, grad)
+    size, stride = ints(sizes, name, "sizes"), ints(strides, name, "strides")
+    (start,) = ints((offset,), name, "an offset")
+    return _utils._rebuild_wrapper_subclass(cls, dtype, size, stride, start, layout, where, grad)
 
 
 def allowed_class(cls: Any) -> bool:
@@ -266,4 +267,6 @@ def storage_id(pid: Any, parts: int) -> tuple[Any, ...]:
 
 
 # What copies what it is given: a file may ask for that over and over.
-COPYING = frozenset({byte_array, counter, encode, from_type, ordered_dict, set_of, size, wrapper_subclass})
+COPYING: frozenset[Callable[..., Any]] = frozenset(
+    {byte_array, counter, encode, from_type, ordered_dict, set_of, size, wrapper_subclass}
+)

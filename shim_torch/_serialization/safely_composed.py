@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from native import _core
@@ -64,4 +65,4 @@ def _rows(function: str, offsets: Any, lengths: Any, many: int) -> None:
         raise refuse(function, "rows that lie outside of the values")
 
 
-COPYING = frozenset({nested_tensor, sparse_tensor})
+COPYING: frozenset[Callable[..., Any]] = frozenset({nested_tensor, sparse_tensor})
