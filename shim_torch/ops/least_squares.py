@@ -121,22 +121,16 @@ def _pinv_grad(g: Any, A: Any, result: Any) -> Any:
     return -adjoint(K @ P) + (gh - A @ K) @ P @ Ph + PhK - (PhK @ P) @ A
 
 
-def _decomposable(xp, A, hermitian):
-    """Matrices that LAPACK ends with: on infinities it may not. Errors: LinAlgError for NaN, and for infinities of a Hermitian one.
-
-    A matrix with infinities is zero here: its singular values are, beside the largest, and so is its inverse.
-    """
+def _need_finite(xp, A, hermitian):
+    """LAPACK may not end on NaN or infinities. Errors: LinAlgError, which names the first such matrix."""
     finite = xp.isfinite(A).all((-2, -1))
     if bool(finite.all()):
-        return A
-    wrong = ~finite if hermitian else xp.isnan(A).any((-2, -1))
-    if bool(wrong.any()):
-        place = f"(Batch element {int(xp.argmax(wrong.reshape(-1)))}): " if A.ndim > 2 else ""
-        name = "linalg.eigh" if hermitian else "linalg.svd"
-        raise LinAlgError(
-            f"{name}: {place}The algorithm failed to converge because the input matrix contained non-finite values."
-        )
-    return xp.where(finite[..., None, None], A, xp.zeros((), A.dtype))
+        return
+    place = f"(Batch element {int(xp.argmin(finite.reshape(-1)))}): " if A.ndim > 2 else ""
+    name = "linalg.eigh" if hermitian else "linalg.svd"
+    raise LinAlgError(
+        f"{name}: {place}The algorithm failed to converge because the input matrix contained non-finite values."
+    )
 
 
 @op("_pinv_of(Tensor A, Tensor atol, Tensor rtol, bool hermitian) -> Tensor", shape=_pinv_of_shape,
@@ -145,7 +139,7 @@ def _pinv_of(xp, A, atol, rtol, hermitian):
     m, n = A.shape[-2:]
     if A.size == 0:
         return xp.zeros((*A.shape[:-2], n, m), A.dtype)
-    A = _decomposable(xp, A, hermitian)
+    _need_finite(xp, A, hermitian)
     if hermitian:
         values, u = xp.linalg.eigh(A)
         size = xp.abs(values)
