@@ -37,12 +37,14 @@ def test_settings_of_a_group_and_their_copies():
 
 
 def test_patched_test_class():
+    import unittest
+
     import shim_torch._dynamo.config as config
 
     seen = []
 
     @config.patch(verbose=True)
-    class Case:
+    class Case(unittest.TestCase):
         @classmethod
         def setUpClass(cls):
             seen.append(config.verbose)
