@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from types import ModuleType
+from copy import copy
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from compat.adapters.triton.mends.mend import Mend, Patch
@@ -38,13 +39,15 @@ def _reduce(interpreter: ModuleType, patch: Patch) -> None:
 def _strides(interpreter: ModuleType, patch: Patch) -> None:
     """Strides are aligned in bytes (stock: their number of elements is taken for bytes)."""
 
+    stock = interpreter.TensorDescHandle.validate
+
     def validate(self: Any) -> None:
-        size = self.base.dtype.element_ty.primitive_bitwidth // 8
-        assert self.base.data.item() % 16 == 0, "base must be 16-byte aligned"
-        assert len(self.strides) == len(self.block_shape) == self.ndim
-        for stride in self.strides[:-1]:
-            assert stride.data.item() * size % 16 == 0, "stride must be 16-byte aligned"
-        assert self.strides[-1].data.item() == 1, "last dim must be contiguous"
+        """Stock's own checks, of a descriptor whose outer strides are told in bytes."""
+        itemsize = self.base.dtype.element_ty.primitive_bitwidth // 8
+        *outer, inner = self.strides
+        told = copy(self)
+        told.strides = [*(SimpleNamespace(data=stride.data * itemsize) for stride in outer), inner]
+        stock(told)
 
     patch.set(interpreter.TensorDescHandle, "validate", validate)
 
