@@ -8,7 +8,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test fuzz sanitize lint install install-test test-reference test-tritons clean
+.PHONY: demo test fuzz sanitize similarity lint install install-test test-reference test-tritons clean
 
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
@@ -78,7 +78,13 @@ $(REFERENCE)/.made:
 		|| $(REFERENCE)/bin/python -m pip install -q torch==2.13.0
 	touch $@
 
-test-reference: install-test $(REFERENCE)/.made
+# Our bodies beside those of the libraries whose interface is ours, or that we run: written, not retyped.
+SITE = $(wildcard $(1)/lib/python3.*/site-packages/$(2))
+similarity: install-test $(REFERENCE)/.made
+	$(BIN)/python tools/similarity.py --listed tests/provenance.txt $(call SITE,$(REFERENCE),torch) \
+		$(call SITE,$(VENV),triton) $(call SITE,$(VENV),liger_kernel) $(call SITE,$(VENV),cupy)
+
+test-reference: install-test $(REFERENCE)/.made similarity
 	$(REFERENCE)/bin/python tests/reference/_peer.py $(ANSWERS)
 	$(REFERENCE)/bin/python tests/reference/stable_abi/build.py $(ANSWERS)
 	cd tests && SHIM_TORCH_REFERENCE_ANSWERS=$(CURDIR)/$(ANSWERS) SHIM_TORCH_REFERENCE_PYTHON=$(CURDIR)/$(REFERENCE)/bin/python ../$(BIN)/python -m pytest -q -n 2 -p no:cacheprovider reference
