@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+import native
+
+PLACE = Path(native.__file__).parents[1]  # where it is installed, or the source tree
 
 # Each operator runs in a child that may have no more memory than it has, after all of the heap was used up but for `slack` blocks
 # of a kilobyte and room for the stacks of some threads.
@@ -84,7 +87,8 @@ print(json.dumps(ends))
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits an address space and looks at /proc")
 def test_an_operator_without_memory_raises() -> None:
-    done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=ROOT, capture_output=True, text=True, timeout=600)
+    environment = os.environ | {"PYTHONPATH": str(PLACE)}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-2000:]
     ends = json.loads(done.stdout.splitlines()[-1])
     assert {name: end for name, end in ends.items() if end not in (0, 3)} == {}

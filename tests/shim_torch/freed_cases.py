@@ -6,8 +6,6 @@ its memory back, ``Frees()`` is an index 0, and a float 2, that does so when it 
 
 import copy
 import json
-import sys
-from pathlib import Path
 
 NOT_ALLOCATED = "RuntimeError: The tensor has a non-zero number of elements, but its data is not allocated yet."
 FREED = f"{NOT_ALLOCATED}\nIf you're using torch.compile/export/fx, it is likely"
@@ -238,5 +236,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.path[:0] = [str(Path(__file__).parents[2])]
     main()

@@ -11,7 +11,7 @@ import warnings
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE / "ops"), str(HERE.parent / "autograd"), str(HERE.parent), str(HERE.parent.parent)]
+sys.path[:0] = [str(HERE / "ops"), str(HERE.parent / "autograd"), str(HERE.parent)]
 
 import shim_torch as torch  # noqa: E402
 

@@ -254,16 +254,19 @@ def test_no_values_have_a_variance_with_gradients():
     assert x.grad.shape == (2, 0)
 
 
-@pytest.mark.parametrize("value, error", [(float("nan"), True), (float("inf"), False)])
-def test_pseudoinverses_of_values_that_are_not_finite_end(value, error):
-    """LAPACK does not end on infinities; PyTorch answers zeros for those, and refuses NaN."""
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_pseudoinverses_refuse_values_that_are_not_finite(value):
+    """LAPACK may not end on infinities; PyTorch's answer to those is its LAPACK's: an error, NaN or zeros."""
     x = torch.eye(3).repeat(2, 1, 1)
     x[1, 0, 0] = value
-    if error:
+    for hermitian in (False, True):
         with pytest.raises(torch.linalg.LinAlgError, match="Batch element 1.*non-finite"):
-            torch.linalg.pinv(x)
-    else:
-        assert torch.linalg.pinv(x).tolist() == [torch.eye(3).tolist(), torch.zeros(3, 3).tolist()]
+            torch.linalg.pinv(x, hermitian=hermitian)
+
+
+def test_hermitian_pseudoinverses_read_the_lower_triangle():
+    x = torch.tensor([[2.0, float("inf")], [0.0, 4.0]])
+    assert torch.linalg.pinv(x, hermitian=True).tolist() == [[0.5, 0.0], [0.0, 0.25]]
 
 
 def test_bodies_refuse_dims_and_targets_that_do_not_fit():

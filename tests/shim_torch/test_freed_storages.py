@@ -1,6 +1,7 @@
 """Memory of storages that were freed or shrunk is not read or written: errors of PyTorch 2.13 where it has one."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -9,6 +10,8 @@ from pathlib import Path
 import freed_cases
 import pytest
 
+import shim_torch as torch
+
 HERE = Path(__file__).parent
 # Samples of which the results need no values: empty ones, those of a shape, gradients that only read a shape.
 NO_VALUES = re.compile(r"x2\[:0\]|dropout\(c, 1\.0|nll_loss_backward|aten\.uniform|max_pool2d_with_indices_backward")
@@ -16,7 +19,9 @@ GROUPS = ("AFTER_FREE", "ALLOWED", "AFTER_SHRINK", "WHILE_CONVERTED", "HELD")
 
 
 def run(program):
-    return subprocess.run([sys.executable, str(HERE / program)], capture_output=True, text=True, timeout=900)
+    place = Path(torch.__file__).parents[1]  # where it is installed, or the source tree
+    environment = os.environ | {"PYTHONPATH": str(place)}
+    return subprocess.run([sys.executable, str(HERE / program)], env=environment, capture_output=True, text=True, timeout=900)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +39,6 @@ def test_outcome(results, group, expression):
 
 def test_memory_is_given_back():
     """Freed memory goes at once; lent memory when the last array over it goes."""
-    import shim_torch as torch
     from native import _core
 
     def pages():
