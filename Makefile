@@ -3,12 +3,13 @@
 # make fuzz   random calls and changed files, and the C interface under sanitizers, 30 seconds each
 # make sanitize   the tests (or TESTS=...) on a core built with AddressSanitizer and UndefinedBehaviorSanitizer
 # make test-tritons   the Triton adapter's tests with each older Triton it supports
+# make regenerate   writes the tables and expected values that come from PyTorch
 # make test-reference   compares with a real PyTorch, in an environment of its own
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test fuzz sanitize similarity lint install install-test test-reference test-tritons clean
+.PHONY: demo test fuzz sanitize similarity regenerate lint install install-test test-reference test-tritons clean
 
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
@@ -84,7 +85,13 @@ similarity: install-test $(REFERENCE)/.made
 	$(BIN)/python tools/similarity.py --listed tests/provenance.txt $(call SITE,$(REFERENCE),torch) \
 		$(call SITE,$(VENV),triton) $(call SITE,$(VENV),liger_kernel) $(call SITE,$(VENV),cupy)
 
+# Tables and expected values that come from PyTorch: `make regenerate` writes them.
+REGENERATE = $(REFERENCE)/bin/python tools/regenerate.py --ours $(BIN)/python
+regenerate: install-test $(REFERENCE)/.made
+	$(REGENERATE)
+
 test-reference: install-test $(REFERENCE)/.made similarity
+	$(REGENERATE) --check
 	$(REFERENCE)/bin/python tests/reference/_peer.py $(ANSWERS)
 	$(REFERENCE)/bin/python tests/reference/stable_abi/build.py $(ANSWERS)
 	cd tests && SHIM_TORCH_REFERENCE_ANSWERS=$(CURDIR)/$(ANSWERS) SHIM_TORCH_REFERENCE_PYTHON=$(CURDIR)/$(REFERENCE)/bin/python ../$(BIN)/python -m pytest -q -n 2 -p no:cacheprovider reference

@@ -1,0 +1,38 @@
+"""What shim-torch has: asked of the Python that has it (``--ours``), for this one has PyTorch.
+
+Run by that Python, as a script, it answers: a question's name is an argument, the answer is JSON.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+
+def ask(question, given=None):
+    """The answer of ``_<question>(given)`` below, from the environment with shim-torch."""
+    command = [os.environ["SHIM_TORCH_PYTHON"], __file__, question]
+    done = subprocess.run(command, input=json.dumps(given), capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr[-2000:]}")
+    return json.loads(done.stdout)
+
+
+def _schemas(_):
+    """By overload of aten: the schema that its record declares."""
+    import shim_torch
+    from native import _core
+    from shim_torch import _aten
+    from shim_torch.ops import complete
+
+    _aten.complete = lambda name: None  # else a record that takes more would show PyTorch's schema
+    complete()
+    return {
+        name + (f".{overload}" if overload else ""): str(getattr(getattr(shim_torch.ops.aten, name), overload or "default")._schema)
+        for name in _core.operator_names("aten")
+        for overload in _core.operator_overloads(f"aten::{name}")
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(globals()["_" + sys.argv[1]](json.load(sys.stdin))))

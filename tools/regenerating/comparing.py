@@ -1,0 +1,87 @@
+"""How a file differs from what it should hold: tables by line, expected values by number, saved tensors by what they hold."""
+
+import difflib
+import io
+import itertools
+import json
+import math
+
+LINES = 12
+EXPECTED_DIGITS = 2e-5  # relative: what other processors' kernels round otherwise, as the tests allow
+WRAPPED = 130  # a table of no longer lines is one of words: an added word moves all that follow
+DIGITS: dict[str, float] = {}  # by path, where a test allows more
+
+
+def difference(path, old, new):
+    """The first lines that say what differs, none if nothing does."""
+    if old == new:
+        return []
+    if path.endswith(".pt"):
+        found = _of_objects(old, new)
+    elif path.startswith("tests/") and path.endswith(".json"):
+        found = _of_values("", json.loads(old), json.loads(new), DIGITS.get(path, EXPECTED_DIGITS))
+    else:
+        texts = [content.decode().splitlines() for content in (old, new)]
+        if max(map(len, itertools.chain(*texts)), default=0) <= WRAPPED:
+            texts = [content.decode().split() for content in (old, new)]
+        found = difflib.unified_diff(*texts, "committed", "regenerated", n=0, lineterm="")
+    return [line[:240] for line in itertools.islice(found, LINES)]
+
+
+def _of_values(where, old, new, digits):
+    """Where two values of JSON differ; numbers in a list are measured by its largest."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        if list(old) != list(new):
+            yield from _of_keys(where, old, new)
+        for key in old.keys() & new.keys():
+            yield from _of_values(f"{where}[{key!r}]", old[key], new[key], digits)
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        numbers = [abs(v) for v in old if _is_number(v) and math.isfinite(v)]
+        for i, (a, b) in enumerate(zip(old, new, strict=True)):
+            if not (_is_number(a) and _is_number(b)):
+                yield from _of_values(f"{where}[{i}]", a, b, digits)
+            elif not _close(a, b, digits, max(numbers, default=0.0)):
+                yield f"{where}[{i}]: {a}, now {b}"
+    elif _is_number(old) and _is_number(new):
+        if not _close(old, new, digits, abs(old)):
+            yield f"{where}: {old}, now {new}"
+    elif old != new:
+        yield f"{where}: {old}, now {new}"
+
+
+def _of_keys(where, old, new):
+    gone, added = [k for k in old if k not in new], [k for k in new if k not in old]
+    yield f"{where}: " + (f"without {gone}, with {added}" if gone or added else "in another order")
+
+
+def _is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _close(a, b, digits, scale):
+    if isinstance(a, int) and isinstance(b, int):
+        return a == b
+    if math.isnan(a) or math.isnan(b) or math.isinf(a) or math.isinf(b):
+        return a == b or math.isnan(a) and math.isnan(b)
+    return math.isclose(a, b, rel_tol=digits, abs_tol=digits * max(scale, 0.05))
+
+
+def _of_objects(old, new):
+    """Where the objects in two files of torch.save differ."""
+    import torch
+
+    texts = [_described(torch, torch.load(io.BytesIO(b), weights_only=False)).splitlines() for b in (old, new)]
+    return difflib.unified_diff(*texts, "committed", "regenerated", n=0, lineterm="")
+
+
+def _described(torch, value, where=""):
+    """A line for each tensor, number or text in an object, with what tests see of it."""
+    if isinstance(value, torch.nn.Module):
+        return f"{where} {type(value)}\n{value}\n" + _described(torch, dict(value.state_dict()), where)
+    if isinstance(value, torch.Tensor):
+        seen = (value.dtype, value.device, tuple(value.shape), value.stride(), value.storage_offset(), value.requires_grad)
+        elements = "" if value.is_meta else value.detach().tolist()
+        return f"{where} {type(value).__name__} {seen} {elements}\n"
+    if isinstance(value, dict):
+        return "".join(_described(torch, v, f"{where}[{k!r}]") for k, v in value.items()) + f"{where} {type(value)}\n"
+    return f"{where} {type(value)} {value!r}\n"

@@ -1,0 +1,85 @@
+"""Tables of PyTorch's operators: overloads that are no records here, tags, decompositions, references."""
+
+import importlib
+from collections import defaultdict
+
+import torch
+
+from ._ours import ask
+from .words import lines_of
+
+# These follow from a schema (shim_torch/_aten/tags.py).
+FOLLOWING = {"out", "inplace", "pt2_compliant_tag"}
+REFERENCES = ("", "special", "nn.functional", "fft", "linalg", "_conversions")
+
+
+def schemas():
+    """By name (``add.Tensor``): the schema of each operator of the namespace aten that the dispatcher has."""
+    dispatched = set(torch._C._dispatch_get_all_op_names())
+    found = {}
+    for schema in torch._C._jit_get_all_schemas():
+        name = schema.name + (f".{schema.overload_name}" if schema.overload_name else "")
+        if name.startswith("aten::") and name in dispatched:  # others are TorchScript's alone
+            found[name.removeprefix("aten::")] = schema
+    return found
+
+
+def _overload(schema):
+    packet = getattr(torch.ops.aten, schema.name.removeprefix("aten::"))
+    return getattr(packet, schema.overload_name or "default")
+
+
+def is_composed(name):
+    """Whether PyTorch composes the operator of others at every level."""
+    return torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", "CompositeImplicitAutograd")
+
+
+def overloads():
+    """The schemas that no record of ours declares word for word."""
+    ours = ask("schemas")
+    lines = []
+    for name, schema in schemas().items():
+        text = str(schema)
+        if ours.get(name) != text:
+            lines.append(("~" if is_composed(name) else "") + text.removeprefix("aten::"))
+    return "".join(line + "\n" for line in sorted(lines, key=lambda line: line.removeprefix("~")))
+
+
+def tags():
+    found = defaultdict(list)
+    for name, schema in schemas().items():
+        for tag in _overload(schema).tags:
+            if tag.name not in FOLLOWING:
+                found[tag.name].append(name)
+    head = "# PyTorch's tags of its operators, each with the names it is on; out, inplace and pt2_compliant_tag follow from the schema.\n"
+    return head + "".join(f"{tag}:\n{lines_of(sorted(found[tag]), 128, '  ')}" for tag in sorted(found))
+
+
+def decompositions():
+    """The operators in the table of decompositions; ``~`` marks those that the core operators do not need."""
+    from torch._decomp import core_aten_decompositions, decomposition_table
+
+    core = core_aten_decompositions()
+    operators = [op for op in decomposition_table if isinstance(op, torch._ops.OpOverload) and op.namespace == "aten"]
+    shown = [
+        ("" if op in core else "~") + op.name().removeprefix("aten::")
+        for op in sorted(operators, key=lambda op: f"{op._opname}.{op._overloadname}")
+    ]
+    return lines_of(shown, 120)
+
+
+def references():
+    """``__all__`` of torch._refs and of its modules."""
+    text = ""
+    for name in REFERENCES:
+        module = importlib.import_module("torch._refs" + (f".{name}" if name else ""))
+        text += f"[{name or '.'}]\n" + lines_of(sorted(set(module.__all__)), 118)
+    return text
+
+
+FILES = {
+    "shim_torch/_aten/overloads.txt": overloads,
+    "shim_torch/_aten/tags.txt": tags,
+    "shim_torch/_decomp/_names.txt": decompositions,
+    "shim_torch/_refs/_names.txt": references,
+}
