@@ -1,13 +1,12 @@
 """What a case gives, as JSON: values of tensors, types and texts of errors and warnings. Runs with any torch.
 
-``python outcome.py engine_cases > engine_expected.json`` with a real PyTorch writes the answers that tests compare with.
+``tools/regenerate.py`` writes the answers of PyTorch, which tests compare with.
 """
 
 import importlib
 import json
 import math
 import re
-import sys
 import warnings
 
 
@@ -60,8 +59,7 @@ def cases_of(module):
     }
 
 
-if __name__ == "__main__":
-    import torch
-
-    found = cases_of(importlib.import_module(sys.argv[1]))
-    print(json.dumps({name: outcome(torch, case) for name, case in found.items()}, indent=1))
+def written(torch, name):
+    """What the cases of a module give with PyTorch, to be stored."""
+    found = cases_of(importlib.import_module(name))
+    return json.dumps({name: outcome(torch, case) for name, case in found.items()}, indent=1) + "\n"

@@ -1,8 +1,9 @@
 """Which tensors an operator keeps for backward: what may be written to after it, as PyTorch allows.
 
-``python saved.py > saved_expected.json`` under PyTorch writes what it refuses.
+``tools/regenerate.py`` writes what PyTorch refuses.
 """
 
+import json
 import re
 import warnings
 
@@ -81,11 +82,8 @@ def may_write(torch, expression, device):
     return found
 
 
-if __name__ == "__main__":
-    import json
-
-    import torch
-
+def written(torch):
+    """By expression the names of what may not be written to with PyTorch, to be stored."""
     answers = {e: may_write(torch, e, "cpu") for e in CASES}
     refused = {e: [n for n, ok in a.items() if ok is not True] for e, a in answers.items()}
-    print(json.dumps({e: names for e, names in refused.items() if names}, indent=1))
+    return json.dumps({e: names for e, names in refused.items() if names}, indent=1) + "\n"

@@ -1,13 +1,12 @@
 """Values of every distribution, of one library given as ``torch``: shim-torch, or the PyTorch that made the expected ones.
 
-``python distribution_cases.py OUT`` with PyTorch 2.13 writes data/distribution_values.json.
+``tools/regenerate.py`` writes data/distribution_values.json with PyTorch 2.13.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import sys
 
 
 def cases(torch, D):
@@ -191,9 +190,7 @@ def same(a, b):
     return a == b
 
 
-if __name__ == "__main__":
-    import torch
-
-    with open(sys.argv[1], "w") as out:
-        rows = (f"{json.dumps(k)}: {json.dumps(v)}" for k, v in values(torch, torch.distributions).items())
-        out.write("{\n" + ",\n".join(rows) + "\n}\n")
+def written(torch):
+    """The values of PyTorch, to be stored."""
+    rows = (f"{json.dumps(k)}: {json.dumps(v)}" for k, v in values(torch, torch.distributions).items())
+    return "{\n" + ",\n".join(rows) + "\n}\n"

@@ -1,13 +1,12 @@
 """Draws by seed, refusals, transforms and constraints, of one library given as ``torch``: shim-torch or PyTorch.
 
-``python distribution_part_cases.py OUT`` with PyTorch 2.13 writes data/distribution_parts.json.
+``tools/regenerate.py`` writes data/distribution_parts.json with PyTorch 2.13.
 """
 
 from __future__ import annotations
 
 import json
 import pickle
-import sys
 
 from distribution_cases import _plain, cases
 from distribution_refusal_cases import refusals
@@ -153,9 +152,7 @@ def values(torch, D):
     return found
 
 
-if __name__ == "__main__":
-    import torch
-
-    with open(sys.argv[1], "w") as out:
-        rows = (f"{json.dumps(k)}: {json.dumps(v)}" for k, v in values(torch, torch.distributions).items())
-        out.write("{\n" + ",\n".join(rows) + "\n}\n")
+def written(torch):
+    """The values of PyTorch, to be stored."""
+    rows = (f"{json.dumps(k)}: {json.dumps(v)}" for k, v in values(torch, torch.distributions).items())
+    return "{\n" + ",\n".join(rows) + "\n}\n"

@@ -1,6 +1,6 @@
 """Files of torch.save: PyTorch's read here, ours read back, and what weights_only refuses.
 
-data/*.pt were written by PyTorch 2.13; objects_legacy.pt in its format of before 1.6.
+data/*.pt were written by PyTorch 2.13 (saved_objects.py); objects_legacy.pt in its format of before 1.6.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
 """Expressions whose results, errors and warnings real PyTorch gave once; they are stored in ``expected``.
 
-A cases module has ``names(torch)``, what the expressions use, and ``CASES``, an expression a line. A real PyTorch
-stores what they give: ``python tests/shim_torch/nn/described.py module_cases``.
+A cases module has ``names(torch)``, what the expressions use, and ``CASES``, an expression a line. ``tools/regenerate.py``
+stores what they give.
 """
 
 import importlib
 import json
 import math
 import re
-import sys
 import warnings
 from pathlib import Path
 
@@ -66,11 +65,8 @@ def same(got, wanted):
     return type(got) is type(wanted) and got == wanted
 
 
-if __name__ == "__main__":
-    import torch
-
-    for name in sys.argv[1:]:
-        module = importlib.import_module(name)
-        made = {e: outcome(torch, module, e) for e in expressions(module)}
-        lines = ",\n".join(f"{json.dumps(e)}: {json.dumps(o)}" for e, o in made.items())
-        (FOLDER / f"{name}.json").write_text("{\n" + lines + "\n}\n")
+def written(torch, name):
+    """What a cases module's expressions give with PyTorch, to be stored."""
+    cases = importlib.import_module(name)
+    lines = ",\n".join(f"{json.dumps(e)}: {json.dumps(outcome(torch, cases, e))}" for e in expressions(cases))
+    return "{\n" + lines + "\n}\n"

@@ -1,20 +1,14 @@
-"""weight_norm, spectral_norm, fused batch normalisation, windows and files' names."""
+"""weight_norm, spectral_norm, fused batch normalisation and files' names."""
 
 from __future__ import annotations
-
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import shim_torch as torch
 from shim_torch.nn.utils import parametrizations
-from shim_torch.signal import windows
 
 pytestmark = [pytest.mark.usefixtures("device"), pytest.mark.devices("cpu", "cuda")]
-
-WINDOWS = json.loads((Path(__file__).parent.parent / "data" / "windows.json").read_text())
 
 
 def test_weight_norm():
@@ -56,16 +50,6 @@ def test_fused_batch_norm():
     np.testing.assert_allclose(
         fused(x).detach().cpu().numpy(), bn(conv(x)).detach().cpu().numpy(), rtol=1e-4, atol=1e-5
     )
-
-
-@pytest.mark.parametrize("case", WINDOWS)
-def test_windows(case):
-    if case == "k":
-        found = windows.kaiser(6, beta=3.0)
-    else:
-        name, size, symmetric = case.split()
-        found = getattr(windows, name)(int(size), sym=symmetric == "True")
-    np.testing.assert_allclose(found.cpu().numpy(), WINDOWS[case], atol=2e-5)
 
 
 def test_files_have_pytorchs_names():

@@ -1,13 +1,12 @@
 """Expressions whose values, gradients or errors real PyTorch gave once; they are stored beside the tests.
 
 A cases module has ``inputs(torch)`` (names for the expressions) and ``CASES``. The stored outcome is compact: dtype, shape
-and values to 6 digits of each result, and of each leaf's gradient of the weighted sum of the results. A real PyTorch
-stores it: ``python tests/shim_torch/ops/expressions.py spatial_cases``.
+and values to 6 digits of each result, and of each leaf's gradient of the weighted sum of the results. ``tools/regenerate.py``
+stores it.
 """
 
 import importlib
 import json
-import sys
 import warnings
 from pathlib import Path
 
@@ -130,20 +129,9 @@ def _tensor_difference(got, wanted, where, rtol):
     return f"{where}: at {at}, {a[at]:.7g} instead of {b[at]:.7g}; {(error != 0).sum()} of {error.size} differ; {a[:6]} {b[:6]}"
 
 
-def main(name):
-    """Stores what the PyTorch of this interpreter gives."""
-    import torch
-
-    sys.path.insert(0, str(HERE))
+def written(torch, name):
+    """What a cases module's expressions give with PyTorch, to be stored."""
     cases = importlib.import_module(name)
     found = {e: outcome(torch, cases, e) for e in cases.CASES}
-    for e, (kind, *rest) in found.items():
-        if kind == "error" and rest[0] in ("NameError", "SyntaxError", "AttributeError", "TypeError"):
-            print(e, rest)
     lines = ",\n".join(f"{json.dumps(e)}: {json.dumps(o, separators=(',', ':'))}" for e, o in found.items())
-    (HERE / "expected").mkdir(exist_ok=True)
-    (HERE / "expected" / f"{name}.json").write_text("{\n" + lines + "\n}\n")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])
+    return "{\n" + lines + "\n}\n"

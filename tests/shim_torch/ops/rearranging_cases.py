@@ -1,5 +1,7 @@
 """Calls of sorting, rearranging, indexing and counting operators, as expressions over the inputs below."""
 
+import json
+
 
 def inputs(torch):
     """The names that the expressions use."""
@@ -142,3 +144,8 @@ def outcome(torch, expression):
     except Exception as e:
         return ["error", type(e).__name__, str(e).splitlines()[0]]
     return ["values", _listed(torch, result), [_listed(torch, g) for g in grads]]
+
+
+def written(torch):
+    """What the expressions give with PyTorch, to be stored."""
+    return json.dumps({expression: outcome(torch, expression) for expression in CASES}, indent=0) + "\n"

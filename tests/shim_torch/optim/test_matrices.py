@@ -5,43 +5,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matrices_cases import RUNS, reached
 
 import shim_torch as torch
-
-RUNS = [
-    ("LBFGS", {"lr": 0.5}),
-    ("LBFGS", {"line_search_fn": "strong_wolfe", "history_size": 3, "max_iter": 6}),
-    ("LBFGS", {"lr": 0.1, "max_iter": 4, "history_size": 2}),
-    ("Adafactor", {}),
-    ("Adafactor", {"lr": 0.1, "weight_decay": 0.1, "d": 2.0, "maximize": True}),
-    ("Muon", {}),
-    ("Muon", {"lr": 0.1, "nesterov": False, "adjust_lr_fn": "match_rms_adamw"}),
-]
-
-
-def reached(name, settings):
-    """The parameters after four steps down a crooked slope."""
-    matrix = (torch.arange(12.0).reshape(4, 3).sin() * 2).requires_grad_()
-    vector = torch.tensor([1.0, -2.0, 0.5], requires_grad=True)
-    given = [matrix] if name == "Muon" else [matrix, vector]
-    optimizer = getattr(torch.optim, name)(given, **settings)
-
-    def closure():
-        optimizer.zero_grad()
-        loss = ((matrix @ vector - 1) ** 2).sum() + (matrix * matrix * 0.3).sum() + (vector**4).sum() * 0.1
-        loss.backward()
-        return loss
-
-    for _ in range(4):
-        optimizer.step(closure)
-    return [matrix.tolist(), vector.tolist()]
 
 
 @pytest.mark.parametrize(("name", "settings"), RUNS, ids=lambda v: str(v))
 def test_as_pytorch(name, settings):
     expected = json.loads(Path(__file__).with_name("matrices_expected.json").read_text())[str((name, settings))]
     rounding = 2e-2 if name == "Muon" else 1e-3 if name == "LBFGS" else 2e-5  # Muon's products are in bfloat16
-    for got, wanted in zip(reached(name, settings), expected, strict=True):
+    for got, wanted in zip(reached(torch, name, settings), expected, strict=True):
         np.testing.assert_allclose(got, wanted, rtol=rounding, atol=rounding)
 
 
