@@ -36,7 +36,7 @@ def _names() -> list[str]:
 
 @lru_cache(maxsize=1)
 def inner_surface() -> frozenset[str]:
-    """Further names that PyTorch has, which it does not call public: modules, what they define, and torch._C's."""
+    """Further names of those modules of PyTorch that are here, and of torch._C's."""
     return frozenset(_words("_surface_inner.txt"))
 
 
@@ -55,24 +55,33 @@ def _imported() -> dict[str, list[str]]:
         return {first: rest for first, *rest in map(str.split, lines)}
 
 
+def _entry(module: str, name: str) -> tuple[str, str | None] | None:
+    """The module that PyTorch's module has a name from, and the name there (None: it is that module); None without."""
+    for entry in _imported().get(module.removeprefix("torch").removeprefix(".") or "torch", ()):
+        home, _, attribute = entry.partition(":")
+        if attribute == name:
+            return home, attribute
+        shown, _, home = entry.partition("=")
+        if not attribute and shown == name:
+            return home or shown, None
+    return None
+
+
 def _from_where_it_comes(module: str, name: str) -> Any:
     """A name that PyTorch's module has because it imports it, or None: libraries import such names from there, too."""
     from importlib import import_module
 
-    for entry in _imported().get(module.removeprefix("torch").removeprefix(".") or "torch", ()):
-        home, _, attribute = entry.partition(":")
-        if attribute == name:
-            source = import_module(_ours(home))
-            if home == "typing" and not hasattr(source, name):  # of a newer Python, and in PyTorch of what it depends on
-                try:
-                    source = import_module("typing_extensions")
-                except ModuleNotFoundError:
-                    return None
-            return getattr(source, name)
-        shown, _, home = entry.partition("=")
-        if not attribute and shown == name:
-            return import_module(_ours(home or shown))
-    return None
+    entry = _entry(module, name)
+    if entry is None:
+        return None
+    home, attribute = entry
+    try:
+        source = import_module(_ours(home))
+        if home == "typing" and attribute is not None and not hasattr(source, attribute):
+            source = import_module("typing_extensions")  # of a newer Python, and in PyTorch of what it depends on
+    except ModuleNotFoundError:
+        return None
+    return source if attribute is None else getattr(source, attribute)
 
 
 def _ours(module: str) -> str:
@@ -81,7 +90,8 @@ def _ours(module: str) -> str:
 
 def has(dotted: str) -> bool:
     """Whether PyTorch has this name, public or not."""
-    return dotted in surface() or dotted in inner_surface() or dotted in _modules()
+    module, _, name = dotted.rpartition(".")
+    return dotted in surface() or dotted in inner_surface() or dotted in _modules() or _entry(module, name) is not None
 
 
 def asked_of(module: str) -> Callable[[str], Any]:

@@ -17,6 +17,7 @@ import pkgutil
 import sys
 import time
 import traceback
+import warnings
 from pathlib import Path
 
 import regenerating
@@ -27,18 +28,21 @@ VERSION = "2.13."
 
 
 def makers():
-    """By path from the root: what makes the file's text or bytes."""
+    """By path from the root: what makes the file's text or bytes, and the version of Python that it needs, or None."""
     found = {}
-    for module in pkgutil.iter_modules(regenerating.__path__):
-        found |= getattr(importlib.import_module(f"regenerating.{module.name}"), "FILES", {})
+    for entry in pkgutil.iter_modules(regenerating.__path__):
+        module = importlib.import_module(f"regenerating.{entry.name}")
+        python = getattr(module, "PYTHON", None)
+        found |= {path: (make, python) for path, make in getattr(module, "FILES", {}).items()}
     return found
 
 
 def made(path):
     """What the file should hold, as bytes; an error's text, else None; seconds."""
+    warnings.simplefilter("ignore")  # of deprecated names that are only listed
     start = time.perf_counter()
     try:
-        content = makers()[path]()
+        content = makers()[path][0]()
     except Exception:
         return path, None, traceback.format_exc(), time.perf_counter() - start
     return path, content.encode() if isinstance(content, str) else content, None, time.perf_counter() - start
@@ -73,9 +77,13 @@ def main():
     known = makers()
     if unknown := set(given.files) - known.keys():
         parser.error(f"not written here: {', '.join(sorted(unknown))}")
+    paths = [path for path in given.files or known if known[path][1] in (None, sys.version_info[:2])]
+    for path in given.files or known:
+        if path not in paths:
+            print(f"{path} is left as it is: it is written with Python {'.'.join(map(str, known[path][1]))}")
     differ = failed = 0
     with multiprocessing.get_context("fork").Pool(2, maxtasksperchild=1) as pool:
-        for path, content, error, seconds in pool.imap_unordered(made, given.files or known):
+        for path, content, error, seconds in pool.imap_unordered(made, paths):
             if given.times:
                 print(f"{seconds:6.2f} s  {path}", flush=True)
             if error:
@@ -83,7 +91,7 @@ def main():
                 print(path, error, sep="\n", flush=True)
             else:
                 differ += handle(path, content, given.check)
-    print(f"{len(given.files or known)} files, {differ} {'differ' if given.check else 'written anew'}, {failed} failed")
+    print(f"{len(paths)} files, {differ} {'differ' if given.check else 'written anew'}, {failed} failed")
     sys.exit(bool(failed or given.check and differ))
 
 

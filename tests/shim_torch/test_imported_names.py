@@ -25,6 +25,14 @@ def test_other_names_are_still_refused():
         torch.utils.data.dataloader.no_such_name
 
 
+def test_a_home_that_is_not_here(monkeypatch):
+    entries = {"utils.data.dataloader": ["no_such_module:thing", "gone=no_such_package.inner"]}
+    monkeypatch.setattr(_missing, "_imported", lambda: entries)
+    for name in ("thing", "gone"):
+        with pytest.raises(AttributeError, match=rf"torch\.utils\.data\.dataloader\.{name} is not supported"):
+            getattr(torch.utils.data.dataloader, name)
+
+
 @pytest.mark.parametrize("module", ["autograd.function", "optim.optimizer", "utils.data.sampler", "distributions.utils"])
 def test_every_name_of_a_module(module):
     home = importlib.import_module(f"shim_torch.{module}")

@@ -3,10 +3,12 @@
 Run by that Python, as a script, it answers: a question's name is an argument, the answer is JSON.
 """
 
+import importlib
 import json
 import os
 import subprocess
 import sys
+import warnings
 
 
 def ask(question, given=None):
@@ -34,5 +36,21 @@ def _schemas(_):
     }
 
 
+def _resolved(given):
+    """Of the rows of the table of imported names the entries whose home, and the name in it, are here."""
+    return {module: [entry for entry in entries if _is_here(entry)] for module, entries in given.items()}
+
+
+def _is_here(entry):
+    home, _, name = entry.partition(":")
+    home = home.rpartition("=")[2]
+    try:
+        module = importlib.import_module(f"shim_{home}" if home.partition(".")[0] == "torch" else home)
+        return not name or getattr(module, name) is not None
+    except Exception:  # however a module says that it is not there
+        return False
+
+
 if __name__ == "__main__":
+    warnings.simplefilter("ignore")
     print(json.dumps(globals()["_" + sys.argv[1]](json.load(sys.stdin))))
