@@ -59,6 +59,24 @@ def test_a_mode_sees_the_operators_below_composites():
     assert x.grad.shape == (3, 4) and len(log.calls) == 13
 
 
+def test_a_mode_sees_as_one_what_is_one_operator_there():
+    x, at = torch.randn(4, 4, requires_grad=True), torch.tensor([0, 2])
+    with Log() as log:
+        y = torch.ops.aten._unsafe_index(x.clone(), [at]).sum()
+        torch.zeros(4, 4).addbmm_(x.unsqueeze(0), x.unsqueeze(0))
+        torch._neg_view_copy(x.detach())
+        torch.bernoulli(x.detach(), 0.5)
+        torch.native_channel_shuffle(x.detach().reshape(1, 4, 2, 2), 2)
+    assert log.calls == [
+        "aten.clone.default", "aten._unsafe_index.Tensor", "aten.sum.default",
+        "aten.zeros.default", "aten.unsqueeze.default", "aten.unsqueeze.default", "aten.addbmm_.default",
+        "aten.detach.default", "aten._neg_view_copy.default", "aten.detach.default", "aten.bernoulli.p",
+        "aten.detach.default", "aten.view.default", "aten.native_channel_shuffle.default",
+    ]  # fmt: skip
+    y.backward()
+    assert x.grad.sum(1).tolist() == [4, 0, 4, 0]
+
+
 def test_a_mode_sees_writes_and_backward():
     x = torch.ones(2, requires_grad=True)
     y = x * 3

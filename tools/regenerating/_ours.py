@@ -36,6 +36,14 @@ def _schemas(_):
     }
 
 
+def _composites(_):
+    """The operators of aten whose records are composites."""
+    from shim_torch.ops import complete, records
+
+    complete()
+    return [name.removeprefix("aten::") for name, r in records().items() if r.kind == "composite" and name.startswith("aten::")]
+
+
 def _resolved(given):
     """Of the rows of the table of imported names the entries whose home, and the name in it, are here."""
     return {module: [entry for entry in entries if _is_here(entry)] for module, entries in given.items()}

@@ -10,6 +10,8 @@ from .words import lines_of
 
 # These follow from a schema (shim_torch/_aten/tags.py).
 FOLLOWING = {"out", "inplace", "pt2_compliant_tag"}
+# Composites here that handlers are shown the parts of: their results' sizes depend on the device, which a fake run sees in the parts.
+IN_PARTS = {"_embedding_bag", "_embedding_bag_forward_only"}
 REFERENCES = ("", "special", "nn.functional", "fft", "linalg", "_conversions")
 
 
@@ -32,6 +34,12 @@ def _overload(schema):
 def is_composed(name):
     """Whether PyTorch composes the operator of others at every level."""
     return torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", "CompositeImplicitAutograd")
+
+
+def is_leaf(name):
+    """Whether ``__torch_dispatch__`` sees the operator in PyTorch: it has kernels, of its own or beside a composition."""
+    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+    return not is_composed(name) or has_kernel(f"aten::{name}", "CPU")
 
 
 def overloads():
@@ -77,9 +85,17 @@ def references():
     return text
 
 
+def dispatch_leaves():
+    """Composites here that PyTorch has as one operator; those of lists and of polynomials are known by their names."""
+    known = schemas().keys() - IN_PARTS
+    names = [n for n in ask("composites") if n in known and not n.startswith("_foreach_") and "_polynomial_" not in n]
+    return lines_of(sorted(filter(is_leaf, names)), 120)
+
+
 FILES = {
     "shim_torch/_aten/overloads.txt": overloads,
     "shim_torch/_aten/tags.txt": tags,
+    "shim_torch/_dispatch_leaves.txt": dispatch_leaves,
     "shim_torch/_decomp/_names.txt": decompositions,
     "shim_torch/_refs/_names.txt": references,
 }
