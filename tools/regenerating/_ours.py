@@ -60,5 +60,6 @@ def _is_here(entry):
 
 
 if __name__ == "__main__":
+    sys.path.pop(0)  # the folder of this file, whose names are no modules of anybody
     warnings.simplefilter("ignore")
     print(json.dumps(globals()["_" + sys.argv[1]](json.load(sys.stdin))))
