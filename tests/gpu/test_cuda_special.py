@@ -28,6 +28,16 @@ def test_special_functions(name, dtype, on_our_kernels):
     torch.testing.assert_close(mine, theirs, rtol=5e-5 if dtype == torch.float32 else 1e-10, atol=3e-6 if dtype == torch.float32 else 1e-11, equal_nan=True)
 
 
+@pytest.mark.parametrize("dtype", (torch.float32, torch.float64), ids=str)
+def test_zeta_of_every_range(dtype, on_our_kernels):
+    ends = [1.0, 2.0, 3.0, 8.0, 2.5, 0.5, 40.0, float("inf"), float("nan")]
+    s = torch.tensor([*torch.linspace(1.01, 30, 40).tolist(), *ends], dtype=dtype)[:, None]
+    q = torch.tensor([0.0, -1.0, -0.75, -6.25, 1.0, 0.05, 0.9, 7.5, 120.0, 4e5, float("inf"), -float("inf"), float("nan")], dtype=dtype)[None]
+    mine, theirs = special.zeta(s.cuda(), q.cuda()).cpu().double(), special.zeta(s.double(), q.double()).to(dtype).double()
+    torch.testing.assert_close(mine, theirs, rtol=1e-5 if dtype == torch.float32 else 1e-13, atol=1e-37, equal_nan=True)
+    assert torch.polygamma(1, q.cuda())[0, -3].item() == 0
+
+
 def test_quantiles_of_the_normal_distribution(on_our_kernels):
     x = torch.linspace(1e-6, 1 - 1e-6, 1001, dtype=torch.float64)
     torch.testing.assert_close(special.ndtri(x.cuda()).cpu(), special.ndtri(x), rtol=1e-9, atol=1e-9)

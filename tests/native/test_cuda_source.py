@@ -35,6 +35,7 @@ def cases():
     yield from (("three", op, f32, f32, _core.float16, 3) for op in ("where", "clamp", "add_scaled", "lerp", "addcmul", "addcdiv"))
     yield from (("two", op, f32, f32, _core.bfloat16, 2) for op in ("igamma", "igammac", "bce_each", "bce_logits_each", "prelu", "copysign", "xlogy", "logaddexp", "logaddexp2"))
     yield from (("one", op, d, d, d, 1) for op in FORMULAS for d in (f32, f64))
+    yield from (("curved", op, d, d, d, 2 if op == "zeta" else 1) for op in ("zeta", "polygamma") for d in (f32, f64))
     yield from (("fp8", "copy", d, d, f32, 1) for d in (_core.float8_e4m3fn, _core.float8_e5m2))
     yield from (("fp8", "copy", f32, f32, d, 1) for d in (_core.float8_e4m3fn, _core.float8_e5m2))
 

@@ -171,8 +171,11 @@ KERNELS = (
 
 
 @pytest.mark.slow
-def test_kernels_on_the_host(simulated):
-    tests = ROOT / "tests" / "gpu" / "test_cuda_kernels.py"
-    arguments = [str(tests), "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", KERNELS]
+@pytest.mark.parametrize(
+    ("file", "chosen"), [("test_cuda_kernels.py", KERNELS), ("test_cuda_special.py", "zeta or polygamma")]
+)
+def test_kernels_on_the_host(simulated, file, chosen):
+    tests = ROOT / "tests" / "gpu" / file
+    arguments = [str(tests), "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", chosen]
     out = run(simulated, f"import pytest, sys; sys.exit(pytest.main({arguments!r}))")
     assert " passed" in out and "skipped" not in out

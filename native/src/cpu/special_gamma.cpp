@@ -4,6 +4,7 @@
 
 #include "cpu/special_functions.h"
 #include "cpu/special_tables.h"
+#include "cpu/special_zeta.h"
 
 namespace shim::special {
 namespace {
@@ -77,29 +78,7 @@ double gamma_incomplete(double a, double x, bool upper) {
   return upper ? high : 1 - high;
 }
 
-// Euler and Maclaurin's formula; from negative q in steps up to the first positive place.
-double zeta(double s, double q) {
-  if (s == 1) return kInf;
-  if (!(s > 1)) return kNan;
-  if (q <= 0 && q == std::floor(q)) return kInf;
-  if (!std::isfinite(q)) return kNan;
-  if (q <= 0 && s != std::floor(s)) return kNan;
-  double total = 0;
-  for (; q < 0; q += 1) total += std::pow(-q, -s) * (std::fmod(s, 2) == 0 ? 1 : -1);
-  for (int k = 0; k < 12; ++k) total += std::pow(q + k, -s);
-  if (std::isinf(s)) return total;
-  const double far = q + 12;
-  double rising = s, power = std::pow(far, -s - 1);
-  total += std::pow(far, 1 - s) / (s - 1) + 0.5 * std::pow(far, -s);
-  constexpr double bernoulli[] = {1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160, -691.0 / 1307674368000, 1.0 / 74724249600,
-                                  -3617.0 / 10670622842880000};
-  for (int k = 0; k < 8; ++k) {
-    total += bernoulli[k] * rising * power;
-    rising *= (s + 2 * k + 1) * (s + 2 * k + 2);
-    power /= far * far;
-  }
-  return total;
-}
+double zeta(double s, double q) { return hurwitz_zeta(s, q); }
 
 double erfcx(double x) {
   if (x < -26.7) return kInf;

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "cpu/special_tables.h"
+#include "cpu/special_zeta.h"
 #include "cuda/elementwise_source.h"
 #include "cuda/functors_source.h"
 #include "cuda/nvrtc.h"
@@ -107,8 +108,8 @@ std::string gamma_tables() {
 }
 
 const char* source(std::string_view op) {
-  static const auto* text = new std::string(std::string(kTypesSource) + kFunctorsSource + kElementwiseSource);
-  static const auto* of_gamma = new std::string(kTypesSource + gamma_tables() + kFunctorsSource + kElementwiseSource);
+  static const auto* text = new std::string(std::string(kTypesSource) + special::kZetaSource + kFunctorsSource + kElementwiseSource);
+  static const auto* of_gamma = new std::string(kTypesSource + gamma_tables() + special::kZetaSource + kFunctorsSource + kElementwiseSource);
   return (op.starts_with("igamma") ? of_gamma : text)->c_str();
 }
 

@@ -1,6 +1,7 @@
 // Compiles our kernels without loading them, for tests: needs NVRTC and no GPU.
 #include <string_view>
 
+#include "cpu/special_zeta.h"
 #include "cuda/alignments_source.h"
 #include "cuda/attention_backward_source.h"
 #include "cuda/attention_hopper_backward_source.h"
@@ -46,7 +47,7 @@ std::string compile_family(std::string_view family, std::vector<std::string> mac
     {"alignments", kBlockSource, kAlignmentsSource}, {"attention", "", kAttentionSource},
     {"attention_backward", "", kAttentionSource, kAttentionBackwardSource}, {"attention_hopper", "", kAttentionSource, kHopperSource, kAttentionHopperSource},
     {"attention_hopper_backward", "", kAttentionSource, kHopperSource, kAttentionHopperBackwardSource}, {"bags", kBlockSource, kBagsSource},
-    {"channels", kBlockSource, kChannelsSource}, {"classes", kBlockSource, kClassesSource}, {"depthwise", kBlockSource, kDepthwiseSource}, {"each", kFunctorsSource, kManySource},
+    {"channels", kBlockSource, kChannelsSource}, {"classes", kBlockSource, kClassesSource}, {"depthwise", kBlockSource, kDepthwiseSource}, {"each", special::kZetaSource, kFunctorsSource, kManySource},
     {"flip", "", kFlipSource}, {"gather", "", kGatherSource}, {"heads", kBlockSource, kScanSource, kHeadsSource},
     {"images", kBlockSource, kImagesSource}, {"join", kGatherSource, kJoinSource}, {"many", "", kManySource}, {"norm", kBlockSource, kNormSource},
     {"pad", "", kPadSource}, {"pair", kBlockSource, kPairSource}, {"radix", kKeysSource, kRadixSource}, {"random", "", kRandomSource},

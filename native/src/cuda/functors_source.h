@@ -1,5 +1,5 @@
 #pragma once
-// CUDA C++ of what pointwise operators compute, compiled by NVRTC after types_source.h with macros:
+// CUDA C++ of what pointwise operators compute, compiled by NVRTC after types_source.h and kZetaSource with macros:
 //   OP the functor, C the compute type, RESULT its result, LOGIC 1 where operands count as truth values, T0 the output's element type,
 //   N_IN how many inputs, EXTRA 1 where the functor also takes three numbers, K2 what its second input is (elementwise_source.h).
 namespace shim::cuda {
@@ -173,40 +173,7 @@ struct i1e { template <class T> __device__ static T f(T x) {
   const T r = a > T(sizeof(T) == 8 ? 700 : 20) ? rsqrt(T(6.28318530717958647693) * a) * (T(1) - z * (T(0.375) + z * (T(0.1171875) + z * (T(0.1025390625) + z * T(0.144195556640625)))))
                                                : exp(-a) * cyl_bessel_i1(a);
   return x < T(0) ? -r : r; } };
-// Hurwitz's: the first terms, and Euler and Maclaurin's sum of the rest.
-struct zeta { template <class T> __device__ static T f(T s, T q) {
-  constexpr double numbers[12] = {12, -720, 30240, -1209600, 47900160, -1.8924375803183791606e9, 7.47242496e10, -2.950130727918164224e12,
-                                  1.1646782814350067249e14, -4.5979787224074726105e15, 1.8152105401943546773e17, -7.1661652561756670113e18};
-  const T small = T(sizeof(T) == 8 ? 1.11e-16 : 5.96e-8), infinite = T(__int_as_float(0x7f800000));
-  if (s == T(1)) return infinite;
-  if (s < T(1)) return infinite - infinite;
-  if (q <= T(0)) {
-    if (q == floor(q)) return infinite;
-    if (s != floor(s)) return infinite - infinite;
-  }
-  T sum = pow(q, -s), at = q, term = 0;
-  for (int i = 0; i < 9 || at <= T(9);) {
-    ++i;
-    at += T(1);
-    term = pow(at, -s);
-    sum += term;
-    if (-small * sum < term && term < small * sum) return sum;
-  }
-  const T w = at;
-  sum += term * w / (s - T(1)) - T(0.5) * term;
-  T factor = 1, k = 0;
-  for (int i = 0; i < 12; ++i) {
-    factor *= s + k;
-    term /= w;
-    const T part = factor * term / T(numbers[i]);
-    sum += part;
-    if (fabs(part) <= small * fabs(sum)) return sum;
-    k += T(1);
-    factor *= s + k;
-    term /= w;
-    k += T(1);
-  }
-  return sum; } };
+BINARY(zeta, hurwitz_zeta(a, b));                               // special_zeta.h
 #ifdef GAMMA
 // The regularised incomplete gamma functions, in double precision, as on the CPU (special_gamma.cpp); kTemme stands before this source.
 __device__ inline double kept_apart(double v) { return fabs(v) < 1e-300 ? 1e-300 : v; }
@@ -267,7 +234,7 @@ struct nextafter_ { template <class T> __device__ static T f(T a, T b) {
 NUMBERS3(addcmul, a + p * b * c);
 NUMBERS3(addcdiv, a + p * (b / c));
 NUMBERS1(logit, log((p < T(0) ? x : held(x, p, T(1) - p)) / (T(1) - (p < T(0) ? x : held(x, p, T(1) - p)))));
-NUMBERS1(polygamma, (int(p) % 2 ? T(1) : T(-1)) * tgamma(p + T(1)) * zeta::f(p + T(1), x));
+NUMBERS1(polygamma, p == T(1) && x == T(__int_as_float(0x7f800000)) ? T(0) : (int(p) % 2 ? T(1) : T(-1)) * tgamma(p + T(1)) * hurwitz_zeta(p + T(1), x));
 // Gradients: of g, the input, and (not used) c.
 NUMBERS3(leaky_relu_backward, b > T(0) ? a : a * p);
 NUMBERS3(elu_backward, b > T(0) ? a * q : a * (p * q * r) * exp(b * r));

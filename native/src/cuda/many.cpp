@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "cpu/special_zeta.h"
 #include "cuda/elementwise.h"
 #include "cuda/functors_source.h"
 #include "cuda/launch.h"
@@ -17,7 +18,7 @@ constexpr int kMost = 40;                       // MOST of many_source.h
 using Tensors = std::span<const Tensor>;
 
 const char* functor_source() {
-  static const char* text = joined_source({kFunctorsSource, kManySource});
+  static const char* text = joined_source({special::kZetaSource, kFunctorsSource, kManySource});
   return text;
 }
 const char* plain_source() {

@@ -103,3 +103,28 @@ def test_polynomials(dtype):
     assert S.laguerre_polynomial_l(torch.zeros(7, dtype=dtype), n).tolist() == [0, 1, 1, 1, 1, 1, 1]
     assert S.chebyshev_polynomial_u(-torch.ones(7, dtype=dtype), n).tolist() == [0, 1, -2, 3, -4, 5, -6]
     assert bool(S.hermite_polynomial_h(torch.ones(1, dtype=dtype), torch.full((1,), 600.0, dtype=dtype)).isnan())
+
+
+# (s, q, value); the values were summed with 40 digits.
+ZETAS = [
+    (1.0000001, 0.3, 10000003.496685948), (1.25, 0.001, 5628.006540092934), (1.5, 1.0, 2.612375348685488), (2.0, 100.0, 0.010050166663333571),
+    (3.0, 12345.5, 3.2808608793906967e-09), (4.7, 0.9, 1.6992412395018717), (7.5, 30.0, 4.287769275306338e-11), (24.0, 60.0, 6.630806917098293e-43),
+    (60.0, 10.0, 1.0033021647079859e-60), (59.5, 99.0, 4.077149521067697e-119), (300.0, 0.8, 1.183052186166755e29), (2.0, -0.5, 8.934802200544679),
+    (3.0, -2.5, 0.0541020258208637), (6.0, -19.7, 1380.5014537187494), (7.0, -3.0625, -268435455.07940972), (2.0, -1e-20, 1e40), (3.0, -1e-20, -1e60),
+    (2.0, -1e15 - 0.5, math.pi**2),
+]  # fmt: skip
+# What PyTorch 2.13 gives at the ends.
+ZETA_ENDS = [
+    (1.0, math.nan, math.inf), (math.nan, 1.0, math.nan), (math.nan, -1.0, math.inf), (math.nan, -0.5, math.nan), (2.0, math.nan, math.nan),
+    (math.inf, 1.0, 1.0), (math.inf, 0.5, math.inf), (math.inf, -2.5, math.inf), (2.0, math.inf, math.nan), (2.0, -math.inf, math.inf),
+    (0.5, 1.0, math.nan), (0.5, -1.0, math.nan), (1.0, -0.5, math.inf), (-math.inf, 1.0, math.nan), (2.0, 0.0, math.inf), (2.5, -0.0, math.inf),
+    (2.5, -1.0, math.inf), (2.5, -0.5, math.nan), (1e20, 0.9, math.inf), (1e20, 1.0, 1.0),
+]  # fmt: skip
+
+
+def test_values_of_zeta():
+    s, q, wanted = torch.tensor(ZETAS, dtype=torch.float64).unbind(1)
+    torch.testing.assert_close(S.zeta(s, q), wanted, rtol=2e-14, atol=0)
+    s, q, wanted = torch.tensor(ZETA_ENDS, dtype=torch.float64).unbind(1)
+    assert np.array_equal(S.zeta(s, q).numpy(), wanted.numpy(), equal_nan=True)
+    assert np.array_equal(S.zeta(s.float(), q.float()).numpy(), wanted.float().numpy(), equal_nan=True)
