@@ -28,6 +28,25 @@ def test_a_seed_gives_pytorchs_numbers(dtype):
     assert torch.rand(1).item() == 0.6011906862258911
 
 
+# Sums of 3000 numbers by Poisson, binomial and gamma, and the uniform number after each: one that is rejected instead of kept moves all.
+STREAMS = {
+    torch.float32: [(1633036205.0, 0.4833614230155945), (141664384.0, 0.31991833448410034), (163291783.11360058, 0.9029095768928528)],
+    torch.float64: [(1633036196.0, 0.4833614230155945), (141664387.0, 0.31991833448410034), (163291781.7207838, 0.9029095768928528)],
+}
+
+
+@pytest.mark.parametrize("dtype", STREAMS)
+def test_streams_of_pytorchs_numbers(dtype):
+    torch.manual_seed(3)
+    rates, shapes = (torch.logspace(*ends, 3000, dtype=torch.float64).to(dtype) for ends in ((-1, 7), (-2, 6)))
+    trials = torch.logspace(0, 6, 3000, dtype=torch.float64).floor().to(dtype)
+    chances = torch.linspace(0.01, 0.99, 3000, dtype=torch.float64).to(dtype)[torch.arange(3000) * 7 % 3000]
+    calls = (lambda: torch.poisson(rates), lambda: torch.binomial(trials, chances), lambda: torch._standard_gamma(shapes))
+    for call, (total, after) in zip(calls, STREAMS[dtype], strict=True):
+        assert call().double().sum().item() == pytest.approx(total, rel=1e-14)
+        assert torch.rand(1).item() == after
+
+
 def test_normal_numbers_of_narrow_dtypes_end_in_a_block_of_their_own():
     torch.manual_seed(0)
     last = [-0.5859375, -0.173828125, 0.18359375, 1.390625, 1.5859375, 0.9453125, -0.84375]

@@ -10,20 +10,28 @@
 namespace shim {
 namespace {
 
+// Hörmann's transformed rejection with a squeeze (1993): k = floor((2 a / (1/2 - |u|) + b) u + c) of a uniform u from -1/2 to 1/2 is near
+// the distribution wanted. In the middle nearly all of them are kept at once, where v is below `squeeze`; else accepts(k, v, edge, slope)
+// decides, `edge` how far u is from the ends and `slope` the derivative that k has there.
+template <class Accepts>
+double transformed_rejection(double a, double b, double c, double squeeze, Mersenne& source, Accepts&& accepts) {
+  for (;;) {
+    const double u = draw_uniform(source) - 0.5, v = draw_uniform(source), edge = 0.5 - std::fabs(u);
+    const double k = std::floor((2 * a / edge + b) * u + c);
+    if ((edge >= 0.07 && v <= squeeze) || accepts(k, v, edge, a / (edge * edge) + b)) return k;
+  }
+}
+
 // --- Poisson's distribution ---------------------------------------------------------------------------------------------------
 
-// The transformed rejection method with a squeeze (Hörmann 1993, PTRS).
+// Hörmann's PTRS: v against the density, rate^k e^-rate / k!.
 double many_events(double rate, Mersenne& source) {
-  const double root = std::sqrt(rate), log_rate = std::log(rate);
-  const double b = 0.931 + 2.53 * root, a = -0.059 + 0.02483 * b;
-  const double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4), within = 0.9277 - 3.6224 / (b - 2);
-  for (;;) {
-    const double u = draw_uniform(source) - 0.5, v = draw_uniform(source), us = 0.5 - std::fabs(u);
-    const double k = std::floor((2 * a / us + b) * u + rate + 0.43);
-    if (us >= 0.07 && v <= within) return k;
-    if (k < 0 || (us < 0.013 && v > us)) continue;
-    if (std::log(v) + std::log(inverse_alpha) - std::log(a / (us * us) + b) <= -rate + k * log_rate - std::lgamma(k + 1)) return k;
-  }
+  const double b = 0.931 + 2.53 * std::sqrt(rate), inverse_alpha = 1.1239 + 1.1328 / (b - 3.4), log_rate = std::log(rate);
+  const auto accepts = [=](double k, double v, double edge, double slope) {
+    if (k < 0 || (edge < 0.013 && v > edge)) return false;
+    return std::log(v * inverse_alpha / slope) <= -rate + k * log_rate - std::lgamma(k + 1);
+  };
+  return transformed_rejection(-0.059 + 0.02483 * b, b, rate + 0.43, 0.9277 - 3.6224 / (b - 2), source, accepts);
 }
 
 double poisson(double rate, Mersenne& source) {
@@ -55,26 +63,21 @@ double stirling_tail(double k) {
   return (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / n;
 }
 
-// The transformed rejection method (Hörmann 1993, BTRS).
+// Hörmann's BTRS: v against the density over that of the mode, both by Stirling's approximation.
 template <class T>
 T many_trials(T count, T prob, Mersenne& source) {
-  const double deviation = std::sqrt(count * prob * (1 - prob));
-  const double b = 1.15 + 2.53 * deviation, a = -0.0873 + 0.0248 * b + 0.01 * prob;
-  const double c = count * prob + 0.5, within = 0.92 - 4.2 / b, r = prob / (1 - prob);
-  const double alpha = (2.83 + 5.1 / b) * deviation, m = std::floor((count + 1) * prob);
-  for (;;) {
-    const double u = draw_uniform(source) - 0.5;
-    double v = draw_uniform(source);
-    const double us = 0.5 - std::fabs(u);
-    const T k = T(std::floor((2 * a / us + b) * u + c));
-    if (us >= 0.07 && v <= within) return k;
-    if (k < 0 || k > count) continue;
-    v = std::log(v * alpha / (a / (us * us) + b));
-    const double most = (m + 0.5) * std::log((m + 1) / (r * (count - m + 1))) + (count + 1) * std::log((count - m + 1) / (count - k + 1)) +
-                        (k + 0.5) * std::log(r * (count - k + 1) / (k + 1)) + stirling_tail(m) + stirling_tail(count - m) -
-                        stirling_tail(k) - stirling_tail(count - k);
-    if (v <= most) return k;
-  }
+  const double deviation = std::sqrt(count * prob * (1 - prob)), odds = prob / (1 - prob), mode = std::floor((count + 1) * prob);
+  const double b = 1.15 + 2.53 * deviation, alpha = (2.83 + 5.1 / b) * deviation;
+  const auto accepts = [=](double drawn, double v, double, double slope) {
+    const T k = T(drawn);
+    if (k < 0 || k > count) return false;
+    const double failures = count - k + 1, at_mode = count - mode + 1;
+    const double powers = (mode + 0.5) * std::log((mode + 1) / (odds * at_mode)) + (count + 1) * std::log(at_mode / failures) +
+                          (k + 0.5) * std::log(odds * failures / (k + 1));
+    const double tails = stirling_tail(mode) + stirling_tail(count - mode) - stirling_tail(k) - stirling_tail(count - k);
+    return std::log(v * alpha / slope) <= powers + tails;
+  };
+  return T(transformed_rejection(-0.0873 + 0.0248 * b + 0.01 * prob, b, count * prob + 0.5, 0.92 - 4.2 / b, source, accepts));
 }
 
 // Trials up to each success are geometrically distributed.
@@ -101,28 +104,27 @@ T binomial(T count, T prob, Mersenne& source) {
 
 // --- the gamma distribution ---------------------------------------------------------------------------------------------------
 
-// Marsaglia and Tsang's rejection (2000); a number of a shape below one is one of the next shape times a power.
-// PyTorch has two of the constants in float32.
-// T is what alpha is counted in.
+// Marsaglia and Tsang (2000), of a shape from one on, times `scale`: d (1 + c x)^3 of a normal x, accepted by a squeeze or by the density.
+// PyTorch has 1/3 and 0.0331 in float32.
 template <class T>
-double gamma(T alpha, Mersenne& source) {
-  double scale = 1;
-  if (alpha < 1) {
-    if (alpha == 0) return 0;
-    scale = std::pow(1 - draw_uniform(source), double(1 / alpha));
-    alpha += 1;
-  }
-  const double d = alpha - T(1.0f / 3.0f), c = 1 / std::sqrt(9 * d);
+double cubed_normal(T shape, double scale, Mersenne& source) {
+  const double d = shape - T(1.0f / 3.0f), c = 1 / std::sqrt(9 * d);
   if (std::isnan(c)) return 0;
   for (;;) {
-    double x, y;
-    do {
-      x = draw_normal(source);
-      y = 1 + c * x;
-    } while (y <= 0);
-    const double v = y * y * y, u = 1 - draw_uniform(source), xx = x * x;
+    const double x = draw_normal(source), root = 1 + c * x;
+    if (root <= 0) continue;
+    const double v = root * root * root, u = 1 - draw_uniform(source), xx = x * x;
     if (u < 1 - 0.0331f * xx * xx || std::log(u) < 0.5 * xx + d * (1 - v + std::log(v))) return scale * d * v;
   }
+}
+
+// T is what the shape is counted in. Below one: a number of the next shape, times a uniform one to the power 1 / shape.
+template <class T>
+double gamma(T shape, Mersenne& source) {
+  if (shape == 0) return 0;
+  if (!(shape < 1)) return cubed_normal(shape, 1, source);
+  const double scale = std::pow(1 - draw_uniform(source), double(1 / shape));
+  return cubed_normal(T(shape + 1), scale, source);
 }
 
 template <class F>
