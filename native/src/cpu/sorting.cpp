@@ -111,33 +111,30 @@ K kth_key(const K* keys, K* a, K* b, int64_t n, int64_t k) {
   return b[k];
 }
 
-// Puts the k-th smallest (from 0) in its place by swaps: a pivot of the middle and the ends, then pairs from both sides. Which of
-// equal ones arrives there is what PyTorch's kthvalue gives.
+// Hoare's FIND (1961): puts the k-th smallest (from 0) in its place, smaller ones before it. The pivot is the median of the first, the
+// middle and the last, which Sedgewick's exchanges (1978) leave first, between what stops either scan: where equal ones go, and so
+// which of them is found, follows from this order, PyTorch's.
 template <class I>
 void put_kth_in_place(std::vector<I>& items, int64_t k) {
-  auto greater = [&](int64_t a, int64_t b) { return items[size_t(a)].key > items[size_t(b)].key; };
-  auto swap = [&](int64_t a, int64_t b) { std::swap(items[size_t(a)], items[size_t(b)]); };
-  for (int64_t low = 0, high = int64_t(items.size()) - 1; low < high;) {
-    if (high == low + 1) {
-      if (greater(low, high)) swap(low, high);
-      return;
-    }
-    swap(low + (high - low) / 2, low + 1);
-    if (greater(low + 1, high)) swap(low + 1, high);
-    if (greater(low, high)) swap(low, high);
-    if (greater(low + 1, low)) swap(low + 1, low);
-    int64_t i = low + 1, j = high;
+  const auto in_order = [](I& a, I& b) { if (a.key > b.key) std::swap(a, b); };
+  I *low = items.data(), *high = low + items.size() - 1, *const kth = low + k;
+  while (high - low > 1) {
+    I &pivot = *low, &second = low[1];
+    std::swap(second, low[(high - low) / 2]);
+    in_order(second, *high), in_order(pivot, *high), in_order(second, pivot);
+    I *up = low + 1, *down = high;
     for (;;) {
-      do ++i; while (greater(low, i));
-      do --j; while (greater(j, low));
-      if (j < i) break;
-      swap(i, j);
+      while ((++up)->key < pivot.key) {}
+      while ((--down)->key > pivot.key) {}
+      if (up > down) break;
+      std::swap(*up, *down);
     }
-    swap(low, j);
-    const int64_t split = j;
-    if (split <= k) low = i;
-    if (split >= k) high = split - 1;
+    std::swap(pivot, *down);
+    if (down == kth) return;
+    if (down < kth) low = up;
+    else high = down - 1;
   }
+  if (low < high) in_order(*low, *high);
 }
 
 // The place of each row's k-th smallest; of a row with a NaN its first one.

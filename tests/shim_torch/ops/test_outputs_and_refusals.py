@@ -191,9 +191,17 @@ def test_references_of_layers_write_to_outputs():
         references.elu(x, out=torch.zeros(3))
 
 
+KTH_PLACES = [
+    0, 14, 7, 45, 52, 33, 26, 21, 40, 47, 28, 59, 2, 9, 35, 61, 23, 54, 4, 42, 16, 30, 37, 49, 56, 63, 18, 11, 51, 6, 58, 44,
+    13, 25, 32, 27, 8, 1, 53, 46, 39, 20, 3, 48, 60, 22, 34, 15, 41, 17, 55, 29, 62, 10, 43, 36, 5, 38, 12, 50, 31, 24, 57, 19,
+]  # fmt: skip
+
+
 def test_selections_choose_among_equal_values():
     x = torch.tensor([3, 1, 2, 1, 3, 1, 2, 2])
     assert [torch.kthvalue(x, k).indices.item() for k in range(1, 9)] == [3, 5, 1, 6, 7, 2, 4, 0]
+    longer = (torch.arange(64) * 37 % 64) // 7
+    assert [torch.kthvalue(longer, k).indices.item() for k in range(1, 65)] == KTH_PLACES
     assert torch.topk(x, 3).values.tolist() == [3, 3, 2] and torch.topk(x, 3, largest=False).values.tolist() == [1, 1, 1]
     assert torch.special.airy_ai(torch.ones(4, 3).T).stride() == (1, 3)
 
