@@ -152,6 +152,15 @@ def test_places_of_a_grid(mode, padding, grads):
         same(lambda a, g, c=aligned: functional.grid_sample(a, g, mode, padding, c), x[..., :1], grid, grads=grads)
 
 
+@pytest.mark.parametrize("padding", ("zeros", "border", "reflection"))
+@pytest.mark.parametrize("mode", ("bilinear", "nearest"))
+def test_places_far_outside(mode, padding):
+    x, grid = torch.randn(2, 3, 6, 7), torch.rand(2, 4, 5, 2) * 30 - 15
+    for aligned in (False, True):
+        for image in (x, x[..., :1, :]):
+            same(lambda a, g, c=aligned: functional.grid_sample(a, g, mode, padding, c), image, grid, dtype=torch.float64)
+
+
 def test_gradients_of_a_grid_or_of_its_input_alone():
     x, grid = torch.randn(2, 3, 6, 7, dtype=torch.float64), torch.rand(2, 4, 5, 2, dtype=torch.float64) * 3 - 1.5
     found = []

@@ -85,6 +85,56 @@ def test_grids(image, mode, padding, aligned):
     both(lambda t: F.grid_sample(t[:, :, :1, :1], grid * 3, mode, padding, aligned), image)
 
 
+# PyTorch 2.13 at places far outside of an image too: values, the gradient by the grid, and that by the image times 0, 1, 2, ..., summed.
+FAR = [(-1.6, 0.3), (2.2, -3.4), (-4.7, 5.9), (6.1, 7.3), (1.0, -1.0), (-13.25, 40.5)]
+FAR_EXPECTED = {
+    ("zeros", False): (
+        [0.0, 0.0, 0.0, 0.0, 0.083747038, 0.0],
+        [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -0.753723338, 0.60297867, 0.0, 0.0],
+        1.8,
+    ),
+    ("zeros", True): (
+        [0.0, 0.0, 0.0, 0.0, 0.33498815, 0.0],
+        [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.205957341, -0.859070474, 0.0, 0.0],
+        7.2,
+    ),
+    ("border", False): (
+        [0.503318363, 0.33498815, -0.87969576, 0.669569762, 0.33498815, -0.87969576],
+        [0.0, -3.073364717, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+        103.9,
+    ),
+    ("border", True): (
+        [0.606598107, 0.33498815, -0.87969576, 0.669569762, 0.33498815, -0.87969576],
+        [0.0, 1.51165474, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+        103.15,
+    ),
+    ("reflection", False): (
+        [0.791433638, -0.282645123, 0.373552996, 0.714654207, 0.33498815, -0.096873352],
+        [0.210270829, -3.934691926, -0.637972902, -4.12809838, 0.264562834, -3.41813744, -1.184084618, -5.93560039, 0.0, 0.0, -0.579249165, -6.362061237],
+        77.8,
+    ),
+    ("reflection", True): (
+        [0.868694093, 0.239794639, 0.324061563, 0.072337067, 0.33498815, 0.384573876],
+        [0.264869403, 2.782808264, -0.154259163, -3.007043995, 0.092373882, -3.189804102, -0.440905745, -4.505953358, 0.0, 0.0, -0.894062936, -5.256042483],
+        76.84,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("padding", "aligned"), FAR_EXPECTED)
+def test_places_far_outside(padding, aligned):
+    values, of_grid, of_image = FAR_EXPECTED[padding, aligned]
+    image = torch.arange(20, dtype=torch.float64).mul(0.7).sin().view(1, 1, 4, 5)
+    grid = torch.tensor(FAR, dtype=torch.float64).view(1, 1, -1, 2)
+    assert np.allclose(F.grid_sample(image, grid, "bilinear", padding, aligned).flatten().numpy(), values, atol=1e-8)
+    image.requires_grad_(), grid.requires_grad_()
+    found = F.grid_sample(image, grid, "bilinear", padding, aligned)
+    assert np.allclose(found.detach().flatten().numpy(), values, atol=1e-8)
+    dx, dg = torch.autograd.grad(found, (image, grid), torch.linspace(1, 2, 6, dtype=torch.float64).view(found.shape))
+    assert np.allclose(dg.flatten().numpy(), of_grid, atol=1e-8)
+    assert float((dx.flatten() * torch.arange(20)).sum()) == pytest.approx(of_image, rel=1e-8)
+
+
 def test_places_written_and_built():
     x, y, i = torch.arange(30.0).view(6, 5), -torch.ones(3, 5), torch.tensor([0, 5, 2])
     wanted = x.numpy().copy()

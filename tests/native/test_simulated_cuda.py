@@ -172,7 +172,12 @@ KERNELS = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("file", "chosen"), [("test_cuda_kernels.py", KERNELS), ("test_cuda_special.py", "zeta or polygamma")]
+    ("file", "chosen"),
+    [
+        ("test_cuda_kernels.py", KERNELS),
+        ("test_cuda_special.py", "zeta or polygamma"),
+        ("test_cuda_images.py", "grid or outside or other_sizes"),
+    ],
 )
 def test_kernels_on_the_host(simulated, file, chosen):
     tests = ROOT / "tests" / "gpu" / file

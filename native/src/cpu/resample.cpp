@@ -48,16 +48,13 @@ std::vector<Between<T>> linear_places(int64_t size, int64_t out, double given, b
 // The four neighbours of each place of a grid, -1 where there is none, and their weights.
 template <class T> struct Taps { std::vector<int32_t> at[4]; std::vector<T> weight[4], x, y; };
 
+// Beyond the border an image reflected at both ends repeats itself after two spans.
 template <class T>
 T kept_inside(T x, int64_t size, int padding, bool align_corners) {
-  if (padding == 0) return x;
   if (padding == 2) {
     const T low = align_corners ? T(0) : T(-0.5), span = align_corners ? T(size - 1) : T(size);
-    if (span == T(0)) x = T(0);
-    else {
-      const T far = std::fabs(x - low), extra = std::fmod(far, span);
-      x = std::fmod(std::floor(far / span), T(2)) == T(0) ? extra + low : span - extra + low;
-    }
+    const T turn = std::fmod(std::fabs(x - low), 2 * span);
+    x = low + (turn > span ? 2 * span - turn : turn);
   }
   return std::min(x > T(0) ? x : T(0), T(size - 1));               // what is no number counts as 0
 }

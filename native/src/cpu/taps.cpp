@@ -94,24 +94,22 @@ Tensor resized_along(const Tensor& x, int dim, int64_t size) {
 
 // --- grids ---------------------------------------------------------------------------------------------------------------
 
-// A place along a dim of `size`, and what it moves by where the grid's coordinate does.
+// A place along a dim of `size`, and what it moves by where the grid's coordinate does: -1 and 1 are `low` and `low + span`. Beyond these
+// an image reflected at both repeats itself after two spans. What is held at the border does not move; no number counts as 0 there.
 template <class T>
 T place_of(T given, int64_t size, GridSettings s, T* slope) {
-  T x = s.align_corners ? (given + T(1)) / T(2) * T(size - 1) : ((given + T(1)) * T(size) - T(1)) / T(2);
-  *slope = s.align_corners ? T(size - 1) / T(2) : T(size) / T(2);
+  const T span = s.align_corners ? T(size - 1) : T(size), low = s.align_corners ? T(0) : T(-0.5), last = T(size - 1);
+  T x = (given + T(1)) * span / T(2) + low;
+  *slope = span / T(2);
   if (s.padding == 0) return x;
   if (s.padding == 2) {
-    const T low = s.align_corners ? T(0) : T(-0.5), span = s.align_corners ? T(size - 1) : T(size);
-    if (span == T(0)) return *slope = T(0);
-    if (x < low) *slope = -*slope;
-    const T far = std::fabs(x - low), extra = std::fmod(far, span);
-    const bool even = std::fmod(std::floor(far / span), T(2)) == T(0);
-    if (!even) *slope = -*slope;
-    x = even ? extra + low : span - extra + low;
+    const T beyond = x - low, turn = std::fmod(std::fabs(beyond), 2 * span);
+    const bool back = turn > span;
+    x = low + (back ? 2 * span - turn : turn);
+    if ((beyond < T(0)) != back) *slope = -*slope;
   }
-  if (!(x > T(0))) return *slope = T(0);
-  if (x >= T(size - 1)) return *slope = T(0), T(size - 1);
-  return x;
+  if (!(x > T(0) && x < last)) *slope = T(0);
+  return x > T(0) ? std::min(x, last) : T(0);
 }
 
 // The corners around every place of one sample's grid that are inside: of which place, where in a plane, and their weights.

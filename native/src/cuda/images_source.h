@@ -136,12 +136,12 @@ __device__ inline Taps taps_of(const Stretch& s, int o) {
       t.weight[1] = place - C(first);
       t.weight[0] = C(1) - t.weight[1];
     } else {
-      const C x = place - low, a = C(-0.75);
-      const C far = x + C(1), beyond = C(2) - x, rest = C(1) - x;
-      t.weight[0] = ((a * far - C(5) * a) * far + C(8) * a) * far - C(4) * a;
-      t.weight[1] = ((a + C(2)) * x - (a + C(3))) * x * x + C(1);
-      t.weight[2] = ((a + C(2)) * rest - (a + C(3))) * rest * rest + C(1);
-      t.weight[3] = ((a * beyond - C(5) * a) * beyond + C(8) * a) * beyond - C(4) * a;
+      // Cubic convolution (Keys 1981) of a = -3/4, in the distances to both neighbours.
+      const C a = C(-0.75), x = place - low, y = C(1) - x;
+      t.weight[0] = a * x * y * y;
+      t.weight[1] = C(1) + x * x * ((a + C(2)) * x - (a + C(3)));
+      t.weight[2] = C(1) + y * y * ((a + C(2)) * y - (a + C(3)));
+      t.weight[3] = a * x * x * y;
 #pragma unroll
       for (int i = 0; i < 4; ++i) t.at[i] = max(0, min(int(low) - 1 + i, s.size - 1));
     }
@@ -180,120 +180,107 @@ extern "C" __global__ void __launch_bounds__(256) resize(const T* x, T* out, u32
 // --- places of a grid -----------------------------------------------------------------------------------------------------
 
 #ifdef PADDING
-__device__ inline C reflected(C x, int twice_low, int twice_high) {
-  if (twice_low == twice_high) return C(0);
-  const C low = C(twice_low) / 2, span = C(twice_high - twice_low) / 2;
-  x = fabs(x - low);
-  const C extra = fmod(x, span);
-  const int turns = int(floor(x / span));
-  return turns % 2 == 0 ? extra + low : span - extra + low;
+// A place along a dim, and what it moves by where the grid's number does.
+struct Place { C at, slope; };
+// -1 and 1 are the centres of the outer pixels where `aligned`, and else their outer edges: `low` and `low + span` in places. Beyond these
+// an image reflected at both repeats itself after two spans. What is held at the border does not move; no number counts as 0 there.
+__device__ inline Place place_of(C x, int size, int aligned) {
+  const C span = C(aligned ? size - 1 : size), low = aligned ? C(0) : C(-0.5), last = C(size - 1);
+  Place p = {(x + C(1)) * span / C(2) + low, span / C(2)};
+  if (PADDING == 2) {
+    const C beyond = p.at - low, turn = fmod(fabs(beyond), C(2) * span);
+    const bool back = turn > span;
+    p.at = low + (back ? C(2) * span - turn : turn);
+    if ((beyond < C(0)) != back) p.slope = -p.slope;
+  }
+  if (PADDING) {
+    if (!(p.at > C(0) && p.at < last)) p.slope = 0;
+    p.at = fmin(fmax(p.at, C(0)), last);
+  }
+  if (!(fabs(p.at) < C(1e9))) p.at = C(-100);                   // of nothing that an int holds: outside
+  return p;
 }
-__device__ inline C place_of(C x, int size, int aligned) {
-  x = aligned ? (x + C(1)) / 2 * C(size - 1) : ((x + C(1)) * C(size) - C(1)) / 2;
-  if (PADDING == 2) x = aligned ? reflected(x, 0, 2 * (size - 1)) : reflected(x, -1, 2 * size - 1);
-  if (PADDING) x = fmin(C(size - 1), fmax(x, C(0)));
-  return x > C(-1e9) && x < C(1e9) ? x : C(-100);               // of nothing that an int holds: outside
+// A pixel of a plane: its offset, -1 outside, and the weight of its value.
+struct Pixel { int at; C weight; };
+__device__ inline int pixel_at(int row, int col, int height, int width) {
+  return row >= 0 && row < height && col >= 0 && col < width ? row * width + col : -1;
+}
+__device__ inline C value_at(const T* plane, int at) { return at < 0 ? C(0) : wide(plane[at]); }
+// Where the k-th place of a grid (batch, spots, 2) is in an image, and the pixels about it: of bit 0 the right ones, of bit 1 the lower.
+// The nearest one alone where `nearest`. `start`: what sums begin with, no number where the grid has none.
+struct Sample { u32 batch, spot; Place x, y; C right, down, start; int count; Pixel pixels[4]; };
+__device__ inline Sample sample_of(const T* grid, u32 k, u32 spots, int height, int width, int aligned, int nearest) {
+  const C gx = wide(grid[2 * i64(k)]), gy = wide(grid[2 * i64(k) + 1]);
+  Sample s;
+  s.batch = k / spots;
+  s.spot = k - s.batch * spots;
+  s.x = place_of(gx, width, aligned);
+  s.y = place_of(gy, height, aligned);
+  s.start = gx + gy == gx + gy ? C(0) : gx + gy;
+  s.count = nearest ? 1 : 4;
+  if (nearest) {
+    s.pixels[0] = {pixel_at(int(nearbyint(s.y.at)), int(nearbyint(s.x.at)), height, width), C(1)};
+    return s;
+  }
+  const C left = floor(s.x.at), top = floor(s.y.at);
+  s.right = s.x.at - left;
+  s.down = s.y.at - top;
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+    s.pixels[i] = {pixel_at(int(top) + i / 2, int(left) + i % 2, height, width), (i % 2 ? s.right : C(1) - s.right) * (i / 2 ? s.down : C(1) - s.down)};
+  return s;
 }
 // x (batch, channels, height, width), grid (batch, rows, cols, 2): out[b, :, r, c]. A thread a place.
 extern "C" __global__ void __launch_bounds__(256) sample_grid(const T* x, const T* grid, T* out, u32 n, int channels, int height, int width, u32 spots, int aligned, int nearest) {
+  const int area = height * width;
   EACH(n) {
-    const u32 batch = k / spots, spot = k - batch * spots;
-    const C px = place_of(wide(grid[2 * i64(k)]), width, aligned), py = place_of(wide(grid[2 * i64(k) + 1]), height, aligned);
-    const T* from = x + i64(batch) * channels * height * width;
-    T* to = out + i64(batch) * channels * spots + spot;
-    const auto inside = [&](int r, int c) { return r >= 0 && r < height && c >= 0 && c < width; };
-    if (nearest) {
-      const int c = int(nearbyint(px)), r = int(nearbyint(py));
-      const bool good = inside(r, c);
-      for (int ch = 0; ch < channels; ++ch, from += height * width, to += spots) *to = good ? from[r * width + c] : cast<T>(C(0));
-      continue;
-    }
-    const C lost = wide(grid[2 * i64(k)]) + wide(grid[2 * i64(k) + 1]);
-    if (lost != lost) {                                         // of no number: none
-      for (int ch = 0; ch < channels; ++ch, to += spots) *to = cast<T>(lost);
-      continue;
-    }
-    const int c = int(floor(px)), r = int(floor(py));
-    const C right = px - C(c), left = C(1) - right, down = py - C(r), up = C(1) - down;
-    const bool nw = inside(r, c), ne = inside(r, c + 1), sw = inside(r + 1, c), se = inside(r + 1, c + 1);
-    const int at = r * width + c;
-    for (int ch = 0; ch < channels; ++ch, from += height * width, to += spots) {
-      C sum = 0;
-      if (nw) sum += wide(from[at]) * (left * up);
-      if (ne) sum += wide(from[at + 1]) * (right * up);
-      if (sw) sum += wide(from[at + width]) * (left * down);
-      if (se) sum += wide(from[at + width + 1]) * (right * down);
+    const Sample s = sample_of(grid, k, spots, height, width, aligned, nearest);
+    const T* from = x + i64(s.batch) * channels * area;
+    T* to = out + i64(s.batch) * channels * spots + s.spot;
+    for (int ch = 0; ch < channels; ++ch, from += area, to += spots) {
+      if (nearest) {
+        *to = s.pixels[0].at < 0 ? cast<T>(C(0)) : from[s.pixels[0].at];
+        continue;
+      }
+      C sum = s.start;
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        if (s.pixels[i].at >= 0) sum += wide(from[s.pixels[i].at]) * s.pixels[i].weight;
       *to = cast<T>(sum);
     }
   }
 }
-
-// --- gradients of places of a grid ------------------------------------------------------------------------------------------
-
-// The place, and its derivative by the grid's number: none where it is held at the border, as PyTorch has it.
-__device__ inline C sloped_place(C x, int size, int aligned, C* slope) {
-  *slope = aligned ? C(size - 1) / 2 : C(size) / 2;
-#if PADDING == 2
-  const C whole = aligned ? (x + C(1)) / 2 * C(size - 1) : ((x + C(1)) * C(size) - C(1)) / 2;
-  const int twice_low = aligned ? 0 : -1, twice_high = aligned ? 2 * (size - 1) : 2 * size - 1;
-  if (twice_low == twice_high) *slope = C(0);
-  else {
-    const C apart = whole - C(twice_low) / 2, span = C(twice_high - twice_low) / 2;
-    if ((apart < C(0)) != (int(floor(fabs(apart) / span)) % 2 != 0)) *slope = -*slope;
-  }
-#endif
-  const C place = place_of(x, size, aligned);
-  if (PADDING && !(place > C(0) && place < C(size - 1))) *slope = C(0);
-  return place;
-}
 // to (batch, channels, height, width) += g's parts. A thread a place and the channels of blockIdx.y; added in no order, as PyTorch's.
 extern "C" __global__ void __launch_bounds__(256) spread_samples(const T* g, const T* grid, C* to, u32 n, int channels, int height, int width, u32 spots, int aligned, int nearest,
                                                                  int per) {
-  const int first = int(blockIdx.y) * per, end = first + per < channels ? first + per : channels;
+  const int first = int(blockIdx.y) * per, end = min(first + per, channels), area = height * width;
   EACH(n) {
-    const u32 batch = k / spots, spot = k - batch * spots;
-    const C px = place_of(wide(grid[2 * i64(k)]), width, aligned), py = place_of(wide(grid[2 * i64(k) + 1]), height, aligned);
-    const auto inside = [&](int r, int c) { return r >= 0 && r < height && c >= 0 && c < width; };
-    const T* from = g + (i64(batch) * channels + first) * spots + spot;
-    C* plane = to + (i64(batch) * channels + first) * height * width;
-    if (nearest) {
-      const int c = int(nearbyint(px)), r = int(nearbyint(py));
-      if (inside(r, c))
-        for (int ch = first; ch < end; ++ch, plane += height * width, from += spots) atomicAdd(plane + r * width + c, wide(*from));
-      continue;
-    }
-    const int c = int(floor(px)), r = int(floor(py)), at = r * width + c;
-    const C right = px - C(c), left = C(1) - right, down = py - C(r), up = C(1) - down;
-    const bool nw = inside(r, c), ne = inside(r, c + 1), sw = inside(r + 1, c), se = inside(r + 1, c + 1);
-    for (int ch = first; ch < end; ++ch, plane += height * width, from += spots) {
+    const Sample s = sample_of(grid, k, spots, height, width, aligned, nearest);
+    const T* from = g + (i64(s.batch) * channels + first) * spots + s.spot;
+    C* plane = to + (i64(s.batch) * channels + first) * area;
+    for (int ch = first; ch < end; ++ch, plane += area, from += spots) {
       const C slope = wide(*from);
-      if (nw) atomicAdd(plane + at, slope * (left * up));
-      if (ne) atomicAdd(plane + at + 1, slope * (right * up));
-      if (sw) atomicAdd(plane + at + width, slope * (left * down));
-      if (se) atomicAdd(plane + at + width + 1, slope * (right * down));
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        if (i < s.count && s.pixels[i].at >= 0) atomicAdd(plane + s.pixels[i].at, slope * s.pixels[i].weight);
     }
   }
 }
 // The gradient by the grid, of places between others. A thread a place.
 extern "C" __global__ void __launch_bounds__(256) slopes_of_grid(const T* g, const T* x, const T* grid, T* out, u32 n, int channels, int height, int width, u32 spots, int aligned) {
+  const int area = height * width;
   EACH(n) {
-    const u32 batch = k / spots, spot = k - batch * spots;
-    C by_x, by_y;
-    const C px = sloped_place(wide(grid[2 * i64(k)]), width, aligned, &by_x), py = sloped_place(wide(grid[2 * i64(k) + 1]), height, aligned, &by_y);
-    const auto inside = [&](int r, int c) { return r >= 0 && r < height && c >= 0 && c < width; };
-    const int c = int(floor(px)), r = int(floor(py)), at = r * width + c;
-    const C right = px - C(c), left = C(1) - right, down = py - C(r), up = C(1) - down;
-    const bool nw = inside(r, c), ne = inside(r, c + 1), sw = inside(r + 1, c), se = inside(r + 1, c + 1);
-    const T *from = g + i64(batch) * channels * spots + spot, *plane = x + i64(batch) * channels * height * width;
-    C dx = 0, dy = 0;
-    for (int ch = 0; ch < channels; ++ch, plane += height * width, from += spots) {
-      const C slope = wide(*from);
-      const C a = nw ? wide(plane[at]) : C(0), b = ne ? wide(plane[at + 1]) : C(0), d = sw ? wide(plane[at + width]) : C(0), e = se ? wide(plane[at + width + 1]) : C(0);
-      dx += slope * ((b - a) * up + (e - d) * down);
-      dy += slope * ((d - a) * left + (e - b) * right);
+    const Sample s = sample_of(grid, k, spots, height, width, aligned, 0);
+    const T *from = g + i64(s.batch) * channels * spots + s.spot, *plane = x + i64(s.batch) * channels * area;
+    C by_x = 0, by_y = 0;
+    for (int ch = 0; ch < channels; ++ch, plane += area, from += spots) {
+      const C slope = wide(*from), nw = value_at(plane, s.pixels[0].at), ne = value_at(plane, s.pixels[1].at);
+      const C sw = value_at(plane, s.pixels[2].at), se = value_at(plane, s.pixels[3].at);
+      by_x += slope * ((ne - nw) * (C(1) - s.down) + (se - sw) * s.down);
+      by_y += slope * ((sw - nw) * (C(1) - s.right) + (se - ne) * s.right);
     }
-    out[2 * i64(k)] = cast<T>(dx * by_x);
-    out[2 * i64(k) + 1] = cast<T>(dy * by_y);
+    out[2 * i64(k)] = cast<T>(by_x * s.x.slope);
+    out[2 * i64(k) + 1] = cast<T>(by_y * s.y.slope);
   }
 }
 #endif
