@@ -20,7 +20,7 @@ def gamma_incomplete(xp: Any, a: Any, x: Any, upper: bool, lgamma: Any, erfc: An
     good = (a > 0) & (x > 0) & xp.isfinite(a) & xp.isfinite(x)
     p, z = xp.where(good, a, 1.0), xp.where(good, x, 1.0)
     off = xp.abs(z - p) / p
-    near = good & (((p > 20) & (p < 200) & (off < 0.3)) | ((p > 200) & (off < 4.5 / xp.sqrt(p))))
+    near = good & (p > 20) & (off < 0.3)
     below = z < p + 1
     # Where another way serves, arguments with which a loop ends at once.
     front = xp.exp(p * xp.log(z) - z - lgamma(p))

@@ -38,6 +38,15 @@ def test_zeta_of_every_range(dtype, on_our_kernels):
     assert torch.polygamma(1, q.cuda())[0, -3].item() == 0
 
 
+@pytest.mark.parametrize("dtype", (torch.float32, torch.float64), ids=str)
+def test_incomplete_gamma_functions(dtype, on_our_kernels):
+    a = torch.tensor([0.0, 0.2, 1.0, 19.5, 21.0, 200.0, 4000.0, 5e6, float("inf"), float("nan")], dtype=dtype)[:, None]
+    off = torch.tensor([-1.0, -0.9, -0.4, -0.29, -0.001, 0.0, 0.2, 0.31, 5.0], dtype=dtype)[None]
+    for call in (torch.igamma, torch.igammac):
+        mine, theirs = call(a.cuda(), (a + a * off).cuda()).cpu().double(), call(a.double(), (a + a * off).double())
+        torch.testing.assert_close(mine, theirs, rtol=1e-6 if dtype == torch.float32 else 1e-12, atol=1e-37, equal_nan=True)
+
+
 def test_quantiles_of_the_normal_distribution(on_our_kernels):
     x = torch.linspace(1e-6, 1 - 1e-6, 1001, dtype=torch.float64)
     torch.testing.assert_close(special.ndtri(x.cuda()).cpu(), special.ndtri(x), rtol=1e-9, atol=1e-9)

@@ -175,7 +175,7 @@ KERNELS = (
     ("file", "chosen"),
     [
         ("test_cuda_kernels.py", KERNELS),
-        ("test_cuda_special.py", "zeta or polygamma"),
+        ("test_cuda_special.py", "zeta or polygamma or gamma_functions"),
         ("test_cuda_images.py", "grid or outside or other_sizes"),
     ],
 )

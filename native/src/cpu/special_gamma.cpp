@@ -3,80 +3,17 @@
 #include <limits>
 
 #include "cpu/special_functions.h"
-#include "cpu/special_tables.h"
-#include "cpu/special_zeta.h"
+#include "cpu/special_shared.h"
 
 namespace shim::special {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846, kRootHalf = 0.70710678118654752440;
 constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr int kMost = 2000;                     // steps of a series or a fraction
-
-double log_gamma(double x) {
-#if defined(__GLIBC__)
-  int sign;
-  return lgamma_r(x, &sign);
-#else
-  return std::lgamma(x);
-#endif
-}
-
-double lower_series(double p, double z) {
-  double term = 1 / p, total = term;
-  for (int k = 1; k < kMost && term > total * 1e-17; ++k) total += term *= z / (p + k);
-  return total;
-}
-
-// Lentz's continued fraction.
-double upper_fraction(double p, double z) {
-  const auto safe = [](double v) { return std::fabs(v) < 1e-300 ? 1e-300 : v; };
-  double b = z + 1 - p, c = 1e300, d = 1 / safe(b), h = d;
-  for (int k = 1; k < kMost; ++k) {
-    const double n = -k * (k - p);
-    b += 2;
-    d = 1 / safe(n * d + b);
-    c = safe(b + n / c);
-    const double step = d * c;
-    h *= step;
-    if (std::fabs(step - 1) <= 1e-16) break;
-  }
-  return h;
-}
-
-// Temme's uniform expansion (DLMF 8.12): the normal tail of eta, and a correction in powers of eta and of 1 / p.
-double near_diagonal(double p, double z, bool upper) {
-  const double mu = (z - p) / p;
-  const double eta = std::copysign(std::sqrt(std::fmax(2 * (mu - std::log1p(mu)), 0)), mu);
-  double total = 0, scale = 1;
-  for (int k = 0; k < kTemmeRows; ++k, scale /= p) {
-    double inner = 0;
-    for (int n = kTemmeColumns - 1; n >= 0; --n) inner = inner * eta + kTemme[k][n];
-    total += inner * scale;
-  }
-  const double rest = std::exp(-0.5 * p * eta * eta) / std::sqrt(2 * kPi * p) * total;
-  const double half = 0.5 * std::erfc((upper ? eta : -eta) * std::sqrt(p / 2));
-  return upper ? half + rest : half - rest;
-}
 
 }  // namespace
 
-double gamma_incomplete(double a, double x, bool upper) {
-  const double one = upper ? 0 : 1;
-  if (!(a > 0 && x > 0 && std::isfinite(a) && std::isfinite(x))) {
-    if ((a == 0 && x > 0) || (std::isinf(x) && x > 0 && std::isfinite(a) && a > 0)) return one;
-    return (x == 0 && a > 0) || (a == kInf && std::isfinite(x) && x >= 0) ? 1 - one : kNan;
-  }
-  const double off = std::fabs(x - a) / a;
-  if ((a > 20 && a < 200 && off < 0.3) || (a > 200 && off < 4.5 / std::sqrt(a))) return near_diagonal(a, x, upper);
-  const double front = std::exp(a * std::log(x) - x - log_gamma(a));
-  if (x < a + 1) {
-    const double low = front * lower_series(a, x);
-    return upper ? 1 - low : low;
-  }
-  const double high = front * upper_fraction(a, x);
-  return upper ? high : 1 - high;
-}
+double gamma_incomplete(double a, double x, bool upper) { return incomplete_gamma(a, x, upper, 1e-17); }
 
 double zeta(double s, double q) { return hurwitz_zeta(s, q); }
 

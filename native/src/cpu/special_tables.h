@@ -5,7 +5,7 @@ namespace shim::special {
 
 // d[k][n] of eta^n a^-k in Temme's uniform expansion of the incomplete gamma functions.
 constexpr int kTemmeRows = 13, kTemmeColumns = 25;
-constexpr double kTemme[kTemmeRows][kTemmeColumns] = {
+inline constexpr double kTemme[kTemmeRows][kTemmeColumns] = {
   {
     -0.33333333333333331, 0.083333333333333329, -0.014814814814814815, 0.0011574074074074073, 0.00035273368606701942,
     -0.0001787551440329218, 3.9192631785224377e-05, -2.185448510679992e-06, -1.85406221071516e-06, 8.2967113409530865e-07,

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "cpu/special_tables.h"
-#include "cpu/special_zeta.h"
+#include "cpu/special_shared.h"
 #include "cuda/elementwise_source.h"
 #include "cuda/functors_source.h"
 #include "cuda/nvrtc.h"
@@ -93,23 +93,23 @@ uint64_t packed(const Plan& p, int device) {
   return key | uint64_t(p.inputs) << 56;
 }
 
-// Temme's coefficients, for the operators that need them.
-std::string gamma_tables() {
+// Incomplete gamma functions with Temme's coefficients, for the operators that need them.
+std::string gamma_source() {
   using namespace special;
-  std::string text = "#define GAMMA 1\nconstexpr int kTemmeRows = " + std::to_string(kTemmeRows) + ", kTemmeColumns = " + std::to_string(kTemmeColumns) +
-                     ";\n__device__ const double kTemme[] = {";
+  std::string text = "#define GAMMA 1\n#define log_gamma lgamma\nconstexpr int kTemmeRows = " + std::to_string(kTemmeRows) + ", kTemmeColumns = " + std::to_string(kTemmeColumns) +
+                     ";\n__device__ const double kTemme[kTemmeRows][kTemmeColumns] = {";
   char number[32];
   for (const auto& row : kTemme)
     for (double v : row) {
       std::snprintf(number, sizeof number, "%.17g,", v);
       text += number;
     }
-  return text + "};\n";
+  return text + "};\n" + kIncompleteGammaSource;
 }
 
 const char* source(std::string_view op) {
   static const auto* text = new std::string(std::string(kTypesSource) + special::kZetaSource + kFunctorsSource + kElementwiseSource);
-  static const auto* of_gamma = new std::string(kTypesSource + gamma_tables() + special::kZetaSource + kFunctorsSource + kElementwiseSource);
+  static const auto* of_gamma = new std::string(kTypesSource + gamma_source() + special::kZetaSource + kFunctorsSource + kElementwiseSource);
   return (op.starts_with("igamma") ? of_gamma : text)->c_str();
 }
 

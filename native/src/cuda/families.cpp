@@ -1,7 +1,7 @@
 // Compiles our kernels without loading them, for tests: needs NVRTC and no GPU.
 #include <string_view>
 
-#include "cpu/special_zeta.h"
+#include "cpu/special_shared.h"
 #include "cuda/alignments_source.h"
 #include "cuda/attention_backward_source.h"
 #include "cuda/attention_hopper_backward_source.h"

@@ -173,49 +173,10 @@ struct i1e { template <class T> __device__ static T f(T x) {
   const T r = a > T(sizeof(T) == 8 ? 700 : 20) ? rsqrt(T(6.28318530717958647693) * a) * (T(1) - z * (T(0.375) + z * (T(0.1171875) + z * (T(0.1025390625) + z * T(0.144195556640625)))))
                                                : exp(-a) * cyl_bessel_i1(a);
   return x < T(0) ? -r : r; } };
-BINARY(zeta, hurwitz_zeta(a, b));                               // special_zeta.h
+BINARY(zeta, hurwitz_zeta(a, b));                               // special_shared.h
 #ifdef GAMMA
-// The regularised incomplete gamma functions, in double precision, as on the CPU (special_gamma.cpp); kTemme stands before this source.
-__device__ inline double kept_apart(double v) { return fabs(v) < 1e-300 ? 1e-300 : v; }
-__device__ inline double gamma_incomplete(double a, double x, bool upper, double small) {
-  const double one = upper ? 0 : 1, infinite = __longlong_as_double(0x7ff0000000000000ll);
-  if (!(a > 0 && x > 0 && a < infinite && x < infinite)) {
-    if ((a == 0 && x > 0) || (x == infinite && a < infinite && a > 0)) return one;
-    return (x == 0 && a > 0) || (a == infinite && x < infinite && x >= 0) ? 1 - one : infinite - infinite;
-  }
-  const double off = fabs(x - a) / a;
-  if ((a > 20 && a < 200 && off < 0.3) || (a > 200 && off < 4.5 / sqrt(a))) {
-    const double mu = (x - a) / a, square = 2 * (mu - log1p(mu)), eta = copysign(sqrt(square > 0 ? square : 0.0), mu);
-    double total = 0, scale = 1;
-    for (int k = 0; k < kTemmeRows; ++k, scale /= a) {
-      double inner = 0;
-      for (int n = kTemmeColumns - 1; n >= 0; --n) inner = inner * eta + kTemme[k * kTemmeColumns + n];
-      total += inner * scale;
-      if (scale < small) break;
-    }
-    const double rest = exp(-0.5 * a * eta * eta) / sqrt(6.28318530717958647693 * a) * total, half = 0.5 * erfc((upper ? eta : -eta) * sqrt(a / 2));
-    return upper ? half + rest : half - rest;
-  }
-  const double front = exp(a * log(x) - x - lgamma(a));
-  if (x < a + 1) {
-    double term = 1 / a, total = term;
-    for (int k = 1; k < 2000 && term > total * small; ++k) total += term *= x / (a + k);
-    return upper ? 1 - front * total : front * total;
-  }
-  double b = x + 1 - a, c = 1e300, d = 1 / kept_apart(b), h = d;
-  for (int k = 1; k < 2000; ++k) {
-    const double n = -k * (k - a);
-    b += 2;
-    d = 1 / kept_apart(n * d + b);
-    c = kept_apart(b + n / c);
-    const double step = d * c;
-    h *= step;
-    if (fabs(step - 1) <= 10 * small) break;
-  }
-  return upper ? front * h : 1 - front * h;
-}
-struct igamma { template <class T> __device__ static T f(T a, T x) { return T(gamma_incomplete(a, x, false, sizeof(T) == 8 ? 1e-17 : 1e-9)); } };
-struct igammac { template <class T> __device__ static T f(T a, T x) { return T(gamma_incomplete(a, x, true, sizeof(T) == 8 ? 1e-17 : 1e-9)); } };
+struct igamma { template <class T> __device__ static T f(T a, T x) { return T(incomplete_gamma(a, x, false, sizeof(T) == 8 ? 1e-17 : 1e-9)); } };
+struct igammac { template <class T> __device__ static T f(T a, T x) { return T(incomplete_gamma(a, x, true, sizeof(T) == 8 ? 1e-17 : 1e-9)); } };
 #endif
 // The neighbour of a on b's side, of the tensors' own type.
 template <class N, class T> __device__ inline T next_narrow(T a, T b) {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "cpu/special_zeta.h"
+#include "cpu/special_shared.h"
 #include "cuda/elementwise.h"
 #include "cuda/functors_source.h"
 #include "cuda/launch.h"

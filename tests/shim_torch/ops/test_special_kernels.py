@@ -63,6 +63,24 @@ def test_incomplete_gamma(upper):
         torch.igamma(torch.tensor([1]), torch.tensor([1]))
 
 
+# (a, x, P, Q), summed with 40 digits. In the tails of large a a power series ends too early.
+GAMMAS = [
+    (0.3, 0.1, 0.5459128495917965, 0.4540871504082035), (5.0, 7.5, 0.8679381437122794, 0.1320618562877206),
+    (20.5, 14.5, 0.07976405262069458, 0.9202359473793054), (200.0, 201.0, 0.5375075509172329, 0.4624924490827671),
+    (200.0, 150.0, 5.7096885742082446e-05, 0.9999429031142579), (3000.0, 2500.0, 1.7368408303344988e-22, 1.0),
+    (5000000.0, 4986000.0, 1.8439647018199312e-10, 0.9999999998156035), (5000000.0, 5001000.0, 0.6726826253284162, 0.32731737467158384),
+]  # fmt: skip
+
+
+def test_values_of_the_incomplete_gamma_functions():
+    a, x, lower, upper = torch.tensor(GAMMAS, dtype=torch.float64).unbind(1)
+    for device in ("cuda", "cpu") if torch.cuda.is_available() else ("cpu",):
+        torch.testing.assert_close(torch.igamma(a.to(device), x.to(device)).cpu(), lower, rtol=1e-10, atol=0)
+        torch.testing.assert_close(torch.igammac(a.to(device), x.to(device)).cpu(), upper, rtol=1e-10, atol=0)
+    theirs = [gamma_incomplete(np, a.numpy(), x.numpy(), up, special(np, "lgamma"), special(np, "erfc")) for up in (False, True)]
+    assert np.allclose(theirs[0], lower.numpy(), rtol=1e-10, atol=0) and np.allclose(theirs[1], upper.numpy(), rtol=1e-10, atol=0)
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_zeta_and_polygamma():
     rng = np.random.default_rng(2)
