@@ -89,7 +89,7 @@ def torch_proxy_status() -> dict[str, Any]:
     """
     total = hook.scope()
     names = sys.modules.get("shim_torch._missing")
-    backends = sys.modules.get("shim_torch.backends")
+    backends = sys.modules.get("shim_torch._impl.arrays")
     return {
         "enabled": [None if e.scope.names is None else sorted(e.scope.names) for e in hook.entries()],
         "scope": None if total.names is None else sorted(total.names),

@@ -12,6 +12,7 @@ from types import ModuleType
 
 ROOT = "shim_torch"
 ROOTS = {"torch": ROOT, "functorch": f"{ROOT}._functorch.package"}
+OURS = ("torch._impl", "functorch._impl")  # not PyTorch's: absent, as any name that it lacks
 _import_module = importlib.import_module  # the plain function: hook.py wraps the public one
 
 loaded: dict[str, ModuleType] = {}  # torch name -> module; read without a lock on the hot path
@@ -58,6 +59,8 @@ def _find(name: str) -> ModuleType | None:
     module = loaded.get(name)
     if module is not None:
         return module
+    if name.startswith(OURS):
+        return None
     if name in loaded:
         raise ModuleNotFoundError(f"import of {name} halted; None in sys.modules", name=name)
     if name not in _absent:
@@ -102,7 +105,7 @@ def tree() -> dict[str, ModuleType]:
     found = {
         "torch" + name[len(ROOT) :]: module
         for name, module in list(sys.modules.items())
-        if (name == ROOT or name.startswith(ROOT + ".")) and module is not None
+        if (name == ROOT or name.startswith(ROOT + ".")) and not name.startswith(f"{ROOT}._impl") and module is not None
     }
     return {**found, **loaded}
 

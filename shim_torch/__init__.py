@@ -33,10 +33,10 @@ inf, nan, pi, e, newaxis = _math.inf, _math.nan, _math.pi, _math.e, None
 
 from shim_torch import autograd, functional  # noqa: E402
 from shim_torch._generator import Generator, default_generator  # noqa: E402
+from shim_torch._impl.table.operators import functions as _table_functions  # noqa: E402
 from shim_torch._tensor import install as _install  # noqa: E402
 from shim_torch._types import finfo, iinfo  # noqa: E402
 from shim_torch.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
-from shim_torch.ops import functions as _table_functions  # noqa: E402
 from shim_torch.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: E402
 
 _install(Tensor)
@@ -171,7 +171,7 @@ def set_default_dtype(d: Any, /) -> None:
     _core.set_default_dtype(d)
 
 
-_table = sys.modules["shim_torch.ops"]  # torch.ops is the namespace of operators
+_table = sys.modules["shim_torch._impl.table.operators"]  # torch.ops is the namespace of operators
 
 
 def _publish() -> None:
@@ -237,7 +237,7 @@ def _attribute(name: str) -> Any:
     from shim_torch._missing import has, missing
 
     if has(f"torch.{name}"):
-        from shim_torch._aten import public_function
+        from shim_torch._impl.table.aten import public_function
 
         function = public_function(name)
         if function is not None:
@@ -251,5 +251,6 @@ def _attribute(name: str) -> Any:
 
 _table.when_complete.append(_publish)  # operators that wait to be asked for
 _core.set_waiting_operators(_table.complete)
+del globals()["_impl"]  # what is ours is found by its full name alone
 __dir__ = _all_names
 __getattr__ = _attribute  # a name and no function: type checkers resolve it within import cycles

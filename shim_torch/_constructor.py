@@ -75,8 +75,8 @@ def build(args: tuple[Any, ...], kwargs: dict[str, Any], dtype: Any, device: str
 
 
 def _over(storage: Any, dtype: Any) -> Any:
+    from shim_torch._impl.table.rules import type_name
     from shim_torch._untyped_storage import over
-    from shim_torch.ops._rules import type_name
 
     if isinstance(storage, _core.UntypedStorage):
         return over(storage, dtype)

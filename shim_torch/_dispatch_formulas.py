@@ -1,7 +1,7 @@
 """Gradients as ``__torch_dispatch__`` sees them: by PyTorch's backward operators.
 
 A formula of an operator's record is made of elementary operators, which run fast and have gradients of their own. Where a mode or
-a subclass looks on, these take their place. They are written as the records' (``shim_torch.ops._record``); ``wanted`` says of each
+a subclass looks on, these take their place. They are written as the records' (``shim_torch._impl.table.record``); ``wanted`` says of each
 input of a formula whether its gradient is asked for.
 """
 
@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from native import _core
+from shim_torch._impl.records.shared.formulas import reduced_count
+from shim_torch._impl.table.rules import wrap_dims
 from shim_torch._ops import ops
-from shim_torch.ops._formulas import reduced_count
-from shim_torch.ops._rules import wrap_dims
 
 aten = ops.aten
 Formulas = dict[str, Callable[..., Any]]

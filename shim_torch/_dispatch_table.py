@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from native import _core
-from shim_torch.ops._formulas import aten
+from shim_torch._impl.records.shared.formulas import aten
 
 
 def overload(qualified: str, name: str) -> Any:
@@ -24,7 +24,7 @@ def overload(qualified: str, name: str) -> Any:
 
 def consists_of_operators(qualified: str, overload: str) -> bool:
     """Whether an operator is one that PyTorch runs as other operators, at every level."""
-    from shim_torch.ops import records
+    from shim_torch._impl.table.operators import records
 
     name = qualified.removeprefix("aten::") + (f".{overload}" if overload else "")
     if name in PARTS:
@@ -189,7 +189,7 @@ def _nll_loss(self: Any, target: Any, weight: Any = None, reduction: int = 1, ig
 def _nll_loss_nd(self: Any, target: Any, weight: Any = None, reduction: int = 1, ignore_index: int = -100) -> Any:
     if self.dim() in (1, 2):
         return _nll_loss(self, target, weight, reduction, ignore_index)
-    from shim_torch.ops.loss import nll_loss_nd
+    from shim_torch._impl.records.nn.loss import nll_loss_nd
 
     return nll_loss_nd(self, target, weight, reduction, ignore_index)
 

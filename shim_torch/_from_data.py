@@ -8,9 +8,9 @@ import numpy as np
 
 from native import _core
 from shim_torch import _torch_names
-from shim_torch._arguments import as_dtype
 from shim_torch._from_memory import from_array, from_cuda, from_dlpack, from_numpy, frombuffer, requiring
 from shim_torch._from_sequences import _from_data
+from shim_torch._impl.table.arguments import as_dtype
 from shim_torch._warnings import warn_once
 
 Tensor = _core.Tensor

@@ -8,7 +8,7 @@ import numpy as np
 
 from native import _core
 from shim_torch import _torch_names
-from shim_torch._arguments import need_dtype
+from shim_torch._impl.table.arguments import need_dtype
 from shim_torch._warnings import warn_once
 
 Tensor = _core.Tensor

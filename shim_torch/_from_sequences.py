@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from native import _core
-from shim_torch._arguments import as_dtype, type_name
 from shim_torch._from_memory import from_array, from_cuda, from_dlpack
+from shim_torch._impl.table.arguments import as_dtype, type_name
 from shim_torch._types import iinfo
 from shim_torch._warnings import warn_once
 

@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from native import _core
-from shim_torch._arguments import type_name
+from shim_torch._impl.table.arguments import type_name
 
 _M0, _M1, _W0, _W1 = 0xD2511F53, 0xCD9E8D57, 0x9E3779B9, 0xBB67AE85
 _DEFAULT_SEED = 67280421310721

@@ -7,8 +7,8 @@ from typing import Any
 
 from native import _core
 from shim_torch import _torch_names
+from shim_torch._impl.table.overridable import overridable as _overridable
 from shim_torch._missing import asked_of as _asked_of
-from shim_torch._overridable import overridable as _overridable
 
 _GONE = "This function was deprecated since version 1.9 and is now removed. "
 _REMOVED = {

@@ -179,6 +179,8 @@ def _is_import_statement() -> bool:
 def _sub_module(module: str, name: str) -> Any:
     """The sub-module of that name, imported now, or None: PyTorch has imported most of its own already."""
     real = f"shim_torch{module.removeprefix('torch')}"
+    if real == "shim_torch" and name == "_impl":  # ours, not PyTorch's
+        return None
     parent = sys.modules.get(real)
     if not name.isidentifier() or not any(
         os.path.exists(os.path.join(folder, name + ending))

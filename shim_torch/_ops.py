@@ -140,13 +140,13 @@ class FunctionSchema:
 
     def is_backward_compatible_with(self, old_schema: FunctionSchema) -> bool:
         """Whether calls written for the older schema mean the same with this one."""
-        from ._schema_compatibility import is_backward_compatible
+        from shim_torch._impl.table.schema_compatibility import is_backward_compatible
 
         return is_backward_compatible(self, old_schema)
 
     def check_forward_compatible_with(self, old_schema: FunctionSchema) -> tuple[bool, str]:
         """Whether calls written for this schema mean the same with the older one, and why not."""
-        from ._schema_compatibility import forward_compatible
+        from shim_torch._impl.table.schema_compatibility import forward_compatible
 
         return forward_compatible(self, old_schema)
 
@@ -166,7 +166,7 @@ def _tags(of: OpOverload) -> list[Any]:
     """The tags that PyTorch or a compiled library gave its operator."""
     names = _core.operator_tags(of._qualified_op_name, of._overload)
     if not names and of.namespace == "aten":
-        from ._aten.tags import tags_of
+        from shim_torch._impl.table.aten_tags import tags_of
 
         return list(tags_of(of))
     if not names:
@@ -294,7 +294,7 @@ def _schema_shown(qualified: str, overload: str) -> str | None:
     """PyTorch's schema where an overload of ours takes further arguments."""
     if not qualified.startswith("aten::"):
         return None
-    from ._aten import complete, schema_of
+    from shim_torch._impl.table.aten import complete, schema_of
 
     complete(qualified[6:])
     return schema_of(qualified[6:], overload)
@@ -307,7 +307,7 @@ class OpOverloadPacket(_core.OperatorCall):
         self._qualified_op_name = qualified
         self.namespace, _, self._opname = qualified.partition("::")
         if self.namespace == "aten":
-            from ._aten import complete
+            from shim_torch._impl.table.aten import complete
 
             complete(self._opname)
 
@@ -334,7 +334,7 @@ class OpOverloadPacket(_core.OperatorCall):
         overload = "" if name == "default" else name
         if name.startswith("__") or overload not in self._overload_names:
             if self.namespace == "aten" and not name.startswith("__"):
-                from ._aten import has_overload, not_here
+                from shim_torch._impl.table.aten import has_overload, not_here
 
                 if has_overload(self._opname, overload):
                     raise not_here(self._opname, overload)
@@ -384,7 +384,7 @@ class _OpNamespace(ModuleType):
                 return registered[name]
         qualified = f"{self.__dict__.get('name')}::{name}"
         if self.__dict__.get("name") == "aten":
-            from ._aten import complete, known, not_here
+            from shim_torch._impl.table.aten import complete, known, not_here
 
             complete(name)
             if known(name) and not _core.operator_overloads(qualified):
@@ -429,7 +429,7 @@ class _Ops(ModuleType):
         if name in _LATE:
             import_module(_LATE[name])
         elif name in ("prim", "prims"):
-            from .ops import complete
+            from shim_torch._impl.table.operators import complete
 
             complete()
         return namespace

@@ -6,7 +6,7 @@ from typing import Any
 
 from native import _core
 from shim_torch import _torch_names
-from shim_torch._arguments import need_bool, need_tensor, type_name
+from shim_torch._impl.table.arguments import need_bool, need_tensor, type_name
 from shim_torch._uninitialized import settings as _uninitialized
 
 Tensor = _core.Tensor
@@ -179,7 +179,7 @@ def nonzero(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:
         named = {k: v for k, v in (("out", out), ("as_tuple", as_tuple)) if v is not None and v is not False}
         return _core._handle_torch_function(nonzero, (input,), input, **named)
     need_tensor(input, "nonzero")
-    from shim_torch.ops.masking import nonzero_function
+    from shim_torch._impl.records.index.masking import nonzero_function
 
     return nonzero_function(input, out=out, as_tuple=as_tuple)
 

@@ -6,7 +6,7 @@ import contextlib
 from typing import Any
 
 from native import _core
-from shim_torch._arguments import need_bool as _need_bool
+from shim_torch._impl.table.arguments import need_bool as _need_bool
 from shim_torch._missing import asked_of as _asked_of
 
 # Pickles of before name ``_rebuild`` and ``_rebuild_storage`` here; files of torch.save name ``_rebuild_from_type_v2``.
@@ -202,7 +202,7 @@ def split(self: Any, split_size: Any, dim: int = 0) -> Any:
 
 
 def nonzero(self: Any, *, as_tuple: bool = False) -> Any:
-    from shim_torch.ops.masking import nonzero_function
+    from shim_torch._impl.records.index.masking import nonzero_function
 
     return nonzero_function(self, as_tuple=as_tuple)
 
@@ -300,8 +300,8 @@ def _set_volatile(self: Any, value: Any) -> None:
 def install(tensor_type: Any) -> None:
     """Gives the tensor type operators, indexing and the methods above."""
     from shim_torch import _indexing, _lowrank, _tensor_names, _untyped_storage, autograd, functional
-    from shim_torch.ops import copying, reshaping
-    from shim_torch.ops import install as install_operators
+    from shim_torch._impl.records.shape import copying, reshaping
+    from shim_torch._impl.table.operators import install as install_operators
 
     setattr(_core.TensorBase, "__init_subclass__", classmethod(_init_subclass))  # noqa: B010
     table = {
@@ -418,7 +418,7 @@ def _core_real(self: Any, which: int) -> Any:
         if which:
             raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
         return self
-    from shim_torch.ops import math_bits
+    from shim_torch._impl.records.pointwise import math_bits
 
     if self.layout != _core.strided:
         import shim_torch

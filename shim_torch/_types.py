@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
-from shim_torch._arguments import need_dtype
+from shim_torch._impl.table.arguments import need_dtype
 
 # bits, eps, max, smallest_normal, tiny_subnormal, resolution
 _FLOATS: dict[str, tuple[int, float, float, float, float, float]] = {

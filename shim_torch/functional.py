@@ -7,10 +7,10 @@ from typing import Any
 
 from native import _core
 from shim_torch import _lowrank, _torch_names
-from shim_torch._arguments import type_name as _type_name
 from shim_torch._einsum import einsum as einsum
+from shim_torch._impl.table.arguments import type_name as _type_name
+from shim_torch._impl.table.overridable import overridable as _overridable
 from shim_torch._missing import asked_of as _asked_of
-from shim_torch._overridable import overridable as _overridable
 from shim_torch._warnings import warn_once as _warn_once
 
 __all__ = (  # some are asked for by __getattr__ below
@@ -308,7 +308,7 @@ def methods() -> dict[str, Any]:
 
 
 def _counting() -> Any:
-    from shim_torch.ops import counting
+    from shim_torch._impl.records.reduce import counting
 
     return counting
 

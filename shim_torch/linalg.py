@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch.ops import functions as _table
-from shim_torch.ops._matrices import LinAlgError
+from shim_torch._impl.records.shared.matrices import LinAlgError
+from shim_torch._impl.table.operators import functions as _table
 
 globals().update(_table("linalg"))
 __all__ = ["LinAlgError", *_table("linalg")]

@@ -113,7 +113,7 @@ def is_tensor_like(value: Any) -> bool:
 
 def is_tensor_method_or_property(func: Any) -> bool:
     """Whether the function is one of Tensor's methods that ``__torch_function__`` sees, or the getter of a property."""
-    from shim_torch._overridable_functions import methods
+    from shim_torch._impl.table.overridable_functions import methods
 
     return getattr(func, "__name__", None) == "__get__" or func in methods()
 
@@ -122,7 +122,7 @@ def resolve_name(func: Any) -> str | None:
     """``torch.add`` or ``torch.Tensor.add`` for the functions that ``__torch_function__`` sees, None for others."""
     if isinstance(func, _core.OperatorCall):
         return str(func)
-    from shim_torch._overridable_functions import functions
+    from shim_torch._impl.table.overridable_functions import functions
 
     return functions()[1].get(func)
 
@@ -136,21 +136,21 @@ def get_default_nowrap_functions() -> set[Any]:
 
 def get_overridable_functions() -> dict[Any, list[Any]]:
     """The functions that ``__torch_function__`` sees, by the module or class they belong to."""
-    from shim_torch._overridable_functions import functions
+    from shim_torch._impl.table.overridable_functions import functions
 
     return functions()[0]
 
 
 def get_testing_overrides() -> dict[Any, Callable[..., int]]:
     """For each overridable function one of the same signature, which gives -1."""
-    from shim_torch._overridable_functions import stand_ins
+    from shim_torch._impl.table.overridable_functions import stand_ins
 
     return stand_ins()
 
 
 def get_ignored_functions() -> set[Any]:
     """Public functions of torch that ``__torch_function__`` does not see."""
-    from shim_torch._overridable_functions import ignored
+    from shim_torch._impl.table.overridable_functions import ignored
 
     return set(ignored())
 

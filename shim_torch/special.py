@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch.ops import functions as _table
+from shim_torch._impl.table.operators import functions as _table
 
 globals().update(_table("special"))
 __all__ = [*_table("special")]

@@ -71,7 +71,7 @@ def _select_conv_backend(
     ``input`` is ``(N, C, *size)`` of one to three dims. An input or weight without elements is ``Empty``. RuntimeError for
     arguments that no convolution takes, in PyTorch's words.
     """
-    from shim_torch.ops.convolution import _convolution_shape
+    from shim_torch._impl.records.nn.convolution import _convolution_shape
 
     shape = _convolution_shape(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
     if input.shape[0] == 0 or input.shape[1] == 0 or not weight.numel():

@@ -16,12 +16,12 @@ from native import _core
 @cache
 def aten_function(name: str, module: str) -> Any:
     """``aten::name`` as a function of ``module``; one that refuses where PyTorch has it and it is not here; else None."""
-    from shim_torch import _aten
+    from shim_torch._impl.table import aten
 
-    _aten.complete(name)
+    aten.complete(name)
     if _core.operator_overloads(f"aten::{name}"):
         return _core.function(f"aten::{name}", module)
-    if not _aten.known(name):
+    if not aten.known(name):
         return None
     from shim_torch._not_built import names
 

@@ -67,7 +67,7 @@ def _repeated(argument: Any, value: Any) -> Any:
 
 def _into_out(functional: Callable[..., Any], outs: tuple[str, ...], *args: Any, **kwargs: Any) -> Any:
     """The out= form: computed, then written."""
-    from shim_torch.ops._rules import resized_out
+    from shim_torch._impl.table.rules import resized_out
 
     into = [kwargs.pop(name) for name in outs]
     found = functional(*args, **kwargs)
@@ -103,7 +103,7 @@ def _form(name: str, op: Any, found: Table) -> Callable[..., Any] | None:
 
 def build() -> tuple[Table, Table]:
     """The whole table, and that of what is no core operator."""
-    from shim_torch.ops import records
+    from shim_torch._impl.table.operators import records
 
     from . import _layouts as _layouts
     from ._formulas import FORMULAS

@@ -48,8 +48,8 @@ def _in_order(schema: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> lis
 
 def _own_kernel(name: str, key: str) -> Callable[..., Any] | None:
     """What the operator table runs at a key, if it is the table's operator and has a kernel there."""
-    from shim_torch.ops import records
-    from shim_torch.ops._run import make_run
+    from shim_torch._impl.table.operators import records
+    from shim_torch._impl.table.run import make_run
 
     record = records().get(name)
     if record is None:

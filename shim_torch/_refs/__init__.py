@@ -60,7 +60,7 @@ def prod(a: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -
     """The product over one dim, several, or all: the operator itself takes one."""
     if isinstance(dim, int):
         return a.prod(dim, keepdim, dtype=dtype)
-    from shim_torch.ops._rules import wrap_dim, wrap_dims
+    from shim_torch._impl.table.rules import wrap_dim, wrap_dims
 
     dims = [wrap_dim(d, a.dim()) for d in dim or ()]
     if len(set(dims)) != len(dims):
@@ -102,7 +102,7 @@ def _writing(function: Callable[..., Any]) -> Callable[..., Any]:
         found = function(*args, **kwargs)
         if out is None:
             return found
-        from shim_torch.ops._rules import resized_out
+        from shim_torch._impl.table.rules import resized_out
 
         if not _core.can_cast(found.dtype, out.dtype):
             raise RuntimeError(f"result type {_core.scalar_name(found.dtype)} can't be cast to the desired output type {_core.scalar_name(out.dtype)}")

@@ -11,7 +11,7 @@ import numpy as np
 
 from native import _core
 from shim_torch import _torch_names
-from shim_torch._arguments import need_dtype, need_str, type_name
+from shim_torch._impl.table.arguments import need_dtype, need_str, type_name
 from shim_torch._missing import asked_of as _asked_of
 
 _LOWER = {

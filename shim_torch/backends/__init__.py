@@ -1,13 +1,7 @@
-"""``torch.backends``, and the array libraries behind the operator bodies: one lookup by device type.
-
-The modules ``cuda``, ``cudnn``, ``mps`` ... are PyTorch's settings. ``numpy`` and ``cupy`` are ours:
-each backend module has the same functions: ``xp()`` the namespace given to bodies, ``asarray(tensor, dtype)`` an array
-over the tensor's memory (cast where its dtype differs), ``wrap(array, dtype, keep_strides)`` a tensor over an array.
-"""
+"""``torch.backends``: the settings of ``cuda``, ``cudnn``, ``mps`` and their like."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -16,43 +10,6 @@ from typing import Any
 
 from . import _precision as _precision
 from . import cuda as cuda
-from . import numpy as numpy_backend
-
-counters: Counter[str] = Counter()  # slower ways that were taken, for torch_proxy_status()
-_BY_TYPE: dict[str, ModuleType] = {"cpu": numpy_backend}
-
-
-def of_type(device_type: str) -> ModuleType:
-    """The backend module for ``"cpu"`` or ``"cuda"``; NotImplementedError for others."""
-    found = _BY_TYPE.get(device_type)
-    if found is None:
-        if device_type != "cuda":
-            raise NotImplementedError(f"operators do not run on device type {device_type!r}")
-        from shim_torch.cuda._streams import link_cupy
-
-        try:
-            from . import cupy
-        except ModuleNotFoundError as error:
-            if error.name != "cupy":
-                raise
-            text = "operators without a CUDA kernel of their own run on CuPy, which is not installed: pip install 'shim-torch[cuda13]'"
-            raise ModuleNotFoundError(f"{text} (or [cuda12])", name="cupy") from None
-        link_cupy()  # before CuPy allocates: its memory comes from our blocks, its current stream is ours
-        found = _BY_TYPE["cuda"] = cupy
-    return found
-
-
-def namespace(device: Any) -> Any:
-    """NumPy or CuPy, for a device or device type."""
-    return of_type(device if isinstance(device, str) else device.type).xp()
-
-
-def cupy_special(name: str) -> Any:
-    """A function of ``cupyx.scipy.special`` (erf, erfc, erfinv, digamma; ``lgamma`` is its gammaln)."""
-    from cupyx.scipy import special
-
-    return getattr(special, {"lgamma": "gammaln"}.get(name, name))
-
 
 _SETTINGS = frozenset(
     "cpu cuda cudnn cusparselt kleidiai mha miopen mkl mkldnn mps nnpack openmp opt_einsum python_native quantized xnnpack".split()

@@ -72,9 +72,9 @@ class CUDAGraph:
                 "CUDA graphs must be captured on a non-default stream. (However, after capture, it's ok to replay them on "
                 "the default stream.)"
             )
-        from shim_torch import backends
+        from shim_torch._impl.arrays import of_type
 
-        backends.of_type("cuda")  # CuPy is imported before the capture, not in it
+        of_type("cuda")  # CuPy is imported before the capture, not in it
         self._token = graph_pool_handle() if pool is None else tuple(pool)
         shared = _pools.get(self._token, [0, 0])
         # relaxed: memory is allocated during the capture

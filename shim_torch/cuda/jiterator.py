@@ -81,7 +81,7 @@ class _JittedFunction:
         return self._launch(tensors, list(scalars.values()))
 
     def _launch(self, tensors: tuple[Any, ...], scalars: list[Any]) -> Any:
-        from shim_torch.backends import of_type
+        from shim_torch._impl.arrays import of_type
 
         dtype = tensors[0].dtype
         for tensor in tensors[1:]:

@@ -9,10 +9,10 @@ from typing import Any
 import shim_torch as torch
 from native import _core
 from shim_torch import Tensor
+from shim_torch._impl.table.operators import records
+from shim_torch._impl.table.rules import broadcast, same
 from shim_torch._library.custom_ops import VMAP_RULES
 from shim_torch.func._batched import CONTROL_FLOW, ITEM, BatchedTensor, VmapInfo, _wrapped, stack, whole
-from shim_torch.ops import records
-from shim_torch.ops._rules import broadcast, same
 
 Rule = Callable[..., Any]
 RULES: dict[str, Rule] = {}

@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from native import _core
-from shim_torch.ops._formulas import aten
+from shim_torch._impl.records.shared.formulas import aten
 from shim_torch.utils._python_dispatch import TorchDispatchMode, _any_batched, _no_dispatch
 from shim_torch.utils._pytree import tree_leaves, tree_map
 

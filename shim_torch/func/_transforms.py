@@ -9,11 +9,11 @@ from typing import Any
 
 from native import _core
 from shim_torch import _torch_names, autograd
+from shim_torch._impl.records.shared.formulas import for_tangents
 from shim_torch.autograd.grad_mode import enable_grad
 from shim_torch.func._batched import in_all_levels
 from shim_torch.func._levels import gradients, reaches_outside, writable
 from shim_torch.func._vmap import vmap
-from shim_torch.ops._formulas import for_tangents
 from shim_torch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 _leaf: Any = _core._require_grad  # requires_grad_ refuses within a transform

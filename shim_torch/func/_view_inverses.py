@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shim_torch.ops._formulas import aten
+from shim_torch._impl.records.shared.formulas import aten
 
 
 def _same_shape(base: Any, value: Any, *_: Any, **__: Any) -> Any:

@@ -6,8 +6,8 @@ import warnings
 from typing import Any
 
 from native import _core
+from shim_torch._impl.records.shared.formulas import torch_module
 from shim_torch.nn._calls import _overridden, _override, operators
-from shim_torch.ops._formulas import torch_module
 
 _MODES = {"sum": 0, "mean": 1, "max": 2}
 _SWAPPED = (

@@ -231,7 +231,7 @@ def gaussian_nll_loss(
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not valid")
     if not spread.is_floating_point():
-        from shim_torch.ops.convolution import _type
+        from shim_torch._impl.records.nn.convolution import _type
 
         raise RuntimeError(f"result type Float can't be cast to the desired output type {_type(spread.dtype)}")
     spread.detach().clamp_(min=eps)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from shim_torch._impl.records.shared.formulas import torch_module
 from shim_torch.nn._calls import _overridden, _override, operators
 from shim_torch.nn._losses import _number, need, old_reduction, reduced
 from shim_torch.nn._reduction import get_enum as _enum
-from shim_torch.ops._formulas import torch_module
 
 
 def ctc_loss(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._impl.records.shared.formulas import torch_module
 from shim_torch.nn._calls import _overridden, _overridden_one, _override, operators
-from shim_torch.ops._formulas import torch_module
 
 
 def _alpha(name: str) -> Any:

@@ -7,12 +7,12 @@ import warnings
 from typing import Any
 
 from shim_torch import _torch_names
+from shim_torch._impl.table.operators import functions as _table
 from shim_torch.nn import _attention, _losses, _margin_losses, _narrow, _random_layers, _spatial
 from shim_torch.nn._calls import _overridden, _overridden_one, _override
 from shim_torch.nn._calls import operators as _operators
 from shim_torch.nn._embedding_bag import embedding_bag as embedding_bag
 from shim_torch.nn._linear_cross_entropy import linear_cross_entropy as linear_cross_entropy
-from shim_torch.ops import functions as _table
 
 globals().update(_table("nn.functional"))
 globals().update(_losses.functions())

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from native import _core
-from shim_torch._arguments import need_tensor
+from shim_torch._impl.table.arguments import need_tensor
 
 from . import _invariants
 

@@ -53,12 +53,12 @@ def _load() -> None:
     if _loaded:
         return
     _loaded = True
-    from shim_torch.ops import records
+    from shim_torch._impl.table.operators import records
 
     for record in records().values():
-        if "(a!)" in record.schema and record.kind == "direct" and getattr(record.body, "__module__", "").startswith("shim_torch.ops.sparse"):
+        if "(a!)" in record.schema and record.kind == "direct" and getattr(record.body, "__module__", "").startswith("shim_torch._impl.records.sparse.parts"):
             _kernels[record.key.partition("::")[2]] = record.body  # writes to self by itself
-        elif getattr(record.body, "__module__", "").startswith("shim_torch.ops.sparse"):
+        elif getattr(record.body, "__module__", "").startswith("shim_torch._impl.records.sparse.parts"):
             _passes.add(record.key.partition("::")[2])
     for family in FAMILIES:
         import_module(f"shim_torch.sparse.{family}")
@@ -131,7 +131,7 @@ def refuse(qualified: str, args: list[Any]) -> NoReturn:
 
 
 def _is_pointwise(qualified: str) -> bool:
-    from shim_torch.ops import records
+    from shim_torch._impl.table.operators import records
 
     record = records().get(qualified)
     return getattr(getattr(record, "shape", None), "__name__", "") in ("broadcast", "same") and record is not None

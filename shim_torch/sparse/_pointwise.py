@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
-from shim_torch.ops import records
+from shim_torch._impl.table.operators import records
 
 from . import _coo
 from ._dispatch import composite, kernel, refuse

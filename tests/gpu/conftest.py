@@ -8,7 +8,7 @@ import pytest
 
 import shim_torch as torch
 from native import _core
-from shim_torch.backends import counters
+from shim_torch._impl.arrays import counters
 
 HERE = Path(__file__).parent
 

@@ -33,7 +33,7 @@ OPERATORS_ALONE = """
 import shim_torch as torch
 x = torch.arange(6, device="cuda").reshape(2, 3)
 torch.sort(x, dim=1)[0].flip(0)  # operators that run on CuPy; nothing of torch.cuda is called
-from shim_torch.backends import namespace
+from shim_torch._impl.arrays import namespace
 xp = namespace("cuda")
 import cupy
 before = torch.cuda.memory_allocated()

@@ -252,7 +252,7 @@ def test_arange():
 
 def test_no_call_of_cupy_is_counted():
     """What this file is about runs on our kernels."""
-    from shim_torch.backends import counters
+    from shim_torch._impl.arrays import counters
 
     x, index = random(64, 64).cuda().requires_grad_(), torch.arange(64, device="cuda")
     before = counters["CuPy calls"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import shim_torch as torch
-from shim_torch.backends import counters
+from shim_torch._impl.arrays import counters
 from shim_torch.nn.functional import interpolate
 
 CLOSE = {torch.float64: 1e-9, torch.float32: 3e-5, torch.bfloat16: 4e-2, torch.float16: 6e-3}

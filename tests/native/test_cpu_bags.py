@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import shim_torch as torch
+from shim_torch._impl.records.nn import embedding_bag as records
 from shim_torch.nn import functional as F
-from shim_torch.ops import embedding_bag as records
 
 rng = np.random.default_rng(0)
 

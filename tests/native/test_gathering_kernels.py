@@ -16,7 +16,7 @@ torch: Any = shim_torch
 
 FLOATS = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
 SHAPES = [(7,), (3, 5), (4, 3, 6), (70, 41), (0, 3)]
-KERNELS = {k for k, r in sys.modules["shim_torch.ops"].records().items() if r.kind == "kernel"}
+KERNELS = {k for k, r in sys.modules["shim_torch._impl.table.operators"].records().items() if r.kind == "kernel"}
 LIMIT = {"float16": 2e-3, "bfloat16": 1.6e-2, "float32": 1e-5, "float64": 1e-12}
 
 

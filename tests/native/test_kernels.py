@@ -12,7 +12,7 @@ import pytest
 import shim_torch  # noqa: F401
 from native import _core
 
-ops = importlib.import_module("shim_torch.ops")
+ops = importlib.import_module("shim_torch._impl.table.operators")
 
 ops.complete()
 

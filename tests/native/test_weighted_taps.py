@@ -8,7 +8,8 @@ import pytest
 import shim_torch as torch
 from shim_torch.nn import functional as F
 
-resampling, weighted_taps = (sys.modules[f"shim_torch.ops.{name}"] for name in ("resampling", "weighted_taps"))
+RECORDS = "shim_torch._impl.records"
+resampling, weighted_taps = (sys.modules[f"{RECORDS}.{name}"] for name in ("image.resampling", "shim.weighted_taps"))
 SETTINGS = [
     ("linear", 1, {"scale_factor": 2}),
     ("linear", 1, {"size": 4, "align_corners": True}),
@@ -32,8 +33,8 @@ def leaf(*sizes, seed=0):
 def plainly(monkeypatch, call):
     """``call`` by tensor operations alone."""
     with monkeypatch.context() as patch:
-        for module, asks in (("resampling", "taps_here"), ("average_pooling", "separable_here"), ("grid_sampling", "separable_here")):
-            patch.setattr(sys.modules[f"shim_torch.ops.{module}"], asks, lambda x: False)
+        for module, asks in (("image.resampling", "taps_here"), ("nn.average_pooling", "separable_here"), ("image.grid_sampling", "separable_here")):
+            patch.setattr(sys.modules[f"{RECORDS}.{module}"], asks, lambda x: False)
         return call()
 
 

@@ -40,7 +40,7 @@ def codes(peer: bool) -> dict[str, np.ndarray]:
     import shim_torch  # noqa: F401
     from native import _core
 
-    ops = importlib.import_module("shim_torch.ops")
+    ops = importlib.import_module("shim_torch._impl.table.operators")
 
     ops.complete()
     cast = _core.function("aten::_to_copy")

@@ -6,10 +6,10 @@ import numpy as np
 
 import shim_torch  # noqa: F401
 from native import _core
-from shim_torch.ops._record import RECORDS, composite, op, view
-from shim_torch.ops._rules import broadcast, reduced, same, same_dtype
+from shim_torch._impl.table.record import RECORDS, composite, op, view
+from shim_torch._impl.table.rules import broadcast, reduced, same, same_dtype
 
-ops = importlib.import_module("shim_torch.ops")
+ops = importlib.import_module("shim_torch._impl.table.operators")
 
 FACTORY = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 

@@ -39,7 +39,7 @@ def test_draws_are_normal():
 )
 def test_draws_in_array_operations(kind, a, b, dtype):
     """The form that CuPy takes: the stream's words as numbers."""
-    from shim_torch.ops.random import _random_bits
+    from shim_torch._impl.records.random.draws import _random_bits
 
     arrays = SimpleNamespace(**vars(np))  # not NumPy itself
     drawn = getattr(_random_bits, "body", _random_bits)(arrays, np.empty(20001, dtype), kind, a, b, 77, 5)

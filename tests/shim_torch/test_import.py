@@ -9,7 +9,7 @@ import pytest
 
 import shim_torch
 
-RECORDS = sys.modules["shim_torch.ops"].records()
+RECORDS = sys.modules["shim_torch._impl.table.operators"].records()
 
 
 def run(code: str) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 import native
 
-ops = importlib.import_module("shim_torch.ops")
+ops = importlib.import_module("shim_torch._impl.table.operators")
 
 
 def run(code: str) -> str:
@@ -52,7 +52,7 @@ def test_asking_defines_them(ask):
         run(f"""
 import sys, shim_torch as torch
 from native import _core
-ops = sys.modules["shim_torch.ops"]
+ops = sys.modules["shim_torch._impl.table.operators"]
 early = _core.function("aten::reflection_pad1d")
 print(any(key.startswith("aten::_foreach") for key in ops._defined), "conv2d" in vars(torch))
 {ask}
@@ -70,7 +70,7 @@ x = torch.arange(6.0, requires_grad=True).reshape(2, 3)
 (x @ x.T + x.sum()).exp().mean().backward()
 torch.cat([x, x])[1:, 0].cpu().numpy
 torch.manual_seed(0), torch.randn(3).sort(), torch.allclose(x, x)
-print("aten::_foreach_add.List" in sys.modules["shim_torch.ops"]._defined)
+print("aten::_foreach_add.List" in sys.modules["shim_torch._impl.table.operators"]._defined)
 """)
         == "False"
     )
@@ -104,7 +104,7 @@ def test_methods_of_what_waits_are_there_and_names_are_not_shared():
     assert (
         run("""
 import sys, shim_torch
-ops = sys.modules["shim_torch.ops"]
+ops = sys.modules["shim_torch._impl.table.operators"]
 there = {(key.partition("::")[0], name) for key, names in ops._defined.items() for name in names}
 before = set(ops._defined)
 later = {key: record for key, record in ops.records().items() if key not in before}

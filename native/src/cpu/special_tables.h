@@ -1,5 +1,5 @@
 #pragma once
-// Numbers of two expansions, as shim_torch/ops/_gamma_incomplete.py (_temme) and _bessel.py (_airy_rule) compute them.
+// Numbers of two expansions, as shim_torch/_impl/arrays/gamma_incomplete.py (_temme) and _bessel.py (_airy_rule) compute them.
 
 namespace shim::special {
 

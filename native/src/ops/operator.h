@@ -1,5 +1,5 @@
 #pragma once
-// The operator table. One Operator an overload; filled from the records of shim_torch.ops, torch.library and the C ABI.
+// The operator table. One Operator an overload; filled from the records of shim_torch/_impl, torch.library and the C ABI.
 #include <string>
 #include <unordered_map>
 #include <vector>

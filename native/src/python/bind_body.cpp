@@ -1,6 +1,6 @@
 // The body of a kernel record on CPU tensors: rules asked, arrays made over the tensors' memory, the body called while NumPy warns of
 // nothing and allocates aligned, its arrays adopted. Other devices, and results that are out of the ordinary, are the business of the
-// same steps in Python (shim_torch/ops/_run.py).
+// same steps in Python (shim_torch/_impl/table/run.py).
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -25,7 +25,7 @@ struct Rule {
 };
 
 struct BodyPlan {
-  PyObject* python = nullptr;                   // shim_torch.ops._run.Plan
+  PyObject* python = nullptr;                   // shim_torch._impl.table.run.Plan
   PyObject* body = nullptr;
   std::vector<int> places;                      // bound arguments in the body's order, keyword ones last
   Py_ssize_t positional = 0;

@@ -76,7 +76,7 @@ void negate_in_place(const Tensor& t) {
 
 void copy_with_cupy(const Tensor& self, const Tensor& src) {
   GilAcquire gil;
-  Held module = held(PyImport_ImportModule("shim_torch.backends.cupy"));
+  Held module = held(PyImport_ImportModule("shim_torch._impl.arrays.cupy_arrays"));
   Held to = held(wrap(self)), from = held(wrap(src));
   Held done = held(PyObject_CallMethod(module.o, "copy", "OO", to.o, from.o));
 }

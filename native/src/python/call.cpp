@@ -83,13 +83,13 @@ PyObject* call_parts(Operator& op, PyObject** args, size_t n) {
   return r;
 }
 
-// What NumPy raises in a kernel's body, as PyTorch's kernels would (shim_torch/ops/_body_errors.py).
+// What NumPy raises in a kernel's body, as PyTorch's kernels would (shim_torch/_impl/table/body_errors.py).
 __attribute__((noinline, cold)) void translate_body_error() {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
   if (trace) PyException_SetTraceback(value, trace);
-  Held module{PyImport_ImportModule("shim_torch.ops._body_errors")};
+  Held module{PyImport_ImportModule("shim_torch._impl.table.body_errors")};
   PyObject* error = module.o ? PyObject_CallMethod(module.o, "translated", "O", value) : nullptr;
   if (!error || error == value) {
     PyErr_Clear();

@@ -7,9 +7,9 @@ from typing import Any
 
 from native import _core
 from shim_torch import _torch_names
+from shim_torch._impl.records.pointwise.foreach import norms_on_cuda
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad
-from shim_torch.ops.foreach import norms_on_cuda
 
 _tensor_or_tensors = _core.Tensor | Iterable[_core.Tensor]
 _no_grad = no_grad()  # libraries decorate their own clipping with it

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from native import _core
 from shim_torch import _torch_names
-from shim_torch._arguments import need_tensor as _need_tensor
+from shim_torch._impl.table.arguments import need_tensor as _need_tensor
 from shim_torch._missing import asked_of as _asked_of
 
 

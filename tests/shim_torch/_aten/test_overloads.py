@@ -3,7 +3,7 @@
 import pytest
 
 import shim_torch as torch
-from shim_torch import _aten
+from shim_torch._impl.table import aten as _aten
 from shim_torch.utils._python_dispatch import TorchDispatchMode
 
 aten = torch.ops.aten

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import shim_torch as torch
-from shim_torch.ops import cholesky, householder, indefinite, least_squares, lu
+from shim_torch._impl.records.linalg import cholesky, householder, indefinite, least_squares, lu
 
 L = torch.linalg
 DTYPES = ("float32", "float64", "complex64", "complex128")

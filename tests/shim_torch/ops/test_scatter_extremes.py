@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import shim_torch as torch
-from shim_torch.ops.scatter_reduce import _extreme_at
+from shim_torch._impl.records.index.scatter_reduce import _extreme_at
 
 
 @pytest.mark.parametrize("largest", [True, False])

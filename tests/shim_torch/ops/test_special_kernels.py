@@ -6,28 +6,29 @@ import numpy as np
 import pytest
 
 import shim_torch as torch
-from shim_torch.ops import _bessel, special_functions
-from shim_torch.ops._gamma_incomplete import gamma_incomplete
-from shim_torch.ops._special import special
+from shim_torch._impl.arrays import bessel
+from shim_torch._impl.arrays.gamma_incomplete import gamma_incomplete
+from shim_torch._impl.arrays.special import special
+from shim_torch._impl.records.pointwise import special_functions
 
 S = torch.special
 ENDS = [0.0, -0.0, 1.0, -1.0, 2.0, 25.0, 30.0, -30.0, 1e-8, 104.0, math.inf, -math.inf, math.nan]
 POINTS = np.concatenate([np.random.default_rng(0).standard_normal(200) * s for s in (0.01, 1, 5, 30)] + [ENDS])
 
 BODIES = {
-    "i0e": lambda x: _bessel.modified_i(np, x, 0, True),
-    "i1e": lambda x: _bessel.modified_i(np, x, 1, True),
-    "bessel_j0": lambda x: _bessel.bessel_j(np, x, 0),
-    "bessel_j1": lambda x: _bessel.bessel_j(np, x, 1),
-    "bessel_y0": lambda x: _bessel.bessel_y(np, x, 0),
-    "bessel_y1": lambda x: _bessel.bessel_y(np, x, 1),
-    "modified_bessel_k0": lambda x: _bessel.modified_k(np, x, 0, False),
-    "modified_bessel_k1": lambda x: _bessel.modified_k(np, x, 1, False),
-    "scaled_modified_bessel_k0": lambda x: _bessel.modified_k(np, x, 0, True),
-    "scaled_modified_bessel_k1": lambda x: _bessel.modified_k(np, x, 1, True),
+    "i0e": lambda x: bessel.modified_i(np, x, 0, True),
+    "i1e": lambda x: bessel.modified_i(np, x, 1, True),
+    "bessel_j0": lambda x: bessel.bessel_j(np, x, 0),
+    "bessel_j1": lambda x: bessel.bessel_j(np, x, 1),
+    "bessel_y0": lambda x: bessel.bessel_y(np, x, 0),
+    "bessel_y1": lambda x: bessel.bessel_y(np, x, 1),
+    "modified_bessel_k0": lambda x: bessel.modified_k(np, x, 0, False),
+    "modified_bessel_k1": lambda x: bessel.modified_k(np, x, 1, False),
+    "scaled_modified_bessel_k0": lambda x: bessel.modified_k(np, x, 0, True),
+    "scaled_modified_bessel_k1": lambda x: bessel.modified_k(np, x, 1, True),
     "modified_bessel_i0": lambda x: special_functions._finite_i(np, x, 0),
     "i1": lambda x: special_functions._finite_i(np, x, 1),
-    "airy_ai": lambda x: _bessel.airy_ai(np, x),
+    "airy_ai": lambda x: bessel.airy_ai(np, x),
     "erfcx": lambda x: special_functions._erfcx(np, x),
     "log_ndtr": lambda x: special_functions._log_ndtr(np, x),
     "entr": lambda x: special_functions._entropy(np, x),
@@ -87,7 +88,7 @@ def test_zeta_and_polygamma():
     s = np.concatenate([rng.uniform(1.01, 10, 100), [2, 3, 4, 1, 0.5, math.inf, 2, 2, 2.5]])
     q = np.concatenate([rng.uniform(0.01, 20, 100), [-2.5, -0.5, -7.25, 1, 1, 1, -3, math.nan, -0.5]])
     found = S.zeta(torch.from_numpy(s), torch.from_numpy(q))
-    torch.testing.assert_close(found[:103], torch.from_numpy(_bessel.zeta(np, s, q))[:103], rtol=1e-12, atol=0)
+    torch.testing.assert_close(found[:103], torch.from_numpy(bessel.zeta(np, s, q))[:103], rtol=1e-12, atol=0)
     assert found[103:].tolist()[:4] == [math.inf, pytest.approx(math.nan, nan_ok=True), 1.0, math.inf] and bool(found[-2:].isnan().all())
     assert S.zeta(torch.tensor(2.0), torch.tensor(1.0)).item() == pytest.approx(math.pi**2 / 6, rel=1e-6)
     x = torch.tensor([0.5, 1.0, 3.0, 10.0], dtype=torch.float64, requires_grad=True)

@@ -1,0 +1,1 @@
+"""The operators, one record each, in folders by kind."""

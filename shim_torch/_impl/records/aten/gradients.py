@@ -1,0 +1,285 @@
+"""Gradients that are operators of their own, of functions whose gradients are the engine's: theirs are asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shim_torch._impl.table.aten_declare import aten, ops, pulled, torch
+
+_REDUCTIONS = ("none", "mean", "sum")
+
+
+@aten("glu_jvp")
+def glu_jvp(glu: Any, x: Any, dx: Any, dim: int) -> Any:
+    gate = x.chunk(2, dim)[1].sigmoid()
+    first, second = dx.chunk(2, dim)
+    return first * gate + second * (glu - gate * glu)
+
+
+@aten("glu_backward_jvp")
+def glu_backward_jvp(grad_x, grad_glu, x, dgrad_glu, dx, dim):
+    """The tangent of the gradient ``grad_x`` of glu: of the half that is scaled, and of the gate's half."""
+    a, b = x.chunk(2, dim)
+    da, db = dx.chunk(2, dim)
+    by_value = grad_x.chunk(2, dim)[0]
+    gate = b.sigmoid()
+    moved = db - db * gate
+    first = dgrad_glu * gate + by_value * moved
+    second = first * (a - a * gate) + by_value * (da - da * gate - a * gate * moved)
+    return torch().cat([first, second], dim)
+
+
+@aten("cumprod_backward")
+def cumprod_backward(grad, input, dim, output):
+    return pulled(lambda x: x.cumprod(dim), (input,), grad.to(output.dtype))[0]
+
+
+@aten("cummaxmin_backward")
+def cummaxmin_backward(grad, input, indices, dim):
+    return torch().zeros_like(input).scatter_add(dim, indices, grad) if input.numel() else torch().zeros_like(input)
+
+
+@aten("value_selecting_reduction_backward")
+def value_selecting_reduction_backward(grad, dim, indices, sizes, keepdim):
+    if not keepdim and len(sizes):
+        grad, indices = grad.unsqueeze(dim), indices.unsqueeze(dim)
+    return grad.new_zeros(sizes).scatter(dim, indices, grad)
+
+
+@aten("masked_select_backward")
+def masked_select_backward(grad, input, mask):
+    shape = torch().broadcast_shapes(input.shape, mask.shape)
+    whole = grad.new_zeros(shape).masked_scatter(mask.expand(shape), grad)
+    return whole.sum_to_size(input.shape)
+
+
+@aten("gather_backward")
+def gather_backward(grad, self, dim, index, sparse_grad):
+    return grad.new_zeros(self.shape).scatter_add(dim, index, grad)
+
+
+@aten("infinitely_differentiable_gelu_backward")
+def infinitely_differentiable_gelu_backward(grad, self):
+    cdf = 0.5 * (1 + torch().erf(self * 0.5**0.5))
+    pdf = torch().exp(-0.5 * self * self) * 0.3989422804014327
+    return grad * (cdf + self * pdf)
+
+
+@aten("matmul_backward")
+def matmul_backward(grad, self, other, mask):
+    return pulled(torch().matmul, (self, other), grad, mask)
+
+
+@aten("matrix_exp_backward")
+def matrix_exp_backward(self, grad):
+    return pulled(torch().matrix_exp, (self,), grad)[0]
+
+
+@aten("conv_tbc_backward")
+def conv_tbc_backward(grad, input, weight, bias, pad):
+    return pulled(lambda x, w, b: torch().conv_tbc(x, w, b, pad), (input, weight, bias), grad)
+
+
+@aten("affine_grid_generator_backward")
+def affine_grid_generator_backward(grad, size, align_corners):
+    n = len(size) - 2
+    theta = grad.new_zeros((size[0], n, n + 1))
+    return pulled(lambda t: ops().affine_grid_generator(t, list(size), align_corners), (theta,), grad)[0]
+
+
+@aten("_pdist_backward")
+def _pdist_backward(grad, self, p, pdist):
+    return pulled(lambda x: torch().nn.functional.pdist(x, p), (self,), grad)[0]
+
+
+@aten("_masked_softmax_backward")
+def _masked_softmax_backward(grad_output, output, mask, dim):
+    dim = output.dim() - 1 if dim is None else dim
+    hidden = mask.expand(output.shape) if mask.dim() == output.dim() else mask
+    product = (grad_output * output).masked_fill(hidden, 0)
+    return (product - output * product.sum(dim, keepdim=True)).masked_fill(hidden, 0)
+
+
+@aten("_segment_reduce_backward")
+def _segment_reduce_backward(grad, output, data, reduce, lengths, offsets, axis, initial):
+    def again(x: Any) -> Any:
+        return torch().segment_reduce(x, reduce, lengths=lengths, offsets=offsets, axis=axis, initial=initial, unsafe=True)
+
+    return pulled(again, (data,), grad)[0]
+
+
+# --- losses -----------------------------------------------------------------------------------------------------------
+
+
+@aten("multi_margin_loss_backward")
+def multi_margin_loss_backward(grad, self, target, p, margin, weight, reduction):
+    def again(x: Any) -> Any:
+        return torch().nn.functional.multi_margin_loss(x, target, p, margin, weight, reduction=_REDUCTIONS[reduction])
+
+    return pulled(again, (self,), grad)[0]
+
+
+@aten("multilabel_margin_loss_forward")
+def multilabel_margin_loss_forward(self, target, reduction):
+    """The loss, and ones where a class is a target: targets of a row end at the first negative one."""
+    counted = (target >= 0).to(torch().int64).cumprod(-1).bool()
+    marks = torch().zeros_like(self).scatter_add(-1, target.clamp(min=0), counted.to(self.dtype))
+    return torch().nn.functional.multilabel_margin_loss(self, target, reduction=_REDUCTIONS[reduction]), (marks > 0).to(self.dtype)
+
+
+@aten("multilabel_margin_loss_backward")
+def multilabel_margin_loss_backward(grad, self, target, reduction, is_target):
+    def again(x: Any) -> Any:
+        return torch().nn.functional.multilabel_margin_loss(x, target, reduction=_REDUCTIONS[reduction])
+
+    return pulled(again, (self,), grad)[0]
+
+
+@aten("nll_loss2d_forward")
+def nll_loss2d_forward(self, target, weight, reduction, ignore_index):
+    """Of (N, C, H, W) and (N, H, W): the loss, and the sum of the weights that counted (0 where nothing is reduced)."""
+    loss = torch().nn.functional.nll_loss(self, target, weight, ignore_index=ignore_index, reduction=_REDUCTIONS[reduction])
+    if reduction == 0:
+        return loss, self.new_zeros(())
+    counted = target != ignore_index
+    ones = self.new_ones((self.shape[1],)) if weight is None else weight
+    return loss, (ones[target.where(counted, 0)] * counted).sum().to(self.dtype)
+
+
+@aten("nll_loss2d_backward")
+def nll_loss2d_backward(grad, self, target, weight, reduction, ignore_index, total_weight):
+    def again(x: Any) -> Any:
+        return torch().nn.functional.nll_loss(x, target, weight, ignore_index=ignore_index, reduction=_REDUCTIONS[reduction])
+
+    return pulled(again, (self,), grad)[0]
+
+
+@aten("rrelu_with_noise_backward")
+def rrelu_with_noise_backward(grad, self, noise, lower, upper, training, self_is_result):
+    if training and upper - lower > 1e-6:
+        return grad * noise
+    return ops().leaky_relu_backward(grad, self, (float(lower) + float(upper)) / 2, self_is_result)
+
+
+# --- pooling and resampling -------------------------------------------------------------------------------------------
+
+
+def _picked(n: int) -> Any:
+    def body(grad: Any, self: Any, size: Any, output_size: Any, indices: Any) -> Any:
+        flat = grad.new_zeros(self.shape).flatten(-n)
+        return flat.scatter_add(-1, indices.flatten(-n), grad.flatten(-n)).reshape(self.shape)
+
+    return body
+
+
+aten("fractional_max_pool2d_backward")(_picked(2))
+aten("fractional_max_pool3d_backward")(_picked(3))
+
+
+@aten("max_pool2d_backward")
+def max_pool2d_backward(grad, self, kernel_size, stride, padding, dilation, ceil_mode):
+    def again(x: Any) -> Any:
+        return torch().nn.functional.max_pool2d(x, kernel_size, list(stride) or None, padding, dilation, ceil_mode)
+
+    return pulled(again, (self,), grad)[0]
+
+
+def _smooth(name: str) -> Any:
+    def body(grad: Any, output_size: Any, input_size: Any, align_corners: bool, scales_h: Any, scales_w: Any) -> Any:
+        zeros = grad.new_zeros(tuple(input_size))
+        return pulled(lambda x: getattr(ops(), name)(x, output_size, align_corners, scales_h, scales_w), (zeros,), grad)[0]
+
+    return body
+
+
+for _kind in ("bilinear", "bicubic"):
+    aten(f"_upsample_{_kind}2d_aa_backward")(_smooth(f"_upsample_{_kind}2d_aa"))
+
+
+@aten("_grid_sampler_2d_cpu_fallback")
+def _grid_sampler_2d_cpu_fallback(input, grid, interpolation_mode, padding_mode, align_corners):
+    return ops().grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+@aten("_grid_sampler_2d_cpu_fallback_backward")
+def _grid_sampler_2d_cpu_fallback_backward(grad, input, grid, interpolation_mode, padding_mode, align_corners):
+    def again(x: Any, at: Any) -> Any:
+        return ops().grid_sampler_2d(x, at, interpolation_mode, padding_mode, align_corners)
+
+    return pulled(again, (input, grid), grad)
+
+
+# --- weights ----------------------------------------------------------------------------------------------------------
+
+
+@aten("_weight_norm_interface_backward", "_weight_norm_differentiable_backward")
+def _weight_norm_interface_backward(grad_w, saved_v, saved_g, saved_norms, dim):
+    return pulled(lambda v, g: torch()._weight_norm(v, g, dim), (saved_v, saved_g), grad_w)
+
+
+@aten("_embedding_bag_dense_backward")
+def _embedding_bag_dense_backward(
+    grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, per_sample_weights, padding_idx
+):
+    """mode: 0 sums, 1 averages, 2 takes the greatest of every bag."""
+    made = grad.new_zeros((num_weights, grad.shape[1]))
+    if mode == 2:
+        rows = maximum_indices.clamp(min=0)
+        return made.scatter_add(0, rows, grad.masked_fill(maximum_indices < 0, 0))
+    counted = indices != padding_idx
+    rows = grad[offset2bag]
+    if mode == 1:
+        rows = rows / bag_size[offset2bag].clamp(min=1).to(grad.dtype).unsqueeze(1)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(1)
+    if scale_grad_by_freq:
+        seen = torch().bincount(indices, minlength=num_weights)
+        rows = rows / seen[indices].to(grad.dtype).unsqueeze(1)
+    return made.index_add(0, indices, rows.masked_fill(~counted.unsqueeze(1), 0))
+
+
+@aten("_embedding_bag_backward", "_embedding_bag_sparse_backward")
+def _embedding_bag_backward(grad, indices, offsets, offset2bag, bag_size, *rest):
+    maximum = rest[0] if len(rest) == 7 else indices.new_empty((0,))
+    num_weights, by_freq, mode, *more = rest[1:] if len(rest) == 7 else rest
+    sparse = more.pop(0) if len(more) == 3 else True
+    if offset2bag.numel() != indices.numel():
+        ends = torch().zeros_like(indices).index_add(0, offsets[1:], torch().ones_like(offsets[1:]))
+        offset2bag = ends.cumsum(0)
+    dense = _embedding_bag_dense_backward(grad, indices, offset2bag, bag_size, maximum, num_weights, by_freq, mode, *more)
+    if not sparse:
+        return dense
+    rows = indices.unique()
+    return torch().sparse_coo_tensor(rows.unsqueeze(0), dense[rows], dense.shape)
+
+
+@aten("_embedding_bag_per_sample_weights_backward")
+def _embedding_bag_per_sample_weights_backward(grad, weight, indices, offsets, offset2bag, mode, padding_idx):
+    found = (grad[offset2bag] * weight[indices]).sum(1)
+    return found.masked_fill(indices == padding_idx, 0)
+
+
+@aten("embedding_sparse_backward")
+def embedding_sparse_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq):
+    if scale_grad_by_freq:
+        raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
+    rows = indices.reshape(-1)
+    kept = rows != padding_idx
+    values = grad.reshape(-1, grad.shape[-1])[kept]
+    return torch().sparse_coo_tensor(rows[kept].unsqueeze(0), values, (num_weights, grad.shape[-1]))
+
+
+@aten("_ctc_loss_backward", "_ctc_loss_backward.Tensor")
+def _ctc_loss_backward(
+    grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
+):
+    def again(x: Any) -> Any:
+        return ops().ctc_loss(x, targets, input_lengths, target_lengths, blank, 0, zero_infinity)
+
+    return pulled(again, (log_probs,), grad)[0]
+
+
+@aten("adaptive_avg_pool3d_backward.grad_input")
+def adaptive_avg_pool3d_backward(grad, self, grad_input):
+    made = ops()._adaptive_avg_pool3d_backward(grad, self)
+    return ops()._resize_output_(grad_input, made.shape, made.device).copy_(made)

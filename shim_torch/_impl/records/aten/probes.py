@@ -1,0 +1,69 @@
+"""PyTorch's own probes (``torch._test_...``): operators whose only purpose is to show how arguments and gradients pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shim_torch._impl.table.aten_declare import aten, schema, torch
+from shim_torch._impl.table.record import direct
+
+
+@aten("_test_optional_intlist", "_test_optional_floatlist", public=True)
+def _test_optional_list(values: Any, addends: Any) -> Any:
+    if addends is None:
+        return values
+    if values.dim() != 1:
+        raise RuntimeError("values.dim() == 1 INTERNAL ASSERT FAILED")
+    return values + torch().tensor(list(addends), dtype=values.dtype)
+
+
+aten("_test_optional_filled_intlist", public=True)(_test_optional_list)
+
+
+@aten("_test_string_default", public=True)
+def _test_string_default(dummy, a, b):
+    expected = "\"'\\"
+    for name, value in (("A", a), ("B", b)):
+        if value != expected:
+            raise RuntimeError(f"Default {name} failed")
+    return dummy
+
+
+@aten("_test_ambiguous_defaults.a", public=True)
+def _test_ambiguous_defaults_a(dummy, a, b):
+    if (a, b) != (1, 1):
+        raise RuntimeError("Expected a == 1" if a != 1 else "Expected b == 1")
+    return dummy
+
+
+@aten("_test_ambiguous_defaults.b", public=True)
+def _test_ambiguous_defaults_b(dummy, a, b):
+    if (a, b) != (2, "2"):
+        raise RuntimeError("Expected a == 2" if a != 2 else "Expected b == \"2\"")
+    return dummy
+
+
+@aten("_test_serialization_subcmul", public=True)
+def _test_serialization_subcmul(self, other, alpha):
+    return self - other * alpha
+
+
+def _cloned(name: str, gradient: Any) -> None:
+    direct(f"aten::{schema(name)}", method=False, grad={"self": gradient})(lambda self, *rest: self.clone())
+
+
+_cloned("_test_autograd_multiple_dispatch.fullcoverage", lambda g, self_shape: g.expand(self_shape) + 1)
+aten("_test_autograd_multiple_dispatch.ntonly", public=True)(lambda self, b: self.clone())
+_cloned("_test_functorch_fallback", lambda g: g * 2)
+
+
+def _warned(g: Any) -> Any:
+    import warnings
+
+    warnings.warn("Warn from backward", stacklevel=2)
+    return g
+
+
+_cloned("_test_warn_in_autograd", lambda g: _warned(g))
+aten("_test_autograd_multiple_dispatch_view", public=True)(lambda self: self.view(-1))
+aten("_test_autograd_multiple_dispatch_view_copy", public=True)(lambda self: self.reshape(-1).clone())

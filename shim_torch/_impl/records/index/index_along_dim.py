@@ -1,0 +1,256 @@
+"""Reading and writing whole slices along a dim, and elements by their flat places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+from shim_torch._impl.records.shared.indices import add_at, check_bounds, copied, in_bounds, key_along
+from shim_torch._impl.table.record import composite, op
+from shim_torch._impl.table.rules import holding, same_dtype, type_name, wrap_dim
+from shim_torch._utils import _scalar
+
+
+@op(
+    "index_select(Tensor self, int dim, Tensor index) -> Tensor",
+    native="index_select",
+    dtype=same_dtype,
+    keep=("self", "index"),
+    out=True,
+    shape=lambda self, dim, index: _select_shape(self, dim, index),
+    grad={"self": lambda g, self_shape, dim, index: g.new_zeros(self_shape).index_add(dim, index, g)},
+)
+def index_select(xp, self, dim, index):
+    if self.ndim == 0:
+        if xp.__name__ == "numpy" and index.size and index.reshape(-1)[0] != 0:
+            raise IndexError("index out of range in self")
+        return self.copy()
+    d = dim % self.ndim
+    if index.size and not self.shape[d]:
+        raise RuntimeError("index_select(): self indexing axis dim should be positive")
+    if xp.__name__ == "numpy" and index.size and (int(index.min()) < 0 or int(index.max()) >= self.shape[d]):
+        wrong = next(int(i) for i in index.reshape(-1) if not 0 <= i < self.shape[d])
+        if d != 1 and self.size:  # the second dim is gathered by a kernel of its own, which names the index
+            raise IndexError("index out of range in self")
+        raise RuntimeError(f"INDICES element is out of DATA bounds, id={wrong} axis_dim={self.shape[d]}")
+    return xp.take(self, index.reshape(-1), axis=d)
+
+
+def _select_shape(self, dim, index):
+    if index.dim() > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    if index.dtype not in (_core.int64, _core.int32):
+        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
+    d = wrap_dim(dim, self.dim())
+    if not self.dim() and index.numel() != 1:
+        raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)")
+    return tuple(index.numel() if i == d else n for i, n in enumerate(self.shape))
+
+
+@op(
+    "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
+    inplace=True,
+    native="index_add",
+    out=True,
+    shape=lambda self, dim, index, source: _add_shape(self, dim, index, source),
+    dtype=lambda self: self.dtype,
+    keep=("index",),
+    grad={
+        "self": lambda g: g,
+        "source": lambda g, dim, index, alpha, source_shape: (g.index_select(dim, index) * alpha).reshape(source_shape),
+    },
+)
+def index_add(xp, self, dim, index, source, alpha):
+    factor = xp.asarray(alpha).astype(self.dtype)  # -1 of an unsigned dtype wraps
+    if self.ndim == 0:
+        return self + source.reshape(()) * factor
+    out, d = self.copy(), dim % self.ndim
+    check_bounds(xp, index, self.shape[d], d, "index_add")
+    key = (slice(None),) * d + (index.reshape(-1),)
+    add_at(xp, out, key, (source * factor).astype(out.dtype))
+    return out
+
+
+def _add_shape(self, dim, index, source):
+    if self.dtype != source.dtype:
+        raise RuntimeError(
+            f"index_add_(): self ({type_name(self.dtype)}) and source ({type_name(source.dtype)}) must have the same scalar type"
+        )
+    d = wrap_dim(dim, self.dim())
+    along = source.size(d) if source.dim() else 1
+    if index.numel() != along:
+        raise RuntimeError(
+            f"index_add_(): Number of indices ({index.numel()}) should be equal to source.size(dim): ({along}), for dim: {d}"
+        )
+    rest, given = ([n for i, n in enumerate(t.shape) if i != d] for t in (self, source))
+    if source.dim() and rest != given and (self.dim() or source.dim() > 1):
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(self.shape)} source.shape = {list(source.shape)}"
+        )
+    return self.shape
+
+
+def _index_copy_shape(self, dim, index, source):
+    d = wrap_dim(dim, len(self.shape))
+    if len(index.shape) > 1:
+        raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {len(index.shape)})")
+    count = index.shape[0] if len(index.shape) else 1
+    if len(source.shape) == 0 and count != 1:
+        raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {count})")
+    if len(source.shape) != len(self.shape) and len(source.shape) and len(self.shape):
+        raise IndexError(
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+            f"dimensionality ({len(source.shape)}), destination dimensionality ({len(self.shape)})"
+        )
+    if index.dtype != _core.int64:
+        raise RuntimeError("index_copy_(): Expected a long tensor for index, but got " + _scalar(index.dtype))
+    if self.dtype != source.dtype:
+        raise RuntimeError(
+            f"index_copy_(): self and source expected to have the same dtype, but got (self) {_scalar(self.dtype)} and "
+            f"(source) {_scalar(source.dtype)}"
+        )
+    if len(source.shape) and count != source.shape[d]:
+        raise IndexError(
+            f"index_copy_(): Number of indices ({count}) should be equal to source.size(dim) ({source.shape[d]})"
+        )
+    return self.shape
+
+
+def _index_copy_source_grad(g, dim, index, source_shape):
+    return g.index_select(dim, index).expand(source_shape) if len(source_shape) else g.index_select(dim, index).sum()
+
+
+@op("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", inplace=True, out=True, native="index_copy", shape=_index_copy_shape,
+    dtype=same_dtype, keep=("index",), grad={"self": lambda g, dim, index: g.index_fill(dim, index, 0),
+                                            "source": _index_copy_source_grad})  # fmt: skip
+def index_copy(xp, self, dim, index, source):
+    out, d = copied(self), wrap_dim(dim, self.ndim)
+    index = in_bounds(
+        index.reshape(-1),
+        out.shape[d],
+        f"index_copy_(): index {{bad}} is out of bounds for dimension {d} with size {out.shape[d]}",
+    )
+    out[key_along(d, index)] = source
+    return out.reshape(self.shape)
+
+
+def _index_fill_shape(self, dim, index):
+    wrap_dim(dim, len(self.shape))
+    if index.dtype not in (_core.int64, _core.int32):
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    if len(index.shape) > 1:
+        raise IndexError("Index has to be a vector/scalar")
+    return self.shape
+
+
+def _index_filled(xp, self, dim, index, value):
+    out, d = copied(self), wrap_dim(dim, self.ndim)
+    n = out.shape[d]
+    bad = (index < -n) | (index >= n)
+    if bool(bad.any()):
+        first = int(index[bad].reshape(-1)[0])
+        raise IndexError(f"index {first} is out of bounds for dimension {d} with size {n}")
+    out[key_along(d, index.reshape(-1))] = xp.asarray(value).astype(out.dtype)
+    return out.reshape(self.shape)
+
+
+def _filled_dtype(self, value):
+    if isinstance(value, complex) and not self.dtype.is_complex:
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+    return holding(self, value)
+
+
+_FILL = {"inplace": True, "native": "index_fill", "shape": _index_fill_shape, "dtype": same_dtype, "keep": ("index",)}
+
+
+@op("index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", **_FILL,
+    grad={"self": lambda g, dim, index: g.index_fill(dim, index, 0),
+          "value": lambda g, dim, index: g.index_select(dim, index.unique()).sum()})  # fmt: skip
+def index_fill_tensor(xp, self, dim, index, value):
+    if value.ndim:
+        raise RuntimeError(
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
+    return _index_filled(xp, self, dim, index, value)
+
+
+@op("index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+    grad={"self": lambda g, dim, index: g.index_fill(dim, index, 0)}, **{**_FILL, "dtype": _filled_dtype})  # fmt: skip
+def index_fill(xp, self, dim, index, value):
+    return _index_filled(xp, self, dim, index, value)
+
+
+def _flat_places(xp: Any, self: Any, index: Any) -> Any:
+    if index.size and self.size == 0:
+        raise IndexError("take(): tried to take from an empty tensor")
+    bad = (index < -self.size) | (index >= self.size)
+    if bool(bad.any()):
+        first = int(index[bad].reshape(-1)[0])
+        raise IndexError(f"out of range: tried to access index {first} on a tensor of {self.size} elements.")
+    return index
+
+
+def _take_shape(self, index):
+    if index.dtype != _core.int64:
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {_scalar(index.dtype)}")
+    return index.shape
+
+
+@op("take(Tensor self, Tensor index) -> Tensor", native="take", shape=_take_shape, dtype=same_dtype, keep=("self", "index"), out=True,
+    grad={"self": lambda g, self_shape, index: g.new_zeros(self_shape).put(index, g, True)})  # fmt: skip
+def take(xp, self, index):
+    return self.reshape(-1)[_flat_places(xp, self, index)]
+
+
+def _put_shape(self, index, source):
+    if index.dtype != _core.int64:
+        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {_scalar(index.dtype)}")
+    if self.dtype != source.dtype:
+        raise RuntimeError(
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = {_scalar(self.dtype)} and "
+            f"source.dtype = {_scalar(source.dtype)}"
+        )
+    if index.numel() != source.numel():
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source.numel()}, index.numel() = {index.numel()}"
+        )
+    return self.shape
+
+
+@op("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", inplace=True, shape=_put_shape,
+    dtype=same_dtype, keep=("index",), function=True,
+    grad={"self": lambda g, index, accumulate: g if accumulate else g.put(index, g.new_zeros(index.shape)),
+          "source": lambda g, index, source_shape: g.take(index).reshape(source_shape)})  # fmt: skip
+def put(xp, self, index, source, accumulate):
+    if not accumulate:
+        from shim_torch._python_functions import alert_not_deterministic
+
+        alert_not_deterministic("put_")  # of equal places either value may stay
+    out = self.reshape(-1).copy()
+    places = _flat_places(xp, self, index).reshape(-1)
+    places = xp.where(places < 0, places + self.size, places)
+    if accumulate:
+        xp.add.at(out, places, source.reshape(-1))
+    else:
+        out[places] = source.reshape(-1)
+    return out.reshape(self.shape)
+
+
+@composite("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", out=True)
+def take_along_dim(self, indices, dim):
+    if dim is None:
+        return self.reshape(-1).gather(0, indices.reshape(-1))
+    if self.dim() != indices.dim():
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{self.dim()} dimensions for input, and {indices.dim()} dimensions for indices"
+        )
+    if indices.dtype != _core.int64:
+        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {_scalar(indices.dtype)}")
+    d = wrap_dim(dim, self.dim())
+    one = lambda shape: [1 if i == d else n for i, n in enumerate(shape)]
+    common = list(_core.broadcast_shapes([one(self.shape), one(indices.shape)]))
+    sized = lambda t: t.expand([t.size(d) if i == d else n for i, n in enumerate(common)])
+    return sized(self).gather(d, sized(indices.remainder(self.size(d) if self.dim() else 1)))

@@ -1,0 +1,186 @@
+"""Gathering and scattering along a dim by an index of full shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+from shim_torch._impl.records.shared.indices import add_at, check_bounds, full_key
+from shim_torch._impl.table.record import op
+from shim_torch._impl.table.rules import same_dtype, wrap_dim
+
+
+def _gather_shape(self, dim, index):
+    if index.numel() and index.dtype != _core.int64 and index.dtype != _core.int32:
+        raise RuntimeError("gather(): Expected dtype int32/int64 for index")
+    if max(self.dim(), 1) != max(index.dim(), 1) and index.numel():
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    d = wrap_dim(dim, self.dim())
+    for i in range(self.dim()):
+        if i != d and index.numel() and index.size(i) > self.size(i):
+            raise RuntimeError(
+                f"Size does not match at dimension {i} expected index {list(index.shape)} to be no larger than self "
+                f"{list(self.shape)} apart from dimension {d}"
+            )
+    return index.shape
+
+
+def _gather_grad(g, self_shape, dim, index, sparse_grad):
+    if sparse_grad:
+        from shim_torch.sparse._coo import gather_gradient
+
+        return gather_gradient(g, self_shape, dim, index)
+    return g.new_zeros(self_shape).scatter_add(dim, index, g)
+
+
+@op(
+    "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
+    native="gather",
+    dtype=same_dtype,
+    keep=("self", "index"),
+    shape=_gather_shape,
+    out=True,
+    grad={"self": _gather_grad},
+)
+def gather(xp, self, dim, index, sparse_grad):
+    if self.ndim == 0:
+        return xp.broadcast_to(self, index.shape).copy()
+    if index.size == 0:
+        return xp.empty(index.shape, self.dtype)
+    if index.ndim == 0:
+        return gather(xp, self, dim, index.reshape(1), sparse_grad).reshape(())
+    d = dim % self.ndim
+    check_bounds(xp, index, self.shape[d], d, "gather")
+    return self[full_key(xp, d, index)]
+
+
+def _scatter(xp, self, dim, index, source, how):
+    out = self.copy()
+    if index.size == 0:
+        return out
+    if self.ndim == 0:
+        parts = source.reshape(-1)[: index.size] if hasattr(source, "ndim") and source.size > 1 else source
+        return _scatter(xp, self.reshape(1), 0, index.reshape(-1), parts, how).reshape(())
+    if index.ndim == 0:
+        index = index.reshape(1)
+    d = dim % self.ndim
+    check_bounds(xp, index, self.shape[d], d, "scatter")
+    key = full_key(xp, d, index)
+    if hasattr(source, "ndim") and source.ndim:
+        source = source[tuple(slice(n) for n in index.shape)]
+    if how == "add":
+        add_at(xp, out, key, xp.broadcast_to(source, index.shape).astype(out.dtype))
+    elif how == "multiply":
+        xp.multiply.at(out, key, xp.broadcast_to(source, index.shape).astype(out.dtype))
+    else:
+        out[key] = source
+    return out
+
+
+def _scatter_shape(self: Any, dim: int, index: Any) -> Any:
+    return _scattered(self, dim, index, None)
+
+
+def _scatter_src_shape(self: Any, dim: int, index: Any, src: Any) -> Any:
+    return _scattered(self, dim, index, src)
+
+
+def _scattered(self: Any, dim: int, index: Any, src: Any) -> Any:
+    """The shape of ``self``, where the index fits it and the source."""
+    d = wrap_dim(dim, self.dim())
+    if not index.numel():
+        return self.shape
+    if index.dtype not in (_core.int64, _core.int32):
+        raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
+    for t, name in ((self, "self"), (src, "src")):
+        if t is not None and max(index.dim(), 1) != max(t.dim(), 1):
+            raise RuntimeError(f"Index tensor must have the same number of dimensions as {name} tensor")
+    sizes, own = tuple(index.shape), tuple(self.shape) or (1,)
+    wrong = any(i != d and n > own[i] for i, n in enumerate(sizes))
+    if src is None:
+        if wrong:
+            raise RuntimeError(
+                f"Expected index {list(sizes)} to be no larger than self {list(self.shape)} apart from dimension {d}"
+            )
+    elif wrong or any(n > m for n, m in zip(sizes, tuple(src.shape) or (1,), strict=False)):
+        raise RuntimeError(
+            f"Expected index {list(sizes)} to be no larger than self {list(self.shape)} apart from dimension {d} and to be no "
+            f"larger size than src {list(src.shape)}"
+        )
+    return self.shape
+
+
+_SCATTER = {"shape": _scatter_shape, "inplace": True, "out": True, "keep": ("index",)}
+_SCATTER_SRC = {**_SCATTER, "shape": _scatter_src_shape}
+
+
+def _scatter_dtype(self, src):
+    if self.dtype != src.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    return self.dtype
+
+
+@op(
+    "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+    native="scatter_src",
+    **_SCATTER_SRC,
+    dtype=_scatter_dtype,
+    grad={
+        "self": lambda g, dim, index: g.scatter(dim, index, 0),
+        "src": lambda g, dim, index, src_shape: _gather_to(g, dim, index, src_shape),
+    },
+)
+def scatter_src(xp, self, dim, index, src):
+    return _scatter(xp, self, dim, index, src, None)
+
+
+def _gather_to(g, dim, index, shape):
+    """The gradient of a source of which only the part that index covers was used."""
+    picked = g.gather(dim, index)
+    if picked.shape == shape:
+        return picked
+    full = g.new_zeros(shape)
+    full[tuple(slice(n) for n in index.shape)] = picked
+    return full
+
+
+@op(
+    "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+    native="scatter_value",
+    **_SCATTER,
+    dtype=lambda self: self.dtype,
+    grad={"self": lambda g, dim, index: g.scatter(dim, index, 0)},
+)
+def scatter_value(xp, self, dim, index, value):
+    return _scatter(xp, self, dim, index, self.dtype.type(value), None)
+
+
+@op(
+    "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
+    **_SCATTER_SRC,
+    dtype=_scatter_dtype,
+)
+def scatter_reduce(xp, self, dim, index, src, reduce):
+    if reduce not in ("add", "multiply"):
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    return _scatter(xp, self, dim, index, src, reduce)
+
+
+@op(
+    "scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
+    **_SCATTER,
+    dtype=lambda self: self.dtype,
+)
+def scatter_value_reduce(xp, self, dim, index, value, reduce):
+    return _scatter(xp, self, dim, index, xp.asarray(value, dtype=self.dtype), reduce)
+
+
+@op(
+    "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+    native="scatter_add",
+    **_SCATTER_SRC,
+    dtype=_scatter_dtype,
+    grad={"self": lambda g: g, "src": lambda g, dim, index, src_shape: _gather_to(g, dim, index, src_shape)},
+)
+def scatter_add(xp, self, dim, index, src):
+    return _scatter(xp, self, dim, index, src, "add")

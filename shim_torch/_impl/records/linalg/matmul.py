@@ -1,0 +1,360 @@
+"""Matrix products: mm, bmm, mv, dot, matmul and their like, all by way of one description of the problem (native/src/gemm)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+from shim_torch._impl.table.record import composite, op
+from shim_torch._impl.table.rules import wrap_dim
+from shim_torch._utils import _scalar
+
+
+def same_kind(a: Any, b: Any) -> Any:
+    if a.dtype != b.dtype:
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {_c10(a.dtype)} != {_c10(b.dtype)}")
+    return a.dtype
+
+
+def _same_scalar(a: Any, b: Any) -> Any:
+    if a.dtype != b.dtype:
+        raise RuntimeError(f"expected scalar type {_scalar(a.dtype)} but found {_scalar(b.dtype)}")
+    return a.dtype
+
+
+def _same_vectors(self: Any, mat: Any, vec: Any) -> Any:
+    if not self.dtype == mat.dtype == vec.dtype:
+        names = [_scalar(t.dtype) for t in (self, mat, vec)]
+        raise RuntimeError(
+            f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and {names[2]}"
+        )
+    return self.dtype
+
+
+def _c10(dtype: Any) -> str:
+    names = {
+        "float32": "float",
+        "float64": "double",
+        "float16": "c10::Half",
+        "bfloat16": "c10::BFloat16",
+        "int64": "long int",
+        "int32": "int",
+        "int16": "short int",
+        "int8": "signed char",
+        "uint8": "unsigned char",
+        "bool": "bool",
+        "complex64": "c10::complex<float>",
+        "complex128": "c10::complex<double>",
+    }
+    name = str(dtype).removeprefix("torch.")
+    return names.get(name, name)
+
+
+def _size_of(array: Any) -> float:
+    """The greatest magnitude of whole numbers."""
+    return max(float(array.max()), -float(array.min()))
+
+
+def _product(xp: Any, a: Any, b: Any) -> Any:
+    """A product; of whole numbers on the host in float64 where every sum is exact there: only that has a fast loop."""
+    few = a.size * b.shape[-1] < 4096
+    if few or a.dtype.kind not in "iu" or hasattr(a, "get") or not _size_of(a) * _size_of(b) * a.shape[-1] < 2.0**53:
+        return xp.matmul(a, b)
+    return xp.matmul(a.astype("float64"), b.astype("float64")).astype("int64").astype(a.dtype)
+
+
+def mm_shape(self, mat2):
+    if self.dim() != 2:
+        raise RuntimeError("self must be a matrix")
+    if mat2.dim() != 2:
+        raise RuntimeError("mat2 must be a matrix")
+    if self.shape[1] != mat2.shape[0]:
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({self.shape[0]}x{self.shape[1]} and {mat2.shape[0]}x{mat2.shape[1]})"
+        )
+    return self.shape[0], mat2.shape[1]
+
+
+def _by_columns(shape: Any, strides: Any) -> bool:
+    return strides[0] == 1 and strides[1] == shape[0]
+
+
+def left_grad(g, self_shape, self_strides, mat2):
+    """A product's gradient by its first matrix, which lies as that does: in columns where it is the transpose of rows."""
+    if _by_columns(self_shape, self_strides):
+        return mat2.conj().mm(g.t()).t()
+    return g.mm(mat2.t().conj())
+
+
+def right_grad(g, self, mat2_shape, mat2_strides):
+    """The same by its second matrix."""
+    if _by_columns(mat2_shape, mat2_strides):
+        return g.t().mm(self.conj()).t()
+    return self.t().conj().mm(g)
+
+
+@op(
+    "mm(Tensor self, Tensor mat2) -> Tensor",
+    shape=mm_shape,
+    dtype=lambda self, mat2: same_kind(self, mat2),
+    out=True,
+    native="mm",
+    grad={"self": left_grad, "mat2": right_grad},
+)
+def mm(xp, self, mat2):
+    return _product(xp, self, mat2)
+
+
+def _bmm_shape(self, mat2):
+    for name, t in (("batch1", self), ("batch2", mat2)):
+        if t.dim() != 3:
+            raise RuntimeError(f"{name} must be a 3D tensor")
+    b, m, k = self.shape
+    if mat2.shape[0] != b or mat2.shape[1] != k:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: [{mat2.shape[0]}, {mat2.shape[1]}]."
+        )
+    return b, m, mat2.shape[2]
+
+
+@op(
+    "bmm(Tensor self, Tensor mat2) -> Tensor",
+    shape=_bmm_shape,
+    dtype=lambda self, mat2: _same_scalar(self, mat2),
+    out=True,
+    native="bmm",
+    grad={
+        "self": lambda g, mat2: g.bmm(mat2.transpose(1, 2).conj()),
+        "mat2": lambda g, self: self.transpose(1, 2).conj().bmm(g),
+    },
+)
+def bmm(xp, self, mat2):
+    return _product(xp, self, mat2)
+
+
+def _mv_shape(self, vec):
+    if self.dim() != 2 or vec.dim() != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {self.dim()}, {vec.dim()}")
+    if self.size(1) != vec.size(0):
+        raise RuntimeError(
+            f"size mismatch, got input ({self.size(0)}), mat ({self.size(0)}x{self.size(1)}), vec ({vec.size(0)})"
+        )
+    return (self.size(0),)
+
+
+@op(
+    "mv(Tensor self, Tensor vec) -> Tensor",
+    shape=_mv_shape,
+    dtype=lambda self, vec: _same_vectors(vec, self, vec),
+    out=True,
+    native="mv",
+    grad={"self": lambda g, vec: g.outer(vec.conj()), "vec": lambda g, self: self.t().conj().mv(g)},
+)
+def mv(xp, self, vec):
+    return xp.matmul(self, vec)
+
+
+def _dot_check(self, tensor):
+    if self.dim() != 1 or tensor.dim() != 1:
+        raise RuntimeError(f"1D tensors expected, but got {self.dim()}D and {tensor.dim()}D tensors")
+    if self.dtype != tensor.dtype:
+        raise RuntimeError(
+            f"dot : expected both vectors to have same dtype, but found {_scalar(self.dtype)} and {_scalar(tensor.dtype)}"
+        )
+    if self.numel() != tensor.numel():
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{self.numel()}] and src [{tensor.numel()}] to have the same number of "
+            f"elements, but got {self.numel()} and {tensor.numel()} elements respectively"
+        )
+    return ()
+
+
+@op(
+    "dot(Tensor self, Tensor tensor) -> Tensor",
+    shape=_dot_check,
+    dtype=lambda self, tensor: self.dtype,
+    out=True,
+    native="dot",
+    grad={"self": lambda g, tensor: g * tensor.conj(), "tensor": lambda g, self: g * self.conj()},
+)
+def dot(xp, self, tensor):
+    return xp.matmul(self, tensor)
+
+
+@composite("vdot(Tensor self, Tensor other) -> Tensor", out=True)
+def vdot(self, other):
+    return (self.conj() if self.is_complex() else self).dot(other)
+
+
+def _outer_half(name: str) -> Any:
+    return _core.function(f"shim::outer_backward_{name}")
+
+
+@op(
+    "shim::_outer(Tensor self, Tensor vec2) -> Tensor",
+    function=False,
+    method=False,
+    shape=lambda self, vec2: (self.shape[0], vec2.shape[0]),
+    dtype=lambda self: self.dtype,
+    native="_outer",
+    grad={
+        "self": lambda g, vec2: _outer_half("input")(g, vec2),
+        "vec2": lambda g, self: _outer_half("other")(g, self),
+    },
+)
+def _outer(xp: Any, self: Any, vec2: Any) -> Any:
+    """outer of two vectors of one floating dtype, with products for gradients where mul would sum a whole matrix."""
+    return self[:, None] * vec2[None, :]
+
+
+@op(
+    "shim::outer_backward_input(Tensor grad_output, Tensor vec2) -> Tensor",
+    function=False,
+    shape=lambda grad_output: (grad_output.shape[0],),
+    dtype=lambda grad_output: grad_output.dtype,
+    native="outer_backward_input",
+    grad={
+        "grad_output": lambda g, vec2: g.outer(vec2),
+        "vec2": lambda g, grad_output: _outer_half("other")(grad_output, g),
+    },
+)
+def outer_backward_input(xp: Any, grad_output: Any, vec2: Any) -> Any:
+    """da = dy · b: (M, N) and (N,) give (M,)."""
+    return xp.matmul(grad_output, vec2)
+
+
+@op(
+    "shim::outer_backward_other(Tensor grad_output, Tensor self) -> Tensor",
+    function=False,
+    shape=lambda grad_output: (grad_output.shape[1],),
+    dtype=lambda grad_output: grad_output.dtype,
+    native="outer_backward_other",
+    grad={
+        "grad_output": lambda g, self: self.outer(g),
+        "self": lambda g, grad_output: _outer_half("input")(grad_output, g),
+    },
+)
+def outer_backward_other(xp: Any, grad_output: Any, self: Any) -> Any:
+    """db = dyᵀ · a: (M, N) and (M,) give (N,)."""
+    return xp.matmul(grad_output.T, self)
+
+
+@composite("outer(Tensor self, Tensor vec2) -> Tensor", out=True, aliases=("ger",), native="outer")
+def outer(self, vec2):
+    if self.dim() != 1 or vec2.dim() != 1:
+        name, given = ("self", self) if self.dim() != 1 else ("vec2", vec2)
+        raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {given.dim()}-D")
+    return self.unsqueeze(1) * vec2.unsqueeze(0)
+
+
+@composite("inner(Tensor self, Tensor other) -> Tensor", out=True)
+def inner(self, other):
+    import shim_torch
+
+    if 0 in (self.dim(), other.dim()):
+        return self * other
+    if self.size(-1) != other.size(-1):
+        raise RuntimeError(
+            f"inner() the last dimension must match on both input tensors but got shapes {list(self.shape)} and "
+            f"{list(other.shape)}"
+        )
+    if self.dtype != other.dtype:
+        raise RuntimeError("both inputs should have same dtype")
+    if self.dim() == 1 and other.dim() == 1:
+        return self.dot(other)
+    return shim_torch.tensordot(self, other, ([-1], [-1]))
+
+
+@composite("matmul(Tensor self, Tensor other) -> Tensor", out=True, native="matmul")
+def matmul(self, other):
+    a, b = self.dim(), other.dim()
+    if a == 0 or b == 0:
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a}D and {b}D")
+    if a == 1 and b == 1:
+        return self.dot(other)
+    if a == 2 and b == 1:
+        return self.mv(other)
+    if a == 1 and b == 2:
+        return self.unsqueeze(0).mm(other).squeeze(0)
+    if a == 2 and b == 2:
+        return self.mm(other)
+    if a >= 3 and b == 1 and self.size(-1) != other.size(0):
+        rows = self.numel() // max(self.size(-1), 1)
+        raise RuntimeError(f"size mismatch, got input ({rows}), mat ({rows}x{self.size(-1)}), vec ({other.size(0)})")
+    if a >= 3 and b <= 2:  # fold the batch into rows
+        m = other.unsqueeze(1) if b == 1 else other
+        if self.size(-1) != m.size(0):
+            raise RuntimeError(
+                f"mat1 and mat2 shapes cannot be multiplied ({self.numel() // max(self.size(-1), 1)}x{self.size(-1)} and {m.size(0)}x{m.size(1)})"
+            )
+        rows = 1
+        for n in self.shape[:-1]:
+            rows *= n
+        out = self.reshape(rows, self.size(-1)).mm(m).reshape(*self.shape[:-1], m.size(1))
+        return out.squeeze(-1) if b == 1 else out
+    return _batched(self.unsqueeze(0) if a == 1 else self, other.unsqueeze(1) if b == 1 else other, a == 1, b == 1)
+
+
+def _batched(x, y, drop_row, drop_col):
+    batch = _core.broadcast_shapes([x.shape[:-2], y.shape[:-2]])
+    if x.size(-1) != y.size(-2):
+        n = 1
+        for s in batch:
+            n *= s
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{n}, {x.size(-1)}] but got: [{n}, {y.size(-2)}]."
+        )
+    n = 1
+    for s in batch:
+        n *= s
+    left = x.expand(*batch, *x.shape[-2:]).reshape(n, *x.shape[-2:])
+    right = y.expand(*batch, *y.shape[-2:]).reshape(n, *y.shape[-2:])
+    out = left.bmm(right).reshape(*batch, x.size(-2), y.size(-1))
+    if drop_row:
+        out = out.squeeze(-2)
+    return out.squeeze(-1) if drop_col else out
+
+
+@composite(
+    "tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
+    function=False,
+    method=False,
+    out=True,
+)
+def tensordot(self, other, dims_self, dims_other):
+    given = dims_self, dims_other
+    a, b = [wrap_dim(d, self.dim()) for d in dims_self], [wrap_dim(d, other.dim()) for d in dims_other]
+    if len(a) != len(b):
+        raise RuntimeError("both dimension lists should have same length")
+    for i, (x, y) in enumerate(zip(a, b, strict=True)):
+        if self.size(x) != other.size(y) and 1 not in (self.size(x), other.size(y)):
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {self.size(x)} in dim {given[0][i]} and second has size {other.size(y)} in dim {given[1][i]}"
+            )
+    for x, y in zip(a, b, strict=True):  # a dim of size 1 stands against all of the other's: that one is summed
+        if self.size(x) == 1 != other.size(y):
+            other = other.sum(y, True, dtype=other.dtype)
+        elif other.size(y) == 1 != self.size(x):
+            self = self.sum(x, True, dtype=self.dtype)
+    free_a = [d for d in range(self.dim()) if d not in a]
+    free_b = [d for d in range(other.dim()) if d not in b]
+    k = 1
+    for d in a:
+        k *= self.size(d)
+    left = self.permute([*free_a, *a]).reshape(-1 if self.numel() else _size(self, free_a), k)
+    right = other.permute([*b, *free_b]).reshape(k, -1 if other.numel() else _size(other, free_b))
+    return left.mm(right).reshape([self.size(d) for d in free_a] + [other.size(d) for d in free_b])
+
+
+def _size(t, dims):
+    n = 1
+    for d in dims:
+        n *= t.size(d)
+    return n
+
+
+@composite("trace(Tensor self) -> Tensor", native="trace")
+def trace(self):
+    if self.dim() != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.dim()}")
+    return self.diagonal().sum()

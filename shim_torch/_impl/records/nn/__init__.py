@@ -1,0 +1,1 @@
+"""Layers: linear, convolution, pooling, normalization, embeddings and losses."""

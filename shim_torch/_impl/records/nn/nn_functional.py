@@ -1,0 +1,277 @@
+"""Embedding, normalisation, dropout and attention of torch.nn.functional."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from native import _core
+from shim_torch._impl.records.attention.fused import attention_kernel, in_one_kernel
+from shim_torch._impl.records.shared.formulas import shim, widened
+from shim_torch._impl.table.formats import gradient_like_results
+from shim_torch._impl.table.record import composite, op
+from shim_torch._impl.table.rules import FLOATS, NARROW, accumulation_dtype, not_implemented
+
+_NN = {"module": "nn.functional", "method": False}
+
+
+@composite(
+    "embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+    method=False,
+    native="embedding",
+)
+def embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse):
+    import shim_torch
+
+    if indices.dtype not in (_core.int64, _core.int32):
+        from shim_torch._utils import typename
+
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"{typename(indices)} instead (while checking arguments for embedding)"
+        )
+    if weight.dim() != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    if sparse:
+        return shim_torch.ops.aten._embedding_sparse(weight, indices, padding_idx, scale_grad_by_freq)
+    return shim_torch.ops.aten._embedding(weight, indices, padding_idx, scale_grad_by_freq)
+
+
+def _embedding_grad(g, weight_shape, indices, padding_idx, scale_grad_by_freq):
+    import shim_torch
+
+    flat, rows = indices.reshape(-1), g.reshape(-1, weight_shape[1])
+    if padding_idx >= 0:
+        rows = rows.masked_fill((flat == padding_idx).unsqueeze(1), 0)  # even where it is not a number
+    if scale_grad_by_freq:
+        counts = g.new_zeros(weight_shape[0]).index_add(0, flat, shim_torch.ones_like(flat, dtype=g.dtype))
+        rows = rows / counts[flat].unsqueeze(1)
+    zeros = g.new_zeros(weight_shape)
+    if g.is_cuda:  # in the order of the indices: the same sums in every run
+        keys, order = flat.long().sort(stable=True)
+        return shim().add_runs(zeros, keys, order, rows, -1)
+    return zeros.index_add(0, flat, rows)
+
+
+@op(
+    "_embedding(Tensor weight, Tensor indices, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor",
+    native="_embedding",
+    module="_C",
+    method=False,
+    function=False,
+    shape=lambda weight, indices: (*indices.shape, weight.shape[1]),
+    dtype=lambda weight: weight.dtype,
+    keep=("weight", "indices"),
+    grad={"weight": _embedding_grad},
+)
+def _embedding(xp, weight, indices, padding_idx, scale_grad_by_freq):
+    if xp.__name__ == "numpy" and indices.size and (int(indices.min()) < 0 or int(indices.max()) >= weight.shape[0]):
+        raise IndexError("index out of range in self")
+    return xp.take(weight, indices, axis=0)
+
+
+def _check_normalized(input: Any, normalized_shape: Any, weight: Any, bias: Any, any_before: str = "*, ") -> int:
+    n = len(normalized_shape)
+    if n == 0:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got normalized_shape = []"
+        )
+    if input.dim() < n or tuple(input.shape[-n:]) != tuple(normalized_shape):
+        raise RuntimeError(
+            f"Given normalized_shape={list(normalized_shape)}, expected input with shape [{any_before}{', '.join(map(str, normalized_shape))}], "
+            f"but got input of size{list(input.shape)}"
+        )
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and tuple(t.shape) != tuple(normalized_shape):
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(t.shape)} and normalized_shape = {list(normalized_shape)}"
+            )
+    return n
+
+
+def _check_one_dtype(input: Any, *parameters: Any) -> None:
+    """Parameters of another dtype are float32, and the input is of half precision."""
+    given = [t for t in parameters if t is not None]
+    if not given or input.device.type != "cpu" or given[0].dtype == input.dtype:
+        return
+    if any(t.dtype is not _core.float32 for t in given):
+        raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+    if input.dtype not in NARROW:
+        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+
+
+def _norm_kernel(input: Any, weight: Any, bias: Any) -> bool:
+    """Whether one kernel does it: one floating dtype for all, elements, and nobody looks on."""
+    parts = [t for t in (weight, bias) if t is not None]
+    return (
+        (input.is_cuda or _core.unseen(input, *parts))
+        and input.dtype in FLOATS
+        and all(t.dtype == input.dtype and t.device == input.device for t in parts)
+        and input.numel() > 0
+    )
+
+
+def _normed(input: Any, weight: Any, bias: Any, cols: int, span: int, groups: int, centred: bool, eps: float) -> Any:
+    weight, bias = (t if t is None else t.contiguous() for t in (weight, bias))
+    return shim().norm(input.contiguous(), weight, bias, cols, span, groups, centred, float(eps))[0]
+
+
+@composite(
+    "layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
+    method=False,
+    native="layer_norm",
+)
+def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
+    n = _check_normalized(input, normalized_shape, weight, bias)
+    if _norm_kernel(input, weight, bias):
+        return _normed(input, weight, bias, math.prod(normalized_shape), 0, 1, True, eps)
+    dims = tuple(range(input.dim() - n, input.dim()))
+    x = widened(input)
+    centred = x - x.mean(dims, True)
+    y = centred * ((centred * centred).mean(dims, True) + eps).rsqrt()
+    y = y if weight is None else y * weight
+    return (y if bias is None else y + bias).to(input.dtype)
+
+
+@composite(
+    "rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
+    method=False,
+    native="rms_norm",
+    follows=("input",),
+)
+def rms_norm(input, normalized_shape, weight, eps):
+    import shim_torch
+
+    n = _check_normalized(input, normalized_shape, weight, None, "*")
+    if _norm_kernel(input, weight, None):
+        eps = shim_torch.finfo(accumulation_dtype(input.dtype)).eps if eps is None else eps
+        size = math.prod(normalized_shape)
+        return gradient_like_results(input, lambda x: _normed(x, weight, None, size, 0, 1, False, eps))
+    dims = tuple(range(input.dim() - n, input.dim()))
+    x = widened(input)
+    y = x * ((x * x).mean(dims, True) + (shim_torch.finfo(x.dtype).eps if eps is None else eps)).rsqrt()
+    return (y if weight is None else y * weight).to(input.dtype)
+
+
+@composite(
+    "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
+    method=False,
+    follows=("input",),
+)
+def group_norm(input, num_groups, weight, bias, eps, cudnn_enabled):
+    if input.dim() < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
+    channels = input.size(1)
+    if num_groups <= 0 or channels % num_groups:
+        raise RuntimeError(
+            f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(input.shape)} and num_groups={num_groups}"
+        )
+    _check_one_dtype(input, weight, bias)
+    if input.size(0) and _norm_kernel(input, weight, bias):
+        cols = input.numel() // (input.size(0) * num_groups)
+        return gradient_like_results(
+            input, lambda x: _normed(x, weight, bias, cols, cols * num_groups // channels, num_groups, True, eps)
+        )
+    x = widened(input)
+    x = x.reshape(input.size(0), num_groups, x.numel() // max(input.size(0) * num_groups, 1))
+    centred = x - x.mean(-1, True)
+    y = (centred * ((centred * centred).mean(-1, True) + eps).rsqrt()).reshape(input.shape)
+    shape = [1, channels, *[1] * (input.dim() - 2)]
+    y = y if weight is None else y * weight.reshape(shape)
+    return (y if bias is None else y + bias.reshape(shape)).to(input.dtype)
+
+
+def _dropped(input: Any, p: float) -> Any:
+    from shim_torch._generator import chosen
+
+    if input.is_cuda:
+        return shim().dropout(input, p, *chosen(None, input.device)._take(2 * input.numel()))
+    keep = _core.empty_tensor(input.shape, _core.bool, input.device).bernoulli_(1 - p)
+    return shim().masked_scale(input, keep, 1 / (1 - p)), keep
+
+
+@composite("dropout(Tensor input, float p, bool train) -> Tensor", method=False, inplace=True)
+def dropout(input, p, train):
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not train or p == 0:
+        return input
+    if p == 1:
+        return input * input.new_zeros(())
+    if input.is_complex():
+        raise not_implemented("bernoulli_scalar_cpu_", input.dtype)
+    if input.dtype.is_floating_point and (input.is_cuda or (input.is_contiguous() and _core.unseen(input))):
+        return _dropped(input, p)[0]
+    keep = _core.function("aten::empty_like")(input, dtype=_core.bool).bernoulli_(1 - p)  # in the order of the input's memory
+    return input * keep.to(input.dtype).mul_(1 / (1 - p))
+
+
+def _check_attention(query: Any, key: Any, value: Any) -> None:
+    names = {
+        _core.float32: "float",
+        _core.float64: "double",
+        _core.float16: "c10::Half",
+        _core.bfloat16: "c10::BFloat16",
+    }
+    if not query.dtype == key.dtype == value.dtype:
+        q, k, v = (names.get(t.dtype, str(t.dtype)) for t in (query, key, value))
+        raise RuntimeError(
+            f"Expected query, key, and value to have the same dtype, but got query.dtype: {q} key.dtype: {k} and value.dtype: {v} "
+            "instead."
+        )
+    if min(query.dim(), key.dim(), value.dim()) < 2:
+        raise RuntimeError(
+            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+            f"{query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead."
+        )
+
+
+def _takes_both_masks(query: Any, key: Any, value: Any, mask: Any, dropout_p: float) -> bool:
+    """Whether PyTorch's kernel of the CPU would run, which alone takes a mask and causality together."""
+    from shim_torch.backends import cuda
+
+    tensors = (query, key, value)
+    return (
+        all(t.device.type == "cpu" and t.dim() == 4 and t.numel() and t.stride(-1) == 1 for t in tensors)
+        and query.size(-1) == key.size(-1) == value.size(-1)
+        and not dropout_p
+        and mask.dim() in (2, 4)
+        and not mask.requires_grad
+        and cuda.flash_sdp_enabled()
+    )
+
+
+@composite(
+    "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
+    **_NN,
+)
+def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
+    import shim_torch
+
+    if attn_mask is not None and is_causal:
+        if not _takes_both_masks(query, key, value, attn_mask, dropout_p):
+            raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+        before = shim_torch.ones((query.size(-2), key.size(-2)), dtype=_core.bool).tril()
+        attn_mask = attn_mask & before if attn_mask.dtype == _core.bool else attn_mask.masked_fill(~before, float("-inf"))
+        is_causal = False
+    _check_attention(query, key, value)
+    if 0 <= dropout_p < 1 and in_one_kernel(query, key, value, attn_mask, enable_gqa):
+        return attention_kernel(query, key, value, attn_mask, is_causal, scale, dropout_p)
+    if enable_gqa:
+        times = query.size(-3) // max(key.size(-3), 1)
+        key, value = key.repeat_interleave(times, -3), value.repeat_interleave(times, -3)
+    factor = 1 / math.sqrt(query.size(-1) or 1) if scale is None else scale
+    dtype = query.dtype
+    q, k, v = widened(query), widened(key), widened(value)
+    scores = (q * factor).matmul(k.transpose(-2, -1))
+    if is_causal:
+        mask = shim_torch.ones((q.size(-2), k.size(-2)), dtype=_core.bool, device=q.device).tril()
+        scores = scores.masked_fill(~mask, float("-inf"))
+    elif attn_mask is not None:
+        scores = scores.masked_fill(~attn_mask, float("-inf")) if attn_mask.dtype == _core.bool else scores + attn_mask
+    weights = scores.softmax(-1)
+    if attn_mask is not None and attn_mask.dtype == _core.bool:
+        weights = weights.masked_fill(scores == float("-inf"), 0.0)
+    if dropout_p:
+        weights = shim_torch.dropout(weights, dropout_p, True)
+    return weights.matmul(v).to(dtype)

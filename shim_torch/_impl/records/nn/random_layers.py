@@ -1,0 +1,184 @@
+"""Operators that draw as they go: dropouts that keep mean and variance or drop channels, random slopes, fractional pooling; SELU and CELU."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from native import _core
+from shim_torch._impl.records.shared.formulas import torch_module
+from shim_torch._impl.table.record import composite
+from shim_torch._impl.table.rules import type_name
+
+# --- random dropouts and slopes -------------------------------------------------------------------------------------
+
+
+def _check_p(p: float) -> None:
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _noise(input: Any, p: float, whole: bool) -> Any:
+    """1 where a value (or a whole channel) is kept. Errors: NotImplementedError for complex, RuntimeError for integers."""
+    if input.is_complex():
+        raise NotImplementedError(f"\"bernoulli_scalar_{input.device.type}_\" not implemented for '{type_name(input.dtype)}'")
+    if not input.is_floating_point():
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {type_name(input.dtype)}")
+    if whole and input.dim() < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    shape = (*input.shape[:2], *[1] * (input.dim() - 2)) if whole else tuple(input.shape)
+    torch = torch_module()
+    chances = torch.full(shape, 1 - p, dtype=_core.float64, device=input.device)  # float64: the draws of bernoulli_(1 - p)
+    return torch.bernoulli(chances).to(input.dtype)
+
+
+def _alpha_dropout(input: Any, p: float, train: bool, whole: bool) -> Any:
+    """Dropped values take SELU's lowest one; scaled and moved so that mean and variance stay."""
+    _check_p(p)
+    if p == 0 or not train or input.numel() == 0:
+        return input
+    if p == 1:
+        return input * input.new_zeros(())
+    low = -1.7580993408473766
+    a = 1.0 / math.sqrt((low * low * p + 1) * (1 - p))
+    kept = _noise(input, p, whole)
+    return input * (kept * a) + ((1 - kept) * (low * a) - low * a * p)
+
+
+def _feature_dropout(input: Any, p: float, train: bool) -> Any:
+    _check_p(p)
+    if p == 0 or not train or input.numel() == 0:
+        return input
+    return input * input.new_zeros(()) if p == 1 else input * (_noise(input, p, True) / (1 - p))
+
+
+_PLAIN: dict[str, Any] = {"method": False, "inplace": True}
+composite("alpha_dropout(Tensor input, float p, bool train) -> Tensor", **_PLAIN)(
+    lambda input, p, train: _alpha_dropout(input, p, train, False)
+)
+composite("feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor", **_PLAIN)(
+    lambda input, p, train: _alpha_dropout(input, p, train, True)
+)
+composite("feature_dropout(Tensor input, float p, bool train) -> Tensor", **_PLAIN)(_feature_dropout)
+
+
+@composite(
+    "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor",
+    **_PLAIN,
+)
+def rrelu(self, lower, upper, training, generator):
+    """x where positive, elsewhere times a slope drawn from U(lower, upper), or their mean when not training."""
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    if not training:
+        return torch_module().ops.aten.leaky_relu(self, (lower + upper) / 2).contiguous()
+    on = _core._pause_tangents(False)  # slopes have none
+    try:
+        slope = _slopes(self, lower, upper, generator)
+    finally:
+        _core._pause_tangents(on)
+    return (self * slope).contiguous()
+
+
+def _slopes(self: Any, lower: float, upper: float, generator: Any) -> Any:
+    if _core.unseen(self):  # PyTorch's kernel draws for the values that need a slope, and no others
+        falls = self <= 0
+        drawn = _core.empty_tensor((int(falls.sum()),), _core.float64, self.device)
+        drawn.uniform_(lower, upper, generator=generator)
+        return torch_module().ones_like(self).masked_scatter_(falls, drawn.to(self.dtype))
+    slope = _core.empty_tensor(self.shape, _core.float32, self.device).uniform_(lower, upper, generator=generator)
+    return slope.to(self.dtype).masked_fill(self > 0, 1.0)
+
+
+@composite("selu(Tensor self) -> Tensor", **_PLAIN)
+def selu(self):
+    return torch_module().ops.aten.elu(self, 1.6732632423543772, 1.0507009873554805)
+
+
+@composite("celu(Tensor self, Scalar alpha=1.0) -> Tensor", **_PLAIN)
+def celu(self, alpha):
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return torch_module().ops.aten.elu(self, alpha, 1.0, 1.0 / alpha)
+
+
+# --- fractional pooling ---------------------------------------------------------------------------------------------
+
+
+def _starts(samples: Any, size: int, out: int, kernel: int) -> Any:
+    """Where the windows of a dim begin, moved by the random sample: (batch, channels, out)."""
+    torch = torch_module()
+    alpha = (size - kernel) / (out - 1) if out > 1 else 0.0
+    k = torch.arange(out, device=samples.device, dtype=samples.dtype)
+    base = (samples.unsqueeze(-1) * alpha).trunc()
+    places = ((k + samples.unsqueeze(-1)) * alpha).trunc() - base
+    places = torch.where(k == out - 1, float(size - kernel), places)
+    return places.long()
+
+
+def _check_fractional(self: Any, kernel: Any, output: Any, samples: Any, lead: Any, sizes: Any) -> None:
+    n = len(kernel)
+    if samples.dtype != self.dtype:
+        raise RuntimeError("Expect _random_samples to have the same dtype as input")
+    if samples.dim() != 3:
+        raise RuntimeError(f"Expect _random_samples to have 3 dimensions, got {samples.dim()}")
+    if samples.size(0) < lead[0]:
+        raise RuntimeError("Expect _random_samples.size(0) no less then input batch size.")
+    if samples.size(1) != lead[1]:
+        raise RuntimeError("Expect _random_samples.size(1) equals to input channel size.")
+    if samples.size(2) != n:
+        raise RuntimeError(f"Expect _random_samples.size(2) equals to {n}; got {samples.size(2)}.")
+    name = "fractional_max_pool2d()" if n == 2 else "fractional_max_pool3d_out()"
+    for d in range(self.dim() - n - 1, self.dim()):
+        if self.size(d) == 0:
+            raise RuntimeError(
+                f"{name}: Expected input to have non-zero size for non-batch dimensions, but got{list(self.shape)} with "
+                f"dimension {d} being empty."
+            )
+    for i in range(n):
+        if output[i] + kernel[i] - 1 > sizes[i]:
+            dim = ("time", "height", "width")[i - n]
+            raise RuntimeError(f"{name}: pool {dim} {kernel[i]} too large relative to input {dim} {sizes[i]}")
+
+
+def _fractional(self: Any, kernel: Any, output: Any, samples: Any) -> Any:
+    torch = torch_module()
+    n = len(kernel)
+    x = self if self.dim() == n + 2 else self.unsqueeze(0)
+    lead, sizes = tuple(x.shape[:2]), tuple(x.shape[2:])
+    _check_fractional(self, kernel, output, samples, lead, sizes)
+    samples = samples[: lead[0]]  # of more pictures than there are
+    x = _core.flat_input(x)
+    flat: Any = 0
+    order = list(range(n))
+    for i in range(n):
+        # The last sample is the first dim's in 2-D (width before height), the first in 3-D.
+        starts = _starts(samples[..., n - 1 - i] if n == 2 else samples[..., i], sizes[i], output[i], kernel[i])
+        within = starts.unsqueeze(-1) + torch.arange(kernel[i], device=x.device)
+        shape = [*lead] + [output[i] if d == i else 1 for d in order] + [kernel[i] if d == i else 1 for d in order]
+        flat = flat * sizes[i] + within.expand(*lead, -1, -1).reshape(shape)
+    spread = (
+        flat.reshape(*lead, math.prod(output), math.prod(kernel))
+        if n == 1
+        else flat.expand(*lead, *output, *kernel).reshape(*lead, math.prod(output), math.prod(kernel))
+    )
+    values = x.reshape(*lead, math.prod(sizes)).unsqueeze(2).expand(*lead, spread.size(2), -1).gather(3, spread)
+    if not math.prod(kernel):  # windows of nothing: the lowest value, at no place
+        made = values.new_full((*lead, *output), -math.inf), spread.new_full((*lead, *output), -1)
+        return made if self.dim() == n + 2 else tuple(t.squeeze(0) for t in made)
+    best, at = values.max(-1)
+    where = spread.gather(3, at.unsqueeze(-1)).squeeze(-1)
+    result = best.reshape(*lead, *output), where.reshape(*lead, *output)
+    return result if self.dim() == n + 2 else tuple(t.squeeze(0) for t in result)
+
+
+composite(
+    "fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)",
+    function=False,
+    method=False,
+)(_fractional)
+composite(
+    "fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)",
+    function=False,
+    method=False,
+)(_fractional)

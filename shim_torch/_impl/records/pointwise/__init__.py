@@ -1,0 +1,1 @@
+"""Operators of one element at a time."""

@@ -1,0 +1,232 @@
+"""Sums, products, quotients and remainders of two operands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+from shim_torch._impl.records.pointwise.unary import Formula
+from shim_torch._impl.records.shared.formulas import conjugate, zeros_as
+from shim_torch._impl.table.record import composite, op
+from shim_torch._impl.table.refusals import refusing
+from shim_torch._impl.table.rules import broadcast, int_to_float, not_implemented, promote, underived
+
+
+def binary_op(name: str, body: Formula, grad: dict[str, Formula] | None, dtype: Any = promote, **options: Any) -> None:
+    options.setdefault("inplace", True)
+    options.setdefault("out", True)
+    options.setdefault("native", name)
+    signature = options.pop("signature", f"{name}.Tensor(Tensor self, Tensor other) -> Tensor")
+    op(signature, shape=broadcast, dtype=refusing(name, dtype), grad=grad, **options)(body)
+
+
+def _is_bool(x):
+    return isinstance(x, bool) or (isinstance(x, _core.TensorBase) and x.dtype is _core.bool)
+
+
+def _alpha_dtype(self, other, alpha):
+    """The promoted dtype of a sum, which ``alpha`` must fit."""
+    dtype = promote(self, other)
+    if isinstance(alpha, bool) and dtype is not _core.bool:
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if isinstance(alpha, (float, complex)) and not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(alpha, complex) and not dtype.is_complex:
+        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
+    return dtype
+
+
+def _no_bool_minus(self, other, alpha):
+    if _is_bool(self) and _is_bool(other):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
+        )
+    if _is_bool(self) or _is_bool(other):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
+            "`~` or `logical_not()` operator instead."
+        )
+    return _alpha_dtype(self, other, alpha)
+
+
+def _scaled(g, alpha):
+    return g if alpha == 1 else g * alpha
+
+
+def _scaled_grad(g, alpha):
+    return _scaled(g, alpha.conjugate() if isinstance(alpha, complex) else alpha)
+
+
+@op(
+    "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    shape=broadcast,
+    dtype=_alpha_dtype,
+    inplace=True,
+    out=True,
+    native="add",
+    grad={"self": lambda g: g, "other": lambda g, alpha: _scaled_grad(g, alpha)},
+)
+def add(xp, self, other, alpha):
+    if self.dtype.kind == "b":
+        return xp.logical_or(self, other) if alpha else xp.logical_or(self, False)
+    return self + (other if alpha == 1 else other * self.dtype.type(alpha))
+
+
+@op(
+    "sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    shape=broadcast,
+    dtype=_no_bool_minus,
+    inplace=True,
+    out=True,
+    native="sub",
+    aliases=("subtract",),
+    grad={"self": lambda g: g, "other": lambda g, alpha: -_scaled_grad(g, alpha)},
+)
+def sub(xp, self, other, alpha):
+    return self - (other if alpha == 1 else other * self.dtype.type(alpha))
+
+
+@composite("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", method=False)
+def rsub(self, other, alpha):
+    import shim_torch
+
+    if isinstance(other, shim_torch.Tensor):
+        return shim_torch.sub(other, self, alpha=alpha)
+    _no_bool_minus(self, other, alpha)
+    wide = self.to(_core.result_type(self, other))  # before the sign changes: unsigned ones have none
+    return -_scaled(wide, alpha) + other
+
+
+binary_op(
+    "mul",
+    lambda xp, self, other: self * other,
+    {"self": lambda g, other: g * conjugate(other), "other": lambda g, self: g * conjugate(self)},
+    aliases=("multiply",),
+)
+
+
+@op(
+    "div.Tensor(Tensor self, Tensor other) -> Tensor",
+    shape=broadcast,
+    dtype=int_to_float,
+    inplace=True,
+    out=True,
+    native="div",
+    aliases=("divide", "true_divide"),
+    grad={"self": lambda g, other: g / conjugate(other), "other": lambda g, self, other: -g * conjugate(self / other / other)},
+)
+def div(xp, self, other):
+    return self / other
+
+
+def _mode_dtype(self, other, rounding_mode):
+    if rounding_mode is None:
+        return int_to_float(self, other)
+    if rounding_mode not in ("trunc", "floor"):
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
+    dtype = promote(self, other)
+    if dtype is _core.bool or dtype.is_complex:
+        raise not_implemented(f"div_{rounding_mode}_cpu", dtype)
+    return dtype
+
+
+def _div_mode_self(g, other, rounding_mode):
+    return g / other if rounding_mode is None else zeros_as(g)
+
+
+def _div_mode_other(g, self, other, rounding_mode):
+    return -g * (self / other / other) if rounding_mode is None else zeros_as(g)
+
+
+@op(
+    "div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
+    shape=broadcast,
+    dtype=_mode_dtype,
+    inplace=True,
+    out=True,
+    native="div_mode",
+    aliases=("divide",),
+    grad={"self": _div_mode_self, "other": _div_mode_other},
+)
+def div_mode(xp, self, other, rounding_mode):
+    if rounding_mode is None:
+        return self / other
+    if self.dtype.kind in "iu":
+        _check_zero(xp, other)
+        return self // other if rounding_mode == "floor" else _truncated(xp, self, other)
+    return _floor_float(xp, self, other) if rounding_mode == "floor" else xp.trunc(self / other)
+
+
+def _check_zero(xp, other):
+    if bool((other == 0).any()):
+        raise RuntimeError("ZeroDivisionError")
+
+
+def _truncated(xp, a, b):
+    q = a // b
+    return q + ((q < 0) & (q * b != a)).astype(a.dtype)
+
+
+def _floor_float(xp, a, b):
+    """Floor of the exact quotient (via the remainder), as Python's // on floats."""
+    return xp.where(b == 0, a / b, xp.floor_divide(a, b))
+
+
+@op(
+    "floor_divide(Tensor self, Tensor other) -> Tensor",
+    shape=broadcast,
+    dtype=refusing("floor_divide", promote),
+    inplace=True,
+    out=True,
+    native="floor_divide",
+    grad={"self": underived("floor_divide"), "other": underived("floor_divide")},
+)
+def floor_divide(xp, self, other):
+    if self.dtype.kind in "iub":
+        _check_zero(xp, other)
+        return self // other
+    return _floor_float(xp, self, other)
+
+
+def _remainder_other(g, self, other):
+    if not isinstance(self, _core.TensorBase):  # PyTorch's overload for a number has no formula
+        underived("remainder")(g)
+    return -g * _floored(self, other)
+
+
+@op(
+    "remainder.Tensor(Tensor self, Tensor other) -> Tensor",
+    shape=broadcast,
+    dtype=refusing("remainder", promote),
+    inplace=True,
+    out=True,
+    native="remainder",
+    grad={"self": lambda g: g, "other": lambda g, self, other: _remainder_other(g, self, other)},
+)
+def remainder(xp, self, other):
+    if self.dtype.kind in "iu":
+        _check_zero(xp, other)
+    return xp.remainder(self, other)
+
+
+def _floored(a, b):
+    import shim_torch
+
+    return shim_torch.div(a, b, rounding_mode="floor")
+
+
+@op(
+    "fmod.Tensor(Tensor self, Tensor other) -> Tensor",
+    shape=broadcast,
+    dtype=refusing("fmod", promote),
+    inplace=True,
+    out=True,
+    native="fmod",
+    grad={"self": lambda g: g, "other": lambda g, self, other: -g * (self / other).trunc()},
+)
+def fmod(xp, self, other):
+    if self.dtype.kind in "iu":
+        _check_zero(xp, other)
+    return xp.fmod(self, other)

@@ -1,0 +1,189 @@
+"""Pointwise operators of two operands beyond arithmetic: the larger and smaller, angles, bits and logic."""
+
+from __future__ import annotations
+
+import math
+
+from native import _core
+from shim_torch._impl.arrays.special import logaddexp
+from shim_torch._impl.records.pointwise.arithmetic import binary_op
+from shim_torch._impl.records.pointwise.unary import Formula
+from shim_torch._impl.records.shared.formulas import conjugate, zeros_as
+from shim_torch._impl.table.record import composite, op
+from shim_torch._impl.table.refusals import refuse, refusing
+from shim_torch._impl.table.rules import broadcast, fixed, int_to_float, promote, underived
+
+
+def _pick_grads(better: str) -> dict[str, Formula]:
+    def share(mine: str, theirs: str) -> Formula:
+        def formula(g, self, other):
+            import shim_torch
+
+            a, b = (self, other) if mine == "self" else (other, self)
+            wins = getattr(shim_torch, better)(a, b)
+            zero = shim_torch.zeros_like(g)
+            return shim_torch.where(wins, g, shim_torch.where(a == b, g / 2, zero))
+
+        return formula
+
+    return {"self": share("self", "other"), "other": share("other", "self")}
+
+
+for _name, _better in (("maximum", "gt"), ("minimum", "lt"), ("fmax", "gt"), ("fmin", "lt")):
+    op(
+        f"{_name}(Tensor self, Tensor other) -> Tensor",
+        shape=broadcast,
+        dtype=refusing(_name, promote),
+        out=True,
+        native=_name,
+        grad=_pick_grads(_better),
+    )((lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_name))
+
+_FLOATS2: dict[str, tuple[str, dict[str, Formula]]] = {
+    "atan2": (
+        "arctan2",
+        {
+            "self": lambda g, self, other: g * other / (self * self + other * other),
+            "other": lambda g, self, other: g * -self / (self * self + other * other),
+        },
+    ),
+    "hypot": (
+        "hypot",
+        {"self": lambda g, self, result: g * (self / result), "other": lambda g, other, result: g * (other / result)},
+    ),
+    "logaddexp": (
+        "logaddexp",
+        {
+            "self": lambda g, self, other: g / conjugate(1 + (other - self).exp()),
+            "other": lambda g, self, other: g / conjugate(1 + (self - other).exp()),
+        },
+    ),
+    "logaddexp2": (
+        "logaddexp2",
+        {
+            "self": lambda g, self, other: g / (1 + (other - self).exp2()),
+            "other": lambda g, self, other: g / (1 + (self - other).exp2()),
+        },
+    ),
+    "nextafter": ("nextafter", {"self": lambda g: g, "other": zeros_as}),
+}
+
+
+def _nextafter(xp, a, b):
+    """The neighbour among the numbers of the operands' own dtype, half precisions too, which are not widened here."""
+    names = {str(x.dtype) for x in (a, b) if hasattr(x, "dtype") and x.dtype.kind in "fV"}
+    if names == {"bfloat16"}:
+        a, b = xp.broadcast_arrays(xp.asarray(a, dtype=a.dtype), xp.asarray(b, dtype=a.dtype))
+        bits = xp.ascontiguousarray(a).view("int16")
+        step = xp.where((a < b) == (a > 0), 1, -1).astype("int16")
+        least = xp.where(b < 0, -32767, 1).astype("int16")
+        found = xp.where(a == 0, least, bits + step).view(a.dtype).reshape(a.shape)
+        return xp.where(a == b, b, xp.where((a != a) | (b != b), a + b, found))
+    wide = "float64" if "float64" in names else "float16" if names == {"float16"} else "float32"
+    return xp.nextafter(xp.asarray(a, dtype=wide), xp.asarray(b, dtype=wide))
+
+
+def _of_xp(name):
+    return lambda xp, a, b: getattr(xp, name)(a, b)
+
+
+_BODIES = {"logaddexp": logaddexp, "nextafter": _nextafter}
+for _name, (_np, _grads) in _FLOATS2.items():
+    op(
+        f"{_name}(Tensor self, Tensor other) -> Tensor",
+        shape=broadcast,
+        dtype=refusing(_name, int_to_float if _name == "atan2" else promote),
+        out=True,
+        inplace=_name in ("atan2", "hypot", "nextafter"),
+        grad=_grads,
+        native=f"real_{_name}" if _name in ("atan2", "hypot") else _name,
+        aliases=("arctan2",) if _name == "atan2" else (),
+        keep=("self", "other") if _name == "nextafter" else (),
+    )((lambda f: lambda xp, self, other: f(xp, self, other))(_BODIES.get(_name) or _of_xp(_np)))
+
+
+@op(
+    "copysign.Tensor(Tensor self, Tensor other) -> Tensor",
+    native="copysign",
+    shape=broadcast,
+    dtype=refusing("copysign", int_to_float),
+    inplace=True,
+    out=True,
+    grad={"self": lambda g, self, result: g * (result / self).masked_fill(self == 0, 0.0), "other": zeros_as},
+)
+def copysign(xp, self, other):
+    return xp.copysign(self, other)
+
+
+def _xlogy_self(g, self, other):
+    if not isinstance(other, _core.TensorBase):
+        return (g * (math.log(other) if other > 0 else -math.inf if other == 0 else math.nan)).masked_fill(
+            self == 0, 0.0
+        )
+    return g * other.to(g.dtype).log().masked_fill((self == 0) & (other <= 0), 0.0)
+
+
+@op(
+    "xlogy.Tensor(Tensor self, Tensor other) -> Tensor",
+    native="xlogy",
+    shape=broadcast,
+    dtype=refusing("xlogy", int_to_float),
+    inplace=True,
+    out=True,
+    grad={
+        "self": lambda g, self, other: _xlogy_self(g, self, other),
+        "other": lambda g, self, other: g * self / other,
+    },
+)
+def xlogy(xp, self, other):
+    return xp.where((self == 0) & ~xp.isnan(other), 0, self * xp.log(other))
+
+
+@op("gcd(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing("gcd", promote), inplace=True, out=True)
+def gcd(xp, self, other):
+    return xp.gcd(self, other)
+
+
+@op("lcm(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing("lcm", promote), inplace=True, out=True)
+def lcm(xp, self, other):
+    return xp.lcm(self, other)
+
+
+def _heaviside_dtype(self, values):
+    refuse("heaviside", self.dtype)
+    refuse("heaviside", values.dtype)
+    if self.dtype != values.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+    return self.dtype
+
+
+@op("heaviside(Tensor self, Tensor values) -> Tensor", shape=broadcast, dtype=_heaviside_dtype, inplace=True, out=True, native="heaviside",
+    grad={"self": underived("heaviside"), "values": underived("heaviside")})  # fmt: skip
+def heaviside(xp, self, values):
+    return xp.where(self == 0, values, (self > 0).astype(self.dtype))
+
+
+@composite("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", inplace=True, out=True)
+def ldexp(self, other):
+    import shim_torch
+
+    return self * shim_torch.pow(2.0, other)
+
+
+for _name, _np in (
+    ("bitwise_and", "bitwise_and"),
+    ("bitwise_or", "bitwise_or"),
+    ("bitwise_xor", "bitwise_xor"),
+    ("bitwise_left_shift", "left_shift"),
+    ("bitwise_right_shift", "right_shift"),
+):
+    binary_op(_name, (lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_np), None)
+for _name in ("logical_and", "logical_or", "logical_xor"):
+    op(
+        f"{_name}(Tensor self, Tensor other) -> Tensor",
+        shape=broadcast,
+        dtype=lambda self, other: (promote(self, other), fixed("bool")()[1]),
+        inplace=True,
+        out=True,
+        native=_name,
+    )((lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_name))

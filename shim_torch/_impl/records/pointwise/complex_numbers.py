@@ -1,0 +1,67 @@
+"""Conjugates, angles and polar coordinates."""
+
+from __future__ import annotations
+
+import math
+
+from shim_torch._impl.records.shared.formulas import aten, zeros_as
+from shim_torch._impl.table.record import composite, op
+from shim_torch._impl.table.rules import broadcast, int_to_float, real_pair, same, same_dtype
+
+
+@op(
+    "_conj_physical(Tensor self) -> Tensor",
+    shape=same,
+    dtype=same_dtype,
+    inplace=True,
+    out=True,
+    function=False,
+    method=False,
+    grad={"self": lambda g: g.conj()},
+)
+def _conj_physical(xp, self):
+    return xp.conjugate(self) if self.dtype.kind == "c" else self
+
+
+@composite("conj_physical(Tensor self) -> Tensor", inplace=True, out=True)
+def conj_physical(self):
+    """The conjugate; a real tensor is its own."""
+    return aten()._conj_physical(self) if self.is_complex() else self
+
+
+def _angle_grad(g, x):
+    if not x.is_complex():
+        return zeros_as(g)
+    return (g * x / x.abs().pow(2) * 1j).masked_fill(x == 0, 0)
+
+
+@op(
+    "polar(Tensor abs, Tensor angle) -> Tensor",
+    shape=broadcast,
+    dtype=lambda abs, angle: (real_pair(abs, angle), abs.dtype.to_complex()),
+    out=True,
+    native="polar",
+    grad={
+        "abs": lambda g, result: (g.conj() * aten().sgn(result)).real,
+        "angle": lambda g, result: (g.conj() * (result * 1j)).real,
+    },
+)
+def polar(xp, abs, angle):
+    real = abs * xp.cos(angle)
+    found = xp.empty(real.shape, (real.dtype.type(0) + xp.zeros((), "complex64")).dtype)
+    found.real, found.imag = real, abs * xp.sin(angle)  # each by itself: infinities do not meet
+    return found
+
+
+@op(
+    "angle(Tensor self) -> Tensor",
+    shape=same,
+    dtype=lambda self: (int_to_float(self), int_to_float(self).to_real()),
+    out=True,
+    native="angle",
+    grad={"self": lambda g, self: _angle_grad(g, self)},
+)
+def angle(xp, self):
+    if self.dtype.kind == "f":
+        return xp.where(xp.isnan(self), self, xp.where(self < 0, self.dtype.type(math.pi), self.dtype.type(0)))
+    return xp.angle(self)

@@ -1,0 +1,279 @@
+"""Operators of three operands and bounds: addcmul, addcdiv, lerp, clamp, where."""
+
+from __future__ import annotations
+
+import warnings
+
+from native import _core
+from shim_torch._impl.records.shared.formulas import conjugate
+from shim_torch._impl.table.record import op
+from shim_torch._impl.table.refusals import refuse, refusing
+from shim_torch._impl.table.rules import broadcast, promote, same, type_name, type_word
+
+
+def _tensors3(self, tensor1, tensor2):
+    return promote(self, tensor1, tensor2)
+
+
+@op(
+    "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    native="addcmul",
+    shape=broadcast,
+    dtype=_tensors3,
+    inplace=True,
+    out=True,
+    grad={
+        "self": lambda g: g,
+        "tensor1": lambda g, tensor2, value: g * conjugate(tensor2) * conjugate(value),
+        "tensor2": lambda g, tensor1, value: g * conjugate(tensor1) * conjugate(value),
+    },
+)
+def addcmul(xp, self, tensor1, tensor2, value):
+    return self + self.dtype.type(value) * tensor1 * tensor2
+
+
+def _addcdiv_dtype(self, tensor1, tensor2):
+    if not any(t.dtype.is_floating_point or t.dtype.is_complex for t in (tensor1, tensor2)):
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division "
+            "of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "
+            "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future "
+            "addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes."
+        )
+    return promote(self, tensor1, tensor2)
+
+
+@op(
+    "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    native="addcdiv",
+    shape=broadcast,
+    dtype=_addcdiv_dtype,
+    inplace=True,
+    out=True,
+    grad={
+        "self": lambda g: g,
+        "tensor1": lambda g, tensor2, value: g * conjugate(value) / conjugate(tensor2),
+        "tensor2": lambda g, tensor1, tensor2, value: -g * conjugate(value * tensor1 / (tensor2 * tensor2)),
+    },
+)
+def addcdiv(xp, self, tensor1, tensor2, value):
+    return self + self.dtype.type(value) * (tensor1 / tensor2)
+
+
+def _lerp_dtype(self, end, weight):
+    for name, t in (("end", end), ("weight", weight)):
+        if isinstance(t, _core.TensorBase) and t.dtype != self.dtype:
+            raise RuntimeError(
+                f"expected dtype {type_word(self.dtype)} for `{name}` but got dtype {type_word(t.dtype)}"
+            )
+    return self.dtype
+
+
+@op(
+    "lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
+    native="lerp",
+    shape=broadcast,
+    dtype=_lerp_dtype,
+    inplace=True,
+    out=True,
+    grad={
+        "self": lambda g, weight: g * conjugate(1 - weight),
+        "end": lambda g, weight: g * conjugate(weight),
+        "weight": lambda g, self, end: g * conjugate(end - self),
+    },
+)
+def lerp(xp, self, end, weight):
+    return xp.where(xp.abs(weight) < 0.5, self + weight * (end - self), end - (end - self) * (1 - weight))
+
+
+@op(
+    "lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
+    native="lerp",
+    shape=broadcast,
+    dtype=_lerp_dtype,
+    inplace=True,
+    out=True,
+    grad={"self": lambda g, weight: g * conjugate(1 - weight), "end": lambda g, weight: g * conjugate(weight)},
+)
+def lerp_scalar(xp, self, end, weight):
+    w = self.dtype.type(weight)
+    return self + w * (end - self) if abs(weight) < 0.5 else end - (end - self) * (1 - w)
+
+
+def _clamp_dtype(self, min, max):
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    given = [a for a in (min, max) if a is not None]
+    if isinstance(given[0], _core.TensorBase):
+        dtype = promote(self, *given)
+        refuse("clamp.Tensor", dtype)
+        return dtype
+    return _held(self, given, "clamp")
+
+
+def _held(self, numbers, name):
+    """The dtype of a clamp with numbers, which it must hold."""
+    dtype = promote(self, *numbers)
+    refuse(name, dtype)
+    for n in numbers:
+        _core.check_fits(n, dtype)
+    return dtype
+
+
+def _kept(g, keep):
+    """g where it is kept, else 0: an infinite g times 0 would be nan."""
+    return g.masked_fill(keep.logical_not(), 0)
+
+
+def _clamp_grad(g, self, min, max):
+    keep = None
+    if min is not None:
+        keep = self >= min
+    if max is not None:
+        keep = self <= max if keep is None else keep & (self <= max)
+    return _kept(g, keep)
+
+
+def _bounded(xp, self, min, max):
+    if min is not None:
+        self = xp.maximum(self, _bound(xp, self, min))
+    if max is not None:
+        self = xp.minimum(self, _bound(xp, self, max))
+    return self
+
+
+def _bound(xp, self, bound):
+    return bound if hasattr(bound, "shape") else xp.asarray(bound).astype(self.dtype)
+
+
+@op(
+    "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
+    native="clamp_tensors",
+    shape=broadcast,
+    dtype=_clamp_dtype,
+    inplace=True,
+    out=True,
+    aliases=("clip",),
+    grad={
+        "self": _clamp_grad,
+        "min": lambda g, self, min, max: _clamp_bound(g, self, min, max, True),
+        "max": lambda g, self, max, min: _clamp_bound(g, self, max, min, False),
+    },
+)
+def clamp_tensor(xp, self, min, max):
+    return _bounded(xp, self, min, max)
+
+
+def _clamp_bound(g, self, bound, other, low):
+    """Where the bound is the result; where the bounds cross that is the upper one."""
+    hit = self < bound if low else self > bound
+    if other is not None:
+        hit = hit & (bound < other) if low else hit | (bound < other)
+    return _kept(g, hit)
+
+
+@op(
+    "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
+    shape=same,
+    dtype=_clamp_dtype,
+    inplace=True,
+    out=True,
+    native="clamp",
+    aliases=("clip",),
+    grad={"self": _clamp_grad},
+)
+def clamp(xp, self, min, max):
+    return _bounded(xp, self, min, max)
+
+
+@op(
+    "clamp_min.Tensor(Tensor self, Tensor min) -> Tensor",
+    shape=broadcast,
+    dtype=refusing("clamp_min.Tensor", promote),
+    inplace=True,
+    out=True,
+    native="clamp_min_tensor",
+    grad={
+        "self": lambda g, self, min: _kept(g, self >= min),
+        "min": lambda g, self, min: _kept(g, self < min),
+    },
+)
+def clamp_min_tensor(xp, self, min):
+    return _bounded(xp, self, min, None)
+
+
+@op(
+    "clamp_min(Tensor self, Scalar min) -> Tensor",
+    shape=same,
+    dtype=lambda self, min: _held(self, [min], "clamp_min"),
+    inplace=True,
+    out=True,
+    native="clamp_min",
+    grad={"self": lambda g, self, min: _kept(g, self >= min)},
+)
+def clamp_min(xp, self, min):
+    return _bounded(xp, self, min, None)
+
+
+@op(
+    "clamp_max.Tensor(Tensor self, Tensor max) -> Tensor",
+    shape=broadcast,
+    dtype=refusing("clamp_max.Tensor", promote),
+    inplace=True,
+    out=True,
+    native="clamp_max_tensor",
+    grad={
+        "self": lambda g, self, max: _kept(g, self <= max),
+        "max": lambda g, self, max: _kept(g, self > max),
+    },
+)
+def clamp_max_tensor(xp, self, max):
+    return _bounded(xp, self, None, max)
+
+
+@op(
+    "clamp_max(Tensor self, Scalar max) -> Tensor",
+    shape=same,
+    dtype=lambda self, max: _held(self, [max], "clamp_max"),
+    inplace=True,
+    out=True,
+    native="clamp_max",
+    grad={"self": lambda g, self, max: _kept(g, self <= max)},
+)
+def clamp_max(xp, self, max):
+    return _bounded(xp, self, None, max)
+
+
+def _where_dtype(condition, self, other):
+    if condition.dtype is _core.uint8:
+        warnings.warn(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of "
+            "PyTorch. Use a boolean condition instead.",
+            stacklevel=2,
+        )
+    elif condition.dtype is not _core.bool:
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {type_name(condition.dtype)}"
+        )
+    dtype = promote(self, other)
+    for x in (self, other):
+        if not isinstance(x, _core.TensorBase):
+            _core.check_fits(x, dtype)
+    return dtype
+
+
+@op(
+    "where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
+    shape=broadcast,
+    dtype=_where_dtype,
+    keep=("condition",),
+    out=True,
+    native="where",
+    method=False,
+    grad={
+        "self": lambda g, condition: _kept(g, condition),
+        "other": lambda g, condition: g.masked_fill(condition.bool(), 0),
+    },
+)
+def where(xp, condition, self, other):
+    return xp.where(condition.astype(bool), self, other)

@@ -1,0 +1,270 @@
+"""The largest and smallest over dims, where they stand, and medians."""
+
+from __future__ import annotations
+
+from native import _core
+from shim_torch._impl.records.reduce.reduction import _ALL
+from shim_torch._impl.records.shared.formulas import axes_of, speaks_for_itself, with_dims
+from shim_torch._impl.table.record import composite, op
+from shim_torch._impl.table.refusals import refuse
+from shim_torch._impl.table.rules import reduced, wrap_dim, wrap_dims
+from shim_torch._warnings import warn_once
+
+
+def _extremum_grad(g, self, result, dim, keepdim):
+    """Divided evenly among equal elements."""
+    result = with_dims(result, self.shape, dim, keepdim)
+    hit = self == result
+    return with_dims(g, self.shape, dim, keepdim) * hit / hit.sum(wrap_dims(dim, self.dim()) or None, True)
+
+
+def full_extremum_grad(g, self, result):
+    """The same for the extremum of all elements: where that is NaN, the NaNs are the equal ones."""
+    if not self.is_floating_point() or self.is_meta:
+        hit = self == result
+    elif self.is_cuda or speaks_for_itself(g, self, result):  # without waiting for the value
+        hit = (self == result) | (self.isnan() & result.isnan())
+    else:
+        hit = self.isnan() if bool(result.isnan()) else self == result
+    return hit * (g / hit.sum())
+
+
+def refusing_like(name, *others):
+    """The dtype rule of results like the input (and others), where the operator takes the dtype."""
+
+    def rule(self):
+        refuse(name, self.dtype)
+        return (self.dtype, [self.dtype, *others]) if others else self.dtype
+
+    return rule
+
+
+def nonempty(name):
+    def shape(self, dim, keepdim):
+        dims = wrap_dims(dim, len(self.shape))
+        if not dim and dim != 0 and 0 in self.shape:
+            raise RuntimeError(
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' "
+                "argument."
+            )
+        for d in dims:
+            if len(self.shape) and self.shape[d] == 0:
+                raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+        return reduced(self, dim, keepdim)
+
+    return shape
+
+
+@op(
+    "amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
+    shape=nonempty("amax"),
+    dtype=refusing_like("amax"),
+    out=True,
+    native="amax",
+    grad={"self": _extremum_grad},
+)
+def amax(xp, self, dim, keepdim):
+    return self.max(axis=axes_of(dim, self.ndim), keepdims=keepdim)
+
+
+@op(
+    "amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
+    shape=nonempty("amin"),
+    dtype=refusing_like("amin"),
+    out=True,
+    native="amin",
+    grad={"self": _extremum_grad},
+)
+def amin(xp, self, dim, keepdim):
+    return self.min(axis=axes_of(dim, self.ndim), keepdims=keepdim)
+
+
+@composite("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", out=True)
+def aminmax(self, dim, keepdim):
+    from shim_torch import return_types
+
+    refuse("aminmax", self.dtype)
+    if dim is None and self.numel() == 0:
+        raise RuntimeError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
+        )
+    if dim is not None and self.dim() and self.numel() == 0 and self.size(dim) == 0:
+        raise IndexError(f"aminmax: Expected reduction dim {wrap_dim(dim, self.dim())} to have non-zero size.")
+
+    dims = () if dim is None else (dim,)
+    return return_types.aminmax((self.amin(dims, keepdim), self.amax(dims, keepdim)))
+
+
+@composite("_aminmax(Tensor self) -> (Tensor, Tensor)", method=False)
+def _aminmax(self):
+    """Deprecated: the smallest and the largest element."""
+    _warn_of_aminmax()
+    return tuple(self.aminmax())
+
+
+@composite("_aminmax.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)", method=False)
+def _aminmax_dim(self, dim, keepdim):
+    _warn_of_aminmax()
+    return tuple(self.aminmax(dim=dim, keepdim=keepdim))
+
+
+def _warn_of_aminmax() -> None:
+    warn_once(
+        "_aminmax is deprecated as of PyTorch 1.11 and will be removed in a future release. Use aminmax instead. This warning "
+        "will only appear once per process."
+    )
+
+
+def picked_grad(g, self_shape, result1, dim, keepdim):
+    """The gradient goes to the picked element."""
+    zeros = g.new_zeros(self_shape)
+    if not len(self_shape):
+        return g
+    index = result1 if keepdim else result1.unsqueeze(dim)
+    return zeros.scatter(dim, index, g if keepdim else g.unsqueeze(dim))
+
+
+def _full_extremum(name, reduce):
+    def check(self):
+        if self.numel() == 0:
+            raise RuntimeError(
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
+            )
+        return ()
+
+    def body(xp, self):
+        return getattr(self, reduce)()
+
+    op(
+        f"{name}(Tensor self) -> Tensor",
+        shape=check,
+        dtype=refusing_like(name),
+        out=True,
+        native=f"a{name}",
+        grad={"self": full_extremum_grad},
+    )(body)
+
+
+def picked(xp, self, index, dim, keepdim):
+    values = xp.take_along_axis(self, xp.expand_dims(index, dim), dim)
+    if keepdim:
+        return values, xp.expand_dims(index, dim)
+    return xp.squeeze(values, dim), index
+
+
+def _with_index(name, arg):
+    def body(xp, self, dim, keepdim):
+        if self.ndim == 0:
+            return self, xp.zeros((), "int64")
+        d = wrap_dim(dim, self.ndim)
+        if self.dtype.kind == "f":
+            nan = xp.isnan(self)
+            index = xp.where(nan.any(axis=d), nan.argmax(axis=d), getattr(self, arg)(axis=d))
+        else:
+            index = getattr(self, arg)(axis=d)
+        return picked(xp, self, index.astype("int64"), d, keepdim)
+
+    def shapes(self, dim, keepdim):
+        s = nonempty(name)(self, (dim,), keepdim)
+        return [s, s]
+
+    op(
+        f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+        shape=shapes,
+        native=f"{name}_dim",
+        out=True,
+        dtype=refusing_like(f"{name}.dim", _core.int64),
+        grad={"self": picked_grad},
+    )(body)
+
+
+# Another tensor comes before a dim: a tensor of one integer would do for either.
+for _name, _np in (("max", "argmax"), ("min", "argmin")):
+    _full_extremum(_name, _name)
+    composite(f"{_name}.other(Tensor self, Tensor other) -> Tensor", out=True)(
+        (lambda n: lambda self, other: getattr(self, n)(other))(f"{_name}imum")
+    )
+    _with_index(_name, _np)
+
+
+def _arg_shape(self, dim, keepdim):
+    if dim is None:
+        if self.numel() == 0:
+            raise IndexError("argmax(): Expected reduction dim to be specified for input.numel() == 0.")
+        return (1,) * len(self.shape) if keepdim else ()
+    return nonempty("argmax")(self, (dim,), keepdim)
+
+
+def _arg_dtype(name):
+    def rule(self):
+        refuse(name, self.dtype)
+        return None, _core.int64
+
+    return rule
+
+
+for _name in ("argmax", "argmin"):
+    op(
+        f"{_name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+        shape=_arg_shape,
+        dtype=_arg_dtype(_name),
+        out=True,
+        native=_name,
+    )((lambda n: lambda xp, self, dim, keepdim: _arg(xp, self, dim, keepdim, n))(_name))
+
+
+def _arg(xp, self, dim, keepdim, name):
+    if self.ndim == 0:
+        return xp.zeros((), "int64")
+    x, axis = (self.reshape(-1), 0) if dim is None else (self, wrap_dim(dim, self.ndim))
+    found = getattr(x, name)(axis=axis)
+    if x.dtype.kind == "f":
+        nan = xp.isnan(x)
+        found = xp.where(nan.any(axis=axis), nan.argmax(axis=axis), found)
+    found = xp.asarray(found, dtype="int64")
+    if keepdim:
+        return found.reshape((1,) * self.ndim) if dim is None else xp.expand_dims(found, axis)
+    return found
+
+
+def _no_median(xp, dtype):
+    """NaN, or what becomes of it in PyTorch's whole numbers."""
+    if dtype.kind == "f":
+        return float("nan")
+    return xp.iinfo(dtype).min if dtype.itemsize >= 4 else 0
+
+
+@op(
+    "median(Tensor self) -> Tensor",
+    **_ALL,
+    dtype=refusing_like("median"),
+    native="median",
+    grad={"self": full_extremum_grad},
+)
+def median_all(xp, self):
+    flat = self.reshape(-1)
+    if not flat.size:
+        return xp.asarray(_no_median(xp, flat.dtype), dtype=flat.dtype)
+    if flat.dtype.kind == "f" and bool(xp.isnan(flat).any()):
+        return xp.asarray(float("nan"), dtype=flat.dtype)
+    return xp.sort(flat)[(flat.size - 1) // 2]
+
+
+@op(
+    "median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    out=True,
+    shape=lambda self, dim, keepdim: [nonempty("median")(self, (dim,), keepdim)] * 2,
+    dtype=refusing_like("median", _core.int64),
+    native="median",
+    grad={"self": picked_grad},
+)
+def median_dim(xp, self, dim, keepdim):
+    if self.ndim == 0:
+        return self, xp.zeros((), "int64")
+    order = xp.argsort(self, axis=dim, kind="stable")
+    n = self.shape[dim]
+    middle = xp.take(order, (n - 1) // 2, axis=dim)
+    if self.dtype.kind == "f":
+        nan = xp.isnan(self)
+        middle = xp.where(nan.any(axis=dim), nan.argmax(axis=dim), middle)
+    return picked(xp, self, middle.astype("int64"), wrap_dim(dim, self.ndim), keepdim)

@@ -1,0 +1,159 @@
+"""Histograms of one and of several dims."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from native import _core
+from shim_torch._impl.records.shared.formulas import torch_module
+from shim_torch._impl.table.record import composite
+from shim_torch._impl.table.rules import WIDE
+from shim_torch._utils import _scalar
+
+
+def _float_only(self: Any) -> None:
+    if self.dtype not in WIDE:
+        raise NotImplementedError(f"\"histogramdd\" not implemented for '{_scalar(self.dtype)}'")
+
+
+def _edges(x: Any, bins: int, low: float | None, high: float | None, dim: int) -> Any:
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension {dim}")
+    if low is None or high is None:
+        low, high = (float(x.min()), float(x.max())) if x.numel() else (0.0, 1.0)
+    if low > high:
+        raise RuntimeError(
+            f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension {dim}"
+        )
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"torch.histogramdd: dimension {dim}'s range [{low:g}, {high:g}] is not finite")
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return torch_module().linspace(low, high, bins + 1, dtype=x.dtype, device=x.device)
+
+
+def _counted(columns: list[Any], edges: list[Any], weight: Any, density: bool) -> Any:
+    torch = torch_module()
+    sizes = [e.numel() - 1 for e in edges]
+    flat: Any = None
+    inside: Any = None
+    for x, e, n in zip(columns, edges, sizes, strict=True):
+        at = torch.searchsorted(e, x.contiguous(), right=True) - 1
+        at = at.masked_fill(x == e[-1], n - 1)  # the last bin holds its upper edge
+        good = (x >= e[0]) & (x <= e[-1])
+        inside = good if inside is None else inside & good
+        flat = at if flat is None else flat * n + at
+    values = torch.ones_like(columns[0]) if weight is None else weight.reshape(-1).to(columns[0].dtype)
+    chosen = inside.nonzero().squeeze(1)
+    hist = columns[0].new_zeros((math.prod(sizes),)).index_add(0, flat[chosen], values[chosen]).reshape(sizes)
+    if density:
+        hist = hist / hist.sum()
+        for d, e in enumerate(edges):
+            hist = hist / e.diff().reshape([-1 if i == d else 1 for i in range(len(edges))])
+    return hist
+
+
+def _check_edges(edges: Any, dim: int) -> None:
+    if edges.dim() != 1:
+        raise RuntimeError(
+            f"torch.histogramdd: bins tensor should have one dimension, but got {edges.dim()} dimensions in the bins tensor for "
+            f"dimension {dim}"
+        )
+    if not edges.numel():
+        raise RuntimeError(
+            f"torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements in the bins tensor for dimension {dim}"
+        )
+
+
+def _check_weight(self: Any, weight: Any, count: int) -> None:
+    if weight is not None and weight.dtype != self.dtype:
+        raise RuntimeError(
+            f"torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got "
+            f"input({_lower(self)}), and weight({_lower(weight)})"
+        )
+    if weight is not None and weight.numel() != count:
+        shape = list(self.shape) if count != self.numel() else [count, 1]  # of one dim, all values are rows
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor excluding its "
+            f"innermost dimension, but got input with shape {shape} and weight with shape {list(weight.shape)}"
+        )
+
+
+@composite(
+    "histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
+    out=True,
+)
+def histogram_edges(self, bins, weight, density):
+    """Counts (or sums of weights, or densities) between the given edges."""
+    _float_only(self)
+    if bins.dtype != self.dtype:
+        raise RuntimeError(
+            f"torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype {_lower(self)} "
+            f"and bins for dimension 0 with dtype {_lower(bins)}"
+        )
+    _check_edges(bins, 0)
+    _check_weight(self, weight, self.numel())
+    return _counted([self.reshape(-1)], [bins], weight, density), bins.clone()
+
+
+def _lower(t: Any) -> str:
+    return {"float32": "float", "float64": "double", "int64": "long int"}.get(
+        str(t.dtype).removeprefix("torch."), _scalar(t.dtype)
+    )
+
+
+@composite(
+    "histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
+    out=True,
+)
+def histogram(self, bins, range, weight, density):
+    """Counts in equal bins over ``range`` (the values' own by default), and their edges."""
+    _float_only(self)
+    if range is not None and len(range) != 2:
+        raise RuntimeError(
+            "torch.histogramdd: for a 1-dimensional histogram range should have 2 elements, but got " + str(len(range))
+        )
+    _check_weight(self, weight, self.numel())
+    flat = self.reshape(-1)
+    edges = _edges(flat, bins, *(range if range is not None else (None, None)), 0)
+    return _counted([flat], [edges], weight, density), edges
+
+
+def _histogramdd(self: Any, bins: Any, range: Any, weight: Any, density: bool) -> Any:
+    _float_only(self)
+    if self.dim() < 2:
+        raise RuntimeError(
+            "torch.histogramdd: input tensor should have at least 2 dimensions, but got " + str(self.dim())
+        )
+    rows = self.flatten(0, -2)
+    n = rows.size(1)
+    bins = [bins] * n if isinstance(bins, int) else list(bins)
+    if len(bins) != n:
+        if any(isinstance(b, _core.TensorBase) for b in bins):
+            raise RuntimeError(
+                f"torch.histogramdd: expected {n} sequences of bin edges for a {n}-dimensional histogram but got {len(bins)}"
+            )
+        raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
+    if range is not None and len(range) != 2 * n:
+        raise RuntimeError(
+            f"torch.histogramdd: for a {n}-dimensional histogram range should have {2 * n} elements, but got {len(range)}"
+        )
+    _check_weight(self, weight, rows.size(0))
+    columns = list(rows.unbind(1))
+    edges = []
+    for d, (x, b) in enumerate(zip(columns, bins, strict=True)):
+        if isinstance(b, _core.TensorBase):
+            _check_edges(b, d)
+            edges.append(b.detach())
+        else:
+            low, high = (None, None) if range is None else range[2 * d : 2 * d + 2]
+            edges.append(_edges(x, b, low, high, d))
+    if not n:  # PyTorch counts no row where there is nothing to count by
+        return self.new_zeros(()), ()
+    return _counted(columns, edges, weight, density), tuple(edges)
+
+
+_DD = "float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)"
+for _overload, _bins in (("", "int[] bins"), (".int_bins", "int bins"), (".TensorList_bins", "Tensor[] bins")):
+    composite(f"histogramdd{_overload}(Tensor self, {_bins}, {_DD}", method=False)(_histogramdd)

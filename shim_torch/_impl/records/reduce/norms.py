@@ -1,0 +1,350 @@
+"""Norms of vectors and matrices, and the distances made of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+from shim_torch._impl.records.shared.formulas import gradient_once
+from shim_torch._impl.table.record import composite, op
+from shim_torch._impl.table.rules import reduced, wrap_dim, wrap_dims
+from shim_torch._utils import _scalar
+
+_INF = float("inf")
+_LINALG = {"module": "linalg", "method": False}
+
+
+def check_floating(name: str, dtype: Any) -> None:
+    """RuntimeError for integers, in torch.linalg's words."""
+    if not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {_scalar(dtype)}")
+
+
+def _norm_dtype(self: Any, dtype: Any) -> tuple[Any, Any]:
+    check_floating("linalg.vector_norm", self.dtype)
+    if dtype is None:
+        return self.dtype, self.dtype.to_real()
+    if not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError(f"linalg.vector_norm: dtype should be floating point or complex, but got {_scalar(dtype)}")
+    if self.dtype.is_complex and not dtype.is_complex:
+        raise RuntimeError("linalg.vector_norm: dtype should be complex for complex inputs. Got " + _scalar(dtype))
+    if _core.promote_types(self.dtype, dtype) != dtype:
+        raise RuntimeError(
+            f"linalg.vector_norm: the dtype of the input ({_scalar(self.dtype)}) should be convertible without narrowing to the "
+            f"specified dtype ({_scalar(dtype)})"
+        )
+    return dtype, dtype.to_real()
+
+
+def _norm_shape(self: Any, ord: Any, dim: Any, keepdim: bool) -> tuple[int, ...]:
+    if isinstance(ord, complex):
+        raise RuntimeError("linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
+    dims = wrap_dims(dim, self.dim())
+    if ord < 0 or ord == _INF:
+        if any(self.shape[d] == 0 for d in dims):
+            if dim is None or len(dims) == self.dim():
+                raise RuntimeError(
+                    f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have an identity"
+                )
+            raise RuntimeError(
+                f"linalg.vector_norm cannot compute the {ord} norm on the dimension {dims[0]}because this dimension is empty and the "
+                "operation does not have an identity"
+            )
+    return reduced(self, dim, keepdim)
+
+
+def _spread(t: Any, dim: Any, keepdim: bool, ndim: int) -> Any:
+    """A reduced tensor with its reduced dims back, of size 1."""
+    if not keepdim and ndim:
+        for d in wrap_dims(dim, ndim):
+            t = t.unsqueeze(d)
+    return t
+
+
+def _norm_grad(g: Any, self: Any, ord: Any, dim: Any, keepdim: bool, result: Any) -> Any:
+    n = self.dim()
+    g, norm = _spread(g, dim, keepdim, n), _spread(result, dim, keepdim, n)
+    if ord == 0:
+        return None
+    if ord == 1:
+        return self.sgn() * g
+    # A norm of 0 divides as infinity: what is derived along g (forward mode) is 0 there too, not NaN.
+    if ord == 2:
+        return self * (g / norm.masked_fill(norm == 0, _INF))
+    size = self.abs()
+    if ord in (_INF, -_INF):
+        hit = (size == norm).logical_or(size.isnan().logical_and(norm.isnan()))
+        return self.sgn() * (hit.to(g.dtype) / hit.sum(wrap_dims(dim, n), True) * g)
+    if ord < 1:
+        return self.sgn() * size.masked_fill(self == 0, 1).pow(ord - 1) * (norm.pow(1 - ord) * g)
+    scaled = g / norm.pow(ord - 1).masked_fill(norm == 0, _INF)
+    return self.sgn() * size.pow(ord - 1) * scaled if ord < 2 else self * size.pow(ord - 2) * scaled
+
+
+@op("linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    shape=_norm_shape, dtype=_norm_dtype, out=True, native="vector_norm", grad={"self": _norm_grad}, **_LINALG)  # fmt: skip
+def linalg_vector_norm(xp, self, ord, dim, keepdim):
+    """The ``ord`` norm over ``dim`` (all dims by default): 0 counts, inf and -inf pick, others sum powers."""
+    axis = wrap_dims(dim, self.ndim)
+    size = xp.abs(self)
+    if ord == 0:
+        return (self != 0).sum(axis=axis, keepdims=keepdim).astype(size.dtype)
+    if ord == _INF:
+        return size.max(axis=axis, keepdims=keepdim)
+    if ord == -_INF:
+        return size.min(axis=axis, keepdims=keepdim)
+    if ord == 1:
+        return size.sum(axis=axis, keepdims=keepdim)
+    if ord == 2:
+        return xp.sqrt(xp.square(size).sum(axis=axis, keepdims=keepdim))
+    return xp.power(xp.power(size, ord).sum(axis=axis, keepdims=keepdim), 1 / ord)
+
+
+def _matrix_dims(name: str, self: Any, dim: Any) -> tuple[int, int]:
+    if self.dim() < 2:
+        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+    if len(dim) != 2:
+        raise RuntimeError(f"{name}: dim must be a 2-tuple. Got {', '.join(map(str, dim))}")
+    a, b = wrap_dim(dim[0], self.dim()), wrap_dim(dim[1], self.dim())
+    if a == b:
+        raise RuntimeError(f"{name}: dims must be different. Got ({a}, {b})")
+    return a, b
+
+
+def _singular_values(self: Any, a: int, b: int) -> Any:
+    rest = [d for d in range(self.dim()) if d not in (a, b)]
+    return self.permute([*rest, a, b]).svd(compute_uv=True)[1]
+
+
+@composite(
+    "linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    out=True, **_LINALG)  # fmt: skip
+def linalg_matrix_norm(self, ord, dim, keepdim, dtype):
+    check_floating("linalg.matrix_norm", self.dtype)
+    a, b = _matrix_dims("linalg.matrix_norm", self, dim)
+    if abs(ord) not in (1, 2, _INF):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    x = self if dtype is None else self.to(dtype)
+    if abs(ord) == 2:
+        values = _singular_values(x, a, b)
+        return _spread(_largest(values, -1, False) if ord > 0 else values.amin(-1), (a, b), not keepdim, self.dim())
+    summed, over = (b, a) if abs(ord) == _INF else (a, b)
+    if not keepdim and over > summed:
+        over -= 1
+    sums = linalg_norm_of(x, 1, (summed,), keepdim)
+    return _largest(sums, over, keepdim) if ord > 0 else sums.amin(over, keepdim)
+
+
+def _largest(sizes: Any, dim: int, keepdim: bool) -> Any:
+    """The largest of values that are not negative: 0 where there is none."""
+    return sizes.amax(dim, keepdim) if sizes.size(dim) else sizes.sum(dim, keepdim)
+
+
+def linalg_norm_of(x: Any, ord: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    """vector_norm through the table."""
+    import shim_torch
+
+    return shim_torch.ops.aten.linalg_vector_norm(x, ord, dim, keepdim, dtype=dtype)
+
+
+@composite(
+    'linalg_matrix_norm.str_ord(Tensor self, str ord="fro", int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) '
+    "-> Tensor", out=True, **_LINALG)  # fmt: skip
+def linalg_matrix_norm_named(self, ord, dim, keepdim, dtype):
+    check_floating("linalg.matrix_norm", self.dtype)
+    a, b = _matrix_dims("linalg.matrix_norm", self, dim)
+    if ord == "fro":
+        return linalg_norm_of(self, 2, (a, b), keepdim, dtype)
+    if ord != "nuc":
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    total = _singular_values(self if dtype is None else self.to(dtype), a, b).sum(-1)
+    return _spread(total, (a, b), not keepdim, self.dim())
+
+
+@composite("linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+           out=True, **_LINALG)  # fmt: skip
+def linalg_norm(self, ord, dim, keepdim, dtype):
+    if dim is not None and len(dim) not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
+    if ord is None:
+        return linalg_norm_of(self, 2, dim, keepdim, dtype)
+    if dim is None and self.dim() not in (1, 2):
+        raise RuntimeError(
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.dim()}D."
+        )
+    if (len(dim) if dim is not None else self.dim()) == 2:
+        return linalg_matrix_norm(self, ord, dim if dim is not None else (0, 1), keepdim, dtype)
+    return linalg_norm_of(self, ord, dim, keepdim, dtype)
+
+
+@composite(
+    "linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    out=True, **_LINALG)  # fmt: skip
+def linalg_norm_named(self, ord, dim, keepdim, dtype):
+    if dim is None and self.dim() == 1:
+        _matrix_dims("linalg.matrix_norm", self, (0, 1))
+    if dim is None and self.dim() != 2:
+        raise RuntimeError(
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.dim()}D."
+        )
+    if dim is not None and len(dim) not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
+    return linalg_matrix_norm_named(self, ord, dim if dim is not None else (0, 1), keepdim, dtype)
+
+
+_HIDDEN = {"module": "_C", "function": False, "method": False}
+
+
+@composite(
+    "norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor",
+    **_HIDDEN,
+)
+def norm_dim_dtype(self, p, dim, keepdim, dtype):
+    return linalg_norm_of(self, 2 if p is None else p, dim, keepdim, dtype)
+
+
+@composite("norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor", **_HIDDEN)
+def norm_dtype(self, p, dtype):
+    return linalg_norm_of(self, 2 if p is None else p, dtype=dtype)
+
+
+@composite("norm.Scalar(Tensor self, Scalar p=2) -> Tensor", **_HIDDEN)
+def norm_scalar(self, p):
+    return linalg_norm_of(self, p)
+
+
+@composite("norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor", **_HIDDEN)
+def norm_dim(self, p, dim, keepdim):
+    return linalg_norm_of(self, 2 if p is None else p, dim, keepdim)
+
+
+@composite("norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor", method=False)
+def norm_except_dim(v, pow, dim):
+    """Norm over all dims but one (-1: over all)."""
+    if dim == -1:
+        return linalg_norm_of(v, pow)
+    d = wrap_dim(dim, v.dim())
+    rest = [i for i in range(v.dim()) if i != d]
+    return linalg_norm_of(v, pow, rest, True) if rest else v.abs()
+
+
+@composite("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", inplace=True, out=True)
+def renorm(self, p, dim, maxnorm):
+    """Parts along ``dim`` whose norm exceeds ``maxnorm`` are scaled down to it."""
+    import shim_torch
+
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    if self.dim() < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self.dim()} dimensions")
+    d = wrap_dim(dim, self.dim())
+    norm = linalg_norm_of(self, p, [i for i in range(self.dim()) if i != d], True)
+    factor = shim_torch.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1.0)
+    return (self * factor).to(self.dtype)
+
+
+@composite("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor")
+def cosine_similarity(x1, x2, dim, eps):
+    """x1·x2 / (max(‖x1‖, eps) · max(‖x2‖, eps)) over ``dim``; the inputs broadcast."""
+    import shim_torch
+
+    if eps < 0:
+        raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
+    dtype = shim_torch.promote_types(x1.dtype, x2.dtype)
+    if not dtype.is_floating_point:
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {_scalar(dtype)}")
+    a, b = shim_torch.broadcast_tensors(x1.to(dtype), x2.to(dtype))
+    first = linalg_norm_of(a, 2, dim, True).clamp(min=eps)
+    second = linalg_norm_of(b, 2, dim, True).clamp(min=eps)
+    return ((a / first) * (b / second)).sum(dim)
+
+
+@composite(
+    "pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor", method=False
+)
+def pairwise_distance(x1, x2, p, eps, keepdim):
+    """‖x1 - x2 + eps‖ over the last dim."""
+    return linalg_norm_of(x1 - x2 + eps, p, -1, keepdim)
+
+
+def _distances_by_products(x1: Any, x2: Any) -> Any:
+    """√(‖a‖² - 2 a·b + ‖b‖²) as one product of lengthened rows."""
+    import shim_torch
+
+    first, second = (x.square().sum(-1, keepdim=True) for x in (x1, x2))
+    left = shim_torch.cat([x1 * -2, first, shim_torch.ones_like(first)], -1)
+    right = shim_torch.cat([x2, shim_torch.ones_like(second), second], -1)
+    return left.matmul(right.transpose(-2, -1)).clamp_min(1e-30).sqrt()
+
+
+def _lengths(between: Any, p: Any) -> Any:
+    found = linalg_norm_of(between, p, -1)
+    if p == 0:  # the count has no gradient, distances have a zero one
+        found = found + between.masked_fill(between == between, 0).sum(-1)
+    return found
+
+
+@composite("cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor", function=False, method=False,
+    native="cdist")  # fmt: skip
+def cdist(x1, x2, p, compute_mode):
+    """Distances between all rows: (*, P, M), (*, R, M) -> (*, P, R)."""
+    for name, t in (("X1", x1), ("X2", x2)):
+        if not t.dtype.is_floating_point:
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {_scalar(t.dtype)}")
+        if t.dim() < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {t.dim()}D")
+    if x1.dtype != x2.dtype:
+        raise RuntimeError(f"expected scalar type {_scalar(x1.dtype)} but found {_scalar(x2.dtype)}")
+    if x1.size(-1) != x2.size(-1):
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.size(-1)} X2: {x2.size(-1)}")
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    if compute_mode not in (None, 0, 1, 2):
+        raise RuntimeError(f"possible modes: 0, 1, 2, but was: {compute_mode}")
+    by_products = compute_mode == 1 or (compute_mode != 2 and max(x1.size(-2), x2.size(-2)) > 25)
+    if p == 2 and x1.is_cuda and by_products and x1.numel() and x2.numel():
+        return _distances_by_products(x1, x2)
+    if p != 2 or not by_products:
+        x1, x2 = gradient_once(x1, "_cdist_backward"), gradient_once(x2, "_cdist_backward")
+    between = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    return _lengths(between, p)
+
+
+@composite("pdist(Tensor self, float p=2) -> Tensor", method=False)
+def pdist(self, p):
+    """Distances between all pairs of rows (N, M), i < j: N (N - 1) / 2 of them."""
+    import shim_torch
+
+    if self.dim() != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {self.dim()}D")
+    if not self.is_floating_point():
+        raise RuntimeError("pdist only supports floating-point dtypes")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    first, second = shim_torch.triu_indices(self.size(0), self.size(0), 1, device=self.device).unbind(0)
+    plain = self.dtype in (_core.float32, _core.float64) and _core.unseen(self) and not (self.requires_grad and _core.is_grad_enabled())
+    if plain and first.numel() and self.size(1):
+        between = shim_torch.cdist(self, self, p, "donot_use_mm_for_euclid_dist")  # twice the distances, by a kernel
+        return between.view(-1).index_select(0, first * self.size(0) + second)
+    self = gradient_once(self, "_pdist_backward")
+    return _lengths(self.index_select(0, first) - self.index_select(0, second), p)
+
+
+@composite(
+    "batch_norm_update_stats(Tensor input, Tensor? running_mean, Tensor? running_var, float momentum) -> (Tensor, Tensor)",
+    method=False,
+)
+def batch_norm_update_stats(input, running_mean, running_var, momentum):
+    """The mean and the biased variance of each channel; running statistics move towards them, in place."""
+    if not input.numel():
+        raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
+    dims = [d for d in range(input.dim()) if d != 1]
+    count = input.numel() // input.shape[1]
+    mean, variance = input.mean(dims), input.var(dims, correction=0)
+    if running_mean is not None:
+        running_mean.mul_(1 - momentum).add_(mean, alpha=momentum)
+    if running_var is not None:
+        running_var.mul_(1 - momentum).add_(variance, alpha=momentum * (count / max(count - 1, 1)))
+    return mean, variance

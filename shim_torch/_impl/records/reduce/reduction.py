@@ -1,0 +1,255 @@
+"""Sums, means, products and tests over dims."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+from shim_torch._impl.records.shared.formulas import axes_of, conjugate, reduced_count, spread, with_dims
+from shim_torch._impl.records.shared.matrices import on_cuda
+from shim_torch._impl.table.record import composite, op
+from shim_torch._impl.table.rules import fixed, int_to_float, reduced, sum_dtype
+
+_ALL = {"shape": lambda self: ()}
+
+
+def _mean_dtype(self: Any, dtype: Any) -> Any:
+    kind = dtype or self.dtype
+    if not (kind.is_floating_point or kind.is_complex):
+        from shim_torch._utils import _scalar
+
+        what = "Input dtype" if dtype is None else "Optional dtype"
+        got = f"Got: {_scalar(kind)}"
+        raise RuntimeError(
+            f"mean(): could not infer output dtype. {what} must be either a floating point or complex dtype. {got}"
+        )
+    return kind
+
+
+@op(
+    "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    **_ALL,
+    dtype=sum_dtype,
+    native="sum_all",
+    grad={"self": lambda g, self_shape: g.expand(self_shape)},
+)
+def sum_all(xp, self, dtype):
+    return self.any() if self.dtype.kind == "b" else self.sum()  # bool only where dtype= says so
+
+
+@op(
+    "sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    shape=reduced,
+    dtype=sum_dtype,
+    native="sum",
+    out=True,
+    grad={"self": lambda g, self_shape, dim, keepdim: spread(g, self_shape, dim, keepdim)},
+)
+def sum_dim(xp, self, dim, keepdim, dtype):
+    add = self.any if self.dtype.kind == "b" else self.sum
+    return add(axis=axes_of(dim, self.ndim), keepdims=keepdim)
+
+
+@op(
+    "nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    shape=reduced,
+    dtype=sum_dtype,
+    native="nansum",
+    out=True,
+    grad={"self": lambda g, self, dim, keepdim: spread(g, self.shape, dim, keepdim) * ~self.isnan()},
+)
+def nansum(xp, self, dim, keepdim, dtype):
+    if self.dtype.kind == "c" and not on_cuda(self):
+        raise RuntimeError("nansum on CPU does not support complex inputs")
+    add = xp.any if self.dtype.kind == "b" else xp.nansum
+    return add(self, axis=axes_of(dim, self.ndim), keepdims=keepdim)
+
+
+def _mean(self, axis, keepdim):
+    if self.dtype.kind != "c":
+        return self.mean(axis=axis, keepdims=keepdim)
+    # The count is a complex number to PyTorch: dividing by it, an infinity makes the other part NaN.
+    total = self.sum(axis=axis, keepdims=keepdim)
+    return total / self.dtype.type(self.size // max(total.size, 1) if total.size else 0)
+
+
+@op(
+    "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    **_ALL,
+    dtype=_mean_dtype,
+    out=True,
+    native="mean_all",
+    grad={"self": lambda g, self_shape: g.expand(self_shape) / max(reduced_count(self_shape, None), 1)},
+)
+def mean_all(xp, self, dtype):
+    return _mean(self, None, False)
+
+
+@op(
+    "mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    shape=reduced,
+    dtype=_mean_dtype,
+    native="mean",
+    out=True,
+    grad={
+        "self": lambda g, self_shape, dim, keepdim: (
+            spread(g, self_shape, dim, keepdim) / max(reduced_count(self_shape, dim), 1)
+        )
+    },
+)
+def mean_dim(xp, self, dim, keepdim, dtype):
+    return _mean(self, axes_of(dim, self.ndim), keepdim)
+
+
+@composite("nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=True)
+def nanmean(self, dim, keepdim, dtype):
+    return self.nansum(dim, keepdim, dtype=dtype) / (~self.isnan()).sum(dim, keepdim)
+
+
+def _prod_grad(g, self, result):
+    if self.numel() == 0:
+        return self.new_zeros(self.shape)
+    zeros = self == 0
+    if not bool(zeros.any()):
+        return g * conjugate(result / self)
+    flat = self.reshape(-1)
+    ones = flat.new_ones(1)
+    import shim_torch
+
+    left = shim_torch.cat([ones, flat[:-1].cumprod(0)])
+    right = shim_torch.cat([ones, flat.flip(0)[:-1].cumprod(0)]).flip(0)
+    return g * conjugate(left * right).reshape(self.shape)
+
+
+@op("prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", **_ALL, dtype=sum_dtype, native="prod", grad={"self": _prod_grad})
+def prod_all(xp, self, dtype):
+    return self.all() if self.dtype == "bool" else self.prod()
+
+
+def _prod_dim_grad(g, self, result, dim, keepdim):
+    import shim_torch
+
+    if self.dim() == 0:
+        return g
+    g, result = with_dims(g, self.shape, (dim,), keepdim), with_dims(result, self.shape, (dim,), keepdim)
+    if not bool((self == 0).any()):
+        return g * conjugate(result / self)
+    ones = self.narrow(dim, 0, 1) * 0 + 1
+    n = self.size(dim)
+    left = shim_torch.cat([ones, self.narrow(dim, 0, n - 1).cumprod(dim)], dim)
+    flipped = self.flip(dim)
+    right = shim_torch.cat([ones, flipped.narrow(dim, 0, n - 1).cumprod(dim)], dim).flip(dim)
+    return g * conjugate(left * right)
+
+
+@op(
+    "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    shape=lambda self, dim, keepdim: reduced(self, (dim,), keepdim),
+    dtype=sum_dtype,
+    native="prod",
+    out=True,
+    grad={"self": _prod_dim_grad},
+)
+def prod_dim(xp, self, dim, keepdim, dtype):
+    axis = axes_of((dim,), self.ndim)
+    return self.all(axis=axis, keepdims=keepdim) if self.dtype == "bool" else self.prod(axis=axis, keepdims=keepdim)
+
+
+def _over_none(dim):
+    """Whether a list of dims is given that is empty: for ``all`` and ``any`` alone that is not all of them."""
+    return dim is not None and len(dim) == 0
+
+
+def _truth_shape(self, dim, keepdim):
+    return tuple(self.shape) if _over_none(dim) else reduced(self, dim, keepdim)
+
+
+def _truth_dtype(self):
+    return None, (_core.uint8 if self.dtype == _core.uint8 else _core.bool)
+
+
+for _name in ("all", "any"):
+    op(f"{_name}(Tensor self) -> Tensor", shape=lambda self: (), dtype=_truth_dtype, native=f"{_name}_all")(
+        (lambda n: lambda xp, self: getattr(xp, n)(self).astype("uint8" if self.dtype == "uint8" else "bool"))(_name)
+    )
+    op(
+        f"{_name}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
+        out=True,
+        native=f"{_name}_dim",
+        shape=lambda self, dim, keepdim: reduced(self, (dim,), keepdim),
+        dtype=_truth_dtype,
+    )(
+        (
+            lambda n: (
+                lambda xp, self, dim, keepdim: getattr(xp, n)(
+                    self, axis=axes_of((dim,), self.ndim), keepdims=keepdim
+                ).astype("uint8" if self.dtype == "uint8" else "bool")
+            )
+        )(_name)
+    )
+    op(
+        f"{_name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+        out=True,
+        native=f"{_name}",
+        shape=_truth_shape,
+        dtype=_truth_dtype,
+    )(
+        (
+            lambda n: (
+                lambda xp, self, dim, keepdim: (
+                    (self != 0)
+                    if _over_none(dim)
+                    else getattr(xp, n)(self, axis=axes_of(dim, self.ndim), keepdims=keepdim)
+                ).astype("uint8" if self.dtype == "uint8" else "bool")
+            )
+        )(_name)
+    )
+
+
+@op(
+    "logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+    shape=reduced,
+    dtype=int_to_float,
+    out=True,
+    native="logsumexp",
+    grad={
+        "self": lambda g, self, result, dim, keepdim: (
+            with_dims(g, self.shape, dim, keepdim) * conjugate((self - with_dims(result, self.shape, dim, keepdim)).exp())
+        )
+    },
+)
+def logsumexp(xp, self, dim, keepdim):
+    axes = axes_of(dim, self.ndim)
+    if self.size == 0:
+        return xp.log(xp.exp(self).sum(axis=axes, keepdims=keepdim))
+    m = self.real.max(axis=axes, keepdims=True)
+    m = xp.where(xp.isfinite(m), m, 0).astype(m.dtype)
+    s = xp.log(xp.exp(self - m).sum(axis=axes, keepdims=True)) + m
+    return s if keepdim else xp.squeeze(s, axes)
+
+
+@op(
+    "count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
+    shape=lambda self, dim: reduced(self, dim, False),
+    dtype=fixed("int64"),
+    native="count_nonzero",
+)
+def count_nonzero_dims(xp, self, dim):
+    return (self != 0).sum(axis=axes_of(dim, self.ndim)).astype("int64")
+
+
+@op(
+    "count_nonzero(Tensor self, int? dim=None) -> Tensor",
+    shape=lambda self, dim: reduced(self, None if dim is None else (dim,), False),
+    dtype=fixed("int64"),
+    native="count_nonzero",
+)
+def count_nonzero(xp, self, dim):
+    return (self != 0).sum(axis=axes_of(None if dim is None else (dim,), self.ndim)).astype("int64")
+
+
+@composite("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor")
+def dist(self, other, p):
+    import shim_torch
+
+    return shim_torch.ops.aten.linalg_vector_norm(self - other, p)

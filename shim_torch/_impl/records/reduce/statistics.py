@@ -1,0 +1,182 @@
+"""Small compositions over sorting, products and sums: medians without NaN, covariance, integrals, combinations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+from shim_torch._impl.records.shared.formulas import shim
+from shim_torch._impl.table.record import composite
+from shim_torch._impl.table.rules import no_meta_kernel, type_name, wrap_dim
+
+_ONE_ROW = 1 << 21  # elements that one block of a CUDA kernel looks through sooner than they are sorted
+
+
+@composite("nanmedian(Tensor self) -> Tensor")
+def nanmedian(self):
+    if self.is_meta:
+        return self.median()
+    if self.is_cuda and self.is_floating_point() and 0 < self.numel() <= _ONE_ROW:  # without waiting for how many are left
+        return shim().nanmedian(self.reshape(-1), 0, False)[0]
+    kept = self.masked_select(~self.isnan())
+    return kept.median() if kept.numel() else self.median()
+
+
+@composite("nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", out=True)
+def nanmedian_dim(self, dim, keepdim):
+    from shim_torch import return_types
+
+    if self.dim() == 0:
+        return return_types.nanmedian(tuple(self.median(dim, keepdim)))
+    if self.is_cuda and self.is_floating_point() and 0 < self.size(dim) <= _ONE_ROW:
+        return shim().nanmedian(self, dim, keepdim)
+    values, indices = self.sort(stable=True, dim=dim)
+    count = (~self.isnan()).sum(dim, True)
+    middle = ((count - 1) // 2).clamp(min=0)
+    values, indices = values.gather(dim, middle), indices.gather(dim, middle)
+    return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
+
+
+@composite("trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", method=False, aliases=("trapz",))
+def trapezoid(y, x, dim):
+    return _areas(y, _steps(y, x, dim), dim).sum(dim)
+
+
+@composite("trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", method=False, aliases=("trapz",))
+def trapezoid_dx(y, dx, dim):
+    return _areas(y, dx, dim).sum(dim)
+
+
+@composite("cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", method=False)
+def cumulative_trapezoid(y, x, dim):
+    return _areas(y, _steps(y, x, dim), dim).cumsum(dim)
+
+
+@composite("cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", method=False)
+def cumulative_trapezoid_dx(y, dx, dim):
+    return _areas(y, dx, dim).cumsum(dim)
+
+
+def _steps(y: Any, x: Any, dim: int) -> Any:
+    if x.dim() == 1:
+        if x.numel() != y.size(dim):
+            raise RuntimeError("trapezoid: There must be one `x` value for each sample point")
+        shape = [1] * y.dim()
+        shape[wrap_dim(dim, y.dim())] = x.numel() - 1
+        return (x[1:] - x[:-1]).reshape(shape)
+    n = x.size(dim)
+    return x.narrow(dim, 1, n - 1) - x.narrow(dim, 0, n - 1)
+
+
+def _areas(y: Any, steps: Any, dim: int) -> Any:
+    n = y.size(dim)
+    if n < 2:
+        return y.new_zeros([0 if i == wrap_dim(dim, y.dim()) else s for i, s in enumerate(y.shape)])
+    return (y.narrow(dim, 0, n - 1) + y.narrow(dim, 1, n - 1)) * steps / 2.0
+
+
+@composite("vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", method=False)
+def vander(x, N, increasing):
+    import shim_torch
+
+    if x.dim() != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    count = x.numel() if N is None else N
+    if count < 0:
+        raise RuntimeError("N must be non-negative.")
+    x = x if x.is_floating_point() or x.is_complex() else x.long()
+    column = x.unsqueeze(-1)
+    powers = column[:, :count].new_ones((x.numel(), min(count, 1)))
+    if count > 1:
+        powers = shim_torch.cat([powers, column.expand(-1, count - 1).cumprod(-1)], -1)
+    return powers if increasing else powers.flip(-1)
+
+
+@composite("combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", method=False)
+def combinations(self, r, with_replacement):
+    import itertools
+
+    import shim_torch
+
+    if self.dim() != 1:
+        raise RuntimeError("Expect a 1D vector, but got shape " + str(list(self.shape)))
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return self.new_empty((0,))
+    if self.is_meta:  # PyTorch picks them with a mask
+        raise no_meta_kernel("masked_select")
+    pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = list(pick(range(self.numel()), r))
+    return self[shim_torch.tensor(rows, dtype=_core.int64, device=self.device).reshape(len(rows), r)]
+
+
+def _check_weights(x: Any, fweights: Any, aweights: Any) -> None:
+    for name, w in (("fweights", fweights), ("aweights", aweights)):
+        if w is None:
+            continue
+        if w.dim() > 1:
+            raise RuntimeError(
+                f"cov(): expected {name} to have one or fewer dimensions but got {name} with {w.dim()} dimensions"
+            )
+        floating, whole = w.is_floating_point(), name == "fweights"
+        if floating is whole or w.is_complex() or w.dtype is _core.bool:
+            raise RuntimeError(
+                f"cov(): expected {name} to have {'integral' if whole else 'floating point'} dtype but got {name} with "
+                f"{type_name(w.dtype)} dtype"
+            )
+        if w.numel() != x.size(1):
+            raise RuntimeError(
+                f"cov(): expected {name} to have the same numel as there are observations in the input but got {w.numel()} != "
+                f"{x.size(1)}"
+            )
+        if not w.is_meta and w.numel() and bool(w.min() < 0):
+            raise RuntimeError(f"cov(): {name} cannot be negative")
+
+
+@composite("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor")
+def cov(self, correction, fweights, aweights):
+    if self.dim() > 2:
+        raise RuntimeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {self.dim()} dimensions"
+        )
+    if self.dtype == _core.bool:
+        raise RuntimeError("cov(): bool dtype is not supported for input")
+    x = self if self.dim() == 2 else self.reshape(1, -1)
+    _check_weights(x, fweights, aweights)
+    if self.is_meta:  # PyTorch looks whether there are degrees of freedom
+        raise no_meta_kernel("equal")
+    if not (x.is_floating_point() or x.is_complex()):
+        x = x.to(_core.get_default_dtype())
+    weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights
+    if weights is None:
+        mean, count = x.mean(1, True), x.size(1) - correction
+        scaled = x - mean
+        product = scaled @ scaled.mT.conj()
+        return (product / max(count, 0) if count else product / 0.0).squeeze()
+    total = weights.sum()
+    mean = (x * weights).sum(1, True) / total
+    if aweights is None or correction == 0:
+        norm = total - correction
+    else:
+        norm = total - correction * (weights * aweights).sum() / total
+    centred = x - mean
+    return ((centred * weights) @ centred.mT.conj() / norm.clamp(min=0)).squeeze()
+
+
+@composite("corrcoef(Tensor self) -> Tensor")
+def corrcoef(self):
+    if self.dim() > 2:
+        raise RuntimeError(
+            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {self.dim()} dimensions"
+        )
+    c = self.cov()
+    if c.dim() == 0:
+        return c / c
+    deviation = c.diagonal().sqrt()
+    scaled = c / deviation.unsqueeze(-1) / deviation
+    if not scaled.is_complex():
+        return scaled.clamp(-1, 1)
+    import shim_torch
+
+    return shim_torch.complex(scaled.real.clamp(-1, 1), scaled.imag.clamp(-1, 1))

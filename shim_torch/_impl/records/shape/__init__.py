@@ -1,0 +1,1 @@
+"""Views, copies, new tensors, and joining and splitting them."""

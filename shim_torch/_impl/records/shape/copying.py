@@ -1,0 +1,228 @@
+"""Copies, casts and moves between devices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+from shim_torch._impl.table.record import composite, direct, op
+from shim_torch._impl.table.rules import same, same_dtype
+
+
+@op(
+    "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
+    native="clone",
+    shape=same,
+    dtype=same_dtype,
+    grad={"self": lambda g: g},
+)
+def clone(xp, self, memory_format):
+    return self.copy()
+
+
+@direct("_lazy_clone(Tensor self) -> Tensor", grad={"self": lambda g: g})
+def _lazy_clone(self):
+    return _core.lazy_clone(self)
+
+
+@composite("_test_parallel_materialize(Tensor self, int num_parallel, bool skip_first=False) -> Tensor", method=False)
+def _test_parallel_materialize(self, num_parallel, skip_first):
+    return _core.own_in_parallel(self, num_parallel, skip_first)
+
+
+@composite("contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)", function=False, native="contiguous")
+def contiguous(self, memory_format):
+    if self.is_contiguous(memory_format=memory_format):
+        return self
+    if memory_format == _core.preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    return self.clone(memory_format=memory_format)
+
+
+def _cast_grad(g, self_dtype, self_device):
+    return g.to(device=self_device, dtype=self_dtype)
+
+
+@op(
+    "_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
+    native="_to_copy",
+    method=False,
+    function=False,
+    module="_C",
+    grad={"self": _cast_grad},
+)
+def _to_copy(xp, self, dtype, layout, device, pin_memory, non_blocking, memory_format):
+    raise NotImplementedError("aten::_to_copy is native")
+
+
+def _convert(self: Any, device: Any, dtype: Any, non_blocking: bool, copy: bool, memory_format: Any) -> Any:
+    import shim_torch
+
+    if device is not None and device.type == "cuda" and device.index is None:
+        device = _core.device("cuda", _core.cuda_current_device())
+    if device is not None and device.type == "cpu":
+        device = _core.device("cpu")
+    same_place = device is None or device == self.device
+    same_kind = dtype is None or dtype == self.dtype
+    same_form = (
+        memory_format is None
+        or memory_format == _core.preserve_format
+        or memory_format == _core.suggest_memory_format(self)
+    )
+    if same_place and same_kind and same_form and not copy:
+        return self
+    return shim_torch.ops.aten._to_copy(
+        self, dtype=dtype, device=device, non_blocking=non_blocking, memory_format=memory_format
+    )
+
+
+@composite(
+    "to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+    function=False,
+    native="to",
+)
+def to_dtype(self, dtype, non_blocking, copy, memory_format):
+    return _convert(self, None, dtype, non_blocking, copy, memory_format)
+
+
+@composite(
+    "to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+    function=False,
+    native="to",
+)
+def to_other(self, other, non_blocking, copy, memory_format):
+    return _convert(self, other.device, other.dtype, non_blocking, copy, memory_format)
+
+
+@composite(
+    "to.device(Tensor(a) self, Device? device, ScalarType? dtype=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+    function=False,
+    native="to",
+)
+def to_device(self, device, dtype, non_blocking, copy, memory_format):
+    return _convert(self, device, dtype, non_blocking, copy, memory_format)
+
+
+@composite(
+    "to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+    function=False,
+)
+def to_layout(self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format):
+    return _convert(self, device, dtype, non_blocking, copy, memory_format)
+
+
+@op(
+    "copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
+    native="copy_",
+    function=False,
+    grad={"self": lambda g: g.new_zeros(g.shape), "src": lambda g, src_device: g.to(device=src_device)},
+)
+def copy_(xp, self, src, non_blocking):
+    self[...] = src.astype(self.dtype) if hasattr(src, "astype") else src  # a number fills
+    return self
+
+
+@op(
+    "fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)",
+    shape=same,
+    dtype=same_dtype,
+    native="fill_",
+    grad={"self": lambda g: g.new_zeros(g.shape)},
+)
+def fill(xp, self, value):
+    return xp.full_like(self, value)
+
+
+@op(
+    "fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)",
+    shape=same,
+    dtype=same_dtype,
+    grad={"self": lambda g: g.new_zeros(g.shape), "value": lambda g: g.sum()},
+)
+def fill_tensor(xp, self, value):
+    if value.ndim:
+        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+    return xp.broadcast_to(value, self.shape).copy()
+
+
+@op(
+    "zero_(Tensor(a!) self) -> Tensor(a!)",
+    shape=same,
+    dtype=same_dtype,
+    native="zero_",
+    grad={"self": lambda g: g.new_zeros(g.shape)},
+)
+def zero(xp, self):
+    return xp.zeros_like(self)
+
+
+@composite("type_as(Tensor self, Tensor other) -> Tensor", function=False)
+def type_as(self, other):
+    return self.to(other)
+
+
+_CASTS = {
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "bfloat16": "bfloat16",
+    "int": "int32",
+    "long": "int64",
+    "short": "int16",
+    "char": "int8",
+    "byte": "uint8",
+    "bool": "bool",
+    "cfloat": "complex64",
+    "cdouble": "complex128",
+}
+
+
+@composite("is_pinned(Tensor self, Device? device=None) -> bool", function=False, method=False)
+def is_pinned(self, device):
+    return self.is_pinned()
+
+
+def methods() -> dict[str, Any]:
+    """Methods of the tensor type that only name a cast or a move."""
+    table: dict[str, Any] = {}
+
+    def cast(name: str, dtype: Any) -> None:
+        def method(self: Any, memory_format: Any = None) -> Any:
+            return self.to(dtype) if memory_format is None else self.to(dtype, memory_format=memory_format)
+
+        method.__name__ = name
+        table[name] = method
+
+    for name, dtype_name in _CASTS.items():
+        cast(name, getattr(_core, dtype_name))
+
+    def cpu(self: Any, memory_format: Any = None) -> Any:
+        if memory_format is None and _core.unseen(self):
+            return self
+        return self.to(_core.device("cpu"), memory_format=memory_format)
+
+    def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
+        where = (
+            _core.device("cuda")
+            if device is None
+            else _core.device("cuda", device)
+            if isinstance(device, int)
+            else _core.device(device)
+        )
+        if where.type != "cuda":
+            raise RuntimeError("Invalid device, must be cuda device")
+        return self.to(where, non_blocking=non_blocking, memory_format=memory_format)
+
+    def type_(self: Any, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+        from shim_torch import _legacy_types
+
+        return _legacy_types.type_of(self) if dtype is None else _legacy_types.cast(self, dtype, non_blocking)
+
+    def pin_memory(self: Any, device: Any = None) -> Any:
+        if self.is_pinned():
+            return self
+        pinned = _core.empty_strided(self.shape, self.stride(), dtype=self.dtype, pin_memory=True)
+        return pinned.copy_(self)
+
+    table.update(cpu=cpu, cuda=cuda, type=type_, pin_memory=pin_memory)
+    return table

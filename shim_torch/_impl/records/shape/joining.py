@@ -1,0 +1,173 @@
+"""Joining tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+from shim_torch._impl.records.shared.formulas import aten
+from shim_torch._impl.table.record import composite, direct, op
+from shim_torch._impl.table.rules import wrap_dim
+
+
+def _real(tensors: Any) -> list[Any]:
+    """The tensors that count: legacy empty ones of shape (0,) are skipped."""
+    return [t for t in tensors if tuple(t.shape) != (0,)] or list(tensors[:1])
+
+
+def _cat_shape(tensors: Any, dim: int) -> tuple[int, ...]:
+    if not tensors:
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    for i, t in enumerate(tensors):
+        if t.dim() == 0:
+            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+    for t in tensors:
+        if t.device != tensors[0].device:
+            raise RuntimeError(
+                "Expected all tensors to be on the same device, but found at least two devices, "
+                f"{tensors[0].device} and {t.device}!"
+            )
+    real = _real(tensors)
+    first = real[0]
+    if tuple(first.shape) == (0,):  # nothing but legacy empty ones: any dim will do
+        return (0,)
+    d = wrap_dim(dim, first.dim())
+    total = 0
+    for t in real:
+        if t.dim() != first.dim():
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {first.dim()} and {t.dim()}")
+        for i in range(first.dim()):
+            if i != d and t.size(i) != first.size(i):
+                place = next(k for k, x in enumerate(tensors) if x is t)
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {d}. Expected size {first.size(i)} but got size {t.size(i)} for "
+                    f"tensor number {place} in the list."
+                )
+        total += t.size(d)
+    return tuple(total if i == d else n for i, n in enumerate(first.shape))
+
+
+def _cat_dtype(tensors: Any) -> Any:
+    return _core.result_type(*tensors)
+
+
+def _cat_grad(g, tensors_shape, dim):
+    real = [s for s in tensors_shape if tuple(s) != (0,)] or tensors_shape[:1]
+    d = wrap_dim(dim, len(real[0])) if tuple(real[0]) != (0,) else 0
+    out, start = [], 0
+    for s in tensors_shape:
+        if tuple(s) == (0,) and len(real[0]) != 1:
+            out.append(g.new_zeros(s))
+            continue
+        out.append(g.narrow(d, start, s[d]))
+        start += s[d]
+    return out
+
+
+@op(
+    "cat(Tensor[] tensors, int dim=0) -> Tensor",
+    method=False,
+    shape=_cat_shape,
+    dtype=_cat_dtype,
+    out=True,
+    native="cat",
+    aliases=("concat", "concatenate"),
+    grad={"tensors": _cat_grad},
+)
+def cat(xp, tensors, dim):
+    real = [t for t in tensors if t.shape != (0,)] or tensors[:1]
+    return xp.concatenate(real, axis=dim if real[0].shape != (0,) else 0)
+
+
+@composite("stack(Tensor[] tensors, int dim=0) -> Tensor", method=False, out=True, native="stack")
+def stack(tensors, dim):
+    import shim_torch
+
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    first = tensors[0]
+    for i, t in enumerate(tensors):
+        if t.shape != first.shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(first.shape)} at entry 0 and {list(t.shape)} at entry {i}"
+            )
+    d = wrap_dim(dim, first.dim() + 1)
+    return shim_torch.cat([t.unsqueeze(d) for t in tensors], d)
+
+
+def _stacking(name: str, least: str, dim: Any) -> None:
+    def body(tensors):
+        import shim_torch
+
+        if not tensors:
+            raise RuntimeError(f"{name} expects a non-empty TensorList")
+        parts = [getattr(shim_torch, least)(t) for t in tensors]
+        return shim_torch.cat(parts, dim if dim is not None else 0 if parts[0].dim() == 1 else 1)
+
+    composite(f"{name}(Tensor[] tensors) -> Tensor", method=False, out=True,
+              aliases=("row_stack",) if name == "vstack" else ())(body)  # fmt: skip
+
+
+_stacking("hstack", "atleast_1d", None)
+_stacking("vstack", "atleast_2d", 0)
+_stacking("dstack", "atleast_3d", 2)
+
+
+@composite("column_stack(Tensor[] tensors) -> Tensor", method=False, out=True)
+def column_stack(tensors):
+    import shim_torch
+
+    return shim_torch.hstack([t.reshape(t.numel(), 1) if t.dim() <= 1 else t for t in tensors])
+
+
+@direct(
+    "constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
+    method=False,
+    follows=("self",),
+    native="constant_pad",
+    grad={"self": lambda g, pad: aten().constant_pad_nd(g, [-p for p in pad])},
+)
+def constant_pad_nd(self, pad, value):
+    import shim_torch
+
+    n = self.dim()
+    if len(pad) % 2:
+        raise RuntimeError("Length of pad must be even but instead it equals " + str(len(pad)))
+    if len(pad) // 2 > n:
+        raise RuntimeError(
+            f"Length of pad should be no more than twice the number of dimensions of the input. Pad length is {len(pad)} while the "
+            f"input has {n} dimensions."
+        )
+    before, after = [0] * n, [0] * n
+    for i in range(len(pad) // 2):
+        before[n - 1 - i], after[n - 1 - i] = pad[2 * i], pad[2 * i + 1]
+    shape = [a + s + b for a, s, b in zip(before, self.shape, after, strict=True)]
+    if any(s < 0 for s in shape):
+        raise RuntimeError(
+            f"The input size {list(self.shape)}, plus negative padding {list(pad)}, resulted in a negative output size"
+        )
+    source, target = self, shim_torch.full(shape, value, dtype=self.dtype, device=self.device)
+    place = target
+    for d in range(n):
+        start, length = max(-before[d], 0), self.size(d) - max(-before[d], 0) - max(-after[d], 0)
+        source = source.narrow(d, start, length)
+        place = place.narrow(d, max(before[d], 0), length)
+    place.copy_(source)
+    return target
+
+
+@composite("flatten_dense_tensors(Tensor[] tensors) -> Tensor", function=False, method=False)
+def flatten_dense_tensors(tensors):
+    import shim_torch
+
+    return shim_torch.cat([t.contiguous().view(-1) for t in tensors])
+
+
+@composite("unflatten_dense_tensors(Tensor flat, Tensor[] tensors) -> Tensor[]", function=False, method=False)
+def unflatten_dense_tensors(flat, tensors):
+    parts, at = [], 0
+    for t in tensors:
+        # An empty tensor shares no memory with the vector, as in PyTorch.
+        parts.append(flat.narrow(0, at, t.numel()).view(t.shape) if t.numel() else flat.new_empty(t.shape))
+        at += t.numel()
+    return tuple(parts)

@@ -1,0 +1,387 @@
+"""Rearranged and repeated copies: flips, rolls, repeats, triangles and diagonals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from native import _core
+from shim_torch._impl.table.record import composite, op
+from shim_torch._impl.table.rules import same, same_dtype, wrap_dim, wrap_dims
+
+_COPY = {"dtype": same_dtype, "keep": ("self",)}
+
+
+def _flip_dims(self: Any, dims: Any) -> tuple[int, ...]:
+    return wrap_dims(dims, len(self.shape)) if len(dims) else ()
+
+
+def _flip_shape(self, dims):
+    _flip_dims(self, dims)
+    return self.shape
+
+
+@op(
+    "flip(Tensor self, int[] dims) -> Tensor",
+    native="flip",
+    shape=_flip_shape,
+    out=True,
+    follows=("self",),
+    grad={"self": lambda g, dims: g.flip(dims)},
+    **_COPY,
+)
+def flip(xp, self, dims):
+    axes = _flip_dims(self, dims)
+    return xp.flip(self, axes) if axes else self
+
+
+@composite("fliplr(Tensor self) -> Tensor")
+def fliplr(self):
+    if self.dim() < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return self.flip((1,))
+
+
+@composite("flipud(Tensor self) -> Tensor")
+def flipud(self):
+    if self.dim() < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return self.flip((0,))
+
+
+def _roll_shape(self, shifts, dims):
+    if len(dims) == 1 and len(shifts) == 1:
+        wrap_dim(dims[0], len(self.shape))
+    elif len(shifts) == 0:
+        raise RuntimeError("`shifts` required")
+    elif len(dims) == 0 and len(shifts) == 1:
+        pass
+    elif len(shifts) != len(dims):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    if dims and not len(self.shape):
+        raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
+    return self.shape
+
+
+@op("roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", shape=_roll_shape, out=True, native="roll", follows=("self",),
+    grad={"self": lambda g, shifts, dims: g.roll([-s for s in shifts], dims)}, **_COPY)  # fmt: skip
+def roll(xp, self, shifts, dims):
+    if self.size == 0 or self.ndim == 0:
+        return self
+    if not len(dims):
+        return xp.roll(self.reshape(-1), shifts[0]).reshape(self.shape)
+    return xp.roll(self, tuple(shifts), tuple(wrap_dim(d, self.ndim) for d in dims))
+
+
+def _rot90_shape(self, k, dims):
+    n = len(self.shape)
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if n < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {n}")
+    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == n:
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+    for d in dims:
+        wrap_dim(d, n)
+    shape = list(self.shape)
+    if k % 2:
+        shape[dims[0]], shape[dims[1]] = shape[dims[1]], shape[dims[0]]
+    return tuple(shape)
+
+
+def _rot90_order(self, k, dims):
+    order = list(range(len(self.shape)))
+    if k % 2:
+        a, b = (wrap_dim(d, len(order)) for d in dims)
+        order[a], order[b] = order[b], order[a]
+    return (order,)
+
+
+@op("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", shape=_rot90_shape, out=True, order=_rot90_order,
+    grad={"self": lambda g, k, dims: g.rot90(-k, dims)}, **_COPY)  # fmt: skip
+def rot90(xp, self, k, dims):
+    a, b = dims
+    if k % 4 == 0:
+        return self.copy()
+    turned = self if k % 4 == 2 else self.swapaxes(a, b)
+    back = [slice(None)] * self.ndim
+    for d in (a, b) if k % 4 == 2 else (a,) if k % 4 == 1 else (b,):
+        back[d] = slice(None, None, -1)
+    return turned[tuple(back)]
+
+
+def _repeat_shape(self, repeats):
+    n = len(self.shape)
+    if len(repeats) < n:
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    padded = (1,) * (len(repeats) - n) + tuple(self.shape)
+    sizes = tuple(s * r for s, r in zip(padded, repeats, strict=True))
+    for s, r in zip(sizes, repeats, strict=True):
+        if r < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {s}: {list(sizes)}")
+    return sizes
+
+
+def _repeat_grad(g, self_shape, repeats):
+    extra = len(repeats) - len(self_shape)
+    if extra:
+        g = g.sum(tuple(range(extra)))
+    split, dims = [], []
+    for size, times in zip(self_shape, repeats[extra:], strict=True):
+        dims.append(len(split))
+        split += [times, size]
+    return g.reshape(split).sum(tuple(dims)) if dims else g
+
+
+@op(
+    "repeat(Tensor self, SymInt[] repeats) -> Tensor",
+    native="repeat",
+    function=False,
+    shape=_repeat_shape,
+    grad={"self": _repeat_grad},
+    **_COPY,
+)
+def repeat(xp, self, repeats):
+    return xp.tile(self, tuple(repeats)) if len(repeats) else self
+
+
+@composite("tile(Tensor self, SymInt[] dims) -> Tensor")
+def tile(self, dims):
+    return self.repeat((1,) * (self.dim() - len(dims)) + tuple(dims))
+
+
+def _repeat_places(xp: Any, repeats: Any, output_size: Any) -> Any:
+    if repeats.dtype not in ("int32", "int64"):
+        from shim_torch._utils import _scalar
+
+        kind = _scalar(getattr(_core, str(repeats.dtype)))
+        raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{kind}'")
+    if repeats.ndim > 1:
+        raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+    if repeats.size and bool((repeats < 0).any()):
+        raise RuntimeError("repeats can not be negative")
+    if repeats.size and float(repeats.sum(dtype="float64")) >= 2.0**60:  # more bytes of places than 64 bits count
+        raise RuntimeError("Storage size calculation overflowed: too many repeats")
+    if isinstance(repeats, np.ndarray):
+        places = np.repeat(np.arange(repeats.size), repeats.reshape(-1))
+    else:  # CuPy repeats by numbers of the host only
+        ends = xp.cumsum(repeats.reshape(-1), dtype="int64")
+        places = xp.searchsorted(ends, xp.arange(int(ends[-1]) if repeats.size else 0), side="right")
+    if output_size is not None and output_size != places.size:
+        raise RuntimeError("allocated size does not match required size")
+    return places.astype("int64")
+
+
+@composite(
+    "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor"
+)
+def repeat_interleave_tensor(self, repeats, dim, output_size):
+    import shim_torch
+
+    x, d = (self.reshape(-1), 0) if dim is None else (self, dim)
+    if repeats.dim() == 0 or (repeats.dim() == 1 and repeats.size(0) == 1):
+        repeats = repeats.reshape(1).expand(x.size(d) if x.dim() else 1)
+    elif repeats.dim() == 1:
+        if repeats.size(0) != x.size(d):
+            raise RuntimeError(
+                f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats.size(0)} and "
+                f"input.size({d}) = {x.size(d)}"
+            )
+    else:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+    places = _places_on_cuda(repeats, output_size) if repeats.is_cuda and repeats.numel() else None
+    if places is None:
+        places = shim_torch.ops.aten.repeat_interleave.Tensor(repeats, output_size=output_size)
+    return x.index_select(d, places)
+
+
+def _places_on_cuda(repeats: Any, output_size: Any) -> Any:
+    """The places, asking the GPU at most once: for their number."""
+    import shim_torch
+
+    if repeats.dtype not in (_core.int32, _core.int64):
+        return None
+    ends = repeats.cumsum(0)
+    if output_size is None:
+        output_size, least = shim_torch.stack([ends[-1], repeats.amin().to(ends.dtype)]).tolist()
+        if least < 0:
+            raise RuntimeError("repeats can not be negative")
+    places = shim_torch.arange(output_size, device=repeats.device)
+    return shim_torch.searchsorted(ends, places, right=True, out_int32=repeats.dtype == _core.int32)
+
+
+@op("repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", keep=("repeats",), method=False,
+    dtype=lambda repeats: (None, repeats.dtype))  # fmt: skip
+def repeat_interleave_places(xp, repeats, output_size):
+    return _repeat_places(xp, repeats, output_size).astype(repeats.dtype)
+
+
+@composite(
+    "repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
+    native="repeat_interleave",
+)
+def repeat_interleave_int(self, repeats, dim, output_size):
+    x, d = (self.reshape(-1), 0) if dim is None else (self, wrap_dim(dim, self.dim()))
+    if repeats < 0:
+        raise RuntimeError("Repeats must be non-negative")
+    if x.dim() == 0:
+        x = x.reshape(1)
+    shape = list(x.shape)
+    wide = x.unsqueeze(d + 1).expand([*shape[: d + 1], repeats, *shape[d + 1 :]])
+    out = wide.clone(memory_format=_core.contiguous_format).flatten(d, d + 1)
+    if output_size is not None and output_size != out.size(d):
+        raise RuntimeError("repeat_interleave: Invalid output_size")
+    return out
+
+
+# --- triangles and diagonals -------------------------------------------------------------------------------------------------
+
+
+def _triangle(name: str) -> None:
+    def shape(self):
+        if len(self.shape) < 2:
+            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        return self.shape
+
+    def body(xp, self, diagonal):
+        return getattr(xp, name)(self, diagonal)
+
+    op(f"{name}(Tensor self, SymInt diagonal=0) -> Tensor", shape=shape, inplace=True, out=True, native=name,
+       grad={"self": lambda g, diagonal: getattr(g, name)(diagonal)}, **_COPY)(body)  # fmt: skip
+
+
+_triangle("tril")
+_triangle("triu")
+
+
+def _embed_dims(ndim: int, dim1: int, dim2: int) -> tuple[int, int]:
+    a, b = wrap_dim(dim1, ndim + 1), wrap_dim(dim2, ndim + 1)
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return a, b
+
+
+def _embed_shape(self, offset, dim1, dim2):
+    n = len(self.shape)
+    a, b = sorted(_embed_dims(n, dim1, dim2))
+    side = self.shape[-1] + abs(offset)
+    shape = list(self.shape[:-1])
+    shape.insert(a, side)
+    shape.insert(b, side)
+    return tuple(shape)
+
+
+@op("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", shape=_embed_shape, native="diag_embed",
+    grad={"self": lambda g, offset, dim1, dim2: g.diagonal(offset, dim1, dim2)}, **_COPY)  # fmt: skip
+def diag_embed(xp, self, offset, dim1, dim2):
+    a, b = _embed_dims(self.ndim, dim1, dim2)
+    n = self.shape[-1]
+    full = xp.zeros((*self.shape[:-1], n + abs(offset), n + abs(offset)), self.dtype)
+    i = xp.arange(n)
+    full[..., i + max(-offset, 0), i + max(offset, 0)] = self
+    return xp.moveaxis(full, (-2, -1), (a, b))
+
+
+@composite("diag(Tensor self, int diagonal=0) -> Tensor", out=True)
+def diag(self, diagonal):
+    if self.dim() == 1:
+        return self.diag_embed(diagonal)
+    if self.dim() != 2:
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {self.dim()}D")
+    return self.diagonal(diagonal).clone()
+
+
+@composite("diagflat(Tensor self, int offset=0) -> Tensor")
+def diagflat(self, offset):
+    return self.contiguous().view(-1).diag_embed(offset)
+
+
+# --- copies with a part replaced -----------------------------------------------------------------------------------------------
+
+
+def _part_check(part: Any, src: Any) -> None:
+    if tuple(part.shape) != tuple(src.shape):
+        raise RuntimeError(
+            "expected src to have a size equal to the slice of self. "
+            f"src size = {list(src.shape)}, slice size = {list(part.shape)}"
+        )
+
+
+def _laid_out_alike(self: Any) -> Any:
+    """A copy with the strides and the start of ``self``: in C order where it overlaps itself or somebody looks on."""
+    overlaps = any(step == 0 and n > 1 for n, step in zip(self.shape, self.stride(), strict=True))
+    if (self.is_contiguous() and not self.storage_offset()) or overlaps or not _core.unseen(self):
+        return self.clone(memory_format=_core.contiguous_format)
+    memory = _core.empty_tensor((self.untyped_storage().nbytes() // self.element_size(),), dtype=self.dtype, device=self.device)
+    return memory.as_strided(self.shape, self.stride(), self.storage_offset()).copy_(self)
+
+
+def _with_part(self: Any, src: Any, take: Any) -> Any:
+    full = _laid_out_alike(self)
+    part = take(full)
+    _part_check(part, src)
+    part.copy_(src)
+    return full
+
+
+@composite("diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor")
+def diagonal_scatter(self, src, offset, dim1, dim2):
+    return _with_part(self, src, lambda t: t.diagonal(offset, dim1, dim2))
+
+
+@composite("select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor")
+def select_scatter(self, src, dim, index):
+    return _with_part(self, src, lambda t: t.select(dim, index))
+
+
+@composite(
+    "slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor",
+    out=True,
+)
+def slice_scatter(self, src, dim, start, end, step):
+    import shim_torch
+
+    return _with_part(self, src, lambda t: shim_torch.ops.aten.slice(t, dim, start, end, step))
+
+
+@composite(
+    "as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor"
+)
+def as_strided_scatter(self, src, size, stride, storage_offset):
+    if self.requires_grad and not self.is_contiguous():
+        raise RuntimeError(
+            "!self.requires_grad() || self.is_contiguous() INTERNAL ASSERT FAILED: as_strided_scatter is currently only supported "
+            "for contiguous inputs"
+        )
+    return _with_part(self, src, lambda t: t.as_strided(size, stride, storage_offset))
+
+
+@composite("narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", out=True)
+def narrow_copy(self, dim, start, length):
+    if not self.dim():
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if dim >= self.dim():
+        raise RuntimeError(
+            "Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.  (Could this error message be "
+            "improved?  If so, please report an enhancement request to PyTorch.)"
+        )
+    if length < 0 and self.dim():
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({self.size(dim)}).")
+    return self.narrow(dim, start, length).clone()
+
+
+@op("fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", function=False, shape=same,
+    dtype=same_dtype, grad={"self": lambda g, wrap: g.clone().fill_diagonal_(0, wrap)})  # fmt: skip
+def fill_diagonal_(xp, self, fill_value, wrap):
+    if self.ndim < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if self.ndim > 2 and len(set(self.shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    out = self.copy()
+    flat, (rows, columns) = out.reshape(-1), self.shape[:2]
+    if self.ndim > 2:
+        flat[:: sum(rows**i for i in range(self.ndim))] = fill_value
+    else:
+        flat[: None if wrap else min(rows, columns) * columns : columns + 1] = fill_value
+    return out

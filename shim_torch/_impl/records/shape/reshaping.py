@@ -1,0 +1,133 @@
+"""Flattened and unflattened forms, tensors of at least so many dims, and transposes as properties."""
+
+from __future__ import annotations
+
+from native import _core
+from shim_torch._impl.table.record import composite
+from shim_torch._impl.table.rules import wrap_dim
+from shim_torch._warnings import warn_once
+
+
+@composite("unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)")
+def unflatten(self, dim, sizes):
+    d = wrap_dim(dim, self.dim())
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    n = 1
+    for s in sizes:
+        n *= s
+    if -1 not in sizes and n != self.size(d):
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({self.size(d)}) in the input tensor"
+        )
+    new = _core.infer_size(sizes, self.size(d))
+    return self.view((*self.shape[:d], *new, *self.shape[d + 1 :]))
+
+
+@composite("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", native="flatten")
+def flatten(self, start_dim, end_dim):
+    start, end = wrap_dim(start_dim, self.dim()), wrap_dim(end_dim, self.dim())
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if self.dim() == 0:
+        return self.reshape((1,))
+    if start == end:
+        return self
+    n = 1
+    for s in self.shape[start : end + 1]:
+        n *= s
+    return self.reshape((*self.shape[:start], n, *self.shape[end + 1 :]))
+
+
+@composite("ravel(Tensor(a) self) -> Tensor(a)")
+def ravel(self):
+    return self.contiguous().view((-1,))
+
+
+@composite("atleast_1d(Tensor self) -> Tensor", method=False)
+def atleast_1d(self):
+    return self.reshape(1) if self.dim() == 0 else self
+
+
+@composite("atleast_2d(Tensor self) -> Tensor", method=False)
+def atleast_2d(self):
+    return self.reshape(1, 1) if self.dim() == 0 else self.unsqueeze(0) if self.dim() == 1 else self
+
+
+@composite("atleast_3d(Tensor self) -> Tensor", method=False)
+def atleast_3d(self):
+    if self.dim() == 0:
+        return self.reshape(1, 1, 1)
+    if self.dim() == 1:
+        return self.unsqueeze(0).unsqueeze(-1)
+    return self.unsqueeze(-1) if self.dim() == 2 else self
+
+
+@composite("broadcast_tensors(Tensor[] tensors) -> Tensor[]", function=False, method=False)
+def broadcast_tensors(tensors):
+    shape = _core.broadcast_shapes([t.shape for t in tensors])
+    return tuple(t.expand(shape) for t in tensors)
+
+
+@composite("adjoint(Tensor(a) self) -> Tensor(a)")
+def adjoint(self):
+    return _adjoint(self, "adjoint()")
+
+
+def _matrices(self, name):
+    """The matrices' transposes; None where there are no dims, which is deprecated."""
+    if self.dim() >= 2:
+        return self.transpose(-2, -1)
+    if self.dim() == 0:
+        return None
+    raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor.")
+
+
+def _adjoint(self, name):
+    transposed = _matrices(self, name)
+    if transposed is None:
+        shown = name if name.endswith("()") else "Tensor." + name
+        warn_once(f"{shown} is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=5 if name == "mH" else 4)
+    return (self if transposed is None else transposed).conj()
+
+
+def _matrix_transpose(self):
+    transposed = _matrices(self, "mT")
+    if transposed is None:
+        warn_once("Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.", stacklevel=4)
+    return self if transposed is None else transposed
+
+
+def _conjugate_transpose(self):
+    if self.dim() == 0:
+        warn_once("Tensor.H is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=4)
+        return self.conj()
+    if self.dim() != 2:
+        batches = " For batches of matrices, consider using tensor.mH" if self.dim() > 2 else ""
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor.{batches}")
+    return self.t().conj()
+
+
+def _reversed_dims(self):
+    """``x.T``: deprecated for what is not a matrix."""
+    if self.dim() == 2:
+        return self.t()
+    if not self.dim():
+        warn_once("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.")
+    else:
+        warn_once(
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error "
+            "in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` "
+            "to reverse the dimensions of a tensor.",
+        )
+    return self.permute(list(range(self.dim()))[::-1])
+
+
+def properties() -> dict[str, property]:
+    """T, mT, H, mH, real and imag of the tensor type."""
+    return {
+        "T": property(_reversed_dims),
+        "mT": property(_matrix_transpose),
+        "H": property(_conjugate_transpose),
+        "mH": property(lambda self: _adjoint(self, "mH")),
+    }

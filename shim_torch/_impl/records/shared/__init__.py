@@ -1,0 +1,1 @@
+"""What the bodies and gradients of several families share; no records."""

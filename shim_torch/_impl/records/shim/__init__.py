@@ -1,0 +1,1 @@
+"""Operators of our own (torch.ops.shim), one kernel each."""

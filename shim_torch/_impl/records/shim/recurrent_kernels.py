@@ -1,0 +1,179 @@
+"""Operators of our own (``torch.ops.shim``) for recurrent steps on the CPU, one kernel each; bodies are their references."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+from shim_torch._impl.records.shared.formulas import shim, torch_module
+from shim_torch._impl.table.record import op
+
+_SHIM = {"function": False}
+
+
+def _by_steps(g0: Any, g1: Any, gates: Any, more: Any, cell: Any) -> tuple[Any, Any]:
+    """The gradients in tensor operations, from the inputs, so that they can be differentiated."""
+    torch = torch_module()
+    i, f, g, o = (gates + more).chunk(4, -1)
+    i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
+    t = (f * cell + i * g).tanh()
+    zero = torch.zeros_like(t)
+    gh, through = (zero if g0 is None else g0), (zero if g1 is None else g1)
+    through = through + gh * o * (1 - t * t)
+    parts = (
+        through * g * i * (1 - i),
+        through * cell * f * (1 - f),
+        through * i * (1 - g * g),
+        gh * t * o * (1 - o),
+    )
+    return torch.cat(parts, -1), through * f
+
+
+def _grads(g0, g1, gates, more, cell, result1, result2):
+    if _core.is_grad_enabled():
+        of_gates, of_cell = _by_steps(g0, g1, gates, more, cell)
+    else:
+        of_gates, of_cell = shim().lstm_step_backward(g0, g1, result2, cell, result1)
+    return of_gates, of_gates, of_cell
+
+
+@op(
+    "shim::lstm_step(Tensor gates, Tensor more, Tensor cell) -> (Tensor, Tensor, Tensor)",
+    shape=lambda gates, cell: [cell.shape, cell.shape, gates.shape],
+    dtype=lambda cell: (cell.dtype, [cell.dtype] * 3),
+    native="lstm_step",
+    differentiable=(0, 1),
+    grad={
+        "gates": lambda g0, g1, gates, more, cell, result1, result2: _grads(
+            g0, g1, gates, more, cell, result1, result2
+        )[0],
+        "more": lambda g0, g1, gates, more, cell, result1, result2: _grads(
+            g0, g1, gates, more, cell, result1, result2
+        )[1],
+        "cell": lambda g0, g1, gates, more, cell, result1, result2: _grads(
+            g0, g1, gates, more, cell, result1, result2
+        )[2],
+    },
+    fused={
+        "gates, more, cell": _grads,
+        "gates, more": lambda g0, g1, gates, more, cell, result1, result2: _grads(
+            g0, g1, gates, more, cell, result1, result2
+        )[:2],
+    },
+    **_SHIM,
+)
+def lstm_step(xp, gates, more, cell):
+    """h, the next cell, and i, f, g, o after their functions, of the gates ``gates + more`` (..., 4 n) and the cell (..., n)."""
+    i, f, g, o = xp.split(gates + more, 4, axis=-1)
+    i, f, g, o = 1 / (1 + xp.exp(-i)), 1 / (1 + xp.exp(-f)), xp.tanh(g), 1 / (1 + xp.exp(-o))
+    after = f * cell + i * g
+    return o * xp.tanh(after), after, xp.concatenate([i, f, g, o], axis=-1)
+
+
+@op(
+    "shim::lstm_step_backward(Tensor? of_h, Tensor? of_cell, Tensor gates, Tensor before, Tensor after) -> (Tensor, Tensor)",
+    shape=lambda gates, before: [gates.shape, before.shape],
+    dtype=lambda before: (before.dtype, [before.dtype] * 2),
+    native="lstm_step_backward",
+    **_SHIM,
+)
+def lstm_step_backward(xp, of_h, of_cell, gates, before, after):
+    """The gradients of ``lstm_step`` by its gates and its cell, of the results' (None: zero)."""
+    i, f, g, o = xp.split(gates, 4, axis=-1)
+    t = xp.tanh(after)
+    gh = xp.zeros_like(t) if of_h is None else of_h
+    through = (0 if of_cell is None else of_cell) + gh * o * (1 - t * t)
+    parts = [through * g * i * (1 - i), through * before * f * (1 - f), through * i * (1 - g * g), gh * t * o * (1 - o)]
+    return xp.concatenate(parts, axis=-1), through * f
+
+
+# --- all steps of a layer ----------------------------------------------------------------------------------------------------
+
+
+def _layer_by_steps(g0, g1, gates, h, c, weight, bias):
+    """The gradients in tensor operations, from the inputs, so that they can be differentiated."""
+    torch = torch_module()
+    linear, kept, states = torch.nn.functional.linear, [], []
+    for step in gates.unbind(0):
+        more = linear(h, weight, bias)
+        i, f, g, o = (step + more).chunk(4, -1)
+        kept.append((step, more, c))
+        states.append(h)
+        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+        h = o.sigmoid() * c.tanh()
+    of_h, of_c, parts = torch.zeros_like(h), torch.zeros_like(c), []
+    for k in reversed(range(len(kept))):
+        of_h = of_h if g0 is None else of_h + g0[k]
+        of_c = of_c if g1 is None else of_c + g1[k]
+        part, of_c = _by_steps(of_h, of_c, *kept[k])
+        of_h = part @ weight
+        parts.append(part)
+    of_gates = torch.stack(parts[::-1])
+    flat = of_gates.flatten(0, 1)
+    return of_gates, of_h, of_c, flat.t() @ torch.cat(states), flat.sum(0)
+
+
+def _layer_grads(g0, g1, gates, h, c, weight, bias, result0, result1, result2):
+    if _core.is_grad_enabled():
+        return _layer_by_steps(g0, g1, gates, h, c, weight, bias)
+    torch = torch_module()
+    of_gates, of_h, of_c = shim().lstm_layer_backward(g0, g1, result2, c, weight, result1)
+    flat = of_gates.flatten(0, 1)
+    return of_gates, of_h, of_c, flat.t() @ torch.cat([h, result0[:-1].flatten(0, 1)]), flat.sum(0)
+
+
+def _layer_grad(k: int) -> Any:
+    return lambda g0, g1, gates, h, c, weight, bias, result0, result1, result2: _layer_grads(
+        g0, g1, gates, h, c, weight, bias, result0, result1, result2
+    )[k]
+
+
+def _layer_some(*ks: int) -> Any:
+    def formula(g0, g1, gates, h, c, weight, bias, result0, result1, result2):
+        found = _layer_grads(g0, g1, gates, h, c, weight, bias, result0, result1, result2)
+        return tuple(found[k] for k in ks)
+
+    return formula
+
+
+@op(
+    "shim::lstm_layer(Tensor gates, Tensor h, Tensor c, Tensor weight, Tensor? bias) -> (Tensor, Tensor, Tensor)",
+    shape=lambda gates, c: [(gates.shape[0], *c.shape)] * 2 + [gates.shape],
+    dtype=lambda c: (c.dtype, [c.dtype] * 3),
+    native="lstm_layer",
+    differentiable=(0, 1),
+    grad={name: _layer_grad(k) for k, name in enumerate(("gates", "h", "c", "weight", "bias"))},
+    fused={
+        "gates, h, c, weight, bias": _layer_some(0, 1, 2, 3, 4),
+        "gates, weight, bias": _layer_some(0, 3, 4),
+        "gates, weight": _layer_some(0, 3),
+    },
+    **_SHIM,
+)
+def lstm_layer(xp, gates, h, c, weight, bias):
+    """Outputs and cells (steps, batch, n) of all steps, and their gates after their functions; see ``lstm_step``."""
+    outputs, cells, kept = [], [], []
+    for step in gates:
+        h, c, done = lstm_step(xp, step, h @ weight.T + (0 if bias is None else bias), c)
+        outputs.append(h), cells.append(c), kept.append(done)
+    return xp.stack(outputs), xp.stack(cells), xp.stack(kept)
+
+
+@op(
+    "shim::lstm_layer_backward(Tensor? of_outputs, Tensor? of_cells, Tensor gates, Tensor c, Tensor weight, Tensor cells)"
+    " -> (Tensor, Tensor, Tensor)",
+    shape=lambda gates, c: [gates.shape, c.shape, c.shape],
+    dtype=lambda c: (c.dtype, [c.dtype] * 3),
+    native="lstm_layer_backward",
+    **_SHIM,
+)
+def lstm_layer_backward(xp, of_outputs, of_cells, gates, c, weight, cells):
+    """The gradients of ``lstm_layer`` by its gates and its state, of the results' (None: zero)."""
+    of_h, of_c, parts = xp.zeros_like(c), xp.zeros_like(c), []
+    for k in reversed(range(gates.shape[0])):
+        of_h = of_h if of_outputs is None else of_h + of_outputs[k]
+        of_c = of_c if of_cells is None else of_c + of_cells[k]
+        part, of_c = lstm_step_backward(xp, of_h, of_c, gates[k], cells[k - 1] if k else c, cells[k])
+        of_h = part @ weight
+        parts.append(part)
+    return xp.stack(parts[::-1]), of_h, of_c

@@ -1,0 +1,68 @@
+"""How this package's families declare operators: bodies of torch calls for schemas that stand in ``overloads.txt``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from native import _core
+from shim_torch._impl.records.shared.formulas import recording
+from shim_torch._impl.table.aten import table
+from shim_torch._impl.table.record import composite
+
+Body = Callable[..., Any]
+
+
+def schema(full: str) -> str:
+    """The table's schema of an operator: ``"_fused_adam_.tensor_lr"``."""
+    for text, _ in table()[full.partition(".")[0]]:
+        if text.partition("(")[0] == full:
+            return text
+    raise KeyError(full)
+
+
+def aten(*names: str, public: bool = False) -> Callable[[Body], Body]:
+    """Gives the operators of these names a body of torch calls, which gets the arguments in the schema's order.
+
+    public: torch has functions of these names, too.
+    """
+
+    def declare(body: Body) -> Body:
+        for name in names:
+            composite(f"aten::{schema(name)}", function=public, method=False, ops_only=not public)(body)
+        return body
+
+    return declare
+
+
+def torch() -> Any:
+    """The package; its modules come in when an operator runs."""
+    import shim_torch
+
+    return shim_torch
+
+
+def ops() -> Any:
+    """``torch.ops.aten``."""
+    return torch().ops.aten
+
+
+def pulled(function: Body, inputs: Sequence[Any], gradients: Any, mask: Sequence[bool] | None = None) -> tuple[Any, ...]:
+    """The gradients of ``function`` at ``inputs``, None where the mask is False or there is no input; differentiable again."""
+    engine = torch()
+    keep = engine.is_grad_enabled()
+    wanted = [x is not None and (mask is None or bool(mask[i])) for i, x in enumerate(inputs)]
+    with recording():
+        leaves = [
+            x if not w else x if x.requires_grad and keep else _core._require_grad(x.detach())
+            for x, w in zip(inputs, wanted, strict=True)
+        ]
+        outputs = function(*leaves)
+        asked = [x for x, w in zip(leaves, wanted, strict=True) if w]
+        if not asked:
+            return tuple(None for _ in inputs)
+        found = iter(engine.autograd.grad(outputs, asked, gradients, create_graph=keep, allow_unused=True))
+    given = [next(found) if w else None for w in wanted]
+    return tuple(
+        engine.zeros_like(x) if w and g is None else g for x, w, g in zip(inputs, wanted, given, strict=True)
+    )
