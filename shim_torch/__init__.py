@@ -32,10 +32,10 @@ legacy_contiguous_format = _core.contiguous_format
 inf, nan, pi, e, newaxis = _math.inf, _math.nan, _math.pi, _math.e, None
 
 from shim_torch import autograd, functional  # noqa: E402
-from shim_torch._generator import Generator, default_generator  # noqa: E402
 from shim_torch._impl.table.operators import functions as _table_functions  # noqa: E402
+from shim_torch._impl.tensor.generator import Generator, default_generator  # noqa: E402
+from shim_torch._impl.tensor.type_info import finfo, iinfo  # noqa: E402
 from shim_torch._tensor import install as _install  # noqa: E402
-from shim_torch._types import finfo, iinfo  # noqa: E402
 from shim_torch.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
 from shim_torch.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: E402
 
@@ -44,8 +44,8 @@ globals().update(_table_functions())
 globals().update(functional.functions())
 _segment_reduce = globals()["segment_reduce"]
 
-from shim_torch._from_data import *  # noqa: E402, F403
-from shim_torch._python_functions import *  # noqa: E402, F403
+from shim_torch._impl.tensor.from_data import *  # noqa: E402, F403
+from shim_torch._impl.tensor.python_functions import *  # noqa: E402, F403
 from shim_torch._warnings import is_warn_always_enabled, set_warn_always  # noqa: E402
 from shim_torch.cuda.memory import OutOfMemoryError  # noqa: E402
 
@@ -85,22 +85,22 @@ _LAZY = frozenset(
     distributed fft func fx functional hub jit library linalg mps mtia multiprocessing nested nn onnx optim overrides profiler
     quantization random return_types serialization sparse special storage testing torch_version types utils version
     xpu _prims_common _guards _subclasses _inductor _logging _library _higher_order_ops export distributions masked
-    futures monitor package _functorch _custom_ops _vendor _serialization _weights_only_unpickler _thread_safe_fork
+    futures monitor package _functorch _custom_ops _vendor _weights_only_unpickler _thread_safe_fork
     signal _vmap_internals quasirandom""".split()
 )
 _FROM = {
     "_is_functional_tensor": ("_C", "_is_functional_tensor"),
-    "_to_functional_tensor": ("func._functional_state", "_to_functional_tensor"),
-    "_from_functional_tensor": ("func._functional_state", "_from_functional_tensor"),
-    "_sync": ("func._functional_state", "_sync"),
-    "_enable_functionalization": ("func._functional_state", "_enable_functionalization"),
-    "_disable_functionalization": ("func._functional_state", "_disable_functionalization"),
+    "_to_functional_tensor": ("_impl.transforms.functional_state", "_to_functional_tensor"),
+    "_from_functional_tensor": ("_impl.transforms.functional_state", "_from_functional_tensor"),
+    "_sync": ("_impl.transforms.functional_state", "_sync"),
+    "_enable_functionalization": ("_impl.transforms.functional_state", "_enable_functionalization"),
+    "_disable_functionalization": ("_impl.transforms.functional_state", "_disable_functionalization"),
     "Future": ("futures", "Future"),
     "StorageBase": ("_C", "StorageBase"),
     "ScriptModule": ("jit", "ScriptModule"),
     "ScriptFunction": ("jit", "ScriptFunction"),
-    "PyTorchFileReader": ("_serialization.files", "PyTorchFileReader"),
-    "PyTorchFileWriter": ("_serialization.files", "PyTorchFileWriter"),
+    "PyTorchFileReader": ("_impl.serialization.files", "PyTorchFileReader"),
+    "PyTorchFileWriter": ("_impl.serialization.files", "PyTorchFileWriter"),
     "compile": ("compiler", "compile"),
     "autocast": ("amp", "autocast"),
     "GradScaler": ("amp", "GradScaler"),
@@ -129,9 +129,9 @@ _FROM = {
     "Event": ("cuda", "Event"),
     "fork_rng": ("random", "fork_rng"),
     "vmap": ("func", "vmap"),
-    "_assert_async": ("_python_functions", "_assert_async"),
+    "_assert_async": ("_impl.tensor.python_functions", "_assert_async"),
     **{
-        f"_check{kind}": ("_checks", f"_check{kind}")
+        f"_check{kind}": ("_impl.tensor.checks", f"_check{kind}")
         for kind in (
             "",
             "_index",
@@ -144,20 +144,20 @@ _FROM = {
             "_with",
         )
     },
-    "_assert": ("_checks", "_assert"),
-    "_test_check_tensor": ("_checks", "_test_check_tensor"),
-    "set_vital": ("_names", "set_vital"),
+    "_assert": ("_impl.tensor.checks", "_assert"),
+    "_test_check_tensor": ("_impl.tensor.checks", "_test_check_tensor"),
+    "set_vital": ("_impl.tensor.symbols", "set_vital"),
     "get_device_module": ("_utils", "get_device_module"),
     "AcceleratorError": ("_errors", "AcceleratorError"),
     "_disable_dynamo": ("compiler", "disable"),
     "TypedStorage": ("storage", "TypedStorage"),
     **{
-        f"sparse_{kind}_tensor": ("sparse._construct", f"sparse_{kind}_tensor")
+        f"sparse_{kind}_tensor": ("_impl.sparse.construct", f"sparse_{kind}_tensor")
         for kind in ("coo", "compressed", "csr", "csc", "bsr", "bsc")
     },
-    **{name: ("sparse._construct", name) for name in ("dsmm", "hsmm", "saddmm", "spmm", "native_norm")},
+    **{name: ("_impl.sparse.construct", name) for name in ("dsmm", "hsmm", "saddmm", "spmm", "native_norm")},
     **{
-        name: ("_names", name)
+        name: ("_impl.tensor.symbols", name)
         for name in """Tag qscheme per_tensor_affine per_channel_affine per_tensor_symmetric per_channel_symmetric
         per_channel_affine_float_qparams sym_int sym_float sym_max sym_min sym_not sym_ite sym_sum _sym_sqrt
         is_autocast_cpu_enabled get_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_cpu_dtype cond while_loop
@@ -179,7 +179,7 @@ def _publish() -> None:
         globals().setdefault(name, function)
 
 
-def _all_names() -> list[str]:  # _names is a module of the package
+def _all_names() -> list[str]:
     _table.complete()
     return sorted({*globals(), *_FROM, *_LAZY})
 
@@ -210,12 +210,12 @@ def _attribute(name: str) -> Any:
         if name in globals():  # now, also where another thread did it in the meantime
             return globals()[name]
     if name.endswith("Tensor"):
-        from shim_torch._legacy_types import TENSORS, legacy_type
+        from shim_torch._impl.tensor.legacy_types import TENSORS, legacy_type
 
         if name in TENSORS:
             return legacy_type(name, "cpu")
     if name.endswith("Storage") and name != "_LegacyStorage":
-        from shim_torch._legacy_types import legacy_storage
+        from shim_torch._impl.tensor.legacy_types import legacy_storage
 
         if name == "Storage":  # the storage of the default dtype
             from shim_torch._utils import _scalar
@@ -227,7 +227,7 @@ def _attribute(name: str) -> Any:
         except KeyError:
             pass
     if name == "_tensor_classes":
-        from shim_torch._legacy_types import all_types
+        from shim_torch._impl.tensor.legacy_types import all_types
 
         return all_types()
     if name == "torch":  # torch.torch is torch

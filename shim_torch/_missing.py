@@ -9,18 +9,19 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from shim_torch._impl import data
+
 absent: Counter[tuple[str, str]] = Counter()  # (dotted name, requester) that PyTorch lacks too
 unsupported: Counter[tuple[str, str]] = Counter()  # (dotted name, requester) that PyTorch has
 
 
 def _words(file: str) -> list[str]:
-    with open(os.path.join(os.path.dirname(__file__), file), encoding="utf-8") as lines:
-        return lines.read().split()
+    return data.read(file).split()
 
 
 @lru_cache(maxsize=1)
 def surface() -> frozenset[str]:
-    """Every public dotted name that PyTorch has (a data file beside this module)."""
+    """Every public dotted name that PyTorch has (``data/surface.txt``)."""
     return frozenset(name.removeprefix("~") for name in _names())
 
 
@@ -31,28 +32,27 @@ def own_surface() -> frozenset[str]:
 
 
 def _names() -> list[str]:
-    return _words("_surface.txt")
+    return _words("surface.txt")
 
 
 @lru_cache(maxsize=1)
 def inner_surface() -> frozenset[str]:
     """Further names of those modules of PyTorch that are here, and of torch._C's."""
-    return frozenset(_words("_surface_inner.txt"))
+    return frozenset(_words("surface_inner.txt"))
 
 
 @lru_cache(maxsize=1)
 def _modules() -> frozenset[str]:
     """The files of PyTorch that are in neither list: a line names a package and its modules."""
-    with open(os.path.join(os.path.dirname(__file__), "_surface_modules.txt"), encoding="utf-8") as lines:
-        return frozenset(f"{package}.{name}" for package, *found in map(str.split, lines) for name in found)
+    lines = data.read("surface_modules.txt").splitlines()
+    return frozenset(f"{package}.{name}" for package, *found in map(str.split, lines) for name in found)
 
 
 @lru_cache(maxsize=1)
 def _imported() -> dict[str, list[str]]:
     """What PyTorch's modules import for themselves from the standard library and from each other, by module: ``os``,
     ``np=numpy`` (a module under another name) or ``typing:Any`` (a name of a module)."""
-    with open(os.path.join(os.path.dirname(__file__), "_surface_imported.txt"), encoding="utf-8") as lines:
-        return {first: rest for first, *rest in map(str.split, lines)}
+    return {first: rest for first, *rest in map(str.split, data.read("surface_imported.txt").splitlines())}
 
 
 def _entry(module: str, name: str) -> tuple[str, str | None] | None:

@@ -171,7 +171,7 @@ def _tags(of: OpOverload) -> list[Any]:
         return list(tags_of(of))
     if not names:
         return []
-    from ._names import Tag
+    from shim_torch._impl.tensor.symbols import Tag
 
     return [Tag[name] for name in names]
 
@@ -245,7 +245,7 @@ class OpOverload(_core.OperatorCall):
 
     def _can_decompose(self) -> bool:
         """Whether it consists of other operators."""
-        from ._dispatch_table import consists_of_operators
+        from shim_torch._impl.transforms.torch_dispatch import consists_of_operators
 
         return consists_of_operators(self._qualified_op_name, self._overload)
 

@@ -7,10 +7,9 @@ from typing import Any
 
 from native import _core
 from shim_torch._impl.table.arguments import need_bool as _need_bool
-from shim_torch._missing import asked_of as _asked_of
 
 # Pickles of before name ``_rebuild`` and ``_rebuild_storage`` here; files of torch.save name ``_rebuild_from_type_v2``.
-from shim_torch._tensor_copies import (  # noqa: F401
+from shim_torch._impl.tensor.copies import (  # noqa: F401
     _deepcopy,
     _rebuild,
     _rebuild_from_type_v2,
@@ -18,6 +17,7 @@ from shim_torch._tensor_copies import (  # noqa: F401
     _reduce,
     _reduce_storage,
 )
+from shim_torch._missing import asked_of as _asked_of
 
 Tensor = _core.Tensor
 
@@ -174,16 +174,16 @@ def storage_type(self: Any) -> Any:
 def new_tensor(
     self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any
 ) -> Any:
-    from shim_torch._from_data import tensor
+    from shim_torch._impl.tensor.from_data import tensor
 
     return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
 
 
 def new(self: Any, *args: Any, **kwargs: Any) -> Any:
     """The old constructor, with this tensor's dtype and device."""
-    from shim_torch import _constructor
+    from shim_torch._impl.tensor import constructor
 
-    return _constructor.new(self, *args, **kwargs)
+    return constructor.new(self, *args, **kwargs)
 
 
 def record_stream(self: Any, stream: Any) -> None:
@@ -299,9 +299,10 @@ def _set_volatile(self: Any, value: Any) -> None:
 
 def install(tensor_type: Any) -> None:
     """Gives the tensor type operators, indexing and the methods above."""
-    from shim_torch import _indexing, _lowrank, _tensor_names, _untyped_storage, autograd, functional
+    from shim_torch import _lowrank, autograd, functional
     from shim_torch._impl.records.shape import copying, reshaping
     from shim_torch._impl.table.operators import install as install_operators
+    from shim_torch._impl.tensor import indexing, methods, untyped_storage
 
     setattr(_core.TensorBase, "__init_subclass__", classmethod(_init_subclass))  # noqa: B010
     table = {
@@ -340,7 +341,7 @@ def install(tensor_type: Any) -> None:
         setattr(tensor_type, name, method)
     tensor_type.__array_priority__ = 1000
     _core.UntypedStorage.__reduce_ex__ = _reduce_storage
-    _untyped_storage.install()
+    untyped_storage.install()
     for name, prop in reshaping.properties().items():
         setattr(tensor_type, name, prop)
     tensor_type.__cuda_array_interface__ = property(_cuda_array_interface)
@@ -349,8 +350,8 @@ def install(tensor_type: Any) -> None:
     tensor_type.volatile = property(_volatile, _set_volatile)
     tensor_type.names = property(lambda self: (None,) * self.dim())
     install_operators(tensor_type)
-    _indexing.install()
-    _tensor_names.install(tensor_type)
+    indexing.install()
+    methods.install(tensor_type)
     autograd.install(tensor_type)
     _show_overrides(tensor_type)
     _prepare_subclass(tensor_type)
@@ -422,7 +423,7 @@ def _core_real(self: Any, which: int) -> Any:
 
     if self.layout != _core.strided:
         import shim_torch
-        from shim_torch.sparse._coo import parts, with_values
+        from shim_torch._impl.sparse.coo import parts, with_values
 
         return with_values(self, shim_torch.view_as_real(parts(self).values).select(-1, which))
     return math_bits.part(self, which)

@@ -191,7 +191,7 @@ def _str(self: Any, *, tensor_contents: str | None = None) -> str:
         else:
             prefix = f"{kind.__name__}("
         if self.layout != _core.strided:
-            from shim_torch.sparse._text import text_of
+            from shim_torch._impl.sparse.printing import text_of
 
             return text_of(self, prefix)
         indent, suffixes = len(prefix), []

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from types import FunctionType
 from typing import Any
 
-from shim_torch._class_names import reduce_ex
+from shim_torch._impl.serialization.class_pickling import reduce_ex
 
 
 def present(namespace: dict[str, Any], home: str | None = None, elsewhere: Mapping[str, Iterable[str]] | None = None) -> None:

@@ -210,7 +210,7 @@ def _set_obj_state(obj: Any, state: Any) -> Any:
 
 
 def _rebuild_sparse_tensor(layout: Any, data: Any) -> Any:
-    from shim_torch.sparse._pickling import rebuild
+    from shim_torch._impl.sparse.pickling import rebuild
 
     return rebuild(layout, data)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._class_names import reduce_ex
+from shim_torch._impl.serialization.class_pickling import reduce_ex
 
 DEFAULT = "2.13.0+shim"
 _current = DEFAULT

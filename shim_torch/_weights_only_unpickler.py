@@ -14,10 +14,10 @@ from collections.abc import Callable
 from typing import IO, Any
 
 from native import _core
+from shim_torch._impl.serialization import checked
+from shim_torch._impl.serialization.allowed import table
+from shim_torch._impl.serialization.archive import bytes_left
 from shim_torch._missing import asked_of as _asked_of
-from shim_torch._serialization import safely
-from shim_torch._serialization.archive import bytes_left
-from shim_torch._serialization.reachable import table
 
 UnpicklingError = pickle.UnpicklingError
 _OPCODES = """MARK STOP PROTO NONE NEWTRUE NEWFALSE EMPTY_LIST EMPTY_DICT EMPTY_TUPLE EMPTY_SET BININT BININT1 BININT2 LONG1
@@ -121,7 +121,7 @@ class Unpickler(_UNPICKLER):
             (code, *_) = error.args or (None,)
             if isinstance(error, KeyError) and isinstance(code, int) and code not in self.dispatch:
                 raise UnpicklingError(f"Unsupported operand {code}") from None
-            raise safely.DamagedFile(f"the pickle is damaged: {type(error).__name__}: {error}") from error
+            raise checked.DamagedFile(f"the pickle is damaged: {type(error).__name__}: {error}") from error
 
     def _of_user(self, call: Callable[..., Any], *args: Any) -> Any:
         """Runs what the user allowed; its errors are the user's."""
@@ -157,7 +157,7 @@ class Unpickler(_UNPICKLER):
             if twin in self._table.copying:
                 self._left -= _copied(args)
             if self._left < 0:
-                raise safely.DamagedFile("the file asks for far more memory than it has bytes: it was made to do harm")
+                raise checked.DamagedFile("the file asks for far more memory than it has bytes: it was made to do harm")
             self.stack[-1] = twin(*args)
         else:
             raise UnpicklingError(
@@ -184,7 +184,7 @@ class Unpickler(_UNPICKLER):
         if kind is OrderedDict:
             if type(state) is not dict:
                 raise UnpicklingError(f"attributes of an OrderedDict are a dict, not {type(state)}")
-            safely.attributes(target, OrderedDict, state)
+            checked.attributes(target, OrderedDict, state)
         elif allowed_by_user(kind):
             self._of_user(_set_state, target, state)
         else:
@@ -197,7 +197,7 @@ class Unpickler(_UNPICKLER):
         """A length and so many bytes. A length beyond the file's end is not asked for: some files would make room for it."""
         (many,) = struct.unpack(form, self.read(struct.calcsize(form)))  # type: ignore[attr-defined]
         if many < 0 or (many > _LARGE and many > bytes_left(self._source)):
-            raise safely.DamagedFile("the pickle is damaged: a text longer than the file")
+            raise checked.DamagedFile("the pickle is damaged: a text longer than the file")
         return bytes(self.read(many))  # type: ignore[attr-defined]
 
     def _unicode(self) -> None:
@@ -225,7 +225,7 @@ class Unpickler(_UNPICKLER):
         target = self.stack[-1]
         if type(target) not in (dict, OrderedDict, Counter):
             raise UnpicklingError(f"Can only set items of dicts, but got {type(target)}")
-        safely.keys(pairs[::2])
+        checked.keys(pairs[::2])
         for key, value in zip(pairs[::2], pairs[1::2], strict=True):
             target[key] = value
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from native import _core
 from shim_torch import _lowrank, _torch_names
-from shim_torch._einsum import einsum as einsum
 from shim_torch._impl.table.arguments import type_name as _type_name
 from shim_torch._impl.table.overridable import overridable as _overridable
+from shim_torch._impl.tensor.einsum import einsum as einsum
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch._warnings import warn_once as _warn_once
 
@@ -186,7 +186,7 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out
     import shim_torch
 
     if input.layout != _core.strided:
-        from shim_torch.sparse._reductions import norm as sparse_norm
+        from shim_torch._impl.sparse.reductions import norm as sparse_norm
 
         return sparse_norm(input, p, dim, keepdim, dtype)
     if p in ("fro", None):

@@ -8,8 +8,8 @@ from typing import Any
 
 from native import _core
 from shim_torch import _torch_names
-from shim_torch._generator import Generator, default_generator
-from shim_torch._generator import cuda_generator as _cuda_generator
+from shim_torch._impl.tensor.generator import Generator, default_generator
+from shim_torch._impl.tensor.generator import cuda_generator as _cuda_generator
 from shim_torch._missing import asked_of as _asked_of
 
 __all__ = ["default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]

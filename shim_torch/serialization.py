@@ -15,20 +15,13 @@ from typing import Any, TypeAlias
 from native import _core
 from shim_torch import _torch_names
 from shim_torch import _weights_only_unpickler as _weights_only
-from shim_torch._missing import asked_of as _asked_of
-from shim_torch._serialization import archive
-from shim_torch._serialization import pickler as _pickler
-from shim_torch._serialization.placing import (
-    default_restore_location,
-    location_tag,
-    register_package,
-)
-from shim_torch._serialization.placing import (
-    restorer as _restorer,
-)
-from shim_torch._serialization.reachable import layouts, table
-from shim_torch._serialization.safely import DamagedFile, storage_id
-from shim_torch._serialization.settings import (
+from shim_torch._impl.serialization import archive
+from shim_torch._impl.serialization import pickler as _pickler
+from shim_torch._impl.serialization.allowed import layouts, table
+from shim_torch._impl.serialization.checked import DamagedFile, storage_id
+from shim_torch._impl.serialization.locations import default_restore_location, location_tag, register_package
+from shim_torch._impl.serialization.locations import restorer as _restorer
+from shim_torch._impl.serialization.settings import (
     LoadEndianness,
     check_module_version_greater_or_equal,
     get_crc32_options,
@@ -39,13 +32,10 @@ from shim_torch._serialization.settings import (
     set_default_mmap_options,
     skip_data,
 )
-from shim_torch._serialization.settings import (
-    byte_order as _byte_order,
-)
-from shim_torch._serialization.settings import config as _config
-from shim_torch._serialization.settings import (
-    skipping as _skipping,
-)
+from shim_torch._impl.serialization.settings import byte_order as _byte_order
+from shim_torch._impl.serialization.settings import config as _config
+from shim_torch._impl.serialization.settings import skipping as _skipping
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.storage import TypedStorage
 
 __all__ = [
@@ -168,7 +158,7 @@ def save(
     storages, data = _Storages(() if _use_new_zipfile_serialization else (None,)), io.BytesIO()
     _pickler.of(pickle_module)(data, pickle_protocol, storages.persistent_id).dump(obj)
     if not _use_new_zipfile_serialization:
-        from shim_torch._serialization.legacy import save_legacy
+        from shim_torch._impl.serialization.legacy import save_legacy
 
         with open(f, "wb") if is_path else contextlib.nullcontext(f) as file:
             save_legacy(file, data.getvalue(), storages, lambda value: pickle_module.dumps(value, pickle_protocol))
@@ -188,7 +178,7 @@ def save(
 
 
 def _write(file: Any, name: str, data: Any, storages: _Storages, order: bool) -> None:
-    from shim_torch._untyped_storage import untyped_tensor
+    from shim_torch._impl.tensor.untyped_storage import untyped_tensor
 
     alignment = _config().save.storage_alignment
     with archive.Writer(file, name, alignment) as out:
@@ -237,7 +227,7 @@ def load(
             )
         if _skipping.on:
             raise RuntimeError("Cannot use skip_data=True with _use_new_zipfile_serialization=False")
-        from shim_torch._serialization.legacy import load_legacy, refuse_tar
+        from shim_torch._impl.serialization.legacy import load_legacy, refuse_tar
 
         refuse_tar(file, weights_only, _REFUSED)
         return load_legacy(file, _restorer(map_location), lambda s: _unpickle(s, weights_only, pickle_load_args))
@@ -418,7 +408,7 @@ _missing = _asked_of(__name__)
 def __getattr__(name: str) -> Any:
     if name not in _OPENERS:
         return _missing(name)
-    from shim_torch._serialization import openers
+    from shim_torch._impl.serialization import openers
 
     return getattr(openers, name)
 

@@ -8,12 +8,12 @@ from operator import index
 from typing import Any
 
 from native import _core
-from shim_torch._storage_arguments import OnlyChildren as _OnlyChildren
-from shim_torch._storage_arguments import check_legacy as _check_legacy
-from shim_torch._storage_arguments import check_typed as _check_typed
-from shim_torch._storage_arguments import not_for_cuda as _not_for_cuda
-from shim_torch._untyped_storage import check_real as _check_real
-from shim_torch._untyped_storage import over as _over
+from shim_torch._impl.tensor.storage_arguments import OnlyChildren as _OnlyChildren
+from shim_torch._impl.tensor.storage_arguments import check_legacy as _check_legacy
+from shim_torch._impl.tensor.storage_arguments import check_typed as _check_typed
+from shim_torch._impl.tensor.storage_arguments import not_for_cuda as _not_for_cuda
+from shim_torch._impl.tensor.untyped_storage import check_real as _check_real
+from shim_torch._impl.tensor.untyped_storage import over as _over
 
 __all__ = ["TypedStorage", "UntypedStorage"]
 

@@ -42,7 +42,7 @@ def part_of(name: str, parts: frozenset[str]) -> str:
 
 
 def coverage() -> dict[str, tuple[list[str], list[str]]]:
-    """``{part: (names here, names that are not)}`` over PyTorch's public names (``shim_torch/_surface.txt``)."""
+    """``{part: (names here, names that are not)}`` over PyTorch's public names (``shim_torch/_impl/data/surface.txt``)."""
     from compat import modules
     from shim_torch._missing import own_surface
 

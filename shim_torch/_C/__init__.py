@@ -15,7 +15,7 @@ from shim_torch._C._dispatch import (
     _ExcludeDispatchKeyGuard,
     keys_of,
 )
-from shim_torch._generator import Generator
+from shim_torch._impl.tensor.generator import Generator
 from shim_torch.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
 from shim_torch.overrides import _EnableTorchFunction as _EnableTorchFunction
 
@@ -215,7 +215,7 @@ def _is_functional_tensor(tensor: Any) -> bool:
     """Whether a tensor's in-place writes give new values (``torch.func.functionalize``)."""
     import sys
 
-    made = sys.modules.get("shim_torch.func._functionalize")  # without it there is none
+    made = sys.modules.get("shim_torch._impl.transforms.functionalization")  # without it there is none
     return made is not None and isinstance(tensor, made.FunctionalTensor)
 
 
@@ -323,7 +323,7 @@ def __getattr__(name: str) -> Any:
 
         return Tag
     if name in ("PyTorchFileReader", "PyTorchFileWriter"):
-        from shim_torch._serialization import files
+        from shim_torch._impl.serialization import files
 
         return getattr(files, name)
     if name in ("FunctionSchema", "Argument"):
@@ -380,14 +380,14 @@ def _get_accelerator(check: bool = False) -> Any:
 
 
 def _get_deterministic_fill_uninitialized_memory() -> bool:
-    from shim_torch._uninitialized import settings
+    from shim_torch._impl.tensor.uninitialized import settings
 
     return settings.fill
 
 
 def _set_deterministic_fill_uninitialized_memory(mode: Any) -> None:
     """RuntimeError for what is no bool."""
-    from shim_torch._uninitialized import settings
+    from shim_torch._impl.tensor.uninitialized import settings
 
     settings.set_fill(mode)
 

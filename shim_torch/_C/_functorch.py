@@ -6,8 +6,8 @@ import enum
 from typing import Any
 
 from native import _core
-from shim_torch.func._batched import BatchedTensor, Level, stack
-from shim_torch.func._levels import Transform, running
+from shim_torch._impl.transforms.batching.tensors import BatchedTensor, Level, stack
+from shim_torch._impl.transforms.levels import Transform, running
 
 
 class TransformType(enum.Enum):
@@ -262,16 +262,16 @@ def reshape_dim_outof(src: int, size: int, x: Any) -> Any:
 
 def _is_vmap_fallback_enabled() -> bool:
     """Whether an operator without a batching rule may run item by item."""
-    from shim_torch.func import _batch_rules
+    from shim_torch._impl.transforms.batching import rules
 
-    return _batch_rules.loops
+    return rules.loops
 
 
 def _set_vmap_fallback_enabled(enabled: bool) -> None:
     """Whether an operator without a batching rule may run item by item; it raises if not."""
-    from shim_torch.func import _batch_rules
+    from shim_torch._impl.transforms.batching import rules
 
-    _batch_rules.loops = enabled
+    rules.loops = enabled
 
 
 def _set_vmap_fallback_warning_enabled(enabled: bool) -> None:

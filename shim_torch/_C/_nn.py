@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
-from shim_torch._parse_to import parse_to
+from shim_torch._impl.tensor.parse_to import parse_to
 
 __all__ = ["_parse_to"]
 

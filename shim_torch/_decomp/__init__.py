@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Any
 
+from shim_torch._impl.transforms.decompositions.table import build
 from shim_torch._ops import OpOverload, OpOverloadPacket
-
-from ._table import build
 
 __all__ = [
     "_register_decomposition",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ._formulas import *  # noqa: F403
-from ._layouts import *  # noqa: F403
-from ._layouts import index_copy_ as index_copy_
+from shim_torch._impl.transforms.decompositions.formulas import *  # noqa: F403
+from shim_torch._impl.transforms.decompositions.layouts import *  # noqa: F403
+from shim_torch._impl.transforms.decompositions.layouts import index_copy_ as index_copy_
 
 
 def uniform(x: Any, low: float = 0.0, high: float = 1.0, generator: Any = None) -> Any:
@@ -35,9 +35,8 @@ def bernoulli_p(self: Any, p: float = 0.5, *, generator: Any = None) -> Any:
 
 def __getattr__(name: str) -> Callable[..., Any]:
     from shim_torch import _decomp
+    from shim_torch._impl.transforms.decompositions.table import overload
     from shim_torch._missing import missing
-
-    from ._table import overload
 
     for variant in ("", ".Tensor", ".int", ".self", ".Scalar", ".dim"):
         found = _decomp.decomposition_table.get(overload(name + variant)) if not name.startswith("__") else None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from shim_torch import Tensor, nn
-from shim_torch.func._functional import _swapped, check_alike
+from shim_torch._impl.transforms.stateless import _swapped, check_alike
 
 NamesMap = dict[str, list[str]]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from shim_torch import Tensor
 from shim_torch._C._functorch import _add_batch_dim, _remove_batch_dim, is_batchedtensor
-from shim_torch.func._batched import BatchedTensor, Level, stack
-from shim_torch.func._vmap import (
+from shim_torch._impl.transforms.batching.tensors import BatchedTensor, Level, stack
+from shim_torch._impl.transforms.batching.vmap import (
     _create_batched_inputs,
     _maybe_remove_batch_dim,
     _process_batched_inputs,
@@ -16,7 +16,7 @@ from shim_torch.func._vmap import (
     _validate_and_get_batch_size,
     vmap,
 )
-from shim_torch.func._vmap import _name as _get_name
+from shim_torch._impl.transforms.batching.vmap import _name as _get_name
 from shim_torch.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import Any
 
 from native import _core
 from shim_torch._C._functorch import CInterpreter, TransformType
-from shim_torch.func._batched import stack
+from shim_torch._impl.transforms.batching.tensors import stack
 
 
 class Interpreter(CInterpreter):

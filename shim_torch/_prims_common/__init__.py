@@ -396,8 +396,8 @@ def _passed_through() -> set[Any]:
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    for part in ("_layouts", "_questions") if not name.startswith("__") and name not in ("_layouts", "_questions") else ():
-        served = vars(import_module(f"shim_torch._prims_common.{part}"))
+    for part in ("layouts", "shapes") if not name.startswith("__") else ():
+        served = vars(import_module(f"shim_torch._impl.transforms.prims.{part}"))
         if name in served:
             return served[name]
     if name == "torch_function_passthrough":

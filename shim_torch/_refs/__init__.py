@@ -11,11 +11,11 @@ import contextlib
 import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
-from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 from native import _core
+from shim_torch._impl import data
 
 _MODULES = frozenset(("_conversions", "fft", "linalg", "nn", "special"))
 _PLAIN_METHODS = {"copy_to": "copy_"}  # names of no operator
@@ -168,7 +168,7 @@ def find(module: Any, name: str) -> Any:
 def names_of(presented: str) -> list[str]:
     """``__all__`` of a module of references: PyTorch's."""
     section = presented.removeprefix("shim_torch._refs").lstrip(".") or "."
-    text = Path(__file__).with_name("_names.txt").read_text(encoding="utf-8")
+    text = data.read("refs.txt")
     return text.partition(f"[{section}]\n")[2].partition("[")[0].split()
 
 

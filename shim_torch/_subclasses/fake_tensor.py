@@ -8,7 +8,7 @@ from typing import Any
 
 from native import _core
 from shim_torch._C import _disabled_torch_function_impl
-from shim_torch._subclasses._fake_convert import FakeTensorConverter
+from shim_torch._impl.transforms.fake.convert import FakeTensorConverter
 from shim_torch.overrides import TorchFunctionMode
 from shim_torch.utils._python_dispatch import (
     TorchDispatchMode,
@@ -276,7 +276,7 @@ class FakeTensorMode(TorchDispatchMode):
             super().__exit__(*exc)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        from shim_torch._subclasses._fake_run import run
+        from shim_torch._impl.transforms.fake.run import run
 
         if _any_batched(args, kwargs):
             return NotImplemented
@@ -366,13 +366,13 @@ class unset_fake_temporarily:
 
 def __getattr__(name: str) -> Any:
     if name in ("TensorMetadata", "extract_tensor_metadata"):
-        from shim_torch._subclasses import _fake_metadata
+        from shim_torch._impl.transforms.fake import metadata
 
-        return getattr(_fake_metadata, name)
+        return getattr(metadata, name)
     if name in ("_like_tensor_constructors", "_device_not_kwarg_ops", "_is_tensor_constructor"):
-        from shim_torch._subclasses import _fake_metadata
+        from shim_torch._impl.transforms.fake import metadata
 
-        return getattr(_fake_metadata, name)
+        return getattr(metadata, name)
     if name == "_CacheKeyState":
         from shim_torch._not_built import names
 

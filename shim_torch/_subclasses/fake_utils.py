@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._prims_common._layouts import compare_tensor_meta
+from shim_torch._impl.transforms.prims.layouts import compare_tensor_meta
 from shim_torch._subclasses.fake_tensor import (
     FakeTensor,
     FakeTensorMode,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from native import _core
-from shim_torch.func._functionalize import FunctionalTensor, FunctionalTensorMode, _below_mode
+from shim_torch._impl.transforms.functionalization import FunctionalTensor, FunctionalTensorMode, _below_mode
 from shim_torch.utils._pytree import tree_map
 
 __all__ = ["FunctionalTensor", "FunctionalTensorMode", "disable_functional_mode", "dispatch_functionalize"]

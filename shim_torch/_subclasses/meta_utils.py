@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
-from shim_torch._subclasses._meta_converter import MetaConverter, MetaTensorDescriber
+from shim_torch._impl.transforms.fake.meta_converter import MetaConverter, MetaTensorDescriber
 
 __all__ = [
     "MetaConverter",

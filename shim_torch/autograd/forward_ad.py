@@ -143,9 +143,9 @@ class _set_fwd_grad_enabled(_Decorator):
 
     def __enter__(self) -> None:
         self.gates: Any = None
-        levels = sys.modules.get("shim_torch.func._levels")  # without it no transform runs
+        levels = sys.modules.get("shim_torch._impl.transforms.levels")  # without it no transform runs
         if levels is not None and not self.mode and any(getattr(t, "kind", "") == "Jvp" for t in levels.running):
-            from shim_torch.func._gates import Gates
+            from shim_torch._impl.transforms.forward_gates import Gates
 
             self.gates = Gates()
             self.gates.__enter__()

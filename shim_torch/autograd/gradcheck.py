@@ -7,14 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from native import _core
+from shim_torch._impl.autograd import gradient_checks as _c
+from shim_torch._impl.autograd import jacobians as _j
+from shim_torch._impl.autograd.jacobians import GradcheckError
+from shim_torch._impl.autograd.old_jacobians import _get_numerical_jacobian as _get_numerical_jacobian
+from shim_torch._impl.autograd.old_jacobians import _iter_tensors as _iter_tensors
+from shim_torch._impl.autograd.old_jacobians import get_analytical_jacobian as get_analytical_jacobian
+from shim_torch._impl.autograd.old_jacobians import get_numerical_jacobian as get_numerical_jacobian
 from shim_torch._missing import asked_of as _asked_of
-from shim_torch.autograd import _gradient_checks as _c
-from shim_torch.autograd import _jacobians as _j
-from shim_torch.autograd._jacobians import GradcheckError
-from shim_torch.autograd._old_jacobians import _get_numerical_jacobian as _get_numerical_jacobian
-from shim_torch.autograd._old_jacobians import _iter_tensors as _iter_tensors
-from shim_torch.autograd._old_jacobians import get_analytical_jacobian as get_analytical_jacobian
-from shim_torch.autograd._old_jacobians import get_numerical_jacobian as get_numerical_jacobian
 from shim_torch.autograd.grad_mode import enable_grad
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
@@ -85,7 +85,7 @@ def gradcheck(
     options = dict(locals())
     given = _j.as_tuple(inputs)
     if any(isinstance(x, Tensor) and x.requires_grad and x.layout is not _core.strided for x in given):
-        from shim_torch.sparse._gradcheck import as_sparse_gradcheck
+        from shim_torch._impl.sparse.gradcheck import as_sparse_gradcheck
 
         rest = {n: v for n, v in options.items() if n not in ("func", "inputs")}
         return bool(as_sparse_gradcheck(gradcheck)(func, given, **rest))

@@ -231,7 +231,7 @@ def register_multi_grad_hook(
 
 def allow_mutation_on_saved_tensors() -> Any:
     """Saved tensors may be written to in place: a copy is taken before the write."""
-    from shim_torch.autograd._mutation import allow
+    from shim_torch._impl.autograd.mutation import allow
 
     return allow()
 

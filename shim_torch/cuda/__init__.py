@@ -335,14 +335,14 @@ def __getattr__(name: str) -> Any:
 
         return AcceleratorError
     if name.endswith("Storage"):
-        from shim_torch._legacy_types import legacy_storage
+        from shim_torch._impl.tensor.legacy_types import legacy_storage
 
         try:
             return legacy_storage(name, "cuda")
         except KeyError:
             pass
     if name.endswith("Tensor"):
-        from shim_torch._legacy_types import TENSORS, legacy_type
+        from shim_torch._impl.tensor.legacy_types import TENSORS, legacy_type
 
         if name in TENSORS:
             return legacy_type(name, "cuda")

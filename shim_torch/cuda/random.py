@@ -6,8 +6,8 @@ from typing import Any
 
 from native import _core
 from shim_torch import _torch_names
-from shim_torch._generator import Generator
-from shim_torch._generator import cuda_generator as _cuda_generator
+from shim_torch._impl.tensor.generator import Generator
+from shim_torch._impl.tensor.generator import cuda_generator as _cuda_generator
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.cuda import current_device, device_count, is_initialized
 from shim_torch.random import _index, _seed_cuda

@@ -6,10 +6,10 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._legacy_types import TENSORS
+    from shim_torch._impl.tensor.legacy_types import TENSORS
 
     if name in TENSORS and name != "BoolTensor":  # PyTorch has none of truth values
-        from shim_torch.sparse._legacy import legacy_type
+        from shim_torch._impl.sparse.legacy import legacy_type
 
         return legacy_type(name, "cuda")
     from shim_torch._missing import missing
@@ -18,6 +18,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    from shim_torch._legacy_types import TENSORS
+    from shim_torch._impl.tensor.legacy_types import TENSORS
 
     return [*globals(), *(name for name in TENSORS if name != "BoolTensor")]

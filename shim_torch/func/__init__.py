@@ -6,10 +6,10 @@ from functools import wraps
 from typing import Any
 
 from shim_torch import _torch_names
-from shim_torch.func._functional import functional_call, stack_module_state
-from shim_torch.func._levels import Transform as _Transform
-from shim_torch.func._transforms import grad, grad_and_value, jacfwd, jacrev, jvp, linearize, vjp
-from shim_torch.func._vmap import vmap
+from shim_torch._impl.transforms.batching.vmap import vmap
+from shim_torch._impl.transforms.gradients import grad, grad_and_value, jacfwd, jacrev, jvp, linearize, vjp
+from shim_torch._impl.transforms.levels import Transform as _Transform
+from shim_torch._impl.transforms.stateless import functional_call, stack_module_state
 
 __all__ = [
     "debug_unwrap",
@@ -50,7 +50,7 @@ def functionalize(func: Any, *, remove: str = "mutations") -> Any:
             "their non-aliasing counterparts, {view}_copy.\n"
         )
 
-    from shim_torch.func._functionalize import functional
+    from shim_torch._impl.transforms.functionalization import functional
 
     @wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -62,7 +62,7 @@ def functionalize(func: Any, *, remove: str = "mutations") -> Any:
 
 def debug_unwrap(tensor: Any, *, recurse: bool = True) -> Any:
     """The value of a tensor that hides a batch dim, of all of them where ``recurse``; another tensor itself."""
-    from shim_torch.func._batched import BatchedTensor
+    from shim_torch._impl.transforms.batching.tensors import BatchedTensor
 
     while isinstance(tensor, BatchedTensor):
         tensor = tensor.value

@@ -78,7 +78,7 @@ def _get_qualified_name(func: Any) -> str:
     module_name = str(getattr(func, "__module__", None) or "").replace("shim_torch", "torch")
     if module_name == "torch.functional":
         return f"torch.functional.{name}"
-    if module_name.startswith("torch._checks"):
+    if module_name == "torch._impl.tensor.checks":
         return f"torch.{name}"
     for module, text in ((shim_torch, "torch"), (shim_torch.nn.functional, "torch.nn.functional"),
                          (shim_torch.linalg, "torch.linalg"), (shim_torch.special, "torch.special")):  # fmt: skip

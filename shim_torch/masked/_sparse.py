@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
-from shim_torch.sparse import _conversions, _coo
+from shim_torch._impl.sparse import conversions, coo
 
 _OF_SPARSE = {"sum", "prod", "amax", "amin"}
 
@@ -26,9 +26,9 @@ def _refuse(name: str, input: Any, mask: Any, keepdim: bool) -> None:
 
 def _entries(input: Any, mask: Any) -> tuple[Any, Any]:
     """(sparse_dim, n) indices and (n, ...) values of what takes part."""
-    whole = input if input.is_sparse else _conversions.to_coo(input)
+    whole = input if input.is_sparse else conversions.to_coo(input)
     whole = whole.coalesce()
-    p = _coo.parts(whole.detach() if whole.requires_grad else whole)
+    p = coo.parts(whole.detach() if whole.requires_grad else whole)
     if mask is None:
         return p.indices, whole.values()
     if mask.dtype != _core.bool:
@@ -37,21 +37,21 @@ def _entries(input: Any, mask: Any) -> tuple[Any, Any]:
         mask = mask.to_dense()
     if mask.layout == _core.strided:
         mask = mask.expand(tuple(input.shape))
-        pattern = _conversions.to_coo(mask, p.sparse_dim)
+        pattern = conversions.to_coo(mask, p.sparse_dim)
     else:
-        pattern = _conversions.to_coo(mask) if not mask.is_sparse else mask.coalesce()
-    q = _coo.parts(pattern)
+        pattern = conversions.to_coo(mask) if not mask.is_sparse else mask.coalesce()
+    q = coo.parts(pattern)
     if p.dense_dim or q.dense_dim:
         raise NotImplementedError("masked reductions of hybrid sparse tensors are not supported by shim-torch")
     indices = q.indices.index_select(1, q.values.nonzero().squeeze(1))
-    return indices, _conversions.values_at(whole, indices, p.sparse_dim)
+    return indices, conversions.values_at(whole, indices, p.sparse_dim)
 
 
 def _grouped(values: Any, group: Any, count: int, name: str) -> Any:
     import shim_torch
 
     if name == "sum":
-        return _coo.sum_rows(values, group, count)
+        return coo.sum_rows(values, group, count)
     spread = group.reshape(-1, *(1 for _ in values.shape[1:])).expand(values.shape)
     zeros = values.new_zeros((count, *values.shape[1:]))
     return shim_torch.scatter_reduce(zeros, 0, spread, values, name, include_self=False)
@@ -86,9 +86,9 @@ def reduced(name: str, input: Any, dims: tuple[int, ...], keepdim: bool, dtype: 
         return made.to_sparse_csr()
     if keepdim:
         return made
-    p = _coo.parts(made)
+    p = coo.parts(made)
     left = [d for d in range(n) if d not in gone]
-    return _coo.make(p.indices[left], p.values, [k for d, k in enumerate(size) if d not in dims], True)
+    return coo.make(p.indices[left], p.values, [k for d, k in enumerate(size) if d not in dims], True)
 
 
 def _made(name: str, indices: Any, values: Any, size: list[int], gone: list[int]) -> Any:
@@ -99,9 +99,9 @@ def _made(name: str, indices: Any, values: Any, size: list[int], gone: list[int]
     for d in gone:
         moved[d] = 0
     n = indices.shape[0]
-    place, group = shim_torch.unique(_coo.flat(moved, size[:n]), return_inverse=True)
+    place, group = shim_torch.unique(coo.flat(moved, size[:n]), return_inverse=True)
     result = _grouped(values, group, place.shape[0], name)
-    return _coo.make(_coo.unflat(place, size[:n]), result, size, True)
+    return coo.make(coo.unflat(place, size[:n]), result, size, True)
 
 
 def _mean(input: Any, indices: Any, values: Any, dims: tuple[int, ...]) -> Any:
@@ -112,4 +112,4 @@ def _mean(input: Any, indices: Any, values: Any, dims: tuple[int, ...]) -> Any:
     size = [1 if d in dims else k for d, k in enumerate(input.shape)]
     total = _made("sum", indices, values, size, list(dims))
     count = _made("sum", indices, shim_torch.ones_like(values), size, list(dims))
-    return _coo.with_values(total, _coo.parts(total).values / _coo.parts(count).values).to_sparse_csr()
+    return coo.with_values(total, coo.parts(total).values / coo.parts(count).values).to_sparse_csr()

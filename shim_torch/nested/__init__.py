@@ -42,7 +42,7 @@ def _same_dims(tensors: Sequence[Any]) -> None:
 
 
 def _strided(tensors: list[Any], dtype: Any, device: Any) -> Any:
-    from shim_torch.nested._internal.strided import StridedNestedTensor
+    from shim_torch._impl.nested.strided import StridedNestedTensor
 
     _same_dims(tensors)
     return StridedNestedTensor(tensors, dtype, device)
@@ -85,7 +85,7 @@ def nested_tensor(
 
 def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any = None) -> Any:
     """A nested tensor of the tensors of a list, or of the rows of a tensor, with their history; a nested tensor itself."""
-    from shim_torch.nested._internal._base import is_nested
+    from shim_torch._impl.nested.base import is_nested
     from shim_torch.nested._internal.nested_tensor import NestedTensor, jagged_from_list
 
     if not isinstance(ts, (list, tuple, torch.Tensor)):

@@ -10,7 +10,8 @@ from copy import deepcopy
 from typing import Any
 
 from native import _core
-from shim_torch import _class_names, _torch_names
+from shim_torch import _torch_names
+from shim_torch._impl.serialization import class_pickling
 from shim_torch.autograd.grad_mode import enable_grad as _enable_grad
 from shim_torch.nn.modules._hooks import RemovableHandle
 from shim_torch.optim import _groups
@@ -83,7 +84,7 @@ class Optimizer:
             self.add_param_group(group)
         self._warned_capturable_if_run_uncaptured = True
 
-    __reduce_ex__ = _class_names.reduce_ex
+    __reduce_ex__ = class_pickling.reduce_ex
 
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}

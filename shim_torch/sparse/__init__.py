@@ -30,7 +30,7 @@ def _aten() -> Any:
 def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Any:
     """The product of two matrices, of which any may be sparse; the gradient of a sparse one is sparse."""
     if reduce is not None:
-        from ._products import mm_reduce
+        from shim_torch._impl.sparse.products import mm_reduce
 
         return mm_reduce(mat1, mat2, reduce)
     if mat1.layout == mat2.layout == _core.strided:
@@ -82,7 +82,7 @@ def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
 
 def spdiags(diagonals: Any, offsets: Any, shape: Any, layout: Any = None) -> Any:
     """A sparse matrix whose diagonals, numbered by ``offsets``, are the rows of ``diagonals``."""
-    from ._diagonals import spdiags as body
+    from shim_torch._impl.sparse.diagonals import spdiags as body
 
     return body(diagonals, offsets, shape, layout)
 
@@ -93,41 +93,41 @@ class check_sparse_tensor_invariants:
     @staticmethod
     def is_enabled() -> bool:
         """Whether they are checked now."""
-        from . import _invariants
+        from shim_torch._impl.sparse import invariants
 
-        return _invariants.enabled
+        return invariants.enabled
 
     @staticmethod
     def enable() -> None:
         """Checks from now on."""
-        from . import _invariants
+        from shim_torch._impl.sparse import invariants
 
-        _invariants.enabled = _invariants.chosen = True
+        invariants.enabled = invariants.chosen = True
 
     @staticmethod
     def disable() -> None:
         """Doesn't check from now on."""
-        from . import _invariants
+        from shim_torch._impl.sparse import invariants
 
-        _invariants.enabled, _invariants.chosen = False, True
+        invariants.enabled, invariants.chosen = False, True
 
     def __init__(self, enable: bool = True) -> None:
         self.state = enable
         self.saved_state: bool | None = None
 
     def __enter__(self) -> None:
-        from . import _invariants
+        from shim_torch._impl.sparse import invariants
 
         if self.saved_state is not None:
             raise RuntimeError("This context manager instance is already activated. Use a different context manager instance for context nesting.")
         self.saved_state = self.is_enabled()
-        _invariants.enabled, _invariants.chosen = self.state, True
+        invariants.enabled, invariants.chosen = self.state, True
 
     def __exit__(self, *_: object) -> None:
-        from . import _invariants
+        from shim_torch._impl.sparse import invariants
 
         assert self.saved_state is not None
-        _invariants.enabled = self.saved_state
+        invariants.enabled = self.saved_state
         self.saved_state = None
 
     def __call__(self, function: Any) -> Any:
@@ -143,7 +143,7 @@ class check_sparse_tensor_invariants:
 
 def as_sparse_gradcheck(gradcheck: Any) -> Any:
     """``gradcheck`` for functions of sparse tensors: it sees functions of their values."""
-    from ._gradcheck import as_sparse_gradcheck as body
+    from shim_torch._impl.sparse.gradcheck import as_sparse_gradcheck as body
 
     return body(gradcheck)
 
@@ -171,10 +171,10 @@ def __getattr__(name: str) -> Any:
     if name == "Tensor":  # PyTorch's module has imported it
         return _core.Tensor
     if name.endswith("Tensor"):
-        from shim_torch._legacy_types import TENSORS
+        from shim_torch._impl.tensor.legacy_types import TENSORS
 
         if name in TENSORS:
-            from ._legacy import legacy_type
+            from shim_torch._impl.sparse.legacy import legacy_type
 
             return legacy_type(name)
     from shim_torch._missing import missing

@@ -16,17 +16,16 @@ import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from hashlib import md5
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from shim_torch._impl import data
 from shim_torch._missing import asked_of as _asked_of
 
 
 @lru_cache(maxsize=1)
 def _defaults() -> dict[str, dict[str, Any]]:
-    file = Path(__file__).parents[1] / "_compile_settings.json"
-    return json.loads(file.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+    return json.loads(data.read("compile_settings.json"))  # type: ignore[no-any-return]
 
 
 _UNSET: Any = object()

@@ -120,7 +120,7 @@ def _any_batched(args: Any, kwargs: Any) -> bool:
     """Whether tensors of a running ``vmap`` are among the arguments: its rules come before what modes are to see."""
     import sys
 
-    batched = sys.modules.get("shim_torch.func._batched")
+    batched = sys.modules.get("shim_torch._impl.transforms.batching.tensors")
     if batched is None or not batched.stack:
         return False
     from shim_torch.utils._pytree import tree_leaves

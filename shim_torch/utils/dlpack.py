@@ -7,7 +7,7 @@ from typing import Any
 
 from native import _core
 from shim_torch import _torch_names
-from shim_torch._from_data import from_dlpack
+from shim_torch._impl.tensor.from_data import from_dlpack
 from shim_torch._missing import asked_of as _asked_of
 
 __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]

@@ -21,7 +21,7 @@ from files_by_hand import (
 )
 
 import shim_torch as torch
-from shim_torch._serialization import reachable, safely, safely_composed
+from shim_torch._impl.serialization import allowed, checked, checked_composed
 
 DOCS = Path(__file__).parents[2] / "docs" / "security.md"
 DATA = Path(__file__).parent / "data"
@@ -113,11 +113,11 @@ def is_data(value):
     return type(value) in PLAIN or isinstance(value, torch.device) or isinstance(value, torch.layout)
 
 
-@pytest.mark.parametrize("name", sorted(reachable.table().names))
+@pytest.mark.parametrize("name", sorted(allowed.table().names))
 def test_all_that_a_file_can_reach(name):
     """Each name with each of the odd arguments: an error, or data."""
-    table = reachable.table()
-    known = {*reachable.layouts()} | {n for n in table.names if id(table.names[n]) in table.calls}
+    table = allowed.table()
+    known = {*allowed.layouts()} | {n for n in table.names if id(table.names[n]) in table.calls}
     for args in ODD:
         for op in (pickle.REDUCE, pickle.NEWOBJ):
             try:
@@ -134,7 +134,7 @@ def test_the_list_is_documented():
     kinds = (torch.dtype, torch.layout, torch.memory_format)
     section = DOCS.read_text().split("## What a file can reach")[1].split("\n## ")[0]
     listed = {name for row in re.findall(r"^\| (`.*?) \|", section, re.M) for name in re.findall(r"`([\w.]+)`", row)}
-    assert listed == {name for name, found in reachable.table().names.items() if not isinstance(found, kinds)}
+    assert listed == {name for name, found in allowed.table().names.items() if not isinstance(found, kinds)}
 
 
 def test_twins_of_every_function():
@@ -142,8 +142,8 @@ def test_twins_of_every_function():
     from shim_torch import _utils
 
     raising = {_utils._rebuild_qtensor, _utils._rebuild_nested_tensor}
-    for twin in reachable.table().calls.values():
-        assert twin in raising or twin.__module__ in (safely.__name__, safely_composed.__name__)
+    for twin in allowed.table().calls.values():
+        assert twin in raising or twin.__module__ in (checked.__name__, checked_composed.__name__)
 
 
 @pytest.mark.parametrize("form", [archive, legacy])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import shim_torch as torch
-from shim_torch._generator import philox, philox_reference
+from shim_torch._impl.tensor.generator import philox, philox_reference
 
 
 def test_known_answer():

@@ -6,8 +6,8 @@ import pytest
 
 import shim_torch as torch
 from shim_torch import _prims_common as common
+from shim_torch._impl.transforms.prims.layouts import clone_preserve_strides
 from shim_torch._prims.context import TorchRefsMode, torch_to_refs_map
-from shim_torch._prims_common._layouts import clone_preserve_strides
 from shim_torch._subclasses import CrossRefFakeMode
 from shim_torch._subclasses.fake_tensor import FakeTensorMode, MetadataMismatchError
 from shim_torch._subclasses.fake_utils import output_alias_each_other, outputs_alias_inputs, outputs_are_inputs

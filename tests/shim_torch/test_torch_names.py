@@ -10,8 +10,8 @@ from types import FunctionType
 import pytest
 
 import shim_torch as torch
+from shim_torch._impl.serialization.pickler import resolve
 from shim_torch._missing import has
-from shim_torch._serialization.pickler import resolve
 
 MODULES = {
     "torch.nn.functional": ["relu", "cross_entropy", "max_pool2d", "scaled_dot_product_attention"],

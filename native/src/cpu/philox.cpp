@@ -1,4 +1,4 @@
-// The words of random numbers on the CPU; shim_torch/_generator.py has the same in NumPy's and CuPy's terms.
+// The words of random numbers on the CPU; shim_torch/_impl/tensor/generator.py has the same in NumPy's and CuPy's terms.
 #include "cpu/philox.h"
 #include "cpu/parallel.h"
 

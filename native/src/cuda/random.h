@@ -1,5 +1,5 @@
 #pragma once
-// Random numbers on CUDA: the words of shim_torch._generator's stream, turned into numbers as its CPU form does.
+// Random numbers on CUDA: the words of shim_torch._impl.tensor.generator's stream, turned into numbers as its CPU form does.
 #include "core/tensor.h"
 
 namespace shim::cuda {

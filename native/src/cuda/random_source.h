@@ -1,7 +1,7 @@
 #pragma once
 // CUDA C++ of random numbers, compiled by NVRTC after types_source.h with macros:
 //   ELEMENT the element type, WIDE 1 for numbers of 64 bits, V elements of one store of the dropout's tensors; DRAW and POISSON for kernels of their own.
-// The words are those of shim_torch._generator: block i of a seed's stream is Philox4x32-10 of the counter offset + i.
+// The words are those of shim_torch._impl.tensor.generator: block i of a seed's stream is Philox4x32-10 of the counter offset + i.
 namespace shim::cuda {
 
 inline constexpr const char* kRandomSource = R"cuda(

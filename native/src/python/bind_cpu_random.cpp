@@ -12,11 +12,11 @@
 namespace shim {
 namespace {
 
-// --- the generator: shim_torch._generator.Generator, whose state on the CPU is its attribute _engine ------------------------
+// --- the generator: shim_torch._impl.tensor.generator.Generator, whose state on the CPU is its attribute _engine ------------------------
 
 PyObject* default_generator() {
   static PyObject* found = [] {
-    PyObject* module = PyImport_ImportModule("shim_torch._generator");
+    PyObject* module = PyImport_ImportModule("shim_torch._impl.tensor.generator");
     PyObject* g = module ? PyObject_GetAttrString(module, "default_generator") : nullptr;
     Py_XDECREF(module);
     return g;

@@ -1,5 +1,5 @@
 // tensor[...] for the usual keys: ints, slices, None, Ellipsis, one index tensor or mask. Everything else, and every error, is
-// left to the Python functions of shim_torch._indexing.
+// left to the Python functions of shim_torch._impl.tensor.indexing.
 #include "autograd/autograd.h"
 #include "core/sparse.h"
 #include "python/dispatch.h"

@@ -35,7 +35,7 @@ std::unordered_map<const Operator*, Parts>& parts_of() {
 
 void learn_parts() {
   aten_kernels = true;
-  Held module{PyImport_ImportModule("shim_torch._dispatch_table")};
+  Held module{PyImport_ImportModule("shim_torch._impl.transforms.torch_dispatch")};
   Held r{module.o ? PyObject_CallMethod(module.o, "name_parts", nullptr) : nullptr};
   if (!r.o) throw PythonError();
 }

@@ -1,4 +1,4 @@
-// The rules of shim_torch.sparse._dispatch: which operators take sparse tensors, and what runs then.
+// The rules of shim_torch._impl.sparse.dispatch: which operators take sparse tensors, and what runs then.
 #include "python/held.h"
 #include "python/sparse_dispatch.h"
 
@@ -12,7 +12,7 @@ bool sparse_seen = false;
 namespace {
 
 PyObject* helper(const char* name) {
-  Held module{PyImport_ImportModule("shim_torch.sparse._dispatch")};
+  Held module{PyImport_ImportModule("shim_torch._impl.sparse.dispatch")};
   return module.o ? PyObject_GetAttrString(module.o, name) : nullptr;
 }
 

@@ -127,10 +127,10 @@ void drop_pyobj(TensorImpl* impl) {             // the tensor dies while it owns
   Py_DECREF(o);
 }
 
-// torch.Tensor(...): the old constructor, whose many forms are in Python (shim_torch._constructor).
+// torch.Tensor(...): the old constructor, whose many forms are in Python (shim_torch._impl.tensor.constructor).
 PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   if (type == TensorBaseType) return PyErr_SetString(PyExc_RuntimeError, "Cannot directly construct TensorBase; subclass it and then construct that"), nullptr;
-  PyObject* module = PyImport_ImportModule("shim_torch._constructor");
+  PyObject* module = PyImport_ImportModule("shim_torch._impl.tensor.constructor");
   if (!module) return nullptr;
   PyObject* made = PyObject_CallMethod(module, "construct", "OOO", type, args, kwargs ? kwargs : Py_None);
   Py_DECREF(module);

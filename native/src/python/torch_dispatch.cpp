@@ -65,8 +65,8 @@ void collect(PyObject* o, std::vector<PyObject*>& found) {
 
 void refresh();
 
-PyObject* helper(const char* name) {            // of shim_torch._dispatch_table
-  Held module{PyImport_ImportModule("shim_torch._dispatch_table")};
+PyObject* helper(const char* name) {            // of shim_torch._impl.transforms.torch_dispatch
+  Held module{PyImport_ImportModule("shim_torch._impl.transforms.torch_dispatch")};
   return module.o ? PyObject_GetAttrString(module.o, name) : nullptr;
 }
 

@@ -8,10 +8,10 @@ is. The others are records of their own families. What is neither is not there, 
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from native import _core
+from shim_torch._impl import data
 
 FAMILIES: tuple[str, ...] = (
     "aten.tensors",
@@ -34,7 +34,7 @@ _shown: dict[tuple[str, str], str] = {}  # (name, overload) -> PyTorch's schema,
 def table() -> dict[str, list[tuple[str, bool]]]:
     """The further overloads of every name: schemas, and whether PyTorch composes them of other operators."""
     found: dict[str, list[tuple[str, bool]]] = {}
-    for line in Path(__file__).with_name("aten_overloads.txt").read_text(encoding="utf-8").splitlines():
+    for line in data.read("aten_overloads.txt").splitlines():
         schema = line.removeprefix("~")
         found.setdefault(schema.partition("(")[0].partition(".")[0], []).append((schema, line != schema))
     return found

@@ -1,4 +1,4 @@
-"""How this package's families declare operators: bodies of torch calls for schemas that stand in ``overloads.txt``."""
+"""How this package's families declare operators: bodies of torch calls for schemas that stand in ``aten_overloads.txt``."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def _fill_out(other: FunctionSchema, given: list[Argument]) -> Callable[..., Any
     names = [a.name for a in given[split:]]
 
     def body(*bound: Any) -> Any:
-        from shim_torch._dispatch_table import overload as find
+        from shim_torch._impl.transforms.torch_dispatch import overload as find
 
         *values, out = bound
         keywords = dict(zip(names, values[split:], strict=True))
@@ -118,7 +118,7 @@ def _on_copies(other: FunctionSchema, schema: FunctionSchema) -> Callable[..., A
     names = [a.name for a in other.arguments]
 
     def body(*bound: Any) -> Any:
-        from shim_torch._dispatch_table import overload as find
+        from shim_torch._impl.transforms.torch_dispatch import overload as find
 
         values = list(bound)
         for i in written:

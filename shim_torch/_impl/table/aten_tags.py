@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from pathlib import Path
 from typing import Any
 
-from shim_torch._names import Tag
+from shim_torch._impl import data
+from shim_torch._impl.tensor.symbols import Tag
 
 
 @functools.cache
 def _table() -> dict[str, list[Tag]]:
     found: dict[str, list[Tag]] = defaultdict(list)
     tag = Tag.core
-    for line in Path(__file__).with_name("aten_tags.txt").read_text(encoding="utf-8").splitlines()[1:]:
+    for line in data.read("aten_tags.txt").splitlines()[1:]:
         if not line.startswith(" "):
             tag = Tag[line.removesuffix(":")]
             continue

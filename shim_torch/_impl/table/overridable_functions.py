@@ -1,7 +1,7 @@
 """Which functions ``__torch_function__`` sees, by what name, and stand-ins of their signatures: for ``torch.overrides``.
 
 The functions are found where PyTorch finds them, in its public namespaces; the names that it documents as not overridable
-stand in ``_not_overridable.txt``.
+stand in ``not_overridable.txt``.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import inspect
 from collections import defaultdict
 from collections.abc import Callable
 from keyword import iskeyword
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from native import _core
+from shim_torch._impl import data
 
 _MISSING = object()
 # What torch.nn.init asks about its first argument, without a name in a namespace that is looked through below.
@@ -49,11 +49,11 @@ def _hashable(value: Any) -> bool:
 
 @functools.cache
 def ignored() -> frozenset[Any]:
-    """The functions of ``_not_overridable.txt`` that are here, and attributes of every Python object."""
+    """The functions of ``not_overridable.txt`` that are here, and attributes of every Python object."""
     import shim_torch
 
     found: set[Any] = {object.__getattribute__, object.__setattr__, object.__delattr__, object.__init__}
-    lines = Path(__file__).with_name("_not_overridable.txt").read_text(encoding="utf-8").splitlines()[1:]
+    lines = data.read("not_overridable.txt").splitlines()[1:]
     for name in " ".join(lines).split():
         value: Any = shim_torch
         for part in name.split("."):

@@ -223,7 +223,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
 
     def _constant(self, func: Any, name: str, args: Any, kwargs: Any, tensors: list[Any]) -> Any:
         """What the operator gives of values that are known when tracing: small data that was lifted, and what follows of it."""
-        from shim_torch.func._batched import RANDOM
+        from shim_torch._impl.transforms.batching.tensors import RANDOM
 
         if name == "aten::lift_fresh" and tensors and tensors[0].numel() <= 1:
             return self._on_constants(func, args, kwargs)

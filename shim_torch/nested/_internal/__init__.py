@@ -11,5 +11,5 @@ def _load() -> None:
     """Brings in the functions of nested tensors, at the first use of one."""
     if not _LOADED:
         _LOADED.append("")
-        for name in ("facts", "pointwise", "reductions", "products", "shapes", "creation", "flex"):
-            import_module(f"shim_torch.nested._internal.{name}")
+        for name in ("properties", "pointwise", "reductions", "products", "shapes", "creation", "flex"):
+            import_module(f"shim_torch._impl.nested.{name}")

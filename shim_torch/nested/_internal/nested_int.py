@@ -6,7 +6,7 @@ import itertools
 import weakref
 from typing import Any
 
-from shim_torch._names import SymInt
+from shim_torch._impl.tensor.symbols import SymInt
 from shim_torch.utils.weak import WeakIdKeyDictionary
 
 __all__ = ["NestedInt", "NestedIntNode", "get_tensor_symint"]
@@ -28,7 +28,7 @@ class NestedInt(SymInt):
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         """Among the sizes given to a function: it is nested tensors' then."""
-        from shim_torch.nested._internal._base import Nested
+        from shim_torch._impl.nested.base import Nested
 
         return Nested.__torch_function__(func, types, args, kwargs)
 

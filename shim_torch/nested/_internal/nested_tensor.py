@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import shim_torch as torch
-from shim_torch.nested._internal._base import Nested, wrapper
+from shim_torch._impl.nested.base import Nested, wrapper
+from shim_torch._impl.nested.base import _rebuild as _rebuild
 from shim_torch.nested._internal.nested_int import NestedInt, _tensor_symint_registry, get_tensor_symint
 
 __all__ = [

@@ -236,7 +236,7 @@ def flex_attention(
 
 def __getattr__(name: str) -> Any:
     if name == "create_nested_block_mask":
-        from shim_torch.nested._internal.flex import create_nested_block_mask
+        from shim_torch._impl.nested.flex import create_nested_block_mask
 
         return create_nested_block_mask
     from shim_torch._missing import missing

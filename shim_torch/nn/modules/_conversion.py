@@ -11,7 +11,7 @@ from shim_torch.__future__ import (
     get_overwrite_module_params_on_conversion,
     get_swap_module_params_on_conversion,
 )
-from shim_torch._parse_to import parse_to
+from shim_torch._impl.tensor.parse_to import parse_to
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn.modules._parts import PartsMixin
 from shim_torch.nn.parameter import Parameter

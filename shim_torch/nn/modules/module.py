@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from native import _core
-from shim_torch import _class_names
+from shim_torch._impl.serialization import class_pickling
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch._utils import typename as _typename
 from shim_torch.nn.modules import _hooks, _registration
@@ -319,7 +319,7 @@ class Module(ConversionMixin, StateDictMixin):
             return f"{self._get_name()}()"
         return f"{self._get_name()}(\n  " + "\n  ".join([*extra, *children]) + "\n)"
 
-    __reduce_ex__ = _class_names.reduce_ex
+    __reduce_ex__ = class_pickling.reduce_ex
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update(state)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch import Tensor
-from shim_torch.func._functional import exchange
+from shim_torch._impl.transforms.stateless import exchange
 from shim_torch.nn import Module
 
 __all__ = ["set_tensor", "swap_submodule", "swap_tensor"]

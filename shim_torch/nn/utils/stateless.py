@@ -15,7 +15,7 @@ def _reparametrize_module(
     stack_weights: bool = False,
 ) -> Any:  # fmt: skip
     """A context within which a module has other parameters and buffers, by full name."""
-    from shim_torch.func._functional import _replaced
+    from shim_torch._impl.transforms.stateless import _replaced
 
     return _replaced(module, parameters_and_buffers, tie_weights, strict)
 

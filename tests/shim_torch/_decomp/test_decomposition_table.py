@@ -4,8 +4,8 @@ import pytest
 
 import shim_torch as torch
 from shim_torch._decomp import core_aten_decompositions, decomposition_table, decompositions, get_decompositions
-from shim_torch._decomp._formulas import FORMULAS
-from shim_torch._decomp._table import overload
+from shim_torch._impl.transforms.decompositions.formulas import FORMULAS
+from shim_torch._impl.transforms.decompositions.table import overload
 from shim_torch.utils._python_dispatch import TorchDispatchMode
 
 X = torch.linspace(-2.5, 2.5, 12).reshape(3, 4)

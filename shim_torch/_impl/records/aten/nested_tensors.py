@@ -9,7 +9,7 @@ from shim_torch._impl.table.aten_declare import aten, torch
 
 
 def _strided(parts: list[Any], like: Any) -> Any:
-    from shim_torch.nested._internal.strided import StridedNestedTensor
+    from shim_torch._impl.nested.strided import StridedNestedTensor
 
     return StridedNestedTensor(parts, like.dtype, like.device)
 

@@ -140,7 +140,7 @@ def _scaled_dot_product_efficient_attention_backward(
 )
 def philox_uniform(xp, self, seed, offset):
     """Numbers of (0, 1] in the order of the elements: those of cuRAND's Philox4x32-10 under the seed, from the offset-th on."""
-    from shim_torch._generator import philox
+    from shim_torch._impl.tensor.generator import philox
 
     first = offset // 4
     words = philox(xp, seed, first, (offset + self.size + 3) // 4 - first).reshape(-1)[offset % 4 :][: self.size]

@@ -41,7 +41,7 @@ def attention_kernel(
     whole = tuple(t.unsqueeze(0) for t in (q, k, v)) if q.dim() == 3 else (q, k, v)
     seed = start = 0
     if dropout:
-        from shim_torch._generator import chosen
+        from shim_torch._impl.tensor.generator import chosen
 
         seed, start = chosen(None, q.device)._take(4 * _blocks(whole[0].shape, k.size(-2)))
     if q.dim() == 3:
@@ -57,7 +57,7 @@ def _blocks(q_shape: Any, cols: int) -> int:
 
 def _kept(xp, q_shape, cols, p, seed, start):
     """(batch, heads, L, S): which weights stay; the kernel's bits (attention_source.h)."""
-    from shim_torch._generator import philox
+    from shim_torch._impl.tensor.generator import philox
 
     batch, heads, rows = q_shape[:3]
     words = philox(xp, seed, start, _blocks(q_shape, cols)).reshape(batch * heads, -(-rows // 16), -(-cols // 16), 32, 4)

@@ -225,7 +225,7 @@ def _put_shape(self, index, source):
           "source": lambda g, index, source_shape: g.take(index).reshape(source_shape)})  # fmt: skip
 def put(xp, self, index, source, accumulate):
     if not accumulate:
-        from shim_torch._python_functions import alert_not_deterministic
+        from shim_torch._impl.tensor.python_functions import alert_not_deterministic
 
         alert_not_deterministic("put_")  # of equal places either value may stay
     out = self.reshape(-1).copy()

@@ -1,4 +1,4 @@
-"""Indexing by tensors of indices and masks. ``Tensor.__getitem__`` and ``__setitem__`` are in ``shim_torch._indexing``."""
+"""Indexing by tensors of indices and masks. ``Tensor.__getitem__`` and ``__setitem__`` are in ``shim_torch._impl.tensor.indexing``."""
 
 from __future__ import annotations
 

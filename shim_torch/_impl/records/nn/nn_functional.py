@@ -182,7 +182,7 @@ def group_norm(input, num_groups, weight, bias, eps, cudnn_enabled):
 
 
 def _dropped(input: Any, p: float) -> Any:
-    from shim_torch._generator import chosen
+    from shim_torch._impl.tensor.generator import chosen
 
     if input.is_cuda:
         return shim().dropout(input, p, *chosen(None, input.device)._take(2 * input.numel()))

@@ -305,7 +305,7 @@ def max_unpool3d(self, indices, output_size, stride, padding):
 def _unpool(self: Any, indices: Any, output_size: Any) -> Any:
     """Values at the places max pooling found them, zeros elsewhere."""
     import shim_torch
-    from shim_torch._python_functions import alert_not_deterministic
+    from shim_torch._impl.tensor.python_functions import alert_not_deterministic
     from shim_torch._utils import _scalar
 
     n = len(output_size)
@@ -348,5 +348,5 @@ def _tangents_are_taken() -> bool:
     """Whether a level of forward mode is open or ``torch.func.jvp`` runs."""
     if _core._is_dual_level_open():
         return True
-    levels = sys.modules.get("shim_torch.func._levels")  # without it nothing runs
+    levels = sys.modules.get("shim_torch._impl.transforms.levels")  # without it nothing runs
     return levels is not None and any(getattr(t, "kind", "") == "Jvp" for t in levels.running)

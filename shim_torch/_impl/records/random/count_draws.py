@@ -36,7 +36,7 @@ def poisson(self, generator):
 
 def _drawn(rate: Any, generator: Any) -> Any:
     """Each count by its own thread, from its own part of the generator's stream; None where there is no kernel."""
-    from shim_torch._generator import chosen
+    from shim_torch._impl.tensor.generator import chosen
 
     if bool((rate < 0).any()):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")

@@ -1,4 +1,4 @@
-"""Random numbers from the generators of ``shim_torch._generator``: on the CPU those that PyTorch draws from the same seed."""
+"""Random numbers from the generators of ``shim_torch._impl.tensor.generator``: on the CPU those that PyTorch draws from the same seed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bo
 )
 def _random_bits(xp, self, kind, a, b, seed, start):
     """Numbers like ``self``. On the CPU ``seed`` is the generator's number and ``start`` is 0."""
-    from shim_torch._generator import numbered, philox
+    from shim_torch._impl.tensor.generator import numbered, philox
 
     if xp is np:
         drawn = np.empty(self.shape, np.int64 if kind in ("integer", "word") else self.dtype)
@@ -66,7 +66,7 @@ def _random_bits(xp, self, kind, a, b, seed, start):
 
 def _normal(xp, self, mean, std, seed, start):
     """Box-Muller: pairs of uniforms give pairs of normals."""
-    from shim_torch._generator import philox
+    from shim_torch._impl.tensor.generator import philox
 
     n = self.size
     m = (n + 1) // 2
@@ -80,7 +80,7 @@ def _normal(xp, self, mean, std, seed, start):
 
 def _draw(self: Any, kind: str, a: Any, b: Any, generator: Any) -> Any:
     """Fills ``self`` in place: see ``_core.cpu_draw`` for the kinds, of which CUDA has uniform, normal and integer."""
-    from shim_torch._generator import chosen
+    from shim_torch._impl.tensor.generator import chosen
 
     if self.is_meta or self.numel() == 0:
         return self
@@ -118,7 +118,7 @@ def _draw_cpu(self: Any, kind: str, a: Any, b: Any, source: Any) -> Any:
     if kind == "normal" and self.dtype != held and self.numel() % 16:
         return self.copy_(_normal_blocks(self, a, b, source))
     if not _core.unseen(self):
-        from shim_torch._generator import number_of
+        from shim_torch._impl.tensor.generator import number_of
 
         like = _core.function("aten::empty")(self.shape, dtype=held, device=self.device)
         return self.copy_(_drawn(like, kind, a, b, number_of(source), 0))
@@ -257,7 +257,7 @@ def _shifted(name: str, f: Any, signature: str, **options: Any) -> None:
 
 def _one_draw(self: Any, kind: str, settings: Any, generator: Any) -> bool:
     """Fills a CUDA tensor in one kernel, of the stream's numbers that the tensor operations would take; False where it cannot be."""
-    from shim_torch._generator import chosen
+    from shim_torch._impl.tensor.generator import chosen
 
     if kind not in _CHECKS or not self.is_contiguous() or self.is_neg() or (self.requires_grad and _core.is_grad_enabled()):
         return False

@@ -178,7 +178,7 @@ _states: dict[int, tuple[int, Any]] = {}  # device -> (how often its generator w
 
 def dropout_state(p: float, device: Any) -> Any:
     """The state that dropout between layers draws from on a device: made anew after the device's generator was set."""
-    from shim_torch._generator import cuda_generator
+    from shim_torch._impl.tensor.generator import cuda_generator
 
     index = _core.cuda_current_device() if device.index is None else device.index
     generator = cuda_generator(index)

@@ -214,9 +214,9 @@ def methods() -> dict[str, Any]:
         return self.to(where, non_blocking=non_blocking, memory_format=memory_format)
 
     def type_(self: Any, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
-        from shim_torch import _legacy_types
+        from shim_torch._impl.tensor import legacy_types
 
-        return _legacy_types.type_of(self) if dtype is None else _legacy_types.cast(self, dtype, non_blocking)
+        return legacy_types.type_of(self) if dtype is None else legacy_types.cast(self, dtype, non_blocking)
 
     def pin_memory(self: Any, device: Any = None) -> Any:
         if self.is_pinned():

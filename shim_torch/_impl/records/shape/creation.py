@@ -9,13 +9,13 @@ from typing import Any
 from native import _core
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import broadcast, real_pair, type_name, type_word
-from shim_torch._uninitialized import fixed
+from shim_torch._impl.tensor.uninitialized import fixed
 
 _OPTIONS = "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
 
 def _sparse(size: Any, dtype: Any, layout: Any, device: Any) -> Any:
-    from shim_torch.sparse._copies import empty_of
+    from shim_torch._impl.sparse.copies import empty_of
 
     return empty_of(tuple(size), layout, dtype, device)
 
@@ -45,7 +45,7 @@ def from_file(filename, shared, size, dtype, layout, device, pin_memory):
     dtype = dtype or _core.get_default_dtype()
     if not size:
         return _made((0,), dtype, None)
-    from shim_torch._untyped_storage import map_file
+    from shim_torch._impl.tensor.untyped_storage import map_file
 
     return _core.from_numpy(map_file(filename, bool(shared), size * dtype.itemsize)).view(dtype)
 
@@ -102,7 +102,7 @@ def _dense(self: Any) -> bool:
 def empty_like(self, dtype, layout, device, pin_memory, memory_format):
     dtype, device = dtype or self.dtype, device or self.device
     if layout is not None and layout != _core.strided:
-        from shim_torch.sparse._dispatch import could_not_run
+        from shim_torch._impl.sparse.dispatch import could_not_run
 
         kind = "Sparse" if layout == _core.sparse_coo else "SparseCsr"
         where = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta"}.get(_core.device(device).type, "CPU")
@@ -122,7 +122,7 @@ def _permuted(self: Any, dtype: Any, device: Any) -> Any:
 def _like(name: str, fill: Any) -> None:
     def body(self, dtype, layout, device, pin_memory, memory_format):
         if name == "zeros_like" and layout is not None and layout != _core.strided:
-            from shim_torch.sparse._copies import zeros_of
+            from shim_torch._impl.sparse.copies import zeros_of
 
             return zeros_of(self, dtype or self.dtype, layout, device or self.device)
         return fill(empty_like(self, dtype, layout, device, pin_memory, memory_format))

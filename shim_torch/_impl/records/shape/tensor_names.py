@@ -7,7 +7,7 @@ from typing import Any
 from native import _core
 from shim_torch._impl.records.shared.formulas import torch_module
 from shim_torch._impl.table.record import composite, direct
-from shim_torch._uninitialized import fixed
+from shim_torch._impl.tensor.uninitialized import fixed
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False}
 _FUNCTION: dict[str, Any] = {"method": False}

@@ -9,7 +9,7 @@ from native import _core
 
 def drawn_with(kind: str, generator: Any, *parameters: Any) -> Any:
     """A number for each element of the parameters (see ``_core.cpu_draw_with``), in the order of their dims: PyTorch's."""
-    from shim_torch._generator import chosen
+    from shim_torch._impl.tensor.generator import chosen
 
     given = [p.detach().contiguous() for p in parameters]
     out = _core.empty_tensor(given[0].shape, given[0].dtype, given[0].device)

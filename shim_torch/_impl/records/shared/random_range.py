@@ -28,7 +28,7 @@ def _step(value: int, digits: int) -> int:
 
 
 def _limits(dtype: Any) -> tuple[int, int]:
-    from shim_torch._types import finfo, iinfo
+    from shim_torch._impl.tensor.type_info import finfo, iinfo
 
     if dtype == _core.bool:
         return 0, 1
@@ -60,7 +60,7 @@ def end_of(dtype: Any) -> int:
 
 def check_uniform(dtype: Any, low: float, high: float) -> None:
     """RuntimeError where uniform_() cannot draw from [low, high) in a floating ``dtype``."""
-    from shim_torch._types import finfo
+    from shim_torch._impl.tensor.type_info import finfo
 
     most = finfo(dtype).max
     for name, value in (("from", low), ("to", high)):

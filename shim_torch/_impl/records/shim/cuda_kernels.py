@@ -35,7 +35,7 @@ _SHIM = {"function": False}
 )
 def dropout(xp, input, p, seed, start):
     """input / (1 - p) where the stream's number is at least p, else 0; and the mask of those kept."""
-    from shim_torch._generator import philox
+    from shim_torch._impl.tensor.generator import philox
 
     words = philox(xp, seed, start, (input.size + 3) // 4).reshape(-1)[: input.size]
     keep = ((words >> xp.uint32(8)).astype("float32") * xp.float32(2.0**-24) >= xp.float32(p)).reshape(input.shape)

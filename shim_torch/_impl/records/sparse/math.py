@@ -12,7 +12,7 @@ from shim_torch._impl.table.record import composite, direct
 
 
 def _reductions() -> Any:
-    from shim_torch.sparse import _reductions
+    from shim_torch._impl.sparse import reductions as _reductions
 
     return _reductions
 
@@ -51,9 +51,9 @@ def sum_kept(self, dim, keepdim, dtype):
     grad={"self": lambda g, self_shape: g.to_dense().sum_to_size(self_shape)},
 )
 def sparse_broadcast_to(self, size):
-    from shim_torch.sparse import _shapes
+    from shim_torch._impl.sparse import shapes
 
-    return _shapes.broadcast_to(self, tuple(size))
+    return shapes.broadcast_to(self, tuple(size))
 
 
 @composite("_sparse_sum(Tensor self) -> Tensor", method=False)
@@ -127,16 +127,16 @@ _softmaxes("log_softmax", True)
 
 @composite("_resize_sparse_(Tensor(a!) self, int[] size) -> Tensor(a!)", **_METHOD)
 def resize_sparse_(self, size):
-    from shim_torch.sparse import _copies
+    from shim_torch._impl.sparse import copies
 
-    return _copies.resize_(self, size)
+    return copies.resize_(self, size)
 
 
 # --- products -----------------------------------------------------------------------------------------------------------------
 
 
 def _products() -> Any:
-    from shim_torch.sparse import _products
+    from shim_torch._impl.sparse import products as _products
 
     return _products
 

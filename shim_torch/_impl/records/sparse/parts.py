@@ -14,13 +14,13 @@ _METHOD: dict[str, Any] = {"function": False, "method": True}
 
 
 def _coo() -> Any:
-    from shim_torch.sparse import _coo
+    from shim_torch._impl.sparse import coo as _coo
 
     return _coo
 
 
 def _compressed() -> Any:
-    from shim_torch.sparse import _compressed
+    from shim_torch._impl.sparse import compressed as _compressed
 
     return _compressed
 
@@ -74,9 +74,9 @@ def coo_unsafe(indices, values, size, dtype, layout, device, pin_memory, is_coal
     method=False,
 )
 def validate_coo(indices, values, size, is_coalesced, check_pinning):
-    from shim_torch.sparse import _invariants
+    from shim_torch._impl.sparse import invariants
 
-    _invariants.check_coo(indices, values, size, is_coalesced)
+    invariants.check_coo(indices, values, size, is_coalesced)
 
 
 @direct(
@@ -110,10 +110,10 @@ def _unsafe_of(layout_name: str, compressed: str, plain: str) -> None:
     )(body)
 
     def validate(compressed_indices, plain_indices, values, size, check_pinning):
-        from shim_torch.sparse import _invariants
+        from shim_torch._impl.sparse import invariants
 
         layout = getattr(_core, f"sparse_{layout_name}")
-        _invariants.check_compressed(compressed_indices, plain_indices, values, size, layout)
+        invariants.check_compressed(compressed_indices, plain_indices, values, size, layout)
 
     composite(
         f"_validate_sparse_{layout_name}_tensor_args(Tensor {compressed}, Tensor {plain}, Tensor values, int[] size, "
@@ -132,9 +132,9 @@ for _layout in ("csr", "csc", "bsr", "bsc"):
     method=False,
 )
 def validate_compressed(compressed_indices, plain_indices, values, size, layout, check_pinning):
-    from shim_torch.sparse import _invariants
+    from shim_torch._impl.sparse import invariants
 
-    _invariants.check_compressed(compressed_indices, plain_indices, values, size, layout)
+    invariants.check_compressed(compressed_indices, plain_indices, values, size, layout)
 
 
 @composite(
@@ -143,17 +143,17 @@ def validate_compressed(compressed_indices, plain_indices, values, size, layout,
 )
 def validate_indices(is_crow, compressed_idx, plain_idx, cdim, dim, nnz):
     """RuntimeError unless these are the indices of ``cdim`` rows (columns without ``is_crow``) of ``nnz`` entries below ``dim``."""
-    from shim_torch.sparse import _invariants
+    from shim_torch._impl.sparse import invariants
 
     if compressed_idx.dtype not in (_core.int32, _core.int64):
         name = "compressed_index_invariance_checks_cpu"
-        raise NotImplementedError(f"\"{name}\" not implemented for '{_invariants.kind(compressed_idx.dtype)}'")
+        raise NotImplementedError(f"\"{name}\" not implemented for '{invariants.kind(compressed_idx.dtype)}'")
     if compressed_idx.dtype != plain_idx.dtype:
-        given, wanted = _invariants.kind(compressed_idx.dtype), _invariants.kind(plain_idx.dtype)
+        given, wanted = invariants.kind(compressed_idx.dtype), invariants.kind(plain_idx.dtype)
         raise RuntimeError(f"Found dtype {given} but expected {wanted}")
     rows = ("crow_indices", "col_indices", "nrows", "ncols")
     names = rows if is_crow else ("ccol_indices", "row_indices", "ncols", "nrows")
-    _invariants.check_indices(compressed_idx, plain_idx, cdim, dim, nnz, names)
+    invariants.check_indices(compressed_idx, plain_idx, cdim, dim, nnz, names)
 
 
 @composite(
@@ -301,9 +301,9 @@ def _sparse_grad(g, self):
 
 @direct("_to_sparse.sparse_dim(Tensor self, int sparse_dim) -> Tensor", **_METHOD, grad={"self": _sparse_grad})
 def to_sparse_dim_raw(self, sparse_dim):
-    from shim_torch.sparse import _conversions
+    from shim_torch._impl.sparse import conversions
 
-    return _conversions.to_coo(self, sparse_dim)
+    return conversions.to_coo(self, sparse_dim)
 
 
 @direct(
@@ -312,19 +312,19 @@ def to_sparse_dim_raw(self, sparse_dim):
     grad={"self": _sparse_grad},
 )
 def to_sparse_raw(self, layout, blocksize, dense_dim):
-    from shim_torch.sparse import _conversions
+    from shim_torch._impl.sparse import conversions
 
     if self.is_meta and self.layout is _core.strided:
         raise no_meta_kernel("_to_sparse")
-    return _conversions.to_layout(self, layout, blocksize, dense_dim)
+    return conversions.to_layout(self, layout, blocksize, dense_dim)
 
 
 @composite("to_sparse.sparse_dim(Tensor self, int sparse_dim) -> Tensor", **_METHOD)
 def to_sparse_dim(self, sparse_dim):
-    from shim_torch.sparse import _conversions
+    from shim_torch._impl.sparse import conversions
 
     if self.layout == _core.sparse_coo:
-        return _conversions.same_coo(self, sparse_dim)
+        return conversions.same_coo(self, sparse_dim)
     return self._to_sparse(sparse_dim)
 
 
@@ -332,9 +332,9 @@ def to_sparse_dim(self, sparse_dim):
     "to_sparse(Tensor self, *, Layout? layout=None, int[2]? blocksize=None, int? dense_dim=None) -> Tensor", **_METHOD
 )
 def to_sparse(self, layout, blocksize, dense_dim):
-    from shim_torch.sparse import _conversions
+    from shim_torch._impl.sparse import conversions
 
-    if _conversions.is_there("to_sparse", self, layout, blocksize, dense_dim):
+    if conversions.is_there("to_sparse", self, layout, blocksize, dense_dim):
         return self
     return self._to_sparse(layout=layout, blocksize=blocksize, dense_dim=dense_dim)
 
@@ -371,16 +371,16 @@ def _mask_grad(g, mask, self):
 
 @direct("sparse_mask(Tensor self, Tensor mask) -> Tensor", **_METHOD, grad={"self": _mask_grad})
 def sparse_mask(self, mask):
-    from shim_torch.sparse import _conversions
+    from shim_torch._impl.sparse import conversions
 
-    return _conversions.mask(self, mask)
+    return conversions.mask(self, mask)
 
 
 @direct("_sparse_mask_projection(Tensor self, Tensor mask, bool accumulate_matches=False) -> Tensor", **_METHOD)
 def mask_projection(self, mask, accumulate_matches):
-    from shim_torch.sparse import _conversions
+    from shim_torch._impl.sparse import conversions
 
-    return _conversions.mask(self.coalesce(), mask)
+    return conversions.mask(self.coalesce(), mask)
 
 
 # --- changing sizes --------------------------------------------------------------------------------------------------------
@@ -407,6 +407,6 @@ def resize_as_sparse_(self, the_template):
 
 @direct("copy_sparse_to_sparse_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", **_PRIVATE)
 def copy_sparse_to_sparse_(self, src, non_blocking):
-    from shim_torch.sparse import _dispatch
+    from shim_torch._impl.sparse import dispatch
 
-    return _dispatch.copy_(self, src, non_blocking)
+    return dispatch.copy_(self, src, non_blocking)

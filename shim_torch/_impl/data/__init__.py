@@ -1,0 +1,11 @@
+"""Tables taken from PyTorch's public interface; ``tools/regenerate.py`` writes them."""
+
+from __future__ import annotations
+
+import os
+
+
+def read(name: str) -> str:
+    """The text of a table: ``"surface.txt"``."""
+    with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as table:
+        return table.read()

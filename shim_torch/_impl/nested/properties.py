@@ -1,0 +1,415 @@
+"""What a nested tensor says of itself: sizes, strides, storage, history."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import shim_torch as torch
+from shim_torch._impl.nested.base import Nested, handles, is_nested, seen
+from shim_torch.nested._internal.nested_tensor import NestedTensor
+
+
+def wrapped_dim(x: Any, dim: int, extra: int = 0) -> int:
+    """A dimension counted from the front."""
+    n = x.dim() + extra
+    if not -n <= dim < n:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
+    return dim % n
+
+
+@handles("shape.get", "size", "sym_size")
+def _size(func: Any, args: Any, kwargs: Any) -> Any:
+    x = args[0]
+    dim = args[1] if len(args) > 1 else kwargs.get("dim")
+    if isinstance(x, NestedTensor):
+        return x._size if dim is None else x._size[wrapped_dim(x, dim)]
+    if dim is None:
+        raise RuntimeError("Internal error: NestedTensorImpl doesn't support sizes. Please file an issue.")
+    dim = wrapped_dim(x, dim)
+    if dim == 0:
+        return len(x._parts)
+    if x.irregular(dim):
+        raise RuntimeError(f"Given dimension {dim} is irregular and does not have a size.")
+    return x._parts[0].shape[dim - 1]
+
+
+@handles("stride")
+def _stride(func: Any, args: Any, kwargs: Any) -> Any:
+    x = args[0]
+    if not isinstance(x, NestedTensor):
+        raise RuntimeError("Internal error: NestedTensorImpl doesn't support strides. Please file an issue.")
+    inner = x._values.stride()
+    outer = x.symbol() * inner[x._ragged_idx - 1]
+    strides = (outer, *inner)
+    if x._ragged_idx > 1:  # transposed: what lies outside the rows strides over them too
+        outermost = max(inner)
+        place = inner.index(outermost)
+        strides = (x._size[1 + place] * outermost if place != x._ragged_idx - 1 else outer, *inner)
+    dim = args[1] if len(args) > 1 else kwargs.get("dim")
+    return strides if dim is None else strides[wrapped_dim(x, dim)]
+
+
+@handles("storage_offset")
+def _storage_offset(func: Any, args: Any, kwargs: Any) -> Any:
+    return args[0].held()[0].storage_offset() if isinstance(args[0], NestedTensor) else 0
+
+
+@handles("numel", "nelement")
+def _numel(func: Any, args: Any, kwargs: Any) -> int:
+    x = args[0]
+    if isinstance(x, NestedTensor) and x._lengths is None:
+        return x._values.numel()
+    return sum(p.numel() for p in x.parts())
+
+
+@handles("__len__")
+def _len(func: Any, args: Any, kwargs: Any) -> int:
+    x = args[0]
+    if not isinstance(x, NestedTensor):
+        raise RuntimeError("Internal error: NestedTensorImpl doesn't support sizes. Please file an issue.")
+    return x._size[0]
+
+
+@handles("layout.get")
+def _layout(func: Any, args: Any, kwargs: Any) -> Any:
+    return torch.jagged if isinstance(args[0], NestedTensor) else torch.strided
+
+
+@handles("is_nested.get")
+def _is_nested(func: Any, args: Any, kwargs: Any) -> bool:
+    return True
+
+
+@handles("is_contiguous")
+def _is_contiguous(func: Any, args: Any, kwargs: Any) -> bool:
+    x = args[0]
+    if isinstance(x, NestedTensor):
+        if x._lengths is not None or x._ragged_idx != 1:
+            return False
+        return x._values.is_contiguous()
+    return x.contiguous_parts()
+
+
+@handles("is_pinned")
+def _is_pinned(func: Any, args: Any, kwargs: Any) -> bool:
+    return all(h.is_pinned() for h in args[0].held()) if args[0].held() else False
+
+
+@handles("is_shared")
+def _is_shared(func: Any, args: Any, kwargs: Any) -> bool:
+    return all(h.is_shared() for h in args[0].held())
+
+
+@handles("share_memory_")
+def _share_memory(func: Any, args: Any, kwargs: Any) -> Any:
+    for h in args[0].held():
+        h.share_memory_()
+    return args[0]
+
+
+@handles("__reduce_ex__")
+def _reduce(func: Any, args: Any, kwargs: Any) -> Any:
+    return Nested.__reduce_ex__(*args)
+
+
+@handles("data_ptr", "untyped_storage", "storage", "_typed_storage")
+def _of_the_buffer(func: Any, args: Any, kwargs: Any) -> Any:
+    x = args[0]
+    held = x.held()[0] if isinstance(x, NestedTensor) or x._parts else x.buffer()
+    return getattr(held, func.__name__)()
+
+
+@handles("values")
+def _values(func: Any, args: Any, kwargs: Any) -> Any:
+    x = args[0]
+    return seen(x._values) if isinstance(x, NestedTensor) else x.buffer()
+
+
+@handles("offsets")
+def _offsets(func: Any, args: Any, kwargs: Any) -> Any:
+    return args[0]._offsets
+
+
+@handles("_nested_tensor_size")
+def _nested_sizes(func: Any, args: Any, kwargs: Any) -> Any:
+    return torch.tensor([list(p.shape) for p in args[0].parts()], dtype=torch.int64)
+
+
+@handles("_nested_tensor_strides")
+def _nested_strides(func: Any, args: Any, kwargs: Any) -> Any:
+    return torch.tensor([list(p.stride()) for p in args[0].parts()], dtype=torch.int64)
+
+
+@handles("_nested_tensor_storage_offsets")
+def _nested_storage_offsets(func: Any, args: Any, kwargs: Any) -> Any:
+    sizes = [math.prod(p.shape) for p in args[0].parts()]
+    return torch.tensor([sum(sizes[:i]) for i in range(len(sizes))], dtype=torch.int64)
+
+
+@handles("is_same_size")
+def _is_same_size(func: Any, args: Any, kwargs: Any) -> bool:
+    a, b = args[0], args[1] if len(args) > 1 else kwargs["other"]
+    if not (is_nested(a) and is_nested(b)):
+        raise RuntimeError(
+            "Expected both self and other to be nested, but got a "
+            f"{'nested' if is_nested(a) else 'non-nested'} self and {'nested' if is_nested(b) else 'non-nested'} other"
+        )
+    if isinstance(a, NestedTensor) and isinstance(b, NestedTensor):
+        return a._size == b._size
+    return [p.shape for p in a.parts()] == [p.shape for p in b.parts()]
+
+
+@handles("equal", "allclose")
+def _equal(func: Any, args: Any, kwargs: Any) -> bool:
+    a, b, *more = args
+    if not (is_nested(a) and is_nested(b)):
+        return False
+    one, two = a.parts(), b.parts()
+    return len(one) == len(two) and all(
+        p.shape == q.shape and func(p, q, *more, **kwargs) for p, q in zip(one, two, strict=True)
+    )
+
+
+# --- History --------------------------------------------------------------------------------------------------------------
+
+
+@handles("requires_grad.get")
+def _requires_grad(func: Any, args: Any, kwargs: Any) -> bool:
+    return any(h.requires_grad for h in args[0].held())
+
+
+@handles("requires_grad_", "requires_grad.set")
+def _set_requires_grad(func: Any, args: Any, kwargs: Any) -> Any:
+    wanted = args[1] if len(args) > 1 else kwargs.get("requires_grad", True)
+    for h in args[0].held():
+        h.requires_grad_(wanted)
+    return args[0]
+
+
+@handles("grad_fn.get")
+def _grad_fn(func: Any, args: Any, kwargs: Any) -> Any:
+    return next((h.grad_fn for h in args[0].held() if h.grad_fn is not None), None)
+
+
+@handles("is_leaf.get")
+def _is_leaf(func: Any, args: Any, kwargs: Any) -> bool:
+    return all(h.is_leaf for h in args[0].held())
+
+
+@handles("_version.get", "output_nr.get")
+def _count(func: Any, args: Any, kwargs: Any) -> int:
+    name = func.__self__.__name__
+    return max((getattr(h, name) for h in args[0].held()), default=0)
+
+
+@handles("grad.get")
+def _grad(func: Any, args: Any, kwargs: Any) -> Any:
+    x = args[0]
+    grads = [h.grad for h in x.held()]
+    if all(g is None for g in grads):
+        return None
+    return x.like([torch.zeros_like(h) if g is None else g for g, h in zip(grads, x.held(), strict=True)])
+
+
+@handles("grad.set", "grad.del")
+def _set_grad(func: Any, args: Any, kwargs: Any) -> None:
+    given = args[1] if len(args) > 1 else None
+    grads = given.held() if isinstance(given, Nested) else [None] * len(args[0].held())
+    for h, g in zip(args[0].held(), grads, strict=True):
+        h.grad = g
+
+
+@handles("_base.get")
+def _base(func: Any, args: Any, kwargs: Any) -> Any:
+    return args[0].__dict__.get("_viewed")
+
+
+@handles("_is_view")
+def _is_view(func: Any, args: Any, kwargs: Any) -> bool:
+    return args[0].__dict__.get("_viewed") is not None
+
+
+@handles("_view_func", "_view_func_unsafe")
+def _view_func(func: Any, args: Any, kwargs: Any) -> Any:
+    """The same view of another base."""
+    x, base = args[0], args[1]
+    if isinstance(x, NestedTensor):
+        values = x._values
+        return x.with_values(base.as_strided(values.shape, values.stride(), values.storage_offset()))
+    return x.of_parts([base.as_strided(p.shape, p.stride(), p.storage_offset()) for p in x._parts])
+
+
+@handles("is_non_overlapping_and_dense")
+def _is_dense(func: Any, args: Any, kwargs: Any) -> bool:
+    x = args[0]
+    return not (isinstance(x, NestedTensor) and x._lengths is not None) and all(
+        torch.ops.aten.is_non_overlapping_and_dense(h) for h in x.held()
+    )
+
+
+@handles("retain_grad")
+def _retain_grad(func: Any, args: Any, kwargs: Any) -> None:
+    for h in args[0].held():
+        h.retain_grad()
+
+
+@handles("retains_grad.get")
+def _retains_grad(func: Any, args: Any, kwargs: Any) -> bool:
+    return any(h.retains_grad for h in args[0].held())
+
+
+@handles("register_hook")
+def _register_hook(func: Any, args: Any, kwargs: Any) -> Any:
+    x, hook = args
+
+    def on_held(grad: Any) -> Any:
+        found = hook(x.like([grad]))
+        return found.held()[0] if is_nested(found) else found
+
+    if len(x.held()) != 1:
+        raise NotImplementedError(
+            "torch.Tensor.register_hook of a nested tensor of several parts is not supported by shim-torch"
+        )
+    return x.held()[0].register_hook(on_held)
+
+
+def _spread(tensors: Any) -> tuple[list[Any], list[int]]:
+    """The plain tensors of nested and plain ones, and how many each has."""
+    flat: list[Any] = []
+    counts = []
+    for t in tensors:
+        held = t.held() if is_nested(t) else [t]
+        flat += held
+        counts.append(len(held))
+    return flat, counts
+
+
+def _spread_grads(outputs: Any, grads: Any) -> list[Any] | None:
+    if grads is None:
+        return None
+    found: list[Any] = []
+    for out, g in zip(outputs, grads, strict=True):
+        if not is_nested(out):
+            found.append(g)
+        elif g is None:
+            found += [None] * len(out.held())
+        elif is_nested(g):
+            same = type(g) is type(out) and [a.shape for a in g.held()] == [a.shape for a in out.held()]
+            found += g.held() if same else out.of_parts(g.parts()).held()
+        else:
+            found += out.of_parts(list(g.expand(out.size(0)) if g.dim() < 2 else g)).held()
+    return found
+
+
+def _sequence(x: Any) -> list[Any]:
+    return list(x) if isinstance(x, (list, tuple)) else [x]
+
+
+@handles("backward")
+def _backward(func: Any, args: Any, kwargs: Any) -> None:
+    """``Tensor.backward`` and ``torch.autograd.backward``."""
+    outputs = _sequence(args[0])
+    names = ("gradient", "retain_graph", "create_graph", "inputs")
+    given = dict(zip(names, args[1:], strict=False)) | kwargs
+    grads = given.get("gradient", given.get("grad_tensors"))
+    grads = None if grads is None else _sequence(grads)
+    inputs = given.get("inputs")
+    if inputs is not None:
+        inputs = _spread(_sequence(inputs))[0]
+    flat, _ = _spread(outputs)
+    if grads is None and any(h.numel() != 1 for h in flat):
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    wanted = [i for i, h in enumerate(flat) if h.requires_grad]
+    spread = _spread_grads(outputs, grads)
+    torch.autograd.backward(
+        [flat[i] for i in wanted], None if spread is None else [spread[i] for i in wanted],
+        retain_graph=given.get("retain_graph"), create_graph=bool(given.get("create_graph")), inputs=inputs,
+    )  # fmt: skip
+
+
+@handles("grad")
+def _autograd_grad(func: Any, args: Any, kwargs: Any) -> Any:
+    names = ("outputs", "inputs", "grad_outputs")
+    given = dict(zip(names, args, strict=False)) | kwargs
+    outputs, inputs = _sequence(given.pop("outputs")), _sequence(given.pop("inputs"))
+    grads = given.pop("grad_outputs", None)
+    flat_in, counts = _spread(inputs)
+    grads = _spread_grads(outputs, None if grads is None else _sequence(grads))
+    found = iter(func(_spread(outputs)[0], flat_in, grads, *args[3:], **given))
+    answers = []
+    for x, n in zip(inputs, counts, strict=True):
+        of_x = [next(found) for _ in range(n)]
+        if is_nested(x):
+            answers.append(None if all(g is None for g in of_x) else x.like(of_x))
+        else:
+            answers.append(of_x[0])
+    return tuple(answers)
+
+
+@handles("unbind")
+def _unbind(func: Any, args: Any, kwargs: Any) -> tuple[Any, ...]:
+    x = args[0]
+    dim = args[1] if len(args) > 1 else kwargs.get("dim", 0)
+    if wrapped_dim(x, dim):
+        raise RuntimeError(
+            "unbind(): only supported for NestedTensor on dim=0" if isinstance(x, NestedTensor)
+            else f"NestedTensor can only be unbound along dimension 0 got dimension {dim} instead."
+        )  # fmt: skip
+    if isinstance(x, NestedTensor):
+        _check_rows(x)
+    return tuple(x.parts())
+
+
+def _check_rows(x: NestedTensor) -> None:
+    n = x._values.shape[x._ragged_idx - 1]
+    for start, length in x.bounds():
+        if x._lengths is not None and start + length > n:
+            raise RuntimeError(
+                f"unbind(): nested tensor offsets and lengths do not match ragged_idx dimension: {start} + {length} > {n}"
+            )
+        if start + length > n:
+            raise RuntimeError(
+                f"unbind(): nested tensor offsets {start + length} out of bounds of dimension of size {n}"
+            )
+
+
+@handles("__iter__")
+def _iter(func: Any, args: Any, kwargs: Any) -> Any:
+    return iter(args[0].unbind())
+
+
+@handles("tolist")
+def _tolist(func: Any, args: Any, kwargs: Any) -> list[Any]:
+    return [p.tolist() for p in args[0].parts()]
+
+
+@handles("item")
+def _item(func: Any, args: Any, kwargs: Any) -> Any:
+    parts = args[0].parts()
+    if sum(p.numel() for p in parts) != 1:
+        raise RuntimeError(f"a Tensor with {sum(p.numel() for p in parts)} elements cannot be converted to Scalar")
+    return next(p for p in parts if p.numel()).item()
+
+
+@handles("__repr__", "__str__")
+def _repr(func: Any, args: Any, kwargs: Any) -> str:
+    shown: Any = type(args[0]).__repr__
+    return shown(args[0])
+
+
+@handles("__deepcopy__")
+def _deepcopy(func: Any, args: Any, kwargs: Any) -> Any:
+    return Nested.__deepcopy__(args[0], args[1])
+
+
+@handles("__contains__")
+def _contains(func: Any, args: Any, kwargs: Any) -> bool:
+    return any(args[1] in p for p in args[0].parts())
+
+
+@handles("apply_")
+def _apply_(func: Any, args: Any, kwargs: Any) -> Any:
+    for h in args[0].held():
+        h.detach().apply_(args[1])
+    return args[0]

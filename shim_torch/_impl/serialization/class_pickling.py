@@ -1,0 +1,61 @@
+"""Pickles of instances whose class calls itself ``torch.…``, made where that name is not ours.
+
+pickle writes a class as its module and name and looks it up right then. Code that the proxy serves finds ours; elsewhere
+there is no ``torch``, or the real one, and the class is written by the name under which ours can always be imported.
+"""
+
+from __future__ import annotations
+
+import builtins
+import copyreg
+import sys
+from typing import Any
+
+
+def reduce_ex(self: Any, protocol: Any) -> Any:
+    """``__reduce_ex__`` of classes of ours that users pickle instances of."""
+    reduced = object.__reduce_ex__(self, protocol)
+    if not isinstance(reduced, tuple) or reduced[0] is not copyreg.__newobj__:  # type: ignore[attr-defined]
+        return reduced
+    cls, *args = reduced[1]
+    if not _is_ours(cls) or _seen(cls, sys._getframe(1)):
+        return reduced
+    return _new, (cls.__module__, cls.__qualname__, *args), *reduced[2:]
+
+
+def _is_ours(cls: type) -> bool:
+    if cls.__module__ != "torch" and not cls.__module__.startswith("torch."):
+        return False
+    from shim_torch._impl.serialization.pickler import resolve
+
+    try:
+        return resolve(cls.__module__, cls.__qualname__) is cls
+    except (AttributeError, ImportError):
+        return False
+
+
+def _held(module: Any, cls: type) -> bool:
+    found = module
+    for part in cls.__qualname__.split("."):
+        found = getattr(found, "__dict__", {}).get(part)
+    return found is cls
+
+
+def _seen(cls: type, frame: Any) -> bool:
+    """Whether code of ``frame`` finds ``cls`` under its name. Imports nothing that is not ours."""
+    if _held(sys.modules.get(cls.__module__), cls):
+        return True
+    find = frame.f_builtins.get("__import__")
+    if find is None or find is builtins.__import__:
+        return False
+    try:
+        return _held(find(cls.__module__, frame.f_globals, None, ("__name__",), 0), cls)
+    except ImportError:
+        return False
+
+
+def _new(module: str, name: str, *args: Any) -> Any:
+    from shim_torch._impl.serialization.pickler import resolve
+
+    cls = resolve(module, name)
+    return cls.__new__(cls, *args)

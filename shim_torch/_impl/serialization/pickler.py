@@ -1,0 +1,164 @@
+"""Pickles under PyTorch's names: ``shim_torch.nn.modules.linear.Linear`` is written ``torch.nn.modules.linear.Linear``."""
+
+from __future__ import annotations
+
+import pickle
+from collections import OrderedDict
+from collections.abc import Callable
+from importlib import import_module
+from types import FunctionType
+from typing import IO, Any
+
+from native import _core
+from shim_torch import _tensor, _utils
+from shim_torch._impl.serialization import class_pickling
+from shim_torch.nn.parameter import Parameter
+from shim_torch.storage import TypedStorage, legacy_class
+
+ROOT = "shim_torch"
+
+
+def torch_module(name: str) -> str | None:
+    """The torch module that one of ours stands for; None for a module that isn't ours."""
+    if name == ROOT or name.startswith(ROOT + "."):
+        return "torch" + name[len(ROOT) :]
+    return name if name == "torch" or name.startswith("torch.") else None
+
+
+def resolve(module: str, name: str) -> Any:
+    """The object that a file calls ``torch.module.name``; ImportError or AttributeError if there is none."""
+    if module == "torch" and name.endswith("Storage"):
+        return legacy_class(name)
+    path = module.split(".")[1:]
+    for known in range(len(path), -1, -1):  # some of torch's modules are names within ours
+        try:
+            found: Any = import_module(".".join([ROOT, *path[:known]]))
+        except ModuleNotFoundError:
+            if not known:
+                raise
+            continue
+        break
+    for part in [*path[known:], *name.split(".")]:
+        found = getattr(found, part)
+    return found
+
+
+_PICKLER: Any = pickle._Pickler  # type: ignore[attr-defined]
+
+
+class Pickler(_PICKLER):
+    """``pickle.Pickler`` that writes tensors as PyTorch does; storages go to ``persistent_id``."""
+
+    dispatch: dict[Any, Any] = dict(_PICKLER.dispatch)
+
+    def __init__(self, file: IO[bytes], protocol: int, persistent_id: Callable[[Any], Any]) -> None:
+        super().__init__(file, protocol)
+        self._storage_id = persistent_id
+
+    def save(self, obj: Any, save_persistent_id: bool = True) -> None:
+        """Strings, numbers and plain containers directly: they have no id and are reduced by nobody."""
+        direct = _DIRECT.get(type(obj))
+        if direct is None or self.proto != 2:  # later protocols make frames
+            super().save(obj, save_persistent_id)
+        elif (known := self.memo.get(id(obj))) is not None:
+            self.write(self.get(known[0]))
+        else:
+            direct(self, obj)
+
+    def persistent_id(self, obj: Any) -> Any:
+        return self._storage_id(obj) if isinstance(obj, (TypedStorage, _core.UntypedStorage)) else None
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, _core.TensorBase):
+            return _reduce_tensor(obj, self.proto)
+        if isinstance(obj, (_core.dtype, _core.memory_format)):
+            return str(obj).removeprefix("torch.")
+        if isinstance(obj, _core.layout):
+            from shim_torch.serialization import _get_layout
+
+            return _get_layout, (str(obj),)
+        if isinstance(obj, _core.device):
+            return _core.device, (obj.type,) if obj.index is None else (obj.type, obj.index)
+        if type(obj) is _core.Size:
+            return _core.Size, (tuple(obj),)
+        if getattr(type(obj), "__reduce_ex__", None) is class_pickling.reduce_ex:
+            return object.__reduce_ex__(obj, self.proto)  # save_global writes PyTorch's names
+        return NotImplemented
+
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        if isinstance(obj, (_core.dtype, _core.memory_format)):
+            module: str | None = "torch"
+        else:
+            module = torch_module(getattr(obj, "__module__", None) or "")
+        if module is None:
+            super().save_global(obj, name)
+            return
+        name = name or obj.__qualname__
+        if self.proto >= 4:
+            self.save(module)
+            self.save(name)
+            self.write(pickle.STACK_GLOBAL)
+        else:
+            self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
+        self.memoize(obj)
+
+
+Pickler.dispatch[FunctionType] = Pickler.save_global
+_DIRECT: dict[type, Any] = {t: Pickler.dispatch[t] for t in (str, int, bool, float, type(None), tuple, list, dict)}
+
+
+def _reduce_tensor(t: Any, protocol: int) -> Any:
+    cls = type(t)
+    if isinstance(t, Parameter) and cls is Parameter:
+        state = {k: v for k, v in t.__dict__.items() if not k.startswith("_is_param")}
+        if state:
+            return _utils._rebuild_parameter_with_state, (t.data, t.requires_grad, OrderedDict(), state)
+        return _utils._rebuild_parameter, (t.data, t.requires_grad, OrderedDict())
+    if cls.__reduce_ex__ is not _core.Tensor.__reduce_ex__:
+        return NotImplemented
+    if cls is not _core.Tensor and _utils._is_wrapper(t):
+        func, args = _utils._rebuild_wrapper_subclass, _utils._wrapper_arguments(t)
+    else:
+        func, args = _rebuild_arguments(t)
+    state = {} if cls is _core.Tensor and not t.__dict__ else _utils._get_obj_state(t)
+    if cls is _core.Tensor and not state:
+        return func, args
+    return _tensor._rebuild_from_type_v2, (func, cls, args, state)
+
+
+def _rebuild_arguments(t: Any) -> tuple[Any, tuple[Any, ...]]:
+    if t.layout != _core.strided:
+        from shim_torch._impl.sparse.pickling import arguments
+
+        return _utils._rebuild_sparse_tensor, arguments(t)
+    if t.device.type == "meta":
+        return _utils._rebuild_meta_tensor_no_storage, (t.dtype, tuple(t.shape), t.stride(), t.requires_grad)
+    storage, place = t.untyped_storage(), (t.storage_offset(), tuple(t.shape), tuple(t.stride()))
+    typed = TypedStorage(wrap_storage=storage, dtype=t.dtype)
+    bits = _utils.get_tensor_metadata(t)
+    metadata = (bits,) if bits else ()
+    try:
+        typed.pickle_storage_type()
+    except KeyError:  # newer dtypes have no storage class: the bytes, and the dtype beside them
+        typed = TypedStorage(wrap_storage=storage, dtype=_core.uint8)
+        typed._as_untyped = True  # type: ignore[attr-defined]
+        return _utils._rebuild_tensor_v3, (typed, *place, t.requires_grad, OrderedDict(), t.dtype, *metadata)
+    return _utils._rebuild_tensor_v2, (typed, *place, t.requires_grad, OrderedDict(), *metadata)
+
+
+def of(module: Any) -> Any:
+    """``Pickler`` over another pickle module's: (file, protocol, persistent_id)."""
+    if module is pickle:
+        return Pickler
+
+    class Own(module.Pickler):  # type: ignore[misc]
+        def __init__(self, file: Any, protocol: int, persistent_id: Callable[[Any], Any]) -> None:
+            super().__init__(file, protocol)
+            self._storage_id = persistent_id
+
+        persistent_id = Pickler.persistent_id
+
+        def reducer_override(self, obj: Any) -> Any:
+            return _reduce_tensor(obj, 2) if isinstance(obj, _core.TensorBase) else NotImplemented
+
+    return Own

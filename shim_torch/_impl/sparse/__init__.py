@@ -1,0 +1,1 @@
+"""Sparse tensors: layouts, construction and operators."""

@@ -1,0 +1,375 @@
+"""Compressed sparse rows and columns (CSR, CSC), and blocks of them (BSR, BSC): parts, construction, conversions.
+
+``indices`` is (*batch, n + 1), ``plain`` (*batch, nnz), ``values`` (*batch, nnz, *blocksize, *dense sizes); every batch has as
+many entries. The work goes through ``Entries``, the same in all four layouts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from native import _core
+from shim_torch._impl.sparse import coo
+
+ROWS = ("crow_indices", "col_indices")
+COLUMNS = ("ccol_indices", "row_indices")
+NAMES: dict[Any, tuple[str, str]] = {
+    _core.sparse_csr: ROWS,
+    _core.sparse_bsr: ROWS,
+    _core.sparse_csc: COLUMNS,
+    _core.sparse_bsc: COLUMNS,
+}
+BLOCKED = (_core.sparse_bsr, _core.sparse_bsc)
+BY_COLUMN = (_core.sparse_csc, _core.sparse_bsc)
+
+
+class Entries(NamedTuple):
+    """Blocks (1x1 where the layout has none) of a batch of matrices: (n,) places, (n, b0, b1, *dense) values."""
+
+    batch: Any
+    row: Any
+    column: Any
+    values: Any
+    blocks: tuple[int, int]  # how many there are down and across
+    batch_shape: tuple[int, ...]
+    dense_shape: tuple[int, ...]
+
+
+def part(t: Any, name: str) -> Any:
+    """crow_indices() and its like; RuntimeError for other layouts."""
+    found = _core.sparse_parts(t)
+    if found is None or name not in NAMES.get(found[0], ()):
+        kind = "row" if name in ROWS else "column"
+        raise RuntimeError(f"{name} expected sparse {kind} compressed tensor layout but got {coo.word(t)}")
+    p = coo.Parts(*found)
+    return p.indices if NAMES[p.layout][0] == name else p.plain
+
+
+def blocksize(t: Any) -> tuple[int, int] | None:
+    """The size of the blocks; None of a layout without."""
+    p = coo.parts(t)
+    if p.layout not in BLOCKED:
+        return None
+    k = p.plain.dim()
+    return (p.values.shape[k], p.values.shape[k + 1])
+
+
+def batch_dims(t: Any) -> int:
+    return int(coo.parts(t).plain.dim() - 1)
+
+
+def unsafe(compressed: Any, plain: Any, values: Any, size: Sequence[int], layout: Any, dtype: Any, device: Any) -> Any:
+    """The tensor of these parts, unchecked."""
+    if layout not in NAMES:
+        raise RuntimeError(f"expected a sparse compressed tensor layout, but got {layout}")
+    values = values.to(dtype=dtype or values.dtype, device=device or values.device)
+    compressed, plain = compressed.to(values.device), plain.to(values.device)
+    batch = max(compressed.dim() - 1, 0)
+    dense = max(len(size) - batch - 2, 0)
+    return _core.sparse_tensor(layout, size, compressed, plain, values, 2, dense, False)
+
+
+# --- entries ----------------------------------------------------------------------------------------------------------------
+
+
+def entries(t: Any) -> Entries:
+    """The entries of a compressed tensor, in the order of its layout."""
+    import shim_torch
+
+    p = coo.parts(t)
+    batch_shape = tuple(p.plain.shape[:-1])
+    count, nnz = math.prod(batch_shape), p.plain.shape[-1]
+    block = blocksize(t) or (1, 1)
+    base = t.dim() - p.dense_dim
+    blocks = (t.shape[base - 2] // block[0], t.shape[base - 1] // block[1])
+    dense_shape = tuple(t.shape[base:])
+    major = blocks[1] if p.layout in BY_COLUMN else blocks[0]
+    counts = p.indices.to(_core.int64).reshape(count, major + 1).diff(dim=1).reshape(-1)
+    along = shim_torch.repeat_interleave(shim_torch.arange(count * major, device=t.device), counts)
+    along = along % major if major else along
+    batch = shim_torch.arange(count, device=t.device).repeat_interleave(nnz)
+    plain = p.plain.to(_core.int64).reshape(-1)
+    row, column = (plain, along) if p.layout in BY_COLUMN else (along, plain)
+    values = p.values.reshape(count * nnz, *block, *dense_shape)
+    return Entries(batch, row, column, values, blocks, batch_shape, dense_shape)
+
+
+def assemble(e: Entries, layout: Any, index_dtype: Any = None, name: str = "to_sparse") -> Any:
+    """The compressed tensor of entries in any order, none of one place twice."""
+    import shim_torch
+
+    down, across = e.blocks
+    major, minor = (e.column, e.row) if layout in BY_COLUMN else (e.row, e.column)
+    n_major, n_minor = (across, down) if layout in BY_COLUMN else (down, across)
+    count = math.prod(e.batch_shape)
+    order = shim_torch.argsort((e.batch * n_major + major) * max(n_minor, 1) + minor, stable=True)
+    per = shim_torch.bincount(e.batch * n_major + major, minlength=count * n_major).reshape(count, n_major)
+    totals = per.sum(1)
+    if count > 1 and bool((totals != totals[0]).any()):
+        raise RuntimeError(f"{name}: Expect the same number of specified elements per batch.")
+    nnz = e.row.shape[0] // count if count else 0
+    kind = index_dtype or _core.int64
+    start = shim_torch.zeros((count, 1), dtype=_core.int64, device=e.row.device)
+    compressed = shim_torch.cat([start, per.cumsum(1)], 1).reshape(*e.batch_shape, n_major + 1).to(kind)
+    plain = minor.index_select(0, order).reshape(*e.batch_shape, nnz).to(kind)
+    b0, b1 = e.values.shape[1:3]
+    block = (b0, b1) if layout in BLOCKED else ()
+    values = e.values.index_select(0, order).reshape(*e.batch_shape, nnz, *block, *e.dense_shape)
+    size = (*e.batch_shape, down * b0, across * b1, *e.dense_shape)
+    return _core.sparse_tensor(layout, size, compressed, plain, values, 2, len(e.dense_shape), False)
+
+
+def _spread(e: Entries) -> Entries:
+    """Every element of a block as an entry of its own."""
+    import shim_torch
+
+    b0, b1 = e.values.shape[1:3]
+    if b0 == b1 == 1:
+        return e
+    n, each = e.row.shape[0], b0 * b1
+    inside = shim_torch.arange(each, device=e.row.device).repeat(n)
+    row = e.row.repeat_interleave(each) * b0 + shim_torch.div(inside, b1, rounding_mode="floor")
+    column = e.column.repeat_interleave(each) * b1 + inside % b1
+    values = e.values.reshape(n * each, 1, 1, *e.dense_shape)
+    size = (e.blocks[0] * b0, e.blocks[1] * b1)
+    return Entries(e.batch.repeat_interleave(each), row, column, values, size, e.batch_shape, e.dense_shape)
+
+
+def _gathered(e: Entries, block: tuple[int, int]) -> Entries:
+    """1x1 entries gathered into blocks; what a block lacks is zero."""
+    import shim_torch
+
+    b0, b1 = block
+    down, across = e.blocks[0] // b0, e.blocks[1] // b1
+    place = (e.batch * down + shim_torch.div(e.row, b0, rounding_mode="floor")) * max(across, 1)
+    place = place + shim_torch.div(e.column, b1, rounding_mode="floor")
+    found, at = shim_torch.unique(place, return_inverse=True)
+    inside = (at * b0 + e.row % b0) * b1 + e.column % b1
+    values = coo.sum_rows(e.values.reshape(-1, *e.dense_shape), inside, found.shape[0] * b0 * b1)
+    batch, row, column = coo.unflat(found, (max(math.prod(e.batch_shape), 1), down, max(across, 1)))
+    values = values.reshape(-1, b0, b1, *e.dense_shape)
+    return Entries(batch, row, column, values, (down, across), e.batch_shape, e.dense_shape)
+
+
+# --- conversions ------------------------------------------------------------------------------------------------------------
+
+
+def to_dense(t: Any, dtype: Any = None) -> Any:
+    e = entries(t)
+    values = e.values if dtype is None else e.values.to(dtype)
+    (down, across), (b0, b1) = e.blocks, e.values.shape[1:3]
+    count, k = math.prod(e.batch_shape), 5 + len(e.dense_shape)
+    whole = coo.sum_rows(values, (e.batch * down + e.row) * across + e.column, count * down * across)
+    whole = whole.reshape(count, down, across, b0, b1, *e.dense_shape).permute(0, 1, 3, 2, 4, *range(5, k))
+    return whole.reshape(tuple(t.shape))
+
+
+def to_coo(t: Any) -> Any:
+    """COO with the batch dims as sparse dims; coalesced."""
+    import shim_torch
+
+    e = _spread(entries(t))
+    rows = [e.row, e.column]
+    if e.batch_shape:
+        rows = [*coo.unflat(e.batch, e.batch_shape), *rows]
+    made = coo.make(shim_torch.stack(rows), e.values.reshape(-1, *e.dense_shape), t.shape, False)
+    if t.layout == _core.sparse_csr:
+        return _core.set_coalesced(made, True)
+    return coo.coalesce(made)
+
+
+def from_any(t: Any, layout: Any, block: Any, dense_dim: Any) -> Any:
+    """``to_sparse(layout=...)`` for compressed layouts, from dense tensors and every sparse layout."""
+    name = str(layout).rpartition("_")[2]
+    source = "dense" if t.layout == _core.strided else "sparse_coo" if t.is_sparse else "sparse_compressed"
+    where = f"{source}_to_sparse_{name}"
+    if source == "sparse_compressed":
+        _check_compressed_source(t, layout, block, dense_dim, name)
+    if layout in BLOCKED:
+        if block is None:
+            own = blocksize(t) if t.layout in BLOCKED else None
+            if own is None:
+                where = "dense_to_sparse" if t.layout == _core.strided else "to_sparse"
+                raise RuntimeError(
+                    f"{where}: conversion from {coo.word(t)} to {coo.word(layout)} without blocksize argument given is not "
+                    "supported"
+                )
+            block = own
+        block = tuple(block)
+    else:
+        block = (1, 1)
+    if t.layout == _core.strided:
+        return _from_dense(t, layout, block, dense_dim or 0, where)
+    if dense_dim is not None:
+        raise RuntimeError(
+            f"to_sparse: conversion from {coo.word(t)} to {coo.word(layout)} with dense_dim argument given is not supported"
+        )
+    if t.is_sparse:
+        e, kind = _coo_entries(t, where), _core.int64
+    else:
+        e, kind = entries(t), coo.parts(t).indices.dtype
+    if tuple(e.values.shape[1:3]) != block:
+        e = _spread(e)
+        _check_blocks((e.blocks[0], e.blocks[1]), block, where)
+        e = _gathered(e, block) if block != (1, 1) else e
+    return assemble(e, layout, kind, where)
+
+
+def _check_compressed_source(t: Any, layout: Any, block: Any, dense_dim: Any, name: str) -> None:
+    """Conversions that PyTorch has no kernel for."""
+    source, to = coo.word(t), coo.word(layout)
+    if dense_dim is not None:
+        raise RuntimeError(
+            f"to_sparse_{name}: conversion from {source} to {to} with dense_dim argument given is not supported"
+        )
+    if t.layout in BLOCKED and layout not in BLOCKED:
+        raise RuntimeError(
+            f"sparse_compressed_to_sparse_{name}: expected SparseCsr or SparseCsc layout but got {source}"
+        )
+    if t.layout in BLOCKED and block is not None and tuple(block) != blocksize(t):
+        where = f"to_sparse_{name}" if t.layout == layout else f"sparse_compressed_to_sparse_{name}"
+        raise RuntimeError(
+            f"{where}: conversion from {source} to {to} with blocksize changed from {list(blocksize(t) or ())} to "
+            f"{list(block)} is not supported"
+        )
+    if t.layout not in BLOCKED and layout in BLOCKED and batch_dims(t):
+        raise RuntimeError(
+            f"sparse_compressed_to_sparse_{name}: conversion from {source} to {to} for batched inputs is not supported"
+        )
+
+
+def _check_blocks(size: tuple[int, int], block: tuple[int, int], where: str) -> None:
+    if block[0] <= 0 or block[1] <= 0:
+        raise RuntimeError(f"{where}: blocksize needs to be a tuple of positive integers, but got {list(block)}")
+    if size[0] % block[0] or size[1] % block[1]:
+        raise RuntimeError(
+            f"{where}: tensor sparse size ({size[0]},{size[1]}) must be divisible by given blocksize ({block[0]},{block[1]})"
+        )
+
+
+def _coo_entries(t: Any, where: str) -> Entries:
+    p = coo.parts(coo.coalesce(t))
+    if p.sparse_dim != 2:
+        name = where.rpartition("_")[2]
+        raise RuntimeError(
+            f"coo_to_sparse_{name}: conversion from Sparse to Sparse{name.capitalize()} for input tensors with sparse_dim()!=2 is "
+            "not supported"
+        )
+    values = p.values.reshape(-1, 1, 1, *t.shape[2:])
+    batch = p.indices[0] * 0
+    return Entries(batch, p.indices[0], p.indices[1], values, (t.shape[0], t.shape[1]), (), tuple(t.shape[2:]))
+
+
+def _blocks_of(t: Any, block: tuple[int, int], dense: int) -> Any:
+    """(batches, down, across, b0, b1, *dense) of a dense tensor."""
+    base = t.dim() - dense
+    rows, columns = t.shape[base - 2], t.shape[base - 1]
+    down, across = rows // block[0], columns // block[1]
+    whole = t.reshape(math.prod(t.shape[: base - 2]), down, block[0], across, block[1], *t.shape[base:])
+    return whole.permute(0, 1, 3, 2, 4, *range(5, 5 + dense))
+
+
+def _from_dense(t: Any, layout: Any, block: tuple[int, int], dense: int, where: str) -> Any:
+    if t.dim() < 2 + dense:
+        raise RuntimeError(
+            f"{where}: expected tensor with ndim >= 2 + dense_dim, got {t.dim()}-d"
+            if dense
+            else f"to_sparse: conversion from Strided to {coo.word(layout)} for {t.dim()}-D tensors is not supported"
+        )
+    base = t.dim() - dense
+    if not math.prod(t.shape[: base - 2]):
+        name = where.rpartition("_")[2]
+        raise RuntimeError(f"to_sparse_{name}: Expected product of batch dimensions to be non-zero.")
+    _check_blocks((t.shape[base - 2], t.shape[base - 1]), block, where)
+    blocks = _blocks_of(t, block, dense)
+    filled = (blocks != 0).flatten(3).any(-1)
+    batch, row, column = filled.nonzero().unbind(1)
+    e = Entries(
+        batch, row, column, blocks[batch, row, column], tuple(filled.shape[1:]), tuple(t.shape[: base - 2]),
+        tuple(t.shape[base:]),
+    )  # fmt: skip
+    return assemble(e, layout, None, "dense_to_sparse_compressed")
+
+
+def mask(t: Any, pattern: Any) -> Any:
+    """The values of a tensor of any layout at the entries of a compressed pattern."""
+    e = entries(pattern)
+    whole = t if t.layout == _core.strided else coo.to_dense(t)
+    block = tuple(e.values.shape[1:3])
+    values = _blocks_of(whole, (block[0], block[1]), len(e.dense_shape))[e.batch, e.row, e.column]
+    return coo.with_values(pattern, values.reshape(coo.parts(pattern).values.shape))
+
+
+def copy_(self: Any, src: Any) -> Any:
+    """The values and indices of a tensor of as many entries, where they are."""
+    if src.layout != self.layout:
+        raise RuntimeError(
+            "torch.copy_: copy of sparse compressed tensors having different layouts is not supported. self layout is "
+            f"{coo.word(self)} and src layout is {coo.word(src)}"
+        )
+    ours, theirs = coo.parts(self), coo.parts(src)
+    if ours.plain.shape[-1] != theirs.plain.shape[-1]:
+        raise RuntimeError(
+            "torch.copy_: only sparse compressed tensors with the same number of specified elements are supported."
+        )
+    for d in range(self.dim()):
+        if self.shape[d] != src.shape[d]:
+            raise RuntimeError(
+                f"torch.copy_: expected shapes of self and src to match along dimension {d} for {coo.word(self)} layout but the "
+                f"corresponding dimensions of self and src are {self.shape[d]} and {src.shape[d]}, respectively."
+            )
+    if ours.values.shape != theirs.values.shape:
+        raise RuntimeError(
+            f"torch.copy_: copy of sparse compressed tensors having different block sizes is not supported. self and src block "
+            f"sizes are {list(blocksize(self) or ())} and {list(blocksize(src) or ())}, respectively."
+        )
+    ours.values.copy_(theirs.values)
+    ours.indices.copy_(theirs.indices)
+    ours.plain.copy_(theirs.plain)
+    return self
+
+
+def _with_index(t: Any, size: Sequence[int], compressed: Any, plain: Any, values: Any) -> Any:
+    p = coo.parts(t)
+    return _core.sparse_tensor(p.layout, size, compressed, plain, values, 2, p.dense_dim, False)
+
+
+from shim_torch._impl.sparse.compressed_construct import (  # noqa: E402
+    construct,
+    empty_like,
+    resize_,
+    resize_as,
+    with_dims,
+    zeros,
+    zeros_like,
+)
+from shim_torch._impl.sparse.compressed_ops import (  # noqa: E402
+    add,
+    add_dense,
+    check_sampled,
+    select,
+    sum_dim,
+    times_dense,
+    times_sparse,
+    transpose,
+)
+
+__all__ = [
+    "construct",
+    "empty_like",
+    "resize_",
+    "resize_as",
+    "with_dims",
+    "zeros",
+    "zeros_like",
+    "add",
+    "add_dense",
+    "check_sampled",
+    "select",
+    "sum_dim",
+    "times_dense",
+    "times_sparse",
+    "transpose",
+]

@@ -1,0 +1,81 @@
+"""``gradcheck`` of functions that take or give sparse tensors: it sees functions of their values."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import Any
+
+from native import _core
+from shim_torch._impl.sparse import coo
+
+
+def _is_checked(x: Any) -> bool:
+    return isinstance(x, _core.TensorBase) and x.requires_grad and x.layout != _core.strided
+
+
+def any_sparse(inputs: Any) -> bool:
+    """Whether a sparse tensor among the inputs wants a gradient."""
+    given = inputs if isinstance(inputs, (list, tuple)) else (inputs,)
+    return any(_is_checked(x) for x in given)
+
+
+def _filled(t: Any) -> Any:
+    """The tensor with every place an entry."""
+    import shim_torch
+
+    if t.layout == _core.sparse_coo:
+        whole = shim_torch.ones(tuple(t.shape[: t.sparse_dim()]), dtype=_core.bool, device=t.device).to_sparse()
+        p = coo.parts(whole)
+        values = shim_torch.ones((p.values.shape[0], *t.shape[t.sparse_dim() :]), dtype=_core.bool, device=t.device)
+        pattern = coo.make(p.indices, values, t.shape, True)
+    else:
+        from shim_torch._impl.sparse import compressed
+
+        ones = shim_torch.ones(tuple(t.shape), dtype=_core.bool, device=t.device)
+        pattern = compressed.from_any(ones, t.layout, compressed.blocksize(t), t.dense_dim())
+    return t.to_dense().sparse_mask(pattern)
+
+
+class _Pattern:
+    """A sparse tensor without its values."""
+
+    def __init__(self, t: Any, masked: bool) -> None:
+        t = t.detach()
+        t = t if masked else _filled(t)
+        self.parts, self.shape = coo.parts(t), tuple(t.shape)
+
+    def tensor(self, values: Any) -> Any:
+        import shim_torch
+
+        p = self.parts
+        if p.layout == _core.sparse_coo:
+            return coo.unsafe(p.indices, values, self.shape, coalesced=p.coalesced)
+        return shim_torch._sparse_compressed_tensor_unsafe(p.indices, p.plain, values, self.shape, layout=p.layout)
+
+
+def as_sparse_gradcheck(gradcheck: Any) -> Any:
+    """``gradcheck`` with ``masked``: only entries are varied; else every place, as of a dense tensor."""
+
+    @wraps(gradcheck)
+    def checked(func: Any, inputs: Any, **options: Any) -> Any:
+        masked = bool(options.pop("masked", False))
+        given = tuple(inputs) if isinstance(inputs, (list, tuple)) else (inputs,)
+        patterns = [_Pattern(x, masked) if _is_checked(x) else None for x in given]
+        dense = [
+            x if p is None else p.parts.values.clone().requires_grad_() for x, p in zip(given, patterns, strict=True)
+        ]
+
+        def of_values(*args: Any) -> Any:
+            restored = [a if p is None else p.tensor(a) for a, p in zip(args, patterns, strict=True)]
+            result = func(*restored)
+            if isinstance(result, (list, tuple)):
+                return tuple(_as_dense(r, masked) for r in result)
+            return _as_dense(result, masked)
+
+        return gradcheck(of_values, tuple(dense), **options)
+
+    return checked
+
+
+def _as_dense(x: Any, masked: bool) -> Any:
+    return x.to_dense(masked_grad=masked) if _is_checked(x) else x

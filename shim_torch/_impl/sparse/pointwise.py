@@ -1,0 +1,108 @@
+"""Functions of one element that keep zeros zero: of the values alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+from shim_torch._impl.sparse import coo
+from shim_torch._impl.sparse.dispatch import composite, kernel, refuse
+from shim_torch._impl.table.operators import records
+
+# Of every sparse layout.
+_UNARY = """abs absolute asin arcsin asinh arcsinh atan arctan atanh arctanh ceil erf erfinv expm1 floor frac log1p neg negative positive rad2deg
+deg2rad relu round round.decimals sgn sign sin sinh sqrt tan tanh trunc fix square nan_to_num isnan isinf signbit isposinf
+isneginf conj_physical _conj_physical special_erf special_erfinv special_expm1 special_log1p""".split()
+_LINEAR = frozenset("neg negative conj_physical _conj_physical".split())  # of sums: entries need not be summed before
+_ALIASES = {f"arc{n}": f"a{n}" for n in ("sin", "sinh", "tan", "tanh")} | {"absolute": "abs", "fix": "trunc"}
+
+
+def _unary(name: str) -> None:
+    public, _, variant = name.partition(".")
+
+    def body(self: Any, *rest: Any) -> Any:
+        p = coo.parts(self)
+        if p.layout == _core.sparse_coo and not p.coalesced and public not in _LINEAR:
+            self = coo.coalesce(self)
+            p = coo.parts(self)
+        if variant:
+            return coo.with_values(self, getattr(p.values, public)(decimals=rest[0]))
+        return coo.with_values(self, _function(public)(p.values, *rest))
+
+    def differentiable(self: Any, *rest: Any) -> Any:  # through its values
+        import shim_torch
+
+        if self.layout != _core.sparse_coo:
+            crow, plain = coo.parts(self)[1:3]
+            values = _function(public)(self.values(), *rest)
+            return shim_torch._sparse_compressed_tensor_unsafe(crow, plain, values, self.shape, layout=self.layout)
+        whole = self.coalesce()
+        return coo.unsafe(whole.indices(), _function(public)(whole.values(), *rest), self.shape, coalesced=True)
+
+    record = records().get(f"aten::{name}")
+    if record is not None and (record.kind == "composite" or name in ("relu", "log1p")):
+        composite(name)(differentiable)
+    else:
+        kernel(name)(body)
+
+    def inplace(self: Any, *rest: Any) -> Any:
+        p = coo.parts(self)
+        if p.layout == _core.sparse_coo and not p.coalesced and public not in _LINEAR:
+            raise RuntimeError(f"{_ALIASES.get(public, public)}_ requires coalesced input")
+        getattr(p.values, f"{public}_")(*rest) if not variant else p.values.round_(decimals=rest[0])
+        return self
+
+    if hasattr(_core.Tensor, f"{public}_"):
+        kernel(f"{public}_.{variant}" if variant else f"{public}_")(inplace)
+
+
+def _function(name: str) -> Any:
+    import shim_torch
+
+    if name.startswith("special_"):
+        return getattr(shim_torch.special, name.removeprefix("special_"))
+    return getattr(shim_torch, name, None) or getattr(_core.Tensor, name)
+
+
+for _name in _UNARY:
+    _unary(_name)
+
+
+@kernel("threshold_backward")
+def threshold_backward(grad_output: Any, self: Any, threshold: Any) -> Any:
+    import shim_torch
+
+    if grad_output.layout != self.layout:
+        grad_output = grad_output.sparse_mask(self) if self.layout != _core.strided else grad_output.to_dense()
+    if self.layout == _core.strided:
+        return shim_torch.ops.aten.threshold_backward(grad_output, self, threshold)
+    grad_output, self = _coalesced(grad_output), _coalesced(self)
+    values = shim_torch.ops.aten.threshold_backward(
+        coo.parts(grad_output.sparse_mask(self)).values, coo.parts(self).values, threshold
+    )
+    return coo.with_values(self, values)
+
+
+def _coalesced(t: Any) -> Any:
+    return coo.coalesce(t) if t.layout == _core.sparse_coo and not coo.parts(t).coalesced else t
+
+
+@kernel("any")
+def any_(self: Any) -> Any:
+    return coo.parts(_coalesced(self)).values.any()
+
+
+@kernel("fill_.Scalar", "fill_.Tensor")
+def fill_(self: Any, value: Any) -> Any:
+    if self.layout == _core.sparse_coo:
+        refuse("aten::fill_.Scalar", [self])
+    coo.parts(self).values.fill_(value)
+    return self
+
+
+@kernel("angle")
+def angle(self: Any) -> Any:
+    if self.layout == _core.sparse_coo:
+        refuse("aten::angle", [self])
+    p = coo.parts(self)
+    return coo.with_values(self, p.values.angle())

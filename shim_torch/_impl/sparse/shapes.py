@@ -1,0 +1,367 @@
+"""Transposes, selections and joins of COO tensors. Compressed layouts go to ``_compressed``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from native import _core
+from shim_torch._impl.sparse import coo
+from shim_torch._impl.sparse.dispatch import composite, kernel, refuse
+
+
+def _dim(dim: int, n: int) -> int:
+    if not -n <= dim < n and not (n == 0 and dim in (0, -1)):
+        low, high = (-n, n - 1) if n else (-1, 0)
+        raise IndexError(f"Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})")
+    return dim + n if dim < 0 else dim
+
+
+def _is_coo(t: Any) -> bool:
+    return t.layout == _core.sparse_coo
+
+
+@composite("swapaxes", "swapdims")
+def swapaxes(self: Any, dim0: int, dim1: int) -> Any:
+    return self.transpose(dim0, dim1)
+
+
+@kernel("transpose.int")
+def transpose(self: Any, dim0: int, dim1: int) -> Any:
+    a, b = _dim(dim0, self.dim()), _dim(dim1, self.dim())
+    if not _is_coo(self):
+        from shim_torch._impl.sparse import compressed
+
+        return compressed.transpose(self, a, b)
+    if a == b:
+        return _core.alias(self)
+    order = list(range(self.dim()))
+    order[a], order[b] = order[b], order[a]
+    n = self.sparse_dim()
+    if (a < n) != (b < n):
+        raise RuntimeError(
+            f"sparse transpose: transposed dimensions must be sparse Got sparse_dim: {n}, d0: {a}, d1: {b}"
+        )
+    made = _permuted(self, order)
+    p = coo.parts(self)
+    return _core.set_coalesced(made, True) if p.coalesced and not p.values.shape[0] else made
+
+
+def _permuted(t: Any, order: list[int]) -> Any:
+    p = coo.parts(t)
+    n = p.sparse_dim
+    size = [t.shape[d] for d in order]
+    indices, values, coalesced = p.indices, p.values, p.coalesced
+    if order[:n] != list(range(n)):
+        indices = indices[order[:n]]
+        coalesced = coalesced and _sorted_still(order[:n])
+    if p.dense_dim:
+        values = values.permute(0, *(d - n + 1 for d in order[n:]))
+    made = _core.sparse_tensor(_core.sparse_coo, size, indices, None, values, n, p.dense_dim, False)
+    return _core.set_coalesced(made, coalesced)
+
+
+def _sorted_still(order: list[int]) -> bool:
+    return order == sorted(order)
+
+
+@kernel("t")
+def t_(self: Any) -> Any:
+    if _is_coo(self) and (self.sparse_dim() > 2 or self.dense_dim()):
+        raise RuntimeError(
+            f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got {self.sparse_dim()} sparse and "
+            f"{self.dense_dim()} dense dimensions"
+        )
+    if self.dim() > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.dim()}D")
+    if self.dim() < 2:
+        return _core.alias(self)
+    return transpose(self, 0, 1)
+
+
+def _inplace_transpose(self: Any, *dims: int) -> Any:
+    if not _is_coo(self):
+        refuse("aten::transpose_", [self])
+    return _core.replace_sparse(self, transpose(self, *dims))
+
+
+kernel("transpose_")(_inplace_transpose)
+kernel("t_")(lambda self: _inplace_transpose(self, 0, 1) if self.dim() == 2 else self)
+
+
+@kernel("permute")
+def permute(self: Any, dims: Sequence[int]) -> Any:
+    if not _is_coo(self):
+        refuse("aten::as_strided", [self])
+    n = self.dim()
+    if len(dims) != n:
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
+            f"dimensions i.e. input.dim() = {n} is not equal to len(dims) = {len(dims)}"
+        )
+    order = [_dim(d, n) for d in dims]
+    if len(set(order)) != n:
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    k = self.sparse_dim()
+    if sorted(order[:k]) != list(range(k)):
+        raise RuntimeError(
+            "permute(sparse_coo): transpositions between sparse and dense dimensions are not allowed.Only transpositions within "
+            "sparse and dense dimensions are supported."
+        )
+    made = _permuted(self, order)
+    # PyTorch looks at the first dim as it was given: a negative one is no 0
+    return _core.set_coalesced(made, False) if dims and dims[0] else made
+
+
+@kernel("unsqueeze")
+def unsqueeze(self: Any, dim: int) -> Any:
+    import shim_torch
+
+    if not _is_coo(self):
+        raise RuntimeError("Sparse CSR tensors do not have strides")
+    d = _dim(dim, self.dim() + 1)
+    p = coo.parts(self)
+    size = [*self.shape[:d], 1, *self.shape[d:]]
+    if d <= p.sparse_dim:
+        row = shim_torch.zeros((1, p.indices.shape[1]), dtype=_core.int64, device=p.indices.device)
+        indices = shim_torch.cat([p.indices[:d], row, p.indices[d:]])
+        return _core.sparse_tensor(
+            _core.sparse_coo, size, indices, None, p.values, p.sparse_dim + 1, p.dense_dim, p.coalesced
+        )
+    values = p.values.unsqueeze(d - p.sparse_dim + 1)
+    return _core.sparse_tensor(
+        _core.sparse_coo, size, p.indices, None, values, p.sparse_dim, p.dense_dim + 1, p.coalesced
+    )
+
+
+def _index(index: int, size: int, shape: Any, dim: int) -> int:
+    if not -size <= index < size:
+        raise IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}")
+    return index + size if index < 0 else index
+
+
+@kernel("select.int")
+def select(self: Any, dim: int, index: int) -> Any:
+    if not _is_coo(self):
+        from shim_torch._impl.sparse import compressed
+
+        return compressed.select(self, dim, index)
+    if self.dim() == 0:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    d = _dim(dim, self.dim())
+    index = _index(index, self.shape[d], self.shape, d)
+    p = coo.parts(self)
+    size = [n for k, n in enumerate(self.shape) if k != d]
+    if d >= p.sparse_dim:
+        values = p.values.select(d - p.sparse_dim + 1, index)
+        return coo.make(p.indices, values, size, p.coalesced)
+    at = (p.indices[d] == index).nonzero().squeeze(1)
+    values = p.values.index_select(0, at)
+    if p.sparse_dim == 1:
+        return values.sum(0).to(self.dtype) if self.dtype != _core.bool else values.any(0)
+    rows = [k for k in range(p.sparse_dim) if k != d]
+    return coo.make(p.indices[rows].index_select(1, at), values, size, p.coalesced)
+
+
+@composite("select_copy.int")
+def select_copy(self: Any, dim: int, index: int) -> Any:
+    return self.select(dim, index).clone()
+
+
+@kernel("index_select")
+def index_select(self: Any, dim: int, index: Any) -> Any:
+    import shim_torch
+
+    if not isinstance(self, _core.TensorBase) or not _is_coo(self):
+        refuse("aten::index_select", [self])
+    d = _dim(dim, self.dim())
+    if index.dim() > 1 or index.layout != _core.strided:
+        raise IndexError("index_select() argument index must be 1-D strided (non-sparse) tensor.")
+    if index.dtype not in (_core.int64, _core.int32):
+        raise IndexError(
+            f"index_select(): Expected dtype int32/int64 for index but got: {index.dtype}".replace("torch.", "")
+        )
+    index = index.reshape(-1).to(_core.int64)
+    size, count = list(self.shape), index.shape[0]
+    if count:
+        low, high = int(index.min()), int(index.max())
+        bad = low if low < -size[d] else high if high >= size[d] else None
+        if bad is not None:
+            raise IndexError(
+                f"index_select(): index contains {bad} that is out of range for tensor of size {list(self.shape)} at dimension {d}"
+            )
+    index = shim_torch.where(index < 0, index + size[d], index)
+    p = coo.parts(self)
+    size[d] = count
+    if d >= p.sparse_dim:
+        return coo.make(p.indices, p.values.index_select(d - p.sparse_dim + 1, index), size, p.coalesced)
+    place, entry = _matches(index, p.indices[d])
+    indices = p.indices.index_select(1, entry)
+    indices = shim_torch.cat([indices[:d], place.unsqueeze(0), indices[d + 1 :]])
+    return coo.make(indices, p.values.index_select(0, entry), size, False)
+
+
+def _matches(index: Any, row: Any) -> tuple[Any, Any]:
+    """All pairs (place in index, entry) where index[place] == row[entry], by place and then entry."""
+    import shim_torch
+
+    order = shim_torch.argsort(row, stable=True)
+    found = row.index_select(0, order)
+    first, last = shim_torch.searchsorted(found, index), shim_torch.searchsorted(found, index, right=True)
+    counts = last - first
+    place = shim_torch.repeat_interleave(shim_torch.arange(index.shape[0], device=index.device), counts)
+    start = counts.cumsum(0) - counts
+    within = shim_torch.arange(place.shape[0], device=index.device) - start.index_select(0, place)
+    return place, order.index_select(0, first.index_select(0, place) + within)
+
+
+@kernel("narrow_copy")
+def narrow_copy(self: Any, dim: int, start: int, length: int) -> Any:
+    if not _is_coo(self):
+        refuse("aten::narrow_copy", [self])
+    if not 0 <= dim < self.dim():
+        raise RuntimeError(f"Dimension out of range (expected to be in range of [0, {self.dim() - 1}], but got {dim})")
+    d = dim
+    n = self.shape[d]
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    if start < 0:
+        start += n
+    if not 0 <= start <= n or start + length > n:
+        raise RuntimeError(
+            f"Invalid range to narrow. range(start, start+length) must be a subset of range(0, {n})."
+        )
+    p = coo.parts(self)
+    size = list(self.shape)
+    size[d] = length
+    if d >= p.sparse_dim:
+        return coo.make(p.indices, p.values.narrow_copy(d - p.sparse_dim + 1, start, length), size, p.coalesced)
+    row = p.indices[d]
+    at = ((row >= start) & (row < start + length)).nonzero().squeeze(1)
+    indices = p.indices.index_select(1, at)
+    indices[d] -= start
+    return coo.make(indices, p.values.index_select(0, at), size, p.coalesced)
+
+
+# --- joining ---------------------------------------------------------------------------------------------------------------
+
+
+@kernel("cat", "concat", "concatenate")
+def cat(tensors: list[Any], dim: int = 0) -> Any:
+    import shim_torch
+
+    for i, t in enumerate(tensors):
+        if t.layout == _core.strided:
+            raise RuntimeError(f"Concatenating sparse tensors, but a dense tensor was found at position {i}.")
+        if not _is_coo(t):
+            raise RuntimeError("Sparse CSR tensors do not have is_contiguous")
+    first = tensors[0]
+    d, size = _dim(dim, first.dim()), list(first.shape)
+    ps = [coo.parts(t) for t in tensors]
+    dtype = first.dtype
+    for i, (t, p) in enumerate(zip(tensors, ps, strict=True)):
+        if t.dim() != len(size) or any(a != b for k, (a, b) in enumerate(zip(t.shape, size, strict=True)) if k != d):
+            raise RuntimeError(
+                f"All tensors must have the same shape: {size} (except in the concatenating dimension), but found shape: "
+                f"{list(t.shape)} at position {i}."
+            )
+        if p.sparse_dim != ps[0].sparse_dim or p.dense_dim != ps[0].dense_dim:
+            raise RuntimeError(
+                f"All tensors must have the same sparse_dim and dense_dim: {ps[0].sparse_dim}, {ps[0].dense_dim}, but tensor at "
+                f"position {i} has {p.sparse_dim}, {p.dense_dim}."
+            )
+        dtype = _core.promote_types(dtype, t.dtype)
+    n, offset, indices, values = ps[0].sparse_dim, 0, [], []
+    for t, p in zip(tensors, ps, strict=True):
+        index, value = p.indices, p.values.to(dtype)
+        if d < n:
+            index = index.clone()
+            index[d] += offset
+        else:
+            after = sum(s.shape[d] for s in tensors) - offset - t.shape[d]
+            shape = list(value.shape)
+            pad = [value.new_zeros([*shape[: d - n + 1], k, *shape[d - n + 2 :]]) for k in (offset, after)]
+            value = shim_torch.cat([pad[0], value, pad[1]], d - n + 1)
+        offset += t.shape[d]
+        indices.append(index)
+        values.append(value)
+    size[d] = offset
+    return coo.make(shim_torch.cat(indices, 1), shim_torch.cat(values, 0), size, False)
+
+
+@composite("stack")
+def stack(tensors: list[Any], dim: int = 0) -> Any:
+    import shim_torch
+
+    d = _dim(dim, tensors[0].dim() + 1)
+    for i, t in enumerate(tensors):
+        if t.shape != tensors[0].shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and {list(t.shape)} at "
+                f"entry {i}"
+            )
+    return shim_torch.ops.aten._sparse_stack(tensors, d)
+
+
+@composite("unbind.int")
+def unbind(self: Any, dim: int = 0) -> Any:
+    d = _dim(dim, self.dim())
+    return tuple(self.select(d, i) for i in range(self.shape[d]))
+
+
+def broadcast_to(t: Any, shape: tuple[int, ...]) -> Any:
+    """The tensor repeated: new dims lead, dims of size 1 grow."""
+    import shim_torch
+
+    p = coo.parts(t)
+    extra = len(shape) - t.dim()
+    for d, k in enumerate(t.shape):
+        if k not in (1, shape[d + extra]):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({shape[d + extra]}) must match the existing size ({k}) at non-singleton "
+                f"dimension {d + extra}.  Target sizes: {list(shape)}.  Tensor sizes: {list(t.shape)}"
+            )
+    n = p.sparse_dim + extra
+    grown = [d for d in range(n) if d < extra or t.shape[d - extra] != shape[d]]
+    values = p.values.expand(p.values.shape[0], *shape[n:])
+    lead = shim_torch.zeros((extra, p.indices.shape[1]), dtype=_core.int64, device=p.indices.device)
+    indices = shim_torch.cat([lead, p.indices])
+    for d in reversed(grown):
+        count, k = indices.shape[1], shape[d]
+        indices = indices.repeat(1, k)
+        indices[d] = shim_torch.repeat_interleave(shim_torch.arange(k, device=indices.device), count)
+        values = values.repeat(k, *(1 for _ in values.shape[1:]))
+    coalesced = p.coalesced and all(d == i for i, d in enumerate(grown))
+    return _core.sparse_tensor(_core.sparse_coo, shape, indices, None, values, n, p.dense_dim, coalesced)
+
+
+@kernel("broadcast_to")
+def sparse_broadcast_to(self: Any, size: Sequence[int]) -> Any:
+    return broadcast_to(self, tuple(size))
+
+
+@kernel("sum_to_size")
+def sum_to_size(self: Any, size: Sequence[int]) -> Any:
+    dense = self.to_dense().sum_to_size(size)
+    return dense.to_sparse() if len(size) else dense
+
+
+@composite("flatten.using_ints", "reshape", "view_as", "ravel")
+def reshape(self: Any, *rest: Any) -> Any:
+    if not _is_coo(self):
+        raise RuntimeError("Sparse CSR tensors do not have is_contiguous")
+    raise RuntimeError("reshape is not implemented for sparse tensors")
+
+
+@composite("expand")
+def expand(self: Any, size: Sequence[int], implicit: bool = False) -> Any:
+    if len(size) == self.dim() and all(a in (b, -1) for a, b in zip(size, self.shape, strict=True)):
+        return self
+    kind = "Sparse" if _is_coo(self) else "SparseCsr"
+    raise RuntimeError(f"expand is unsupported for {kind} tensors")
+
+
+@composite("broadcast_tensors")
+def broadcast_tensors(tensors: list[Any]) -> Any:
+    shape = tuple(_core.broadcast_shapes([tuple(t.shape) for t in tensors]))
+    return [t if tuple(t.shape) == shape else t.expand(shape) for t in tensors]

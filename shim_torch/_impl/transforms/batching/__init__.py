@@ -1,0 +1,1 @@
+"""vmap: rules by operator."""

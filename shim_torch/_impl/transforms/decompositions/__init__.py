@@ -1,0 +1,1 @@
+"""Operators written with smaller ones."""

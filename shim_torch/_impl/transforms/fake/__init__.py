@@ -1,0 +1,1 @@
+"""Fake tensors, which have metadata and no values."""

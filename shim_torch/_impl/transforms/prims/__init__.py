@@ -1,0 +1,1 @@
+"""Shapes, strides and types that decompositions ask about."""
