@@ -88,7 +88,7 @@ def torch_proxy_status() -> dict[str, Any]:
     (counters of slow paths), ``native`` (whether the C++ core is loaded).
     """
     total = hook.scope()
-    names = sys.modules.get("shim_torch._missing")
+    names = sys.modules.get("shim_torch._impl.surface.missing")
     backends = sys.modules.get("shim_torch._impl.arrays")
     return {
         "enabled": [None if e.scope.names is None else sorted(e.scope.names) for e in hook.entries()],

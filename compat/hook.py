@@ -267,7 +267,7 @@ def _install_main(stack: ExitStack) -> None:
 
 
 def _install_version(stack: ExitStack, version: str) -> None:
-    _version = import_module(f"{modules.ROOT}._version")
+    _version = import_module(f"{modules.ROOT}._impl.surface.torch_version")
     before = _version.set_version(version)
     stack.callback(_version.set_version, before)
 

@@ -1,6 +1,6 @@
 """The module tree: ``torch.x`` is the module object ``shim_torch.x``, one object a name.
 
-``functorch``, the other package that comes with PyTorch, is ``shim_torch._functorch.package``.
+``functorch``, the other package that comes with PyTorch, is ``shim_torch._impl.surface.functorch``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import Counter
 from types import ModuleType
 
 ROOT = "shim_torch"
-ROOTS = {"torch": ROOT, "functorch": f"{ROOT}._functorch.package"}
+ROOTS = {"torch": ROOT, "functorch": f"{ROOT}._impl.surface.functorch"}
 OURS = ("torch._impl", "functorch._impl")  # not PyTorch's: absent, as any name that it lacks
 _import_module = importlib.import_module  # the plain function: hook.py wraps the public one
 
@@ -50,7 +50,7 @@ def get(name: str, requester: str = "?") -> ModuleType:
 
 def unsupported(name: str) -> ModuleNotFoundError | None:
     """The error, counted, for a module that PyTorch has and ours lacks; None for one that PyTorch lacks too."""
-    names = sys.modules.get(f"{ROOT}._missing")
+    names = sys.modules.get(f"{ROOT}._impl.surface.missing")
     error: ModuleNotFoundError | None = None if names is None else names.unsupported_module(name)
     return error
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 
 __all__ = ["parallel_info", "show"]
 
@@ -33,4 +33,4 @@ def parallel_info() -> str:
         f"std::thread::hardware_concurrency() : {os.cpu_count()}\n"
     )
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 
 _overwrite = False
 _swap = False
@@ -27,4 +27,4 @@ def set_swap_module_params_on_conversion(value: bool) -> None:
 def get_swap_module_params_on_conversion() -> bool:
     return _swap
 
-_torch_names.present(globals())
+naming.present(globals())

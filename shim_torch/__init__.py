@@ -12,9 +12,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from native import _core
-from shim_torch import _version
+from shim_torch._impl.surface import torch_version
 
-__version__ = _version.current()
+__version__ = torch_version.current()
 
 Tensor = _core.Tensor
 dtype, device, Size, layout, memory_format = _core.dtype, _core.device, _core.Size, _core.layout, _core.memory_format
@@ -44,9 +44,9 @@ globals().update(_table_functions())
 globals().update(functional.functions())
 _segment_reduce = globals()["segment_reduce"]
 
+from shim_torch._impl.surface.warnings import is_warn_always_enabled, set_warn_always  # noqa: E402
 from shim_torch._impl.tensor.from_data import *  # noqa: E402, F403
 from shim_torch._impl.tensor.python_functions import *  # noqa: E402, F403
-from shim_torch._warnings import is_warn_always_enabled, set_warn_always  # noqa: E402
 from shim_torch.cuda.memory import OutOfMemoryError  # noqa: E402
 
 _core.set_out_of_memory_type(OutOfMemoryError)
@@ -58,6 +58,7 @@ get_num_threads, set_num_threads = _core.get_num_threads, _core.set_num_threads
 
 from shim_torch import _ops as _operators  # noqa: E402
 from shim_torch import version  # noqa: E402
+from shim_torch._classes import classes  # noqa: E402
 
 if TYPE_CHECKING:  # imported when first asked for, as the modules of _LAZY
     from shim_torch import nn
@@ -81,7 +82,7 @@ if TYPE_CHECKING:  # while the module runs, __all__ is made when it is first ask
 
 # Sub-modules that users reach as attributes; imported when first asked for.
 _LAZY = frozenset(
-    """__config__ _C _VF _dynamo _utils classes _tensor _tensor_str _ops accelerator amp autograd backends compiler cpu cuda
+    """__config__ _C _VF _dynamo _utils _tensor _tensor_str _ops accelerator amp autograd backends compiler cpu cuda
     distributed fft func fx functional hub jit library linalg mps mtia multiprocessing nested nn onnx optim overrides profiler
     quantization random return_types serialization sparse special storage testing torch_version types utils version
     xpu _prims_common _guards _subclasses _inductor _logging _library _higher_order_ops export distributions masked
@@ -113,18 +114,18 @@ _FROM = {
     "get_autocast_gpu_dtype": ("amp", "get_autocast_gpu_dtype"),
     "is_autocast_cache_enabled": ("amp", "is_autocast_cache_enabled"),
     **{
-        name: ("amp._switches", name)
+        name: ("_impl.amp.switches", name)
         for name in ("set_autocast_gpu_dtype", "set_autocast_cache_enabled", "clear_autocast_cache")
     },
     **{
-        f"autocast_{step}_nesting": ("amp._switches", f"autocast_{step}_nesting") for step in ("increment", "decrement")
+        f"autocast_{step}_nesting": ("_impl.amp.switches", f"autocast_{step}_nesting") for step in ("increment", "decrement")
     },
     "parse_schema": ("_C", "parse_schema"),
     "_nnpack_available": ("backends.nnpack", "is_available"),
     "set_printoptions": ("_tensor_str", "set_printoptions"),
     "get_printoptions": ("_tensor_str", "get_printoptions"),
     "typename": ("_utils", "typename"),
-    "TorchVersion": ("_version", "TorchVersion"),
+    "TorchVersion": ("_impl.surface.torch_version", "TorchVersion"),
     "Stream": ("_streambase", "Stream"),
     "Event": ("cuda", "Event"),
     "fork_rng": ("random", "fork_rng"),
@@ -148,7 +149,7 @@ _FROM = {
     "_test_check_tensor": ("_impl.tensor.checks", "_test_check_tensor"),
     "set_vital": ("_impl.tensor.symbols", "set_vital"),
     "get_device_module": ("_utils", "get_device_module"),
-    "AcceleratorError": ("_errors", "AcceleratorError"),
+    "AcceleratorError": ("_impl.surface.errors", "AcceleratorError"),
     "_disable_dynamo": ("compiler", "disable"),
     "TypedStorage": ("storage", "TypedStorage"),
     **{
@@ -186,7 +187,7 @@ def _all_names() -> list[str]:
 
 def _exported() -> list[str]:
     """What ``from torch import *`` brings: the functions, classes and dtypes of PyTorch's ``torch`` that are here."""
-    from shim_torch._missing import own_surface
+    from shim_torch._impl.surface.missing import own_surface
 
     here = {name for name in _all_names() if name not in _LAZY and name not in ("ops", "classes", "functional", "TYPE_CHECKING")}
     return sorted(here.intersection(name.removeprefix("torch.") for name in own_surface()))
@@ -234,7 +235,7 @@ def _attribute(name: str) -> Any:
         return importlib.import_module("shim_torch")
     if name == "__future__":
         return importlib.import_module("shim_torch.__future__")
-    from shim_torch._missing import has, missing
+    from shim_torch._impl.surface.missing import has, missing
 
     if has(f"torch.{name}"):
         from shim_torch._impl.table.aten import public_function

@@ -15,7 +15,7 @@ from shim_torch._custom_op.impl import (
     parse_qualname,
     validate_namespace,
 )
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 get_ctx = library.get_ctx
 

@@ -209,6 +209,6 @@ def is_optional(ann: Any) -> bool:
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._jit_internal", name)

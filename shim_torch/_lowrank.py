@@ -6,9 +6,9 @@ import functools
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.table.overridable import overridable as _overridable
-from shim_torch._missing import asked_of as _asked_of
 
 _GONE = "This function was deprecated since version 1.9 and is now removed. "
 _REMOVED = {
@@ -44,7 +44,7 @@ def matrix_rank(input: Any, tol: Any = None, symmetric: bool = False, *, out: An
 def lu(A: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """Packed L and U and the pivots, and with ``get_infos`` where a pivot is zero."""
     import shim_torch
-    from shim_torch._warnings import warn_once
+    from shim_torch._impl.surface.warnings import warn_once
 
     warn_once(
         "torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be removed in a future "
@@ -228,4 +228,4 @@ def functions() -> dict[str, Any]:
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 
 
 class _Type(str):
@@ -378,7 +378,7 @@ class _OpNamespace(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         if self.__dict__.get("name") == "higher_order":
-            from ._higher_order_ops._operator import registered
+            from shim_torch._impl.library.higher_order import registered
 
             if name in registered:
                 return registered[name]
@@ -405,10 +405,10 @@ class _OpNamespace(ModuleType):
 
 # Namespaces whose operators are defined when they are first asked for.
 _LATE = {
-    "profiler": "shim_torch.profiler._operators",
-    "_c10d_functional": "shim_torch.distributed._operators",
-    "c10d_functional": "shim_torch.distributed._operators",
-    "c10d": "shim_torch.distributed._operators",
+    "profiler": "shim_torch._impl.profiler.operators",
+    "_c10d_functional": "shim_torch._impl.collectives.operators",
+    "c10d_functional": "shim_torch._impl.collectives.operators",
+    "c10d": "shim_torch._impl.collectives.operators",
 }
 
 
@@ -442,9 +442,9 @@ class _Ops(ModuleType):
 
         Errors: OSError when it cannot be loaded, with what is missing; RuntimeError when PyTorch's own libtorch is loaded.
         """
-        from . import _libraries
+        from shim_torch._impl.extensions import load
 
-        _libraries.load(path)
+        load.load(path)
         self.loaded_libraries.add(str(path))
 
 
@@ -461,16 +461,16 @@ ops = _Ops()
 
 def __getattr__(name: str) -> Any:
     if name == "DispatchKey":
-        from ._C._dispatch import DispatchKey
+        from shim_torch._impl.core_names.dispatch import DispatchKey
 
         return DispatchKey
     if name == "HigherOrderOperator":
-        from ._higher_order_ops._operator import HigherOrderOperator
+        from shim_torch._impl.library.higher_order import HigherOrderOperator
 
         return HigherOrderOperator
-    from ._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._ops", name)
 
 
-_torch_names.present(globals(), elsewhere={"torch._C": ["AliasInfo", "Argument", "FunctionSchema", "parse_schema"]})
+naming.present(globals(), elsewhere={"torch._C": ["AliasInfo", "Argument", "FunctionSchema", "parse_schema"]})

@@ -6,6 +6,7 @@ import contextlib
 from typing import Any
 
 from native import _core
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.table.arguments import need_bool as _need_bool
 
 # Pickles of before name ``_rebuild`` and ``_rebuild_storage`` here; files of torch.save name ``_rebuild_from_type_v2``.
@@ -17,7 +18,6 @@ from shim_torch._impl.tensor.copies import (  # noqa: F401
     _reduce,
     _reduce_storage,
 )
-from shim_torch._missing import asked_of as _asked_of
 
 Tensor = _core.Tensor
 
@@ -126,7 +126,7 @@ def _reversed(self: Any) -> Any:
 
 def storage(self: Any) -> Any:
     """The storage as elements of this dtype; deprecated for ``untyped_storage()``."""
-    from shim_torch._warnings import warn_once
+    from shim_torch._impl.surface.warnings import warn_once
 
     warn_once(
         "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This should "

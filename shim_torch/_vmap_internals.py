@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from native import _core
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.transforms.batching.vmap import vmap as _batched
-from shim_torch._missing import asked_of as _asked_of
 
 __all__ = ["vmap"]
 

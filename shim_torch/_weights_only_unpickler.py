@@ -17,7 +17,7 @@ from native import _core
 from shim_torch._impl.serialization import checked
 from shim_torch._impl.serialization.allowed import table
 from shim_torch._impl.serialization.archive import bytes_left
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 UnpicklingError = pickle.UnpicklingError
 _OPCODES = """MARK STOP PROTO NONE NEWTRUE NEWFALSE EMPTY_LIST EMPTY_DICT EMPTY_TUPLE EMPTY_SET BININT BININT1 BININT2 LONG1

@@ -11,6 +11,6 @@ __all__ = [*_table("fft")]
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.fft", name)

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from native import _core
-from shim_torch import _lowrank, _torch_names
+from shim_torch import _lowrank
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
+from shim_torch._impl.surface.warnings import warn_once as _warn_once
 from shim_torch._impl.table.arguments import type_name as _type_name
 from shim_torch._impl.table.overridable import overridable as _overridable
 from shim_torch._impl.tensor.einsum import einsum as einsum
-from shim_torch._missing import asked_of as _asked_of
-from shim_torch._warnings import warn_once as _warn_once
 
 __all__ = (  # some are asked for by __getattr__ below
     "atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist "
@@ -329,4 +330,4 @@ def __getattr__(name: str) -> Any:
     return getattr(shim_torch, name)
 
 
-_torch_names.present(globals(), elsewhere={"torch": ("binary_cross_entropy_with_logits", "cosine_embedding_loss", "ctc_loss", "get_device", "hinge_embedding_loss", "kl_div", "margin_ranking_loss", "triplet_margin_loss")})
+naming.present(globals(), elsewhere={"torch": ("binary_cross_entropy_with_logits", "cosine_embedding_loss", "ctc_loss", "get_device", "hinge_embedding_loss", "kl_div", "margin_ranking_loss", "triplet_margin_loss")})

@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.library.kernel import get_kernel
+from shim_torch._impl.library.schema_types import check_type_names
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 from . import _ops
 from ._library.custom_ops import (
@@ -34,8 +36,6 @@ from ._library.custom_ops import (
     qualified_name as _qualified_name,
 )
 from ._library.infer_schema import infer_schema
-from ._library.kernel import get_kernel
-from ._library.schema_types import check_type_names
 from ._library.utils import parse_namespace as _parse_namespace
 
 __all__ = [
@@ -196,7 +196,7 @@ class Library:
                 "there."
             )
         found = str(key or self.dispatch_key or "CompositeImplicitAutograd").rpartition(".")[2]
-        from ._C._dispatch import KNOWN_KEYS
+        from shim_torch._impl.core_names.dispatch import KNOWN_KEYS
 
         if found not in KNOWN_KEYS:
             raise RuntimeError(f"could not parse dispatch key: {found}")
@@ -523,7 +523,7 @@ def opcheck(
 
     Gives ``"SUCCESS"`` or the exception for every check; ``OpCheckError`` at the first that fails, if ``raise_exception``.
     """
-    from ._library.opcheck import CHECKS, error_class
+    from shim_torch._impl.library.opcheck import CHECKS, error_class
 
     definition = _lookup(op) if isinstance(op, CustomOpDef) else None
     overload = definition._opoverload if definition is not None else op
@@ -561,4 +561,4 @@ def opcheck(
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -12,7 +12,7 @@ __all__ = ["LinAlgError", *_table("linalg")]
 
 
 def _attribute(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.linalg", name)
 

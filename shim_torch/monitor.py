@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 
 data_value_t = (str, float, int, bool)
 STAT_EVENT = "torch.monitor.Stat"
@@ -156,8 +156,8 @@ class TensorboardEventHandler:
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.monitor", name)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__ = [
     "BaseTorchFunctionMode",
@@ -219,4 +219,4 @@ def enable_reentrant_dispatch() -> Any:
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

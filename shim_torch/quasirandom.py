@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 
 __all__ = ["SobolEngine"]
 
@@ -149,8 +149,8 @@ class SobolEngine:
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.quasirandom", name)
 
-_torch_names.present(globals())
+naming.present(globals())

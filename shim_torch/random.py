@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.tensor.generator import Generator, default_generator
 from shim_torch._impl.tensor.generator import cuda_generator as _cuda_generator
-from shim_torch._missing import asked_of as _asked_of
 
 __all__ = ["default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
@@ -52,7 +52,7 @@ def set_rng_state(new_state: Any) -> None:
 
 
 def _index(device: Any) -> int:
-    from shim_torch.cuda._streams import index_of
+    from shim_torch._impl.cuda.streams import index_of
 
     return index_of(device)
 
@@ -80,4 +80,4 @@ def fork_rng(
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

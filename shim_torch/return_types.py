@@ -46,7 +46,7 @@ def __getattr__(name: str) -> Any:
     if fields is None or (name.endswith("_out") and name.removesuffix("_out") in _NO_OUT):
         if name == "all_return_types":
             return [__getattr__(n) for n in _names()]
-        from shim_torch._missing import missing
+        from shim_torch._impl.surface.missing import missing
 
         return missing("torch.return_types", name)
     made = globals()[name] = _core.return_type(name, fields)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from native import _core
-from shim_torch import _torch_names
 from shim_torch import _weights_only_unpickler as _weights_only
 from shim_torch._impl.serialization import archive
 from shim_torch._impl.serialization import pickler as _pickler
@@ -35,7 +34,8 @@ from shim_torch._impl.serialization.settings import (
 from shim_torch._impl.serialization.settings import byte_order as _byte_order
 from shim_torch._impl.serialization.settings import config as _config
 from shim_torch._impl.serialization.settings import skipping as _skipping
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.storage import TypedStorage
 
 __all__ = [
@@ -412,4 +412,4 @@ def __getattr__(name: str) -> Any:
 
     return getattr(openers, name)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -386,6 +386,6 @@ def __getattr__(name: str) -> Any:
         return _from_bytes
     if name in ("_LegacyStorage", "_LegacyStorageMeta"):
         return {"_LegacyStorage": _OnlyChildren, "_LegacyStorageMeta": _LegacyMeta}[name]
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.storage", name)

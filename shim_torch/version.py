@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._version import current as _current
+from shim_torch._impl.surface.torch_version import current as _current
 
 __version__ = _current()
 debug = False
@@ -16,7 +16,7 @@ xpu = None
 
 def __getattr__(name: str) -> Any:
     if name == "cuda":
-        from shim_torch.cuda import _toolkit
+        from shim_torch._impl.extensions import cuda_toolkit
 
-        return _toolkit.version()
+        return cuda_toolkit.version()
     raise AttributeError(f"module 'torch.version' has no attribute '{name}'")

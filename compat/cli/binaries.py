@@ -80,20 +80,20 @@ def inspect(name: str, data: Any) -> dict[str, Any]:
     missing   functions of the stable ABI that are not in this project
     versions  {"GLIBC": "2.27", …}: what the system must have at least
     """
-    from shim_torch import _elf, _libraries
+    from shim_torch._impl.extensions import elf, load
 
     row: dict[str, Any] = {"file": name, "kind": "none", "functions": [], "missing": [], "torch": "", "versions": {}}
     row.update(cuda=[], machine="", symbols=0)
     try:
-        tables = _elf.parse(data)
+        tables = elf.parse(data)
     except ValueError as error:
         return {**row, "kind": f"unreadable: {error}"}
-    kind, symbols = _libraries.classify(tables)
+    kind, symbols = load.classify(tables)
     row.update(kind=kind, versions=tables.versions, machine=tables.machine, symbols=len(symbols))
-    row["cuda"] = [n for n in tables.needed if _libraries.package_of(n) or n.startswith("libcuda.so")]
+    row["cuda"] = [n for n in tables.needed if load.package_of(n) or n.startswith("libcuda.so")]
     if kind == "stable ABI":
         row["functions"] = symbols
-        row["missing"] = sorted(set(symbols) - _libraries.exported())
+        row["missing"] = sorted(set(symbols) - load.exported())
         major, minor = max(map(release_of, symbols), default=(2, 9))
         row["torch"] = f"{major}.{minor}"
     return row

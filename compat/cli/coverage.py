@@ -44,7 +44,7 @@ def part_of(name: str, parts: frozenset[str]) -> str:
 def coverage() -> dict[str, tuple[list[str], list[str]]]:
     """``{part: (names here, names that are not)}`` over PyTorch's public names (``shim_torch/_impl/data/surface.txt``)."""
     from compat import modules
-    from shim_torch._missing import own_surface
+    from shim_torch._impl.surface.missing import own_surface
 
     torch = modules.get("torch")
     names = [n for n in sorted(own_surface()) if n != "torch" and not any(p.startswith("_") for p in n.split("."))]

@@ -6,7 +6,7 @@ import weakref
 from typing import Any
 
 from native import _core
-from shim_torch._C._dispatch import (
+from shim_torch._impl.core_names.dispatch import (
     DispatchKey,
     DispatchKeySet,
     _AutoDispatchBelowAutograd,
@@ -311,13 +311,13 @@ def __getattr__(name: str) -> Any:
 
         return importlib.import_module(f"shim_torch._C.{name}")
     if name in ("_VariableFunctions", "_VariableFunctionsClass", "_fft", "_linalg", "_special", "_sparse"):
-        from shim_torch._C import _tables
+        from shim_torch._impl.core_names import tables
 
-        return getattr(_tables, name)
+        return getattr(tables, name)
     if name in ("_ConvBackend", "_select_conv_backend"):
-        from shim_torch._C import _convolution
+        from shim_torch._impl.core_names import convolution
 
-        return getattr(_convolution, name)
+        return getattr(convolution, name)
     if name == "Tag":
         from shim_torch import Tag
 
@@ -335,7 +335,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(jit, name)
     if name.startswith("_cuda_"):
-        from shim_torch._C import _cuda
+        from shim_torch._impl.core_names import cuda as _cuda
 
         if name in vars(_cuda):
             return getattr(_cuda, name)
@@ -344,9 +344,9 @@ def __getattr__(name: str) -> Any:
 
         return _foreach_utils._group_tensors_by_device_and_dtype
     if name in _FUNCTION_STATE:
-        from shim_torch._C import _function_state
+        from shim_torch._impl.core_names import function_state
 
-        return getattr(_function_state, name)
+        return getattr(function_state, name)
     if name == "_LinAlgError":
         from shim_torch.linalg import LinAlgError
 
@@ -362,10 +362,10 @@ def __getattr__(name: str) -> Any:
     if name in _TYPES:
         return _TYPES[name]
     if name.startswith(("_get_", "_set_")):
-        from shim_torch._C import _flags
+        from shim_torch._impl.core_names import flags
 
-        return getattr(_flags, name)
-    from shim_torch._missing import missing
+        return getattr(flags, name)
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._C", name)
 

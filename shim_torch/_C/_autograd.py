@@ -43,7 +43,7 @@ def _profiler_enabled() -> bool:
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._C._autograd", name)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shim_torch.distributed._groups import (
+from shim_torch._impl.collectives.groups import (
     AllgatherOptions,
     AllreduceCoalescedOptions,
     AllreduceOptions,
@@ -19,7 +19,7 @@ from shim_torch.distributed._groups import (
     ScatterOptions,
     Work,
 )
-from shim_torch.distributed._stores import (
+from shim_torch._impl.collectives.stores import (
     DistBackendError,
     DistError,
     DistNetworkError,

@@ -279,6 +279,6 @@ def _set_vmap_fallback_warning_enabled(enabled: bool) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._C._functorch", name)

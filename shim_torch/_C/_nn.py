@@ -31,12 +31,12 @@ def __getattr__(name: str) -> Any:
         found = globals()[name] = getattr(ops.aten, name)
         return found
     if not name.startswith("__"):
-        from shim_torch._C._tables import aten_function
+        from shim_torch._impl.core_names.tables import aten_function
 
         made = aten_function(name, "torch._C._nn")
         if made is not None:
             globals()[name] = made
             return made
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._C._nn", name)

@@ -18,9 +18,9 @@ from typing import Any, NoReturn
 
 from native import _core
 from shim_torch import _ops, library
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._library.infer_schema import infer_schema as infer_schema
 from shim_torch._library.utils import is_functional_schema, parse_schema
-from shim_torch._missing import asked_of as _asked_of
 from shim_torch.library import get_ctx as get_ctx
 
 from .autograd import autograd_kernel

@@ -94,6 +94,6 @@ def __getattr__(name: str) -> Any:
             return import_module(f"shim_torch._decomp.{name}")
         except ModuleNotFoundError:
             pass
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._decomp", name)

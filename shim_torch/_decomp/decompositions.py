@@ -35,8 +35,8 @@ def bernoulli_p(self: Any, p: float = 0.5, *, generator: Any = None) -> Any:
 
 def __getattr__(name: str) -> Callable[..., Any]:
     from shim_torch import _decomp
+    from shim_torch._impl.surface.missing import missing
     from shim_torch._impl.transforms.decompositions.table import overload
-    from shim_torch._missing import missing
 
     for variant in ("", ".Tensor", ".int", ".self", ".Scalar", ".dim"):
         found = _decomp.decomposition_table.get(overload(name + variant)) if not name.startswith("__") else None

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from shim_torch._not_built import _function
+from shim_torch._impl.surface.not_built import _function
 
 __all__ = ["enable_pre_dispatch", "enable_python_dispatcher", "no_python_dispatcher"]
 
@@ -53,6 +53,6 @@ enable_crossref_functionalize = _function(
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._dispatch.python", name)

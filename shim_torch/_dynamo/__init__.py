@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shim_torch import _torch_names
 from shim_torch._dynamo import config
+from shim_torch._impl.surface import naming
 from shim_torch.compiler import (
     allow_in_graph,
     assume_constant_result,
@@ -102,8 +102,8 @@ def __getattr__(name: str) -> Any:
         from shim_torch._dynamo import eval_frame
 
         return eval_frame.OptimizedModule
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._dynamo", name)
 
-_torch_names.present(globals())
+naming.present(globals())

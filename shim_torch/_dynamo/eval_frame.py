@@ -93,6 +93,6 @@ def __getattr__(name: str) -> Any:
     if name == "OptimizedModule":
         made = globals()["OptimizedModule"] = _optimized_module()
         return made
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._dynamo.eval_frame", name)

@@ -10,8 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._logging import LazyString as LazyString
-from shim_torch._missing import asked_of as _asked_of
 
 counters: defaultdict[str, Counter[str]] = defaultdict(Counter)  # what the compiler did: nothing is compiled, it stays empty
 

@@ -27,6 +27,6 @@ def _is_preservable_cia_op(op: Any) -> bool:
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._export.utils", name)

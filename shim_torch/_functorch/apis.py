@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.func import grad, grad_and_value, vmap
 from shim_torch.utils._pytree import tree_flatten, tree_unflatten
 

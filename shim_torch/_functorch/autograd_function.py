@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.transforms.batching.tensors import VmapInfo as VmapInfo
-from shim_torch._missing import asked_of as _asked_of
 
 
 class WrappedCtx:

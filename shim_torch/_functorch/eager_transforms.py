@@ -32,6 +32,6 @@ def _slice_argnums(args: tuple[Any, ...], argnums: Any, as_tuple: bool = True) -
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._functorch.eager_transforms", name)

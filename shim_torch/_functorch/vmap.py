@@ -86,6 +86,6 @@ def unwrap_batched(args: Any, level: Any) -> tuple[Any, Any]:
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._functorch.vmap", name)

@@ -24,6 +24,6 @@ def __getattr__(name: str) -> Any:
         from shim_torch._higher_order_ops import _invoke_quant
 
         return getattr(_invoke_quant, name)
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._higher_order_ops", name)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from shim_torch._higher_order_ops._operator import HigherOrderOperator
+from shim_torch._impl.library.higher_order import HigherOrderOperator
 
 
 class _InvokeQuant(HigherOrderOperator):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shim_torch._higher_order_ops._operator import HigherOrderOperator
+from shim_torch._impl.library.higher_order import HigherOrderOperator
 
 __all__ = ["CondOp", "cond", "cond_op"]
 

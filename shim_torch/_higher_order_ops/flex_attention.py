@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex
-from shim_torch._higher_order_ops._operator import HigherOrderOperator
+from shim_torch._impl.library.higher_order import HigherOrderOperator
 
 __all__ = ["FlexAttentionHOP", "TransformGetItemToIndex", "flex_attention", "sdpa_dense"]
 
@@ -40,7 +40,7 @@ def sdpa_dense(
 ) -> Any:  # fmt: skip
     """The operator on the whole matrix of scores, (B, Hq, L, S)."""
     import shim_torch as torch
-    from shim_torch.nn.attention._block_mask import evaluate
+    from shim_torch._impl.nn.block_mask import evaluate
 
     B, H, L, _ = query.shape
     S, groups = key.size(-2), H // key.size(1)
@@ -61,6 +61,6 @@ flex_attention = FlexAttentionHOP()
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._higher_order_ops.flex_attention", name)

@@ -10,6 +10,6 @@ __all__ = ["mark_compile_region"]
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._higher_order_ops.invoke_subgraph", name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 
 __all__ = ["compile", "cudagraph_mark_step_begin", "list_mode_options", "list_options"]
 
@@ -39,8 +39,8 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return import_module(f"shim_torch._inductor.{name}")
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._inductor", name)
 
-_torch_names.present(globals())
+naming.present(globals())

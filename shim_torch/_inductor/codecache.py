@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._impl.surface.not_built import NO_COMPILER, declare
 from shim_torch._inductor.exc import InvalidCxxCompiler
-from shim_torch._not_built import NO_COMPILER, declare
 
 __getattr__ = declare(
     globals(),

@@ -25,6 +25,6 @@ def select_decomp_table() -> dict[Any, Callable[..., Any]]:
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._inductor.decomposition", name)

@@ -32,6 +32,6 @@ def make_pointwise(*_: Any, **__: Any) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._inductor.lowering", name)

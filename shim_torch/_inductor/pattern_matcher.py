@@ -83,6 +83,6 @@ joint_fwd_bwd = fwd_only
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._inductor.pattern_matcher", name)

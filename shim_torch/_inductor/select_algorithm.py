@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shim_torch._not_built import NO_COMPILER, declare, refuse
+from shim_torch._impl.surface.not_built import NO_COMPILER, declare, refuse
 
 __all__ = ["ExternKernelChoice"]
 

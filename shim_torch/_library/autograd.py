@@ -105,9 +105,9 @@ def make_autograd_kernel(definition: Any) -> Callable[..., Any]:
 
 def __getattr__(name: str) -> Any:
     if name == "supports_tensorlist":
-        from .tensor_lists import supports_tensorlist
+        from shim_torch._impl.library.tensor_lists import supports_tensorlist
 
         return supports_tensorlist
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._library.autograd", name)

@@ -7,8 +7,8 @@ from functools import partial, update_wrapper
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 from .. import _ops
 from .infer_schema import infer_schema
@@ -296,4 +296,4 @@ def qualified_name(op: Any) -> str:
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals(), "torch.library", elsewhere={"torch._library.custom_ops": ["CustomOpDef"]})
+naming.present(globals(), "torch.library", elsewhere={"torch._library.custom_ops": ["CustomOpDef"]})

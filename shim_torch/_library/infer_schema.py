@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 _SCALARS: dict[Any, str] = {
     int: "SymInt",
@@ -206,4 +206,4 @@ SUPPORTED_RETURN_TYPES = _valid_returns()
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals(), "torch.library")
+naming.present(globals(), "torch.library")

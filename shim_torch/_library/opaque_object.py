@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._opaque_base import OpaqueBase, OpaqueBaseMeta
 
 __all__ = [

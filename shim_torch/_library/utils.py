@@ -183,6 +183,6 @@ def mutated_args_kwargs(schema: FunctionSchema) -> tuple[list[int], list[str]]:
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._library.utils", name)

@@ -17,6 +17,6 @@ __all__ = ["LazyString", "_init_logs", "getArtifactLogger", "set_logs", "trace_s
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._logging", name)

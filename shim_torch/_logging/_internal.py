@@ -270,6 +270,6 @@ _init_logs()
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._logging._internal", name)

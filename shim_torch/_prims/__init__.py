@@ -226,6 +226,6 @@ def __getattr__(name: str) -> Any:
             found = getattr(found, part)
         globals()[name] = found
         return found
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._prims", name)

@@ -402,6 +402,6 @@ def __getattr__(name: str) -> Any:
             return served[name]
     if name == "torch_function_passthrough":
         return _passed_through()
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._prims_common", name)

@@ -187,6 +187,6 @@ def elementwise_unary_scalar_wrapper(fn: Any) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._prims_common.wrappers", name)

@@ -179,7 +179,7 @@ def served_as(names: dict[str, Any], module: Any, name: str) -> Any:
         return names[name]
     found = None if name.startswith("__") else find(module, name)
     if found is None:
-        from shim_torch._missing import missing
+        from shim_torch._impl.surface.missing import missing
 
         return missing("torch" + names["__name__"].removeprefix("shim_torch"), name)
     if not hasattr(builtins, name):  # ``int``, ``type``: a module's own code goes on to mean Python's

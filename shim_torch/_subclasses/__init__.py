@@ -15,7 +15,7 @@ def __getattr__(name: str) -> Any:
         from shim_torch._subclasses.fake_utils import CrossRefFakeMode
 
         return CrossRefFakeMode
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._subclasses", name)
 

@@ -374,10 +374,10 @@ def __getattr__(name: str) -> Any:
 
         return getattr(metadata, name)
     if name == "_CacheKeyState":
-        from shim_torch._not_built import names
+        from shim_torch._impl.surface.not_built import names
 
         return names("torch._subclasses.fake_tensor", "results of operators on fake tensors are not cached", name)[name]
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._subclasses.fake_tensor", name)
 

@@ -102,6 +102,6 @@ def is_sparse_compressed(t: Any) -> bool:
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._subclasses.meta_utils", name)

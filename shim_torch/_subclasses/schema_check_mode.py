@@ -6,7 +6,7 @@ from collections import namedtuple
 from typing import Any
 
 from native import _core
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.utils._python_dispatch import TorchDispatchMode
 
 Mutation = namedtuple("Mutation", ["op_name", "arg_name"])

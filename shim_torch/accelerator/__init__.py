@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names, cuda
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch import cuda
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.cuda.memory import max_memory_allocated as max_memory_allocated
 from shim_torch.cuda.memory import max_memory_reserved as max_memory_reserved
 from shim_torch.cuda.memory import memory_allocated as memory_allocated
@@ -102,4 +103,4 @@ def get_memory_info(device_index: Any = None, /) -> tuple[int, int]:
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -1,6 +1,6 @@
 """``torch.accelerator.memory``: figures of the accelerator's memory, which are CUDA's."""
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.accelerator import (
     empty_cache,
     get_memory_info,

@@ -1,6 +1,6 @@
 """``torch.amp``: automatic mixed precision."""
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.amp import autocast_mode, grad_scaler
 from shim_torch.amp.autocast_mode import (
     _enter_autocast,

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from native import _core
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.table.arguments import need_dtype, need_str, type_name
-from shim_torch._missing import asked_of as _asked_of
 
 _LOWER = {
     "cpu": (_core.bfloat16, _core.float16),
@@ -222,4 +222,4 @@ def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

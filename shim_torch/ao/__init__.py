@@ -10,6 +10,6 @@ def __getattr__(name: str) -> Any:
 
     if name in ("nn", "quantization"):
         return import_module(f"shim_torch.ao.{name}")
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.ao", name)

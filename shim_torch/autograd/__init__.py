@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 from shim_torch.autograd import anomaly_mode, function, grad_mode, graph, variable
 from shim_torch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from shim_torch.autograd.function import Function, NestedIOFunction
@@ -379,8 +379,8 @@ def __getattr__(name: str) -> Any:
         from shim_torch._C._autograd import DeviceType
 
         return DeviceType
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.autograd", name)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from native import _core
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
 

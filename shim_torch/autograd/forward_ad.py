@@ -6,8 +6,8 @@ import sys
 from typing import Any, NamedTuple
 
 from native import _core
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import _Decorator
 
 __all__ = [
@@ -171,4 +171,4 @@ for _class in (UnpackedDualTensor, dual_level):
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from native import _core
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.table.arguments import need_bool as _need_bool
-from shim_torch._missing import asked_of as _asked_of
 
 _set = _core._set_grad_enabled
 _get = _core.is_grad_enabled

@@ -14,7 +14,7 @@ from shim_torch._impl.autograd.old_jacobians import _get_numerical_jacobian as _
 from shim_torch._impl.autograd.old_jacobians import _iter_tensors as _iter_tensors
 from shim_torch._impl.autograd.old_jacobians import get_analytical_jacobian as get_analytical_jacobian
 from shim_torch._impl.autograd.old_jacobians import get_numerical_jacobian as get_numerical_jacobian
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import enable_grad
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]

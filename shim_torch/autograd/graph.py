@@ -11,8 +11,8 @@ from operator import methodcaller
 from typing import Any, Literal, NamedTuple
 
 from native import _core
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.function import BackwardCFunction
 from shim_torch.autograd.function import DelayedError as _DelayedError
 from shim_torch.autograd.grad_mode import enable_grad as _enable_grad
@@ -249,4 +249,4 @@ for _class in (Node, GradientEdge, saved_tensors_hooks, save_on_cpu):
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

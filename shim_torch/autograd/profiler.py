@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 from shim_torch.autograd.profiler_util import EventList, FunctionEvent
 
 __all__ = ["EventList", "FunctionEvent", "KinetoStepTracker", "emit_itt", "emit_nvtx", "profile", "record_function"]
@@ -167,8 +167,8 @@ class KinetoStepTracker:
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.autograd.profiler", name)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -8,7 +8,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from . import _precision as _precision
+from shim_torch._impl.backends import precision as _precision
+
 from . import cuda as cuda
 
 _SETTINGS = frozenset(
@@ -69,6 +70,6 @@ import_module(__name__).__class__ = _Backends
 def __getattr__(name: str) -> Any:
     if name in _SETTINGS:
         return import_module(f"shim_torch.backends.{name}")
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.backends", name)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 
 def get_cpu_capability() -> str:
@@ -18,4 +18,4 @@ def get_cpu_capability() -> str:
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

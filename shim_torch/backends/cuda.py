@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
-from shim_torch.backends import _precision
-from shim_torch.backends._attention import (
+from shim_torch._impl.backends import precision
+from shim_torch._impl.backends.attention import (
     SDPAParams,
     allow_fp16_bf16_reduction_math_sdp,
     can_use_cudnn_attention,
@@ -26,6 +25,7 @@ from shim_torch.backends._attention import (
     mem_efficient_sdp_enabled,
     sdp_kernel,
 )
+from shim_torch._impl.surface import naming
 
 __all__ = [
     "SDPAParams",
@@ -65,24 +65,24 @@ class cuBLASModule:
 
     def __getattr__(self, name: str) -> Any:
         if name == "allow_tf32":
-            return _precision.matmul_allows_tf32()
+            return precision.matmul_allows_tf32()
         if name in ("allow_fp16_reduced_precision_reduction", "allow_bf16_reduced_precision_reduction"):
             return _core.gemm_flag(f"{name[6:10]}_reduced")
         if name == "allow_fp16_accumulation":
             return _core.gemm_flag("fp16_accumulation")
         if name == "fp32_precision":
-            return _precision.read("cuda", "matmul")
+            return precision.read("cuda", "matmul")
         raise AttributeError("Unknown attribute " + name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "allow_tf32":
-            _precision.set_matmul_tf32(value)
+            precision.set_matmul_tf32(value)
         elif name in ("allow_fp16_reduced_precision_reduction", "allow_bf16_reduced_precision_reduction"):
             self._set_reduction(name[6:10], *_pair(value, name))
         elif name == "allow_fp16_accumulation":
             _core.gemm_flag("fp16_accumulation", value)
         elif name == "fp32_precision":
-            _precision.write("cuda", "matmul", value)
+            precision.write("cuda", "matmul", value)
         else:
             raise AttributeError("Unknown attribute " + name)
 
@@ -170,8 +170,8 @@ def __getattr__(name: str) -> Any:
         from shim_torch.nn.attention import SDPBackend
 
         return SDPBackend
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.backends.cuda", name)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from shim_torch._missing import asked_of as _asked_of
-from shim_torch.backends import _precision
-from shim_torch.backends._flags import has_settings as _has_settings
+from shim_torch._impl.backends import precision
+from shim_torch._impl.backends.flags import has_settings as _has_settings
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 VERBOSE_OFF, VERBOSE_ON, VERBOSE_ON_CREATION = 0, 1, 2
 
@@ -22,17 +22,17 @@ class _Settings(dict[str, Any]):
     """The settings; the precision that is set here is that of all backends, as in PyTorch."""
 
     def __getitem__(self, name: str) -> Any:
-        return _precision.read("mkldnn", "all") if name == "fp32_precision" else super().__getitem__(name)
+        return precision.read("mkldnn", "all") if name == "fp32_precision" else super().__getitem__(name)
 
     def __setitem__(self, name: str, value: Any) -> None:
         if name == "fp32_precision":
-            _precision.write("generic", "all", value)
+            precision.write("generic", "all", value)
         else:
             super().__setitem__(name, value)
 
 
 _settings = _Settings(enabled=True, deterministic=False, allow_tf32=True, fp32_precision="none")
-conv, rnn, matmul = (_precision._FP32Precision("mkldnn", part) for part in ("conv", "rnn", "matmul"))
+conv, rnn, matmul = (precision._FP32Precision("mkldnn", part) for part in ("conv", "rnn", "matmul"))
 
 
 def set_flags(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 
 def is_available() -> bool:
@@ -12,4 +12,4 @@ def is_available() -> bool:
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._missing import asked_of as _asked_of
-from shim_torch.backends._flags import has_settings as _has_settings
+from shim_torch._impl.backends.flags import has_settings as _has_settings
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 
 def is_available() -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 
 
 def is_available() -> bool:
@@ -111,8 +111,8 @@ def __getattr__(name: str) -> Any:
         from shim_torch._C import _cpu
 
         return getattr(_cpu, "_is_avx512_vnni_supported" if name == "_is_vnni_supported" else name)
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.cpu", name)
 
-_torch_names.present(globals())
+naming.present(globals())

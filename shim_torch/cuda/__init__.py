@@ -6,16 +6,14 @@ import threading
 from typing import Any, NamedTuple
 
 from native import _core
-from shim_torch import _torch_names
-from shim_torch.cuda import memory
-from shim_torch.cuda._graphs import (
+from shim_torch._impl.cuda.graphs import (
     CUDAGraph,
     graph,
     graph_pool_handle,
     is_current_stream_capturing,
     make_graphed_callables,
 )
-from shim_torch.cuda._streams import (
+from shim_torch._impl.cuda.streams import (
     Event,
     ExternalStream,
     Stream,
@@ -30,9 +28,9 @@ from shim_torch.cuda._streams import (
     set_stream,
     stream,
 )
-from shim_torch.cuda._streams import (
-    index_of as _index_of,
-)
+from shim_torch._impl.cuda.streams import index_of as _index_of
+from shim_torch._impl.surface import naming
+from shim_torch.cuda import memory
 from shim_torch.cuda.memory import (
     CUDAPluggableAllocator,
     MemPool,
@@ -295,7 +293,7 @@ def _sleep(cycles: int) -> None:
     """Keeps the current stream busy for about ``cycles`` clock cycles."""
     import cupy
 
-    from shim_torch.cuda._streams import link_cupy
+    from shim_torch._impl.cuda.streams import link_cupy
 
     link_cupy()
     with _lock:
@@ -327,11 +325,11 @@ def __getattr__(name: str) -> Any:
         except ModuleNotFoundError:
             pass
     if name in _DIAGNOSTICS:
-        from shim_torch.cuda import _diagnostics
+        from shim_torch._impl.cuda import diagnostics
 
-        return getattr(_diagnostics, name)
+        return getattr(diagnostics, name)
     if name == "AcceleratorError":
-        from shim_torch._errors import AcceleratorError
+        from shim_torch._impl.surface.errors import AcceleratorError
 
         return AcceleratorError
     if name.endswith("Storage"):
@@ -346,7 +344,7 @@ def __getattr__(name: str) -> Any:
 
         if name in TENSORS:
             return legacy_type(name, "cuda")
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.cuda", name)
 
@@ -363,4 +361,4 @@ from shim_torch.cuda.random import (  # noqa: E402  (asks for the devices above)
     set_rng_state_all,
 )
 
-_torch_names.present(globals())
+naming.present(globals())

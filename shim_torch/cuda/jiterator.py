@@ -9,7 +9,7 @@ from typing import Any
 
 import shim_torch
 from native import _core
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__: list[str] = []
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
-from shim_torch.cuda._streams import index_of as _index_of
+from shim_torch._impl.cuda.streams import index_of as _index_of
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 
 class OutOfMemoryError(RuntimeError):
@@ -139,7 +139,7 @@ def get_per_process_memory_fraction(device: Any = None) -> float:
 
 def list_gpu_processes(device: Any = None) -> str:
     """The processes of a GPU and their memory, as NVML tells."""
-    from shim_torch.cuda._diagnostics import list_gpu_processes as listed
+    from shim_torch._impl.cuda.diagnostics import list_gpu_processes as listed
 
     return str(listed(device))
 
@@ -199,4 +199,4 @@ OutOfMemoryError.__qualname__ = OutOfMemoryError.__name__ = "OutOfMemoryError"
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 
 def _nvtx() -> Any:
@@ -61,4 +61,4 @@ def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.tensor.generator import Generator
 from shim_torch._impl.tensor.generator import cuda_generator as _cuda_generator
-from shim_torch._missing import asked_of as _asked_of
 from shim_torch.cuda import current_device, device_count, is_initialized
 from shim_torch.random import _index, _seed_cuda
 
@@ -80,4 +80,4 @@ def _default_generators() -> tuple[Generator, ...]:
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

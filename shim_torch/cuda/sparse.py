@@ -12,7 +12,7 @@ def __getattr__(name: str) -> Any:
         from shim_torch._impl.sparse.legacy import legacy_type
 
         return legacy_type(name, "cuda")
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing(__name__.replace("shim_torch", "torch"), name)
 

@@ -1,7 +1,7 @@
 """``torch.cuda.streams``."""
 
-from shim_torch._missing import asked_of as _asked_of
-from shim_torch.cuda._streams import Event, ExternalStream, Stream
+from shim_torch._impl.cuda.streams import Event, ExternalStream, Stream
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__ = ["Event", "ExternalStream", "Stream"]
 

@@ -219,6 +219,6 @@ def __getattr__(name: str) -> Any:
         text = "`torch.distributed.reduce_op` is deprecated, please use `torch.distributed.ReduceOp` instead"
         warnings.warn(text, FutureWarning, stacklevel=2)
         return ReduceOp
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.distributed", name)

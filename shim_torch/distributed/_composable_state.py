@@ -8,7 +8,7 @@ from __future__ import annotations
 from weakref import ReferenceType, WeakKeyDictionary
 from weakref import ref as _ref
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.nn.modules.module import Module
 
 

@@ -58,6 +58,6 @@ def wait_tensor(tensor: Any) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.distributed._functional_collectives", name)

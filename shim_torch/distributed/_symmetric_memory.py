@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._not_built import ONE_PROCESS, declare
+from shim_torch._impl.surface.not_built import ONE_PROCESS, declare
 
 
 def is_symm_mem_enabled_for_group(group_name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._not_built import ONE_PROCESS, declare, refuse
+from shim_torch._impl.surface.not_built import ONE_PROCESS, declare, refuse
 
 __all__ = ["context", "is_available"]
 

@@ -8,11 +8,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
-from shim_torch.distributed import _groups
-from shim_torch.distributed._backend import Backend
-from shim_torch.distributed._collectives import (
+from shim_torch._impl.collectives import groups as _groups
+from shim_torch._impl.collectives.backend import Backend
+from shim_torch._impl.collectives.groups import (
+    AllgatherOptions,
+    AllreduceCoalescedOptions,
+    AllreduceOptions,
+    AllToAllOptions,
+    BarrierOptions,
+    BroadcastOptions,
+    GatherOptions,
+    GradBucket,
+    GroupMember,
+    ProcessGroup,
+    RedOpType,
+    ReduceOp,
+    ReduceOptions,
+    ReduceScatterOptions,
+    ScatterOptions,
+    Work,
+)
+from shim_torch._impl.collectives.single import (
     P2POp,
     all_gather,
     all_gather_coalesced,
@@ -45,37 +61,11 @@ from shim_torch.distributed._collectives import (
     send_object_list,
     unsupported,
 )
-from shim_torch.distributed._collectives import (
-    _all_gather_base as _all_gather_base,
-)
-from shim_torch.distributed._collectives import (
-    _coalescing_manager as _coalescing_manager,
-)
-from shim_torch.distributed._collectives import (
-    _CoalescingManager as _CoalescingManager,
-)
-from shim_torch.distributed._collectives import (
-    _reduce_scatter_base as _reduce_scatter_base,
-)
-from shim_torch.distributed._groups import (
-    AllgatherOptions,
-    AllreduceCoalescedOptions,
-    AllreduceOptions,
-    AllToAllOptions,
-    BarrierOptions,
-    BroadcastOptions,
-    GatherOptions,
-    GradBucket,
-    GroupMember,
-    ProcessGroup,
-    RedOpType,
-    ReduceOp,
-    ReduceOptions,
-    ReduceScatterOptions,
-    ScatterOptions,
-    Work,
-)
-from shim_torch.distributed._stores import (
+from shim_torch._impl.collectives.single import _all_gather_base as _all_gather_base
+from shim_torch._impl.collectives.single import _coalescing_manager as _coalescing_manager
+from shim_torch._impl.collectives.single import _CoalescingManager as _CoalescingManager
+from shim_torch._impl.collectives.single import _reduce_scatter_base as _reduce_scatter_base
+from shim_torch._impl.collectives.stores import (
     DistBackendError,
     DistError,
     DistNetworkError,
@@ -87,6 +77,8 @@ from shim_torch.distributed._stores import (
     Store,
     TCPStore,
 )
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributed.constants import default_pg_nccl_timeout, default_pg_timeout
 
 __all__ = [
@@ -518,4 +510,4 @@ def _time_estimator(group: Any = None, device: Any = None) -> Iterator[Any]:
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qs, urlparse
 
-from shim_torch._missing import asked_of as _asked_of
-from shim_torch.distributed._stores import HashStore, Store
+from shim_torch._impl.collectives.stores import HashStore, Store
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__ = ["register_rendezvous_handler", "rendezvous"]
 

@@ -13,7 +13,7 @@ import sys
 import uuid
 from typing import Any
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__ = ["get_args_parser", "main", "parse_args", "run"]
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from shim_torch import _torch_names
-from shim_torch.distributions import _kl_registry, constraints, transforms, utils
+from shim_torch._impl.distributions import kl_registry
+from shim_torch._impl.surface import naming
+from shim_torch.distributions import constraints, transforms, utils
 from shim_torch.distributions.bernoulli import Bernoulli
 from shim_torch.distributions.beta import Beta
 from shim_torch.distributions.binomial import Binomial
@@ -78,11 +79,11 @@ from shim_torch.distributions.von_mises import VonMises
 from shim_torch.distributions.weibull import Weibull
 from shim_torch.distributions.wishart import Wishart
 
-# The modules of distributions and what they are made of: those with an underscore serve others.
+# The modules of distributions and what they are made of.
 for _name, _module in list(vars().items()):
-    if isinstance(_module, ModuleType) and _name[0] != "_":
-        _torch_names.present(vars(_module))
-_torch_names.present(vars(_kl_registry), "torch.distributions.kl")
+    if isinstance(_module, ModuleType) and _module.__name__.startswith("shim_torch.distributions."):
+        naming.present(vars(_module))
+naming.present(vars(kl_registry), "torch.distributions.kl")
 
 __all__ = [
     "AbsTransform",
@@ -156,6 +157,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.distributions", name)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.distributions.probs_or_logits import ProbsOrLogits
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
-from shim_torch.distributions._probs_or_logits import ProbsOrLogits
 from shim_torch.distributions.exp_family import ExponentialFamily
 from shim_torch.distributions.utils import broadcast_all
 from shim_torch.nn.functional import binary_cross_entropy_with_logits

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.distributions.probs_or_logits import ProbsOrLogits, one_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
-from shim_torch.distributions._probs_or_logits import ProbsOrLogits, one_of
 from shim_torch.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
 
 __all__ = ["Categorical"]

@@ -5,18 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch as torch
-from shim_torch.distributions._composed_constraints import (
+from shim_torch._impl.distributions.composed_constraints import (
     MixtureSameFamilyConstraint,
     _Cat,
     _IndependentConstraint,
     _Stack,
 )
-from shim_torch.distributions._constraint import (
-    Constraint,
-    _Dependent,
-    _DependentProperty,
-    is_dependent,
-)
+from shim_torch._impl.distributions.constraint import Constraint, _Dependent, _DependentProperty, is_dependent
 
 __all__ = [
     "Constraint",
@@ -226,6 +221,6 @@ cat, stack = _Cat, _Stack
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.distributions.constraints", name)

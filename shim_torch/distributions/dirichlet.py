@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd import Function
 from shim_torch.autograd.function import once_differentiable
 from shim_torch.distributions import constraints

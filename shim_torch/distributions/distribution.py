@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.utils import _broadcastable, broadcast_all, lazy_property
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.exp_family import ExponentialFamily
 

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.distributions.from_standard import FromStandard
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
-from shim_torch.distributions._from_standard import FromStandard
 from shim_torch.distributions.transforms import AffineTransform, ExpTransform
 from shim_torch.distributions.uniform import Uniform
 from shim_torch.distributions.utils import euler_constant

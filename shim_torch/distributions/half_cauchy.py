@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._missing import asked_of as _asked_of
-from shim_torch.distributions._folded import Folded
+from shim_torch._impl.distributions.folded import Folded
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions.cauchy import Cauchy
 
 __all__ = ["HalfCauchy"]

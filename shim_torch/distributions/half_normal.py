@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from shim_torch._missing import asked_of as _asked_of
-from shim_torch.distributions._folded import Folded
+from shim_torch._impl.distributions.folded import Folded
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions.normal import Normal
 
 __all__ = ["HalfNormal"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.gamma import Gamma
 from shim_torch.distributions.transformed_distribution import TransformedDistribution

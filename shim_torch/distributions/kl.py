@@ -6,15 +6,15 @@ import math
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._missing import asked_of as _asked_of
-from shim_torch.distributions import _kl_cross  # noqa: F401 (registers its pairs)
-from shim_torch.distributions._kl_registry import (
-    _KL_MEMOIZE,  # noqa: F401 (PyTorch's names)
-    _KL_REGISTRY,  # noqa: F401
-    _dispatch_kl,  # noqa: F401
+from shim_torch._impl.distributions import kl_cross  # noqa: F401 (registers its pairs)
+from shim_torch._impl.distributions.kl_registry import (  # noqa: F401 (PyTorch's names)
+    _KL_MEMOIZE,
+    _KL_REGISTRY,
+    _dispatch_kl,
     kl_divergence,
     register_kl,
 )
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions.bernoulli import Bernoulli
 from shim_torch.distributions.beta import Beta
 from shim_torch.distributions.binomial import Binomial

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._missing import asked_of as _asked_of
-from shim_torch.distributions._location_scale import LocationScale
+from shim_torch._impl.distributions.location_scale import LocationScale
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__ = ["Laplace"]
 

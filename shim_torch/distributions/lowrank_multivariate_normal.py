@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.multivariate_normal import Gaussian, _batch_mahalanobis, _batch_mv
 from shim_torch.distributions.utils import _standard_normal, lazy_property

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.distribution import Distribution
 from shim_torch.distributions.utils import _standard_normal, lazy_property, member

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._missing import asked_of as _asked_of
-from shim_torch.distributions._location_scale import LocationScale
+from shim_torch._impl.distributions.location_scale import LocationScale
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions.exp_family import ExponentialFamily
 from shim_torch.distributions.utils import _standard_normal
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.distributions.probs_or_logits import ProbsOrLogits
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
-from shim_torch.distributions._probs_or_logits import ProbsOrLogits
 from shim_torch.distributions.transformed_distribution import TransformedDistribution
 from shim_torch.distributions.transforms import SigmoidTransform
 from shim_torch.distributions.utils import _clipped_uniform, broadcast_all, member, probs_to_logits

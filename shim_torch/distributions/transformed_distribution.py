@@ -6,9 +6,9 @@ from itertools import accumulate
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.distributions.composed_transforms import log_det_along, more_dims
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
-from shim_torch.distributions._composed_transforms import log_det_along, more_dims
 from shim_torch.distributions.distribution import Distribution
 from shim_torch.distributions.independent import Independent
 from shim_torch.distributions.transforms import ComposeTransform, Transform

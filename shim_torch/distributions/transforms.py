@@ -6,19 +6,15 @@ from numbers import Number
 from typing import Any
 
 import shim_torch as torch
-from shim_torch.distributions import constraints
-from shim_torch.distributions._composed_transforms import (
+from shim_torch._impl.distributions.composed_transforms import (
     ComposeTransform,
     IndependentTransform,
     ReshapeTransform,
     identity_transform,
 )
-from shim_torch.distributions._transform import ByClass as _ByClass
-from shim_torch.distributions._transform import (
-    Transform,
-    _InverseTransform,  # noqa: F401 (PyTorch's name for it)
-)
-from shim_torch.distributions._vector_transforms import (
+from shim_torch._impl.distributions.transform import ByClass as _ByClass
+from shim_torch._impl.distributions.transform import Transform, _InverseTransform  # noqa: F401 (PyTorch's name for it)
+from shim_torch._impl.distributions.vector_transforms import (
     CatTransform,
     CorrCholeskyTransform,
     CumulativeDistributionTransform,
@@ -30,6 +26,7 @@ from shim_torch.distributions._vector_transforms import (
     _clipped_sigmoid,
     log_slope_of_tanh,
 )
+from shim_torch.distributions import constraints
 from shim_torch.distributions.utils import _sum_rightmost, broadcast_all, lazy_property
 from shim_torch.nn.functional import softplus
 
@@ -233,6 +230,6 @@ class AffineTransform(Transform):
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.distributions.transforms", name)

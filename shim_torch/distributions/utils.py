@@ -156,6 +156,6 @@ def vec_to_tril_matrix(vec: Any, diag: int = 0) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.distributions.utils", name)

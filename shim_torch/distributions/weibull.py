@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.distributions.from_standard import FromStandard
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
-from shim_torch.distributions._from_standard import FromStandard
 from shim_torch.distributions.exponential import Exponential
 from shim_torch.distributions.transforms import AffineTransform, PowerTransform
 from shim_torch.distributions.utils import euler_constant

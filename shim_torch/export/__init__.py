@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 
 __all__ = ["Dim", "ExportedProgram", "dims", "export", "load", "register_dataclass", "save", "unflatten"]
 
@@ -66,8 +66,8 @@ def register_dataclass(cls: type, *, serialized_type_name: str | None = None) ->
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.export", name)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any
 
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 from shim_torch._impl.transforms.batching.vmap import vmap
 from shim_torch._impl.transforms.gradients import grad, grad_and_value, jacfwd, jacrev, jvp, linearize, vjp
 from shim_torch._impl.transforms.levels import Transform as _Transform
@@ -76,8 +76,8 @@ def __getattr__(name: str) -> Any:
         from shim_torch._functorch.batch_norm_replacement import replace_all_batch_norm_modules_
 
         return replace_all_batch_norm_modules_
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.func", name)
 
-_torch_names.present(globals())
+naming.present(globals())

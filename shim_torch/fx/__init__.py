@@ -34,6 +34,6 @@ def __getattr__(name: str) -> Any:
         return made
     if name in _MODULES:
         return import_module(f"shim_torch.fx.{name}")
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.fx", name)

@@ -6,7 +6,7 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.utils._pytree import tree_flatten
 
 __all__ = ["register_pytree_flatten_spec", "tree_flatten_spec"]

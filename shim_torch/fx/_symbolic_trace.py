@@ -16,7 +16,7 @@ from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 import shim_torch as torch
-from shim_torch.fx._pytree_codegen import PyTreeInfo, _PyTreeCodeGen
+from shim_torch._impl.fx.pytree_codegen import PyTreeInfo, _PyTreeCodeGen
 from shim_torch.fx.graph import Graph
 from shim_torch.fx.graph_module import GraphModule
 from shim_torch.fx.node import Argument, Node, map_aggregate

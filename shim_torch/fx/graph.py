@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from shim_torch._missing import asked_of as _asked_of
-from shim_torch.fx._codegen import CodeGen, PythonCode
+from shim_torch._impl.fx.codegen import CodeGen, PythonCode
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.fx.node import Argument, Node, Target, map_arg
 
 __all__ = ["CodeGen", "Graph", "PythonCode"]

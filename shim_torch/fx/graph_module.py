@@ -9,7 +9,7 @@ import sys
 from itertools import count
 from typing import Any
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.fx.graph import Graph
 from shim_torch.nn.modules.module import Module
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._ops import OpOverload, OpOverloadPacket
 from shim_torch.fx.graph import Graph
 from shim_torch.fx.node import Argument, Node, Target, map_aggregate

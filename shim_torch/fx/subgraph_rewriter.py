@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.fx._symbolic_trace import symbolic_trace
 from shim_torch.fx.graph import Graph
 from shim_torch.fx.graph_module import GraphModule

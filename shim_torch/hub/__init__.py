@@ -17,10 +17,10 @@ from urllib.parse import urlparse
 from urllib.request import Request, urlopen  # libraries import these from here
 from warnings import warn
 
-from shim_torch import _torch_names
-from shim_torch.hub._download import ENV_GITHUB_TOKEN, HASH_REGEX, READ_DATA_CHUNK, download_url_to_file
-from shim_torch.hub._download import digest_in as _digest_in
-from shim_torch.hub._download import legacy_archive as _legacy_archive
+from shim_torch._impl.hub.download import ENV_GITHUB_TOKEN, HASH_REGEX, READ_DATA_CHUNK, download_url_to_file
+from shim_torch._impl.hub.download import digest_in as _digest_in
+from shim_torch._impl.hub.download import legacy_archive as _legacy_archive
+from shim_torch._impl.surface import naming
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
@@ -50,9 +50,9 @@ def set_dir(d: Any) -> None:
 
 
 def _folder_of(github: str, force_reload: bool, trust_repo: Any, verbose: bool, skip_validation: bool) -> str:
-    from shim_torch.hub import _repository
+    from shim_torch._impl.hub import repository
 
-    return _repository.folder_of(github, force_reload, trust_repo, verbose, skip_validation)
+    return repository.folder_of(github, force_reload, trust_repo, verbose, skip_validation)
 
 
 class _Entries:
@@ -172,10 +172,10 @@ def _keep(url: str, path: str, check_hash: bool, progress: bool) -> None:
 
 def __getattr__(name: str) -> Any:
     if name == "tqdm":
-        from shim_torch.hub._download import progress_bar
+        from shim_torch._impl.hub.download import progress_bar
 
         return progress_bar()
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.hub", name)
 
@@ -183,4 +183,4 @@ def __getattr__(name: str) -> Any:
 _ = (ENV_GITHUB_TOKEN, READ_DATA_CHUNK, HTTPError, URLError, Request, urlopen)  # torch.hub's names too
 del _
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, get_args, get_origin
 
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 
 T = TypeVar("T")
 _isinstance = isinstance
@@ -273,8 +273,8 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return import_module(f"shim_torch.jit.{name}")
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.jit", name)
 
-_torch_names.present(globals())
+naming.present(globals())

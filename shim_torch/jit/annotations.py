@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Optional, Tuple, Union  # noqa: UP035 (libraries import them from here)
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__ = ["Any", "BroadcastingListCls", "Dict", "List", "Optional", "Tuple", "Union"]
 

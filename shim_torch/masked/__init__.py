@@ -6,13 +6,13 @@ import math
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
-from shim_torch.masked._masks import canonical_dim as _canonical_dim
-from shim_torch.masked._masks import combined as _combine_input_and_mask
-from shim_torch.masked._masks import identity as _reduction_identity
-from shim_torch.masked._masks import input_mask as _input_mask
-from shim_torch.masked._masks import output_mask as _output_mask
-from shim_torch.masked._masks import where as _where
+from shim_torch._impl.masked.masks import canonical_dim as _canonical_dim
+from shim_torch._impl.masked.masks import combined as _combine_input_and_mask
+from shim_torch._impl.masked.masks import identity as _reduction_identity
+from shim_torch._impl.masked.masks import input_mask as _input_mask
+from shim_torch._impl.masked.masks import output_mask as _output_mask
+from shim_torch._impl.masked.masks import where as _where
+from shim_torch._impl.surface import naming
 
 __all__ = [
     "MaskedTensor",
@@ -280,7 +280,7 @@ def _looks_at_layout(function: Any) -> Any:
             if mask is not None and mask.layout != _core.strided:
                 kwargs["mask"] = mask.to_dense()
             return function(input, *args, **kwargs)
-        from ._sparse import reduced
+        from shim_torch._impl.masked.sparse import reduced
 
         dim = kwargs.get("dim", args[0] if args else None) if name in _REDUCED else None
         options = (kwargs.get("keepdim", False), kwargs.get("dtype"), kwargs.get("mask"))
@@ -309,8 +309,8 @@ def __getattr__(name: str) -> Any:
         found = getattr(importlib.import_module(f"{__name__}.maskedtensor.{_TENSORS[name]}"), name)
         globals()[name] = found
         return found
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.masked", name)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._absent_device import names as _names
+from shim_torch._impl.surface.absent_device import names as _names
 
 globals().update(_names("torch.mps", "MPS"))
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.mps", name)

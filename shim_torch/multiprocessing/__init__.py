@@ -53,6 +53,6 @@ reductions.init_reductions()
 def __getattr__(name: str) -> Any:
     if not name.startswith("__") and hasattr(_python, name):
         return getattr(_python, name)
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.multiprocessing", name)

@@ -7,7 +7,7 @@ from multiprocessing.reduction import DupFd, ForkingPickler
 from typing import Any
 
 from native import _core
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__ = [
     "ForkingPickler",
@@ -116,14 +116,14 @@ def rebuild_storage_empty(cls: Any) -> Any:
 
 def rebuild_storage_fd(cls: Any, df: Any, size: int) -> Any:
     """The storage over a file whose descriptor another process sent."""
-    from shim_torch.multiprocessing._shared import attach
+    from shim_torch._impl.multiprocessing.shared_memory import attach
 
     return attach(df.detach(), size)
 
 
 def rebuild_storage_filename(cls: Any, name: str, size: int) -> Any:
     """The storage over a file that another process named."""
-    from shim_torch.multiprocessing._shared import attach
+    from shim_torch._impl.multiprocessing.shared_memory import attach
 
     return attach(os.open(name, os.O_RDWR), size, name)
 
@@ -134,8 +134,8 @@ def reduce_storage(storage: Any) -> tuple[Any, tuple[Any, ...]]:
         raise RuntimeError("Cannot pickle meta storage; try pickling a meta tensor instead")
     if storage.device.type != "cpu":
         raise RuntimeError("Cannot pickle CUDA storage; try pickling a CUDA tensor instead")
+    from shim_torch._impl.multiprocessing.shared_memory import share
     from shim_torch.multiprocessing import get_sharing_strategy
-    from shim_torch.multiprocessing._shared import share
 
     named = get_sharing_strategy() == "file_system"
     block = share(storage, named)

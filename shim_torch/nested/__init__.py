@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import shim_torch as torch
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 
 __all__ = [
     "as_nested_tensor",
@@ -193,8 +193,8 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return import_module("shim_torch.nested._internal")
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.nested", name)
 
-_torch_names.present(globals())
+naming.present(globals())

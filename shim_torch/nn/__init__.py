@@ -47,6 +47,6 @@ def __getattr__(name: str) -> Any:
         from shim_torch.nn import modules
 
         return modules.LinearCrossEntropyOptions
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.nn", name)

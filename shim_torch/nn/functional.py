@@ -6,21 +6,22 @@ import math
 import warnings
 from typing import Any
 
-from shim_torch import _torch_names
+from shim_torch._impl.nn import attention, losses, margin_losses, narrow, random_layers
+from shim_torch._impl.nn import spatial as _spatial
+from shim_torch._impl.nn.calls import _overridden, _overridden_one, _override
+from shim_torch._impl.nn.calls import operators as _operators
+from shim_torch._impl.nn.embedding_bag import embedding_bag as embedding_bag
+from shim_torch._impl.nn.linear_cross_entropy import linear_cross_entropy as linear_cross_entropy
+from shim_torch._impl.surface import naming
 from shim_torch._impl.table.operators import functions as _table
-from shim_torch.nn import _attention, _losses, _margin_losses, _narrow, _random_layers, _spatial
-from shim_torch.nn._calls import _overridden, _overridden_one, _override
-from shim_torch.nn._calls import operators as _operators
-from shim_torch.nn._embedding_bag import embedding_bag as embedding_bag
-from shim_torch.nn._linear_cross_entropy import linear_cross_entropy as linear_cross_entropy
 
 globals().update(_table("nn.functional"))
-globals().update(_losses.functions())
+globals().update(losses.functions())
 globals().update(_spatial.functions())
-globals().update(_narrow.functions())
-globals().update(_margin_losses.functions())
-globals().update(_random_layers.functions())
-multi_head_attention_forward = _attention.multi_head_attention_forward
+globals().update(narrow.functions())
+globals().update(margin_losses.functions())
+globals().update(random_layers.functions())
+multi_head_attention_forward = attention.multi_head_attention_forward
 _torch_functions = _table()
 globals().update({
     name: _torch_functions[name]
@@ -416,7 +417,7 @@ def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float =
 
 # They are functions of this module to whoever asks, wherever they are written.
 for _function in list(vars().values()):
-    if getattr(_function, "__module__", "").startswith("shim_torch.nn._") and hasattr(_function, "__code__"):
+    if getattr(_function, "__module__", "").startswith("shim_torch._impl.nn.") and hasattr(_function, "__code__"):
         _function.__module__ = __name__
 
 
@@ -435,12 +436,12 @@ def __getattr__(name: str) -> Any:
 
         return shim_torch
     if not name.startswith("__"):
-        from shim_torch.nn import _functional_helpers
+        from shim_torch._impl.nn import functional_helpers
 
-        if name in vars(_functional_helpers):
-            return getattr(_functional_helpers, name)
-    from shim_torch._missing import missing
+        if name in vars(functional_helpers):
+            return getattr(functional_helpers, name)
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.nn.functional", name)
 
-_torch_names.present(globals())
+naming.present(globals())

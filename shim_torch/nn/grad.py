@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 
 def _gradient(n: int, which: int) -> Any:
@@ -57,4 +57,4 @@ conv1d_weight, conv2d_weight, conv3d_weight = (_gradient(n, 1) for n in (1, 2, 3
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

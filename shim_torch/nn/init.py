@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad as _no_grad
 
 Tensor = _core.Tensor
@@ -291,4 +291,4 @@ orthogonal, sparse = map(_deprecated, (orthogonal_, sparse_))
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

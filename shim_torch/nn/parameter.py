@@ -6,7 +6,7 @@ from collections import OrderedDict
 from typing import Any
 
 from native import _core
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 Tensor = _core.Tensor
 

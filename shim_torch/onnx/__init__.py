@@ -6,7 +6,7 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
 
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 from shim_torch.version import __version__
 
 __all__ = [
@@ -92,8 +92,8 @@ def export(*args: Any, **kwargs: Any) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.onnx", name)
 
-_torch_names.present(globals())
+naming.present(globals())

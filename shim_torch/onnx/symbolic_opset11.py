@@ -6,6 +6,6 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.onnx.symbolic_opset11", name)

@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from shim_torch.optim import adam, lr_scheduler, matrices, more, optimizer, others
+from shim_torch._impl.optim import accumulated, adaptive, matrices
+from shim_torch._impl.optim.accumulated import Adagrad, RMSprop
+from shim_torch._impl.optim.adaptive import ASGD, Adadelta, Adamax, NAdam, RAdam, Rprop
+from shim_torch._impl.optim.matrices import Adafactor, Muon, SparseAdam
+from shim_torch.optim import adam, lr_scheduler, optimizer
 from shim_torch.optim.adam import Adam, AdamW
 from shim_torch.optim.lbfgs import LBFGS
-from shim_torch.optim.matrices import Adafactor, Muon, SparseAdam
-from shim_torch.optim.more import ASGD, Adadelta, Adamax, NAdam, RAdam, Rprop
 from shim_torch.optim.optimizer import Optimizer
-from shim_torch.optim.others import Adagrad, RMSprop
 from shim_torch.optim.sgd import SGD
 
 __all__ = [
@@ -39,12 +40,12 @@ Optimizer.__module__ = "torch.optim.optimizer"
 
 
 adamw = adam  # PyTorch's file names
-adagrad = rmsprop = others
-adadelta = adamax = asgd = nadam = radam = rprop = more
+adagrad = rmsprop = accumulated
+adadelta = adamax = asgd = nadam = radam = rprop = adaptive
 sparse_adam = _adafactor = _muon = matrices
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.optim", name)

@@ -9,11 +9,11 @@ import math
 from typing import Any
 
 from native import _core
+from shim_torch._impl.optim.accumulated import Adagrad, RMSprop
+from shim_torch._impl.optim.adaptive import ASGD, Adadelta, Adamax, NAdam, RAdam, Rprop
+from shim_torch._impl.optim.matrices import Adafactor, Muon, SparseAdam
+from shim_torch._impl.optim.per_parameter import Each
 from shim_torch.optim.adam import Adam
-from shim_torch.optim.each import Each
-from shim_torch.optim.matrices import Adafactor, Muon, SparseAdam
-from shim_torch.optim.more import ASGD, Adadelta, Adamax, NAdam, RAdam, Rprop
-from shim_torch.optim.others import Adagrad, RMSprop
 from shim_torch.optim.sgd import SGD
 
 __all__ = [

@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
-from shim_torch.optim._schedule import EPOCH_DEPRECATION_WARNING, LRScheduler
-from shim_torch.optim._schedule import FunctionsOfEpoch as _FunctionsOfEpoch
-from shim_torch.optim._schedule import ScaledRates as _ScaledRates
-from shim_torch.optim._schedule_chains import ChainedScheduler, ReduceLROnPlateau, SequentialLR
-from shim_torch.optim._schedule_cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
+from shim_torch._impl.optim.schedule import EPOCH_DEPRECATION_WARNING, LRScheduler
+from shim_torch._impl.optim.schedule import FunctionsOfEpoch as _FunctionsOfEpoch
+from shim_torch._impl.optim.schedule import ScaledRates as _ScaledRates
+from shim_torch._impl.optim.schedule_chains import ChainedScheduler, ReduceLROnPlateau, SequentialLR
+from shim_torch._impl.optim.schedule_cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.optim.optimizer import Optimizer
 
 __all__ = [
@@ -210,4 +210,4 @@ class CosineAnnealingLR(LRScheduler):
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

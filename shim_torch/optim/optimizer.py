@@ -10,13 +10,13 @@ from copy import deepcopy
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
+from shim_torch._impl.nn.modules.hooks import RemovableHandle
+from shim_torch._impl.optim import groups as _groups
+from shim_torch._impl.optim.groups import _RequiredParameter as _RequiredParameter
+from shim_torch._impl.optim.groups import required as required
 from shim_torch._impl.serialization import class_pickling
+from shim_torch._impl.surface import naming
 from shim_torch.autograd.grad_mode import enable_grad as _enable_grad
-from shim_torch.nn.modules._hooks import RemovableHandle
-from shim_torch.optim import _groups
-from shim_torch.optim._groups import _RequiredParameter as _RequiredParameter
-from shim_torch.optim._groups import required as required
 
 Tensor = _core.Tensor
 
@@ -319,13 +319,13 @@ def check_rate(lr: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch.optim import _helpers
+    from shim_torch._impl.optim import helpers
 
     try:
-        return getattr(_helpers, name)
+        return getattr(helpers, name)
     except AttributeError:
-        from shim_torch._missing import missing
+        from shim_torch._impl.surface.missing import missing
 
         return missing("torch.optim.optimizer", name)
 
-_torch_names.present(globals())
+naming.present(globals())

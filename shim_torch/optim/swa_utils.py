@@ -9,11 +9,11 @@ from copy import deepcopy
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.optim.schedule import per_group as _per_group
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad as _no_grad
 from shim_torch.nn.modules.module import Module
-from shim_torch.optim._schedule import per_group as _per_group
 from shim_torch.optim.lr_scheduler import LRScheduler
 
 __all__ = [
@@ -189,4 +189,4 @@ class SWALR(LRScheduler):
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

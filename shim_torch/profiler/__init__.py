@@ -41,6 +41,6 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return import_module(f"shim_torch.profiler.{name}")
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.profiler", name)

@@ -13,8 +13,8 @@ from types import TracebackType
 from typing import Any
 from warnings import warn
 
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd import profiler as _ranges
 
 __all__ = [
@@ -196,4 +196,4 @@ class profile:
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -1,6 +1,6 @@
 """``torch.signal``: window functions."""
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.signal import windows
 
 __all__ = ["windows"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 
 __all__ = [
     "addmm",
@@ -177,8 +177,8 @@ def __getattr__(name: str) -> Any:
             from shim_torch._impl.sparse.legacy import legacy_type
 
             return legacy_type(name)
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.sparse", name)
 
-_torch_names.present(globals())
+naming.present(globals())

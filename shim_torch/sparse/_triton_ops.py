@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._not_built import NO_SPARSE_KERNELS, declare
+from shim_torch._impl.surface.not_built import NO_SPARSE_KERNELS, declare
 
 _CUDA_MAX_GRID = (65535, 65535, 2147483647)  # slowest axis first, as grids are given here
 

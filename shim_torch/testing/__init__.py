@@ -8,9 +8,9 @@ from shim_torch.testing._creation import make_tensor
 
 def __getattr__(name: str) -> Any:
     if name == "FileCheck":
-        from shim_torch.testing._file_check import FileCheck
+        from shim_torch._impl.testing.file_check import FileCheck
 
         return FileCheck
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.testing", name)

@@ -8,9 +8,9 @@ from typing import Any
 from typing_extensions import deprecated
 
 from native import _core
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
-from shim_torch.testing._mismatch import (
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
+from shim_torch._impl.testing.mismatch import (
     ErrorMeta,
     UnsupportedInputs,
     default_tolerances,
@@ -18,7 +18,7 @@ from shim_torch.testing._mismatch import (
     make_scalar_mismatch_msg,
     make_tensor_mismatch_msg,
 )
-from shim_torch.testing._pairs import (
+from shim_torch._impl.testing.pairs import (
     BooleanPair,
     NonePair,
     NumberPair,
@@ -159,4 +159,4 @@ def _unwrap_dtensor_for_comparison(actual: Any, expected: Any) -> tuple[Any, Any
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

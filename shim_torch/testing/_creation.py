@@ -6,8 +6,8 @@ import math
 import warnings
 from typing import Any
 
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 
 def make_tensor(
@@ -111,4 +111,4 @@ def _interval(torch: Any, dtype: Any, low: Any, high: Any) -> tuple[Any, Any]:
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

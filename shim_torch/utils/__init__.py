@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 
 _LAZY = frozenset(
     """_pytree _device _python_dispatch _triton backcompat benchmark bundled_inputs checkpoint collect_env cpp_extension data
@@ -29,7 +29,7 @@ def swap_tensors(t1: Any, t2: Any) -> None:
     import weakref
 
     from native import _core
-    from shim_torch.utils._swap import check_unused
+    from shim_torch._impl.utils.swap import check_unused
 
     for name, t in (("t1", t1), ("t2", t2)):
         if weakref.getweakrefs(t):
@@ -59,8 +59,8 @@ def __getattr__(name: str) -> Any:
         except ModuleNotFoundError as error:
             if error.name != f"shim_torch.utils.{name}":
                 raise
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.utils", name)
 
-_torch_names.present(globals())
+naming.present(globals())

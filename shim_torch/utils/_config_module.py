@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from shim_torch._impl import data
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 
 @lru_cache(maxsize=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.utils._import_utils import _check_module_exists
 from shim_torch.utils._triton import has_triton
 

@@ -6,7 +6,7 @@ import functools
 import importlib.util
 from types import ModuleType
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 
 def _check_module_exists(name: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, MutableSet, Reversible
 from collections.abc import Set as AbstractSet
 from typing import Any, TypeVar
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 T = TypeVar("T")
 __all__ = ["OrderedSet"]

@@ -9,9 +9,9 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
-from shim_torch.utils._pytree_keys import GetAttrKey, MappingKey, SequenceKey
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
+from shim_torch._impl.utils.pytree_keys import GetAttrKey, MappingKey, SequenceKey
 
 PyTree = Any
 DumpableContext = Any
@@ -335,7 +335,7 @@ def treespec_pprint(treespec: TreeSpec) -> str:
     return repr(treespec.unflatten([_Star() for _ in range(treespec.num_leaves)]))
 
 
-from shim_torch.utils._pytree_leaves import (  # noqa: E402, F401
+from shim_torch._impl.utils.pytree_leaves import (  # noqa: E402, F401
     map_only,
     tree_all,
     tree_all_only,
@@ -344,14 +344,14 @@ from shim_torch.utils._pytree_leaves import (  # noqa: E402, F401
     tree_map_only,
     tree_map_only_,
 )
-from shim_torch.utils._pytree_paths import (  # noqa: E402
+from shim_torch._impl.utils.pytree_paths import (  # noqa: E402
     key_get,
     keystr,
     tree_flatten_with_path,
     tree_leaves_with_path,
     tree_map_with_path,
 )
-from shim_torch.utils._pytree_registry import (  # noqa: E402
+from shim_torch._impl.utils.pytree_registry import (  # noqa: E402
     _deregister_pytree_node,
     _private_register_pytree_node,
     _register_namedtuple,
@@ -440,4 +440,4 @@ globals().update(_named_parts())
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import metadata, util
 
 from native import _core
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 
 @cache

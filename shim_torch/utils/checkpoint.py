@@ -10,33 +10,25 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
 from shim_torch import autograd as _autograd
-from shim_torch._missing import asked_of as _asked_of
-from shim_torch.autograd.grad_mode import enable_grad as _enable_grad
-from shim_torch.autograd.grad_mode import no_grad as _no_grad
-from shim_torch.utils._recompute import CheckpointError as CheckpointError
-from shim_torch.utils._recompute import Frame as _Frame
-from shim_torch.utils._recompute import GraphExecGroup as GraphExecGroup
-from shim_torch.utils._recompute import describe as _describe
-from shim_torch.utils._selective_checkpoint import (
-    SAC_IGNORED_OPS as SAC_IGNORED_OPS,
-)
-from shim_torch.utils._selective_checkpoint import (
-    CheckpointPolicy as CheckpointPolicy,
-)
-from shim_torch.utils._selective_checkpoint import (
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
+from shim_torch._impl.utils.recompute import CheckpointError as CheckpointError
+from shim_torch._impl.utils.recompute import Frame as _Frame
+from shim_torch._impl.utils.recompute import GraphExecGroup as GraphExecGroup
+from shim_torch._impl.utils.recompute import describe as _describe
+from shim_torch._impl.utils.selective_checkpoint import SAC_IGNORED_OPS as SAC_IGNORED_OPS
+from shim_torch._impl.utils.selective_checkpoint import CheckpointPolicy as CheckpointPolicy
+from shim_torch._impl.utils.selective_checkpoint import (
     SelectiveCheckpointContext as SelectiveCheckpointContext,
 )
-from shim_torch.utils._selective_checkpoint import (
-    _CachedTorchDispatchMode as _CachedTorchDispatchMode,
-)
-from shim_torch.utils._selective_checkpoint import (
-    _CachingTorchDispatchMode as _CachingTorchDispatchMode,
-)
-from shim_torch.utils._selective_checkpoint import (
+from shim_torch._impl.utils.selective_checkpoint import _CachedTorchDispatchMode as _CachedTorchDispatchMode
+from shim_torch._impl.utils.selective_checkpoint import _CachingTorchDispatchMode as _CachingTorchDispatchMode
+from shim_torch._impl.utils.selective_checkpoint import (
     create_selective_checkpoint_contexts as create_selective_checkpoint_contexts,
 )
+from shim_torch.autograd.grad_mode import enable_grad as _enable_grad
+from shim_torch.autograd.grad_mode import no_grad as _no_grad
 
 __all__ = [
     "CheckpointError",
@@ -283,7 +275,7 @@ def _checkpoint_without_reentrant_generator(
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
     on_error = None
     if debug if _debug is None else _debug:
-        from shim_torch.utils._checkpoint_debug import debug_contexts
+        from shim_torch._impl.utils.checkpoint_debug import debug_contexts
 
         if context_fn is not noop_context_fn:
             raise ValueError("debug=True is incompatible with non-default context_fn")
@@ -373,4 +365,4 @@ def __getattr__(name: str) -> Any:
         return getattr(typing, name)
     return _asked_of(__name__)(name)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -14,8 +14,8 @@ from collections import namedtuple
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__ = ["get_env_info", "get_pretty_env_info", "main"]
 
@@ -290,4 +290,4 @@ if __name__ == "__main__":
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

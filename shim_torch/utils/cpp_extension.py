@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__ = [
     "BuildExtension",
@@ -138,7 +138,7 @@ def _gcc_version(compiler: str) -> str | None:
 
 def get_compiler_abi_compatibility_and_version(compiler: str) -> tuple[bool, Any]:
     """(whether the compiler can be used, its version); 0.0.0 of what is missing or not GCC."""
-    from shim_torch._version import TorchVersion
+    from shim_torch._impl.surface.torch_version import TorchVersion
 
     there = check_compiler_ok_for_platform(compiler)
     version = _gcc_version(compiler) if there else None
@@ -168,7 +168,7 @@ def _get_build_directory(name: str, verbose: bool) -> str:
 
     Errors: RuntimeError for a folder that is another user's.
     """
-    from shim_torch.utils._building import private_folder
+    from shim_torch._impl.extensions.build import private_folder
     from shim_torch.version import cuda
 
     python = f"py{sys.version_info.major}{sys.version_info.minor}" + getattr(sys, "abiflags", "")
@@ -221,11 +221,11 @@ def load(
     Errors: NotImplementedError for sources with other headers, for SYCL and for none; RuntimeError from a compiler;
     OSError for CUDA sources without a CUDA toolkit.
     """
-    from shim_torch.utils import _building
+    from shim_torch._impl.extensions import build
 
     if not sources or with_sycl:
         _refuse("load")
-    return _building.compile_and_load(
+    return build.compile_and_load(
         "load", name, sources, build_directory or _get_build_directory(name, verbose), extra_cflags, extra_ldflags,
         extra_include_paths, verbose, is_python_module, is_standalone, extra_cuda_cflags, with_cuda,
     )  # fmt: skip
@@ -240,13 +240,13 @@ def load_inline(
     no_implicit_headers: bool = False,
 ) -> Any:  # fmt: skip
     """:func:`load` for source text; with PyTorch's implicit header (``no_implicit_headers=False``) it raises NotImplementedError."""
-    from shim_torch.utils import _building
+    from shim_torch._impl.extensions import build
 
     if sycl_sources or with_sycl:
         _refuse("load_inline")
     folder = build_directory or _get_build_directory(name, verbose)
-    sources = _building.write_sources(folder, cpp_sources, cuda_sources, functions, no_implicit_headers)
-    return _building.compile_and_load(
+    sources = build.write_sources(folder, cpp_sources, cuda_sources, functions, no_implicit_headers)
+    return build.compile_and_load(
         "load_inline", name, sources, folder, extra_cflags, extra_ldflags, extra_include_paths, verbose, is_python_module,
         False, extra_cuda_cflags, with_cuda,
     )
@@ -259,16 +259,16 @@ def _jit_compile(*_: Any, **__: Any) -> None:
 
 def _import_module_from_library(module_name: str, path: str, is_python_module: bool) -> Any:
     """Loads ``path/module_name.so``."""
-    from shim_torch.utils import _building
+    from shim_torch._impl.extensions import build
 
-    return _building.import_library(module_name, os.path.join(path, f"{module_name}{LIB_EXT}"), is_python_module)
+    return build.import_library(module_name, os.path.join(path, f"{module_name}{LIB_EXT}"), is_python_module)
 
 
 def CppExtension(name: str, sources: Any, *args: Any, **kwargs: Any) -> Any:
     """A setuptools.Extension of C++ sources that need no header of PyTorch's but those of their include_dirs."""
-    from shim_torch.utils import _building
+    from shim_torch._impl.extensions import build
 
-    return _building.extension("CppExtension", name, sources, *args, **kwargs)
+    return build.extension("CppExtension", name, sources, *args, **kwargs)
 
 
 def CUDAExtension(name: str, sources: Any, *args: Any, **kwargs: Any) -> Any:
@@ -276,9 +276,9 @@ def CUDAExtension(name: str, sources: Any, *args: Any, **kwargs: Any) -> Any:
 
     Errors: OSError without a CUDA toolkit.
     """
-    from shim_torch.utils import _building
+    from shim_torch._impl.extensions import build
 
-    return _building.extension("CUDAExtension", name, sources, *args, **kwargs)
+    return build.extension("CUDAExtension", name, sources, *args, **kwargs)
 
 
 def SyclExtension(name: str, sources: Any, *_: Any, **__: Any) -> None:
@@ -291,10 +291,10 @@ _asked = _asked_of(__name__)
 
 def __getattr__(name: str) -> Any:
     if name == "BuildExtension":  # setuptools is imported by those who build
-        from shim_torch.utils import _building
+        from shim_torch._impl.extensions import build
 
-        globals()[name] = _building.build_extension_class()
+        globals()[name] = build.build_extension_class()
         return globals()[name]
     return _asked(name)
 
-_torch_names.present(globals())
+naming.present(globals())

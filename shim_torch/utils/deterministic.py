@@ -6,8 +6,8 @@ import sys
 import types
 from typing import Any
 
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.tensor.uninitialized import settings as _settings
-from shim_torch._missing import asked_of as _asked_of
 
 
 class _Deterministic(types.ModuleType):

@@ -6,9 +6,9 @@ from enum import IntEnum
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.tensor.from_data import from_dlpack
-from shim_torch._missing import asked_of as _asked_of
 
 __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 
@@ -39,4 +39,4 @@ def to_dlpack(tensor: Any) -> Any:
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -6,7 +6,7 @@ import os
 import time
 import warnings
 
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 
 
 class FileBaton:
@@ -46,4 +46,4 @@ class FileBaton:
             os.close(self.fd)
         os.remove(self.lock_file_path)
 
-_torch_names.present(globals())
+naming.present(globals())

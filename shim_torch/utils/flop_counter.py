@@ -6,14 +6,14 @@ import warnings
 from collections import defaultdict
 from typing import Any
 
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
-from shim_torch.utils._flop_attention import (  # noqa: F401
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
+from shim_torch._impl.utils.flop_attention import (  # noqa: F401
     _offsets_to_lengths,
     _unpack_efficient_attention_nested_shapes,
     _unpack_flash_attention_nested_shapes,
 )
-from shim_torch.utils._flop_formulas import (
+from shim_torch._impl.utils.flop_formulas import (
     addmm_flop,
     aten,
     baddbmm_flop,
@@ -173,4 +173,4 @@ class _FlopCounterMode(TorchDispatchMode):
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
-from shim_torch.nn.modules._hooks import RemovableHandle
+from shim_torch._impl.nn.modules.hooks import RemovableHandle
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__ = ["BackwardHook", "RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
 
@@ -40,4 +40,4 @@ class BackwardHook:
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

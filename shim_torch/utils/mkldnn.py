@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shim_torch._not_built import NO_ONEDNN as _NO_ONEDNN
-from shim_torch._not_built import declare as _declare
+from shim_torch._impl.surface.not_built import NO_ONEDNN as _NO_ONEDNN
+from shim_torch._impl.surface.not_built import declare as _declare
 
 __getattr__ = _declare(
     globals(),

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.utils._pytree import tree_leaves as _tree_leaves
 
 __all__ = ["ModuleTracker"]
@@ -117,4 +117,4 @@ class ModuleTracker:
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

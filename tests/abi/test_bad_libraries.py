@@ -13,7 +13,7 @@ import native
 import shim_torch as torch
 from compat.cli import binaries, scan
 from native import stand_ins
-from shim_torch import _elf, _libraries
+from shim_torch._impl.extensions import elf, load
 
 INSTALLED = str(Path(native.__file__).parents[1])  # the folder the packages under test are in
 
@@ -69,7 +69,7 @@ def test_damaged_tables_are_errors_of_the_reader(library):
     for at in range(0, 4096, 7):
         changed = bytes(data[:at]) + bytes([data[at] ^ 0xFF]) + bytes(data[at + 1 :])
         try:
-            _elf.parse(changed)
+            elf.parse(changed)
         except ValueError:
             pass
 
@@ -94,7 +94,7 @@ def test_cuda_library_that_is_not_there(tmp_path):
     ],
 )
 def test_package_that_brings_a_cuda_library(soname, package):
-    assert _libraries.package_of(soname) == package
+    assert load.package_of(soname) == package
 
 
 def test_no_such_file():
@@ -204,10 +204,10 @@ def test_scan_of_a_folder(library, capsys):
 
 def test_every_function_of_the_stable_shim_is_exported():
     known = set(binaries._RELEASE)
-    assert known <= _libraries.exported()
-    assert len(_libraries.exported()) > 700
+    assert known <= load.exported()
+    assert len(load.exported()) > 700
     for name in stand_ins.SONAMES:
-        assert _elf.read(str(stand_ins.folder() / name)).soname == name
+        assert elf.read(str(stand_ins.folder() / name)).soname == name
 
 BY_FILE = """
 import importlib.util, os, torch

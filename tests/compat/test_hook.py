@@ -12,7 +12,7 @@ def snapshot():
               _pytest.assertion.rewrite.AssertionRewritingHook]
     return (list(sys.meta_path), list(sys.path_hooks), sorted(n for n in sys.modules if n.split(".")[0] == "torch"),
             [dict(vars(o)) for o in owners])
-import compat, shim_torch, shim_torch._version
+import compat, shim_torch, shim_torch._impl.surface.torch_version
 from compat import *
 from compat import hook
 before = snapshot()

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from native import _core
-from shim_torch.cuda._libraries import candidates
+from shim_torch._impl.extensions.cuda_libraries import candidates
 
 FLOATING = "frac silu gelu gelu_tanh exp expm1 log1p sqrt rsqrt tanh sigmoid erf reciprocal".split()
 BOTH = "copy neg abs square relu sign floor round".split()

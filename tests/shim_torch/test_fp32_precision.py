@@ -4,19 +4,19 @@ import pytest
 
 import shim_torch as torch
 from native import _core
-from shim_torch.backends import _precision
+from shim_torch._impl.backends import precision
 
 b = torch.backends
 
 
 @pytest.fixture(autouse=True)
 def as_before():
-    kept = dict(_precision._set), dict(_precision._legacy)
+    kept = dict(precision._set), dict(precision._legacy)
     yield
-    for here, was in zip((_precision._set, _precision._legacy), kept, strict=True):
+    for here, was in zip((precision._set, precision._legacy), kept, strict=True):
         here.clear()
         here.update(was)
-    _precision._tell_kernels()
+    precision._tell_kernels()
 
 
 def parts():
@@ -24,7 +24,7 @@ def parts():
 
 
 def test_parts_follow_those_above_them():
-    _precision._set.clear()
+    precision._set.clear()
     assert parts() == ["tf32", "tf32", "none", "none", "none"]  # cuDNN's take TF32 where nobody says otherwise
     b.fp32_precision = "ieee"
     assert parts() == ["ieee"] * 5

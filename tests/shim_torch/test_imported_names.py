@@ -7,7 +7,7 @@ import numpy
 import pytest
 
 import shim_torch as torch
-from shim_torch import _missing
+from shim_torch._impl.surface import missing
 
 
 def test_names_of_torch_and_of_the_standard_library():
@@ -36,7 +36,7 @@ def test_a_home_that_is_not_here(monkeypatch):
 @pytest.mark.parametrize("module", ["autograd.function", "optim.optimizer", "utils.data.sampler", "distributions.utils"])
 def test_every_name_of_a_module(module):
     home = importlib.import_module(f"shim_torch.{module}")
-    entries = _missing._imported()[module]
+    entries = missing._imported()[module]
     assert entries
     for entry in entries:
         getattr(home, entry.partition(":")[2] or entry.partition("=")[0])

@@ -8,7 +8,7 @@ import pytest
 
 import shim_torch as torch
 from native import _core
-from shim_torch.cuda._libraries import candidates
+from shim_torch._impl.extensions.cuda_libraries import candidates
 
 
 @pytest.fixture

@@ -335,7 +335,7 @@ def test_settings_of_test_classes(monkeypatch):
 
 
 def test_rearrange():
-    from shim_torch._functorch.package.einops import rearrange
+    from shim_torch._impl.surface.functorch.einops import rearrange
 
     x = torch.arange(24).reshape(2, 3, 4)
     n = x.numpy()

@@ -11,7 +11,7 @@ import pytest
 
 import shim_torch as torch
 from shim_torch._impl.serialization.pickler import resolve
-from shim_torch._missing import has
+from shim_torch._impl.surface.missing import has
 
 MODULES = {
     "torch.nn.functional": ["relu", "cross_entropy", "max_pool2d", "scaled_dot_product_attention"],

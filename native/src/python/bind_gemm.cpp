@@ -349,11 +349,11 @@ PyObject* plans(PyObject*, PyObject*) {
   return list;
 }
 
-// shim_torch.cuda._libraries.candidates(name), where the Python environment is known.
+// shim_torch._impl.extensions.cuda_libraries.candidates(name), where the Python environment is known.
 std::vector<std::string> python_candidates(const char* name) {
   GilAcquire gil;
   std::vector<std::string> found;
-  PyObject* module = PyImport_ImportModule("shim_torch.cuda._libraries");
+  PyObject* module = PyImport_ImportModule("shim_torch._impl.extensions.cuda_libraries");
   PyObject* list = module ? PyObject_CallMethod(module, "candidates", "s", name) : nullptr;
   for (Py_ssize_t i = 0; list && PyList_Check(list) && i < PyList_GET_SIZE(list); ++i)
     if (const char* path = PyUnicode_AsUTF8(PyList_GET_ITEM(list, i))) found.push_back(path);

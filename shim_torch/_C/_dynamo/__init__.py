@@ -10,6 +10,6 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return import_module("shim_torch._C._dynamo.guards")
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._C._dynamo", name)

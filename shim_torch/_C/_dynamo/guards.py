@@ -52,6 +52,6 @@ def _reinterpret_tensor(tensor: Any, size: Sequence[int], stride: Sequence[int],
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch._C._dynamo.guards", name)

@@ -46,7 +46,7 @@ def create_nested_block_mask(
     Shapes:  q_nt and kv_nt (B, H, j, D), jagged along j; the mask is of their values laid end to end
     Errors:  ValueError for tensors whose layout is not jagged or whose places lie elsewhere
     """
-    from shim_torch.nn.attention._block_mask import create_block_mask
+    from shim_torch._impl.nn.block_mask import create_block_mask
 
     kv_nt = q_nt if kv_nt is None else kv_nt
     for name, x in (("q_nt", q_nt), ("kv_nt", kv_nt)):

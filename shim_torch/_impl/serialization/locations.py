@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 
 Restore = Callable[[Any, str], Any]
 _packages: list[tuple[int, Callable[[Any], Any], Callable[[Any, str], Any]]] = []
@@ -83,4 +83,4 @@ def restorer(map_location: Any) -> Restore:
 
     return restore
 
-_torch_names.present(globals(), "torch.serialization")
+naming.present(globals(), "torch.serialization")

@@ -9,7 +9,7 @@ import warnings
 from enum import Enum
 from typing import Any
 
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 
 
 class LoadEndianness(Enum):
@@ -152,4 +152,4 @@ def _at_least(required: Any, version: str) -> bool:
     return bool(found >= required)
 
 
-_torch_names.present(globals(), "torch.serialization")
+naming.present(globals(), "torch.serialization")

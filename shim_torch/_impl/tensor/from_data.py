@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from native import _core
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.arguments import as_dtype
 from shim_torch._impl.tensor.from_memory import (
     from_array,
@@ -18,7 +19,6 @@ from shim_torch._impl.tensor.from_memory import (
     requiring,
 )
 from shim_torch._impl.tensor.from_sequences import _from_data
-from shim_torch._warnings import warn_once
 
 Tensor = _core.Tensor
 __all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer", "tensor"]
@@ -181,4 +181,4 @@ def asarray(
         return made.requires_grad_(False) if made.is_leaf else made.detach()
     return made if made.requires_grad else requiring(made, True)
 
-_torch_names.present(globals(), "torch")
+naming.present(globals(), "torch")

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from native import _core
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.arguments import need_dtype
-from shim_torch._warnings import warn_once
 
 Tensor = _core.Tensor
 
@@ -21,7 +21,7 @@ def from_array(array: Any, warn: bool = True) -> Any:
 
 def from_cuda(obj: Any) -> Any:
     """A tensor over the memory of a ``__cuda_array_interface__`` object (CuPy, Numba, JAX)."""
-    from shim_torch.cuda._streams import link_cupy
+    from shim_torch._impl.cuda.streams import link_cupy
 
     link_cupy()
     cai = obj.__cuda_array_interface__
@@ -108,7 +108,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     kind, index = ext_tensor.__dlpack_device__()
     kwargs: dict[str, Any] = {"max_version": (1, 0)}
     if int(kind) == 2:
-        from shim_torch.cuda._streams import raw_stream
+        from shim_torch._impl.cuda.streams import raw_stream
 
         pointer = raw_stream(index)
         kwargs["stream"] = pointer if pointer else 1
@@ -130,4 +130,4 @@ def requiring(made: Any, requires_grad: bool) -> Any:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return made.requires_grad_()
 
-_torch_names.present(globals(), "torch", elsewhere={"torch.utils.dlpack": ["from_dlpack"]})
+naming.present(globals(), "torch", elsewhere={"torch.utils.dlpack": ["from_dlpack"]})

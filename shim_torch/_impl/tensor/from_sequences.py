@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from native import _core
+from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.arguments import as_dtype, type_name
 from shim_torch._impl.tensor.from_memory import from_array, from_cuda, from_dlpack
 from shim_torch._impl.tensor.type_info import iinfo
-from shim_torch._warnings import warn_once
 
 Tensor = _core.Tensor
 _MAX_DIMS = 128

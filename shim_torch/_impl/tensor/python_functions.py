@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 from shim_torch._impl.table.arguments import need_bool, need_tensor, type_name
 from shim_torch._impl.tensor.uninitialized import settings as _uninitialized
 
@@ -274,14 +274,14 @@ def set_float32_matmul_precision(precision: str) -> None:
         raise RuntimeError(
             f"Cannot access attribute: float32_matmul_precision must be one of highest, high, medium, got {precision}"
         )
-    from shim_torch.backends import _precision
+    from shim_torch._impl.backends import precision as _precision
 
     _precision.set_matmul_precision(precision)
 
 
 def get_float32_matmul_precision() -> str:
     """What was set last. RuntimeError where ``fp32_precision`` of ``torch.backends`` says something else."""
-    from shim_torch.backends import _precision
+    from shim_torch._impl.backends import precision as _precision
 
     return _precision.matmul_precision()
 
@@ -300,8 +300,8 @@ def get_default_device() -> Any:
 
 def set_default_tensor_type(t: Any) -> None:
     """Deprecated: sets the default dtype (and device) from a tensor type or its name."""
+    from shim_torch._impl.surface.warnings import warn_once
     from shim_torch._impl.tensor.legacy_types import TENSORS, tensortype
-    from shim_torch._warnings import warn_once
 
     warn_once(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
@@ -375,4 +375,4 @@ def _dense(dims: list[tuple[int, int]]) -> list[tuple[int, int]]:
         stride *= size
     return found
 
-_torch_names.present(globals(), "torch", elsewhere={"torch.functional": ["cdist"]})
+naming.present(globals(), "torch", elsewhere={"torch.functional": ["cdist"]})

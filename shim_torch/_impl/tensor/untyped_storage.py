@@ -106,15 +106,15 @@ def _is_shared(self: Any) -> bool:
     """Whether other processes may map the bytes: of CUDA memory always."""
     if self.device.type == "cuda":
         return True
-    shared = sys.modules.get("shim_torch.multiprocessing._shared")  # nothing is shared before it is there
+    shared = sys.modules.get("shim_torch._impl.multiprocessing.shared_memory")  # nothing is shared before it is there
     return shared is not None and shared.block_of(self) is not None
 
 
 def _share_memory(self: Any) -> Any:
     """Moves the bytes to memory that other processes can map; CUDA memory stays where it is."""
     if self.device.type == "cpu":
+        from shim_torch._impl.multiprocessing.shared_memory import share
         from shim_torch.multiprocessing import get_sharing_strategy
-        from shim_torch.multiprocessing._shared import share
 
         share(self, get_sharing_strategy() == "file_system")
     elif self.device.type != "cuda":
@@ -126,7 +126,7 @@ def _share_fd(self: Any) -> tuple[int, int]:
     """(descriptor of the shared file, bytes)."""
     if self.device.type != "cpu":
         raise RuntimeError("_share_fd_: only available on CPU")
-    from shim_torch.multiprocessing._shared import share
+    from shim_torch._impl.multiprocessing.shared_memory import share
 
     block = share(self)
     return (block.file if block else -1), self.nbytes()
@@ -136,7 +136,7 @@ def _share_filename(self: Any) -> tuple[bytes, bytes, int]:
     """(nothing, path of the shared file, bytes)."""
     if self.device.type != "cpu":
         raise RuntimeError("_share_filename_: only available on CPU")
-    from shim_torch.multiprocessing._shared import share
+    from shim_torch._impl.multiprocessing.shared_memory import share
 
     block = share(self, named=True)
     return b"", (block.name or "").encode() if block else b"", self.nbytes()

@@ -8,8 +8,9 @@ from functools import wraps
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names, autograd
+from shim_torch import autograd
 from shim_torch._impl.records.shared.formulas import for_tangents
+from shim_torch._impl.surface import naming
 from shim_torch._impl.transforms.batching.tensors import in_all_levels
 from shim_torch._impl.transforms.batching.vmap import vmap
 from shim_torch._impl.transforms.levels import gradients, reaches_outside, writable
@@ -432,4 +433,4 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
     return (output if kept else tree_map(_detached, output)), jvp_fn
 
-_torch_names.present(globals(), "torch.func")
+naming.present(globals(), "torch.func")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 
 
 def functional_call(
@@ -161,4 +161,4 @@ def stack_module_state(models: list[Any]) -> tuple[dict[str, Any], dict[str, Any
     parameters = stacked([dict(m.named_parameters()) for m in models], True)
     return parameters, stacked([dict(m.named_buffers()) for m in models], False)
 
-_torch_names.present(globals(), "torch.func")
+naming.present(globals(), "torch.func")

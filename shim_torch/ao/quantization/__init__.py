@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._not_built import NO_QUANTIZED as _NO_QUANTIZED
-from shim_torch._not_built import declare as _declare
+from shim_torch._impl.surface.not_built import NO_QUANTIZED as _NO_QUANTIZED
+from shim_torch._impl.surface.not_built import declare as _declare
 from shim_torch.nn import Module
 
 __getattr__ = _declare(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shim_torch._not_built import NO_QUANTIZED, declare
+from shim_torch._impl.surface.not_built import NO_QUANTIZED, declare
 
 __getattr__ = declare(
     globals(),

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from native import _core
-from shim_torch._missing import asked_of as _asked_of
-from shim_torch.backends import _precision
-from shim_torch.backends._flags import has_settings as _has_settings
+from shim_torch._impl.backends import precision
+from shim_torch._impl.backends.flags import has_settings as _has_settings
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 CUDNN_TENSOR_DTYPES: set[Any] = {_core.float16, _core.bfloat16, _core.float32, _core.float64}
 
@@ -37,14 +37,14 @@ class _Settings(dict[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name == "allow_tf32":
-            return _precision.cudnn_allows_tf32()
-        return _precision.read("cuda", "all") if name == "fp32_precision" else super().__getitem__(name)
+            return precision.cudnn_allows_tf32()
+        return precision.read("cuda", "all") if name == "fp32_precision" else super().__getitem__(name)
 
     def __setitem__(self, name: str, value: Any) -> None:
         if name == "allow_tf32":
-            _precision.set_cudnn_tf32(value)
+            precision.set_cudnn_tf32(value)
         elif name == "fp32_precision":
-            _precision.write("cuda", "all", value)
+            precision.write("cuda", "all", value)
         else:
             super().__setitem__(name, value)
             if name in ("enabled", "deterministic"):
@@ -54,7 +54,7 @@ class _Settings(dict[str, Any]):
 _settings = _Settings(
     enabled=True, benchmark=False, benchmark_limit=10, deterministic=False, allow_tf32=True, fp32_precision="none"
 )
-conv, rnn = _precision._FP32Precision("cuda", "conv"), _precision._FP32Precision("cuda", "rnn")
+conv, rnn = precision._FP32Precision("cuda", "conv"), precision._FP32Precision("cuda", "rnn")
 
 
 def set_flags(

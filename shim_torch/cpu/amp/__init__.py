@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
-from shim_torch.amp._older import older_names
+from shim_torch._impl.amp.older import older_names
 from shim_torch.cpu.amp import autocast_mode, grad_scaler
 
 __all__ = ["GradScaler", "autocast"]
@@ -14,6 +14,6 @@ autocast, GradScaler = older_names("cpu", _core.bfloat16)
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.cpu.amp", name)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.amp.older import older_names as _older_names
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.amp import custom_bwd as _custom_bwd
 from shim_torch.amp import custom_fwd as _custom_fwd
-from shim_torch.amp._older import older_names as _older_names
 from shim_torch.cuda.amp import autocast_mode, grad_scaler
 
 custom_fwd = functools.partial(_custom_fwd, device_type="cuda")

@@ -15,6 +15,6 @@ def amp_definitely_not_available() -> bool:
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.cuda.amp.common", name)

@@ -1,6 +1,6 @@
 """``torch.distributed.checkpoint.hf_storage``."""
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributed.checkpoint import StorageReader, StorageWriter
 
 

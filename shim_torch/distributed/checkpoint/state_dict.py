@@ -253,6 +253,6 @@ def set_state_dict(
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.distributed.checkpoint.state_dict", name)

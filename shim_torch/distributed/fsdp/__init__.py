@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 from shim_torch.distributed.fsdp._flat_param import FlatParameter
 from shim_torch.distributed.fsdp.api import (
     BackwardPrefetch,
@@ -100,8 +100,8 @@ class CPUOffloadPolicy(OffloadPolicy):
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.distributed.fsdp", name)
 
-_torch_names.present(globals())
+naming.present(globals())

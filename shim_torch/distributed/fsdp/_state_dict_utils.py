@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 
 def _convert_to_wrapped_module_name(module_name: str) -> str:

@@ -1,6 +1,6 @@
 """``torch.distributed.launcher``: a function or a script as torchrun's worker, from Python."""
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributed.launcher.api import LaunchConfig, elastic_launch, launch_agent
 
 __all__ = ["LaunchConfig", "elastic_launch", "launch_agent"]

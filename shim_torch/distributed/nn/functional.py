@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch import _torch_names, distributed
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch import distributed
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd import Function
 
 __all__ = ["all_gather", "all_reduce", "broadcast"]
@@ -69,4 +70,4 @@ def all_gather(tensor: Any, group: Any = None) -> tuple[Any, ...]:
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

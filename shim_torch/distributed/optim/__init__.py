@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 from .apply_optimizer_in_backward import _apply_optimizer_in_backward, _get_in_backward_optimizers
 from .post_localSGD_optimizer import PostLocalSGDOptimizer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shim_torch._not_built import ONE_PROCESS, declare
+from shim_torch._impl.surface.not_built import ONE_PROCESS, declare
 
 __all__ = ["is_available"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 
 
 def _refuse(what: str) -> NotImplementedError:
@@ -89,8 +89,8 @@ def __getattr__(name: str) -> Any:
         from shim_torch.distributed import device_mesh
 
         return getattr(device_mesh, name)
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.distributed.tensor", name)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from native import _core
-from shim_torch.fx.experimental._proxy_mode import (
+from shim_torch._impl.fx.proxy_mode import (
     ProxyTorchDispatchMode,
     PythonKeyTracer,
     disable_proxy_modes_tracing,
@@ -121,7 +121,7 @@ class _Tracing:
         return found if len(found) >= count else [f"arg{i}" for i in range(count)]
 
     def run(self, args: tuple[Any, ...]) -> GraphModule:
-        from shim_torch.fx._pytree_codegen import PyTreeInfo, _PyTreeCodeGen
+        from shim_torch._impl.fx.pytree_codegen import PyTreeInfo, _PyTreeCodeGen
 
         tracer, names = self.tracer, self.names(len(args))
         self.fake_mode = self.make_fake(args)
@@ -229,6 +229,6 @@ def decompose(decomposition_table: Any) -> Iterator[Any]:
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.fx.experimental.proxy_tensor", name)

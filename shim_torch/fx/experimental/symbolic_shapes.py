@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass
 from typing import Any
 
-from shim_torch._not_built import names
+from shim_torch._impl.surface.not_built import names
 
 
 def is_symbolic(value: Any) -> bool:
@@ -174,6 +174,6 @@ def __getattr__(name: str) -> Any:
         import shim_torch
 
         return getattr(shim_torch, "_sym_sqrt" if name == "sym_sqrt" else name)
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.fx.experimental.symbolic_shapes", name)

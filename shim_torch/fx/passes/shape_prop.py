@@ -36,7 +36,7 @@ def __getattr__(name: str) -> Any:
     if name == "ShapeProp":
         made = globals()["ShapeProp"] = _shape_prop()
         return made
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.fx.passes.shape_prop", name)
 

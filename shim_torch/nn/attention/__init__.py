@@ -7,9 +7,13 @@ from collections.abc import Iterator
 from enum import IntEnum
 from typing import Any
 
-from shim_torch import _torch_names
-from shim_torch.backends import _attention as _switches
-from shim_torch.backends._attention import SDPAParams, can_use_efficient_attention, can_use_flash_attention
+from shim_torch._impl.backends import attention as _switches
+from shim_torch._impl.backends.attention import (
+    SDPAParams,
+    can_use_efficient_attention,
+    can_use_flash_attention,
+)
+from shim_torch._impl.surface import naming
 
 WARN_FOR_UNFUSED_KERNELS = False
 
@@ -88,8 +92,8 @@ def __getattr__(name: str) -> Any:
             return import_module(f"shim_torch.nn.attention.{name}")
         except ModuleNotFoundError:
             pass
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.nn.attention", name)
 
-_torch_names.present(globals())
+naming.present(globals())

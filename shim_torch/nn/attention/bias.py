@@ -8,8 +8,8 @@ from enum import IntEnum
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.nn import functional as F
 from shim_torch.nn.attention._utils import _calculate_scale, _validate_sdpa_input  # noqa: F401  (asked for here too)
 
@@ -110,4 +110,4 @@ def causal_lower_right(*size: int) -> CausalBias:
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -13,8 +13,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any, NamedTuple
 
-from shim_torch import _torch_names
-from shim_torch.nn.attention._block_mask import (
+from shim_torch._impl.nn.block_mask import (
     _DEFAULT_SPARSE_BLOCK_SIZE,
     _LARGE_SPARSE_BLOCK_SIZE,
     BlockMask,
@@ -22,15 +21,10 @@ from shim_torch.nn.attention._block_mask import (
     create_mask,
     noop_mask,
 )
-from shim_torch.nn.attention._block_mask import (
-    dense as _dense,
-)
-from shim_torch.nn.attention._block_mask import (
-    evaluate as _evaluate,
-)
-from shim_torch.nn.attention._block_mask import (
-    ordered as _ordered,
-)
+from shim_torch._impl.nn.block_mask import dense as _dense
+from shim_torch._impl.nn.block_mask import evaluate as _evaluate
+from shim_torch._impl.nn.block_mask import ordered as _ordered
+from shim_torch._impl.surface import naming
 
 __all__ = [
     "_DEFAULT_SPARSE_BLOCK_SIZE",
@@ -239,8 +233,8 @@ def __getattr__(name: str) -> Any:
         from shim_torch._impl.nested.flex import create_nested_block_mask
 
         return create_nested_block_mask
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.nn.attention.flex_attention", name)
 
-_torch_names.present(globals())
+naming.present(globals())

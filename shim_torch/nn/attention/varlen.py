@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import shim_torch as torch
 from native import _core
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.library import custom_op as _custom_op
 
 __all__ = ["AuxRequest", "varlen_attn", "varlen_attn_out"]
@@ -184,4 +184,4 @@ def varlen_attn_out(
 
 
 __getattr__ = _asked_of(__name__)
-_torch_names.present(globals())
+naming.present(globals())

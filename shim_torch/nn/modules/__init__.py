@@ -3,10 +3,10 @@
 from importlib import import_module
 from typing import Any
 
+from shim_torch._impl.nn.modules import attention, spatial
 from shim_torch.nn.modules import (
     activation,
     adaptive,
-    attention,
     container,
     conv,
     dropout,
@@ -17,7 +17,6 @@ from shim_torch.nn.modules import (
     normalization,
     rnn,
     sparse,
-    spatial,
     transformer,
     utils,
 )
@@ -87,7 +86,7 @@ def _home(name: str, layer: type[Module]) -> str:
     if "pool" in name.lower():
         return "pooling"
     found = layer.__module__.rpartition(".")[2]
-    return {"_table": "activation", "spatial": "padding"}.get(found, found)
+    return {"simple_layers": "activation", "spatial": "padding"}.get(found, found)
 
 
 for _name, _layer in _LAYERS.items():
@@ -105,6 +104,6 @@ def __getattr__(name: str) -> Any:
 
         LinearCrossEntropyOptions.__module__ = "torch.nn.modules.linear_cross_entropy_options"
         return LinearCrossEntropyOptions
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.nn.modules", name)

@@ -6,11 +6,11 @@ import warnings
 from typing import Any
 
 import shim_torch
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.nn.modules.simple_layers import REQUIRED
+from shim_torch._impl.nn.modules.simple_layers import functional_layer as layer
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.nn import functional as F
 from shim_torch.nn import init
-from shim_torch.nn.modules._table import REQUIRED
-from shim_torch.nn.modules._table import functional_layer as layer
 from shim_torch.nn.modules.module import Module
 from shim_torch.nn.parameter import Parameter
 

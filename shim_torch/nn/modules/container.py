@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from native import _core
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._utils import typename
 from shim_torch.nn.modules.module import Module
 from shim_torch.nn.parameter import Parameter

@@ -8,10 +8,10 @@ from typing import Any
 
 import shim_torch
 from native import _core
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.nn.modules.state import own_state
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn.modules import conv, linear, normalization
-from shim_torch.nn.modules._state import own_state
 from shim_torch.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
 
 

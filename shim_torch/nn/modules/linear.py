@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.nn.modules.building import draw_by_fan_in, draw_within, make_parameters
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.nn import functional as F
-from shim_torch.nn.modules._building import draw_by_fan_in, draw_within, make_parameters
 from shim_torch.nn.modules.module import Module
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.nn.modules.simple_layers import constructor
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.nn import functional as F
-from shim_torch.nn.modules._table import constructor
 from shim_torch.nn.modules.module import Module
 
 

@@ -8,12 +8,9 @@ from itertools import chain
 from typing import Any
 
 from native import _core
-from shim_torch._impl.serialization import class_pickling
-from shim_torch._missing import asked_of as _asked_of
-from shim_torch._utils import typename as _typename
-from shim_torch.nn.modules import _hooks, _registration
-from shim_torch.nn.modules._conversion import ConversionMixin
-from shim_torch.nn.modules._hooks import (
+from shim_torch._impl.nn.modules import hooks, registration
+from shim_torch._impl.nn.modules.conversion import ConversionMixin
+from shim_torch._impl.nn.modules.hooks import (
     RemovableHandle,
     register_module_backward_hook,
     register_module_forward_hook,
@@ -21,12 +18,15 @@ from shim_torch.nn.modules._hooks import (
     register_module_full_backward_hook,
     register_module_full_backward_pre_hook,
 )
-from shim_torch.nn.modules._registration import (
+from shim_torch._impl.nn.modules.registration import (
     register_module_buffer_registration_hook,
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
-from shim_torch.nn.modules._state import StateDictMixin
+from shim_torch._impl.nn.modules.state import StateDictMixin
+from shim_torch._impl.serialization import class_pickling
+from shim_torch._impl.surface.missing import asked_of as _asked_of
+from shim_torch._utils import typename as _typename
 from shim_torch.nn.parameter import Buffer, Parameter
 
 __all__ = [
@@ -62,9 +62,9 @@ _global_forward_hooks_always_called: dict[int, bool] = OrderedDict()
 _global_backward_pre_hooks: dict[int, Callable[..., Any]] = OrderedDict()
 _global_backward_hooks: dict[int, Callable[..., Any]] = OrderedDict()
 _global_is_full_backward_hook: bool | None = None
-_global_buffer_registration_hooks = _registration.tables["buffer"]
-_global_module_registration_hooks = _registration.tables["module"]
-_global_parameter_registration_hooks = _registration.tables["parameter"]
+_global_buffer_registration_hooks = registration.tables["buffer"]
+_global_module_registration_hooks = registration.tables["module"]
+_global_parameter_registration_hooks = registration.tables["parameter"]
 
 
 def _forward_unimplemented(self: Module, *input: Any) -> None:
@@ -119,7 +119,7 @@ class Module(ConversionMixin, StateDictMixin):
         state["_buffers"] = {}
         state["_non_persistent_buffers_set"] = set()
         state["_modules"] = {}
-        for name in _hooks.TABLES:
+        for name in hooks.TABLES:
             state[name] = OrderedDict()
         state["_is_full_backward_hook"] = None
         if self.call_super_init:
@@ -133,7 +133,7 @@ class Module(ConversionMixin, StateDictMixin):
         """Adds a tensor that is state but no parameter; it is saved in the state dict if ``persistent``."""
         _check_new(self, "buffer", name, self.__dict__.get("_buffers"))
         _check_buffer(tensor, "cannot assign '{}' object to buffer '{}' (torch Tensor or None required)", name)
-        self._buffers[name] = _registration.seen("buffer", self, name, tensor)
+        self._buffers[name] = registration.seen("buffer", self, name, tensor)
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
@@ -148,14 +148,14 @@ class Module(ConversionMixin, StateDictMixin):
                 f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. "
                 f"To express '{name}' as a function of another Tensor, compute the value in the forward() method."
             )
-        self._parameters[name] = _registration.seen("parameter", self, name, param)
+        self._parameters[name] = registration.seen("parameter", self, name, param)
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Adds a child module, reachable as an attribute."""
         if not isinstance(module, (Module, type(None))):
             raise TypeError(f"{_typename(module)} is not a Module subclass")
         _check_new(self, "module", name, self._modules)
-        self._modules[name] = _registration.seen("module", self, name, module)
+        self._modules[name] = registration.seen("module", self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """Alias of ``add_module``."""
@@ -189,7 +189,7 @@ class Module(ConversionMixin, StateDictMixin):
             if modules is None:
                 raise AttributeError("cannot assign module before Module.__init__() call")
             self._remove(name, state, params, buffers)
-            modules[name] = _registration.seen("module", self, name, value)
+            modules[name] = registration.seen("module", self, name, value)
         elif modules is not None and name in modules:
             if value is not None:
                 raise TypeError(
@@ -248,7 +248,7 @@ class Module(ConversionMixin, StateDictMixin):
             or _global_backward_pre_hooks
         ):
             return self.forward(*args, **kwargs)
-        return _hooks.call(self, args, kwargs)
+        return hooks.call(self, args, kwargs)
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         return self.__call__(*args, **kwargs)
@@ -263,7 +263,7 @@ class Module(ConversionMixin, StateDictMixin):
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """``hook(module, args)`` runs before forward; what it returns, if anything, replaces the arguments."""
-        return _hooks.register(
+        return hooks.register(
             self, "_forward_pre_hooks", hook, prepend, {"_forward_pre_hooks_with_kwargs": with_kwargs}
         )
 
@@ -272,11 +272,11 @@ class Module(ConversionMixin, StateDictMixin):
     ) -> RemovableHandle:
         """``hook(module, args, output)`` runs after forward; what it returns, if anything, replaces the output."""
         flags = {"_forward_hooks_with_kwargs": with_kwargs, "_forward_hooks_always_called": always_call}
-        return _hooks.register(self, "_forward_hooks", hook, prepend, flags)
+        return hooks.register(self, "_forward_hooks", hook, prepend, flags)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """``hook(module, grad_output)`` runs before the gradients of the module's inputs are computed."""
-        return _hooks.register(self, "_backward_pre_hooks", hook, prepend, {})
+        return hooks.register(self, "_backward_pre_hooks", hook, prepend, {})
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """``hook(module, grad_input, grad_output)`` runs when the gradients of the module's inputs are known."""
@@ -286,7 +286,7 @@ class Module(ConversionMixin, StateDictMixin):
                 "Please use only one of them."
             )
         self._is_full_backward_hook = True
-        return _hooks.register(self, "_backward_hooks", hook, prepend, {})
+        return hooks.register(self, "_backward_hooks", hook, prepend, {})
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Deprecated: ``hook(module, grad_input, grad_output)`` runs with the node that made the module's output."""
@@ -296,7 +296,7 @@ class Module(ConversionMixin, StateDictMixin):
                 "Please use only one of them."
             )
         self._is_full_backward_hook = False
-        return _hooks.register(self, "_backward_hooks", hook, False, {})
+        return hooks.register(self, "_backward_hooks", hook, False, {})
 
     # --- printing, copying --------------------------------------------------------------------------------------------
 
@@ -323,7 +323,7 @@ class Module(ConversionMixin, StateDictMixin):
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update(state)
-        for name in _hooks.TABLES:
+        for name in hooks.TABLES:
             self.__dict__.setdefault(name, OrderedDict())
         self.__dict__.setdefault("_non_persistent_buffers_set", set())
         self.__dict__.setdefault("_is_full_backward_hook", None)

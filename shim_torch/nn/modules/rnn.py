@@ -9,8 +9,8 @@ from typing import Any
 
 import shim_torch
 from native import _core
-from shim_torch._missing import asked_of as _asked_of
-from shim_torch.nn.modules._building import draw_within, make_parameters, settings_beside
+from shim_torch._impl.nn.modules.building import draw_within, make_parameters, settings_beside
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.nn.modules.module import Module
 from shim_torch.nn.parameter import Parameter
 from shim_torch.nn.utils.rnn import PackedSequence

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.nn.modules.building import settings_beside
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn import functional as F
 from shim_torch.nn import init
-from shim_torch.nn.modules._building import settings_beside
 from shim_torch.nn.modules.module import Module
 from shim_torch.nn.parameter import Parameter
 

@@ -7,11 +7,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.nn.modules.attention import MultiheadAttention
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.nn import functional as F
 from shim_torch.nn import init
 from shim_torch.nn.modules.activation import GELU, ReLU
-from shim_torch.nn.modules.attention import MultiheadAttention
 from shim_torch.nn.modules.container import ModuleList
 from shim_torch.nn.modules.dropout import Dropout
 from shim_torch.nn.modules.linear import Linear

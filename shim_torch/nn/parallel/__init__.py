@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 from shim_torch.nn import DataParallel
 from shim_torch.nn.parallel.data_parallel import data_parallel
 from shim_torch.nn.parallel.distributed import DistributedDataParallel
@@ -76,8 +76,8 @@ def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.nn.parallel", name)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -42,6 +42,6 @@ class FloatFunctional(Module):
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.nn.quantized", name)

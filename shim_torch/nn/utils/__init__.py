@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 from shim_torch._utils import typename as _typename
 from shim_torch.nn.utils import parametrize
 from shim_torch.nn.utils.clip_grad import (
@@ -52,8 +52,8 @@ def __getattr__(name: str) -> Any:
         from shim_torch.nn.utils import fusion
 
         return getattr(fusion, name)
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.nn.utils", name)
 
-_torch_names.present(globals())
+naming.present(globals())

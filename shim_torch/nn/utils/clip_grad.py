@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
 from shim_torch._impl.records.pointwise.foreach import norms_on_cuda
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad
 
 _tensor_or_tensors = _core.Tensor | Iterable[_core.Tensor]
@@ -100,4 +100,4 @@ def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = 
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.nn.parameter import Parameter as _Parameter
 
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
@@ -67,4 +67,4 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 
 def _convert(module: Any, memory_format: Any, kinds: tuple[str, ...]) -> Any:
@@ -29,4 +29,4 @@ def convert_conv3d_weight_memory_format(module: Any, memory_format: Any) -> Any:
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -11,9 +11,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
 from shim_torch.__future__ import get_swap_module_params_on_conversion as _swaps
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad as _no_grad
 from shim_torch.nn.modules.container import ModuleDict, ModuleList
 from shim_torch.nn.modules.module import Module
@@ -352,4 +352,4 @@ def transfer_parametrizations_and_params(
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

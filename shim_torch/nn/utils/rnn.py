@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from native import _core
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.table.arguments import need_tensor as _need_tensor
-from shim_torch._missing import asked_of as _asked_of
 
 
 def pad_sequence(
@@ -163,4 +163,4 @@ def unpack_sequence(packed_sequences: Any) -> list[Any]:
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

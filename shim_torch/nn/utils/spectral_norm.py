@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn.parameter import Parameter, UninitializedParameter
 
@@ -206,4 +206,4 @@ def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

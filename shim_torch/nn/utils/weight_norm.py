@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.nn.parameter import Parameter
 from shim_torch.nn.utils.spectral_norm import _check_initialized, _check_new_hook, _keys_of
 
@@ -72,4 +72,4 @@ def remove_weight_norm(module: Any, name: str = "weight") -> Any:
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shim_torch
-from shim_torch.testing._internal._flags import TEST_CUDA, TEST_MULTIGPU
+from shim_torch._impl.testing.flags import TEST_CUDA, TEST_MULTIGPU
 
 __all__ = [
     "CUDA_DEVICE",

@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 
 import shim_torch
+from shim_torch._impl.testing import flags
+from shim_torch._impl.testing.flags import *  # noqa: F403
+from shim_torch._impl.testing.parametrized import instantiate_parametrized_tests, parametrize, subtest
+from shim_torch._impl.testing.relaxed import PAIRS
 from shim_torch.autograd import gradcheck, gradgradcheck
 from shim_torch.testing import make_tensor
 from shim_torch.testing._comparison import not_close_error_metas
-from shim_torch.testing._internal import _flags
-from shim_torch.testing._internal._flags import *  # noqa: F403
-from shim_torch.testing._internal._parametrized import instantiate_parametrized_tests, parametrize, subtest
-from shim_torch.testing._internal._relaxed import PAIRS
 
 __all__ = [
-    *(name for name in vars(_flags) if name.isupper()),
+    *(name for name in vars(flags) if name.isupper()),
     "NoTest",
     "TemporaryDirectoryName",
     "TemporaryFileName",
@@ -211,7 +211,7 @@ def set_rng_seed(seed: int | None = None) -> None:
 def freeze_rng_state() -> Iterator[None]:
     """Random state is as before afterwards."""
     state = shim_torch.get_rng_state()
-    cuda = shim_torch.cuda.get_rng_state() if _flags.TEST_CUDA else None
+    cuda = shim_torch.cuda.get_rng_state() if flags.TEST_CUDA else None
     try:
         yield
     finally:
@@ -266,12 +266,12 @@ def suppress_warnings(fn: Callable) -> Callable:
 
 def slowTest(fn: Callable) -> Callable:
     """Runs with PYTORCH_TEST_WITH_SLOW=1 only."""
-    return unittest.skipUnless(_flags.TEST_WITH_SLOW, "test is slow; run with PYTORCH_TEST_WITH_SLOW to enable test")(fn)
+    return unittest.skipUnless(flags.TEST_WITH_SLOW, "test is slow; run with PYTORCH_TEST_WITH_SLOW to enable test")(fn)
 
 
 def skipIfNoSciPy(fn: Callable) -> Callable:
     """Needs SciPy."""
-    return unittest.skipUnless(_flags.TEST_SCIPY, "test require SciPy, but SciPy not found")(fn)
+    return unittest.skipUnless(flags.TEST_SCIPY, "test require SciPy, but SciPy not found")(fn)
 
 
 def _never(fn: Any = None, **options: Any) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from native import _core
-from shim_torch._library.opcheck import CHECKS
+from shim_torch._impl.library.opcheck import CHECKS
 from shim_torch.library import opcheck
 from shim_torch.overrides import TorchFunctionMode
 

@@ -5,7 +5,7 @@ C++ statements, Callgrind's counts and the fuzzers are not here.
 
 from __future__ import annotations
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.utils.benchmark.utils.common import (
     Measurement,
     TaskSpec,

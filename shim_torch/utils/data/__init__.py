@@ -68,6 +68,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.utils.data", name)

@@ -10,15 +10,15 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
+from shim_torch._impl.utils.seeds import drawn_seed
 from shim_torch._utils import ExceptionWrapper
 from shim_torch.utils.data import _utils
 from shim_torch.utils.data._utils import fetch as _fetch
 from shim_torch.utils.data._utils import pin_memory as _pin
 from shim_torch.utils.data._utils import worker as _worker
 from shim_torch.utils.data._utils.collate import default_collate, default_convert
-from shim_torch.utils.data._utils.seeds import drawn_seed
 from shim_torch.utils.data._utils.worker import get_worker_info
 from shim_torch.utils.data.datapipes.datapipe import IterDataPipe, MapDataPipe
 from shim_torch.utils.data.dataset import IterableDataset
@@ -538,4 +538,4 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -9,8 +9,8 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__ = [
     "ChainDataset",
@@ -200,4 +200,4 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.utils.data.datapipes.datapipe import IterDataPipe, MapDataPipe
 
 __all__ = ["traverse", "traverse_dps"]
@@ -42,4 +42,4 @@ def traverse(datapipe: Any, only_datapipe: bool | None = None) -> dict[int, tupl
     return traverse_dps(datapipe)
 
 __getattr__ = _asked_of(__name__)
-_torch_names.present(globals())
+naming.present(globals())

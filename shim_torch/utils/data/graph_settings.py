@@ -6,8 +6,8 @@ import inspect
 import warnings
 from typing import Any
 
-from shim_torch._missing import asked_of as _asked_of
-from shim_torch.utils.data._utils.seeds import drawn_seed
+from shim_torch._impl.surface.missing import asked_of as _asked_of
+from shim_torch._impl.utils.seeds import drawn_seed
 from shim_torch.utils.data.graph import traverse_dps
 
 __all__ = ["apply_random_seed", "apply_sharding", "apply_shuffle_seed", "apply_shuffle_settings", "get_all_graph_pipes"]

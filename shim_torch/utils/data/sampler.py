@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from shim_torch import _torch_names
-from shim_torch._missing import asked_of as _asked_of
-from shim_torch.utils.data._utils.seeds import drawn_seed
+from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.missing import asked_of as _asked_of
+from shim_torch._impl.utils.seeds import drawn_seed
 
 __all__ = [
     "BatchSampler",
@@ -161,4 +161,4 @@ class BatchSampler(Sampler[list[int]]):
 
 __getattr__ = _asked_of(__name__)
 
-_torch_names.present(globals())
+naming.present(globals())

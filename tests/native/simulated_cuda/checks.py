@@ -9,7 +9,7 @@ import numpy as np
 
 import shim_torch as torch
 from native import _core
-from shim_torch.nn.fused import fused_linear, legacy_linear
+from shim_torch._impl.nn.fused import fused_linear, legacy_linear
 
 F = torch.nn.functional
 EPS = {torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7, torch.float32: 2.0**-22, torch.float64: 2.0**-50}

@@ -8,6 +8,7 @@ import pytest
 
 import shim_torch as torch
 from native import _core
+from shim_torch._impl.cuda import graphs as cuda_graphs
 
 driver = ctypes.CDLL("libcuda.so.1")
 driver.simulated_memory.restype = ctypes.c_size_t
@@ -110,9 +111,9 @@ def graphs():
         for graph in (first, second):
             graph._device, graph._stream = 0, side.cuda_stream
             token = graph._token = pool
-            shared = torch.cuda._graphs._pools.get(token, [0, 0])
+            shared = cuda_graphs._pools.get(token, [0, 0])
             graph._pool = _core.cuda_graph_begin(side.cuda_stream, 2, shared[0])
-            torch.cuda._graphs._pools[token] = [graph._pool, shared[1] + 1]
+            cuda_graphs._pools[token] = [graph._pool, shared[1] + 1]
             del before
             kept = block(1000, side)
             assert kept.data_ptr() != outside, "a graph's memory is its own"

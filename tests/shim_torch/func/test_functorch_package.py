@@ -10,13 +10,13 @@ import pytest
 
 import shim_torch as torch
 from shim_torch._C import _functorch as levels
-from shim_torch._functorch import package as functorch
 from shim_torch._functorch import vmap as vmap_steps
 from shim_torch._functorch.apis import chunk_vmap
 from shim_torch._functorch.eager_transforms import _slice_argnums
 from shim_torch._functorch.make_functional import functional_init, functional_init_with_buffers
-from shim_torch._functorch.package.experimental import replace_all_batch_norm_modules_
 from shim_torch._functorch.vmap import restore_vmap
+from shim_torch._impl.surface import functorch
+from shim_torch._impl.surface.functorch.experimental import replace_all_batch_norm_modules_
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")
 

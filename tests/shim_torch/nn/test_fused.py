@@ -10,7 +10,7 @@ import pytest
 
 import shim_torch as torch
 from native import _core
-from shim_torch.nn.fused import DecomposeLinear, fused_linear, legacy_linear
+from shim_torch._impl.nn.fused import DecomposeLinear, fused_linear, legacy_linear
 from shim_torch.overrides import TorchFunctionMode
 
 F = torch.nn.functional

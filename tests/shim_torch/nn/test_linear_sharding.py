@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from shim_torch.nn.linear_sharding import linear_grad_sharding, linear_sharding
+from shim_torch._impl.nn.linear_sharding import linear_grad_sharding, linear_sharding
 
 
 def part(array, mapping, mesh, place):

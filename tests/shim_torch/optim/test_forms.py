@@ -1,6 +1,5 @@
 """Names that libraries import from the optimizers' modules: the update in PyTorch's implementations, its helpers."""
 
-from importlib import import_module
 
 import pytest
 
@@ -45,7 +44,7 @@ CASES = [
 
 @pytest.mark.parametrize(("module", "rule", "kinds", "states", "follow", "settings", "expected"), CASES)
 def test_implementations(module, rule, kinds, states, follow, settings, expected):
-    home = import_module(f"shim_torch.optim.{_HOME.get(module, module)}")
+    home = getattr(optim, module)
     for kind in kinds:
         update = getattr(home, {"s": "_single_tensor_", "m": "_multi_tensor_", "f": "_fused_"}[kind] + rule)
         params, grads = [_ramp(2, 3)], [_ramp(2, 3, by=0.3) - 1]
@@ -55,9 +54,6 @@ def test_implementations(module, rule, kinds, states, follow, settings, expected
         after = ([[torch.tensor(3.0)]] if steps else []) + ([None, None] if scales else [])
         update(params, grads, *lists, *after, **settings)
         assert params[0].flatten().tolist() == pytest.approx(expected, abs=1e-4), kind
-
-
-_HOME = {"rprop": "more", "_adafactor": "matrices", "_muon": "matrices"}
 
 
 def test_refusals():
@@ -76,8 +72,8 @@ def test_refusals():
 
 
 def test_helpers_are_in_each_module():
+    from shim_torch._impl.optim.accumulated import _make_sparse, _view_as_real
     from shim_torch.optim import optimizer
-    from shim_torch.optim.others import _make_sparse, _view_as_real
 
     assert optim.sgd.Optimizer is optim.Optimizer and optim.adam._get_value is optimizer._get_value
     parts = [torch.ones(2, dtype=torch.complex64)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import pytest
 
 import shim_torch as torch
@@ -160,7 +158,7 @@ def _flat(values):
 
 @pytest.mark.parametrize(("name", "states", "options", "expected"), CASES)
 def test_two_steps(name, states, options, expected):
-    function = getattr(import_module(f"shim_torch.optim.{_HOME.get(name, name)}"), name)
+    function = getattr(getattr(torch.optim, name), name)
     assert function is getattr(_functional, name)
     params, grads = [_data(0), _data(2)], [_data(3), _data(1)]
     before = _flat(grads)
@@ -170,12 +168,6 @@ def test_two_steps(name, states, options, expected):
         function(params, grads, *lists, *steps, **options)
     assert _flat([*params, *(x for group in (*lists, *steps) for x in group)]) == pytest.approx(expected, abs=2e-5)
     assert _flat(grads) == before
-
-
-_HOME = {
-    "adamw": "adam", "adagrad": "others", "rmsprop": "others", "adadelta": "more", "adamax": "more", "asgd": "more",
-    "nadam": "more", "radam": "more", "rprop": "more",
-}  # fmt: skip
 
 
 def test_sparse_adam():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import shim_torch as torch
-from shim_torch.optim import _together
+from shim_torch._impl.optim import tensor_lists
 
 CASES = [
     ("Adadelta", {}), ("Adamax", {"weight_decay": 0.1}), ("NAdam", {"weight_decay": 0.1}), ("NAdam", {"decoupled_weight_decay": True, "weight_decay": 0.1}),
@@ -15,7 +15,7 @@ CASES = [
 
 @pytest.mark.parametrize("name, settings", CASES, ids=str)
 def test_lists(name, settings, monkeypatch):
-    monkeypatch.setattr(_together, "plain", lambda tensors: True)
+    monkeypatch.setattr(tensor_lists, "plain", lambda tensors: True)
     torch.manual_seed(0)
     start = [torch.randn(3, 4), torch.randn(5), torch.randn(2, 2)]
     grads = [[torch.randn_like(p) for p in start] for _ in range(8)]
@@ -40,7 +40,7 @@ def test_lists(name, settings, monkeypatch):
 
 
 def _as_on_cuda(optimizer, own, group):
-    assert _together.update(optimizer, own, group)
+    assert tensor_lists.update(optimizer, own, group)
 
 
 def test_what_is_not_done_together():
@@ -48,4 +48,4 @@ def test_what_is_not_done_together():
     for p in own:
         p.grad = torch.ones_like(p)
     optimizer = torch.optim.RMSprop(own)
-    assert not _together.update(optimizer, own, optimizer.param_groups[0]) and not optimizer.state
+    assert not tensor_lists.update(optimizer, own, optimizer.param_groups[0]) and not optimizer.state

@@ -16,8 +16,8 @@ from shim_torch._impl.records.shared.matrices import (
     square_shape,
     swapped,
 )
+from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.record import composite, direct, op
-from shim_torch._warnings import warn_once
 
 _LINALG = {"module": "linalg", "method": False}
 

@@ -15,9 +15,9 @@ from shim_torch._impl.records.shared.matrices import (
     on_cuda,
     refuse_phases,
 )
+from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.record import composite, op
 from shim_torch._utils import _scalar
-from shim_torch._warnings import warn_once
 
 _LINALG = {"module": "linalg", "method": False}
 _VECTORS = ("eigenvectors", "quantity, so it is ill-defined.")

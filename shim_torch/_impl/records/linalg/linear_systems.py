@@ -16,9 +16,9 @@ from shim_torch._impl.records.shared.matrices import (
     on_cuda,
     swapped,
 )
+from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.record import composite, op
 from shim_torch._utils import _scalar
-from shim_torch._warnings import warn_once
 
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
 

@@ -17,9 +17,9 @@ from shim_torch._impl.records.shared.matrices import (
     on_cuda,
     swapped,
 )
+from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import type_name
-from shim_torch._warnings import warn_once
 
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
 _adjoint = adjoint  # the name of an argument, too

@@ -9,10 +9,10 @@ from native import _core
 from shim_torch._impl.records.linalg.linear_systems import identity, linalg_inv, linalg_solve
 from shim_torch._impl.records.shared.formulas import aten, shim
 from shim_torch._impl.records.shared.matrices import check_matrix
+from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import NARROW, wrap_dim
 from shim_torch._utils import _scalar
-from shim_torch._warnings import warn_once
 
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
 

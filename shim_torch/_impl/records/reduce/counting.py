@@ -7,11 +7,11 @@ from functools import cmp_to_key
 from typing import Any
 
 from native import _core
+from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.arguments import need_tensor
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import not_implemented, same_dtype, type_name, wrap_dim
 from shim_torch._utils import _scalar
-from shim_torch._warnings import warn_once
 
 _UNIQUE = {
     "dtype": lambda self: (self.dtype, [self.dtype, _core.int64, _core.int64]),

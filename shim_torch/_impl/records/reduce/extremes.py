@@ -5,10 +5,10 @@ from __future__ import annotations
 from native import _core
 from shim_torch._impl.records.reduce.reduction import _ALL
 from shim_torch._impl.records.shared.formulas import axes_of, speaks_for_itself, with_dims
+from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import refuse
 from shim_torch._impl.table.rules import reduced, wrap_dim, wrap_dims
-from shim_torch._warnings import warn_once
 
 
 def _extremum_grad(g, self, result, dim, keepdim):

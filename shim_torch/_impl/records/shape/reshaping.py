@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from native import _core
+from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.record import composite
 from shim_torch._impl.table.rules import wrap_dim
-from shim_torch._warnings import warn_once
 
 
 @composite("unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)")

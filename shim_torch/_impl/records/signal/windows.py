@@ -7,10 +7,10 @@ import warnings
 from typing import Any
 
 from shim_torch._impl.records.shared.formulas import torch_module
+from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.record import composite
 from shim_torch._impl.table.rules import no_meta_kernel
 from shim_torch._utils import _scalar
-from shim_torch._warnings import warn_once
 
 _FACTORY = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 

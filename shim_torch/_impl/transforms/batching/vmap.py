@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 from shim_torch._impl.transforms.batching.tensors import BatchedTensor, Level, stack
 from shim_torch.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 
@@ -217,4 +217,4 @@ def _in_chunks(
     ]
     return tree_unflatten(joined, found_spec)
 
-_torch_names.present(globals(), "torch.func")
+naming.present(globals(), "torch.func")

@@ -8,6 +8,6 @@ from shim_torch.ao.nn.quantizable import modules as modules
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.ao.nn.quantizable", name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._not_built import NO_QUANTIZED, declare
+from shim_torch._impl.surface.not_built import NO_QUANTIZED, declare
 from shim_torch.ao.nn.quantized import modules as modules
 from shim_torch.nn import MaxPool2d as MaxPool2d  # it works on quantized tensors as it is: PyTorch has the same alias
 

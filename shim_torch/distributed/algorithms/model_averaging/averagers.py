@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from shim_torch import distributed
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 from . import utils
 

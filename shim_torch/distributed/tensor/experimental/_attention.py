@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributed.tensor.experimental import context_parallel
 
 __all__ = ["context_parallel", "set_rotate_method"]

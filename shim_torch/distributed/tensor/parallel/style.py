@@ -1,6 +1,6 @@
 """``torch.distributed.tensor.parallel.style``."""
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributed.tensor.parallel import (
     ColwiseParallel,
     ParallelStyle,

@@ -11,7 +11,7 @@ from math import ceil, floor, log10, sqrt
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 
 __all__ = ["Measurement", "TaskSpec", "ordered_unique", "select_unit", "set_torch_threads", "trim_sigfig", "unit_to_english"]
 
@@ -200,4 +200,4 @@ class Measurement:
         return [Measurement(1, found, task) for task, found in times.items()]
 
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -6,7 +6,7 @@ import enum
 from collections.abc import Iterable
 from math import ceil, log10
 
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 from shim_torch.utils.benchmark.utils.common import (
     Measurement,
     ordered_unique,
@@ -163,4 +163,4 @@ class _Table:
         return _BAD + text + _END * 2 if m.median >= best * 2 else text
 
 
-_torch_names.present(globals())
+naming.present(globals())

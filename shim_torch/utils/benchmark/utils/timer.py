@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 from native import _core
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 from shim_torch.utils.benchmark.utils.common import Measurement, TaskSpec, set_torch_threads
 
 __all__ = ["Language", "Timer", "timer"]
@@ -145,4 +145,4 @@ class Timer:
         raise NotImplementedError("torch.utils.benchmark.Timer.collect_callgrind is not supported by shim-torch")
 
 
-_torch_names.present(globals())
+naming.present(globals())

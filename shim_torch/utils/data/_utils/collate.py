@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from native import _core
-from shim_torch.utils.data._utils.containers import contents, is_container, refilled
+from shim_torch._impl.utils.containers import contents, is_container, refilled
 
 np_str_obj_array_pattern = re.compile(r"[SaUO]")
 default_collate_err_msg_format = (

@@ -8,7 +8,7 @@ import queue
 from collections.abc import Callable
 from typing import Any
 
-from shim_torch.utils.data._utils.containers import contents, is_container, refilled
+from shim_torch._impl.utils.containers import contents, is_container, refilled
 
 
 def pin_memory(data: Any, device: Any = None) -> Any:

@@ -7,7 +7,7 @@ import pickle
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, TypeVar
 
-from shim_torch import _torch_names
+from shim_torch._impl.surface import naming
 from shim_torch.utils.data.dataset import Dataset, IterableDataset
 
 __all__ = ["DFIterDataPipe", "DataChunk", "IterDataPipe", "MapDataPipe", "functional_datapipe"]
@@ -218,4 +218,4 @@ class _MapDataPipeSerializationWrapper(_DataPipeSerializationWrapper, MapDataPip
     def __getitem__(self, index: Any) -> Any:
         return self._datapipe[index]
 
-_torch_names.present(globals())
+naming.present(globals())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._not_built import NO_QUANTIZED, declare
+from shim_torch._impl.surface.not_built import NO_QUANTIZED, declare
 
 __getattr__ = declare(
     globals(),

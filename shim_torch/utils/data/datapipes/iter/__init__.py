@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any
 
-from shim_torch.utils.data._utils.seeds import drawn_seed
+from shim_torch._impl.utils.seeds import drawn_seed
 from shim_torch.utils.data.datapipes.datapipe import Batched, IterDataPipe, functional_datapipe, several
 
 __all__ = [
@@ -302,6 +302,6 @@ for _name in __all__:  # the names that repr shows, under which pickles find the
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.utils.data.datapipes.iter", name)

@@ -1,6 +1,6 @@
 """``torch.utils.data.datapipes.iter.grouping``: batches."""
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.utils.data.datapipes.iter import Batcher as BatcherIterDataPipe
 from shim_torch.utils.data.datapipes.iter import UnBatcher as UnBatcherIterDataPipe
 

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from shim_torch.utils.data._utils.seeds import drawn_seed
+from shim_torch._impl.utils.seeds import drawn_seed
 from shim_torch.utils.data.datapipes.datapipe import Batched, IterDataPipe, MapDataPipe, functional_datapipe, several
 
 __all__ = ["Batcher", "Concater", "Mapper", "SequenceWrapper", "Shuffler", "Zipper"]
@@ -134,6 +134,6 @@ for _name in __all__:  # the names that repr shows, under which pickles find the
 
 
 def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
+    from shim_torch._impl.surface.missing import missing
 
     return missing("torch.utils.data.datapipes.map", name)

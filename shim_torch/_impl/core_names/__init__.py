@@ -1,0 +1,1 @@
+"""The private functions of torch._C that libraries call."""

@@ -1,0 +1,371 @@
+"""Streams, events and graphs of ``torch.cuda``.
+
+The current stream has one source: CuPy's thread-local current stream once CuPy is loaded, else the native core's.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Any
+
+from native import _core
+from shim_torch._impl.surface import naming
+
+
+def index_of(device: Any, optional: bool = True) -> int:
+    """Device argument (None, int, str, torch.device) -> index; None is the current device."""
+    if not _linked:
+        link_cupy()  # every question about a device comes by here
+    if device is None and optional:
+        return _core.cuda_current_device()
+    if isinstance(device, int) and not isinstance(device, bool):
+        return device if device >= 0 else _core.cuda_current_device()
+    device = _core.device(device) if isinstance(device, str) else device
+    if not isinstance(device, _core.device):
+        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
+    if device.type != "cuda":
+        raise ValueError(f"Expected a cuda device, but got: {device}")
+    return _core.cuda_current_device() if device.index is None else device.index
+
+
+_linked = False
+
+
+def link_cupy() -> None:
+    """Makes CuPy's current stream ours, and this project's memory pool CuPy's, once CuPy is loaded.
+
+    A user's own CuPy allocator is left alone. The C getter of CuPy's thread-local is called once an operator (60 ns).
+    """
+    global _linked
+    if _linked or "cupy" not in sys.modules:
+        return
+    cupy = sys.modules["cupy"]
+    if not hasattr(cupy, "get_default_memory_pool"):
+        return  # CuPy is being imported
+    _linked = True
+    from cupy_backends.cuda import stream as backend
+
+    capsule = getattr(backend, "__pyx_capi__", {}).get("get_stream_ptr")
+    if capsule is not None and "intptr_t (int)" in repr(capsule):
+        current = [(i, _core.cuda_current_stream(i)) for i in range(_core.cuda_device_count())]
+        _core.cuda_use_cupy_stream_getter(capsule)
+        for index, pointer in current:  # CuPy may be loaded while a stream of ours is current
+            if pointer:
+                _put(index, pointer)
+    if cupy.cuda.get_allocator() == cupy.get_default_memory_pool().malloc and _core.cuda_device_count():
+        cupy.cuda.set_allocator(cupy_malloc)
+
+
+_cupy_allocator: Any = None
+
+
+def cupy_malloc(size: int) -> Any:
+    """An allocator for CuPy: from the cache of blocks that tensors come from, on CuPy's current stream."""
+    global _cupy_allocator
+    cuda = sys.modules["cupy"].cuda
+    if _cupy_allocator is None:
+        _cupy_allocator = cuda.memory.CFunctionAllocator(0, *_core.cuda_allocation_functions(), None).malloc
+    memory = _cupy_allocator(size)
+    if size and not memory.ptr:
+        raise cuda.memory.OutOfMemoryError(size, _core.cuda_memory_stats(cuda.runtime.getDevice())[0])
+    return memory
+
+
+class Stream:
+    """A CUDA stream (torch.cuda.Stream): priority 0 or -1 (high). Streams come from a pool of 32 a device and priority."""
+
+    _pools: dict[tuple[int, int], list[int]] = {}
+    _next: dict[tuple[int, int], int] = {}
+    _lock = threading.Lock()
+
+    def __init__(self, device: Any = None, priority: int = 0, **kwargs: Any) -> None:
+        if "stream_ptr" in kwargs or "stream_id" in kwargs:
+            self.device_index = int(kwargs.get("device_index", index_of(device)))
+            self.cuda_stream = int(kwargs.get("stream_ptr", kwargs.get("stream_id", 0)))
+        else:
+            self.device_index = index_of(device)
+            self.cuda_stream = self._pooled(self.device_index, min(0, max(-1, priority)))
+        self.priority = priority
+
+    @classmethod
+    def _pooled(cls, device: int, priority: int) -> int:
+        with cls._lock:
+            pool = cls._pools.setdefault((device, priority), [])
+            turn = cls._next[device, priority] = cls._next.get((device, priority), -1) + 1
+            if len(pool) < 32:
+                pool.append(_core.cuda_stream_create(device, priority))
+                return pool[-1]
+            return pool[turn % 32]
+
+    device_type = 1
+
+    @property
+    def device(self) -> Any:
+        return _core.device("cuda", self.device_index)
+
+    @property
+    def stream_id(self) -> int:
+        return self.cuda_stream
+
+    @property
+    def _as_parameter_(self) -> Any:
+        import ctypes
+
+        return ctypes.c_void_p(self.cuda_stream)
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return (0, self.cuda_stream)
+
+    def synchronize(self) -> None:
+        """Waits until all work on the stream is done."""
+        _core.cuda_stream_synchronize(self.cuda_stream)
+
+    def query(self) -> bool:
+        """Whether all work is done."""
+        return _core.cuda_stream_query(self.cuda_stream)
+
+    def wait_event(self, event: Event) -> None:
+        """Further work waits for the event."""
+        event.wait(self)
+
+    def wait_stream(self, stream: Stream) -> None:
+        """Further work waits for what is on the other stream now."""
+        self.wait_event(stream.record_event())
+
+    def record_event(self, event: Event | None = None) -> Event:
+        """Records an event (a new one if none is given)."""
+        event = Event() if event is None else event
+        event.record(self)
+        return event
+
+    @staticmethod
+    def priority_range() -> tuple[int, int]:
+        """(lowest, highest) priority."""
+        return (0, -1)
+
+    def is_capturing(self) -> bool:
+        return _core.cuda_stream_is_capturing(self.cuda_stream)
+
+    def __enter__(self) -> Stream:
+        entered = self.__dict__.setdefault("_entered", [])
+        entered.append(stream(self))
+        entered[-1].__enter__()
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self.__dict__["_entered"].pop().__exit__(*exc)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Stream)
+            and self.cuda_stream == other.cuda_stream
+            and self.device_index == other.device_index
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.cuda_stream, self.device_index))
+
+    def __repr__(self) -> str:
+        return f"<torch.cuda.Stream device=cuda:{self.device_index} cuda_stream={self.cuda_stream:#x}>"
+
+
+class ExternalStream(Stream):
+    """A stream made by somebody else, by its pointer."""
+
+    def __init__(self, stream_ptr: int, device: Any = None, **kwargs: Any) -> None:
+        super().__init__(stream_ptr=stream_ptr, device_index=index_of(device))
+
+
+def current_stream(device: Any = None) -> Stream:
+    """The current stream of a device."""
+    link_cupy()
+    index = index_of(device)
+    return Stream(stream_ptr=_core.cuda_current_stream(index), device_index=index)
+
+
+def default_stream(device: Any = None) -> Stream:
+    """The device's default stream."""
+    return Stream(stream_ptr=0, device_index=index_of(device))
+
+
+def raw_stream(index: int) -> int:
+    """``torch._C._cuda_getCurrentRawStream``: the current stream's pointer."""
+    if not _linked:
+        link_cupy()
+    return _core.cuda_current_stream(index)
+
+
+class _Foreign:
+    """A stream's pointer in the form of the CUDA stream protocol."""
+
+    def __init__(self, pointer: int) -> None:
+        self.pointer = pointer
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return (0, self.pointer)
+
+
+def _cupy_stream(cupy: Any, pointer: int, index: int) -> Any:
+    if pointer == 0:
+        return cupy.cuda.Stream.null
+    if hasattr(cupy.cuda.Stream, "from_external"):  # CuPy 14; ExternalStream before it
+        return cupy.cuda.Stream.from_external(_Foreign(pointer))
+    return cupy.cuda.ExternalStream(pointer, index)
+
+
+def _put(index: int, pointer: int) -> None:
+    link_cupy()
+    if _linked:
+        cupy = sys.modules["cupy"]
+        with cupy.cuda.Device(index):
+            _cupy_stream(cupy, pointer, index).use()
+    _core.cuda_set_current_stream(index, pointer)
+
+
+def set_stream(stream: Stream | None) -> None:
+    """Makes a stream current on this thread."""
+    if stream is not None:
+        _put(stream.device_index, stream.cuda_stream)
+
+
+class stream:
+    """Context manager: a stream (and its device) is current within; None changes nothing."""
+
+    def __init__(self, stream: Stream | None) -> None:
+        self.stream = stream
+
+    def __enter__(self) -> None:
+        if self.stream is None:
+            return
+        self.device = _core.cuda_current_device()
+        if self.stream.device_index != self.device:
+            _core.cuda_set_device(self.stream.device_index)
+        self.before = raw_stream(self.stream.device_index)
+        _put(self.stream.device_index, self.stream.cuda_stream)
+
+    def __exit__(self, *exc: Any) -> None:
+        if self.stream is None:
+            return
+        _put(self.stream.device_index, self.before)
+        if self.stream.device_index != self.device:
+            _core.cuda_set_device(self.device)
+
+
+StreamContext = stream
+
+
+class Event:
+    """A CUDA event (torch.cuda.Event), made at its first use."""
+
+    def __init__(
+        self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, external: bool = False
+    ) -> None:
+        if interprocess:
+            raise NotImplementedError("torch.cuda.Event(interprocess=True) is not supported by shim-torch")
+        self.enable_timing, self.blocking = enable_timing, blocking
+        self.cuda_event = 0
+        self.device_index = -1
+
+    def _made(self) -> int:
+        if not self.cuda_event:
+            self.device_index = _core.cuda_current_device()
+            self.cuda_event = _core.cuda_event_create((1 if self.blocking else 0) | (0 if self.enable_timing else 2))
+        return self.cuda_event
+
+    @property
+    def device(self) -> Any:
+        return None if self.device_index < 0 else _core.device("cuda", self.device_index)
+
+    def record(self, stream: Stream | None = None) -> None:
+        """Records on a stream, default the current one."""
+        pointer = raw_stream(_core.cuda_current_device()) if stream is None else stream.cuda_stream
+        if stream is not None and stream.device_index != _core.cuda_current_device():
+            with device(stream.device_index):
+                _core.cuda_event_record(self._made(), pointer)
+        else:
+            _core.cuda_event_record(self._made(), pointer)
+
+    def wait(self, stream: Stream | None = None) -> None:
+        """Makes a stream wait for the event."""
+        if self.cuda_event:
+            pointer = raw_stream(_core.cuda_current_device()) if stream is None else stream.cuda_stream
+            _core.cuda_stream_wait_event(pointer, self.cuda_event)
+
+    def query(self) -> bool:
+        """Whether the recorded work is done."""
+        return not self.cuda_event or _core.cuda_event_query(self.cuda_event)
+
+    def elapsed_time(self, end_event: Event) -> float:
+        """Milliseconds between two recorded events."""
+        if not (self.enable_timing and end_event.enable_timing):
+            raise ValueError("Both events must be created with argument 'enable_timing=True'.")
+        if not (self.cuda_event and end_event.cuda_event):
+            raise ValueError("Both events must be recorded before calculating elapsed time.")
+        if not (self.query() and end_event.query()):
+            raise RuntimeError("Both events must be completed before calculating elapsed time.")
+        return _core.cuda_event_elapsed(self.cuda_event, end_event.cuda_event)
+
+    def synchronize(self) -> None:
+        """Waits for the event."""
+        if self.cuda_event:
+            _core.cuda_event_synchronize(self.cuda_event)
+
+    def __del__(self) -> None:
+        if getattr(self, "cuda_event", 0):
+            _core.cuda_event_destroy(self.cuda_event)
+
+    def __repr__(self) -> str:
+        return f"<torch.cuda.Event {self.cuda_event:#x}>" if self.cuda_event else "<torch.cuda.Event uninitialized>"
+
+
+class device:
+    """Context manager: a device is current within; None and negative indices change nothing."""
+
+    def __init__(self, device: Any) -> None:
+        self.idx = -1 if device is None else index_of(device) if not isinstance(device, int) else device
+        self.prev_idx = -1
+
+    def __enter__(self) -> None:
+        if self.idx >= 0:
+            self.prev_idx = _core.cuda_current_device()
+            if self.prev_idx != self.idx:
+                _core.cuda_set_device(self.idx)
+
+    def __exit__(self, *exc: Any) -> None:
+        if self.idx >= 0 and self.prev_idx != self.idx:
+            _core.cuda_set_device(self.prev_idx)
+
+
+class _DeviceGuard(device):
+    """``device`` for an index that needs no reading: what generated code writes. Negative indices change nothing."""
+
+    def __init__(self, index: int) -> None:
+        self.idx = index
+        self.prev_idx = -1
+
+
+def _exchange_device(device: int) -> int:
+    """Makes a device current; the index of the one before. A negative index changes nothing and gives -1."""
+    if device < 0:
+        return -1
+    before = _core.cuda_current_device()
+    if before != device:
+        _core.cuda_set_device(device)
+    return before
+
+
+_maybe_exchange_device = _exchange_device  # PyTorch's makes no context on the device; ours is made when it is used
+
+
+class device_of(device):
+    """Context manager: the device of a tensor is current within; CPU tensors change nothing."""
+
+    def __init__(self, obj: Any) -> None:
+        super().__init__(obj.get_device() if obj.is_cuda else -1)
+
+
+for _class in (Stream, ExternalStream, Event):
+    _class.__module__ = "torch.cuda.streams" if _class is not Event else "torch.cuda"
+
+naming.present(globals(), "torch.cuda")

@@ -1,0 +1,1 @@
+"""Compiled libraries and extensions: reading, building and loading them."""

@@ -1,0 +1,1 @@
+"""The parts of torch.nn.Module and of its layers."""

@@ -1,0 +1,191 @@
+"""The loop that the optimizers here share: every parameter that has a gradient, one at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+from shim_torch._impl.optim import tensor_lists as _together
+from shim_torch._impl.optim.helpers import _device_dtype_check_for_fused, _get_scalar_dtype
+from shim_torch.autograd.grad_mode import set_grad_enabled
+from shim_torch.optim.optimizer import Optimizer, check, check_rate, closure_loss
+
+TensorBase = _core.TensorBase
+_ON_DEVICE = ("cuda", "xpu", "hpu", "privateuseone", "xla")  # where a captured graph may hold a whole step
+_LATER_OPTIONS = dict(
+    foreach=None,
+    maximize=False,
+    capturable=False,
+    differentiable=False,
+    fused=None,
+    amsgrad=False,
+    nesterov=False,
+    decoupled_weight_decay=False,
+    momentum=0,
+    centered=False,
+)  # what groups of older files lack
+
+
+class Each(Optimizer):
+    """An optimizer that updates one parameter at a time; its state counts the parameter's steps."""
+
+    _together = False  # whether the formulas of _update take lists for tensors
+    _counts = True  # whether the state has a "step"
+    _later_options = _LATER_OPTIONS
+    _sparse_refusal = "{name} does not support sparse gradients"
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        super().__init__(params, defaults)
+        if defaults.get("fused"):
+            if defaults.get("differentiable"):
+                raise RuntimeError("`fused` does not support `differentiable`")
+            if defaults.get("foreach"):
+                raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name, value in self._later_options.items():
+                if name in self.defaults:
+                    group.setdefault(name, value)
+            for p in group["params"]:
+                own = self.state.get(p)
+                if own and "step" in own and not isinstance(own["step"], TensorBase):
+                    own["step"] = _count(p, group, float(own["step"]))
+
+    def _check_common(self, lr: Any, weight_decay: float, eps: float | None = None, betas: Any = None) -> None:
+        check_rate(lr)
+        if eps is not None:
+            check("epsilon value", 0.0 <= eps, eps)
+        if betas is not None:
+            check("beta parameter at index 0", 0.0 <= betas[0] < 1.0, betas[0])
+            check("beta parameter at index 1", 0.0 <= betas[1] < 1.0, betas[1])
+        check("weight_decay value", 0.0 <= weight_decay, weight_decay)
+
+    def step(self, closure: Any = None) -> Any:
+        if "capturable" in self.defaults:
+            self._accelerator_graph_capture_health_check()
+        loss = closure_loss(closure)
+        with set_grad_enabled(bool(self.defaults.get("differentiable"))):
+            for group in self.param_groups:
+                moving = [p for p in group["params"] if p.grad is not None]
+                for p in moving:
+                    self._check_param(p, group)
+                if (
+                    moving
+                    and moving[0].is_cuda
+                    and not group.get("differentiable")
+                    and self._move_together(moving, group)
+                ):
+                    continue
+                for p in moving:
+                    self._move(p, -p.grad if group["maximize"] else p.grad, group)
+        return loss
+
+    def _move_together(self, moving: list[Any], group: dict[str, Any]) -> bool:
+        """All of a group's CUDA parameters in few launches; False, with nothing done, where that cannot be."""
+        return self._together and _together.update(self, moving, group)
+
+    def _check_param(self, p: Any, group: dict[str, Any]) -> None:
+        if p.grad.is_sparse and self._sparse_refusal:
+            raise RuntimeError(self._sparse_refusal.format(name=type(self).__name__))
+        if group.get("fused"):
+            _device_dtype_check_for_fused(p)
+        if group.get("capturable") and p.device.type not in _ON_DEVICE:
+            raise AssertionError(
+                f"If capturable=True, params and state_steps must be on supported devices: {list(_ON_DEVICE)}."
+            )
+
+    def _move(self, p: Any, g: Any, group: dict[str, Any]) -> None:
+        state = self.state[p]
+        complex_ = p.is_complex()
+        if not state:
+            self._begin_state(p, state, group)
+        differentiable = group.get("differentiable")
+        if differentiable and getattr(state["step"], "requires_grad", False):
+            raise RuntimeError("`requires_grad` is not supported for `step` in differentiable mode")
+        state["step"] += 1
+        # As tensors they can be captured by a graph and have gradients; as numbers they cost less.
+        lr, step = group["lr"], state["step"]
+        if not (group.get("capturable") or differentiable):
+            lr, step = float(lr), float(step)
+        if complex_:
+            self._update_complex(p, g, state, group, lr, step)
+        else:
+            self._update(p, g, state, group, lr, step)
+
+    def _begin_state(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+        complex_ = p.is_complex()
+        state["step"] = _count(p, group, 0.0)
+        self._begin_complex(p, state, group) if complex_ else self._begin(p, state, group)
+
+    def _begin_complex(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """State of a complex parameter is complex where it has the parameter's shape."""
+        import shim_torch
+
+        real = shim_torch.view_as_real(p.detach())
+        self._begin(real, state, group)
+        for name, value in state.items():
+            if isinstance(value, TensorBase) and value.shape == real.shape:
+                state[name] = shim_torch.view_as_complex(value)
+
+    def _update_complex(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
+        """Real and imaginary parts are updated as if they were two parameters."""
+        import shim_torch
+
+        def real(x: Any) -> Any:
+            return shim_torch.view_as_real(x) if isinstance(x, TensorBase) and x.is_complex() else x
+
+        seen = {name: real(value) for name, value in state.items()}
+        before = dict(seen)
+        self._update(real(p), real(g), seen, group, lr, step)
+        for name, value in seen.items():
+            if value is not before.get(name):
+                whole = isinstance(value, TensorBase) and value.dim() == p.dim() + 1
+                state[name] = shim_torch.view_as_complex(value) if whole else value
+
+    def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
+        """The update of one parameter; ``lr`` and ``step`` are numbers or tensors of one element."""
+        raise NotImplementedError
+
+
+def _count(p: Any, group: dict[str, Any], value: float) -> Any:
+    """A count of steps: on the CPU, or beside its parameter where a captured graph advances it."""
+    device = p.device if group.get("capturable") or group.get("fused") else None
+    return _core.empty_tensor((), _get_scalar_dtype(bool(group.get("fused"))), device).fill_(value)
+
+
+def zeros_like(p: Any) -> Any:
+    """State of a parameter: zeros in its own memory format."""
+    import shim_torch
+
+    return shim_torch.zeros_like(p.detach())
+
+
+def add_scaled(p: Any, value: Any, rate: Any) -> None:
+    """p += rate · value, for a number or a tensor of one element."""
+    if isinstance(rate, TensorBase):
+        p.add_(value * rate)
+    else:
+        p.add_(value, alpha=rate)
+
+
+def add_ratio(p: Any, value: Any, divisor: Any, rate: Any) -> None:
+    """p += rate · value / divisor, for a number or a tensor of one element."""
+    if isinstance(rate, TensorBase):
+        p.add_(value / divisor * rate)
+    else:
+        p.addcdiv_(value, divisor, value=rate)
+
+
+def root(value: Any) -> Any:
+    """The square root of a number or a tensor."""
+    return value.sqrt() if isinstance(value, TensorBase) else value**0.5
+
+
+def decayed(p: Any, g: Any, group: dict[str, Any]) -> Any:
+    """The gradient with the group's weight decay in it."""
+    return g.add(p, alpha=group["weight_decay"]) if group["weight_decay"] else g
