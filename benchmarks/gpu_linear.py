@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import torch as peer
 
 import shim_torch as ours
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.nn.fused import fused_linear
 
 ROWS = (1, 16, 128, 2048, 8192)

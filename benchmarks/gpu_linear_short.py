@@ -12,7 +12,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import shim_torch as torch
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.nn.fused import fused_linear
 
 

@@ -100,5 +100,5 @@ def torch_proxy_status() -> dict[str, Any]:
         "unsupported": dict(getattr(names, "unsupported", {})),
         "native_windows": hook.native_windows,
         "slow": dict(getattr(backends, "counters", {}) or {}),
-        "native": "native._core" in sys.modules,
+        "native": "shim_torch._impl.native._core" in sys.modules,
     }

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 ScopeLike: TypeAlias = "None | str | frozenset[str] | set[str] | list[str] | tuple[str, ...]"
 
-OURS = frozenset({"torch", "functorch", "shim_torch", "compat", "native"})
+OURS = frozenset({"torch", "functorch", "shim_torch", "compat"})
 
 
 @dataclass(frozen=True)

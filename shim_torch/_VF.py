@@ -7,7 +7,7 @@ from typing import Any
 
 def __getattr__(name: str) -> Any:
     import shim_torch
-    from native import _core
+    from shim_torch._impl.native import _core
 
     if not name.startswith("__") and hasattr(shim_torch.ops.aten, name):
         return _core.function(f"aten::{name}")

@@ -1,6 +1,6 @@
 """A PyTorch-compatible module without PyTorch. Libraries see it as ``torch`` through ``compat.enable_torch_proxy``.
 
-Its own tensor (CuPy's kind of memory on a GPU, NumPy's on a CPU), operator table and autograd engine are in ``native``;
+Its own tensor (CuPy's kind of memory on a GPU, NumPy's on a CPU), operator table and autograd engine are in the compiled core (``native/src``);
 importing it touches no GPU and needs no CuPy.
 """
 
@@ -11,7 +11,7 @@ import math as _math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import torch_version
 
 __version__ = torch_version.current()

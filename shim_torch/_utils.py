@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 
@@ -19,7 +19,7 @@ def is_compiling() -> bool:
 
 def typename(o: Any) -> str:
     """``torch.typename``: an object's type as PyTorch's messages print it; of a class or function its own dotted name."""
-    from native import _core
+    from shim_torch._impl.native import _core
 
     if isinstance(o, _core.TensorBase):
         return f"torch.{'cuda.' if o.is_cuda else ''}{_scalar(o.dtype)}Tensor"
@@ -71,7 +71,7 @@ def get_tensor_metadata(tensor: Any) -> dict[str, bool]:
 
 def set_tensor_metadata(tensor: Any, metadata: dict[str, bool]) -> None:
     """Sets the bits that ``get_tensor_metadata`` tells of."""
-    from native import _core
+    from shim_torch._impl.native import _core
 
     if not isinstance(metadata, dict):
         raise AssertionError(f"expected dict, got {type(metadata).__name__}")
@@ -84,7 +84,7 @@ def set_tensor_metadata(tensor: Any, metadata: dict[str, bool]) -> None:
 def _over(storage: Any, dtype: Any, offset: int, size: Any, stride: Any) -> Any:
     """A tensor over a storage that has its elements already. RuntimeError for one that has not: ``set_`` would make it larger,
     with whatever lies in that memory."""
-    from native import _core
+    from shim_torch._impl.native import _core
 
     nbytes, size, stride = storage.nbytes(), tuple(size), tuple(stride)
     last = sum((n - 1) * s for n, s in zip(size, stride, strict=True))
@@ -148,7 +148,7 @@ def _get_device_module(device_type: str) -> Any:
 
 
 def _rebuild_meta_tensor_no_storage(dtype: Any, size: Any, stride: Any, requires_grad: bool) -> Any:
-    from native import _core
+    from shim_torch._impl.native import _core
 
     return _set(_core.empty_strided(tuple(size), tuple(stride), dtype, _core.device("meta")), requires_grad)
 

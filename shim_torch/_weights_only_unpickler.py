@@ -13,7 +13,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import IO, Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.serialization import checked
 from shim_torch._impl.serialization.allowed import table
 from shim_torch._impl.serialization.archive import bytes_left

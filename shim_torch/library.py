@@ -8,9 +8,9 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from native import _core
 from shim_torch._impl.library.kernel import get_kernel
 from shim_torch._impl.library.schema_types import check_type_names
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 

@@ -8,7 +8,7 @@ from functools import partial, wraps
 from types import TracebackType
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
-from native import _core
 from shim_torch import _weights_only_unpickler as _weights_only
+from shim_torch._impl.native import _core
 from shim_torch._impl.serialization import archive
 from shim_torch._impl.serialization import pickler as _pickler
 from shim_torch._impl.serialization.allowed import layouts, table

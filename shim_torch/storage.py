@@ -7,7 +7,7 @@ import functools
 from operator import index
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.tensor.storage_arguments import OnlyChildren as _OnlyChildren
 from shim_torch._impl.tensor.storage_arguments import check_legacy as _check_legacy
 from shim_torch._impl.tensor.storage_arguments import check_typed as _check_typed

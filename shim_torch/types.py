@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import IO, Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.storage import TypedStorage, UntypedStorage
 

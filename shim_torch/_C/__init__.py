@@ -5,7 +5,6 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from native import _core
 from shim_torch._impl.core_names.dispatch import (
     DispatchKey,
     DispatchKeySet,
@@ -15,6 +14,7 @@ from shim_torch._impl.core_names.dispatch import (
     _ExcludeDispatchKeyGuard,
     keys_of,
 )
+from shim_torch._impl.native import _core
 from shim_torch._impl.tensor.generator import Generator
 from shim_torch.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
 from shim_torch.overrides import _EnableTorchFunction as _EnableTorchFunction
@@ -267,7 +267,7 @@ def _jit_clear_class_registry() -> None:
 
 def _infer_size(a: Any, b: Any) -> Any:
     """The common size of two sizes."""
-    from native import _core
+    from shim_torch._impl.native import _core
 
     return _core.Size(_core.broadcast_shapes([a, b]))
 

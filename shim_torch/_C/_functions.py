@@ -29,7 +29,7 @@ class UndefinedGrad:
 
 def __getattr__(name: str) -> Any:
     """The type of a kind of node: ``AccumulateGrad``, ``ExpBackward0``."""
-    from native import _core
+    from shim_torch._impl.native import _core
 
     if name[:1].isupper() and (name in ("AccumulateGrad", "CopyBackwards", "CopySlices") or "Backward" in name):
         written = name in ("AccumulateGrad", "CopySlices")  # these have their C++ names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.transforms.batching.tensors import BatchedTensor, Level, stack
 from shim_torch._impl.transforms.levels import Transform, running
 

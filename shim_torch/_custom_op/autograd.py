@@ -7,7 +7,7 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 
 
 def autograd_kernel(op: Any) -> Callable[..., Any]:

@@ -16,8 +16,8 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
-from native import _core
 from shim_torch import _ops, library
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._library.infer_schema import infer_schema as infer_schema
 from shim_torch._library.utils import is_functional_schema, parse_schema

@@ -7,6 +7,6 @@ from typing import Any
 
 def out_dtype(op: Any, output_dtype: Any, *args: Any) -> Any:
     """The operator computed with its tensors in ``output_dtype``, so that sums don't overflow."""
-    from native import _core
+    from shim_torch._impl.native import _core
 
     return op(*(a.to(output_dtype) if isinstance(a, _core.Tensor) else a for a in args))

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface.not_built import NO_COMPILER, declare
 from shim_torch.utils._ordered_set import OrderedSet as OrderedSet
 

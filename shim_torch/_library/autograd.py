@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 
 
 def _flatten(values: Any) -> tuple[list[Any], list[Any]]:

@@ -10,7 +10,7 @@ from collections import abc
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 

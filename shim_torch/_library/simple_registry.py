@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 
 
 @dataclass

@@ -10,7 +10,7 @@ from itertools import accumulate
 from operator import mul
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 
 Tensor, Number = _core.Tensor, int | float | bool
 TensorLike, NumberType, IntLike, FloatLike, BoolLike = Tensor, Number, int, float, bool

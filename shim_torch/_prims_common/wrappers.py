@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 
 __all__ = ["elementwise_type_promotion_wrapper", "elementwise_unary_scalar_wrapper", "out_wrapper"]
 

@@ -14,8 +14,8 @@ from functools import wraps
 from types import FunctionType
 from typing import Any
 
-from native import _core
 from shim_torch._impl import data
+from shim_torch._impl.native import _core
 
 _MODULES = frozenset(("_conversions", "fft", "linalg", "nn", "special"))
 _PLAIN_METHODS = {"copy_to": "copy_"}  # names of no operator

@@ -6,8 +6,8 @@ import sys
 import threading
 from typing import Any
 
-from native import _core
 from shim_torch._C import _disabled_torch_function_impl
+from shim_torch._impl.native import _core
 from shim_torch._impl.transforms.fake.convert import FakeTensorConverter
 from shim_torch.overrides import TorchFunctionMode
 from shim_torch.utils._python_dispatch import (

@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.transforms.functionalization import FunctionalTensor, FunctionalTensorMode, _below_mode
 from shim_torch.utils._pytree import tree_map
 

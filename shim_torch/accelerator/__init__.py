@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from native import _core
 from shim_torch import cuda
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.cuda.memory import max_memory_allocated as max_memory_allocated

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.table.arguments import need_dtype, need_str, type_name

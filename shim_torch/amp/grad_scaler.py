@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch.autograd import anomaly_mode, function, grad_mode, graph, variable
 from shim_torch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly

@@ -6,7 +6,7 @@ import traceback
 import warnings
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]

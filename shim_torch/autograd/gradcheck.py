@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from native import _core
 from shim_torch._impl.autograd import gradient_checks as _c
 from shim_torch._impl.autograd import jacobians as _j
 from shim_torch._impl.autograd.jacobians import GradcheckError
@@ -14,6 +13,7 @@ from shim_torch._impl.autograd.old_jacobians import _get_numerical_jacobian as _
 from shim_torch._impl.autograd.old_jacobians import _iter_tensors as _iter_tensors
 from shim_torch._impl.autograd.old_jacobians import get_analytical_jacobian as get_analytical_jacobian
 from shim_torch._impl.autograd.old_jacobians import get_numerical_jacobian as get_numerical_jacobian
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import enable_grad
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import methodcaller
 from typing import Any, Literal, NamedTuple
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.function import BackwardCFunction

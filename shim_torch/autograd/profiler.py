@@ -11,7 +11,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch.autograd.profiler_util import EventList, FunctionEvent
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from native import _core
 from shim_torch._impl.backends import precision
 from shim_torch._impl.backends.attention import (
     SDPAParams,
@@ -25,6 +24,7 @@ from shim_torch._impl.backends.attention import (
     mem_efficient_sdp_enabled,
     sdp_kernel,
 )
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 
 __all__ = [

@@ -149,7 +149,7 @@ def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     import numpy as np
 
-    from native import _core
+    from shim_torch._impl.native import _core
     from shim_torch.utils._pytree import tree_map
 
     def to_array(x: Any) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from typing import Any, NamedTuple
 
-from native import _core
 from shim_torch._impl.cuda.graphs import (
     CUDAGraph,
     graph,
@@ -29,6 +28,7 @@ from shim_torch._impl.cuda.streams import (
     stream,
 )
 from shim_torch._impl.cuda.streams import index_of as _index_of
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch.cuda import memory
 from shim_torch.cuda.memory import (

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 import shim_torch
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__: list[str] = []

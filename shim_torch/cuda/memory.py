@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from native import _core
 from shim_torch._impl.cuda.streams import index_of as _index_of
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 

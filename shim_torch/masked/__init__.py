@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from native import _core
 from shim_torch._impl.masked.masks import canonical_dim as _canonical_dim
 from shim_torch._impl.masked.masks import combined as _combine_input_and_mask
 from shim_torch._impl.masked.masks import identity as _reduction_identity
 from shim_torch._impl.masked.masks import input_mask as _input_mask
 from shim_torch._impl.masked.masks import output_mask as _output_mask
 from shim_torch._impl.masked.masks import where as _where
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 
 __all__ = [

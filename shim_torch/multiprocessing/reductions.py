@@ -6,7 +6,7 @@ import os
 from multiprocessing.reduction import DupFd, ForkingPickler
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__ = [

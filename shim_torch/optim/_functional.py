@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.optim.accumulated import Adagrad, RMSprop
 from shim_torch._impl.optim.adaptive import ASGD, Adadelta, Adamax, NAdam, RAdam, Rprop
 from shim_torch._impl.optim.matrices import Adafactor, Muon, SparseAdam

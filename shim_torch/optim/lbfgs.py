@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.optim.forms import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import enable_grad, no_grad
 from shim_torch.optim.optimizer import Optimizer, check_rate

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.nn.modules.hooks import RemovableHandle
 from shim_torch._impl.optim import groups as _groups
 from shim_torch._impl.optim.groups import _RequiredParameter as _RequiredParameter

@@ -7,7 +7,7 @@ from typing import Any
 
 from typing_extensions import deprecated
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.testing.mismatch import (

@@ -28,7 +28,7 @@ def swap_tensors(t1: Any, t2: Any) -> None:
     import copyreg
     import weakref
 
-    from native import _core
+    from shim_torch._impl.native import _core
     from shim_torch._impl.utils.swap import check_unused
 
     for name, t in (("t1", t1), ("t2", t2)):

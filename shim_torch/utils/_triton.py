@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from importlib import metadata, util
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 

@@ -9,8 +9,8 @@ import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any
 
-from native import _core
 from shim_torch import autograd as _autograd
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.utils.recompute import CheckpointError as CheckpointError

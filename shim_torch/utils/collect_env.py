@@ -265,7 +265,7 @@ def _ours() -> str:
     """What a report to shim-torch says besides: whose torch this is, and the driver as it sees it."""
     from importlib import metadata
 
-    from native import _core
+    from shim_torch._impl.native import _core
 
     try:
         version = metadata.version("shim-torch")

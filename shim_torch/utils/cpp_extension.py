@@ -92,7 +92,7 @@ def library_paths(
     device_type: str = "cpu", torch_include_dirs: bool = True, cross_target_platform: Any = None
 ) -> list[str]:
     """The folders with the libraries extensions are linked to."""
-    from native import stand_ins
+    from shim_torch._impl.native import stand_ins
 
     found = [str(stand_ins.folder())] if torch_include_dirs else []
     if device_type == "cuda" and CUDA_HOME is not None:

@@ -164,7 +164,7 @@ class TensorWeakRef:
     """A weak reference to a tensor."""
 
     def __init__(self, tensor: Any) -> None:
-        from native import _core
+        from shim_torch._impl.native import _core
 
         if not isinstance(tensor, _core.TensorBase):
             raise AssertionError(f"expected torch.Tensor, got {type(tensor)}")

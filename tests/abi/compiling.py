@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from native import stand_ins
+from shim_torch._impl.native import stand_ins
 
 
 def compile_extension(source: Path, target: Path, *options: str, link: bool = True) -> Path:

@@ -8,7 +8,7 @@ import pytest
 from c_calls import I32, I64, Calls, P
 
 import shim_torch as torch
-from native import _core
+from shim_torch._impl.native import _core
 
 LIB = ctypes.CDLL(_core.__file__)
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from compiling import compile_extension
 
-import native
 import shim_torch as torch
 from compat.cli import binaries, scan
-from native import stand_ins
+from shim_torch._impl import native
 from shim_torch._impl.extensions import elf, load
+from shim_torch._impl.native import stand_ins
 
-INSTALLED = str(Path(native.__file__).parents[1])  # the folder the packages under test are in
+INSTALLED = str(Path(native.__file__).parents[3])  # the folder the packages under test are in
 
 
 def build(folder: Path, text: str, *options: str, name: str = "bad.so", link: bool = True) -> Path:

@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 import shim_torch as torch
-from native import _core
+from shim_torch._impl.native import _core
 
 
 def test_kernel_runs_and_its_memory_lives_as_long_as_the_tensor(ops):

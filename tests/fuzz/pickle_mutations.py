@@ -24,7 +24,7 @@ ALLOWED = (
 FORBIDDEN = (
     "os system|posix system|builtins eval|builtins exec|builtins getattr|builtins __import__|subprocess Popen|sys exit|torch load|torch save|"
     "torch.hub load|torch.serialization load|torch.utils.cpp_extension load|torch.serialization add_safe_globals|torch._utils _import_dotted_name|"
-    "shim_torch.serialization load|shim_torch._utils _rebuild_tensor_v2|shim_torch.hub os|native._core from_numpy|numpy load|ctypes CDLL|"
+    "shim_torch.serialization load|shim_torch._utils _rebuild_tensor_v2|shim_torch.hub os|shim_torch._impl.native._core from_numpy|numpy load|ctypes CDLL|"
     "antigravity x|canary_of_the_fuzz_target touched|torch os|torch.os system|torch._utils sys|torch _C|torch manual_seed|torch.nn Module|"
     "torch.storage _load_from_bytes|pickle loads|builtins print|torch.jit load|torch from_file|torch tensor|torch|  |\u00e9 \u00e9|a\0b c"
 ).split("|")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import shim_torch as torch
-from native import _core
 from shim_torch._impl.arrays import counters
+from shim_torch._impl.native import _core
 
 HERE = Path(__file__).parent
 

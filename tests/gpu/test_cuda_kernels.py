@@ -7,7 +7,7 @@ import pytest
 from kernel_checks import FLOATS, close, random, same
 
 import shim_torch as torch
-from native import _core
+from shim_torch._impl.native import _core
 
 pytestmark = pytest.mark.usefixtures("seeded")
 F = torch.nn.functional

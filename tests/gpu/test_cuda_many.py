@@ -5,7 +5,7 @@ import math
 import pytest
 
 import shim_torch as torch
-from native import _core
+from shim_torch._impl.native import _core
 
 pytestmark = pytest.mark.usefixtures("on_our_kernels")
 

@@ -15,7 +15,7 @@ import pytest
 
 import shim_torch as torch
 from compat import disable_torch_proxy, enable_torch_proxy
-from native import stand_ins
+from shim_torch._impl.native import stand_ins
 
 HERE = Path(__file__).parent
 

@@ -10,7 +10,7 @@ import pytest
 from linear_cases import DTYPES, close, numbers, random
 
 import shim_torch as torch
-from native import _core
+from shim_torch._impl.native import _core
 
 F = torch.nn.functional
 pytestmark = pytest.mark.usefixtures("linear_settings")

@@ -10,7 +10,7 @@ import pytest
 from linear_cases import close, numbers, random
 
 import shim_torch as torch
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.nn.fused import fused_linear
 
 F = torch.nn.functional
@@ -56,7 +56,7 @@ def test_tuned_choices_survive_in_the_disk_cache():
 
     code = """
 import shim_torch as torch
-from native import _core
+from shim_torch._impl.native import _core
 x, w = torch.randn(128, 1024, device="cuda"), torch.randn(512, 1024, device="cuda")
 for _ in range(5): torch.nn.functional.linear(x, w)
 torch.cuda.synchronize()

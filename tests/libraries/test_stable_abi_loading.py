@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import shim_torch as torch
-from native import _core
+from shim_torch._impl.native import _core
 
 
 def libraries(package: str) -> list[Path]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from native import _core
+from shim_torch._impl.native import _core
 
 SPACES = {
     "_C": 111,

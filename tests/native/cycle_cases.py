@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import shim_torch
-from native import _core
+from shim_torch._impl.native import _core
 
 torch: Any = shim_torch
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import native
-from native import _core
+from shim_torch._impl import native
+from shim_torch._impl.native import _core
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make what is another user's")
 SOMEBODY = 12345
@@ -111,7 +111,7 @@ def test_an_entry_that_others_may_write_to(tmp_path):
 
 WRITER = """
 import sys
-from native import _core
+from shim_torch._impl.native import _core
 for _ in range(200):
     _core.cache_keep(sys.argv[1], 'one', b'key', sys.argv[2].encode() * 10000)
     found = _core.cache_kept(sys.argv[1], 'one', b'key')
@@ -120,7 +120,7 @@ for _ in range(200):
 
 
 def python(code, *arguments):
-    environment = {**os.environ, "PYTHONPATH": str(Path(native.__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(native.__file__).parents[3])}
     command = [sys.executable, "-c", code, *arguments]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -135,7 +135,7 @@ def test_processes_write_the_same(tmp_path):
 @as_root
 def test_it_is_said_once(tmp_path):
     os.chown(tmp_path, SOMEBODY, SOMEBODY)
-    code = f"from native import _core\nfor i in range(3): _core.cache_keep({str(tmp_path)!r}, 'one', b'k', b'c'); print(_core.cache_kept({str(tmp_path)!r}, 'one', b'k'))"
+    code = f"from shim_torch._impl.native import _core\nfor i in range(3): _core.cache_keep({str(tmp_path)!r}, 'one', b'k', b'c'); print(_core.cache_kept({str(tmp_path)!r}, 'one', b'k'))"
     out, errors = python(code).communicate(timeout=60)
     assert out.split() == ["b''"] * 3
     assert errors.count("another user's") == 1 and not list(tmp_path.iterdir())

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from native import _core
 from shim_torch._impl.extensions.cuda_libraries import candidates
+from shim_torch._impl.native import _core
 
 FLOATING = "frac silu gelu gelu_tanh exp expm1 log1p sqrt rsqrt tanh sigmoid erf reciprocal".split()
 BOTH = "copy neg abs square relu sign floor round".split()

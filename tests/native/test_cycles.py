@@ -14,7 +14,7 @@ import pytest
 from cycle_cases import CASES, Refers, leaf, make
 
 import shim_torch
-from native import _core
+from shim_torch._impl.native import _core
 
 torch: Any = shim_torch
 PLACE = Path(shim_torch.__file__).parents[1]  # where it is installed, or the source tree

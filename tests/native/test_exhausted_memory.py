@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-import native
+from shim_torch._impl import native
 
-PLACE = Path(native.__file__).parents[1]  # where it is installed, or the source tree
+PLACE = Path(native.__file__).parents[3]  # where it is installed, or the source tree
 
 # Each operator runs in a child that may have no more memory than it has, after all of the heap was used up but for `slack` blocks
 # of a kilobyte and room for the stacks of some threads.

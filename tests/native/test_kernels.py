@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import shim_torch  # noqa: F401
-from native import _core
+from shim_torch._impl.native import _core
 
 ops = importlib.import_module("shim_torch._impl.table.operators")
 

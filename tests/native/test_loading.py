@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-import native
+from shim_torch._impl import native
 
 SOURCE = Path(native.__file__)
+PLACE = SOURCE.parents[3]
 
 
 # As a Python started by this name calls itself: since 3.12 without the ".." that a relative path leaves in ours.
@@ -97,7 +98,7 @@ import {name} as interpreters
 {"import shim_torch" if loaded else ""}
 inner = '''
 import sys
-sys.path.insert(0, {str(SOURCE.parent.parent)!r})
+sys.path.insert(0, {str(PLACE)!r})
 try:
     import shim_torch
 except ImportError as error:
@@ -107,6 +108,6 @@ interpreters.run_string(interpreters.create(), inner)
 import shim_torch
 print((shim_torch.ones(1) + 1).item())
 """
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, cwd=SOURCE.parent.parent)
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, cwd=PLACE)
     assert found.stdout.splitlines()[-1:] == ["2.0"], found.stderr
     assert "refused:" in found.stdout and ("main interpreter" in found.stdout or "loading in subinterpreters" in found.stdout)

@@ -3,7 +3,7 @@
 import pytest
 from schema_forms import ALREADY_NORMAL, NORMAL_FORMS
 
-from native import _core
+from shim_torch._impl.native import _core
 
 
 @pytest.mark.parametrize("text", NORMAL_FORMS)

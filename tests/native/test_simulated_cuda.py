@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-import native
+from shim_torch._impl import native
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-INSTALLED = str(Path(native.__file__).parents[1])  # the folder the packages under test are in
+INSTALLED = str(Path(native.__file__).parents[3])  # the folder the packages under test are in
 SOURCES = [ROOT / "native" / "src" / "gemm" / name for name in ("kernels_source.h", "skinny_source.h")]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import shim_torch
-from native import _core
+from shim_torch._impl.native import _core
 
 torch: Any = shim_torch
 DTYPES = [

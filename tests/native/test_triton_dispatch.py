@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-import native
+from shim_torch._impl import native
 
 HERE = Path(__file__).resolve().parent
 CHECKS = HERE / "simulated_cuda" / "triton_checks.py"
@@ -38,7 +38,7 @@ def test_launches(driver, part, tmp_path):
         "TRITON_LIBCUDA_PATH": str(driver),
         "TRITON_CACHE_DIR": str(driver / "cache"),
         "SHIM_CACHE_DIR": str(tmp_path),
-        "PYTHONPATH": os.pathsep.join([str(Path(native.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]),
+        "PYTHONPATH": os.pathsep.join([str(Path(native.__file__).parents[3]), os.environ.get("PYTHONPATH", "")]),
     }
     environment.pop("TRITON_INTERPRET", None)
     done = subprocess.run(

@@ -38,7 +38,7 @@ def codes(peer: bool) -> dict[str, np.ndarray]:
     import importlib
 
     import shim_torch  # noqa: F401
-    from native import _core
+    from shim_torch._impl.native import _core
 
     ops = importlib.import_module("shim_torch._impl.table.operators")
 

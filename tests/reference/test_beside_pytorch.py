@@ -15,10 +15,10 @@ TESTS = Path(__file__).parents[1]
 
 
 def beside(code: str) -> None:
-    import native
+    from shim_torch._impl import native
 
     libraries = TESTS / "compat" / "fixtures" / "libs"
-    folders = [Path(native.__file__).parents[1], libraries]
+    folders = [Path(native.__file__).parents[3], libraries]
     done = subprocess.run(
         [str(PYTHON), "-W", "ignore", "-c", textwrap.dedent(code)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))}, capture_output=True, text=True, timeout=300,

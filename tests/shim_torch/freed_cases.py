@@ -143,7 +143,7 @@ def world(torch):
     """The names of the expressions."""
     import numpy as np
 
-    from native import _core
+    from shim_torch._impl.native import _core
 
     F = torch.nn.functional
     t = torch.arange(20.0).reshape(4, 5) + 1

@@ -5,7 +5,7 @@ import importlib
 import numpy as np
 
 import shim_torch  # noqa: F401
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.table.record import RECORDS, composite, op, view
 from shim_torch._impl.table.rules import broadcast, reduced, same, same_dtype
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from table import f, method, tensor, values
 
-from native import _core
 from shim_torch import autograd, overrides
+from shim_torch._impl.native import _core
 from shim_torch._ops import ops
 
 

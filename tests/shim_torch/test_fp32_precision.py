@@ -3,8 +3,8 @@
 import pytest
 
 import shim_torch as torch
-from native import _core
 from shim_torch._impl.backends import precision
+from shim_torch._impl.native import _core
 
 b = torch.backends
 

@@ -39,7 +39,7 @@ def test_outcome(results, group, expression):
 
 def test_memory_is_given_back():
     """Freed memory goes at once; lent memory when the last array over it goes."""
-    from native import _core
+    from shim_torch._impl.native import _core
 
     def pages():
         return int(Path("/proc/self/statm").read_text().split()[1])

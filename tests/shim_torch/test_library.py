@@ -8,8 +8,8 @@ import pytest
 from table import f, tensor, values
 
 import shim_torch
-from native import _core
 from shim_torch import autograd, library
+from shim_torch._impl.native import _core
 from shim_torch._ops import ops
 
 Tensor = _core.Tensor

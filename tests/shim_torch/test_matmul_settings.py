@@ -7,8 +7,8 @@ import os
 import pytest
 
 import shim_torch as torch
-from native import _core
 from shim_torch._impl.extensions.cuda_libraries import candidates
+from shim_torch._impl.native import _core
 
 
 @pytest.fixture

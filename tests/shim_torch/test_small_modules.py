@@ -7,7 +7,7 @@ import json
 import pytest
 
 import shim_torch as torch
-from native import _core
+from shim_torch._impl.native import _core
 
 
 def test_c_module():

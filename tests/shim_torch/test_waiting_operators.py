@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-import native
+from shim_torch._impl import native
 
 ops = importlib.import_module("shim_torch._impl.table.operators")
 
 
 def run(code: str) -> str:
-    root = str(Path(native.__file__).parents[1])
+    root = str(Path(native.__file__).parents[3])
     path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ, PYTHONPATH=path))
     assert done.returncode == 0, done.stderr
@@ -51,7 +51,7 @@ def test_asking_defines_them(ask):
     assert (
         run(f"""
 import sys, shim_torch as torch
-from native import _core
+from shim_torch._impl.native import _core
 ops = sys.modules["shim_torch._impl.table.operators"]
 early = _core.function("aten::reflection_pad1d")
 print(any(key.startswith("aten::_foreach") for key in ops._defined), "conv2d" in vars(torch))

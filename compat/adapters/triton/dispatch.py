@@ -44,7 +44,7 @@ def install() -> None:
     from triton import knobs
     from triton.runtime import driver, jit
 
-    from native import _core
+    from shim_torch._impl.native import _core
 
     stock = jit.JITFunction.run
     if getattr(stock, "__module__", None) != jit.__name__:
@@ -117,8 +117,8 @@ def quick_host_functions(jit: Any) -> None:
 
 def launches() -> dict[str, int]:
     """How many launches went through the dispatcher ("fast") and through stock Triton ("slow"), in this process."""
-    if "native._core" not in sys.modules:
+    if "shim_torch._impl.native._core" not in sys.modules:
         return {"fast": 0, "slow": 0}
-    from native import _core
+    from shim_torch._impl.native import _core
 
     return dict(_core.triton_launches())

@@ -56,8 +56,8 @@ def is_active() -> bool:
 
 def driver_functions() -> dict[str, Any]:
     """What Triton asks its driver for at each launch; the two hot ones are C functions."""
-    from native import _core
     from shim_torch import cuda
+    from shim_torch._impl.native import _core
 
     return {
         "get_current_device": _core.cuda_current_device,

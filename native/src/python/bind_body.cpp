@@ -381,7 +381,7 @@ int load_numpy_for_body() { import_array1(-1); return 0; }
 }  // namespace
 
 int bind_body(PyObject* module) {
-  runner_type.tp_name = "native._core.BodyRunner";
+  runner_type.tp_name = "shim_torch._impl.native._core.BodyRunner";
   runner_type.tp_basicsize = sizeof(Runner);
   runner_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL;
   runner_type.tp_vectorcall_offset = offsetof(Runner, vectorcall);

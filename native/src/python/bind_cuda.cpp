@@ -1,4 +1,4 @@
-// `native._core.cuda_*`: devices, streams, events, graphs and memory of the CUDA driver, for shim_torch.cuda.
+// `shim_torch._impl.native._core.cuda_*`: devices, streams, events, graphs and memory of the CUDA driver, for shim_torch.cuda.
 #include "cuda/driver.h"
 #include "cuda/elementwise.h"
 #include "cuda/nvrtc.h"

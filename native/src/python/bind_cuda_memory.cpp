@@ -1,4 +1,4 @@
-// `native._core.cuda_*` of device memory: figures, the cache of blocks, and the functions CuPy allocates with.
+// `shim_torch._impl.native._core.cuda_*` of device memory: figures, the cache of blocks, and the functions CuPy allocates with.
 #include "cuda/block_cache.h"
 #include "python/int_function.h"
 #include "python/tensor_type.h"

@@ -63,7 +63,7 @@ PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef attributes[] = {{"seed", seed, nullptr, "The seed that the stream began with.", nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(make)}, {Py_tp_dealloc, reinterpret_cast<void*>(drop)}, {Py_tp_methods, methods}, {Py_tp_getset, attributes}, {0, nullptr}};
-PyType_Spec spec = {"native._core.Mersenne", sizeof(Object), 0, Py_TPFLAGS_DEFAULT, slots};
+PyType_Spec spec = {"shim_torch._impl.native._core.Mersenne", sizeof(Object), 0, Py_TPFLAGS_DEFAULT, slots};
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// The views of core/views.cpp, and empty tensors, as functions of native._core. They record no history.
+// The views of core/views.cpp, and empty tensors, as functions of shim_torch._impl.native._core. They record no history.
 #include "core/math_bits.h"
 #include "cpu/indexing.h"
 #include "python/view_functions.h"

@@ -1,4 +1,4 @@
-// The module native._core: every bind_*.cpp adds its part.
+// The module shim_torch._impl.native._core: every bind_*.cpp adds its part.
 #include "python/object.h"
 
 #ifdef Py_GIL_DISABLED
@@ -15,7 +15,7 @@ PyMethodDef module_methods[] = {
     {"in_main_interpreter", in_main_interpreter, METH_NOARGS, "Whether the calling interpreter is the process's first, the only one the core serves."},
     {nullptr, nullptr, 0, nullptr}};
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "native._core", "The native core of shim-torch.", -1, module_methods, nullptr, nullptr, nullptr, nullptr};
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "shim_torch._impl.native._core", "The native core of shim-torch.", -1, module_methods, nullptr, nullptr, nullptr, nullptr};
 
 }  // namespace
 

@@ -65,7 +65,7 @@ bool make_require_grad(PyObject* tensor);       // requires_grad=True of a facto
 
 PyObject* tensor_over_array(PyObject* array);   // new reference; null without an error where it is no array that a tensor can share
 
-// Each bind_*.cpp adds its types and functions to the module `native._core`.
+// Each bind_*.cpp adds its types and functions to the module `shim_torch._impl.native._core`.
 int bind_dtype(PyObject* module);               // core: dtype device Size layout memory_format finfo/iinfo data
 int bind_tensor(PyObject* module);              // core
 int bind_views(PyObject* module);              // core: views and empty tensors as functions

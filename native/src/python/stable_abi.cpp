@@ -55,7 +55,7 @@ PyType_Slot kernel_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(kernel_dea
                               {Py_tp_call, reinterpret_cast<void*>(kernel_call)},
                               {Py_tp_doc, const_cast<char*>("A kernel of a compiled library, registered through the stable C ABI.")},
                               {0, nullptr}};
-PyType_Spec kernel_spec = {"native._core.StableKernel", sizeof(StableKernel), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, kernel_slots};
+PyType_Spec kernel_spec = {"shim_torch._impl.native._core.StableKernel", sizeof(StableKernel), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, kernel_slots};
 
 // --- taking over what libraries registered ----------------------------------------------------------------------------
 std::vector<std::string>& problems() {

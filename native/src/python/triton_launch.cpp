@@ -84,7 +84,7 @@ void state_dealloc(PyObject* self) {
 }
 PyType_Slot state_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(state_dealloc)}, {Py_tp_traverse, reinterpret_cast<void*>(state_traverse)},
                              {Py_tp_clear, reinterpret_cast<void*>(state_clear)}, {0, nullptr}};
-PyType_Spec state_spec{"native._core.TritonState", sizeof(State), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, state_slots};
+PyType_Spec state_spec{"shim_torch._impl.native._core.TritonState", sizeof(State), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, state_slots};
 PyTypeObject* StateType = nullptr;
 
 PyObject* dict_of(PyObject* o) {                // borrowed
@@ -361,7 +361,7 @@ PyMemberDef launcher_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(
 PyType_Slot launcher_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(launcher_dealloc)}, {Py_tp_traverse, reinterpret_cast<void*>(launcher_traverse)},
                                 {Py_tp_clear, reinterpret_cast<void*>(launcher_clear)}, {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
                                 {Py_tp_members, launcher_members}, {0, nullptr}};
-PyType_Spec launcher_spec{"native._core.TritonLauncher", sizeof(Launcher), 0,
+PyType_Spec launcher_spec{"shim_torch._impl.native._core.TritonLauncher", sizeof(Launcher), 0,
                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, launcher_slots};
 PyTypeObject* LauncherType = nullptr;
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 
 set_autocast_cache_enabled = _core.set_autocast_cache_enabled
 clear_autocast_cache = _core.clear_autocast_cache

@@ -8,9 +8,9 @@ from typing import Any
 import cupy
 import numpy as np
 
-from native import _core
 from shim_torch._impl.arrays import counters
 from shim_torch._impl.arrays import numpy_arrays as host
+from shim_torch._impl.native import _core
 
 
 class _Function:

@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from native import _core
 from shim_torch._impl.autograd import jacobians as _j
 from shim_torch._impl.autograd.jacobians import GradcheckError
+from shim_torch._impl.native import _core
 
 Tensor = _core.Tensor
 

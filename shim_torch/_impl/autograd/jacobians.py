@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 
 Tensor = _core.Tensor
 Function = Callable[..., Any]

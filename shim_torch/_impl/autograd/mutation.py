@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch.autograd.graph import saved_tensors_hooks
 from shim_torch.overrides import TorchFunctionMode
 

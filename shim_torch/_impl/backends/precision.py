@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 
 _TAKES = {
     "generic": ("none", "ieee", "tf32", "bf16"),

@@ -135,7 +135,7 @@ class ProcessGroup:
 
 
 def _is_tensor(value: Any) -> bool:
-    from native import _core
+    from shim_torch._impl.native import _core
 
     return isinstance(value, _core.Tensor)
 

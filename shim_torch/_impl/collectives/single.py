@@ -9,8 +9,8 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from native import _core
 from shim_torch._impl.collectives.groups import GroupMember, ProcessGroup, RedOpType, ReduceOp, Work
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 
 __all__: list[str] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from native import _core
+from shim_torch._impl.native import _core
 
 
 def _cuda_getCurrentRawStream(device: int) -> int:

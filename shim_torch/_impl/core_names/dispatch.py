@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 
 _NAMES = (
     "Undefined CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA PrivateUse1 Meta Dense Sparse SparseCPU SparseCUDA "

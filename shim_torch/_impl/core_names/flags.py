@@ -81,7 +81,7 @@ def _get_cublas_allow_bf16_reduced_precision_reduction() -> tuple[bool, bool]:
 
 
 def _reduction(kind: str) -> tuple[bool, bool]:
-    from native import _core
+    from shim_torch._impl.native import _core
 
     return bool(_core.gemm_flag(f"{kind}_reduced")), bool(_core.gemm_flag(f"{kind}_split_k"))
 

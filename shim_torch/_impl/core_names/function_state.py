@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from native import _core
+from shim_torch._impl.native import _core
 
 
 class _TorchFunctionState(Enum):

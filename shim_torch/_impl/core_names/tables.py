@@ -10,7 +10,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 
 
 @cache

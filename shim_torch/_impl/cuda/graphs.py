@@ -7,8 +7,8 @@ import itertools
 import sys
 from typing import Any
 
-from native import _core
 from shim_torch._impl.cuda import streams
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 
 

@@ -9,7 +9,7 @@ import sys
 import threading
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 
 

@@ -18,7 +18,7 @@ import tempfile
 from contextlib import contextmanager
 from typing import Any
 
-from native import _core, stand_ins
+from shim_torch._impl.native import _core, stand_ins
 
 __all__: list[str] = []
 

@@ -13,7 +13,7 @@ def version() -> str | None:
     """
     from importlib import metadata
 
-    from native import _core
+    from shim_torch._impl.native import _core
 
     if not _core.cuda_device_count():
         return None

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from glob import glob
 from typing import Any
 
-from native import _core, stand_ins
 from shim_torch._impl.extensions import elf
+from shim_torch._impl.native import _core, stand_ins
 
 # The pip package that brings a CUDA library; {} is the suffix of its CUDA 12 name.
 _PACKAGES = {
@@ -183,7 +183,7 @@ def classify(tables: elf.SharedObject) -> tuple[str, list[str]]:
 
 
 def exported() -> set[str]:
-    """The functions of the stable ABI that ``native._core`` exports."""
+    """The functions of the stable ABI that ``shim_torch._impl.native._core`` exports."""
     tables = read(_core.__file__)
     return {n for n in tables.defined if n.startswith(("aoti_torch_", "torch_"))} if tables else set()
 

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch.fx.graph import Graph
 from shim_torch.fx.node import Node
 from shim_torch.fx.proxy import Proxy, TracerBase, unused_name

@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from native import _core
 from shim_torch._C._functorch import CInterpreter, TransformType
+from shim_torch._impl.native import _core
 from shim_torch._impl.transforms.batching.tensors import stack
 
 

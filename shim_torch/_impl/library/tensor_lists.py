@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch.utils._pytree import tree_flatten, tree_unflatten
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 
 _SPARSE = (_core.sparse_coo, _core.sparse_csr)
 _NORMALIZATIONS = frozenset("softmax log_softmax softmin normalize cumsum cumprod".split())

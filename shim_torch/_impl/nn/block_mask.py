@@ -18,7 +18,7 @@ def noop_mask(batch: Any, head: Any, token_q: Any, token_kv: Any) -> Any:
 
 
 def _bool() -> Any:
-    from native import _core
+    from shim_torch._impl.native import _core
 
     return _core.bool
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.nn.calls import _overridden, _override, operators
 from shim_torch._impl.records.shared.formulas import torch_module
 

@@ -6,7 +6,7 @@ import math
 import warnings
 from typing import Any, Optional
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.nn import attention
 from shim_torch.nn import _reduction
 from shim_torch.nn import grad as grad

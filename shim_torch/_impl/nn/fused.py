@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch.overrides import TorchFunctionMode
 
 ACTIVATIONS = ("none", "relu", "gelu")

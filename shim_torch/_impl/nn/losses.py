@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.nn.calls import _overridden, _override, operators
 from shim_torch.nn import _reduction
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.optim.forms import asked_of as _asked_of
 from shim_torch._impl.optim.per_parameter import (
     Each,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._utils import typename as _typename
 
 Tensor = _core.Tensor

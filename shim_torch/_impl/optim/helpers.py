@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch.autograd.grad_mode import set_grad_enabled
 from shim_torch.utils._foreach_utils import (
     _get_foreach_kernels_supported_devices as _get_foreach_kernels_supported_devices,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.optim import tensor_lists as _together
 from shim_torch._impl.optim.helpers import _device_dtype_check_for_fused, _get_scalar_dtype
 from shim_torch.autograd.grad_mode import set_grad_enabled

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from native import _core
+from shim_torch._impl.native import _core
 
 Call = Callable[..., Any]
 

@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.tensor.untyped_storage import untyped_tensor
 
 _LOCAL_HEADER, _LOCAL_SIGNATURE = 30, b"PK\x03\x04"  # bytes of a zip local file header before the name; how it begins

@@ -11,8 +11,8 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from native import _core
 from shim_torch import _utils
+from shim_torch._impl.native import _core
 
 _INT64 = 1 << 63
 _DEEPEST = 100  # tuples within tuples, of keys: hash() goes down without a limit of its own

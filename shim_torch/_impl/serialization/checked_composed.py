@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from native import _core
 from shim_torch import _utils
+from shim_torch._impl.native import _core
 from shim_torch._impl.serialization.checked import ints, need, refuse
 
 

@@ -108,7 +108,7 @@ class PyTorchFileWriter:
 
 
 def _bytes_of(storage: Any) -> Any:
-    from native import _core
+    from shim_torch._impl.native import _core
     from shim_torch._impl.tensor.untyped_storage import untyped_tensor
 
     return _core.to_numpy(untyped_tensor(getattr(storage, "_untyped_storage", storage).cpu()))

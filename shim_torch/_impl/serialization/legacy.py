@@ -6,7 +6,7 @@ import reprlib
 from collections.abc import Callable
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.serialization.archive import bytes_left, read_into
 from shim_torch._impl.serialization.checked import storage_id
 from shim_torch._impl.tensor.untyped_storage import untyped_tensor

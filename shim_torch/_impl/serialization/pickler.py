@@ -9,8 +9,8 @@ from importlib import import_module
 from types import FunctionType
 from typing import IO, Any
 
-from native import _core
 from shim_torch import _tensor, _utils
+from shim_torch._impl.native import _core
 from shim_torch._impl.serialization import class_pickling
 from shim_torch.nn.parameter import Parameter
 from shim_torch.storage import TypedStorage, legacy_class

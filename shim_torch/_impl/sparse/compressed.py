@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.sparse import coo
 
 ROWS = ("crow_indices", "col_indices")

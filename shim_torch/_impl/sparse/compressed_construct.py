@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.sparse import coo, invariants
 from shim_torch._impl.sparse.compressed import BLOCKED, BY_COLUMN, NAMES, _with_index, blocksize
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.sparse import coo
 
 COMPRESSED = (_core.sparse_csr, _core.sparse_csc, _core.sparse_bsr, _core.sparse_bsc)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, NoReturn
 
-from native import _core
+from shim_torch._impl.native import _core
 
 PASS, REFUSE, KERNEL, PARTS = 1, 2, 3, 4
 FAMILIES = ("pointwise", "arithmetic", "shapes", "copies", "products", "reductions")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from native import _core
 from shim_torch import _tensor_str
+from shim_torch._impl.native import _core
 from shim_torch._impl.sparse import coo
 
 

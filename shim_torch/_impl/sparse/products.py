@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.sparse import coo as _coo
 from shim_torch._impl.sparse.arithmetic import is_sparse
 from shim_torch._impl.sparse.conversions import COMPRESSED, to_coo

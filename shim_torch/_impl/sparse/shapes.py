@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.sparse import coo
 from shim_torch._impl.sparse.dispatch import composite, kernel, refuse
 

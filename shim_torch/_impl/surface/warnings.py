@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 
 _given: set[str] = set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 
 _TORCH_TYPES = (_core.dtype, _core.device, _core.layout, _core.memory_format, _core.Size)
 

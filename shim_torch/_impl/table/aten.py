@@ -10,8 +10,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from native import _core
 from shim_torch._impl import data
+from shim_torch._impl.native import _core
 
 FAMILIES: tuple[str, ...] = (
     "aten.tensors",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.table.record import Record
 from shim_torch._impl.table.refusals import kind
 from shim_torch._impl.table.rules import NARROW, type_name

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.table.formats import following
 from shim_torch._impl.table.guards import guarded
 from shim_torch._impl.table.record import RECORDS, Record

@@ -15,8 +15,8 @@ from keyword import iskeyword
 from types import ModuleType
 from typing import Any
 
-from native import _core
 from shim_torch._impl import data
+from shim_torch._impl.native import _core
 
 _MISSING = object()
 # What torch.nn.init asks about its first argument, without a name in a namespace that is looked through below.

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 
 RECORDS: dict[str, Record] = {}
 

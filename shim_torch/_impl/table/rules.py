@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 
 Rule = Callable[..., Any]
 NARROW = (_core.float16, _core.bfloat16)

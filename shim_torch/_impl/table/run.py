@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from native import _core
 from shim_torch._impl import arrays as array_libraries
+from shim_torch._impl.native import _core
 from shim_torch._impl.table.record import Record, parameters
 from shim_torch._impl.table.rules import no_meta_kernel
 

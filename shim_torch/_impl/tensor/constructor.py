@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from native import _core
+from shim_torch._impl.native import _core
 
 _FORMS = """expected one of:
  * (*, torch.device device = None)

@@ -6,7 +6,7 @@ import math
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.table.arguments import need_str, type_name
 
 Tensor = _core.Tensor

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.arguments import need_dtype

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.arguments import as_dtype, type_name
 from shim_torch._impl.tensor.from_memory import from_array, from_cuda, from_dlpack

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from native import _core
+from shim_torch._impl.native import _core
 
 Tensor = _core.TensorBase
 _MASKS = (_core.bool, _core.uint8)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 
 TENSORS: dict[str, Any] = {
     "FloatTensor": _core.float32,

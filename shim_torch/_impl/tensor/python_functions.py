@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch._impl.table.arguments import need_bool, need_tensor, type_name
 from shim_torch._impl.tensor.uninitialized import settings as _uninitialized

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.testing.mismatch import (
     ErrorMeta,
     Identifier,

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import cache, lru_cache
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import aten
 from shim_torch._impl.transforms.view_inverses import INVERSES
 from shim_torch.utils._python_dispatch import TorchDispatchMode, _any_batched, _no_dispatch

@@ -7,8 +7,8 @@ from contextlib import nullcontext
 from functools import wraps
 from typing import Any
 
-from native import _core
 from shim_torch import autograd
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import for_tangents
 from shim_torch._impl.surface import naming
 from shim_torch._impl.transforms.batching.tensors import in_all_levels

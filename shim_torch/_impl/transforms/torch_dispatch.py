@@ -9,8 +9,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from native import _core
 from shim_torch._impl import data
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import aten
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import reduced_count
 from shim_torch._impl.table.rules import wrap_dims
 from shim_torch._ops import ops

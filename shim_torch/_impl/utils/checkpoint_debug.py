@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.utils.recompute import CheckpointError
 from shim_torch.utils._python_dispatch import TorchDispatchMode
 from shim_torch.utils._pytree import tree_leaves, tree_map

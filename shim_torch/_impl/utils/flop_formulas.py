@@ -7,7 +7,7 @@ from functools import partial, wraps
 from math import prod
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch._ops import OpOverloadPacket, ops
 from shim_torch.utils._pytree import tree_leaves, tree_map

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch.autograd.grad_mode import enable_grad
 from shim_torch.autograd.graph import saved_tensors_hooks
 

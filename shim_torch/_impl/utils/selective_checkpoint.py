@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from enum import IntEnum
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch.utils._python_dispatch import TorchDispatchMode
 from shim_torch.utils._pytree import tree_map
 

@@ -25,7 +25,7 @@ class Benchmarker:
 
     def benchmark(self, fn: Any, fn_args: Any = (), fn_kwargs: Any = None, device: Any = None, **kwargs: Any) -> float:
         """The time of ``fn(*fn_args, **fn_kwargs)`` on the device of its tensors."""
-        from native import _core
+        from shim_torch._impl.native import _core
         from shim_torch.utils._pytree import tree_leaves
 
         found = tree_leaves((fn_args, fn_kwargs))

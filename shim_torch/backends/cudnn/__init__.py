@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from native import _core
 from shim_torch._impl.backends import precision
 from shim_torch._impl.backends.flags import has_settings as _has_settings
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 CUDNN_TENSOR_DTYPES: set[Any] = {_core.float16, _core.bfloat16, _core.float32, _core.float64}

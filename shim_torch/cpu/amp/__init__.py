@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from native import _core
 from shim_torch._impl.amp.older import older_names
+from shim_torch._impl.native import _core
 from shim_torch.cpu.amp import autocast_mode, grad_scaler
 
 __all__ = ["GradScaler", "autocast"]

@@ -7,7 +7,6 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from native import _core
 from shim_torch._impl.fx.proxy_mode import (
     ProxyTorchDispatchMode,
     PythonKeyTracer,
@@ -18,6 +17,7 @@ from shim_torch._impl.fx.proxy_mode import (
     set_proxy_slot,
     track_tensor_tree,
 )
+from shim_torch._impl.native import _core
 from shim_torch.fx.experimental.symbolic_shapes import ShapeEnv
 from shim_torch.fx.graph_module import GraphModule
 from shim_torch.fx.interpreter import Interpreter

@@ -18,7 +18,7 @@ class TensorMetadata(NamedTuple):
 
 
 def _extract_tensor_metadata(result: Any, include_contiguity: bool = True) -> TensorMetadata:
-    from native import _core
+    from shim_torch._impl.native import _core
 
     formats = (_core.contiguous_format, _core.channels_last, _core.channels_last_3d)
     found = next((f for f in formats if include_contiguity and _is_in(result, f)), None)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import shim_torch as torch
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch.autograd import Function
 from shim_torch.masked.maskedtensor.binary import NATIVE_BINARY_MAP, NATIVE_INPLACE_BINARY_MAP
 from shim_torch.masked.maskedtensor.core import (

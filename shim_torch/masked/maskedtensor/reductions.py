@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 import shim_torch as torch
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd import Function
 from shim_torch.masked.maskedtensor.core import _REQUESTS, MaskedTensor, is_masked_tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch as torch
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch.masked.maskedtensor.core import _map_mt_args_kwargs, _wrap_result
 
 __all__: list[str] = []

@@ -133,7 +133,7 @@ def or_masks(*mask_mods: Any) -> Any:
 
 
 def _bool() -> Any:
-    from native import _core
+    from shim_torch._impl.native import _core
 
     return _core.bool
 

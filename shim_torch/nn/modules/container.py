@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._utils import typename
 from shim_torch.nn.modules.module import Module

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any
 
 import shim_torch
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.nn.modules.state import own_state
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad

@@ -6,7 +6,7 @@ import dataclasses
 import re
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 _DTYPES = (_core.float16, _core.bfloat16, _core.float32, _core.float64)

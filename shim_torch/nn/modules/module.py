@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.nn.modules import hooks, registration
 from shim_torch._impl.nn.modules.conversion import ConversionMixin
 from shim_torch._impl.nn.modules.hooks import (

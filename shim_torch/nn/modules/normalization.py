@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 import shim_torch
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.nn.modules.building import fill_affine, make_parameters
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.nn import functional as F

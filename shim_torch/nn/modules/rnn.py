@@ -8,7 +8,7 @@ import warnings
 from typing import Any
 
 import shim_torch
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.nn.modules.building import draw_within, make_parameters, settings_beside
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.nn.modules.module import Module

@@ -44,7 +44,7 @@ def _like(x: Any, children: Any) -> Any:
 
 def scatter(inputs: Any, target_gpus: Any, dim: int = 0) -> Any:
     """Tensors cut along ``dim``, a part for each device; other values for every device."""
-    from native import _core
+    from shim_torch._impl.native import _core
 
     count = len(target_gpus)
 
@@ -60,7 +60,7 @@ def scatter(inputs: Any, target_gpus: Any, dim: int = 0) -> Any:
 
 def _joined(parts: Any, join: Any) -> Any:
     """What all parts look like, with ``join`` of the tensors that stand at the same place of each."""
-    from native import _core
+    from shim_torch._impl.native import _core
 
     first = parts[0]
     if isinstance(first, _core.TensorBase):

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
-from native import _core
 from shim_torch.__future__ import get_swap_module_params_on_conversion as _swaps
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad as _no_grad

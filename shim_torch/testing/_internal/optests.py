@@ -9,8 +9,8 @@ import unittest
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from native import _core
 from shim_torch._impl.library.opcheck import CHECKS
+from shim_torch._impl.native import _core
 from shim_torch.library import opcheck
 from shim_torch.overrides import TorchFunctionMode
 

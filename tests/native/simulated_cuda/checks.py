@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 import shim_torch as torch
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.nn.fused import fused_linear, legacy_linear
 
 F = torch.nn.functional

@@ -7,8 +7,8 @@ import threading
 import pytest
 
 import shim_torch as torch
-from native import _core
 from shim_torch._impl.cuda import graphs as cuda_graphs
+from shim_torch._impl.native import _core
 
 driver = ctypes.CDLL("libcuda.so.1")
 driver.simulated_memory.restype = ctypes.c_size_t

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import shim_torch as torch
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.nn.fused import DecomposeLinear, fused_linear, legacy_linear
 from shim_torch.overrides import TorchFunctionMode
 

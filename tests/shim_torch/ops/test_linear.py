@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import shim_torch as torch
-from native import _core
+from shim_torch._impl.native import _core
 
 F = torch.nn.functional
 EPS = {torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7, torch.float32: 2.0**-23, torch.float64: 2.0**-52}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import shim_torch as torch
-from native import _core
+from shim_torch._impl.native import _core
 
 
 def random(rng, *shape, dtype=torch.float64):

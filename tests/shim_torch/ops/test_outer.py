@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import shim_torch as torch
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch.utils._python_dispatch import TorchDispatchMode
 
 EPS = {torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7, torch.float32: 2.0**-22, torch.float64: 2.0**-50}

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-import native
 import shim_torch as torch
+from shim_torch._impl import native
 from shim_torch.utils import cpp_extension
 
-INSTALLED = str(Path(native.__file__).parents[1])  # the source tree may have no compiled core
+INSTALLED = str(Path(native.__file__).parents[3])  # the source tree may have no compiled core
 pytestmark = pytest.mark.skipif(shutil.which("c++") is None, reason="needs a C++ compiler")
 
 SOURCE = """

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.nn.modules import hooks as _hooks
 
 

@@ -6,11 +6,11 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from native import _core
 from shim_torch.__future__ import (
     get_overwrite_module_params_on_conversion,
     get_swap_module_params_on_conversion,
 )
+from shim_torch._impl.native import _core
 from shim_torch._impl.nn.modules.parts import PartsMixin
 from shim_torch._impl.tensor.parse_to import parse_to
 from shim_torch.autograd.grad_mode import no_grad

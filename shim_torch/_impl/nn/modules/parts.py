@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch.nn.parameter import Parameter
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import shim, torch_module
 from shim_torch._impl.table.record import op
 from shim_torch._impl.table.rules import NARROW

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import operator, widened
 from shim_torch._impl.records.shim.weighted_taps import separable, taps_here
 from shim_torch._impl.table.formats import gradient_like_results

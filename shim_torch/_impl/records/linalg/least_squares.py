@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import aten, differentiated, torch_module, without_slope
 from shim_torch._impl.records.shared.matrices import LinAlgError, adjoint, check_matrix
 from shim_torch._impl.table.record import composite, direct, op

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import speaks_for_itself
 from shim_torch._impl.records.shared.matrices import (
     adjoint,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.linalg.linear_systems import identity, linalg_inv, linalg_solve
 from shim_torch._impl.records.shared.formulas import aten, shim
 from shim_torch._impl.records.shared.matrices import check_matrix

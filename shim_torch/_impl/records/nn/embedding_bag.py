@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import gradient_once, once, shim, torch_module, widened
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import FLOATS, accumulation_dtype

@@ -10,8 +10,8 @@ import math
 from functools import lru_cache
 from typing import Any
 
-from native import _core
 from shim_torch._impl.arrays.special import special
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.linalg.add_products import (
     _addmm_shape,
     _combined,

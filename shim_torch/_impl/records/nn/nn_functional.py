@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.attention.fused import attention_kernel, in_one_kernel
 from shim_torch._impl.records.shared.formulas import shim, widened
 from shim_torch._impl.table.formats import gradient_like_results

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from native import _core
 from shim_torch._impl.arrays.windows import expanded
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import flat, sizes_text
 from shim_torch._impl.table.formats import in_format, told
 from shim_torch._impl.table.record import composite, op

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from native import _core
 from shim_torch._impl.arrays.special import special
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import (
     compared,
     flat,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from native import _core
 from shim_torch._impl.arrays.special import logaddexp
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.pointwise.arithmetic import binary_op
 from shim_torch._impl.records.pointwise.unary import Formula
 from shim_torch._impl.records.shared.formulas import conjugate, zeros_as

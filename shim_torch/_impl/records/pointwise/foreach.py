@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.table.record import composite
 from shim_torch._utils import _scalar
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import cmath
 import math
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import conjugate, zeros_as
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import refuse

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from native import _core
 from shim_torch._impl.arrays import bessel
 from shim_torch._impl.arrays.gamma_incomplete import gamma_incomplete
 from shim_torch._impl.arrays.special import special
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import aten
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import refusing

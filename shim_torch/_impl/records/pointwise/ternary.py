@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import conjugate
 from shim_torch._impl.table.record import op
 from shim_torch._impl.table.refusals import refuse, refusing

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from native import _core
 from shim_torch._impl.arrays.special import special
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import aten, one_pass, zeros_as
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import refuse, refusing

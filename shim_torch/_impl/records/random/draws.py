@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import operator
 from shim_torch._impl.records.shared.random_range import check_countable, check_uniform, checked, end_of
 from shim_torch._impl.table.record import composite, direct, op

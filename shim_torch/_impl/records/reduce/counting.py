@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cmp_to_key
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.arguments import need_tensor
 from shim_torch._impl.table.record import composite, op

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from native import _core
 from shim_torch._impl.arrays.special import logaddexp
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.reduce.extremes import refusing_like
 from shim_torch._impl.records.shared.formulas import conjugate, speaks_for_itself
 from shim_torch._impl.table.record import op

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import axes_of, reduced_count, with_dims
 from shim_torch._impl.table.record import composite, direct, op
 from shim_torch._impl.table.rules import reduced, wrap_dims

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.reduce.reduction import _ALL
 from shim_torch._impl.records.shared.formulas import axes_of, speaks_for_itself, with_dims
 from shim_torch._impl.surface.warnings import warn_once

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import axes_of, conjugate, reduced_count, spread, with_dims
 from shim_torch._impl.records.shared.matrices import on_cuda
 from shim_torch._impl.table.record import composite, op

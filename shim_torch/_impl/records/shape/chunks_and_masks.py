@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import torch_module
 from shim_torch._impl.table.record import composite, direct, op
 from shim_torch._impl.table.rules import not_implemented, reduced, underived, wrap_dim, wrap_dims

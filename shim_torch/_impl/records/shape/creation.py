@@ -6,7 +6,7 @@ import math
 import warnings
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import broadcast, real_pair, type_name, type_word
 from shim_torch._impl.tensor.uninitialized import fixed

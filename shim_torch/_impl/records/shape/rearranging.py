@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import same, same_dtype, wrap_dim, wrap_dims
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.record import composite
 from shim_torch._impl.table.rules import wrap_dim

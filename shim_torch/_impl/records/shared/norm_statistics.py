@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 
 
 def statistics_dtype(input: Any, wide: Any, *parameters: Any) -> Any:

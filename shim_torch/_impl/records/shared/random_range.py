@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.table.rules import type_name, type_word
 
 _INT64 = (-(2**63), 2**63 - 1)

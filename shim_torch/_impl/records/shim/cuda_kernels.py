@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import (
     binary_cross_entropies,
     logit_cross_entropies,

@@ -5,7 +5,7 @@ What they serve calls them on CUDA only. A gradient of theirs that is to be diff
 
 from __future__ import annotations
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import shim, torch_module
 from shim_torch._impl.table.record import op
 from shim_torch._impl.table.rules import accumulation_dtype

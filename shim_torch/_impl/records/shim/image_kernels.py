@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import flat, shim
 from shim_torch._impl.table.formats import asked, in_format
 from shim_torch._impl.table.record import op

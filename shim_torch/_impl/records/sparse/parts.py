@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.table.record import composite, direct, view
 from shim_torch._impl.table.rules import no_meta_kernel
 

@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any
 
 import shim_torch as torch
-from native import _core
 from shim_torch import Tensor
+from shim_torch._impl.native import _core
 from shim_torch._impl.table.operators import records
 from shim_torch._impl.table.rules import broadcast, same
 from shim_torch._impl.transforms.batching.tensors import (

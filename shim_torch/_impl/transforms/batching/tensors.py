@@ -10,9 +10,9 @@ import itertools
 import sys
 from typing import Any, NamedTuple
 
-from native import _core
 from shim_torch import Tensor
 from shim_torch._C import _disabled_torch_function_impl
+from shim_torch._impl.native import _core
 from shim_torch._impl.transforms import levels as _levels
 from shim_torch.autograd import Function
 from shim_torch.autograd.grad_mode import no_grad

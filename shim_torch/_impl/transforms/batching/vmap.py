@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch._impl.transforms.batching.tensors import BatchedTensor, Level, stack
 from shim_torch.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 
 FORMULAS: dict[str, Callable[..., Any]] = {}
 _NARROW = (_core.float16, _core.bfloat16)

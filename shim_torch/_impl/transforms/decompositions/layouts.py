@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.transforms.decompositions.formulas import _NARROW, _torch, formula
 
 

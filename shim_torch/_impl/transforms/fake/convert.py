@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch.utils._python_dispatch import _disable_current_modes, is_traceable_wrapper_subclass
 
 

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch.utils._python_dispatch import _disable_current_modes, is_traceable_wrapper_subclass
 
 

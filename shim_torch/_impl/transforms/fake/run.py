@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._subclasses import fake_tensor as _fake
 from shim_torch.utils._python_dispatch import _no_dispatch
 from shim_torch.utils._pytree import tree_leaves, tree_map

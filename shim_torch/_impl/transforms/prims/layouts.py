@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from operator import eq
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 
 Tensor = _core.Tensor
 

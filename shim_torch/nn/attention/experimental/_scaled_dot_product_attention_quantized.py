@@ -6,7 +6,7 @@ import warnings
 from enum import IntEnum
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 
 __all__ = ["DescaleType"]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from statistics import median
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch.utils.benchmark.utils.common import Measurement, TaskSpec, set_torch_threads
 

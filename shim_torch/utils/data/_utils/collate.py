@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from native import _core
+from shim_torch._impl.native import _core
 from shim_torch._impl.utils.containers import contents, is_container, refilled
 
 np_str_obj_array_pattern = re.compile(r"[SaUO]")

@@ -1,4 +1,4 @@
-"""The libraries that wheels link to as PyTorch's: here they hand on to ``native._core``, which has the functions."""
+"""The libraries that wheels link to as PyTorch's: here they hand on to ``shim_torch._impl.native._core``, which has the functions."""
 
 from __future__ import annotations
 

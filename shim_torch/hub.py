@@ -17,7 +17,7 @@ from urllib.parse import urlparse
 from urllib.request import Request, urlopen  # libraries import these from here
 from warnings import warn
 
-from shim_torch._impl.hub.download import ENV_GITHUB_TOKEN, HASH_REGEX, READ_DATA_CHUNK, download_url_to_file
+from shim_torch._impl.hub.download import ENV_GITHUB_TOKEN, READ_DATA_CHUNK, download_url_to_file
 from shim_torch._impl.hub.download import digest_in as _digest_in
 from shim_torch._impl.hub.download import legacy_archive as _legacy_archive
 from shim_torch._impl.surface import naming

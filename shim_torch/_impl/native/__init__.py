@@ -1,4 +1,4 @@
-"""The native core of shim-torch: tensors, operator table, autograd engine, memory. Loads ``native._core``."""
+"""The native core of shim-torch: tensors, operator table, autograd engine, memory. Loads ``shim_torch._impl.native._core``."""
 
 from __future__ import annotations
 
