@@ -1,0 +1,303 @@
+"""The structure of the tree: what stands where, and what imports what. Each bound is today's number and only falls.
+
+The goal of each is 0 unless it says another; what stays above it for a reason is in EXCEPTIONS.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+IMPL = "shim_torch._impl"
+
+# What a check counts -> the most that it may count.
+BOUNDS = {
+    "files that PyTorch lacks": 0,
+    "families that import another": 24,
+    "records that import the surface": 91,
+    "arrays that import records": 0,
+    "files that import CuPy, beside arrays": 6,
+    "modules of _impl that import compat": 0,
+    "largest circle of eager imports (goal 4)": 4,
+    "largest circle of imports, lazy ones too (goal 20)": 234,
+    "lists of operators' names in Python": 46,
+    "lists of operators' names in C++": 78,
+    "files with Python.h outside native/src/python": 2,
+    "folders of native/src in circles of includes": 5,
+    "files of more than 300 lines": 126,
+    "functions of more than 60 lines": 24,
+    "families without a test file": 85,
+}
+
+# Files that no module of PyTorch has the name of, with reasons.
+EXCEPTIONS = {
+    "shim_torch/_C/_dynamo/guards.py": "PyTorch's is compiled",
+    "shim_torch/_vendor/packaging/__init__.py": "PyTorch has it; its tables of names leave out what it takes from others",
+    "shim_torch/_vendor/packaging/version.py": "as above",
+    "shim_torch/distributed/_tensor/_utils.py": "PyTorch makes it an alias of torch.distributed.tensor._utils",
+    "shim_torch/distributed/_tensor/device_mesh.py": "as above",
+    "shim_torch/distributed/_tensor/experimental.py": "as above",
+    "shim_torch/testing/_internal/__init__.py": "PyTorch has it; the tables leave out its test suites",
+    "shim_torch/testing/_internal/common_cuda.py": "as above",
+    "shim_torch/testing/_internal/common_utils.py": "as above",
+    "shim_torch/testing/_internal/composite_compliance.py": "as above",
+    "shim_torch/testing/_internal/optests.py": "as above",
+}
+
+pytestmark = pytest.mark.skipif(not (ROOT / "shim_torch" / "__init__.py").exists(), reason="there is no source tree")
+
+
+def check(what: str, found: Iterable[object] | int) -> None:
+    """Fails where more was found than the bound, and where fewer: then the bound falls."""
+    names = found if isinstance(found, int) else sorted(map(str, found))
+    number = names if isinstance(names, int) else len(names)
+    bound = BOUNDS[what]
+    assert number <= bound, f"{what}: {number}, at most {bound} may be: {names}"
+    assert number == bound, f"{what}: {number}; BOUNDS says {bound}, which can fall now"
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Our Python modules by name."""
+    found = {}
+    for package in ("shim_torch", "compat"):
+        for file in sorted((ROOT / package).rglob("*.py")):
+            parts = file.relative_to(ROOT).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return found
+
+
+@cache
+def tree(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+def statements(nodes: Iterable[ast.AST], lazy: bool = False) -> Iterator[tuple[ast.AST, bool]]:
+    """Import statements, and whether they run only when a function is called. What only type checkers read is left out."""
+    for node in nodes:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield node, lazy
+        elif not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)):
+            inside = lazy or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+            yield from statements(ast.iter_child_nodes(node), inside)
+
+
+@cache
+def imports(name: str) -> frozenset[tuple[str, bool]]:
+    """(module, whether lazily) that a module of ours imports: ours by their files, others by their full names."""
+    package = name if modules()[name].name == "__init__.py" else name.rpartition(".")[0]
+    found = set()
+    for node, lazy in statements(tree(modules()[name]).body):
+        if isinstance(node, ast.Import):
+            found.update((alias.name, lazy) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            source = ".".join([*above, *filter(None, [node.module])])
+            for alias in node.names:
+                inner = f"{source}.{alias.name}"
+                found.add((inner if inner in modules() else source, lazy))
+    return frozenset(found - {(name, True), (name, False)})
+
+
+def largest_circle(lazy_too: bool) -> int:
+    """How many modules hang together in a circle of imports."""
+    edges = {n: {m for m, lazy in imports(n) if m in modules() and (lazy_too or not lazy)} for n in modules()}
+    order: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    largest = 0
+
+    def visit(start: str) -> None:  # Tarjan's algorithm
+        nonlocal largest
+        work = [(start, iter(edges[start]))]
+        order[start] = low[start] = len(order)
+        stack.append(start)
+        while work:
+            name, rest = work[-1]
+            for to in rest:
+                if to not in order:
+                    order[to] = low[to] = len(order)
+                    stack.append(to)
+                    work.append((to, iter(edges[to])))
+                    break
+                if to in stack:
+                    low[name] = min(low[name], order[to])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[name])
+                if low[name] == order[name]:
+                    circle = stack[stack.index(name) :]
+                    del stack[stack.index(name) :]
+                    largest = max(largest, len(circle) if len(circle) > 1 else 0)
+
+    for name in edges:
+        if name not in order:
+            visit(name)
+    return largest
+
+
+def under(name: str, *packages: str) -> bool:
+    return any(name == p or name.startswith(f"{p}.") for p in packages)
+
+
+def test_surface_has_pytorchs_modules_only():
+    from shim_torch._impl.surface.missing import has
+
+    files = [f for name, f in modules().items() if under(name, "shim_torch") and not under(name, IMPL) and name != "shim_torch"]
+    lacking = {str(f.relative_to(ROOT)) for f in files if not has(".".join(["torch", *module_of(f)]))}
+    assert not EXCEPTIONS.keys() - lacking, "an exception that is none"
+    check("files that PyTorch lacks", lacking - EXCEPTIONS.keys())
+
+
+def module_of(file: Path) -> tuple[str, ...]:
+    parts = file.relative_to(ROOT / "shim_torch").with_suffix("").parts
+    return parts[:-1] if parts[-1] == "__init__" else parts
+
+
+def test_layers():
+    records = f"{IMPL}.records"
+    families, surface, arrays, cupy, upward = set(), set(), set(), set(), set()
+    for name in modules():
+        for to, _ in imports(name):
+            if under(name, records) and not under(name, f"{records}.shared"):
+                if under(to, records) and to != records and not under(to, f"{records}.shared"):
+                    families.add(f"{name} -> {to}")
+                if under(to, "shim_torch") and not under(to, IMPL):
+                    surface.add(f"{name} -> {to}")
+            if under(name, f"{IMPL}.arrays") and under(to, records):
+                arrays.add(f"{name} -> {to}")
+            if to.partition(".")[0] in ("cupy", "cupyx", "cupy_backends") and not under(name, f"{IMPL}.arrays"):
+                cupy.add(name)
+            if under(name, IMPL) and under(to, "compat"):
+                upward.add(name)
+    check("families that import another", families)
+    check("records that import the surface", surface)
+    check("arrays that import records", arrays)
+    check("files that import CuPy, beside arrays", cupy)
+    check("modules of _impl that import compat", upward)
+
+
+def test_circles():
+    check("largest circle of eager imports (goal 4)", largest_circle(lazy_too=False))
+    check("largest circle of imports, lazy ones too (goal 20)", largest_circle(lazy_too=True))
+
+
+@cache
+def operators() -> frozenset[str]:
+    """The names of operators that no ordinary word is."""
+    import shim_torch
+    from shim_torch._impl.table.operators import records
+
+    found = {record.schema.partition("(")[0].partition(".")[0] for record in records().values()}
+    return frozenset(found) - set(dir(shim_torch.nn)) - set("all any set view size type copy to data sum max min item".split())
+
+
+def names_in(texts: Iterable[str]) -> int:
+    words = [word.removeprefix("aten::").removeprefix("_").removesuffix("_") for text in texts for word in text.split()]
+    known = [w for w in words if w in operators()]
+    return len(known) if len(known) >= max(4, 0.6 * len(words)) else 0
+
+
+def strings(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+        for item in node.elts:
+            yield from strings(item)
+    elif isinstance(node, ast.Dict):
+        for key in node.keys:
+            if key is not None:
+                yield from strings(key)
+    elif isinstance(node, ast.Call) and isinstance(node.func, (ast.Attribute, ast.Name)):
+        for item in [*node.args, *([node.func.value] if isinstance(node.func, ast.Attribute) else [])]:
+            yield from strings(item)
+
+
+def test_lists_of_operators():
+    """Names of four or more operators side by side, outside of the records: a fact that a record should have."""
+    python = set()
+    for name, file in modules().items():
+        if under(name, f"{IMPL}.records", f"{IMPL}.data"):
+            continue
+        for node in tree(file).body:
+            if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None and names_in(strings(node.value)):
+                python.add(f"{file.relative_to(ROOT)}:{node.lineno}")
+    cpp = set()
+    for file in sorted((ROOT / "native" / "src").rglob("*.cpp")):
+        for block in re.finditer(r"[={(]\s*\{?((?:\s*\{?\"[^\"\n]+\"[^\"]{0,40}?,?){4,})", file.read_text()):
+            if names_in(re.findall(r"\"([^\"\n]+)\"", block.group(1))):
+                cpp.add(f"{file.relative_to(ROOT)}:{file.read_text()[: block.start()].count(chr(10)) + 1}")
+    check("lists of operators' names in Python", python)
+    check("lists of operators' names in C++", cpp)
+
+
+def sources() -> list[Path]:
+    return [f for f in sorted((ROOT / "native" / "src").rglob("*")) if f.suffix in (".cpp", ".h")]
+
+
+def test_includes():
+    source = ROOT / "native" / "src"
+    python, edges = set(), set()
+    for file in sources():
+        folder = file.relative_to(source).parts[0]
+        if folder != "python" and re.search(r"\bPyObject\b|Python\.h|include \"python/", file.read_text()):
+            python.add(file.relative_to(ROOT))
+        for include in re.findall(r'#include [<"]([^>"]+)[>"]', file.read_text()):
+            to = include.partition("/")[0]
+            if to != folder and (source / to).is_dir():
+                edges.add((folder, to))
+    reach = set(edges)
+    while more := {(a, d) for a, b in reach for c, d in edges if b == c} - reach:
+        reach |= more
+    check("files with Python.h outside native/src/python", python)
+    check("folders of native/src in circles of includes", {a for a, b in reach if a == b})
+
+
+def test_lengths():
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    if tracked.returncode:
+        pytest.skip("no repository")
+    files = [ROOT / f for f in tracked.stdout.split() if f.endswith((".py", ".cpp", ".h")) and not f.startswith("tests/")]
+    long = {f.relative_to(ROOT) for f in files if f.exists() and len(f.read_text().splitlines()) > 300}
+    check("files of more than 300 lines", long)
+    functions = set()
+    for file in files:
+        if file.suffix == ".py" and file.exists():
+            for node in ast.walk(tree(file)):
+                if isinstance(node, ast.FunctionDef) and node.end_lineno and node.end_lineno - node.lineno >= 60:
+                    functions.add(f"{file.relative_to(ROOT)}:{node.name}")
+    check("functions of more than 60 lines", functions)
+
+
+def test_families_have_tests():
+    tests = {f.stem for f in (ROOT / "tests").rglob("test_*.py")}
+    families = [n for n, f in modules().items() if under(n, f"{IMPL}.records") and f.name != "__init__.py"]
+    families = [n for n in families if not under(n, f"{IMPL}.records.shared")]
+    check("families without a test file", {n for n in families if f"test_{n.rpartition('.')[2]}" not in tests})
+
+
+def test_what_pytorch_lacks_is_absent():
+    program = """
+from compat import enable_torch_proxy
+enable_torch_proxy(scope={"__main__"})
+import torch, torch.backends, torch.optim
+assert not hasattr(torch, "_impl") and not hasattr(torch.backends, "cupy") and not hasattr(torch.optim, "more")
+for name in ("torch._impl", "torch._impl.records", "torch.optim.more", "torch.ops.arithmetic", "torch.nn.fused", "torch._elf", "torch._not_built"):
+    try:
+        __import__(name)
+    except ModuleNotFoundError as error:
+        assert str(error).startswith(f"No module named '{name}"), error
+    else:
+        raise AssertionError(name)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT / "tests")
+    assert done.returncode == 0, done.stderr
