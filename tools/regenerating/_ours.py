@@ -23,11 +23,11 @@ def ask(question, given=None):
 def _schemas(_):
     """By overload of aten: the schema that its record declares."""
     import shim_torch
-    from native import _core
-    from shim_torch import _aten
-    from shim_torch.ops import complete
+    from shim_torch._impl.native import _core
+    from shim_torch._impl.table import aten
+    from shim_torch._impl.table.operators import complete
 
-    _aten.complete = lambda name: None  # else a record that takes more would show PyTorch's schema
+    aten.complete = lambda name: None  # else a record that takes more would show PyTorch's schema
     complete()
     return {
         name + (f".{overload}" if overload else ""): str(getattr(getattr(shim_torch.ops.aten, name), overload or "default")._schema)
@@ -38,7 +38,7 @@ def _schemas(_):
 
 def _composites(_):
     """The operators of aten whose records are composites."""
-    from shim_torch.ops import complete, records
+    from shim_torch._impl.table.operators import complete, records
 
     complete()
     return [name.removeprefix("aten::") for name, r in records().items() if r.kind == "composite" and name.startswith("aten::")]

@@ -8,7 +8,7 @@ import torch
 from ._ours import ask
 from .words import lines_of
 
-# These follow from a schema (shim_torch/_aten/tags.py).
+# These follow from a schema (shim_torch/_impl/table/aten_tags.py).
 FOLLOWING = {"out", "inplace", "pt2_compliant_tag"}
 # Composites here that handlers are shown the parts of: their results' sizes depend on the device, which a fake run sees in the parts.
 IN_PARTS = {"_embedding_bag", "_embedding_bag_forward_only"}
@@ -93,9 +93,9 @@ def dispatch_leaves():
 
 
 FILES = {
-    "shim_torch/_aten/overloads.txt": overloads,
-    "shim_torch/_aten/tags.txt": tags,
-    "shim_torch/_dispatch_leaves.txt": dispatch_leaves,
-    "shim_torch/_decomp/_names.txt": decompositions,
-    "shim_torch/_refs/_names.txt": references,
+    "shim_torch/_impl/data/aten_overloads.txt": overloads,
+    "shim_torch/_impl/data/aten_tags.txt": tags,
+    "shim_torch/_impl/data/dispatch_leaves.txt": dispatch_leaves,
+    "shim_torch/_impl/data/decompositions.txt": decompositions,
+    "shim_torch/_impl/data/refs.txt": references,
 }

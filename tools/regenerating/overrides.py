@@ -43,4 +43,4 @@ def not_overridable():
     return head + lines_of(sorted(names), 118)
 
 
-FILES = {"shim_torch/_not_overridable.txt": not_overridable}
+FILES = {"shim_torch/_impl/data/not_overridable.txt": not_overridable}

@@ -35,4 +35,4 @@ def defaults():
     return json.dumps(found, indent=0, sort_keys=True) + "\n"
 
 
-FILES = {"shim_torch/_compile_settings.json": defaults}
+FILES = {"shim_torch/_impl/data/compile_settings.json": defaults}

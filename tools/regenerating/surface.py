@@ -228,8 +228,8 @@ def modules():
 
 
 FILES = {
-    "shim_torch/_surface.txt": surface,
-    "shim_torch/_surface_inner.txt": inner_names,
-    "shim_torch/_surface_modules.txt": modules,
-    "shim_torch/_surface_imported.txt": imported_names,
+    "shim_torch/_impl/data/surface.txt": surface,
+    "shim_torch/_impl/data/surface_inner.txt": inner_names,
+    "shim_torch/_impl/data/surface_modules.txt": modules,
+    "shim_torch/_impl/data/surface_imported.txt": imported_names,
 }
