@@ -75,6 +75,8 @@ def _from_where_it_comes(module: str, name: str) -> Any:
     if entry is None:
         return None
     home, attribute = entry
+    if home in ("torch.ops", "torch.classes"):  # objects, not files
+        return getattr(sys.modules["shim_torch"], home.rpartition(".")[2])
     try:
         source = import_module(_ours(home))
         if home == "typing" and attribute is not None and not hasattr(source, attribute):
