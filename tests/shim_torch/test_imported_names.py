@@ -27,7 +27,7 @@ def test_other_names_are_still_refused():
 
 def test_a_home_that_is_not_here(monkeypatch):
     entries = {"utils.data.dataloader": ["no_such_module:thing", "gone=no_such_package.inner"]}
-    monkeypatch.setattr(_missing, "_imported", lambda: entries)
+    monkeypatch.setattr(missing, "_imported", lambda: entries)
     for name in ("thing", "gone"):
         with pytest.raises(AttributeError, match=rf"torch\.utils\.data\.dataloader\.{name} is not supported"):
             getattr(torch.utils.data.dataloader, name)

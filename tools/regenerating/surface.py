@@ -203,13 +203,14 @@ def imported_names():
 
 @cache
 def inner():
-    """The other names of the modules that are here, but for those of other libraries."""
+    """The other names of the modules that are here, but for those of other libraries. Modules are in ``modules()``: whether a
+    package has one as an attribute depends on what was imported before."""
     found = set()
     for name in sorted(served()):
         for member, value in members(name) if module(name) else ():
             dotted = f"{name}.{member}"
             elsewhere = not is_of_torch(value) and imported_as(name, member, value)
-            if not (member.startswith("__") or dotted in public() or elsewhere):
+            if not (member.startswith("__") or dotted in public() or dotted in files() or elsewhere):
                 found.add(dotted)
     return found
 
@@ -219,9 +220,9 @@ def inner_names():
 
 
 def modules():
-    """The files that are in neither list: a package and its modules a line."""
+    """The files that are not public: a package and its modules a line."""
     found = defaultdict(list)
-    for name in sorted(files() - public().keys() - inner()):
+    for name in sorted(files() - public().keys()):
         if not is_in(name, NOT_SERVED) and not name.endswith("__main__"):
             found[name.rpartition(".")[0]].append(name.rpartition(".")[2])
     return "".join(f"{' '.join([package, *names])}\n" for package, names in sorted(found.items()))
