@@ -257,7 +257,7 @@ class GradScaler:
                 raise AssertionError("No inf checks were recorded prior to update.")
             import shim_torch as torch
 
-            factors = self._growth_factor, self._backoff_factor, self._growth_interval
+            factors: Any = self._growth_factor, self._backoff_factor, self._growth_interval
             torch._amp_update_scale_(*own, sum(others, first), *factors)
         else:
             self._take(new_scale)

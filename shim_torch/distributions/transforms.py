@@ -219,7 +219,7 @@ class AffineTransform(Transform):
         return (y - self.loc) / self.scale
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        scale = torch.full_like(x, self.scale) if isinstance(self.scale, Number) else self.scale
+        scale = torch.full_like(x, self.scale) if isinstance(self.scale, Number) else self.scale  # type: ignore[call-overload]
         each = _sum_rightmost(scale.abs().log(), self.event_dim)
         return each.expand(x.shape[: x.dim() - self.event_dim])
 

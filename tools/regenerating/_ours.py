@@ -61,6 +61,36 @@ def _is_here(entry):
         return False
 
 
+def _names(_):
+    """What torch and its tensors have: functions and methods with their schemas, modules, and other names with a type."""
+    import shim_torch as torch
+    from shim_torch._impl.native import _core
+    from shim_torch._impl.table.operators import complete
+
+    complete()
+
+    def schemas(name):
+        packet = getattr(torch.ops.aten, name, None)
+        return [str(getattr(packet, overload)._schema) for overload in packet.overloads()] if packet is not None else []
+
+    def is_operator(value):
+        return type(value).__name__ in ("builtin_function_or_method", "method_descriptor") and value.__name__ in known
+
+    known = set(_core.operator_names("aten"))
+    members = {name: getattr(torch.Tensor, name) for name in dir(torch.Tensor) if name not in dir(object)}
+    waiting = [name for name in known if name.startswith("_") and hasattr(torch, name)]  # defined when they are asked for
+    found = {name: getattr(torch, name, None) for name in [*dir(torch), *waiting] if not name.startswith("__")}
+    modules = {name for name, value in found.items() if getattr(value, "__file__", None) and getattr(value, "__spec__", None)}
+    functions = {name: schemas(value.__name__) for name, value in found.items() if is_operator(value)}
+    return {
+        "methods": {name: schemas(value.__name__) for name, value in members.items() if is_operator(value)},
+        "attributes": sorted(name for name, value in members.items() if not is_operator(value)),
+        "modules": sorted(modules),
+        "functions": functions,
+        "others": {n: "dtype" if isinstance(v, torch.dtype) else "Any" for n, v in found.items() if n not in functions and n not in modules},
+    }
+
+
 if __name__ == "__main__":
     sys.path.pop(0)  # the folder of this file, whose names are no modules of anybody
     warnings.simplefilter("ignore")

@@ -297,7 +297,7 @@ def check_batched_forward(func: Callable[..., Any], inputs: tuple[Any, ...]) -> 
     from shim_torch._vmap_internals import _vmap  # under it a Function needs no setup_context
 
     for i, x in enumerate(inputs):
-        if not isinstance(x, Tensor) or not x.requires_grad or not _j.is_differentiable(x):
+        if not shim_torch.is_tensor(x) or not x.requires_grad or not _j.is_differentiable(x):
             continue
 
         def pushed(tangent: Any, i: int = i) -> tuple[Any, ...]:

@@ -121,7 +121,7 @@ class _Cat(_Several):
     def _slices(self, value: Any) -> Any:
         return value.narrow(self.dim, 0, sum(self.lengths)).split(self.lengths, self.dim)
 
-    _join = staticmethod(torch.cat)
+    _join: Any = staticmethod(torch.cat)
 
 
 class _Stack(_Several):
@@ -136,7 +136,7 @@ class _Stack(_Several):
     def _slices(self, value: Any) -> Any:
         return value.unbind(self.dim)
 
-    _join = staticmethod(torch.stack)
+    _join: Any = staticmethod(torch.stack)
 
 
 naming.present(globals(), HOME)

@@ -133,7 +133,7 @@ def _traced(op: Any, args: Any, kwargs: Any, atol: float | None, rtol: float | N
         return op(*_each(args, lambda _: next(rest)), **_each(kwargs, lambda _: next(rest)))
 
     graph = make_fx(run)(*(t.clone() for t in leaves))
-    given = {} if atol is None and rtol is None else {"atol": atol, "rtol": rtol}
+    given: Any = {} if atol is None and rtol is None else {"atol": atol, "rtol": rtol}
     torch.testing.assert_close(
         _flat(run(*(t.clone() for t in leaves))), _flat(graph(*(t.clone() for t in leaves))), **given,
         msg="Outputs of the operator are different in eager-mode PyTorch vs AOTDispatcher. This means the operator will have "

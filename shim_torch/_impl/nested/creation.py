@@ -109,7 +109,7 @@ def _new(func: Any, args: Any, kwargs: Any) -> Any:
 
 @handles("_nested_from_padded_and_nested_example")
 def _from_padded_like(func: Any, args: Any, kwargs: Any) -> Any:
-    return torch._nested_from_padded(args[0], args[1]._nested_tensor_size())
+    return torch._nested_from_padded(args[0], args[1]._nested_tensor_size())  # type: ignore[attr-defined]
 
 
 @handles("zeros", "ones", "empty", "rand", "randn", "full", "randint")

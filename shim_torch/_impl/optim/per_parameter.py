@@ -126,7 +126,7 @@ class Each(Optimizer):
         real = shim_torch.view_as_real(p.detach())
         self._begin(real, state, group)
         for name, value in state.items():
-            if isinstance(value, TensorBase) and value.shape == real.shape:
+            if shim_torch.is_tensor(value) and value.shape == real.shape:
                 state[name] = shim_torch.view_as_complex(value)
 
     def _update_complex(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
@@ -134,7 +134,7 @@ class Each(Optimizer):
         import shim_torch
 
         def real(x: Any) -> Any:
-            return shim_torch.view_as_real(x) if isinstance(x, TensorBase) and x.is_complex() else x
+            return shim_torch.view_as_real(x) if shim_torch.is_tensor(x) and x.is_complex() else x
 
         seen = {name: real(value) for name, value in state.items()}
         before = dict(seen)

@@ -47,7 +47,7 @@ class NestedTensor(Nested):
             cls, (rows, *values.shape), dtype=values.dtype, device=values.device, layout=torch.jagged
         )
         made._values, made._offsets, made._lengths, made._ragged_idx = values, offsets, lengths, place
-        symbol = get_tensor_symint(offsets if lengths is None else lengths)
+        symbol: Any = get_tensor_symint(offsets if lengths is None else lengths)
         made._size = torch.Size((rows, *values.shape[: place - 1], symbol, *values.shape[place:]))
         made._metadata_cache = dict(more.get("_metadata_cache") or {})
         return made

@@ -129,7 +129,7 @@ class Module(ConversionMixin, StateDictMixin):
 
     # --- registration -------------------------------------------------------------------------------------------------
 
-    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+    def register_buffer(self, name: str, tensor: _core.TensorBase | None, persistent: bool = True) -> None:
         """Adds a tensor that is state but no parameter; it is saved in the state dict if ``persistent``."""
         _check_new(self, "buffer", name, self.__dict__.get("_buffers"))
         _check_buffer(tensor, "cannot assign '{}' object to buffer '{}' (torch Tensor or None required)", name)
