@@ -150,11 +150,13 @@ Tensor resize_nearest(const Tensor& self, int64_t height, int64_t width, Scales 
   Tensor out = empty(Dims{self->sizes()[0], self->sizes()[1], height, width}, self->dtype(), Device{});   // first: fails where it is too large
   const auto rows = nearest_places(h, height, scales.height), cols = nearest_places(w, width, scales.width);
   return of_size<Tensor>(self->itemsize(), [&]<class T>(T) {
-    each_plane(planes, height * width, [&](int64_t p) {
-      T* to = static_cast<T*>(out->data()) + p * height * width;
-      for (int64_t r : rows) {
-        const T* from = static_cast<const T*>(self->data()) + (p * h + r) * w;
-        for (int64_t c : cols) *to++ = from[c];
+    T* const to = static_cast<T*>(out->data());
+    const T* const from = static_cast<const T*>(self->data());
+    each_plane(planes, height * width, [&, to, from, height, width, h, w](int64_t p) {
+      for (int64_t y = 0; y < height; ++y) {
+        const T* const row = from + (p * h + rows[y]) * w;
+        T* const line = to + (p * height + y) * width;
+        for (int64_t x = 0; x < width; ++x) line[x] = row[cols[x]];
       }
     });
     return out;

@@ -25,6 +25,8 @@ Tensor = _core.Tensor
 
 def _fits(param: Any, moved: Any) -> bool:
     """Whether ``param`` can take ``moved`` as its data."""
+    if param is moved:
+        return True
     if param.is_meta or moved.is_meta:
         return (param.layout, param.dtype, param.device) == (moved.layout, moved.dtype, moved.device)
     return param.layout == moved.layout
@@ -35,7 +37,8 @@ def _converted(module: Any, name: str, param: Any, fn: Callable[[Tensor], Tensor
     moved, grad = fn(param), param.grad
     swap = get_swap_module_params_on_conversion()
     if not swap and not get_overwrite_module_params_on_conversion() and _fits(param, moved):
-        param.data = moved
+        if moved is not param:  # most often it is what it was
+            param.data = moved
         if grad is not None:
             grad.data = fn(grad)
         return param
@@ -85,9 +88,11 @@ class ConversionMixin(PartsMixin):
         for module in self.children() if recurse else ():
             module._apply(fn)
         params, buffers = self._parameters, self._buffers
-        with no_grad():
-            params.update((name, _converted(self, name, p, fn)) for name, p in params.items() if p is not None)
-        buffers.update((name, fn(b)) for name, b in buffers.items() if b is not None)
+        if params:
+            with no_grad():
+                params.update([(name, _converted(self, name, p, fn)) for name, p in params.items() if p is not None])
+        if buffers:
+            buffers.update([(name, fn(b)) for name, b in buffers.items() if b is not None])
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
@@ -109,7 +114,9 @@ class ConversionMixin(PartsMixin):
                     "torch.nn.Module.to() when moving module from meta to a different device."
                 )
             cast = dtype if t.is_floating_point() or t.is_complex() else None
-            return t.to(device, cast, non_blocking, **(order if t.dim() in (4, 5) else {}))
+            if order and t.dim() in (4, 5):
+                return t.to(device, cast, non_blocking, **order)
+            return t.to(device, cast, non_blocking)
 
         return self._apply(convert)
 

@@ -68,8 +68,8 @@ def _load_tree(module: Any, state: Any, prefix: str, metadata: Any, assign: bool
 def own_state(module: Any) -> dict[str, Any]:
     """The parameters and persistent buffers of a module itself, by name."""
     passing = module._non_persistent_buffers_set
-    every = {**module._parameters, **module._buffers}
-    return {name: value for name, value in every.items() if value is not None and name not in passing}
+    tables = (module._parameters, module._buffers) if module._buffers else (module._parameters,)
+    return {name: value for table in tables for name, value in table.items() if value is not None and name not in passing}
 
 
 def _collect(module: Any, destination: Any, prefix: str, keep_vars: bool) -> Any:
@@ -124,8 +124,11 @@ class StateDictMixin:
         return type(self).get_extra_state is not StateDictMixin.get_extra_state
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
-        for name, value in own_state(self).items():
-            destination[prefix + name] = value if keep_vars else value.detach()
+        passing = self._non_persistent_buffers_set
+        for table in (self._parameters, self._buffers):
+            for name, value in table.items():
+                if value is not None and name not in passing:
+                    destination[prefix + name] = value if keep_vars else value.detach()
         if self._has_extra_state():
             destination[prefix + _EXTRA] = self.get_extra_state()
 
