@@ -66,7 +66,7 @@ def main():
     parser.add_argument("--times", action="store_true", help="say how long each file took")
     parser.add_argument("files", nargs="*", metavar="FILE")
     given = parser.parse_args()
-    for name in [n for n in os.environ if n.startswith(("TORCH", "PYTORCH", "TRITON", "CUDA"))]:
+    for name in [n for n in os.environ if n == "CI" or n.startswith(("TORCH", "PYTORCH", "TRITON", "CUDA"))]:
         del os.environ[name]  # settings have their defaults
     os.environ["SHIM_TORCH_PYTHON"] = os.path.abspath(given.ours)
     import torch
