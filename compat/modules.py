@@ -12,7 +12,7 @@ from types import ModuleType
 
 ROOT = "shim_torch"
 ROOTS = {"torch": ROOT, "functorch": f"{ROOT}._impl.surface.functorch"}
-OURS = ("torch._impl", "functorch._impl")  # not PyTorch's: absent, as any name that it lacks
+OURS = "torch._impl"  # not PyTorch's: absent, as any name that it lacks
 _import_module = importlib.import_module  # the plain function: hook.py wraps the public one
 
 loaded: dict[str, ModuleType] = {}  # torch name -> module; read without a lock on the hot path
@@ -105,7 +105,7 @@ def tree() -> dict[str, ModuleType]:
     found = {
         "torch" + name[len(ROOT) :]: module
         for name, module in list(sys.modules.items())
-        if (name == ROOT or name.startswith(ROOT + ".")) and not name.startswith(f"{ROOT}._impl") and module is not None
+        if (name == ROOT or name.startswith(ROOT + ".")) and not name.startswith(real(OURS)) and module is not None
     }
     return {**found, **loaded}
 

@@ -54,6 +54,7 @@ ATTRIBUTES = {
     **dict.fromkeys("requires_grad is_leaf is_cuda is_cpu is_meta is_sparse is_nested is_quantized".split(), "_b.bool"),
     "dtype": "_dtype", "device": "_device", "layout": "_layout", "shape": "Size", "grad": "Tensor | None",
 }  # fmt: skip
+UNARY = ("__neg__", "__pos__", "__abs__", "__invert__")
 SYMBOLS = [f"__{name}__" for name in "eq ne lt le gt ge".split()] + [
     f"__{side}{name}__" for name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split() for side in ("", "r", "i")
 ]
@@ -148,10 +149,10 @@ def stub():
     text = [HEAD]
     text += ["__version__: _b.str", "class Tensor(_TensorBase):"]
     text += [f"    def {name}(self, other: Any) -> Tensor: ..." for name in SYMBOLS]
-    text += [f"    def {name}(self) -> Tensor: ..." for name in ("__neg__", "__pos__", "__abs__", "__invert__")]
+    text += [f"    def {name}(self) -> Tensor: ..." for name in UNARY]
     for name, schemas in sorted(found["methods"].items()):
         text += lines(name, schemas, "    ")
-    text += [f"    {name}: {ATTRIBUTES.get(name, 'Any')}" for name in found["attributes"] if name not in (*SYMBOLS, "__neg__", "__pos__", "__abs__", "__invert__")] + [""]
+    text += [f"    {name}: {ATTRIBUTES.get(name, 'Any')}" for name in found["attributes"] if name not in (*SYMBOLS, *UNARY)] + [""]
     text += [f"from shim_torch import {name} as {name}" for name in found["modules"] if name != "distributions"]
     text += ["distributions: Any"]  # its modules import each other, and mypy loses their types when torch is part of the circle
     for name, schemas in sorted(found["functions"].items()):

@@ -68,7 +68,7 @@ def _load_tree(module: Any, state: Any, prefix: str, metadata: Any, assign: bool
 def own_state(module: Any) -> dict[str, Any]:
     """The parameters and persistent buffers of a module itself, by name."""
     passing = module._non_persistent_buffers_set
-    tables = (module._parameters, module._buffers) if module._buffers else (module._parameters,)
+    tables = (module._parameters, module._buffers)
     return {name: value for table in tables for name, value in table.items() if value is not None and name not in passing}
 
 
