@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from shim_torch._impl.surface import naming
-
 __all__ = ["parallel_info", "show"]
 
 
@@ -32,5 +30,3 @@ def parallel_info() -> str:
         f"\tat::get_num_interop_threads() : {get_num_interop_threads()}\n"
         f"std::thread::hardware_concurrency() : {os.cpu_count()}\n"
     )
-
-naming.present(globals())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from shim_torch._impl.surface import naming
-
 _overwrite = False
 _swap = False
 
@@ -26,5 +24,3 @@ def set_swap_module_params_on_conversion(value: bool) -> None:
 
 def get_swap_module_params_on_conversion() -> bool:
     return _swap
-
-naming.present(globals())

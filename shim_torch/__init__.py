@@ -11,8 +11,12 @@ import math as _math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from shim_torch._impl.native import _core
-from shim_torch._impl.surface import torch_version
+from shim_torch._impl.surface import finder as _finder
+
+_finder.install()
+
+from shim_torch._impl.native import _core  # noqa: E402
+from shim_torch._impl.surface import torch_version  # noqa: E402
 
 __version__ = torch_version.current()
 
@@ -252,6 +256,6 @@ def _attribute(name: str) -> Any:
 
 _table.when_complete.append(_publish)  # operators that wait to be asked for
 _core.set_waiting_operators(_table.complete)
-del globals()["_impl"]  # what is ours is found by its full name alone
+del globals()["_impl"], globals()["_finder"]  # what is ours is found by its full name alone
 __dir__ = _all_names
 __getattr__ = _attribute  # a name and no function: type checkers resolve it within import cycles

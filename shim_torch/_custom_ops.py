@@ -15,7 +15,6 @@ from shim_torch._custom_op.impl import (
     parse_qualname,
     validate_namespace,
 )
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 get_ctx = library.get_ctx
 
@@ -82,6 +81,3 @@ def impl_backward(
 def _destroy(qualname: str) -> None:
     """Forgets an operator: for tests."""
     _find_custom_op(qualname)._destroy()
-
-
-__getattr__ = _asked_of(__name__)

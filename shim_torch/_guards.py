@@ -80,9 +80,3 @@ class Source:
 
 class Guard:
     """A condition of a compiled function."""
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch._guards", name)

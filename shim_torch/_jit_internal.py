@@ -206,9 +206,3 @@ def is_union(ann: Any) -> bool:
 def is_optional(ann: Any) -> bool:
     """Whether an annotation is a union with None."""
     return is_union(ann) and type(None) in get_args(ann)
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch._jit_internal", name)

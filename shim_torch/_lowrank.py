@@ -6,8 +6,6 @@ import functools
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.table.overridable import overridable as _overridable
 
 _GONE = "This function was deprecated since version 1.9 and is now removed. "
@@ -225,7 +223,3 @@ def functions() -> dict[str, Any]:
         "svd_lowrank": svd_lowrank,
     }
     return {**found, **{name: _gone(name) for name in _REMOVED}}
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

@@ -6,7 +6,6 @@ import contextlib
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.table.arguments import need_bool as _need_bool
 
 # Pickles of before name ``_rebuild`` and ``_rebuild_storage`` here; files of torch.save name ``_rebuild_from_type_v2``.
@@ -427,5 +426,3 @@ def _core_real(self: Any, which: int) -> Any:
 
         return with_values(self, shim_torch.view_as_real(parts(self).values).select(-1, which))
     return math_bits.part(self, which)
-
-__getattr__ = _asked_of(__name__)

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad
 
 
@@ -257,5 +256,3 @@ def _add_suffixes(tensor_str: str, suffixes: list[str], indent: int, force_newli
 
 def _str_intern(inp: Any, *, tensor_contents: str | None = None) -> str:
     return _str(inp, tensor_contents=tensor_contents)
-
-__getattr__ = _asked_of(__name__)

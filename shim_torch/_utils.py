@@ -6,8 +6,6 @@ from collections import Counter
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 
 def is_compiling() -> bool:
@@ -349,7 +347,3 @@ def get_device_module(device: Any = None) -> Any:
     except AttributeError:
         text = f"Device '{kind}' does not have a corresponding module registered as 'torch.{kind}'."
         raise RuntimeError(text) from None
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

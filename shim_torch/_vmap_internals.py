@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.transforms.batching.vmap import vmap as _batched
 
 __all__ = ["vmap"]
@@ -60,5 +59,3 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Calla
         stacklevel=2,
     )
     return _vmap(func, in_dims, out_dims)
-
-__getattr__ = _asked_of(__name__)

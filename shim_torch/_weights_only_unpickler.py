@@ -17,7 +17,6 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.serialization import checked
 from shim_torch._impl.serialization.allowed import table
 from shim_torch._impl.serialization.archive import bytes_left
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 UnpicklingError = pickle.UnpicklingError
 _OPCODES = """MARK STOP PROTO NONE NEWTRUE NEWFALSE EMPTY_LIST EMPTY_DICT EMPTY_TUPLE EMPTY_SET BININT BININT1 BININT2 LONG1
@@ -278,6 +277,3 @@ def globals_in(data: bytes) -> set[str]:
     except _DAMAGE as error:
         raise UnpicklingError(f"the pickle is damaged: {error}") from error
     return names
-
-
-__getattr__ = _asked_of(__name__)

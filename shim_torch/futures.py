@@ -7,9 +7,6 @@ import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 __all__ = ["Future", "collect_all", "wait_all"]
 
 
@@ -173,7 +170,3 @@ def collect_all(futures: list[Future]) -> Future:
 def wait_all(futures: list[Future]) -> list[Any]:
     """All values; raises the first exception."""
     return [f.wait() for f in collect_all(futures).wait()]
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

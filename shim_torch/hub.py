@@ -20,7 +20,6 @@ from warnings import warn
 from shim_torch._impl.hub.download import ENV_GITHUB_TOKEN, READ_DATA_CHUNK, download_url_to_file
 from shim_torch._impl.hub.download import digest_in as _digest_in
 from shim_torch._impl.hub.download import legacy_archive as _legacy_archive
-from shim_torch._impl.surface import naming
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
@@ -182,5 +181,3 @@ def __getattr__(name: str) -> Any:
 
 _ = (ENV_GITHUB_TOKEN, READ_DATA_CHUNK, HTTPError, URLError, Request, urlopen)  # torch.hub's names too
 del _
-
-naming.present(globals())

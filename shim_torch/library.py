@@ -11,8 +11,6 @@ from typing import Any
 from shim_torch._impl.library.kernel import get_kernel
 from shim_torch._impl.library.schema_types import check_type_names
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 from . import _ops
 from ._library.custom_ops import (
@@ -557,8 +555,3 @@ def opcheck(
                 ) from error
             results[name] = error
     return results
-
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

@@ -9,8 +9,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from shim_torch._impl.surface import naming
-
 data_value_t = (str, float, int, bool)
 STAT_EVENT = "torch.monitor.Stat"
 
@@ -153,11 +151,3 @@ class TensorboardEventHandler:
         if event.name == STAT_EVENT:
             for key, value in event.data.items():
                 self._writer.add_scalar(key, value, walltime=event.timestamp.timestamp())
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch.monitor", name)
-
-naming.present(globals())

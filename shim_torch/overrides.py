@@ -9,8 +9,6 @@ from types import TracebackType
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__ = [
     "BaseTorchFunctionMode",
@@ -216,7 +214,3 @@ def enable_reentrant_dispatch() -> Any:
         yield
     finally:
         _core._set_below_dispatch(old)
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

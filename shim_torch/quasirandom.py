@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from shim_torch._impl.surface import naming
-
 __all__ = ["SobolEngine"]
 
 _BITS = 30
@@ -146,11 +144,3 @@ class SobolEngine:
         if self.seed is not None:
             text.append(f"seed={self.seed}")
         return f"{self.__class__.__name__}({', '.join(text)})"
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch.quasirandom", name)
-
-naming.present(globals())

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.tensor.generator import Generator, default_generator
 from shim_torch._impl.tensor.generator import cuda_generator as _cuda_generator
 
@@ -50,7 +48,6 @@ def set_rng_state(new_state: Any) -> None:
     default_generator.set_state(new_state)
 
 
-
 def _index(device: Any) -> int:
     from shim_torch._impl.cuda.streams import index_of
 
@@ -77,7 +74,3 @@ def fork_rng(
         set_rng_state(before[0])
         for i, state in before[1]:
             _cuda_generator(i).set_state(state)
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

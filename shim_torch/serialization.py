@@ -34,7 +34,6 @@ from shim_torch._impl.serialization.settings import (
 from shim_torch._impl.serialization.settings import byte_order as _byte_order
 from shim_torch._impl.serialization.settings import config as _config
 from shim_torch._impl.serialization.settings import skipping as _skipping
-from shim_torch._impl.surface import naming
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.storage import TypedStorage
 
@@ -411,5 +410,3 @@ def __getattr__(name: str) -> Any:
     from shim_torch._impl.serialization import openers
 
     return getattr(openers, name)
-
-naming.present(globals())

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import IO, Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.storage import TypedStorage, UntypedStorage
 
 __all__ = ["Device", "FileLike", "Number", "Storage"]
@@ -41,5 +40,3 @@ class Storage:
 
 def _is_storage(value: Any) -> bool:
     return isinstance(value, (UntypedStorage, TypedStorage))
-
-__getattr__ = _asked_of(__name__)

@@ -42,12 +42,6 @@ def _profiler_enabled() -> bool:
     return bool(_is_profiler_enabled())
 
 
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch._C._autograd", name)
-
-
 def _unsafe_set_version_counter(tensors: Any, versions: Any) -> None:
     """Sets the counts of in-place writes; RuntimeError below 0."""
     for t, v in zip(tensors, versions, strict=True):

@@ -276,9 +276,3 @@ def _set_vmap_fallback_enabled(enabled: bool) -> None:
 
 def _set_vmap_fallback_warning_enabled(enabled: bool) -> None:
     """Whether operators without a batching rule warn: they never do here."""
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch._C._functorch", name)

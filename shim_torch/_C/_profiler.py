@@ -5,12 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch._C._profiler", name)
-
-
 class CapturedTraceback:
     """The Python frames of a moment."""
 

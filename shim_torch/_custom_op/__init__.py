@@ -1,6 +1,3 @@
 """``torch._custom_op``: the first form of custom operators; ``torch.library.custom_op`` is what took its place."""
 
 from shim_torch._custom_op import impl as impl
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
-__getattr__ = _asked_of(__name__)

@@ -18,7 +18,6 @@ from typing import Any, NoReturn
 
 from shim_torch import _ops, library
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._library.infer_schema import infer_schema as infer_schema
 from shim_torch._library.utils import is_functional_schema, parse_schema
 from shim_torch.library import get_ctx as get_ctx
@@ -391,6 +390,3 @@ def get_abstract_impl(qualname: str) -> Callable[..., Any] | None:
     """The fake kernel of an operator of this form, if it has one."""
     found = global_registry.get(qualname)
     return found._get_impl("abstract").func if found is not None and found._has_impl("abstract") else None
-
-
-__getattr__ = _asked_of(__name__)

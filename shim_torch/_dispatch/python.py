@@ -50,9 +50,3 @@ def all_py_loaded_overloads() -> Iterator[Any]:
 enable_crossref_functionalize = _function(
     "torch._dispatch.python", "enable_crossref_functionalize", "functionalization is not a state of this package"
 )
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch._dispatch.python", name)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._dynamo import config
-from shim_torch._impl.surface import naming
 from shim_torch.compiler import (
     allow_in_graph,
     assume_constant_result,
@@ -105,5 +104,3 @@ def __getattr__(name: str) -> Any:
     from shim_torch._impl.surface.missing import missing
 
     return missing("torch._dynamo", name)
-
-naming.present(globals())

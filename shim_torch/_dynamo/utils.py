@@ -10,7 +10,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._logging import LazyString as LazyString
 
 counters: defaultdict[str, Counter[str]] = defaultdict(Counter)  # what the compiler did: nothing is compiled, it stays empty
@@ -68,5 +67,3 @@ def clone_inputs(example_inputs: Any) -> Any:
     if type(example_inputs) is dict:
         return {key: copied(value) for key, value in example_inputs.items()}
     return [clone_input(v) if isinstance(v, shim_torch.Tensor) else v for v in example_inputs]
-
-__getattr__ = _asked_of(__name__)

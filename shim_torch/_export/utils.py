@@ -24,9 +24,3 @@ def _is_custom_op(op: Any) -> bool:
 def _is_preservable_cia_op(op: Any) -> bool:
     """Whether an operator of others may stay whole in a graph: it neither writes nor shares memory."""
     return _is_cia_op(op) and all(a.alias_info is None for a in op._schema.arguments)
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch._export.utils", name)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.func import grad, grad_and_value, vmap
 from shim_torch.utils._pytree import tree_flatten, tree_unflatten
 
@@ -44,5 +43,3 @@ def chunk_vmap(
         return tree_unflatten(joined, found_spec)
 
     return wrapped
-
-__getattr__ = _asked_of(__name__)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.transforms.batching.tensors import VmapInfo as VmapInfo
 
 
@@ -90,6 +89,3 @@ def reductify(
     shapes = target_shape_without_bdim_to_reduce_to
     rows = zip(grads, several(grad_input_bdim), several(input_bdim), shapes or len(grads) * (None,), strict=True)
     return tuple(reductify_leaf(g, gdim, dim, batch_size, shape) for g, gdim, dim, shape in rows)
-
-
-__getattr__ = _asked_of(__name__)

@@ -29,9 +29,3 @@ def _slice_argnums(args: tuple[Any, ...], argnums: Any, as_tuple: bool = True) -
     """The arguments of those numbers, as a tuple; of one number, the argument itself unless ``as_tuple``."""
     chosen = tuple(args[n] for n in _pick(args, argnums))
     return chosen if as_tuple or isinstance(argnums, tuple) else chosen[0]
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch._functorch.eager_transforms", name)

@@ -6,8 +6,6 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 argnums_t = Any
 
 
@@ -25,5 +23,3 @@ def exposed_in(module: str) -> Any:
         return fn
 
     return mark
-
-__getattr__ = _asked_of(__name__)

@@ -83,9 +83,3 @@ def unwrap_batched(args: Any, level: Any) -> tuple[Any, Any]:
     mine = [isinstance(x, BatchedTensor) and x.level == level.id for x in flat]
     values = [level.unwrap(x, 0) if m else x for x, m in zip(flat, mine, strict=True)]
     return tree_unflatten(values, spec), tree_unflatten([0 if m else None for m in mine], spec)
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch._functorch.vmap", name)

@@ -58,9 +58,3 @@ def sdpa_dense(
 
 
 flex_attention = FlexAttentionHOP()
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch._higher_order_ops.flex_attention", name)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 __all__ = ["map"]
 
 
@@ -31,4 +29,3 @@ def map(f: Callable[..., Any], xs: Any, *args: Any) -> Any:
 
 
 _fake_map = map
-__getattr__ = _asked_of(__name__)

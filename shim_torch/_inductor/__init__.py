@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.surface import naming
-
 __all__ = ["compile", "cudagraph_mark_step_begin", "list_mode_options", "list_options"]
 
 
@@ -42,5 +40,3 @@ def __getattr__(name: str) -> Any:
     from shim_torch._impl.surface.missing import missing
 
     return missing("torch._inductor", name)
-
-naming.present(globals())

@@ -22,9 +22,3 @@ def register_decomposition(ops: Any) -> Callable[[Any], Any]:
 def select_decomp_table() -> dict[Any, Callable[..., Any]]:
     """The table."""
     return decompositions
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch._inductor.decomposition", name)

@@ -29,9 +29,3 @@ def make_pointwise(*_: Any, **__: Any) -> Any:
     raise NotImplementedError(
         "torch._inductor.lowering.make_pointwise is not supported by shim-torch: there is no code generator"
     )
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch._inductor.lowering", name)

@@ -80,9 +80,3 @@ def fwd_only(*_: Any, **__: Any) -> Any:
 
 
 joint_fwd_bwd = fwd_only
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch._inductor.pattern_matcher", name)

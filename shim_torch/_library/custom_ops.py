@@ -8,7 +8,6 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 from .. import _ops
 from .infer_schema import infer_schema
@@ -294,6 +293,5 @@ def qualified_name(op: Any) -> str:
         return op._name
     raise ValueError(f"Expected an operator or its name, got {type(op)}")
 
-__getattr__ = _asked_of(__name__)
 
 naming.present(globals(), "torch.library", elsewhere={"torch._library.custom_ops": ["CustomOpDef"]})

@@ -12,7 +12,6 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 _SCALARS: dict[Any, str] = {
     int: "SymInt",
@@ -204,6 +203,5 @@ def tuple_to_list(tuple_type: Any) -> Any:
 
 SUPPORTED_RETURN_TYPES = _valid_returns()
 
-__getattr__ = _asked_of(__name__)
 
 naming.present(globals(), "torch.library")

@@ -8,7 +8,6 @@ from enum import Enum
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._opaque_base import OpaqueBase, OpaqueBaseMeta
 
 __all__ = [
@@ -173,5 +172,3 @@ def get_member_type(cls: Any, member_name: str) -> MemberType | None:
 
 
 register_opaque_type(Enum, typ="value")
-
-__getattr__ = _asked_of(__name__)

@@ -180,9 +180,3 @@ def mutated_args_kwargs(schema: FunctionSchema) -> tuple[list[int], list[str]]:
     """(places, names) of the arguments that are written to, the second of those that are keywords only."""
     written = [(i, a) for i, a in enumerate(schema.arguments) if a.alias_info is not None and a.alias_info.is_write]
     return [i for i, a in written if not a.kwarg_only], [a.name for _, a in written if a.kwarg_only]
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch._library.utils", name)

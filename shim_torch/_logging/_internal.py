@@ -267,9 +267,3 @@ class LazyString:
 
 
 _init_logs()
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch._logging._internal", name)

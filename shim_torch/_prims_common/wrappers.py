@@ -184,9 +184,3 @@ def elementwise_unary_scalar_wrapper(fn: Any) -> Any:
         return fn(*args, **kwargs)
 
     return wrapped
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch._prims_common.wrappers", name)

@@ -99,9 +99,3 @@ def is_sparse_coo(t: Any) -> bool:
 def is_sparse_compressed(t: Any) -> bool:
     """Whether a tensor is a CSR, CSC, BSR or BSC tensor."""
     return isinstance(t, _core.TensorBase) and is_sparse_compressed_layout(t.layout)
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch._subclasses.meta_utils", name)

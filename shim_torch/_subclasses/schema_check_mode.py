@@ -6,7 +6,6 @@ from collections import namedtuple
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.utils._python_dispatch import TorchDispatchMode
 
 Mutation = namedtuple("Mutation", ["op_name", "arg_name"])
@@ -169,6 +168,3 @@ def _check_outputs(call: _Call, outputs: list[Any]) -> None:
         for j in range(i + 1, len(outputs)):
             if _storages(one) & _storages(outputs[j]) and not call.results_may_share(i, j):
                 raise RuntimeError(f"Outputs {i} and {j} alias unexpectedly")
-
-
-__getattr__ = _asked_of(__name__)

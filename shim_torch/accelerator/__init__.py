@@ -6,8 +6,6 @@ from typing import Any
 
 from shim_torch import cuda
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.cuda.memory import max_memory_allocated as max_memory_allocated
 from shim_torch.cuda.memory import max_memory_reserved as max_memory_reserved
 from shim_torch.cuda.memory import memory_allocated as memory_allocated
@@ -99,8 +97,3 @@ def get_memory_info(device_index: Any = None, /) -> tuple[int, int]:
     """(free, total) bytes of a GPU."""
     _need()
     return cuda.mem_get_info(device_index)
-
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

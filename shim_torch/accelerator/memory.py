@@ -1,6 +1,5 @@
 """``torch.accelerator.memory``: figures of the accelerator's memory, which are CUDA's."""
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.accelerator import (
     empty_cache,
     get_memory_info,
@@ -24,5 +23,3 @@ __all__ = [
     "reset_accumulated_memory_stats",
     "reset_peak_memory_stats",
 ]
-
-__getattr__ = _asked_of(__name__)

@@ -1,6 +1,5 @@
 """``torch.amp``: automatic mixed precision."""
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.amp import autocast_mode, grad_scaler
 from shim_torch.amp.autocast_mode import (
     _enter_autocast,
@@ -35,5 +34,3 @@ __all__ = [
     "set_autocast_dtype",
     "set_autocast_enabled",
 ]
-
-__getattr__ = _asked_of(__name__)

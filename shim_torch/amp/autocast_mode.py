@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.table.arguments import need_dtype, need_str, type_name
 
 _LOWER = {
@@ -218,8 +216,3 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) ->
 def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
     """Decorator of ``autograd.Function.backward``: runs it under the autocast state that forward had."""
     return _decorated(bwd, device_type, lambda ctx: autocast(device_type, ctx._dtype, ctx._fwd_used_autocast))
-
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

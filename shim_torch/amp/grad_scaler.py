@@ -12,8 +12,6 @@ from enum import Enum
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__ = ["GradScaler", "OptState"]
 
@@ -357,8 +355,3 @@ class GradScaler:
 
     def _found_inf_per_device(self, optimizer: Any) -> dict[Any, Any]:
         return self._per_optimizer_states[id(optimizer)]["found_inf_per_device"]
-
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
 from shim_torch.autograd import anomaly_mode, function, grad_mode, graph, variable
 from shim_torch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from shim_torch.autograd.function import Function, NestedIOFunction
@@ -382,5 +381,3 @@ def __getattr__(name: str) -> Any:
     from shim_torch._impl.surface.missing import missing
 
     return missing("torch.autograd", name)
-
-naming.present(globals())

@@ -7,7 +7,6 @@ import warnings
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
@@ -90,5 +89,3 @@ def _has_nan(t: Any) -> bool:
 
 for _class in (detect_anomaly, set_detect_anomaly):
     _class.__module__ = "torch.autograd.anomaly_mode"
-
-__getattr__ = _asked_of(__name__)

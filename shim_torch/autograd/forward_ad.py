@@ -6,8 +6,6 @@ import sys
 from typing import Any, NamedTuple
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import _Decorator
 
 __all__ = [
@@ -168,7 +166,3 @@ def _is_fwd_grad_enabled() -> bool:
 
 for _class in (UnpackedDualTensor, dual_level):
     _class.__module__ = "torch.autograd.forward_ad"
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

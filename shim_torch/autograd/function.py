@@ -7,8 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._utils import typename as _typename
 from shim_torch.autograd.grad_mode import no_grad as _no_grad
 
@@ -279,7 +277,3 @@ def _nested_map(
         raise ValueError(f"Auto nesting doesn't know how to process an input object of type {_typename(obj)}{told}")
 
     return mapped
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

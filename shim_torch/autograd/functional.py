@@ -6,8 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import enable_grad as _enable_grad
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -354,7 +352,3 @@ def _hessian_product(
         value, first = product.gradient(func)
         found = times(product, first, direction, "double_back")
     return product.told((value, False), (found, product.is_tuple))
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.table.arguments import need_bool as _need_bool
 
 _set = _core._set_grad_enabled
@@ -215,5 +214,3 @@ class _force_original_view_tracking(_Decorator):
 
 for _class in (no_grad, enable_grad, set_grad_enabled, inference_mode, set_multithreading_enabled, _force_original_view_tracking):
     _class.__module__ = "torch.autograd.grad_mode"
-
-__getattr__ = _asked_of(__name__)

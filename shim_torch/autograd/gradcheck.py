@@ -14,7 +14,6 @@ from shim_torch._impl.autograd.old_jacobians import _iter_tensors as _iter_tenso
 from shim_torch._impl.autograd.old_jacobians import get_analytical_jacobian as get_analytical_jacobian
 from shim_torch._impl.autograd.old_jacobians import get_numerical_jacobian as get_numerical_jacobian
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import enable_grad
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
@@ -173,5 +172,3 @@ def _random_like(x: Any, noncontiguous: bool) -> Any:
 
 for _object in (GradcheckError, gradcheck, gradgradcheck):
     _object.__module__ = "torch.autograd.gradcheck"
-
-__getattr__ = _asked_of(__name__)

@@ -11,8 +11,6 @@ from operator import methodcaller
 from typing import Any, Literal, NamedTuple
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.function import BackwardCFunction
 from shim_torch.autograd.function import DelayedError as _DelayedError
 from shim_torch.autograd.grad_mode import enable_grad as _enable_grad
@@ -246,7 +244,3 @@ def _engine_run_backward(t_outputs: Sequence[Any], *args: Any, **kwargs: Any) ->
 
 for _class in (Node, GradientEdge, saved_tensors_hooks, save_on_cpu):
     _class.__module__ = "torch.autograd.graph"
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

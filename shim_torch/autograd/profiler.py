@@ -12,7 +12,6 @@ from types import TracebackType
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
 from shim_torch.autograd.profiler_util import EventList, FunctionEvent
 
 __all__ = ["EventList", "FunctionEvent", "KinetoStepTracker", "emit_itt", "emit_nvtx", "profile", "record_function"]
@@ -164,11 +163,3 @@ class KinetoStepTracker:
     @classmethod
     def current_step(cls) -> int:
         return max(cls._steps.values(), default=0)
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch.autograd.profiler", name)
-
-naming.present(globals())

@@ -6,9 +6,6 @@ import json
 import os
 from typing import Any, NamedTuple
 
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "Interval"]
 
 
@@ -198,7 +195,3 @@ def _text(microseconds: float) -> str:
         if microseconds >= limit:
             return f"{microseconds / scale:.3f}{unit}"
     return f"{microseconds:.3f}us"
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__ = ["Variable", "VariableMeta"]
 
@@ -61,5 +60,3 @@ class Variable(metaclass=VariableMeta):
 
 
 Variable.__module__ = "torch.autograd"
-
-__getattr__ = _asked_of(__name__)

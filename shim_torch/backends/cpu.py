@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 
 def get_cpu_capability() -> str:
     """``"AVX512"``, ``"AVX2"``, ``"NO AVX"`` or ``"DEFAULT"`` (not x86)."""
@@ -15,7 +12,3 @@ def get_cpu_capability() -> str:
     if platform.machine().lower() not in ("x86_64", "amd64"):
         return "DEFAULT"
     return "AVX512" if _cpu._is_avx512_supported() else "AVX2" if _cpu._is_avx2_supported() else "NO AVX"
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

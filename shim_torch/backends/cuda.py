@@ -25,7 +25,6 @@ from shim_torch._impl.backends.attention import (
     sdp_kernel,
 )
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
 
 __all__ = [
     "SDPAParams",
@@ -173,5 +172,3 @@ def __getattr__(name: str) -> Any:
     from shim_torch._impl.surface.missing import missing
 
     return missing("torch.backends.cuda", name)
-
-naming.present(globals())

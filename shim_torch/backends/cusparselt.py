@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 
 def is_available() -> bool:
     """Whether cuSPARSELt is used: no."""
@@ -16,5 +14,3 @@ def version() -> int | None:
 
 def get_max_alg_id() -> int | None:
     return None
-
-__getattr__ = _asked_of(__name__)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 _enabled = True
 
 
@@ -15,5 +13,3 @@ def get_fastpath_enabled() -> bool:
 def set_fastpath_enabled(value: bool) -> None:
     global _enabled
     _enabled = value
-
-__getattr__ = _asked_of(__name__)

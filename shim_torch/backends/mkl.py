@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 VERBOSE_OFF, VERBOSE_ON = 0, 1
 
 
@@ -18,7 +15,3 @@ def is_available() -> bool:
         found = np.show_config(mode="dicts")
         return "mkl" in str(found["Build Dependencies"]["blas"]["name"]).lower()
     return False
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

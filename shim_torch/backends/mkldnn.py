@@ -8,7 +8,6 @@ from typing import Any
 
 from shim_torch._impl.backends import precision
 from shim_torch._impl.backends.flags import has_settings as _has_settings
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 VERBOSE_OFF, VERBOSE_ON, VERBOSE_ON_CREATION = 0, 1, 2
 
@@ -62,5 +61,3 @@ def flags(
 
 
 _has_settings(__name__)
-
-__getattr__ = _asked_of(__name__)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 
 def is_available() -> bool:
     """Whether it is used: no."""
@@ -16,6 +14,3 @@ def set_flags(_enabled: bool) -> tuple[bool]:
     """Keeps whether it may be used; what it was before."""
     before, globals()["_enabled"] = globals()["_enabled"], bool(_enabled)
     return (before,)
-
-
-__getattr__ = _asked_of(__name__)

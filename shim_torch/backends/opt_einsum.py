@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.backends.flags import has_settings as _has_settings
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 
 def is_available() -> bool:
@@ -19,5 +18,3 @@ def get_opt_einsum() -> Any:
 
 _settings: dict[str, Any] = {"enabled": False, "strategy": None}
 _has_settings(__name__)
-
-__getattr__ = _asked_of(__name__)

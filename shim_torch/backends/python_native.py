@@ -8,8 +8,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 available_dsls: list[str] = []
 all_dsls: list[str] = []
 _disabled: dict[str, set[str]] = {"operations": set(), "keys": set()}
@@ -53,5 +51,3 @@ def operations_disabled(*op_symbols: str) -> Iterator[None]:
         yield
     finally:
         enable_operations(*new)
-
-__getattr__ = _asked_of(__name__)

@@ -5,9 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.backends.flags import has_settings
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 _settings: dict[str, Any] = {"engine": "none", "supported_engines": ["none"]}
 has_settings(__name__)
-
-__getattr__ = _asked_of(__name__)

@@ -6,9 +6,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 
 def is_compiling() -> bool:
     """Whether a graph is being traced: never."""
@@ -192,8 +189,3 @@ def save_cache_artifacts() -> None:
 def load_cache_artifacts(serialized_artifacts: bytes) -> None:
     """What another process compiled: nothing here reads it."""
     return None
-
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

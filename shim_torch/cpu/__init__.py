@@ -5,8 +5,6 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
-from shim_torch._impl.surface import naming
-
 
 def is_available() -> bool:
     """Always."""
@@ -114,5 +112,3 @@ def __getattr__(name: str) -> Any:
     from shim_torch._impl.surface.missing import missing
 
     return missing("torch.cpu", name)
-
-naming.present(globals())

@@ -29,7 +29,6 @@ from shim_torch._impl.cuda.streams import (
 )
 from shim_torch._impl.cuda.streams import index_of as _index_of
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
 from shim_torch.cuda import memory
 from shim_torch.cuda.memory import (
     CUDAPluggableAllocator,
@@ -360,5 +359,3 @@ from shim_torch.cuda.random import (  # noqa: E402  (asks for the devices above)
     set_rng_state,
     set_rng_state_all,
 )
-
-naming.present(globals())

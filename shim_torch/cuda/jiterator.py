@@ -9,7 +9,6 @@ from typing import Any
 
 import shim_torch
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__: list[str] = []
 
@@ -124,5 +123,3 @@ def _create_jit_fn(code_string: str, **kwargs: Any) -> Callable[..., Any]:
 def _create_multi_output_jit_fn(code_string: str, num_outputs: int, **kwargs: Any) -> Callable[..., Any]:
     """As :func:`_create_jit_fn`, of a function that returns ``void`` and writes ``num_outputs`` references given last."""
     return _JittedFunction(code_string, return_by_ref=True, num_outputs=num_outputs, **kwargs)
-
-__getattr__ = _asked_of(__name__)

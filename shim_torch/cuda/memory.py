@@ -10,8 +10,6 @@ from typing import Any
 
 from shim_torch._impl.cuda.streams import index_of as _index_of
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 
 class OutOfMemoryError(RuntimeError):
@@ -196,7 +194,3 @@ def use_mem_pool(pool: Any, device: Any = None) -> Any:
 
 OutOfMemoryError.__module__ = "torch"
 OutOfMemoryError.__qualname__ = OutOfMemoryError.__name__ = "OutOfMemoryError"
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

@@ -6,9 +6,6 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 
 def _nvtx() -> Any:
     import sys
@@ -58,7 +55,3 @@ def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
         yield
     finally:
         range_pop()
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

@@ -5,9 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 __all__ = ["profile", "start", "stop"]
 
 
@@ -33,7 +30,3 @@ def profile() -> Iterator[None]:
         yield
     finally:
         stop()
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.tensor.generator import Generator
 from shim_torch._impl.tensor.generator import cuda_generator as _cuda_generator
 from shim_torch.cuda import current_device, device_count, is_initialized
@@ -76,8 +74,3 @@ def initial_seed() -> int:
 
 def _default_generators() -> tuple[Generator, ...]:
     return tuple(_cuda_generator(i) for i in range(_core.cuda_device_count()))
-
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

@@ -8,7 +8,6 @@ from __future__ import annotations
 from weakref import ReferenceType, WeakKeyDictionary
 from weakref import ref as _ref
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.nn.modules.module import Module
 
 
@@ -37,6 +36,3 @@ def _get_module_state(module: Module) -> _State | None:
     if state is None:
         raise AssertionError("State has already been garbage collected")
     return state
-
-
-__getattr__ = _asked_of(__name__)

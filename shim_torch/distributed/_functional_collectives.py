@@ -55,9 +55,3 @@ all_to_all_single_autograd = all_to_all_single
 def wait_tensor(tensor: Any) -> Any:
     """The tensor, once it is there: it is."""
     return tensor
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch.distributed._functional_collectives", name)

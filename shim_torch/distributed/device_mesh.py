@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 
 class DeviceMesh:
     """A grid of devices."""
@@ -20,5 +18,3 @@ def init_device_mesh(device_type: str, mesh_shape: tuple[int, ...], **kwargs: An
     raise NotImplementedError(
         "torch.distributed.init_device_mesh is not supported by shim-torch: tensors are on one device"
     )
-
-__getattr__ = _asked_of(__name__)

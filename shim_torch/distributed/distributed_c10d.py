@@ -77,8 +77,6 @@ from shim_torch._impl.collectives.stores import (
     Store,
     TCPStore,
 )
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributed.constants import default_pg_nccl_timeout, default_pg_timeout
 
 __all__ = [
@@ -506,8 +504,3 @@ def _resolve_process_group(group_name: Any) -> ProcessGroup:
 def _time_estimator(group: Any = None, device: Any = None) -> Iterator[Any]:
     raise unsupported("_time_estimator", "there is no NCCL")
     yield
-
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

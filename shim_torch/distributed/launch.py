@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributed.run import main, parse_args
 
 __all__ = ["main", "parse_args"]
 
 if __name__ == "__main__":
     main()
-
-__getattr__ = _asked_of(__name__)

@@ -8,7 +8,6 @@ from typing import Any
 from urllib.parse import parse_qs, urlparse
 
 from shim_torch._impl.collectives.stores import HashStore, Store
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__ = ["register_rendezvous_handler", "rendezvous"]
 
@@ -44,5 +43,3 @@ def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) ->
             f"torch.distributed.rendezvous({text!r}): rank {number} of {size}: shim-torch has groups of one process only"
         )
     return iter([(HashStore(), 0, 1)])
-
-__getattr__ = _asked_of(__name__)

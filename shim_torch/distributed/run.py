@@ -13,8 +13,6 @@ import sys
 import uuid
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 __all__ = ["get_args_parser", "main", "parse_args", "run"]
 
 
@@ -106,5 +104,3 @@ def main(args: list[str] | None = None) -> None:
 
 if __name__ == "__main__":
     main()
-
-__getattr__ = _asked_of(__name__)

@@ -7,7 +7,6 @@ _from_standard.py (draws that go through transforms), multivariate_normal.py (on
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Any
 
 from shim_torch._impl.distributions import kl_registry
 from shim_torch._impl.surface import naming
@@ -154,9 +153,3 @@ __all__ = [
     "register_kl",
     "transform_to",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch.distributions", name)

@@ -6,7 +6,6 @@ from typing import Any
 
 import shim_torch as torch
 from shim_torch._impl.distributions.probs_or_logits import ProbsOrLogits
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.exp_family import ExponentialFamily
 from shim_torch.distributions.utils import broadcast_all
@@ -58,5 +57,3 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
 
     def _log_normalizer(self, x: Any) -> Any:  # type: ignore[override]
         return torch.log(1 + torch.exp(x))
-
-__getattr__ = _asked_of(__name__)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.dirichlet import Dirichlet
 from shim_torch.distributions.exp_family import ExponentialFamily
@@ -66,5 +65,3 @@ class Beta(ExponentialFamily):
 
     def _log_normalizer(self, x: Any, y: Any) -> Any:  # type: ignore[override]
         return torch.lgamma(x) + torch.lgamma(y) - torch.lgamma(x + y)
-
-__getattr__ = _asked_of(__name__)

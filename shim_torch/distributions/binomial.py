@@ -7,7 +7,6 @@ from typing import Any
 
 import shim_torch as torch
 from shim_torch._impl.distributions.probs_or_logits import ProbsOrLogits
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.utils import _log_beta
 from shim_torch.nn.functional import logsigmoid
@@ -78,5 +77,3 @@ class Binomial(ProbsOrLogits):
 
     def enumerate_support(self, expand: bool = True) -> Any:
         return self._values(self._counts("enumerate_support"), expand)
-
-__getattr__ = _asked_of(__name__)

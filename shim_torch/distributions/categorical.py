@@ -7,7 +7,6 @@ from typing import Any
 
 import shim_torch as torch
 from shim_torch._impl.distributions.probs_or_logits import ProbsOrLogits, one_of
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
 
@@ -75,5 +74,3 @@ class Categorical(ProbsOrLogits):
 
     def enumerate_support(self, expand: bool = True) -> Any:
         return self._values(torch.arange(self._num_events, dtype=torch.long, device=self._param.device), expand)
-
-__getattr__ = _asked_of(__name__)

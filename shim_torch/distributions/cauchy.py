@@ -7,7 +7,6 @@ from typing import Any
 
 import shim_torch as torch
 from shim_torch._impl.distributions.location_scale import LocationScale
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__ = ["Cauchy"]
 
@@ -38,5 +37,3 @@ class Cauchy(LocationScale):
 
     def entropy(self) -> Any:
         return math.log(4 * math.pi) + self.scale.log()
-
-__getattr__ = _asked_of(__name__)

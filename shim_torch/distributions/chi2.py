@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.gamma import Gamma
 
@@ -22,5 +21,3 @@ class Chi2(Gamma):
     @property
     def df(self) -> Any:
         return self.concentration * 2
-
-__getattr__ = _asked_of(__name__)

@@ -11,7 +11,6 @@ from functools import partial
 from numbers import Number
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints, transforms
 
 __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
@@ -136,5 +135,3 @@ def _transform_to_positive_definite(constraint: Any) -> Any:
 @_both(constraints.corr_cholesky)
 def _to_corr_cholesky(constraint: Any) -> Any:
     return transforms.CorrCholeskyTransform()
-
-__getattr__ = _asked_of(__name__)

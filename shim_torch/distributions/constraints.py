@@ -218,9 +218,3 @@ lower_triangular, lower_cholesky, corr_cholesky = _LowerTriangular(), _LowerChol
 square, symmetric = _Square(), _Symmetric()
 positive_semidefinite, positive_definite = _PositiveSemidefinite(), _PositiveDefinite()
 cat, stack = _Cat, _Stack
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch.distributions.constraints", name)

@@ -9,7 +9,6 @@ from typing import Any
 
 import shim_torch as torch
 from shim_torch._impl.distributions.probs_or_logits import ProbsOrLogits
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.exp_family import ExponentialFamily
 from shim_torch.distributions.utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs
@@ -104,5 +103,3 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
         away = x.masked_fill(near_zero, 1.0)
         series = x / 2 + x.square() / 24 - x.square().square() / 2880
         return torch.where(near_zero, series, torch.log(torch.expm1(away) / away))
-
-__getattr__ = _asked_of(__name__)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd import Function
 from shim_torch.autograd.function import once_differentiable
 from shim_torch.distributions import constraints
@@ -89,5 +88,3 @@ class Dirichlet(ExponentialFamily):
 
     def _log_normalizer(self, x: Any) -> Any:  # type: ignore[override]
         return x.lgamma().sum(-1) - torch.lgamma(x.sum(-1))
-
-__getattr__ = _asked_of(__name__)

@@ -6,7 +6,6 @@ import warnings
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.utils import _broadcastable, broadcast_all, lazy_property
 
@@ -222,5 +221,3 @@ class Distribution:
             if (v := self.__dict__.get(k)) is not None
         )
         return f"{self.__class__.__name__}({shown})"
-
-__getattr__ = _asked_of(__name__)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions.distribution import Distribution
 
 __all__ = ["ExponentialFamily"]
@@ -44,5 +43,3 @@ class ExponentialFamily(Distribution):
         # Parameters may be matrices, vectors or numbers of one event.
         height = self._tangent(origin, lambda product: product.reshape((*self._batch_shape, -1)).sum(-1))
         return height - self._mean_carrier_measure
-
-__getattr__ = _asked_of(__name__)

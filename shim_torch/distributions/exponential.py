@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.exp_family import ExponentialFamily
 
@@ -62,5 +61,3 @@ class Exponential(ExponentialFamily):
 
     def _log_normalizer(self, x: Any) -> Any:  # type: ignore[override]
         return -torch.log(-x)
-
-__getattr__ = _asked_of(__name__)

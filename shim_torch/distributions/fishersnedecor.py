@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.distribution import Distribution
 from shim_torch.distributions.gamma import Gamma
@@ -61,5 +60,3 @@ class FisherSnedecor(Distribution):
         a, b, ratio = self.df1 / 2, self.df2 / 2, self.df1 / self.df2
         odds = ratio * self._checked(value)
         return ratio.log() + (a - 1) * odds.log() - (a + b) * odds.log1p() - _log_beta(a, b)
-
-__getattr__ = _asked_of(__name__)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.distribution import Distribution
 
@@ -82,5 +81,3 @@ class GeneralizedPareto(Distribution):
     @property
     def mode(self) -> Any:
         return self.loc
-
-__getattr__ = _asked_of(__name__)

@@ -6,7 +6,6 @@ from typing import Any
 
 import shim_torch as torch
 from shim_torch._impl.distributions.probs_or_logits import ProbsOrLogits
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.utils import _open_uniform
 from shim_torch.nn.functional import binary_cross_entropy_with_logits
@@ -54,5 +53,3 @@ class Geometric(ProbsOrLogits):
 
     def entropy(self) -> Any:
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs
-
-__getattr__ = _asked_of(__name__)

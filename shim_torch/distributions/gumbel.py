@@ -7,7 +7,6 @@ from typing import Any
 
 import shim_torch as torch
 from shim_torch._impl.distributions.from_standard import FromStandard
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.transforms import AffineTransform, ExpTransform
 from shim_torch.distributions.uniform import Uniform
@@ -59,5 +58,3 @@ class Gumbel(FromStandard):
 
     def entropy(self) -> Any:
         return self.scale.log() + (1 + euler_constant)
-
-__getattr__ = _asked_of(__name__)

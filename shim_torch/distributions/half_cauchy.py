@@ -7,7 +7,6 @@ from typing import Any
 
 import shim_torch as torch
 from shim_torch._impl.distributions.folded import Folded
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions.cauchy import Cauchy
 
 __all__ = ["HalfCauchy"]
@@ -26,5 +25,3 @@ class HalfCauchy(Folded):
     @property
     def variance(self) -> Any:
         return self.base_dist.variance
-
-__getattr__ = _asked_of(__name__)

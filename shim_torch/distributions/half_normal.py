@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 from shim_torch._impl.distributions.folded import Folded
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions.normal import Normal
 
 __all__ = ["HalfNormal"]
@@ -25,5 +24,3 @@ class HalfNormal(Folded):
     @property
     def variance(self) -> Any:
         return self.scale.pow(2) * (1 - 2 / math.pi)
-
-__getattr__ = _asked_of(__name__)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.distribution import Distribution
 from shim_torch.distributions.utils import _sum_rightmost, member
@@ -64,5 +63,3 @@ class Independent(Distribution, Generic[D]):
 
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}({self.base_dist}, {self.reinterpreted_batch_ndims})"
-
-__getattr__ = _asked_of(__name__)

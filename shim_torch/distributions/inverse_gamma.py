@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.gamma import Gamma
 from shim_torch.distributions.transformed_distribution import TransformedDistribution
@@ -42,5 +41,3 @@ class InverseGamma(TransformedDistribution):
     def entropy(self) -> Any:
         a = self.concentration
         return a + self.rate.log() + a.lgamma() - (1 + a) * a.digamma()
-
-__getattr__ = _asked_of(__name__)

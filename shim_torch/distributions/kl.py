@@ -14,7 +14,6 @@ from shim_torch._impl.distributions.kl_registry import (  # noqa: F401 (PyTorch'
     kl_divergence,
     register_kl,
 )
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions.bernoulli import Bernoulli
 from shim_torch.distributions.beta import Beta
 from shim_torch.distributions.binomial import Binomial
@@ -242,5 +241,3 @@ def _independent(p: Any, q: Any) -> Any:
 @register_kl(Cauchy, Cauchy)
 def _cauchy(p: Any, q: Any) -> Any:
     return ((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)).log() - (4 * p.scale * q.scale).log()
-
-__getattr__ = _asked_of(__name__)

@@ -6,7 +6,6 @@ from typing import Any
 
 import shim_torch as torch
 from shim_torch._impl.distributions.from_standard import FromStandard
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.transforms import AffineTransform, PowerTransform
 from shim_torch.distributions.utils import _log_beta, euler_constant
@@ -54,5 +53,3 @@ class Kumaraswamy(FromStandard):
         a, b = self.concentration1, self.concentration0
         harmonic = torch.digamma(b + 1) + euler_constant
         return (1 - b.reciprocal()) + (1 - a.reciprocal()) * harmonic - torch.log(a) - torch.log(b)
-
-__getattr__ = _asked_of(__name__)

@@ -6,7 +6,6 @@ from typing import Any
 
 import shim_torch as torch
 from shim_torch._impl.distributions.location_scale import LocationScale
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__ = ["Laplace"]
 
@@ -42,5 +41,3 @@ class Laplace(LocationScale):
 
     def entropy(self) -> Any:
         return 1 + torch.log(2 * self.scale)
-
-__getattr__ = _asked_of(__name__)

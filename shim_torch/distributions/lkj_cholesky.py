@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.beta import Beta
 from shim_torch.distributions.distribution import Distribution
@@ -53,5 +52,3 @@ class LKJCholesky(Distribution):
         most = c + (self.dim - 1) / 2
         integrals = rows / 2 * math.log(math.pi) + torch.lgamma(most - rows / 2) - torch.lgamma(most)
         return powers.sum(-1) - integrals.sum(-1)
-
-__getattr__ = _asked_of(__name__)

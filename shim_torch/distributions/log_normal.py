@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.normal import Normal
 from shim_torch.distributions.transformed_distribution import TransformedDistribution
@@ -39,5 +38,3 @@ class LogNormal(TransformedDistribution):
 
     def entropy(self) -> Any:
         return self.base_dist.entropy() + self.loc
-
-__getattr__ = _asked_of(__name__)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.normal import Normal
 from shim_torch.distributions.transformed_distribution import TransformedDistribution
@@ -25,5 +24,3 @@ class LogisticNormal(TransformedDistribution):
         base = Normal(loc, scale, validate_args=validate_args)
         base = base if base.batch_shape else base.expand([1])
         super().__init__(base, StickBreakingTransform(), validate_args=validate_args)
-
-__getattr__ = _asked_of(__name__)

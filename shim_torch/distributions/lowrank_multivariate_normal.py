@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.multivariate_normal import Gaussian, _batch_mahalanobis, _batch_mv
 from shim_torch.distributions.utils import _standard_normal, lazy_property
@@ -118,5 +117,3 @@ class LowRankMultivariateNormal(Gaussian):
     def _distance(self, away: Any) -> Any:
         parts = (self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag)
         return _batch_lowrank_mahalanobis(*parts, away, self._capacitance_tril)
-
-__getattr__ = _asked_of(__name__)

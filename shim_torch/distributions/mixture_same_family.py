@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.categorical import Categorical
 from shim_torch.distributions.distribution import Distribution
@@ -89,5 +88,3 @@ class MixtureSameFamily(Distribution):
 
     def __repr__(self) -> str:
         return f"MixtureSameFamily(\n  {self.mixture_distribution},\n  {self.component_distribution})"
-
-__getattr__ = _asked_of(__name__)

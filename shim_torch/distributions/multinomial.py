@@ -7,7 +7,6 @@ from typing import Any
 
 import shim_torch as torch
 from shim_torch._impl.distributions.probs_or_logits import OfCategorical
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.binomial import Binomial
 from shim_torch.distributions.categorical import Categorical
@@ -62,5 +61,3 @@ class Multinomial(OfCategorical):
         # A category that is never drawn costs nothing where it is not: 0 * log(0) would be NaN.
         chances = count * logits.masked_fill(logits.isneginf() & (count == 0), 0.0)
         return _log_factorial(count.sum(-1)) + (chances - _log_factorial(count)).sum(-1)
-
-__getattr__ = _asked_of(__name__)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.distribution import Distribution
 from shim_torch.distributions.utils import _standard_normal, lazy_property, member
@@ -169,5 +168,3 @@ class MultivariateNormal(MatrixGiven, Gaussian):
 
     def _distance(self, away: Any) -> Any:
         return _batch_mahalanobis(self._unbroadcasted_scale_tril, away)
-
-__getattr__ = _asked_of(__name__)

@@ -6,7 +6,6 @@ from typing import Any
 
 import shim_torch as torch
 from shim_torch._impl.distributions.probs_or_logits import ProbsOrLogits
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.gamma import Gamma
 from shim_torch.distributions.utils import _log_beta, lazy_property
@@ -60,5 +59,3 @@ class NegativeBinomial(ProbsOrLogits):
         orders = -_log_beta(n, value + 1) - (n + value).log()
         orders = orders.masked_fill(n + value == 0.0, 0.0)  # nothing is drawn before no failure
         return orders + value * logsigmoid(x) + n * logsigmoid(-x)
-
-__getattr__ = _asked_of(__name__)

@@ -7,7 +7,6 @@ from typing import Any
 
 import shim_torch as torch
 from shim_torch._impl.distributions.location_scale import LocationScale
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions.exp_family import ExponentialFamily
 from shim_torch.distributions.utils import _standard_normal
 
@@ -55,5 +54,3 @@ class Normal(LocationScale, ExponentialFamily):
 
     def _log_normalizer(self, x: Any, y: Any) -> Any:  # type: ignore[override]
         return -0.25 * x.pow(2) / y + 0.5 * torch.log(-math.pi / y)
-
-__getattr__ = _asked_of(__name__)

@@ -6,7 +6,6 @@ from typing import Any
 
 import shim_torch as torch
 from shim_torch._impl.distributions.probs_or_logits import OfCategorical
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.categorical import Categorical
 
@@ -60,5 +59,3 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     def rsample(self, sample_shape: Any = ()) -> Any:
         probs = self._categorical.probs  # asked for first, with gradients
         return self.sample(sample_shape) + (probs - probs.detach())
-
-__getattr__ = _asked_of(__name__)

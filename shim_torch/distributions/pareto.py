@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.distributions.from_standard import FromStandard
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.exponential import Exponential
 from shim_torch.distributions.transforms import AffineTransform, ExpTransform
@@ -50,5 +49,3 @@ class Pareto(FromStandard):
 
     def entropy(self) -> Any:
         return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
-
-__getattr__ = _asked_of(__name__)

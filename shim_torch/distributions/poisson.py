@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.exp_family import ExponentialFamily
 from shim_torch.distributions.utils import _log_gamma_density
@@ -50,5 +49,3 @@ class Poisson(ExponentialFamily):
 
     def _log_normalizer(self, x: Any) -> Any:  # type: ignore[override]
         return torch.exp(x)
-
-__getattr__ = _asked_of(__name__)

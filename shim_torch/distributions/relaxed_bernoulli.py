@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.distributions.probs_or_logits import ProbsOrLogits
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.transformed_distribution import TransformedDistribution
 from shim_torch.distributions.transforms import SigmoidTransform
@@ -51,5 +50,3 @@ class RelaxedBernoulli(TransformedDistribution):
     ) -> None:
         base = LogitRelaxedBernoulli(temperature, probs, logits)
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
-
-__getattr__ = _asked_of(__name__)

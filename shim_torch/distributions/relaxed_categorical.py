@@ -7,7 +7,6 @@ from typing import Any
 
 import shim_torch as torch
 from shim_torch._impl.distributions.probs_or_logits import OfCategorical
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.categorical import Categorical
 from shim_torch.distributions.transformed_distribution import TransformedDistribution
@@ -58,5 +57,3 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     ) -> None:
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
-
-__getattr__ = _asked_of(__name__)

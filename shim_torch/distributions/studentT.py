@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.chi2 import Chi2
 from shim_torch.distributions.distribution import Distribution
@@ -59,5 +58,3 @@ class StudentT(Distribution):
     def entropy(self) -> Any:
         rise = torch.digamma((self.df + 1) / 2) - torch.digamma(self.df / 2)
         return self._log_width() + (self.df + 1) / 2 * rise
-
-__getattr__ = _asked_of(__name__)

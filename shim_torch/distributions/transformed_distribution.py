@@ -7,7 +7,6 @@ from typing import Any
 
 import shim_torch as torch
 from shim_torch._impl.distributions.composed_transforms import log_det_along, more_dims
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.distribution import Distribution
 from shim_torch.distributions.independent import Independent
@@ -110,5 +109,3 @@ class TransformedDistribution(Distribution):
 
     def icdf(self, value: Any) -> Any:
         return self._through(self.base_dist.icdf(self._monotonize_cdf(value)))
-
-__getattr__ = _asked_of(__name__)

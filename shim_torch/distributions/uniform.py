@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.distribution import Distribution
 
@@ -65,5 +64,3 @@ class Uniform(Distribution):
 
     def entropy(self) -> Any:
         return torch.log(self.high - self.low)
-
-__getattr__ = _asked_of(__name__)

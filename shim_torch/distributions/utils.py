@@ -153,9 +153,3 @@ def vec_to_tril_matrix(vec: Any, diag: int = 0) -> Any:
     matrix = vec.new_zeros((*vec.shape[:-1], size, size))  # of vec, which may be one of a batch that vmap hides
     matrix[..., _corner(size, diag, vec.device)] = vec
     return matrix
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch.distributions.utils", name)

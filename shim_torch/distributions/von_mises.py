@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.distribution import Distribution
 from shim_torch.distributions.utils import lazy_property, member
@@ -60,5 +59,3 @@ class VonMises(Distribution):
     def variance(self) -> Any:  # type: ignore[override]
         """The circular variance."""
         return 1 - torch.special.i1e(self.concentration) / torch.special.i0e(self.concentration)
-
-__getattr__ = _asked_of(__name__)

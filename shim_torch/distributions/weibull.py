@@ -6,7 +6,6 @@ from typing import Any
 
 import shim_torch as torch
 from shim_torch._impl.distributions.from_standard import FromStandard
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.exponential import Exponential
 from shim_torch.distributions.transforms import AffineTransform, PowerTransform
@@ -51,5 +50,3 @@ class Weibull(FromStandard):
     def entropy(self) -> Any:
         one = self.concentration_reciprocal
         return euler_constant * (1 - one) + torch.log(self.scale * one) + 1
-
-__getattr__ = _asked_of(__name__)

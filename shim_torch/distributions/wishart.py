@@ -8,7 +8,6 @@ from numbers import Number
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.chi2 import Chi2
 from shim_torch.distributions.exp_family import ExponentialFamily
@@ -151,5 +150,3 @@ class Wishart(MatrixGiven, ExponentialFamily):
         p = self._n
         half = y + (p + 1) / 2
         return half * (-torch.linalg.slogdet(-2 * x).logabsdet + p * math.log(2)) + torch.mvlgamma(half, p=p)
-
-__getattr__ = _asked_of(__name__)

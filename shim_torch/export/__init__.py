@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.surface import naming
-
 __all__ = ["Dim", "ExportedProgram", "dims", "export", "load", "register_dataclass", "save", "unflatten"]
 
 
@@ -63,11 +61,3 @@ def register_dataclass(cls: type, *, serialized_type_name: str | None = None) ->
     from shim_torch.utils import _pytree
 
     _pytree.register_dataclass(cls, serialized_type_name=serialized_type_name)
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch.export", name)
-
-naming.present(globals())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any
 
-from shim_torch._impl.surface import naming
 from shim_torch._impl.transforms.batching.vmap import vmap
 from shim_torch._impl.transforms.gradients import grad, grad_and_value, jacfwd, jacrev, jvp, linearize, vjp
 from shim_torch._impl.transforms.levels import Transform as _Transform
@@ -79,5 +78,3 @@ def __getattr__(name: str) -> Any:
     from shim_torch._impl.surface.missing import missing
 
     return missing("torch.func", name)
-
-naming.present(globals())

@@ -6,7 +6,6 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.utils._pytree import tree_flatten
 
 __all__ = ["register_pytree_flatten_spec", "tree_flatten_spec"]
@@ -55,5 +54,3 @@ def _as_long(values: Any, spec: Any) -> bool:
 register_pytree_flatten_spec(dict, lambda d, spec: [d[k] for k in spec.context], _as_long)
 for _kind in (list, tuple, namedtuple):
     register_pytree_flatten_spec(_kind, _in_place, _as_long)
-
-__getattr__ = _asked_of(__name__)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from shim_torch._impl.fx.codegen import CodeGen, PythonCode
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.fx.node import Argument, Node, Target, map_arg
 
 __all__ = ["CodeGen", "Graph", "PythonCode"]
@@ -292,5 +291,3 @@ class Graph:
         names: list[str] = []
         lines = [line for line in (n.format_node() for n in self.nodes) if line is not None]
         return "graph(" + ", ".join(names) + "):" + "".join(f"\n    {line}" for line in lines)
-
-__getattr__ = _asked_of(__name__)

@@ -9,7 +9,6 @@ import sys
 from itertools import count
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.fx.graph import Graph
 from shim_torch.nn.modules.module import Module
 
@@ -267,5 +266,3 @@ def reduce_graph_module(state: dict[str, Any], src: str, names: list[str], space
         if key not in vars(made):
             vars(made)[key] = value
     return made
-
-__getattr__ = _asked_of(__name__)

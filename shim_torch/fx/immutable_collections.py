@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 __all__ = ["immutable_dict", "immutable_list"]
 
 
@@ -64,4 +62,3 @@ def _register() -> None:
 
 
 _register()
-__getattr__ = _asked_of(__name__)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.fx.graph import Graph
 from shim_torch.fx.graph_module import GraphModule
 from shim_torch.fx.node import Node, map_arg
@@ -157,5 +156,3 @@ def map_arg_of(result: Any) -> Any:
     from shim_torch.fx.node import map_aggregate
 
     return map_aggregate(result, lambda a: a.node if isinstance(a, Proxy) else a)
-
-__getattr__ = _asked_of(__name__)

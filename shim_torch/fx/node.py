@@ -7,7 +7,6 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.fx.immutable_collections import immutable_dict, immutable_list
 
 if TYPE_CHECKING:
@@ -294,6 +293,3 @@ def _format_arg(arg: Any, max_list_len: float = float("inf")) -> str:
         items[int(max_list_len) :] = [f"...[total_len={len(arg)}]"]
     text = ", ".join(items)
     return f"[{text}]" if isinstance(arg, list) else f"({text},)" if len(arg) == 1 else f"({text})"
-
-
-__getattr__ = _asked_of(__name__)

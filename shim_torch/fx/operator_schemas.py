@@ -11,7 +11,6 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._ops import OpOverload, OpOverloadPacket
 
 __all__ = [
@@ -272,5 +271,3 @@ def _normalized(
     return ArgsKwargsPair(
         tuple(bound.arguments[n] for n in names[:count]), {n: bound.arguments[n] for n in names[count:]}
     )
-
-__getattr__ = _asked_of(__name__)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._ops import OpOverload, OpOverloadPacket
 from shim_torch.fx.graph import Graph
 from shim_torch.fx.node import Argument, Node, Target, map_aggregate
@@ -266,5 +265,3 @@ for _name in "eq ne lt gt le ge getitem neg pos invert".split():
 Proxy.__hash__ = object.__hash__  # type: ignore[method-assign]
 Proxy.__abs__ = lambda self: self.tracer.create_proxy("call_function", abs, (self,), {})  # type: ignore[attr-defined]
 Proxy.__round__ = lambda self, *n: self.tracer.create_proxy("call_function", round, (self, *n), {})  # type: ignore[attr-defined]
-
-__getattr__ = _asked_of(__name__)

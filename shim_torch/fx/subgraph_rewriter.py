@@ -6,7 +6,6 @@ import copy
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.fx._symbolic_trace import symbolic_trace
 from shim_torch.fx.graph import Graph
 from shim_torch.fx.graph_module import GraphModule
@@ -125,5 +124,3 @@ def _has(module: Any, path: str) -> bool:
             return False
         module = getattr(module, part)
     return True
-
-__getattr__ = _asked_of(__name__)

@@ -6,8 +6,6 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 
 @contextlib.contextmanager
 def preserve_node_meta(enable: bool = True) -> Iterator[None]:
@@ -25,5 +23,3 @@ def has_preserved_node_meta() -> bool:
 
 def get_current_meta() -> dict[str, Any]:
     return {}
-
-__getattr__ = _asked_of(__name__)

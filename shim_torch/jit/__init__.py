@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, get_args, get_origin
 
-from shim_torch._impl.surface import naming
-
 T = TypeVar("T")
 _isinstance = isinstance
 from typing import Final  # noqa: E402
@@ -276,5 +274,3 @@ def __getattr__(name: str) -> Any:
     from shim_torch._impl.surface.missing import missing
 
     return missing("torch.jit", name)
-
-naming.present(globals())

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 
 class ConcreteTypeStore:
     """The types that scripting found so far."""
@@ -16,4 +14,3 @@ class ConcreteTypeStore:
 
 
 concrete_type_store = ConcreteTypeStore()
-__getattr__ = _asked_of(__name__)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Optional, Tuple, Union  # noqa: UP035 (libraries import them from here)
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 __all__ = ["Any", "BroadcastingListCls", "Dict", "List", "Optional", "Tuple", "Union"]
 
 
@@ -18,6 +16,3 @@ class BroadcastingListCls:
 
 BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = BroadcastingListCls()
 BroadcastingList4 = BroadcastingList5 = BroadcastingList6 = BroadcastingList1
-
-
-__getattr__ = _asked_of(__name__)

@@ -12,7 +12,6 @@ from shim_torch._impl.masked.masks import input_mask as _input_mask
 from shim_torch._impl.masked.masks import output_mask as _output_mask
 from shim_torch._impl.masked.masks import where as _where
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
 
 __all__ = [
     "MaskedTensor",
@@ -312,5 +311,3 @@ def __getattr__(name: str) -> Any:
     from shim_torch._impl.surface.missing import missing
 
     return missing("torch.masked", name)
-
-naming.present(globals())

@@ -7,7 +7,6 @@ from multiprocessing.reduction import DupFd, ForkingPickler
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__ = [
     "ForkingPickler",
@@ -167,5 +166,3 @@ def init_reductions() -> None:
     ForkingPickler.register(TypedStorage, reduce_typed_storage)
     ForkingPickler.register(shim_torch.Tensor, reduce_tensor)
     ForkingPickler.register(_parameter(), reduce_tensor)
-
-__getattr__ = _asked_of(__name__)

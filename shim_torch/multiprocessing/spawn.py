@@ -14,8 +14,6 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 __all__ = [
     "ProcessContext",
     "ProcessExitedException",
@@ -169,5 +167,3 @@ def spawn(
 ) -> ProcessContext | None:
     """Calls ``fn(i, *args)`` in ``nprocs`` new processes; an exception there is raised here with its traceback."""
     return start_processes(fn, args, nprocs, join, daemon, start_method="spawn")
-
-__getattr__ = _asked_of(__name__)

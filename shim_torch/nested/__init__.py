@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._impl.surface import naming
 
 __all__ = [
     "as_nested_tensor",
@@ -196,5 +195,3 @@ def __getattr__(name: str) -> Any:
     from shim_torch._impl.surface.missing import missing
 
     return missing("torch.nested", name)
-
-naming.present(globals())

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import TypeVar, Union
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 Tensor = _core.Tensor
 T = TypeVar("T")
@@ -32,5 +31,3 @@ _ratio_3_t = _scalar_or_tuple_3_t[float]
 _ratio_any_t = _scalar_or_tuple_any_t[float]
 _tensor_list_t = _scalar_or_tuple_any_t[Tensor]
 _maybe_indices_t = _scalar_or_tuple_2_t[Tensor]
-
-__getattr__ = _asked_of(__name__)

@@ -12,7 +12,6 @@ from shim_torch._impl.nn.calls import _overridden, _overridden_one, _override
 from shim_torch._impl.nn.calls import operators as _operators
 from shim_torch._impl.nn.embedding_bag import embedding_bag as embedding_bag
 from shim_torch._impl.nn.linear_cross_entropy import linear_cross_entropy as linear_cross_entropy
-from shim_torch._impl.surface import naming
 from shim_torch._impl.table.operators import functions as _table
 
 globals().update(_table("nn.functional"))
@@ -189,7 +188,6 @@ def sigmoid(input: Any) -> Any:
 def tanh(input: Any) -> Any:
     """Hyperbolic tangent."""
     return input.tanh()
-
 
 
 def _softmax_dim(name: str, ndim: int) -> int:
@@ -443,5 +441,3 @@ def __getattr__(name: str) -> Any:
     from shim_torch._impl.surface.missing import missing
 
     return missing("torch.nn.functional", name)
-
-naming.present(globals())

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 
 def _gradient(n: int, which: int) -> Any:
     def run(
@@ -54,7 +51,3 @@ def _gradient(n: int, which: int) -> Any:
 
 conv1d_input, conv2d_input, conv3d_input = (_gradient(n, 0) for n in (1, 2, 3))
 conv1d_weight, conv2d_weight, conv3d_weight = (_gradient(n, 1) for n in (1, 2, 3))
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

@@ -9,8 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad as _no_grad
 
 Tensor = _core.Tensor
@@ -288,7 +286,3 @@ uniform, normal, constant, eye, dirac = map(_deprecated, (uniform_, normal_, con
 xavier_uniform, xavier_normal = map(_deprecated, (xavier_uniform_, xavier_normal_))
 kaiming_uniform, kaiming_normal = map(_deprecated, (kaiming_uniform_, kaiming_normal_))
 orthogonal, sparse = map(_deprecated, (orthogonal_, sparse_))
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

@@ -6,7 +6,6 @@ from collections import OrderedDict
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 Tensor = _core.Tensor
 
@@ -181,5 +180,3 @@ def is_lazy(param: Any) -> bool:
 for _class in (Parameter, Buffer, UninitializedTensorMixin, UninitializedParameter, UninitializedBuffer):
     _class.__module__ = "torch.nn.parameter"
 _core.set_parameter_type(Parameter)
-
-__getattr__ = _asked_of(__name__)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
 
-from shim_torch._impl.surface import naming
 from shim_torch.version import __version__
 
 __all__ = [
@@ -89,11 +88,3 @@ def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> Non
 def export(*args: Any, **kwargs: Any) -> Any:
     """There is no exporter."""
     raise NotImplementedError("torch.onnx.export is not supported by shim-torch: models are not traced")
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch.onnx", name)
-
-naming.present(globals())

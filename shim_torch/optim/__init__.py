@@ -1,6 +1,5 @@
 """``torch.optim``: optimizers and learning-rate schedules."""
 
-from typing import Any
 
 from shim_torch._impl.optim import accumulated, adaptive, matrices
 from shim_torch._impl.optim.accumulated import Adagrad, RMSprop
@@ -43,9 +42,3 @@ adamw = adam  # PyTorch's file names
 adagrad = rmsprop = accumulated
 adadelta = adamax = asgd = nadam = radam = rprop = adaptive
 sparse_adam = _adafactor = _muon = matrices
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch.optim", name)

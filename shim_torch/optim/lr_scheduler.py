@@ -12,8 +12,6 @@ from shim_torch._impl.optim.schedule import FunctionsOfEpoch as _FunctionsOfEpoc
 from shim_torch._impl.optim.schedule import ScaledRates as _ScaledRates
 from shim_torch._impl.optim.schedule_chains import ChainedScheduler, ReduceLROnPlateau, SequentialLR
 from shim_torch._impl.optim.schedule_cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.optim.optimizer import Optimizer
 
 __all__ = [
@@ -207,7 +205,3 @@ class CosineAnnealingLR(LRScheduler):
     def _get_closed_form_lr(self) -> list[Any]:
         height = self._height(self.last_epoch)
         return [self.eta_min + height * (base - self.eta_min) for base in self.base_lrs]
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

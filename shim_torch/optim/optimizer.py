@@ -15,7 +15,6 @@ from shim_torch._impl.optim import groups as _groups
 from shim_torch._impl.optim.groups import _RequiredParameter as _RequiredParameter
 from shim_torch._impl.optim.groups import required as required
 from shim_torch._impl.serialization import class_pickling
-from shim_torch._impl.surface import naming
 from shim_torch.autograd.grad_mode import enable_grad as _enable_grad
 
 Tensor = _core.Tensor
@@ -327,5 +326,3 @@ def __getattr__(name: str) -> Any:
         from shim_torch._impl.surface.missing import missing
 
         return missing("torch.optim.optimizer", name)
-
-naming.present(globals())

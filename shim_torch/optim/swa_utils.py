@@ -10,8 +10,6 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.optim.schedule import per_group as _per_group
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad as _no_grad
 from shim_torch.nn.modules.module import Module
 from shim_torch.optim.lr_scheduler import LRScheduler
@@ -186,7 +184,3 @@ class SWALR(LRScheduler):
             start = rate if before == 1 else (rate - before * target) / (1 - before)
             found.append(target * now + start * (1 - now))
         return found
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 
 def is_from_package(obj: Any) -> bool:
     """Whether something came from a package: no."""
@@ -25,7 +22,3 @@ class PackageExporter:
 
     def __init__(self, *_: Any, **__: Any) -> None:
         raise NotImplementedError("torch.package.PackageExporter is not supported by shim-torch")
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

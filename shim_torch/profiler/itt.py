@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 __all__ = ["is_available", "mark", "range", "range_pop", "range_push"]
 
 _WHY = "ITT functions not installed. Are you sure you have a ITT build?"
@@ -41,5 +39,3 @@ def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
         yield
     finally:
         range_pop()
-
-__getattr__ = _asked_of(__name__)

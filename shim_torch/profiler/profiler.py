@@ -13,8 +13,6 @@ from types import TracebackType
 from typing import Any
 from warnings import warn
 
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd import profiler as _ranges
 
 __all__ = [
@@ -193,7 +191,3 @@ class profile:
 
     def export_memory_timeline(self, path: str, device: str | None = None) -> None:
         raise NotImplementedError("torch.profiler.profile.export_memory_timeline is not supported by shim-torch")
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

@@ -8,8 +8,6 @@ from typing import Any
 from typing_extensions import deprecated
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.testing.mismatch import (
     ErrorMeta,
     UnsupportedInputs,
@@ -156,7 +154,3 @@ def assert_allclose(
 def _unwrap_dtensor_for_comparison(actual: Any, expected: Any) -> tuple[Any, Any]:
     """The local tensors of distributed ones: there are none here, so the inputs."""
     return actual, expected
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

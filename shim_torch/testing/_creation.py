@@ -6,9 +6,6 @@ import math
 import warnings
 from typing import Any
 
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 
 def make_tensor(
     *shape: Any,
@@ -107,8 +104,3 @@ def _interval(torch: Any, dtype: Any, low: Any, high: Any) -> tuple[Any, Any]:
             f"but {dtype} only supports [{least}, {bound})"
         )
     return min(max(low, least), bound), min(max(high, least), bound)
-
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

@@ -6,8 +6,6 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 
 @contextlib.contextmanager
 def freeze_rng_state() -> Iterator[None]:
@@ -33,5 +31,3 @@ def wrapper_set_seed(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     with freeze_rng_state():
         shim_torch.manual_seed(42)
         return op(*args, **kwargs)
-
-__getattr__ = _asked_of(__name__)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from shim_torch._impl.surface import naming
-
 _LAZY = frozenset(
     """_pytree _device _python_dispatch _triton backcompat benchmark bundled_inputs checkpoint collect_env cpp_extension data
     deterministic dlpack hooks model_zoo tensorboard throughput_benchmark weak""".split()
@@ -62,5 +60,3 @@ def __getattr__(name: str) -> Any:
     from shim_torch._impl.surface.missing import missing
 
     return missing("torch.utils", name)
-
-naming.present(globals())

@@ -20,7 +20,6 @@ from types import ModuleType
 from typing import Any
 
 from shim_torch._impl import data
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 
 @lru_cache(maxsize=1)
@@ -263,5 +262,3 @@ def install_config_module(module: ModuleType) -> None:
     module.__dict__["_config"] = {**copy.deepcopy(served), **own}
     module.__dict__["_default"] = copy.deepcopy(module.__dict__["_config"])
     module.__class__ = ConfigModule
-
-__getattr__ = _asked_of(__name__)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import _BareDecorator, _Decorator
 
 __all__ = ["context_decorator"]
@@ -38,5 +37,3 @@ def context_decorator(ctx: Any, func: Callable[..., Any]) -> Callable[..., Any]:
             "context_decorator(lambda: ctx)"
         )
     return _Of((lambda: ctx) if not callable(ctx) else ctx)(func)
-
-__getattr__ = _asked_of(__name__)

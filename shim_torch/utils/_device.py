@@ -7,8 +7,6 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 
 def device_decorator(device: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     """The function runs with that default device."""
@@ -48,5 +46,3 @@ class DeviceContext:
 
     def __exit__(self, *exc: Any) -> None:
         self.device.__exit__(*exc)
-
-__getattr__ = _asked_of(__name__)

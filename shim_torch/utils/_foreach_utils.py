@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad
 
 TensorListList: TypeAlias = list[list[Any]]
@@ -59,5 +58,3 @@ def _has_foreach_support(tensors: list[Any], device: Any) -> bool:
     return _device_has_foreach_support(device) and all(
         t is None or type(t) in _foreach_supported_types for t in tensors
     )
-
-__getattr__ = _asked_of(__name__)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.utils._import_utils import _check_module_exists
 from shim_torch.utils._triton import has_triton
 
@@ -19,5 +18,3 @@ def has_helion_package() -> bool:
 def has_helion() -> bool:
     """Whether Helion is installed, and Triton with a GPU for it."""
     return has_helion_package() and has_triton()
-
-__getattr__ = _asked_of(__name__)

@@ -6,8 +6,6 @@ import functools
 import importlib.util
 from types import ModuleType
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 
 def _check_module_exists(name: str) -> bool:
     """Whether a top-level module of that name can be found; it is not imported."""
@@ -31,5 +29,3 @@ def import_dill() -> ModuleType | None:
 
     dill.extend(use_dill=False)
     return dill  # type: ignore[no-any-return]
-
-__getattr__ = _asked_of(__name__)

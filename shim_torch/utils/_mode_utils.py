@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 T = TypeVar("T")
 
 
@@ -19,5 +17,3 @@ def no_dispatch() -> Any:
     from shim_torch.utils._python_dispatch import _no_dispatch
 
     return _no_dispatch()
-
-__getattr__ = _asked_of(__name__)

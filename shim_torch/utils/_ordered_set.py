@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, MutableSet, Reversible
 from collections.abc import Set as AbstractSet
 from typing import Any, TypeVar
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 T = TypeVar("T")
 __all__ = ["OrderedSet"]
 
@@ -91,5 +89,3 @@ class OrderedSet(MutableSet[T], Reversible[T]):
     # The mixins of collections.abc give the operators the order of the right operand for ``&``; a set keeps its own.
     def __and__(self, other: AbstractSet[Any]) -> OrderedSet[T]:
         return self.intersection(other) if isinstance(other, AbstractSet) else NotImplemented
-
-__getattr__ = _asked_of(__name__)

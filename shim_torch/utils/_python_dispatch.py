@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 
 class TorchDispatchMode:
@@ -170,7 +168,3 @@ def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> 
                 return written if not isinstance(out, tuple) else out
         return result
     return out
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

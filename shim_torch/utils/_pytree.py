@@ -9,8 +9,6 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.utils.pytree_keys import GetAttrKey, MappingKey, SequenceKey
 
 PyTree = Any
@@ -437,7 +435,3 @@ def _named_parts() -> dict[str, Any]:
 
 
 globals().update(_named_parts())
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

@@ -6,7 +6,6 @@ from functools import cache
 from importlib import metadata, util
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 
 @cache
@@ -83,5 +82,3 @@ def triton_hash_with_backend() -> str:
 
     key = f"{import_module('triton.compiler.compiler').triton_key()}-{triton_backend().hash()}"  # type: ignore[attr-defined]
     return hashlib.sha256(key.encode()).hexdigest().upper()
-
-__getattr__ = _asked_of(__name__)

@@ -11,7 +11,6 @@ from typing import Any
 
 from shim_torch import autograd as _autograd
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.utils.recompute import CheckpointError as CheckpointError
 from shim_torch._impl.utils.recompute import Frame as _Frame
@@ -364,5 +363,3 @@ def __getattr__(name: str) -> Any:
     if name in typing.__all__:
         return getattr(typing, name)
     return _asked_of(__name__)(name)
-
-naming.present(globals())

@@ -14,9 +14,6 @@ from collections import namedtuple
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 __all__ = ["get_env_info", "get_pretty_env_info", "main"]
 
 _Run = Callable[[str | list[str]], tuple[int, str, str]]
@@ -287,7 +284,3 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shim_torch._impl.surface import naming
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__ = [
@@ -296,5 +295,3 @@ def __getattr__(name: str) -> Any:
         globals()[name] = build.build_extension_class()
         return globals()[name]
     return _asked(name)
-
-naming.present(globals())

@@ -6,7 +6,6 @@ import sys
 import types
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.tensor.uninitialized import settings as _settings
 
 
@@ -22,4 +21,3 @@ class _Deterministic(types.ModuleType):
 
 
 sys.modules[__name__].__class__ = _Deterministic
-__getattr__ = _asked_of(__name__)

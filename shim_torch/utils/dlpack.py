@@ -6,8 +6,6 @@ from enum import IntEnum
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.tensor.from_data import from_dlpack
 
 __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
@@ -36,7 +34,3 @@ class DLDeviceType(IntEnum):
 def to_dlpack(tensor: Any) -> Any:
     """A DLPack capsule over a tensor's memory; it is to be consumed once."""
     return _core.to_dlpack(tensor)
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

@@ -6,8 +6,6 @@ import os
 import time
 import warnings
 
-from shim_torch._impl.surface import naming
-
 
 class FileBaton:
     """Holds the lock ``lock_file_path`` from a ``try_acquire`` that answered True until ``release``.
@@ -45,5 +43,3 @@ class FileBaton:
         if self.fd is not None:
             os.close(self.fd)
         os.remove(self.lock_file_path)
-
-naming.present(globals())

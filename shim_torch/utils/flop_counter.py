@@ -6,8 +6,6 @@ import warnings
 from collections import defaultdict
 from typing import Any
 
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.utils.flop_attention import (  # noqa: F401
     _offsets_to_lengths,
     _unpack_efficient_attention_nested_shapes,
@@ -170,7 +168,3 @@ class _FlopCounterMode(TorchDispatchMode):
         out = func(*args, **kwargs)
         self.counter._note(getattr(func, "_overloadpacket", func), out, args, kwargs)
         return out
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

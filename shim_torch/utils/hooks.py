@@ -6,8 +6,6 @@ import warnings
 from typing import Any
 
 from shim_torch._impl.nn.modules.hooks import RemovableHandle
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__ = ["BackwardHook", "RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
 
@@ -37,7 +35,3 @@ class BackwardHook:
         raise NotImplementedError(
             "torch.utils.hooks.BackwardHook is not supported by shim-torch; register the hook on the module"
         )
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

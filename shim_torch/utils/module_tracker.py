@@ -8,8 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.utils._pytree import tree_leaves as _tree_leaves
 
 __all__ = ["ModuleTracker"]
@@ -114,7 +112,3 @@ class ModuleTracker:
         for handle in self._handles + self._hooks:
             handle.remove()
         self._hooks.clear()
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

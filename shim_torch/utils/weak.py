@@ -8,9 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 from weakref import ref
 
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 __all__ = [
     "TensorWeakRef",
     "WeakIdKeyDictionary",
@@ -172,7 +169,3 @@ class TensorWeakRef:
 
     def __call__(self) -> Any:
         return self.ref()
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

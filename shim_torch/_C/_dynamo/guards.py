@@ -49,9 +49,3 @@ def _empty_strided_cuda(size: Sequence[int], stride: Sequence[int], dtype: Any) 
 def _reinterpret_tensor(tensor: Any, size: Sequence[int], stride: Sequence[int], offset_increment: int = 0) -> Any:
     """A view of the same storage, ``offset_increment`` elements further."""
     return tensor.as_strided(tuple(size), tuple(stride), tensor.storage_offset() + offset_increment)
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch._C._dynamo.guards", name)

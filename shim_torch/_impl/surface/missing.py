@@ -189,7 +189,10 @@ def _sub_module(module: str, name: str) -> Any:
         for folder in getattr(parent, "__path__", ())
         for ending in (".py", "/__init__.py")
     ):
-        return None
+        from shim_torch._impl.surface import shells
+
+        if not shells.has(f"{real}.{name}"):
+            return None
     from importlib import import_module
 
     return import_module(f"{real}.{name}")

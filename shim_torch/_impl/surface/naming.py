@@ -19,12 +19,13 @@ def present(namespace: dict[str, Any], home: str | None = None, elsewhere: Mappi
     ``shim_torch``. ``elsewhere``: other modules of PyTorch, and the names that it has there.
     """
     own = namespace["__name__"]
-    home = home or own.removeprefix("shim_")
+    default = own.removeprefix("shim_")  # what the finder gave already; who calls this knows better
+    home = home or default
     homes = {name: module for module, names in (elsewhere or {}).items() for name in names}
     for name, value in list(namespace.items()):
         if name[0] == "_" or not isinstance(value, (FunctionType, type)):
             continue
-        if value.__module__ != own or namespace.get(value.__qualname__) is not value:
+        if value.__module__ not in (own, default) or namespace.get(value.__qualname__) is not value:
             continue  # pickles would not find it
         if isinstance(value, type):
             _prepare(value, namespace)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.function import Function
 
 __all__ = ["Resize"]
@@ -21,5 +20,3 @@ class Resize(Function):
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
         return grad.contiguous().view(ctx.input_size), None
-
-__getattr__ = _asked_of(__name__)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 
 def maybe_view(tensor: Any, size: Sequence[int], check_same_size: bool = True) -> Any:
     """The tensor in another size of as many elements; itself where it has that size, if ``check_same_size``."""
@@ -18,6 +16,3 @@ def maybe_unexpand(tensor: Any, old_size: Sequence[int], check_same_size: bool =
     if check_same_size and tuple(tensor.shape) == tuple(old_size):
         return tensor
     return tensor.sum_to_size(tuple(old_size))
-
-
-__getattr__ = _asked_of(__name__)

@@ -12,7 +12,6 @@ from typing import Any
 from shim_torch._impl.backends import precision
 from shim_torch._impl.backends.flags import has_settings as _has_settings
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 CUDNN_TENSOR_DTYPES: set[Any] = {_core.float16, _core.bfloat16, _core.float32, _core.float64}
 
@@ -92,5 +91,3 @@ def flags(
 
 
 _has_settings(__name__)
-
-__getattr__ = _asked_of(__name__)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from shim_torch._impl.amp.older import older_names
 from shim_torch._impl.native import _core
 from shim_torch.cpu.amp import autocast_mode, grad_scaler
@@ -11,9 +9,3 @@ from shim_torch.cpu.amp import autocast_mode, grad_scaler
 __all__ = ["GradScaler", "autocast"]
 
 autocast, GradScaler = older_names("cpu", _core.bfloat16)
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch.cpu.amp", name)

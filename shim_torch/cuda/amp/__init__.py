@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 
 from shim_torch._impl.amp.older import older_names as _older_names
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.amp import custom_bwd as _custom_bwd
 from shim_torch.amp import custom_fwd as _custom_fwd
 from shim_torch.cuda.amp import autocast_mode, grad_scaler
@@ -17,5 +16,3 @@ custom_bwd = functools.partial(_custom_bwd, device_type="cuda")
 autocast, GradScaler = _older_names("cuda", None)
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
-
-__getattr__ = _asked_of(__name__)

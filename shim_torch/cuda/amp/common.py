@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 __all__ = ["amp_definitely_not_available"]
 
 
@@ -12,9 +10,3 @@ def amp_definitely_not_available() -> bool:
     from shim_torch import cuda
 
     return not cuda.is_available()
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch.cuda.amp.common", name)

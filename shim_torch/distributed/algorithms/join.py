@@ -9,8 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 __all__ = ["Join", "JoinHook", "Joinable"]
 
 
@@ -96,5 +94,3 @@ class Join:
         """
         if not hasattr(joinable, "_join_config"):
             raise AssertionError(f"Check that the {type(joinable)} constructor calls the ``Joinable`` constructor")
-
-__getattr__ = _asked_of(__name__)

@@ -1,6 +1,5 @@
 """``torch.distributed.checkpoint.hf_storage``."""
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributed.checkpoint import StorageReader, StorageWriter
 
 
@@ -10,6 +9,3 @@ class HuggingFaceStorageReader(StorageReader):
 
 class HuggingFaceStorageWriter(StorageWriter):
     """Writes safetensors files; making one raises NotImplementedError."""
-
-
-__getattr__ = _asked_of(__name__)

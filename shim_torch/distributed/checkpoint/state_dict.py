@@ -250,9 +250,3 @@ def set_state_dict(
     if _optimizers(optimizers):
         set_optimizer_state_dict(model, optimizers, optim_state_dict, options=options)
     return set_model_state_dict(model, model_state_dict, options=options)
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch.distributed.checkpoint.state_dict", name)

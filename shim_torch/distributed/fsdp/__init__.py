@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from shim_torch._impl.surface import naming
 from shim_torch.distributed.fsdp._flat_param import FlatParameter
 from shim_torch.distributed.fsdp.api import (
     BackwardPrefetch,
@@ -97,11 +96,3 @@ class CPUOffloadPolicy(OffloadPolicy):
     """Parameters are kept on the CPU."""
 
     pin_memory: bool = True
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch.distributed.fsdp", name)
-
-naming.present(globals())

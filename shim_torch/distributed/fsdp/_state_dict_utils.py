@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 
 def _convert_to_wrapped_module_name(module_name: str) -> str:
     """A module's dotted name as its parameters' prefix, without the names that wrappers add; "" for no name."""
@@ -12,6 +10,3 @@ def _convert_to_wrapped_module_name(module_name: str) -> str:
     if module_name:
         module_name = f"{module_name}."
     return module_name.replace("_checkpoint_wrapped_module.", "")
-
-
-__getattr__ = _asked_of(__name__)

@@ -6,9 +6,6 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 __all__ = [
     "BackwardPrefetch",
     "CPUOffload",
@@ -132,8 +129,3 @@ class StateDictSettings:
     state_dict_type: StateDictType
     state_dict_config: StateDictConfig
     optim_state_dict_config: OptimStateDictConfig
-
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

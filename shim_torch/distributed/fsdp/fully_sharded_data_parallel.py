@@ -1,6 +1,5 @@
 """``torch.distributed.fsdp.fully_sharded_data_parallel``."""
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributed.fsdp import FullyShardedDataParallel
 from shim_torch.distributed.fsdp.api import (
     BackwardPrefetch,
@@ -36,4 +35,3 @@ __all__ = [
     "StateDictSettings",
     "StateDictType",
 ]
-__getattr__ = _asked_of(__name__)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.amp.grad_scaler import GradScaler
 from shim_torch.distributed import distributed_c10d as _c10d
 
 __all__ = ["ShardedGradScaler"]
-__getattr__ = _asked_of(__name__)
 
 
 class ShardedGradScaler(GradScaler):

@@ -12,8 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-from shim_torch.nn.modules.activation import MultiheadAttention
+from shim_torch.nn import MultiheadAttention
 from shim_torch.nn.modules.container import ModuleDict, ModuleList
 from shim_torch.nn.modules.module import Module
 
@@ -27,7 +26,6 @@ __all__ = [
     "transformer_auto_wrap_policy",
     "wrap",
 ]
-__getattr__ = _asked_of(__name__)
 
 
 def always_wrap_policy(*args: Any, **kwargs: Any) -> bool:

@@ -1,7 +1,5 @@
 """``torch.distributed.launcher``: a function or a script as torchrun's worker, from Python."""
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributed.launcher.api import LaunchConfig, elastic_launch, launch_agent
 
 __all__ = ["LaunchConfig", "elastic_launch", "launch_agent"]
-__getattr__ = _asked_of(__name__)

@@ -9,8 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 __all__ = ["LaunchConfig", "elastic_launch", "launch_agent"]
 
 
@@ -86,6 +84,3 @@ def launch_agent(config: LaunchConfig, entrypoint: Callable[..., Any] | str | No
         for name in worker:
             os.environ.pop(name, None)
         os.environ.update(before)
-
-
-__getattr__ = _asked_of(__name__)

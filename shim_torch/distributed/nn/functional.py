@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch import distributed
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd import Function
 
 __all__ = ["all_gather", "all_reduce", "broadcast"]
@@ -67,7 +65,3 @@ def broadcast(tensor: Any, src: int, group: Any = None) -> Any:
 def all_gather(tensor: Any, group: Any = None) -> tuple[Any, ...]:
     """The tensors of all processes; each gets the sum of its gradients."""
     return _AllGather.apply(group, tensor)
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 from .apply_optimizer_in_backward import _apply_optimizer_in_backward, _get_in_backward_optimizers
 from .post_localSGD_optimizer import PostLocalSGDOptimizer
 from .zero_redundancy_optimizer import ZeroRedundancyOptimizer
@@ -14,4 +12,3 @@ __all__ = [
     "_apply_optimizer_in_backward",
     "_get_in_backward_optimizers",
 ]
-__getattr__ = _asked_of(__name__)

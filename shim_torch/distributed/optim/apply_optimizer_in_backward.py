@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 __all__: list[str] = []
 
 _HANDLES: Any = WeakKeyDictionary()  # parameter -> the handles of its hooks
@@ -49,5 +47,3 @@ def _get_in_backward_optimizers(module: Any) -> list[Any]:
     for param in module.parameters():
         found.extend(getattr(param, "_in_backward_optimizers", []))
     return found
-
-__getattr__ = _asked_of(__name__)

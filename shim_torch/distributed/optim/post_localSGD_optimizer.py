@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.optim import Optimizer
 
 __all__ = ["PostLocalSGDOptimizer"]
@@ -52,5 +51,3 @@ class PostLocalSGDOptimizer(Optimizer):
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         self.optim.add_param_group(param_group)
-
-__getattr__ = _asked_of(__name__)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from shim_torch import distributed
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributed.algorithms.join import Joinable, JoinHook
 from shim_torch.optim import Optimizer
 
@@ -123,5 +122,3 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
     @property
     def join_process_group(self) -> Any:
         return self.process_group
-
-__getattr__ = _asked_of(__name__)

@@ -17,9 +17,3 @@ def _require_initialized(func: Callable[..., Any]) -> Callable[..., Any]:
         raise RuntimeError("RPC has not been initialized. Call torch.distributed.rpc.init_rpc first.")
 
     return wrapper
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch.distributed.rpc.api", name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributed.tensor import Placement, Shard
 
 __all__ = ["DTensorSpec", "TensorMeta"]
@@ -66,6 +65,3 @@ class DTensorSpec:
     def is_replicated(self) -> bool:
         """Whether every device holds the whole tensor."""
         return all(each.is_replicate() for each in self.placements)
-
-
-__getattr__ = _asked_of(__name__)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributed.tensor import Partial, Placement, Replicate, Shard
 
 __all__ = ["Partial", "Placement", "Replicate", "Shard"]
@@ -14,5 +13,3 @@ class _StridedShard(Shard):
     def __init__(self, dim: int, *, split_factor: int) -> None:
         super().__init__(dim)
         self.split_factor = split_factor
-
-__getattr__ = _asked_of(__name__)

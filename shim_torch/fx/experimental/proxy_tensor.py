@@ -226,9 +226,3 @@ def decompose(decomposition_table: Any) -> Iterator[Any]:
         yield decomposition_table
     finally:
         mode.table = before
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch.fx.experimental.proxy_tensor", name)

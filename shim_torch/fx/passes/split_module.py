@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.fx.graph import Graph
 from shim_torch.fx.graph_module import GraphModule
 from shim_torch.fx.node import Node, map_arg
@@ -230,6 +229,3 @@ def split_module_simple(
     return split_module(
         m, None, node_to_partition.__getitem__, keep_original_order=True, partition_affix=partition_affix
     )
-
-
-__getattr__ = _asked_of(__name__)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.masked.maskedtensor.binary import _apply_native_binary, _is_native_binary
 from shim_torch.masked.maskedtensor.core import MaskedTensor, is_masked_tensor
 from shim_torch.masked.maskedtensor.passthrough import _apply_pass_through_fn, _is_pass_through_fn
@@ -13,5 +12,3 @@ __all__ = [
     "MaskedTensor", "_apply_native_binary", "_apply_native_unary", "_apply_pass_through_fn", "_apply_reduction",
     "_is_native_binary", "_is_native_unary", "_is_pass_through_fn", "_is_reduction", "is_masked_tensor",
 ]  # fmt: skip
-
-__getattr__ = _asked_of(__name__)

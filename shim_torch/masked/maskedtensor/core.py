@@ -8,7 +8,6 @@ from typing import Any
 
 import shim_torch as torch
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd import Function
 
 __all__ = ["MaskedTensor", "is_masked_tensor"]
@@ -282,5 +281,3 @@ class MaskedTensor(torch.Tensor):
     def is_sparse(self) -> bool:  # type: ignore[override]
         """COO or CSR."""
         return self.layout != _core.strided
-
-__getattr__ = _asked_of(__name__)

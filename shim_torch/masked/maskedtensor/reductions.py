@@ -7,7 +7,6 @@ from typing import Any
 
 import shim_torch as torch
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd import Function
 from shim_torch.masked.maskedtensor.core import _REQUESTS, MaskedTensor, is_masked_tensor
 
@@ -89,5 +88,3 @@ def _apply_reduction(fn: Any, *args: Any, **kwargs: Any) -> Any:
         if fn in table:
             return table[fn](*args, **kwargs)
     return NotImplemented
-
-__getattr__ = _asked_of(__name__)

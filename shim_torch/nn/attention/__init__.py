@@ -13,7 +13,6 @@ from shim_torch._impl.backends.attention import (
     can_use_efficient_attention,
     can_use_flash_attention,
 )
-from shim_torch._impl.surface import naming
 
 WARN_FOR_UNFUSED_KERNELS = False
 
@@ -95,5 +94,3 @@ def __getattr__(name: str) -> Any:
     from shim_torch._impl.surface.missing import missing
 
     return missing("torch.nn.attention", name)
-
-naming.present(globals())

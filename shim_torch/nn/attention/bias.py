@@ -8,8 +8,6 @@ from enum import IntEnum
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.nn import functional as F
 from shim_torch.nn.attention._utils import _calculate_scale, _validate_sdpa_input  # noqa: F401  (asked for here too)
 
@@ -106,8 +104,3 @@ def causal_lower_right(*size: int) -> CausalBias:
     if len(size) != 2:
         raise AssertionError("causal_lower_right only supports 2D tensors")
     return CausalBias(CausalVariant.LOWER_RIGHT, *size)
-
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

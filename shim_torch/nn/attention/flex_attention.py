@@ -24,7 +24,6 @@ from shim_torch._impl.nn.block_mask import (
 from shim_torch._impl.nn.block_mask import dense as _dense
 from shim_torch._impl.nn.block_mask import evaluate as _evaluate
 from shim_torch._impl.nn.block_mask import ordered as _ordered
-from shim_torch._impl.surface import naming
 
 __all__ = [
     "_DEFAULT_SPARSE_BLOCK_SIZE",
@@ -236,5 +235,3 @@ def __getattr__(name: str) -> Any:
     from shim_torch._impl.surface.missing import missing
 
     return missing("torch.nn.attention.flex_attention", name)
-
-naming.present(globals())

@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 
 import shim_torch as torch
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.library import custom_op as _custom_op
 
 __all__ = ["AuxRequest", "varlen_attn", "varlen_attn_out"]
@@ -181,7 +179,3 @@ def varlen_attn_out(
 ) -> Any:
     """``varlen_attn`` into ``out``, without a gradient."""
     return _attend(**locals())
-
-
-__getattr__ = _asked_of(__name__)
-naming.present(globals())

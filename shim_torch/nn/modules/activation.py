@@ -8,7 +8,6 @@ from typing import Any
 import shim_torch
 from shim_torch._impl.nn.modules.simple_layers import REQUIRED
 from shim_torch._impl.nn.modules.simple_layers import functional_layer as layer
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.nn import functional as F
 from shim_torch.nn import init
 from shim_torch.nn.modules.module import Module
@@ -154,5 +153,3 @@ class Softmax2d(Module):
         if input.dim() not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
         return F.softmax(input, -3)
-
-__getattr__ = _asked_of(__name__)

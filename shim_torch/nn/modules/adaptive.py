@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.nn import functional as F
 from shim_torch.nn.modules.container import ModuleList, Sequential
 from shim_torch.nn.modules.linear import Linear
@@ -90,5 +89,3 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def predict(self, input: Any) -> Any:
         """The likeliest class of each row."""
         return self.log_prob(input).argmax(dim=1)
-
-__getattr__ = _asked_of(__name__)

@@ -10,7 +10,6 @@ from itertools import chain
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._utils import typename
 from shim_torch.nn.modules.module import Module
 from shim_torch.nn.parameter import Parameter
@@ -465,6 +464,3 @@ class ParameterDict(Module):
             return f"{kind} containing: [{typename(p)} of size {_size(p)}{place}]"
 
         return _lines(self.items(), described)
-
-
-__getattr__ = _asked_of(__name__)

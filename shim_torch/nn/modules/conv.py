@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.nn.modules.building import draw_by_fan_in, make_parameters, settings_beside
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.nn import functional as F
 from shim_torch.nn.modules.module import Module
 from shim_torch.nn.modules.utils import _ntuple, _reverse_repeat_tuple
@@ -235,5 +234,3 @@ class ConvTranspose3d(_ConvTransposeNd):
     """Transposed convolution of (N, C, D, H, W)."""
 
     _dims = 3
-
-__getattr__ = _asked_of(__name__)

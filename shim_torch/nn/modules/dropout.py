@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.nn import functional as F
 from shim_torch.nn.modules.module import Module
 
@@ -58,5 +57,3 @@ class FeatureAlphaDropout(_DropoutNd):
     """Alpha dropout of whole channels."""
 
     _function = "feature_alpha_dropout"
-
-__getattr__ = _asked_of(__name__)

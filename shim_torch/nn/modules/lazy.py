@@ -9,7 +9,6 @@ from typing import Any
 import shim_torch
 from shim_torch._impl.native import _core
 from shim_torch._impl.nn.modules.state import own_state
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn.modules import conv, linear, normalization
 from shim_torch.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
@@ -260,5 +259,3 @@ for _class in list(vars().values()):  # PyTorch keeps each beside its plain laye
     if isinstance(_class, type) and _class.__name__.startswith("Lazy") and getattr(_class, "cls_to_become", None):
         _home = conv if "Conv" in _class.__name__ else linear if "Linear" in _class.__name__ else normalization
         setattr(_home, _class.__name__, _class)
-
-__getattr__ = _asked_of(__name__)

@@ -7,7 +7,6 @@ import re
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 _DTYPES = (_core.float16, _core.bfloat16, _core.float32, _core.float64)
 
@@ -71,5 +70,3 @@ class LinearCrossEntropyOptions:
                 )
             found = by_shape
         return max(1, found)
-
-__getattr__ = _asked_of(__name__)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.nn.modules.simple_layers import constructor
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.nn import functional as F
 from shim_torch.nn.modules.module import Module
 
@@ -324,5 +323,3 @@ class TripletMarginWithDistanceLoss(Module):
             anchor, positive, negative, distance_function=self.distance_function, margin=self.margin, swap=self.swap,
             reduction=self.reduction,
         )  # fmt: skip
-
-__getattr__ = _asked_of(__name__)

@@ -25,7 +25,6 @@ from shim_torch._impl.nn.modules.registration import (
 )
 from shim_torch._impl.nn.modules.state import StateDictMixin
 from shim_torch._impl.serialization import class_pickling
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._utils import typename as _typename
 from shim_torch.nn.parameter import Buffer, Parameter
 
@@ -339,6 +338,3 @@ class Module(ConversionMixin, StateDictMixin):
         own["_parameters"] = {}  # a replica's are no leaves: the copies are set as plain attributes
         vars(replica).update(vars(self), **own, _is_replica=True)
         return replica
-
-
-__getattr__ = _asked_of(__name__)

@@ -9,7 +9,6 @@ from typing import Any
 import shim_torch
 from shim_torch._impl.native import _core
 from shim_torch._impl.nn.modules.building import fill_affine, make_parameters
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.nn import functional as F
 from shim_torch.nn.modules.module import Module
 
@@ -371,6 +370,3 @@ class InstanceNorm3d(_InstanceNorm):
     """Instance normalisation of (N, C, D, H, W) or (C, D, H, W)."""
 
     _dims = (4, 5)
-
-
-__getattr__ = _asked_of(__name__)

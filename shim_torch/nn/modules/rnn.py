@@ -10,7 +10,6 @@ from typing import Any
 import shim_torch
 from shim_torch._impl.native import _core
 from shim_torch._impl.nn.modules.building import draw_within, make_parameters, settings_beside
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.nn.modules.module import Module
 from shim_torch.nn.parameter import Parameter
 from shim_torch.nn.utils.rnn import PackedSequence
@@ -393,5 +392,3 @@ def apply_permutation(tensor: Any, permutation: Any, dim: int = 1) -> Any:
 
 def _apply_permutation(tensor: Any, permutation: Any, dim: int = 1) -> Any:
     return tensor.index_select(dim, permutation)
-
-__getattr__ = _asked_of(__name__)

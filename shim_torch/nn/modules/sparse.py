@@ -6,7 +6,6 @@ from typing import Any
 
 import shim_torch
 from shim_torch._impl.nn.modules.building import settings_beside
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn import functional as F
 from shim_torch.nn import init
@@ -177,5 +176,3 @@ class EmbeddingBag(Module):
             self.include_last_offset,
             self.padding_idx,
         )
-
-__getattr__ = _asked_of(__name__)

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.nn.modules.attention import MultiheadAttention
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.nn import functional as F
 from shim_torch.nn import init
 from shim_torch.nn.modules.activation import GELU, ReLU
@@ -278,5 +277,3 @@ class Transformer(Module):
 # The names that code outside of PyTorch knows these by.
 _get_clones = _copies
 _generate_square_subsequent_mask, _detect_is_causal_mask = _causal_mask, _is_causal
-
-__getattr__ = _asked_of(__name__)

@@ -7,7 +7,6 @@ from itertools import repeat
 from typing import Any
 
 from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__ = ["consume_prefix_in_state_dict_if_present"]
 
@@ -46,6 +45,5 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
         for key in [key for key in entries if (key + end).startswith(prefix)]:
             entries[key[len(prefix) :]] = entries.pop(key)
 
-__getattr__ = _asked_of(__name__)
 
 naming.present(globals())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.surface import naming
 from shim_torch.nn import DataParallel
 from shim_torch.nn.parallel.data_parallel import data_parallel
 from shim_torch.nn.parallel.distributed import DistributedDataParallel
@@ -73,11 +72,3 @@ def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
     import shim_torch
 
     return _joined(outputs, lambda parts: shim_torch.cat([part.to(target_device) for part in parts], dim))
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch.nn.parallel", name)
-
-naming.present(globals())

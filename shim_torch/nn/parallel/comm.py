@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__ = ["broadcast", "broadcast_coalesced", "gather", "reduce_add", "reduce_add_coalesced", "scatter"]
 
@@ -96,7 +94,3 @@ def gather(tensors: Sequence[Any], dim: int = 0, destination: Any = None, *, out
         destination = torch.cuda.current_device()
     place = torch.device("cpu") if destination == -1 else _device(destination)
     return torch.cat([t.to(place) for t in tensors], dim)
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

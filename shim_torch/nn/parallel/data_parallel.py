@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.nn import DataParallel
 
 __all__ = ["DataParallel", "data_parallel"]
@@ -17,5 +16,3 @@ def data_parallel(
     if device_ids is not None and len(device_ids) > 1:
         raise NotImplementedError("torch.nn.parallel.data_parallel: several devices are not supported by shim-torch")
     return module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))
-
-__getattr__ = _asked_of(__name__)

@@ -6,8 +6,6 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.nn.modules.module import Module
 
 __all__ = ["DistributedDataParallel"]
@@ -90,8 +88,3 @@ class DistributedDataParallel(Module):
         raise NotImplementedError(
             "torch.nn.parallel.DistributedDataParallel.register_comm_hook is not supported by shim-torch: groups have one process"
         )
-
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

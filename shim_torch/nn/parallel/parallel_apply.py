@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 __all__ = ["get_a_var", "parallel_apply"]
 
 
@@ -33,5 +31,3 @@ def parallel_apply(modules: Any, inputs: Any, kwargs_tup: Any = None, devices: A
         args = inputs[i] if isinstance(inputs[i], (list, tuple)) else (inputs[i],)
         found.append(module(*args, **(kwargs_tup[i] if kwargs_tup else {})))
     return found
-
-__getattr__ = _asked_of(__name__)

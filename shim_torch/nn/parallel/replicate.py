@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 __all__ = ["replicate"]
 
 
@@ -14,5 +12,3 @@ def replicate(network: Any, devices: Any, detach: bool = False) -> list[Any]:
     if len(devices) > 1:
         raise NotImplementedError("torch.nn.parallel.replicate: several devices are not supported by shim-torch")
     return [network]
-
-__getattr__ = _asked_of(__name__)

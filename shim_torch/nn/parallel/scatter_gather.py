@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.nn.parallel import gather, scatter
 
 __all__ = ["gather", "is_namedtuple", "scatter", "scatter_kwargs"]
@@ -25,5 +24,3 @@ def scatter_kwargs(
     count = max(map(len, parts))
     cut, named = ((*own, *(kind() for _ in range(count - len(own)))) for own, kind in zip(parts, (tuple, dict), strict=True))
     return cut, named
-
-__getattr__ = _asked_of(__name__)

@@ -39,9 +39,3 @@ class FloatFunctional(Module):
 
     def add_relu(self, x: Any, y: Any) -> Any:
         return self.activation_post_process((x + y).relu())
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch.nn.quantized", name)

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
 from shim_torch._utils import typename as _typename
 from shim_torch.nn.utils import parametrize
 from shim_torch.nn.utils.clip_grad import (
@@ -55,5 +54,3 @@ def __getattr__(name: str) -> Any:
     from shim_torch._impl.surface.missing import missing
 
     return missing("torch.nn.utils", name)
-
-naming.present(globals())

@@ -7,8 +7,6 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.pointwise.foreach import norms_on_cuda
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad
 
 _tensor_or_tensors = _core.Tensor | Iterable[_core.Tensor]
@@ -97,7 +95,3 @@ def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = 
             return
         for g in grads:
             g.clamp_(min=-limit, max=limit)
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

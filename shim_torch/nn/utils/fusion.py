@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.nn.parameter import Parameter as _Parameter
 
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
@@ -64,7 +62,3 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
             f"linear.out_features={linear.out_features} and bn.num_features={bn.num_features}"
         )
     return _fused(linear, bn, fuse_linear_bn_weights)
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 
 def _convert(module: Any, memory_format: Any, kinds: tuple[str, ...]) -> Any:
     import shim_torch
@@ -26,7 +23,3 @@ def convert_conv2d_weight_memory_format(module: Any, memory_format: Any) -> Any:
 def convert_conv3d_weight_memory_format(module: Any, memory_format: Any) -> Any:
     """Gives the weights of all Conv3d and ConvTranspose3d within a module a memory format; the module."""
     return _convert(module, memory_format, ("Conv3d", "ConvTranspose3d"))
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

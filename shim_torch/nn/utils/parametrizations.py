@@ -6,8 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad as _no_grad
 from shim_torch.nn.modules.module import Module
 from shim_torch.nn.utils import parametrize
@@ -211,7 +209,3 @@ def orthogonal(
     weight = _matrix_of(module, name)
     made = _Orthogonal(weight, _map_for(weight, orthogonal_map), use_trivialization=use_trivialization)
     return parametrize.register_parametrization(module, name, made, unsafe=True)
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

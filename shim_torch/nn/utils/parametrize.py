@@ -12,8 +12,6 @@ from typing import Any
 
 from shim_torch.__future__ import get_swap_module_params_on_conversion as _swaps
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad as _no_grad
 from shim_torch.nn.modules.container import ModuleDict, ModuleList
 from shim_torch.nn.modules.module import Module
@@ -349,7 +347,3 @@ def transfer_parametrizations_and_params(
         for key, value in [*found._parameters.items(), *found._buffers.items()]:
             setattr(target, key, value)
     return to_module
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

@@ -9,8 +9,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 
 class BasePruningMethod(ABC):
@@ -421,7 +419,3 @@ def _compute_norm(t: Any, n: Any, dim: int) -> Any:
     import shim_torch
 
     return shim_torch.norm(t, p=n, dim=[d for d in range(t.dim()) if d != dim % t.dim()])
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

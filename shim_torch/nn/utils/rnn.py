@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.table.arguments import need_tensor as _need_tensor
 
 
@@ -160,7 +158,3 @@ def unpack_sequence(packed_sequences: Any) -> list[Any]:
     """The list of sequences that were packed."""
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

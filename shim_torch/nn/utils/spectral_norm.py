@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn.parameter import Parameter, UninitializedParameter
 
@@ -203,7 +201,3 @@ def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
         for key in _keys_of(table, kind, name)[:1]:
             del table[key]
     return module
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

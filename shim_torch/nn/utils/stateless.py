@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 __all__ = ["functional_call"]
 
 
@@ -45,7 +42,3 @@ def _functional_call(
     return call(
         module, parameters_and_buffers, () if args is None else args, kwargs, tie_weights=tie_weights, strict=strict
     )
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

@@ -5,8 +5,6 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.nn.parameter import Parameter
 from shim_torch.nn.utils.spectral_norm import _check_initialized, _check_new_hook, _keys_of
 
@@ -69,7 +67,3 @@ def remove_weight_norm(module: Any, name: str = "weight") -> Any:
         module._forward_pre_hooks.pop(key).remove(module)
         return module
     raise ValueError(f"weight_norm of '{name}' not found in {module}")
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

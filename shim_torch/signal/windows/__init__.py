@@ -6,9 +6,6 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 __all__ = [
     "bartlett",
     "blackman",
@@ -141,7 +138,3 @@ def bartlett(M: int, *, sym: bool = True, **options: Any) -> Any:
     if M == 1:
         return _made(n + 1, options)
     return _made(1 - (2 * n / steps - 1).abs(), options)
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

@@ -5,7 +5,6 @@ C++ statements, Callgrind's counts and the fuzzers are not here.
 
 from __future__ import annotations
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.utils.benchmark.utils.common import (
     Measurement,
     TaskSpec,
@@ -32,5 +31,3 @@ __all__ = [
     "trim_sigfig",
     "unit_to_english",
 ]
-
-__getattr__ = _asked_of(__name__)

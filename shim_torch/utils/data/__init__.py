@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from shim_torch.utils.data import dataloader, dataset, sampler
 from shim_torch.utils.data._utils.collate import default_collate, default_convert
 from shim_torch.utils.data._utils.worker import get_worker_info
@@ -65,9 +63,3 @@ __all__ = [
     "random_split",
     "sampler",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch.utils.data", name)

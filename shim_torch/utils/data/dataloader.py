@@ -10,8 +10,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.utils.seeds import drawn_seed
 from shim_torch._utils import ExceptionWrapper
 from shim_torch.utils.data import _utils
@@ -534,8 +532,3 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         except Exception:  # the interpreter may be on its way out, or a worker never started
             for process in self._workers if hasattr(self, "_workers") else ():
                 process.terminate()
-
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

@@ -9,9 +9,6 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 __all__ = [
     "ChainDataset",
     "ConcatDataset",
@@ -197,7 +194,3 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
     order = shim_torch.randperm(count, generator=generator or shim_torch.default_generator).tolist()
     return [Subset(dataset, order[slice(*place)]) for place in itertools.pairwise(ends)]
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

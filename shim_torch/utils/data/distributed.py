@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.utils.data.sampler import Sampler
 
 __all__ = ["DistributedSampler"]
@@ -62,7 +60,3 @@ class DistributedSampler(Sampler[int]):
     def set_epoch(self, epoch: int) -> None:
         """Another epoch, another order."""
         self.epoch = epoch
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.utils.data.datapipes.datapipe import IterDataPipe, MapDataPipe
 
 __all__ = ["traverse", "traverse_dps"]
@@ -40,6 +38,3 @@ def _walk(pipe: Any, above: frozenset[int]) -> dict[int, tuple[Any, Any]]:
 def traverse(datapipe: Any, only_datapipe: bool | None = None) -> dict[int, tuple[Any, Any]]:
     """As :func:`traverse_dps`; ``only_datapipe`` says nothing here, where containers are looked into always."""
     return traverse_dps(datapipe)
-
-__getattr__ = _asked_of(__name__)
-naming.present(globals())

@@ -6,7 +6,6 @@ import inspect
 import warnings
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.utils.seeds import drawn_seed
 from shim_torch.utils.data.graph import traverse_dps
 
@@ -103,6 +102,3 @@ def process_group() -> tuple[int, int]:
     if distributed.is_available() and distributed.is_initialized():
         return distributed.get_world_size(), distributed.get_rank()
     return 1, 0
-
-
-__getattr__ = _asked_of(__name__)

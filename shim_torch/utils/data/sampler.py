@@ -6,8 +6,6 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.utils.seeds import drawn_seed
 
 __all__ = [
@@ -158,7 +156,3 @@ class BatchSampler(Sampler[list[int]]):
     def __len__(self) -> int:
         n = len(self.sampler)  # type: ignore[arg-type]
         return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
-
-__getattr__ = _asked_of(__name__)
-
-naming.present(globals())

@@ -1,5 +1,1 @@
 """``torch.distributed.algorithms.model_averaging``: averages of the parameters that several processes train."""
-
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
-__getattr__ = _asked_of(__name__)

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from shim_torch import distributed
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 from . import utils
 
@@ -51,5 +50,3 @@ class PeriodicModelAverager(ModelAverager):
         if self.step >= self.warmup_steps and (self.step - self.warmup_steps) % self.period == 0:
             utils.average_parameters_or_parameter_groups(params, self.process_group)
         self.step += 1
-
-__getattr__ = _asked_of(__name__)

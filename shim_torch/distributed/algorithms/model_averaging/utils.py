@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from shim_torch import _utils, distributed
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__ = ["average_parameters", "average_parameters_or_parameter_groups", "get_params_to_average"]
 
@@ -42,5 +41,3 @@ def get_params_to_average(params: Iterable[Any]) -> list[Any]:
 def average_parameters_or_parameter_groups(params: Iterator[Any] | Iterable[Any], process_group: Any) -> None:
     """Averages what ``get_params_to_average`` finds."""
     average_parameters(iter(get_params_to_average(params)), process_group)
-
-__getattr__ = _asked_of(__name__)

@@ -1,7 +1,5 @@
 """``torch.distributed.fsdp._fully_shard``: where libraries look for the types behind ``fully_shard``."""
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributed.fsdp import CPUOffloadPolicy, FSDPModule, MixedPrecisionPolicy, OffloadPolicy, fully_shard
 
 __all__ = ["CPUOffloadPolicy", "FSDPModule", "MixedPrecisionPolicy", "OffloadPolicy", "fully_shard"]
-__getattr__ = _asked_of(__name__)

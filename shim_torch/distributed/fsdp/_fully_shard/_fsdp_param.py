@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributed.fsdp import _refuse
 
 
@@ -13,6 +12,3 @@ class FSDPParam:
 
     def __init__(self, *_: Any, **__: Any) -> None:
         raise _refuse("FSDPParam")
-
-
-__getattr__ = _asked_of(__name__)

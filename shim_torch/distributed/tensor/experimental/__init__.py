@@ -6,8 +6,6 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 __all__ = ["context_parallel", "implicit_replication", "local_map", "register_sharding"]
 _rules: dict[Any, Any] = {}
 
@@ -46,5 +44,3 @@ def context_parallel(
 def implicit_replication() -> Iterator[None]:
     """Plain tensors count as replicated: there are only plain ones."""
     yield
-
-__getattr__ = _asked_of(__name__)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.distributed.tensor.experimental import context_parallel
 
 __all__ = ["context_parallel", "set_rotate_method"]
@@ -17,6 +16,3 @@ def set_rotate_method(rotate_method: str) -> None:
     if rotate_method not in _METHODS:
         raise NotImplementedError(f"Context Parallel does not support using {rotate_method} for kv shards rotation")
     _rotate_method = rotate_method
-
-
-__getattr__ = _asked_of(__name__)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 __all__ = [
     "ColwiseParallel",
     "ParallelStyle",
@@ -75,5 +73,3 @@ def loss_parallel() -> Any:
     raise NotImplementedError(
         "torch.distributed.tensor.parallel.loss_parallel is not supported by shim-torch: tensors are on one device"
     )
-
-__getattr__ = _asked_of(__name__)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._ops import OpOverload
 from shim_torch.fx.graph import Graph
 from shim_torch.fx.node import Node
@@ -179,6 +178,3 @@ def _arguments(pn: Node, gn: Node) -> tuple[list[Any], list[Any]] | None:
         return values
 
     return whole(pn), whole(gn)
-
-
-__getattr__ = _asked_of(__name__)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.fx.graph import Graph
 from shim_torch.fx.graph_module import GraphModule
 from shim_torch.fx.passes.utils.matcher_utils import InternalMatch, SubgraphMatcher
@@ -61,6 +60,3 @@ class SubgraphMatcherWithNameNodeMap(SubgraphMatcher):
         for match in matches:
             match.name_node_map = {name: match.nodes_map[p] for name, p in self.name_node_map.items()}
         return matches
-
-
-__getattr__ = _asked_of(__name__)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.fx.graph import Graph
 from shim_torch.fx.node import Node
 
@@ -68,6 +67,3 @@ def get_source_partitions(
 def check_subgraphs_connected(subgraph1: SourcePartition, subgraph2: SourcePartition) -> bool:
     """Whether the second reads something of the first."""
     return any(user in subgraph2.nodes for node in subgraph1.nodes for user in node.users)
-
-
-__getattr__ = _asked_of(__name__)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch.onnx import OperatorExportTypes, TrainingMode
 
 
@@ -53,4 +52,3 @@ class _InternalGlobals:
 
 
 GLOBALS = _InternalGlobals()
-__getattr__ = _asked_of(__name__)

@@ -11,7 +11,6 @@ from math import ceil, floor, log10, sqrt
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
 
 __all__ = ["Measurement", "TaskSpec", "ordered_unique", "select_unit", "set_torch_threads", "trim_sigfig", "unit_to_english"]
 
@@ -198,6 +197,3 @@ class Measurement:
         for measurement in measurements:
             times.setdefault(measurement.task_spec, []).extend(measurement.times)
         return [Measurement(1, found, task) for task, found in times.items()]
-
-
-naming.present(globals())

@@ -6,7 +6,6 @@ import enum
 from collections.abc import Iterable
 from math import ceil, log10
 
-from shim_torch._impl.surface import naming
 from shim_torch.utils.benchmark.utils.common import (
     Measurement,
     ordered_unique,
@@ -161,6 +160,3 @@ class _Table:
         if m.median >= best * 5:
             return _VERY_BAD + _BOLD + text + _END * 2
         return _BAD + text + _END * 2 if m.median >= best * 2 else text
-
-
-naming.present(globals())

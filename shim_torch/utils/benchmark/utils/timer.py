@@ -11,7 +11,6 @@ from statistics import median
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
 from shim_torch.utils.benchmark.utils.common import Measurement, TaskSpec, set_torch_threads
 
 __all__ = ["Language", "Timer", "timer"]
@@ -143,6 +142,3 @@ class Timer:
 
     def collect_callgrind(self, *_: Any, **__: Any) -> None:
         raise NotImplementedError("torch.utils.benchmark.Timer.collect_callgrind is not supported by shim-torch")
-
-
-naming.present(globals())

@@ -7,7 +7,6 @@ import pickle
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, TypeVar
 
-from shim_torch._impl.surface import naming
 from shim_torch.utils.data.dataset import Dataset, IterableDataset
 
 __all__ = ["DFIterDataPipe", "DataChunk", "IterDataPipe", "MapDataPipe", "functional_datapipe"]
@@ -217,5 +216,3 @@ class _IterDataPipeSerializationWrapper(_DataPipeSerializationWrapper, IterDataP
 class _MapDataPipeSerializationWrapper(_DataPipeSerializationWrapper, MapDataPipe[Any]):
     def __getitem__(self, index: Any) -> Any:
         return self._datapipe[index]
-
-naming.present(globals())

@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
-
 __all__ = ["ChildFailedError", "ProcessFailure", "record"]
 _NOT_AVAILABLE = "<N/A>"
 
@@ -125,6 +123,3 @@ def record(fn: Callable[..., Any], error_handler: Any = None) -> Callable[..., A
             raise
 
     return wrapper
-
-
-__getattr__ = _asked_of(__name__)

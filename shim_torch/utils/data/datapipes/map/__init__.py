@@ -131,9 +131,3 @@ for _name in __all__:  # the names that repr shows, under which pickles find the
     _pipe = globals()[_name]
     _pipe.__qualname__ = _pipe.__name__ = f"{_name}{'Iter' if _name == 'Shuffler' else 'Map'}DataPipe"
     globals()[_pipe.__name__] = _pipe
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._impl.surface.missing import missing
-
-    return missing("torch.utils.data.datapipes.map", name)

@@ -1,7 +1,0 @@
-"""``torch._inductor.codegen.cpp_template``: templates of C++ code, by name."""
-
-from __future__ import annotations
-
-from shim_torch._impl.surface.not_built import NO_COMPILER, declare
-
-__getattr__ = declare(globals(), NO_COMPILER, "CppTemplate")

@@ -1,1 +1,0 @@
-"""``torch._thread_safe_fork``: importing it does nothing here."""

@@ -1,1 +1,0 @@
-"""``torch.ao.nn.intrinsic.quantized``."""

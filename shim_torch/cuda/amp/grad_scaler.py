@@ -1,9 +1,0 @@
-"""``torch.cuda.amp.grad_scaler``."""
-
-from typing import Any
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch.cuda import amp
-
-    return getattr(amp, name)
