@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from compat import adapters, importer, modules, requirements
@@ -103,6 +103,8 @@ class ScopeFinder:
         if modules.is_torch(fullname):
             waiting = self.waiting()
             if not (waiting or self.exposed()):
+                if name := _asked_of_ours():
+                    raise ModuleNotFoundError(f"No module named {name!r}", name=name)
                 return None
             found = torch_spec(fullname, self.begin if waiting else None)
             if found is None and (error := modules.unsupported(fullname)) is not None:
@@ -216,6 +218,17 @@ class ScopeFinder:
 
         for method in ("create_module", "exec_module"):
             vars(loader)[method] = during(method)
+
+
+def _asked_of_ours() -> str | None:
+    """``torch.x.y`` where ``from shim_torch.x import y`` is what asks: without a y the import system looks for a module of that
+    name, and takes an error that names it for an answer."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
+        if frame.f_code.co_name == "_handle_fromlist":
+            return frame.f_locals.get("from_name") if modules.is_presented(frame.f_locals.get("module")) else None
+        frame = frame.f_back
+    return None
 
 
 def _prepared(path: str, covered: bool) -> AbstractContextManager[None]:

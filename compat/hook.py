@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import sys
 import threading
 import warnings
@@ -216,11 +217,10 @@ def _install_base(stack: ExitStack) -> None:
         **{name: lambda m, give=give: _set_all(stack, give(m, scope, _ask)) for name, give in tools.CHANGES.items()},
         "inspect": lambda m: _set_all(stack, lookups.inspecting(m)),
         **dict.fromkeys(("importlib.metadata", "importlib_metadata"), lambda m: _set_all(stack, metadata.answers(m, _ask))),
-        # What libraries compare (pyro, array-api-compat); relative imports go by __package__ and the spec, which stay.
-        modules.ROOT: lambda m: _set(stack, m, "__name__", "torch"),
+        modules.ROOT: lambda m: _install_names(stack),
     }
     for name in (*pickling.MODULES, *child.SPAWNING):
-        later[name] = lambda m: _set_all(stack, _of_processes(m))
+        later[name] = functools.partial(lambda name, m: _set_all(stack, _of_processes(m, name)), name)
     for name, install in later.items():
         if name in sys.modules:
             install(sys.modules[name])
@@ -228,10 +228,23 @@ def _install_base(stack: ExitStack) -> None:
             finder.after[name] = install
 
 
-def _of_processes(module: ModuleType) -> Iterator[tuple[Any, str, Any]]:
-    if module.__name__ in pickling.MODULES:
+def _install_names(stack: ExitStack) -> None:
+    """Our modules call themselves what they are to code in scope, in their representations too."""
+    finder = sys.modules.get(f"{modules.ROOT}._impl.surface.finder")
+    if finder is not None:  # for what is imported later
+        call: Callable[[ModuleType], None] = lambda module: modules.present([module])
+        finder.when_finished.append(call)
+        stack.callback(finder.when_finished.remove, call)
+    modules.present_all(True)
+    stack.callback(modules.present_all, False)
+    importlib = sys.modules["_frozen_importlib"]
+    _set(stack, importlib, "_module_repr", modules.representation(vars(importlib)["_module_repr"]))
+
+
+def _of_processes(module: ModuleType, name: str) -> Iterator[tuple[Any, str, Any]]:
+    if name in pickling.MODULES:
         yield from pickling.changes(module, scope)
-    if module.__name__ in child.SPAWNING:
+    if name in child.SPAWNING:
         yield from child.changes(module, for_children)
 
 

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 from collections import Counter
+from collections.abc import Callable, Iterable
 from types import ModuleType
 
 ROOT = "shim_torch"
@@ -18,6 +20,7 @@ _import_module = importlib.import_module  # the plain function: hook.py wraps th
 loaded: dict[str, ModuleType] = {}  # torch name -> module; read without a lock on the hot path
 _absent: set[str] = set()
 _forgotten: set[str] = set()  # deleted from ``sys.modules`` as code in scope sees it, and not imported since
+_presented: dict[str, ModuleType] | None = None  # by their own names: modules that call themselves torch.x; None: none is to
 requests: Counter[str] = Counter()  # torch sub-module names asked for, first time and missing ones only
 missing: Counter[tuple[str, str]] = Counter()  # (torch name, requester)
 
@@ -31,6 +34,57 @@ def real(name: str) -> str:
     """The name that our module of a torch name has itself."""
     top, dot, rest = name.partition(".")
     return ROOTS[top] + dot + rest
+
+
+def present(modules: Iterable[ModuleType]) -> None:
+    """Modules of ours call themselves ``torch.x`` from now on, where that is wanted.
+
+    Libraries compare the name (pyro, array-api-compat) and write it down. Relative imports go by ``__package__`` and the spec,
+    which stay.
+    """
+    held = _presented
+    if held is None:
+        return
+    for module in modules:
+        own = vars(module).get("__name__", "")
+        name = _torch_name(own)
+        if name is not None:
+            held[own] = module
+            vars(module)["__name__"] = name
+
+
+def _torch_name(own: str) -> str | None:
+    """The torch name of a module of ours; None for what PyTorch has not."""
+    for top, ours in ROOTS.items():
+        if (own == ours or own.startswith(f"{ours}.")) and not (top == "torch" and own.startswith(f"{ROOT}._impl")):
+            return top + own[len(ours) :]
+    return None
+
+
+def present_all(wanted: bool) -> None:
+    """``present`` for what is loaded and what will be; or every module has its own name again."""
+    global _presented
+    before, _presented = _presented or {}, {} if wanted else None
+    for own, module in before.items():
+        vars(module)["__name__"] = own
+    present(tree().values())
+
+
+def is_presented(module: object) -> bool:
+    """Whether a module of ours calls itself ``torch.x`` now."""
+    spec = getattr(module, "__spec__", None)
+    return spec is not None and _presented is not None and _presented.get(spec.name) is module
+
+
+def representation(plain: Callable[[ModuleType], str]) -> Callable[[ModuleType], str]:
+    """What ``repr`` asks of the import system, which reads the spec's name."""
+
+    @functools.wraps(plain)
+    def _module_repr(m: ModuleType) -> str:
+        text = plain(m)
+        return text.replace(repr(m.__spec__.name), repr(m.__name__), 1) if m.__spec__ and is_presented(m) else text
+
+    return _module_repr
 
 
 def get(name: str, requester: str = "?") -> ModuleType:
@@ -67,6 +121,7 @@ def _find(name: str) -> ModuleType | None:
         module = _load(name)
         if module is not None:
             loaded[name] = module
+            present([module])
             requests[name] += 1
             return module
         _absent.add(name)

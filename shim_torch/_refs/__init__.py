@@ -16,6 +16,7 @@ from typing import Any
 
 from shim_torch._impl import data
 from shim_torch._impl.native import _core
+from shim_torch._impl.surface.own import in_torch
 
 _MODULES = frozenset(("_conversions", "fft", "linalg", "nn", "special"))
 _PLAIN_METHODS = {"copy_to": "copy_"}  # names of no operator
@@ -167,7 +168,7 @@ def find(module: Any, name: str) -> Any:
 
 def names_of(presented: str) -> list[str]:
     """``__all__`` of a module of references: PyTorch's."""
-    section = presented.removeprefix("shim_torch._refs").lstrip(".") or "."
+    section = in_torch(presented).removeprefix("torch._refs").lstrip(".") or "."
     text = data.read("refs.txt")
     return text.partition(f"[{section}]\n")[2].partition("[")[0].split()
 
@@ -181,7 +182,7 @@ def served_as(names: dict[str, Any], module: Any, name: str) -> Any:
     if found is None:
         from shim_torch._impl.surface.missing import missing
 
-        return missing("torch" + names["__name__"].removeprefix("shim_torch"), name)
+        return missing(in_torch(names["__name__"]), name)
     if not hasattr(builtins, name):  # ``int``, ``type``: a module's own code goes on to mean Python's
         names[name] = found
     return found

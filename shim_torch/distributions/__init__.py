@@ -78,10 +78,6 @@ from shim_torch.distributions.von_mises import VonMises
 from shim_torch.distributions.weibull import Weibull
 from shim_torch.distributions.wishart import Wishart
 
-# The modules of distributions and what they are made of.
-for _name, _module in list(vars().items()):
-    if isinstance(_module, ModuleType) and _module.__name__.startswith("shim_torch.distributions."):
-        naming.present(vars(_module))
 naming.present(vars(kl_registry), "torch.distributions.kl")
 
 __all__ = [

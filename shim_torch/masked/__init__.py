@@ -305,7 +305,7 @@ def __getattr__(name: str) -> Any:
     if name in _TENSORS:  # their tables ask for a hundred operators, so they are made when first wanted
         import importlib
 
-        found = getattr(importlib.import_module(f"{__name__}.maskedtensor.{_TENSORS[name]}"), name)
+        found = getattr(importlib.import_module(f"{__package__}.maskedtensor.{_TENSORS[name]}"), name)
         globals()[name] = found
         return found
     from shim_torch._impl.surface.missing import missing

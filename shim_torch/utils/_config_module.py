@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from shim_torch._impl import data
+from shim_torch._impl.surface.own import in_torch
 
 
 @lru_cache(maxsize=1)
@@ -149,7 +150,7 @@ class ConfigModule(ModuleType):
         return self._config[name] if forced is _UNSET else forced
 
     def _public(self) -> str:
-        return "torch" + self.__name__.removeprefix("shim_torch")
+        return in_torch(self.__name__)
 
     def get_config_copy(self) -> dict[str, Any]:
         return copy.deepcopy(self._config)
@@ -243,7 +244,7 @@ def _patched_tests(patch: ConfigPatch, tests: Any) -> Any:
 def install_config_module(module: ModuleType) -> None:
     """Makes the module one of settings: its values, those of its classes as ``class.name``, and PyTorch's defaults where the data
     file names the module."""
-    served = _defaults().get("torch" + module.__name__.removeprefix("shim_torch"), {})
+    served = _defaults().get(in_torch(module.__name__), {})
     own = {
         k: v
         for k, v in vars(module).items()

@@ -65,4 +65,4 @@ def test_the_module_is_called_torch_by_who_asked_for_torch():
             "try:\n    from torch import no_such_name\nexcept ImportError as e: print(e.name)\n"
             "disable_torch_proxy()\nimport shim_torch\nprint(shim_torch.__name__)"
         )
-        assert run(code).split() == ["torch", "shim_torch.nn", "torch", "shim_torch"]
+        assert run(code).split() == ["torch", "torch.nn", "torch", "shim_torch"]

@@ -20,14 +20,15 @@ PyMethodDef warnings_functions[] = {{"set_warn_always", set_warn_always, METH_O,
 
 }  // namespace
 
-// The stacklevel of the nearest Python code that is not the package's own.
+// The stacklevel of the nearest Python code that is not the package's own. While a proxy is enabled its modules are named torch;
+// __package__ stays.
 Py_ssize_t level_outside() {
   Py_ssize_t level = 1;
   PyFrameObject* frame = PyEval_GetFrame();
   Py_XINCREF(frame);
   while (frame) {
     PyObject* names = PyObject_GetAttrString(reinterpret_cast<PyObject*>(frame), "f_globals");
-    PyObject* name = names ? PyDict_GetItemString(names, "__name__") : nullptr;
+    PyObject* name = names ? PyDict_GetItemString(names, "__package__") : nullptr;
     const char* text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
     bool own = text && std::strncmp(text, "shim_torch", 10) == 0;
     Py_XDECREF(names);

@@ -8,6 +8,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from shim_torch._impl.surface.own import in_torch
+
 
 class FlagModule(ModuleType):
     """A module with settings in ``_settings``; reading and assigning an attribute goes there."""
@@ -20,14 +22,14 @@ class FlagModule(ModuleType):
             return settings[name]
         from shim_torch._impl.surface.missing import missing
 
-        return missing("torch" + self.__name__.removeprefix("shim_torch"), name)
+        return missing(in_torch(self.__name__), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self.__dict__.get("_settings", ()):
             from shim_torch.backends import flags_frozen
 
             if flags_frozen() and self.__name__.endswith((".cudnn", ".mkldnn")):  # as in PyTorch, the others stay free
-                module = "torch" + self.__name__.removeprefix("shim_torch")
+                module = in_torch(self.__name__)
                 raise RuntimeError(
                     f"not allowed to set {module} flags after disable_global_flags; please use flags() context manager instead"
                 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -24,6 +24,7 @@ _NOT_PRESENTED = (
     "shim_torch.nn.modules.",
     "shim_torch.utils.data._utils",
 )
+when_finished: list[Callable[[ModuleType], None]] = []  # called with each module
 _looking = threading.local()  # .name: a finder further on may ask all finders again
 
 
@@ -90,6 +91,8 @@ def finish(module: ModuleType) -> None:
         naming.present(namespace)
     if "__getattr__" not in namespace and not hasattr(type(module), "__getattr__"):
         namespace["__getattr__"] = missing.asked_of(module.__name__)
+    for call in list(when_finished):
+        call(module)
 
 
 def install() -> None:

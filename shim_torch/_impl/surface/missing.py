@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from shim_torch._impl import data
+from shim_torch._impl.surface.own import in_torch, is_own
 
 absent: Counter[tuple[str, str]] = Counter()  # (dotted name, requester) that PyTorch lacks too
 unsupported: Counter[tuple[str, str]] = Counter()  # (dotted name, requester) that PyTorch has
@@ -98,7 +99,7 @@ def has(dotted: str) -> bool:
 
 def asked_of(module: str) -> Callable[[str], Any]:
     """The ``__getattr__`` of a module of ours, given its ``__name__``."""
-    presented = f"torch{module.removeprefix('shim_torch')}"
+    presented = in_torch(module)
     return lambda name: missing(presented, name)
 
 
@@ -107,7 +108,7 @@ def requester() -> str:
     frame: Any = sys._getframe(1)
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
-        if name != "torch" and not name.startswith(("shim_torch", "compat", "importlib", "native")):
+        if not is_own(frame) and not name.startswith(("compat", "importlib")):
             return f"{name}:{frame.f_lineno}"
         frame = frame.f_back
     return "?"
@@ -173,7 +174,7 @@ def _is_import_statement() -> bool:
     from opcode import opmap
 
     frame: Any = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("shim_torch"):
+    while frame is not None and is_own(frame):
         frame = frame.f_back
     return frame is not None and frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_FROM"]
 

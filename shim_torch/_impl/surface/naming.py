@@ -10,6 +10,7 @@ from types import FunctionType
 from typing import Any
 
 from shim_torch._impl.serialization.class_pickling import reduce_ex
+from shim_torch._impl.surface.own import in_torch
 
 
 def present(namespace: dict[str, Any], home: str | None = None, elsewhere: Mapping[str, Iterable[str]] | None = None) -> None:
@@ -19,7 +20,7 @@ def present(namespace: dict[str, Any], home: str | None = None, elsewhere: Mappi
     ``shim_torch``. ``elsewhere``: other modules of PyTorch, and the names that it has there.
     """
     own = namespace["__name__"]
-    default = own.removeprefix("shim_")  # what the finder gave already; who calls this knows better
+    default = in_torch(own)  # what the finder gave already; who calls this knows better
     home = home or default
     homes = {name: module for module, names in (elsewhere or {}).items() for name in names}
     for name, value in list(namespace.items()):

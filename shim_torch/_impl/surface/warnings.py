@@ -7,6 +7,7 @@ import warnings
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
+from shim_torch._impl.surface.own import is_own
 
 _given: set[str] = set()
 
@@ -23,7 +24,7 @@ def is_warn_always_enabled() -> bool:
 def _outside() -> int:
     """The ``stacklevel``, for a call in ``warn_once``, of the nearest frame that is not this package's."""
     level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("shim_torch"):
+    while frame.f_back is not None and is_own(frame):
         level, frame = level + 1, frame.f_back
     return level
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from shim_torch import Tensor
 from shim_torch._C import _disabled_torch_function_impl
 from shim_torch._impl.native import _core
+from shim_torch._impl.surface.own import is_own
 from shim_torch._impl.transforms import levels as _levels
 from shim_torch.autograd import Function
 from shim_torch.autograd.grad_mode import no_grad
@@ -33,7 +34,7 @@ stack: list[Level] = []  # the vmaps that run, the innermost last
 
 def _agreed(x: Any, refusal: str) -> Any:
     """What our own operators read of an argument, to check it, where all items agree. A user's function may not ask."""
-    if not sys._getframe(2).f_globals.get("__name__", "").startswith("shim_torch."):
+    if not is_own(sys._getframe(2)):
         raise RuntimeError(refusal)
     while isinstance(x, BatchedTensor):
         x = x.value
@@ -105,7 +106,7 @@ class BatchedTensor(Tensor):
 
     @property
     def data(self) -> Any:
-        if sys._getframe(1).f_globals.get("__name__", "").startswith("shim_torch."):
+        if is_own(sys._getframe(1)):
             return self.detach()
         raise RuntimeError("accessing `data` under vmap transform is not allowed")
 
