@@ -39,7 +39,6 @@ BOUNDS = {
 
 # Files that no module of PyTorch has the name of, with reasons.
 EXCEPTIONS = {
-    "shim_torch/distributed/_tensor/experimental.py": "PyTorch makes it an alias of torch.distributed.tensor.experimental",
     "shim_torch/testing/_internal/__init__.py": "PyTorch has it; the tables leave out its test suites",
     "shim_torch/testing/_internal/common_cuda.py": "as above",
     "shim_torch/testing/_internal/common_utils.py": "as above",

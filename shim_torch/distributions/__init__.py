@@ -6,8 +6,6 @@ _from_standard.py (draws that go through transforms), multivariate_normal.py (on
 
 from __future__ import annotations
 
-from types import ModuleType
-
 from shim_torch._impl.distributions import kl_registry
 from shim_torch._impl.surface import naming
 from shim_torch.distributions import constraints, transforms, utils

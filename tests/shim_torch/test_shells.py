@@ -15,7 +15,9 @@ import shim_torch
 from shim_torch._impl.surface import missing, not_built, shells
 
 # PyTorch has these; its tables of names leave out what it takes from others and what it makes when it is imported.
-BEYOND_THE_TABLES = {"_vendor.packaging", "_vendor.packaging.version", "distributed._tensor._utils", "distributed._tensor.device_mesh"}
+BEYOND_THE_TABLES = {"_vendor.packaging", "_vendor.packaging.version"} | {
+    f"distributed._tensor.{name}" for name in ("_utils", "device_mesh", "experimental")
+}
 
 
 @pytest.mark.parametrize("name", sorted(shells.table()))
@@ -48,6 +50,11 @@ def test_what_rows_answer():
     assert quantized.MaxPool2d is shim_torch.nn.MaxPool2d
     assert comm.gather is gather and "gather" in comm.__all__ and MapperIterDataPipe is Mapper
     assert shim_torch.quantization.QuantStub is shim_torch.ao.quantization.QuantStub
+    asked = shim_torch.backends.xnnpack.is_available
+    assert asked() is False and (asked.__module__, asked.__qualname__) == ("torch.backends.xnnpack", "is_available")
+    assert shim_torch.backends.cusparselt.version() is None
+    old = importlib.import_module("shim_torch.distributed._tensor.experimental")
+    assert old.__all__ == shim_torch.distributed.tensor.experimental.__all__ and old.local_map.__module__.startswith("torch.distributed")
     assert not shim_torch.xpu.is_available() and shim_torch.xpu.device_count() == 0
 
 

@@ -3,6 +3,7 @@
 A row: the module's name without ``torch.``, a ``/`` where it is a package, and what its docstring says; below it, indented:
 
 - ``refuses WHY: names``: functions and classes that say why they are not supported; ``WHY`` is a name of ``not_built`` or a quoted text
+- ``answers VALUE: names``: functions without arguments that always answer the same
 - ``device LABEL``: what ``torch.xpu`` and its like answer (``absent_device``)
 - ``from MODULE: names``: names of another module; ``new=old`` gives one a new name
 - ``as MODULE``: every other name is that module's
@@ -13,6 +14,7 @@ A row: the module's name without ``torch.``, a ``/`` where it is a package, and 
 from __future__ import annotations
 
 import os
+from ast import literal_eval
 from collections.abc import Callable
 from functools import lru_cache
 from importlib import import_module
@@ -132,5 +134,17 @@ def _made(module: str, what: str, of: str, given: list[str]) -> dict[str, Any]:
     presented = f"torch{module.removeprefix(ROOT)}"
     if what == "device":
         return absent_device.names(presented, of)
+    if what == "answers":
+        return {name: _answering(presented, name, literal_eval(of)) for name in given}
     why = of[1:-1] if of.startswith('"') else getattr(not_built, of)
     return not_built.names(presented, why, " ".join(given))
+
+
+def _answering(module: str, name: str, value: Any) -> Callable[[], Any]:
+    def answer() -> Any:
+        return value
+
+    answer.__name__ = answer.__qualname__ = name
+    answer.__module__, answer.__doc__ = module, f"Always {value!r}."
+    answer.__annotations__ = {} if value is None else {"return": type(value)}
+    return answer
