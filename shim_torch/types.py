@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import IO, Any
 
 from shim_torch._impl.native import _core
-from shim_torch.storage import TypedStorage, UntypedStorage
 
 __all__ = ["Device", "FileLike", "Number", "Storage"]
 
@@ -36,7 +35,3 @@ class Storage:
     _cdata: int
     device: Any
     dtype: Any
-
-
-def _is_storage(value: Any) -> bool:
-    return isinstance(value, (UntypedStorage, TypedStorage))

@@ -53,8 +53,8 @@ _from_dlpack = _core.from_dlpack_capsule
 _is_cow_tensor, _data_address, _storage_address = _core.is_lazy_clone, _core.data_address, _core.storage_address
 _set_conj, _set_neg = _core._set_conj, _core._set_neg
 
-_has_cuda = has_cuda = True
-_has_mps = has_mps = _has_xpu = has_xpu = _has_mtia = False
+_has_cuda = True
+_has_mps = _has_xpu = False
 has_mkl = has_lapack = has_openmp = has_spectral = True
 _has_distributed = False
 _GLIBCXX_USE_CXX11_ABI = True

@@ -47,10 +47,6 @@ def _init_amx() -> bool:
     return False
 
 
-def _L1d_cache_size() -> int:
-    return _cache_size(0)
-
-
 def _L2_cache_size() -> int:
     return _cache_size(2)
 

@@ -74,7 +74,6 @@ class cudaStatus:
 
 has_half = True
 has_magma = False
-_device_t = Any
 
 
 class _DeviceProperties(NamedTuple):

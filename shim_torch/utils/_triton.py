@@ -57,10 +57,6 @@ def has_triton_stable_tma_api() -> bool:
 has_triton_tma_device = has_triton_stable_tma_api
 
 
-def has_triton_tensor_descriptor_device_tma() -> bool:
-    return has_triton_stable_tma_api()
-
-
 def has_datacenter_blackwell_tma_device() -> bool:
     return has_triton_stable_tma_api() and _core.cuda_device_attribute(75, 0) == 10
 

@@ -52,7 +52,6 @@ COMMON_MSVC_FLAGS = ["/MD", "/wd4819", "/wd4251", "/wd4244", "/wd4267", "/wd4275
 JIT_EXTENSION_VERSIONER = None
 _TORCH_PATH = str(Path(__file__).resolve().parent.parent)
 TORCH_LIB_PATH = os.path.join(_TORCH_PATH, "lib")
-BUILD_SPLIT_CUDA = None
 if TYPE_CHECKING:
     BuildExtension: Any = None
 

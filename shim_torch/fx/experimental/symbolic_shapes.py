@@ -55,7 +55,7 @@ def guard_or_true(value: Any) -> bool:
     return bool(value)
 
 
-guard_or_false = statically_known_true = definitely_true = guard_size_oblivious
+guard_or_false = statically_known_true = guard_size_oblivious
 
 
 def statically_known_false(value: Any) -> bool:
@@ -64,10 +64,6 @@ def statically_known_false(value: Any) -> bool:
 
 def is_concrete_int(value: Any) -> bool:
     return isinstance(value, int)
-
-
-def hint_int(value: Any, fallback: int | None = None) -> int:
-    return int(value)
 
 
 def sym_eq(x: Any, y: Any) -> bool:
