@@ -7,7 +7,7 @@ from typing import Any
 from shim_torch._impl.surface.not_built import NO_COMPILER, declare
 from shim_torch._inductor.exc import InvalidCxxCompiler
 
-__getattr__ = declare(
+declare(
     globals(),
     NO_COMPILER,
     """

@@ -42,7 +42,7 @@ class ExternKernelChoice:
         refuse("torch._inductor.select_algorithm.ExternKernelChoice.bind", NO_COMPILER)
 
 
-__getattr__ = declare(
+declare(
     globals(),
     NO_COMPILER,
     "AlgorithmSelectorCache DataProcessorTemplateWrapper TritonTemplate TritonTemplateKernel autotune_select_algorithm realize_inputs",

@@ -10,7 +10,7 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.surface.not_built import NO_COMPILER, declare
 from shim_torch.utils._ordered_set import OrderedSet as OrderedSet
 
-__getattr__ = declare(
+declare(
     globals(),
     NO_COMPILER,
     "run_and_get_code run_and_get_triton_code run_fw_bw_and_get_code run_and_get_kernels get_triton_code get_code",

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from shim_torch._impl.surface.not_built import declare
 
-__getattr__ = declare(globals(), "there are no lazy tensors", "mark_step wait_device_ops sync_multi get_tensor_id to_cpu save")
+declare(globals(), "there are no lazy tensors", "mark_step wait_device_ops sync_multi get_tensor_id to_cpu save")

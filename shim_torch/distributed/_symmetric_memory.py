@@ -22,4 +22,4 @@ def get_backend(device: Any) -> str | None:
     return None
 
 
-__getattr__ = declare(globals(), ONE_PROCESS, "empty rendezvous get_symm_mem_workspace enable_symm_mem_for_group set_backend")
+declare(globals(), ONE_PROCESS, "empty rendezvous get_symm_mem_workspace enable_symm_mem_for_group set_backend")

@@ -21,4 +21,4 @@ class context:
         refuse("torch.distributed.autograd.context", ONE_PROCESS)
 
 
-__getattr__ = declare(globals(), ONE_PROCESS, "backward get_gradients")
+declare(globals(), ONE_PROCESS, "backward get_gradients")

@@ -105,7 +105,7 @@ def launch_kernel(
         kernel(*part)
 
 
-__getattr__ = declare(
+declare(
     globals(),
     NO_SPARSE_KERNELS,
     "bsr_dense_addmm bsr_dense_mm bsr_scatter_mm scatter_mm sampled_addmm bsr_scatter_mm_indices_data bsr_softmax minimize",

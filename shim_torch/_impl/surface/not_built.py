@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from shim_torch._impl.surface.missing import asked_of
+from shim_torch._impl.surface.own import in_torch
 
 NO_COMPILER = "there is no compiler: functions run as they are"
 NO_QUANTIZED = "there are no quantized tensors"
@@ -48,7 +48,6 @@ def names(module: str, why: str, text: str) -> dict[str, Any]:
     return {name: (_class if name.lstrip("_")[:1].isupper() else _function)(module, name, why) for name in text.split()}
 
 
-def declare(module: dict[str, Any], why: str, text: str) -> Callable[[str], Any]:
-    """Puts the names in ``text`` into a module's globals; the ``__getattr__`` for all others, for it to keep."""
-    module.update(names(f"torch{module['__name__'].removeprefix('shim_torch')}", why, text))
-    return asked_of(module["__name__"])
+def declare(module: dict[str, Any], why: str, text: str) -> None:
+    """Puts the names in ``text`` into a module's globals."""
+    module.update(names(in_torch(module["__name__"]), why, text))

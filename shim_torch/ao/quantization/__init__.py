@@ -8,7 +8,7 @@ from shim_torch._impl.surface.not_built import NO_QUANTIZED as _NO_QUANTIZED
 from shim_torch._impl.surface.not_built import declare as _declare
 from shim_torch.nn import Module
 
-__getattr__ = _declare(
+_declare(
     globals(),
     _NO_QUANTIZED,
     """

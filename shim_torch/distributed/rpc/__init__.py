@@ -17,7 +17,7 @@ def _is_current_rpc_agent_set() -> bool:
     return False
 
 
-__getattr__ = declare(
+declare(
     globals(),
     ONE_PROCESS,
     "RRef PyRRef WorkerInfo init_rpc shutdown rpc_sync rpc_async remote get_worker_info _get_current_rpc_agent",
