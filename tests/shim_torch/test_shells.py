@@ -15,7 +15,7 @@ import shim_torch
 from shim_torch._impl.surface import missing, not_built, shells
 
 # PyTorch has these; its tables of names leave out what it takes from others and what it makes when it is imported.
-BEYOND_THE_TABLES = {"_vendor.packaging", "_vendor.packaging.version"} | {
+BEYOND_THE_TABLES = {"_vendor", "_vendor.packaging", "_vendor.packaging.version"} | {
     f"distributed._tensor.{name}" for name in ("_utils", "device_mesh", "experimental")
 }
 

@@ -44,6 +44,13 @@ def _composites(_):
     return [name.removeprefix("aten::") for name, r in records().items() if r.kind == "composite" and name.startswith("aten::")]
 
 
+def _rows(_):
+    """The modules of PyTorch that are rows of a table here and no files, ``xpu`` for ``torch.xpu``."""
+    from shim_torch._impl.surface import shells
+
+    return list(shells.table())
+
+
 def _resolved(given):
     """Of the rows of the table of imported names the entries whose home, and the name in it, are here."""
     return {module: [entry for entry in entries if _is_here(entry)] for module, entries in given.items()}

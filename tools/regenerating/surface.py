@@ -166,8 +166,8 @@ def surface():
 
 @cache
 def served():
-    """The modules that are files here, and those of torch._C."""
-    here = _files(OURS, "torch") & files()
+    """The modules that are files or rows here, and those of torch._C."""
+    here = (_files(OURS, "torch") | {f"torch.{name}" for name in ask("rows")}) & files()
     return here | {name for name in sys.modules if name.startswith("torch._C") and sys.modules[name]}
 
 
