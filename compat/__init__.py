@@ -1,28 +1,16 @@
-"""Gives named packages a module called ``torch`` where PyTorch is not installed (or beside it).
+"""The documented name of :mod:`shim_torch_proxy`: its public functions, the same objects.
 
-    from compat import enable_torch_proxy
-    enable_torch_proxy(scope={"liger_kernel"})       # before the first import of the package
-
-The scope is a property of the importing module. A module that was loaded in a scope keeps its torch, in lazy imports
-too, after the scope is disabled; modules that are loaded later do not get it.
-
-Import statements, ``__import__``, importlib, pkgutil, pickle, unittest.mock, pytest's ``importorskip`` and the metadata of
-distributions agree about torch in such code, and give all other code what there is without us. Code in scope sees names
-added to ``builtins`` later, but not builtins that another module replaces (``__import__`` excepted).
-
-Where no PyTorch is installed, a scope takes in what its packages require and that uses torch, and what their code imports
-and that cannot do without torch (transformers imports torchao where it finds it); ``blocked`` keeps a package out.
+A program with a ``compat.py`` of its own imports ``shim_torch_proxy``.
 """
 
-from __future__ import annotations
-
-import sys
-from contextlib import ContextDecorator
-from typing import Any
-
-from compat import hook, modules
-from compat.hook import Token, TorchProxyWarning
-from compat.scope import ScopeLike, parse, parse_names, parse_version
+from shim_torch_proxy import (
+    Token,
+    TorchProxyWarning,
+    disable_torch_proxy,
+    enable_torch_proxy,
+    torch_proxy,
+    torch_proxy_status,
+)
 
 __all__ = [
     "Token",
@@ -32,73 +20,3 @@ __all__ = [
     "torch_proxy",
     "torch_proxy_status",
 ]
-
-
-def enable_torch_proxy(scope: ScopeLike = None, *, blocked: ScopeLike = (), version: str | None = None) -> Token:
-    """Gives the packages of ``scope`` our torch from their next import on.
-
-    ``scope``: None for the whole process; a package name or a set of them (sub-modules are included; ``"__main__"`` is
-    the running script). ``blocked``: packages or sub-modules kept out. ``version``: what ``torch.__version__`` and the
-    metadata of torch say (default ``2.13.0+shim``). Calls add up: each needs its own ``disable_torch_proxy(scope)``.
-
-    Returns a token, which ``disable_torch_proxy`` takes too.
-    Errors: TypeError and ValueError for what names no package or version; RuntimeError for the whole process when PyTorch is
-    imported already. Warns (TorchProxyWarning) for a package that was imported before.
-    """
-    return hook.enable(Token(parse(scope, blocked), parse_version(version)))
-
-
-def disable_torch_proxy(scope: ScopeLike | Token = None) -> None:
-    """Undoes ``enable_torch_proxy``: of one token, of one call for each name of ``scope``, or (None) of all calls.
-
-    With the last one gone, the interpreter is as it was before. Names that are not enabled are ignored.
-    """
-    if isinstance(scope, Token):
-        return hook.disable(scope)
-    if scope is None:
-        for entry in reversed(hook.entries()):
-            hook.disable(entry)
-        return None
-    for name in parse_names(scope, "scope"):
-        hook.disable_name(name)
-    return None
-
-
-class torch_proxy(ContextDecorator):
-    """``with torch_proxy(scope): …`` or ``@torch_proxy(scope)``; arguments as ``enable_torch_proxy``."""
-
-    def __init__(self, scope: ScopeLike = None, *, blocked: ScopeLike = (), version: str | None = None) -> None:
-        self._scope, self._version = parse(scope, blocked), parse_version(version)
-        self._tokens: list[Token] = []
-
-    def __enter__(self) -> Token:
-        self._tokens.append(hook.enable(Token(self._scope, self._version)))
-        return self._tokens[-1]
-
-    def __exit__(self, *exc: object) -> None:
-        hook.disable(self._tokens.pop())
-
-
-def torch_proxy_status() -> dict[str, Any]:
-    """What is enabled and what was asked for.
-
-    Keys: ``enabled`` (a list of scopes, None: the process), ``scope`` (their union with what they imply), ``blocked``,
-    ``already_imported``, ``modules`` (torch module -> loads), ``missing`` ((name, requester) -> count), ``unsupported``
-    (the same, for names that PyTorch has), ``native_windows`` (extension modules that ours was shown to), ``slow``
-    (counters of slow paths), ``native`` (whether the C++ core is loaded).
-    """
-    total = hook.scope()
-    names = sys.modules.get("shim_torch._impl.surface.missing")
-    backends = sys.modules.get("shim_torch._impl.arrays")
-    return {
-        "enabled": [None if e.scope.names is None else sorted(e.scope.names) for e in hook.entries()],
-        "scope": None if total.names is None else sorted(total.names),
-        "blocked": sorted(total.blocked),
-        "already_imported": hook.reported(),
-        "modules": dict(modules.requests),
-        "missing": {**modules.missing, **dict(getattr(names, "absent", {}))},
-        "unsupported": dict(getattr(names, "unsupported", {})),
-        "native_windows": hook.native_windows,
-        "slow": dict(getattr(backends, "counters", {}) or {}),
-        "native": "shim_torch._impl.native._core" in sys.modules,
-    }

@@ -62,7 +62,7 @@ def check(what: str, found: Iterable[object] | int) -> None:
 def modules() -> dict[str, Path]:
     """Our Python modules by name."""
     found = {}
-    for package in ("shim_torch", "compat"):
+    for package in ("shim_torch", "shim_torch_proxy", "compat"):
         for file in sorted((ROOT / package).rglob("*.py")):
             parts = file.relative_to(ROOT).with_suffix("").parts
             found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
@@ -171,7 +171,7 @@ def test_layers():
                 arrays.add(f"{name} -> {to}")
             if to.partition(".")[0] in ("cupy", "cupyx", "cupy_backends") and not under(name, f"{IMPL}.arrays"):
                 cupy.add(name)
-            if under(name, IMPL) and under(to, "compat"):
+            if under(name, IMPL) and (under(to, "shim_torch_proxy") or under(to, "compat")):
                 upward.add(name)
     check("families that import another", families)
     check("records that import the surface", surface)

@@ -10,7 +10,7 @@ import pytest
 from compiling import compile_extension
 
 import shim_torch as torch
-from compat.cli import binaries, scan
+from shim_torch_proxy.cli import binaries, scan
 from shim_torch._impl import native
 from shim_torch._impl.extensions import elf, load
 from shim_torch._impl.native import stand_ins

@@ -47,7 +47,7 @@ def test_children_have_the_same_torch(run, tmp_path):
 
 def test_children_load_nothing_before_they_ask(run):
     code = """
-    print(child("-c", "import sys; print(sorted({'torch', 'shim_torch', 'compat'} & set(sys.modules)))"))
+    print(child("-c", "import sys; print(sorted({'torch', 'shim_torch', 'shim_torch_proxy'} & set(sys.modules)))"))
     print(child("-c", '''
     import torch.nn.functional as F, sys, torch
     print(torch.nn.functional is F, sys.modules["torch.nn"] is torch.nn, torch.__spec__.name)
@@ -55,7 +55,7 @@ def test_children_load_nothing_before_they_ask(run):
     disable_torch_proxy()
     print([name for name in sys.modules if name.startswith("torch")])'''.replace("\\n    ", "\\n")))
     """
-    assert run(code).splitlines() == ["['compat']", "True True shim_torch", "[]"]
+    assert run(code).splitlines() == ["['shim_torch_proxy']", "True True shim_torch", "[]"]
 
 
 def test_a_scope_is_the_children_s_too(run):

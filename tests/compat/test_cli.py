@@ -165,7 +165,7 @@ def test_scan_of_one_file(tmp_path, python):
         (tmp_path / "m.py").write_text("import torch\ntorch.gone")
         archive.add(tmp_path / "m.py", "source-1/m.py")
     targets = [str(tmp_path / name) for name in sorted(p.name for p in tmp_path.iterdir())]
-    code = "import sys\nfrom compat.cli import scan\nprint([scan.main(target, False) for target in sys.argv[1:]])"
+    code = "import sys\nfrom shim_torch_proxy.cli import scan\nprint([scan.main(target, False) for target in sys.argv[1:]])"
     done = python(["-c", code, *targets], "shim")
     found = dict(zip([t.rpartition("/")[2] for t in targets], json.loads(done.stdout.splitlines()[-1]), strict=True))
     assert [name for name, status in found.items() if status == 1] == ["m.py", "program", "script.sh", "source.tar.gz"]
@@ -207,7 +207,7 @@ def test_provide_satisfies_pip_and_is_never_importable(tmp_path):
             env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "PIP_NO_INDEX": "1", "PYTHONDONTWRITEBYTECODE": "1"},
         )  # fmt: skip
 
-    code = "import sys; from compat.cli import provide; from pathlib import Path; import sysconfig; "
+    code = "import sys; from shim_torch_proxy.cli import provide; from pathlib import Path; import sysconfig; "
     code += "provide.write(Path(sysconfig.get_path('purelib')), '2.13.0+shim')"
     done = run("-c", code)
     assert done.returncode == 0, done.stderr
@@ -225,7 +225,7 @@ def test_provide_satisfies_pip_and_is_never_importable(tmp_path):
 
 
 def test_provide_leaves_a_real_one_alone(tmp_path):
-    from compat.cli import provide
+    from shim_torch_proxy.cli import provide
 
     info = tmp_path / "torch-2.0.0.dist-info"
     info.mkdir()
@@ -236,7 +236,7 @@ def test_provide_leaves_a_real_one_alone(tmp_path):
 
 
 def test_provide_leaves_an_importable_one_alone_and_nothing_half_done(tmp_path, monkeypatch):
-    from compat.cli import provide
+    from shim_torch_proxy.cli import provide
 
     source, folder = tmp_path / "source", tmp_path / "site"
     source.mkdir()
@@ -259,7 +259,7 @@ def test_provide_leaves_an_importable_one_alone_and_nothing_half_done(tmp_path, 
 
 
 def test_provide_says_who_may_write(monkeypatch, capsys):
-    from compat.cli import provide
+    from shim_torch_proxy.cli import provide
 
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied", "site-packages")

@@ -23,7 +23,7 @@ def test_the_page_has_the_table():
 
 
 def test_a_name_within_a_module_that_a_function_hides():
-    from compat.cli.coverage import found
+    from shim_torch_proxy.cli.coverage import found
 
     assert found(torch, "torch.nn.utils.weight_norm.WeightNorm") and found(torch, "torch.newaxis")
     assert not found(torch, "torch.nn.utils.weight_norm.NoSuchName") and not found(torch, "torch.no_such.name")

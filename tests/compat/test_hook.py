@@ -14,7 +14,7 @@ def snapshot():
             [dict(vars(o)) for o in owners])
 import compat, shim_torch, shim_torch._impl.surface.torch_version
 from compat import *
-from compat import hook
+from shim_torch_proxy import hook
 before = snapshot()
 def same():
     now = snapshot()

@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from compat import disable_torch_proxy, enable_torch_proxy, hook, torch_proxy, torch_proxy_status
+from compat import disable_torch_proxy, enable_torch_proxy, torch_proxy, torch_proxy_status
+from shim_torch_proxy import hook
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +34,7 @@ def nothing_stays():
         (({"scope": "some lib"}), ValueError, "scope: 'some lib' is not a module name"),
         (({"scope": set()}), ValueError, "scope: the set is empty"),
         (({"scope": "torch"}), ValueError, "scope: 'torch' cannot be named"),
-        (({"scope": {"compat.hook"}}), ValueError, "scope: 'compat.hook' cannot be named"),
+        (({"scope": {"shim_torch_proxy.hook"}}), ValueError, "scope: 'shim_torch_proxy.hook' cannot be named"),
         (({"scope": "some_lib", "blocked": 1}), TypeError, "blocked: expected None, a package name or a set of names"),
         (({"scope": "some_lib", "blocked": "a-b"}), ValueError, "blocked: 'a-b' is not a module name"),
         (({"scope": "some_lib", "version": 2.13}), TypeError, "version: expected None or a string such as '2.13.0'"),

@@ -103,7 +103,7 @@ def test_beside_a_real_pytorch_requirements_keep_theirs(probe, site):
     code = """
         import sys
         sys.path.insert(0, {site!r})
-        from compat import adapters, enable_torch_proxy
+        from shim_torch_proxy import adapters, enable_torch_proxy
         print(sorted(adapters.closure(frozenset(["lib_a"]))))
     """
     assert probe(code.format(site=str(site)), real=True) == "['lib_a']"

@@ -82,7 +82,7 @@ class Watch:
         "shutil. ctypes. pty. tempfile. webbrowser. urllib. ftplib. smtplib. builtins.input code.__new__ function.__new__ "
         "signal. sys.setprofile sys.settrace sys.addaudithook gc. fcntl. syslog. sqlite3. resource. winreg. http."
     ).split()
-    KNOWN = ("shim_torch", "torch", "compat", "numpy", "ml_dtypes", "scipy")
+    KNOWN = ("shim_torch", "torch", "compat", "shim_torch_proxy", "numpy", "ml_dtypes", "scipy")
 
     def __init__(self, path: str) -> None:
         self.armed, self.path = False, path  # the file that may be read

@@ -39,7 +39,7 @@ def test_use_is_refused_by_name(module, name):
 
 
 def test_they_count_as_missing():
-    from compat.cli import coverage, scan
+    from shim_torch_proxy.cli import coverage, scan
 
     assert scan.status("torch.ao.quantization.quantize_dynamic")[1] == "missing"
     assert scan.status("torch.ao.quantization.QuantStub")[1] == "ok"

@@ -15,8 +15,8 @@ import pytest
 
 import shim_torch as torch
 from compat import torch_proxy
-from compat.adapters import triton as adapter
-from compat.adapters.triton.mends import symbols
+from shim_torch_proxy.adapters import triton as adapter
+from shim_torch_proxy.adapters.triton.mends import symbols
 
 if importlib.util.find_spec("triton") is None:  # not importorskip: Triton is to be imported in scope
     pytest.skip("Triton is not installed", allow_module_level=True)
@@ -430,11 +430,11 @@ def test_parts_of_the_entry_point_can_be_imported_before_triton(module, tmp_path
     made = tmp_path / "backend_of_ours-1.0.dist-info"
     made.mkdir()
     (made / "METADATA").write_text("Metadata-Version: 2.1\nName: backend-of-ours\nVersion: 1.0\n")
-    (made / "entry_points.txt").write_text("[triton.backends]\nshim_cpu = compat.adapters.triton.cpu\n")
+    (made / "entry_points.txt").write_text("[triton.backends]\nshim_cpu = shim_torch_proxy.adapters.triton.cpu\n")
     code = f"""
 import sys
 sys.path.insert(0, {str(tmp_path)!r})
-import compat.adapters.triton.cpu.{module} as ours
+import shim_torch_proxy.adapters.triton.cpu.{module} as ours
 from triton.backends import backends
 print(backends["shim_cpu"].{module} is getattr(ours, dict(compiler="CPUBackend", driver="CPUDriver")[{module!r}]))
 """

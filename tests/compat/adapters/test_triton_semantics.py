@@ -12,7 +12,7 @@ import pytest
 
 import shim_torch as torch
 from compat import torch_proxy
-from compat.adapters.triton.mends import symbols
+from shim_torch_proxy.adapters.triton.mends import symbols
 
 if importlib.util.find_spec("triton") is None:
     pytest.skip("Triton is not installed", allow_module_level=True)

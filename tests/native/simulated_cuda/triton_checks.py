@@ -5,7 +5,7 @@ import os
 import sys
 
 from compat import enable_torch_proxy
-from compat.adapters.triton.dispatch import launches as counted
+from shim_torch_proxy.adapters.triton.dispatch import launches as counted
 
 enable_torch_proxy()
 import torch  # noqa: E402

@@ -53,7 +53,7 @@ def test_fused_batch_norm():
 
 
 def test_files_have_pytorchs_names():
-    from compat import modules
+    from shim_torch_proxy import modules
 
     for name in (
         "torch.optim.adamw",

@@ -1,0 +1,106 @@
+"""Child processes get the scopes of their parent: multiprocessing's always, others where ``compat run`` announces them.
+
+What it announces stands in the environment. A child reads it in ``child_site/sitecustomize.py``, which ``site`` imports.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from shim_torch_proxy.scope import Scope
+
+if TYPE_CHECKING:
+    from shim_torch_proxy.hook import Token
+
+VARIABLE = "SHIM_TORCH_SCOPES"
+SITE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "child_site")
+KEY = "shim_torch_scopes"
+SPAWNING = tuple(f"{top}.spawn" for top in ("multiprocessing", "multiprocess", "loky.backend", "joblib.externals.loky.backend"))
+
+
+class Scopes:
+    """Travels in multiprocessing's preparation data; unpickling it in the child enables the scopes there."""
+
+    def __init__(self, entries: list[tuple[Any, ...]]) -> None:
+        self.entries = entries
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        # The child's sys.path is not set up yet when it reads this.
+        source = (
+            f"import sys\nif {folder!r} not in sys.path: sys.path.append({folder!r})\n"
+            f"from shim_torch_proxy.child import adopt\nadopt({self.entries!r})\n"
+        )
+        return exec, (source,)
+
+
+def adopt(entries: Iterable[Sequence[Any]], later: bool = False) -> list[Token]:
+    """Enables what the parent had enabled and is not in force here; with ``later``, loads torch when it is imported."""
+    from shim_torch_proxy import hook
+
+    here, made = hook.for_children(), []
+    for names, blocked, version in entries:
+        if (names, blocked, version) not in here:
+            scope = Scope(None if names is None else frozenset(names), frozenset(blocked))
+            made.append(hook.enable(hook.Token(scope, version, later)))
+    return made
+
+
+_inherited: list[Token] = []
+
+
+def _other_places() -> list[str]:
+    """What stands in PYTHONPATH besides us."""
+    return [place for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place and place != SITE]
+
+
+def announce() -> None:
+    """Puts the scopes in force into the environment, for programs of this Python that this one starts."""
+    from shim_torch_proxy import hook
+
+    said = {
+        "python": [sys.implementation.cache_tag, os.path.realpath(sys.prefix)],
+        "folder": os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+        "scopes": hook.for_children(),
+    }
+    os.environ[VARIABLE] = json.dumps(said)
+    os.environ["PYTHONPATH"] = os.pathsep.join([SITE, *_other_places()])
+
+
+def inherit(entries: Iterable[Sequence[Any]]) -> None:
+    """Enables what the environment announces."""
+    _inherited.extend(adopt(entries, later=True))
+
+
+def leave() -> None:
+    """Takes back what was inherited, and announces it no longer."""
+    from shim_torch_proxy import hook
+
+    while _inherited:
+        hook.disable(_inherited.pop())
+    if os.environ.pop(VARIABLE, None) is not None:
+        if places := _other_places():
+            os.environ["PYTHONPATH"] = os.pathsep.join(places)
+        else:
+            os.environ.pop("PYTHONPATH", None)
+
+
+def changes(module: ModuleType, entries: Callable[[], list[tuple[Any, ...]]]) -> Iterator[tuple[Any, str, Any]]:
+    """``get_preparation_data`` of a ``spawn`` module with the scopes added."""
+    import functools
+
+    original = module.get_preparation_data
+
+    @functools.wraps(original)
+    def get_preparation_data(*args: Any, **kwargs: Any) -> dict[str, Any]:
+        data = original(*args, **kwargs)
+        found = entries()
+        # Unpickled first, before the child imports its main module.
+        return {KEY: Scopes(found), **data} if found else data
+
+    yield module, "get_preparation_data", get_preparation_data

@@ -1,0 +1,79 @@
+"""``python -m compat coverage``: how much of PyTorch's public surface is here, part by part."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections import defaultdict
+from typing import Any
+
+
+def found(torch: Any, name: str) -> bool:
+    """Whether the dotted ``name`` leads to something here; a sub-module is imported on the way."""
+    from shim_torch_proxy.cli.scan import only_a_name
+
+    value = torch
+    for part in name.split(".")[1:]:
+        try:
+            value = getattr(value, part)
+        except (AttributeError, ImportError, NotImplementedError):
+            return _in_a_module(name)  # torch.nn.utils.weight_norm is a function, and a module of that name holds more
+    return not only_a_name(value)
+
+
+def _in_a_module(name: str) -> bool:
+    from shim_torch_proxy import modules
+    from shim_torch_proxy.cli.scan import only_a_name
+
+    home, _, leaf = name.rpartition(".")
+    try:
+        names = vars(modules.get(home))
+    except ModuleNotFoundError:
+        return False
+    return leaf in names and not only_a_name(names[leaf])
+
+
+def part_of(name: str, parts: frozenset[str]) -> str:
+    """The row a name counts in: ``torch`` for functions and dtypes of the top, else the sub-module or class below it."""
+    head = ".".join(name.split(".")[:3])
+    while head not in parts:
+        head = head.rpartition(".")[0]
+    return head
+
+
+def coverage() -> dict[str, tuple[list[str], list[str]]]:
+    """``{part: (names here, names that are not)}`` over PyTorch's public names (``shim_torch/_impl/data/surface.txt``)."""
+    from shim_torch_proxy import modules
+    from shim_torch._impl.surface.missing import own_surface
+
+    torch = modules.get("torch")
+    names = [n for n in sorted(own_surface()) if n != "torch" and not any(p.startswith("_") for p in n.split("."))]
+    inner = {n.rpartition(".")[0] for n in names}
+    parts = frozenset({"torch"} | {n for n in inner if n.count(".") == 1} | {"torch.nn.functional"})
+    table: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # deprecated names are names, too
+        for name in names:
+            table[part_of(name, parts)][not found(torch, name)].append(name)
+    return dict(table)
+
+
+def report(table: dict[str, tuple[list[str], list[str]]]) -> str:
+    """The table in Markdown."""
+    lines = ["| part | names of PyTorch 2.13 | here |", "| --- | ---: | ---: |"]
+    lines += [f"| `{part}` | {len(here) + len(gone)} | {len(here)} |" for part, (here, gone) in sorted(table.items())]
+    here, names = sum(len(h) for h, _ in table.values()), sum(len(h) + len(g) for h, g in table.values())
+    return "\n".join([*lines, f"| all | {names} | {here} |"])
+
+
+def main(missing: str | None) -> int:
+    """Prints the table, or the names of one part that are not here; 0, or 2 when there is no such part."""
+    table = coverage()
+    if missing is None:
+        print(report(table))
+        return 0
+    if missing not in table:
+        print(f"python -m compat coverage: {missing!r} is none of {', '.join(sorted(table))}", file=sys.stderr)
+        return 2
+    print("\n".join(table[missing][1]))
+    return 0

@@ -1,0 +1,108 @@
+"""``python -m compat provide``: a metadata-only distribution ``torch``, so that pip installs no PyTorch."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib.metadata
+import importlib.util
+import shutil
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+from shim_torch_proxy.metadata import METADATA
+
+INSTALLER = "shim-torch"
+
+
+def installed(folder: Path) -> list[Path]:
+    """The metadata folders of any distribution torch in ``folder``."""
+    return sorted(p for p in folder.glob("torch-*.dist-info") if p.is_dir())
+
+
+def is_ours(info: Path) -> bool:
+    """Whether we wrote ``info``."""
+    file = info / "INSTALLER"
+    return file.is_file() and file.read_text(encoding="utf-8").strip() == INSTALLER
+
+
+def write(folder: Path, version: str) -> Path:
+    """Writes the distribution. Errors: FileExistsError when another torch is installed."""
+    real = [info for info in installed(folder) if not is_ours(info)]
+    if real or (folder / "torch").exists():
+        where = real[0] if real else folder / "torch"
+        raise FileExistsError(f"PyTorch is installed ({where}); it is left alone. To replace it: pip uninstall torch")
+    try:
+        other = importlib.metadata.distribution("torch")
+    except importlib.metadata.PackageNotFoundError:
+        other = None
+    if other is not None and (other.read_text("INSTALLER") or "").strip() != INSTALLER:
+        raise FileExistsError("a distribution torch is on sys.path already; it is left alone")
+    try:
+        spec = importlib.util.find_spec("torch")
+    except (ImportError, ValueError):  # something keeps it from being imported
+        spec = None
+    if spec is not None:
+        raise FileExistsError(f"a module torch is importable here ({spec.origin or spec.name}); it is left alone")
+    info = folder / f"torch-{version}.dist-info"
+    made = Path(tempfile.mkdtemp(prefix=".shim-torch-", dir=folder))
+    try:
+        _fill(made, info.name, version)
+        made.chmod(0o755)
+        remove(folder)
+        made.rename(info)
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+    return info
+
+
+def _fill(folder: Path, name: str, version: str) -> None:
+    files = {"METADATA": METADATA.format(version=version), "INSTALLER": f"{INSTALLER}\n", "top_level.txt": "\n"}
+    files["WHEEL"] = "Wheel-Version: 1.0\nGenerator: shim-torch\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    record = ""
+    for file, text in files.items():
+        data = text.encode()
+        (folder / file).write_bytes(data)
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        record += f"{name}/{file},sha256={digest},{len(data)}\n"
+    (folder / "RECORD").write_text(f"{record}{name}/RECORD,,\n", encoding="utf-8")
+
+
+def remove(folder: Path) -> list[Path]:
+    """Removes what ``write`` wrote; another torch is left alone."""
+    gone = [info for info in installed(folder) if is_ours(info)]
+    for info in gone:
+        shutil.rmtree(info)
+    return gone
+
+
+def main(undo: bool, version: str | None) -> int:
+    """Writes or removes it in this environment; 1 when a real one is there."""
+    folder = Path(sysconfig.get_path("purelib"))
+    if undo:
+        try:
+            gone = remove(folder)
+        except OSError as error:
+            return _failed(error)
+        print(f"removed {gone[0]}" if gone else f"nothing to remove in {folder}")
+        return 0
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        wanted = str(Version(version or "2.13.0+shim"))
+        print(f"wrote {write(folder, wanted)}\nundo with: python -m compat provide --remove")
+    except InvalidVersion:
+        print(f"python -m compat provide: {version!r} is not a PEP 440 version, such as 2.13.0", file=sys.stderr)
+        return 2
+    except OSError as error:
+        return _failed(error)
+    return 0
+
+
+def _failed(error: OSError) -> int:
+    advice = "; use a virtual environment, or run this as its owner" if isinstance(error, PermissionError) else ""
+    print(f"python -m compat provide: {error}{advice}", file=sys.stderr)
+    return 1

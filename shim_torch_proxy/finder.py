@@ -1,0 +1,248 @@
+"""The finder at the head of ``sys.meta_path``: gives modules in scope their builtins, and nothing else."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from importlib.machinery import ExtensionFileLoader, ModuleSpec
+from types import FrameType, ModuleType
+from typing import Any
+
+from shim_torch_proxy import adapters, importer, modules, requirements
+from shim_torch_proxy.scope import Scope
+
+State = Callable[[], Scope]
+
+
+_own_specs: dict[str, Any] = {}  # of our modules, by torch name: what the import system sets meanwhile is taken back
+
+
+class TorchLoader:
+    """Loads ``torch.x`` by handing over our module object, which was executed already and keeps its own spec."""
+
+    def __init__(self, done: Callable[[], None] | None = None) -> None:
+        self.done = done
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        self.name = spec.name
+        return modules.get(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = _own_specs[self.name]
+        if sys.modules.get(self.name) is module:
+            # Sub-modules that came with it: importing one later would put it where the package may have a function of its name.
+            came = {name: child for name, child in modules.tree().items() if name.startswith(f"{self.name}.")}
+            for name, child in came.items():
+                sys.modules.setdefault(name, child)
+        if self.done is not None:
+            self.done()
+
+    def get_code(self, name: str) -> Any:
+        """The code of our module, for ``python -m torch.x``."""
+        return self._own(name, "get_code")
+
+    def get_source(self, name: str) -> str | None:
+        return self._own(name, "get_source")
+
+    def get_filename(self, name: str) -> str:
+        return str(modules.get(name).__file__)
+
+    def is_package(self, name: str) -> bool:
+        return hasattr(modules.get(name), "__path__")
+
+    def _own(self, name: str, what: str) -> Any:
+        loader: Any = getattr(modules.get(name).__spec__, "loader", None)
+        return getattr(loader, what)(modules.real(name)) if hasattr(loader, what) else None
+
+
+def torch_spec(name: str, done: Callable[[], None] | None = None) -> ModuleSpec | None:
+    """The spec that ``find_spec`` answers for our ``torch.x``; None when there is no such module.
+
+    ``done`` is called once the import system has the module.
+    """
+    if not modules.exists(name):
+        return None
+    module = modules.get(name)
+    _own_specs.setdefault(name, module.__spec__)
+    origin = getattr(module, "__file__", None)
+    spec = ModuleSpec(name, TorchLoader(done), origin=origin, is_package=hasattr(module, "__path__"))  # type: ignore[arg-type]
+    spec.has_location = origin is not None
+    if spec.submodule_search_locations is not None:
+        spec.submodule_search_locations.extend(module.__path__)
+    return spec
+
+
+class ScopeFinder:
+    """Delegates to the other finders; a module in scope is executed with builtins of its own.
+
+    ``spec.loader`` stays the original object: only its ``exec_module`` is shadowed, and until it is called.
+    """
+
+    def __init__(
+        self,
+        scope: State,
+        exposed: Callable[[], bool],
+        expose: Callable[[], Any],
+        join: Callable[[str], None],
+        waiting: Callable[[], bool] = lambda: False,
+        begin: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.scope, self.exposed, self.expose, self.join = scope, exposed, expose, join
+        self.waiting, self.begin = waiting, begin
+        self.folders: dict[str, str] = {}  # the folders of top-level packages in scope -> their names
+        self.after: dict[str, Callable[[ModuleType], None]] = {}  # module name -> called once it is executed
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if modules.is_torch(fullname):
+            waiting = self.waiting()
+            if not (waiting or self.exposed()):
+                if name := _asked_of_ours():
+                    raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+                return None
+            found = torch_spec(fullname, self.begin if waiting else None)
+            if found is None and (error := modules.unsupported(fullname)) is not None:
+                raise error  # importlib's own says nothing of what to do; find_spec for code in scope does not come here
+            return found
+        if fullname in adapters.FAMILIES and self.waiting():
+            self.begin()
+        scope = self.scope()
+        covered = scope.names is not None and scope.covers(fullname)
+        if not covered and scope.names is not None and "." not in fullname and self._joins(fullname, scope, path):
+            self.join(fullname)
+            scope, covered = self.scope(), True
+        inside = not covered and scope.names is not None and self._near(path)
+        blocked = scope.names is None and scope.blocks(fullname)
+        after = self.after.get(fullname)
+        process = scope.names is None and not blocked
+        if not (covered or inside or blocked or after or process):
+            return None
+        spec = self._others(fullname, path, target)
+        if spec is None or spec.loader is None or isinstance(spec.loader, type):
+            return spec
+        if covered and spec.submodule_search_locations and "." not in fullname:
+            self.folders.update((os.path.join(place, ""), fullname) for place in spec.submodule_search_locations)
+        covered = covered or (inside and scope.covers(self._name_by_file(spec)))
+        if (covered or process) and isinstance(spec.loader, ExtensionFileLoader):
+            self.shadow_native(spec, covered)
+        elif covered or blocked or after:
+            table = importer.SCOPED if covered else importer.BLOCKED if blocked else None
+            self._shadow(spec, table, after)
+        return spec
+
+    def _joins(self, package: str, scope: Scope, path: Sequence[str] | None) -> bool:
+        """Whether a package that code in scope imports cannot do without torch: no requirement names what is optional."""
+        if (
+            package in sys.stdlib_module_names
+            or scope.blocks(package)
+            or not importer.asked_in_scope()
+            or not requirements.uses_torch(package)
+        ):
+            return False
+        spec = self._others(package, path, None) if self._near(path) else None
+        return spec is None or not self._name_by_file(spec)  # part of a package in scope: its name there decides
+
+    def _near(self, path: Sequence[str] | None) -> bool:
+        """Whether a search goes through the folder of a package in scope: some put their own sub-folders on sys.path."""
+        return bool(self.folders) and any(
+            isinstance(place, str) and os.path.join(place, "").startswith(tuple(self.folders))
+            for place in (sys.path if path is None else path)
+        )
+
+    def _name_by_file(self, spec: ModuleSpec) -> str:
+        """The name that a module's file has within its package; "" outside of all that were loaded in a scope."""
+        origin = spec.origin if isinstance(spec.origin, str) else ""
+        for folder, package in self.folders.items():
+            if origin.startswith(folder):
+                parts = os.path.splitext(origin[len(folder) :])[0].split(os.sep)
+                return ".".join([package, *(p for p in parts if p != "__init__")])
+        return ""
+
+    def _others(self, fullname: str, path: Any, target: Any) -> ModuleSpec | None:
+        for finder in list(sys.meta_path):
+            find = getattr(finder, "find_spec", None)
+            if finder is not self and find is not None:
+                spec = find(fullname, path, target)
+                if spec is not None:
+                    return spec
+        return None
+
+    def _shadow(
+        self, spec: ModuleSpec, table: dict[str, Any] | None, after: Callable[[ModuleType], None] | None
+    ) -> None:
+        loader: Any = spec.loader
+        if "name" not in getattr(loader, "__dict__", {}):
+            loader = spec.loader = copy.copy(loader)  # shared by many modules (zipimporter)
+
+        def exec_module(module: ModuleType) -> None:
+            vars(loader).pop("exec_module", None)
+            if table is not None:
+                importer.refresh()
+                vars(module)["__builtins__"] = table
+            loader.exec_module(module)
+            if after is not None:
+                after(module)
+
+        try:
+            vars(loader)["exec_module"] = exec_module
+        except TypeError:  # no instance dict: a subclass of its type carries the same state
+            raise ImportError(
+                f"{spec.name} is in scope, but its loader {type(loader).__name__} takes no attributes; "
+                f"use enable_torch_proxy() for the whole process",
+                name=spec.name,
+            ) from None
+
+    def shadow_native(self, spec: ModuleSpec, covered: bool) -> None:
+        """Extension modules import from C, which sees sys.modules only: ours is there while they initialise.
+
+        What they link to as libtorch is there too, from before they are loaded.
+        """
+        loader: Any = spec.loader
+
+        def during(method: str) -> Callable[[Any], Any]:
+            def call(argument: Any) -> Any:
+                vars(loader).pop(method, None)
+                with self.expose():
+                    if method == "exec_module":
+                        return loader.exec_module(argument)
+                    with _prepared(loader.path, covered):
+                        return loader.create_module(argument)
+
+            return call
+
+        for method in ("create_module", "exec_module"):
+            vars(loader)[method] = during(method)
+
+
+def _asked_of_ours() -> str | None:
+    """``torch.x.y`` where ``from shim_torch.x import y`` is what asks: without a y the import system looks for a module of that
+    name, and takes an error that names it for an answer."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
+        if frame.f_code.co_name == "_handle_fromlist":
+            return frame.f_locals.get("from_name") if modules.is_presented(frame.f_locals.get("module")) else None
+        frame = frame.f_back
+    return None
+
+
+def _prepared(path: str, covered: bool) -> AbstractContextManager[None]:
+    """What an extension module links to as libtorch is there within; nothing to do for those that ours is made of."""
+    if not covered and "torch" not in modules.loaded:
+        return nullcontext()
+    libraries = sys.modules.get("shim_torch._impl.extensions.load") or importlib.import_module("shim_torch._impl.extensions.load")
+    importing = getattr(libraries, "importing", None)  # None: it is being imported itself
+    return nullcontext() if importing is None else importing(path)
+
+
+def find_spec_for(name: str) -> ModuleSpec | None:
+    """``importlib.util.find_spec`` of a torch name, for code in scope. Errors: ModuleNotFoundError without its parent."""
+    parent = name.rpartition(".")[0]
+    if parent and not modules.exists(parent):
+        raise ModuleNotFoundError(f"No module named {parent!r}", name=parent)
+    return torch_spec(name)

@@ -1,0 +1,332 @@
+"""The only module that changes the interpreter. Every change is pushed with its undo on an ExitStack."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from shim_torch_proxy import adapters, child, importer, lookups, metadata, modules, pickling, tools
+from shim_torch_proxy.finder import ScopeFinder
+from shim_torch_proxy.scope import Scope
+
+
+class TorchProxyWarning(UserWarning):
+    """A scope that cannot do all it says."""
+
+
+@dataclass(eq=False)
+class Token:
+    """One ``enable_torch_proxy`` call; gives back exactly that."""
+
+    scope: Scope
+    version: str | None = None
+    later: bool = False  # for the whole process: nothing is loaded until torch, or what has an adapter, is imported
+
+
+_lock = threading.RLock()
+_entries: list[Token] = []
+_layers: dict[str, ExitStack] = {}  # in the order of installation
+_scope = Scope()  # immutable snapshot, replaced whole: readers take no lock
+_exposed = 0
+_finder: ScopeFinder
+_reported: set[str] = set()
+_joined: set[str] = set()  # packages that code in scope imported and that cannot do without torch
+native_windows = 0
+
+
+def scope() -> Scope:
+    """The union of what is enabled now."""
+    return _scope
+
+
+def entries() -> list[Token]:
+    """The enable calls in force, oldest first."""
+    return list(_entries)
+
+
+def reported() -> list[str]:
+    """Packages that were imported before their scope was enabled."""
+    return sorted(_reported)
+
+
+def enable(entry: Token) -> Token:
+    """Puts ``entry`` in force. Errors: RuntimeError when the whole process is asked for and PyTorch is imported."""
+    with _lock:
+        if entry.scope.names is None and not _exposed and sys.modules.get("torch") is not None:
+            raise RuntimeError(
+                "enable_torch_proxy(scope=None): PyTorch is already imported in this process; name the packages that "
+                "should get ours (scope={'package'}), or enable before anything imports torch"
+            )
+        _entries.append(entry)
+        try:
+            _report_imported(entry.scope)
+            _apply()
+        except BaseException:
+            _entries.remove(entry)
+            _apply()
+            raise
+        return entry
+
+
+def disable(entry: Token) -> None:
+    """Takes ``entry`` back; one that is gone already is ignored."""
+    with _lock:
+        if entry in _entries:
+            _entries.remove(entry)
+            _apply()
+
+
+def disable_name(name: str) -> None:
+    """Takes one package out of the latest call that named it, whose token stands for what is left from now on."""
+    with _lock:
+        for entry in reversed(_entries):
+            names = entry.scope.names
+            if names is None or name not in names:
+                continue
+            if names == {name}:
+                _entries.remove(entry)
+            else:
+                entry.scope = Scope(names - {name}, entry.scope.blocked)
+            _apply()
+            return
+
+
+def join(package: str) -> None:
+    """Takes a package into the scope, for as long as anything is enabled."""
+    with _lock:
+        if _entries and package not in _joined:
+            _joined.add(package)
+            _apply()
+
+
+def _report_imported(asked: Scope) -> None:
+    for name in sorted(adapters.closure(asked.names) or ()):
+        module = sys.modules.get(name)
+        if module is None or name == "__main__" or vars(module).get("__builtins__") is importer.SCOPED:
+            continue
+        if _scope.names is not None and _scope.covers(name):
+            continue
+        _reported.add(name)
+        if asked.names is not None and name not in asked.names and "torch" not in vars(module):
+            continue  # implied only: status lists it, its adapter says what is too late
+        warnings.warn(
+            f"{name} was imported before enable_torch_proxy named it: the code it has already loaded keeps the torch "
+            f"it found (or none). Call enable_torch_proxy before the first import of {name}.",
+            TorchProxyWarning,
+            stacklevel=5,
+        )
+
+
+def _apply() -> None:
+    global _scope
+    total = Scope()
+    for entry in _entries:
+        total = total | entry.scope
+    if not _entries:
+        _joined.clear()
+    names = None if total.names is None else adapters.closure(total.names | _joined)
+    total = Scope(names, total.blocked)
+    _scope = total
+    wanted: dict[str, Callable[[ExitStack], None]] = {}
+    if _entries:
+        wanted["base"] = _install_base
+        versions = [entry.version for entry in _entries if entry.version is not None]
+        if versions:
+            wanted[f"version {versions[-1]}"] = lambda stack: _install_version(stack, versions[-1])
+        if total.names is None and not _waiting():
+            wanted["process"] = lambda stack: stack.enter_context(expose())
+        elif total.names is not None and "__main__" in total.names:
+            wanted["__main__"] = _install_main
+        for family in () if _waiting() else adapters.wanted(total.names):
+            wanted[f"adapter {family}"] = lambda stack, family=family: _install_adapter(stack, family)  # type: ignore[misc]
+    for key in [key for key in reversed(_layers) if key not in wanted]:
+        _layers.pop(key).close()
+    for key, install in wanted.items():
+        if key not in _layers:
+            stack = ExitStack()  # the layer's own: what modules that come later get is taken back with it, too
+            try:
+                install(stack)
+            except BaseException:
+                stack.close()
+                raise
+            _layers[key] = stack
+
+
+def _waiting() -> bool:
+    """Whether the whole process is to get our torch once it asks for it."""
+    return _scope.names is None and bool(_entries) and all(e.later for e in _entries if e.scope.names is None)
+
+
+def _begin() -> None:
+    """It asked."""
+    with _lock:
+        for entry in _entries:
+            entry.later = False
+        _apply()
+
+
+_ABSENT = object()
+
+
+def _set_all(stack: ExitStack, changes: Iterable[tuple[Any, str, Any]]) -> None:
+    for owner, name, value in changes:
+        _set(stack, owner, name, value)
+
+
+def _set(stack: ExitStack, owner: Any, name: str, value: Any) -> None:
+    before = vars(owner).get(name, _ABSENT)
+    setattr(owner, name, value)
+
+    def undo() -> None:
+        if vars(owner).get(name) is not value:
+            return  # someone wrapped ours later; it passes everything through from now on
+        if before is _ABSENT:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, before)
+
+    stack.callback(undo)
+
+
+def _caller_in_scope(depth: int = 2) -> bool:
+    frame = importer.asking_frame(depth)
+    if _scope.names is None:
+        return frame is None or not _scope.blocks(frame.f_globals.get("__name__", ""))
+    return frame is not None and (importer.frame_has_torch(frame) or (
+        "__main__" in _scope.names and frame.f_globals.get("__name__") in ("__main__", "__mp_main__")
+    ))
+
+
+def _install_base(stack: ExitStack) -> None:
+    global _finder
+    _finder = finder = ScopeFinder(scope, lambda: _exposed > 0, _native_window, join, _waiting, _begin)
+    sys.meta_path.insert(0, finder)  # type: ignore[arg-type]
+    stack.callback(lambda: sys.meta_path.remove(finder) if finder in sys.meta_path else None)  # type: ignore[arg-type]
+    for owner, name, value in lookups.changes(scope, lambda depth: _caller_in_scope(depth + 1)):
+        _set(stack, owner, name, value)
+    later = {
+        **{name: lambda m, give=give: _set_all(stack, give(m, scope, _ask)) for name, give in tools.CHANGES.items()},
+        "inspect": lambda m: _set_all(stack, lookups.inspecting(m)),
+        **dict.fromkeys(("importlib.metadata", "importlib_metadata"), lambda m: _set_all(stack, metadata.answers(m, _ask))),
+        modules.ROOT: lambda m: _install_names(stack),
+    }
+    for name in (*pickling.MODULES, *child.SPAWNING):
+        later[name] = functools.partial(lambda name, m: _set_all(stack, _of_processes(m, name)), name)
+    for name, install in later.items():
+        if name in sys.modules:
+            install(sys.modules[name])
+        else:
+            finder.after[name] = install
+
+
+def _install_names(stack: ExitStack) -> None:
+    """Our modules call themselves what they are to code in scope, in their representations too."""
+    finder = sys.modules.get(f"{modules.ROOT}._impl.surface.finder")
+    if finder is not None:  # for what is imported later
+        call: Callable[[ModuleType], None] = lambda module: modules.present([module])
+        finder.when_finished.append(call)
+        stack.callback(finder.when_finished.remove, call)
+    modules.present_all(True)
+    stack.callback(modules.present_all, False)
+    importlib = sys.modules["_frozen_importlib"]
+    _set(stack, importlib, "_module_repr", modules.representation(vars(importlib)["_module_repr"]))
+
+
+def _of_processes(module: ModuleType, name: str) -> Iterator[tuple[Any, str, Any]]:
+    if name in pickling.MODULES:
+        yield from pickling.changes(module, scope)
+    if name in child.SPAWNING:
+        yield from child.changes(module, for_children)
+
+
+def for_children() -> list[tuple[Any, ...]]:
+    """(names, blocked names, version) of each call in force, as another process is to repeat it."""
+    return [
+        (None if e.scope.names is None else sorted(e.scope.names), sorted(e.scope.blocked), e.version)
+        for e in list(_entries)
+    ]
+
+
+def _ask() -> bool:
+    return _caller_in_scope(3)
+
+
+def _install_main(stack: ExitStack) -> None:
+    """The main module is running already: its frame holds the interpreter's builtins, so these must decide."""
+    plain = builtins.__import__
+
+    def __import__(
+        name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
+    ) -> ModuleType:
+        if (
+            level == 0
+            and modules.is_torch(name)
+            and (globals if globals is not None else sys._getframe(1).f_globals).get("__name__")
+            in ("__main__", "__mp_main__")
+        ):
+            return importer.scoped_import(name, globals, locals, fromlist, level)
+        return plain(name, globals, locals, fromlist, level)
+
+    _set(stack, builtins, "__import__", __import__)
+
+
+def _install_version(stack: ExitStack, version: str) -> None:
+    _version = import_module(f"{modules.ROOT}._impl.surface.torch_version")
+    before = _version.set_version(version)
+    stack.callback(_version.set_version, before)
+
+
+def _install_adapter(stack: ExitStack, family: str) -> None:
+    adapter = adapters.load(family)
+    if adapter is not None:
+        _finder.after.update(getattr(adapter, "AFTER", {}))
+        adapter.install(stack)
+
+
+class expose:
+    """Our torch in ``sys.modules``; what was there before is put back, the same objects.
+
+    A class and no generator: a whole process's proxy is often never left, and a generator that the interpreter
+    finalizes at its end, when the modules are gone, prints an error.
+    """
+
+    def __enter__(self) -> None:
+        global _exposed
+        with _lock:
+            torch = modules.get("torch")
+            there = {name: module for name, module in sys.modules.items() if modules.is_torch(name)}
+            self._before = {name: module for name, module in there.items() if modules.loaded.get(name) is not module}
+            for name in there:
+                del sys.modules[name]
+            sys.modules.update(modules.tree())
+            sys.modules["torch"] = torch
+            _exposed += 1
+
+    def __exit__(self, *error: object) -> None:
+        global _exposed
+        with _lock:
+            _exposed -= 1
+            for name in [name for name in sys.modules if modules.is_torch(name)]:
+                del sys.modules[name]
+            sys.modules.update(self._before)
+
+
+@contextmanager
+def _native_window() -> Iterator[None]:
+    global native_windows
+    with _lock:
+        native_windows += 1
+        if _exposed or _waiting():  # imported from C, too, it is found as it is from Python
+            yield
+        else:
+            with expose():
+                yield

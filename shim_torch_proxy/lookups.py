@@ -1,0 +1,271 @@
+"""What the standard library's functions that take a module by name answer to code in scope. Changes nothing itself."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.machinery
+import importlib.util
+import runpy
+import sys
+from collections.abc import Callable, Iterator
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+from shim_torch_proxy import importer, metadata, modules, stand_ins
+from shim_torch_proxy.finder import ScopeFinder, TorchLoader, find_spec_for
+from shim_torch_proxy.scope import Scope
+
+Change = tuple[Any, str, Any]  # the owner, the attribute's name, what it is to be
+Ask = Callable[[int], bool]  # whether the caller of a function so many calls up is in scope
+
+
+def changes(scope: Callable[[], Scope], in_scope: Ask) -> Iterator[Change]:
+    """The functions that replace importlib's and runpy's."""
+    for owner, name, make in (
+        (importlib, "import_module", _import_module),
+        (importlib, "__import__", _dunder_import),
+        (importlib, "reload", _reload),
+        (importlib.util, "find_spec", _find_spec),
+        (importlib.util, "module_from_spec", _module_from_spec),
+        (runpy, "run_module", _run),
+        (runpy, "run_path", _run),
+    ):
+        original = getattr(owner, name)
+        yield owner, name, functools.wraps(original)(make(original, scope, in_scope))
+    yield importlib.util.LazyLoader, "exec_module", _exec_lazily(importlib.util.LazyLoader.exec_module)
+
+
+def _absolute(name: Any, package: Any) -> str:
+    """The absolute name where it may be torch's, else ""."""
+    if not isinstance(name, str) or not name.startswith("."):
+        return name if isinstance(name, str) else ""
+    if not isinstance(package, str) or not modules.is_torch(package):
+        return ""
+    return importlib.util.resolve_name(name, package)
+
+
+def _requester(depth: int = 2) -> str:
+    frame = importer.asking_frame(depth)
+    return "?" if frame is None else str(frame.f_globals.get("__name__", "?"))
+
+
+def _import_module(original: Any, scope: Callable[[], Scope], in_scope: Ask) -> Any:
+    def import_module(name: str, package: str | None = None) -> ModuleType:
+        wanted = _absolute(name, package)
+        if wanted and modules.is_torch(wanted):
+            whole = scope().names is None
+            if in_scope(2) is not whole:
+                if whole:
+                    raise _refused(wanted)
+                return modules.get(wanted, _requester())
+        if name == "sys" and scope().names is not None and in_scope(2):  # pkgutil.resolve_name("sys.modules"), to be patched
+            return stand_ins.get(name)
+        return original(name, package)
+
+    return import_module
+
+
+def _refused(name: str) -> ModuleNotFoundError:
+    return ModuleNotFoundError(f"No module named {name!r} ({_requester(3)} is blocked for our torch)", name=name)
+
+
+def _dunder_import(original: Any, scope: Callable[[], Scope], in_scope: Ask) -> Any:
+    def __import__(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> ModuleType:
+        if isinstance(name, str) and not level and modules.is_torch(name) and scope().names is not None and in_scope(2):
+            return importer.scoped_import(name, globals, locals, tuple(fromlist or ()), 0)
+        return original(name, globals, locals, fromlist, level)
+
+    return __import__
+
+
+def _find_spec(original: Any, scope: Callable[[], Scope], in_scope: Ask) -> Any:
+    def find_spec(name: str, package: str | None = None) -> Any:
+        wanted = _absolute(name, package)
+        if wanted and modules.is_torch(wanted):
+            if in_scope(2):
+                return find_spec_for(wanted)
+            if scope().names is None:
+                return None  # blocked
+        return original(name, package)
+
+    return find_spec
+
+
+def _module_from_spec(original: Any, scope: Callable[[], Scope], in_scope: Ask) -> Any:
+    """A module that code in scope makes (a generated kernel's file) is in scope, whatever it is called.
+
+    An extension module that it takes from a file, past the finders, is loaded as an imported one: beside the stand-ins.
+    """
+
+    def module_from_spec(spec: Any) -> ModuleType:
+        loader = getattr(spec, "loader", None)
+        if isinstance(loader, importlib.machinery.ExtensionFileLoader) and "create_module" not in vars(loader) and in_scope(2):
+            for finder in [f for f in sys.meta_path if isinstance(f, ScopeFinder)]:
+                finder.shadow_native(spec, scope().names is not None)
+        module = original(spec)
+        if scope().names is not None and not modules.is_torch(spec.name) and in_scope(2):
+            vars(module).setdefault("__builtins__", importer.SCOPED)
+        return module
+
+    return module_from_spec
+
+
+def _reload(original: Any, scope: Callable[[], Scope], in_scope: Ask) -> Any:
+    def reload(module: ModuleType) -> ModuleType:
+        if any(module is ours for ours in modules.loaded.values()):
+            return module  # executing ours again would make a second set of classes
+        return original(module)
+
+    return reload
+
+
+def _run(original: Any, scope: Callable[[], Scope], in_scope: Ask) -> Any:
+    def run(path: str, init_globals: Any = None, run_name: Any = None, **kwargs: Any) -> Any:
+        if scope().names is not None and importer.frame_has_torch(sys._getframe(1)):
+            init_globals = {"__builtins__": importer.SCOPED, **(init_globals or {})}
+        return original(path, init_globals, run_name, **kwargs)
+
+    return run
+
+
+def _exec_lazily(original: Any) -> Any:
+    """``LazyLoader`` puts a module off by changing its class; ours is there already and stays what it is."""
+
+    @functools.wraps(original)
+    def exec_module(self: Any, module: ModuleType) -> None:
+        if isinstance(self.loader, TorchLoader):
+            self.loader.exec_module(module)
+        else:
+            original(self, module)
+
+    return exec_module
+
+
+_always: Ask = lambda depth: True
+_NAMED = Scope(frozenset())
+
+
+def _stand_in_importlib() -> ModuleType:
+    own = {
+        "import_module": _import_module(_import_now, lambda: _NAMED, _always),
+        "__import__": _dunder_import(importlib.__import__, lambda: _NAMED, _always),
+        "reload": _reload(importlib.reload, lambda: _NAMED, _always),
+    }
+    return ScopedImportlib(importlib, **{name: functools.wraps(getattr(importlib, name))(f) for name, f in own.items()})
+
+
+def _import_now(name: str, package: str | None = None) -> ModuleType:
+    """``importlib.import_module`` of now: replaced while a scope is enabled, and by tests."""
+    module = importlib.import_module(name, package)
+    return stand_ins.get(name) if name in stand_ins.NAMES else module
+
+
+def _find_now(name: str, package: str | None = None) -> Any:
+    return importlib.util.find_spec(name, package)
+
+
+class ScopedImportlib(stand_ins.StandIn):
+    """``importlib``: it imports for code in scope, wherever its functions are called from."""
+
+    @property
+    def util(self) -> ModuleType:
+        return stand_ins.get("importlib.util")
+
+    @property
+    def machinery(self) -> ModuleType:
+        return stand_ins.get("importlib.machinery")
+
+    @property
+    def metadata(self) -> Any:
+        return stand_ins.get("importlib.metadata") if hasattr(importlib, "metadata") else importlib.metadata
+
+
+class LoaderByHand(importlib.machinery.SourceFileLoader):
+    """``SourceFileLoader``: what code in scope loads with a loader of its own, and no import statement, is in scope."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        vars(module).setdefault("__builtins__", importer.SCOPED)
+        super().exec_module(module)
+
+    def load_module(self, fullname: str | None = None) -> ModuleType:
+        name = fullname or self.name
+        module = sys.modules.get(name) or ModuleType(name)
+        vars(module).update(__spec__=importlib.util.spec_from_file_location(name, self.path, loader=self), __file__=self.path)
+        sys.modules[name] = module
+        try:
+            self.exec_module(module)
+        except BaseException:
+            sys.modules.pop(name, None)
+            raise
+        return sys.modules[name]
+
+
+LoaderByHand.__name__ = LoaderByHand.__qualname__ = "SourceFileLoader"
+
+
+def _stand_in_machinery() -> ModuleType:
+    return stand_ins.StandIn(importlib.machinery, SourceFileLoader=LoaderByHand)
+
+
+def _stand_in_util() -> ModuleType:
+    own = {
+        "find_spec": _find_spec(_find_now, lambda: _NAMED, _always),
+        "module_from_spec": _module_from_spec(importlib.util.module_from_spec, lambda: _NAMED, _always),
+    }
+    return stand_ins.StandIn(importlib.util, **own)
+
+
+def _stand_in_metadata(name: str) -> ModuleType:
+    package = sys.modules[name]
+    answers = {what: answer for owner, what, answer in metadata.answers(package, lambda: True) if owner is package}
+
+    def ask(what: str) -> Any:
+        def call(*args: Any) -> Any:
+            if args and not metadata.is_torch(args[0]):
+                return getattr(package, what)(*args)
+            return answers[what](*args)
+
+        return functools.wraps(getattr(package, what))(call)
+
+    return stand_ins.StandIn(package, **{what: ask(what) for what in answers})
+
+
+stand_ins.register("importlib", _stand_in_importlib)
+stand_ins.register("importlib.util", _stand_in_util)
+stand_ins.register("importlib.machinery", _stand_in_machinery)
+for _name in ("importlib.metadata", "importlib_metadata"):
+    stand_ins.register(_name, functools.partial(_stand_in_metadata, _name))
+
+
+def inspecting(inspect: ModuleType) -> Iterator[Change]:
+    """Files and sources of our classes: inspect looks their modules up by name, where ours need not be or another's is."""
+    getmodule, getfile = inspect.getmodule, inspect.getfile
+
+    @functools.wraps(getmodule)
+    def find_module(object: Any, _filename: Any = None) -> Any:
+        return _module_of(object) or getmodule(object, _filename)
+
+    @functools.wraps(getfile)
+    def find_file(object: Any) -> Any:
+        module = _module_of(object) if isinstance(object, type) else None
+        return getfile(object if module is None else module)
+
+    yield inspect, "getmodule", find_module
+    yield inspect, "getfile", find_file
+
+
+def _module_of(object: Any) -> ModuleType | None:
+    """Our module that holds a class or function of ours under its own name."""
+    if not isinstance(object, (type, FunctionType, BuiltinFunctionType)):  # nothing else is asked: modules of PyTorch answer any name
+        return None
+    name = getattr(object, "__module__", None)
+    module = modules.loaded.get(name) or _loaded_real(name) if isinstance(name, str) and modules.is_torch(name) else None
+    found: Any = module
+    for part in str(getattr(object, "__qualname__", "")).split("."):
+        found = getattr(found, "__dict__", {}).get(part)
+    return module if found is object and found is not None else None
+
+
+def _loaded_real(name: str) -> ModuleType | None:
+    return sys.modules.get(modules.real(name))

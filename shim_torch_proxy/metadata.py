@@ -1,0 +1,96 @@
+"""What ``importlib.metadata`` answers about the distribution ``torch`` to code in scope."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+METADATA = """Metadata-Version: 2.1
+Name: torch
+Version: {version}
+Summary: Metadata of shim-torch's torch; holds no code
+"""
+
+
+def is_torch(name: Any) -> bool:
+    """Whether ``name`` is the distribution torch, spelt in any way that PEP 503 allows."""
+    return isinstance(name, str) and re.sub(r"[-_.]+", "-", name).lower() == "torch"
+
+
+def version() -> str:
+    """The version that our torch gives itself."""
+    from shim_torch_proxy import modules
+
+    return str(getattr(modules.get("torch"), "__version__", "2.13.0+shim"))
+
+
+def distribution(base: Any) -> Any:
+    """A Distribution of the package that ``base`` (its Distribution class) comes from."""
+
+    class TorchDistribution(base):  # type: ignore[misc]
+        def read_text(self, filename: str) -> str | None:
+            return METADATA.format(version=version()) if filename in ("METADATA", "PKG-INFO") else None
+
+        def locate_file(self, path: Any) -> Any:
+            import pathlib
+
+            from shim_torch_proxy import modules
+
+            return pathlib.Path(modules.get("torch").__file__ or ".").parent / path
+
+    return TorchDistribution()
+
+
+def answers(package: Any, in_scope: Any) -> Iterator[tuple[Any, str, Any]]:
+    """What replaces functions of ``package`` (importlib.metadata or importlib_metadata): (owner, name, function).
+
+    ``in_scope()`` says whether the caller of the function that asks it is in scope.
+    """
+
+    def by_name(name: str) -> Any:
+        original = getattr(package, name)
+
+        def wrapper(distribution_name: str) -> Any:
+            if not (is_torch(distribution_name) and in_scope()):
+                return original(distribution_name)
+            found = distribution(package.Distribution)
+            return found if name == "distribution" else getattr(found, name)
+
+        return _named(wrapper, original)
+
+    def packages_distributions() -> Any:
+        found = all_packages()
+        return {**found, "torch": ["torch"], "functorch": ["torch"]} if in_scope() else found
+
+    def from_name(cls: Any, name: str) -> Any:
+        if cls is package.Distribution and is_torch(name) and in_scope():
+            return distribution(cls)
+        return plain_from_name(cls, name)
+
+    def discover(cls: Any, **kwargs: Any) -> Any:
+        found = plain_discover(cls, **kwargs)
+        wanted = kwargs.get("name")
+        if kwargs.get("context") is not None or not (wanted is None or is_torch(wanted)) or not in_scope():
+            return found
+        others = (d for d in found if not is_torch(d.metadata["Name"]))
+        return iter([distribution(package.Distribution), *others])
+
+    plain_from_name = package.Distribution.from_name.__func__
+    plain_discover = package.Distribution.discover.__func__
+    yield package.Distribution, "from_name", classmethod(_named(from_name, plain_from_name))
+    yield package.Distribution, "discover", classmethod(_named(discover, plain_discover))
+    for name in ("version", "distribution", "metadata", "requires"):
+        yield package, name, by_name(name)
+    if hasattr(package, "packages_distributions"):
+        all_packages = package.packages_distributions
+        yield package, "packages_distributions", _named(packages_distributions, all_packages)
+
+
+def _named(wrapper: Any, original: Any) -> Any:
+    import functools
+
+    return functools.wraps(original)(wrapper)
+
+
+__all__ = ["answers", "distribution", "is_torch", "version"]
