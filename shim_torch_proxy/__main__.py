@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable
+
+from shim_torch_proxy.cli import program
 
 
 class _Version(argparse.Action):
@@ -23,29 +26,44 @@ class _Version(argparse.Action):
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    top = argparse.ArgumentParser(prog="python -m compat", description="torch for kernel libraries, without PyTorch")
+    name = program()
+    top = argparse.ArgumentParser(prog=name, description="torch for kernel libraries, without PyTorch")
     top.add_argument("--version", action=_Version)
     commands = top.add_subparsers(dest="command", required=True)
-    doctor = commands.add_parser("doctor", help="versions, devices, what works here and what to install")
-    doctor.add_argument("--json", action="store_true")
-    run = commands.add_parser("run", help="run an unmodified script or module")
+
+    def command(which: str, summary: str, usage: str | None = None) -> argparse.ArgumentParser:
+        return commands.add_parser(which, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", usage=usage)
+
+    doctor = command("doctor", "what to do so that everything works here, then versions, devices and wheels")
+    doctor.add_argument("--json", action="store_true", help="the report as JSON")
+    doctor.add_argument("--mends", action="store_true", help="list what is mended in Triton's interpreter, too")
+    _add_run(command, name)
+    scan = command("scan", "which torch names and C functions a package, folder, file or wheel uses, and which are missing")
+    scan.add_argument("target", help="the name of an installed package or distribution, or the path of a folder, file or wheel")
+    scan.add_argument("--json", action="store_true", help="the table as JSON")
+    coverage = command("coverage", "how much of PyTorch's public surface is here, part by part")
+    coverage.add_argument("--missing", metavar="PART", help="the names of one part, nn or torch.nn say, that are not here")
+    provide = command("provide", "tell pip that torch is installed (metadata only)")
+    provide.add_argument("--remove", action="store_true", help="take it back")
+    provide.add_argument("--version", default=None, help="the version to claim (default 2.13.0+shim)")
+    return top
+
+
+def _add_run(command: Callable[..., argparse.ArgumentParser], name: str) -> None:
+    run = command(
+        "run", "run an unmodified script, module or program with our torch, as python runs it",
+        f"{name} run [options] script.py [arguments]\n       {name} run [options] -m module [arguments]\n"
+        f"       {name} run [options] -c program [arguments]",
+    )  # fmt: skip
     run.add_argument("--scope", action="append", help="packages that get torch (comma separated); default: all")
     run.add_argument("--version", help="what torch.__version__ says")
     run.add_argument("--no-children", action="store_true", help="Python programs that it starts get no torch from us")
+    run.add_argument("--summary", action="store_true", help="at the end say on stderr which torch names were missing, and what was slow")
     kind = run.add_mutually_exclusive_group()
     kind.add_argument("-m", dest="module", action="store_true", help="the target is a module name")
     kind.add_argument("-c", dest="program", action="store_true", help="the target is a program")
     run.add_argument("target", help="script.py, - (standard input), a folder or zip file with __main__.py, or as -m or -c say")
-    run.add_argument("arguments", nargs=argparse.REMAINDER).required = False
-    scan = commands.add_parser("scan", help="which torch names a package, folder, file or wheel uses")
-    scan.add_argument("target")
-    scan.add_argument("--json", action="store_true")
-    coverage = commands.add_parser("coverage", help="how much of PyTorch's public surface is here, part by part")
-    coverage.add_argument("--missing", metavar="PART", help="the names of one part, torch.nn say, that are not here")
-    provide = commands.add_parser("provide", help="tell pip that torch is installed (metadata only)")
-    provide.add_argument("--remove", action="store_true")
-    provide.add_argument("--version", default=None)
-    return top
+    run.add_argument("arguments", nargs=argparse.REMAINDER, help="the target's own").required = False
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -65,6 +83,7 @@ def main(arguments: list[str] | None = None) -> int:
             options.version,
             options.program,
             children=not options.no_children,
+            summary=options.summary,
         )
     try:
         status = _report(options)
@@ -90,7 +109,7 @@ def _report(options: argparse.Namespace) -> int:
         return provide.main(options.remove, options.version)
     from shim_torch_proxy.cli import doctor
 
-    return doctor.main(options.json)
+    return doctor.main(options.json, options.mends)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 import warnings
 from collections import defaultdict
 from typing import Any
+
+from shim_torch_proxy.cli import program
 
 
 def found(torch: Any, name: str) -> bool:
@@ -43,8 +46,8 @@ def part_of(name: str, parts: frozenset[str]) -> str:
 
 def coverage() -> dict[str, tuple[list[str], list[str]]]:
     """``{part: (names here, names that are not)}`` over PyTorch's public names (``shim_torch/_impl/data/surface.txt``)."""
-    from shim_torch_proxy import modules
     from shim_torch._impl.surface.missing import own_surface
+    from shim_torch_proxy import modules
 
     torch = modules.get("torch")
     names = [n for n in sorted(own_surface()) if n != "torch" and not any(p.startswith("_") for p in n.split("."))]
@@ -66,14 +69,33 @@ def report(table: dict[str, tuple[list[str], list[str]]]) -> str:
     return "\n".join([*lines, f"| all | {names} | {here} |"])
 
 
+def missing_of(part: str, table: dict[str, tuple[list[str], list[str]]]) -> list[str] | None:
+    """The names of ``part`` (a row, or any module or class below one; ``torch.`` may be left out) that are not here.
+
+    None where PyTorch has no such part.
+    """
+    if part in table:
+        return table[part][1]
+    full = part if part.partition(".")[0] == "torch" else f"torch.{part}"
+    if full in table:
+        return table[full][1]
+    rows = [(name, gone) for here, gone in table.values() for name in (*here, *gone) if name.startswith(f"{full}.")]
+    return [name for name, gone in rows if name in gone] if rows else None
+
+
 def main(missing: str | None) -> int:
     """Prints the table, or the names of one part that are not here; 0, or 2 when there is no such part."""
     table = coverage()
     if missing is None:
         print(report(table))
         return 0
-    if missing not in table:
-        print(f"python -m compat coverage: {missing!r} is none of {', '.join(sorted(table))}", file=sys.stderr)
+    names = missing_of(missing, table)
+    if names is None:
+        close = difflib.get_close_matches(missing.removeprefix("torch."), [part.removeprefix("torch.") for part in table], 3)
+        advice = f"; did you mean {' or '.join(close)}?" if close else f"; the parts are {', '.join(sorted(table))}"
+        print(f"{program()} coverage: PyTorch has no part {missing!r}{advice}", file=sys.stderr)
         return 2
-    print("\n".join(table[missing][1]))
+    for name in names:
+        print(name)
+    print(f"{len(names)} of {missing} missing", file=sys.stderr)
     return 0

@@ -1,4 +1,4 @@
-"""``python -m compat doctor``: versions, devices, what works here and what to install."""
+"""``python -m compat doctor``: what to do, then versions, devices and what works here."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ import importlib.metadata
 import importlib.util
 import json
 import platform
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from shim_torch_proxy import adapters
+from shim_torch_proxy.cli import installed, program, provide
 
 PACKAGES = ("shim-torch", "numpy", "ml_dtypes", "triton", "cupy-cuda13x", "cupy-cuda12x", "torch", "liger-kernel")
 
@@ -60,25 +64,29 @@ def _unmet() -> list[str]:
     return lines
 
 
-def report() -> dict[str, Any]:
-    """All that doctor prints."""
-    found, reason = devices()
-    advice = []
-    try:
-        import shim_torch
-
-        core = f"ok, torch.__version__ {getattr(shim_torch, '__version__', '?')}"
-    except Exception as error:  # whatever it is, doctor says it
-        core = f"does not import: {type(error).__name__}: {error}"
-        advice.append("pip install --force-reinstall shim-torch numpy ml_dtypes (one of them is missing or broken)")
-    versions = {name: _version(name) for name in PACKAGES}
-    advice += _unmet()
-    if importlib.util.find_spec("triton") is None and not any("triton" in line for line in advice):
-        advice.append("pip install triton (Triton kernels)")
+def _advice(found: list[str], hidden: dict[str, str], abi: dict[str, str]) -> list[str]:
+    """What the user is to do, the worst first."""
+    lines = [_about_hidden(name, file) for name, file in hidden.items()]
+    lines += _unmet()
+    if importlib.util.find_spec("triton") is None and not any("triton" in line for line in lines):
+        lines.append("pip install triton (Triton kernels)")
     if found and importlib.util.find_spec("cupy") is None:
-        advice.append("pip install 'shim-torch[cuda13]' or 'shim-torch[cuda12]' (operators on the GPU)")
+        lines.append("pip install 'shim-torch[cuda13]' or 'shim-torch[cuda12]' (operators on the GPU)")
     if importlib.util.find_spec("torch") is not None:
-        advice.append("PyTorch is installed: name the scope; scope=None works only before anything imports it")
+        lines.append("PyTorch is installed: name the scope; scope=None works only before anything imports it")
+    else:
+        lines += [f"{name}: build it from source against the stable ABI, or use it with PyTorch ({file} needs PyTorch's C++ ABI)"
+                  for name, file in abi.items()]  # fmt: skip
+    return lines
+
+
+def _about_hidden(name: str, file: str) -> str:
+    if name == "compat":
+        return f"{file} hides our compat: import shim_torch_proxy in its place, and run shim-torch, not python -m compat"
+    return f"rename {file}: it is imported in place of {name}"
+
+
+def _mends() -> dict[str, list[str]]:
     mends = {}
     for family in adapters.FAMILIES:
         try:
@@ -87,34 +95,70 @@ def report() -> dict[str, Any]:
             continue
         if adapter is not None:
             mends[family] = list(getattr(adapter, "report", list)())
+    return mends
+
+
+def report() -> dict[str, Any]:
+    """All that doctor prints.
+
+    ``advice`` (what to do), ``python``, ``packages`` (name -> version or None), ``shim_torch`` ("ok, …", or why it does not
+    import), ``devices``, ``no_device``, ``triton kernels``, ``provide`` (a sentence), ``cpp_abi`` (distribution -> a library that
+    needs PyTorch's C++ ABI), ``shadowed`` (package -> the file that is imported in its place), ``mends`` (family -> lines).
+    """
+    found, reason = devices()
+    broken: list[str] = []
+    abi: dict[str, str] = {}
+    try:
+        import shim_torch
+
+        core = f"ok, torch.__version__ {getattr(shim_torch, '__version__', '?')}"
+    except Exception as error:  # whatever it is, doctor says it
+        core = f"does not import: {type(error).__name__}: {error}"
+        broken.append("pip install --force-reinstall shim-torch numpy ml_dtypes (one of them is missing or broken)")
+    else:
+        abi = installed.cpp_abi_wheels()
+    hidden = installed.shadowed()
     triton = "not installed" if importlib.util.find_spec("triton") is None else "GPU" if found else "interpreter (CPU)"
     return {
+        "advice": [*broken, *_advice(found, hidden, abi)],
         "python": platform.python_version(),
-        "packages": versions,
+        "packages": {name: _version(name) for name in PACKAGES},
         "shim_torch": core,
         "devices": found,
         "no_device": reason,
         "triton kernels": triton,
-        "mends": mends,
-        "advice": advice,
+        "provide": provide.state(Path(sysconfig.get_path("purelib"))),
+        "cpp_abi": abi,
+        "shadowed": hidden,
+        "mends": _mends(),
     }
 
 
-def main(as_json: bool) -> int:
+def lines(result: dict[str, Any], mends: bool) -> Iterator[str]:
+    """The report as text: what to do, then what there is."""
+    yield "To do:" if result["advice"] else "Nothing to do."
+    for line in result["advice"]:
+        yield f"  - {line}"
+    yield ""
+    yield f"Python          {result['python']}"
+    for name, version in result["packages"].items():
+        yield f"{name:15} {version or '-'}"
+    yield f"shim_torch      {result['shim_torch']}"
+    yield f"CUDA devices    {', '.join(result['devices']) or result['no_device']}"
+    yield f"Triton kernels  {result['triton kernels']}"
+    yield f"provide         {result['provide']}"
+    yield f"C++ ABI wheels  {', '.join(result['cpp_abi']) or 'none'}"
+    yield f"shadowed        {', '.join(result['shadowed']) or 'nothing'}"
+    for family, all_of in result["mends"].items():
+        if not mends:
+            yield f"mends           {len(all_of)} of {family}'s interpreter ({program()} doctor --mends lists them)"
+            continue
+        for line in all_of:
+            yield f"mend ({family})   {line}"
+
+
+def main(as_json: bool, mends: bool = False) -> int:
     """Prints the report; 1 when shim_torch does not import."""
     result = report()
-    if as_json:
-        print(json.dumps(result, indent=1))
-    else:
-        print(f"Python          {result['python']}")
-        for name, version in result["packages"].items():
-            print(f"{name:15} {version or '-'}")
-        print(f"shim_torch      {result['shim_torch']}")
-        print(f"CUDA devices    {', '.join(result['devices']) or result['no_device']}")
-        print(f"Triton kernels  {result['triton kernels']}")
-        for family, lines in result["mends"].items():
-            for line in lines:
-                print(f"mend ({family})   {line}")
-        for line in result["advice"]:
-            print(f"to do           {line}")
+    print(json.dumps(result, indent=1) if as_json else "\n".join(lines(result, mends)))
     return 0 if result["shim_torch"].startswith("ok") else 1

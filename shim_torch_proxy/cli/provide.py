@@ -12,6 +12,7 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
+from shim_torch_proxy.cli import program
 from shim_torch_proxy.metadata import METADATA
 
 INSTALLER = "shim-torch"
@@ -79,6 +80,14 @@ def remove(folder: Path) -> list[Path]:
     return gone
 
 
+def state(folder: Path) -> str:
+    """What pip takes ``torch`` for in ``folder``, a sentence."""
+    for info in installed(folder):
+        name = info.name.removesuffix(".dist-info").replace("-", " ")
+        return f"{name} is what `provide` wrote" if is_ours(info) else f"{name} is installed, and no work of `provide`"
+    return "not done: pip installs PyTorch with packages that require it, unless it is given --no-deps"
+
+
 def main(undo: bool, version: str | None) -> int:
     """Writes or removes it in this environment; 1 when a real one is there."""
     folder = Path(sysconfig.get_path("purelib"))
@@ -93,9 +102,9 @@ def main(undo: bool, version: str | None) -> int:
 
     try:
         wanted = str(Version(version or "2.13.0+shim"))
-        print(f"wrote {write(folder, wanted)}\nundo with: python -m compat provide --remove")
+        print(f"wrote {write(folder, wanted)}\nundo with: {program()} provide --remove")
     except InvalidVersion:
-        print(f"python -m compat provide: {version!r} is not a PEP 440 version, such as 2.13.0", file=sys.stderr)
+        print(f"{program()} provide: {version!r} is not a PEP 440 version, such as 2.13.0", file=sys.stderr)
         return 2
     except OSError as error:
         return _failed(error)
@@ -104,5 +113,5 @@ def main(undo: bool, version: str | None) -> int:
 
 def _failed(error: OSError) -> int:
     advice = "; use a virtual environment, or run this as its owner" if isinstance(error, PermissionError) else ""
-    print(f"python -m compat provide: {error}{advice}", file=sys.stderr)
+    print(f"{program()} provide: {error}{advice}", file=sys.stderr)
     return 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import builtins
 import importlib.machinery
 import importlib.util
@@ -12,9 +13,8 @@ import sys
 import types
 from typing import Any
 
-from shim_torch_proxy import child, enable_torch_proxy, importer
-
-COMMAND = "python -m compat run"
+from shim_torch_proxy import child, enable_torch_proxy, importer, torch_proxy_status
+from shim_torch_proxy.cli import program
 
 
 def main(
@@ -25,23 +25,27 @@ def main(
     version: str | None,
     is_command: bool = False,
     children: bool = True,
+    summary: bool = False,
 ) -> int:
     """Runs ``target``: a script, "-" (standard input), a folder or zip file with ``__main__.py``, a module or a command.
 
     With ``children``, programs of the same Python that it starts get the same torch, by way of their environment.
+    ``summary``: at its end :func:`report` goes to stderr.
     Its own exit status and traceback are the process's; 2 when there is no such script or the arguments are wrong.
     """
     if arguments[:1] == ["--"]:
         arguments = arguments[1:]
     names = None if scope is None else {n for part in scope for n in part.split(",") if n} | {"__main__"}
     if not (is_module or is_command or target == "-" or os.path.exists(target)):
-        print(f"{COMMAND}: no such script: {target!r} (use -m for a module)", file=sys.stderr)
+        print(f"{program()} run: no such script: {target!r} (use -m for a module)", file=sys.stderr)
         return 2
     try:
         enable_torch_proxy(names, version=version)
     except (ValueError, RuntimeError) as error:
-        print(f"{COMMAND}: {error}", file=sys.stderr)
+        print(f"{program()} run: {error}", file=sys.stderr)
         return 2
+    if summary:
+        atexit.register(lambda: print(report(torch_proxy_status()), file=sys.stderr))
     table = builtins if names is None else importer.scoped_builtins
     sys.argv = ["-c" if is_command else target, *arguments]
     if children:
@@ -60,6 +64,16 @@ def main(
         source = file.read()
     loader = importlib.machinery.SourceFileLoader("__main__", path)
     return _execute(source, path, {"__file__": path, "__cached__": None, "__loader__": loader}, table)
+
+
+def report(status: dict[str, Any]) -> str:
+    """The lines of ``--summary``, of what ``torch_proxy_status()`` says: what was missing, and for whom; what was slow."""
+    asked = [(kind, *key, count) for kind in ("missing", "unsupported") for key, count in status[kind].items()]
+    lines = [f"  {name}: {kind}, asked for by {who}" + f" ({count} times)" * (count > 1) for kind, name, who, count in sorted(asked)]
+    lines += [f"  slow: {what}, {count} times" for what, count in sorted(status["slow"].items()) if count]
+    core = "" if status["native"] else "; the C++ core was not loaded"
+    head = f"shim-torch: modules of torch loaded: {len(status['modules'])}; names missing: {len(asked)}{core}"
+    return "\n".join([head, *lines])
 
 
 def _execute(source: str | bytes, name: str, attributes: dict[str, Any], table: types.ModuleType) -> int:

@@ -16,6 +16,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from shim_torch_proxy.cli import program
+
 
 def sources(target: str) -> Iterator[tuple[str, str]]:
     """(file, text) of every Python file of a wheel, sdist, folder, file or importable package, which is not imported.
@@ -187,7 +189,7 @@ def main(target: str, as_json: bool) -> int:
     try:
         result = scan(target)
     except FileNotFoundError as error:
-        print(f"python -m compat scan: {error}", file=sys.stderr)
+        print(f"{program()} scan: {error}", file=sys.stderr)
         return 2
     if as_json:
         print(json.dumps(result, indent=1, sort_keys=True))

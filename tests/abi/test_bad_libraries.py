@@ -10,10 +10,10 @@ import pytest
 from compiling import compile_extension
 
 import shim_torch as torch
-from shim_torch_proxy.cli import binaries, scan
 from shim_torch._impl import native
 from shim_torch._impl.extensions import elf, load
 from shim_torch._impl.native import stand_ins
+from shim_torch_proxy.cli import binaries, scan
 
 INSTALLED = str(Path(native.__file__).parents[3])  # the folder the packages under test are in
 
