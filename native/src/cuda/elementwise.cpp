@@ -226,7 +226,7 @@ std::string compile_elementwise(const char* op, DType in, DType result, DType ou
   if (!element_type(in) || !element_type(out)) return "no kernel for this dtype";
   const std::vector<std::string> options = options_of(p);
   if (options.empty()) return std::string("no operator ") + op;
-  nvrtc::Compiled c = nvrtc::compile(source(op), architecture, options);
+  nvrtc::Compiled c = nvrtc::compile(source(op), architecture, options, op);
   return c.cubin.empty() ? c.log : "";
 }
 

@@ -2,11 +2,13 @@
 
 #include <dlfcn.h>
 
+#include <chrono>
 #include <cstdio>
 #include <map>
 #include <mutex>
 
 #include "core/cache_folder.h"
+#include "core/slow_work.h"
 #include "cuda/cublaslt.h"
 
 namespace shim::nvrtc {
@@ -71,6 +73,35 @@ State& state() {
   return *s;
 }
 
+// Programs compiled one after the other, as in the first seconds of a program: short each, long together.
+struct Row {
+  using Clock = std::chrono::steady_clock;
+  std::mutex lock;
+  Clock::time_point begun{}, ended{};
+  int compiled = 0;
+
+  Clock::duration waited() {                    // since the row's first, if the last one ended just now
+    std::lock_guard<std::mutex> guard(lock);
+    const auto now = Clock::now();
+    if (now - ended > std::chrono::milliseconds(500)) begun = now;
+    return now - begun;
+  }
+  std::string said(const std::string& name) {
+    std::lock_guard<std::mutex> guard(lock);
+    return "compiling CUDA kernels: " + name + (compiled ? ", " + std::to_string(compiled) + " programs done" : "");
+  }
+  void done() {
+    std::lock_guard<std::mutex> guard(lock);
+    ended = Clock::now();
+    ++compiled;
+  }
+};
+
+Row& row() {
+  static auto* r = new Row();
+  return *r;
+}
+
 int architecture_of(int device) {
   constexpr int kMajor = 75, kMinor = 76;
   int major = 0, minor = 0;
@@ -97,7 +128,7 @@ CUmodule module_for(int device, const std::string& name, const char* source, con
     if (driver().module_load(&it->second, code.data()) == 0) return it->second;
     forget(folder, file);                       // no code for this driver: it is made again
   }
-  const Compiled c = compile(source, architecture, options);
+  const Compiled c = compile(source, architecture, options, name);
   if (c.cubin.empty()) {
     s.why = c.log;
     return it->second = nullptr;
@@ -126,7 +157,7 @@ std::string why_not() {
   return state().why;
 }
 
-Compiled compile(const std::string& source, int architecture, const std::vector<std::string>& options) {
+Compiled compile(const std::string& source, int architecture, const std::vector<std::string>& options, const std::string& name) {
   const Library& l = library();
   if (!l.loaded) return {"", "NVRTC was not found. Install nvidia-cuda-nvrtc, or set SHIM_NVRTC_PATH."};
   Program program = nullptr;
@@ -136,7 +167,13 @@ Compiled compile(const std::string& source, int architecture, const std::vector<
   std::vector<const char*> arguments = {target.c_str(), "-std=c++17", "-default-device"};
   for (auto& o : options) arguments.push_back(o.c_str());
   Compiled result;
-  const int status = l.compile(program, int(arguments.size()), arguments.data());
+  const auto waited = row().waited();
+  int status;
+  {
+    SlowWork work(row().said(name), waited);
+    status = l.compile(program, int(arguments.size()), arguments.data());
+  }
+  row().done();
   size_t size = 0;
   if (status == 0 && l.cubin_size(program, &size) == 0 && size) {
     result.cubin.resize(size);

@@ -12,8 +12,8 @@ struct Compiled {
   std::string log;
 };
 
-// `architecture`: 90 for sm_90. Needs no GPU.
-Compiled compile(const std::string& source, int architecture, const std::vector<std::string>& options);
+// `architecture`: 90 for sm_90. Needs no GPU. `name`: what a terminal is told where it takes long.
+Compiled compile(const std::string& source, int architecture, const std::vector<std::string>& options, const std::string& name = "a program");
 std::string version();                          // "13.0", or empty when the library is not there
 std::string use_library(const std::string& path);      // this one instead of what is found; what is wrong with it, or empty
 

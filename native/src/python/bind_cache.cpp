@@ -1,5 +1,8 @@
-// Folders of the user's own, and entries kept in them.
+// Folders of the user's own, and entries kept in them; what is said of work that takes long.
+#include <map>
+
 #include "core/cache_folder.h"
+#include "core/slow_work.h"
 #include "python/int_function.h"
 
 namespace shim {
@@ -31,10 +34,47 @@ PyObject* cache_kept(PyObject*, PyObject* args) {
   });
 }
 
+std::map<long, SlowWork>& works() {             // under Python's lock
+  static auto* w = new std::map<long, SlowWork>();
+  return *w;
+}
+
+PyObject* slow_work_begin(PyObject*, PyObject* what) {
+  static long count = 0;
+  const char* text = PyUnicode_AsUTF8(what);
+  if (!text) return nullptr;
+  return guarded([&]() -> PyObject* {
+    works().try_emplace(++count, text);
+    return PyLong_FromLong(count);
+  });
+}
+
+PyObject* slow_work_say(PyObject*, PyObject* args) {
+  long number;
+  const char* text;
+  if (!PyArg_ParseTuple(args, "ls", &number, &text)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    if (auto it = works().find(number); it != works().end()) it->second.say(text);
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* slow_work_end(PyObject*, PyObject* number) {
+  const long which = PyLong_AsLong(number);
+  if (which == -1 && PyErr_Occurred()) return nullptr;
+  return guarded([&]() -> PyObject* {
+    works().erase(which);
+    Py_RETURN_NONE;
+  });
+}
+
 PyMethodDef cache_functions[] = {
     {"private_folder", private_folder, METH_O, "Makes a folder for this user alone, or takes others' right to write; why it cannot be used, or nothing."},
     {"cache_keep", cache_keep, METH_VARARGS, "Keeps (folder, name, key, bytes)."},
     {"cache_kept", cache_kept, METH_VARARGS, "The bytes kept as (folder, name, key); none if there are none, or others than were kept."},
+    {"slow_work_begin", slow_work_begin, METH_O, "A number for work that a terminal is told of once it takes two seconds."},
+    {"slow_work_say", slow_work_say, METH_VARARGS, "(number, text): what it does now."},
+    {"slow_work_end", slow_work_end, METH_O, "Takes its line back."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

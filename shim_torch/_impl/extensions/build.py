@@ -18,6 +18,7 @@ import tempfile
 from contextlib import contextmanager
 from typing import Any
 
+from shim_torch._impl.extensions.slow_work import slow_work
 from shim_torch._impl.native import _core, stand_ins
 
 __all__: list[str] = []
@@ -214,7 +215,8 @@ def compile_and_load(
         digest.update(_bytes(source))
     stamp = os.path.join(folder, f"{name}.built")
     if not _is_built(target, stamp, digest.hexdigest()):
-        _build(name, commands, target, stamp, digest.hexdigest(), verbose)
+        steps = [*(os.path.basename(s) for s in sources if is_cuda(s)), "C++ and linking"]
+        _build(name, commands, steps, target, stamp, digest.hexdigest(), verbose)
     return import_library(name, target, is_python_module)
 
 
@@ -226,11 +228,13 @@ def _is_built(target: str, stamp: str, digest: str) -> bool:
         return False
 
 
-def _build(name: str, commands: Any, target: str, stamp: str, digest: str, verbose: bool) -> None:
+def _build(name: str, commands: Any, steps: list[str], target: str, stamp: str, digest: str, verbose: bool) -> None:
     """Compiles in a folder of this process's own, so that others only ever see a whole library."""
-    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=os.path.dirname(target)) as own:
+    own_folder = tempfile.TemporaryDirectory(prefix=f".{name}-", dir=os.path.dirname(target))
+    with own_folder as own, slow_work(f"compiling extension {name!r}") as say:
         made, built = os.path.join(own, os.path.basename(target)), os.path.join(own, os.path.basename(stamp))
-        for command in commands(made):
+        for number, (command, step) in enumerate(zip(commands(made), steps, strict=True), 1):
+            say(f"compiling extension {name!r}: {step} ({number} of {len(steps)})")
             if verbose:
                 print(shlex.join(command), file=sys.stderr)
             done = subprocess.run(command, capture_output=True, text=True)

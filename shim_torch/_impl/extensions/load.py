@@ -13,6 +13,7 @@ from glob import glob
 from typing import Any
 
 from shim_torch._impl.extensions import elf
+from shim_torch._impl.extensions.slow_work import slow_work
 from shim_torch._impl.native import _core, stand_ins
 
 # The pip package that brings a CUDA library; {} is the suffix of its CUDA 12 name.
@@ -225,7 +226,8 @@ def importing(path: str) -> Iterator[None]:
     except (RuntimeError, OSError) as error:
         raise ImportError(str(error), path=path) from None
     try:
-        yield
+        with slow_work(f"loading {os.path.basename(path)}"):
+            yield
     except ImportError as error:
         text = diagnose(path, error, missing)
         if text == str(error):
@@ -239,7 +241,8 @@ def load(path: Any) -> None:
     name = os.path.realpath(path) if os.path.exists(path) else os.fspath(path)
     missing = prepare(name)
     try:
-        _kept[name] = ctypes.CDLL(name)
+        with slow_work(f"loading {os.path.basename(name)}"):
+            _kept[name] = ctypes.CDLL(name)
     except OSError as error:
         raise OSError(diagnose(name, error, missing)) from None
     report_problems(name)
