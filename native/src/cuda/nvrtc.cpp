@@ -74,13 +74,13 @@ State& state() {
 }
 
 // Programs compiled one after the other, as in the first seconds of a program: short each, long together.
-struct Row {
+struct Burst {
   using Clock = std::chrono::steady_clock;
   std::mutex lock;
   Clock::time_point begun{}, ended{};
   int compiled = 0;
 
-  Clock::duration waited() {                    // since the row's first, if the last one ended just now
+  Clock::duration waited() {                    // since the first of them, if the last one ended just now
     std::lock_guard<std::mutex> guard(lock);
     const auto now = Clock::now();
     if (now - ended > std::chrono::milliseconds(500)) begun = now;
@@ -97,9 +97,9 @@ struct Row {
   }
 };
 
-Row& row() {
-  static auto* r = new Row();
-  return *r;
+Burst& burst() {
+  static auto* b = new Burst();
+  return *b;
 }
 
 int architecture_of(int device) {
@@ -167,13 +167,13 @@ Compiled compile(const std::string& source, int architecture, const std::vector<
   std::vector<const char*> arguments = {target.c_str(), "-std=c++17", "-default-device"};
   for (auto& o : options) arguments.push_back(o.c_str());
   Compiled result;
-  const auto waited = row().waited();
+  const auto waited = burst().waited();
   int status;
   {
-    SlowWork work(row().said(name), waited);
+    SlowWork work(burst().said(name), waited);
     status = l.compile(program, int(arguments.size()), arguments.data());
   }
-  row().done();
+  burst().done();
   size_t size = 0;
   if (status == 0 && l.cubin_size(program, &size) == 0 && size) {
     result.cubin.resize(size);
