@@ -67,3 +67,17 @@ def test_processes_that_a_program_starts_beside_its_own_compat(program):
     child = "import subprocess, sys; print(subprocess.run([sys.executable, 'script.py'], capture_output=True, text=True))"
     assert "([1.0, 1.0], True) True torch" in program("-m", "shim_torch_proxy", "run", "-c", child)
     assert program("-m", "shim_torch_proxy", "run", "spawning.py") == "([1.0, 1.0], True)"
+
+
+def test_errors_name_a_programs_own_compat(program, tmp_path):
+    (tmp_path / "compat.py").write_text("import torch\n\n\ndef ask():\n    return torch.cuda.green_contexts\n")
+    code = "import compat\ntry:\n    compat.ask()\nexcept AttributeError as error:\n    print(error)"
+    assert "asked for by compat:5" in program("-m", "shim_torch_proxy", "run", "-c", code)
+
+
+def test_the_wheel_has_every_package():
+    if not PROJECT.exists():
+        pytest.skip("needs the source tree")
+    packages = re.findall(r'^wheel.packages = \[(.*)\]$', PROJECT.read_text(), re.MULTILINE)[0]
+    found = {place.parent.name for place in PROJECT.parent.glob("*/__init__.py")}
+    assert set(re.findall(r'"(\w+)"', packages)) == found

@@ -108,7 +108,7 @@ def requester() -> str:
     frame: Any = sys._getframe(1)
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
-        if not is_own(frame) and not name.startswith(("compat", "importlib")):
+        if not is_own(frame) and not name.startswith(("shim_torch_proxy", "importlib")):
             return f"{name}:{frame.f_lineno}"
         frame = frame.f_back
     return "?"
