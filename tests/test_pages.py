@@ -102,3 +102,43 @@ def test_the_picture_shows_the_numbers_of_its_files():
     assert made.place(1 / 16) == made.LEFT and made.place(8) == made.WIDTH - made.RIGHT
     assert made.place(0.5) - made.place(0.25) == pytest.approx(made.place(2) - made.place(1))
     assert made.geometric_mean([0.5, 2.0, 1.0]) == pytest.approx(1)
+
+
+# Rows of the tables of speed -> the case of the GPU's results that they show.
+CASES = {
+    "training step of a small language model": "step language model",
+    "the same with autocast": "step language model autocast",
+    "training step of a perceptron with AdamW": "step MLP AdamW",
+    "training step of a small convolutional net": "step convolutions",
+    "training step of a `TransformerEncoderLayer`": "step TransformerEncoderLayer",
+    "`add`, 1,024 numbers": "b:add 1024",
+    "`torch.empty`": "b:empty 1024",
+    "Triton launch, grid a tuple": "b:Triton launch, tuple grid",
+    "Triton launch": "b:Triton launch, tuple grid",
+    "Triton launch, grid a function": "b:Triton launch, lambda grid",
+    "Liger RMSNorm, forward, 16x1024": "b:Liger RMSNorm fwd 16x1024",
+    "Liger RMSNorm, forward and backward, 2048x4096": "b:Liger RMSNorm fwd+bwd 2048x4096",
+    "Liger RMSNorm forward and backward, 2048x4096": "b:Liger RMSNorm fwd+bwd 2048x4096",
+    "AdamW over 32 tensors of 256x1024": "AdamW step, 32 x 256x1024",
+}
+
+
+def is_rounded(shown: str, measured: str) -> bool:
+    """Whether a figure of a page is a measured one, in fewer digits."""
+    text = shown.replace(",", "").removesuffix(" µs")
+    return abs(float(text) - float(measured)) <= 0.5001 * 10.0 ** -len(text.partition(".")[2])
+
+
+@pytest.mark.parametrize("page, rows", [("README.md", 4), ("docs/performance.md", 12)])
+def test_figures_of_speed_are_of_the_committed_results(page, rows):
+    results = (ROOT / "benchmarks" / "results" / "gpu_programs-h200.txt").read_text(encoding="utf-8")
+    found = 0
+    for line in (ROOT / page).read_text(encoding="utf-8").splitlines():
+        name, *figures = (cell.strip() for cell in line.strip("|").split("|"))
+        if name not in CASES:
+            continue
+        measured = re.findall(rf"^{re.escape(CASES[name])} +([\d.]+) +([\d.]+) +[\d.]+ +([\d.]+) +([\d.]+) ", results, re.MULTILINE)[0]
+        assert all(is_rounded(shown, value) for shown, value in zip(figures, measured, strict=False) if shown), (line, measured)
+        found += 1
+    assert found == rows
+    assert is_rounded("1,754 µs", "1753.68") and not is_rounded("1,753 µs", "1753.68") and not is_rounded("3.8", "3.73")
