@@ -86,6 +86,22 @@ def test_a_terminal_that_takes_no_line_back():
     ]  # fmt: skip
 
 
+def test_a_child_that_is_forked_meanwhile_ends():
+    code = """
+import os, signal
+from shim_torch._impl.extensions.slow_work import slow_work
+with slow_work("x") as say:
+    child = os.fork()
+    if not child:
+        signal.alarm(20)  # a child that waits for a thread which it does not have
+    say("y")
+if not child:
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+"""
+    assert shown(code) == ""
+
+
 def test_kernels(tmp_path, compiler):
     """One long program; and short programs, which take long together. They are counted."""
     code = "from shim_torch._impl.native import _core\nfor op in {ops}:\n    assert _core.cuda_compile_pointwise({path!r}, op, _core.float32, _core.float32, _core.float32, 1, True, 90) == ''\n"

@@ -33,6 +33,7 @@ struct SlowWork::Watch {
   std::string what;
   bool news = true, ended = false;
   std::thread thread;
+  pid_t process = ::getpid();
 
   void run(Clock::time_point from) {
     const bool one_line = erases();
@@ -60,6 +61,10 @@ SlowWork::SlowWork(std::string what, Clock::duration waited) {
 
 SlowWork::~SlowWork() {
   if (!watch_) return;
+  if (watch_->process != ::getpid()) {          // forked meanwhile: the thread is not here, and its lock may be held for ever
+    (void)watch_.release();
+    return;
+  }
   {
     std::lock_guard<std::mutex> guard(watch_->lock);
     watch_->ended = true;
@@ -69,7 +74,7 @@ SlowWork::~SlowWork() {
 }
 
 void SlowWork::say(std::string what) {
-  if (!watch_) return;
+  if (!watch_ || watch_->process != ::getpid()) return;
   {
     std::lock_guard<std::mutex> guard(watch_->lock);
     watch_->what = std::move(what);

@@ -15,7 +15,7 @@
 namespace shim::triton {
 namespace {
 
-// --- what Python gives (compat/adapters/triton/dispatch.py) ----------------------------------------------------------------
+// --- what Python gives (shim_torch_proxy/adapters/triton/dispatch.py) ------------------------------------------------------
 
 struct Settings {
   PyObject *describe = nullptr, *stock = nullptr, *parameters = nullptr, *knobs = nullptr, *active = nullptr, *driver = nullptr;
