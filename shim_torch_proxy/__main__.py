@@ -32,7 +32,9 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True)
 
     def command(which: str, summary: str, usage: str | None = None) -> argparse.ArgumentParser:
-        return commands.add_parser(which, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", usage=usage)
+        made = commands.add_parser(which, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", usage=usage)
+        made.set_defaults(refuse=made.error)
+        return made
 
     doctor = command("doctor", "what to do so that everything works here, then versions, devices and wheels")
     doctor.add_argument("--json", action="store_true", help="the report as JSON")
@@ -70,7 +72,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs one command; the exit status."""
     from shim_torch_proxy import child
 
-    options = parser().parse_args(arguments)
+    options, others = parser().parse_known_args(arguments)
+    if others:  # argparse's own message shows the usage of all commands
+        options.refuse(f"unrecognized arguments: {' '.join(others)}")
     child.leave()  # this command says itself what is to be enabled
     if options.command == "run":
         from shim_torch_proxy.cli import run

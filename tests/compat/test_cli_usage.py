@@ -25,7 +25,9 @@ def test_usage_of_run(python):
     assert done.returncode == 2
     for line in ("run [options] script.py [arguments]", "run [options] -m module [arguments]", "run [options] -c program [arguments]"):
         assert f"python -m compat {line}\n" in done.stderr
-    assert "usage: python -m compat scan [-h] [--json] target\n" in python(["-m", "compat", "scan"], "shim").stderr
+    for wrong, reason in [([], "required: target"), (["one", "two", "--three"], "unrecognized arguments: two --three")]:
+        done = python(["-m", "compat", "scan", *wrong], "shim")
+        assert done.returncode == 2 and "usage: python -m compat scan [-h] [--json] target\n" in done.stderr and reason in done.stderr
 
 
 @pytest.mark.parametrize(
