@@ -83,7 +83,7 @@ def _advice(found: list[str], hidden: dict[str, str], abi: dict[str, str]) -> li
 def _about_hidden(name: str, file: str) -> str:
     if name == "compat":
         return f"{file} hides our compat: import shim_torch_proxy in its place, and run shim-torch, not python -m compat"
-    return f"rename {file}: it is imported in place of {name}"
+    return f"rename {file}, or start Python in another folder: it is imported in place of {name}"
 
 
 def _mends() -> dict[str, list[str]]:

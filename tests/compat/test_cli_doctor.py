@@ -66,7 +66,7 @@ def test_files_that_hide_packages(ours, tmp_path, monkeypatch, plain_search):
     monkeypatch.setattr(sys, "path", [str(tmp_path / "site"), *sys.path])
     hidden = installed.shadowed(str(tmp_path / "elsewhere"))
     assert hidden["compat"] == str(tmp_path / "site" / "compat" / "__init__.py") and "triton" not in hidden
-    assert "rename x/numpy.py: it is imported in place of numpy" in doctor._advice([], {"numpy": "x/numpy.py"}, {})
+    assert "rename x/numpy.py, or start Python in another folder: it is imported in place of numpy" in doctor._advice([], {"numpy": "x/numpy.py"}, {})
 
 
 def test_wheels_that_need_the_cpp_abi(tmp_path, monkeypatch, plain_search):

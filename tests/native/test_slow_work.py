@@ -13,6 +13,7 @@ import pytest
 
 import shim_torch
 
+pytestmark = pytest.mark.slow
 INSTALLED = str(Path(shim_torch.__file__).parents[1])
 SLOW_NVRTC = """
 #include <stddef.h>
