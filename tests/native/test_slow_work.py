@@ -40,7 +40,7 @@ def compiler():
 
 def shown(code: str, terminal: bool = True, **variables: str) -> str:
     """What a program writes to its stderr, a terminal or a pipe."""
-    environment = {**os.environ, "PYTHONPATH": INSTALLED, "TERM": "xterm", **variables}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([INSTALLED, os.environ.get("PYTHONPATH", "")]), "TERM": "xterm", **variables}
     if not terminal:
         done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
@@ -135,3 +135,35 @@ def test_an_extension_that_builds_slowly(tmp_path, compiler):
         f"cpp_extension.load('ext', [{str(tmp_path / 'main.cpp')!r}], build_directory={str(tmp_path)!r}, is_python_module=False)\n"
     )
     assert "shim-torch: compiling extension 'ext': C++ and linking (1 of 1)..." in shown(code, CXX=str(slow))
+
+
+def test_triton_kernels():
+    """Triton's compiler, over a backend that takes long; it compiles one kernel, then another, which fails."""
+    pytest.importorskip("triton")
+    code = """
+import time
+from shim_torch_proxy import enable_torch_proxy
+enable_torch_proxy({"triton"})
+import triton, triton.language as tl
+from triton.compiler import compiler
+assert triton.compile is compiler.compile
+plain = triton.compile.__wrapped__.__globals__
+class Source:
+    name = "first"
+def slow(target):
+    time.sleep(2.3)
+    raise RuntimeError("of the backend")
+plain["make_backend"] = slow
+for name in ("first", "second"):
+    Source.name = name
+    try:
+        triton.compile(Source(), target=triton.backends.compiler.GPUTarget("cuda", 90, 32))
+    except RuntimeError as error:
+        assert str(error) == "of the backend", error
+    else:
+        raise AssertionError
+    from shim_torch_proxy.adapters.triton import compiling
+    compiling._done += 1
+"""
+    text = shown(code)
+    assert "shim-torch: compiling Triton kernels: first..." in text and "shim-torch: compiling Triton kernels: second, 1 done..." in text

@@ -12,13 +12,14 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from types import ModuleType
 
-from shim_torch_proxy.adapters.triton import cpu, gpu, mends
+from shim_torch_proxy.adapters.triton import compiling, cpu, gpu, mends
 
 # Triton's module -> what is done once it is executed; hook.py gives it to the finder.
 AFTER: dict[str, Callable[[ModuleType], None]] = {
     "triton.backends": cpu.register,
     "triton.knobs": cpu.remember,
     gpu.MODULE: gpu.serve,
+    compiling.MODULE: compiling.tell,
     **dict.fromkeys(mends.MODULES, mends.apply),
 }
 
