@@ -34,7 +34,9 @@ class autocast:
     """Context manager and decorator.
 
     device_type: "cuda" or "cpu" (str, not a device); dtype: what it lowers to (float16 on cuda, bfloat16 on cpu);
-    enabled: whether it does anything; cache_enabled: kept for the API, casts are not cached here.
+    enabled: whether it does anything; cache_enabled: whether a weight (a leaf in float32 that wants a gradient) is cast once,
+    until the outermost region ends or ``clear_autocast_cache()``, so that layers which share it share its cast. What is
+    written to the weight meanwhile, its cast does not see.
 
     Errors: RuntimeError for an unknown device type; ValueError when device_type is no str.
     """

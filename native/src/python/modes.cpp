@@ -1,7 +1,11 @@
 // Thread-local modes that change calls: autocast and the default device.
+#include <map>
 #include <set>
+#include <utility>
 
 #include "python/dispatch.h"
+#include "python/linear_backward.h"
+#include "python/torch_dispatch.h"
 
 namespace shim {
 namespace {
@@ -63,8 +67,41 @@ PyObject* cast_to(PyObject* o, DType dtype) {                       // new refer
   return r;
 }
 
+// The casts of weights to the lower dtype within the outermost region, so that layers that share a weight share its cast and
+// that cast's node. Each holds its weight: an address stays that of one tensor.
+struct Cast { Tensor of; PyObject* cast; };
+using Casts = std::map<std::pair<const TensorImpl*, DType>, Cast>;
+thread_local Casts* casts = nullptr;            // a pointer: a thread may end without the GIL
+
+void clear_casts() {
+  Casts* old = std::exchange(casts, nullptr);
+  if (!old) return;
+  for (auto& [key, c] : *old) Py_DECREF(c.cast);
+  delete old;
+}
+
+bool is_weight(PyObject* o) {                   // a leaf in float32 that wants a gradient, and no view
+  TensorImpl* t = unwrap(o);
+  if (t->dtype() != DType::f32 || !t->requires_grad() || !is_plain(Tensor(t))) return false;
+  const AutogradMeta* m = t->autograd();
+  return m && !m->grad_fn && !m->base;
+}
+
+PyObject* cast_to_lower(PyObject* o, DType dtype) {                 // new reference
+  const bool kept = autocast.cache && autocast.nesting > 0 && dtype != DType::f32 && !dispatch_mode_active() && !torch_function_mode_active();
+  if (!kept || !is_weight(o)) return cast_to(o, dtype);
+  const std::pair<const TensorImpl*, DType> key{unwrap(o), dtype};
+  if (casts)
+    if (auto it = casts->find(key); it != casts->end()) return Py_NewRef(it->second.cast);
+  PyObject* cast = cast_to(o, dtype);
+  if (!cast || !GradMode::enabled()) return cast;       // one without history would serve later calls that want it
+  if (!casts) casts = new Casts();
+  casts->insert_or_assign(key, Cast{Tensor(unwrap(o)), Py_NewRef(cast)});
+  return cast;
+}
+
 PyObject* cast_value(PyObject* o, DType dtype, const AutocastState& s, DeviceType type) {   // new reference
-  if (castable(o, s, type)) return cast_to(o, dtype);
+  if (castable(o, s, type)) return dtype == s.dtype ? cast_to_lower(o, dtype) : cast_to(o, dtype);
   if (!PyList_CheckExact(o)) return Py_NewRef(o);
   PyObject* list = PyList_New(PyList_GET_SIZE(o));
   for (Py_ssize_t i = 0; list && i < PyList_GET_SIZE(o); ++i) {
@@ -179,7 +216,10 @@ PyObject* set_autocast_dtype(PyObject*, PyObject* args) {
 }
 PyObject* nest(PyObject*, PyObject*) { return PyLong_FromLong(++autocast.nesting); }
 PyObject* unnest(PyObject*, PyObject*) { return PyLong_FromLong(--autocast.nesting); }
-PyObject* clear_cache(PyObject*, PyObject*) { Py_RETURN_NONE; }     // casts are not cached
+PyObject* clear_cache(PyObject*, PyObject*) {
+  clear_casts();
+  Py_RETURN_NONE;
+}
 PyObject* cache_enabled(PyObject*, PyObject*) { return PyBool_FromLong(autocast.cache); }
 PyObject* set_cache_enabled(PyObject*, PyObject* o) {
   if (!PyBool_Check(o)) return PyErr_Format(PyExc_TypeError, "enabled must be a bool (got %s)", Py_TYPE(o)->tp_name);
