@@ -282,6 +282,9 @@ ELSEWHERE = {
     "shim::activation_backward": "tests of the fused linear",
     "shim::fused_linear": "tests of the fused linear",
     **dict.fromkeys(
+        ("mm.dtype", "addmm.dtype", "bmm.dtype", "baddbmm.dtype"), "tests/shim_torch/ops/test_products_in_dtype.py"
+    ),
+    **dict.fromkeys(
         """_coalesce _embedding_sparse _sparse_addmm _sparse_compressed_tensor_unsafe _sparse_coo_tensor_with_dims_and_tensors
         _sparse_broadcast_to _sparse_log_softmax _sparse_softmax _sparse_sparse_matmul _sparse_stack _sparse_sum_all _sparse_sum_dims
         _sparse_sum_kept _to_dense _to_sparse _to_sparse.sparse_dim sparse_mask sparse_sampled_addmm values""".split(),

@@ -191,11 +191,12 @@ SlopeAndSum activation_backward_bias(Activation activation, const Tensor& dy, co
   return {dz, db};
 }
 
-Tensor linear_backward_input(const Tensor& dy0, const Tensor& weight0) {
+Tensor linear_backward_input(const Tensor& dy0, const Tensor& weight0, DType to) {
   if (!can_launch(dy0->device(), dy0->dtype())) return {};
-  Tensor dy = widened(dy0), weight = widened(weight0);
+  if (to == DType::undefined) to = dy0->dtype();
+  Tensor dy = operand(dy0, to), weight = operand(weight0, to);
   const int64_t k = weight->sizes_data()[1];
-  Tensor out = empty(with_last(dy, k), dy->dtype(), dy->device());
+  Tensor out = empty(with_last(dy, k), product_dtype(dy, to), dy->device());
   if (out->numel()) {
     if (weight->sizes_data()[0] == 0) {
       zero(out);
@@ -204,15 +205,16 @@ Tensor linear_backward_input(const Tensor& dy0, const Tensor& weight0) {
       if (!product(rows, matrix(weight), result_of(out, rows.rows, k, rows.batch), out->device())) return {};
     }
   }
-  return rounded(out, dy0->dtype());
+  return rounded(out, to);
 }
 
-Tensor linear_backward_weight(const Tensor& dy0, const Tensor& x0, bool transposed) {
+Tensor linear_backward_weight(const Tensor& dy0, const Tensor& x0, bool transposed, DType to) {
   if (!can_launch(dy0->device(), dy0->dtype())) return {};
-  Tensor dy = widened(dy0), x = widened(x0);
+  if (to == DType::undefined) to = dy0->dtype();
+  Tensor dy = operand(dy0, to), x = operand(x0, to);
   const int64_t n = dy->sizes_data()[dy->dim() - 1], k = x->sizes_data()[x->dim() - 1];
   const int64_t shape[2] = {transposed ? k : n, transposed ? n : k};
-  Tensor out = empty(shape, dy->dtype(), dy->device());
+  Tensor out = empty(shape, product_dtype(dy, to), dy->device());
   if (out->numel()) {
     Matrix rows = rows_of(dy, false);
     if (rows.rows == 0) {
@@ -222,7 +224,7 @@ Tensor linear_backward_weight(const Tensor& dy0, const Tensor& x0, bool transpos
       if (!product(flip(rows), rows_of(x, false), transposed ? flip(d) : d, out->device())) return {};
     }
   }
-  out = rounded(out, dy0->dtype());
+  out = rounded(out, to);
   return transposed ? transpose(*out, 0, 1) : out;
 }
 
@@ -258,6 +260,7 @@ bool served(const Tensor& dy, const Tensor& x, const Tensor& weight) {
 
 // dW and db as one product whose epilogue sums the rows of dy. False: not measured to be faster, or not possible.
 bool weight_and_bias(const Tensor& dy, const Tensor& x, bool transposed, Tensor& dw, Tensor& db) {
+  if (legacy_linear()) return false;
   const int64_t n = dy->sizes_data()[dy->dim() - 1], k = x->sizes_data()[x->dim() - 1];
   const DType t = dy->dtype();
   if (!dy->device().is_cuda() || (t != DType::f32 && !narrow(t)) || n < 2 || k < 2 || dy->numel() / n < 2) return false;
@@ -288,7 +291,7 @@ bool weight_and_bias(const Tensor& dy, const Tensor& x, bool transposed, Tensor&
 // Few rows: reading the weight, writing dW and summing dy overlap in one launch.
 bool linear_backward_at_once(const Tensor& dy, const Tensor& x, const Tensor& weight, bool sums, const Tensor& add_to, LinearGradients* r) {
   const int64_t n = dy->sizes_data()[dy->dim() - 1];
-  if (!dy->device().is_cuda() || !settings().one_launch || !n || dy->numel() / n > kSkinnyRows || (x ? 1 : 0) + (weight ? 1 : 0) + sums < 2) return false;
+  if (!dy->device().is_cuda() || legacy_linear() || !settings().one_launch || !n || dy->numel() / n > kSkinnyRows || (x ? 1 : 0) + (weight ? 1 : 0) + sums < 2) return false;
   Matrix g = rows_of(dy, false), in, w, dx, dw;
   const int64_t k = weight ? weight->sizes_data()[1] : x ? x->sizes_data()[x->dim() - 1] : 0;
   if (g.rows < 1 || k < 1) return false;

@@ -24,10 +24,10 @@ struct SlopeAndSum { Tensor dz, db; };
 SlopeAndSum activation_backward_bias(Activation, const Tensor& dy, const Tensor& kept, bool sums);    // CUDA only
 // The same with dy = dy2 weight2, of the layer after: one product with an epilogue, where that was measured to be faster; else null.
 SlopeAndSum linear_backward_input_activated(Activation, const Tensor& dy2, const Tensor& weight2, const Tensor& kept, bool sums);
-// dx = dy weight, of shape (..., K).
-Tensor linear_backward_input(const Tensor& dy, const Tensor& weight);
+// dx = dy weight, of shape (..., K), in dtype `to` (undefined: the operands'), which may be float32 of 16-bit operands.
+Tensor linear_backward_input(const Tensor& dy, const Tensor& weight, DType to = DType::undefined);
 // dW = dy^T x; laid out as (K, N) memory when `transposed` (the weight was a transposed view).
-Tensor linear_backward_weight(const Tensor& dy, const Tensor& x, bool transposed = false);
+Tensor linear_backward_weight(const Tensor& dy, const Tensor& x, bool transposed = false, DType to = DType::undefined);
 // db = dy summed over its rows.
 Tensor linear_backward_bias(const Tensor& dy);
 
@@ -38,6 +38,9 @@ struct LinearGradients { Tensor dx, dw, db; bool done = false; };
 bool linear_backward_at_once(const Tensor& dy, const Tensor& x, const Tensor& weight, bool sums, const Tensor& add_to, LinearGradients*);
 LinearGradients linear_backward(const Tensor& dy, const Tensor& x, const Tensor& weight, bool transposed, bool sums);
 
+// beta * self + alpha * a b in dtype `to`, which is the operands' or float32 of 16-bit ones; a and b of two or three dimensions,
+// self null or broadcasting to the product, of either dtype.
+Tensor product_in(DType to, const Tensor& self, const Tensor& a, const Tensor& b, double beta, double alpha);
 Tensor mm(const Tensor& a, const Tensor& b);                         // (M, K) (K, N)
 Tensor mv(const Tensor& a, const Tensor& x);                         // (M, K) (K)
 Tensor bmm(const Tensor& a, const Tensor& b);                        // (B, M, K) (B, K, N)

@@ -68,6 +68,20 @@ Tensor matmul_batched(const Tensor& a, const Tensor& b, DType dtype) {
 
 }  // namespace
 
+Tensor product_in(DType to, const Tensor& self, const Tensor& a0, const Tensor& b0, double beta, double alpha) {
+  if (!can_launch(a0->device(), a0->dtype())) return {};
+  Tensor a = operand(a0, to), b = operand(b0, to);
+  Dims sizes(a->sizes().begin(), a->sizes().end());
+  sizes.back() = b->sizes().back();
+  if (!self) beta = 0;
+  if (beta != 0 && beta != 1 && a->sizes().back() == 0) return {};
+  Tensor out = empty(sizes, product_dtype(a, to), a->device());
+  if (beta != 0 && out->numel()) copy_(out, self);
+  const bool batch = a->dim() == 3;
+  if (!multiply(batch ? matrices(a) : matrix(a), batch ? matrices(b) : matrix(b), out, alpha, beta)) return {};
+  return rounded(out, to);
+}
+
 Tensor mm(const Tensor& a, const Tensor& b) {
   if (!can_launch(a->device(), a->dtype())) return {};
   const int64_t sizes[2] = {a->sizes_data()[0], b->sizes_data()[1]};

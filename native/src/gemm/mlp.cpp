@@ -4,6 +4,7 @@
 #include "gemm/linear.h"
 #include "gemm/operands.h"
 #include "gemm/plan.h"
+#include "gemm/settings.h"
 #include "gemm/skinny.h"
 
 namespace shim::gemm {
@@ -26,7 +27,7 @@ bool epilogue_reads(Activation activation, const Tensor& dy, const Tensor& weigh
 }  // namespace
 
 SlopeAndSum linear_backward_input_activated(Activation activation, const Tensor& dy, const Tensor& weight, const Tensor& kept, bool sums) {
-  if (!can_launch(dy->device(), dy->dtype()) || !epilogue_reads(activation, dy, weight, kept)) return {};
+  if (legacy_linear() || !can_launch(dy->device(), dy->dtype()) || !epilogue_reads(activation, dy, weight, kept)) return {};
   const Matrix rows = folded(dy, false), z = folded(kept, false);
   if (z.transposed || z.ld % 8 || z.data != kept->data() || z.rows != rows.rows) return {};
   SlopeAndSum r{.dz = empty(kept->sizes(), dy->dtype(), dy->device())};

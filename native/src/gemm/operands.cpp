@@ -133,6 +133,8 @@ Call describe(const Matrix& a, const Matrix& b, const Matrix& d) {
 
 Tensor widened(const Tensor& t) { return t->device().is_cpu() && narrow(t->dtype()) && !(t->dtype() == DType::bf16 && bfloat16_dots()) ? to_dtype(t, DType::f32) : t; }
 Tensor rounded(const Tensor& t, DType dtype) { return t->dtype() == dtype ? t : to_dtype(t, dtype); }
+Tensor operand(const Tensor& t, DType to) { return t->device().is_cpu() && narrow(t->dtype()) && to == DType::f32 ? to_dtype(t, to) : widened(t); }
+DType product_dtype(const Tensor& operand, DType to) { return narrow(operand->dtype()) && to == DType::f32 ? to : operand->dtype(); }
 void zero(const Tensor& t) { fill_(t, Number{Number::Int, 0}); }
 
 }  // namespace shim::gemm

@@ -26,6 +26,9 @@ inline bool narrow(DType t) { return t == DType::f16 || t == DType::bf16; }
 // The 16-bit floats are computed in float32 on the CPU and rounded once, at the end.
 Tensor widened(const Tensor&);
 Tensor rounded(const Tensor&, DType);
+// An operand of a product in dtype `to`, and what that product is computed in: CUDA writes float32 of 16-bit operands.
+Tensor operand(const Tensor&, DType to);
+DType product_dtype(const Tensor& operand, DType to);
 void zero(const Tensor&);
 
 struct Call { GemmProblem problem; GemmBuffers buffers; };

@@ -3,16 +3,28 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <strings.h>
+
 #include "gemm/problem.h"
 
 namespace shim::gemm {
 namespace {
 
 thread_local int tls_legacy = -1;
+std::atomic<int> process_legacy{-1};
+
+// A switch of the environment: unset and empty say nothing (-1).
+int switch_of(const char* name) {
+  const char* v = std::getenv(name);
+  if (!v || !*v) return -1;
+  for (const char* off : {"0", "false", "no", "off"})
+    if (strcasecmp(v, off) == 0) return 0;
+  return 1;
+}
 
 bool legacy_from_environment() {
-  const char* v = std::getenv("SHIM_LEGACY_LINEAR");
-  return v && *v && std::strcmp(v, "0") != 0;
+  const int ours = switch_of("SHIM_LEGACY_LINEAR");
+  return (ours >= 0 ? ours : switch_of("FLAGS_use_legacy_linear")) > 0;
 }
 
 void mix(size_t& h, uint64_t v) {
@@ -40,6 +52,7 @@ Counters& counters() {
 
 bool legacy_linear() {
   if (tls_legacy >= 0) return tls_legacy != 0;
+  if (const int said = process_legacy.load(std::memory_order_relaxed); said >= 0) return said != 0;
   static const bool environment = legacy_from_environment();
   return environment;
 }
@@ -49,6 +62,8 @@ int set_legacy_linear(int value) {
   tls_legacy = value;
   return old;
 }
+
+int set_process_legacy_linear(int value) { return process_legacy.exchange(value); }
 
 size_t hash_of(const GemmProblem& p) {
   size_t h = 0;

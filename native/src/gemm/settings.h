@@ -18,9 +18,11 @@ struct Settings {
 };
 Settings& settings();
 
-// Unfused product and sum instead of one fused linear; from SHIM_LEGACY_LINEAR, and switched at run time for a thread.
+// Unfused product and sum instead of one fused linear: what this thread says, else the process, else SHIM_LEGACY_LINEAR, else
+// FLAGS_use_legacy_linear (Paddle's name of it).
 bool legacy_linear();
-int set_legacy_linear(int value);               // 1, 0, or -1 for the environment's answer; gives the former value
+int set_legacy_linear(int value);               // this thread's word: 1, 0, or -1 for none; gives the former one
+int set_process_legacy_linear(int value);       // the same of all threads that say nothing
 
 // What ran, for torch_proxy_status() and tests.
 struct Counters {

@@ -37,6 +37,12 @@ bool floats(const TensorImpl& t) {
   return t.dtype() == DType::f32 || t.dtype() == DType::f64 || t.dtype() == DType::f16 || t.dtype() == DType::bf16;
 }
 bool alike(const TensorImpl& a, const TensorImpl& b) { return a.dtype() == b.dtype() && a.device() == b.device() && !a.device().is_meta(); }
+// Makes a gradient of the dtype of what was kept for it; false where they are not both floats on one device.
+bool fit(Tensor& g, const Tensor& kept) {
+  if (!floats(*g) || !floats(*kept) || g->device() != kept->device() || g->device().is_meta()) return false;
+  if (g->dtype() != kept->dtype()) g = to_dtype(g, kept->dtype());
+  return true;
+}
 int64_t last(const TensorImpl& t) { return t.sizes_data()[t.dim() - 1]; }
 
 // Whether `t` broadcasts to `sizes`.
@@ -65,16 +71,20 @@ bool linear_fits(PyObject* const* args) {
   return spreads(b, sizes.data(), int(sizes.size()));
 }
 
+// A product, and a sum of its own.
+PyObject* unfused_linear(const Tensor& x, const Tensor& w, PyObject* bias) {
+  PyObject* y = compute(*x, double(x->numel()) * double(w->sizes_data()[0]), [&] { return gemm::linear_forward(x, w, {}); });
+  if (!y || bias == Py_None) return y;
+  PyObject* sum = PyNumber_Add(y, bias);
+  Py_DECREF(y);
+  return sum;
+}
+
 PyObject* native_linear(Operator&, PyObject* const* args, size_t n) {
   if (n != 3 || !linear_fits(args)) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor x(unwrap(args[0])), w(unwrap(args[1])), b = tensor_or_none(args[2]);
-    if (b && gemm::legacy_linear()) {           // a product, and a sum of its own
-      PyObject* y = compute(*x, double(x->numel()) * double(w->sizes_data()[0]), [&] { return gemm::linear_forward(x, w, {}); });
-      PyObject* sum = y ? PyNumber_Add(y, args[2]) : nullptr;
-      Py_XDECREF(y);
-      return sum;
-    }
+    if (b && gemm::legacy_linear()) return unfused_linear(x, w, args[2]);
     return compute(*x, double(x->numel()) * double(w->sizes_data()[0]), [&] { return gemm::linear_forward(x, w, b); });
   });
 }
@@ -85,6 +95,22 @@ bool activation_of(PyObject* o, gemm::Activation* a) {
   return *a != gemm::Activation::none;
 }
 
+// The product, the sum and the activation as operators of their own: (result, what its gradient needs).
+PyObject* unfused_activation(const Tensor& x, const Tensor& w, PyObject* bias, gemm::Activation activation, bool keep) {
+  PyObject* z = unfused_linear(x, w, bias);
+  if (!z) return nullptr;
+  const bool relu = activation == gemm::Activation::relu;
+  Operator* op = find_operator(relu ? "aten::relu" : "aten::gelu", "");
+  PyObject* how = PyUnicode_FromString(activation == gemm::Activation::gelu_tanh ? "tanh" : "none");
+  PyObject* given[2] = {z, how};
+  PyObject* y = op && how ? run_functional(*op, given, relu ? 1 : 2) : nullptr;
+  const int64_t none[1] = {0};
+  PyObject* kept = !y ? nullptr : !keep ? wrap(empty(none, x->dtype(), x->device())) : relu ? wrap(alias(*unwrap(y))) : Py_NewRef(z);
+  Py_DECREF(z);
+  Py_XDECREF(how);
+  return kept ? Py_BuildValue("(NN)", y, kept) : nullptr;
+}
+
 PyObject* native_fused_linear(Operator&, PyObject* const* args, size_t n) {      // (input, weight, bias, activation, keep)
   gemm::Activation activation;
   if (n != 5 || !linear_fits(args) || !activation_of(args[3], &activation)) return nullptr;
@@ -92,6 +118,7 @@ PyObject* native_fused_linear(Operator&, PyObject* const* args, size_t n) {     
     Tensor x(unwrap(args[0])), w(unwrap(args[1])), b = tensor_or_none(args[2]);
     gemm::Activated r;
     const bool keep = args[4] == Py_True;
+    if (gemm::legacy_linear()) return unfused_activation(x, w, args[2], activation, keep);
     if (x->device().is_cuda()) {
       r = gemm::linear_activation(x, w, b, activation, keep);
     } else {
@@ -107,7 +134,7 @@ PyObject* native_activation_backward(Operator&, PyObject* const* args, size_t n)
   if (n != 3 || !is_tensor(args[0]) || !is_tensor(args[1]) || !activation_of(args[2], &activation)) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor g(unwrap(args[0])), kept(unwrap(args[1]));
-    if (!floats(*g) || !alike(*g, *kept) || !std::equal(g->sizes().begin(), g->sizes().end(), kept->sizes().begin(), kept->sizes().end())) return nullptr;
+    if (!floats(*g) || !std::equal(g->sizes().begin(), g->sizes().end(), kept->sizes().begin(), kept->sizes().end()) || !fit(g, kept)) return nullptr;
     return compute(*g, 32.0 * double(g->numel()), [&] { return gemm::activation_backward(activation, g, kept); });
   });
 }
@@ -147,22 +174,30 @@ PyObject* native_scaled_mm(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
-PyObject* native_backward_input(Operator&, PyObject* const* args, size_t n) {
-  if (n != 2 || !is_tensor(args[0]) || !is_tensor(args[1])) return nullptr;
+// The dtype that a product of operands of dtype `has` is asked for in; false where none is computed in it.
+bool result_dtype(PyObject* asked, DType has, DType* to) {
+  *to = asked == Py_None ? has : is_dtype(asked) ? dtype_of(asked) : DType::undefined;
+  return *to == has || (*to == DType::f32 && (has == DType::f16 || has == DType::bf16));
+}
+
+PyObject* native_backward_input(Operator&, PyObject* const* args, size_t n) {        // (grad_output, weight, out_dtype)
+  if (n != 3 || !is_tensor(args[0]) || !is_tensor(args[1])) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor g(unwrap(args[0])), w(unwrap(args[1]));
-    if (!floats(*g) || !alike(*g, *w) || w->dim() != 2 || g->dim() == 0 || last(*g) != w->sizes_data()[0]) return nullptr;
-    return compute(*g, double(g->numel()) * double(last(*w)), [&] { return gemm::linear_backward_input(g, w); });
+    DType to;
+    if (w->dim() != 2 || g->dim() == 0 || last(*g) != w->sizes_data()[0] || !result_dtype(args[2], w->dtype(), &to) || !fit(g, w)) return nullptr;
+    return compute(*g, double(g->numel()) * double(last(*w)), [&] { return gemm::linear_backward_input(g, w, to); });
   });
 }
 
-PyObject* native_backward_weight(Operator&, PyObject* const* args, size_t n) {
-  if (n != 3 || !is_tensor(args[0]) || !is_tensor(args[1])) return nullptr;
+PyObject* native_backward_weight(Operator&, PyObject* const* args, size_t n) {       // (grad_output, input, transposed, out_dtype)
+  if (n != 4 || !is_tensor(args[0]) || !is_tensor(args[1])) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor g(unwrap(args[0])), x(unwrap(args[1]));
-    if (!floats(*g) || !alike(*g, *x) || g->dim() == 0 || g->dim() != x->dim()) return nullptr;
+    DType to;
+    if (g->dim() == 0 || g->dim() != x->dim() || !result_dtype(args[3], x->dtype(), &to) || !fit(g, x)) return nullptr;
     const bool transposed = args[2] == Py_True;
-    return compute(*g, double(g->numel()) * double(last(*x)), [&] { return gemm::linear_backward_weight(g, x, transposed); });
+    return compute(*g, double(g->numel()) * double(last(*x)), [&] { return gemm::linear_backward_weight(g, x, transposed, to); });
   });
 }
 
@@ -255,6 +290,26 @@ PyObject* native_outer_backward(Operator& op, PyObject* const* args, size_t n) {
   });
 }
 
+// mm.dtype, bmm.dtype: (a, b, out_dtype); addmm.dtype, baddbmm.dtype: (self, a, b, out_dtype, beta, alpha).
+PyObject* native_product_in(Operator&, PyObject* const* args, size_t n) {
+  const size_t first = n == 6;
+  if ((n != 3 && n != 6) || !is_tensor(args[0]) || !is_tensor(args[first]) || !is_tensor(args[first + 1])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Tensor self = first ? Tensor(unwrap(args[0])) : Tensor(), a(unwrap(args[first])), b(unwrap(args[first + 1]));
+    DType to;
+    Number beta, alpha{Number::Int, 1};
+    if (first && (!number_of(args[4], &beta) || !number_of(args[5], &alpha) || beta.type == Number::Complex || alpha.type == Number::Complex)) return nullptr;
+    if (!floats(*a) || !alike(*a, *b) || !result_dtype(args[first + 2], a->dtype(), &to) || !product_fits(a->dim() == 3 ? Product::bmm : Product::mm, *a, *b)) return nullptr;
+    if (a->dim() == 3 && a->device().is_cpu()) return nullptr;      // which PyTorch refuses, and the record too
+    if (self) {
+      Dims sizes(a->sizes().begin(), a->sizes().end());
+      sizes.back() = last(*b);
+      if (!floats(*self) || self->device() != a->device() || !spreads(*self, sizes.data(), int(sizes.size()))) return nullptr;
+    }
+    return compute(*a, double(a->numel()) * double(last(*b)), [&] { return gemm::product_in(to, self, a, b, beta.to_double(), alpha.to_double()); });
+  });
+}
+
 // addmm, addmv, baddbmm: (self, a, b, beta, alpha).
 PyObject* native_addmm(Operator&, PyObject* const* args, size_t n) {
   if (n != 5 || !is_tensor(args[0]) || !is_tensor(args[1]) || !is_tensor(args[2])) return nullptr;
@@ -294,6 +349,12 @@ PyObject* set_legacy(PyObject*, PyObject* value) {                  // 1, 0 or -
   long v = PyLong_AsLong(value);
   if (v == -1 && PyErr_Occurred()) return nullptr;
   return PyLong_FromLong(gemm::set_legacy_linear(v < 0 ? -1 : v != 0));
+}
+
+PyObject* set_process_legacy(PyObject*, PyObject* value) {          // the same of the process
+  long v = PyLong_AsLong(value);
+  if (v == -1 && PyErr_Occurred()) return nullptr;
+  return PyLong_FromLong(gemm::set_process_legacy_linear(v < 0 ? -1 : v != 0));
 }
 
 PyObject* is_legacy(PyObject*, PyObject*) { return PyBool_FromLong(gemm::legacy_linear()); }
@@ -397,7 +458,8 @@ PyMethodDef gemm_functions[] = {
     {"gemm_compile_kernels", compile_kernels, METH_VARARGS, "Compiles our CUDA kernels without loading them: (dtype number, architecture, NVRTC's path)."},
     {"cublaslt_check", check_library, METH_O, "Loads a library and compares its ABI with ours: (version, reason, copies are independent)."},
     {"cublaslt_library", found_library, METH_NOARGS, "The library that serves CUDA products: (path, version, why there is none)."},
-    {"gemm_set_legacy_linear", set_legacy, METH_O, "Unfused linear for this thread: 1, 0, or -1 for SHIM_LEGACY_LINEAR's answer."},
+    {"gemm_set_legacy_linear", set_legacy, METH_O, "Unfused linear for this thread: 1, 0, or -1 for the process' answer."},
+    {"gemm_set_process_legacy_linear", set_process_legacy, METH_O, "Unfused linear for the process: 1, 0, or -1 for the environment's answer."},
     {"gemm_legacy_linear", is_legacy, METH_NOARGS, "Whether linear runs as product and sum."},
     {"gemm_flag", flag, METH_VARARGS, "Reads or sets a switch of matrix products."},
     {"gemm_plans", plans, METH_NOARGS, "Every cuBLASLt problem met so far: what was chosen for it, and whether its kernels are launched directly."},
@@ -412,6 +474,7 @@ void register_gemm() {
   put("mv", Product::mv);
   put("bmm", Product::bmm);
   put("dot", Product::dot);
+  for (const char* name : {"mm_dtype", "bmm_dtype", "addmm_dtype", "baddbmm_dtype"}) register_native(name, native_product_in);
   register_native("matmul", native_matmul);
   for (const char* name : {"addmm", "addmv", "baddbmm"}) register_native(name, native_addmm);
   register_native("_addmm_activation", native_addmm_activation);

@@ -29,7 +29,9 @@ gemm::SlopeAndSum through_activation(const RecordedLinear& l, const Tensor& dy, 
 
 }  // namespace
 
-bool gradients_without_python() { return !GradMode::enabled() && !forward_gradients() && !torch_function_mode_active(); }
+bool gradients_without_python() {
+  return !GradMode::enabled() && !forward_gradients() && !torch_function_mode_active() && !dispatch_mode_active();
+}
 
 bool is_plain(const Tensor& t) {
   if (t->has_math_bits() || is_sparse(*t)) return false;

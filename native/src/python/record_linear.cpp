@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "gemm/accumulate.h"
+#include "gemm/settings.h"
 #include "python/autograd_python.h"
 #include "python/record_node.h"
 #include "python/torch_dispatch.h"
@@ -17,7 +18,7 @@ bool RecordNode::adds_weight_gradient(const Tensor& dy) {
 }
 
 bool RecordNode::adds_in_place(const PlannedFormula& f, Grads& grads) {
-  if (!plan_.linear || f.inputs.size() != 1 || f.inputs[0] != 1 || GradMode::enabled()) return false;
+  if (!plan_.linear || f.inputs.size() != 1 || f.inputs[0] != 1 || GradMode::enabled() || dispatch_mode_active()) return false;
   return adds_weight_gradient(materialized(0, grads));
 }
 
@@ -55,7 +56,7 @@ bool RecordNode::activated_gradients(Grads& grads, Grads& out) {
     CHECK(Kind::Runtime, done, "fused_linear: its gradients cannot be computed");
     return true;
   }
-  if (!gradients_without_python() || (grads.size() > 1 && grads[1])) return false;
+  if (gemm::legacy_linear() || !gradients_without_python() || (grads.size() > 1 && grads[1])) return false;
   const Tensor dy = materialized(0, grads);
   if (!dy->device().is_cuda() || dy->dim() < 2 || !is_plain(dy) || !describe(l)) return false;
   const Tensor kept = find(Source{Source::Result, 1})->tensors[0].unpack(l.node);
@@ -74,7 +75,7 @@ bool RecordNode::lies_by_columns(int argument) {
 }
 
 bool RecordNode::product_gradients(Grads& grads, Grads& out) {
-  if (!gradients_without_python() || dispatch_mode_active() || first_edge_.size() != 3) return false;
+  if (!gradients_without_python() || first_edge_.size() != 3) return false;
   const Tensor dy = materialized(0, grads);
   if (!is_plain(dy) || dy->device().is_meta()) return false;
   Tensor factors[2], found[2];
@@ -101,7 +102,7 @@ bool RecordNode::product_gradients(Grads& grads, Grads& out) {
 
 bool RecordNode::offers(Offer& o) {
   RecordedLinear l;
-  if (!plan_.activated || released_ || !gradients_without_python() || activation() != gemm::Activation::gelu_tanh || !describe(l)) return false;
+  if (!plan_.activated || released_ || gemm::legacy_linear() || !gradients_without_python() || activation() != gemm::Activation::gelu_tanh || !describe(l)) return false;
   for (const Saved& v : values_)
     if (std::any_of(v.tensors.begin(), v.tensors.end(), [](const SavedTensor& t) { return t.has_hooks(); })) return false;
   o = {find(Source{Source::Result, 1})->tensors[0].unpack(l.node), gemm::Activation::gelu_tanh, l.to_bias != nullptr};

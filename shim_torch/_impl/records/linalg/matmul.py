@@ -5,49 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.records.shared.products import (
+    bmm_shape,
+    left_grad,
+    mm_shape,
+    right_grad,
+    same_kind,
+    same_scalar,
+    same_vectors,
+)
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import wrap_dim
 from shim_torch._utils import _scalar
-
-
-def same_kind(a: Any, b: Any) -> Any:
-    if a.dtype != b.dtype:
-        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {_c10(a.dtype)} != {_c10(b.dtype)}")
-    return a.dtype
-
-
-def _same_scalar(a: Any, b: Any) -> Any:
-    if a.dtype != b.dtype:
-        raise RuntimeError(f"expected scalar type {_scalar(a.dtype)} but found {_scalar(b.dtype)}")
-    return a.dtype
-
-
-def _same_vectors(self: Any, mat: Any, vec: Any) -> Any:
-    if not self.dtype == mat.dtype == vec.dtype:
-        names = [_scalar(t.dtype) for t in (self, mat, vec)]
-        raise RuntimeError(
-            f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and {names[2]}"
-        )
-    return self.dtype
-
-
-def _c10(dtype: Any) -> str:
-    names = {
-        "float32": "float",
-        "float64": "double",
-        "float16": "c10::Half",
-        "bfloat16": "c10::BFloat16",
-        "int64": "long int",
-        "int32": "int",
-        "int16": "short int",
-        "int8": "signed char",
-        "uint8": "unsigned char",
-        "bool": "bool",
-        "complex64": "c10::complex<float>",
-        "complex128": "c10::complex<double>",
-    }
-    name = str(dtype).removeprefix("torch.")
-    return names.get(name, name)
 
 
 def _size_of(array: Any) -> float:
@@ -63,36 +32,6 @@ def _product(xp: Any, a: Any, b: Any) -> Any:
     return xp.matmul(a.astype("float64"), b.astype("float64")).astype("int64").astype(a.dtype)
 
 
-def mm_shape(self, mat2):
-    if self.dim() != 2:
-        raise RuntimeError("self must be a matrix")
-    if mat2.dim() != 2:
-        raise RuntimeError("mat2 must be a matrix")
-    if self.shape[1] != mat2.shape[0]:
-        raise RuntimeError(
-            f"mat1 and mat2 shapes cannot be multiplied ({self.shape[0]}x{self.shape[1]} and {mat2.shape[0]}x{mat2.shape[1]})"
-        )
-    return self.shape[0], mat2.shape[1]
-
-
-def _by_columns(shape: Any, strides: Any) -> bool:
-    return strides[0] == 1 and strides[1] == shape[0]
-
-
-def left_grad(g, self_shape, self_strides, mat2):
-    """A product's gradient by its first matrix, which lies as that does: in columns where it is the transpose of rows."""
-    if _by_columns(self_shape, self_strides):
-        return mat2.conj().mm(g.t()).t()
-    return g.mm(mat2.t().conj())
-
-
-def right_grad(g, self, mat2_shape, mat2_strides):
-    """The same by its second matrix."""
-    if _by_columns(mat2_shape, mat2_strides):
-        return g.t().mm(self.conj()).t()
-    return self.t().conj().mm(g)
-
-
 @op(
     "mm(Tensor self, Tensor mat2) -> Tensor",
     shape=mm_shape,
@@ -105,22 +44,10 @@ def mm(xp, self, mat2):
     return _product(xp, self, mat2)
 
 
-def _bmm_shape(self, mat2):
-    for name, t in (("batch1", self), ("batch2", mat2)):
-        if t.dim() != 3:
-            raise RuntimeError(f"{name} must be a 3D tensor")
-    b, m, k = self.shape
-    if mat2.shape[0] != b or mat2.shape[1] != k:
-        raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: [{mat2.shape[0]}, {mat2.shape[1]}]."
-        )
-    return b, m, mat2.shape[2]
-
-
 @op(
     "bmm(Tensor self, Tensor mat2) -> Tensor",
-    shape=_bmm_shape,
-    dtype=lambda self, mat2: _same_scalar(self, mat2),
+    shape=bmm_shape,
+    dtype=lambda self, mat2: same_scalar(self, mat2),
     out=True,
     native="bmm",
     grad={
@@ -145,7 +72,7 @@ def _mv_shape(self, vec):
 @op(
     "mv(Tensor self, Tensor vec) -> Tensor",
     shape=_mv_shape,
-    dtype=lambda self, vec: _same_vectors(vec, self, vec),
+    dtype=lambda self, vec: same_vectors(vec, self, vec),
     out=True,
     native="mv",
     grad={"self": lambda g, vec: g.outer(vec.conj()), "vec": lambda g, self: self.t().conj().mv(g)},
