@@ -12,6 +12,7 @@ from typing import Any
 from shim_torch._impl import data
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import aten
+from shim_torch._impl.transforms import torch_dispatch_linear
 
 
 def overload(qualified: str, name: str) -> Any:
@@ -47,6 +48,8 @@ def prepare() -> None:
     for full, parts in PARTS.items():
         name, _, variant = full.partition(".")
         _core._mark_for_dispatch(f"aten::{name}", variant, False, parts)
+    for name, parts in torch_dispatch_linear.OWN_PARTS.items():
+        _core._mark_for_dispatch(f"shim::{name}", "", False, parts)
     from shim_torch._impl.transforms import torch_dispatch_formulas
 
     torch_dispatch_formulas.prepare()
@@ -58,18 +61,6 @@ def name_parts() -> None:
         name, _, variant = full.partition(".")
         parts = [(f"aten::{part}", of) for part, _, of in (c.partition(".") for c in calls.split())]
         _core._name_parts(f"aten::{name}", variant, PARTS[full], parts)
-
-
-def _linear(input: Any, weight: Any, bias: Any = None) -> Any:
-    import shim_torch as torch
-
-    if input.dim() == 2 and bias is not None:
-        return torch.addmm(bias, input, weight.t())
-    if input.dim() == 3 and bias is not None and input.is_contiguous():
-        rows = input.shape[0] * input.shape[1]
-        return torch.addmm(bias, input.view(rows, input.shape[2]), weight.t()).view(*input.shape[:2], -1)
-    output = torch.matmul(input, weight.t())
-    return output if bias is None else output.add_(bias) if not output.requires_grad else output + bias
 
 
 def _matmul(self: Any, other: Any) -> Any:
@@ -218,7 +209,7 @@ def _grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: 
 
 
 PARTS: dict[str, Callable[..., Any]] = {
-    "linear": _linear,
+    "linear": torch_dispatch_linear.linear,
     "matmul": _matmul,
     "softmax.int": _softmax,
     "log_softmax.int": _log_softmax,
