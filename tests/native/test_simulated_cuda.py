@@ -107,6 +107,7 @@ def run(folder: Path, code: str, cache: Path | None = None, **variables: str) ->
         "skinny",
         "float8",
         "legacy",
+        "wide_results",
         "streams",
         "direct",
         "fusion",

@@ -195,7 +195,7 @@ PyObject* native_backward_weight(Operator&, PyObject* const* args, size_t n) {  
   return guarded([&]() -> PyObject* {
     Tensor g(unwrap(args[0])), x(unwrap(args[1]));
     DType to;
-    if (g->dim() == 0 || g->dim() != x->dim() || !result_dtype(args[3], x->dtype(), &to) || !fit(g, x)) return nullptr;
+    if (g->dim() == 0 || g->dim() != x->dim() || !std::equal(g->sizes().begin(), g->sizes().end() - 1, x->sizes().begin()) || !result_dtype(args[3], x->dtype(), &to) || !fit(g, x)) return nullptr;
     const bool transposed = args[2] == Py_True;
     return compute(*g, double(g->numel()) * double(last(*x)), [&] { return gemm::linear_backward_weight(g, x, transposed, to); });
   });

@@ -9,7 +9,7 @@ import numpy as np
 
 import shim_torch as torch
 from shim_torch._impl.native import _core
-from shim_torch._impl.nn.fused import fused_linear, legacy_linear
+from shim_torch_linear import fused_linear, legacy_linear
 
 F = torch.nn.functional
 EPS = {torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7, torch.float32: 2.0**-22, torch.float64: 2.0**-50}
@@ -276,6 +276,44 @@ def legacy():
     x, w = random(6, 8), random(5, 8)
     with legacy_linear():
         close(F.linear(x, w), numbers(x) @ numbers(w).T, torch.float32)
+    for dtype, (rows, n, k) in itertools.product(EPS, ((3, 136, 72), (24, 56, 40))):
+        for _ in range(4):  # the gradients are products and a sum of their own, for few rows and for many
+            tensors = [random(*shape, dtype=dtype).requires_grad_() for shape in ((rows, k), (n, k), (n,))]
+            y, g = F.linear(*tensors), random(rows, n, dtype=dtype)
+            before = _core.gemm_status()
+            with legacy_linear():
+                y.backward(g)
+            after = _core.gemm_status()
+            products = [after[name] - before[name] for name in ("cublaslt", "own_kernels")]
+            assert sum(products) >= 2, (dtype, rows, products)  # at once it is one; measuring is counted too
+            wants = (numbers(g) @ numbers(tensors[1]), numbers(g).T @ numbers(tensors[0]), numbers(g).sum(0))
+            for t, want in zip(tensors, wants, strict=True):
+                close(t.grad, want, dtype, 8)
+    assert not any(p["epilogue"] >= 256 for p in _core.gemm_plans())
+    print("ok")
+
+
+def wide_results():
+    """float32 of 16-bit operands by one product each, which nothing was converted for."""
+    for dtype in (torch.float16, torch.bfloat16):
+        a, b, c = random(2, 24, 40, dtype=dtype), random(2, 40, 56, dtype=dtype), random(2, 24, 56)
+        exact = numbers(a) @ numbers(b)
+        dx = _core.function("shim::linear_backward_input")
+        calls = {
+            "mm": (torch.mm, (a[0], b[0]), {}, exact[0]),
+            "addmm": (torch.addmm, (c[0], a[0], b[0]), {}, exact[0] + numbers(c[0])),
+            "bmm": (torch.bmm, (a, b), {}, exact),
+            "baddbmm": (torch.baddbmm, (c, a, b), {"beta": 2}, exact + 2 * numbers(c)),
+            "dx": (dx, (a[0], b[0]), {}, exact[0]),
+        }
+        for name, (call, given, options, want) in calls.items():
+            before = {(p["dtype"], p["m"], p["n"], p["k"]) for p in _core.gemm_plans()}
+            got = call(*given, out_dtype=torch.float32, **options)
+            assert got.dtype is torch.float32, name
+            close(got, want, torch.float32, 16)
+            made = {(p["dtype"], p["m"], p["n"], p["k"]) for p in _core.gemm_plans()} - before
+            assert {d for d, *_ in made} <= {str(dtype).removeprefix("torch.")}, (name, made)
+    assert _core.gemm_status()["fallbacks"] == 0
     print("ok")
 
 
