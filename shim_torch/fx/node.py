@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -74,7 +75,7 @@ def _get_qualified_name(func: Any) -> str:
         return name
     if isinstance(func, (types.MethodDescriptorType, types.WrapperDescriptorType)):
         return f"torch.Tensor.{name}"
-    module_name = str(getattr(func, "__module__", None) or "").replace("shim_torch", "torch")
+    module_name = re.sub(r"^shim_torch\b", "torch", str(getattr(func, "__module__", None) or ""))
     if module_name == "torch.functional":
         return f"torch.functional.{name}"
     if module_name == "torch._impl.tensor.checks":

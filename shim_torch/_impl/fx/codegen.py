@@ -196,7 +196,7 @@ def _reached(torch: Any, name: str) -> Any:
 
 def _type_name(o: Any) -> str:
     name = getattr(o, "__qualname__", None)
-    module = str(getattr(o, "__module__", "")).replace("shim_torch", "torch")
+    module = re.sub(r"^shim_torch\b", "torch", str(getattr(o, "__module__", "")))
     if name is None or "[" in repr(o):
         return re.sub(r"\W+", "_", str(o))
     return name if module == "builtins" else f"{module}.{name}"
