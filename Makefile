@@ -30,7 +30,7 @@ install: $(VENV)/.made
 	$(call installed,)
 
 # Once for all targets that need it: pip would build the core anew each time, for minutes.
-SOURCES := $(shell find CMakeLists.txt pyproject.toml compat native shim_torch shim_torch_proxy -type f ! -name '*.pyc' ! -name '*.so*')
+SOURCES := $(shell find CMakeLists.txt pyproject.toml compat native shim_torch shim_torch_linear shim_torch_proxy -type f ! -name '*.pyc' ! -name '*.so*')
 
 install-test: $(VENV)/.installed
 

@@ -25,7 +25,7 @@ import torch as peer
 
 import shim_torch as ours
 from shim_torch._impl.native import _core
-from shim_torch._impl.nn.fused import fused_linear
+from shim_torch_linear import fused_linear
 
 ROWS = (1, 16, 128, 2048, 8192)
 WEIGHTS = ((768, 3072), (1024, 4096), (4096, 4096), (8192, 8192), (4096, 16384))  # (in, out)

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import shim_torch as torch
 from shim_torch._impl.native import _core
-from shim_torch._impl.nn.fused import fused_linear
+from shim_torch_linear import fused_linear
 
 
 def main() -> None:

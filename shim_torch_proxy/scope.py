@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 ScopeLike: TypeAlias = "None | str | frozenset[str] | set[str] | list[str] | tuple[str, ...]"
 
-OURS = frozenset({"torch", "functorch", "shim_torch", "shim_torch_proxy"})
+OURS = frozenset({"torch", "functorch", "shim_torch", "shim_torch_linear", "shim_torch_proxy"})
 
 
 @dataclass(frozen=True)

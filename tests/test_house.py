@@ -21,7 +21,7 @@ IMPL = "shim_torch._impl"
 # What a check counts -> the most that it may count.
 BOUNDS = {
     "files that PyTorch lacks": 0,
-    "families that import another": 24,
+    "families that import another": 21,
     "records that import the surface": 91,
     "arrays that import records": 0,
     "files that import CuPy, beside arrays": 6,
@@ -34,7 +34,7 @@ BOUNDS = {
     "folders of native/src in circles of includes": 5,
     "files of more than 300 lines": 125,
     "functions of more than 60 lines": 24,
-    "families without a test file": 85,
+    "families without a test file": 84,
 }
 
 # Files that no module of PyTorch has the name of, with reasons.
@@ -62,7 +62,7 @@ def check(what: str, found: Iterable[object] | int) -> None:
 def modules() -> dict[str, Path]:
     """Our Python modules by name."""
     found = {}
-    for package in ("shim_torch", "shim_torch_proxy", "compat"):
+    for package in ("shim_torch", "shim_torch_linear", "shim_torch_proxy", "compat"):
         for file in sorted((ROOT / package).rglob("*.py")):
             parts = file.relative_to(ROOT).with_suffix("").parts
             found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file

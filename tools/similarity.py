@@ -104,7 +104,7 @@ def main():
     parser.add_argument("--project", default=".")
     parser.add_argument("--least", type=float, default=0.7)
     parser.add_argument("--tokens", type=int, default=60, help="bodies shorter than this are left out")
-    parser.add_argument("--only", nargs="*", default=["compat", "shim_torch_proxy", "shim_torch", "native"], help="paths of the project")
+    parser.add_argument("--only", nargs="*", default=["compat", "shim_torch_proxy", "shim_torch", "shim_torch_linear", "native"], help="paths of the project")
     parser.add_argument("--listed", help="a file of `path:function  reason`: functions that may reach --least")
     o = parser.parse_args()
     warnings.filterwarnings("ignore")

@@ -11,7 +11,7 @@ from linear_cases import close, numbers, random
 
 import shim_torch as torch
 from shim_torch._impl.native import _core
-from shim_torch._impl.nn.fused import fused_linear
+from shim_torch_linear import fused_linear
 
 F = torch.nn.functional
 pytestmark = pytest.mark.usefixtures("linear_settings")

@@ -7,7 +7,7 @@ import pytest
 from linear_cases import EPS, numbers, random
 
 import shim_torch as torch
-from shim_torch._impl.nn.fused import legacy_linear
+from shim_torch_linear import legacy_linear
 
 F = torch.nn.functional
 pytestmark = pytest.mark.usefixtures("linear_settings")

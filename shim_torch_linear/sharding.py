@@ -24,18 +24,34 @@ class LinearSharding:
     output: Mapping
     partial: frozenset[int] = frozenset()
 
+    def __post_init__(self) -> None:
+        for name in ("input", "weight", "bias", "output"):
+            _check_mapping("LinearSharding", name, getattr(self, name) or (), None)
+
     @property
     def bias_after_reduce(self) -> bool:
         return self.bias is not None and bool(self.partial)
 
 
-def linear_sharding(input: Sequence[int], weight: Sequence[int], bias: Sequence[int] | None = None) -> LinearSharding:
+def _check_mapping(function: str, name: str, mapping: Sequence[int], mesh_dims: int | None) -> None:
+    for d in mapping:
+        if type(d) is not int or d < REPLICATED or (mesh_dims is not None and d >= mesh_dims):
+            most = "" if mesh_dims is None else f" to {mesh_dims - 1}"
+            raise ValueError(
+                f"{function}: {name} names {d!r}, which is no mesh dimension (from 0{most}; -1: not split)"
+            )
+
+
+def linear_sharding(
+    input: Sequence[int], weight: Sequence[int], bias: Sequence[int] | None = None, mesh_dims: int | None = None
+) -> LinearSharding:
     """The rule ``mk,nk->mn``: rows follow the input, features the weight (column parallel), and a split K (row parallel) is partial.
 
     Shapes:  input one entry a dimension of (*, K); weight two entries (N, K); bias one entry (N,)
     Choices: where input and weight split K differently the input's split is kept; a mesh dimension that would serve twice
              serves the rows before K, and K before the features
-    Errors:  ValueError for a weight that is no matrix, an input without dimensions, a bias with more than one
+    Errors:  ValueError for a weight that is no matrix, an input without dimensions, a bias with more than one, and for what
+             is no mesh dimension: an int from 0 (below ``mesh_dims``, where that is given), or -1
     Source:  Paddle's linear_v2 and torch's DTensor rules for addmm, except that a split K need not be gathered: see ``partial``
     """
     if len(input) < 1:
@@ -44,6 +60,8 @@ def linear_sharding(input: Sequence[int], weight: Sequence[int], bias: Sequence[
         raise ValueError(f"linear_sharding: weight must have two dimensions, got {len(weight)}")
     if bias is not None and len(bias) != 1:
         raise ValueError(f"linear_sharding: bias must have one dimension, got {len(bias)}")
+    for name, mapping in (("input", input), ("weight", weight), ("bias", bias or ())):
+        _check_mapping("linear_sharding", name, mapping, mesh_dims)
     used: set[int] = set()
 
     def claim(*wishes: int) -> int:
@@ -65,8 +83,15 @@ def linear_sharding(input: Sequence[int], weight: Sequence[int], bias: Sequence[
     )
 
 
-def linear_grad_sharding(sharding: LinearSharding) -> dict[str, tuple[Mapping, frozenset[int]]]:
-    """For the gradients of ``input``, ``weight`` and ``bias``: their mappings, and the mesh dimensions to be reduced over."""
+def linear_grad_sharding(
+    sharding: LinearSharding, mesh_dims: int | None = None
+) -> dict[str, tuple[Mapping, frozenset[int]]]:
+    """For the gradients of ``input``, ``weight`` and ``bias``: their mappings, and the mesh dimensions to be reduced over.
+
+    Errors:  ValueError where the sharding names a dimension that a mesh of ``mesh_dims`` does not have
+    """
+    for name in ("input", "weight", "bias", "output"):
+        _check_mapping("linear_grad_sharding", name, getattr(sharding, name) or (), mesh_dims)
     *rows, n = sharding.output
     split_rows = frozenset(d for d in rows if d != REPLICATED)
     found = {

@@ -10,8 +10,8 @@ import pytest
 
 import shim_torch as torch
 from shim_torch._impl.native import _core
-from shim_torch._impl.nn.fused import DecomposeLinear, fused_linear, legacy_linear
 from shim_torch.overrides import TorchFunctionMode
+from shim_torch_linear import DecomposeLinear, fused_linear
 
 F = torch.nn.functional
 ACTIVATIONS = [("none", "none"), ("relu", "none"), ("gelu", "none"), ("gelu", "tanh")]
@@ -143,22 +143,26 @@ def test_arguments():
         fused_linear(torch.ones(1, 1), torch.ones(1, 1), activation="gelu", approximate="erf")
     with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
         fused_linear(torch.ones(2, 3), torch.ones(4, 5), activation="relu")
+    assert torch.equal(fused_linear(torch.ones(2, 3), -torch.ones(4, 3), activation=None), torch.full((2, 4), -3.0))
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
-def test_legacy_linear_is_product_and_sum(dtype):
-    rng = np.random.default_rng(4)
-    x, w, b = random(rng, 9, 33, dtype=dtype), random(rng, 17, 33, dtype=dtype), random(rng, 17, dtype=dtype)
-    fused = F.linear(x, w, b)
-    with legacy_linear():
-        assert _core.gemm_legacy_linear()
-        assert (F.linear(x, w, b) == torch.matmul(x, w.t()) + b).all()
-        with legacy_linear(False):
-            assert (F.linear(x, w, b) == fused).all()
-        w.requires_grad_()
-        F.linear(x, w, b).sum().backward()
-        np.testing.assert_allclose(numbers(w.grad), np.ones((17, 1)) * numbers(x).sum(0), rtol=2e-2, atol=1e-1)
-    assert not _core.gemm_legacy_linear()
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize("dtype", [torch.int64, torch.bool, torch.complex64])
+def test_activations_are_of_floating_point_numbers(activation, dtype):
+    x = torch.ones(2, 2).to(dtype)
+    with pytest.raises(NotImplementedError, match=f"{activation} is computed of floating-point numbers, got {dtype}"):
+        fused_linear(x, x, None, activation)
+
+
+@pytest.mark.parametrize("activation", ["none", "relu"])
+@pytest.mark.parametrize("position", range(3))
+def test_arrays_are_no_tensors(activation, position):
+    given = [torch.ones(2, 2), torch.ones(2, 2), torch.ones(2)]
+    given[position] = given[position].numpy()
+    name = ("x", "weight", "bias")[position]
+    for trans_x in (False, True):
+        with pytest.raises(TypeError, match=f"'{name}' .position {position + 1}. must be Tensor, not ndarray"):
+            fused_linear(*given, activation, trans_x=trans_x)
 
 
 def test_meta():

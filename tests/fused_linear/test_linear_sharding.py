@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from shim_torch._impl.nn.linear_sharding import linear_grad_sharding, linear_sharding
+from shim_torch_linear import LinearSharding, linear_grad_sharding, linear_sharding
 
 
 def part(array, mapping, mesh, place):
@@ -86,3 +86,22 @@ def test_errors():
         linear_sharding((0,), (0,))
     with pytest.raises(ValueError, match="bias must have one dimension"):
         linear_sharding((0,), (0, -1), (0, 1))
+
+
+@pytest.mark.parametrize("wrong", [-2, 2, 7, True, 0.0, None, "0"])
+def test_what_is_no_mesh_dimension_is_refused(wrong):
+    for mappings in (((wrong, -1), (-1, -1), (0,)), ((-1, -1), (-1, wrong), (0,)), ((-1, -1), (-1, -1), (wrong,))):
+        with pytest.raises(ValueError, match="is no mesh dimension .from 0 to 1; -1: not split."):
+            linear_sharding(*mappings, mesh_dims=2)
+    if wrong not in (2, 7):
+        with pytest.raises(ValueError, match="is no mesh dimension"):
+            linear_sharding((wrong, -1), (-1, -1))
+        with pytest.raises(ValueError, match="LinearSharding: output names"):
+            LinearSharding((-1, -1), (-1, -1), None, (wrong, -1))
+
+
+def test_gradients_of_another_mesh_are_refused():
+    sharding = linear_sharding((0, -1), (1, -1), (1,))
+    assert linear_grad_sharding(sharding, mesh_dims=2)["weight"] == ((1, -1), {0})
+    with pytest.raises(ValueError, match="linear_grad_sharding: weight names 1, which is no mesh dimension"):
+        linear_grad_sharding(sharding, mesh_dims=1)

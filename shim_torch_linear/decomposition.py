@@ -1,0 +1,60 @@
+"""Linear layers taken apart into PyTorch's operators, for exporters and whatever knows only those."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shim_torch.overrides import TorchFunctionMode
+from shim_torch_linear.layer import checked, fused_linear, oriented
+
+
+def decompose_linear(input: Any, weight: Any, bias: Any = None) -> Any:
+    """``linear`` as PyTorch takes it apart: ``t`` and ``addmm`` (``mm``), rows folded before and unfolded after.
+
+    Shapes:  as ``linear``; a bias with more dimensions than one, or a folded vector, is added in a step of its own
+    """
+    import shim_torch as torch
+
+    if input.dim() == 2 and bias is not None:
+        return torch.addmm(bias, input, weight.t())
+    if input.dim() > 2 and bias is not None and bias.dim() == 1 and input.is_contiguous():
+        rows = torch.addmm(bias, input.view(-1, input.size(-1)), weight.t())
+        return rows.view(*input.shape[:-1], weight.size(0))
+    y = torch.matmul(input, weight.t())
+    return y if bias is None else y + bias
+
+
+class DecomposeLinear(TorchFunctionMode):
+    """Within it ``linear`` and ``fused_linear`` are taken apart, so that modes entered before it see ``t`` and ``addmm``.
+
+    ``no_decompose`` names those that stay whole ("linear", "fused_linear").
+    """
+
+    def __init__(self, no_decompose: Any = ()) -> None:
+        super().__init__()
+        self.no_decompose = frozenset(no_decompose)
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        import shim_torch as torch
+
+        kwargs = kwargs or {}
+        name = getattr(func, "__name__", "")
+        if name == "linear" and func is torch.nn.functional.linear and name not in self.no_decompose:
+            return decompose_linear(*args, **kwargs)
+        if func is fused_linear and name not in self.no_decompose:
+            return self._apart(*args, **kwargs)
+        return func(*args, **kwargs)
+
+    def _apart(self, x: Any, weight: Any, bias: Any, activation: str | None, approximate: str, *trans: bool) -> Any:
+        import shim_torch as torch
+
+        name = checked("fused_linear", x, weight, bias, activation, approximate)
+        x, weight = oriented(x, weight, *trans)
+        y = (torch.nn.functional.linear if "linear" in self.no_decompose else decompose_linear)(x, weight, bias)
+        return (
+            y
+            if name == "none"
+            else y.relu()
+            if name == "relu"
+            else torch.nn.functional.gelu(y, approximate=approximate)
+        )

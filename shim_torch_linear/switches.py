@@ -1,0 +1,46 @@
+"""The switch back to unfused linear layers, and what matrix products were described to the GPU's library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from shim_torch._impl.native import _core
+
+
+@contextmanager
+def legacy_linear(enabled: bool = True) -> Iterator[None]:
+    """Within it, on this thread, linear layers and their gradients are products, sums and activations of their own.
+
+    The result is bit for bit that of ``matmul(x, weight.t()) + bias``. It may be nested; each restores what was before.
+    ``legacy_linear(False)`` overrides the process' switch and the environment's.
+    """
+    before = _core.gemm_set_legacy_linear(1 if enabled else 0)
+    try:
+        yield
+    finally:
+        _core.gemm_set_legacy_linear(before)
+
+
+def set_legacy_linear(enabled: bool | None) -> bool | None:
+    """The same for all threads of the process that are in no ``legacy_linear``; None leaves it to the environment.
+
+    Gives what was set before. The environment says it with ``SHIM_LEGACY_LINEAR=1`` or ``FLAGS_use_legacy_linear=1``,
+    the first before the second; 0, false, no and off mean no. It is read once.
+    """
+    before = _core.gemm_set_process_legacy_linear(-1 if enabled is None else 1 if enabled else 0)
+    return None if before < 0 else bool(before)
+
+
+def is_legacy_linear() -> bool:
+    """Whether linear layers are unfused on this thread."""
+    return _core.gemm_legacy_linear()
+
+
+def gemm_problems() -> list[dict[str, Any]]:
+    """The matrix products that were described to cuBLASLt so far, each once, and what was chosen for it.
+
+    m, n, k and batch are column-major; dtype and transposed ("TN") those of the operands. Empty without a GPU.
+    """
+    return _core.gemm_plans()
