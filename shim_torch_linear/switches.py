@@ -41,6 +41,7 @@ def is_legacy_linear() -> bool:
 def gemm_problems() -> list[dict[str, Any]]:
     """The matrix products that were described to cuBLASLt so far, each once, and what was chosen for it.
 
-    m, n, k and batch are column-major; dtype and transposed ("TN") those of the operands. Empty without a GPU.
+    m, n, k and batch are column-major; dtype and transposed ("TN") are those of the operands, result is the result's dtype.
+    Empty without a GPU.
     """
     return _core.gemm_plans()

@@ -7,7 +7,7 @@ import pytest
 from linear_cases import EPS, numbers, random
 
 import shim_torch as torch
-from shim_torch_linear import legacy_linear
+from shim_torch_linear import fused_linear, gemm_problems, legacy_linear, linear_backward_input, linear_backward_weight
 
 F = torch.nn.functional
 pytestmark = pytest.mark.usefixtures("linear_settings")
@@ -82,3 +82,46 @@ def test_float8_row_wise():
     np.testing.assert_allclose(
         numbers(got), (a8.double().numpy() @ b8.double().numpy().T) * rows * columns, rtol=2**-6, atol=3e-2
     )
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_float32_of_16_bit_operands(dtype):
+    """One product each: its problem has the operands' dtype and a result in float32."""
+    rng = np.random.default_rng(19)
+    a, b, c = random(rng, 2, 72, 264, dtype=dtype), random(rng, 2, 264, 136, dtype=dtype), random(rng, 2, 72, 136)
+    exact = numbers(a) @ numbers(b)
+    names = ("dtype", "result", "m", "n", "k", "batch", "transposed", "epilogue")
+    before = {tuple(p[name] for name in names) for p in gemm_problems()}
+    calls = (
+        (torch.mm(a[0], b[0], out_dtype=torch.float32), exact[0]),
+        (torch.addmm(c[0], a[0], b[0], out_dtype=torch.float32), exact[0] + numbers(c[0])),
+        (torch.addmm(c[0, 0].to(dtype), a[0], b[0], out_dtype=torch.float32), exact[0] + numbers(c[0, 0].to(dtype))),
+        (torch.bmm(a, b, out_dtype=torch.float32), exact),
+        (torch.baddbmm(c, a, b, out_dtype=torch.float32, beta=2, alpha=3), 3 * exact + 2 * numbers(c)),
+        (linear_backward_input(a[0], b[0], out_dtype=torch.float32), exact[0]),
+        (linear_backward_input(a[0].float(), b[0], out_dtype=torch.float32), exact[0]),
+        (linear_backward_weight(a[0].t(), b[0], out_dtype=torch.float32), exact[0]),
+    )
+    for got, want in calls:
+        assert got.dtype is torch.float32
+        np.testing.assert_allclose(numbers(got), want, rtol=1e-5, atol=1e-3)
+    made = {tuple(p[name] for name in names) for p in gemm_problems()} - before
+    assert {problem[:2] for problem in made} == {(str(dtype).removeprefix("torch."), "float32")}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("activation, approximate", [("relu", "none"), ("gelu", "none"), ("gelu", "tanh")])
+@pytest.mark.parametrize("rows", [4, 200])
+def test_legacy_activations_and_gradients(dtype, activation, approximate, rows):
+    """Bit for bit those of separate operators, and of products and a sum."""
+    rng = np.random.default_rng(20)
+    tensors = [random(rng, *s, dtype=dtype).requires_grad_() for s in ((rows, 264), (136, 264), (136,))]
+    g = random(rng, rows, 136, dtype=dtype)
+    with legacy_linear():
+        z = torch.matmul(tensors[0], tensors[1].t()) + tensors[2]
+        want = F.relu(z) if activation == "relu" else F.gelu(z, approximate=approximate)
+        found = fused_linear(*tensors, activation, approximate)
+        assert torch.equal(found, want)
+        grads, wants = (torch.autograd.grad(y, tensors, g) for y in (found, want))
+        for a, e in zip(grads, wants, strict=True):
+            np.testing.assert_allclose(numbers(a), numbers(e), rtol=8 * EPS[dtype], atol=64 * EPS[dtype])

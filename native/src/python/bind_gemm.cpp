@@ -400,7 +400,7 @@ PyObject* plans(PyObject*, PyObject*) {
       if (!pair || PyList_Append(trials, pair) < 0) PyErr_Clear();
       Py_XDECREF(pair);
     }
-    PyObject* row = Py_BuildValue("{s:s,s:s,s:L,s:L,s:L,s:L,s:i,s:i,s:i,s:i,s:O,s:O,s:s,s:N}", "dtype", dtype_name(p.a_dtype), "transposed", text.c_str(), "m",
+    PyObject* row = Py_BuildValue("{s:s,s:s,s:s,s:L,s:L,s:L,s:L,s:i,s:i,s:i,s:i,s:O,s:O,s:s,s:N}", "dtype", dtype_name(p.a_dtype), "result", dtype_name(p.d_dtype), "transposed", text.c_str(), "m",
                                   (long long)p.m, "n", (long long)p.n, "k", (long long)p.k, "batch", (long long)p.batch, "compute", int(p.compute),
                                   "epilogue", int(p.epilogue), "chosen", r.chosen, "fusion", r.fusion, "tuned", r.tuned ? Py_True : Py_False, "own_kernel",
                                   r.own_kernel ? Py_True : Py_False, "direct", r.direct.c_str(), "trials", trials);
