@@ -107,7 +107,9 @@ def checked(function: str, x: Any, weight: Any, bias: Any, activation: str | Non
 
 
 def oriented(x: Any, weight: Any, trans_x: bool, trans_y: bool) -> tuple[Any, Any]:
-    return x.transpose(-1, -2) if trans_x else x, weight if trans_y else weight.transpose(-1, -2)
+    """Both as ``linear`` takes them; a vector lies the same way in both."""
+    x = x.transpose(-1, -2) if trans_x and x.dim() > 1 else x
+    return x, weight.transpose(-1, -2) if not trans_y and weight.dim() > 1 else weight
 
 
 def _wants_gradient(*tensors: Any) -> bool:

@@ -58,6 +58,14 @@ def test_operands_of_every_orientation(trans_x, trans_y):
     np.testing.assert_allclose(numbers(y), np.maximum(numbers(x) @ numbers(w).T + numbers(b), 0), rtol=1e-12)
 
 
+def test_vectors_lie_the_same_way_in_both_orientations():
+    x, w = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([[1.0, 0.0, 1.0], [-1.0, 0.0, -1.0]])
+    for trans_x, trans_y in itertools.product([False, True], repeat=2):
+        options = {"trans_x": trans_x, "trans_y": trans_y}
+        assert fused_linear(x, w if trans_y else w.t(), None, "relu", **options).tolist() == [4.0, 0.0]
+        assert fused_linear(w.t() if trans_x else w, x, None, "relu", **options).tolist() == [4.0, 0.0]
+
+
 def kept(y):
     return y.grad_fn._saved_result1
 

@@ -119,6 +119,15 @@ def test_flops_are_counted(activation):
     assert behind.get_total_flops() == 2 * one
 
 
+@pytest.mark.parametrize("activation", ["none", "relu", "gelu"])
+def test_a_trace_has_the_operators_and_nothing_else(activation):
+    from shim_torch.fx.experimental.proxy_tensor import make_fx
+
+    traced = make_fx(lambda *given: fused_linear(*given, activation))(*operands())
+    names = [str(n.target) for n in traced.graph.nodes if n.op == "call_function"]
+    assert names == ["aten.t.default", "aten.addmm.default", *OF[activation]]
+
+
 def test_the_gradients_as_functions_are_counted_too():
     x, w, g = random(0, 4, 3), random(1, 5, 3), random(2, 4, 5)
     with Seen() as seen:

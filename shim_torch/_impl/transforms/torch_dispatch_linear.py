@@ -26,7 +26,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
 def _fused_linear(input: Any, weight: Any, bias: Any, activation: str, keep: bool) -> Any:
     z = linear(input, weight, bias)
     y = z.relu() if activation == "relu" else _aten("gelu")(z, approximate=_approximate(activation))
-    return y, (y if activation == "relu" else z) if keep else z.new_empty(0)
+    return y, y if activation == "relu" else z  # an empty one, where nothing is kept, would stay in every trace
 
 
 def _approximate(activation: str) -> str:
