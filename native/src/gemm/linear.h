@@ -41,6 +41,8 @@ LinearGradients linear_backward(const Tensor& dy, const Tensor& x, const Tensor&
 // beta * self + alpha * a b in dtype `to`, which is the operands' or float32 of 16-bit ones; a and b of two or three dimensions,
 // self null or broadcasting to the product, of either dtype.
 Tensor product_in(DType to, const Tensor& self, const Tensor& a, const Tensor& b, double beta, double alpha);
+// The same into `out`, which has the product's sizes and may be self itself. False: not possible as out lies, nothing was written.
+bool product_into(const Tensor& out, const Tensor& self, const Tensor& a, const Tensor& b, double beta, double alpha);
 Tensor mm(const Tensor& a, const Tensor& b);                         // (M, K) (K, N)
 Tensor mv(const Tensor& a, const Tensor& x);                         // (M, K) (K)
 Tensor bmm(const Tensor& a, const Tensor& b);                        // (B, M, K) (B, K, N)

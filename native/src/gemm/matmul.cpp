@@ -82,6 +82,19 @@ Tensor product_in(DType to, const Tensor& self, const Tensor& a0, const Tensor& 
   return rounded(out, to);
 }
 
+bool product_into(const Tensor& out, const Tensor& self, const Tensor& a0, const Tensor& b0, double beta, double alpha) {
+  if (!can_launch(a0->device(), a0->dtype()) || !out->is_contiguous() || !out->numel() || !a0->numel()) return false;
+  const auto shares = [&](const Tensor& t) { return t->storage().get() == out->storage().get(); };
+  const bool own = self && self.get() == out.get();
+  if (shares(a0) || shares(b0) || (self && !own && shares(self))) return false;
+  Tensor a = operand(a0, out->dtype()), b = operand(b0, out->dtype());
+  if (product_dtype(a, out->dtype()) != out->dtype()) return false;           // it is rounded from another dtype
+  if (!self) beta = 0;
+  if (beta != 0 && !own) copy_(out, self);
+  const bool batch = a->dim() == 3;
+  return multiply(batch ? matrices(a) : matrix(a), batch ? matrices(b) : matrix(b), out, alpha, beta);
+}
+
 Tensor mm(const Tensor& a, const Tensor& b) {
   if (!can_launch(a->device(), a->dtype())) return {};
   const int64_t sizes[2] = {a->sizes_data()[0], b->sizes_data()[1]};

@@ -11,6 +11,7 @@
 #include "gemm/settings.h"
 #include "gemm/skinny_source.h"
 #include "python/dispatch.h"
+#include "python/linear_backward.h"
 #include "python/native_values.h"
 #include "python/tensor_type.h"
 
@@ -328,6 +329,42 @@ PyObject* native_addmm(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
+// A product written where it is to be, with no result in between: out= of mm, bmm, addmm, baddbmm and their out_dtype, and what
+// the last two write to self. (a, b) or (self, a, b), out_dtype where it is one of those, beta and alpha, out.
+enum Into : uintptr_t { kAdds = 1, kTyped = 2, kInplace = 4 };
+
+PyObject* native_product_into(Operator& op, PyObject* const* args, size_t n) {
+  const auto kind = reinterpret_cast<uintptr_t>(op.native_data);
+  const size_t first = kind & kAdds ? 1 : 0, numbers = first + 2 + (kind & kTyped ? 1 : 0), all = numbers + (kind & kAdds ? 2 : 0) + (kind & kInplace ? 0 : 1);
+  if (n != all) return nullptr;
+  PyObject* to = args[kind & kInplace ? 0 : n - 1];
+  if (!is_tensor(to) || !is_tensor(args[0]) || !is_tensor(args[first]) || !is_tensor(args[first + 1])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Tensor out(unwrap(to)), self = first ? Tensor(unwrap(args[0])) : Tensor(), a(unwrap(args[first])), b(unwrap(args[first + 1]));
+    for (const Tensor& t : {out, a, b, self ? self : out})
+      if (!is_plain(t) || t->device() != a->device()) return nullptr;
+    DType dtype = a->dtype();
+    Number beta, alpha{Number::Int, 1};
+    if (kind & kAdds && (!number_of(args[numbers], &beta) || !number_of(args[numbers + 1], &alpha) || beta.type == Number::Complex || alpha.type == Number::Complex)) return nullptr;
+    if (!floats(*a) || !alike(*a, *b) || (kind & kTyped && !result_dtype(args[first + 2], a->dtype(), &dtype)) || out->dtype() != dtype) return nullptr;
+    if (kind & kTyped && a->dim() == 3 && a->device().is_cpu()) return nullptr;
+    if (!product_fits(a->dim() == 3 ? Product::bmm : Product::mm, *a, *b)) return nullptr;
+    Dims sizes(a->sizes().begin(), a->sizes().end());
+    sizes.back() = last(*b);
+    if (!std::equal(sizes.begin(), sizes.end(), out->sizes().begin(), out->sizes().end())) return nullptr;
+    if (self && (!floats(*self) || (!(kind & kTyped) && self->dtype() != dtype) || !spreads(*self, sizes.data(), int(sizes.size())))) return nullptr;
+    const auto run = [&] { return gemm::product_into(out, self, a, b, beta.to_double(), alpha.to_double()); };
+    bool done;
+    if (out->device().is_cuda() || double(a->numel()) * double(last(*b)) < kWorthReleasing) {
+      done = run();
+    } else {
+      GilRelease released;
+      done = run();
+    }
+    return done ? Py_NewRef(to) : nullptr;
+  });
+}
+
 PyObject* native_addmm_activation(Operator&, PyObject* const* args, size_t n) {      // (self, mat1, mat2, beta, alpha, use_gelu)
   if (n != 6 || !is_tensor(args[0]) || !is_tensor(args[1]) || !is_tensor(args[2])) return nullptr;
   return guarded([&]() -> PyObject* {
@@ -475,6 +512,12 @@ void register_gemm() {
   put("bmm", Product::bmm);
   put("dot", Product::dot);
   for (const char* name : {"mm_dtype", "bmm_dtype", "addmm_dtype", "baddbmm_dtype"}) register_native(name, native_product_in);
+  auto into = [](const char* name, uintptr_t kind) { register_native(name, native_product_into, reinterpret_cast<void*>(kind)); };
+  for (const char* name : {"mm_out", "bmm_out"}) into(name, 0);
+  for (const char* name : {"mm_dtype_out", "bmm_dtype_out"}) into(name, kTyped);
+  for (const char* name : {"addmm_out", "baddbmm_out"}) into(name, kAdds);
+  for (const char* name : {"addmm_dtype_out", "baddbmm_dtype_out"}) into(name, kAdds | kTyped);
+  for (const char* name : {"addmm_", "baddbmm_"}) into(name, kAdds | kInplace);
   register_native("matmul", native_matmul);
   for (const char* name : {"addmm", "addmv", "baddbmm"}) register_native(name, native_addmm);
   register_native("_addmm_activation", native_addmm_activation);

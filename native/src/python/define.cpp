@@ -151,7 +151,7 @@ std::vector<std::string> out_names(PyObject* record, const Operator& f) {      /
   return names;
 }
 
-Operator* add_out(Operator* f, PyObject* record, bool numbers) {
+Operator* add_out(Operator* f, PyObject* record, const std::string& native, bool numbers) {
   Operator o = copy_base(*f);
   const std::string& overload = f->schema.overload;
   o.schema.overload = out_overload(f->schema.name, overload);
@@ -170,6 +170,7 @@ Operator* add_out(Operator* f, PyObject* record, bool numbers) {
   }
   o.out = true;
   o.functional = f;
+  if (!native.empty()) find_natives(native + "_out", o);
   finish(o, numbers);
   return add_operator(std::move(o));
 }
@@ -188,7 +189,7 @@ void add_variants(Operator&& base, PyObject* record, const std::string& native, 
   };
   report(f);
   if (flag(record, "inplace")) report(add_inplace(f, native, numbers));
-  if (flag(record, "out")) report(add_out(f, record, numbers));
+  if (flag(record, "out")) report(add_out(f, record, native, numbers));
 }
 
 }  // namespace

@@ -350,6 +350,11 @@ PyObject* run_out(Operator& op, PyObject** args, size_t n) {
   if (outs == 1) dtype_of_out(f, args, inputs, args[inputs]);
   for (size_t i = inputs; i < n; ++i)
     if (is_tensor(args[i]) && !writes_apart(f.schema.name)) check_overlap(*unwrap(args[i]), f.schema.name, args, inputs);
+  if (op.native && outs == 1 && is_tensor(args[inputs])) {        // it writes to out itself, where out is as the result would be
+    PyObject* r = op.native(op, args, n);
+    if (r) ++op.calls_native, unwrap(r)->bump_version();
+    if (r || PyErr_Occurred()) return r;
+  }
   Held result{run_functional(f, args, inputs)};
   if (!result.o) return nullptr;
   if (outs == 1 && f.schema.returns[0].type.list) return store_list(args[inputs], result.o, f.schema.name);
