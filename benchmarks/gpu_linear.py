@@ -232,7 +232,7 @@ def fused() -> None:
                 peer.autograd.grad(act(functional.linear(*leaves)), leaves, p["g"])
 
             def run_ours(arguments: Any = arguments, q: Any = q, mine: Any = mine) -> None:
-                ours.autograd.grad(fused_linear(*mine, *arguments), mine, q["g"])
+                ours.autograd.grad(fused_linear(*mine, arguments[0], approximate=arguments[1]), mine, q["g"])
 
             a, b, width = compared(run_peer, run_ours)
             print(f"  {m}x{k}x{n} bf16 {name:10} {a:9.1f} / {b:9.1f}  {a / b:.2f}x  ±{width * 100:.0f}%", flush=True)
@@ -252,7 +252,7 @@ def two_layers() -> None:
             peer.autograd.grad(functional.linear(z, *leaves[3:]), leaves, q["g"])
 
         def run_ours(mine: Any = mine, g: Any = mine_g) -> None:
-            z = fused_linear(*mine[:3], "gelu", "tanh")
+            z = fused_linear(*mine[:3], "gelu", approximate="tanh")
             ours.autograd.grad(ours.nn.functional.linear(z, *mine[3:]), mine, g)
 
         a, b, width = compared(run_peer, run_ours)

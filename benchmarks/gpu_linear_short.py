@@ -24,7 +24,7 @@ def main() -> None:
             x, w, b = (torch.randn(*s).to(dtype).to("cuda").requires_grad_() for s in ((m, k), (n, k), (n,)))
             g = torch.randn(m, n).to(dtype).to("cuda")
             for activation, approximate in (("none", "none"), ("relu", "none"), ("gelu", "none"), ("gelu", "tanh")):
-                torch.autograd.grad(fused_linear(x, w, b, activation, approximate), (x, w, b), g)
+                torch.autograd.grad(fused_linear(x, w, b, activation, approximate=approximate), (x, w, b), g)
         for m in (1, 3, 8, 16):  # few rows: one launch for all gradients
             x, w = (torch.randn(*s).to(dtype).to("cuda").requires_grad_() for s in ((m, 264), (1036, 264)))
             torch.autograd.grad(torch.nn.functional.linear(x, w), (x, w), torch.randn(m, 1036).to(dtype).to("cuda"))

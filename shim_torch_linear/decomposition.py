@@ -45,11 +45,13 @@ class DecomposeLinear(TorchFunctionMode):
             return self._apart(*args, **kwargs)
         return func(*args, **kwargs)
 
-    def _apart(self, x: Any, weight: Any, bias: Any, activation: str | None, approximate: str, *trans: bool) -> Any:
+    def _apart(
+        self, x: Any, weight: Any, bias: Any, activation: str | None, trans_x: bool, trans_y: bool, approximate: str
+    ) -> Any:
         import shim_torch as torch
 
         name = checked("fused_linear", x, weight, bias, activation, approximate)
-        x, weight = oriented(x, weight, *trans)
+        x, weight = oriented(x, weight, trans_x, trans_y)
         y = (torch.nn.functional.linear if "linear" in self.no_decompose else decompose_linear)(x, weight, bias)
         return (
             y

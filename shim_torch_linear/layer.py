@@ -15,22 +15,23 @@ def fused_linear(
     weight: Any,
     bias: Any = None,
     activation: str | None = "none",
-    approximate: str = "none",
     trans_x: bool = False,
     trans_y: bool = True,
+    *,
+    approximate: str = "none",
 ) -> Any:
     """act(op(x) · op(weight) + bias) with its gradients, as few kernels as the device has.
 
     Shapes:  x (*, K), or (K, M) with ``trans_x``; weight (N, K), or (K, N) with ``trans_y=False``; bias (N,) -> (*, N)
     Options: activation none (or None), relu or gelu; approximate none (erf) or tanh, for gelu
     Memory:  only where an activation and a gradient need it, gelu keeps its input: (*, N), rows padded to 8 elements
-    Errors:  TypeError for what is no tensor; ValueError for an unknown activation; NotImplementedError for an activation of
+    Errors:  TypeError for what is no tensor or no bool; ValueError for an unknown activation; NotImplementedError for an activation of
              integers or complex numbers; those of ``linear``; RuntimeError in backward without the kept input
     Source:  Paddle's fused_gemm_epilogue; torch's linear, relu and gelu
     """
-    options = activation, approximate, trans_x, trans_y
     if has_torch_function((x, weight, bias)):
-        return handle_torch_function(fused_linear, (x, weight, bias), x, weight, bias, *options)
+        given = (x, weight, bias, activation, trans_x, trans_y)
+        return handle_torch_function(fused_linear, (x, weight, bias), *given, approximate=approximate)
     name = checked("fused_linear", x, weight, bias, activation, approximate)
     x, weight = oriented(x, weight, trans_x, trans_y)
     if name == "none":
@@ -45,9 +46,10 @@ def fused_linear_with_reserve(
     weight: Any,
     bias: Any = None,
     activation: str | None = "none",
-    approximate: str = "none",
     trans_x: bool = False,
     trans_y: bool = True,
+    *,
+    approximate: str = "none",
     keep: bool | None = None,
 ) -> tuple[Any, Any]:
     """As ``fused_linear``: (its result, its reserve space: what ``activation_backward`` needs).
@@ -108,6 +110,9 @@ def checked(function: str, x: Any, weight: Any, bias: Any, activation: str | Non
 
 def oriented(x: Any, weight: Any, trans_x: bool, trans_y: bool) -> tuple[Any, Any]:
     """Both as ``linear`` takes them; a vector lies the same way in both."""
+    for name, value in (("trans_x", trans_x), ("trans_y", trans_y)):
+        if not isinstance(value, bool):
+            raise TypeError(f"fused_linear(): argument '{name}' must be bool, not {type(value).__name__}")
     x = x.transpose(-1, -2) if trans_x and x.dim() > 1 else x
     return x, weight.transpose(-1, -2) if not trans_y and weight.dim() > 1 else weight
 

@@ -15,14 +15,14 @@ def fused_gemm_epilogue(
     Shapes:  x (*, K), y (K, N), bias (N,) -> (*, N); with ``trans_x`` x is (K, M), with ``trans_y`` y is (N, K)
     Memory:  the reserve space is None without an activation, and where nothing wants a gradient
     """
-    return fused_linear_with_reserve(x, y, bias, activation, "tanh", trans_x, trans_y)
+    return fused_linear_with_reserve(x, y, bias, activation, trans_x, trans_y, approximate="tanh")
 
 
 def fused_linear_activation(
     x: Any, y: Any, bias: Any, trans_x: bool = False, trans_y: bool = False, activation: str | None = None
 ) -> Any:
     """``fused_gemm_epilogue`` without its reserve space."""
-    return fused_linear(x, y, bias, activation, "tanh", trans_x, trans_y)
+    return fused_linear(x, y, bias, activation, trans_x, trans_y, approximate="tanh")
 
 
 def linear_v2(x: Any, weight: Any, bias: Any, transpose_weight: bool = False) -> Any:

@@ -37,7 +37,7 @@ def test_all_subsets_of_gradients(activation, approximate, needs):
     tensors = [random(rng, 2, 3, 5), random(rng, 7, 5), random(rng, 7)]
     for t, need in zip(tensors, needs, strict=True):
         t.requires_grad_(need)
-    y, want = fused_linear(*tensors, activation, approximate), separate(*tensors, activation, approximate)
+    y, want = fused_linear(*tensors, activation, approximate=approximate), separate(*tensors, activation, approximate)
     np.testing.assert_allclose(numbers(y), numbers(want), rtol=1e-12, atol=1e-14)
     wanted = [t for t, need in zip(tensors, needs, strict=True) if need]
     if not wanted:
@@ -112,7 +112,7 @@ def test_relu_at_zero_and_nan():
 @pytest.mark.parametrize("approximate", ["none", "tanh"])
 def test_gelu_is_the_one_asked_for(approximate):
     z = np.linspace(-6, 6, 101)
-    y = fused_linear(torch.from_numpy(z[:, None]), torch.ones(1, 1, dtype=torch.float64), None, "gelu", approximate)
+    y = fused_linear(torch.from_numpy(z[:, None]), torch.ones(1, 1, dtype=torch.float64), None, "gelu", approximate=approximate)
     erf = np.array([0.5 * v * (1 + math.erf(v / math.sqrt(2))) for v in z])
     tanh = 0.5 * z * (1 + np.tanh(math.sqrt(2 / math.pi) * (z + 0.044715 * z**3)))
     np.testing.assert_allclose(numbers(y)[:, 0], erf if approximate == "none" else tanh, rtol=1e-11, atol=1e-15)
@@ -126,7 +126,7 @@ def test_second_derivatives(activation, approximate):
     v = [random(rng, *t.shape) for t in tensors]
 
     def second(f):
-        first = torch.autograd.grad((f(*tensors, activation, approximate) ** 2).sum(), tensors, create_graph=True)
+        first = torch.autograd.grad((f(*tensors, activation, approximate=approximate) ** 2).sum(), tensors, create_graph=True)
         return torch.autograd.grad(sum((a * b).sum() for a, b in zip(first, v, strict=True)), tensors)
 
     for a, b in zip(second(fused_linear), second(separate), strict=True):
@@ -139,7 +139,7 @@ def test_fused_is_never_less_accurate(dtype, activation, approximate):
     rng = np.random.default_rng(3)
     x, w, b = random(rng, 40, 64, dtype=dtype), random(rng, 30, 64, dtype=dtype), random(rng, 30, dtype=dtype)
     exact = separate(x.double(), w.double(), b.double(), activation, approximate)
-    fused = (fused_linear(x, w, b, activation, approximate).double() - exact).abs().max()
+    fused = (fused_linear(x, w, b, activation, approximate=approximate).double() - exact).abs().max()
     unfused = (separate(x, w, b, activation, approximate).double() - exact).abs().max()
     assert fused <= unfused
 
@@ -147,6 +147,8 @@ def test_fused_is_never_less_accurate(dtype, activation, approximate):
 def test_arguments():
     with pytest.raises(ValueError, match="activation must be one of none, relu, gelu"):
         fused_linear(torch.ones(1, 1), torch.ones(1, 1), activation="tanh")
+    with pytest.raises(TypeError, match="'trans_x' must be bool, not str"):
+        fused_linear(torch.ones(1, 1), torch.ones(1, 1), None, "gelu", "tanh")
     with pytest.raises(RuntimeError, match="either none or tanh"):
         fused_linear(torch.ones(1, 1), torch.ones(1, 1), activation="gelu", approximate="erf")
     with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):

@@ -37,10 +37,10 @@ def same(got, want):
 @pytest.mark.parametrize("shape", [(5,), (4, 5), (2, 3, 5)])
 def test_gradients_by_hand(activation, approximate, shape):
     x, w, b, g = random(0, *shape), random(1, 7, 5), random(2, 7), random(3, *shape[:-1], 7)
-    y, reserve = fused_linear_with_reserve(x, w, b, activation, approximate, keep=True)
+    y, reserve = fused_linear_with_reserve(x, w, b, activation, approximate=approximate, keep=True)
     dz = activation_backward(g, reserve, activation, approximate)
     tensors = [t.detach().requires_grad_() for t in (x, w, b)]
-    want = fused_linear(*tensors, activation, approximate)
+    want = fused_linear(*tensors, activation, approximate=approximate)
     same(y, want)
     dx, dw, db = torch.autograd.grad(want, tensors, g)
     same(linear_backward_input(dz, w), dx)

@@ -30,7 +30,7 @@ def test_values_are_those_of_separate_operators(dtype):
         assert torch.equal(fused_linear(x, w, b), apart)
         assert torch.equal(fused_linear(x, w, b, "relu"), apart.relu())
         assert torch.equal(fused_linear(x, w, b, "gelu"), F.gelu(apart))
-        assert torch.equal(fused_linear(x, w, b, "gelu", "tanh"), F.gelu(apart, approximate="tanh"))
+        assert torch.equal(fused_linear(x, w, b, "gelu", approximate="tanh"), F.gelu(apart, approximate="tanh"))
         with legacy_linear(False):
             assert torch.equal(fused_linear(x, w, b, "gelu"), fused)
     if dtype is not torch.float32:

@@ -44,7 +44,7 @@ def test_forward_mode(activation, approximate, position):
     for function in (fused_linear, separate):
         with forward.dual_level():
             dual = [*given[:position], forward.make_dual(given[position], tangent), *given[position + 1 :]]
-            found.append(forward.unpack_dual(function(*dual, activation, approximate)))
+            found.append(forward.unpack_dual(function(*dual, activation, approximate=approximate)))
     for a, b in zip(*found, strict=True):
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12, atol=1e-14)
 
@@ -141,9 +141,9 @@ def test_the_gradients_as_functions_are_counted_too():
 
 def test_decomposition():
     x, w, b = operands()
-    want = fused_linear(x, w, b, "gelu", "tanh", trans_x=False)
+    want = fused_linear(x, w, b, "gelu", approximate="tanh", trans_x=False)
     with Seen() as seen, DecomposeLinear():
-        found = fused_linear(x, w.t(), b, "gelu", "tanh", trans_y=False)
+        found = fused_linear(x, w.t(), b, "gelu", approximate="tanh", trans_y=False)
     assert {"aten.addmm.default", "aten.gelu.default"} <= set(seen.names)
     np.testing.assert_allclose(found.numpy(), want.numpy(), rtol=1e-12)
 
@@ -153,7 +153,7 @@ def test_transforms_of_functions(activation):
     x, w, b = operands()
     found = torch.func.vmap(lambda row: fused_linear(row, w, b, activation))(x)
     np.testing.assert_allclose(found.numpy(), separate(x, w, b, activation, "none").numpy(), rtol=1e-12)
-    grads = [torch.func.grad(lambda x, f=f: f(x, w, b, activation, "none").sum())(x) for f in (fused_linear, separate)]
+    grads = [torch.func.grad(lambda x, f=f: f(x, w, b, activation, approximate="none").sum())(x) for f in (fused_linear, separate)]
     np.testing.assert_allclose(grads[0].numpy(), grads[1].numpy(), rtol=1e-12)
 
 

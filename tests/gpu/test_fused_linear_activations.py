@@ -41,7 +41,7 @@ def test_fused_linear(m, k, n, with_bias, activation, approximate, dtype):
     rng = np.random.default_rng(7)
     x, w = random(rng, m, k, dtype=dtype).requires_grad_(), random(rng, n, k, dtype=dtype).requires_grad_()
     b = random(rng, n, dtype=dtype).requires_grad_() if with_bias else None
-    y = fused_linear(x, w, b, activation, approximate)
+    y = fused_linear(x, w, b, activation, approximate=approximate)
     z, want, slope = reference(x, w, b, activation, approximate)
     loose = 4 * EPS[dtype]  # the gradient is that of the rounded z
     np.testing.assert_allclose(
@@ -68,7 +68,7 @@ def test_fused_linear(m, k, n, with_bias, activation, approximate, dtype):
             + unsure
         ).all(), error.max()
     with torch.no_grad():
-        again = fused_linear(x, w, b, activation, approximate)
+        again = fused_linear(x, w, b, activation, approximate=approximate)
     np.testing.assert_allclose(
         numbers(again), want, rtol=loose, atol=loose * math.sqrt(k) + 1e-5 * math.sqrt(k) * (dtype is not torch.float64)
     )
@@ -108,7 +108,7 @@ def test_two_layers_and_the_activation_between(m, k, n, with_bias, dtype, always
         b1, b2, g = random(rng, n, dtype=dtype) if with_bias else None, random(rng, k, dtype=dtype), random(rng, m, k, dtype=dtype)
         leaves = [t.detach().requires_grad_() for t in (x, w1, b1, w2, b2) if t is not None]
         layers = leaves if with_bias else [*leaves[:2], None, *leaves[2:]]
-        y = F.linear(fused_linear(*layers[:3], "gelu", "tanh"), *layers[3:])
+        y = F.linear(fused_linear(*layers[:3], "gelu", approximate="tanh"), *layers[3:])
         y.backward(g)
         host = [None if t is None else torch.from_numpy(numbers(t)).requires_grad_() for t in layers]
         exact = F.linear(F.gelu(F.linear(*host[:3]), approximate="tanh"), *host[3:])

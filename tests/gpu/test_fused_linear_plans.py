@@ -87,7 +87,7 @@ def test_direct_launches_give_the_library_bits(dtype):
                 y = F.linear(*tensors)
                 found = [y, *torch.autograd.grad(y, tensors, g)]
                 for name in ("relu", "gelu"):
-                    found.append(fused_linear(*tensors, name, "tanh"))
+                    found.append(fused_linear(*tensors, name, approximate="tanh"))
                 results.append(found)
             _core.gemm_flag("direct", True)
             for other in results[1:]:

@@ -120,8 +120,23 @@ def test_legacy_activations_and_gradients(dtype, activation, approximate, rows):
     with legacy_linear():
         z = torch.matmul(tensors[0], tensors[1].t()) + tensors[2]
         want = F.relu(z) if activation == "relu" else F.gelu(z, approximate=approximate)
-        found = fused_linear(*tensors, activation, approximate)
+        found = fused_linear(*tensors, activation, approximate=approximate)
         assert torch.equal(found, want)
         grads, wants = (torch.autograd.grad(y, tensors, g) for y in (found, want))
         for a, e in zip(grads, wants, strict=True):
             np.testing.assert_allclose(numbers(a), numbers(e), rtol=8 * EPS[dtype], atol=64 * EPS[dtype])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_float32_is_added_up_in_place(dtype):
+    """As a loss in chunks adds up its weight's gradient: nothing of the result's size is allocated once it was measured."""
+    rng = np.random.default_rng(21)
+    total, want = torch.zeros(264, 136, device="cuda"), np.zeros((264, 136))
+    for i in range(8):
+        g, x = random(rng, 72, 264, dtype=dtype), random(rng, 72, 136, dtype=dtype)
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        torch.addmm(total, g.t(), x, out_dtype=torch.float32, out=total)
+        assert i < 7 or torch.cuda.max_memory_allocated() == before
+        want += numbers(g).T @ numbers(x)
+    np.testing.assert_allclose(numbers(total), want, rtol=1e-4, atol=1e-3)

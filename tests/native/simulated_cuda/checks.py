@@ -167,16 +167,16 @@ def activations():
         x, w = random(m, k, dtype=dtype).requires_grad_(), random(n, k, dtype=dtype).requires_grad_()
         b = random(n, dtype=dtype).requires_grad_()
         host = [torch.from_numpy(numbers(t)).requires_grad_() for t in (x, w, b)]
-        want = fused_linear(*host, name, approximate)
+        want = fused_linear(*host, name, approximate=approximate)
         for _ in range(4):
-            y = fused_linear(x, w, b, name, approximate)
+            y = fused_linear(x, w, b, name, approximate=approximate)
             close(y, numbers(want), dtype, 8)
             g = random(m, n, dtype=dtype)
             exact = torch.autograd.grad(want, host, torch.from_numpy(numbers(g)), retain_graph=True)
             for got, right in zip(torch.autograd.grad(y, (x, w, b), g), exact, strict=True):
                 close(got, numbers(right), dtype, 24)
             with torch.no_grad():
-                close(fused_linear(x, w, b, name, approximate), numbers(want), dtype, 8)
+                close(fused_linear(x, w, b, name, approximate=approximate), numbers(want), dtype, 8)
     assert _core.gemm_status()["fallbacks"] == 0
     print("ok")
 
@@ -389,7 +389,7 @@ def two_layers():
     def backward(tensors, g, how=lambda y: None):
         leaves = [t.detach().requires_grad_() for t in tensors if t is not None]
         x, w1, b1, w2, b2 = leaves if tensors[2] is not None else (*leaves[:2], None, *leaves[2:])
-        middle = fused_linear(x, w1, b1, "gelu", "tanh")
+        middle = fused_linear(x, w1, b1, "gelu", approximate="tanh")
         how(middle)
         before = _core.gemm_status()
         F.linear(middle, w2, b2).backward(g)
@@ -413,7 +413,7 @@ def two_layers():
             assert launched[1] >= 1, launched
     tensors, g = network(torch.bfloat16), random(24, 32, dtype=torch.bfloat16)
     leaves = [t.requires_grad_() for t in tensors]
-    middle = fused_linear(*leaves[:3], "gelu", "tanh")
+    middle = fused_linear(*leaves[:3], "gelu", approximate="tanh")
     y = F.linear(middle, *leaves[3:])
     seen, *found = torch.autograd.grad(y, [middle, *leaves], g, retain_graph=True)
     close(seen, numbers(g) @ numbers(leaves[3]), torch.bfloat16)
@@ -436,7 +436,7 @@ def direct():
             x, w, b = random(33, 64, dtype=dtype), random(40, 64, dtype=dtype), random(40, dtype=dtype)
             close(F.linear(x, w, b), numbers(x) @ numbers(w).T + numbers(b), dtype)
             close(torch.matmul(x, w.t()), numbers(x) @ numbers(w).T, dtype)
-            y = fused_linear(x.requires_grad_(), w, b, "gelu", "tanh")
+            y = fused_linear(x.requires_grad_(), w, b, "gelu", approximate="tanh")
             z = numbers(x) @ numbers(w).T + numbers(b)
             want = 0.5 * z * (1 + np.tanh(math.sqrt(2 / math.pi) * (z + 0.044715 * z**3)))
             close(y, want, dtype, 64)
