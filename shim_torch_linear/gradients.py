@@ -42,6 +42,12 @@ def _conj(t: Any) -> Any:
     return t.conj() if t.is_complex() else t
 
 
+def _like(grad_output: Any, kept: Any) -> Any:
+    """The gradient in the dtype of what forward kept, as the gradients of linear layers have it."""
+    floats = grad_output.is_floating_point() and kept.is_floating_point()
+    return grad_output.to(kept.dtype) if floats else grad_output
+
+
 def _summed(grad: Any, shape: Sequence[int] | None) -> Any:
     """A gradient of an operand that was broadcast: the sum over what it was repeated for."""
     return grad if shape is None else grad.sum_to_size(tuple(shape))
@@ -52,7 +58,9 @@ def matmul_backward_input(grad_output: Any, other: Any, input_shape: Sequence[in
 
     Shapes:  grad_output (*, M, N), other (*, K, N) -> (*, M, K); vectors as ``matmul`` takes them.
              ``input_shape``: input's, which the result has; needed where input was broadcast or is a vector
+    Dtypes:  other's; dy of another is rounded to it
     """
+    grad_output = _like(grad_output, other)
     vector = input_shape is not None and len(input_shape) == 1
     rows = grad_output.unsqueeze(-1) if other.dim() == 1 else grad_output
     rows = rows.unsqueeze(-2) if vector else rows
@@ -66,7 +74,9 @@ def matmul_backward_other(grad_output: Any, input: Any, other_shape: Sequence[in
 
     Shapes:  grad_output (*, M, N), input (*, M, K) -> (*, K, N); vectors as ``matmul`` takes them.
              ``other_shape``: other's, which the result has; needed where other was broadcast or is a vector
+    Dtypes:  input's; dy of another is rounded to it
     """
+    grad_output = _like(grad_output, input)
     vector = other_shape is not None and len(other_shape) == 1
     columns = grad_output.unsqueeze(-1) if vector else grad_output
     columns = columns.unsqueeze(-2) if input.dim() == 1 else columns
@@ -77,9 +87,9 @@ def matmul_backward_other(grad_output: Any, input: Any, other_shape: Sequence[in
 
 def outer_backward_input(grad_output: Any, other: Any) -> Any:
     """The gradient of ``outer(input, other)`` by ``input``: dy · other, (M, N) and (N,) -> (M,)."""
-    return grad_output.mv(_conj(other))
+    return _like(grad_output, other).mv(_conj(other))
 
 
 def outer_backward_other(grad_output: Any, input: Any) -> Any:
     """The gradient of ``outer(input, other)`` by ``other``: dyᵀ · input, (M, N) and (M,) -> (N,)."""
-    return grad_output.t().mv(_conj(input))
+    return _like(grad_output, input).t().mv(_conj(input))

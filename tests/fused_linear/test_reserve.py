@@ -141,6 +141,24 @@ def test_sums_in_float32(dtype):
         np.testing.assert_allclose(got.double().numpy(), want, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_gradients_of_another_dtype_are_rounded_first(dtype):
+    g, x, w = random(0, 6, 7, dtype=torch.float32), random(1, 6, 5, dtype=dtype), random(2, 5, 7, dtype=dtype)
+    a, b, near = random(3, 6, dtype=dtype), random(4, 7, dtype=dtype), g.to(dtype)
+    for function, kept in (
+        (linear_backward_input, w.t()),
+        (linear_backward_weight, x),
+        (matmul_backward_input, w),
+        (matmul_backward_other, x),
+        (outer_backward_input, b),
+        (outer_backward_other, a),
+    ):
+        found = function(g, kept)
+        assert found.dtype is dtype and torch.equal(found, function(near, kept))
+    dz = activation_backward(g, near, "gelu")
+    assert dz.dtype is dtype and torch.equal(dz, activation_backward(near, near, "gelu"))
+
+
 def test_errors():
     for call, text in (
         (lambda: linear_backward_input(torch.ones(2, 3), torch.ones(4, 5)), r"\[2, 3\] and \[4, 5\]"),
