@@ -30,7 +30,7 @@ gemm::SlopeAndSum through_activation(const RecordedLinear& l, const Tensor& dy, 
 }  // namespace
 
 bool gradients_without_python() {
-  return !GradMode::enabled() && !forward_gradients() && !torch_function_mode_active() && !dispatch_mode_active();
+  return !GradMode::enabled() && !forward_gradients() && !torch_function_mode_active() && !(python_dispatch && dispatch_mode_active());
 }
 
 bool is_plain(const Tensor& t) {

@@ -18,7 +18,7 @@ bool RecordNode::adds_weight_gradient(const Tensor& dy) {
 }
 
 bool RecordNode::adds_in_place(const PlannedFormula& f, Grads& grads) {
-  if (!plan_.linear || f.inputs.size() != 1 || f.inputs[0] != 1 || GradMode::enabled() || dispatch_mode_active()) return false;
+  if (!plan_.linear || f.inputs.size() != 1 || f.inputs[0] != 1 || GradMode::enabled() || (python_dispatch && dispatch_mode_active())) return false;
   return adds_weight_gradient(materialized(0, grads));
 }
 
