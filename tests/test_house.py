@@ -32,7 +32,7 @@ BOUNDS = {
     "lists of operators' names in C++": 78,
     "files with Python.h outside native/src/python": 2,
     "folders of native/src in circles of includes": 5,
-    "files of more than 300 lines": 125,
+    "files of more than 300 lines": 123,
     "functions of more than 60 lines": 24,
     "families without a test file": 84,
 }

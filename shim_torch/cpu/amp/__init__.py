@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shim_torch.cpu.amp.autocast_mode as autocast_mode
+import shim_torch.cpu.amp.grad_scaler as grad_scaler
 from shim_torch._impl.amp.older import older_names
 from shim_torch._impl.native import _core
-from shim_torch.cpu.amp import autocast_mode, grad_scaler
 
 __all__ = ["GradScaler", "autocast"]
 

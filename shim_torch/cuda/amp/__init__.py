@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 
+import shim_torch.cuda.amp.autocast_mode as autocast_mode
+import shim_torch.cuda.amp.grad_scaler as grad_scaler
 from shim_torch._impl.amp.older import older_names as _older_names
 from shim_torch.amp import custom_bwd as _custom_bwd
 from shim_torch.amp import custom_fwd as _custom_fwd
-from shim_torch.cuda.amp import autocast_mode, grad_scaler
 
 custom_fwd = functools.partial(_custom_fwd, device_type="cuda")
 custom_bwd = functools.partial(_custom_bwd, device_type="cuda")
