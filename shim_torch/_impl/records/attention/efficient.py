@@ -105,9 +105,9 @@ def _efficient_attention_backward(
     grads = [torch.zeros_like(t) for t in (query, key, value)]
     bias_grad = torch.zeros_like(bias) if bias is not None and bias_requires_grad else None
     for i, (a, b) in enumerate(_parts(cu_seqlens_q, cu_seqlens_k)):
-        given = [t[0, s] for t, s in ((grad_out_, a), (query, a), (key, b), (value, b), (out, a))]
+        g, q, k, v, o = (t[0, s] for t, s in ((grad_out_, a), (query, a), (key, b), (value, b), (out, a)))
         part = None if bias is None else bias[0, :, a, b]
-        *found, ds = run(*given, logsumexp[i, :, : a.stop - a.start], part)
+        *found, ds = run(g, q, k, v, o, logsumexp[i, :, : a.stop - a.start], part)
         for grad, piece, place in zip(grads, found, (a, b, b), strict=True):
             grad[0, place] = piece
         if bias_grad is not None:

@@ -209,7 +209,7 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps):
     **_HIDDEN,
 )
 def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask):
-    g, x, w = (t if t is None else widened(t) for t in (grad_out, input, weight))
+    g, x, w = widened(grad_out), widened(input), None if weight is None else widened(weight)
     k = len(normalized_shape)
     dims, lead = list(range(-k, 0)), list(range(x.dim() - k))
     mean, rstd = traced_statistics(x, mean, rstd, dims)

@@ -237,8 +237,8 @@ def ctc_loss_tensors(log_probs, targets, input_lengths, target_lengths, blank, r
             raise RuntimeError(f"{name} must be integral")
     if log_probs.is_meta:
         raise no_meta_kernel("_ctc_loss.Tensor")
-    ends = [t.reshape(-1).tolist() for t in (input_lengths, target_lengths)]
-    return _ctc(log_probs, targets, *ends, blank, reduction, zero_infinity, (input_lengths, target_lengths))
+    inputs, ends = (t.reshape(-1).tolist() for t in (input_lengths, target_lengths))
+    return _ctc(log_probs, targets, inputs, ends, blank, reduction, zero_infinity, (input_lengths, target_lengths))
 
 
 def _check_rows(x: Any) -> None:

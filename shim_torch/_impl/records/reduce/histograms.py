@@ -116,7 +116,8 @@ def histogram(self, bins, range, weight, density):
         )
     _check_weight(self, weight, self.numel())
     flat = self.reshape(-1)
-    edges = _edges(flat, bins, *(range if range is not None else (None, None)), 0)
+    low, high = range if range is not None else (None, None)
+    edges = _edges(flat, bins, low, high, 0)
     return _counted([flat], [edges], weight, density), edges
 
 

@@ -47,7 +47,8 @@ def _new_zeros_with_same_feature_meta(self, other, self_num_batch_dims):
         count *= n
     elements = other.untyped_storage().nbytes() // other.element_size()
     strides = list(other.stride())
-    outer, step = [], elements
+    outer: list[int] = []
+    step = elements
     for n in reversed(lead):
         outer.insert(0, step)
         step *= n

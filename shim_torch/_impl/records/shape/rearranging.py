@@ -127,7 +127,8 @@ def _repeat_grad(g, self_shape, repeats):
     extra = len(repeats) - len(self_shape)
     if extra:
         g = g.sum(tuple(range(extra)))
-    split, dims = [], []
+    split: list[int] = []
+    dims: list[int] = []
     for size, times in zip(self_shape, repeats[extra:], strict=True):
         dims.append(len(split))
         split += [times, size]

@@ -208,7 +208,7 @@ def _assert_tensor_metadata(a, size, stride, dtype, device, layout):
     from shim_torch._utils import _scalar
 
     layouts = {_core.strided: "Strided", _core.sparse_coo: "Sparse", _core.sparse_csr: "SparseCsr"}
-    checks = (
+    checks: tuple[tuple[str, Any, Any, Any], ...] = (
         ("sizes", size, list(a.shape) if size is not None else None, list),
         ("strides", stride, list(a.stride()) if stride is not None else None, list),
         ("dtype", dtype, a.dtype, _scalar),

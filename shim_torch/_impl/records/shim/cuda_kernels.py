@@ -161,7 +161,7 @@ def _entropy_grad(g0, g1, target, reduction, result1, result2, result3):
     if g1 is None and not _core.is_grad_enabled():
         return shim().cross_entropy_backward(g0, result1, target, result2, result3, reduction)
     p = widened(result1).exp()
-    found = 0
+    found: Any = 0
     if g0 is not None:
         hot = _core.empty_tensor(p.shape, p.dtype, p.device).zero_()
         hot.scatter_(1, target.unsqueeze(1).clamp(0, p.size(1) - 1), 1.0)

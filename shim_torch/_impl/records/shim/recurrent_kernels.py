@@ -155,7 +155,9 @@ def lstm_layer(xp, gates, h, c, weight, bias):
     outputs, cells, kept = [], [], []
     for step in gates:
         h, c, done = lstm_step(xp, step, h @ weight.T + (0 if bias is None else bias), c)
-        outputs.append(h), cells.append(c), kept.append(done)
+        outputs.append(h)
+        cells.append(c)
+        kept.append(done)
     return xp.stack(outputs), xp.stack(cells), xp.stack(kept)
 
 

@@ -182,8 +182,8 @@ def _on_host(xp: Any, array: Any) -> Any:
 )
 def sample_grid(xp, input, grid, mode, padding, align_corners):
     """Samples of images or volumes at the places of a grid, as ``grid_sampler`` says, in modes 0 and 1."""
-    given = (_on_host(xp, a) for a in (input, grid))
-    return xp.asarray(_core.to_numpy(_by_composite(*given, mode, padding, align_corners).detach()))
+    image, places = (_on_host(xp, a) for a in (input, grid))
+    return xp.asarray(_core.to_numpy(_by_composite(image, places, mode, padding, align_corners).detach()))
 
 
 @op(
