@@ -1,1 +1,0 @@
-"""The parts of ``torch.serialization``: the pickler, the archive, and where storages go."""
