@@ -47,6 +47,8 @@ demo: install-test
 
 lint: install-test
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --quiet --check .
+	find native tests -name '*.cpp' -o -name '*.h' -o -name '*.c' -o -name '*.cu' -o -name '*.cuh' | xargs $(BIN)/clang-format --dry-run --Werror
 	$(BIN)/mypy
 
 test: lint
