@@ -15,5 +15,7 @@ except ImportError:  # Python 3.10: pip brings one
 
 with open("pyproject.toml", "rb") as file:
     project = tomllib.load(file)["project"]
-for requirement in project["dependencies"] + [one for extra in sys.argv[1:] for one in project["optional-dependencies"][extra]]:
+for requirement in project["dependencies"] + [
+    one for extra in sys.argv[1:] for one in project["optional-dependencies"][extra]
+]:
     print(requirement)

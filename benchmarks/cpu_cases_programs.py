@@ -200,7 +200,9 @@ def module_cases(torch: Any) -> Cases:
     nn = torch.nn
     x, im = torch.randn(4, 16), torch.randn(2, 3, 16, 16)
     mlp = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 16), nn.LayerNorm(16))
-    cnn = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(392, 10))
+    cnn = nn.Sequential(
+        nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(392, 10)
+    )
     layer = nn.TransformerEncoderLayer(32, 4, 64, batch_first=True)
     tokens = torch.randn(2, 8, 32)
     big = [nn.Parameter(torch.randn(64, 64)) for _ in range(50)]

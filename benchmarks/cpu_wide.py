@@ -108,7 +108,9 @@ def main() -> None:
     if args.torch_python:
         sides["torch"] = Side(args.torch_python, os.path.abspath(__file__), "torch", extra)
         print(version_of(args.torch_python, "torch"))
-    print(f"{args.rounds} turns of {args.seconds * 1e3:g} ms, sides alternating; threads: {args.threads or 'as they come'}\n")
+    print(
+        f"{args.rounds} turns of {args.seconds * 1e3:g} ms, sides alternating; threads: {args.threads or 'as they come'}\n"
+    )
     report(compare(sides, args.rounds, args.only), args.above)
     for side in sides.values():
         side.close()

@@ -146,7 +146,11 @@ def sequences(torch: Any) -> dict[str, Case]:
 def selections(torch: Any) -> dict[str, Case]:
     functional = torch.nn.functional
     x = torch.randn(4096, 4096, device="cuda")
-    half, small, whole = x.bfloat16(), torch.randn(64, 1024, device="cuda"), torch.randint(0, 1000, (64, 1024), device="cuda")
+    half, small, whole = (
+        x.bfloat16(),
+        torch.randn(64, 1024, device="cuda"),
+        torch.randint(0, 1000, (64, 1024), device="cuda"),
+    )
     rows = torch.randint(0, 4096, (4096,), device="cuda")
     points, others = torch.randn(4, 1024, 64, device="cuda"), torch.randn(4, 1024, 64, device="cuda")
     places = torch.randint(0, 4096, (4096, 64), device="cuda")
@@ -226,7 +230,9 @@ def mathematics(torch: Any) -> dict[str, Case]:
     found = {
         f"{name} 4096x4096": (lambda f=f: f(x))
         for name in ("digamma", "lgamma", "erfinv", "i0", "sinc", "logit", "deg2rad", "signbit", "isclose", "heaviside")
-        for f in [(lambda a, g=getattr(torch, name): g(a, y)) if name in ("isclose", "heaviside") else getattr(torch, name)]
+        for f in [
+            (lambda a, g=getattr(torch, name): g(a, y)) if name in ("isclose", "heaviside") else getattr(torch, name)
+        ]
     }
     return {
         **found,
@@ -310,9 +316,7 @@ def backward(torch: Any) -> dict[str, Case]:
         "max_pool2d fwd+bwd": both(lambda: functional.max_pool2d(x, 3, 2, 1), x),
         "avg_pool2d fwd+bwd": both(lambda: functional.avg_pool2d(x, 3, 2, 1), x),
         "adaptive_avg_pool2d fwd+bwd": both(lambda: functional.adaptive_avg_pool2d(x, 7), x),
-        "interpolate bilinear fwd+bwd": both(
-            lambda: functional.interpolate(x, scale_factor=2, mode="bilinear"), x
-        ),
+        "interpolate bilinear fwd+bwd": both(lambda: functional.interpolate(x, scale_factor=2, mode="bilinear"), x),
         "interpolate nearest fwd+bwd": both(lambda: functional.interpolate(x, scale_factor=2), x),
         "grid_sample fwd+bwd": both(lambda: functional.grid_sample(x, grid, align_corners=False), x, grid),
         "sdpa fwd+bwd bf16": both(lambda: functional.scaled_dot_product_attention(q, k, v), q, k, v),

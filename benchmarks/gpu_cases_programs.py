@@ -131,7 +131,9 @@ def views_and_copies(torch: Any) -> dict[str, Case]:
     return {
         "views: t, [:, 1], [..., None]": lambda: (x.t(), x[:, 1], x[..., None]),
         "views: expand, permute, flatten": lambda: (
-            x[:, None].expand(64, 4, 1024), volume.permute(0, 2, 1, 3), volume.flatten(2),
+            x[:, None].expand(64, 4, 1024),
+            volume.permute(0, 2, 1, 3),
+            volume.flatten(2),
         ),
         "views: chunk 8, split 128, unbind 64": lambda: (x.chunk(8, 1), x.split(128, 1), x.unbind(0)),
         "reshape copy of a transpose": lambda: volume.transpose(1, 2).reshape(8, 128, 1024),
@@ -236,7 +238,9 @@ def products(torch: Any) -> dict[str, Case]:
         "einsum ...d,d->...": lambda: torch.einsum("bhid,d->bhi", heads, bias[:64]),
         "chain_matmul": lambda: torch.linalg.multi_dot([a, b, a]),
         "bilinear": lambda: bilinear(a[:, :32], b[:, :32]),
-        "int8 _int_mm": lambda q=torch.randint(-9, 9, (1024, 1024), dtype=torch.int8, device="cuda"): torch._int_mm(q, q),
+        "int8 _int_mm": lambda q=torch.randint(-9, 9, (1024, 1024), dtype=torch.int8, device="cuda"): torch._int_mm(
+            q, q
+        ),
     }
 
 
@@ -246,7 +250,11 @@ def attentions(torch: Any) -> dict[str, Case]:
     def heads(*s: int, dtype: Any = torch.bfloat16) -> list[Any]:
         return [torch.randn(*s, device="cuda").to(dtype).requires_grad_() for _ in range(3)]
 
-    base, fp16, full = heads(4, 16, 1024, 64), heads(4, 16, 1024, 64, dtype=torch.float16), heads(4, 16, 1024, 64, dtype=torch.float32)
+    base, fp16, full = (
+        heads(4, 16, 1024, 64),
+        heads(4, 16, 1024, 64, dtype=torch.float16),
+        heads(4, 16, 1024, 64, dtype=torch.float32),
+    )
     wide, long, tiny = heads(4, 16, 1024, 128), heads(1, 16, 4096, 128), heads(2, 4, 64, 32)
     tiny32 = heads(2, 4, 64, 32, dtype=torch.float32)
     mask = torch.rand(1024, 1024, device="cuda") > 0.1
@@ -300,7 +308,9 @@ def resampled(torch: Any) -> dict[str, Case]:
     return {
         "conv2d small": lambda: functional.conv2d(small, weight, padding=1),
         "conv2d small fwd+bwd": both(torch, lambda: functional.conv2d(small, weight, padding=1), small, weight),
-        "batch_norm small fwd+bwd": both(torch, lambda: functional.batch_norm(small, mean, var, scale, scale, True), small, scale),
+        "batch_norm small fwd+bwd": both(
+            torch, lambda: functional.batch_norm(small, mean, var, scale, scale, True), small, scale
+        ),
         "instance_norm small": lambda: functional.instance_norm(small),
         "group_norm small fwd+bwd": both(torch, lambda: functional.group_norm(small, 4, scale, scale), small, scale),
         "max_pool2d small fwd+bwd": both(torch, lambda: functional.max_pool2d(small, 2), small),
@@ -314,7 +324,9 @@ def resampled(torch: Any) -> dict[str, Case]:
         "fold fwd+bwd": both(torch, lambda: functional.fold(columns, 56, 3, padding=1), columns),
         "pixel_shuffle fwd+bwd": both(torch, lambda: functional.pixel_shuffle(x, 2), x),
         "pixel_unshuffle": lambda: functional.pixel_unshuffle(x, 2),
-        "affine_grid fwd+bwd": both(torch, lambda: functional.affine_grid(theta, [16, 64, 56, 56], align_corners=False), theta),
+        "affine_grid fwd+bwd": both(
+            torch, lambda: functional.affine_grid(theta, [16, 64, 56, 56], align_corners=False), theta
+        ),
         "pad replicate fwd+bwd": both(torch, lambda: functional.pad(x, (1, 1, 1, 1), mode="replicate"), x),
         "pad constant fwd+bwd": both(torch, lambda: functional.pad(x, (1, 1, 1, 1)), x),
         "LSTMCell fwd+bwd": both(torch, lambda: lstm(rows)[0], rows, *lstm.parameters()),
@@ -336,7 +348,10 @@ def optimizers(torch: Any) -> dict[str, Case]:
         "SGD": {"lr": 1e-4}, "Adam": {"lr": 1e-4}, "AdamW": {"lr": 1e-4}, "RMSprop": {"lr": 1e-4}, "Adagrad": {"lr": 1e-4},
         "NAdam": {"lr": 1e-4}, "RAdam": {"lr": 1e-4}, "Adamax": {"lr": 1e-4}, "Adadelta": {"lr": 1e-4},
     }  # fmt: skip
-    found: dict[str, Case] = {f"{kind} step, 32 small": getattr(torch.optim, kind)(parameters(), **options).step for kind, options in kinds.items()}
+    found: dict[str, Case] = {
+        f"{kind} step, 32 small": getattr(torch.optim, kind)(parameters(), **options).step
+        for kind, options in kinds.items()
+    }
     found["SGD momentum step, 32 small"] = torch.optim.SGD(parameters(), lr=1e-4, momentum=0.9, nesterov=True).step
     found["AdamW fused step, 32 small"] = torch.optim.AdamW(parameters(), lr=1e-4, fused=True).step
     found["Adam for loop step, 32 small"] = torch.optim.Adam(parameters(), lr=1e-4, foreach=False).step
@@ -357,7 +372,9 @@ def steps(torch: Any) -> dict[str, Case]:
     nn, functional = torch.nn, torch.nn.functional
     torch.manual_seed(0)
 
-    def trained(model: Any, inputs: Any, loss: Callable[[Any], Any], kind: str = "AdamW", amp: bool = False, clip: bool = False) -> Case:
+    def trained(
+        model: Any, inputs: Any, loss: Callable[[Any], Any], kind: str = "AdamW", amp: bool = False, clip: bool = False
+    ) -> Case:
         model = model.cuda()
         optimizer = getattr(torch.optim, kind)(model.parameters(), lr=1e-4)
 
@@ -373,7 +390,9 @@ def steps(torch: Any) -> dict[str, Case]:
         return run
 
     def mlp() -> Any:
-        return nn.Sequential(nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 512), nn.GELU(), nn.LayerNorm(512), nn.Linear(512, 10))
+        return nn.Sequential(
+            nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 512), nn.GELU(), nn.LayerNorm(512), nn.Linear(512, 10)
+        )
 
     class Block(nn.Module):  # type: ignore[misc,name-defined]
         def __init__(self) -> None:
@@ -419,7 +438,9 @@ def steps(torch: Any) -> dict[str, Case]:
     def next_words(out: Any) -> Any:
         return functional.cross_entropy(out.view(-1, 1000), tokens.view(-1))
 
-    encoder = nn.Sequential(nn.TransformerEncoderLayer(256, 8, 512, 0.0, batch_first=True), nn.Flatten(1), nn.Linear(256 * 32, 10))
+    encoder = nn.Sequential(
+        nn.TransformerEncoderLayer(256, 8, 512, 0.0, batch_first=True), nn.Flatten(1), nn.Linear(256 * 32, 10)
+    )
     words = torch.randn(16, 32, 256, device="cuda")
     model, static = mlp().cuda().eval(), torch.randn(64, 256, device="cuda")
     found = {

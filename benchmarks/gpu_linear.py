@@ -145,7 +145,9 @@ def device_time(calls: dict[str, Call], rounds: int = 15) -> dict[str, list[floa
     return found
 
 
-def more_rounds(calls: dict[str, Call], names: list[str], flush: Any, rounds: int, found: dict[str, list[float]]) -> None:
+def more_rounds(
+    calls: dict[str, Call], names: list[str], flush: Any, rounds: int, found: dict[str, list[float]]
+) -> None:
     marks: list[tuple[str, Any, Any]] = []
     for i in range(rounds):
         if i % 5 == 0:
@@ -256,7 +258,10 @@ def two_layers() -> None:
             ours.autograd.grad(ours.nn.functional.linear(z, *mine[3:]), mine, g)
 
         a, b, width = compared(run_peer, run_ours)
-        print(f"  {m}x{k}x{n}x{k} bf16 two layers, gelu tanh {a:9.1f} / {b:9.1f}  {a / b:.2f}x  ±{width * 100:.0f}%", flush=True)
+        print(
+            f"  {m}x{k}x{n}x{k} bf16 two layers, gelu tanh {a:9.1f} / {b:9.1f}  {a / b:.2f}x  ±{width * 100:.0f}%",
+            flush=True,
+        )
 
 
 def main() -> None:
@@ -275,8 +280,12 @@ def main() -> None:
     print("\n", _core.gemm_status())
     fusions = [p for p in _core.gemm_plans() if p["fusion"]]
     for p in fusions:  # measured against kernels of our own beside a plain product
-        kind = "dW with db" if p["epilogue"] >= 256 else "dX through gelu" if p["epilogue"] in (192, 208) else "gelu kept"
-        print(f"  {kind} {p['m']}x{p['n']}x{p['k']} {p['dtype']} in one epilogue: {'faster' if p['fusion'] > 0 else 'not faster'}")
+        kind = (
+            "dW with db" if p["epilogue"] >= 256 else "dX through gelu" if p["epilogue"] in (192, 208) else "gelu kept"
+        )
+        print(
+            f"  {kind} {p['m']}x{p['n']}x{p['k']} {p['dtype']} in one epilogue: {'faster' if p['fusion'] > 0 else 'not faster'}"
+        )
 
 
 if __name__ == "__main__":

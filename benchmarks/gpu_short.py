@@ -53,7 +53,14 @@ def counted(x: torch.Tensor, index: torch.Tensor) -> None:
         torch.unique_consecutive(whole, return_inverse=True)
     torch.unique(x, return_inverse=True, return_counts=True)
     x.float().histc(100), x.double().histc(9000, -1, 1), x.logsumexp(1), x.logsumexp((0, 1))
-    x.mean(0), x.double().sum(0), (x > 0).any(0), x.amax(0), x.flip(1), x[:, : x.size(1) // 8 * 8].contiguous().flip(0, 1)
+    (
+        x.mean(0),
+        x.double().sum(0),
+        (x > 0).any(0),
+        x.amax(0),
+        x.flip(1),
+        x[:, : x.size(1) // 8 * 8].contiguous().flip(0, 1),
+    )
     leaf = x.clone().requires_grad_()
     for loss in (functional.mse_loss, functional.l1_loss, functional.smooth_l1_loss, functional.huber_loss):
         loss(leaf, x * 2).backward()

@@ -89,8 +89,12 @@ def panel(top: float, title: str, rows: list[tuple[str, list[tuple[float, str]]]
     made = [f'<text x="12" y="{top + 12:.0f}" font-size="13" font-weight="bold">{title}</text>']
     for power in range(-4, 4):
         x, label = place(2.0**power), f"1/{2**-power}" if power < 0 else str(2**power)
-        made.append(f'<line x1="{x:.1f}" y1="{top + 32:.0f}" x2="{x:.1f}" y2="{bottom:.0f}" stroke="{"#444" if not power else "#ddd"}"/>')
-        made.append(f'<text x="{x:.1f}" y="{top + 29:.0f}" font-size="9" text-anchor="middle" fill="#555">{label}</text>')
+        made.append(
+            f'<line x1="{x:.1f}" y1="{top + 32:.0f}" x2="{x:.1f}" y2="{bottom:.0f}" stroke="{"#444" if not power else "#ddd"}"/>'
+        )
+        made.append(
+            f'<text x="{x:.1f}" y="{top + 29:.0f}" font-size="9" text-anchor="middle" fill="#555">{label}</text>'
+        )
     for number, (name, bars) in enumerate(rows):
         y = top + 36 + ROW * number
         made.append(f'<text x="{LEFT - 8}" y="{y + 12:.0f}" font-size="11" text-anchor="end">{name}</text>')
@@ -106,7 +110,11 @@ def draw(gpu: str, cpu: str) -> str:
     both = [geometric_mean([row[side] for name, row in table.items()]) for side in (0, 1)]
     rows.insert(0, (f"all {len(table)} calls, geometric mean", [(both[0], HOST), (both[1], DEVICE)]))
     made, end = panel(56, f"One NVIDIA H200, PyTorch 2.11 ({GPU})", rows)
-    more, end = panel(end + 20, f"CPU, one thread, PyTorch 2.13, geometric means ({CPU})", [(called, [(means[n], HOST)]) for n, called in CPU_ROWS.items()])
+    more, end = panel(
+        end + 20,
+        f"CPU, one thread, PyTorch 2.13, geometric means ({CPU})",
+        [(called, [(means[n], HOST)]) for n, called in CPU_ROWS.items()],
+    )
     head = [
         '<text x="12" y="20" font-size="15" font-weight="bold">Time of shim-torch as a part of PyTorch eager mode\'s</text>',
         '<text x="12" y="38" font-size="11" fill="#555">1 is PyTorch; bars to the left are faster. The axis doubles from line to line.</text>',

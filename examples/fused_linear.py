@@ -71,7 +71,9 @@ def other_names_and_switches() -> None:
     assert torch.equal(unfused, (x @ w + b).relu())
     print(f"fused against unfused: at most {(fused - unfused).abs().max().item():.1e} apart")
     row_parallel = linear_sharding(input=(-1, 0), weight=(-1, 0), bias=(-1,), mesh_dims=1)
-    print(f"K split over mesh dimension 0: sums over {set(row_parallel.partial)}, bias after: {row_parallel.bias_after_reduce}")
+    print(
+        f"K split over mesh dimension 0: sums over {set(row_parallel.partial)}, bias after: {row_parallel.bias_after_reduce}"
+    )
     print(f"  its weight's gradient: {linear_grad_sharding(row_parallel)['weight'][0]}")
 
 

@@ -122,7 +122,8 @@ _FROM = {
         for name in ("set_autocast_gpu_dtype", "set_autocast_cache_enabled", "clear_autocast_cache")
     },
     **{
-        f"autocast_{step}_nesting": ("_impl.amp.switches", f"autocast_{step}_nesting") for step in ("increment", "decrement")
+        f"autocast_{step}_nesting": ("_impl.amp.switches", f"autocast_{step}_nesting")
+        for step in ("increment", "decrement")
     },
     "parse_schema": ("_C", "parse_schema"),
     "_nnpack_available": ("backends.nnpack", "is_available"),
@@ -193,7 +194,11 @@ def _exported() -> list[str]:
     """What ``from torch import *`` brings: the functions, classes and dtypes of PyTorch's ``torch`` that are here."""
     from shim_torch._impl.surface.missing import own_surface
 
-    here = {name for name in _all_names() if name not in _LAZY and name not in ("ops", "classes", "functional", "TYPE_CHECKING")}
+    here = {
+        name
+        for name in _all_names()
+        if name not in _LAZY and name not in ("ops", "classes", "functional", "TYPE_CHECKING")
+    }
     return sorted(here.intersection(name.removeprefix("torch.") for name in own_surface()))
 
 

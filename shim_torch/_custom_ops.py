@@ -72,7 +72,9 @@ def impl_backward(
     """Registers the gradients, ``func(ctx, saved, *grads)``, a dict by argument; a decorator without ``func``."""
 
     def inner(f: Callable[..., Any]) -> Callable[..., Any]:
-        _find_custom_op(qualname, also_check_torch_library=True).impl_backward(output_differentiability, _stacklevel=3)(f)
+        _find_custom_op(qualname, also_check_torch_library=True).impl_backward(output_differentiability, _stacklevel=3)(
+            f
+        )
         return f
 
     return inner if func is None else inner(func)

@@ -209,7 +209,9 @@ class OpOverload(_core.OperatorCall):
         if self._lazy_schema is None:
             shown = _schema_shown(self._qualified_op_name, self._overload)
             self._lazy_schema = (
-                parse_schema(shown) if shown else FunctionSchema(_core.operator_schema(self._qualified_op_name, self._overload))
+                parse_schema(shown)
+                if shown
+                else FunctionSchema(_core.operator_schema(self._qualified_op_name, self._overload))
             )
         return self._lazy_schema
 
@@ -268,7 +270,9 @@ class OpOverload(_core.OperatorCall):
 
         if not isinstance(keyset, DispatchKeySet):
             raise TypeError(f"redispatch(): argument 'keyset' must be DispatchKeySet, not {type(keyset).__name__}")
-        kernels = _core.kernels_of(self._qualified_op_name, self._overload) if not keyset.isdisjoint(_KERNEL_KEYS) else {}
+        kernels = (
+            _core.kernels_of(self._qualified_op_name, self._overload) if not keyset.isdisjoint(_KERNEL_KEYS) else {}
+        )
         for key in _KERNEL_KEYS:
             if key in keyset and key in kernels:
                 return kernels[key](*args, **kwargs)

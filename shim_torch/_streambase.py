@@ -45,7 +45,12 @@ class Stream(metaclass=_Kind):
     def __init__(
         self, device: Any = None, priority: int = 0, *, stream_id: int = 0, device_index: int = -1, device_type: int = 0
     ) -> None:
-        self.priority, self.stream_id, self.device_index, self.device_type = priority, stream_id, device_index, device_type
+        self.priority, self.stream_id, self.device_index, self.device_type = (
+            priority,
+            stream_id,
+            device_index,
+            device_type,
+        )
 
     @property
     def device(self) -> Any:

@@ -169,7 +169,9 @@ def _tensor_str(t: Any, indent: int) -> str:
     if t.dtype in (_core.float16, _core.bfloat16) or t.dtype.itemsize == 1 and t.dtype.is_floating_point:
         t = t.float()
     values = _values(t, summarize)
-    formatter: Any = _ComplexFormatter(values) if t.dtype.is_complex else _Formatter(values, t.dtype.is_floating_point, exponents)
+    formatter: Any = (
+        _ComplexFormatter(values) if t.dtype.is_complex else _Formatter(values, t.dtype.is_floating_point, exponents)
+    )
     return _text(t, indent, summarize, formatter)
 
 

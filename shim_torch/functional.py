@@ -66,9 +66,7 @@ def broadcast_shapes(*shapes: Any) -> Any:
     given = [(s,) if isinstance(s, int) else s for s in shapes if s is not None]
     for shape in given:
         if not isinstance(shape, Sequence):
-            raise RuntimeError(
-                f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape}"
-            )
+            raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape}")
     common = [1] * max((len(shape) for shape in given), default=0)
     for place, shape in enumerate(given):
         for at in range(-1, -1 - len(shape), -1):
@@ -315,7 +313,9 @@ def _counting() -> Any:
 
 
 _missing_name = _asked_of(__name__)
-_OF_TORCH = frozenset(("cdist", "istft", "lu", "pca_lowrank", "svd_lowrank", "unique", "unique_consecutive", "unravel_index"))
+_OF_TORCH = frozenset(
+    ("cdist", "istft", "lu", "pca_lowrank", "svd_lowrank", "unique", "unique_consecutive", "unravel_index")
+)
 
 
 def __getattr__(name: str) -> Any:
@@ -330,4 +330,18 @@ def __getattr__(name: str) -> Any:
     return getattr(shim_torch, name)
 
 
-naming.present(globals(), elsewhere={"torch": ("binary_cross_entropy_with_logits", "cosine_embedding_loss", "ctc_loss", "get_device", "hinge_embedding_loss", "kl_div", "margin_ranking_loss", "triplet_margin_loss")})
+naming.present(
+    globals(),
+    elsewhere={
+        "torch": (
+            "binary_cross_entropy_with_logits",
+            "cosine_embedding_loss",
+            "ctc_loss",
+            "get_device",
+            "hinge_embedding_loss",
+            "kl_div",
+            "margin_ranking_loss",
+            "triplet_margin_loss",
+        )
+    },
+)

@@ -92,7 +92,11 @@ def _entry(module: Any, model: Any) -> Any:
 
 
 def list(
-    github: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = "check", verbose: bool = True
+    github: str,
+    force_reload: bool = False,
+    skip_validation: bool = False,
+    trust_repo: Any = "check",
+    verbose: bool = True,
 ) -> builtins.list[str]:
     """The names of a repository's entries ("owner/name[:ref]"): its hubconf's callables without a leading underscore."""
     with _Entries(_folder_of(github, force_reload, trust_repo, verbose, skip_validation)) as module:

@@ -50,7 +50,6 @@ def _dtype_of(name: str) -> Any:
     return _CLASSES[name]
 
 
-
 def _bytes_of(sequence: Any, dtype: Any, device: Any) -> Any:
     from shim_torch import tensor
 
@@ -165,7 +164,9 @@ class TypedStorage:
         other = source.dtype if isinstance(source, TypedStorage) else _core.uint8
         bytes_ = source.untyped() if isinstance(source, TypedStorage) else source
         if bytes_.nbytes() != self.nbytes() and other == self.dtype:
-            raise RuntimeError(f"size does not match, self was {self.nbytes()} bytes but src was {bytes_.nbytes()} bytes")
+            raise RuntimeError(
+                f"size does not match, self was {self.nbytes()} bytes but src was {bytes_.nbytes()} bytes"
+            )
         if bytes_.device.type == "meta" and self.device.type != "meta":
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
         _over(self._untyped_storage, self.dtype).copy_(_over(bytes_, other))

@@ -40,11 +40,17 @@ def parser() -> argparse.ArgumentParser:
     doctor.add_argument("--json", action="store_true", help="the report as JSON")
     doctor.add_argument("--mends", action="store_true", help="list what is mended in Triton's interpreter, too")
     _add_run(command, name)
-    scan = command("scan", "which torch names and C functions a package, folder, file or wheel uses, and which are missing")
-    scan.add_argument("target", help="the name of an installed package or distribution, or the path of a folder, file or wheel")
+    scan = command(
+        "scan", "which torch names and C functions a package, folder, file or wheel uses, and which are missing"
+    )
+    scan.add_argument(
+        "target", help="the name of an installed package or distribution, or the path of a folder, file or wheel"
+    )
     scan.add_argument("--json", action="store_true", help="the table as JSON")
     coverage = command("coverage", "how much of PyTorch's public surface is here, part by part")
-    coverage.add_argument("--missing", metavar="PART", help="the names of one part, nn or torch.nn say, that are not here")
+    coverage.add_argument(
+        "--missing", metavar="PART", help="the names of one part, nn or torch.nn say, that are not here"
+    )
     provide = command("provide", "tell pip that torch is installed (metadata only)")
     provide.add_argument("--remove", action="store_true", help="take it back")
     provide.add_argument("--version", default=None, help="the version to claim (default 2.13.0+shim)")
@@ -60,11 +66,17 @@ def _add_run(command: Callable[..., argparse.ArgumentParser], name: str) -> None
     run.add_argument("--scope", action="append", help="packages that get torch (comma separated); default: all")
     run.add_argument("--version", help="what torch.__version__ says")
     run.add_argument("--no-children", action="store_true", help="Python programs that it starts get no torch from us")
-    run.add_argument("--summary", action="store_true", help="at the end say on stderr which torch names were missing, and what was slow")
+    run.add_argument(
+        "--summary",
+        action="store_true",
+        help="at the end say on stderr which torch names were missing, and what was slow",
+    )
     kind = run.add_mutually_exclusive_group()
     kind.add_argument("-m", dest="module", action="store_true", help="the target is a module name")
     kind.add_argument("-c", dest="program", action="store_true", help="the target is a program")
-    run.add_argument("target", help="script.py, - (standard input), a folder or zip file with __main__.py, or as -m or -c say")
+    run.add_argument(
+        "target", help="script.py, - (standard input), a folder or zip file with __main__.py, or as -m or -c say"
+    )
     run.add_argument("arguments", nargs=argparse.REMAINDER, help="the target's own").required = False
 
 

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 VARIABLE = "SHIM_TORCH_SCOPES"
 SITE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "child_site")
 KEY = "shim_torch_scopes"
-SPAWNING = tuple(f"{top}.spawn" for top in ("multiprocessing", "multiprocess", "loky.backend", "joblib.externals.loky.backend"))
+SPAWNING = tuple(
+    f"{top}.spawn" for top in ("multiprocessing", "multiprocess", "loky.backend", "joblib.externals.loky.backend")
+)
 
 
 class Scopes:

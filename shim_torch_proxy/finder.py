@@ -235,7 +235,9 @@ def _prepared(path: str, covered: bool) -> AbstractContextManager[None]:
     """What an extension module links to as libtorch is there within; nothing to do for those that ours is made of."""
     if not covered and "torch" not in modules.loaded:
         return nullcontext()
-    libraries = sys.modules.get("shim_torch._impl.extensions.load") or importlib.import_module("shim_torch._impl.extensions.load")
+    libraries = sys.modules.get("shim_torch._impl.extensions.load") or importlib.import_module(
+        "shim_torch._impl.extensions.load"
+    )
     importing = getattr(libraries, "importing", None)  # None: it is being imported itself
     return nullcontext() if importing is None else importing(path)
 

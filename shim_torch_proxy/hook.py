@@ -201,9 +201,10 @@ def _caller_in_scope(depth: int = 2) -> bool:
     frame = importer.asking_frame(depth)
     if _scope.names is None:
         return frame is None or not _scope.blocks(frame.f_globals.get("__name__", ""))
-    return frame is not None and (importer.frame_has_torch(frame) or (
-        "__main__" in _scope.names and frame.f_globals.get("__name__") in ("__main__", "__mp_main__")
-    ))
+    return frame is not None and (
+        importer.frame_has_torch(frame)
+        or ("__main__" in _scope.names and frame.f_globals.get("__name__") in ("__main__", "__mp_main__"))
+    )
 
 
 def _install_base(stack: ExitStack) -> None:
@@ -216,7 +217,9 @@ def _install_base(stack: ExitStack) -> None:
     later = {
         **{name: lambda m, give=give: _set_all(stack, give(m, scope, _ask)) for name, give in tools.CHANGES.items()},
         "inspect": lambda m: _set_all(stack, lookups.inspecting(m)),
-        **dict.fromkeys(("importlib.metadata", "importlib_metadata"), lambda m: _set_all(stack, metadata.answers(m, _ask))),
+        **dict.fromkeys(
+            ("importlib.metadata", "importlib_metadata"), lambda m: _set_all(stack, metadata.answers(m, _ask))
+        ),
         modules.ROOT: lambda m: _install_names(stack),
     }
     for name in (*pickling.MODULES, *child.SPAWNING):

@@ -110,7 +110,15 @@ def frame_has_torch(frame: FrameType) -> bool:
 
 
 _BETWEEN = frozenset(
-    {*sys.stdlib_module_names, "importlib_metadata", "importlib_resources", "shim_torch_proxy", "pkg_resources", "cloudpickle", "dill"}
+    {
+        *sys.stdlib_module_names,
+        "importlib_metadata",
+        "importlib_resources",
+        "shim_torch_proxy",
+        "pkg_resources",
+        "cloudpickle",
+        "dill",
+    }
     | {"joblib", "loky", "multiprocess", "lazy_loader"}
 )
 _HELPERS = frozenset({"_pytest.outcomes", "_pytest.monkeypatch"})

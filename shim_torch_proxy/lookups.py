@@ -59,7 +59,9 @@ def _import_module(original: Any, scope: Callable[[], Scope], in_scope: Ask) -> 
                 if whole:
                     raise _refused(wanted)
                 return modules.get(wanted, _requester())
-        if name == "sys" and scope().names is not None and in_scope(2):  # pkgutil.resolve_name("sys.modules"), to be patched
+        if (
+            name == "sys" and scope().names is not None and in_scope(2)
+        ):  # pkgutil.resolve_name("sys.modules"), to be patched
             return stand_ins.get(name)
         return original(name, package)
 
@@ -71,7 +73,9 @@ def _refused(name: str) -> ModuleNotFoundError:
 
 
 def _dunder_import(original: Any, scope: Callable[[], Scope], in_scope: Ask) -> Any:
-    def __import__(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> ModuleType:
+    def __import__(
+        name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
+    ) -> ModuleType:
         if isinstance(name, str) and not level and modules.is_torch(name) and scope().names is not None and in_scope(2):
             return importer.scoped_import(name, globals, locals, tuple(fromlist or ()), 0)
         return original(name, globals, locals, fromlist, level)
@@ -100,7 +104,11 @@ def _module_from_spec(original: Any, scope: Callable[[], Scope], in_scope: Ask) 
 
     def module_from_spec(spec: Any) -> ModuleType:
         loader = getattr(spec, "loader", None)
-        if isinstance(loader, importlib.machinery.ExtensionFileLoader) and "create_module" not in vars(loader) and in_scope(2):
+        if (
+            isinstance(loader, importlib.machinery.ExtensionFileLoader)
+            and "create_module" not in vars(loader)
+            and in_scope(2)
+        ):
             for finder in [f for f in sys.meta_path if isinstance(f, ScopeFinder)]:
                 finder.shadow_native(spec, scope().names is not None)
         module = original(spec)
@@ -191,7 +199,9 @@ class LoaderByHand(importlib.machinery.SourceFileLoader):
     def load_module(self, fullname: str | None = None) -> ModuleType:
         name = fullname or self.name
         module = sys.modules.get(name) or ModuleType(name)
-        vars(module).update(__spec__=importlib.util.spec_from_file_location(name, self.path, loader=self), __file__=self.path)
+        vars(module).update(
+            __spec__=importlib.util.spec_from_file_location(name, self.path, loader=self), __file__=self.path
+        )
         sys.modules[name] = module
         try:
             self.exec_module(module)
@@ -257,10 +267,14 @@ def inspecting(inspect: ModuleType) -> Iterator[Change]:
 
 def _module_of(object: Any) -> ModuleType | None:
     """Our module that holds a class or function of ours under its own name."""
-    if not isinstance(object, (type, FunctionType, BuiltinFunctionType)):  # nothing else is asked: modules of PyTorch answer any name
+    if not isinstance(
+        object, (type, FunctionType, BuiltinFunctionType)
+    ):  # nothing else is asked: modules of PyTorch answer any name
         return None
     name = getattr(object, "__module__", None)
-    module = modules.loaded.get(name) or _loaded_real(name) if isinstance(name, str) and modules.is_torch(name) else None
+    module = (
+        modules.loaded.get(name) or _loaded_real(name) if isinstance(name, str) and modules.is_torch(name) else None
+    )
     found: Any = module
     for part in str(getattr(object, "__qualname__", "")).split("."):
         found = getattr(found, "__dict__", {}).get(part)

@@ -20,7 +20,9 @@ _import_module = importlib.import_module  # the plain function: hook.py wraps th
 loaded: dict[str, ModuleType] = {}  # torch name -> module; read without a lock on the hot path
 _absent: set[str] = set()
 _forgotten: set[str] = set()  # deleted from ``sys.modules`` as code in scope sees it, and not imported since
-_presented: dict[str, ModuleType] | None = None  # by their own names: modules that call themselves torch.x; None: none is to
+_presented: dict[str, ModuleType] | None = (
+    None  # by their own names: modules that call themselves torch.x; None: none is to
+)
 requests: Counter[str] = Counter()  # torch sub-module names asked for, first time and missing ones only
 missing: Counter[tuple[str, str]] = Counter()  # (torch name, requester)
 

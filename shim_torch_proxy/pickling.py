@@ -61,7 +61,9 @@ def _called_from(function: Callable[..., Any], module: ModuleType, table: dict[s
 def changes(module: ModuleType, scope: Callable[[], Scope]) -> Iterator[Change]:
     """What ``module`` is given, so that it finds our torch where there is no other."""
 
-    def __import__(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> ModuleType:
+    def __import__(
+        name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
+    ) -> ModuleType:
         if not level and modules.is_torch(name) and _found(scope()):
             return importer.scoped_import(name, globals, locals, fromlist, level)
         return vars(builtins)["__import__"](name, globals, locals, fromlist, level)

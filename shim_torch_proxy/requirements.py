@@ -13,7 +13,9 @@ from functools import lru_cache
 
 _find = importlib.machinery.PathFinder.find_spec
 
-_NOT_PACKAGES = frozenset({"torch", "test", "tests", "docs", "examples", "benchmarks"})  # what wheels hold by mistake too
+_NOT_PACKAGES = frozenset(
+    {"torch", "test", "tests", "docs", "examples", "benchmarks"}
+)  # what wheels hold by mistake too
 _IMPORTS_TORCH = re.compile(r"^(?:import|from)\s+torch\b", re.M)
 UNDECLARED = frozenset({"einops"})  # use torch where it is, and do not say so in their metadata
 

@@ -19,7 +19,9 @@ Give = Callable[[ModuleType, Callable[[], Scope], Callable[[], bool]], Iterator[
 def _imports(module: ModuleType, scope: Callable[[], Scope], in_scope: Callable[[], bool]) -> Iterator[Change]:
     """A module that calls ``__import__`` and reads ``sys.modules`` for its caller does so in the caller's place."""
 
-    def __import__(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> ModuleType:
+    def __import__(
+        name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
+    ) -> ModuleType:
         if not level and modules.is_torch(name) and scope().names is not None and in_scope():
             return importer.scoped_import(name, globals, locals, tuple(fromlist or ()), level)
         if name == "sys" and scope().names is not None and in_scope():  # "sys.modules", to be patched

@@ -56,7 +56,9 @@ def test_links_that_lead_nowhere_are_found():
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name != OF_OTHERS], ids=lambda page: page.name)
 def test_paths_in_code_exist(page):
     """`shim_torch/_impl/table/`, `tests/gpu` and their like; what a build makes is left out."""
-    folders = "|".join(place.name for place in ROOT.iterdir() if place.is_dir() and re.match(r"(?!build|dist)\w", place.name))
+    folders = "|".join(
+        place.name for place in ROOT.iterdir() if place.is_dir() and re.match(r"(?!build|dist)\w", place.name)
+    )
     named = re.findall(rf"`((?:{folders})/[\w./\-]*)", prose(page))
     built = ("shim_torch/_impl/native/lib", "shim_torch/_impl/native/_core")
     assert [path for path in named if not path.startswith(built) and not (ROOT / path).exists()] == []
@@ -137,8 +139,13 @@ def test_figures_of_speed_are_of_the_committed_results(page, rows):
         name, *figures = (cell.strip() for cell in line.strip("|").split("|"))
         if name not in CASES:
             continue
-        measured = re.findall(rf"^{re.escape(CASES[name])} +([\d.]+) +([\d.]+) +[\d.]+ +([\d.]+) +([\d.]+) ", results, re.MULTILINE)[0]
-        assert all(is_rounded(shown, value) for shown, value in zip(figures, measured, strict=False) if shown), (line, measured)
+        measured = re.findall(
+            rf"^{re.escape(CASES[name])} +([\d.]+) +([\d.]+) +[\d.]+ +([\d.]+) +([\d.]+) ", results, re.MULTILINE
+        )[0]
+        assert all(is_rounded(shown, value) for shown, value in zip(figures, measured, strict=False) if shown), (
+            line,
+            measured,
+        )
         found += 1
     assert found == rows
     assert is_rounded("1,754 µs", "1753.68") and not is_rounded("1,753 µs", "1753.68") and not is_rounded("3.8", "3.73")

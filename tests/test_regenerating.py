@@ -69,6 +69,8 @@ def test_narrow_dtypes_are_compared_as_their_tests_do(difference):
 
 
 def test_tables_are_compared_by_line_and_word(difference):
-    assert difference("table.txt", b"a b\nc\n", b"a\nb d c\n")[-1] == "+d"  # the same words in other lines alone are not told
+    assert (
+        difference("table.txt", b"a b\nc\n", b"a\nb d c\n")[-1] == "+d"
+    )  # the same words in other lines alone are not told
     long = b"x" * 200
     assert difference("table.txt", long + b"\na b\n", long + b"\na c\n")[-2:] == ["-a b", "+a c"]

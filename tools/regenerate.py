@@ -62,7 +62,9 @@ def handle(path, content, check):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where a file differs")
-    parser.add_argument("--ours", default=ROOT / ".venv/bin/python", help="the Python of an environment with shim-torch")
+    parser.add_argument(
+        "--ours", default=ROOT / ".venv/bin/python", help="the Python of an environment with shim-torch"
+    )
     parser.add_argument("--times", action="store_true", help="say how long each file took")
     parser.add_argument("files", nargs="*", metavar="FILE")
     given = parser.parse_args()

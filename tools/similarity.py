@@ -10,6 +10,7 @@ runs of four or more that the other body has in the same order. Against PyTorch 
 230. Short delegations that the interface forces reach it too: look before you judge, and list them with a reason in --listed
 (`path:function  reason`). Exits 1 where a function that is not listed reaches --least, and where a listed one no longer does.
 """
+
 import argparse
 import ast
 import collections
@@ -48,7 +49,9 @@ class _Bare(ast.NodeTransformer):
 
 def _without_docstring(body):
     first = body[0] if body else None
-    is_text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+    is_text = (
+        isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+    )
     return body[1:] if is_text else body
 
 
@@ -104,7 +107,12 @@ def main():
     parser.add_argument("--project", default=".")
     parser.add_argument("--least", type=float, default=0.7)
     parser.add_argument("--tokens", type=int, default=60, help="bodies shorter than this are left out")
-    parser.add_argument("--only", nargs="*", default=["compat", "shim_torch_proxy", "shim_torch", "shim_torch_linear", "native"], help="paths of the project")
+    parser.add_argument(
+        "--only",
+        nargs="*",
+        default=["compat", "shim_torch_proxy", "shim_torch", "shim_torch_linear", "native"],
+        help="paths of the project",
+    )
     parser.add_argument("--listed", help="a file of `path:function  reason`: functions that may reach --least")
     o = parser.parse_args()
     warnings.filterwarnings("ignore")
@@ -125,7 +133,9 @@ def main():
                 candidates = theirs.get(name.rpartition(".")[2], [])
                 if len(candidates) > 60:  # __init__, forward…: those of the same class or file
                     holder, tail = name.rpartition(".")[0].rpartition(".")[2], short.partition("/")[2]
-                    candidates = [c for c in candidates if (holder and holder in c[0].split(".")) or c[1].endswith(tail)][:80]
+                    candidates = [
+                        c for c in candidates if (holder and holder in c[0].split(".")) or c[1].endswith(tail)
+                    ][:80]
                 best = (0.0, "", "", 0)
                 for their_name, their_path, their_node in candidates:
                     if id(their_node) not in made:
@@ -146,7 +156,10 @@ def main():
     stale = listed - {f"{row[1]}:{row[2]}" for row in found}
     for entry in sorted(stale):
         print(f"{o.listed}: {entry} does not reach {o.least} any more: take its line out")
-    print(f"{len(found)} of {compared} functions with a namesake reach {o.least}, {len(fresh)} of them not listed", file=sys.stderr)
+    print(
+        f"{len(found)} of {compared} functions with a namesake reach {o.least}, {len(fresh)} of them not listed",
+        file=sys.stderr,
+    )
     return bool(fresh or stale)
 
 
@@ -161,7 +174,6 @@ def listed_in(path):
                     raise ValueError(f"{path}: {entry} has no reason")
                 entries.add(entry)
     return entries
-
 
 
 if __name__ == "__main__":

@@ -492,7 +492,11 @@ def _schema_type(name: str) -> Any:
         members["get"] = staticmethod(lambda: _type_text(_TEXTS[name]))
     else:
         members["__new__"] = new
-        kinds = {"Tensors": "Tensor", "Ints": "int", "Floats": "float", "Bools": "bool"} if name == "ListType" else {"Tensor": "Tensor"}
+        kinds = (
+            {"Tensors": "Tensor", "Ints": "int", "Floats": "float", "Bools": "bool"}
+            if name == "ListType"
+            else {"Tensor": "Tensor"}
+        )
         for suffix, text in kinds.items() if name != "TupleType" else ():
             members[f"of{suffix}"] = staticmethod(lambda text=text: new(None, text))
     return Meta(name, (_SchemaType,), members)

@@ -94,7 +94,11 @@ def _recorded(op: Any, args: Any, kwargs: Any) -> Any:
         _check(op, found, ctx.kinds)
         return tuple(_spread(found, ctx.kinds))
 
-    made = type(f"{op._opname}_customop", (autograd.Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
+    made = type(
+        f"{op._opname}_customop",
+        (autograd.Function,),
+        {"forward": staticmethod(forward), "backward": staticmethod(backward)},
+    )
     return tree_unflatten(list(made.apply(*flat)), out_spec[0])  # type: ignore[attr-defined]
 
 
@@ -102,7 +106,9 @@ def _mark(ctx: Any, output: Any, differentiable: list[bool] | None) -> None:
     if differentiable is None:
         return
     without: list[Any] = []
-    for i, (wanted, out) in enumerate(zip(differentiable, output if isinstance(output, tuple) else (output,), strict=True)):
+    for i, (wanted, out) in enumerate(
+        zip(differentiable, output if isinstance(output, tuple) else (output,), strict=True)
+    ):
         if isinstance(out, (_core.TensorBase, list)):
             without += [] if wanted else out if isinstance(out, list) else [out]
         elif wanted:

@@ -26,7 +26,14 @@ from .autograd import autograd_kernel
 
 RESERVED_NS = {"prim", "prims", "aten", "at", "torch", "pytorch"}
 SUPPORTED_DEVICE_TYPE_TO_KEY = {"cpu": "CPU", "cuda": "CUDA"}
-_RETURNED = {"int": "int", "SymInt": "SymInt", "bool": "bool", "float": "float", "Tensor": "Tensor", "List[Tensor]": "List[Tensor]"}
+_RETURNED = {
+    "int": "int",
+    "SymInt": "SymInt",
+    "bool": "bool",
+    "float": "float",
+    "Tensor": "Tensor",
+    "List[Tensor]": "List[Tensor]",
+}
 
 global_registry: dict[str, CustomOp] = {}
 
@@ -64,13 +71,9 @@ def parse_qualname(qualname: str) -> tuple[str, str]:
 
 def validate_namespace(ns: str) -> None:
     if "." in ns:
-        raise ValueError(
-            f'custom_op(..., ns="{ns}"): expected ns to not contain any . (and be a valid variable name)'
-        )
+        raise ValueError(f'custom_op(..., ns="{ns}"): expected ns to not contain any . (and be a valid variable name)')
     if ns in RESERVED_NS:
-        raise ValueError(
-            f"custom_op(..., ns='{ns}'): '{ns}' is a reserved namespace, please choose something else. "
-        )
+        raise ValueError(f"custom_op(..., ns='{ns}'): '{ns}' is a reserved namespace, please choose something else. ")
 
 
 def validate_schema(schema: Any) -> None:
@@ -193,7 +196,9 @@ class CustomOp:
             for kind in dict.fromkeys(kinds):
                 key = SUPPORTED_DEVICE_TYPE_TO_KEY[kind]
                 known = self._kernels()
-                if kind not in self._impls and any(k in known for k in (key, "CompositeExplicitAutograd", "CompositeImplicitAutograd")):
+                if kind not in self._impls and any(
+                    k in known for k in (key, "CompositeExplicitAutograd", "CompositeImplicitAutograd")
+                ):
                     raise RuntimeError(
                         f"impl(..., device_types={kind}): the operator {self._qualname} already has an implementation for this "
                         "device type via a pre-existing torch.library or TORCH_LIBRARY registration."
@@ -229,7 +234,8 @@ class CustomOp:
                     )
                 if "Meta" in known:
                     raise RuntimeError(
-                        begin + "a DispatchKey::Meta implementation via a pre-existing torch.library or TORCH_LIBRARY registration. "
+                        begin
+                        + "a DispatchKey::Meta implementation via a pre-existing torch.library or TORCH_LIBRARY registration. "
                         "Please either remove that registration or don't call impl_abstract."
                     )
             self._register_impl("abstract", f, stacklevel=_stacklevel)
@@ -276,7 +282,9 @@ class CustomOp:
         """A decorator: what backward needs, ``f(inputs, output)``; ``inputs`` has the arguments by their names."""
         return self._takes_half("save_for_backward", _stacklevel)
 
-    def impl_backward(self, output_differentiability: list[bool] | None = None, _stacklevel: int = 2) -> Callable[..., Any]:
+    def impl_backward(
+        self, output_differentiability: list[bool] | None = None, _stacklevel: int = 2
+    ) -> Callable[..., Any]:
         """A decorator: the gradients ``f(ctx, saved, *grads)``, a dict by names of the arguments that may be tensors."""
         flags = output_differentiability
         wanted = [bool] * len(self._schema.returns)

@@ -12,7 +12,9 @@ from typing import Any
 
 from shim_torch._logging import LazyString as LazyString
 
-counters: defaultdict[str, Counter[str]] = defaultdict(Counter)  # what the compiler did: nothing is compiled, it stays empty
+counters: defaultdict[str, Counter[str]] = defaultdict(
+    Counter
+)  # what the compiler did: nothing is compiled, it stays empty
 
 
 @contextlib.contextmanager

@@ -47,7 +47,9 @@ def extract_buffers(mod: nn.Module) -> tuple[tuple[Tensor, ...], tuple[str, ...]
     return _taken(mod, mod.named_buffers(), tied, lambda x: x.new_empty(x.shape, device="meta"))
 
 
-def load_state(model: nn.Module, weights: Sequence[Tensor], names: Sequence[str], buffers: Any = (), buffer_names: Any = ()) -> nn.Module:
+def load_state(
+    model: nn.Module, weights: Sequence[Tensor], names: Sequence[str], buffers: Any = (), buffer_names: Any = ()
+) -> nn.Module:
     """Puts parameters and buffers, taken out before, into a module."""
     if len(names) != len(weights) or len(buffer_names) != len(buffers):
         raise AssertionError(f"expected as many tensors as names, got {len(weights)} for {len(names)}")
@@ -93,7 +95,14 @@ def _without_history(values: tuple[Any, ...], off: bool) -> tuple[Any, ...]:
 class FunctionalModuleWithBuffers(nn.Module):
     """A callable ``(params, buffers, *args, **kwargs)``: a module without its state."""
 
-    def __init__(self, stateless_model: nn.Module, param_names: Any, buffer_names: Any, param_names_map: Any, buffer_names_map: Any) -> None:
+    def __init__(
+        self,
+        stateless_model: nn.Module,
+        param_names: Any,
+        buffer_names: Any,
+        param_names_map: Any,
+        buffer_names_map: Any,
+    ) -> None:
         super().__init__()
         self.stateless_model, self.param_names, self.buffer_names = stateless_model, param_names, buffer_names
         self.all_names_map = {**param_names_map, **buffer_names_map}
@@ -181,7 +190,9 @@ def make_functional_with_buffers_deprecated_v1(model: nn.Module) -> Any:
     return params, buffers, function, names, buffer_names
 
 
-def _first_version(model: nn.Module, buffer_names: tuple[str, ...] = ()) -> tuple[Any, Callable[..., Any], tuple[str, ...]]:
+def _first_version(
+    model: nn.Module, buffer_names: tuple[str, ...] = ()
+) -> tuple[Any, Callable[..., Any], tuple[str, ...]]:
     params, names, names_map = extract_weights(model)
     if any(len(tied) > 1 for tied in names_map.values()):
         raise RuntimeError(
@@ -207,7 +218,9 @@ def functional_init_with_buffers(model_class: Any, ensemble_shape: Any = (), dev
     return _maker("functional_init_with_buffers", split, 2, model_class, ensemble_shape, device)
 
 
-def _maker(name: str, split: Callable[..., Any], held: int, model_class: Any, shape: Any, device: Any) -> Callable[..., Any]:
+def _maker(
+    name: str, split: Callable[..., Any], held: int, model_class: Any, shape: Any, device: Any
+) -> Callable[..., Any]:
     """What makes ensembles: ``split`` takes a module apart, and the first ``held`` of its parts are tensors to stack."""
 
     def made(*args: Any, **kwargs: Any) -> Any:

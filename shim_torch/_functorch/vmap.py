@@ -39,7 +39,9 @@ __all__ = [
 ]
 
 
-def vmap_impl(func: Any, in_dims: Any, out_dims: Any, randomness: str, chunk_size: Any, *args: Any, **kwargs: Any) -> Any:
+def vmap_impl(
+    func: Any, in_dims: Any, out_dims: Any, randomness: str, chunk_size: Any, *args: Any, **kwargs: Any
+) -> Any:
     """``vmap(func, ...)(*args, **kwargs)``."""
     return vmap(func, in_dims, out_dims, randomness, chunk_size=chunk_size)(*args, **kwargs)
 

@@ -15,7 +15,9 @@ class _InvokeQuant(HigherOrderOperator):
     def __init__(self) -> None:
         super().__init__("invoke_quant_packed")
 
-    def __call__(self, subgraph: Callable[..., Any], *operands: Any, scheme: str | None = None, quant_options: Any = None) -> Any:
+    def __call__(
+        self, subgraph: Callable[..., Any], *operands: Any, scheme: str | None = None, quant_options: Any = None
+    ) -> Any:
         return subgraph(*operands)
 
 

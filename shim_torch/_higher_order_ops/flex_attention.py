@@ -30,7 +30,15 @@ class FlexAttentionHOP(HigherOrderOperator):
             if not isinstance(buffers, tuple):
                 raise TypeError(f"buffers must be tuple, got {type(buffers)}")
         return sdpa_dense(
-            query, key, value, score_mod, block_mask, scale, kernel_options, score_mod_other_buffers, mask_mod_other_buffers
+            query,
+            key,
+            value,
+            score_mod,
+            block_mask,
+            scale,
+            kernel_options,
+            score_mod_other_buffers,
+            mask_mod_other_buffers,
         )
 
 

@@ -81,7 +81,9 @@ class CustomOpDef:
 
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
             if as_types(device_types) != (None,) and not _has_device_argument(self._opoverload._schema):
-                raise ValueError("Functions without tensor inputs are required to have a `device: torch.device` argument")
+                raise ValueError(
+                    "Functions without tensor inputs are required to have a `device: torch.device` argument"
+                )
             for device_type in as_types(device_types):
                 key = "CompositeExplicitAutograd" if device_type is None else dispatch_key(device_type)
                 self._backend_fns[device_type] = function
@@ -249,7 +251,9 @@ def custom_op(
 def _defined(
     name: str, schema: str | None, mutates_args: Any, device_types: Any, tags: Any, function: Callable[..., Any]
 ) -> CustomOpDef:
-    signature = infer_schema(function, mutates_args=mutates_args) if schema is None else _consistent(schema, mutates_args)
+    signature = (
+        infer_schema(function, mutates_args=mutates_args) if schema is None else _consistent(schema, mutates_args)
+    )
     match name.split("::", 1):
         case [namespace, own]:
             made = CustomOpDef(namespace, own, signature, function, tags)

@@ -72,9 +72,7 @@ def infer_schema(
         kind = str(kind)
         if (names == "unknown" and kind.startswith("Tensor")) or (names != "unknown" and name in names):
             if not kind.startswith("Tensor"):
-                refuse(
-                    f"Parameter {name} is in mutable_args but only Tensors or collections of Tensors can be mutated"
-                )
+                refuse(f"Parameter {name} is in mutable_args but only Tensors or collections of Tensors can be mutated")
             kind = f"Tensor(a{i}!){kind[len('Tensor') :]}"
         default = ""
         if p.default is not p.empty:

@@ -62,7 +62,9 @@ def _maybe_resize_out(out: Any, shape: Sequence[int], memory_format: Any = None)
     """``out`` of the sizes ``shape``."""
     if not _resize_output_check(out, shape):
         return out
-    return out.resize_(tuple(shape)) if memory_format is None else out.resize_(tuple(shape), memory_format=memory_format)
+    return (
+        out.resize_(tuple(shape)) if memory_format is None else out.resize_(tuple(shape), memory_format=memory_format)
+    )
 
 
 def is_cpu_scalar(x: Any) -> bool:
@@ -124,7 +126,9 @@ def out_wrapper(
 
         signature = inspect.signature(fn)
         added = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)
-        kept = [p for p in signature.parameters.values() if p.kind != inspect.Parameter.VAR_KEYWORD and p.name != "is_out"]
+        kept = [
+            p for p in signature.parameters.values() if p.kind != inspect.Parameter.VAR_KEYWORD and p.name != "is_out"
+        ]
         wrapped.__signature__ = signature.replace(parameters=[*kept, added])  # type: ignore[attr-defined]
         setattr(wrapped, _OUT_MARK, "The out wrapper")
         return wrapped

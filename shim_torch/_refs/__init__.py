@@ -92,7 +92,9 @@ _WRITING = frozenset(
 )
 
 
-_WRITING_TENSORS = frozenset("as_strided_scatter diag_embed diagonal_scatter isfinite isinf isnan isreal".split())  # of torch itself
+_WRITING_TENSORS = frozenset(
+    "as_strided_scatter diag_embed diagonal_scatter isfinite isinf isnan isreal".split()
+)  # of torch itself
 
 
 def _writing(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -106,7 +108,9 @@ def _writing(function: Callable[..., Any]) -> Callable[..., Any]:
         from shim_torch._impl.table.rules import resized_out
 
         if not _core.can_cast(found.dtype, out.dtype):
-            raise RuntimeError(f"result type {_core.scalar_name(found.dtype)} can't be cast to the desired output type {_core.scalar_name(out.dtype)}")
+            raise RuntimeError(
+                f"result type {_core.scalar_name(found.dtype)} can't be cast to the desired output type {_core.scalar_name(out.dtype)}"
+            )
         return resized_out(out, found.shape).copy_(found)
 
     written._torch_decompositions_out_wrapper = "The out wrapper"  # type: ignore[attr-defined]
@@ -128,7 +132,9 @@ def _described(served: Any, name: str) -> Any:
     empty = inspect.Parameter.empty
     parameters = [
         inspect.Parameter(
-            "a" if i == 0 else a.name, kinds[bool(a.kwarg_only)], default=a.default_value if a.has_default_value() else empty
+            "a" if i == 0 else a.name,
+            kinds[bool(a.kwarg_only)],
+            default=a.default_value if a.has_default_value() else empty,
         )
         for i, a in enumerate(longest)
     ]

@@ -20,4 +20,10 @@ def __getattr__(name: str) -> Any:
     return missing("torch._subclasses", name)
 
 
-__all__ = ["DynamicOutputShapeException", "CrossRefFakeMode", "FakeTensor", "FakeTensorMode", "UnsupportedFakeTensorException"]
+__all__ = [
+    "DynamicOutputShapeException",
+    "CrossRefFakeMode",
+    "FakeTensor",
+    "FakeTensorMode",
+    "UnsupportedFakeTensorException",
+]

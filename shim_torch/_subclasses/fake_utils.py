@@ -101,7 +101,9 @@ def _over_real_memory(fake: Any) -> Any:
     memory = fake.fake_mode.fake_tensor_converter.meta_converter.real_storage(fake)
     if memory is None:
         return fake
-    return torch.empty(0, dtype=fake.dtype, device=fake.device).set_(memory, fake.storage_offset(), fake.shape, fake.stride())
+    return torch.empty(0, dtype=fake.dtype, device=fake.device).set_(
+        memory, fake.storage_offset(), fake.shape, fake.stride()
+    )
 
 
 class CrossRefFakeMode(TorchDispatchMode):

@@ -71,7 +71,9 @@ def assert_metadata_eq(
         if safe_grad(a) is not None:
             alike(safe_grad(a), safe_grad(b))
         if a.is_sparse:
-            assert_eq((a.dense_dim(), a.sparse_dim(), a.is_coalesced()), (b.dense_dim(), b.sparse_dim(), b.is_coalesced()))
+            assert_eq(
+                (a.dense_dim(), a.sparse_dim(), a.is_coalesced()), (b.dense_dim(), b.sparse_dim(), b.is_coalesced())
+            )
         elif not skip_symbolic:
             sizes(a, b)
         assert_eq(a._is_view(), b._is_view())

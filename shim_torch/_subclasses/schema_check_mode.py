@@ -73,7 +73,9 @@ class _Call:
         self._memory = [_storages(v) for _, v in self.bound]
         values = {a.name: v for a, v in self.bound}
         trained = self.name in _TRAINED and values.get(_TRAINED[self.name])
-        self._written = {a.name for a, _ in self.bound if a.is_write} | ({"running_mean", "running_var"} if trained else set())
+        self._written = {a.name for a, _ in self.bound if a.is_write} | (
+            {"running_mean", "running_var"} if trained else set()
+        )
 
     def _together(self, at: int) -> list[int]:
         return [k for k, memory in enumerate(self._memory) if k == at or memory & self._memory[at]]

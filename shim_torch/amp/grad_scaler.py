@@ -112,10 +112,17 @@ class GradScaler:
         self._device, self._enabled = device, enabled and self._has_device(device)
         if not self._enabled:
             return
-        for fits, what in ((growth_factor > 1.0, "growth factor must be > 1.0"), (backoff_factor < 1.0, "backoff factor must be < 1.0")):
+        for fits, what in (
+            (growth_factor > 1.0, "growth factor must be > 1.0"),
+            (backoff_factor < 1.0, "backoff factor must be < 1.0"),
+        ):
             if not fits:
                 raise AssertionError(f"The {what}.")
-        self._growth_factor, self._backoff_factor, self._growth_interval = growth_factor, backoff_factor, growth_interval
+        self._growth_factor, self._backoff_factor, self._growth_interval = (
+            growth_factor,
+            backoff_factor,
+            growth_interval,
+        )
         self._init_scale, self._init_growth_tracker = init_scale, 0
         self._scale: Any = None  # made with _growth_tracker on the device of the first loss
         self._growth_tracker: Any = None
@@ -143,7 +150,10 @@ class GradScaler:
     def _lazy_init_scale_growth_tracker(self, dev: Any) -> None:
         if self._growth_tracker is not None:
             raise AssertionError("_growth_tracker initialized before _scale")
-        self._scale, self._growth_tracker = _number(self._init_scale, dev), _number(self._init_growth_tracker, dev, _core.int32)
+        self._scale, self._growth_tracker = (
+            _number(self._init_scale, dev),
+            _number(self._init_growth_tracker, dev, _core.int32),
+        )
 
     def scale(self, outputs: Any) -> Any:
         """outputs (a tensor, or an iterable of them, nested at will) times the scale; ValueError for anything else."""

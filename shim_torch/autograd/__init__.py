@@ -248,10 +248,7 @@ def grad(
         return results
     if any(isinstance(i, GradientEdge) and g is None for i, g in zip(inputs, results, strict=True)):
         raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-    return tuple(
-        _zeros_for(i, create_graph) if g is None else g
-        for i, g in zip(inputs, results, strict=True)
-    )
+    return tuple(_zeros_for(i, create_graph) if g is None else g for i, g in zip(inputs, results, strict=True))
 
 
 def _grad_of_each(

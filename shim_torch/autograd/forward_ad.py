@@ -92,7 +92,12 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
 
 def _laid_out_alike(tensor: Any, tangent: Any) -> bool:
     """Whether every view of the one is a view of the other: a tangent that is not is copied."""
-    if tensor.layout != _core.strided or tangent.layout != _core.strided or _is_of_python(tensor) or _is_of_python(tangent):
+    if (
+        tensor.layout != _core.strided
+        or tangent.layout != _core.strided
+        or _is_of_python(tensor)
+        or _is_of_python(tangent)
+    ):
         return True
     strides = zip(tensor.shape, tensor.stride(), tangent.stride(), strict=True)
     elements = [t.untyped_storage().nbytes() // t.element_size() for t in (tensor, tangent)]

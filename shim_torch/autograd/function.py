@@ -226,7 +226,9 @@ class DelayedError:
     def __call__(self, *args: Any) -> Any:
         import shim_torch
 
-        given = [shim_torch.zeros(()) if a is None else a for a in args]  # None is an input too: one that has no history
+        given = [
+            shim_torch.zeros(()) if a is None else a for a in args
+        ]  # None is an input too: one that has no history
         results = Error.apply(self.message, *given)
         if len(args) == 1:
             return None if args[0] is None else results

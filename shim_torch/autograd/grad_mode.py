@@ -212,5 +212,12 @@ class _force_original_view_tracking(_Decorator):
         return type(self)(self.mode)
 
 
-for _class in (no_grad, enable_grad, set_grad_enabled, inference_mode, set_multithreading_enabled, _force_original_view_tracking):
+for _class in (
+    no_grad,
+    enable_grad,
+    set_grad_enabled,
+    inference_mode,
+    set_multithreading_enabled,
+    _force_original_view_tracking,
+):
     _class.__module__ = "torch.autograd.grad_mode"

@@ -7,6 +7,7 @@ def is_available() -> bool:
     """Whether it is used: no."""
     return False
 
+
 _enabled = True
 
 

@@ -153,7 +153,11 @@ def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
         return x.numpy() if isinstance(x, _core.TensorBase) else x
 
     def to_tensor(x: Any) -> Any:
-        return _core.from_numpy(np.array(x) if isinstance(x, np.generic) else x) if isinstance(x, (np.ndarray, np.generic)) else x
+        return (
+            _core.from_numpy(np.array(x) if isinstance(x, np.generic) else x)
+            if isinstance(x, (np.ndarray, np.generic))
+            else x
+        )
 
     @wraps(fn)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -177,7 +181,8 @@ def keep_tensor_guards_unsafe(guard_entries: Any, keep_parameters: bool = False)
     from shim_torch.nn import Parameter
 
     return [
-        entry.guard_type == "TENSOR_MATCH" and (keep_parameters or not isinstance(entry.value, Parameter)) for entry in guard_entries
+        entry.guard_type == "TENSOR_MATCH" and (keep_parameters or not isinstance(entry.value, Parameter))
+        for entry in guard_entries
     ]
 
 

@@ -32,7 +32,9 @@ def range_pop() -> int:
 
 def range_start(msg: str) -> int:
     """Opens a range that ``range_end`` closes, on whatever thread; its number. CuPy has none: NotImplementedError."""
-    raise NotImplementedError("torch.cuda.nvtx.range_start is not supported by shim-torch: use range_push and range_pop")
+    raise NotImplementedError(
+        "torch.cuda.nvtx.range_start is not supported by shim-torch: use range_push and range_pop"
+    )
 
 
 def range_end(range_id: int) -> None:

@@ -329,9 +329,7 @@ def _known(group: Any) -> ProcessGroup:
     """A group that exists. Errors: ValueError for one that was ended."""
     group = found(group)
     if isinstance(group, ProcessGroup) and group not in _world.pg_group_ranks:
-        raise ValueError(
-            f"Group {group} is not registered, please create group with torch.distributed.new_group API"
-        )
+        raise ValueError(f"Group {group} is not registered, please create group with torch.distributed.new_group API")
     return group
 
 

@@ -73,7 +73,9 @@ class Gaussian(Distribution):
         return -self._minus_log(self._distance(self._checked(value) - self.loc))
 
     def entropy(self) -> Any:
-        return self._minus_log(self._event_shape[0]).expand(self._batch_shape)  # the mean distance is the number of dims
+        return self._minus_log(self._event_shape[0]).expand(
+            self._batch_shape
+        )  # the mean distance is the number of dims
 
 
 class MatrixGiven(Distribution):

@@ -39,9 +39,7 @@ class TransformedDistribution(Distribution):
         before = base_distribution.batch_shape + base_distribution.event_shape
         needed, own = whole.domain.event_dim, len(base_distribution.event_shape)
         if len(before) < needed:
-            raise ValueError(
-                f"base_distribution needs to have shape with size at least {needed}, but got {before}."
-            )
+            raise ValueError(f"base_distribution needs to have shape with size at least {needed}, but got {before}.")
         after = whole.forward_shape(before)
         grown = whole.inverse_shape(after)  # parameters of the transforms may have more batch dims
         if grown != before:

@@ -48,7 +48,9 @@ class VonMises(Distribution):
             z = torch.cos(math.pi * u1)
             f = (1 + r * z) / (r + z)
             c = k * (r - f)
-            accept = (c * (2 - c) - u2 > 0) | ((c / u2).log() + 1 - c >= 0)  # a later draw that fits too takes the place
+            accept = (c * (2 - c) - u2 > 0) | (
+                (c / u2).log() + 1 - c >= 0
+            )  # a later draw that fits too takes the place
             angle = torch.where(accept, (u3 - 0.5).sign() * f.clamp(-1, 1).acos(), angle)
             todo = todo & ~accept
         return ((angle + math.pi + self.loc.double()) % (2 * math.pi) - math.pi).to(self.loc.dtype)

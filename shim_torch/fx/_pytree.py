@@ -40,7 +40,11 @@ def tree_flatten_spec(pytree: Any, spec: Any) -> list[Any]:
             )
         return leaves
     children = SUPPORTED_NODES[spec.type](pytree, spec)
-    return [leaf for child, below in zip(children, spec.children(), strict=False) for leaf in tree_flatten_spec(child, below)]
+    return [
+        leaf
+        for child, below in zip(children, spec.children(), strict=False)
+        for leaf in tree_flatten_spec(child, below)
+    ]
 
 
 def _in_place(values: Any, spec: Any) -> list[Any]:

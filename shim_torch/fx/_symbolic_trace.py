@@ -103,7 +103,9 @@ def _leaf(function: Callable[..., Any], fill: bool = False) -> Callable[..., Any
         if signature is not None:
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
-            needed = [n for n, p in signature.parameters.items() if p.default is p.empty and p.kind is not p.KEYWORD_ONLY]
+            needed = [
+                n for n, p in signature.parameters.items() if p.default is p.empty and p.kind is not p.KEYWORD_ONLY
+            ]
             args = tuple(bound.arguments[n] for n in needed)
             kwargs = {n: v for n, v in bound.arguments.items() if n not in needed}
         return proxy.tracer.create_proxy("call_function", function, args, kwargs)
@@ -118,7 +120,9 @@ def _method_leaf(method: Any, name: str) -> Callable[..., Any]:
     @functools.wraps(method)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         proxy = _find_proxy(args, kwargs)
-        return method(*args, **kwargs) if proxy is None else proxy.tracer.create_proxy("call_method", name, args, kwargs)
+        return (
+            method(*args, **kwargs) if proxy is None else proxy.tracer.create_proxy("call_method", name, args, kwargs)
+        )
 
     return wrapper
 
@@ -176,7 +180,9 @@ class Tracer(TracerBase):
 
     def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
         """Whether a module becomes one node."""
-        return m.__module__.startswith(("torch.nn", "torch.ao.nn", "shim_torch.nn")) and not isinstance(m, torch.nn.Sequential)
+        return m.__module__.startswith(("torch.nn", "torch.ao.nn", "shim_torch.nn")) and not isinstance(
+            m, torch.nn.Sequential
+        )
 
     def path_of_module(self, mod: Module) -> str:
         """The name of a module within the root. Errors: NameError when it is not there."""

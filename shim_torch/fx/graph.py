@@ -35,7 +35,9 @@ class _Namespace:
         match = re.match(r"(.*)_(\d+)$", candidate)
         base, number = (match[1], int(match[2])) if match else (candidate, None)
         name = candidate
-        while name in self._taken or keyword.iskeyword(name) or hasattr(builtins, name) or name in ("torch", "inf", "nan"):
+        while (
+            name in self._taken or keyword.iskeyword(name) or hasattr(builtins, name) or name in ("torch", "inf", "nan")
+        ):
             number = self._counts.get(base, number or 0) + 1
             self._counts[base] = number
             name = f"{base}_{number}"
@@ -118,7 +120,13 @@ class Graph:
         return _snake_case(name)
 
     def create_node(
-        self, op: str, target: Target, args: Any = None, kwargs: Any = None, name: str | None = None, type_expr: Any = None
+        self,
+        op: str,
+        target: Target,
+        args: Any = None,
+        kwargs: Any = None,
+        name: str | None = None,
+        type_expr: Any = None,
     ) -> Node:
         """Adds a node; its name is free and made from ``name`` or the target."""
         args, kwargs = () if args is None else args, {} if kwargs is None else kwargs
@@ -139,7 +147,9 @@ class Graph:
         """A parameter, buffer or other attribute of the module."""
         return self.create_node("get_attr", qualified_name, type_expr=type_expr)
 
-    def call_function(self, the_function: Any, args: Any = None, kwargs: Any = None, type_expr: Any = None, name: Any = None) -> Node:
+    def call_function(
+        self, the_function: Any, args: Any = None, kwargs: Any = None, type_expr: Any = None, name: Any = None
+    ) -> Node:
         """A call of a function."""
         return self.create_node("call_function", the_function, args, kwargs, name, type_expr)
 
@@ -264,7 +274,9 @@ class Graph:
                 where: Any = self.owning_module
                 for part in node.target.split("."):
                     if not hasattr(where, part):
-                        raise RuntimeError(f"Node {node} target {node.target} references nonexistent attribute {part} of {where}")
+                        raise RuntimeError(
+                            f"Node {node} target {node.target} references nonexistent attribute {part} of {where}"
+                        )
                     where = getattr(where, part)
             seen[node] = None
             names.add(node.name)

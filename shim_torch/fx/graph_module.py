@@ -122,7 +122,9 @@ class GraphModule(Module):
     def _take_values(self, values: dict[str, Any], referred: dict[str, Any]) -> None:
         for path, node in referred.items():
             if path not in values:
-                raise RuntimeError(f"Node {node} referenced target {path} but that target was not provided in ``root``!")
+                raise RuntimeError(
+                    f"Node {node} referenced target {path} but that target was not provided in ``root``!"
+                )
         for path in sorted(referred, key=lambda path: path.count(".")):  # a module before what lies in it
             _assign(values[path], self, path)
 
@@ -248,7 +250,9 @@ class GraphModule(Module):
                                      {k: v for k, v in python.globals.items() if k != "torch"}, type(self).__name__)  # fmt: skip
 
 
-def reduce_graph_module(state: dict[str, Any], src: str, names: list[str], space: dict[str, Any], name: str) -> GraphModule:
+def reduce_graph_module(
+    state: dict[str, Any], src: str, names: list[str], space: dict[str, Any], name: str
+) -> GraphModule:
     """A graph module from its pickled parts: its code is traced again."""
     import shim_torch
     from shim_torch.fx._symbolic_trace import Tracer

@@ -215,7 +215,11 @@ class Node:
         return None
 
     def replace_all_uses_with(
-        self, replace_with: Node, delete_user_cb: Callable[[Node], bool] = lambda user: True, *, propagate_meta: bool = False
+        self,
+        replace_with: Node,
+        delete_user_cb: Callable[[Node], bool] = lambda user: True,
+        *,
+        propagate_meta: bool = False,
     ) -> list[Node]:
         """Gives the users of this node ``replace_with`` in its place; the users that were changed."""
         if propagate_meta:

@@ -97,7 +97,9 @@ def get_signature_for_torch_op(op: Callable[..., Any], return_schemas: bool = Fa
     return (signatures, schemas) if return_schemas else signatures
 
 
-def _fitting(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[inspect.Signature, Any]]:
+def _fitting(
+    op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[tuple[inspect.Signature, Any]]:
     """The signatures and schemas of the overloads that a call may be of."""
     signatures, schemas = get_signature_for_torch_op(op, return_schemas=True)
     return [pair for pair in zip(signatures or (), schemas or (), strict=True) if _binds(pair[0], args, kwargs)]
@@ -146,14 +148,18 @@ def _fits_list(signature_type: Any, argument_type: Any) -> bool:
     if argument_type is element is int:
         return True  # one number stands for a list of them
     if not inspect.isclass(element):
-        warnings.warn(f"Does not support nested parametric types, got {signature_type}. Please file a bug.", stacklevel=3)
+        warnings.warn(
+            f"Does not support nested parametric types, got {signature_type}. Please file a bug.", stacklevel=3
+        )
         return False
     kind, parts = typing.get_origin(argument_type), typing.get_args(argument_type)
     return kind in (list, tuple) and all(issubclass(part, element) for part in parts if part is not Ellipsis)
 
 
 def _is_subclass(signature_type: Any, argument_type: Any) -> bool:
-    return inspect.isclass(argument_type) and inspect.isclass(signature_type) and issubclass(argument_type, signature_type)
+    return (
+        inspect.isclass(argument_type) and inspect.isclass(signature_type) and issubclass(argument_type, signature_type)
+    )
 
 
 def _fits_int(signature_type: Any, argument_type: Any) -> bool:

@@ -66,7 +66,9 @@ class TracerBase:
         if isinstance(a, dict):
             for key in a:
                 if isinstance(key, (Proxy, Node)):
-                    raise RuntimeError(f"Keys for dictionaries used as an argument cannot contain a Node. Got key: {key}")
+                    raise RuntimeError(
+                        f"Keys for dictionaries used as an argument cannot contain a Node. Got key: {key}"
+                    )
             return {k: self.create_arg(v) for k, v in a.items()}
         if isinstance(a, slice):
             return slice(*(self.create_arg(x) for x in (a.start, a.stop, a.step)))
@@ -162,7 +164,11 @@ class Proxy:
     def __torch_function__(cls, orig_method: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         given = tuple(args), dict(kwargs or {})
         tracer = _only_tracer(given, orig_method)
-        kind, target = ("call_method", orig_method.__name__) if _is_method(orig_method) else ("call_function", _public(orig_method))
+        kind, target = (
+            ("call_method", orig_method.__name__)
+            if _is_method(orig_method)
+            else ("call_function", _public(orig_method))
+        )
         return tracer.create_proxy(kind, target, *given)
 
 

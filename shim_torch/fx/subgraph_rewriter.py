@@ -72,12 +72,16 @@ def replace_pattern_with_filters(
     return done
 
 
-def _replaced(gm: GraphModule, pattern: Graph, graph: Graph, match: InternalMatch, renamed: dict[Node, Node]) -> ReplacedPatterns:
+def _replaced(
+    gm: GraphModule, pattern: Graph, graph: Graph, match: InternalMatch, renamed: dict[Node, Node]
+) -> ReplacedPatterns:
     nodes_map = {p: renamed.get(g, g) if isinstance(g, Node) else g for p, g in match.nodes_map.items()}
     pattern_inputs = [n for n in pattern.nodes if n.op == "placeholder"]
     inputs = [n for n in graph.nodes if n.op == "placeholder"]
     if len(pattern_inputs) != len(inputs):
-        raise AssertionError(f"expected the replacement to take {len(pattern_inputs)} inputs as the pattern, got {len(inputs)}")
+        raise AssertionError(
+            f"expected the replacement to take {len(pattern_inputs)} inputs as the pattern, got {len(inputs)}"
+        )
     values: dict[Node, Any] = {r: nodes_map[p] for p, r in zip(pattern_inputs, inputs, strict=True) if p in nodes_map}
     given = set(values)
     ends = match.returning_nodes

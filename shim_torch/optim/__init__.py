@@ -1,6 +1,5 @@
 """``torch.optim``: optimizers and learning-rate schedules."""
 
-
 from shim_torch._impl.optim import accumulated, adaptive, matrices
 from shim_torch._impl.optim.accumulated import Adagrad, RMSprop
 from shim_torch._impl.optim.adaptive import ASGD, Adadelta, Adamax, NAdam, RAdam, Rprop

@@ -44,9 +44,7 @@ def addmm(mat: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> A
     return _aten()._sparse_addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
 
 
-def sampled_addmm(
-    input: Any, mat1: Any, mat2: Any, *, beta: Any = 1.0, alpha: Any = 1.0, out: Any = None
-) -> Any:
+def sampled_addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1.0, alpha: Any = 1.0, out: Any = None) -> Any:
     """alpha * (mat1 @ mat2) at the entries of the CSR tensor ``input``, plus beta * input."""
     if out is not None:
         return _aten().sparse_sampled_addmm(input, mat1, mat2, beta=beta, alpha=alpha, out=out)
@@ -118,7 +116,9 @@ class check_sparse_tensor_invariants:
         from shim_torch._impl.sparse import invariants
 
         if self.saved_state is not None:
-            raise RuntimeError("This context manager instance is already activated. Use a different context manager instance for context nesting.")
+            raise RuntimeError(
+                "This context manager instance is already activated. Use a different context manager instance for context nesting."
+            )
         self.saved_state = self.is_enabled()
         invariants.enabled, invariants.chosen = self.state, True
 

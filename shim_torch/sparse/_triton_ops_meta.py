@@ -8,7 +8,9 @@ __all__ = ["get_meta", "minimize", "update"]
 _tuned: dict[tuple[Any, ...], dict[Any, Any]] = {}
 
 
-def get_meta(op: str, key: Any, device_name: str | None = None, version: Any = (0, None, 0.5), exact: bool = False) -> Any:
+def get_meta(
+    op: str, key: Any, device_name: str | None = None, version: Any = (0, None, 0.5), exact: bool = False
+) -> Any:
     """The parameters that ``update`` recorded for these sizes on this kind of device; None without."""
     return _tuned.get((op, device_name, version), {}).get(key)
 

@@ -64,7 +64,12 @@ def not_close_error_metas(
     __tracebackhide__ = True
     try:
         pairs = originate_pairs(
-            actual, expected, pair_types=pair_types, sequence_types=sequence_types, mapping_types=mapping_types, **options
+            actual,
+            expected,
+            pair_types=pair_types,
+            sequence_types=sequence_types,
+            mapping_types=mapping_types,
+            **options,
         )
     except ErrorMeta as error:
         raise error.to_error() from None

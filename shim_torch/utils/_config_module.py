@@ -136,7 +136,9 @@ class ConfigModule(ModuleType):
         if special.deprecated and name not in self.__dict__.setdefault("_warned", set()):
             self.__dict__["_warned"].add(name)
             said = special.deprecation_message
-            warnings.warn(f"{self._public()}.{name} is deprecated" + (f" and {said}" if said else ""), FutureWarning, stacklevel=4)
+            warnings.warn(
+                f"{self._public()}.{name} is deprecated" + (f" and {said}" if said else ""), FutureWarning, stacklevel=4
+            )
         if special.alias is None:
             return self, name
         module, _, attribute = special.alias.rpartition(".")
@@ -206,7 +208,9 @@ class ConfigPatch(contextlib.ContextDecorator):
         self.old: list[dict[str, Any]] = []
 
     def __enter__(self) -> None:
-        self.old.append({k: getattr(self.config, k) for k in self.changes})  # an unknown name is an error before any change
+        self.old.append(
+            {k: getattr(self.config, k) for k in self.changes}
+        )  # an unknown name is an error before any change
         for name, value in self.changes.items():
             setattr(self.config, name, value)
 

@@ -96,8 +96,12 @@ get_cmake_version = _first_match("get_cmake_version", "cmake --version", r"cmake
 get_mac_version = _first_match("get_mac_version", "sw_vers -productVersion", r"(.*)", "The version of macOS")
 get_lsb_version = _first_match("get_lsb_version", "lsb_release -a", r"Description:\t(.*)", "The distribution")
 check_release_file = _first_match("check_release_file", "cat /etc/*-release", r'PRETTY_NAME="(.*)"', "The distribution")
-get_nvidia_driver_version = _first_match("get_nvidia_driver_version", "nvidia-smi", r"Driver Version: (.*?) ", "Its version")
-get_running_cuda_version = _first_match("get_running_cuda_version", "nvcc --version", r"release .+ V(.*)", "The toolkit")
+get_nvidia_driver_version = _first_match(
+    "get_nvidia_driver_version", "nvidia-smi", r"Driver Version: (.*?) ", "Its version"
+)
+get_running_cuda_version = _first_match(
+    "get_running_cuda_version", "nvcc --version", r"release .+ V(.*)", "The toolkit"
+)
 
 
 def get_os(run_lambda: _Run) -> str:

@@ -65,7 +65,9 @@ def _find_cuda_home() -> str | None:
     beside = None if nvcc is None else str(Path(nvcc).resolve().parent.parent)
     if beside is not None and os.path.exists(os.path.join(beside, "include", "cuda_runtime.h")):
         return beside
-    return "/usr/local/cuda" if os.path.exists("/usr/local/cuda") else beside  # nvcc on the path may be a script that calls it
+    return (
+        "/usr/local/cuda" if os.path.exists("/usr/local/cuda") else beside
+    )  # nvcc on the path may be a script that calls it
 
 
 def _find_rocm_home() -> None:
@@ -174,7 +176,9 @@ def _get_build_directory(name: str, verbose: bool) -> str:
     root = os.environ.get("TORCH_EXTENSIONS_DIR", os.path.join(get_default_build_root(), f"{python}_{device}"))
     if verbose:
         print(f"Using {root} as PyTorch extensions root...", file=sys.stderr)
-    if not (os.path.isdir(root) and os.stat(root).st_mode & stat.S_ISVTX):  # where everybody has folders of their own: /tmp
+    if not (
+        os.path.isdir(root) and os.stat(root).st_mode & stat.S_ISVTX
+    ):  # where everybody has folders of their own: /tmp
         private_folder(root)
     return private_folder(os.path.join(root, name))
 
@@ -245,8 +249,18 @@ def load_inline(
     folder = build_directory or _get_build_directory(name, verbose)
     sources = build.write_sources(folder, cpp_sources, cuda_sources, functions, no_implicit_headers)
     return build.compile_and_load(
-        "load_inline", name, sources, folder, extra_cflags, extra_ldflags, extra_include_paths, verbose, is_python_module,
-        False, extra_cuda_cflags, with_cuda,
+        "load_inline",
+        name,
+        sources,
+        folder,
+        extra_cflags,
+        extra_ldflags,
+        extra_include_paths,
+        verbose,
+        is_python_module,
+        False,
+        extra_cuda_cflags,
+        with_cuda,
     )
 
 

@@ -114,7 +114,11 @@ def lines(rows: list[dict[str, Any]]) -> Iterator[str]:
             kind += f", {row['symbols']} symbols: needs a build from source, or PyTorch"
         elif kind == "none":
             kind = "no torch"
-        needs = [f"{name} {version}" for name, version in sorted(row["versions"].items()) if name in ("GLIBC", "GLIBCXX", "CXXABI")]
+        needs = [
+            f"{name} {version}"
+            for name, version in sorted(row["versions"].items())
+            if name in ("GLIBC", "GLIBCXX", "CXXABI")
+        ]
         yield f"{row['file']}: {kind}" + (f" ({', '.join([*needs, *row['cuda']])})" if needs or row["cuda"] else "")
         if row["missing"]:
             yield f"    missing here: {', '.join(row['missing'])}"

@@ -91,7 +91,9 @@ def main(missing: str | None) -> int:
         return 0
     names = missing_of(missing, table)
     if names is None:
-        close = difflib.get_close_matches(missing.removeprefix("torch."), [part.removeprefix("torch.") for part in table], 3)
+        close = difflib.get_close_matches(
+            missing.removeprefix("torch."), [part.removeprefix("torch.") for part in table], 3
+        )
         advice = f"; did you mean {' or '.join(close)}?" if close else f"; the parts are {', '.join(sorted(table))}"
         print(f"{program()} coverage: PyTorch has no part {missing!r}{advice}", file=sys.stderr)
         return 2

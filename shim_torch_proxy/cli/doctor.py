@@ -60,7 +60,9 @@ def _unmet() -> list[str]:
         found = _version(wanted.name)
         if found is None or not wanted.specifier.contains(found, prereleases=True):
             use = "" if wanted.name != "triton" else " (Triton kernels)"
-            lines.append(f"pip install '{wanted.name}{wanted.specifier}'{use}" + ("" if found is None else f", not {found}"))
+            lines.append(
+                f"pip install '{wanted.name}{wanted.specifier}'{use}" + ("" if found is None else f", not {found}")
+            )
     return lines
 
 
@@ -82,7 +84,9 @@ def _advice(found: list[str], hidden: dict[str, str], abi: dict[str, str]) -> li
 
 def _about_hidden(name: str, file: str) -> str:
     if name == "compat":
-        return f"{file} hides our compat: import shim_torch_proxy in its place, and run shim-torch, not python -m compat"
+        return (
+            f"{file} hides our compat: import shim_torch_proxy in its place, and run shim-torch, not python -m compat"
+        )
     return f"rename {file}, or start Python in another folder: it is imported in place of {name}"
 
 

@@ -69,7 +69,10 @@ def main(
 def report(status: dict[str, Any]) -> str:
     """The lines of ``--summary``, of what ``torch_proxy_status()`` says: what was missing, and for whom; what was slow."""
     asked = [(kind, *key, count) for kind in ("missing", "unsupported") for key, count in status[kind].items()]
-    lines = [f"  {name}: {kind}, asked for by {who}" + f" ({count} times)" * (count > 1) for kind, name, who, count in sorted(asked)]
+    lines = [
+        f"  {name}: {kind}, asked for by {who}" + f" ({count} times)" * (count > 1)
+        for kind, name, who, count in sorted(asked)
+    ]
     lines += [f"  slow: {what}, {count} times" for what, count in sorted(status["slow"].items()) if count]
     core = "" if status["native"] else "; the C++ core was not loaded"
     head = f"shim-torch: modules of torch loaded: {len(status['modules'])}; names missing: {len(asked)}{core}"

@@ -87,7 +87,15 @@ class Calls:
                 cells = [P() if e is None else self.pointer(self.handle(e)) for e in x]
             else:
                 cells = [self.one(base, e) for e in x]
-            cell = P if base in ("Tensor", "str") else ctypes.c_double if base in ("float", "Scalar") else I32 if base == "bool" else I64
+            cell = (
+                P
+                if base in ("Tensor", "str")
+                else ctypes.c_double
+                if base in ("float", "Scalar")
+                else I32
+                if base == "bool"
+                else I64
+            )
             array = self.keep((cell * len(cells))(*[c if isinstance(c, (int, float)) else c.value for c in cells]))
             if rest.endswith("?"):
                 return [self.pointer(P(ctypes.addressof(array))), I64(len(cells))]
@@ -116,4 +124,3 @@ class Calls:
             self.lib.torch_exception_get_what_without_backtrace.restype = ctypes.c_char_p
             raise RuntimeError(self.lib.torch_exception_get_what_without_backtrace().decode())
         return [self.tensor(p) if isinstance(p, P) else p.value for p in places]
-

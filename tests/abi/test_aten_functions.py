@@ -186,7 +186,9 @@ def check(torch, lib, symbol, op, args):
         torch.testing.assert_close(a, b, rtol=0, atol=0, equal_nan=True)
 
 
-@pytest.mark.parametrize(("symbol", "op", "args"), CASES + OUT + IN_PLACE, ids=lambda x: x if isinstance(x, str) else "")
+@pytest.mark.parametrize(
+    ("symbol", "op", "args"), CASES + OUT + IN_PLACE, ids=lambda x: x if isinstance(x, str) else ""
+)
 def test_a_function_gives_what_its_operator_gives(symbol, op, args):
     check(torch, LIB, f"aoti_torch_cpu_{symbol}", op, args)
 
@@ -226,10 +228,16 @@ def run_shim_functions(torch, lib):
     hx, hy, hm = (calls.handle(t) for t in (x, y, m))
     null = P()
     same(after("_reinterpret_tensor", hx, I64(1), longs(5), longs(2), I64(1))[0], x.as_strided([5], [2], 1))
-    same(after("_alloc_from_pool", hx, I64(8), I32(calls.number_of(torch.int64)), I64(1), longs(3), longs(1))[0], x.view(-1)[2:8].view(torch.int64))
+    same(
+        after("_alloc_from_pool", hx, I64(8), I32(calls.number_of(torch.int64)), I64(1), longs(3), longs(1))[0],
+        x.view(-1)[2:8].view(torch.int64),
+    )
     same(after("as_strided", hx, longs(2, 2), longs(1, 4))[0], x.as_strided([2, 2], [1, 4]))
     same(after("clone", calls.handle(m.t()))[0], m.t().clone())
-    same(after("clone_preserve_strides", calls.handle(m[:, ::2]))[0], torch.empty_strided([4, 3], [5, 2]).copy_(m[:, ::2]))
+    same(
+        after("clone_preserve_strides", calls.handle(m[:, ::2]))[0],
+        torch.empty_strided([4, 3], [5, 2]).copy_(m[:, ::2]),
+    )
     same(after("view_as_real", calls.handle(z))[0], torch.view_as_real(z))
     same(after("view_dtype", hx, I32(calls.number_of(torch.int32)))[0], x.view(torch.int32))
     same(after("nonzero", calls.handle(known["mask"]))[0], known["mask"].nonzero())
@@ -241,7 +249,10 @@ def run_shim_functions(torch, lib):
     for bias in (null, calls.handle(known["bias"])):
         convolved[2] = bias
         given_bias = known["bias"] if bias.value else None
-        same(after("convolution", *convolved)[0], torch.nn.functional.conv2d(known["picture"], known["weight"], given_bias, padding=1))
+        same(
+            after("convolution", *convolved)[0],
+            torch.nn.functional.conv2d(known["picture"], known["weight"], given_bias, padding=1),
+        )
     same(after("scalar_to_tensor_int16", ctypes.c_int16(-7))[0], torch.tensor(-7, dtype=torch.int16))
     same(after("assign_tensors_out", hx)[0], x)
 
@@ -254,8 +265,14 @@ def run_shim_functions(torch, lib):
     same(into("_mm_plus_mm_out", torch.zeros(3, 5), hx, hm, hy, hm), (x @ m).addmm_(y, m))
     half, two = ctypes.c_float(0.5), ctypes.c_float(2)
     bias = torch.ones(1, 5)
-    same(into("addmm_out", torch.zeros(3, 5), calls.handle(bias), hx, hm, half, two), torch.addmm(bias, x, m, beta=0.5, alpha=2.0))
-    same(into("bmm_out", torch.zeros(2, 3, 5), calls.handle(known["b"]), calls.handle(known["c"])), known["b"] @ known["c"])
+    same(
+        into("addmm_out", torch.zeros(3, 5), calls.handle(bias), hx, hm, half, two),
+        torch.addmm(bias, x, m, beta=0.5, alpha=2.0),
+    )
+    same(
+        into("bmm_out", torch.zeros(2, 3, 5), calls.handle(known["b"]), calls.handle(known["c"])),
+        known["b"] @ known["c"],
+    )
     same(into("copy_", torch.zeros(3, 4), hx, I32(0)), x)
     target = torch.zeros(3, 4)
     assert lib.aoti_torch_tensor_copy_(hx, calls.handle(target)) == 0
@@ -265,9 +282,20 @@ def run_shim_functions(torch, lib):
     index, hsource = calls.handle(known["i"]), calls.handle(source)
     same(into("scatter_out", torch.zeros(4, 5), hm, I64(0), index, hsource), m.scatter(0, known["i"], source))
     reduced = m.scatter_reduce(0, known["i"], source, "sum", include_self=True)
-    same(into("scatter_reduce_out", torch.zeros(4, 5), hm, I64(0), index, hsource, ctypes.c_char_p(b"sum"), I32(1)), reduced)
+    same(
+        into("scatter_reduce_out", torch.zeros(4, 5), hm, I64(0), index, hsource, ctypes.c_char_p(b"sum"), I32(1)),
+        reduced,
+    )
     places = calls.keep((P * 1)(calls.handle(known["k"]).value))
-    put = into("index_put_out", torch.zeros(4, 5), hm, places, ctypes.c_uint32(1), calls.handle(torch.ones(5)), ctypes.c_bool(True))
+    put = into(
+        "index_put_out",
+        torch.zeros(4, 5),
+        hm,
+        places,
+        ctypes.c_uint32(1),
+        calls.handle(torch.ones(5)),
+        ctypes.c_bool(True),
+    )
     same(put, m.index_put((known["k"],), torch.ones(5), accumulate=True))
     assert lib.aoti_torch_check_inf_and_nan(b"x", hx) == 0
     for bad in (float("inf"), float("nan")):
@@ -277,11 +305,21 @@ def run_shim_functions(torch, lib):
 def test_errors_are_texts():
     calls = Calls(torch, LIB)
     with pytest.raises(RuntimeError, match="mat1 and mat2 shapes cannot be multiplied|size mismatch"):
-        calls.run("aoti_torch_cpu_mm_out", torch.ops.aten.mm.out, (torch.ones(2, 3), torch.ones(2, 3)), torch.zeros(2, 3))
+        calls.run(
+            "aoti_torch_cpu_mm_out", torch.ops.aten.mm.out, (torch.ones(2, 3), torch.ones(2, 3)), torch.zeros(2, 3)
+        )
     out = P()
     assert LIB.aoti_torch_cpu_abs(P(), ctypes.byref(out)) == 1
-    assert LIB.torch_exception_get_what_without_backtrace() and b"null tensor handle" in LIB.torch_exception_get_what_without_backtrace()
-    assert LIB.aoti_torch__reinterpret_tensor(calls.handle(torch.ones(4)), I64(1), (I64 * 1)(5), (I64 * 1)(1), I64(0), ctypes.byref(out)) == 1
+    assert (
+        LIB.torch_exception_get_what_without_backtrace()
+        and b"null tensor handle" in LIB.torch_exception_get_what_without_backtrace()
+    )
+    assert (
+        LIB.aoti_torch__reinterpret_tensor(
+            calls.handle(torch.ones(4)), I64(1), (I64 * 1)(5), (I64 * 1)(1), I64(0), ctypes.byref(out)
+        )
+        == 1
+    )
     assert b"storage of 16" in LIB.torch_exception_get_what_without_backtrace()
 
 

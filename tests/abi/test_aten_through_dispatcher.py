@@ -77,7 +77,13 @@ MADE_EMPTY = ("empty.memory_format", "empty_like", "empty_strided", "new_empty")
 
 
 def fresh(value):
-    return value.clone() if isinstance(value, torch.Tensor) else [fresh(v) for v in value] if isinstance(value, list) else value
+    return (
+        value.clone()
+        if isinstance(value, torch.Tensor)
+        else [fresh(v) for v in value]
+        if isinstance(value, list)
+        else value
+    )
 
 
 @pytest.mark.parametrize(("schema", "arguments", "keywords"), CALLS, ids=[c[0].partition("(")[0] for c in CALLS])

@@ -209,6 +209,7 @@ def test_every_function_of_the_stable_shim_is_exported():
     for name in stand_ins.SONAMES:
         assert elf.read(str(stand_ins.folder() / name)).soname == name
 
+
 BY_FILE = """
 import importlib.util, os, torch
 spec = importlib.util.spec_from_file_location("common_ops", os.path.join(os.path.dirname(__file__), "sm90", "common_ops.so"))
@@ -223,9 +224,12 @@ def test_a_module_that_a_package_takes_from_a_file_by_itself(tmp_path, text):
     folder = tmp_path / "by_file" / "sm90"
     folder.mkdir(parents=True)
     (tmp_path / "by_file" / "__init__.py").write_text(BY_FILE)
-    code = "#include <Python.h>\nstatic PyModuleDef d = {PyModuleDef_HEAD_INIT, \"common_ops\"};\nPyMODINIT_FUNC PyInit_common_ops() { return PyModule_Create(&d); }\n"
+    code = '#include <Python.h>\nstatic PyModuleDef d = {PyModuleDef_HEAD_INIT, "common_ops"};\nPyMODINIT_FUNC PyInit_common_ops() { return PyModule_Create(&d); }\n'
     build(folder, text + code, "-I" + sysconfig.get_paths()["include"], name="common_ops.so")
-    done = run("from compat import enable_torch_proxy as e; e({'by_file'}); import by_file; print(by_file.module.__file__)", tmp_path)
+    done = run(
+        "from compat import enable_torch_proxy as e; e({'by_file'}); import by_file; print(by_file.module.__file__)",
+        tmp_path,
+    )
     if text:
         assert "common_ops.so was built against PyTorch's C++ ABI" in done.stderr
     else:

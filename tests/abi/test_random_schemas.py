@@ -84,7 +84,20 @@ def test_random_schema(library, ops, seed):
     assert sys.getrefcount(watched) <= before
 
 
-@pytest.mark.parametrize("schema", ["f((R x", "f(Tensor x) -> (Tensor", "f(Dict(str x) -> ()", "f(Tensor(a x) -> ()", "f(", "", "f(str s='", "(", "f() -> ("])
+@pytest.mark.parametrize(
+    "schema",
+    [
+        "f((R x",
+        "f(Tensor x) -> (Tensor",
+        "f(Dict(str x) -> ()",
+        "f(Tensor(a x) -> ()",
+        "f(",
+        "",
+        "f(str s='",
+        "(",
+        "f() -> (",
+    ],
+)
 def test_schemas_that_do_not_end(schema):
     with pytest.raises(RuntimeError):
         torch.library.Library("abi_random", "FRAGMENT").define(schema)

@@ -24,12 +24,24 @@ def test_kernel_runs_and_its_memory_lives_as_long_as_the_tensor(ops):
 
 def test_values_of_every_kind_come_back(ops):
     x = torch.ones(2)
-    given = (-(2**62), 0.1, True, "naïve", torch.bfloat16, torch.device("cuda", 3), torch.channels_last, torch.strided, x)
+    given = (
+        -(2**62),
+        0.1,
+        True,
+        "naïve",
+        torch.bfloat16,
+        torch.device("cuda", 3),
+        torch.channels_last,
+        torch.strided,
+        x,
+    )
     back = ops.echo(*given)
     numbers = (15, 2, 0)  # a returned dtype, memory format or layout is a number, as with PyTorch
     assert (*back[:4], back[5]) == (*given[:4], given[5]) and (back[4], back[6], back[7]) == numbers
     assert back[8] is x
-    assert ops.echo(1, 2.0, False, "", torch.float8_e4m3fn, "cpu", torch.contiguous_format, torch.strided, x)[5] == torch.device("cpu")
+    assert ops.echo(1, 2.0, False, "", torch.float8_e4m3fn, "cpu", torch.contiguous_format, torch.strided, x)[
+        5
+    ] == torch.device("cpu")
 
 
 def test_optional_values(ops):
@@ -65,7 +77,9 @@ def test_exceptions_of_the_kernel_become_runtime_errors(ops):
         ops.fails("the kernel's own text")
     with pytest.raises(RuntimeError, match="no_such_operator"):
         ops.call_unknown(torch.ones(1))
-    with pytest.raises(RuntimeError, match="aoti_torch_proxy_executor_call_function: this function .* is not supported by shim-torch"):
+    with pytest.raises(
+        RuntimeError, match="aoti_torch_proxy_executor_call_function: this function .* is not supported by shim-torch"
+    ):
         ops.call_missing()
     with pytest.raises(RuntimeError, match="undefined Tensor"):
         ops.use_nothing()
@@ -106,7 +120,9 @@ def test_in_place_operator_returns_its_argument_and_counts_the_write(ops):
 
 
 def test_missing_kernels_and_arguments(ops):
-    with pytest.raises(NotImplementedError, match="Could not run 'abi_test::undone' with arguments from the 'CPU' backend"):
+    with pytest.raises(
+        NotImplementedError, match="Could not run 'abi_test::undone' with arguments from the 'CPU' backend"
+    ):
         ops.undone(torch.ones(1))
     with pytest.raises(RuntimeError, match=r"abi_test::three\(\) is missing value for argument 'b'"):
         ops.three(torch.ones(1))

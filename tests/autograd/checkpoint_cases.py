@@ -190,7 +190,11 @@ def group_of_passes(torch):
 
 def selective(torch):
     checkpoints = _module(torch, "utils.checkpoint")
-    CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts = checkpoints.CheckpointPolicy, checkpoints.checkpoint, checkpoints.create_selective_checkpoint_contexts
+    CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts = (
+        checkpoints.CheckpointPolicy,
+        checkpoints.checkpoint,
+        checkpoints.create_selective_checkpoint_contexts,
+    )
 
     asked = []
 
@@ -211,7 +215,10 @@ def selective(torch):
 
 def graphs_die(torch):
     checkpoints = _module(torch, "utils.checkpoint")
-    checkpoint, create_selective_checkpoint_contexts = checkpoints.checkpoint, checkpoints.create_selective_checkpoint_contexts
+    checkpoint, create_selective_checkpoint_contexts = (
+        checkpoints.checkpoint,
+        checkpoints.create_selective_checkpoint_contexts,
+    )
 
     class Mark:
         pass

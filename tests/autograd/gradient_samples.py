@@ -314,10 +314,13 @@ ELSEWHERE = {
     "shim::nanmedian": "CUDA's: tests/gpu/test_cuda_ranks.py",
     "shim::vector_product": "CUDA's: tests/gpu/test_cuda_vectors.py",
     "shim::attention": "CUDA's: tests/gpu/test_cuda_attention.py",
-    **dict.fromkeys("shim::framed shim::unframed shim::shuffle_pixels".split(), "tests/shim_torch/test_window_kernels.py"),
+    **dict.fromkeys(
+        "shim::framed shim::unframed shim::shuffle_pixels".split(), "tests/shim_torch/test_window_kernels.py"
+    ),
     **dict.fromkeys("shim::spread_taps shim::weighted_taps".split(), "tests/native/test_weighted_taps.py"),
     **dict.fromkeys(
-        "normal.Tensor_Tensor normal.Tensor_float normal.float_Tensor".split(), "tests/shim_torch/test_draws_gradients.py"
+        "normal.Tensor_Tensor normal.Tensor_float normal.float_Tensor".split(),
+        "tests/shim_torch/test_draws_gradients.py",
     ),
     **dict.fromkeys(
         """_test_autograd_multiple_dispatch.fullcoverage _test_functorch_fallback _test_warn_in_autograd""".split(),

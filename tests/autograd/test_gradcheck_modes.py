@@ -107,7 +107,14 @@ class TwiceByPieces(torch.autograd.Function):
 @pytest.mark.parametrize("fast_mode", [False, True])
 def test_batched_tangents_of_a_function_without_setup_context(fast_mode):
     x = torch.rand(2, dtype=torch.float64, requires_grad=True)
-    assert gradcheck(TwiceByPieces.apply, x, check_forward_ad=True, check_batched_forward_grad=True, check_batched_grad=True, fast_mode=fast_mode)
+    assert gradcheck(
+        TwiceByPieces.apply,
+        x,
+        check_forward_ad=True,
+        check_batched_forward_grad=True,
+        check_batched_grad=True,
+        fast_mode=fast_mode,
+    )
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,7 @@ LEAVES = [
 def values_on(device):
     """The inputs on a device, made once."""
     if device not in VALUES:
-        VALUES[device] = {
-            n: v.to(device) if isinstance(v, shim_torch.Tensor) else v for n, v in VALUES["cpu"].items()
-        }
+        VALUES[device] = {n: v.to(device) if isinstance(v, shim_torch.Tensor) else v for n, v in VALUES["cpu"].items()}
     return VALUES[device]
 
 

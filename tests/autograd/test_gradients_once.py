@@ -57,7 +57,9 @@ def test_fractional_pools_are_flat():
     assert torch.autograd.grad(g.sum(), x)[0].eq(0).all()
 
 
-@pytest.mark.parametrize("call", [lambda t: F.leaky_relu_(t, -0.2), lambda t: F.elu_(t, -1.0), lambda t: F.celu_(t, -1.0)])
+@pytest.mark.parametrize(
+    "call", [lambda t: F.leaky_relu_(t, -0.2), lambda t: F.elu_(t, -1.0), lambda t: F.celu_(t, -1.0)]
+)
 def test_changed_in_place_with_a_slope_below_zero(call):
     x = torch.ones(3, requires_grad=True)
     y = call(x * 1)

@@ -10,7 +10,9 @@ import shim_torch as torch
 def test_a_hook_of_several_tensors_waits_for_those_that_are_reached() -> None:
     a, b, c = (torch.rand(2, requires_grad=True) for _ in range(3))
     seen: list[list[bool]] = []
-    handle = torch.autograd.graph.register_multi_grad_hook((a, b, c), lambda grads: seen.append([g is not None for g in grads]))
+    handle = torch.autograd.graph.register_multi_grad_hook(
+        (a, b, c), lambda grads: seen.append([g is not None for g in grads])
+    )
     out = (b * c).sum()
     out.backward(inputs=(b, c), retain_graph=True)
     out.backward(inputs=(a,), retain_graph=True)

@@ -9,7 +9,9 @@ from shim_torch.autograd.gradcheck import gradcheck, gradgradcheck
 
 def _inputs():
     torch.manual_seed(0)
-    return torch.rand(3, 4, dtype=torch.float64, requires_grad=True), torch.rand(4, dtype=torch.float64, requires_grad=True)
+    return torch.rand(3, 4, dtype=torch.float64, requires_grad=True), torch.rand(
+        4, dtype=torch.float64, requires_grad=True
+    )
 
 
 def _through_views(a, b):

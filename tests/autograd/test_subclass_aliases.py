@@ -23,7 +23,9 @@ def test_writes_go_through_the_base():
     a = torch.ones(3, requires_grad=True)
     leaf = a.as_subclass(Tagged)
     assert leaf._base is a and not leaf.is_leaf and type(leaf.grad_fn).__name__ == "AliasBackward0"
-    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used in an in-place operation"):
+    with pytest.raises(
+        RuntimeError, match="a view of a leaf Variable that requires grad is being used in an in-place operation"
+    ):
         leaf.add_(1)
     b = a * 2
     s = b.as_subclass(Tagged)

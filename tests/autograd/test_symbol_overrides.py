@@ -41,7 +41,14 @@ def test_symbols_of_other_names(symbol, seen):
 
 @pytest.mark.parametrize(
     ("symbol", "seen"),
-    [("add", T.add), ("mul", T.mul), ("sub", T.__rsub__), ("matmul", T.__rmatmul__), ("truediv", T.__rdiv__), ("lt", T.gt)],
+    [
+        ("add", T.add),
+        ("mul", T.mul),
+        ("sub", T.__rsub__),
+        ("matmul", T.__rmatmul__),
+        ("truediv", T.__rdiv__),
+        ("lt", T.gt),
+    ],
 )
 def test_reflected_symbols(symbol, seen):
     other = Other()

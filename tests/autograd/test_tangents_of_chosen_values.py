@@ -67,7 +67,9 @@ def test_gradients_without_a_tangent_refuse_forward_mode():
                        (lambda x: F.huber_loss(x, 2 * x.detach()), "huber_loss_backward")):  # fmt: skip
         with forward_ad.dual_level():
             dual = forward_ad.make_dual(x.clone().requires_grad_(), x)
-            with pytest.raises(NotImplementedError, match=f"Trying to use forward AD with {name} that does not support it"):
+            with pytest.raises(
+                NotImplementedError, match=f"Trying to use forward AD with {name} that does not support it"
+            ):
                 torch.autograd.grad(loss(dual), dual, create_graph=True)
     with pytest.raises(NotImplementedError, match="forward AD with aten::hardsigmoid_backward"):
         jvp(grad(lambda x: F.hardsigmoid(x).sum()), (x,), (x,))

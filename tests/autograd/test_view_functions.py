@@ -32,5 +32,7 @@ def test_conjugates_of_another_base():
 def test_views_that_are_leaves_are_not_written():
     leaf = torch.arange(6.0).view(2, 3).requires_grad_()
     for view in (leaf, leaf.view(6)):
-        with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used in an in-place operation."):
+        with pytest.raises(
+            RuntimeError, match="a view of a leaf Variable that requires grad is being used in an in-place operation."
+        ):
             view.add_(1)

@@ -15,14 +15,22 @@ VIEWS = {
     "transposed": lambda x: x.t(),
     "split": lambda x: x.split(2, 1)[1],
 }
-COMPLEX = {"conj": torch.conj, "real": torch.real, "imag": torch.imag, "view_as_real": torch.view_as_real, "part": lambda x: x.conj()[1:]}
+COMPLEX = {
+    "conj": torch.conj,
+    "real": torch.real,
+    "imag": torch.imag,
+    "view_as_real": torch.view_as_real,
+    "part": lambda x: x.conj()[1:],
+}
 
 
 def metadata(t):
     return t.shape, t.stride(), t.storage_offset(), t.dtype, t.is_conj(), t.is_neg()
 
 
-@pytest.mark.parametrize(("make", "dtype"), [(f, torch.float32) for f in VIEWS.values()] + [(f, torch.complex64) for f in COMPLEX.values()])
+@pytest.mark.parametrize(
+    ("make", "dtype"), [(f, torch.float32) for f in VIEWS.values()] + [(f, torch.complex64) for f in COMPLEX.values()]
+)
 def test_views_go_forth_and_back(make, dtype):
     with torch.autograd._force_original_view_tracking(True):
         base = torch.randn(3, 4, dtype=dtype)

@@ -13,11 +13,14 @@ import compat
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(compat.__file__)))  # installed, or the source tree
 ASKED = "try:\n    import torch; print(torch.OURS, torch.__version__)\nexcept ImportError:\n    print(None)"
-START = f"import os, subprocess, sys\nASKED = {ASKED!r}\n" + """
+START = (
+    f"import os, subprocess, sys\nASKED = {ASKED!r}\n"
+    + """
 def child(*arguments, **options):
     done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, **options)
     return done.stdout.strip() or done.stderr
 """
+)
 
 
 @pytest.fixture
@@ -67,7 +70,10 @@ def test_a_scope_is_the_children_s_too(run):
 
 
 def test_children_that_get_none(run, tmp_path):
-    assert run("print(child('-c', ASKED), child('-m', 'compat', 'run', '-c', ASKED))", "--no-children") == "None True 2.13.0+shim"
+    assert (
+        run("print(child('-c', ASKED), child('-m', 'compat', 'run', '-c', ASKED))", "--no-children")
+        == "None True 2.13.0+shim"
+    )
     code = """
     print(child("-I", "-c", ASKED), child("-c", ASKED, env={}))
     print(child("-m", "compat", "run", "--version", "2.9.1", "--scope", "scoped_lib", "-c", "import torch, outsider; "
@@ -97,7 +103,8 @@ def test_another_sitecustomize_runs_as_ever(run, tmp_path):
 
 
 def test_spawned_processes_of_torch(tmp_path):
-    (tmp_path / "program.py").write_text(textwrap.dedent("""
+    (tmp_path / "program.py").write_text(
+        textwrap.dedent("""
         import subprocess, sys
         import torch
         import torch.multiprocessing as mp
@@ -111,7 +118,8 @@ def test_spawned_processes_of_torch(tmp_path):
             total = torch.zeros(2).share_memory_()
             mp.spawn(work, args=(total,), nprocs=2)
             print(total)
-    """))
+    """)
+    )
     done = subprocess.run(
         [sys.executable, "-m", "compat", "run", "program.py"], capture_output=True, text=True, cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([ROOT, os.environ.get("PYTHONPATH", "")])},

@@ -67,7 +67,9 @@ def run(tmp_path, python):
 @pytest.mark.parametrize("scope", [(), ("--scope", "scoped_lib")])
 def test_run_takes_what_python_takes(run, scope):
     done = run(*scope, "script.py", "--version", "-m")
-    assert done.stdout.strip() == "True ['script.py', '--version', '-m'] {'number': <class 'int'>} Doc. True", done.stderr
+    assert done.stdout.strip() == "True ['script.py', '--version', '-m'] {'number': <class 'int'>} Doc. True", (
+        done.stderr
+    )
     assert run(*scope, "-m", "package", "-c").stdout.strip() == "True __main__ ['-c']"
     assert run(*scope, "package", "x").stdout.strip() == "True __main__ ['x']"
     assert run(*scope, "program.pyz", "x").stdout.strip() == "True __main__ ['program.pyz', 'x']"
@@ -131,7 +133,9 @@ def test_scan_takes_distributions_and_parts_of_packages(tmp_path, python):
     for target, files, unread in [("dist_of-it", 3, 1), ("part_of", 3, 1), ("part_of.inner", 1, 0)]:
         done = python(["-m", "compat", "scan", target, "--json"], "shim", str(tmp_path / "site"))
         result = json.loads(done.stdout)
-        assert (result["files"], result["unreadable"], result["missing"]) == (files, unread, ["torch.gone"]), done.stderr
+        assert (result["files"], result["unreadable"], result["missing"]) == (files, unread, ["torch.gone"]), (
+            done.stderr
+        )
     done = python(["-m", "compat", "scan", "part_of.nothing"], "shim", str(tmp_path / "site"))
     assert done.returncode == 2 and "install it" in done.stderr
 
@@ -189,7 +193,12 @@ def test_doctor_where_something_is_missing_or_broken(tmp_path, python):
     )
     done = python(["-m", "compat", "doctor"], str(tmp_path))
     assert done.returncode == 1 and "does not import: ImportError" in done.stdout, done.stderr
-    for line in ["numpy ml_dtypes", "pip install 'gone_x>=3'\n", "pip install 'packaging<2', not ", "PyTorch is installed"]:
+    for line in [
+        "numpy ml_dtypes",
+        "pip install 'gone_x>=3'\n",
+        "pip install 'packaging<2', not ",
+        "PyTorch is installed",
+    ]:
         assert line in done.stdout, done.stdout
     assert "gone_y" not in done.stdout and "pytest" not in done.stdout
 

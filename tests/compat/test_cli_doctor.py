@@ -21,10 +21,16 @@ ROOT = Path(shim_torch_proxy.__file__).parents[1]
 def ours(tmp_path):
     """``ours(*arguments, cwd)``: a finished doctor of the whole package."""
 
-    def call(*arguments: str, cwd: Path = tmp_path, module: str = "shim_torch_proxy", path: str = "") -> subprocess.CompletedProcess[str]:
+    def call(
+        *arguments: str, cwd: Path = tmp_path, module: str = "shim_torch_proxy", path: str = ""
+    ) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [path, str(ROOT)]))}
         return subprocess.run(
-            [sys.executable, "-m", module, "doctor", *arguments], capture_output=True, text=True, cwd=cwd, env=environment
+            [sys.executable, "-m", module, "doctor", *arguments],
+            capture_output=True,
+            text=True,
+            cwd=cwd,
+            env=environment,
         )
 
     return call
@@ -66,7 +72,9 @@ def test_files_that_hide_packages(ours, tmp_path, monkeypatch, plain_search):
     monkeypatch.setattr(sys, "path", [str(tmp_path / "site"), *sys.path])
     hidden = installed.shadowed(str(tmp_path / "elsewhere"))
     assert hidden["compat"] == str(tmp_path / "site" / "compat" / "__init__.py") and "triton" not in hidden
-    assert "rename x/numpy.py, or start Python in another folder: it is imported in place of numpy" in doctor._advice([], {"numpy": "x/numpy.py"}, {})
+    assert "rename x/numpy.py, or start Python in another folder: it is imported in place of numpy" in doctor._advice(
+        [], {"numpy": "x/numpy.py"}, {}
+    )
 
 
 def test_wheels_that_need_the_cpp_abi(tmp_path, monkeypatch, plain_search):
@@ -83,7 +91,9 @@ def test_wheels_that_need_the_cpp_abi(tmp_path, monkeypatch, plain_search):
         (tmp_path / package).mkdir()
         (tmp_path / f"{package}.cpp").write_text(source)
         library = tmp_path / package / "_C.so"
-        subprocess.run([compiler, "-shared", "-fPIC", str(tmp_path / f"{package}.cpp"), "-o", str(library), *flags], check=True)
+        subprocess.run(
+            [compiler, "-shared", "-fPIC", str(tmp_path / f"{package}.cpp"), "-o", str(library), *flags], check=True
+        )
         info = tmp_path / f"{package}-1.0.dist-info"
         info.mkdir()
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")

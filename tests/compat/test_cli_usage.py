@@ -15,7 +15,12 @@ def test_help_says_what_a_command_does(command, capsys):
         parser().parse_args([command, "--help"])
     text = capsys.readouterr().out
     first = text.split("\n\n")[1]
-    assert end.value.code == 0 and text.startswith(f"usage: python -m compat {command}") and first.endswith(".") and len(first) > 40
+    assert (
+        end.value.code == 0
+        and text.startswith(f"usage: python -m compat {command}")
+        and first.endswith(".")
+        and len(first) > 40
+    )
     for line in text.split("options:\n")[1].splitlines():
         assert not line.startswith("  -") or len(line.split()) > 1, f"{line}: what for?"
 
@@ -23,11 +28,19 @@ def test_help_says_what_a_command_does(command, capsys):
 def test_usage_of_run(python):
     done = python(["-m", "compat", "run"], "shim")
     assert done.returncode == 2
-    for line in ("run [options] script.py [arguments]", "run [options] -m module [arguments]", "run [options] -c program [arguments]"):
+    for line in (
+        "run [options] script.py [arguments]",
+        "run [options] -m module [arguments]",
+        "run [options] -c program [arguments]",
+    ):
         assert f"python -m compat {line}\n" in done.stderr
     for wrong, reason in [([], "required: target"), (["one", "two", "--three"], "unrecognized arguments: two --three")]:
         done = python(["-m", "compat", "scan", *wrong], "shim")
-        assert done.returncode == 2 and "usage: python -m compat scan [-h] [--json] target\n" in done.stderr and reason in done.stderr
+        assert (
+            done.returncode == 2
+            and "usage: python -m compat scan [-h] [--json] target\n" in done.stderr
+            and reason in done.stderr
+        )
 
 
 @pytest.mark.parametrize(
@@ -53,7 +66,9 @@ def test_scan_ends_with_its_summary(tmp_path, python):
 
 
 def test_run_ends_with_its_summary_where_it_is_asked_for(tmp_path, python):
-    (tmp_path / "program.py").write_text("import torch\ntry:\n    from torch import gone\nexcept ImportError:\n    print('without')\n")
+    (tmp_path / "program.py").write_text(
+        "import torch\ntry:\n    from torch import gone\nexcept ImportError:\n    print('without')\n"
+    )
     quiet = python(["-m", "compat", "run", "program.py"], "shim", cwd=tmp_path)
     done = python(["-m", "compat", "run", "--summary", "program.py"], "shim", cwd=tmp_path)
     assert quiet.stdout == done.stdout == "without\n" and quiet.stderr == ""
@@ -61,7 +76,12 @@ def test_run_ends_with_its_summary_where_it_is_asked_for(tmp_path, python):
 
 
 def test_the_summary_of_run_names_what_was_missing():
-    status = {"modules": {"torch": 1, "torch.nn": 1}, "missing": {("torch.x", "lib:3"): 2}, "native": True, "slow": {"host": 4, "no": 0}}
+    status = {
+        "modules": {"torch": 1, "torch.nn": 1},
+        "missing": {("torch.x", "lib:3"): 2},
+        "native": True,
+        "slow": {"host": 4, "no": 0},
+    }
     text = run.report({**status, "unsupported": {("torch.cuda.y", "lib.z:1"): 1}})
     assert text.splitlines() == [
         "shim-torch: modules of torch loaded: 2; names missing: 2",
@@ -79,12 +99,18 @@ def test_missing_takes_parts_with_and_without_torch():
     }
     assert coverage.missing_of("nn", table) == coverage.missing_of("torch.nn", table) == table["torch.nn"][1]
     assert coverage.missing_of("torch", table) == ["torch.gone"] and coverage.missing_of("fft", table) == []
-    assert coverage.missing_of("nn.utils", table) == coverage.missing_of("torch.nn.utils.rnn", table) == ["torch.nn.utils.rnn.lost"]
+    assert (
+        coverage.missing_of("nn.utils", table)
+        == coverage.missing_of("torch.nn.utils.rnn", table)
+        == ["torch.nn.utils.rnn.lost"]
+    )
     assert coverage.missing_of("nm", table) is None and coverage.missing_of("nn.util", table) is None
 
 
 def test_coverage_of_no_part_proposes_one(monkeypatch, capsys):
-    monkeypatch.setattr(coverage, "coverage", lambda: {"torch.optim": (["torch.optim.SGD"], ["torch.optim.Gone"]), "torch.nn": ([], [])})
+    monkeypatch.setattr(
+        coverage, "coverage", lambda: {"torch.optim": (["torch.optim.SGD"], ["torch.optim.Gone"]), "torch.nn": ([], [])}
+    )
     assert coverage.main("optin") == 2 and "did you mean optim?" in capsys.readouterr().err
     assert coverage.main("zzz") == 2 and "the parts are torch.nn, torch.optim" in capsys.readouterr().err
     assert coverage.main("optim") == 0

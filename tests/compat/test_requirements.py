@@ -86,8 +86,15 @@ def test_what_a_package_imports_if_it_is_installed(probe, tmp_path, how):
         lines += ["try:", f"    {how.format(name)}", "    found.append(m.found)", "except ImportError as e:",
                   "    found.append('none')"]  # fmt: skip
     _package(tmp_path, "lib", "\n".join(lines))
-    _package(tmp_path, "extra_a", "try:\n    import torch\n    found = 'torch'\nexcept ImportError:\n    found = 'without'\n")
-    _package(tmp_path, "extra_b", "try:\n    import torch\n    found = 'torch'\nexcept ImportError:\n    found = 'without'\n", ["torch"])
+    _package(
+        tmp_path, "extra_a", "try:\n    import torch\n    found = 'torch'\nexcept ImportError:\n    found = 'without'\n"
+    )
+    _package(
+        tmp_path,
+        "extra_b",
+        "try:\n    import torch\n    found = 'torch'\nexcept ImportError:\n    found = 'without'\n",
+        ["torch"],
+    )
     _package(tmp_path, "extra_c", "import os\nimport torch\nfound = 'torch'\n")
     _package(tmp_path, "extra_d", "import torch.nn\nfound = 'torch'\n")
     first, second = probe(OPTIONAL.format(site=str(tmp_path), blocked={"extra_d"})).splitlines()
@@ -138,4 +145,7 @@ def test_modules_in_the_folder_of_a_package_are_in_its_scope(probe, tmp_path):
             print(e)
     """
     assert probe(code.replace("BLOCKED", "()")) == "imported\nNo module named 'torch'"
-    assert probe(code.replace("BLOCKED", "{'odd.parts.odd_package.sub'}")) == "No module named 'torch'\nNo module named 'torch'"
+    assert (
+        probe(code.replace("BLOCKED", "{'odd.parts.odd_package.sub'}"))
+        == "No module named 'torch'\nNo module named 'torch'"
+    )

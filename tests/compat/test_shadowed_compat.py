@@ -28,7 +28,9 @@ def program(tmp_path):
     """``program(*arguments)``: what a Python prints in a folder that has a ``compat.py`` and a package in scope."""
     (tmp_path / "compat.py").write_text("MINE = True\n")
     (tmp_path / "library.py").write_text("import torch, compat\nVALUE = (torch.zeros(2) + 1).tolist(), compat.MINE\n")
-    (tmp_path / "script.py").write_text("import library, compat, torch\nprint(library.VALUE, compat.MINE, torch.__name__)\n")
+    (tmp_path / "script.py").write_text(
+        "import library, compat, torch\nprint(library.VALUE, compat.MINE, torch.__name__)\n"
+    )
 
     (tmp_path / "spawning.py").write_text(
         "import multiprocessing\n\n\ndef value():\n    import library\n\n    print(library.VALUE)\n\n\n"
@@ -64,7 +66,9 @@ def test_the_command_line_beside_a_programs_own_compat(program, options):
 
 
 def test_processes_that_a_program_starts_beside_its_own_compat(program):
-    child = "import subprocess, sys; print(subprocess.run([sys.executable, 'script.py'], capture_output=True, text=True))"
+    child = (
+        "import subprocess, sys; print(subprocess.run([sys.executable, 'script.py'], capture_output=True, text=True))"
+    )
     assert "([1.0, 1.0], True) True torch" in program("-m", "shim_torch_proxy", "run", "-c", child)
     assert program("-m", "shim_torch_proxy", "run", "spawning.py") == "([1.0, 1.0], True)"
 
@@ -78,6 +82,6 @@ def test_errors_name_a_programs_own_compat(program, tmp_path):
 def test_the_wheel_has_every_package():
     if not PROJECT.exists():
         pytest.skip("needs the source tree")
-    packages = re.findall(r'^wheel.packages = \[(.*)\]$', PROJECT.read_text(), re.MULTILINE)[0]
+    packages = re.findall(r"^wheel.packages = \[(.*)\]$", PROJECT.read_text(), re.MULTILINE)[0]
     found = {place.parent.name for place in PROJECT.parent.glob("*/__init__.py")}
     assert set(re.findall(r'"(\w+)"', packages)) == found

@@ -112,7 +112,9 @@ def test_relu_at_zero_and_nan():
 @pytest.mark.parametrize("approximate", ["none", "tanh"])
 def test_gelu_is_the_one_asked_for(approximate):
     z = np.linspace(-6, 6, 101)
-    y = fused_linear(torch.from_numpy(z[:, None]), torch.ones(1, 1, dtype=torch.float64), None, "gelu", approximate=approximate)
+    y = fused_linear(
+        torch.from_numpy(z[:, None]), torch.ones(1, 1, dtype=torch.float64), None, "gelu", approximate=approximate
+    )
     erf = np.array([0.5 * v * (1 + math.erf(v / math.sqrt(2))) for v in z])
     tanh = 0.5 * z * (1 + np.tanh(math.sqrt(2 / math.pi) * (z + 0.044715 * z**3)))
     np.testing.assert_allclose(numbers(y)[:, 0], erf if approximate == "none" else tanh, rtol=1e-11, atol=1e-15)
@@ -126,7 +128,9 @@ def test_second_derivatives(activation, approximate):
     v = [random(rng, *t.shape) for t in tensors]
 
     def second(f):
-        first = torch.autograd.grad((f(*tensors, activation, approximate=approximate) ** 2).sum(), tensors, create_graph=True)
+        first = torch.autograd.grad(
+            (f(*tensors, activation, approximate=approximate) ** 2).sum(), tensors, create_graph=True
+        )
         return torch.autograd.grad(sum((a * b).sum() for a, b in zip(first, v, strict=True)), tensors)
 
     for a, b in zip(second(fused_linear), second(separate), strict=True):

@@ -112,7 +112,9 @@ def test_the_environment(variables, legacy):
         "print(is_legacy_linear())\n"
     )
     clean = {k: v for k, v in os.environ.items() if k not in ("SHIM_LEGACY_LINEAR", "FLAGS_use_legacy_linear")}
-    done = subprocess.run([sys.executable, "-c", code], env=clean | variables, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=clean | variables, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     first, second, last = done.stdout.splitlines()
     assert first.startswith("True") and (not legacy or first.endswith("True"))

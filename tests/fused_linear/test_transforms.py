@@ -153,7 +153,10 @@ def test_transforms_of_functions(activation):
     x, w, b = operands()
     found = torch.func.vmap(lambda row: fused_linear(row, w, b, activation))(x)
     np.testing.assert_allclose(found.numpy(), separate(x, w, b, activation, "none").numpy(), rtol=1e-12)
-    grads = [torch.func.grad(lambda x, f=f: f(x, w, b, activation, approximate="none").sum())(x) for f in (fused_linear, separate)]
+    grads = [
+        torch.func.grad(lambda x, f=f: f(x, w, b, activation, approximate="none").sum())(x)
+        for f in (fused_linear, separate)
+    ]
     np.testing.assert_allclose(grads[0].numpy(), grads[1].numpy(), rtol=1e-12)
 
 

@@ -39,9 +39,23 @@ class Record:
 
     def headers(self, offset: int) -> tuple[bytes, bytes]:
         name, crc = self.name.encode(), zlib.crc32(self.data) if not self.method else 0
-        shared = struct.pack("<HHHHHIIIHH", 20, 0x800, self.method, 0, 33, crc, len(self.data), self.size & 0xFFFFFFFF, len(name), len(self.extra))
+        shared = struct.pack(
+            "<HHHHHIIIHH",
+            20,
+            0x800,
+            self.method,
+            0,
+            33,
+            crc,
+            len(self.data),
+            self.size & 0xFFFFFFFF,
+            len(name),
+            len(self.extra),
+        )
         local = LOCAL + shared + name + self.extra
-        central = CENTRAL + struct.pack("<H", 20) + shared + struct.pack("<HHHII", 0, 0, 0, 0, offset) + name + self.extra
+        central = (
+            CENTRAL + struct.pack("<H", 20) + shared + struct.pack("<HHHII", 0, 0, 0, 0, offset) + name + self.extra
+        )
         return local, central
 
 
@@ -56,7 +70,9 @@ def archive_of(records: list[Record]) -> bytes:
         local, central = record.headers(len(out))
         out += local + record.data
         directory += central
-    return out + directory + END + struct.pack("<HHHHIIH", 0, 0, len(records), len(records), len(directory), len(out), 0)
+    return (
+        out + directory + END + struct.pack("<HHHHIIH", 0, 0, len(records), len(records), len(directory), len(out), 0)
+    )
 
 
 def change_record(r: random.Random, records: list[Record]) -> None:
@@ -65,7 +81,19 @@ def change_record(r: random.Random, records: list[Record]) -> None:
     prefix = records[0].name.split("/")[0]
     way = r.randrange(13)
     if way == 0:
-        record.name = r.choice((other.name, prefix + "/data/1", "/etc/passwd", "../../x", "", prefix + "/", "data.pkl", "x" * 300, prefix + "/constants.pkl"))
+        record.name = r.choice(
+            (
+                other.name,
+                prefix + "/data/1",
+                "/etc/passwd",
+                "../../x",
+                "",
+                prefix + "/",
+                "data.pkl",
+                "x" * 300,
+                prefix + "/constants.pkl",
+            )
+        )
     elif way == 1:
         records.remove(record)
     elif way == 2:
@@ -83,8 +111,15 @@ def change_record(r: random.Random, records: list[Record]) -> None:
     elif way == 7 and r.random() < 0.2:
         record.data, record.method, record.size = bomb(), 8, r.choice((BOMB, record.size))
     elif way == 8:
-        special = r.choice(("byteorder", "version", ".format_version", ".storage_alignment", "constants.pkl", ".data/serialization_id"))
-        records.append(Record(f"{prefix}/{special}", r.choice((b"big", b"little", b"", b"\xff\xfe", b"99999999999999999999999", b"x" * 70000))))
+        special = r.choice(
+            ("byteorder", "version", ".format_version", ".storage_alignment", "constants.pkl", ".data/serialization_id")
+        )
+        records.append(
+            Record(
+                f"{prefix}/{special}",
+                r.choice((b"big", b"little", b"", b"\xff\xfe", b"99999999999999999999999", b"x" * 70000)),
+            )
+        )
     elif way == 9:
         sizes = struct.pack("<QQQ", *(r.choice([n for n in INTS if 0 <= n < 2**64]) for _ in range(3)))
         record.extra = struct.pack("<HH", 1, r.choice((8, 16, 24, 0, 65535))) + sizes
@@ -106,7 +141,9 @@ def change_headers(r: random.Random, data: bytes) -> bytes:
     offset, size = r.choice(FIELDS[kind])
     at = r.choice(found) + offset
     was = int.from_bytes(data[at : at + size], "little")
-    number = r.choice((0, 1, 8, was + 1, was - 1, was * 2, 2 ** (8 * size) - 1, 2 ** (8 * size - 1), r.getrandbits(8 * size)))
+    number = r.choice(
+        (0, 1, 8, was + 1, was - 1, was * 2, 2 ** (8 * size) - 1, 2 ** (8 * size - 1), r.getrandbits(8 * size))
+    )
     changed[at : at + size] = (number % 2 ** (8 * size)).to_bytes(size, "little")
     return bytes(changed)
 

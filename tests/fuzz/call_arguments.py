@@ -11,10 +11,34 @@ HUGE = (2**31 - 1, 2**31, 2**40, 2**62, 2**63 - 1, -(2**63), 2**63, 2**64, 10**3
 FLOATS = (0.0, 1.0, -1.0, 0.5, 2.0, 1e-5, -0.0)
 ODD_FLOATS = (float("nan"), float("inf"), -float("inf"), 1e300, -1e300, 5e-324)
 WORDS = "sum prod mean amax amin floor trunc none tanh reflect constant replicate circular ij,jk->ik ii->i ... U L fro nuc linear left".split()
-ODD_WORDS = ("", "\0", "\ud800", "é" * 50, "%s%n{0}", "a" * 10000, "->", "ij,jk,kl,lm->", "cuda:99999999999", "..." * 20)
+ODD_WORDS = (
+    "",
+    "\0",
+    "\ud800",
+    "é" * 50,
+    "%s%n{0}",
+    "a" * 10000,
+    "->",
+    "ij,jk,kl,lm->",
+    "cuda:99999999999",
+    "..." * 20,
+)
 INDICES = ("index", "indices", "target", "offsets", "lengths", "labels", "ind", "boundaries", "batch_sizes", "repeats")
 MASKS = ("mask", "condition", "attn_mask", "noise_mask")
-DIMENSIONS = ("dim", "dims", "dim0", "dim1", "dim2", "axis", "start_dim", "end_dim", "axis0", "axis1", "source", "destination")
+DIMENSIONS = (
+    "dim",
+    "dims",
+    "dim0",
+    "dim1",
+    "dim2",
+    "axis",
+    "start_dim",
+    "end_dim",
+    "axis0",
+    "axis1",
+    "source",
+    "destination",
+)
 SIZED = ("size", "shape", "input_size", "output_size", "sizes", "n", "m", "steps", "length")
 
 
@@ -97,13 +121,19 @@ class Maker:
             return torch.tensor(values, dtype=torch.float64).to(dtype).reshape(shape)
         if self.plain and not dtype.is_signed:
             lowest = 0  # less would be a very large degree
-        values = [r.randrange(-(2**63), 2**63) if self.odd() and r.random() < 0.3 else r.randrange(lowest, highest) for _ in range(n)]
+        values = [
+            r.randrange(-(2**63), 2**63) if self.odd() and r.random() < 0.3 else r.randrange(lowest, highest)
+            for _ in range(n)
+        ]
         return torch.tensor(values, dtype=torch.int64).to(dtype).reshape(shape)
 
     def placed(self, t: Any) -> Any:
         """The tensor, or one that lies differently in memory: other strides, an offset, elements that share memory."""
         torch, r = self.torch, self.r
-        way = r.choice(("itself",) * 6 + ("transposed", "sliced", "offset", "expanded", "overlapping", "backwards", "conjugated", "part"))
+        way = r.choice(
+            ("itself",) * 6
+            + ("transposed", "sliced", "offset", "expanded", "overlapping", "backwards", "conjugated", "part")
+        )
         if way == "transposed" and t.dim() > 1:
             return t.transpose(0, -1).contiguous().transpose(0, -1)
         if way == "sliced" and t.dim():
@@ -126,7 +156,13 @@ class Maker:
         torch, r = self.torch, self.r
         if self.tensors and r.random() < 0.12:  # the same memory as another argument's
             t = r.choice(self.tensors)
-            return t if r.random() < 0.6 or not t.dim() else t[: r.randrange(3)] if r.random() < 0.5 else t.detach().transpose(0, -1)
+            return (
+                t
+                if r.random() < 0.6 or not t.dim()
+                else t[: r.randrange(3)]
+                if r.random() < 0.5
+                else t.detach().transpose(0, -1)
+            )
         dtype = self.dtype if r.random() < 0.8 else self.dtype_()
         lowest, highest = -3, 4
         if name in INDICES and r.random() < 0.9:
@@ -162,7 +198,11 @@ class Maker:
             way = r.random()
             if way < 0.35:
                 return r.choice(HUGE)
-            return Odd(r.choice(("frees", "frees", "raises", "no int", "reshapes", "1")), self.tensors) if way < 0.6 else self.anything()
+            return (
+                Odd(r.choice(("frees", "frees", "raises", "no int", "reshapes", "1")), self.tensors)
+                if way < 0.6
+                else self.anything()
+            )
         if name in DIMENSIONS:
             rank = max(len(self.base), 1)
             return r.randrange(-rank, rank) if r.random() < 0.95 else r.randrange(-9, 9)
@@ -213,12 +253,18 @@ class Maker:
         if of == "bool":
             return r.random() < 0.5
         if of in ("float", "number", "Scalar"):
-            numbers = ODD_FLOATS + HUGE if self.odd() else FLOATS + (1, 2, 0) + ((1 - 2j, True) if of != "float" else ())
+            numbers = (
+                ODD_FLOATS + HUGE if self.odd() else FLOATS + (1, 2, 0) + ((1 - 2j, True) if of != "float" else ())
+            )
             return r.choice(numbers)
         if of == "str":
             return r.choice(ODD_WORDS) if self.odd() else r.choice(WORDS)
         if of == "Device":
-            return r.choice(("cpu", "cpu", "meta", "cpu:0")) if not self.odd() else r.choice((*ODD_WORDS, "cuda", "cuda:7", -1, 3))
+            return (
+                r.choice(("cpu", "cpu", "meta", "cpu:0"))
+                if not self.odd()
+                else r.choice((*ODD_WORDS, "cuda", "cuda:7", -1, 3))
+            )
         if of == "Generator":
             return None if r.random() < 0.5 else self.torch.Generator()
         return self.anything()
@@ -229,7 +275,11 @@ def shown(value: Any, torch: Any) -> str:
     if isinstance(value, torch.Tensor):
         if value.layout is not torch.strided:
             return f"<{value.layout} {value.dtype} {tuple(value.shape)}>"
-        held = "" if value.is_meta else f" of {value.untyped_storage().nbytes()} bytes at {value.untyped_storage()._cdata % 2**20:x}"
+        held = (
+            ""
+            if value.is_meta
+            else f" of {value.untyped_storage().nbytes()} bytes at {value.untyped_storage()._cdata % 2**20:x}"
+        )
         plain = f"{value.dtype} {tuple(value.shape)} strides {value.stride()} offset {value.storage_offset()} {value.device}"
         return f"<{plain}{held}{' requires grad' if value.requires_grad else ''}>"
     if isinstance(value, (list, tuple)):

@@ -22,7 +22,9 @@ LEFT_OUT = {
     "_share_memory": "moves memory to files of the system",
     "seed": "draws from the system, so that a call would not be the same again",
 }
-ALLOWED = frozenset("RuntimeError NotImplementedError TypeError ValueError IndexError MemoryError OutOfMemoryError _LinAlgError OverflowError".split())
+ALLOWED = frozenset(
+    "RuntimeError NotImplementedError TypeError ValueError IndexError MemoryError OutOfMemoryError _LinAlgError OverflowError".split()
+)
 
 
 def operators(torch: Any) -> list[tuple[str, Any, Any]]:
@@ -84,7 +86,9 @@ class Call:
     def shown(self) -> str:
         if self.args is None:
             self.made()
-        given = [shown(a, self.torch) for a in self.args or ()] + [f"{k!a}={shown(v, self.torch)}" for k, v in self.kwargs.items()]
+        given = [shown(a, self.torch) for a in self.args or ()] + [
+            f"{k!a}={shown(v, self.torch)}" for k, v in self.kwargs.items()
+        ]
         return f"through {self.function}\n    " + "\n    ".join(given)
 
     def __call__(self) -> None:
@@ -96,8 +100,12 @@ class Call:
         except (AttributeError, AssertionError) as error:
             if self.function is self.op or isinstance(self.function, (BuiltinFunctionType, MethodDescriptorType)):
                 raise
-            raise TypeError("a function written in Python asks what it is given for what tensors have, in PyTorch too") from error
-        tensors = [t for t in (results if isinstance(results, (list, tuple)) else [results]) if isinstance(t, torch.Tensor)]
+            raise TypeError(
+                "a function written in Python asks what it is given for what tensors have, in PyTorch too"
+            ) from error
+        tensors = [
+            t for t in (results if isinstance(results, (list, tuple)) else [results]) if isinstance(t, torch.Tensor)
+        ]
         self.inside(tensors)
         if r.random() < 0.5:
             self.backward([t for t in tensors if t.requires_grad])
@@ -112,7 +120,11 @@ class Call:
             if t.layout is self.torch.strided and t.device.type == "cpu" and t.numel() and type(t) is self.torch.Tensor:
                 storage = t.untyped_storage()
                 reach = t.storage_offset() + 1 + sum((n - 1) * s for n, s in zip(t.shape, t.stride(), strict=True))
-                if storage._cdata not in known and storage.data_ptr() and (reach * t.element_size() > storage.nbytes() or t.storage_offset() < 0):
+                if (
+                    storage._cdata not in known
+                    and storage.data_ptr()
+                    and (reach * t.element_size() > storage.nbytes() or t.storage_offset() < 0)
+                ):
                     raise harness.Finding(f"a result reaches past its storage: {shown(t, self.torch)}")
 
     def backward(self, results: list[Any]) -> None:
@@ -122,7 +134,9 @@ class Call:
             return
         if r.random() < 0.1:  # what forward saved is gone
             maker.freed(r.choice(maker.tensors).detach())
-        gradients = [maker.placed(maker.filled(list(t.shape), t.dtype)) if t.numel() < 100_000 else None for t in results]
+        gradients = [
+            maker.placed(maker.filled(list(t.shape), t.dtype)) if t.numel() < 100_000 else None for t in results
+        ]
         again = r.random() < 0.15
         found = self.torch.autograd.grad(results, inputs, gradients, create_graph=again, allow_unused=True)
         self.inside([t for t in found if t is not None])

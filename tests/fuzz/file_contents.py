@@ -13,7 +13,16 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-UNREADABLE = (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, ValueError, RuntimeError, zlib.error, struct.error)
+UNREADABLE = (
+    zipfile.BadZipFile,
+    NotImplementedError,
+    EOFError,
+    OSError,
+    ValueError,
+    RuntimeError,
+    zlib.error,
+    struct.error,
+)
 MORE = 256 << 20  # bytes that a load may need beside what its file holds
 
 
@@ -33,7 +42,9 @@ def objects(torch: Any) -> dict[str, Any]:
         "one": base,
         "views": {"whole": base, "row": base[1], "column": base[:, 2], "transposed": base.t(), "step": base[::2, 1::2]},
         "dtypes": {name: torch.ones(5).to(getattr(torch, name)) for name in every},
-        "newer dtypes": [torch.ones(5).to(getattr(torch, name)) for name in ("float8_e4m3fn", "float8_e5m2", "uint16", "uint64")],
+        "newer dtypes": [
+            torch.ones(5).to(getattr(torch, name)) for name in ("float8_e4m3fn", "float8_e5m2", "uint16", "uint64")
+        ],
         "parameters": {"p": torch.nn.Parameter(base.clone()), "buffer": torch.zeros(0), "scalar": torch.tensor(3)},
         "state": {"model": layer.state_dict(), "optimizer": adam.state_dict(), "epoch": 3},
         "nested": nested,

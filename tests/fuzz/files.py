@@ -28,12 +28,16 @@ ALLOWED = frozenset(
 class Load:
     """One file, loaded in one way. ``kind``: what it was made from and how it is loaded."""
 
-    def __init__(self, torch: Any, valid: list[tuple[str, bytes]], watch: file_contents.Watch, path: str, seed: int, i: int) -> None:
+    def __init__(
+        self, torch: Any, valid: list[tuple[str, bytes]], watch: file_contents.Watch, path: str, seed: int, i: int
+    ) -> None:
         self.torch, self.watch, self.path = torch, watch, path
         self.r = r = random.Random(f"file {seed} {i}")
         name, self.data = r.choice(valid)
         self.form = name.split()[0]
-        self.way = r.choices(("bytes", "path", "mmap", "meta", "cpu", "function", "dict", "names"), (50, 5, 15, 5, 5, 5, 5, 3))[0]
+        self.way = r.choices(
+            ("bytes", "path", "mmap", "meta", "cpu", "function", "dict", "names"), (50, 5, 15, 5, 5, 5, 5, 3)
+        )[0]
         self.kind = f"{name} {self.way}"
 
     def shown(self) -> str:
@@ -57,7 +61,12 @@ class Load:
             return load(self.path, mmap=True)
         if self.way == "names":
             return torch.serialization.get_unsafe_globals_in_checkpoint(self.path)
-        places = {"meta": "meta", "cpu": torch.device("cpu"), "function": lambda s, _: s, "dict": {"cpu": "cpu", "cuda:0": "cpu"}}
+        places = {
+            "meta": "meta",
+            "cpu": torch.device("cpu"),
+            "function": lambda s, _: s,
+            "dict": {"cpu": "cpu", "cuda:0": "cpu"},
+        }
         return load(io.BytesIO(self.data), map_location=places.get(self.way))
 
     def __call__(self) -> None:
@@ -82,7 +91,9 @@ class Load:
             if self.watch.seen:
                 raise harness.Finding("a load did more than load: " + "; ".join(self.watch.seen[:5]))
             if more > file_contents.MORE:
-                raise harness.Finding(f"memory out of proportion: {more >> 20} MiB more after a file of {len(self.data)} bytes")
+                raise harness.Finding(
+                    f"memory out of proportion: {more >> 20} MiB more after a file of {len(self.data)} bytes"
+                )
 
 
 def make(given: argparse.Namespace) -> Any:

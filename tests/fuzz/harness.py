@@ -45,7 +45,9 @@ def options(text: str) -> argparse.Namespace:
     parser.add_argument("--count", type=int, help="ends after so many cases")
     parser.add_argument("--only", type=int, help="one case, with its arguments and the whole traceback")
     parser.add_argument("--package", default="shim_torch", help="torch: the same cases against a real PyTorch")
-    parser.add_argument("--memory", type=float, default=3, help="GiB of address space of a worker; 0: no limit (sanitized cores)")
+    parser.add_argument(
+        "--memory", type=float, default=3, help="GiB of address space of a worker; 0: no limit (sanitized cores)"
+    )
     parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -111,7 +113,12 @@ class Workers:
         command += ["--package", self.given.package, "--memory", str(self.given.memory)]
         pipe = subprocess.PIPE
         return subprocess.Popen(
-            command, stdout=pipe, stdin=subprocess.DEVNULL, stderr=pipe, env={**os.environ, **ENVIRONMENT}, start_new_session=True
+            command,
+            stdout=pipe,
+            stdin=subprocess.DEVNULL,
+            stderr=pipe,
+            env={**os.environ, **ENVIRONMENT},
+            start_new_session=True,
         )
 
     def follow(self, first: int, end: float, count: int) -> int:
@@ -171,7 +178,9 @@ class Workers:
             by = signal.Signals(-code).name if code < 0 else f"exit code {code}"
             self.outcomes[by] += 1
             self.cases += 1
-            self.report(at, kind, f"the process ended by {by}" + (f"\n{text[-1500:]}" if text else ""), f"{kind} ends by {by}")
+            self.report(
+                at, kind, f"the process ended by {by}" + (f"\n{text[-1500:]}" if text else ""), f"{kind} ends by {by}"
+            )
         for stream in (process.stdout, process.stderr):
             if stream is not None:
                 stream.close()
@@ -203,7 +212,9 @@ def main(text: str, script: str, make: Callable[[argparse.Namespace], Any], allo
         while i < count and time.monotonic() < end:
             i, starts = workers.follow(i, end, count), starts + 1
     took = time.monotonic() - begun
-    print(f"{os.path.basename(script)}: seed {given.seed}, {workers.cases} cases of {len(workers.kinds)} kinds in {took:.0f} s, {starts} workers")
+    print(
+        f"{os.path.basename(script)}: seed {given.seed}, {workers.cases} cases of {len(workers.kinds)} kinds in {took:.0f} s, {starts} workers"
+    )
     print("  " + ", ".join(f"{name} {n}" for name, n in workers.outcomes.most_common()))
     print(f"  {len(workers.findings)} findings")
     for key, cases in workers.findings.items():

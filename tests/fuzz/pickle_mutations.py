@@ -28,8 +28,55 @@ FORBIDDEN = (
     "antigravity x|canary_of_the_fuzz_target touched|torch os|torch.os system|torch._utils sys|torch _C|torch manual_seed|torch.nn Module|"
     "torch.storage _load_from_bytes|pickle loads|builtins print|torch.jit load|torch from_file|torch tensor|torch|  |\u00e9 \u00e9|a\0b c"
 ).split("|")
-INTS = (0, 1, 2, 3, 5, 7, 8, 23, 24, 25, 255, 256, 65535, -1, -2, 2**31 - 1, 2**31, -(2**31), 2**32, 2**40, 2**61, 2**62, 2**63 - 1, 2**63, -(2**63), 2**64, 2**70)
-STRINGS = ("storage", "cpu", "cuda:0", "cuda", "meta", "0", "1", "", "..", "../version", "data.pkl", "module", "x" * 5000, "é", "latin1", "utf-8", "cpu:7", "name\0")
+INTS = (
+    0,
+    1,
+    2,
+    3,
+    5,
+    7,
+    8,
+    23,
+    24,
+    25,
+    255,
+    256,
+    65535,
+    -1,
+    -2,
+    2**31 - 1,
+    2**31,
+    -(2**31),
+    2**32,
+    2**40,
+    2**61,
+    2**62,
+    2**63 - 1,
+    2**63,
+    -(2**63),
+    2**64,
+    2**70,
+)
+STRINGS = (
+    "storage",
+    "cpu",
+    "cuda:0",
+    "cuda",
+    "meta",
+    "0",
+    "1",
+    "",
+    "..",
+    "../version",
+    "data.pkl",
+    "module",
+    "x" * 5000,
+    "é",
+    "latin1",
+    "utf-8",
+    "cpu:7",
+    "name\0",
+)
 PLAIN = (
     "REDUCE BUILD NEWOBJ SETITEM SETITEMS APPEND APPENDS TUPLE TUPLE1 TUPLE2 TUPLE3 POP POP_MARK DUP MARK NONE NEWTRUE EMPTY_LIST EMPTY_DICT "
     "EMPTY_TUPLE EMPTY_SET ADDITEMS FROZENSET STACK_GLOBAL NEWOBJ_EX MEMOIZE OBJ BINPERSID LIST DICT STOP READONLY_BUFFER NEXT_BUFFER"
@@ -134,7 +181,11 @@ class Mutator:
         if way < 0.85 and depth < 3:
             return [op("MARK"), *(o for _ in range(r.choice((0, 1, 2, 4))) for o in self.value(depth + 1)), op("TUPLE")]
         simple = ("NONE", "NEWTRUE", "EMPTY_DICT", "EMPTY_LIST", "EMPTY_TUPLE", "NEWFALSE")
-        return [op(r.choice(simple))] if way < 0.95 else [op("BINFLOAT", struct.pack(">d", r.choice((0.0, 1.5, float("nan"), 1e300))), 0.0)]
+        return (
+            [op(r.choice(simple))]
+            if way < 0.95
+            else [op("BINFLOAT", struct.pack(">d", r.choice((0.0, 1.5, float("nan"), 1e300))), 0.0)]
+        )
 
     def call(self, ops: list[Op]) -> None:
         """A name called with some arguments, its result left in place of a value or dropped."""
@@ -150,10 +201,30 @@ class Mutator:
 
     def state(self, ops: list[Op]) -> None:
         """An attribute or an item set on whatever is on the stack."""
-        r, names = self.r, ("__class__", "__dict__", "__setstate__", "data", "grad", "requires_grad", "_backward_hooks", "x", "__reduce__")
+        r, names = (
+            self.r,
+            (
+                "__class__",
+                "__dict__",
+                "__setstate__",
+                "data",
+                "grad",
+                "requires_grad",
+                "_backward_hooks",
+                "x",
+                "__reduce__",
+            ),
+        )
         item = [op("EMPTY_DICT"), text(r.choice(names)), *self.value(), op("SETITEM")]
         at = self.place(ops)
-        ops[at:at] = r.choice(([*item, op("BUILD")], item[1:], [op("NONE"), *item, op("TUPLE2"), op("BUILD")], [*self.value(), op("APPEND")]))
+        ops[at:at] = r.choice(
+            (
+                [*item, op("BUILD")],
+                item[1:],
+                [op("NONE"), *item, op("TUPLE2"), op("BUILD")],
+                [*self.value(), op("APPEND")],
+            )
+        )
 
     def insert(self, ops: list[Op]) -> None:
         r, at = self.r, self.place(ops)
@@ -167,8 +238,15 @@ class Mutator:
         r, at = self.r, self.place(ops)
         n = r.choice((10, 1000, 30000))
         key = [op("EMPTY_DICT"), op("NONE"), *[op("TUPLE1")] * n, op("NONE"), op("SETITEM")]
-        many = [op("EMPTY_LIST"), op("BINPUT", b"\xfe")] + [op("MARK"), *[op("BINGET", b"\xfe")] * 9, op("TUPLE"), op("BINPUT", b"\xfe")] * 12
-        ops[at:at] = [*r.choice(([op("NONE"), *[op("TUPLE1")] * n], key, many)), op("POP")][: None if r.random() < 0.3 else -1]
+        many = [op("EMPTY_LIST"), op("BINPUT", b"\xfe")] + [
+            op("MARK"),
+            *[op("BINGET", b"\xfe")] * 9,
+            op("TUPLE"),
+            op("BINPUT", b"\xfe"),
+        ] * 12
+        ops[at:at] = [*r.choice(([op("NONE"), *[op("TUPLE1")] * n], key, many)), op("POP")][
+            : None if r.random() < 0.3 else -1
+        ]
 
     def bytes_(self, ops: list[Op]) -> None:
         at = self.place(ops) - 1
@@ -178,7 +256,16 @@ class Mutator:
         ops[at] = ("RAW", arg, bytes(changed))
 
     def mutate(self, ops: list[Op]) -> list[Op]:
-        ways = [self.change_global, self.change_int, self.change_text, self.change_memo, self.call, self.state, self.insert, self.bytes_]
+        ways = [
+            self.change_global,
+            self.change_int,
+            self.change_text,
+            self.change_memo,
+            self.call,
+            self.state,
+            self.insert,
+            self.bytes_,
+        ]
         ways += [self.drop, self.repeat, self.swap] + [self.change_int] * 4 + [self.change_global, self.call] * 2
         for _ in range(self.r.choice((1, 1, 1, 2, 2, 3, 5))):
             (self.deepen if self.r.random() < 0.01 else self.r.choice(ways))(ops)

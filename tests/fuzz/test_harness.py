@@ -28,7 +28,9 @@ raise SystemExit(harness.main("", __file__, lambda given: Case, frozenset(["Valu
 def run(tmp_path, does, *arguments):
     target = tmp_path / "target.py"
     target.write_text(TARGET.format(here=str(HERE), does=does))
-    done = subprocess.run([sys.executable, str(target), *arguments], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, str(target), *arguments], capture_output=True, text=True, timeout=60, check=False
+    )
     return done.returncode, done.stdout
 
 
@@ -64,6 +66,8 @@ def test_time_and_one_case(tmp_path):
 
 def test_a_target_that_cannot_start(tmp_path):
     target = tmp_path / "target.py"
-    target.write_text(f"import sys; sys.path.insert(0, {str(HERE)!r}); import harness\nharness.main('', __file__, lambda given: 1 / 0, frozenset())")
+    target.write_text(
+        f"import sys; sys.path.insert(0, {str(HERE)!r}); import harness\nharness.main('', __file__, lambda given: 1 / 0, frozenset())"
+    )
     done = subprocess.run([sys.executable, str(target)], capture_output=True, text=True, timeout=60, check=False)
     assert "ZeroDivisionError" in done.stdout and "FINDING start" in done.stdout

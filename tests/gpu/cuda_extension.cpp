@@ -92,8 +92,8 @@ struct Registration {
     Library def, impl;
     aoti_torch_library_init_def("abi_cuda", __FILE__, __LINE__, &def);
     aoti_torch_library_init_impl("abi_cuda", "CompositeExplicitAutograd", __FILE__, __LINE__, &impl);
-    for (const char* schema : {"stream(Tensor x) -> int", "on_pool_stream(Tensor x, Tensor y) -> (Tensor, int)", "device(int index) -> int",
-                               "item(Tensor x) -> int", "blas() -> bool"})
+    for (const char* schema : {"stream(Tensor x) -> int", "on_pool_stream(Tensor x, Tensor y) -> (Tensor, int)",
+             "device(int index) -> int", "item(Tensor x) -> int", "blas() -> bool"})
       aoti_torch_library_def(def, schema);
     torch_library_impl(impl, "stream", stream, 0);
     torch_library_impl(impl, "on_pool_stream", on_pool_stream, 0);

@@ -24,7 +24,9 @@ def uniform(seed: int, n: int, wide: bool) -> np.ndarray:
     if not wide:
         return (w[:n] >> 8).astype(np.float32) * np.float32(2.0**-24)
     w = w[: 2 * n].reshape(-1, 2).astype(np.uint64)
-    return (((w[:, 0] << np.uint64(21)) ^ (w[:, 1] >> np.uint64(11))) & np.uint64((1 << 53) - 1)).astype(np.float64) * 2.0**-53
+    return (((w[:, 0] << np.uint64(21)) ^ (w[:, 1] >> np.uint64(11))) & np.uint64((1 << 53) - 1)).astype(
+        np.float64
+    ) * 2.0**-53
 
 
 def normal(seed: int, n: int) -> np.ndarray:

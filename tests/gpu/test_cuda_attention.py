@@ -56,7 +56,9 @@ def test_tiles(kind, lengths, size, dtype, seeded):
         torch.manual_seed(1)
         assert torch.equal(attend(*own, dropout_p=0.5, enable_gqa=True), halves[0]) and not torch.equal(*halves)
         return
-    compared(q, k, v, mask, worse=2.0, is_causal=kind == "causal", enable_gqa=True)  # gradients are sums over up to 1000 rows
+    compared(
+        q, k, v, mask, worse=2.0, is_causal=kind == "causal", enable_gqa=True
+    )  # gradients are sums over up to 1000 rows
 
 
 def test_deterministic_gradients(seeded):
@@ -97,7 +99,9 @@ def test_fewer_heads_of_keys_and_other_layouts(seeded):
 
 def test_large_scores(seeded):
     q, k, v = (torch.randn(1, 2, 100, 64) * s for s in (30, 30, 1))
-    compared(q.bfloat16(), k.bfloat16(), v.bfloat16(), worse=3.0)  # gradients are small differences of terms 30 times as large
+    compared(
+        q.bfloat16(), k.bfloat16(), v.bfloat16(), worse=3.0
+    )  # gradients are small differences of terms 30 times as large
 
 
 def test_gradients_of_gradients(seeded):
@@ -123,7 +127,9 @@ def test_dropout(lengths, size, causal, dtype, seeded):
         out = torch.ops.shim.attention(*own, None, causal, size**-0.5, 0.3, 7, 1000)[0]
         sides.append([out.detach(), *torch.autograd.grad(out, own, weigh.to(device, t))])
     for mine, theirs in zip(*sides, strict=True):
-        assert float((mine.cpu().double() - theirs.double()).abs().max()) <= CLOSE[dtype] * max(1.0, float(theirs.abs().max()))
+        assert float((mine.cpu().double() - theirs.double()).abs().max()) <= CLOSE[dtype] * max(
+            1.0, float(theirs.abs().max())
+        )
 
 
 def test_dropout_of_a_call(seeded):

@@ -38,9 +38,23 @@ def test_embedding_bag(dtype, mode, width):
         both(lambda w, i, o: F.embedding_bag(i, w, o, mode=mode, include_last_offset=True), dtype, table, flat, offsets)
         if mode == "sum":
             samples = torch.rand(6, 5)
-            both(lambda w, i, o, s: F.embedding_bag(i, w, mode=mode, per_sample_weights=s), dtype, table, rows, None, samples)
+            both(
+                lambda w, i, o, s: F.embedding_bag(i, w, mode=mode, per_sample_weights=s),
+                dtype,
+                table,
+                rows,
+                None,
+                samples,
+            )
             given = {"mode": mode, "padding_idx": int(flat[5])}
-            both(lambda w, i, o, s: F.embedding_bag(i, w, o, per_sample_weights=s, **given), dtype, table, flat, offsets, samples.reshape(-1))
+            both(
+                lambda w, i, o, s: F.embedding_bag(i, w, o, per_sample_weights=s, **given),
+                dtype,
+                table,
+                flat,
+                offsets,
+                samples.reshape(-1),
+            )
 
 
 def test_what_else_embedding_bag_gives():
@@ -65,6 +79,8 @@ def test_bags_have_no_second_gradient(weighted):
         w = torch.randn(7, 3, dtype=torch.float64, device=device, requires_grad=True)
         s = torch.rand(4, 2, dtype=torch.float64, device=device, requires_grad=True) if weighted else None
         out = F.embedding_bag(rows.to(device), w, mode="sum", per_sample_weights=s).square().sum()
-        with pytest.raises(RuntimeError, match="derivative for .*_embedding_bag_.*backward.* is not implemented"):  # PyTorch's too
+        with pytest.raises(
+            RuntimeError, match="derivative for .*_embedding_bag_.*backward.* is not implemented"
+        ):  # PyTorch's too
             slopes = torch.autograd.grad(out, (w, s) if weighted else (w,), create_graph=True)
             torch.autograd.grad(sum(g.square().sum() for g in slopes), w)

@@ -34,8 +34,18 @@ def test_a_number_at_a_mask(seeded):
 
 @pytest.mark.parametrize("dtype", (torch.float32, torch.bfloat16, torch.int64, torch.bool), ids=str)
 def test_masked_fill_in_place(dtype, seeded):
-    for x in (torch.randn(33, 7), torch.randn(7, 33).t(), torch.randn(40, 7)[3:36], torch.randn(33, 1).expand(33, 7).clone()):
-        for mask in (torch.rand(33, 7) > 0.5, torch.rand(7) > 0.5, torch.rand(33, 1) > 0.5, torch.rand(7, 33).t() > 0.5):
+    for x in (
+        torch.randn(33, 7),
+        torch.randn(7, 33).t(),
+        torch.randn(40, 7)[3:36],
+        torch.randn(33, 1).expand(33, 7).clone(),
+    ):
+        for mask in (
+            torch.rand(33, 7) > 0.5,
+            torch.rand(7) > 0.5,
+            torch.rand(33, 1) > 0.5,
+            torch.rand(7, 33).t() > 0.5,
+        ):
             theirs, mine = x.to(dtype), x.cuda().to(dtype)
             view, version = mine[1:], mine._version
             assert mine.masked_fill_(mask.cuda(), 1) is mine and mine._version == version + 1
@@ -51,7 +61,9 @@ def test_equal(seeded):
     x = torch.randn(5, 6, device="cuda")
     x[0, 0] = math.nan
     assert torch.equal(x, x) and torch.equal(x, x.view(5, 6)) and not torch.equal(x, x.clone())
-    assert not torch.equal(x[:, :5].contiguous(), x[:, :5].t().contiguous().t() + 1) and not torch.equal(x[:5, :5], x[:5, :5].t())
+    assert not torch.equal(x[:, :5].contiguous(), x[:, :5].t().contiguous().t() + 1) and not torch.equal(
+        x[:5, :5], x[:5, :5].t()
+    )
 
 
 @pytest.mark.parametrize("dtype", (torch.float64, torch.float32, torch.float16, torch.bfloat16), ids=str)
@@ -59,7 +71,12 @@ def test_equal(seeded):
 def test_isclose(nan, dtype, seeded):
     odd = torch.tensor([0.0, 1.0, -2.0, math.inf, -math.inf, math.nan, 1e-9, 300.0], dtype=dtype)
     a, b = odd.unsqueeze(1), odd
-    for x, y in ((a, b), (torch.randn(37, 5).to(dtype), torch.randn(37, 5).to(dtype)), (odd, odd * 1.01), (a.expand(8, 8).t(), b)):
+    for x, y in (
+        (a, b),
+        (torch.randn(37, 5).to(dtype), torch.randn(37, 5).to(dtype)),
+        (odd, odd * 1.01),
+        (a.expand(8, 8).t(), b),
+    ):
         for settings in ({}, {"rtol": 0.0, "atol": 0.0}, {"rtol": 0.02}, {"atol": 1.5, "rtol": 0.0}):
             mine = torch.isclose(x.cuda(), y.cuda(), equal_nan=nan, **settings)
             assert torch.equal(mine.cpu(), torch.isclose(x, y, equal_nan=nan, **settings))
@@ -93,9 +110,18 @@ def test_multinomial(seeded):
     assert set(one[:, 0].tolist()) == {1, 2} and set(one[:, 1].tolist()) == {0}
     assert abs(float((one[:, 0] == 2).float().mean()) - 0.75) < 0.06
     many = torch.multinomial(weights, 4000, True)
-    assert many.shape == (2, 4000) and set(many[1].tolist()) == {0} and abs(float((many[0] == 2).float().mean()) - 0.75) < 0.04
+    assert (
+        many.shape == (2, 4000)
+        and set(many[1].tolist()) == {0}
+        and abs(float((many[0] == 2).float().mean()) - 0.75) < 0.04
+    )
     assert sorted(torch.multinomial(weights[0, 1:], 2).tolist()) == [0, 1]
-    for bad, text in (([math.nan, 1.0], "contains either"), ([math.inf, 1.0], "contains either"), ([-1.0, 1.0], "contains either"), ([0.0, 0.0], "sum of probabilities")):
+    for bad, text in (
+        ([math.nan, 1.0], "contains either"),
+        ([math.inf, 1.0], "contains either"),
+        ([-1.0, 1.0], "contains either"),
+        ([0.0, 0.0], "sum of probabilities"),
+    ):
         with pytest.raises(RuntimeError, match=text):
             torch.multinomial(torch.tensor(bad, device="cuda"), 1)
 
@@ -123,9 +149,13 @@ def test_draws_are_the_uniform_ones_shaped(shape, dtype, name):
     assert torch.equal(torch.rand(3, device="cuda"), after)
     expected = shaped(u.cpu().double())
     bound = {torch.float64: 1e-9, torch.float32: 2e-4, torch.bfloat16: 1e-2, torch.float16: 2e-3}[dtype]
-    allowed = bound * (1 + expected.abs()) + (1e-6 if dtype != torch.float64 else 0) * expected.square()  # tan near its poles
+    allowed = (
+        bound * (1 + expected.abs()) + (1e-6 if dtype != torch.float64 else 0) * expected.square()
+    )  # tan near its poles
     near = ((x.cpu().double() - expected).abs() <= allowed) | (expected.abs() > 6e4)
-    assert float(near.double().mean()) > (0.999 if name == "geometric_" else 0.9999) or int((~near).sum()) <= (name == "geometric_")
+    assert float(near.double().mean()) > (0.999 if name == "geometric_" else 0.9999) or int((~near).sum()) <= (
+        name == "geometric_"
+    )
 
 
 def test_draws_of_other_kinds(seeded):

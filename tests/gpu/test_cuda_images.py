@@ -32,7 +32,10 @@ def same(run, *given, dtype=torch.float32, grads=True, strides=True):
         outs = out if isinstance(out, tuple) else (out,)
         found = [o.detach() for o in outs]
         if grads:
-            weigh = torch.linspace(-1, 1, outs[0].numel(), dtype=torch.float64).reshape(outs[0].shape) / outs[0].numel() ** 0.5
+            weigh = (
+                torch.linspace(-1, 1, outs[0].numel(), dtype=torch.float64).reshape(outs[0].shape)
+                / outs[0].numel() ** 0.5
+            )
             total = (outs[0] * weigh.to(device, outs[0].dtype)).sum()
             found += torch.autograd.grad(total, [t for t in own if t.requires_grad])
         sides.append(found)
@@ -85,7 +88,10 @@ def test_convolutions_keep_channels_last():
 
 
 def test_second_gradients_of_a_convolution():
-    x, w = torch.randn(1, 2, 5, 5, dtype=torch.float64, device="cuda"), torch.randn(3, 2, 3, 3, dtype=torch.float64, device="cuda")
+    x, w = (
+        torch.randn(1, 2, 5, 5, dtype=torch.float64, device="cuda"),
+        torch.randn(3, 2, 3, 3, dtype=torch.float64, device="cuda"),
+    )
     x.requires_grad_(), w.requires_grad_()
     assert torch.autograd.gradgradcheck(lambda a, b: functional.conv2d(a, b, stride=2, padding=1), (x, w))
 
@@ -158,7 +164,9 @@ def test_places_far_outside(mode, padding):
     x, grid = torch.randn(2, 3, 6, 7), torch.rand(2, 4, 5, 2) * 30 - 15
     for aligned in (False, True):
         for image in (x, x[..., :1, :]):
-            same(lambda a, g, c=aligned: functional.grid_sample(a, g, mode, padding, c), image, grid, dtype=torch.float64)
+            same(
+                lambda a, g, c=aligned: functional.grid_sample(a, g, mode, padding, c), image, grid, dtype=torch.float64
+            )
 
 
 def test_gradients_of_a_grid_or_of_its_input_alone():
@@ -166,8 +174,12 @@ def test_gradients_of_a_grid_or_of_its_input_alone():
     found = []
     for device in ("cpu", "cuda"):
         image, places = (t.detach().to(device).requires_grad_() for t in (x, grid))
-        one = torch.autograd.grad(functional.grid_sample(image, places.detach(), align_corners=False).square().sum(), image)
-        both = torch.autograd.grad(functional.grid_sample(image, places, align_corners=False).square().sum(), (image, places))
+        one = torch.autograd.grad(
+            functional.grid_sample(image, places.detach(), align_corners=False).square().sum(), image
+        )
+        both = torch.autograd.grad(
+            functional.grid_sample(image, places, align_corners=False).square().sum(), (image, places)
+        )
         found.append([t.cpu() for t in (*one, *both)])
     torch.testing.assert_close(*found)
 

@@ -9,7 +9,9 @@ import shim_torch as torch
 create, create_several = torch.cuda.jiterator._create_jit_fn, torch.cuda.jiterator._create_multi_output_jit_fn
 
 
-@pytest.mark.parametrize("name", "bool uint8 int8 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split())
+@pytest.mark.parametrize(
+    "name", "bool uint8 int8 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split()
+)
 def test_values_of_each_dtype(name):
     dtype = getattr(torch, name)
     function = create("template <typename T> T f(T x, T y, T a) { return x * y + a; }", a=1)

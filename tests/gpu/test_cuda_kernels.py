@@ -208,7 +208,9 @@ def test_draws_go_on_where_the_last_ended():
     g.set_state(state)
     assert torch.equal(third, torch.randn(64, device="cuda", generator=g))
     g.manual_seed(3)
-    assert torch.equal(first, torch.rand(1001, device="cuda", generator=g)) and torch.equal(second, torch.rand(1001, device="cuda", generator=g))
+    assert torch.equal(first, torch.rand(1001, device="cuda", generator=g)) and torch.equal(
+        second, torch.rand(1001, device="cuda", generator=g)
+    )
 
 
 def test_draws_into_strided_tensors_and_version():

@@ -33,11 +33,15 @@ def test_factors(dtype, lead, size):
     a = made(dtype, *lead, *size)
     P, lower, upper = L.lu(a.cuda())
     torch.testing.assert_close((P @ lower @ upper).cpu(), a, **CLOSE)
-    if not dtype.startswith("complex"):         # of complex numbers the batched launch compares other sizes: other pivots, as good
+    if not dtype.startswith(
+        "complex"
+    ):  # of complex numbers the batched launch compares other sizes: other pivots, as good
         same(L.lu_factor_ex, a)
     same(torch.geqrf, a)
     packed, tau = torch.geqrf(a)
-    same(L.householder_product if size[0] >= size[1] else lambda a, t: L.householder_product(a[..., :3], t), packed, tau)
+    same(
+        L.householder_product if size[0] >= size[1] else lambda a, t: L.householder_product(a[..., :3], t), packed, tau
+    )
     other = made(dtype, *lead, size[0], 2, seed=1)
     same(torch.ormqr, packed, tau, other)
     q, r = L.qr(a.cuda())
@@ -55,7 +59,12 @@ def test_solutions(dtype, leads):
     same(L.inv_ex, a)
     packed, pivots = L.lu_factor(a)
     for left, adjoint in itertools.product((True, False), repeat=2):
-        same(lambda lu, p, b, o=left, h=adjoint: L.lu_solve(lu, p, b, left=o, adjoint=h), packed, pivots, b if left else rows)
+        same(
+            lambda lu, p, b, o=left, h=adjoint: L.lu_solve(lu, p, b, left=o, adjoint=h),
+            packed,
+            pivots,
+            b if left else rows,
+        )
     for left, upper, unit in itertools.product((True, False), repeat=3):
         how = {"left": left, "upper": upper, "unitriangular": unit}
         same(lambda a, b, how=how: L.solve_triangular(a, b, **how), a if not unit else a * 0.25, b if left else rows)
@@ -79,7 +88,11 @@ def test_failures_are_found():
     last = torch.eye(3, device="cuda")
     last[2, 2] = 0
     assert L.lu_factor_ex(z).info.tolist() == [0, 1] and L.inv_ex(z).info.tolist() == [0, 1]
-    assert L.cholesky_ex(z).info.tolist() == [0, 1] and int(L.cholesky_ex(last).info) == 3 and int(L.inv_ex(last).info) == 3
+    assert (
+        L.cholesky_ex(z).info.tolist() == [0, 1]
+        and int(L.cholesky_ex(last).info) == 3
+        and int(L.inv_ex(last).info) == 3
+    )
     for f in (L.inv, L.cholesky, lambda a: L.solve(a, torch.ones(3, 1, device="cuda"))):
         with pytest.raises(L.LinAlgError, match=r"Batch element 1"):
             f(z)

@@ -23,7 +23,9 @@ def check(loss, dtype, *inputs, others=()):
         outcomes.append([value.detach(), *torch.autograd.grad(value, leaves, torch.full_like(value, 0.5))])
     for want, got in zip(*outcomes, strict=True):
         assert got.is_cuda
-        torch.testing.assert_close(got.cpu().double(), want, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype], equal_nan=True)
+        torch.testing.assert_close(
+            got.cpu().double(), want, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype], equal_nan=True
+        )
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -34,8 +36,18 @@ def test_nll_loss(dtype, reduction):
         target = torch.randint(0, shape[1], (shape[0], *shape[2:]))
         for ignored in (-100, 0, 2):
             for w in (None, weight.to(dtype)):
-                check(lambda a, t, w: F.nll_loss(a, t, w, ignore_index=ignored, reduction=reduction), dtype, x, others=(target, w))
-    check(lambda a, t: F.nll_loss(a.transpose(0, 1), t, reduction=reduction), dtype, torch.randn(7, 5), others=(torch.tensor([1, 2, 6, 0, 3]),))
+                check(
+                    lambda a, t, w: F.nll_loss(a, t, w, ignore_index=ignored, reduction=reduction),
+                    dtype,
+                    x,
+                    others=(target, w),
+                )
+    check(
+        lambda a, t: F.nll_loss(a.transpose(0, 1), t, reduction=reduction),
+        dtype,
+        torch.randn(7, 5),
+        others=(torch.tensor([1, 2, 6, 0, 3]),),
+    )
     check(lambda a, t: F.nll_loss(a, t, reduction=reduction), dtype, torch.randn(7), others=(torch.tensor(3),))
 
 
@@ -51,7 +63,9 @@ def test_nll_loss_of_nothing_and_twice():
     first = torch.autograd.grad(F.nll_loss(x.log_softmax(1), target), x, create_graph=True)[0]
     leaf = x.detach().cpu().requires_grad_()
     other = torch.autograd.grad(F.nll_loss(leaf.log_softmax(1), target.cpu()), leaf, create_graph=True)[0]
-    torch.testing.assert_close(torch.autograd.grad(first.square().sum(), x)[0].cpu(), torch.autograd.grad(other.square().sum(), leaf)[0])
+    torch.testing.assert_close(
+        torch.autograd.grad(first.square().sum(), x)[0].cpu(), torch.autograd.grad(other.square().sum(), leaf)[0]
+    )
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -60,7 +74,12 @@ def test_binary_cross_entropy(dtype, reduction):
     for shape in ((5, 7), (3000,)):
         chance, target, weight = torch.rand(shape) * 0.9 + 0.05, torch.rand(shape), torch.rand(shape)
         for w in (None, weight.to(dtype)):
-            check(lambda a, t, w: F.binary_cross_entropy(a, t, w, reduction=reduction), dtype, chance, others=(target.to(dtype), w))
+            check(
+                lambda a, t, w: F.binary_cross_entropy(a, t, w, reduction=reduction),
+                dtype,
+                chance,
+                others=(target.to(dtype), w),
+            )
             check(
                 lambda a, t, w: F.binary_cross_entropy_with_logits(a, t, w, reduction=reduction),
                 dtype, chance * 20 - 10, others=(target.to(dtype), w),
@@ -77,7 +96,12 @@ def test_binary_cross_entropy_at_the_ends_and_of_its_target():
         got = F.binary_cross_entropy(ends.cuda(), target.cuda(), reduction=reduction)
         torch.testing.assert_close(got.cpu(), F.binary_cross_entropy(ends, target, reduction=reduction))
         for loss in (F.binary_cross_entropy, F.binary_cross_entropy_with_logits):
-            check(lambda a, t: loss(a, t, reduction=reduction), torch.float32, torch.rand(6) * 0.8 + 0.1, torch.rand(6) * 0.8 + 0.1)
+            check(
+                lambda a, t: loss(a, t, reduction=reduction),
+                torch.float32,
+                torch.rand(6) * 0.8 + 0.1,
+                torch.rand(6) * 0.8 + 0.1,
+            )
     x = torch.rand(9, dtype=torch.float64) * 0.8 + 0.1
     for loss in (F.binary_cross_entropy, F.binary_cross_entropy_with_logits):
         found = []
@@ -95,8 +119,12 @@ def test_multi_margin_loss(dtype, reduction, p):
     for shape in ((5, 7), (300, 40), (1, 1)):
         x, weight, target = torch.randn(shape), torch.rand(shape[1]) + 0.5, torch.randint(0, shape[1], shape[:1])
         for w in (None, weight.to(dtype)):
-            check(lambda a, t, w: F.multi_margin_loss(a, t, p, 0.7, w, reduction=reduction), dtype, x, others=(target, w))
-    check(lambda a, t: F.multi_margin_loss(a, t, p, reduction=reduction), dtype, torch.randn(7), others=(torch.tensor(3),))
+            check(
+                lambda a, t, w: F.multi_margin_loss(a, t, p, 0.7, w, reduction=reduction), dtype, x, others=(target, w)
+            )
+    check(
+        lambda a, t: F.multi_margin_loss(a, t, p, reduction=reduction), dtype, torch.randn(7), others=(torch.tensor(3),)
+    )
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -110,7 +138,12 @@ def test_multilabel_margin_loss(dtype, reduction):
             target[1] = torch.zeros(shape[1], dtype=torch.int64)  # the same again and again
             target[1, 4:] = -1
         check(lambda a, t: F.multilabel_margin_loss(a, t, reduction=reduction), dtype, x, others=(target,))
-    check(lambda a, t: F.multilabel_margin_loss(a, t, reduction=reduction), dtype, torch.randn(4), others=(torch.tensor([3, 0, -1, 1]),))
+    check(
+        lambda a, t: F.multilabel_margin_loss(a, t, reduction=reduction),
+        dtype,
+        torch.randn(4),
+        others=(torch.tensor([3, 0, -1, 1]),),
+    )
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
@@ -128,8 +161,18 @@ def test_ctc_loss(dtype, reduction):
 
             check(loss, dtype, scores, others=(targets % 4 if blank else targets,))
     flat = torch.randint(1, 5, (9,))
-    check(lambda a, t: F.ctc_loss(a.log_softmax(2), t, [9, 7, 9, 9], [2, 3, 1, 3], reduction=reduction), dtype, scores, others=(flat,))
-    check(lambda a, t: F.ctc_loss(a.log_softmax(1), t, torch.tensor(9), torch.tensor(4), reduction=reduction), dtype, scores[:, 0], others=(targets[1, :4],))
+    check(
+        lambda a, t: F.ctc_loss(a.log_softmax(2), t, [9, 7, 9, 9], [2, 3, 1, 3], reduction=reduction),
+        dtype,
+        scores,
+        others=(flat,),
+    )
+    check(
+        lambda a, t: F.ctc_loss(a.log_softmax(1), t, torch.tensor(9), torch.tensor(4), reduction=reduction),
+        dtype,
+        scores[:, 0],
+        others=(targets[1, :4],),
+    )
 
 
 def test_ctc_loss_without_a_way():

@@ -64,8 +64,12 @@ def test_pads(dtype):
     for shape in ((7,), (5, 33), (2, 3, 4, 17), (3, 1, 2)):
         x = (torch.randn(*shape) * 50).abs().to(dtype)
         for sides in ((1, 1), (3, 0), (-2, 5), (0, -1), (2, 1, 0, 3), (-1, 1, 1, -1), (0, 0, 2, 2, 1, 0)):
-            if len(sides) // 2 <= len(shape) and all(n + sides[2 * i] >= 0 for i, n in enumerate(shape[::-1]) if i < len(sides) // 2):
-                if all(n + sides[2 * i] + sides[2 * i + 1] > 0 for i, n in enumerate(shape[::-1]) if i < len(sides) // 2):
+            if len(sides) // 2 <= len(shape) and all(
+                n + sides[2 * i] >= 0 for i, n in enumerate(shape[::-1]) if i < len(sides) // 2
+            ):
+                if all(
+                    n + sides[2 * i] + sides[2 * i + 1] > 0 for i, n in enumerate(shape[::-1]) if i < len(sides) // 2
+                ):
                     both(lambda a: pad(a, sides), x)
                     both(lambda a: pad(a, sides, value=3), x)
 

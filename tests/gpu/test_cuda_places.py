@@ -45,8 +45,20 @@ def test_scatter_reduce(dtype, reduce, include_self):
         x, src = data(*shape, dtype=dtype), data(*shape, dtype=dtype)
         index = torch.randint(0, shape[dim], shape)
         for places in (index, index.to(torch.int32)):
-            both(lambda a, i, b: a.scatter_reduce(dim, i, b, reduce, include_self=include_self), x, places, src, scale=4.0)
-        both(lambda a, i, b: a.clone().scatter_reduce_(dim, i, b, reduce, include_self=include_self), x, index, src, scale=4.0)
+            both(
+                lambda a, i, b: a.scatter_reduce(dim, i, b, reduce, include_self=include_self),
+                x,
+                places,
+                src,
+                scale=4.0,
+            )
+        both(
+            lambda a, i, b: a.clone().scatter_reduce_(dim, i, b, reduce, include_self=include_self),
+            x,
+            index,
+            src,
+            scale=4.0,
+        )
         if reduce != "sum" and dtype != torch.bool:
             along = torch.randint(0, shape[dim], (shape[dim],))
             both(lambda a, i, b: a.index_reduce(dim, i, b, reduce, include_self=include_self), x, along, src, scale=4.0)
@@ -133,7 +145,11 @@ def test_histc():
 @pytest.mark.parametrize("dtype", [*FLOATS, *WHOLE, torch.bool])
 def test_distinct_values(dtype):
     for n in (1, 50, 5000, 20_000):
-        x = data(n, dtype=torch.float64).mul(5).round().to(dtype) if dtype != torch.uint8 else torch.randint(0, 90, (n,)).to(dtype)
+        x = (
+            data(n, dtype=torch.float64).mul(5).round().to(dtype)
+            if dtype != torch.uint8
+            else torch.randint(0, 90, (n,)).to(dtype)
+        )
         for sorts in (torch.unique, torch.unique_consecutive):
             both(lambda a: sorts(a, return_inverse=True, return_counts=True), x)
             both(lambda a: sorts(a), x.reshape(-1, n // 5 + 1) if n % (n // 5 + 1) == 0 else x)
@@ -149,7 +165,13 @@ def test_logsumexp(dtype):
         both(lambda a: a.logsumexp(dim), x)
         both(lambda a: a.logsumexp(dim, True), x)
     special = torch.tensor(
-        [[-math.inf] * 4, [math.inf, 1, 2, -math.inf], [math.inf, math.inf, 1, 2], [math.nan, math.inf, 1, 2], [1, -math.inf, 3, math.nan]]
+        [
+            [-math.inf] * 4,
+            [math.inf, 1, 2, -math.inf],
+            [math.inf, math.inf, 1, 2],
+            [math.nan, math.inf, 1, 2],
+            [1, -math.inf, 3, math.nan],
+        ]
     ).to(dtype)
     both(lambda a: a.logsumexp(1), special.repeat(1, 300))
     both(lambda a: a.logsumexp(1), special)
@@ -177,9 +199,20 @@ def test_losses(dtype, name):
 
 @pytest.mark.parametrize("dtype", [*FLOATS, torch.int64, torch.uint8, torch.bool])
 def test_reductions_down_columns(dtype):
-    for shape, dim in (((1000, 256), 0), ((77, 40), 0), ((3, 50, 64), 1), ((4, 9, 2048), (0, 1)), ((5, 16, 3, 128), (0, 2)), ((300, 33), 0)):
+    for shape, dim in (
+        ((1000, 256), 0),
+        ((77, 40), 0),
+        ((3, 50, 64), 1),
+        ((4, 9, 2048), (0, 1)),
+        ((5, 16, 3, 128), (0, 2)),
+        ((300, 33), 0),
+    ):
         x = data(*shape, dtype=dtype)
-        for run in (lambda a: a.sum(dim), lambda a: a.amax(dim), lambda a: (a > 4).any(dim) if a.dtype != torch.bool else a.all(dim)):
+        for run in (
+            lambda a: a.sum(dim),
+            lambda a: a.amax(dim),
+            lambda a: (a > 4).any(dim) if a.dtype != torch.bool else a.all(dim),
+        ):
             both(run, x, scale=10.0)  # sums of a thousand terms may be near zero
         if dtype.is_floating_point:
             both(lambda a: a.mean(dim, True), x)
@@ -210,7 +243,12 @@ def test_gradients_of_norms_and_activations(dtype):
     for rows, cols in ((1, 8), (300, 64), (1000, 1000), (7, 8192), (40, 5120), (3, 16_384), (5, 33)):
         results = []
         torch.manual_seed(2)
-        values = [data(rows, cols, dtype=dtype), data(cols, dtype=dtype), data(cols, dtype=dtype), data(rows, cols, dtype=dtype)]
+        values = [
+            data(rows, cols, dtype=dtype),
+            data(cols, dtype=dtype),
+            data(cols, dtype=dtype),
+            data(rows, cols, dtype=dtype),
+        ]
         for device, compute in (("cpu", torch.float64), ("cuda", dtype)):
             x, w, b, g = (t.to(compute).to(device).detach().clone() for t in values)
             leaves = [t.requires_grad_() for t in (x, w, b)]

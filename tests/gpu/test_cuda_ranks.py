@@ -73,7 +73,13 @@ def test_medians_of_views_and_their_gradients():
     x = torch.randn(6, 8, 5)
     same(lambda a: a.transpose(0, 2)[:, 1:].median(1), x)
     x[0, :3, 0] = math.nan
-    for name, arguments in (("median", (1,)), ("nanmedian", (1, True)), ("kthvalue", (2, 0)), ("mode", (2,)), ("nanmedian", ())):
+    for name, arguments in (
+        ("median", (1,)),
+        ("nanmedian", (1, True)),
+        ("kthvalue", (2, 0)),
+        ("mode", (2,)),
+        ("nanmedian", ()),
+    ):
         found = []
         for device in ("cpu", "cuda"):
             leaf = x.detach().to(device).requires_grad_()

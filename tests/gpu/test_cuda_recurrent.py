@@ -131,7 +131,9 @@ def test_dropout_of_the_operator():
     for seed in (1, 1, 2):
         state = torch._cudnn_init_dropout_state(0.5, True, seed, dtype=torch.uint8, device="cuda")
         assert state.dtype == torch.uint8 and state.numel()
-        found.append(torch._cudnn_rnn(x, list(m.parameters()), 4, None, h, h, 2, 64, 0, 2, False, 0.5, True, False, [], state)[0])
+        found.append(
+            torch._cudnn_rnn(x, list(m.parameters()), 4, None, h, h, 2, 64, 0, 2, False, 0.5, True, False, [], state)[0]
+        )
     assert torch.equal(found[0], found[1]) and not torch.equal(found[0], found[2])
     assert torch._cudnn_init_dropout_state(0.5, False, 1, dtype=torch.uint8, device="cuda").numel() == 0
 

@@ -38,7 +38,9 @@ def test_values_and_gradients(layout, shape, how, dtype, seeded):
         y = interpolate(own, **how)
         weigh = torch.cos(torch.arange(y.numel(), dtype=torch.float64)).reshape(y.shape).to(dtype)
         sides.append([y.detach(), *torch.autograd.grad(y, own, weigh.to(device, kind))])
-    assert sides[0][0].is_contiguous(memory_format=torch.channels_last if layout == "last" and x.dim() == 4 else torch.contiguous_format)
+    assert sides[0][0].is_contiguous(
+        memory_format=torch.channels_last if layout == "last" and x.dim() == 4 else torch.contiguous_format
+    )
     for mine, theirs in zip(*sides, strict=True):
         assert mine.shape == theirs.shape and mine.dtype == dtype
         assert float((mine.cpu().double() - theirs).abs().max()) <= CLOSE[dtype] * max(1.0, float(theirs.abs().max()))

@@ -39,7 +39,9 @@ def check(shape, dtype, dim=-1, spread=40, counts=()):
         got = there.sort(dim=dim, descending=descending, stable=True)
         equal(got.indices, want.indices)
         equal(got.values, want.values)
-        for k in counts if dtype != torch.bool else ():  # topk refuses truths; ties are resolved by place, as the stable sort does
+        for k in (
+            counts if dtype != torch.bool else ()
+        ):  # topk refuses truths; ties are resolved by place, as the stable sort does
             best = there.topk(k, dim, descending)
             equal(best.indices, want.indices.narrow(dim, 0, k).contiguous())
             equal(best.values, want.values.narrow(dim, 0, k).contiguous())

@@ -21,19 +21,33 @@ FUNCTIONS = {
 @pytest.mark.parametrize("dtype", (torch.float32, torch.float64), ids=str)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_special_functions(name, dtype, on_our_kernels):
-    x = torch.cat([torch.linspace(-6, 6, 1001, dtype=torch.float64), torch.tensor([0.0, 25.0, 60.0, -25.0, 1e-6])]).to(dtype)
+    x = torch.cat([torch.linspace(-6, 6, 1001, dtype=torch.float64), torch.tensor([0.0, 25.0, 60.0, -25.0, 1e-6])]).to(
+        dtype
+    )
     if name.startswith("polygamma"):
         x = x.abs() + 0.01
     mine, theirs = FUNCTIONS[name](x.cuda()).cpu().double(), FUNCTIONS[name](x.double()).to(dtype).double()
-    torch.testing.assert_close(mine, theirs, rtol=5e-5 if dtype == torch.float32 else 1e-10, atol=3e-6 if dtype == torch.float32 else 1e-11, equal_nan=True)
+    torch.testing.assert_close(
+        mine,
+        theirs,
+        rtol=5e-5 if dtype == torch.float32 else 1e-10,
+        atol=3e-6 if dtype == torch.float32 else 1e-11,
+        equal_nan=True,
+    )
 
 
 @pytest.mark.parametrize("dtype", (torch.float32, torch.float64), ids=str)
 def test_zeta_of_every_range(dtype, on_our_kernels):
     ends = [1.0, 2.0, 3.0, 8.0, 2.5, 0.5, 40.0, float("inf"), float("nan")]
     s = torch.tensor([*torch.linspace(1.01, 30, 40).tolist(), *ends], dtype=dtype)[:, None]
-    q = torch.tensor([0.0, -1.0, -0.75, -6.25, 1.0, 0.05, 0.9, 7.5, 120.0, 4e5, float("inf"), -float("inf"), float("nan")], dtype=dtype)[None]
-    mine, theirs = special.zeta(s.cuda(), q.cuda()).cpu().double(), special.zeta(s.double(), q.double()).to(dtype).double()
+    q = torch.tensor(
+        [0.0, -1.0, -0.75, -6.25, 1.0, 0.05, 0.9, 7.5, 120.0, 4e5, float("inf"), -float("inf"), float("nan")],
+        dtype=dtype,
+    )[None]
+    mine, theirs = (
+        special.zeta(s.cuda(), q.cuda()).cpu().double(),
+        special.zeta(s.double(), q.double()).to(dtype).double(),
+    )
     torch.testing.assert_close(mine, theirs, rtol=1e-5 if dtype == torch.float32 else 1e-13, atol=1e-37, equal_nan=True)
     assert torch.polygamma(1, q.cuda())[0, -3].item() == 0
 
@@ -44,7 +58,9 @@ def test_incomplete_gamma_functions(dtype, on_our_kernels):
     off = torch.tensor([-1.0, -0.9, -0.4, -0.29, -0.001, 0.0, 0.2, 0.31, 5.0], dtype=dtype)[None]
     for call in (torch.igamma, torch.igammac):
         mine, theirs = call(a.cuda(), (a + a * off).cuda()).cpu().double(), call(a.double(), (a + a * off).double())
-        torch.testing.assert_close(mine, theirs, rtol=1e-6 if dtype == torch.float32 else 1e-12, atol=1e-37, equal_nan=True)
+        torch.testing.assert_close(
+            mine, theirs, rtol=1e-6 if dtype == torch.float32 else 1e-12, atol=1e-37, equal_nan=True
+        )
 
 
 def test_quantiles_of_the_normal_distribution(on_our_kernels):
@@ -72,8 +88,6 @@ def test_gradients_of_activations(name, dtype, on_our_kernels):
     x = (torch.randn(4000) * 4).to(dtype)
     g = torch.randn(4000).to(dtype)
     own, wide = x.cuda().requires_grad_(), x.double().requires_grad_()
-    (mine,), (theirs,) = (
-        torch.autograd.grad(ACTIVATIONS[name](t), t, g.to(t.device, t.dtype)) for t in (own, wide)
-    )
+    (mine,), (theirs,) = (torch.autograd.grad(ACTIVATIONS[name](t), t, g.to(t.device, t.dtype)) for t in (own, wide))
     bound = {torch.float32: 1e-5, torch.float64: 1e-12, torch.bfloat16: 3e-2}[dtype]
     torch.testing.assert_close(mine.cpu().double(), theirs, rtol=bound, atol=bound)

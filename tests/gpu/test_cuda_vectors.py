@@ -16,13 +16,17 @@ def both(run, *tensors, tolerance=1e-6):
         torch.testing.assert_close(a.cpu(), b, rtol=tolerance, atol=tolerance, equal_nan=True)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.uint8])
+@pytest.mark.parametrize(
+    "dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.uint8]
+)
 def test_cross(dtype):
     tolerance = {torch.float16: 1e-2, torch.bfloat16: 1e-1}.get(dtype, 1e-5)
     for shape, dim in (((5, 3), 1), ((3, 7), 0), ((2, 3, 4), 1), ((4, 5, 3), -1), ((3,), 0), ((0, 3), 1)):
         a, b = (torch.randn(shape).mul(3).abs().to(dtype) for _ in range(2))
         both(lambda x, y, dim=dim: torch.linalg.cross(x, y, dim=dim), a, b, tolerance=tolerance)
-    both(lambda x, y: torch.linalg.cross(x[:, :3], y.t()[:, 1:4]), torch.ones(6, 8).to(dtype), torch.ones(8, 6).to(dtype))
+    both(
+        lambda x, y: torch.linalg.cross(x[:, :3], y.t()[:, 1:4]), torch.ones(6, 8).to(dtype), torch.ones(8, 6).to(dtype)
+    )
     both(lambda x, y: torch.linalg.cross(x, y), torch.ones(4, 1, 3).to(dtype), torch.ones(1, 5, 3).to(dtype))
 
 

@@ -25,7 +25,15 @@ def compared(run, *given, grads=True, **close):
 
 
 @pytest.mark.parametrize("dtype", (torch.float32, torch.float64, torch.bfloat16), ids=str)
-@pytest.mark.parametrize("how", ({"kernel_size": 3, "padding": 1}, {"kernel_size": (2, 4), "stride": (3, 1), "dilation": (1, 2)}, {"kernel_size": 1}), ids=str)
+@pytest.mark.parametrize(
+    "how",
+    (
+        {"kernel_size": 3, "padding": 1},
+        {"kernel_size": (2, 4), "stride": (3, 1), "dilation": (1, 2)},
+        {"kernel_size": 1},
+    ),
+    ids=str,
+)
 def test_columns(how, dtype, seeded):
     x = torch.randn(2, 3, 13, 40).to(dtype)
     close = {"rtol": 2e-2, "atol": 2e-2} if dtype == torch.bfloat16 else {}
@@ -104,7 +112,11 @@ def test_fourier(norm, dtype, seeded):
 
 
 @pytest.mark.parametrize("dtype", (torch.float32, torch.float64, torch.bfloat16), ids=str)
-@pytest.mark.parametrize("shape, dim", (((1000, 7), 0), ((33, 640), 0), ((3, 500, 64), 1), ((5, 40, 30, 9), (1, 2)), ((2, 1, 4), 0), ((100_000, 4), 0)), ids=str)
+@pytest.mark.parametrize(
+    "shape, dim",
+    (((1000, 7), 0), ((33, 640), 0), ((3, 500, 64), 1), ((5, 40, 30, 9), (1, 2)), ((2, 1, 4), 0), ((100_000, 4), 0)),
+    ids=str,
+)
 def test_variances_down(shape, dim, dtype, seeded):
     x = (torch.randn(shape) * 3 + 100).to(dtype)
     mine, wide = x.cuda(), x.double()
@@ -178,9 +190,17 @@ def test_poissons_rates():
 
 @pytest.mark.parametrize("dtype", (torch.float32, torch.float64, torch.float16), ids=str)
 def test_digamma_and_sign_bits(dtype, seeded):
-    special = torch.tensor([0.0, -0.0, -1.0, -2.0, 1e-3, -1e-3, 1e4, float("inf"), float("-inf"), float("nan"), 10.0, 9.999])
+    special = torch.tensor(
+        [0.0, -0.0, -1.0, -2.0, 1e-3, -1e-3, 1e4, float("inf"), float("-inf"), float("nan"), 10.0, 9.999]
+    )
     x = torch.cat([torch.randn(4000) * 3, torch.rand(1000) * 40, special]).to(dtype)
-    close = {"rtol": 1e-3, "atol": 1e-3} if dtype == torch.float16 else {"rtol": 2e-5, "atol": 2e-5} if dtype == torch.float32 else {"rtol": 1e-9, "atol": 1e-9}
+    close = (
+        {"rtol": 1e-3, "atol": 1e-3}
+        if dtype == torch.float16
+        else {"rtol": 2e-5, "atol": 2e-5}
+        if dtype == torch.float32
+        else {"rtol": 1e-9, "atol": 1e-9}
+    )
     torch.testing.assert_close(x.cuda().digamma().cpu(), x.digamma(), equal_nan=True, **close)
     torch.testing.assert_close(x.cuda().digamma_().cpu(), x.digamma(), equal_nan=True, **close)
     assert torch.equal(x.cuda().signbit().cpu(), x.signbit())

@@ -104,8 +104,16 @@ def test_two_layers_and_the_activation_between(m, k, n, with_bias, dtype, always
     _core.gemm_flag("always_fuse", always)
     rng = np.random.default_rng(11)
     for _ in range(2 if always else 5):
-        x, w1, w2 = random(rng, m, k, dtype=dtype), random(rng, n, k, dtype=dtype) * 0.1, random(rng, k, n, dtype=dtype) * 0.1
-        b1, b2, g = random(rng, n, dtype=dtype) if with_bias else None, random(rng, k, dtype=dtype), random(rng, m, k, dtype=dtype)
+        x, w1, w2 = (
+            random(rng, m, k, dtype=dtype),
+            random(rng, n, k, dtype=dtype) * 0.1,
+            random(rng, k, n, dtype=dtype) * 0.1,
+        )
+        b1, b2, g = (
+            random(rng, n, dtype=dtype) if with_bias else None,
+            random(rng, k, dtype=dtype),
+            random(rng, m, k, dtype=dtype),
+        )
         leaves = [t.detach().requires_grad_() for t in (x, w1, b1, w2, b2) if t is not None]
         layers = leaves if with_bias else [*leaves[:2], None, *leaves[2:]]
         y = F.linear(fused_linear(*layers[:3], "gelu", approximate="tanh"), *layers[3:])

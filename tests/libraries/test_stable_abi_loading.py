@@ -40,7 +40,9 @@ def test_xformers_packs_two_of_four_masks(xformers):
 def test_xformers_registers_and_tells_cuda_errors(xformers):
     assert xformers._nvcc_build_version()[0] >= 12
     assert "CUDA" in _core.kernels_of("xformers::sparse24_apply", "")
-    with pytest.raises(NotImplementedError, match="Could not run 'xformers::sparse24_largest_mask_2d' with arguments from the 'CPU'"):
+    with pytest.raises(
+        NotImplementedError, match="Could not run 'xformers::sparse24_largest_mask_2d' with arguments from the 'CPU'"
+    ):
         xformers.sparse24_largest_mask_2d(torch.ones(32, 64))
     if not torch.cuda.is_available():  # its fake kernel asks the CUDA runtime for the device
         a = torch.empty(32, 64, dtype=torch.float16, device="meta")

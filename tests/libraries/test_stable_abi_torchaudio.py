@@ -49,7 +49,9 @@ def test_the_library_is_loaded():
 
 def test_lfilter_against_numpy():
     a, b = [1.0, -0.5, 0.2], [0.5, 0.3, 0.1]
-    found = F.lfilter(torch.from_numpy(SOUND), torch.tensor(a, dtype=torch.float64), torch.tensor(b, dtype=torch.float64), clamp=False)
+    found = F.lfilter(
+        torch.from_numpy(SOUND), torch.tensor(a, dtype=torch.float64), torch.tensor(b, dtype=torch.float64), clamp=False
+    )
     np.testing.assert_allclose(found.numpy(), recursive(SOUND, a, b), atol=1e-12)
 
 

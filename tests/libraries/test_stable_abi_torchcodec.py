@@ -17,7 +17,10 @@ from compat import disable_torch_proxy, enable_torch_proxy
 if importlib.util.find_spec("torchcodec") is None:
     pytest.skip("torchcodec is not installed (make test installs it)", allow_module_level=True)
 if shutil.which("ffmpeg") is None:
-    pytest.skip("torchcodec needs ffmpeg's libraries, and the test its program (apt-get install ffmpeg)", allow_module_level=True)
+    pytest.skip(
+        "torchcodec needs ffmpeg's libraries, and the test its program (apt-get install ffmpeg)",
+        allow_module_level=True,
+    )
 
 _token = enable_torch_proxy({"torchcodec"})
 from torchcodec.decoders import AudioDecoder, VideoDecoder
@@ -124,7 +127,9 @@ def test_audio_is_encoded_without_loss(sound, tmp_path):
 
 def test_video_is_encoded(frames):
     data = torch.from_numpy(np.ascontiguousarray(frames.transpose(0, 3, 1, 2)))
-    encoded = VideoEncoder(data, frame_rate=RATE).to_tensor(format="mp4", crf=0, pixel_format="yuv444p", codec="libx264")
+    encoded = VideoEncoder(data, frame_rate=RATE).to_tensor(
+        format="mp4", crf=0, pixel_format="yuv444p", codec="libx264"
+    )
     back = VideoDecoder(encoded)
     assert len(back) == FRAMES
     assert np.abs(back[3].permute(1, 2, 0).numpy().astype(int) - frames[3]).mean() < 3

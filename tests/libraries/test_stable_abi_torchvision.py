@@ -81,18 +81,27 @@ def test_roi_align_against_numpy_and_its_gradient():
     low, step = box[[1, 0]] - 0.5, (box[[3, 2]] - box[[1, 0]]) / np.array([3, 4])
     expected = np.zeros((2, 3, 4))
     for i, j in np.ndindex(3, 4):
-        points = [(low[0] + (i + (a + 0.5) / 2) * step[0], low[1] + (j + (c + 0.5) / 2) * step[1]) for a in (0, 1) for c in (0, 1)]
+        points = [
+            (low[0] + (i + (a + 0.5) / 2) * step[0], low[1] + (j + (c + 0.5) / 2) * step[1])
+            for a in (0, 1)
+            for c in (0, 1)
+        ]
         expected[:, i, j] = np.mean([sample(image, y, z) for y, z in points], axis=0)
     np.testing.assert_allclose(found[0].detach().numpy(), expected, atol=1e-12)
     found.sum().backward()
     assert float(x.grad.sum()) == pytest.approx(2 * 3 * 4)  # each output is a mean of weights that add up to one
-    torch.autograd.gradcheck(lambda v: ops.roi_align(v, rois, (2, 2), sampling_ratio=1, aligned=True), (x.detach()[:, :1].requires_grad_(True),))
+    torch.autograd.gradcheck(
+        lambda v: ops.roi_align(v, rois, (2, 2), sampling_ratio=1, aligned=True),
+        (x.detach()[:, :1].requires_grad_(True),),
+    )
 
 
 def test_operators_on_meta_and_their_errors():
     meta = ops.roi_align(torch.empty(1, 2, 16, 16, device="meta"), torch.empty(3, 5, device="meta"), (4, 4))
     assert meta.shape == (3, 2, 4, 4)
-    with pytest.raises(RuntimeError, match="boxes and scores should have same number of elements in dimension 0, got 3 and 2"):
+    with pytest.raises(
+        RuntimeError, match="boxes and scores should have same number of elements in dimension 0, got 3 and 2"
+    ):
         ops.nms(torch.from_numpy(boxes(3)), torch.ones(2), 0.5)
 
 

@@ -80,7 +80,17 @@ def test_an_entry_for_something_else(tmp_path):
     assert not (tmp_path / "one").exists()
 
 
-@pytest.mark.parametrize("damage", [lambda d: d[:-1], lambda d: d[:10], lambda d: b"", lambda d: d + b"x", lambda d: d[:-1] + b"x", lambda d: b"\x7fELF" + d])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda d: d[:-1],
+        lambda d: d[:10],
+        lambda d: b"",
+        lambda d: d + b"x",
+        lambda d: d[:-1] + b"x",
+        lambda d: b"\x7fELF" + d,
+    ],
+)
 def test_a_damaged_entry_is_made_again(tmp_path, damage):
     entry = tmp_path / "one"
     _core.cache_keep(str(tmp_path), "one", b"key", b"code")

@@ -29,15 +29,21 @@ def test_gradients_and_refusals():
     table = torch.from_numpy(rng.standard_normal((5, 3))).requires_grad_()
     index, offsets = torch.tensor([0, 4, 1, 1, 3]), torch.tensor([0, 2])
     samples = torch.from_numpy(rng.standard_normal(5)).requires_grad_()
-    assert torch.autograd.gradcheck(lambda w, s: F.embedding_bag(index, w, offsets, mode="sum", per_sample_weights=s), (table, samples))
+    assert torch.autograd.gradcheck(
+        lambda w, s: F.embedding_bag(index, w, offsets, mode="sum", per_sample_weights=s), (table, samples)
+    )
     for mode in ("mean", "max"):
-        assert torch.autograd.gradcheck(lambda w, m=mode: F.embedding_bag(index, w, offsets, mode=m, padding_idx=1), (table,))
+        assert torch.autograd.gradcheck(
+            lambda w, m=mode: F.embedding_bag(index, w, offsets, mode=m, padding_idx=1), (table,)
+        )
     with pytest.raises(RuntimeError, match="Index 1 of input takes value 5 which is not in the valid range"):
         F.embedding_bag(torch.tensor([0, 5]), table, torch.tensor([0]))
     with pytest.raises(RuntimeError, match="offsets\\[0\\] has to be 0"):
         F.embedding_bag(index, table, torch.tensor([1, 2]))
     narrow = F.embedding_bag(index, table.detach().bfloat16(), offsets, mode="mean")
-    torch.testing.assert_close(narrow, F.embedding_bag(index, table.detach(), offsets, mode="mean").bfloat16(), rtol=2e-2, atol=2e-2)
+    torch.testing.assert_close(
+        narrow, F.embedding_bag(index, table.detach(), offsets, mode="mean").bfloat16(), rtol=2e-2, atol=2e-2
+    )
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -47,7 +47,9 @@ def test_powers_by_a_number(exponent):
     x = torch.tensor([-INF, -2.5, -0.0, 0.0, 1.5, INF, NAN])
     got = (x**exponent).numpy()
     np.testing.assert_allclose(got, np.float32(POWERS[exponent]), rtol=1e-7)
-    assert np.array_equal(np.signbit(got[:6]), np.signbit(np.float32(POWERS[exponent])[:6]) | np.isnan(got[:6]) & np.signbit(got[:6]))
+    assert np.array_equal(
+        np.signbit(got[:6]), np.signbit(np.float32(POWERS[exponent])[:6]) | np.isnan(got[:6]) & np.signbit(got[:6])
+    )
     y = x.clone()
     assert y.pow_(exponent) is y
     np.testing.assert_array_equal(y.numpy(), got)
@@ -78,7 +80,9 @@ def test_formulas_broadcast_and_take_strides():
     want = a.numpy() + 2 * (b.numpy() / (np.abs(c.numpy()) + 1))
     np.testing.assert_allclose(got.numpy(), want, rtol=1e-6)
     assert torch.lerp(a, a + 1, 0.25).shape == a.shape
-    np.testing.assert_allclose(torch.lerp(a, b, torch.tensor(0.75)).numpy(), (a + (b - a) * 0.75).numpy(), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        torch.lerp(a, b, torch.tensor(0.75)).numpy(), (a + (b - a) * 0.75).numpy(), rtol=1e-4, atol=1e-6
+    )
 
 
 def test_in_place_formulas():
@@ -122,7 +126,9 @@ def test_fills_of_every_size(dtype):
     assert x.tolist() == [torch.tensor(i % 2 == 0).to(dtype).item() for i in range(70)]
 
 
-@pytest.mark.parametrize("name", ["silu", "gelu", "mish", "softplus", "relu", "elu", "leaky_relu", "logsigmoid", "tanh", "sigmoid"])
+@pytest.mark.parametrize(
+    "name", ["silu", "gelu", "mish", "softplus", "relu", "elu", "leaky_relu", "logsigmoid", "tanh", "sigmoid"]
+)
 def test_gradients_in_one_pass_are_the_formulas(name):
     call = getattr(torch, name) if name in ("tanh", "sigmoid") else getattr(F, name)
     x = torch.randn(7, 9, dtype=torch.float64, requires_grad=True)

@@ -22,7 +22,10 @@ def test_lengths(n, rows):
             (torch.fft.ifft(torch.from_numpy(z), norm=norm), np.fft.ifft(z, norm=norm)),
             (torch.fft.rfft(torch.from_numpy(x), norm=norm), np.fft.rfft(x, norm=norm)),
             (torch.fft.fft(torch.from_numpy(x), norm=norm), np.fft.fft(x, norm=norm)),
-            (torch.fft.irfft(torch.from_numpy(z)[:, : n // 2 + 1], n, norm=norm), np.fft.irfft(z[:, : n // 2 + 1], n, norm=norm)),
+            (
+                torch.fft.irfft(torch.from_numpy(z)[:, : n // 2 + 1], n, norm=norm),
+                np.fft.irfft(z[:, : n // 2 + 1], n, norm=norm),
+            ),
         ]
         for found, wanted in pairs:
             assert found.shape == wanted.shape
@@ -40,7 +43,9 @@ def test_several_dims_and_strides(dims):
         t = t if a is x else t.permute(2, 0, 1) if a.shape[0] == 10 else t[:, ::2]
         assert np.allclose(torch.fft.fftn(t, dim=dims).numpy(), np.fft.fftn(a, axes=dims))
         assert np.allclose(torch.fft.rfftn(t, dim=dims).numpy(), np.fft.rfftn(a, axes=dims))
-        assert np.allclose(torch.fft.irfftn(torch.complex(t, t), dim=dims).numpy(), np.fft.irfftn(a + 1j * a, axes=dims))
+        assert np.allclose(
+            torch.fft.irfftn(torch.complex(t, t), dim=dims).numpy(), np.fft.irfftn(a + 1j * a, axes=dims)
+        )
 
 
 def test_a_row_with_nan_leaves_the_others():

@@ -29,14 +29,19 @@ def image(request):
 
 @pytest.mark.parametrize("pad", [(1, 2), (1, 2, 3, 0), (0, 0, 2, 2), (-1, 2, 1, -2)])
 def test_pads(image, pad):
-    width = [(0, 0)] * (4 - len(pad) // 2) + [(max(a, 0), max(b, 0)) for a, b in zip(pad[-2::-2], pad[::-2], strict=True)]
+    width = [(0, 0)] * (4 - len(pad) // 2) + [
+        (max(a, 0), max(b, 0)) for a, b in zip(pad[-2::-2], pad[::-2], strict=True)
+    ]
     for mode, name in (("constant", "constant"), ("reflect", "reflect"), ("replicate", "edge"), ("circular", "wrap")):
         for x in (image, image.transpose(2, 3)) if len(pad) == 4 or mode == "constant" else (image[0],):
             found = both(lambda t, m=mode: F.pad(t, pad, mode=m), x)
             if min(pad) >= 0:
                 assert np.array_equal(found.numpy(), np.pad(x.numpy(), width[-x.dim() :], mode=name))
     assert F.pad(torch.arange(3), (1, 1), value=7).tolist() == [7, 0, 1, 2, 7]
-    assert np.array_equal(F.pad(image, pad, value=-math.inf).numpy() == -math.inf, F.pad(torch.zeros_like(image), pad, value=1).numpy() == 1)
+    assert np.array_equal(
+        F.pad(image, pad, value=-math.inf).numpy() == -math.inf,
+        F.pad(torch.zeros_like(image), pad, value=1).numpy() == 1,
+    )
 
 
 def test_pads_that_reach_too_far_are_refused(image):
@@ -67,7 +72,9 @@ def test_sizes(image, size):
     assert torch.equal(F.interpolate(whole, scale_factor=2), whole.repeat_interleave(2, 2).repeat_interleave(2, 3))
 
 
-@pytest.mark.parametrize("window", [(2,), (3, 2, 1), (2, 1, 0, True), (3, 2, 1, False, False), (2, 2, 1, True, False, 3)])
+@pytest.mark.parametrize(
+    "window", [(2,), (3, 2, 1), (2, 1, 0, True), (3, 2, 1, False, False), (2, 2, 1, True, False, 3)]
+)
 def test_pools(image, window):
     both(lambda t: F.avg_pool2d(t, *window), image)
     both(lambda t: F.max_pool2d(t, *window[:3]), image)
@@ -139,8 +146,13 @@ def test_places_written_and_built():
     x, y, i = torch.arange(30.0).view(6, 5), -torch.ones(3, 5), torch.tensor([0, 5, 2])
     wanted = x.numpy().copy()
     wanted[[0, 5, 2]] = -1
-    assert np.array_equal(x.index_copy(0, i, y).numpy(), wanted) and np.array_equal(x.index_fill(0, i, -1).numpy(), wanted)
-    assert np.array_equal(x.t().index_fill(1, i, -1).numpy(), wanted.T) and x.t().index_fill(1, i, -1).stride() == (1, 5)
+    assert np.array_equal(x.index_copy(0, i, y).numpy(), wanted) and np.array_equal(
+        x.index_fill(0, i, -1).numpy(), wanted
+    )
+    assert np.array_equal(x.t().index_fill(1, i, -1).numpy(), wanted.T) and x.t().index_fill(1, i, -1).stride() == (
+        1,
+        5,
+    )
     assert x.take(torch.tensor([[0, 7], [-1, 3]])).tolist() == [[0, 7], [29, 3]]
     with pytest.raises(IndexError):
         x.index_fill(0, torch.tensor([6]), 1)
@@ -163,6 +175,11 @@ def test_places_written_and_built():
 def test_angles_of_every_quadrant(dtype):
     v = torch.tensor([0.0, -0.0, 1.0, -1.0, 1e-30, -3e20, math.inf, -math.inf, math.nan, 0.7, -2.5], dtype=dtype)
     a, b = v[:, None].expand(11, 11), v[None].expand(11, 11)
-    assert np.allclose(torch.atan2(a, b).numpy(), np.arctan2(a.numpy(), b.numpy()), rtol=3e-7 if dtype is torch.float32 else 1e-14, equal_nan=True)
+    assert np.allclose(
+        torch.atan2(a, b).numpy(),
+        np.arctan2(a.numpy(), b.numpy()),
+        rtol=3e-7 if dtype is torch.float32 else 1e-14,
+        equal_nan=True,
+    )
     assert np.array_equal(np.signbit(torch.atan2(v[:2], v[2:4]).numpy()), [False, True])
     assert np.allclose(torch.hypot(a, b).numpy(), np.hypot(a.numpy(), b.numpy()), equal_nan=True)

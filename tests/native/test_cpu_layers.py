@@ -27,12 +27,26 @@ def convolved(x, w, b, stride, padding, dilation, groups):
         for r in range(rows):
             for s in range(cols):
                 a, e = r * stride, s * stride
-                part = x[:, g * per : (g + 1) * per, a : a + dilation * (kh - 1) + 1 : dilation, e : e + dilation * (kw - 1) + 1 : dilation]
+                part = x[
+                    :,
+                    g * per : (g + 1) * per,
+                    a : a + dilation * (kh - 1) + 1 : dilation,
+                    e : e + dilation * (kw - 1) + 1 : dilation,
+                ]
                 y[:, i, r, s] = (part * w[i]).sum((1, 2, 3)) + (0 if b is None else float(b[i]))
     return y
 
 
-SETTINGS = [(1, 0, 1, 1), (1, 2, 1, 1), (2, 1, 1, 1), (1, 1, 2, 1), (3, 2, 2, 1), (1, 1, 1, 2), (2, 1, 1, 4), (1, 1, 2, 4)]
+SETTINGS = [
+    (1, 0, 1, 1),
+    (1, 2, 1, 1),
+    (2, 1, 1, 1),
+    (1, 1, 2, 1),
+    (3, 2, 2, 1),
+    (1, 1, 1, 2),
+    (2, 1, 1, 4),
+    (1, 1, 2, 4),
+]
 
 
 @pytest.mark.parametrize("stride,padding,dilation,groups", SETTINGS)
@@ -53,7 +67,9 @@ def test_transposed_convolution(stride, padding, dilation, groups):
     g = torch.randn_like(y)
     # What it is: the gradient of the convolution from its result's sizes to its input's.
     image = leaf(*y.shape)
-    (want,) = torch.autograd.grad(F.conv2d(image, w.detach(), None, stride, padding, dilation, groups), image, x.detach())
+    (want,) = torch.autograd.grad(
+        F.conv2d(image, w.detach(), None, stride, padding, dilation, groups), image, x.detach()
+    )
     np.testing.assert_allclose(y.detach().numpy(), want.numpy(), rtol=1e-10, atol=1e-12)
     assert g.shape == want.shape and check(call, (x, w), fast_mode=True) and check_twice(call, (x, w), fast_mode=True)
 
@@ -65,7 +81,9 @@ def test_convolution_of_lines_single_images_and_halves():
     image = F.conv2d(x.unsqueeze(2), w.unsqueeze(2), None, (1, 2), (0, 1)).detach()
     assert torch.equal(line, image.squeeze(2))
     assert F.conv2d(torch.ones(3, 4, 4), torch.ones(2, 3, 1, 1)).tolist() == torch.full((2, 4, 4), 3.0).tolist()
-    half = F.conv2d(torch.ones(1, 2, 3, 3, dtype=torch.bfloat16), torch.ones(1, 2, 3, 3, dtype=torch.bfloat16), padding=1)
+    half = F.conv2d(
+        torch.ones(1, 2, 3, 3, dtype=torch.bfloat16), torch.ones(1, 2, 3, 3, dtype=torch.bfloat16), padding=1
+    )
     assert half.dtype == torch.bfloat16 and half[0, 0].tolist() == [[8, 12, 8], [12, 18, 12], [8, 12, 8]]
     last = torch.randn(2, 4, 5, 5).contiguous(memory_format=torch.channels_last)
     assert F.conv2d(last, torch.randn(3, 4, 3, 3)).is_contiguous(memory_format=torch.channels_last)
@@ -85,7 +103,9 @@ def test_convolution_gives_the_same_in_any_number_of_threads():
 
 @pytest.mark.parametrize("ceil_mode", [False, True])
 def test_max_pool(ceil_mode):
-    x = torch.tensor([[1.0, 5.0, 2.0, 5.0, 0.0], [math.nan, 1.0, 9.0, -1.0, -2.0], [3.0, 3.0, 3.0, -math.inf, -math.inf]])
+    x = torch.tensor(
+        [[1.0, 5.0, 2.0, 5.0, 0.0], [math.nan, 1.0, 9.0, -1.0, -2.0], [3.0, 3.0, 3.0, -math.inf, -math.inf]]
+    )
     y, at = F.max_pool2d(x[None], 2, 2, ceil_mode=ceil_mode, return_indices=True)
     assert at[0, 0, 1] == 7 and y[0, 0, 1] == 9 and at[0, 0, 0] == 5 and math.isnan(y[0, 0, 0])
     assert y.shape == ((1, 2, 3) if ceil_mode else (1, 1, 2))
@@ -125,7 +145,9 @@ def test_batch_norm(shape, training):
     y = F.batch_norm(x, mean, var, w, b, training, 0.3, 1e-3).detach().numpy()
     a, axes, along = x.detach().numpy(), tuple(d for d in range(len(shape)) if d != 1), (1, -1, *[1] * (len(shape) - 2))
     m, v = (a.mean(axes), a.var(axes)) if training else (t.numpy() for t in kept)
-    want = (a - m.reshape(along)) / np.sqrt(v.reshape(along) + 1e-3) * w.detach().numpy().reshape(along) + b.detach().numpy().reshape(along)
+    want = (a - m.reshape(along)) / np.sqrt(v.reshape(along) + 1e-3) * w.detach().numpy().reshape(
+        along
+    ) + b.detach().numpy().reshape(along)
     np.testing.assert_allclose(y, want, rtol=1e-10, atol=1e-12)
     if training:
         n = a.size // 4
@@ -154,7 +176,9 @@ def test_row_norms(affine):
     c, d = leaf(6), leaf(6)
     image = leaf(2, 6, 3, 2)
     call = lambda x, *p: F.group_norm(x, 3, *p)
-    assert check(call, (image, *(c, d)[:affine]), fast_mode=True) and check_twice(call, (image, *(c, d)[:affine]), fast_mode=True)
+    assert check(call, (image, *(c, d)[:affine]), fast_mode=True) and check_twice(
+        call, (image, *(c, d)[:affine]), fast_mode=True
+    )
     a = image.detach().numpy().reshape(2, 3, -1)
     want = ((a - a.mean(-1, keepdims=True)) / np.sqrt(a.var(-1, keepdims=True) + 1e-5)).reshape(image.shape)
     np.testing.assert_allclose(F.group_norm(image, 3).detach().numpy(), want, rtol=1e-9, atol=1e-12)
@@ -198,7 +222,9 @@ def test_cross_entropy_bounds_and_nothing_left():
 def test_softmax_gradients(dim):
     x = leaf(4, 40)
     for call in (torch.softmax, torch.log_softmax):
-        assert check(lambda t, c=call: c(t, dim), (x,), fast_mode=True) and check_twice(lambda t, c=call: c(t, dim), (x,), fast_mode=True)
+        assert check(lambda t, c=call: c(t, dim), (x,), fast_mode=True) and check_twice(
+            lambda t, c=call: c(t, dim), (x,), fast_mode=True
+        )
 
 
 def test_dropout_keeps_and_scales():
@@ -218,7 +244,9 @@ def test_dropout_keeps_and_scales():
 def test_triangles_flips_and_rolls():
     x = torch.arange(60).reshape(3, 4, 5)
     for k in (-9, -2, 0, 1, 4, 9):
-        assert np.array_equal(x.tril(k).numpy(), np.tril(x.numpy(), k)) and np.array_equal(x.triu(k).numpy(), np.triu(x.numpy(), k))
+        assert np.array_equal(x.tril(k).numpy(), np.tril(x.numpy(), k)) and np.array_equal(
+            x.triu(k).numpy(), np.triu(x.numpy(), k)
+        )
     for dtype in (torch.bool, torch.int16, torch.float32, torch.int64):
         y = x.to(dtype)
         assert np.array_equal(y.flip(0, -1).numpy(), y.numpy()[::-1, :, ::-1])
@@ -228,7 +256,12 @@ def test_triangles_flips_and_rolls():
 
 
 def test_draws_fill_tensors_and_count_as_writes():
-    for make in (lambda: torch.rand(7), lambda: torch.randn(7), lambda: torch.randint(0, 1000, (7,)), lambda: torch.rand(7, dtype=torch.float64)):
+    for make in (
+        lambda: torch.rand(7),
+        lambda: torch.randn(7),
+        lambda: torch.randint(0, 1000, (7,)),
+        lambda: torch.rand(7, dtype=torch.float64),
+    ):
         torch.manual_seed(5)
         first = make()
         torch.manual_seed(5)
@@ -242,5 +275,5 @@ def test_draws_fill_tensors_and_count_as_writes():
 def test_freed_blocks_are_not_shared():
     held = [torch.full((100000,), float(i)) for i in range(5)]
     for i in range(50):
-        held[i % 5] = torch.full((100000 + i, ), float(i))
+        held[i % 5] = torch.full((100000 + i,), float(i))
     assert all(t.min() == t.max() for t in held)

@@ -17,19 +17,32 @@ def units(got, want):
     got, want = np.asarray(got, np.float64), np.asarray(want, np.float64)
     fine = np.isfinite(want) & (np.abs(want) < 3.4e38)
     assert np.array_equal(np.isnan(got), np.isnan(want))
-    assert np.array_equal(got[~fine & ~np.isnan(want)].astype(np.float32), want[~fine & ~np.isnan(want)].astype(np.float32))
-    return float((np.abs(got - want)[fine] / np.maximum(np.spacing(np.abs(want[fine]).astype(np.float32)), 1e-38)).max())
+    assert np.array_equal(
+        got[~fine & ~np.isnan(want)].astype(np.float32), want[~fine & ~np.isnan(want)].astype(np.float32)
+    )
+    return float(
+        (np.abs(got - want)[fine] / np.maximum(np.spacing(np.abs(want[fine]).astype(np.float32)), 1e-38)).max()
+    )
 
 
 RANGES = {"tan": (-100, 100), "sinh": (-89, 89), "cosh": (-89, 89), "atan": (-50, 50), "asin": (-1, 1), "acos": (-1, 1), "erfinv": (-0.99999, 0.99999),
           "lgamma": (-20, 50), "digamma": (0.01, 30)}  # fmt: skip
-NUMPY = {"atan": np.arctan, "asin": np.arcsin, "acos": np.arccos, "erfinv": scipy.special.erfinv, "lgamma": scipy.special.gammaln, "digamma": scipy.special.psi}
+NUMPY = {
+    "atan": np.arctan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "erfinv": scipy.special.erfinv,
+    "lgamma": scipy.special.gammaln,
+    "digamma": scipy.special.psi,
+}
 
 
 @pytest.mark.parametrize("name", RANGES)
 def test_functions(name):
     low, high = RANGES[name]
-    x = np.concatenate([np.linspace(low, high, 20001), np.linspace(-0.9, 0.9, 2001) if low < 0 else [0.5]]).astype(np.float32)
+    x = np.concatenate([np.linspace(low, high, 20001), np.linspace(-0.9, 0.9, 2001) if low < 0 else [0.5]]).astype(
+        np.float32
+    )
     want = NUMPY.get(name, getattr(np, name, None))(x.astype(np.float64))
     got = getattr(torch, name)(torch.from_numpy(x)).numpy()
     if name in ("lgamma", "digamma", "tan", "acos"):  # near the zeros errors are absolute
@@ -57,12 +70,18 @@ def test_functions_at_the_edges():
         assert np.array_equal(np.signbit(got[3:5])[zeros], np.signbit(np.float32(want)[3:5])[zeros]), name
     big = torch.tensor([1e6, 1e30, 3e4])
     np.testing.assert_allclose(torch.tan(big).numpy(), np.tan(big.double().numpy()), rtol=1e-6)
-    np.testing.assert_allclose(torch.sinh(torch.tensor([89.3, -89.3, 90.0])).numpy(), [np.sinh(np.float32(89.3)), -np.sinh(np.float32(89.3)), INF], rtol=1e-5)
+    np.testing.assert_allclose(
+        torch.sinh(torch.tensor([89.3, -89.3, 90.0])).numpy(),
+        [np.sinh(np.float32(89.3)), -np.sinh(np.float32(89.3)), INF],
+        rtol=1e-5,
+    )
 
 
 def pairs():
     rng = np.random.default_rng(0)
-    a = np.concatenate([rng.normal(size=4000) * 10, rng.normal(size=4000) * 1e4, rng.integers(-50, 50, 2000)]).astype(np.float32)
+    a = np.concatenate([rng.normal(size=4000) * 10, rng.normal(size=4000) * 1e4, rng.integers(-50, 50, 2000)]).astype(
+        np.float32
+    )
     b = np.concatenate([rng.normal(size=8000), rng.choice([-7, -3, 2, 5], 2000)]).astype(np.float32)
     edges = np.float32([0, -0.0, 1, -1, 3, -3, 1e30, -1e30, INF, -INF, NAN, 1e-30])
     e = np.meshgrid(edges, edges)
@@ -75,10 +94,15 @@ def test_remainders_are_exact():
     with np.errstate(all="ignore"):
         want = np.fmod(a, b)
         got = torch.fmod(x, y).numpy()
-        assert np.array_equal(got, want, equal_nan=True) and np.array_equal(np.signbit(got), np.signbit(want) | np.isnan(got) & np.signbit(got))
+        assert np.array_equal(got, want, equal_nan=True) and np.array_equal(
+            np.signbit(got), np.signbit(want) | np.isnan(got) & np.signbit(got)
+        )
         turned = np.where((want != 0) & ((b < 0) != (want < 0)), want + b, want)
         assert np.array_equal(torch.remainder(x, y).numpy(), turned, equal_nan=True)
-        assert np.array_equal(torch.hypot(x, y).numpy(), np.hypot(a, b), equal_nan=True) or units(torch.hypot(x, y), np.hypot(np.float64(a), np.float64(b))) <= 1
+        assert (
+            np.array_equal(torch.hypot(x, y).numpy(), np.hypot(a, b), equal_nan=True)
+            or units(torch.hypot(x, y), np.hypot(np.float64(a), np.float64(b))) <= 1
+        )
     whole = torch.tensor([7.0, -7.0, 7.0, -7.0, 1.0, 0.0, 5.0])
     by = torch.tensor([2.0, 2.0, -2.0, -2.0, 0.0, 0.0, INF])
     assert str((whole // by).tolist()) == "[3.0, -4.0, -4.0, 3.0, inf, nan, 0.0]"
@@ -91,7 +115,9 @@ def test_powers():
     edges = np.float32([0, -0.0, 1, -1, 2, -2.5, 0.5, INF, -INF, NAN, 3, -3, 1e-40])
     x, y = (g.ravel().copy() for g in np.meshgrid(edges, edges))
     with np.errstate(all="ignore"):
-        np.testing.assert_allclose(torch.pow(torch.from_numpy(x), torch.from_numpy(y)).numpy(), np.power(x, y), rtol=2e-6)
+        np.testing.assert_allclose(
+            torch.pow(torch.from_numpy(x), torch.from_numpy(y)).numpy(), np.power(x, y), rtol=2e-6
+        )
     assert (torch.tensor([2.0, 3.0]) ** 2.5).tolist() == np.float32([2**2.5, 3**2.5]).tolist()
 
 
@@ -105,7 +131,9 @@ def test_reductions_along_any_dims(dims, order):
     wide = x.double().numpy()
     for keepdim in (False, True):
         np.testing.assert_allclose(x.sum(dims, keepdim).numpy(), wide.sum(dims, keepdims=keepdim), rtol=1e-4, atol=1e-4)
-        np.testing.assert_allclose(x.mean(dims, keepdim).numpy(), wide.mean(dims, keepdims=keepdim), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(
+            x.mean(dims, keepdim).numpy(), wide.mean(dims, keepdims=keepdim), rtol=1e-4, atol=1e-5
+        )
         assert np.array_equal(x.amax(dims, keepdim).numpy(), x.numpy().max(dims, keepdims=keepdim))
         assert np.array_equal((x > 2).any(dims[0]).numpy(), (x > 2).numpy().any(dims[0]))
     half = x.to(torch.bfloat16)

@@ -15,7 +15,14 @@ rng = np.random.default_rng(0)
 
 
 def test_ranges():
-    for start, end, step in [(0, 5.0, 1), (0.5, 10, 0.3), (10.0, -3, -0.7), (0.0, 3000.0, 1.0), (1, 1.0, 0.1), (-2.5, 2000, 0.125)]:
+    for start, end, step in [
+        (0, 5.0, 1),
+        (0.5, 10, 0.3),
+        (10.0, -3, -0.7),
+        (0.0, 3000.0, 1.0),
+        (1, 1.0, 0.1),
+        (-2.5, 2000, 0.125),
+    ]:
         count = math.ceil((end - start) / step)
         expected = np.arange(count, dtype=np.float64) * step + start
         for dtype in (torch.float32, torch.float64):
@@ -99,7 +106,9 @@ def test_saved_files_name_each_storage_class_once():
     value["c"].append(value["c"])  # a list that has itself
     file = io.BytesIO()
     torch.save(value, file)
-    names = [arg for op, arg, _ in pickletools.genops(zipfile.ZipFile(file).read("archive/data.pkl")) if op.name == "GLOBAL"]
+    names = [
+        arg for op, arg, _ in pickletools.genops(zipfile.ZipFile(file).read("archive/data.pkl")) if op.name == "GLOBAL"
+    ]
     assert names.count("torch FloatStorage") == 1 and "torch._utils _rebuild_tensor_v2" in names
     file.seek(0)
     back = torch.load(file)

@@ -34,7 +34,9 @@ def test_gradients(bias):
     assert torch.autograd.gradgradcheck(lambda *t: run(*t)[0], tensors)
 
 
-@pytest.mark.parametrize("options", [{}, {"bidirectional": True}, {"num_layers": 2, "bias": False}, {"batch_first": True}])
+@pytest.mark.parametrize(
+    "options", [{}, {"bidirectional": True}, {"num_layers": 2, "bias": False}, {"batch_first": True}]
+)
 def test_module_is_what_its_cells_give(options):
     torch.manual_seed(0)
     module, x = torch.nn.LSTM(4, 6, **options), torch.randn(5, 3, 4)

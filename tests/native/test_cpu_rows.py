@@ -13,7 +13,11 @@ SHAPES = [(1,), (7, 9), (4, 5, 6), (3, 130), (130, 33)]
 
 def array(shape, dtype, seed=0):
     r = np.random.default_rng(seed)
-    return r.integers(0, 9, shape).astype(dtype) if "float" not in dtype else np.round(r.standard_normal(shape) * 3, 1).astype(dtype)
+    return (
+        r.integers(0, 9, shape).astype(dtype)
+        if "float" not in dtype
+        else np.round(r.standard_normal(shape) * 3, 1).astype(dtype)
+    )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -26,18 +30,31 @@ def test_running_and_selected(shape, dtype):
             assert np.array_equal(values.numpy(), np.maximum.accumulate(x, dim))
             assert np.array_equal(np.take_along_axis(x, places.numpy(), dim), values.numpy())
             n = x.shape[dim]
-            last = np.maximum.accumulate(np.where(x == values.numpy(), np.moveaxis(np.arange(n).reshape((n,) + (1,) * (x.ndim - 1)), 0, dim), 0), dim)
+            last = np.maximum.accumulate(
+                np.where(x == values.numpy(), np.moveaxis(np.arange(n).reshape((n,) + (1,) * (x.ndim - 1)), 0, dim), 0),
+                dim,
+            )
             assert np.array_equal(places.numpy(), last)
             assert np.array_equal(t.cummin(dim)[0].numpy(), np.minimum.accumulate(x, dim))
             ranked = np.sort(x, dim, kind="stable")
             for k in {1, (n + 1) // 2, n}:
                 value, place = t.kthvalue(k, dim)
                 assert np.array_equal(value.numpy(), np.take(ranked, k - 1, dim))
-                assert np.array_equal(np.squeeze(np.take_along_axis(x, np.expand_dims(place.numpy(), dim), dim), dim), value.numpy())
+                assert np.array_equal(
+                    np.squeeze(np.take_along_axis(x, np.expand_dims(place.numpy(), dim), dim), dim), value.numpy()
+                )
             assert np.array_equal(t.median(dim, keepdim=True)[0].numpy(), np.take(ranked, [(n - 1) // 2], dim))
             assert np.array_equal(torch.count_nonzero(t, dim).numpy(), np.count_nonzero(x, dim))
-            assert np.allclose(t[..., :5].cumprod(dim).double().numpy(), np.cumprod(x[..., :5].astype("float64" if "float" in dtype else "int64"), dim), rtol=1e-5)
-            assert np.allclose(t[..., :9].prod(dim).double().numpy(), np.prod(x[..., :9].astype("float64" if "float" in dtype else "int64"), dim), rtol=1e-5)
+            assert np.allclose(
+                t[..., :5].cumprod(dim).double().numpy(),
+                np.cumprod(x[..., :5].astype("float64" if "float" in dtype else "int64"), dim),
+                rtol=1e-5,
+            )
+            assert np.allclose(
+                t[..., :9].prod(dim).double().numpy(),
+                np.prod(x[..., :9].astype("float64" if "float" in dtype else "int64"), dim),
+                rtol=1e-5,
+            )
 
 
 def test_nan_is_selected_first_by_medians_and_ranked_last_by_kthvalue():
@@ -50,7 +67,12 @@ def test_nan_is_selected_first_by_medians_and_ranked_last_by_kthvalue():
 
 
 def test_selection_from_keys_that_split_badly():
-    for x in (np.arange(3000.0), np.arange(3000.0)[::-1].copy(), np.repeat([1.0, 2.0], 1500), np.tile([5.0, 1.0, 3.0], 1000)):
+    for x in (
+        np.arange(3000.0),
+        np.arange(3000.0)[::-1].copy(),
+        np.repeat([1.0, 2.0], 1500),
+        np.tile([5.0, 1.0, 3.0], 1000),
+    ):
         for k in (1, 700, 1500, 3000):
             assert torch.from_numpy(x).kthvalue(k)[0].item() == np.sort(x)[k - 1]
 
@@ -61,7 +83,9 @@ def test_distinct(size, dtype):
     a = array((size,), "int64").astype(dtype) if dtype == "bool" else array((size,), dtype)
     values, inverse, counts = torch.unique(torch.from_numpy(a), return_inverse=True, return_counts=True)
     v, i, c = np.unique(a, return_inverse=True, return_counts=True)
-    assert np.array_equal(values.numpy(), v) and np.array_equal(inverse.numpy(), i) and np.array_equal(counts.numpy(), c)
+    assert (
+        np.array_equal(values.numpy(), v) and np.array_equal(inverse.numpy(), i) and np.array_equal(counts.numpy(), c)
+    )
     values, inverse, counts = torch.unique_consecutive(torch.from_numpy(a), return_inverse=True, return_counts=True)
     starts = np.ones(size, bool)
     starts[1:] = a[1:] != a[:-1]
@@ -110,4 +134,7 @@ def test_sums_of_short_rows(shape, dtype):
     found = torch.logsumexp(torch.from_numpy(a), 1)
     assert found[-1] == -np.inf and (found[0] == np.inf or shape[0] == 1)
     a[0, -1] = np.nan
-    assert torch.logsumexp(torch.from_numpy(a), 1)[0].isnan() and torch.linalg.vector_norm(torch.from_numpy(a), dim=1)[0].isnan()
+    assert (
+        torch.logsumexp(torch.from_numpy(a), 1)[0].isnan()
+        and torch.linalg.vector_norm(torch.from_numpy(a), dim=1)[0].isnan()
+    )

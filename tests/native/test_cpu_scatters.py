@@ -39,7 +39,9 @@ def test_strided_operands_and_int32_indices():
 def test_scatter_of_numbers_and_tensors():
     out = torch.zeros(3, 5, dtype=torch.int64)
     assert out.scatter_(1, torch.tensor([[1], [2], [4]]), 7).sum(0).tolist() == [0, 7, 7, 0, 7]
-    half = torch.zeros(4, dtype=torch.bfloat16).scatter(0, torch.tensor([3, 1]), torch.tensor([1.5, 2.0], dtype=torch.bfloat16))
+    half = torch.zeros(4, dtype=torch.bfloat16).scatter(
+        0, torch.tensor([3, 1]), torch.tensor([1.5, 2.0], dtype=torch.bfloat16)
+    )
     assert half.tolist() == [0.0, 2.0, 0.0, 1.5]
     part = torch.arange(8.0)
     assert part.scatter(0, torch.tensor([3, 2, 1, 0]), part[4:]).tolist() == [7.0, 6.0, 5.0, 4.0, 4.0, 5.0, 6.0, 7.0]
@@ -100,7 +102,11 @@ def test_gradients():
 @pytest.mark.parametrize("reduce", ["sum", "prod", "amax", "amin"])
 def test_scatter_reduce(dtype, reduce):
     r = np.random.default_rng(0)
-    x, src, index = r.integers(-4, 5, (5, 6)).astype(dtype), r.integers(-4, 5, (4, 6)).astype(dtype), r.integers(0, 5, (4, 6))
+    x, src, index = (
+        r.integers(-4, 5, (5, 6)).astype(dtype),
+        r.integers(-4, 5, (4, 6)).astype(dtype),
+        r.integers(0, 5, (4, 6)),
+    )
     two = {"sum": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}[reduce]
     wanted = x.copy()
     two.at(wanted, (index, np.arange(6)), src)

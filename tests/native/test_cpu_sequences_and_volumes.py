@@ -43,7 +43,9 @@ def test_gradients_of_alignments():
         return F.ctc_loss(x.log_softmax(2), targets, torch.tensor([6, 5, 4]), ends, reduction="sum")
 
     assert torch.autograd.gradcheck(loss, x)
-    impossible = F.ctc_loss(x.log_softmax(2), targets, torch.tensor([1, 6, 6]), ends, reduction="none", zero_infinity=True)
+    impossible = F.ctc_loss(
+        x.log_softmax(2), targets, torch.tensor([1, 6, 6]), ends, reduction="none", zero_infinity=True
+    )
     (slope,) = torch.autograd.grad(impossible.sum(), x)
     assert impossible[0] == 0 and not slope[:, 0].any() and slope[:, 1:].any()
 
@@ -87,27 +89,54 @@ def test_vector_products(dtype):
     assert np.allclose(torch.cross(x.transpose(0, 1), y.transpose(0, 1), dim=0).numpy(), np.moveaxis(wanted, 1, 0))
     assert np.allclose(torch.linalg.cross(x, y[:1], dim=-2).numpy(), np.cross(a, b[:1], axis=1))
     if dtype == "float64":
-        assert torch.autograd.gradcheck(lambda x, y: torch.linalg.cross(x, y, dim=1), (x.requires_grad_(), y[:1].detach().requires_grad_()))
-        assert np.allclose(torch.linalg.cross(torch.complex(x, y).conj().imag.detach(), x.detach(), dim=1).numpy(), np.cross(-b, a, axis=1))
+        assert torch.autograd.gradcheck(
+            lambda x, y: torch.linalg.cross(x, y, dim=1), (x.requires_grad_(), y[:1].detach().requires_grad_())
+        )
+        assert np.allclose(
+            torch.linalg.cross(torch.complex(x, y).conj().imag.detach(), x.detach(), dim=1).numpy(),
+            np.cross(-b, a, axis=1),
+        )
 
 
-@pytest.mark.parametrize("stride, padding, dilation, groups", [(1, 1, 1, 1), ((2, 1, 1), (0, 2, 1), (2, 1, 1), 2), ((3, 2, 1), (2, 0, 1), (1, 2, 2), 4)])
+@pytest.mark.parametrize(
+    "stride, padding, dilation, groups",
+    [(1, 1, 1, 1), ((2, 1, 1), (0, 2, 1), (2, 1, 1), 2), ((3, 2, 1), (2, 0, 1), (1, 2, 2), 4)],
+)
 def test_convolutions_of_volumes(stride, padding, dilation, groups):
     torch.manual_seed(0)
-    x, w, b = torch.randn(2, 4, 6, 5, 7, dtype=torch.float64), torch.randn(8, 4 // groups, 3, 2, 3, dtype=torch.float64), torch.randn(8, dtype=torch.float64)
+    x, w, b = (
+        torch.randn(2, 4, 6, 5, 7, dtype=torch.float64),
+        torch.randn(8, 4 // groups, 3, 2, 3, dtype=torch.float64),
+        torch.randn(8, dtype=torch.float64),
+    )
     y = F.conv3d(x, w, b, stride, padding, dilation, groups)
     s, p, d = (v if isinstance(v, tuple) else (v,) * 3 for v in (stride, padding, dilation))
     deep = np.pad(x.numpy(), [(0, 0), (0, 0), (p[0], p[0]), (0, 0), (0, 0)])
     for z in range(y.size(2)):  # the sum of the convolutions of the slices that a window holds
-        parts = [F.conv2d(torch.from_numpy(np.ascontiguousarray(deep[:, :, z * s[0] + k * d[0]])), w[:, :, k].contiguous(), None, s[1:], p[1:], d[1:], groups) for k in range(3)]
+        parts = [
+            F.conv2d(
+                torch.from_numpy(np.ascontiguousarray(deep[:, :, z * s[0] + k * d[0]])),
+                w[:, :, k].contiguous(),
+                None,
+                s[1:],
+                p[1:],
+                d[1:],
+                groups,
+            )
+            for k in range(3)
+        ]
         assert np.allclose(y[:, :, z].numpy(), sum(t.numpy() for t in parts) + b.numpy()[:, None, None])
     small = (x[:1].requires_grad_(), w.requires_grad_(), b.requires_grad_())
     g = torch.randn_like(F.conv3d(*small, stride, padding, dilation, groups))
     slopes = torch.autograd.grad(F.conv3d(*small, stride, padding, dilation, groups), small, g)
-    for t, slope in zip(small, slopes, strict=True):  # linear in each: along a direction, the change is the product with the gradient
+    for t, slope in zip(
+        small, slopes, strict=True
+    ):  # linear in each: along a direction, the change is the product with the gradient
         step = torch.randn_like(t)
         moved = [v.detach() + step if v is t else v.detach() for v in small]
-        change = F.conv3d(*moved, stride, padding, dilation, groups) - F.conv3d(*[v.detach() for v in small], stride, padding, dilation, groups)
+        change = F.conv3d(*moved, stride, padding, dilation, groups) - F.conv3d(
+            *[v.detach() for v in small], stride, padding, dilation, groups
+        )
         assert np.allclose((change * g).sum().item(), (slope * step).sum().item())
 
 

@@ -11,11 +11,17 @@ import shim_torch as torch
 S = torch.special
 INF, NAN = math.inf, math.nan
 rng = np.random.default_rng(0)
-WIDE = np.concatenate([rng.standard_normal(5000) * 5, rng.uniform(-14, 14, 5000), rng.uniform(-88, 88, 2000)]).astype(np.float32)
-CHANCES = np.concatenate([rng.uniform(0, 1, 5000), np.exp(rng.uniform(-103, 0, 5000)), 1 - np.exp(rng.uniform(-16, -1, 2000))]).astype(np.float32)
+WIDE = np.concatenate([rng.standard_normal(5000) * 5, rng.uniform(-14, 14, 5000), rng.uniform(-88, 88, 2000)]).astype(
+    np.float32
+)
+CHANCES = np.concatenate(
+    [rng.uniform(0, 1, 5000), np.exp(rng.uniform(-103, 0, 5000)), 1 - np.exp(rng.uniform(-16, -1, 2000))]
+).astype(np.float32)
 
 
-@pytest.mark.parametrize("name", ["i0", "i0e", "i1", "i1e", "modified_bessel_i0", "modified_bessel_i1", "ndtr", "erfc", "ndtri"])
+@pytest.mark.parametrize(
+    "name", ["i0", "i0e", "i1", "i1e", "modified_bessel_i0", "modified_bessel_i1", "ndtr", "erfc", "ndtri"]
+)
 def test_errors_are_few_units(name):
     x = CHANCES if name == "ndtri" else WIDE
     expected = getattr(scipy.special, name.replace("modified_bessel_", ""))(x.astype(np.float64))
@@ -79,9 +85,16 @@ def test_sums_and_products_of_any_length():
 def test_all_and_any_of_none():
     none = torch.empty(3, 0, dtype=torch.bool)
     assert none.all(1).tolist() == [True] * 3 and none.any(1).tolist() == [False] * 3
-    assert torch.empty(0, 2, dtype=torch.bool).all(0).tolist() == [True, True] and torch.tensor([], dtype=torch.uint8).all().item() == 1
+    assert (
+        torch.empty(0, 2, dtype=torch.bool).all(0).tolist() == [True, True]
+        and torch.tensor([], dtype=torch.uint8).all().item() == 1
+    )
     some = torch.tensor([[True, False], [True, True]])
-    assert some.all(0).tolist() == [True, False] and some.all(1).tolist() == [False, True] and some.any(1).tolist() == [True, True]
+    assert (
+        some.all(0).tolist() == [True, False]
+        and some.all(1).tolist() == [False, True]
+        and some.any(1).tolist() == [True, True]
+    )
 
 
 @pytest.mark.parametrize("cast", [None, torch.float64])

@@ -20,6 +20,7 @@ def path():
         pytest.skip("libnvrtc is not installed")
     return found[0]
 
+
 FORMULAS = (
     "log_sigmoid mish hardswish hardsigmoid leaky_relu elu softplus threshold hardtanh hardshrink softshrink nan_to_num "
     "asinh acosh atanh lgamma erfinv"
@@ -32,8 +33,24 @@ def cases():
     yield from ((str(d), op, d, d, d, 1) for op in BOTH for d in (f64, i64, u8))
     yield from ((str(d), op, d, d, d, 2) for op in BINARY for d in (f32, i64, u8))
     yield from ((str(d), op, d, b8, b8, 2) for op in TESTS for d in (f32, b8))
-    yield from (("three", op, f32, f32, _core.float16, 3) for op in ("where", "clamp", "add_scaled", "lerp", "addcmul", "addcdiv"))
-    yield from (("two", op, f32, f32, _core.bfloat16, 2) for op in ("igamma", "igammac", "bce_each", "bce_logits_each", "prelu", "copysign", "xlogy", "logaddexp", "logaddexp2"))
+    yield from (
+        ("three", op, f32, f32, _core.float16, 3)
+        for op in ("where", "clamp", "add_scaled", "lerp", "addcmul", "addcdiv")
+    )
+    yield from (
+        ("two", op, f32, f32, _core.bfloat16, 2)
+        for op in (
+            "igamma",
+            "igammac",
+            "bce_each",
+            "bce_logits_each",
+            "prelu",
+            "copysign",
+            "xlogy",
+            "logaddexp",
+            "logaddexp2",
+        )
+    )
     yield from (("one", op, d, d, d, 1) for op in FORMULAS for d in (f32, f64))
     yield from (("curved", op, d, d, d, 2 if op == "zeta" else 1) for op in ("zeta", "polygamma") for d in (f32, f64))
     yield from (("fp8", "copy", d, d, f32, 1) for d in (_core.float8_e4m3fn, _core.float8_e5m2))
@@ -61,7 +78,10 @@ def test_reductions_compile(path):
         ("any_of", f32, b8, b8),
         ("all_of", b8, b8, b8),
         ("softmax", bf16, f32, bf16),
-        *((name, bf16, f32, bf16) for name in ("norm_two", "norm_squares", "norm_root", "norm_one", "norm_greatest", "norm_least")),
+        *(
+            (name, bf16, f32, bf16)
+            for name in ("norm_two", "norm_squares", "norm_root", "norm_one", "norm_greatest", "norm_least")
+        ),
     ):
         for vector in (1, 2):
             log = _core.cuda_compile_reduction(path, op, of, compute, out, vector, 90)
@@ -104,7 +124,10 @@ def families():
         yield "heads", {"ELEMENT": t, "C": "u32", "OUT": "i64", "V": 1, "HEADS": 1}
         for count, slots in (("u32", 1024), ("float", 8192), ("double", 4096), ("u32", 0)):
             compare = t if t in ("float", "double") else "float" if t == "Bf16" else "i64"
-            yield "tally", {"ELEMENT": t, "C": compare, "V": 2, "COUNT": count, "TALLY": 1 + slots // 8192, "SLOTS": slots}
+            yield (
+                "tally",
+                {"ELEMENT": t, "C": compare, "V": 2, "COUNT": count, "TALLY": 1 + slots // 8192, "SLOTS": slots},
+            )
         for join in ("Sum", "Product", "Greatest", "Least"):
             yield "join", {"ELEMENT": t, "INDEX": "int", "WIDE": 0, "ADDS": 1, "JOIN": join}
     for t, compute, vector in floats:
@@ -130,13 +153,43 @@ def families():
         yield "random", {"ELEMENT": t, "WIDE": 0, "V": 4, "POISSON": 1}
         for frame in (0, 1):
             yield "windows", {"ELEMENT": t, "C": compute, "ADDS": 1, "FRAME": frame}
-    for family, t, size in (("attention", "Half", 64), ("attention", "Bf16", 128), ("attention_backward", "Bf16", 64), ("attention_backward", "Half", 128)):
-        yield family, {"ELEMENT": t, "D": size, "TILES": 2 if size == 64 else 1, "CAUSAL": 1, "MASK": 2, "DROPS": int(t == "Half")}
+    for family, t, size in (
+        ("attention", "Half", 64),
+        ("attention", "Bf16", 128),
+        ("attention_backward", "Bf16", 64),
+        ("attention_backward", "Half", 128),
+    ):
+        yield (
+            family,
+            {
+                "ELEMENT": t,
+                "D": size,
+                "TILES": 2 if size == 64 else 1,
+                "CAUSAL": 1,
+                "MASK": 2,
+                "DROPS": int(t == "Half"),
+            },
+        )
     for t, size, mask in (("Half", 64, 0), ("Bf16", 128, 2), ("Bf16", 64, 1)):
-        hopper = {"ELEMENT": t, "KIND_HALF": int(t == "Half"), "D": size, "TILES": 1, "CAUSAL": int(mask == 0), "MASK": mask, "PAIRS": int(mask == 2)}
+        hopper = {
+            "ELEMENT": t,
+            "KIND_HALF": int(t == "Half"),
+            "D": size,
+            "TILES": 1,
+            "CAUSAL": int(mask == 0),
+            "MASK": mask,
+            "PAIRS": int(mask == 2),
+        }
         for family in ("attention_hopper", "attention_hopper_backward"):
             yield family, {**hopper, "DROPS": int(mask == 0), "HOPPER": 1}
-    for t, v, side in (("u8", 4, 128), ("u16", 2, 64), ("u16", 1, 64), ("u32", 1, 64), ("u64", 1, 32), ("Wide16", 1, 32)):
+    for t, v, side in (
+        ("u8", 4, 128),
+        ("u16", 2, 64),
+        ("u16", 1, 64),
+        ("u32", 1, 64),
+        ("u64", 1, 32),
+        ("Wide16", 1, 32),
+    ):
         yield "transpose", {"ELEMENT": t, "V": v, "SIDE": side}
         yield "pad", {"ELEMENT": t, "V": 16 if t == "u8" else 1, "WIDE": int(t == "u8")}
         yield "flip", {"ELEMENT": t, "V": 16 if t == "u8" else 2}

@@ -38,7 +38,9 @@ def test_a_foreign_tensor_is_refused(call, name):
 
 def test_foreign_dtypes_and_devices_are_told_apart():
     dtype, device = type("torch.dtype", (), {})(), type("torch.device", (), {})()
-    with pytest.raises(TypeError, match="must be torch.dtype, not torch.dtype of the PyTorch that is installed here; give"):
+    with pytest.raises(
+        TypeError, match="must be torch.dtype, not torch.dtype of the PyTorch that is installed here; give"
+    ):
         torch.ones(2, dtype=dtype)
     with pytest.raises(TypeError, match=r"of the PyTorch that is installed here; give str\(device\)"):
         torch.ones(2, device=device)
@@ -55,7 +57,9 @@ def test_a_foreign_function_over_our_tensors_is_refused():
         return type(x).__torch_function__(relu, (type(x),), (x,), {})
 
     relu.__module__ = "torch.nn.functional"
-    with pytest.raises(TypeError, match="torch.nn.functional.relu of the PyTorch that is installed here was called with"):
+    with pytest.raises(
+        TypeError, match="torch.nn.functional.relu of the PyTorch that is installed here was called with"
+    ):
         relu(torch.ones(2))
 
 

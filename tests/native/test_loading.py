@@ -110,4 +110,6 @@ print((shim_torch.ones(1) + 1).item())
 """
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, cwd=PLACE)
     assert found.stdout.splitlines()[-1:] == ["2.0"], found.stderr
-    assert "refused:" in found.stdout and ("main interpreter" in found.stdout or "loading in subinterpreters" in found.stdout)
+    assert "refused:" in found.stdout and (
+        "main interpreter" in found.stdout or "loading in subinterpreters" in found.stdout
+    )

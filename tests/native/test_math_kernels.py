@@ -130,13 +130,37 @@ def test_errors_in_double(name: str) -> None:
 
 
 def test_limits_in_double() -> None:
-    x = torch.tensor([0.0, -0.0, math.inf, -math.inf, math.nan, 5e-324, -1.0, 1e308, 710.0, -746.0], dtype=torch.float64)
+    x = torch.tensor(
+        [0.0, -0.0, math.inf, -math.inf, math.nan, 5e-324, -1.0, 1e308, 710.0, -746.0], dtype=torch.float64
+    )
     tiny = 5e-324
     for name, expected in {
         "exp": [1, 1, math.inf, 0, math.nan, 1, math.exp(-1), math.inf, math.inf, 0],
-        "log": [-math.inf, -math.inf, math.inf, math.nan, math.nan, math.log(tiny), math.nan, math.log(1e308), math.log(710), math.nan],
+        "log": [
+            -math.inf,
+            -math.inf,
+            math.inf,
+            math.nan,
+            math.nan,
+            math.log(tiny),
+            math.nan,
+            math.log(1e308),
+            math.log(710),
+            math.nan,
+        ],
         "tanh": [0.0, -0.0, 1, -1, math.nan, tiny, math.tanh(-1), 1, 1, -1],
-        "sin": [0.0, -0.0, math.nan, math.nan, math.nan, tiny, math.sin(-1), math.sin(1e308), math.sin(710), math.sin(-746)],
+        "sin": [
+            0.0,
+            -0.0,
+            math.nan,
+            math.nan,
+            math.nan,
+            tiny,
+            math.sin(-1),
+            math.sin(1e308),
+            math.sin(710),
+            math.sin(-746),
+        ],
         "cos": [1, 1, math.nan, math.nan, math.nan, 1, math.cos(1), math.cos(1e308), math.cos(710), math.cos(746)],
         "sigmoid": [0.5, 0.5, 1, 0, math.nan, 0.5, 1 / (1 + math.e), 1, 1, 0],
     }.items():

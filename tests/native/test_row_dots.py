@@ -5,7 +5,17 @@ import pytest
 
 import shim_torch as torch
 
-SIZES = [(1, 1, 1), (1, 33, 5), (3, 64, 7), (5, 100, 31), (17, 70, 64), (2, 515, 1030), (8, 300, 520), (9, 8, 9), (40, 129, 70)]
+SIZES = [
+    (1, 1, 1),
+    (1, 33, 5),
+    (3, 64, 7),
+    (5, 100, 31),
+    (17, 70, 64),
+    (2, 515, 1030),
+    (8, 300, 520),
+    (9, 8, 9),
+    (40, 129, 70),
+]
 
 
 def made(*sizes, dtype, seed):
@@ -52,7 +62,10 @@ def test_what_is_no_number_stays_in_its_row():
 
 
 def test_gradients_of_a_layer():
-    x, w = made(12, 30, dtype=torch.bfloat16, seed=4).requires_grad_(), made(7, 30, dtype=torch.bfloat16, seed=5).requires_grad_()
+    x, w = (
+        made(12, 30, dtype=torch.bfloat16, seed=4).requires_grad_(),
+        made(7, 30, dtype=torch.bfloat16, seed=5).requires_grad_(),
+    )
     torch.nn.functional.linear(x, w).backward(made(12, 7, dtype=torch.bfloat16, seed=6))
     g = made(12, 7, dtype=torch.bfloat16, seed=6).double().numpy()
     near(x.grad, g @ w.detach().double().numpy(), 7)

@@ -55,7 +55,12 @@ def test_other_dtypes_are_as_before():
     assert torch.sgn(torch.tensor([True, False])).tolist() == [True, False]
     assert torch.isposinf(torch.tensor([1, 2])).tolist() == [False, False]
     assert torch.isposinf(torch.tensor([INF, -INF, NAN, 1.0])).tolist() == [True, False, False, False]
-    assert torch.isneginf(torch.tensor([INF, -INF, NAN, 1.0], dtype=torch.bfloat16)).tolist() == [False, True, False, False]
+    assert torch.isneginf(torch.tensor([INF, -INF, NAN, 1.0], dtype=torch.bfloat16)).tolist() == [
+        False,
+        True,
+        False,
+        False,
+    ]
     one = torch.tensor([1.0], dtype=torch.bfloat16)
     assert torch.nextafter(one, 2 * one).item() == 1.0078125
     whole = torch.tensor([1, 5, -3])
@@ -69,7 +74,13 @@ def test_in_place_and_gradients():
     assert (x * 37).round_(decimals=1).tolist() == torch.round(x * 37, decimals=1).tolist()
     leaf = torch.tensor([0.3, 0.9, 0.2], dtype=torch.float64, requires_grad=True)
     other = torch.tensor([0.4, 0.1, 0.25], dtype=torch.float64, requires_grad=True)
-    for call in (torch.clamp_min, torch.clamp_max, torch.logaddexp2, torch.special.xlog1py, lambda a, b: torch.logit(a) * b):
+    for call in (
+        torch.clamp_min,
+        torch.clamp_max,
+        torch.logaddexp2,
+        torch.special.xlog1py,
+        lambda a, b: torch.logit(a) * b,
+    ):
         assert torch.autograd.gradcheck(call, (leaf, other))
 
 
@@ -119,7 +130,11 @@ def test_quarter_turns(turns):
 def test_windows_as_columns_and_back():
     rng = np.random.RandomState(0)
     x = torch.tensor(rng.randn(2, 3, 7, 9), requires_grad=True)
-    for settings in ({"kernel_size": 3}, {"kernel_size": (2, 3), "stride": 2, "padding": 1}, {"kernel_size": 2, "dilation": 2, "stride": (1, 2)}):
+    for settings in (
+        {"kernel_size": 3},
+        {"kernel_size": (2, 3), "stride": 2, "padding": 1},
+        {"kernel_size": 2, "dilation": 2, "stride": (1, 2)},
+    ):
         columns = torch.nn.functional.unfold(x, **settings)
         narrow = torch.nn.functional.unfold(x.float(), **settings)
         np.testing.assert_allclose(narrow.detach().numpy(), columns.detach().numpy(), rtol=1e-6)

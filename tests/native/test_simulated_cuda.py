@@ -56,7 +56,9 @@ def simulated(tmp_path_factory):
     text = re.sub(r'T h; asm\("cvt\.rn\.bf16\.f32[^;]*;" :.*?\); return h;', "return float_to_bfloat16(v);", text)
     text = re.sub(r'A r; asm\("rcp\.[^;]*;" :.*?\); return r;', "return 1 / x;", text)
     text = re.sub(r'A r; asm\("ex2\.[^;]*;" :.*?\); return r;', "return exp2f(x);", text)
-    text = re.sub(r'unsigned r; asm\("cvt\.rn\.[^;]*;" :.*?\); return r;', "return put(low) | unsigned(put(high)) << 16;", text)
+    text = re.sub(
+        r'unsigned r; asm\("cvt\.rn\.[^;]*;" :.*?\); return r;', "return put(low) | unsigned(put(high)) << 16;", text
+    )
     text = re.sub(r'  asm volatile\("griddepcontrol\.wait;" ::: "memory"\);\n', "", text)
     text = re.sub(r"  asm\(\"mma\.sync.*?\);\n", "  tensor_core(d, a, b0, b1);\n", text)
     assert "asm(" not in text

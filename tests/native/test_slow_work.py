@@ -40,7 +40,12 @@ def compiler():
 
 def shown(code: str, terminal: bool = True, **variables: str) -> str:
     """What a program writes to its stderr, a terminal or a pipe."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([INSTALLED, os.environ.get("PYTHONPATH", "")]), "TERM": "xterm", **variables}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([INSTALLED, os.environ.get("PYTHONPATH", "")]),
+        "TERM": "xterm",
+        **variables,
+    }
     if not terminal:
         done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
@@ -109,7 +114,10 @@ def test_kernels(tmp_path, compiler):
     for sleep in (600, 2300):
         path = tmp_path / f"libnvrtc_{sleep}.so"
         (tmp_path / "nvrtc.c").write_text(SLOW_NVRTC)
-        subprocess.run([compiler, "-w", f"-DSLEEP={sleep}", "-shared", "-fPIC", str(tmp_path / "nvrtc.c"), "-o", str(path)], check=True)
+        subprocess.run(
+            [compiler, "-w", f"-DSLEEP={sleep}", "-shared", "-fPIC", str(tmp_path / "nvrtc.c"), "-o", str(path)],
+            check=True,
+        )
     text = shown(code.format(ops=["exp", "log", "neg", "sin"], path=str(tmp_path / "libnvrtc_600.so")))
     assert "kernels: exp" not in text and "kernels: log" not in text
     assert "compiling CUDA kernels: sin, 3 programs done..." in text
@@ -118,7 +126,9 @@ def test_kernels(tmp_path, compiler):
 
 
 def test_a_library_that_loads_slowly(tmp_path, compiler):
-    (tmp_path / "slow.c").write_text("#include <unistd.h>\n__attribute__((constructor)) static void wait(void) { usleep(2300000); }\n")
+    (tmp_path / "slow.c").write_text(
+        "#include <unistd.h>\n__attribute__((constructor)) static void wait(void) { usleep(2300000); }\n"
+    )
     library = tmp_path / "slow_library.so"
     subprocess.run([compiler, "-shared", "-fPIC", str(tmp_path / "slow.c"), "-o", str(library)], check=True)
     text = shown(f"import shim_torch\nshim_torch.ops.load_library({str(library)!r})")
@@ -129,7 +139,7 @@ def test_an_extension_that_builds_slowly(tmp_path, compiler):
     slow = tmp_path / "slow-c++"
     slow.write_text(f'#!/bin/sh\nsleep 2.3\nexec {shutil.which("c++")} "$@"\n')
     slow.chmod(0o755)
-    (tmp_path / "main.cpp").write_text("extern \"C\" int f() { return 1; }\n")
+    (tmp_path / "main.cpp").write_text('extern "C" int f() { return 1; }\n')
     code = (
         "from shim_torch.utils import cpp_extension\n"
         f"cpp_extension.load('ext', [{str(tmp_path / 'main.cpp')!r}], build_directory={str(tmp_path)!r}, is_python_module=False)\n"
@@ -166,4 +176,7 @@ for name in ("first", "second"):
     compiling._done += 1
 """
     text = shown(code)
-    assert "shim-torch: compiling Triton kernels: first..." in text and "shim-torch: compiling Triton kernels: second, 1 done..." in text
+    assert (
+        "shim-torch: compiling Triton kernels: first..." in text
+        and "shim-torch: compiling Triton kernels: second, 1 done..." in text
+    )

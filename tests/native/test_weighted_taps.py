@@ -33,7 +33,11 @@ def leaf(*sizes, seed=0):
 def plainly(monkeypatch, call):
     """``call`` by tensor operations alone."""
     with monkeypatch.context() as patch:
-        for module, asks in (("image.resampling", "taps_here"), ("nn.average_pooling", "separable_here"), ("image.grid_sampling", "separable_here")):
+        for module, asks in (
+            ("image.resampling", "taps_here"),
+            ("nn.average_pooling", "separable_here"),
+            ("image.grid_sampling", "separable_here"),
+        ):
             patch.setattr(sys.modules[f"{RECORDS}.{module}"], asks, lambda x: False)
         return call()
 
@@ -46,7 +50,11 @@ def alike(monkeypatch, call, *inputs):
         g = torch.arange(y.numel(), dtype=y.dtype).reshape(y.shape).sin()
         first = torch.autograd.grad(y, inputs, g, retain_graph=True)
         again = torch.autograd.grad(y, inputs, g, create_graph=True)
-        second = torch.autograd.grad(sum((x * x).sum() for x in again), inputs, allow_unused=True) if again[0].requires_grad else ()
+        second = (
+            torch.autograd.grad(sum((x * x).sum() for x in again), inputs, allow_unused=True)
+            if again[0].requires_grad
+            else ()
+        )
         return [y, *first, *again, *(x for x in second if x is not None)]
 
     for found, expected in zip(both(), plainly(monkeypatch, both), strict=False):
@@ -80,7 +88,9 @@ def test_means_over_windows(monkeypatch, settings):
     if "divisor_override" not in settings:
         x = leaf(2, 3, 9)
         wide = x.detach().unsqueeze(-2).unsqueeze(-2).requires_grad_()
-        per_dim = {k: (v if isinstance(v, bool) else (0, 0, v) if k == "padding" else (1, 1, v)) for k, v in settings.items()}
+        per_dim = {
+            k: (v if isinstance(v, bool) else (0, 0, v) if k == "padding" else (1, 1, v)) for k, v in settings.items()
+        }
         y, z = F.avg_pool1d(x, **settings), F.avg_pool3d(wide, **per_dim)
         np.testing.assert_allclose(y.detach().numpy(), z.detach().squeeze(-2).squeeze(-2).numpy(), rtol=1e-12)
         y.square().sum().backward()

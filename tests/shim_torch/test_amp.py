@@ -144,7 +144,9 @@ def test_grad_scaler_goes_through_its_stages():
     optimizer = torch.optim.SGD([p], lr=1.0)
     scaler = torch.amp.GradScaler("cpu", init_scale=4.0, growth_interval=1)
     for call in (scaler.unscale_, scaler.step):
-        with pytest.raises(AssertionError, match="but _scale is None.  This may indicate your script did not use scaler.scale"):
+        with pytest.raises(
+            AssertionError, match="but _scale is None.  This may indicate your script did not use scaler.scale"
+        ):
             call(optimizer)
     with pytest.raises(RuntimeError, match="Closure use is not currently supported"):
         scaler.step(optimizer, closure=lambda: None)
@@ -182,7 +184,10 @@ def test_grad_scaler_takes_a_state():
         new.load_state_dict({})
     off = torch.amp.GradScaler("cpu", growth_factor=0.5, enabled=False)
     assert off.state_dict() == {} and off.load_state_dict({}) is None and off.scale(3) == 3 and off.get_scale() == 1.0
-    for wrong, what in (({"growth_factor": 1.0}, "growth factor must be > 1.0"), ({"backoff_factor": 1.0}, "backoff factor must")):
+    for wrong, what in (
+        ({"growth_factor": 1.0}, "growth factor must be > 1.0"),
+        ({"backoff_factor": 1.0}, "backoff factor must"),
+    ):
         with pytest.raises(AssertionError, match=what):
             torch.amp.GradScaler("cpu", **wrong)
 
@@ -203,7 +208,9 @@ def test_grad_scaler_and_kinds_of_gradients():
         scaler._check_inf_per_device(optimizer)
 
 
-@pytest.mark.parametrize("unscaled, given, expected", [(False, None, 8.0), (False, 2.0, 16.0), (True, None, None), (True, 2.0, 2.0)])
+@pytest.mark.parametrize(
+    "unscaled, given, expected", [(False, None, 8.0), (False, 2.0, 16.0), (True, None, None), (True, 2.0, 2.0)]
+)
 def test_what_optimizers_that_scale_find(unscaled, given, expected):
     class Own(torch.optim.SGD):
         _step_supports_amp_scaling = True

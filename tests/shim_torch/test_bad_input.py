@@ -273,7 +273,9 @@ def test_bodies_refuse_dims_and_targets_that_do_not_fit():
     shim = torch.ops.shim
     rows = torch.zeros(4, 0)
     with pytest.raises((RuntimeError, IndexError)):
-        shim.cross_entropy_backward(torch.ones(1), rows, torch.zeros(2, dtype=torch.int64), torch.ones(2), torch.ones(1), 1)
+        shim.cross_entropy_backward(
+            torch.ones(1), rows, torch.zeros(2, dtype=torch.int64), torch.ones(2), torch.ones(1), 1
+        )
     x = torch.ones(1)
     x.untyped_storage().resize_(3)
     with pytest.raises(RuntimeError, match="out of bounds for storage of size 3"):

@@ -71,7 +71,11 @@ def test_functions_of_the_core_are_built_in_functions():
     import types
 
     for function in (torch.add, torch.nn.functional.linear):
-        assert inspect.isbuiltin(function) and inspect.isroutine(function) and isinstance(function, types.BuiltinFunctionType)
+        assert (
+            inspect.isbuiltin(function)
+            and inspect.isroutine(function)
+            and isinstance(function, types.BuiltinFunctionType)
+        )
         assert f"{type(function).__module__}.{type(function).__name__}" == "builtins.builtin_function_or_method"
         with pytest.raises(ValueError, match="no signature found for builtin"):
             inspect.signature(function)

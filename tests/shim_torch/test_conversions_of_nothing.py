@@ -5,7 +5,14 @@ import pytest
 import shim_torch as torch
 
 
-@pytest.mark.parametrize("make", [lambda: torch.ones(2, 3), lambda: torch.nn.Parameter(torch.ones(2, 3)), lambda: torch.ones(2, 3, requires_grad=True) * 2])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.ones(2, 3),
+        lambda: torch.nn.Parameter(torch.ones(2, 3)),
+        lambda: torch.ones(2, 3, requires_grad=True) * 2,
+    ],
+)
 def test_the_same_tensor(make):
     x = make()
     device = torch.device("cpu")
@@ -44,7 +51,9 @@ def test_overrides_are_found():
     x.to("cpu"), x.contiguous(), x.to(torch.float32)
     assert Seen.calls.count("to") == 2 and "contiguous" in Seen.calls
     assert torch.add(torch.ones(2), Given()) == "of the class"
-    assert torch.overrides.has_torch_function((Given(),)) and not torch.overrides.has_torch_function((object(), "text", torch.device("cpu"), [1]))
+    assert torch.overrides.has_torch_function((Given(),)) and not torch.overrides.has_torch_function(
+        (object(), "text", torch.device("cpu"), [1])
+    )
     with torch.overrides.BaseTorchFunctionMode():
         assert torch.ones(2).to("cpu").tolist() == [1, 1]
 

@@ -36,7 +36,9 @@ def test_unknown_type_names(lib: torch.library.Library, schema: str, text: str, 
 
 
 def test_known_type_names_pass(lib: torch.library.Library) -> None:
-    lib.define("g(Tensor(a!) x, Tensor?[] y, int[2] z=[1, 2], str s='a, asdf b', *, ScalarType? t=None, Device d) -> (Tensor(a!), int)")
+    lib.define(
+        "g(Tensor(a!) x, Tensor?[] y, int[2] z=[1, 2], str s='a, asdf b', *, ScalarType? t=None, Device d) -> (Tensor(a!), int)"
+    )
     assert torch.ops.refusals.g.default._schema.name == "refusals::g"
 
 
@@ -51,7 +53,10 @@ def test_lists_of_optional_numbers_have_no_schema() -> None:
 def test_a_fake_kernel_for_parts(lib: torch.library.Library) -> None:
     lib.define("parts(Tensor x) -> Tensor")
     lib.impl("parts", lambda x: x.sin(), "CompositeImplicitAutograd")
-    with pytest.raises(RuntimeError, match="has a CompositeImplicitAutograd kernel in core. Instead we should let the operator decompose"):
+    with pytest.raises(
+        RuntimeError,
+        match="has a CompositeImplicitAutograd kernel in core. Instead we should let the operator decompose",
+    ):
         torch.library.register_fake("refusals::parts", lambda x: x, lib=lib)
 
 
@@ -66,7 +71,9 @@ def test_first_form_without_kernels() -> None:
 
     try:
         op = torch.ops.refusals.bare
-        with pytest.raises(NotImplementedError, match='<CustomOp.op="refusals::bare".>: .* there is no cpu impl registered'):
+        with pytest.raises(
+            NotImplementedError, match='<CustomOp.op="refusals::bare".>: .* there is no cpu impl registered'
+        ):
             op(torch.ones(2))
         with pytest.raises(RuntimeError, match="Autograd has not been implemented for operator"):
             op(torch.ones(2, requires_grad=True))

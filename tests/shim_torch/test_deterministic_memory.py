@@ -13,7 +13,9 @@ def deterministic():
     torch.use_deterministic_algorithms(False)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.complex64, torch.int16, torch.uint8, torch.bool])
+@pytest.mark.parametrize(
+    "dtype", [torch.float32, torch.bfloat16, torch.complex64, torch.int16, torch.uint8, torch.bool]
+)
 def test_empty_tensors_have_a_fixed_value(deterministic, dtype):
     like = torch.zeros(3, 4, dtype=dtype)
     made = [

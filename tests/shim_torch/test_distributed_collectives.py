@@ -94,10 +94,19 @@ def test_names_of_groups(backend, found):
 
 def test_groups(group):
     part = dist.new_group([0])
-    assert (part.rank(), part.size(), dist.get_process_group_ranks(part), dist.get_group_rank(part, 0)) == (0, 1, [0], 0)
+    assert (part.rank(), part.size(), dist.get_process_group_ranks(part), dist.get_group_rank(part, 0)) == (
+        0,
+        1,
+        [0],
+        0,
+    )
     assert dist.distributed_c10d._resolve_process_group(part.group_name) is part
     assert dist.get_backend_config() == "cpu:gloo,cuda:gloo"
-    for ranks, text in (([0, 1], "less or equal to the world size"), ([1], "Rank 1 is out of range"), ([0, 0], "duplicate")):
+    for ranks, text in (
+        ([0, 1], "less or equal to the world size"),
+        ([1], "Rank 1 is out of range"),
+        ([0, 0], "duplicate"),
+    ):
         with pytest.raises(ValueError, match=text):
             dist.new_group(ranks)
     with pytest.raises(ValueError, match="Rank 0 has appeared in both subgroup"):
@@ -150,8 +159,16 @@ def test_collectives_copy(group):
         (lambda x: dist.all_reduce([1]), TypeError, "Expected parameter `tensor` of type torch.Tensor"),
         (lambda x: dist.all_gather(x, x), TypeError, r"Expected parameter `tensor_list` of type List\[torch.Tensor\]"),
         (lambda x: dist.all_gather([x.int()], x), ValueError, "different dtypesFound torch.int32 and  torch.float32"),
-        (lambda x: dist.all_gather([x, x], x), RuntimeError, r"invalid output tensor list at index 0 \(expected length 1, got 2\)"),
-        (lambda x: dist.all_gather([x[:3]], x), RuntimeError, r"invalid tensor size at index 0 \(expected \(4\), got \(3\)\)"),
+        (
+            lambda x: dist.all_gather([x, x], x),
+            RuntimeError,
+            r"invalid output tensor list at index 0 \(expected length 1, got 2\)",
+        ),
+        (
+            lambda x: dist.all_gather([x[:3]], x),
+            RuntimeError,
+            r"invalid tensor size at index 0 \(expected \(4\), got \(3\)\)",
+        ),
         (lambda x: dist.broadcast(x, 3), RuntimeError, "ProcessGroupGloo::broadcast: invalid root rank: 3"),
         (lambda x: dist.broadcast(x), ValueError, "Must specify global_rank or group_rank"),
         (lambda x: dist.broadcast(x, 0, group_src=0), ValueError, "Can't specify both group_rank and global_rank"),
@@ -164,7 +181,11 @@ def test_collectives_copy(group):
         (lambda x: dist.send(x, 0), ValueError, "destination rank should not be the same as the rank of the current"),
         (lambda x: dist.recv(x, 1), NotImplementedError, "torch.distributed.recv: there is no other process"),
         (lambda x: dist.P2POp(print, x, 0), ValueError, "Invalid ``op``"),
-        (lambda x: dist.all_reduce(x.to(torch.complex64), op=dist.ReduceOp.MAX), ValueError, "does not support RedOpType.MAX"),
+        (
+            lambda x: dist.all_reduce(x.to(torch.complex64), op=dist.ReduceOp.MAX),
+            ValueError,
+            "does not support RedOpType.MAX",
+        ),
         (lambda x: dist.split_group(None, [[0]]), RuntimeError, "No device associated with the default pg"),
     ],
 )

@@ -24,7 +24,9 @@ torch.distributed.destroy_process_group()
 """
 
 
-@pytest.mark.parametrize("options", [["--nproc-per-node", "1"], ["--standalone", "--nproc_per_node=1", "--nnodes=1:1"], []])
+@pytest.mark.parametrize(
+    "options", [["--nproc-per-node", "1"], ["--standalone", "--nproc_per_node=1", "--nnodes=1:1"], []]
+)
 def test_torchrun_runs_the_script(options, tmp_path, monkeypatch):
     monkeypatch.setattr("os.environ", dict(__import__("os").environ))
     monkeypatch.setattr("sys.argv", ["torchrun"])

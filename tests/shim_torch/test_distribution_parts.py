@@ -33,7 +33,9 @@ def test_batches_that_vmap_hides():
     x = torch.tensor([[0.3, -0.2, 0.7], [1.0, 0.5, -2.0]])
     t = D.CorrCholeskyTransform()
     torch.testing.assert_close(torch.func.vmap(t)(x), t(x))
-    counts = torch.func.vmap(lambda p: D.Multinomial(7, p, validate_args=False).sample(), randomness="different")(x.exp())
+    counts = torch.func.vmap(lambda p: D.Multinomial(7, p, validate_args=False).sample(), randomness="different")(
+        x.exp()
+    )
     assert counts.sum(-1).tolist() == [7.0, 7.0]
 
 

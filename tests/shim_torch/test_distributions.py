@@ -23,7 +23,11 @@ def test_values(name):
     for what in ASKED:
         if f"{name}.{what}" in EXPECTED:
             np.testing.assert_allclose(
-                asked(found, what, x).reshape(-1).numpy(), EXPECTED[f"{name}.{what}"], rtol=1e-5, atol=1e-5, err_msg=what
+                asked(found, what, x).reshape(-1).numpy(),
+                EXPECTED[f"{name}.{what}"],
+                rtol=1e-5,
+                atol=1e-5,
+                err_msg=what,
             )
     assert repr(found) == EXPECTED[f"{name}.repr"]
 

@@ -30,8 +30,16 @@ def test_a_seed_gives_pytorchs_numbers(dtype):
 
 # Sums of 3000 numbers by Poisson, binomial and gamma, and the uniform number after each: one that is rejected instead of kept moves all.
 STREAMS = {
-    torch.float32: [(1633036205.0, 0.4833614230155945), (141664384.0, 0.31991833448410034), (163291783.11360058, 0.9029095768928528)],
-    torch.float64: [(1633036196.0, 0.4833614230155945), (141664387.0, 0.31991833448410034), (163291781.7207838, 0.9029095768928528)],
+    torch.float32: [
+        (1633036205.0, 0.4833614230155945),
+        (141664384.0, 0.31991833448410034),
+        (163291783.11360058, 0.9029095768928528),
+    ],
+    torch.float64: [
+        (1633036196.0, 0.4833614230155945),
+        (141664387.0, 0.31991833448410034),
+        (163291781.7207838, 0.9029095768928528),
+    ],
 }
 
 
@@ -41,7 +49,11 @@ def test_streams_of_pytorchs_numbers(dtype):
     rates, shapes = (torch.logspace(*ends, 3000, dtype=torch.float64).to(dtype) for ends in ((-1, 7), (-2, 6)))
     trials = torch.logspace(0, 6, 3000, dtype=torch.float64).floor().to(dtype)
     chances = torch.linspace(0.01, 0.99, 3000, dtype=torch.float64).to(dtype)[torch.arange(3000) * 7 % 3000]
-    calls = (lambda: torch.poisson(rates), lambda: torch.binomial(trials, chances), lambda: torch._standard_gamma(shapes))
+    calls = (
+        lambda: torch.poisson(rates),
+        lambda: torch.binomial(trials, chances),
+        lambda: torch._standard_gamma(shapes),
+    )
     for call, (total, after) in zip(calls, STREAMS[dtype], strict=True):
         assert call().double().sum().item() == pytest.approx(total, rel=1e-14)
         assert torch.rand(1).item() == after
@@ -57,8 +69,16 @@ def test_normal_numbers_of_narrow_dtypes_end_in_a_block_of_their_own():
     ("call", "kind", "text"),
     [
         (lambda t: torch.binomial(t.float(), t.double()), RuntimeError, "Found dtype Double but expected Float"),
-        (lambda t: torch.binomial(t.half(), t.half()), NotImplementedError, "\"binomial_cpu\" not implemented for 'Half'"),
-        (lambda t: torch._standard_gamma(t.bfloat16()), NotImplementedError, "\"gamma_cpu\" not implemented for 'BFloat16'"),
+        (
+            lambda t: torch.binomial(t.half(), t.half()),
+            NotImplementedError,
+            "\"binomial_cpu\" not implemented for 'Half'",
+        ),
+        (
+            lambda t: torch._standard_gamma(t.bfloat16()),
+            NotImplementedError,
+            "\"gamma_cpu\" not implemented for 'BFloat16'",
+        ),
         (lambda t: torch._sample_dirichlet(t.half()), NotImplementedError, "\"dirichlet\" not implemented for 'Half'"),
         (lambda t: torch.poisson(-t), RuntimeError, "invalid Poisson rate, expected rate to be non-negative"),
     ],

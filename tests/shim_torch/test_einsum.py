@@ -33,8 +33,16 @@ def test_a_size_of_one_is_broadcast_by_a_later_operand(equation, sizes):
         ("ab, bc -> ac,", [(2, 3), (3, 4)], "invalid subscript given at index 12 in the equation string"),
         ("a,", [(2,)], "fewer operands were provided than specified in the equation"),
         ("", [(2,), (2,)], "more operands were provided than specified in the equation"),
-        ("ai...", [(2,)], "the number of subscripts in the equation (2) is more than the number of dimensions (1) for operand 0"),
-        ("ai", [(2,)], "the number of subscripts in the equation (2) does not match the number of dimensions (1) for operand 0"),
+        (
+            "ai...",
+            [(2,)],
+            "the number of subscripts in the equation (2) is more than the number of dimensions (1) for operand 0",
+        ),
+        (
+            "ai",
+            [(2,)],
+            "the number of subscripts in the equation (2) does not match the number of dimensions (1) for operand 0",
+        ),
         ("a->... .", [(2,)], "found '.' for output but an ellipsis (...) was already found"),
         ("a->. ..", [(2,)], "found '.' for output that is not part of any ellipsis (...)"),
         ("a->aa", [(2,)], "output subscript a appears more than once in the output"),

@@ -13,7 +13,14 @@ from files_by_hand import FOUR_BYTES, REFUSED, Call, Id, Name, archive, calls, l
 
 import shim_torch as torch
 
-OUTSIDE = [((4096,), (1,), 0), ((2,), (1,), 0), ((1,), (1,), 1), ((2,), (1 << 61,), 0), ((1 << 40,), (1,), 0), ((1 << 62, 4), (1, 1), 0)]
+OUTSIDE = [
+    ((4096,), (1,), 0),
+    ((2,), (1,), 0),
+    ((1,), (1,), 1),
+    ((2,), (1 << 61,), 0),
+    ((1 << 40,), (1,), 0),
+    ((1 << 62, 4), (1, 1), 0),
+]
 
 
 def loads(file, tmp_path, mmapped):
@@ -90,7 +97,9 @@ def test_the_format_before_1_6_has_the_bytes_that_are_asked_for():
             torch.load(file)
 
 
-@pytest.mark.parametrize("name", ["torch.Tensor", "torch.FloatStorage", "torch.storage.UntypedStorage", "torch.storage.TypedStorage"])
+@pytest.mark.parametrize(
+    "name", ["torch.Tensor", "torch.FloatStorage", "torch.storage.UntypedStorage", "torch.storage.TypedStorage"]
+)
 @pytest.mark.parametrize("op", [pickle.REDUCE, pickle.NEWOBJ])
 def test_classes_do_not_give_memory(name, op):
     with pytest.raises(REFUSED):
@@ -98,7 +107,9 @@ def test_classes_do_not_give_memory(name, op):
 
 
 def test_a_bytearray_is_of_bytes():
-    assert torch.load(archive(calls("builtins.bytearray", Call("_codecs.encode", ("ab", "latin1"))))) == bytearray(b"ab")
+    assert torch.load(archive(calls("builtins.bytearray", Call("_codecs.encode", ("ab", "latin1"))))) == bytearray(
+        b"ab"
+    )
     with pytest.raises(REFUSED):
         torch.load(archive(calls("builtins.bytearray", 1 << 40)))
 
@@ -121,10 +132,16 @@ sys.exit(1)
 
 def bombs():
     zeros = bytes(64 << 20)
-    yield "inflated", archive(tensor_pickle(16 << 20, (1,), (1,)), [("data/0", zeros)], zipfile.ZIP_DEFLATED), "compressed"
+    yield (
+        "inflated",
+        archive(tensor_pickle(16 << 20, (1,), (1,)), [("data/0", zeros)], zipfile.ZIP_DEFLATED),
+        "compressed",
+    )
     many = pickle.PROTO + b"\x02" + written([storage(1 << 18, key=str(i)) for i in range(1000)]) + pickle.STOP
     yield "one record under many names", overlapping(many, bytes(1 << 20), 1000), "larger than the archive"
-    again = pickle.GLOBAL + b"_codecs\nencode\n" + pickle.BINGET + b"\7" + written("latin1") + pickle.TUPLE2 + pickle.REDUCE
+    again = (
+        pickle.GLOBAL + b"_codecs\nencode\n" + pickle.BINGET + b"\7" + written("latin1") + pickle.TUPLE2 + pickle.REDUCE
+    )
     copies = pickle.PROTO + b"\x02" + pickle.EMPTY_LIST + pickle.MARK + written("x" * (1 << 20)) + pickle.BINPUT + b"\7"
     yield "copies", archive(copies + again * 10_000 + pickle.APPENDS + pickle.STOP), "far more memory"
     depth = pickle.EMPTY_DICT + pickle.EMPTY_TUPLE + pickle.TUPLE1 * 1_000_000 + pickle.NONE + pickle.SETITEM
@@ -139,7 +156,12 @@ def overlapping(pickled, data, many):
         first = out.getinfo("archive/data/0")
         for i in range(1, many):
             info = zipfile.ZipInfo(f"archive/data/{i}")
-            info.header_offset, info.file_size, info.compress_size, info.CRC = first.header_offset, len(data), len(data), first.CRC
+            info.header_offset, info.file_size, info.compress_size, info.CRC = (
+                first.header_offset,
+                len(data),
+                len(data),
+                first.CRC,
+            )
             out.filelist.append(info)
         out._didModify = True
     file.seek(0)
@@ -151,7 +173,11 @@ def test_a_small_file_takes_little_memory(name, file, message):
     data = file.getvalue()
     assert len(data) < 8 << 20
     ran = subprocess.run([sys.executable, "-c", BOMB], input=data, capture_output=True, timeout=120)
-    assert ran.returncode == 0 and message in ran.stdout.decode(), (ran.returncode, ran.stdout[-300:], ran.stderr[-300:])
+    assert ran.returncode == 0 and message in ran.stdout.decode(), (
+        ran.returncode,
+        ran.stdout[-300:],
+        ran.stderr[-300:],
+    )
 
 
 @pytest.mark.parametrize("at", range(0, 60, 2))
@@ -168,7 +194,16 @@ def test_damaged_archives_say_so(at):
 
 
 @pytest.mark.parametrize(
-    "stream", [b"\x80\x02q\0.", b"\x80\x02X\x02\0\0\0\xff\xfe.", b"\x80\x02R.", b"\x80\x02h\5.", b"\x80\x02.", b"\x80\x02t.", b"\x80\x02s."]
+    "stream",
+    [
+        b"\x80\x02q\0.",
+        b"\x80\x02X\x02\0\0\0\xff\xfe.",
+        b"\x80\x02R.",
+        b"\x80\x02h\5.",
+        b"\x80\x02.",
+        b"\x80\x02t.",
+        b"\x80\x02s.",
+    ],
 )
 @pytest.mark.parametrize("form", [archive, legacy])
 def test_damaged_pickles_say_so(stream, form):

@@ -67,7 +67,9 @@ def test_functions_that_are_handed_on_are_looked_up(func, cls):
         torch.load(archive(calls(name, Name(name), Name(cls), (func, Name(cls), (), {}), {})))
 
 
-@pytest.mark.parametrize("state", [{"data": 1}, {"__class__": 1}, {"grad": None}, {"_backward_hooks": {}}, {1: 2}, [1], ({}, {"data": 2})])
+@pytest.mark.parametrize(
+    "state", [{"data": 1}, {"__class__": 1}, {"grad": None}, {"_backward_hooks": {}}, {1: 2}, [1], ({}, {"data": 2})]
+)
 def test_the_state_of_a_tensor_is_new_attributes(state):
     args = (0, (1,), (1,), False, {})
     made = "torch._utils._rebuild_tensor_v2", "torch._tensor._rebuild_from_type_v2"
@@ -127,7 +129,9 @@ def test_all_that_a_file_can_reach(name):
             assert name in known, f"{name}{args} gave {made!r}"
             assert is_data(made), f"{name}{args} gave {made!r}"
         with pytest.raises(REFUSED):
-            torch.load(archive(pickle.PROTO + b"\x02" + written(Name(name)) + written({"a": 1}) + pickle.BUILD + pickle.STOP))
+            torch.load(
+                archive(pickle.PROTO + b"\x02" + written(Name(name)) + written({"a": 1}) + pickle.BUILD + pickle.STOP)
+            )
 
 
 def test_the_list_is_documented():

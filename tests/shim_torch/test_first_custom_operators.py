@@ -40,7 +40,9 @@ def test_gradient_is_refused_until_both_halves_are_there(cubed):
     def _(inputs, output):
         return {"x": inputs.x, "factor": inputs.factor}
 
-    with pytest.raises(RuntimeError, match="We found a 'save_for_backward' registration .* unable to find a 'backward'"):
+    with pytest.raises(
+        RuntimeError, match="We found a 'save_for_backward' registration .* unable to find a 'backward'"
+    ):
         cubed(x, 3.0)
 
     @cubed.impl_backward()
@@ -78,7 +80,9 @@ def test_backward_must_name_every_tensor(cubed):
     cubed.impl_save_for_backward()(lambda inputs, output: None)
     cubed.impl_backward()(lambda ctx, saved, g: {})
     out = cubed(torch.ones(1, requires_grad=True), 1.0)
-    with pytest.raises(RuntimeError, match="expected the returned grad_input dict to have keys {'x'} but got dict_keys"):
+    with pytest.raises(
+        RuntimeError, match="expected the returned grad_input dict to have keys {'x'} but got dict_keys"
+    ):
         out.backward()
 
 

@@ -21,7 +21,9 @@ GROUPS = ("AFTER_FREE", "ALLOWED", "AFTER_SHRINK", "WHILE_CONVERTED", "HELD")
 def run(program):
     place = Path(torch.__file__).parents[1]  # where it is installed, or the source tree
     environment = os.environ | {"PYTHONPATH": str(place)}
-    return subprocess.run([sys.executable, str(HERE / program)], env=environment, capture_output=True, text=True, timeout=900)
+    return subprocess.run(
+        [sys.executable, str(HERE / program)], env=environment, capture_output=True, text=True, timeout=900
+    )
 
 
 @pytest.fixture(scope="module")

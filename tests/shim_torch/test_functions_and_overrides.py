@@ -123,7 +123,9 @@ def test_an_override_may_stand_for_any_argument():
     assert torch.zeros([2, S])[0] is torch.zeros
     assert x.view(2, S)[1] == 3
     assert torch.sum(x, 0, keepdim=S)[0] is torch.sum
-    sized = torch.tensor(2).as_subclass(type("Sub", (torch.Tensor,), {"__torch_function__": classmethod(lambda *a, **k: "asked")}))
+    sized = torch.tensor(2).as_subclass(
+        type("Sub", (torch.Tensor,), {"__torch_function__": classmethod(lambda *a, **k: "asked")})
+    )
     assert torch.zeros(sized) == "asked" and x.expand(sized, 2) == "asked"
     with torch._C.DisableTorchFunctionSubclass(), pytest.raises(TypeError, match="must be int, not Seen"):
         torch.chunk(x, S)

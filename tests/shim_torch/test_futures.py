@@ -21,7 +21,9 @@ def _done(value=1):
 def test_then_gives_what_the_callback_raised_with_where():
     made = _done().then(_bad)
     assert made.done()
-    with pytest.raises(RuntimeError, match="Got the following error when running the callback: ValueError: Expected error\n\nAt:\n") as e:
+    with pytest.raises(
+        RuntimeError, match="Got the following error when running the callback: ValueError: Expected error\n\nAt:\n"
+    ) as e:
         made.wait()
     assert "_bad" in str(e.value)
     with pytest.raises(RuntimeError, match="takes 0 positional arguments but 1 was given"):

@@ -35,7 +35,12 @@ def test_draws_are_normal():
 
 @pytest.mark.parametrize(
     ("kind", "a", "b", "dtype"),
-    [("uniform", -1.5, 3.25, "float32"), ("integer", -5, 1000, "int64"), ("integer", 3, 250, "uint8"), ("normal", 1.0, 3.0, "float64")],
+    [
+        ("uniform", -1.5, 3.25, "float32"),
+        ("integer", -5, 1000, "int64"),
+        ("integer", 3, 250, "uint8"),
+        ("normal", 1.0, 3.0, "float64"),
+    ],
 )
 def test_draws_in_array_operations(kind, a, b, dtype):
     """The form that CuPy takes: the stream's words as numbers."""
@@ -114,7 +119,9 @@ def test_state():
     torch.randn(3, generator=g)
     state = g.get_state()
     assert state.shape == (5056,)
-    assert zlib.crc32(bytes(state.tolist()[:5040])) == 954120987  # PyTorch's, the second number of the pair in wait included
+    assert (
+        zlib.crc32(bytes(state.tolist()[:5040])) == 954120987
+    )  # PyTorch's, the second number of the pair in wait included
     after = torch.randn(5, generator=g)
     assert torch.equal(torch.randn(5, generator=g.set_state(state)), after)
     assert torch.equal(torch.randn(5, generator=pickle.loads(pickle.dumps(torch.Generator().set_state(state)))), after)

@@ -134,7 +134,9 @@ def test_state_dict(server: str, folder: Path) -> None:
     name = f"weights-{hashlib.sha256(content).hexdigest()[:8]}.pth"
     Served.files[f"/{name}"] = content
     for _ in range(2):  # the second time it is kept
-        loaded = hub.load_state_dict_from_url(f"{server}/{name}?x=1", progress=False, check_hash=False, weights_only=True)
+        loaded = hub.load_state_dict_from_url(
+            f"{server}/{name}?x=1", progress=False, check_hash=False, weights_only=True
+        )
         assert torch.equal(loaded["weight"], state["weight"])
         Served.files.clear()
     assert (folder / "checkpoints" / name).exists()

@@ -46,7 +46,17 @@ before = set(sys.modules)
 import shim_torch
 print(*sorted(m for m in set(sys.modules) - before if not m.startswith("shim_torch")))"""
     heavy = {"ml_dtypes", "cupy", "triton", "torch", "inspect", "dataclasses", "ast", "unittest", "multiprocessing"}
-    heavy |= {"asyncio", "subprocess", "logging", "pathlib", "tempfile", "ctypes", "packaging", "shim_torch_proxy", "json"}
+    heavy |= {
+        "asyncio",
+        "subprocess",
+        "logging",
+        "pathlib",
+        "tempfile",
+        "ctypes",
+        "packaging",
+        "shim_torch_proxy",
+        "json",
+    }
     assert not heavy & set(run(code).split())
 
 

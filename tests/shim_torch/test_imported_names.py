@@ -33,7 +33,9 @@ def test_a_home_that_is_not_here(monkeypatch):
             getattr(torch.utils.data.dataloader, name)
 
 
-@pytest.mark.parametrize("module", ["autograd.function", "optim.optimizer", "utils.data.sampler", "distributions.utils"])
+@pytest.mark.parametrize(
+    "module", ["autograd.function", "optim.optimizer", "utils.data.sampler", "distributions.utils"]
+)
 def test_every_name_of_a_module(module):
     home = importlib.import_module(f"shim_torch.{module}")
     entries = missing._imported()[module]

@@ -72,7 +72,9 @@ def test_gradients_flow_through_lazy_clones():
 
 def test_no_memory_is_got_within_a_parallel_loop():
     t, _ = pair()
-    with pytest.raises(RuntimeError, match="Materializing a storage in the loop function of at::parallel_for is forbidden"):
+    with pytest.raises(
+        RuntimeError, match="Materializing a storage in the loop function of at::parallel_for is forbidden"
+    ):
         torch._test_parallel_materialize(t, 10, True)
     assert torch._test_parallel_materialize(t, 1, True) is t
     own = torch.ones(3)

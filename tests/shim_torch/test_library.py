@@ -253,8 +253,12 @@ def test_a_library_ends_with_its_last_reference():
 def test_a_library_keeps_to_its_namespace_and_key():
     own = library.Library("shim_strict", "DEF")
     own.define("neg(Tensor self) -> Tensor")
-    with pytest.raises(RuntimeError, match=r'impl\("aten::neg", ...\): Explicitly provided namespace \(aten\) in operator name'):
+    with pytest.raises(
+        RuntimeError, match=r'impl\("aten::neg", ...\): Explicitly provided namespace \(aten\) in operator name'
+    ):
         own.impl(ops.aten.neg.default, lambda x: x, "AutogradCPU")
     lib = library.Library("aten", "IMPL", "CPU")
-    with pytest.raises(RuntimeError, match=r"dispatch key \(Conjugate\) is inconsistent with the dispatch key of the enclosing"):
+    with pytest.raises(
+        RuntimeError, match=r"dispatch key \(Conjugate\) is inconsistent with the dispatch key of the enclosing"
+    ):
         lib.impl("sum", lambda x: x, "Conjugate")

@@ -44,7 +44,12 @@ B = torch.tensor([True, False, True])
         ("add.Tensor", lambda: torch.add(X, 2, alpha=3), ["tensor", 2], {"alpha": 3}),
         ("amax", lambda: X.amax(), ["tensor"], {}),
         ("topk", lambda: X.topk(2), ["tensor", 2], {}),
-        ("nll_loss_forward", lambda: torch.ops.aten.nll_loss_forward(X[None], I[:1], None, 1, -100), ["tensor", "tensor", None, 1, -100], {}),
+        (
+            "nll_loss_forward",
+            lambda: torch.ops.aten.nll_loss_forward(X[None], I[:1], None, 1, -100),
+            ["tensor", "tensor", None, 1, -100],
+            {},
+        ),
     ],
 )
 def test_defaults_are_left_out(name, call, args, kwargs):
@@ -85,7 +90,10 @@ def test_a_kernel_for_tensors_does_not_get_numbers():
 def test_factories_say_where_their_memory_is():
     where = {"device": torch.device("cpu"), "pin_memory": False}
     assert seen("zeros", lambda: torch.zeros(3)) == ([[3]], where)
-    assert seen("arange.start", lambda: torch.arange(1, 3, dtype=torch.int32)) == ([1, 3], {"dtype": torch.int32, **where})
+    assert seen("arange.start", lambda: torch.arange(1, 3, dtype=torch.int32)) == (
+        [1, 3],
+        {"dtype": torch.int32, **where},
+    )
     assert seen("zeros", lambda: torch.zeros(3, device="meta")) is None
     assert seen("zeros", lambda: torch.zeros(3, device="meta"), "Meta")[1]["device"] == torch.device("meta")
 
@@ -130,10 +138,16 @@ def test_parts_do_not_lose_gradients():
     y = with_kernel("_softmax", lambda self, dim, half: self * 0, lambda: torch.softmax(x, 0))
     assert y.grad_fn is not None and torch.allclose(y.sum(), torch.tensor(1.0))
     with torch.no_grad():
-        assert with_kernel("_softmax", lambda self, dim, half: self * 0, lambda: torch.softmax(x, 0)).tolist() == [0, 0, 0]
+        assert with_kernel("_softmax", lambda self, dim, half: self * 0, lambda: torch.softmax(x, 0)).tolist() == [
+            0,
+            0,
+            0,
+        ]
     w = torch.ones(3, 2, requires_grad=True)
     calls = []
-    mm = with_kernel("mm", lambda a, b: calls.append(1) or torch.ops.aten.mm.default.redispatch(KEYS, a, b), lambda: X[None] @ w)
+    mm = with_kernel(
+        "mm", lambda a, b: calls.append(1) or torch.ops.aten.mm.default.redispatch(KEYS, a, b), lambda: X[None] @ w
+    )
     mm.sum().backward()
     assert calls == [1] and w.grad.tolist() == [[1, 1], [-2, -2], [3, 3]]
 
@@ -149,7 +163,11 @@ def test_redispatch():
     equal = with_kernel("eq.Scalar", lambda a, b: torch.ops.aten.eq.Scalar.redispatch(KEYS, a, b), lambda: X == 1)
     assert equal.tolist() == [True, False, False]
     cpu = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
-    assert with_kernel("neg", lambda a: a * 2, lambda: torch.ops.aten.neg.default.redispatch(cpu, X)).tolist() == [2, -4, 6]
+    assert with_kernel("neg", lambda a: a * 2, lambda: torch.ops.aten.neg.default.redispatch(cpu, X)).tolist() == [
+        2,
+        -4,
+        6,
+    ]
     with pytest.raises(TypeError, match="must be DispatchKeySet, not int"):
         torch.ops.aten.neg.default.redispatch(1, X)
 

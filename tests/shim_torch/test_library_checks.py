@@ -43,7 +43,9 @@ def test_opcheck_names_what_is_wrong(lib):
     lib.define("writes(Tensor x) -> Tensor")
     lib.impl("writes", lambda x: x.add_(1).clone(), "CPU")
     lib.impl("writes", lambda x: torch.empty_like(x), "Meta")
-    with pytest.raises(Exception, match="test_schema failed with Argument x is not defined as mutable but was mutated") as error:
+    with pytest.raises(
+        Exception, match="test_schema failed with Argument x is not defined as mutable but was mutated"
+    ) as error:
         opcheck(torch.ops.library_checks.writes.default, (torch.ones(3),))
     assert type(error.value).__name__ == "OpCheckError"
     lib.define("shares(Tensor x) -> Tensor")
@@ -68,7 +70,9 @@ def test_opcheck_finds_gradients_at_the_wrong_key_and_wrong_shapes(lib):
     operator = torch.ops.library_checks.misplaced.default
     found = opcheck(operator, (torch.ones(3, requires_grad=True),), raise_exception=False)
     assert isinstance(found["test_autograd_registration"], AssertionError)
-    assert "found mismatched tensor metadata: Shapes torch.Size([3]) and torch.Size([7])" in str(found["test_faketensor"])
+    assert "found mismatched tensor metadata: Shapes torch.Size([3]) and torch.Size([7])" in str(
+        found["test_faketensor"]
+    )
 
 
 def test_opcheck_refuses():
@@ -142,13 +146,17 @@ def test_custom_op_refuses():
     def wrong(x: dict) -> List[torch.Tensor]:  # noqa: UP006
         return [x]
 
-    with pytest.raises(ValueError, match=r"unsupported type <class 'dict'>. The valid types are: dict_keys\(\[<class 'torch.Tensor'>"):
+    with pytest.raises(
+        ValueError, match=r"unsupported type <class 'dict'>. The valid types are: dict_keys\(\[<class 'torch.Tensor'>"
+    ):
         infer_schema(wrong, mutates_args=())
 
     def factory(n: int) -> torch.Tensor:
         return torch.ones(n)
 
-    with pytest.raises(ValueError, match="Functions without tensor inputs are required to have a `device: torch.device` argument"):
+    with pytest.raises(
+        ValueError, match="Functions without tensor inputs are required to have a `device: torch.device` argument"
+    ):
         custom_op("library_checks::factory", factory, mutates_args=(), device_types="cpu")
 
 
@@ -178,7 +186,9 @@ def test_lists_of_conjugates():
     x = torch.tensor([1 + 2j])
     assert torch._conj_physical(x).tolist() == [1 - 2j] and not torch._conj_physical(x).is_conj()
     assert torch._foreach_mul([x.conj()], 2)[0].tolist() == [2 - 4j]
-    with pytest.raises(RuntimeError, match="fallback doesn't currently support mutable TensorLists with conjugate inputs"):
+    with pytest.raises(
+        RuntimeError, match="fallback doesn't currently support mutable TensorLists with conjugate inputs"
+    ):
         torch._foreach_add_([x.conj()], 1)
 
 

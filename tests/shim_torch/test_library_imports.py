@@ -42,7 +42,9 @@ def test_where_cudnn_is(tmp_path):
     real = tmp_path / "libcudnn.so.9.1"
     real.touch()
     (tmp_path / "libcudnn.so.9").symlink_to(real)
-    listed = "\n".join(f"\t{n} (libc6,x86-64) => {tmp_path}/{n}" for n in ("libcudnn.so.9", "libcudnn.so.9.1", "libcudnn_gone.so"))
+    listed = "\n".join(
+        f"\t{n} (libc6,x86-64) => {tmp_path}/{n}" for n in ("libcudnn.so.9", "libcudnn.so.9.1", "libcudnn_gone.so")
+    )
     assert collect_env.get_cudnn_version(lambda command: (0, listed, "")) == str(real)
     assert collect_env.get_cudnn_version(lambda command: (1, "", "no ldconfig")) is None
 

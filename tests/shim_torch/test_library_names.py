@@ -172,13 +172,18 @@ def test_questions_about_schemas():
     assert u.fill_defaults(schema, (1, 2), {}) == ((1, 2), {"alpha": 1})
     given = [(a.name, v) for a, v in u.zip_schema(schema, (1,), {"alpha": 3, "other": 2})]
     assert given == [("self", 1), ("other", 2), ("alpha", 3)]
-    assert [u.is_tensorlist_like_type(a.type) for a in u.lookup_op("aten::index_put_")._schema.arguments][:2] == [False, True]
+    assert [u.is_tensorlist_like_type(a.type) for a in u.lookup_op("aten::index_put_")._schema.arguments][:2] == [
+        False,
+        True,
+    ]
     with pytest.raises(ValueError, match='of the form "namespace::name"'):
         u.parse_namespace("sin")
     assert u.get_source(1).startswith(__file__)
     assert tuple_to_list(tuple[int, ...]) == list[int] == tuple_to_list(tuple[int, int])
     assert tuple_to_list(tuple) is list and tuple_to_list(tuple[int, float]) == list[int | float]
-    assert tuple_to_list(tuple[()]) is list and repr(tuple_to_list(tuple[int, float])) == "list[typing.Union[int, float]]"
+    assert (
+        tuple_to_list(tuple[()]) is list and repr(tuple_to_list(tuple[int, float])) == "list[typing.Union[int, float]]"
+    )
     with pytest.raises(AssertionError, match="schema has 3 arguments but got 3 args and 1 kwargs"):
         list(u.zip_schema(schema, (1, 2, 3), {"alpha": 3}))
     a, b, c = torch.ones(1), torch.ones(2), torch.ones(3)

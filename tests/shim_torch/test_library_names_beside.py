@@ -40,7 +40,10 @@ def test_batch_norms_are_converted():
     assert type(norm) is torch.nn.SyncBatchNorm and norm.process_group == "g" and not norm.training
     assert norm.running_mean.tolist() == [0.5, 0.5] and len(list(made.parameters())) == 4
     x = torch.arange(8.0).reshape(2, 1, 2, 2)
-    assert torch.equal(made(x), torch.nn.functional.batch_norm(plain[0](x), norm.running_mean, norm.running_var, norm.weight, norm.bias))
+    assert torch.equal(
+        made(x),
+        torch.nn.functional.batch_norm(plain[0](x), norm.running_mean, norm.running_var, norm.weight, norm.bias),
+    )
     with pytest.raises(ValueError, match="expected at least 2D input"):
         torch.nn.SyncBatchNorm(2)(torch.ones(2))
 

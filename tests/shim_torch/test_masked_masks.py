@@ -28,7 +28,12 @@ def test_masks_of_results() -> None:
 
 def test_identities() -> None:
     x = torch.ones(2, dtype=torch.int32)
-    assert [masked._reduction_identity(n, x).item() for n in ("sum", "prod", "amax", "amin")] == [0, 1, -(2**31), 2**31 - 1]
+    assert [masked._reduction_identity(n, x).item() for n in ("sum", "prod", "amax", "amin")] == [
+        0,
+        1,
+        -(2**31),
+        2**31 - 1,
+    ]
     assert masked._reduction_identity("mean", x) is None
     filled = masked._combine_input_and_mask(masked.amax, torch.tensor([1.0, 2.0]), torch.tensor([True, False]))
     assert filled.tolist() == [1.0, -torch.inf]
@@ -38,14 +43,19 @@ def test_where_of_sparse_tensors() -> None:
     mask = torch.tensor([[True, False], [True, True]]).to_sparse()
     x = torch.tensor([[1.0, 0.0], [0.0, 4.0]]).to_sparse()
     found = masked._where(mask, x, torch.tensor(9.0))
-    assert found.coalesce().values().tolist() == [1.0, 0.0, 4.0] and found.coalesce().indices().tolist() == [[0, 1, 1], [0, 0, 1]]
+    assert found.coalesce().values().tolist() == [1.0, 0.0, 4.0] and found.coalesce().indices().tolist() == [
+        [0, 1, 1],
+        [0, 0, 1],
+    ]
 
 
 @pytest.mark.parametrize("layout", ["coo", "csr", "hybrid"])
 def test_where_specifies_only_what_a_sparse_mask_keeps(layout) -> None:
     mask = torch.tensor([[True, True, False], [False, True, False]])
     x = torch.tensor([[1.0, 2.0, 0.0], [0.0, 0.0, 6.0]])
-    sparse = {"coo": lambda t: t.to_sparse(), "csr": lambda t: t.to_sparse_csr(), "hybrid": lambda t: t.to_sparse(1)}[layout]
+    sparse = {"coo": lambda t: t.to_sparse(), "csr": lambda t: t.to_sparse_csr(), "hybrid": lambda t: t.to_sparse(1)}[
+        layout
+    ]
     mask, x = sparse(mask), sparse(x)
     if layout == "hybrid":
         mask.values()[1] = False

@@ -132,7 +132,9 @@ def test_log_levels(logs, monkeypatch):
         logs.set_logs(no_such_log=logging.INFO)
     monkeypatch.setenv("TORCH_LOGS", "-dynamo,graph_breaks,+c10d")
     logs._init_logs()
-    assert logging.getLogger("torch._dynamo").level == logging.ERROR and logs.log_state.is_artifact_enabled("graph_breaks")
+    assert logging.getLogger("torch._dynamo").level == logging.ERROR and logs.log_state.is_artifact_enabled(
+        "graph_breaks"
+    )
     assert logging.getLogger("torch.distributed.rendezvous").level == logging.DEBUG
     assert logger.level == logging.NOTSET
     monkeypatch.setenv("TORCH_LOGS", "nothing_of_this_name")

@@ -25,7 +25,11 @@ class Odd(torch.Tensor):
 
 
 def required(function):
-    return [p for p in inspect.signature(overrides.get_testing_overrides()[function]).parameters.values() if p.default is p.empty]
+    return [
+        p
+        for p in inspect.signature(overrides.get_testing_overrides()[function]).parameters.values()
+        if p.default is p.empty
+    ]
 
 
 @pytest.mark.parametrize("space", [torch.special, torch.fft], ids=["special", "fft"])
@@ -37,7 +41,17 @@ def test_every_function_of_a_namespace_asks(space):
 def test_every_operator_method_asks():
     met = 0
     for function in overrides.get_overridable_functions()[torch.Tensor]:
-        if function.__name__ in ("add", "abs", "mul_", "__add__", "__getitem__", "__radd__", "view", "item", "register_hook"):
+        if function.__name__ in (
+            "add",
+            "abs",
+            "mul_",
+            "__add__",
+            "__getitem__",
+            "__radd__",
+            "view",
+            "item",
+            "register_hook",
+        ):
             met += 1
             assert function(*[Odd(torch.ones(2)) for _ in required(function)]) == -1, function
     assert met == 9
@@ -126,17 +140,24 @@ def test_stream_of_the_cpu():
     s = torch.Stream("cpu")
     assert s.device == torch.device("cpu") and s.query() and s == torch.Stream(device="cpu", priority=1)
     assert repr(s) == "torch.Stream device_type=cpu, device_index=-1, stream_id=0"
-    assert isinstance(s, torch.Stream) and issubclass(torch.cuda.Stream, torch.Stream) and not isinstance(s, torch.cuda.Stream)
+    assert (
+        isinstance(s, torch.Stream)
+        and issubclass(torch.cuda.Stream, torch.Stream)
+        and not isinstance(s, torch.cuda.Stream)
+    )
     other = torch.Stream(stream_id=1, device_index=2, device_type=14)
     assert (other.stream_id, other.device_index, other.device_type, other.device) == (1, 2, 14, torch.device("meta", 2))
     with s as entered, pytest.raises(RuntimeError, match="cpu backend doesn't support events."):
         entered.record_event()
 
 
-@pytest.mark.parametrize("call", [
-    lambda x: torch.bmm(x, x, torch.float32),
-    lambda x: torch.baddbmm(x, x, x, out_dtype=torch.float32),
-])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: torch.bmm(x, x, torch.float32),
+        lambda x: torch.baddbmm(x, x, x, out_dtype=torch.float32),
+    ],
+)
 def test_products_to_another_dtype_are_cudas(call):
     with pytest.raises(NotImplementedError, match="with arguments from the 'CPU' backend"):
         call(torch.ones(1, 2, 2))

@@ -47,8 +47,14 @@ def test_backward_compatible(old, new, expected):
             "any(Tensor self, int a, int b=1, int[2] c=1) -> Tensor",
             "Function schema is not forward compatible since the new argument 'c' of type int[] has a container type as its default value.",
         ),
-        ("any(Tensor self, int a, int b=4) -> Tensor", "'b' is not forward compatible with the older version of the schema"),
-        ("any(Tensor self, int a=1, int b=1) -> Tensor", "'a' is not forward compatible with the older version of the schema"),
+        (
+            "any(Tensor self, int a, int b=4) -> Tensor",
+            "'b' is not forward compatible with the older version of the schema",
+        ),
+        (
+            "any(Tensor self, int a=1, int b=1) -> Tensor",
+            "'a' is not forward compatible with the older version of the schema",
+        ),
         (
             "any(Tensor self, int a, int b=1, *, Tensor(a!) out) -> Tensor",
             "Function schema should have the same number of out arguments",

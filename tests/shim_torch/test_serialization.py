@@ -260,7 +260,9 @@ def test_annotations_of_layers_are_objects():
 def test_the_format_before_zip_is_written_and_read(tmp_path):
     x = torch.arange(6.0)
     path = tmp_path / "old.pt"
-    torch.save({"x": x, "part": x[2:4], "h": torch.ones(2, dtype=torch.bfloat16)}, path, _use_new_zipfile_serialization=False)
+    torch.save(
+        {"x": x, "part": x[2:4], "h": torch.ones(2, dtype=torch.bfloat16)}, path, _use_new_zipfile_serialization=False
+    )
     with open(path, "rb") as file:
         assert not torch.serialization._is_zipfile(file)
     found = torch.load(path)
@@ -315,7 +317,11 @@ def test_checksums_are_not_asked():
 
 def test_broken_archives():
     data = _archive(torch.arange(1000.0))
-    for size, why in ((21, "not a ZIP archive"), (22, "failed finding central directory"), (len(data) - 30, "failed finding central")):
+    for size, why in (
+        (21, "not a ZIP archive"),
+        (22, "failed finding central directory"),
+        (len(data) - 30, "failed finding central"),
+    ):
         with pytest.raises(RuntimeError, match=f"PytorchStreamReader failed reading zip archive: {why}"):
             _load(data[:size])
     directory = bytearray(data)

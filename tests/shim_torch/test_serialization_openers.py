@@ -111,9 +111,7 @@ def test_parts_of_storages(weights_only):
     for value in (0x1950A86A20F9469CFC6C, 1001, info):
         pickle.dump(value, file, 2)
     body = io.BytesIO()
-    Pickler(body, 2).dump(
-        [Pid(b"storage", FloatStorage, "7", b"cpu", 2, (view, i, 1)) for i, view in enumerate("89")]
-    )
+    Pickler(body, 2).dump([Pid(b"storage", FloatStorage, "7", b"cpu", 2, (view, i, 1)) for i, view in enumerate("89")])
     file.write(body.getvalue().replace(f"{__name__}\nFloatStorage".encode(), b"torch\nFloatStorage"))
     pickle.dump(["7"], file, 2)
     file.write(struct.pack("q2f", 2, 3.0, 4.0))
@@ -127,7 +125,9 @@ def test_advice_for_what_is_no_global():
     buffer = io.BytesIO()
     torch.save({"t": torch.ones(2)}, buffer, pickle_protocol=5)
     buffer.seek(0)
-    with pytest.raises(pickle.UnpicklingError, match="file an issue with the following so that we can make `weights_only=True`"):
+    with pytest.raises(
+        pickle.UnpicklingError, match="file an issue with the following so that we can make `weights_only=True`"
+    ):
         torch.load(buffer, weights_only=True)
 
 

@@ -46,7 +46,9 @@ def test_what_rows_answer():
     from shim_torch.utils.data.datapipes.iter import Mapper
     from shim_torch.utils.data.datapipes.iter.callable import MapperIterDataPipe
 
-    with pytest.raises(NotImplementedError, match=f"torch._inductor.ir.Buffer is not supported by shim-torch: {not_built.NO_COMPILER}"):
+    with pytest.raises(
+        NotImplementedError, match=f"torch._inductor.ir.Buffer is not supported by shim-torch: {not_built.NO_COMPILER}"
+    ):
         Buffer()
     assert Buffer.__module__ == "torch._inductor.ir" and qat.modules.__all__ == []
     assert quantized.MaxPool2d is shim_torch.nn.MaxPool2d
@@ -56,7 +58,9 @@ def test_what_rows_answer():
     assert asked() is False and (asked.__module__, asked.__qualname__) == ("torch.backends.xnnpack", "is_available")
     assert shim_torch.backends.cusparselt.version() is None
     old = importlib.import_module("shim_torch.distributed._tensor.experimental")
-    assert old.__all__ == shim_torch.distributed.tensor.experimental.__all__ and old.local_map.__module__.startswith("torch.distributed")
+    assert old.__all__ == shim_torch.distributed.tensor.experimental.__all__ and old.local_map.__module__.startswith(
+        "torch.distributed"
+    )
     assert not shim_torch.xpu.is_available() and shim_torch.xpu.device_count() == 0
 
 

@@ -11,7 +11,9 @@ def test_deterministic_alerts():
     alert_not_deterministic("f")
     torch.use_deterministic_algorithms(True)
     try:
-        with pytest.raises(RuntimeError, match=r"f does not have a deterministic implementation, but you set 'torch\.use"):
+        with pytest.raises(
+            RuntimeError, match=r"f does not have a deterministic implementation, but you set 'torch\.use"
+        ):
             alert_not_deterministic("f")
         torch.use_deterministic_algorithms(True, warn_only=True)
         with pytest.warns(UserWarning, match="f does not have a deterministic implementation"):

@@ -77,7 +77,9 @@ def test_bessel_functions():
 @pytest.mark.parametrize("call", [torch.fft.fftfreq, torch.fft.rfftfreq])
 def test_frequencies_tell_of_an_out_of_another_size(call):
     out = torch.empty(())
-    with pytest.warns(UserWarning, match="does not match the computed number of elements .* out tensor will be resized"):
+    with pytest.warns(
+        UserWarning, match="does not match the computed number of elements .* out tensor will be resized"
+    ):
         call(6, d=0.5, out=out)
     assert torch.equal(out, call(6, d=0.5))
 

@@ -13,16 +13,28 @@ def untyped():
 
 REFUSED = [
     (lambda: torch.TypedStorage(wrap_storage=untyped()), RuntimeError, "Argument 'dtype' must be specified"),
-    (lambda: torch.TypedStorage(wrap_storage=untyped(), dtype=0), TypeError, "Argument 'dtype' must be torch.dtype, not <class 'int'>"),
+    (
+        lambda: torch.TypedStorage(wrap_storage=untyped(), dtype=0),
+        TypeError,
+        "Argument 'dtype' must be torch.dtype, not <class 'int'>",
+    ),
     (
         lambda: torch.TypedStorage(wrap_storage=untyped(), dtype=torch.float32, device="cpu"),
         RuntimeError,
         "Argument 'device' should not be specified",
     ),
     (lambda: torch.TypedStorage(dtype=torch.float32, device="xla"), RuntimeError, "Storage device not recognized: xla"),
-    (lambda: torch.TypedStorage(torch.ones(1), dtype=torch.float32), TypeError, "Argument type not recognized: <class 'torch.Tensor'>"),
+    (
+        lambda: torch.TypedStorage(torch.ones(1), dtype=torch.float32),
+        TypeError,
+        "Argument type not recognized: <class 'torch.Tensor'>",
+    ),
     (lambda: torch.TypedStorage(0, 0, dtype=torch.float32), RuntimeError, "Too many positional arguments"),
-    (lambda: torch.FloatStorage(0, 0), RuntimeError, "<class 'torch.FloatStorage'>.__new__ received an invalid combination"),
+    (
+        lambda: torch.FloatStorage(0, 0),
+        RuntimeError,
+        "<class 'torch.FloatStorage'>.__new__ received an invalid combination",
+    ),
     (lambda: torch.FloatStorage(device="cpu"), RuntimeError, "Keyword argument 'device' cannot be specified"),
     (lambda: torch.FloatStorage(dtype=torch.float32), RuntimeError, "Keyword argument 'dtype' cannot be specified"),
     (lambda: torch.FloatStorage(other=1), TypeError, "got an unexpected keyword argument 'other'"),
@@ -32,7 +44,11 @@ REFUSED = [
     (lambda: torch.cuda.FloatStorage.from_buffer(), RuntimeError, "from_buffer: Not available for CUDA storage"),
     (lambda: torch.FloatStorage(2).fill_(torch.FloatStorage(2)), RuntimeError, "cannot set item with value type"),
     (lambda: torch.Generator("opengl"), RuntimeError, "OPENGL device type not an accelerator."),
-    (lambda: torch.LongTensor((6, 0), 1, 1), TypeError, "received an invalid combination of arguments - got .tuple, int, int."),
+    (
+        lambda: torch.LongTensor((6, 0), 1, 1),
+        TypeError,
+        "received an invalid combination of arguments - got .tuple, int, int.",
+    ),
     (lambda: torch.LongTensor(6, "a"), TypeError, "failed to unpack the object at pos 2"),
 ]
 

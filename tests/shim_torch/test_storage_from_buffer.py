@@ -21,7 +21,9 @@ def test_bytes_are_copied():
     assert from_buffer(bytearray(), dtype=torch.uint8).nbytes() == 0
 
 
-@pytest.mark.parametrize(("dtype", "part"), [(torch.int16, 2), (torch.float32, 4), (torch.float64, 8), (torch.complex64, 4)])
+@pytest.mark.parametrize(
+    ("dtype", "part"), [(torch.int16, 2), (torch.float32, 4), (torch.float64, 8), (torch.complex64, 4)]
+)
 def test_elements_of_the_other_order_are_turned_round(dtype, part):
     other = "big" if sys.byteorder == "little" else "little"
     turned = [i for at in range(0, 16, part) for i in reversed(range(at, at + part))]
@@ -42,7 +44,11 @@ def test_parts_and_truth():
         ({"dtype": torch.int32}, RuntimeError, r"missing required argument 'byte_order' \(pos 2\)"),
         ({"dtype": torch.int32, "byte_order": "x"}, ValueError, "invalid byte_order 'x'"),
         ({"dtype": torch.uint8, "offset": 20}, ValueError, "no greater than buffer length"),
-        ({"dtype": torch.uint8, "count": 17}, ValueError, "only 16 elements after offset 0, but specified a size of 17"),
+        (
+            {"dtype": torch.uint8, "count": 17},
+            ValueError,
+            "only 16 elements after offset 0, but specified a size of 17",
+        ),
         ({"dtype": torch.int32, "byte_order": "big", "offset": 3}, ValueError, "must be a multiple of element size"),
     ],
 )

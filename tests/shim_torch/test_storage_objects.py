@@ -30,7 +30,9 @@ def test_cycles_through_a_storage_are_collected():
 
 
 def test_base_classes_are_not_constructed():
-    with pytest.raises(RuntimeError, match="Cannot directly construct StorageBase; subclass it and then construct that"):
+    with pytest.raises(
+        RuntimeError, match="Cannot directly construct StorageBase; subclass it and then construct that"
+    ):
         torch._C.StorageBase()
     with pytest.raises(RuntimeError, match="Cannot directly construct TensorBase; subclass it and then construct that"):
         torch._C.TensorBase()
@@ -68,7 +70,12 @@ def test_sizes_of_numpy():
 
 def test_bytes_as_other_dtypes() -> None:
     storage = torch.arange(4, dtype=torch.uint8).untyped_storage()
-    for name, dtype in (("float", torch.float32), ("half", torch.float16), ("long", torch.int64), ("complex_double", torch.complex128)):
+    for name, dtype in (
+        ("float", torch.float32),
+        ("half", torch.float16),
+        ("long", torch.int64),
+        ("complex_double", torch.complex128),
+    ):
         typed = getattr(storage, name)()
         assert typed.dtype == dtype and typed.tolist() == [0, 1, 2, 3]
     copy = storage.byte()

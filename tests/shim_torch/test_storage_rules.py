@@ -54,10 +54,14 @@ def test_alerts_of_operators_that_may_not_repeat():
     indices = torch.zeros(1, 1, 7, dtype=torch.int64)
     try:
         torch.use_deterministic_algorithms(True)
-        with pytest.raises(RuntimeError, match="max_unpooling2d_forward_out does not have a deterministic implementation, but"):
+        with pytest.raises(
+            RuntimeError, match="max_unpooling2d_forward_out does not have a deterministic implementation, but"
+        ):
             torch.nn.functional.max_unpool1d(torch.ones(1, 1, 7), indices, 3, 1)
         torch.use_deterministic_algorithms(True, warn_only=True)
-        with pytest.warns(UserWarning, match="max_unpooling2d_forward_out does not have a deterministic implementation"):
+        with pytest.warns(
+            UserWarning, match="max_unpooling2d_forward_out does not have a deterministic implementation"
+        ):
             torch.nn.functional.max_unpool1d(torch.ones(1, 1, 7), indices, 3, 1)
         with pytest.raises(TypeError, match="argument 'warn_only' must be bool, not int"):
             torch.use_deterministic_algorithms(False, warn_only=1)

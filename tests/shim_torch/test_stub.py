@@ -31,9 +31,21 @@ def said(tmp_path_factory):
     folder = tmp_path_factory.mktemp("stub")
     (folder / "program.py").write_text(PROGRAM)
     place = Path(shim_torch.__file__).parents[1]
-    installed = place.name in ("site-packages", "dist-packages")  # mypy finds it there, and refuses the folder as a path
+    installed = place.name in (
+        "site-packages",
+        "dist-packages",
+    )  # mypy finds it there, and refuses the folder as a path
     environment = os.environ | ({} if installed else {"MYPYPATH": str(place)})
-    command = [sys.executable, "-m", "mypy", "--follow-imports=silent", "--ignore-missing-imports", "--cache-dir", str(folder), "program.py"]
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--follow-imports=silent",
+        "--ignore-missing-imports",
+        "--cache-dir",
+        str(folder),
+        "program.py",
+    ]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 1, done.stderr  # the program has errors
     return done.stdout
@@ -56,4 +68,6 @@ def test_what_mypy_says(said, line, text):
 
 
 def test_right_calls_are_no_errors(said):
-    assert not [row for row in said.splitlines() if row.startswith(("program.py:10:", "program.py:11:")) and "error" in row], said
+    assert not [
+        row for row in said.splitlines() if row.startswith(("program.py:10:", "program.py:11:")) and "error" in row
+    ], said

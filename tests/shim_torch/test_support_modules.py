@@ -257,14 +257,19 @@ def test_passes_that_fail_or_change_nothing():
     ran.clear()
     checked("module")
     assert ran == ["check", "same", "check", "changes", "check"]
-    with pytest.raises(Exception, match=r"An error occurred when running the 'nothing' .* passes: \['same'\]") as caught:
+    with pytest.raises(
+        Exception, match=r"An error occurred when running the 'nothing' .* passes: \['same'\]"
+    ) as caught:
         PassManager([same, nothing])("module")
     assert type(caught.value) is Exception and isinstance(caught.value.__cause__, TypeError)
     with pytest.raises(TypeError, match="check function should only take in one variable"):
         PassManager().add_checks(lambda a, b: None)
     wrapped = pass_result_wrapper(nothing)
     assert wrapped.__name__ == "nothing" and wrapped("module") == ("module", True) and pass_result_wrapper(None) is None
-    assert pass_result_wrapper(lambda gm: 3)("module") is None and pass_result_wrapper(same)("module") == ("module", False)
+    assert pass_result_wrapper(lambda gm: 3)("module") is None and pass_result_wrapper(same)("module") == (
+        "module",
+        False,
+    )
 
 
 def test_settings_with_variables(monkeypatch):

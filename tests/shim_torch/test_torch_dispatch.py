@@ -31,7 +31,12 @@ class Wrapper(torch.Tensor):
     @staticmethod
     def __new__(cls, inner, requires_grad=False):
         made = torch.Tensor._make_wrapper_subclass(
-            cls, inner.shape, strides=inner.stride(), dtype=inner.dtype, device=inner.device, requires_grad=requires_grad
+            cls,
+            inner.shape,
+            strides=inner.stride(),
+            dtype=inner.dtype,
+            device=inner.device,
+            requires_grad=requires_grad,
         )
         made.inner = inner
         return made
@@ -111,7 +116,9 @@ def test_a_wrapper_has_gradients_though_it_has_no_memory():
     torch.testing.assert_close(w.grad.inner, torch.tensor([1.0, 2 * torch.e]))
     (w * 2).sum().backward()
     torch.testing.assert_close(w.grad.inner, torch.tensor([3.0, 2 * torch.e + 2]))
-    assert type(torch.nn.Parameter(w.detach())) is Wrapper and isinstance(torch.nn.Parameter(w.detach()), torch.nn.Parameter)
+    assert type(torch.nn.Parameter(w.detach())) is Wrapper and isinstance(
+        torch.nn.Parameter(w.detach()), torch.nn.Parameter
+    )
     with torch._C._DisableTorchDispatch(), pytest.raises(RuntimeError, match="doesn't have storage"):
         w + 1
     with pytest.raises(RuntimeError, match=r"\.numpy\(\) is not supported for tensor subclasses"):
@@ -140,7 +147,9 @@ def test_nobody_answers():
         def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
             return NotImplemented
 
-    with pytest.raises(TypeError, match="Multiple dispatch failed for 'torch.ops.aten.neg.default'; all __torch_dispatch__ handlers"):
+    with pytest.raises(
+        TypeError, match="Multiple dispatch failed for 'torch.ops.aten.neg.default'; all __torch_dispatch__ handlers"
+    ):
         torch.Tensor._make_subclass(Refuses, torch.ones(1)).neg()
 
 
@@ -151,7 +160,9 @@ def test_custom_operators_are_seen():
     with Log() as log:
         assert torch.ops.dispatch_test.twice(torch.ones(1)).tolist() == [2]
     assert log.calls == ["aten.ones.default", "dispatch_test.twice.default"]
-    torch.library.register_torch_dispatch("dispatch_test::twice", Log, lambda mode, func, types, args, kwargs: args[0] * 5)
+    torch.library.register_torch_dispatch(
+        "dispatch_test::twice", Log, lambda mode, func, types, args, kwargs: args[0] * 5
+    )
     with Log() as log:
         assert torch.ops.dispatch_test.twice(torch.ones(1)).tolist() == [5]
     del library
@@ -171,7 +182,10 @@ def test_selective_checkpoint_computes_only_what_the_policy_leaves():
     region(x).sum().backward()
     wanted, x.grad = x.grad, None
     y = checkpoint(
-        region, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts([torch.ops.aten.mm.default])
+        region,
+        x,
+        use_reentrant=False,
+        context_fn=lambda: create_selective_checkpoint_contexts([torch.ops.aten.mm.default]),
     )
     with Log() as log:
         y.sum().backward()
@@ -205,7 +219,9 @@ def test_factories_name_their_memory():
         torch.ops.aten.zeros.default([2])
         torch.ones(2, dtype=torch.int32, device="cpu")
     here = {"device": torch.device("cpu"), "pin_memory": False}
-    assert [name for name, _, _ in seen] == [f"torch._ops.aten.{n}.default" for n in ("zeros", "empty_like", "zeros", "ones")]
+    assert [name for name, _, _ in seen] == [
+        f"torch._ops.aten.{n}.default" for n in ("zeros", "empty_like", "zeros", "ones")
+    ]
     assert seen[0][2] == here and seen[1][2] == {"pin_memory": False} and seen[2][2] == {}
     assert seen[3][2] == {"dtype": torch.int32, **here}
 
@@ -275,7 +291,9 @@ class Holder(torch.Tensor):
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
         bare = tree_map(lambda t: t.held if isinstance(t, Holder) else t, (args, kwargs or {}))
         made = func(*bare[0], **bare[1])
-        return args[0] if made is bare[0][0] else tree_map(lambda t: Holder(t) if isinstance(t, torch.Tensor) else t, made)
+        return (
+            args[0] if made is bare[0][0] else tree_map(lambda t: Holder(t) if isinstance(t, torch.Tensor) else t, made)
+        )
 
 
 def test_a_plain_tensor_takes_what_a_class_of_python_holds_in_forward_mode():

@@ -54,7 +54,11 @@ def test_every_such_name_leads_back():
         if not ours.startswith("shim_torch.") or "_torch_names" not in vars(module):
             continue
         for name, value in vars(module).items():
-            if name[0] == "_" or not isinstance(value, (type, FunctionType)) or not value.__module__.startswith("torch."):
+            if (
+                name[0] == "_"
+                or not isinstance(value, (type, FunctionType))
+                or not value.__module__.startswith("torch.")
+            ):
                 continue
             if not has(f"{value.__module__}.{value.__qualname__}"):
                 continue  # a helper's
@@ -71,7 +75,9 @@ def test_instances_are_pickled_where_there_is_no_torch():
     assert type(copy.deepcopy(torch.amp.GradScaler("cpu", enabled=False))) is torch.amp.GradScaler
 
 
-@pytest.mark.parametrize("cls", [torch.nn.Linear, torch.utils.data.DataLoader, torch.utils.data.Sampler], ids=lambda c: c.__name__)
+@pytest.mark.parametrize(
+    "cls", [torch.nn.Linear, torch.utils.data.DataLoader, torch.utils.data.Sampler], ids=lambda c: c.__name__
+)
 def test_annotations_are_found(cls):
     assert isinstance(typing.get_type_hints(cls), dict)
     assert typing.get_type_hints(cls.__init__)
@@ -120,7 +126,9 @@ def test_what_pytorchs_own_pickles_hold():
     torch.rand(3, generator=first)
     twin = torch.Generator()
     twin.__setstate__((5, None, first.get_state()))
-    assert twin.initial_seed() == 5 and torch.rand(2, generator=twin).tolist() == torch.rand(2, generator=first).tolist()
+    assert (
+        twin.initial_seed() == 5 and torch.rand(2, generator=twin).tolist() == torch.rand(2, generator=first).tolist()
+    )
     data = (
         b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}q\x00(X\x10\x00\x00\x00protocol_versionq\x01M\xe9\x03X\r\x00"
         b"\x00\x00little_endianq\x02\x88X\n\x00\x00\x00type_sizesq\x03}q\x04(X\x05\x00\x00\x00shortq\x05K\x02X\x03\x00\x00\x00intq\x06K"

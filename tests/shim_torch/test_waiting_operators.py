@@ -18,7 +18,9 @@ ops = importlib.import_module("shim_torch._impl.table.operators")
 def run(code: str) -> str:
     root = str(Path(native.__file__).parents[3])
     path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ, PYTHONPATH=path))
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ, PYTHONPATH=path)
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 

@@ -87,12 +87,17 @@ def test_wrap_in_its_context():
     assert wrap.wrap(layer) is layer
     with wrap.enable_wrap(wrapper_cls=Wrapper, tag="a"):
         assert wrap.wrap(layer).tag == "a" and wrap.wrap(layer, tag="b").tag == "b"
-        with pytest.raises(NotImplementedError, match="already within an autowrap context"), wrap.enable_wrap(wrapper_cls=Wrapper):
+        with (
+            pytest.raises(NotImplementedError, match="already within an autowrap context"),
+            wrap.enable_wrap(wrapper_cls=Wrapper),
+        ):
             pass
 
 
 def test_settings_of_state_dicts():
-    assert repr(api.FullStateDictConfig(rank0_only=True)) == "FullStateDictConfig(offload_to_cpu=False, rank0_only=True)"
+    assert (
+        repr(api.FullStateDictConfig(rank0_only=True)) == "FullStateDictConfig(offload_to_cpu=False, rank0_only=True)"
+    )
     assert api.OptimStateDictConfig().offload_to_cpu and not api.LocalOptimStateDictConfig().offload_to_cpu
     from shim_torch.distributed import fsdp
 

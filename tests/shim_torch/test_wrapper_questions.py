@@ -19,7 +19,9 @@ def subclass(answers, wrapper=True, **policy):
 
     data = torch.zeros(4, 2)
     if wrapper:
-        made = torch.Tensor._make_wrapper_subclass(Answering, data.size(), dtype=data.dtype, device=data.device, **policy)
+        made = torch.Tensor._make_wrapper_subclass(
+            Answering, data.size(), dtype=data.dtype, device=data.device, **policy
+        )
     else:
         made = torch.Tensor._make_subclass(Answering, data, True, **policy)
     return made, calls

@@ -30,7 +30,9 @@ def _schemas(_):
     aten.complete = lambda name: None  # else a record that takes more would show PyTorch's schema
     complete()
     return {
-        name + (f".{overload}" if overload else ""): str(getattr(getattr(shim_torch.ops.aten, name), overload or "default")._schema)
+        name + (f".{overload}" if overload else ""): str(
+            getattr(getattr(shim_torch.ops.aten, name), overload or "default")._schema
+        )
         for name in _core.operator_names("aten")
         for overload in _core.operator_overloads(f"aten::{name}")
     }
@@ -41,7 +43,11 @@ def _composites(_):
     from shim_torch._impl.table.operators import complete, records
 
     complete()
-    return [name.removeprefix("aten::") for name, r in records().items() if r.kind == "composite" and name.startswith("aten::")]
+    return [
+        name.removeprefix("aten::")
+        for name, r in records().items()
+        if r.kind == "composite" and name.startswith("aten::")
+    ]
 
 
 def _rows(_):
@@ -85,16 +91,24 @@ def _names(_):
 
     known = set(_core.operator_names("aten"))
     members = {name: getattr(torch.Tensor, name) for name in dir(torch.Tensor) if name not in dir(object)}
-    waiting = [name for name in known if name.startswith("_") and hasattr(torch, name)]  # defined when they are asked for
+    waiting = [
+        name for name in known if name.startswith("_") and hasattr(torch, name)
+    ]  # defined when they are asked for
     found = {name: getattr(torch, name, None) for name in [*dir(torch), *waiting] if not name.startswith("__")}
-    modules = {name for name, value in found.items() if getattr(value, "__file__", None) and getattr(value, "__spec__", None)}
+    modules = {
+        name for name, value in found.items() if getattr(value, "__file__", None) and getattr(value, "__spec__", None)
+    }
     functions = {name: schemas(value.__name__) for name, value in found.items() if is_operator(value)}
     return {
         "methods": {name: schemas(value.__name__) for name, value in members.items() if is_operator(value)},
         "attributes": sorted(name for name, value in members.items() if not is_operator(value)),
         "modules": sorted(modules),
         "functions": functions,
-        "others": {n: "dtype" if isinstance(v, torch.dtype) else "Any" for n, v in found.items() if n not in functions and n not in modules},
+        "others": {
+            n: "dtype" if isinstance(v, torch.dtype) else "Any"
+            for n, v in found.items()
+            if n not in functions and n not in modules
+        },
     }
 
 

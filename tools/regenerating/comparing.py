@@ -37,7 +37,15 @@ def _digits(path, case):
     if "_polynomial_" in case:  # long recurrences
         return 1e-4
     if "/ops/expected/" in path:
-        return BFLOAT16 if "bfloat16" in case else HALF if "half()" in case else 1e-3 if "_scaled_mm" in case else EXPECTED_DIGITS
+        return (
+            BFLOAT16
+            if "bfloat16" in case
+            else HALF
+            if "half()" in case
+            else 1e-3
+            if "_scaled_mm" in case
+            else EXPECTED_DIGITS
+        )
     return EXPECTED_DIGITS
 
 

@@ -56,11 +56,15 @@ ATTRIBUTES = {
 }  # fmt: skip
 UNARY = ("__neg__", "__pos__", "__abs__", "__invert__")
 SYMBOLS = [f"__{name}__" for name in "eq ne lt le gt ge".split()] + [
-    f"__{side}{name}__" for name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split() for side in ("", "r", "i")
+    f"__{side}{name}__"
+    for name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
+    for side in ("", "r", "i")
 ]
 PARTS = re.compile(r", (?![^\[(]*[\])])")
 ALIASES = re.compile(r"\([a-z]!?( -> \*)?\)")
-ARGUMENT = re.compile(r"(?P<type>[A-Za-z]+)(?P<inner>\?)?(?P<list>\[\d*\])?(?P<optional>\?)? (?P<name>\w+)(?P<default>=.*)?")
+ARGUMENT = re.compile(
+    r"(?P<type>[A-Za-z]+)(?P<inner>\?)?(?P<list>\[\d*\])?(?P<optional>\?)? (?P<name>\w+)(?P<default>=.*)?"
+)
 RESULT = re.compile(r"([A-Za-z]+)(\[\])?(?: \w+)?")
 TYPES = {
     "Tensor": "Tensor", "Scalar": "_b.complex", "int": "_b.int", "SymInt": "_b.int", "bool": "_b.bool", "float": "_b.float",
@@ -152,9 +156,13 @@ def stub():
     text += [f"    def {name}(self) -> Tensor: ..." for name in UNARY]
     for name, schemas in sorted(found["methods"].items()):
         text += lines(name, schemas, "    ")
-    text += [f"    {name}: {ATTRIBUTES.get(name, 'Any')}" for name in found["attributes"] if name not in (*SYMBOLS, *UNARY)] + [""]
+    text += [
+        f"    {name}: {ATTRIBUTES.get(name, 'Any')}" for name in found["attributes"] if name not in (*SYMBOLS, *UNARY)
+    ] + [""]
     text += [f"from shim_torch import {name} as {name}" for name in found["modules"] if name != "distributions"]
-    text += ["distributions: Any"]  # its modules import each other, and mypy loses their types when torch is part of the circle
+    text += [
+        "distributions: Any"
+    ]  # its modules import each other, and mypy loses their types when torch is part of the circle
     for name, schemas in sorted(found["functions"].items()):
         text += lines(name, schemas)
     text += [f"{name}: {kind}" for name, kind in sorted(found["others"].items()) if name not in CLASSES]

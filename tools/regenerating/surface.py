@@ -54,7 +54,9 @@ def _files(root, name):
     for folder, folders, files in os.walk(root):
         folders[:] = [f for f in folders if f.isidentifier() and f != "__pycache__"]
         package = ".".join([name, *Path(folder).relative_to(root).parts])
-        found |= {f"{package}.{f[:-3]}" for f in files if f.endswith(".py") and f[:-3].isidentifier() and f != "__init__.py"}
+        found |= {
+            f"{package}.{f[:-3]}" for f in files if f.endswith(".py") and f[:-3].isidentifier() and f != "__init__.py"
+        }
         found |= {package} if "__init__.py" in files else set()
     return found
 
@@ -107,7 +109,11 @@ def is_of_torch(value):
 
 
 def _is_of_c(value):
-    return home(value).startswith("torch._C") or isinstance(value, types.BuiltinFunctionType) or type(value).__name__ == "pybind11_type"
+    return (
+        home(value).startswith("torch._C")
+        or isinstance(value, types.BuiltinFunctionType)
+        or type(value).__name__ == "pybind11_type"
+    )
 
 
 def is_own(of, name, value):
@@ -197,7 +203,9 @@ def imported():
 def imported_names():
     """A module a line, below torch, and where its names come from, as far as they are there with us."""
     found = ask("resolved", imported())
-    rows = {name.removeprefix("torch").removeprefix(".") or "torch": entries for name, entries in found.items() if entries}
+    rows = {
+        name.removeprefix("torch").removeprefix(".") or "torch": entries for name, entries in found.items() if entries
+    }
     return "".join(f"{' '.join([name, *entries])}\n" for name, entries in sorted(rows.items()))
 
 

@@ -12,10 +12,10 @@
 
 namespace shim::abi {
 
-using Value = uint64_t;                                       // StableIValue
-using Handle = TensorImpl*;                                   // AtenTensorHandle
-using List = std::vector<Value>;                              // what a ListHandle points to
-using Err = int32_t;                                          // 0: done, 1: failed, the text is last_error()
+using Value = uint64_t;           // StableIValue
+using Handle = TensorImpl*;       // AtenTensorHandle
+using List = std::vector<Value>;  // what a ListHandle points to
+using Err = int32_t;              // 0: done, 1: failed, the text is last_error()
 using Kernel = void (*)(Value* stack, uint64_t args, uint64_t returns);
 
 // --- errors (errors.cpp): a text a thread; nothing is thrown across the C boundary ------------------------------------
@@ -27,19 +27,17 @@ template <class F> Err caught(F&& f) noexcept {
   try {
     f();
     return 0;
-  } catch (const std::exception& e) {
-    set_last_error(e.what());
-  } catch (...) {
+  } catch (const std::exception& e) { set_last_error(e.what()); } catch (...) {
     set_last_error("an exception that is no std::exception");
   }
   return 1;
 }
 
 // --- tensors (tensors.cpp) --------------------------------------------------------------------------------------------
-Handle undefined_handle() noexcept;                           // the handle of no tensor; counted by nobody
+Handle undefined_handle() noexcept;  // the handle of no tensor; counted by nobody
 inline bool is_defined(Handle h) noexcept { return h && h != undefined_handle(); }
-TensorImpl& tensor_of(Handle);                                // throws on null and undefined handles
-inline Handle handle_of(const Tensor& t) noexcept {           // a new owning handle
+TensorImpl& tensor_of(Handle);                       // throws on null and undefined handles
+inline Handle handle_of(const Tensor& t) noexcept {  // a new owning handle
   if (!t) return undefined_handle();
   t->retain();
   return t.get();
@@ -58,20 +56,31 @@ class HeldGenerator : public RefCounted {
 // --- values (values.cpp) ----------------------------------------------------------------------------------------------
 inline Value from_device(Device d) noexcept { return (Value(uint32_t(d.type)) << 32) + uint32_t(int32_t(d.index)); }
 inline Device to_device(Value v) { return make_device(int32_t(v >> 32), int32_t(uint32_t(v))); }
-void release(const ArgType&, Value) noexcept;                 // frees what a value owns that nobody took
+void release(const ArgType&, Value) noexcept;  // frees what a value owns that nobody took
 void release_arguments(const Schema&, const Value* stack, size_t n) noexcept;
 
 // --- the registry (registry.cpp): filled while libraries load, on any thread, with or without the GIL ----------------
-struct Definition { std::string ns; Schema schema; std::string file; uint32_t line; std::vector<int32_t> tags; };
-struct Implementation { std::string qualified, overload, key; Kernel kernel; uint64_t build_version; };
+struct Definition {
+  std::string ns;
+  Schema schema;
+  std::string file;
+  uint32_t line;
+  std::vector<int32_t> tags;
+};
+struct Implementation {
+  std::string qualified, overload, key;
+  Kernel kernel;
+  uint64_t build_version;
+};
 struct News {
   std::vector<Definition> definitions;
   std::vector<Implementation> implementations;
-  std::vector<std::string> problems;                          // schemas that could not be read
+  std::vector<std::string> problems;  // schemas that could not be read
 };
-bool any_news() noexcept;                                     // cheap: asked at each look into the operator table
+bool any_news() noexcept;  // cheap: asked at each look into the operator table
 News take_news();
-void note_python_kernel(const std::string& qualified, const std::string& overload);   // calls go the long way from now on
+void note_python_kernel(
+    const std::string& qualified, const std::string& overload);  // calls go the long way from now on
 
 // Runs a compiled kernel of the operator on the stack as it is; false where there is none or Python has a say.
 bool call_compiled(const std::string& qualified, const std::string& overload, Value* stack);
@@ -79,7 +88,8 @@ const char* tag_name(int32_t tag) noexcept;
 
 // --- what needs the interpreter; installed by src/python/stable_abi.cpp ----------------------------------------------
 struct Host {
-  const Schema* (*schema)(const char* name, const char* overload) = nullptr;  // null for an operator that is not there; wants the GIL
+  const Schema* (*schema)(
+      const char* name, const char* overload) = nullptr;  // null for an operator that is not there; wants the GIL
   void (*dispatch)(const char* name, const char* overload, Value* stack, bool internal) = nullptr;
   void (*warn)(const char* text) = nullptr;
   void (*set_stream)(void* stream, int device) = nullptr;

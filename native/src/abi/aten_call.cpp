@@ -19,10 +19,15 @@ Value element(const ArgType& type, uint64_t address, int64_t i) {
     case ArgType::Tensor: return owned(at<Handle>(address, i));
     case ArgType::Generator: return owned(at<HeldGenerator*>(address, i));
     case ArgType::Str: return reinterpret_cast<Value>(new std::string(at<const char*>(address, i)));
-    case ArgType::Int: case ArgType::Float: case ArgType::Scalar: return at<uint64_t>(address, i);
+    case ArgType::Int:
+    case ArgType::Float:
+    case ArgType::Scalar: return at<uint64_t>(address, i);
     case ArgType::Bool: return at<int32_t>(address, i) != 0;
-    case ArgType::ScalarType: case ArgType::Layout: case ArgType::MemoryFormat: return uint32_t(at<int32_t>(address, i));
-    default: fail(Kind::NotImplemented, "an argument of type ", type_text(type), " has no form in PyTorch's C interface");
+    case ArgType::ScalarType:
+    case ArgType::Layout:
+    case ArgType::MemoryFormat: return uint32_t(at<int32_t>(address, i));
+    default:
+      fail(Kind::NotImplemented, "an argument of type ", type_text(type), " has no form in PyTorch's C interface");
   }
 }
 
@@ -32,7 +37,9 @@ Value plain(const ArgType& type, uint64_t cell) {
     case ArgType::Generator: return owned(reinterpret_cast<HeldGenerator*>(cell));
     case ArgType::Str: return reinterpret_cast<Value>(new std::string(reinterpret_cast<const char*>(cell)));
     case ArgType::Bool: return cell != 0;
-    case ArgType::ScalarType: case ArgType::Layout: case ArgType::MemoryFormat: return uint32_t(cell);
+    case ArgType::ScalarType:
+    case ArgType::Layout:
+    case ArgType::MemoryFormat: return uint32_t(cell);
     default: return cell;
   }
 }
@@ -44,7 +51,7 @@ Value optional_tensor(uint64_t address) {
   return address && is_defined(at<Handle>(address)) ? held(owned(at<Handle>(address))) : 0;
 }
 
-struct Stack {                                  // frees what nobody took when a later argument is wrong
+struct Stack {  // frees what nobody took when a later argument is wrong
   const Schema& schema;
   std::vector<Value> values;
   explicit Stack(const Schema& s) : schema(s) { values.reserve(std::max(s.args.size(), s.returns.size())); }
@@ -61,18 +68,19 @@ struct Reader {
     const auto n = int64_t(take());
     auto made = std::make_unique<List>();
     made->reserve(size_t(n));
-    for (int64_t i = 0; i < n; ++i) made->push_back(type.element_optional ? optional_tensor(at<uint64_t>(address, i)) : element(type, address, i));
+    for (int64_t i = 0; i < n; ++i)
+      made->push_back(type.element_optional ? optional_tensor(at<uint64_t>(address, i)) : element(type, address, i));
     return reinterpret_cast<Value>(made.release());
   }
   Value argument(const ArgType& type) {
     const uint64_t cell = take();
-    if (type.list && type.optional) {           // a pointer to the list's pointer
+    if (type.list && type.optional) {  // a pointer to the list's pointer
       if (cell) return held(list(type, at<uint64_t>(cell)));
       take();
       return 0;
     }
     if (type.list) return list(type, cell);
-    if (type.base == ArgType::Device) {         // the index is an argument of its own
+    if (type.base == ArgType::Device) {  // the index is an argument of its own
       const auto index = int32_t(take());
       if (!type.optional) return from_device(make_device(int32_t(cell), index));
       return cell ? held(from_device(make_device(at<int32_t>(cell), index))) : 0;
@@ -85,9 +93,12 @@ struct Reader {
 
 void give(const Return& r, Value v, uint64_t place) {
   if (!place) return release(r.type, v);
-  if (r.type.base == ArgType::Tensor && !r.type.list) *reinterpret_cast<Handle*>(place) = reinterpret_cast<Handle>(v);
-  else if (r.type.base == ArgType::Bool) *reinterpret_cast<int32_t*>(place) = (v & 0xff) != 0;
-  else *reinterpret_cast<Value*>(place) = v;
+  if (r.type.base == ArgType::Tensor && !r.type.list)
+    *reinterpret_cast<Handle*>(place) = reinterpret_cast<Handle>(v);
+  else if (r.type.base == ArgType::Bool)
+    *reinterpret_cast<int32_t*>(place) = (v & 0xff) != 0;
+  else
+    *reinterpret_cast<Value*>(place) = v;
 }
 
 }  // namespace
@@ -97,15 +108,17 @@ Err call_aten(const char* name, const char* overload, const uint64_t* cells, siz
     CHECK(Kind::Runtime, host().schema && host().dispatch, name, ": the interpreter is not there");
     const Schema* schema = nullptr;
     with_gil([&] { schema = host().schema(name, overload); });
-    CHECK(Kind::NotImplemented, schema, "Could not find schema for ", name, ".", overload, ": shim-torch has no such operator");
+    CHECK(Kind::NotImplemented, schema, "Could not find schema for ", name, ".", overload,
+        ": shim-torch has no such operator");
     Reader outs{cells, cells + count}, in{cells, cells + count};
     for (const Argument& a : schema->args)
       if (a.is_out) in.take();
     Stack stack(*schema);
     for (const Argument& a : schema->args) stack.values.push_back((a.is_out ? outs : in).argument(a.type));
     const size_t returns = schema->returns.size(), places = size_t(in.end - in.next);
-    CHECK(Kind::Runtime, places == 0 || places == returns, name, ": the C function has ", places, " results, the operator ", returns);
-    std::vector<Value> values = std::exchange(stack.values, {});   // the call steals them
+    CHECK(Kind::Runtime, places == 0 || places == returns, name, ": the C function has ", places,
+        " results, the operator ", returns);
+    std::vector<Value> values = std::exchange(stack.values, {});  // the call steals them
     values.resize(std::max(values.size(), returns));
     host().dispatch(name, overload, values.data(), true);
     for (size_t i = 0; i < returns; ++i) give(schema->returns[i], values[i], places ? in.take() : 0);

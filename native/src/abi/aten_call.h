@@ -14,9 +14,12 @@ namespace shim::abi {
 Err call_aten(const char* name, const char* overload, const uint64_t* cells, size_t count) noexcept;
 
 template <class T> uint64_t cell_of(T x) noexcept {
-  if constexpr (std::is_pointer_v<T>) return reinterpret_cast<uint64_t>(x);
-  else if constexpr (std::is_floating_point_v<T>) return std::bit_cast<uint64_t>(double(x));
-  else return uint64_t(int64_t(x));
+  if constexpr (std::is_pointer_v<T>)
+    return reinterpret_cast<uint64_t>(x);
+  else if constexpr (std::is_floating_point_v<T>)
+    return std::bit_cast<uint64_t>(double(x));
+  else
+    return uint64_t(int64_t(x));
 }
 
 template <class... A> Err aten(const char* name, const char* overload, A... args) noexcept {

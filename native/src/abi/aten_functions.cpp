@@ -8,8 +8,10 @@ using namespace shim::abi;
 
 #define SHIM_ATEN_ONE(symbol, name, overload, params, ...) \
   SHIM_EXPORT Err symbol params { return aten("aten::" name, overload, __VA_ARGS__); }
-#define SHIM_CPU(symbol, name, overload, params, ...) SHIM_ATEN_ONE(aoti_torch_cpu_##symbol, name, overload, params, __VA_ARGS__)
-#define SHIM_CUDA(symbol, name, overload, params, ...) SHIM_ATEN_ONE(aoti_torch_cuda_##symbol, name, overload, params, __VA_ARGS__)
+#define SHIM_CPU(symbol, name, overload, params, ...) \
+  SHIM_ATEN_ONE(aoti_torch_cpu_##symbol, name, overload, params, __VA_ARGS__)
+#define SHIM_CUDA(symbol, name, overload, params, ...) \
+  SHIM_ATEN_ONE(aoti_torch_cuda_##symbol, name, overload, params, __VA_ARGS__)
 #define SHIM_ATEN(symbol, name, overload, params, ...)  \
   SHIM_CPU(symbol, name, overload, params, __VA_ARGS__) \
   SHIM_CUDA(symbol, name, overload, params, __VA_ARGS__)

@@ -14,9 +14,17 @@ using namespace shim::abi;
 
 namespace {
 
-struct DeviceGuard { int before; };
-struct StreamGuard { int device_before, device; void* stream_before; };
-struct Stream { void* native; int device; };
+struct DeviceGuard {
+  int before;
+};
+struct StreamGuard {
+  int device_before, device;
+  void* stream_before;
+};
+struct Stream {
+  void* native;
+  int device;
+};
 
 int device_or_current(int32_t index) { return index < 0 ? cuda::current_device() : index; }
 
@@ -58,7 +66,7 @@ void* library_function(std::initializer_list<const char*> libraries, const char*
   return nullptr;
 }
 
-struct Runtime {                                // of libcudart, if the process has it: no other can tell its errors
+struct Runtime {  // of libcudart, if the process has it: no other can tell its errors
   const char* (*error_string)(int) = nullptr;
   int (*last_error)() = nullptr;
 };
@@ -81,8 +89,10 @@ void* blas_handle() {
   cuda::require("torch_get_current_cuda_blas_handle");
   using Create = int (*)(void**);
   using SetStream = int (*)(void*, void*);
-  static const auto create = reinterpret_cast<Create>(library_function({"libcublas.so.13", "libcublas.so.12"}, "cublasCreate_v2"));
-  static const auto set = reinterpret_cast<SetStream>(library_function({"libcublas.so.13", "libcublas.so.12"}, "cublasSetStream_v2"));
+  static const auto create =
+      reinterpret_cast<Create>(library_function({"libcublas.so.13", "libcublas.so.12"}, "cublasCreate_v2"));
+  static const auto set =
+      reinterpret_cast<SetStream>(library_function({"libcublas.so.13", "libcublas.so.12"}, "cublasSetStream_v2"));
   CHECK(Kind::Runtime, create && set, "cuBLAS was not found: pip install nvidia-cublas");
   static thread_local auto* handles = new std::unordered_map<int, void*>;
   cuda::ensure_context();
@@ -108,12 +118,18 @@ RawMemory& raw_memory() {
 
 }  // namespace
 
-SHIM_EXPORT Err aoti_torch_create_device_guard(int32_t index, DeviceGuard** result) { return make_guard(index, result); }
+SHIM_EXPORT Err aoti_torch_create_device_guard(int32_t index, DeviceGuard** result) {
+  return make_guard(index, result);
+}
 SHIM_EXPORT Err aoti_torch_delete_device_guard(DeviceGuard* guard) { return drop_guard(guard); }
-SHIM_EXPORT Err aoti_torch_device_guard_set_index(DeviceGuard*, int32_t index) { return caught([&] { cuda::set_device(index); }); }
+SHIM_EXPORT Err aoti_torch_device_guard_set_index(DeviceGuard*, int32_t index) {
+  return caught([&] { cuda::set_device(index); });
+}
 SHIM_EXPORT Err aoti_torch_create_cuda_guard(int32_t index, DeviceGuard** result) { return make_guard(index, result); }
 SHIM_EXPORT Err aoti_torch_delete_cuda_guard(DeviceGuard* guard) { return drop_guard(guard); }
-SHIM_EXPORT Err aoti_torch_cuda_guard_set_index(DeviceGuard*, int32_t index) { return caught([&] { cuda::set_device(index); }); }
+SHIM_EXPORT Err aoti_torch_cuda_guard_set_index(DeviceGuard*, int32_t index) {
+  return caught([&] { cuda::set_device(index); });
+}
 
 SHIM_EXPORT Err aoti_torch_get_current_device_index(int32_t* result) {
   return caught([&] {
@@ -128,7 +144,9 @@ SHIM_EXPORT Err aoti_torch_get_current_cuda_stream(int32_t device, void** result
     *result = current_stream(device);
   });
 }
-SHIM_EXPORT Err torch_set_current_cuda_stream(void* stream, int32_t device) { return caught([&] { set_stream(stream, device); }); }
+SHIM_EXPORT Err torch_set_current_cuda_stream(void* stream, int32_t device) {
+  return caught([&] { set_stream(stream, device); });
+}
 SHIM_EXPORT Err torch_get_cuda_stream_from_pool(bool high_priority, int32_t device, void** result) {
   return caught([&] {
     cuda::require("torch_get_cuda_stream_from_pool");
@@ -183,17 +201,21 @@ SHIM_EXPORT Err torch_stream_native_handle(Stream* stream, void** result) {
   return 0;
 }
 
-SHIM_EXPORT Err torch_get_current_cuda_blas_handle(void** result) { return caught([&] { *result = blas_handle(); }); }
+SHIM_EXPORT Err torch_get_current_cuda_blas_handle(void** result) {
+  return caught([&] { *result = blas_handle(); });
+}
 
 // The caller looks at the message only: null means that all is well.
-SHIM_EXPORT Err torch_c10_cuda_check_msg(int32_t error, const char* file, const char* function, uint32_t line, bool, char** message) {
+SHIM_EXPORT Err torch_c10_cuda_check_msg(
+    int32_t error, const char* file, const char* function, uint32_t line, bool, char** message) {
   *message = nullptr;
   if (error == 0) return 0;
   const Runtime& r = runtime();
   const char* text = r.error_string ? r.error_string(error) : nullptr;
   if (!text && cuda::driver().error_string) cuda::driver().error_string(error, &text);
-  if (r.last_error) r.last_error();             // read, so that the next call does not see it again
-  const std::string whole = str("CUDA error: ", text ? text : "unknown", " (error ", error, " in ", function ? function : "?", " at ", file ? file : "?", ":", line, ")");
+  if (r.last_error) r.last_error();  // read, so that the next call does not see it again
+  const std::string whole = str("CUDA error: ", text ? text : "unknown", " (error ", error, " in ",
+      function ? function : "?", " at ", file ? file : "?", ":", line, ")");
   *message = strdup(whole.c_str());
   set_last_error(whole);
   return 1;

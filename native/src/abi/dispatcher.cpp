@@ -29,8 +29,10 @@ Err call(const char* name, const char* overload, Handle* result, std::initialize
   std::vector<Value> stack(args);
   if (Err e = dispatch(name, overload, stack.data(), true)) return e;
   auto h = reinterpret_cast<Handle>(stack[0]);
-  if (result) *result = h;
-  else if (is_defined(h)) h->release();
+  if (result)
+    *result = h;
+  else if (is_defined(h))
+    h->release();
   return 0;
 }
 
@@ -43,8 +45,12 @@ template <class F> Err made(F&& f) {
 
 }  // namespace
 
-SHIM_EXPORT Err torch_call_dispatcher(const char* name, const char* overload, Value* stack, uint64_t) { return dispatch(name, overload, stack); }
-SHIM_EXPORT Err aoti_torch_call_dispatcher(const char* name, const char* overload, Value* stack) { return dispatch(name, overload, stack); }
+SHIM_EXPORT Err torch_call_dispatcher(const char* name, const char* overload, Value* stack, uint64_t) {
+  return dispatch(name, overload, stack);
+}
+SHIM_EXPORT Err aoti_torch_call_dispatcher(const char* name, const char* overload, Value* stack) {
+  return dispatch(name, overload, stack);
+}
 
 SHIM_EXPORT Err aoti_torch_aten_amax(Handle self, const int64_t* dim, int64_t n, int32_t keepdim, Handle* result) {
   return made([&] { return call("aten::amax", "", result, {of(self), of(dim, n), Value(keepdim != 0)}); });
@@ -52,31 +58,35 @@ SHIM_EXPORT Err aoti_torch_aten_amax(Handle self, const int64_t* dim, int64_t n,
 SHIM_EXPORT Err aoti_torch_aten_fill__Scalar(Handle self, double value) {
   return made([&] { return call("aten::fill_", "Scalar", nullptr, {of(self), of(value)}); });
 }
-SHIM_EXPORT Err aoti_torch_aten_full(const int64_t* size, int64_t n, double value, int32_t* dtype, int32_t* layout, int32_t* type,
-                                     int32_t index, int32_t* pin, Handle* result) {
+SHIM_EXPORT Err aoti_torch_aten_full(const int64_t* size, int64_t n, double value, int32_t* dtype, int32_t* layout,
+    int32_t* type, int32_t index, int32_t* pin, Handle* result) {
   return made([&] {
-    return call("aten::full", "", result, {of(size, n), of(value), optional(dtype), optional(layout), device(type, index), optional(pin)});
+    return call("aten::full", "", result,
+        {of(size, n), of(value), optional(dtype), optional(layout), device(type, index), optional(pin)});
   });
 }
 SHIM_EXPORT Err aoti_torch_aten_narrow(Handle self, int64_t dim, int64_t start, int64_t length, Handle* result) {
   return made([&] { return call("aten::narrow", "", result, {of(self), Value(dim), Value(start), Value(length)}); });
 }
-SHIM_EXPORT Err aoti_torch_aten_new_empty(Handle self, const int64_t* size, int64_t n, int32_t* dtype, int32_t* layout, int32_t* type,
-                                          int32_t index, int32_t* pin, Handle* result) {
+SHIM_EXPORT Err aoti_torch_aten_new_empty(Handle self, const int64_t* size, int64_t n, int32_t* dtype, int32_t* layout,
+    int32_t* type, int32_t index, int32_t* pin, Handle* result) {
   return made([&] {
-    return call("aten::new_empty", "", result, {of(self), of(size, n), optional(dtype), optional(layout), device(type, index), optional(pin)});
+    return call("aten::new_empty", "", result,
+        {of(self), of(size, n), optional(dtype), optional(layout), device(type, index), optional(pin)});
   });
 }
-SHIM_EXPORT Err aoti_torch_aten_new_zeros(Handle self, const int64_t* size, int64_t n, int32_t* dtype, int32_t* layout, int32_t* type,
-                                          int32_t index, int32_t* pin, Handle* result) {
+SHIM_EXPORT Err aoti_torch_aten_new_zeros(Handle self, const int64_t* size, int64_t n, int32_t* dtype, int32_t* layout,
+    int32_t* type, int32_t index, int32_t* pin, Handle* result) {
   return made([&] {
-    return call("aten::new_zeros", "", result, {of(self), of(size, n), optional(dtype), optional(layout), device(type, index), optional(pin)});
+    return call("aten::new_zeros", "", result,
+        {of(self), of(size, n), optional(dtype), optional(layout), device(type, index), optional(pin)});
   });
 }
-SHIM_EXPORT Err aoti_torch_aten_pad(Handle self, const int64_t* pad, int64_t n, const char* mode, double* value, Handle* result) {
+SHIM_EXPORT Err aoti_torch_aten_pad(
+    Handle self, const int64_t* pad, int64_t n, const char* mode, double* value, Handle* result) {
   return made([&] {
     return call("aten::pad", "", result,
-                {of(self), of(pad, n), reinterpret_cast<Value>(new std::string(mode)), value ? optional(of(*value)) : 0});
+        {of(self), of(pad, n), reinterpret_cast<Value>(new std::string(mode)), value ? optional(of(*value)) : 0});
   });
 }
 SHIM_EXPORT Err aoti_torch_aten_subtract_Tensor(Handle self, Handle other, double alpha, Handle* result) {

@@ -17,8 +17,7 @@ std::string& text() {
 void set_last_error(const std::string& message) noexcept {
   try {
     text() = message;
-  } catch (...) {
-  }
+  } catch (...) {}
 }
 const std::string& last_error() noexcept { return text(); }
 void clear_last_error() noexcept { text().clear(); }
@@ -38,11 +37,14 @@ SHIM_EXPORT const char* torch_exception_get_what_without_backtrace() { return la
 
 SHIM_EXPORT void aoti_torch_warn(const char* function, const char* file, uint32_t line, const char* message) {
   const std::string text = str(message, " (Triggered internally at ", file, ":", line, ", ", function, ".)");
-  if (host().warn) host().warn(text.c_str());
-  else std::fprintf(stderr, "Warning: %s\n", text.c_str());
+  if (host().warn)
+    host().warn(text.c_str());
+  else
+    std::fprintf(stderr, "Warning: %s\n", text.c_str());
 }
 
 // The one function of the interface that throws: extensions call it as TORCH_CHECK.
-SHIM_EXPORT void aoti_torch_check(bool condition, const char* function, const char* file, uint32_t line, const char* message) {
+SHIM_EXPORT void aoti_torch_check(
+    bool condition, const char* function, const char* file, uint32_t line, const char* message) {
   if (!condition) fail(Kind::Runtime, message, " (", function, " at ", file, ":", line, ")");
 }

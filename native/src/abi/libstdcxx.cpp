@@ -6,8 +6,8 @@
 
 // std::string::_M_replace_cold(char* at, size_t replaced, const char* text, size_t length, size_t tail)
 extern "C" __attribute__((visibility("default"), weak)) void
-_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE15_M_replace_coldEPcmPKcmm(void*, char* at, size_t replaced, const char* text,
-                                                                                 size_t length, size_t tail) {
+_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE15_M_replace_coldEPcmPKcmm(
+    void*, char* at, size_t replaced, const char* text, size_t length, size_t tail) {
   const std::string copy(text, length);
   std::memmove(at + length, at + replaced, tail);
   std::memcpy(at, copy.data(), length);

@@ -14,13 +14,13 @@ namespace {
 
 struct Entry {
   std::optional<Schema> schema;
-  std::vector<std::pair<std::string, Kernel>> kernels;        // by dispatch key; "" is the catch-all
-  bool python = false;                                        // a kernel was registered from Python
+  std::vector<std::pair<std::string, Kernel>> kernels;  // by dispatch key; "" is the catch-all
+  bool python = false;                                  // a kernel was registered from Python
 };
 
 struct Registry {
   std::shared_mutex mutex;
-  std::unordered_map<std::string, Entry> entries;             // "ns::name.overload"
+  std::unordered_map<std::string, Entry> entries;  // "ns::name.overload"
   News news;
   std::atomic<bool> fresh{false};
 };
@@ -38,7 +38,8 @@ struct Library {
   uint32_t line;
 };
 
-Err make_library(Library::Kind kind, const char* ns, const char* key, const char* file, uint32_t line, Library** result) {
+Err make_library(
+    Library::Kind kind, const char* ns, const char* key, const char* file, uint32_t line, Library** result) {
   return caught([&] {
     CHECK(Kind::Runtime, ns, "a library without a namespace");
     *result = new Library{kind, ns, key ? key : "", file ? file : "", line};
@@ -53,12 +54,14 @@ Err define(Library* library, const char* text, const int32_t* tags, int32_t coun
     Registry& r = registry();
     try {
       Schema s = parse_schema(text);
-      if (std::string_view(text).substr(0, std::string_view(text).find('(')).find("::") == std::string_view::npos) s.ns = library->ns;
+      if (std::string_view(text).substr(0, std::string_view(text).find('(')).find("::") == std::string_view::npos)
+        s.ns = library->ns;
       std::unique_lock lock(r.mutex);
       Entry& e = r.entries[full(s.qualified(), s.overload)];
       if (e.schema) {
         if (e.schema->text() != s.text())
-          r.news.problems.push_back(str("operator defined twice: ", e.schema->text(), " and, at ", library->file, ":", library->line, ", ", s.text()));
+          r.news.problems.push_back(str("operator defined twice: ", e.schema->text(), " and, at ", library->file, ":",
+              library->line, ", ", s.text()));
         r.fresh = true;
         return;
       }
@@ -83,13 +86,17 @@ Err implement(Library* library, const char* name, Kernel kernel, uint64_t build_
       text = text.substr(space + 2);
     }
     const size_t dot = text.find('.');
-    Implementation i{ns + "::" + text.substr(0, dot), dot == std::string::npos ? "" : text.substr(dot + 1), library->key, kernel, build_version};
+    Implementation i{ns + "::" + text.substr(0, dot), dot == std::string::npos ? "" : text.substr(dot + 1),
+        library->key, kernel, build_version};
     Registry& r = registry();
     std::unique_lock lock(r.mutex);
     Entry& e = r.entries[full(i.qualified, i.overload)];
     bool replaced = false;
     for (auto& [key, k] : e.kernels)
-      if (key == i.key) { k = kernel; replaced = true; }
+      if (key == i.key) {
+        k = kernel;
+        replaced = true;
+      }
     if (!replaced) e.kernels.emplace_back(i.key, kernel);
     r.news.implementations.push_back(std::move(i));
     r.fresh = true;
@@ -101,8 +108,10 @@ DeviceType device_among(const Schema& schema, const Value* stack) {
   auto see = [&](Value v) {
     auto h = reinterpret_cast<Handle>(v);
     if (!is_defined(h)) return;
-    if (h->device().is_cuda()) found = DeviceType::cuda;
-    else if (h->device().is_meta() && found == DeviceType::cpu) found = DeviceType::meta;
+    if (h->device().is_cuda())
+      found = DeviceType::cuda;
+    else if (h->device().is_meta() && found == DeviceType::cpu)
+      found = DeviceType::meta;
   };
   for (size_t i = 0; i < schema.args.size(); ++i) {
     const ArgType& t = schema.args[i].type;
@@ -112,10 +121,15 @@ DeviceType device_among(const Schema& schema, const Value* stack) {
       if (!v) continue;
       v = *reinterpret_cast<Value*>(v);
     }
-    if (!t.list) { see(v); continue; }
+    if (!t.list) {
+      see(v);
+      continue;
+    }
     for (Value element : *reinterpret_cast<List*>(v)) {
-      if (!t.element_optional) see(element);
-      else if (element) see(*reinterpret_cast<Value*>(element));
+      if (!t.element_optional)
+        see(element);
+      else if (element)
+        see(*reinterpret_cast<Value*>(element));
     }
   }
   return found;
@@ -155,7 +169,7 @@ bool call_compiled(const std::string& qualified, const std::string& overload, Va
     if (it == r.entries.end() || it->second.python || !it->second.schema) return false;
     const Schema& s = *it->second.schema;
     const DeviceType device = device_among(s, stack);
-    if (device == DeviceType::meta) return false;             // fakes are registered from Python
+    if (device == DeviceType::meta) return false;  // fakes are registered from Python
     kernel = pick(it->second, device == DeviceType::cuda ? "CUDA" : "CPU");
     args = s.args.size();
     returns = s.returns.size();
@@ -176,20 +190,25 @@ SHIM_EXPORT Err aoti_torch_library_init_def(const char* ns, const char* file, ui
 SHIM_EXPORT Err aoti_torch_library_init_fragment(const char* ns, const char* file, uint32_t line, Library** result) {
   return make_library(Library::fragment, ns, "", file, line, result);
 }
-SHIM_EXPORT Err aoti_torch_library_init_impl(const char* ns, const char* key, const char* file, uint32_t line, Library** result) {
+SHIM_EXPORT Err aoti_torch_library_init_impl(
+    const char* ns, const char* key, const char* file, uint32_t line, Library** result) {
   return make_library(Library::impl, ns, key, file, line, result);
 }
-SHIM_EXPORT Err aoti_torch_library_def(Library* library, const char* schema) { return define(library, schema, nullptr, 0); }
+SHIM_EXPORT Err aoti_torch_library_def(Library* library, const char* schema) {
+  return define(library, schema, nullptr, 0);
+}
 SHIM_EXPORT Err torch_library_def_with_tags(Library* library, const char* schema, const int32_t* tags, int32_t count) {
   return define(library, schema, tags, count);
 }
-SHIM_EXPORT Err aoti_torch_library_impl(Library* library, const char* name, Kernel kernel) { return implement(library, name, kernel, 0); }
+SHIM_EXPORT Err aoti_torch_library_impl(Library* library, const char* name, Kernel kernel) {
+  return implement(library, name, kernel, 0);
+}
 SHIM_EXPORT Err torch_library_impl(Library* library, const char* name, Kernel kernel, uint64_t build_version) {
   return implement(library, name, kernel, build_version);
 }
 // PyTorch remembers which Python module holds the fakes, to name it in an error. Here nothing depends on it.
 SHIM_EXPORT Err torch_library_set_python_module(Library*, const char*, const char*) { return 0; }
 SHIM_EXPORT Err aoti_torch_delete_library_object(Library* library) {
-  delete library;                               // what it registered stays: its kernels may run until the process ends
+  delete library;  // what it registered stays: its kernels may run until the process ends
   return 0;
 }

@@ -9,13 +9,14 @@
 namespace shim::abi {
 
 Handle undefined_handle() noexcept {
-  static char nobody;                           // an address that no tensor has
+  static char nobody;  // an address that no tensor has
   return reinterpret_cast<Handle>(&nobody);
 }
 
 TensorImpl& tensor_of(Handle h) {
   CHECK(Kind::Runtime, h, "a null tensor handle was given");
-  CHECK(Kind::Runtime, h != undefined_handle(), "Expected a proper Tensor but got None (or an undefined Tensor in C++)");
+  CHECK(
+      Kind::Runtime, h != undefined_handle(), "Expected a proper Tensor but got None (or an undefined Tensor in C++)");
   return *h;
 }
 
@@ -27,7 +28,8 @@ Device make_device(int32_t type, int32_t index) {
 }
 
 DType make_dtype(int32_t number) {
-  CHECK(Kind::Runtime, number >= 0 && number < kDTypeSlots && itemsize(DType(number)), "ScalarType ", number, " does not exist here");
+  CHECK(Kind::Runtime, number >= 0 && number < kDTypeSlots && itemsize(DType(number)), "ScalarType ", number,
+      " does not exist here");
   return DType(number);
 }
 
@@ -35,12 +37,17 @@ namespace {
 
 Tensor allocated(DimSpan sizes, DimSpan strides, DType dtype, Device device) {
   Tensor t;
-  if (device.is_cpu()) t = empty_strided(sizes, strides, dtype, device);
-  else with_gil([&] { t = empty_strided(sizes, strides, dtype, device); });
+  if (device.is_cpu())
+    t = empty_strided(sizes, strides, dtype, device);
+  else
+    with_gil([&] { t = empty_strided(sizes, strides, dtype, device); });
   return t;
 }
 
-struct BlobDeleter { void (*function)(void*, void*); void* context; };
+struct BlobDeleter {
+  void (*function)(void*, void*);
+  void* context;
+};
 
 void run_blob_deleter(void* context, void* data) {
   auto* d = static_cast<BlobDeleter*>(context);
@@ -49,7 +56,7 @@ void run_blob_deleter(void* context, void* data) {
 }
 
 Tensor from_blob(void* data, int64_t ndim, const int64_t* sizes, const int64_t* strides, int64_t offset, int32_t dtype,
-                 int32_t device_type, int32_t device_index, int32_t layout, void (*deleter)(void*, void*), void* context) {
+    int32_t device_type, int32_t device_index, int32_t layout, void (*deleter)(void*, void*), void* context) {
   CHECK(Kind::Runtime, layout == 0, "from_blob: only strided tensors are supported, but layout ", layout, " was given");
   CHECK(Kind::Runtime, ndim >= 0 && ndim <= kMaxDims, "from_blob: ", ndim, " dimensions");
   const DimSpan shape{sizes, size_t(ndim)}, steps{strides, size_t(ndim)};
@@ -72,8 +79,10 @@ Number number_of(Handle h) {
   TensorImpl& t = tensor_of(h);
   CHECK(Kind::Runtime, t.numel() == 1, "a Tensor with ", t.numel(), " elements cannot be converted to Scalar");
   Number n;
-  if (t.device().is_cpu()) n = item(Tensor(&t));
-  else with_gil([&] { n = item(Tensor(&t)); });
+  if (t.device().is_cpu())
+    n = item(Tensor(&t));
+  else
+    with_gil([&] { n = item(Tensor(&t)); });
   return n;
 }
 
@@ -100,7 +109,9 @@ SHIM_EXPORT Err aoti_torch_new_uninitialized_tensor(Handle* result) {
   return 0;
 }
 SHIM_EXPORT Err aoti_torch_delete_tensor_object(Handle h) {
-  return caught([&] { if (is_defined(h)) h->release(); });
+  return caught([&] {
+    if (is_defined(h)) h->release();
+  });
 }
 SHIM_EXPORT Err aoti_torch_is_defined(Handle h, bool* result) {
   *result = is_defined(h);
@@ -108,12 +119,12 @@ SHIM_EXPORT Err aoti_torch_is_defined(Handle h, bool* result) {
 }
 
 // Err name(handle, T* result) that only reads the tensor.
-#define SHIM_GETTER(name, type, expression)                             \
-  SHIM_EXPORT Err name(Handle h, type* result) {                        \
-    return caught([&] {                                                \
-      TensorImpl& t = tensor_of(h);                                     \
-      *result = expression;                                             \
-    });                                                                 \
+#define SHIM_GETTER(name, type, expression)      \
+  SHIM_EXPORT Err name(Handle h, type* result) { \
+    return caught([&] {                          \
+      TensorImpl& t = tensor_of(h);              \
+      *result = expression;                      \
+    });                                          \
   }
 
 SHIM_GETTER(aoti_torch_get_data_ptr, void*, (own_data(*t.storage()), t.data()))
@@ -148,8 +159,10 @@ SHIM_EXPORT Err aoti_torch_get_stride(Handle h, int64_t d, int64_t* result) {
   return caught([&] { *result = with_dimension(h, d).stride(d); });
 }
 
-#define SHIM_ITEM(name, type) \
-  SHIM_EXPORT Err aoti_torch_item_##name(Handle h, type* result) { return caught([&] { *result = cast<type>(number_of(h)); }); }
+#define SHIM_ITEM(name, type)                                      \
+  SHIM_EXPORT Err aoti_torch_item_##name(Handle h, type* result) { \
+    return caught([&] { *result = cast<type>(number_of(h)); });    \
+  }
 SHIM_ITEM(float32, float)
 SHIM_ITEM(float64, double)
 SHIM_ITEM(uint8, uint8_t)
@@ -176,13 +189,13 @@ SHIM_EXPORT Err aoti_torch_item_complex64(Handle h, void* result) {
   return caught([&] { store_number(result, DType::c64, number_of(h)); });
 }
 
-#define SHIM_SCALAR(name, ctype, kind, member, dtype)                                                   \
-  SHIM_EXPORT Err aoti_torch_scalar_to_tensor_##name(ctype value, Handle* result) {                     \
-    return caught([&] {                                                                                \
-      Tensor t = empty({}, DType::dtype, Device{});                                                     \
-      std::memcpy(t->data(), &value, sizeof value);                                                     \
-      *result = t.detach();                                                                             \
-    });                                                                                                 \
+#define SHIM_SCALAR(name, ctype, kind, member, dtype)                               \
+  SHIM_EXPORT Err aoti_torch_scalar_to_tensor_##name(ctype value, Handle* result) { \
+    return caught([&] {                                                             \
+      Tensor t = empty({}, DType::dtype, Device{});                                 \
+      std::memcpy(t->data(), &value, sizeof value);                                 \
+      *result = t.detach();                                                         \
+    });                                                                             \
   }
 SHIM_SCALAR(float32, float, Float, f, f32)
 SHIM_SCALAR(float64, double, Float, f, f64)
@@ -196,30 +209,35 @@ SHIM_SCALAR(int32, int32_t, Int, i, i32)
 SHIM_SCALAR(int64, int64_t, Int, i, i64)
 SHIM_SCALAR(bool, bool, Bool, i, b8)
 
-SHIM_EXPORT Err aoti_torch_create_tensor_from_blob(void* data, int64_t ndim, const int64_t* sizes, const int64_t* strides,
-                                                   int64_t offset, int32_t dtype, int32_t device_type, int32_t device_index, Handle* result) {
+SHIM_EXPORT Err aoti_torch_create_tensor_from_blob(void* data, int64_t ndim, const int64_t* sizes,
+    const int64_t* strides, int64_t offset, int32_t dtype, int32_t device_type, int32_t device_index, Handle* result) {
   return caught([&] {
-    *result = from_blob(data, ndim, sizes, strides, offset, dtype, device_type, device_index, 0, nullptr, nullptr).detach();
+    *result =
+        from_blob(data, ndim, sizes, strides, offset, dtype, device_type, device_index, 0, nullptr, nullptr).detach();
   });
 }
-SHIM_EXPORT Err aoti_torch_create_tensor_from_blob_v2(void* data, int64_t ndim, const int64_t* sizes, const int64_t* strides,
-                                                      int64_t offset, int32_t dtype, int32_t device_type, int32_t device_index,
-                                                      Handle* result, int32_t layout, const uint8_t*, int64_t) {
+SHIM_EXPORT Err aoti_torch_create_tensor_from_blob_v2(void* data, int64_t ndim, const int64_t* sizes,
+    const int64_t* strides, int64_t offset, int32_t dtype, int32_t device_type, int32_t device_index, Handle* result,
+    int32_t layout, const uint8_t*, int64_t) {
   return caught([&] {
-    *result = from_blob(data, ndim, sizes, strides, offset, dtype, device_type, device_index, layout, nullptr, nullptr).detach();
+    *result = from_blob(data, ndim, sizes, strides, offset, dtype, device_type, device_index, layout, nullptr, nullptr)
+                  .detach();
   });
 }
-SHIM_EXPORT Err torch_from_blob(void* data, int64_t ndim, const int64_t* sizes, const int64_t* strides, int64_t offset, int32_t dtype,
-                                int32_t device_type, int32_t device_index, Handle* result, int32_t layout, const uint8_t*, int64_t,
-                                void (*deleter)(void*, void*), void* context) {
+SHIM_EXPORT Err torch_from_blob(void* data, int64_t ndim, const int64_t* sizes, const int64_t* strides, int64_t offset,
+    int32_t dtype, int32_t device_type, int32_t device_index, Handle* result, int32_t layout, const uint8_t*, int64_t,
+    void (*deleter)(void*, void*), void* context) {
   return caught([&] {
-    *result = from_blob(data, ndim, sizes, strides, offset, dtype, device_type, device_index, layout, deleter, context).detach();
+    *result = from_blob(data, ndim, sizes, strides, offset, dtype, device_type, device_index, layout, deleter, context)
+                  .detach();
   });
 }
-SHIM_EXPORT Err aoti_torch_empty_strided(int64_t ndim, const int64_t* sizes, const int64_t* strides, int32_t dtype, int32_t device_type,
-                                         int32_t device_index, Handle* result) {
+SHIM_EXPORT Err aoti_torch_empty_strided(int64_t ndim, const int64_t* sizes, const int64_t* strides, int32_t dtype,
+    int32_t device_type, int32_t device_index, Handle* result) {
   return caught([&] {
-    *result = allocated({sizes, size_t(ndim)}, {strides, size_t(ndim)}, make_dtype(dtype), make_device(device_type, device_index)).detach();
+    *result = allocated(
+        {sizes, size_t(ndim)}, {strides, size_t(ndim)}, make_dtype(dtype), make_device(device_type, device_index))
+                  .detach();
   });
 }
 
@@ -227,7 +245,7 @@ SHIM_EXPORT Err torch_set_requires_grad(Handle h, bool on) {
   return caught([&] {
     TensorImpl& t = tensor_of(h);
     CHECK(Kind::Runtime, !on || is_floating(t.dtype()) || is_complex(t.dtype()),
-          "only Tensors of floating point and complex dtype can require gradients");
+        "only Tensors of floating point and complex dtype can require gradients");
     if (on || t.autograd()) t.ensure_autograd().requires_grad = on;
   });
 }

@@ -73,7 +73,8 @@ std::string& string_of(std::string* string) {
 }
 Value& element(List* list, size_t index) {
   List& all = list_of(list);
-  CHECK(Kind::Runtime, index < all.size(), "list index ", index, " is out of range: the list has ", all.size(), " elements");
+  CHECK(Kind::Runtime, index < all.size(), "list index ", index, " is out of range: the list has ", all.size(),
+      " elements");
   return all[index];
 }
 
@@ -86,10 +87,18 @@ SHIM_EXPORT Err torch_new_list_reserve_size(size_t size, List** result) {
     *result = list.release();
   });
 }
-SHIM_EXPORT Err torch_list_size(List* list, size_t* result) { return caught([&] { *result = list_of(list).size(); }); }
-SHIM_EXPORT Err torch_list_get_item(List* list, size_t index, Value* result) { return caught([&] { *result = element(list, index); }); }
-SHIM_EXPORT Err torch_list_set_item(List* list, size_t index, Value value) { return caught([&] { element(list, index) = value; }); }
-SHIM_EXPORT Err torch_list_push_back(List* list, Value value) { return caught([&] { list_of(list).push_back(value); }); }
+SHIM_EXPORT Err torch_list_size(List* list, size_t* result) {
+  return caught([&] { *result = list_of(list).size(); });
+}
+SHIM_EXPORT Err torch_list_get_item(List* list, size_t index, Value* result) {
+  return caught([&] { *result = element(list, index); });
+}
+SHIM_EXPORT Err torch_list_set_item(List* list, size_t index, Value value) {
+  return caught([&] { element(list, index) = value; });
+}
+SHIM_EXPORT Err torch_list_push_back(List* list, Value value) {
+  return caught([&] { list_of(list).push_back(value); });
+}
 SHIM_EXPORT Err torch_delete_list(List* list) {
   delete list;
   return 0;
@@ -102,10 +111,16 @@ SHIM_EXPORT Err torch_delete_string(std::string* string) {
   delete string;
   return 0;
 }
-SHIM_EXPORT Err torch_string_length(std::string* string, size_t* result) { return caught([&] { *result = string_of(string).size(); }); }
-SHIM_EXPORT Err torch_string_c_str(std::string* string, const char** result) { return caught([&] { *result = string_of(string).c_str(); }); }
+SHIM_EXPORT Err torch_string_length(std::string* string, size_t* result) {
+  return caught([&] { *result = string_of(string).size(); });
+}
+SHIM_EXPORT Err torch_string_c_str(std::string* string, const char** result) {
+  return caught([&] { *result = string_of(string).c_str(); });
+}
 
-SHIM_EXPORT Err torch_new_stable_ivalue(Value** result) { return caught([&] { *result = new Value(0); }); }
+SHIM_EXPORT Err torch_new_stable_ivalue(Value** result) {
+  return caught([&] { *result = new Value(0); });
+}
 SHIM_EXPORT Err torch_delete_stable_ivalue(Value* value) {
   delete value;
   return 0;
@@ -128,7 +143,9 @@ SHIM_EXPORT Err torch_new_generator_handle(HeldGenerator* generator, HeldGenerat
   });
 }
 SHIM_EXPORT Err torch_delete_generator(HeldGenerator* generator) {
-  return caught([&] { if (generator) generator->release(); });
+  return caught([&] {
+    if (generator) generator->release();
+  });
 }
 SHIM_EXPORT Err torch_generator_get_device(HeldGenerator* generator, int32_t* type, int32_t* index) {
   return caught([&] {
@@ -148,11 +165,13 @@ SHIM_EXPORT Err torch_get_thread_idx(uint32_t* result) {
   return 0;
 }
 
-SHIM_EXPORT Err torch_parallel_for(int64_t begin, int64_t end, int64_t grain, void (*function)(int64_t, int64_t, void*), void* context) {
+SHIM_EXPORT Err torch_parallel_for(
+    int64_t begin, int64_t end, int64_t grain, void (*function)(int64_t, int64_t, void*), void* context) {
   return caught([&] {
     CHECK(Kind::Runtime, grain >= 0, "torch_parallel_for: negative grain size ", grain);
     if (begin >= end) return;
-    const int64_t n = end - begin, pieces = std::min<int64_t>(num_threads(), (n + std::max<int64_t>(grain, 1) - 1) / std::max<int64_t>(grain, 1));
+    const int64_t n = end - begin, pieces = std::min<int64_t>(num_threads(),
+                                       (n + std::max<int64_t>(grain, 1) - 1) / std::max<int64_t>(grain, 1));
     if (pieces <= 1 || in_parallel) return function(begin, end, context);
     const int64_t step = (n + pieces - 1) / pieces;
     parallel_for(pieces, 1, [&](int64_t first, int64_t last) {
@@ -161,8 +180,14 @@ SHIM_EXPORT Err torch_parallel_for(int64_t begin, int64_t end, int64_t grain, vo
         if (from >= to) continue;
         struct Inside {
           uint32_t before = abi::thread_index;
-          explicit Inside(uint32_t index) { abi::thread_index = index; in_parallel = true; }
-          ~Inside() { abi::thread_index = before; in_parallel = false; }
+          explicit Inside(uint32_t index) {
+            abi::thread_index = index;
+            in_parallel = true;
+          }
+          ~Inside() {
+            abi::thread_index = before;
+            in_parallel = false;
+          }
         } inside{uint32_t(i)};
         function(from, to, context);
       }

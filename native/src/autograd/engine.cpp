@@ -16,7 +16,7 @@ std::atomic<uint64_t> next_sequence{1};
 
 bool same(DimSpan a, DimSpan b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
-bool expandable(DimSpan from, DimSpan to) {     // whether `from` broadcasts to `to`
+bool expandable(DimSpan from, DimSpan to) {  // whether `from` broadcasts to `to`
   if (from.size() > to.size()) return false;
   for (size_t i = 0; i < from.size(); ++i) {
     int64_t a = from[from.size() - 1 - i], b = to[to.size() - 1 - i];
@@ -29,12 +29,14 @@ bool expandable(DimSpan from, DimSpan to) {     // whether `from` broadcasts to 
 void fit(Tensor& g, const InputMeta& meta, const Node& from, size_t index) {
   if (!g) return;
   if (!same(g->sizes(), meta.sizes)) {
-    CHECK(Kind::Runtime, expandable(meta.sizes, g->sizes()), "Function ", from.name(), " returned an invalid gradient at index ", index, " - got ",
-          bracketed(g->sizes()), " but expected shape compatible with ", bracketed(meta.sizes));
+    CHECK(Kind::Runtime, expandable(meta.sizes, g->sizes()), "Function ", from.name(),
+        " returned an invalid gradient at index ", index, " - got ", bracketed(g->sizes()),
+        " but expected shape compatible with ", bracketed(meta.sizes));
     g = engine_ops().sum_to(g, meta.sizes);
   }
-  CHECK(Kind::Runtime, g->device() == meta.device || (g->device().is_cpu() && g->dim() == 0), "Function ", from.name(), " returned an invalid gradient at index ", index,
-        " - expected device ", to_string(meta.device), " but got ", to_string(g->device()));
+  CHECK(Kind::Runtime, g->device() == meta.device || (g->device().is_cpu() && g->dim() == 0), "Function ", from.name(),
+      " returned an invalid gradient at index ", index, " - expected device ", to_string(meta.device), " but got ",
+      to_string(g->device()));
   if (g->dtype() != meta.dtype) g = engine_ops().cast(g, meta.dtype);
 }
 
@@ -42,12 +44,15 @@ class Task;
 thread_local Task* current = nullptr;
 std::atomic<int64_t> next_task{0};
 
-struct Slot { uint32_t input; size_t slot; };
+struct Slot {
+  uint32_t input;
+  size_t slot;
+};
 
 // What one pass knows about one node.
 struct State {
   Node* node;
-  int waiting = 0;                              // edges whose gradients have not come yet
+  int waiting = 0;  // edges whose gradients have not come yet
   bool needed = false, queued = false, reached = false;
   Grads grads;
   std::vector<Slot> captures;
@@ -101,8 +106,10 @@ class Task {
   void target(const Edge& edge, size_t slot) {
     State& s = states_[edge.node.get()];
     targeted_ = true;
-    if (options_.accumulate) s.needed = true;
-    else s.captures.push_back({edge.input_nr, slot});
+    if (options_.accumulate)
+      s.needed = true;
+    else
+      s.captures.push_back({edge.input_nr, slot});
   }
 
   Grads run(size_t slots) {
@@ -120,7 +127,7 @@ class Task {
       evaluate(node);
     }
     for (size_t i = 0; i < callbacks_.size(); ++i) {
-      auto callback = callbacks_[i];            // it may queue others
+      auto callback = callbacks_[i];  // it may queue others
       callback();
     }
     return std::move(captured_);
@@ -138,12 +145,13 @@ class Task {
   }
   bool only_this_arrives(const Node* n) {
     const State* s = states_.find(n);
-    return s && s->waiting == 1 && s->captures.empty() && executes(n) && std::none_of(s->grads.begin(), s->grads.end(), [](const Tensor& g) { return bool(g); });
+    return s && s->waiting == 1 && s->captures.empty() && executes(n) &&
+           std::none_of(s->grads.begin(), s->grads.end(), [](const Tensor& g) { return bool(g); });
   }
   std::vector<std::pair<const Node*, Grads>> notes;
-  std::vector<Node*> order() {                  // the order in which what is left would run
+  std::vector<Node*> order() {  // the order in which what is left would run
     std::vector<Node*> heap = heap_, out;
-    if (before_running_) {                      // its hooks look on
+    if (before_running_) {  // its hooks look on
       heap.push_back(running_);
       std::push_heap(heap.begin(), heap.end(), later);
     }
@@ -178,7 +186,7 @@ class Task {
     std::vector<Node*> stack;
     auto visit = [&](Node* n) {
       State& s = states_[n];
-      if (s.queued) return;                     // the flag serves as "seen" until the pass starts
+      if (s.queued) return;  // the flag serves as "seen" until the pass starts
       s.queued = s.reached = true;
       stack.push_back(n);
     };
@@ -199,7 +207,8 @@ class Task {
   void find_needed() {
     std::vector<State*> sorted;
     for (State& s : states_.all()) sorted.push_back(&s);
-    std::sort(sorted.begin(), sorted.end(), [](State* a, State* b) { return a->node->topological < b->node->topological; });
+    std::sort(
+        sorted.begin(), sorted.end(), [](State* a, State* b) { return a->node->topological < b->node->topological; });
     for (State* s : sorted)
       for (Edge& e : s->node->next_edges) {
         State* next = e ? states_.find(e.node.get()) : nullptr;
@@ -215,10 +224,11 @@ class Task {
     if (!g) return;
     if (!place) {
       place = std::move(g);
-    } else if (!options_.create_graph && place->use_count() == 1 && place->storage()->use_count() == 1 && place->dtype() == g->dtype() && place->is_contiguous() &&
-               !is_sparse(*place) && !(SubclassOps::watched && SubclassOps::watched(g))) {
+    } else if (!options_.create_graph && place->use_count() == 1 && place->storage()->use_count() == 1 &&
+               place->dtype() == g->dtype() && place->is_contiguous() && !is_sparse(*place) &&
+               !(SubclassOps::watched && SubclassOps::watched(g))) {
       engine_ops().add_(place, g);
-    } else {                                    // a dense sum of both kinds starts at the dense one; of sparse ones the later comes first
+    } else {  // a dense sum of both kinds starts at the dense one; of sparse ones the later comes first
       place = is_sparse(*place) ? engine_ops().add(g, place) : engine_ops().add(place, g);
     }
   }
@@ -226,7 +236,11 @@ class Task {
   void evaluate(const Ref<Node>& node) {
     Grads out;
     State& state = states_[node.get()];
-    struct Restore { Node*& place; Node* old; ~Restore() { place = old; } } restore{running_, running_};
+    struct Restore {
+      Node*& place;
+      Node* old;
+      ~Restore() { place = old; }
+    } restore{running_, running_};
     running_ = node.get();
     if (!targeted_ || state.needed || !state.captures.empty()) out = compute(node);
     for (size_t i = 0; i < node->next_edges.size(); ++i) {
@@ -243,7 +257,10 @@ class Task {
     Grads grads = std::move(state.grads);
     grads.resize(std::max(grads.size(), node->inputs.size()));
     if (!node->tensor_pre_hooks.empty() || !node->retain_hooks.empty() || node->next_edges.empty()) {
-      struct Flag { bool& on; ~Flag() { on = false; } } flag{before_running_};
+      struct Flag {
+        bool& on;
+        ~Flag() { on = false; }
+      } flag{before_running_};
       before_running_ = true;
       for (auto hooks = node->tensor_hooks(); auto& h : hooks) h->pre(grads);
     }
@@ -268,8 +285,10 @@ class Task {
     }
     if (!options_.retain_graph) node.release_saved();
     for (size_t i = 0; i < node.next_edges.size() && i < out.size(); ++i)
-      if (Edge& e = node.next_edges[i]) fit(out[i], e.node->inputs[e.input_nr], node, i);
-      else out[i] = Tensor();
+      if (Edge& e = node.next_edges[i])
+        fit(out[i], e.node->inputs[e.input_nr], node, i);
+      else
+        out[i] = Tensor();
     if (!node.post_hooks.empty())
       for (auto hooks = node.post_hooks; auto& h : hooks) h->post(out, before);
     return out;
@@ -277,14 +296,16 @@ class Task {
 
   static void check_nan(Node& node, Grads& out) {
     for (size_t i = 0; i < out.size(); ++i)
-      if (out[i]) CHECK(Kind::Runtime, !Anomaly::has_nan(out[i]), "Function '", node.name(), "' returned nan values in its ", i, "th output.");
+      if (out[i])
+        CHECK(Kind::Runtime, !Anomaly::has_nan(out[i]), "Function '", node.name(), "' returned nan values in its ", i,
+            "th output.");
   }
 
   BackwardOptions options_;
   Task* outer_;
   int64_t id_ = next_task++;
   Node* running_ = nullptr;
-  bool before_running_ = false;                 // the hooks of its tensors run
+  bool before_running_ = false;  // the hooks of its tensors run
   bool targeted_ = false;
   std::vector<Ref<Node>> roots_;
   std::vector<std::pair<Edge, Tensor>> pending_;
@@ -378,7 +399,9 @@ std::vector<Node*> CurrentBackward::order() {
   return current->order();
 }
 bool CurrentBackward::only_this_arrives(const Node* n) { return current && current->only_this_arrives(n); }
-void CurrentBackward::leave_note(const Node* to, Grads note) { if (current) current->notes.emplace_back(to, std::move(note)); }
+void CurrentBackward::leave_note(const Node* to, Grads note) {
+  if (current) current->notes.emplace_back(to, std::move(note));
+}
 Grads CurrentBackward::take_note(const Node* to) {
   if (!current || current->notes.empty()) return {};
   auto& notes = current->notes;
@@ -391,8 +414,9 @@ Grads CurrentBackward::take_note(const Node* to) {
 bool CurrentBackward::has_targets() { return current && current->targeted(); }
 bool CurrentBackward::executes(const Node* n) {
   CHECK(Kind::Runtime, current, "_get_should_execute_nodes should only be called during the backward pass");
-  CHECK(Kind::Runtime, !(n->next_edges.empty() && current->targeted() && !current->accumulates()), "A leaf node was passed to _will_engine_execute_node but we are currently running "
-        "autograd.grad(). This is currently not supported.");
+  CHECK(Kind::Runtime, !(n->next_edges.empty() && current->targeted() && !current->accumulates()),
+      "A leaf node was passed to _will_engine_execute_node but we are currently running "
+      "autograd.grad(). This is currently not supported.");
   return current->executes(n);
 }
 void CurrentBackward::queue_callback(std::function<void()> f) {
@@ -400,7 +424,8 @@ void CurrentBackward::queue_callback(std::function<void()> f) {
   current->queue(std::move(f));
 }
 
-Grads run_backward(const std::vector<Edge>& roots, Grads gradients, const std::vector<Edge>& targets, const BackwardOptions& options) {
+Grads run_backward(
+    const std::vector<Edge>& roots, Grads gradients, const std::vector<Edge>& targets, const BackwardOptions& options) {
   ModeGuard mode(options.create_graph);
   Task task(options);
   for (size_t i = 0; i < targets.size(); ++i)
@@ -410,7 +435,8 @@ Grads run_backward(const std::vector<Edge>& roots, Grads gradients, const std::v
   if (options.accumulate) return {};
   if (!options.allow_unused)
     for (size_t i = 0; i < found.size(); ++i)
-      CHECK(Kind::Runtime, found[i], "The differentiated Tensor at index ", i, " appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.");
+      CHECK(Kind::Runtime, found[i], "The differentiated Tensor at index ", i,
+          " appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.");
   return found;
 }
 

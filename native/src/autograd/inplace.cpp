@@ -4,8 +4,9 @@
 
 namespace shim {
 
-void move_retain_hook(TensorImpl&, Node* from);                               // variable.cpp
-Tensor (*zeros_as)(const Tensor& like, DimSpan sizes, DimSpan strides) = nullptr;   // of a class that acts for itself; set by src/python
+void move_retain_hook(TensorImpl&, Node* from);  // variable.cpp
+Tensor (*zeros_as)(const Tensor& like, DimSpan sizes,
+    DimSpan strides) = nullptr;  // of a class that acts for itself; set by src/python
 
 namespace {
 
@@ -16,7 +17,7 @@ Tensor within(const Tensor& base_like, const Geometry& base, const Geometry& vie
   int64_t start = base.offset;
   bool conj = base.conj != view.conj;
   if (is_complex(base.dtype) && !is_complex(view.dtype)) {
-    conj = false;                               // imag of a conjugate has a negative bit instead
+    conj = false;  // imag of a conjugate has a negative bit instead
     t = ops.view_operator(t, "view_as_real");
     start *= 2;
   } else if (!is_complex(base.dtype) && is_complex(view.dtype)) {
@@ -28,7 +29,9 @@ Tensor within(const Tensor& base_like, const Geometry& base, const Geometry& vie
   return base.neg != view.neg ? ops.view_operator(t, "_neg_view") : t;
 }
 
-bool same_elements(const Geometry& a, const Geometry& b) { return is_complex(a.dtype) == is_complex(b.dtype) && a.conj == b.conj && a.neg == b.neg; }
+bool same_elements(const Geometry& a, const Geometry& b) {
+  return is_complex(a.dtype) == is_complex(b.dtype) && a.conj == b.conj && a.neg == b.neg;
+}
 
 Tensor zeros_like_base(const Geometry& g, DType t, Device d, const Tensor& gradient) {
   if (SubclassOps::is_special(*gradient) && zeros_as) return zeros_as(gradient, g.sizes, g.strides);
@@ -49,21 +52,35 @@ Creation creation_of_new_view(bool several) {
   bool inference = m.creation == Creation::inference;
   const char* where = inference ? " modified inplace in normal mode." : " modified inplace with grad mode enabled.";
   if (m.grad_fn && m.inherited && (inference || m.creation == Creation::no_grad))
-    text = str("Output ", m.output_nr, " of ", m.grad_fn->forward_name(), " is a view of a view which was created in ", inference ? "inference" : "no_grad", " mode and ", object, where);
-  else if (m.grad_fn) text = str("Output ", m.output_nr, " of ", m.grad_fn->forward_name(), " is a view and ", object, " modified inplace.");
-  else if (m.creation == Creation::inference) text = str("A view was created in inference mode and ", object, " modified inplace in normal mode.");
-  else text = str("A view was created in no_grad mode and ", object, " modified inplace with grad mode enabled.");
+    text = str("Output ", m.output_nr, " of ", m.grad_fn->forward_name(), " is a view of a view which was created in ",
+        inference ? "inference" : "no_grad", " mode and ", object, where);
+  else if (m.grad_fn)
+    text =
+        str("Output ", m.output_nr, " of ", m.grad_fn->forward_name(), " is a view and ", object, " modified inplace.");
+  else if (m.creation == Creation::inference)
+    text = str("A view was created in inference mode and ", object, " modified inplace in normal mode.");
+  else
+    text = str("A view was created in no_grad mode and ", object, " modified inplace with grad mode enabled.");
   const char* mode = m.creation == Creation::inference ? "inference_mode" : "no_grad";
   if (m.creation == Creation::multi_output)
-    text += " This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the "
-            "inplace operation by an out-of-place one.";
+    text +=
+        " This view is the output of a function that returns multiple views. Such functions do not allow the output "
+        "views to be modified inplace. You should replace the "
+        "inplace operation by an out-of-place one.";
   else if (m.creation == Creation::custom_function)
-    text += " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle view+inplace would override the custom "
-            "backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom "
-            "Function.";
+    text +=
+        " This view was created inside a custom Function (or because an input was returned as-is) and the autograd "
+        "logic to handle view+inplace would override the custom "
+        "backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. You "
+        "can fix this by cloning the output of the custom "
+        "Function.";
   else
-    text += str(" Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside the ",
-                mode, " block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).");
+    text +=
+        str(" Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
+            "moving both the view and the inplace either both inside the ",
+            mode,
+            " block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be "
+            "tracked).");
   fail(Kind::Runtime, text);
 }
 
@@ -77,7 +94,7 @@ void tie(const Tensor& view, const Tensor& source, bool several) {
   if (m.inherited) m.creation = from->creation;
 }
 
-class ReplayChain final : public ViewReplay {   // a view of a view
+class ReplayChain final : public ViewReplay {  // a view of a view
  public:
   ReplayChain(Ref<ViewReplay> first, Ref<ViewReplay> then) : first_(std::move(first)), then_(std::move(then)) {}
   Tensor apply(const Tensor& t) override { return then_->apply(first_->apply(t)); }
@@ -116,10 +133,10 @@ void mark_replayed_view(const Tensor& view, const Tensor& source, bool several, 
 void refresh_view(TensorImpl& t) {
   AutogradMeta* m = t.autograd();
   if (!m || !m->base || m->view_version == t.version()) return;
-  if (!m->grad_fn && !m->base->requires_grad()) return;                      // written without history
+  if (!m->grad_fn && !m->base->requires_grad()) return;  // written without history
   if (m->creation != Creation::normal) forbidden(*m, true);
   m->view_version = t.version();
-  if (m->replay) {                              // its history is that of the view made again
+  if (m->replay) {  // its history is that of the view made again
     Ref<Node> old = m->grad_fn;
     WithGrad on;
     Tensor again = m->replay->apply(m->base);
@@ -145,19 +162,21 @@ Tensor replay_view(const Tensor& view, const Tensor& new_base, bool checked) {
   if (!m || !m->base) return {};
   const TensorImpl& base = *m->base;
   const auto elements = [](const TensorImpl& t) { return t.storage()->nbytes() / t.itemsize(); };
-  const bool same = std::ranges::equal(base.sizes(), new_base->sizes()) && std::ranges::equal(base.strides(), new_base->strides()) &&
+  const bool same = std::ranges::equal(base.sizes(), new_base->sizes()) &&
+                    std::ranges::equal(base.strides(), new_base->strides()) &&
                     base.storage_offset() == new_base->storage_offset() && elements(base) == elements(*new_base) &&
                     base.is_conj == new_base->is_conj && base.is_neg == new_base->is_neg;
   if (checked && !same) return {};
   Geometry from = geometry_of(base);
-  from.offset = 0;                              // as_strided counts from the storage's start
+  from.offset = 0;  // as_strided counts from the storage's start
   return within(new_base, from, geometry_of(*view));
 }
 
 // Errors that do not depend on gradients are those of inference tensors.
 void check_inplace(const Tensor& self) {
-  CHECK(Kind::Runtime, !self->is_inference || InferenceMode::enabled(), "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
-        "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.");
+  CHECK(Kind::Runtime, !self->is_inference || InferenceMode::enabled(),
+      "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
+      "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.");
   AutogradMeta* m = self->autograd();
   if (!m || !GradMode::enabled()) return;
   if (m->base) {
@@ -165,9 +184,11 @@ void check_inplace(const Tensor& self) {
     refresh_view(*self);
     AutogradMeta* b = m->base->autograd();
     const bool of_leaf = !b || !b->grad_fn;
-    CHECK(Kind::Runtime, !of_leaf || !(self->requires_grad() || (b && b->requires_grad)), "a view of a leaf Variable that requires grad is being used in an in-place operation.");
+    CHECK(Kind::Runtime, !of_leaf || !(self->requires_grad() || (b && b->requires_grad)),
+        "a view of a leaf Variable that requires grad is being used in an in-place operation.");
   }
-  CHECK(Kind::Runtime, !(m->requires_grad && !m->grad_fn), "a leaf Variable that requires grad is being used in an in-place operation.");
+  CHECK(Kind::Runtime, !(m->requires_grad && !m->grad_fn),
+      "a leaf Variable that requires grad is being used in an in-place operation.");
 }
 
 void rebase_history(const Tensor& self, const Ref<Node>& node) {
@@ -195,7 +216,7 @@ void rebase_history(const Tensor& self, const Ref<Node>& node) {
   b.requires_grad = false;
   b.view_version = base->version();
   move_retain_hook(*base, old_base.get());
-  m.view_version = self->version() - 1;                                      // regenerated at the next look
+  m.view_version = self->version() - 1;  // regenerated at the next look
   refresh_view(*self);
 }
 
@@ -223,8 +244,10 @@ Grads CopySlices::apply(Grads&& grads) {
   if (!function_->next_edges.empty()) function_->next_edges[0] = own;
   out.resize(next_edges.size());
   if (needs(0)) {
-    if (out[0]) engine_ops().copy_(part, out[0]);
-    else engine_ops().copy_(part, engine_ops().zeros(view_.sizes, part->dtype(), g->device()));
+    if (out[0])
+      engine_ops().copy_(part, out[0]);
+    else
+      engine_ops().copy_(part, engine_ops().zeros(view_.sizes, part->dtype(), g->device()));
     out[0] = result;
   } else {
     out[0] = Tensor();
@@ -241,7 +264,7 @@ Grads AsStridedBackward::apply(Grads&& grads) {
   Geometry v = view_;
   Dims summed = v.sizes;
   for (size_t i = 0; i < v.strides.size(); ++i)
-    if (v.strides[i] == 0) summed[i] = v.sizes[i] = 1;                       // expanded: every copy is one element of the base
+    if (v.strides[i] == 0) summed[i] = v.sizes[i] = 1;  // expanded: every copy is one element of the base
   Tensor g = grads[0];
   if (summed != Dims(g->sizes().begin(), g->sizes().end())) g = engine_ops().sum_to(g, summed);
   Tensor result = zeros_like_base(base_, base_.dtype, device_, g);

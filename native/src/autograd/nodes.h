@@ -11,12 +11,14 @@ struct Geometry {
   bool conj = false, neg = false;
 };
 inline Geometry geometry_of(const TensorImpl& t) {
-  return {Dims(t.sizes().begin(), t.sizes().end()), Dims(t.strides().begin(), t.strides().end()), t.storage_offset(), t.dtype(), t.is_conj, t.is_neg};
+  return {Dims(t.sizes().begin(), t.sizes().end()), Dims(t.strides().begin(), t.strides().end()), t.storage_offset(),
+      t.dtype(), t.is_conj, t.is_neg};
 }
 
-Tensor replay_view(const Tensor& view, const Tensor& new_base, bool checked);   // the same view of another base; null: not of this one
+Tensor replay_view(
+    const Tensor& view, const Tensor& new_base, bool checked);  // the same view of another base; null: not of this one
 
-class AccumulateGrad final : public Node {      // the end of the line: adds to a leaf's .grad
+class AccumulateGrad final : public Node {  // the end of the line: adds to a leaf's .grad
  public:
   explicit AccumulateGrad(Tensor variable);
   ~AccumulateGrad() override;
@@ -33,11 +35,13 @@ class AccumulateGrad final : public Node {      // the end of the line: adds to 
   Tensor variable_;
 };
 
-class CopySlices final : public Node {          // an in-place write through a view, seen from the base
+class CopySlices final : public Node {  // an in-place write through a view, seen from the base
  public:
   CopySlices(const TensorImpl& base, const TensorImpl& view, Ref<Node> function, Ref<ViewReplay> replay);
   Grads apply(Grads&&) override;
-  void release_saved() override { if (function_) function_->release_saved(); }
+  void release_saved() override {
+    if (function_) function_->release_saved();
+  }
   std::string name() const override { return "torch::autograd::CopySlices"; }
   void traverse(Visitor& v) const override {
     Node::traverse(v);
@@ -51,7 +55,7 @@ class CopySlices final : public Node {          // an in-place write through a v
   Ref<ViewReplay> replay_;
 };
 
-class AsStridedBackward final : public Node {   // a view whose base was written to: its gradient lies within the base's
+class AsStridedBackward final : public Node {  // a view whose base was written to: its gradient lies within the base's
  public:
   AsStridedBackward(const TensorImpl& base, const TensorImpl& view, const Node* replaced);
   Grads apply(Grads&&) override;
@@ -60,7 +64,7 @@ class AsStridedBackward final : public Node {   // a view whose base was written
  private:
   Geometry base_, view_;
   Device device_;
-  std::string name_;                            // of the view's own operator where its elements are not the base's: ConjBackward0
+  std::string name_;  // of the view's own operator where its elements are not the base's: ConjBackward0
 };
 
 }  // namespace shim

@@ -5,8 +5,10 @@ namespace shim {
 namespace {
 
 const char* freed_text =
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate values of the graph are "
-    "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved "
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). Saved intermediate values of the graph are "
+    "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the "
+    "graph a second time or if you need to access saved "
     "tensors after calling backward.";
 
 std::string type_text(const TensorImpl& t) {
@@ -20,7 +22,9 @@ std::string type_text(const TensorImpl& t) {
 bool differentiable(const TensorImpl& t) { return is_floating(t.dtype()) || is_complex(t.dtype()); }
 
 Tensor without_history(const Tensor& t) { return SubclassOps::is_special(*t) ? SubclassOps::detach(t) : alias(*t); }
-Tensor output_without_history(const Tensor& t) { return SubclassOps::watched && SubclassOps::watched(t) ? SubclassOps::detach(t) : without_history(t); }
+Tensor output_without_history(const Tensor& t) {
+  return SubclassOps::watched && SubclassOps::watched(t) ? SubclassOps::detach(t) : without_history(t);
+}
 
 }  // namespace
 
@@ -37,9 +41,11 @@ Ref<PackedValue> (*SavedHooks::pack)(const Tensor&) = nullptr;
 SavedTensor::SavedTensor(const Tensor& t, bool is_output, uint32_t output_nr) : output_nr_(output_nr) {
   if (!t) return;
   was_default_ = false;
-  CHECK(Kind::Runtime, !t->is_inference || !GradMode::enabled() || InferenceMode::enabled(), "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
-        "inference mode in computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
-        "instead of `torch.inference_mode()`.");
+  CHECK(Kind::Runtime, !t->is_inference || !GradMode::enabled() || InferenceMode::enabled(),
+      "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+      "inference mode in computation tracked by autograd. To work around this, you can make a clone to get a normal "
+      "tensor and use it in autograd, or use `torch.no_grad()` "
+      "instead of `torch.inference_mode()`.");
   version_ = t->version();
   is_output_ = is_output;
   had_history_ = !is_output && t->autograd() && t->autograd()->grad_fn;
@@ -49,11 +55,15 @@ SavedTensor::SavedTensor(const Tensor& t, bool is_output, uint32_t output_nr) : 
       set_packed(std::move(packed));
       return;
     }
-  data_ = is_output ? output_without_history(t) : t;     // holding the output itself would be a cycle
-  if (data_->storage().get() != t->storage().get()) {    // a wrapper's detach made another wrapper: writes to either count for both
-    if (t->own_version()) data_->own_version() = t->own_version();
-    else if (!t->storage()->data()) data_->own_version() = t->storage()->share_version();
-    else version_ = data_->version();
+  data_ = is_output ? output_without_history(t) : t;  // holding the output itself would be a cycle
+  if (data_->storage().get() !=
+      t->storage().get()) {  // a wrapper's detach made another wrapper: writes to either count for both
+    if (t->own_version())
+      data_->own_version() = t->own_version();
+    else if (!t->storage()->data())
+      data_->own_version() = t->storage()->share_version();
+    else
+      version_ = data_->version();
   }
 }
 
@@ -100,15 +110,23 @@ Tensor SavedTensor::unpack(const Ref<Node>& owner) const {
   if (data_->version() != version_) {
     std::string from;
     Ref<Node> fn = is_output_ ? owner : data_->autograd() ? data_->autograd()->grad_fn : Ref<Node>();
-    if (fn) from = str(", which is output ", is_output_ ? output_nr_ : data_->autograd()->output_nr, " of ", fn->forward_name(), ",");
-    const char* hint = Anomaly::enabled ? "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question was changed in there "
-                                          "or anywhere later. Good luck!"
-                                        : "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).";
-    fail(Kind::Runtime, "one of the variables needed for gradient computation has been modified by an inplace operation: [", type_text(*data_), "]", from, " is at version ",
-         data_->version(), "; expected version ", version_, " instead. ", hint);
+    if (fn)
+      from = str(", which is output ", is_output_ ? output_nr_ : data_->autograd()->output_nr, " of ",
+          fn->forward_name(), ",");
+    const char* hint = Anomaly::enabled
+                           ? "Hint: the backtrace further above shows the operation that failed to compute its "
+                             "gradient. The variable in question was changed in there "
+                             "or anywhere later. Good luck!"
+                           : "Hint: enable anomaly detection to find the operation that failed to compute its "
+                             "gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).";
+    fail(Kind::Runtime,
+        "one of the variables needed for gradient computation has been modified by an inplace operation: [",
+        type_text(*data_), "]", from, " is at version ", data_->version(), "; expected version ", version_,
+        " instead. ", hint);
   }
-  CHECK(Kind::Runtime, !had_history_ || (data_->autograd() && data_->autograd()->grad_fn), "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is "
-        "not supported, please use out-of-place `.detach()` instead");
+  CHECK(Kind::Runtime, !had_history_ || (data_->autograd() && data_->autograd()->grad_fn),
+      "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is "
+      "not supported, please use out-of-place `.detach()` instead");
   return is_output_ ? restored(data_, owner) : data_;
 }
 

@@ -8,7 +8,7 @@
 namespace shim {
 namespace {
 
-class RetainGrad final : public Hook {          // writes the passing gradient to a tensor that may die before
+class RetainGrad final : public Hook {  // writes the passing gradient to a tensor that may die before
  public:
   RetainGrad(TensorImpl* t, uint32_t nr) : tensor_(t), output_nr_(nr) {}
   void pre(Grads& grads) override {
@@ -34,7 +34,7 @@ int& forward_gradients() {
 
 AccumulateGrad::AccumulateGrad(Tensor variable) : variable_(std::move(variable)) {
   add_input(*variable_);
-  sequence = std::numeric_limits<uint64_t>::max();                           // runs as soon as it can
+  sequence = std::numeric_limits<uint64_t>::max();  // runs as soon as it can
 }
 
 AccumulateGrad::~AccumulateGrad() {
@@ -49,14 +49,17 @@ std::vector<Ref<Hook>> AccumulateGrad::tensor_hooks() {
 
 namespace {
 
-bool is_dense(const TensorImpl& t) { return !is_sparse(t) && storage_bytes(t.sizes(), t.strides(), 1) == size_t(t.numel()); }
+bool is_dense(const TensorImpl& t) {
+  return !is_sparse(t) && storage_bytes(t.sizes(), t.strides(), 1) == size_t(t.numel());
+}
 
 // A gradient lies in memory as its variable does, where that has neither gaps nor overlaps; else it is contiguous.
 bool has_layout_for(const TensorImpl& g, const TensorImpl& variable) {
   if (!is_dense(variable)) return g.is_contiguous();
   for (int i = 0; i < g.dim(); ++i) {
     const int64_t step = g.strides()[size_t(i)];
-    if (step != variable.strides()[size_t(i)] && (g.sizes()[size_t(i)] > 1 || step == 0)) return false;        // 0: spread from what others may hold
+    if (step != variable.strides()[size_t(i)] && (g.sizes()[size_t(i)] > 1 || step == 0))
+      return false;  // 0: spread from what others may hold
   }
   return true;
 }
@@ -69,11 +72,18 @@ void accumulate_grad(const Tensor& variable, Tensor g, bool create_graph, uint32
     // Nobody else holds the tensor: it becomes the gradient. It may share its memory with another one, as in PyTorch.
     bool mine = !create_graph && g->use_count() <= holders && has_layout_for(*g, *variable);
     mine = mine || (is_sparse(*g) && !create_graph && g->use_count() <= holders);
-    if (mine && SubclassOps::watched && SubclassOps::watched(g)) meta.grad = SubclassOps::detach(g);
-    else if (mine) meta.grad = g->requires_grad() || (g->autograd() && g->autograd()->base) ? detach(g) : std::move(g);   // never a view
-    else if (SubclassOps::is_special(*g) || is_sparse(*g) || is_sparse(*variable)) meta.grad = engine_ops().clone(g);
+    if (mine && SubclassOps::watched && SubclassOps::watched(g))
+      meta.grad = SubclassOps::detach(g);
+    else if (mine)
+      meta.grad =
+          g->requires_grad() || (g->autograd() && g->autograd()->base) ? detach(g) : std::move(g);  // never a view
+    else if (SubclassOps::is_special(*g) || is_sparse(*g) || is_sparse(*variable))
+      meta.grad = engine_ops().clone(g);
     else {
-      meta.grad = empty_strided(variable->sizes(), variable->is_contiguous() || !is_dense(*variable) ? DimSpan(contiguous_strides(variable->sizes())) : variable->strides(), g->dtype(), variable->device());
+      meta.grad = empty_strided(variable->sizes(),
+          variable->is_contiguous() || !is_dense(*variable) ? DimSpan(contiguous_strides(variable->sizes()))
+                                                            : variable->strides(),
+          g->dtype(), variable->device());
       engine_ops().copy_(meta.grad, g);
     }
   } else if (is_sparse(*meta.grad) && !is_sparse(*g)) {
@@ -158,7 +168,7 @@ void AutogradMeta::traverse(Visitor& v) const {
 }
 
 void AutogradMeta::clear() {
-  std::vector<Ref<Hook>> gone[2];               // what goes may come back here: it goes last, when this holds nothing
+  std::vector<Ref<Hook>> gone[2];  // what goes may come back here: it goes last, when this holds nothing
   for (HookList* list : {&hooks, &post_accumulate}) {
     list->leave();
     gone[list == &hooks].swap(*list);

@@ -35,7 +35,8 @@ bool write_all(int file, std::string_view bytes) {
 // A plain file that this user alone may write to, without a second name. (One that was just replaced has none.)
 bool is_ours(int file) {
   struct stat s;
-  return ::fstat(file, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == ::geteuid() && !(s.st_mode & kOthersWrite) && s.st_nlink <= 1;
+  return ::fstat(file, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == ::geteuid() && !(s.st_mode & kOthersWrite) &&
+         s.st_nlink <= 1;
 }
 
 // The process, a count within it and the time: O_EXCL finds the name that is taken all the same.
@@ -43,11 +44,11 @@ std::string own_name(const std::string& name) {
   static std::atomic<uint64_t> count{0};
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
-  const uint64_t here = reinterpret_cast<uintptr_t>(&now);      // on the thread's own stack, at a random address
+  const uint64_t here = reinterpret_cast<uintptr_t>(&now);  // on the thread's own stack, at a random address
   const uint64_t parts[] = {uint64_t(now.tv_nsec), uint64_t(now.tv_sec), here, ++count};
   char text[64];
   std::snprintf(text, sizeof text, ".%ld.%016llx.tmp", long(::getpid()),
-                static_cast<unsigned long long>(digest({reinterpret_cast<const char*>(parts), sizeof parts})));
+      static_cast<unsigned long long>(digest({reinterpret_cast<const char*>(parts), sizeof parts})));
   return name + text;
 }
 
@@ -67,7 +68,8 @@ std::string make_way(const std::string& path) {
     const std::string part = path.substr(0, end);
     struct stat s;
     if (::lstat(part.c_str(), &s) != 0) {
-      if (errno != ENOENT || (::mkdir(part.c_str(), S_IRWXU) != 0 && errno != EEXIST)) return part + ": " + std::strerror(errno);
+      if (errno != ENOENT || (::mkdir(part.c_str(), S_IRWXU) != 0 && errno != EEXIST))
+        return part + ": " + std::strerror(errno);
     } else if (S_ISLNK(s.st_mode) && s.st_uid != ::geteuid() && s.st_uid != 0) {
       return part + " is a link of another user's";
     }
@@ -90,10 +92,14 @@ PrivateFolder::PrivateFolder(const std::string& path) {
   if (!why_.empty()) return;
   folder_ = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   struct stat s;
-  if (folder_ < 0 || ::fstat(folder_, &s) != 0) why_ = path + ": " + std::strerror(errno);
-  else if (s.st_uid != ::geteuid()) why_ = path + " is another user's";
-  else if (s.st_mode & S_ISVTX) why_ = path + " is for everybody's files";
-  else if ((s.st_mode & kOthersWrite) && ::fchmod(folder_, S_IRWXU) != 0) why_ = path + " can be written to by others";
+  if (folder_ < 0 || ::fstat(folder_, &s) != 0)
+    why_ = path + ": " + std::strerror(errno);
+  else if (s.st_uid != ::geteuid())
+    why_ = path + " is another user's";
+  else if (s.st_mode & S_ISVTX)
+    why_ = path + " is for everybody's files";
+  else if ((s.st_mode & kOthersWrite) && ::fchmod(folder_, S_IRWXU) != 0)
+    why_ = path + " can be written to by others";
   if (why_.empty() || folder_ < 0) return;
   ::close(folder_);
   folder_ = -1;
@@ -119,7 +125,8 @@ std::string PrivateFolder::read(const std::string& name) const {
 
 bool PrivateFolder::write(const std::string& name, std::string_view bytes) const {
   const std::string own = own_name(name);
-  const int file = ::openat(folder_, own.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  const int file =
+      ::openat(folder_, own.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
   if (file < 0) return false;
   const bool whole = write_all(file, bytes);
   if (::close(file) == 0 && whole && ::renameat(folder_, own.c_str(), folder_, name.c_str()) == 0) return true;
@@ -160,7 +167,8 @@ std::string unsealed(std::string_view key, std::string_view entry) {
 bool usable(const PrivateFolder& folder) {
   static std::atomic<bool> said{false};
   if (!folder.open() && !folder.why().empty() && !said.exchange(true))
-    std::fprintf(stderr, "shim_torch: compiled kernels are not kept, for their folder cannot be used: %s\n", folder.why().c_str());
+    std::fprintf(stderr, "shim_torch: compiled kernels are not kept, for their folder cannot be used: %s\n",
+        folder.why().c_str());
   return folder.open();
 }
 

@@ -23,9 +23,11 @@ class PrivateFolder {
   bool open() const { return folder_ >= 0; }
   const std::string& why() const { return why_; }
 
-  std::string read(const std::string& name) const;      // empty if there is none; what is no file of this user's alone is removed
-  bool write(const std::string& name, std::string_view bytes) const;    // in full under a name of its own, then renamed
-  bool append(const std::string& name, std::string_view bytes) const;   // in one write, so that processes may share the file
+  std::string read(
+      const std::string& name) const;  // empty if there is none; what is no file of this user's alone is removed
+  bool write(const std::string& name, std::string_view bytes) const;  // in full under a name of its own, then renamed
+  bool append(
+      const std::string& name, std::string_view bytes) const;  // in one write, so that processes may share the file
   void remove(const std::string& name) const;
 
  private:
@@ -33,16 +35,17 @@ class PrivateFolder {
   std::string why_;
 };
 
-uint64_t digest(std::string_view bytes, uint64_t start = 0xcbf29ce484222325ull);        // FNV-1a
+uint64_t digest(std::string_view bytes, uint64_t start = 0xcbf29ce484222325ull);  // FNV-1a
 
 // An entry's bytes with what it is for and a checksum before them; and those bytes again, or nothing if anything is not as it was.
 std::string sealed(std::string_view key, std::string_view bytes);
 std::string unsealed(std::string_view key, std::string_view entry);
 
 // What is kept under a name for a key, in a folder that may not be usable: then a line on stderr says so, once, and nothing is kept.
-std::string kept(const std::string& folder, const std::string& name, std::string_view key);      // a damaged entry is removed
+std::string kept(
+    const std::string& folder, const std::string& name, std::string_view key);  // a damaged entry is removed
 void keep(const std::string& folder, const std::string& name, std::string_view key, std::string_view bytes);
 void forget(const std::string& folder, const std::string& name);
-bool usable(const PrivateFolder& folder);       // says so, once, if it is not
+bool usable(const PrivateFolder& folder);  // says so, once, if it is not
 
 }  // namespace shim

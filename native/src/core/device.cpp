@@ -6,11 +6,13 @@
 
 namespace shim {
 namespace {
-constexpr std::array<const char*, 21> kNames = {"cpu", "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip", "fpga", "maia", "xla", "vulkan",
-  "metal", "xpu", "mps", "meta", "hpu", "ve", "lazy", "ipu", "mtia", "privateuseone"};
+constexpr std::array<const char*, 21> kNames = {"cpu", "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip", "fpga",
+    "maia", "xla", "vulkan", "metal", "xpu", "mps", "meta", "hpu", "ve", "lazy", "ipu", "mtia", "privateuseone"};
 // Those that PyTorch lists where a name is none of them, in its order.
-constexpr const char* kAccepted = "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, privateuseone";
-}
+constexpr const char* kAccepted =
+    "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, "
+    "privateuseone";
+}  // namespace
 
 const char* device_type_name(DeviceType t) { return kNames[size_t(t)]; }
 

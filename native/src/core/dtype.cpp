@@ -9,7 +9,13 @@ namespace {
 
 enum Flags : uint8_t { kFloat = 1, kComplex = 2, kInt = 4, kBool = 8, kSigned = 16 };
 
-struct Row { DType dtype; const char* name; const char* scalar; uint8_t size; uint8_t flags; };
+struct Row {
+  DType dtype;
+  const char* name;
+  const char* scalar;
+  uint8_t size;
+  uint8_t flags;
+};
 
 constexpr Row kRows[] = {
     {DType::u8, "uint8", "Byte", 1, kInt},
@@ -33,17 +39,30 @@ constexpr Row kRows[] = {
     {DType::u32, "uint32", "UInt32", 4, kInt},
     {DType::u64, "uint64", "UInt64", 8, kInt},
     // Quantized types are names that libraries compare dtypes with: no tensor is made of them (see `empty`).
-    {DType::qi8, "qint8", "QInt8", 1, 0}, {DType::qu8, "quint8", "QUInt8", 1, 0}, {DType::qi32, "qint32", "QInt32", 4, 0},
-    {DType::qu4x2, "quint4x2", "QUInt4x2", 1, 0}, {DType::qu2x4, "quint2x4", "QUInt2x4", 1, 0},
+    {DType::qi8, "qint8", "QInt8", 1, 0},
+    {DType::qu8, "quint8", "QUInt8", 1, 0},
+    {DType::qi32, "qint32", "QInt32", 4, 0},
+    {DType::qu4x2, "quint4x2", "QUInt4x2", 1, 0},
+    {DType::qu2x4, "quint2x4", "QUInt2x4", 1, 0},
     // Integers of 1 to 7 bits and bare bits, each in a byte or more: they are made, viewed and copied, and that is all.
-    {DType(18), "bits1x8", "Bits1x8", 1, 0}, {DType(19), "bits2x4", "Bits2x4", 1, 0}, {DType(20), "bits4x2", "Bits4x2", 1, 0},
-    {DType(21), "bits8", "Bits8", 1, 0}, {DType(22), "bits16", "Bits16", 2, 0},
-    {DType(30), "uint1", "UInt1", 1, kInt}, {DType(31), "uint2", "UInt2", 1, kInt}, {DType(32), "uint3", "UInt3", 1, kInt},
-    {DType(33), "uint4", "UInt4", 1, kInt}, {DType(34), "uint5", "UInt5", 1, kInt}, {DType(35), "uint6", "UInt6", 1, kInt},
+    {DType(18), "bits1x8", "Bits1x8", 1, 0},
+    {DType(19), "bits2x4", "Bits2x4", 1, 0},
+    {DType(20), "bits4x2", "Bits4x2", 1, 0},
+    {DType(21), "bits8", "Bits8", 1, 0},
+    {DType(22), "bits16", "Bits16", 2, 0},
+    {DType(30), "uint1", "UInt1", 1, kInt},
+    {DType(31), "uint2", "UInt2", 1, kInt},
+    {DType(32), "uint3", "UInt3", 1, kInt},
+    {DType(33), "uint4", "UInt4", 1, kInt},
+    {DType(34), "uint5", "UInt5", 1, kInt},
+    {DType(35), "uint6", "UInt6", 1, kInt},
     {DType(36), "uint7", "UInt7", 1, kInt},
-    {DType(37), "int1", "Int1", 1, kInt | kSigned}, {DType(38), "int2", "Int2", 1, kInt | kSigned},
-    {DType(39), "int3", "Int3", 1, kInt | kSigned}, {DType(40), "int4", "Int4", 1, kInt | kSigned},
-    {DType(41), "int5", "Int5", 1, kInt | kSigned}, {DType(42), "int6", "Int6", 1, kInt | kSigned},
+    {DType(37), "int1", "Int1", 1, kInt | kSigned},
+    {DType(38), "int2", "Int2", 1, kInt | kSigned},
+    {DType(39), "int3", "Int3", 1, kInt | kSigned},
+    {DType(40), "int4", "Int4", 1, kInt | kSigned},
+    {DType(41), "int5", "Int5", 1, kInt | kSigned},
+    {DType(42), "int6", "Int6", 1, kInt | kSigned},
     {DType(43), "int7", "Int7", 1, kInt | kSigned},
     {DType::f8e8m0fnu, "float8_e8m0fnu", "Float8_e8m0fnu", 1, kFloat},
     {DType::f4e2m1fn_x2, "float4_e2m1fn_x2", "Float4_e2m1fn_x2", 1, kFloat | kSigned},
@@ -63,10 +82,13 @@ DType default_ = DType::f32;
 
 // Where two dtypes of one category meet. Floats by width, bfloat16 and float16 meet in float32.
 DType promote_floats(DType a, DType b) {
-  auto rank = [](DType t) { return t == DType::f64 ? 3 : t == DType::f32 ? 2 : t == DType::f16 || t == DType::bf16 ? 1 : 0; };
+  auto rank = [](DType t) {
+    return t == DType::f64 ? 3 : t == DType::f32 ? 2 : t == DType::f16 || t == DType::bf16 ? 1 : 0;
+  };
   if (rank(a) == 0 || rank(b) == 0)
-    fail(Kind::Runtime, "Promotion for Float8 Types is not supported, attempted to promote ", scalar_name(a), " and ", scalar_name(b));
-  if (rank(a) == 1 && rank(b) == 1) return DType::f32;                 // not equal: float16 with bfloat16
+    fail(Kind::Runtime, "Promotion for Float8 Types is not supported, attempted to promote ", scalar_name(a), " and ",
+        scalar_name(b));
+  if (rank(a) == 1 && rank(b) == 1) return DType::f32;  // not equal: float16 with bfloat16
   return rank(a) >= rank(b) ? a : b;
 }
 
@@ -74,17 +96,19 @@ bool is_bare(DType t) { return (t >= DType(18) && t <= DType(22)) || (t >= DType
 
 DType promote_integers(DType a, DType b) {
   if (is_bare(a) || is_bare(b))
-    fail(Kind::Runtime, "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote ", scalar_name(a), " and ", scalar_name(b));
+    fail(Kind::Runtime, "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote ",
+        scalar_name(a), " and ", scalar_name(b));
   auto wide_unsigned = [](DType t) { return t == DType::u16 || t == DType::u32 || t == DType::u64; };
   if (wide_unsigned(a) || wide_unsigned(b)) {
     bool a_signed = is_signed(a), b_signed = is_signed(b);
     if (!a_signed && !b_signed) return itemsize(a) >= itemsize(b) ? a : b;
     DType s = a_signed ? a : b, u = a_signed ? b : a;
     if (itemsize(s) > itemsize(u)) return s;
-    fail(Kind::Runtime, "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote ", scalar_name(a), " and ", scalar_name(b));
+    fail(Kind::Runtime, "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote ",
+        scalar_name(a), " and ", scalar_name(b));
   }
   if (itemsize(a) != itemsize(b)) return itemsize(a) > itemsize(b) ? a : b;
-  return DType::i16;                                                   // uint8 with int8
+  return DType::i16;  // uint8 with int8
 }
 
 }  // namespace
@@ -117,7 +141,8 @@ DType promote(DType a, DType b) {
   if (a == DType::undefined) return b;
   if (b == DType::undefined) return a;
   if (a == DType::f4e2m1fn_x2 || b == DType::f4e2m1fn_x2)
-    fail(Kind::Runtime, "promoteTypes with bits or float4 types is not supported, attempted to promote ", scalar_name(a), " and ", scalar_name(b));
+    fail(Kind::Runtime, "promoteTypes with bits or float4 types is not supported, attempted to promote ",
+        scalar_name(a), " and ", scalar_name(b));
   if ((a >= DType(18) && a <= DType(22)) || (b >= DType(18) && b <= DType(22)))
     fail(Kind::Runtime, "Promotion from ", scalar_name(a), " and ", scalar_name(b), " is unsupported.");
   if (is_complex(a) || is_complex(b)) {
@@ -131,7 +156,8 @@ DType promote(DType a, DType b) {
   if (is_floating(a) || is_floating(b)) {
     DType f = is_floating(a) ? a : b;
     if (itemsize(f) == 1)
-      fail(Kind::Runtime, "Promotion for Float8 Types is not supported, attempted to promote ", scalar_name(a), " and ", scalar_name(b));
+      fail(Kind::Runtime, "Promotion for Float8 Types is not supported, attempted to promote ", scalar_name(a), " and ",
+          scalar_name(b));
     return f;
   }
   if (a == DType::b8) return b;

@@ -9,7 +9,19 @@
 
 namespace shim {
 
-enum class Kind { Runtime, Type, Value, Index, NotImplemented, OutOfMemory, Attribute, Overflow, Assertion, Buffer, ZeroDivision };
+enum class Kind {
+  Runtime,
+  Type,
+  Value,
+  Index,
+  NotImplemented,
+  OutOfMemory,
+  Attribute,
+  Overflow,
+  Assertion,
+  Buffer,
+  ZeroDivision
+};
 
 class Error : public std::exception {
  public:
@@ -31,15 +43,21 @@ class TextPart {
   TextPart(std::string_view s) : text_(s) {}
   TextPart(const std::string& s) : text_(s) {}
   TextPart(char c) : form_(Form::character), whole_(c) {}
-  template <class T> requires std::is_integral_v<T>
+  template <class T>
+    requires std::is_integral_v<T>
   TextPart(T v) : form_(std::is_signed_v<T> ? Form::whole : Form::natural), whole_(int64_t(v)) {}
-  template <class T> requires std::is_floating_point_v<T>
+  template <class T>
+    requires std::is_floating_point_v<T>
   TextPart(T v) : form_(Form::real), real_(double(v)) {}
   void append_to(std::string&) const;
 
  private:
   enum class Form : uint8_t { text, character, whole, natural, real } form_ = Form::text;
-  union { std::string_view text_; int64_t whole_; double real_; };
+  union {
+    std::string_view text_;
+    int64_t whole_;
+    double real_;
+  };
 };
 std::string joined(std::initializer_list<TextPart>);
 [[noreturn]] void fail_with(Kind, std::initializer_list<TextPart>);
@@ -50,5 +68,7 @@ template <class... A> [[noreturn]] inline void fail(Kind kind, const A&... a) { 
 }  // namespace shim
 
 // CHECK(Kind::Type, condition, "text ", values...)
-#define CHECK(kind, condition, ...) \
-  do { if (__builtin_expect(!(condition), 0)) ::shim::fail_with(kind, {__VA_ARGS__}); } while (0)
+#define CHECK(kind, condition, ...)                                                \
+  do {                                                                             \
+    if (__builtin_expect(!(condition), 0)) ::shim::fail_with(kind, {__VA_ARGS__}); \
+  } while (0)

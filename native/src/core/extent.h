@@ -10,16 +10,19 @@ inline size_t extent_bytes(DimSpan sizes, DimSpan strides, int64_t offset, size_
   CHECK(Kind::Runtime, offset >= 0, "Tensor: invalid storage offset ", offset);
   const size_t bytes = storage_bytes(sizes, strides, itemsize);
   int64_t before = 0, all = 0;
-  const bool overflow = __builtin_mul_overflow(offset, int64_t(itemsize), &before) || __builtin_add_overflow(before, int64_t(bytes), &all);
-  CHECK(Kind::Runtime, !bytes || !overflow, "Storage size calculation overflowed with sizes=", bracketed(sizes), " and strides=", bracketed(strides));
+  const bool overflow = __builtin_mul_overflow(offset, int64_t(itemsize), &before) ||
+                        __builtin_add_overflow(before, int64_t(bytes), &all);
+  CHECK(Kind::Runtime, !bytes || !overflow, "Storage size calculation overflowed with sizes=", bracketed(sizes),
+      " and strides=", bracketed(strides));
   return bytes ? size_t(all) : 0;
 }
 
 // A storage that does not hold the geometry is refused, in the words PyTorch has for views.
 inline void check_within(const Storage& s, DimSpan sizes, DimSpan strides, int64_t offset, size_t itemsize) {
   const size_t need = extent_bytes(sizes, strides, offset, itemsize);
-  CHECK(Kind::Runtime, need <= s.nbytes(), "setStorage: sizes ", bracketed(sizes), ", strides ", bracketed(strides), ", storage offset ", offset,
-        ", and itemsize ", itemsize, " requiring a storage size of ", need, " are out of bounds for storage of size ", s.nbytes());
+  CHECK(Kind::Runtime, need <= s.nbytes(), "setStorage: sizes ", bracketed(sizes), ", strides ", bracketed(strides),
+      ", storage offset ", offset, ", and itemsize ", itemsize, " requiring a storage size of ", need,
+      " are out of bounds for storage of size ", s.nbytes());
 }
 
 }  // namespace shim

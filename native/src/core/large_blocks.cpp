@@ -11,12 +11,15 @@ namespace {
 constexpr size_t kMostBytes = size_t(192) << 20;
 constexpr int kMostBlocks = 64;
 
-struct Block { void* data; size_t size; };
+struct Block {
+  void* data;
+  size_t size;
+};
 
 // Never destroyed. Whoever does not get the lock at once does without: a fork may have left it locked for ever.
 struct Kept {
   std::mutex mutex;
-  Block blocks[kMostBlocks];                    // the oldest first
+  Block blocks[kMostBlocks];  // the oldest first
   int count = 0;
   size_t bytes = 0;
 
@@ -42,7 +45,7 @@ void* take_kept_block(size_t size) {
   Kept& k = kept();
   std::unique_lock lock(k.mutex, std::try_to_lock);
   if (!lock) return nullptr;
-  for (int i = k.count - 1; i >= 0; --i) {      // the newest is likeliest to be in a cache
+  for (int i = k.count - 1; i >= 0; --i) {  // the newest is likeliest to be in a cache
     if (k.blocks[i].size != size) continue;
     void* data = k.blocks[i].data;
     k.remove(i);

@@ -12,15 +12,13 @@ inline bool keep_for_later(std::vector<void*>& list, void* block) noexcept {
   try {
     list.push_back(block);
     return true;
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
+  } catch (const std::bad_alloc&) { return false; }
 }
 
 constexpr size_t kSmallestKept = size_t(64) << 10, kLargestKept = size_t(64) << 20;
 
-size_t kept_size(size_t bytes);                 // what a block of `bytes` bytes is rounded up to, an eighth more at most
-void* take_kept_block(size_t size);             // of exactly that rounded size; null if there is none
-bool keep_block(void* block, size_t size);      // false: the caller frees it
+size_t kept_size(size_t bytes);             // what a block of `bytes` bytes is rounded up to, an eighth more at most
+void* take_kept_block(size_t size);         // of exactly that rounded size; null if there is none
+bool keep_block(void* block, size_t size);  // false: the caller frees it
 
 }  // namespace shim

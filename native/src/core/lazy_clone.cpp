@@ -49,20 +49,22 @@ Ref<Storage> lazy_clone(Storage& s) {
 
 void materialize(Storage& s) {
   if (!is_lazy(s)) return;
-  CHECK(Kind::Runtime, !in_parallel_region(), "Materializing a storage in the loop function of at::parallel_for is forbidden");
+  CHECK(Kind::Runtime, !in_parallel_region(),
+      "Materializing a storage in the loop function of at::parallel_for is forbidden");
   static std::mutex one_at_a_time;
   std::lock_guard lock(one_at_a_time);
   Shared* shared = shared_of(s);
   if (!shared) return;
   const bool resizable = s.resizable();
-  if (shared->use_count() == 1) {               // nobody else looks at it
+  if (shared->use_count() == 1) {  // nobody else looks at it
     Ref<Storage> owner = std::move(shared->owner);
     shared->owner = {};
-    s.swap_data(*owner);                        // what is left of the owner drops the last reference
+    s.swap_data(*owner);  // what is left of the owner drops the last reference
   } else {
     Ref<Storage> fresh = allocate(s.nbytes(), s.device(), s.pinned);
     if (s.data() && s.device().is_cpu()) std::memcpy(fresh->data(), s.data(), s.nbytes());
-    CHECK(Kind::NotImplemented, !s.device().is_cuda() || !s.data() || Storage::copy_device, "writing to a lazy clone of CUDA memory needs a driver");
+    CHECK(Kind::NotImplemented, !s.device().is_cuda() || !s.data() || Storage::copy_device,
+        "writing to a lazy clone of CUDA memory needs a driver");
     if (s.data() && s.device().is_cuda()) Storage::copy_device(fresh->data(), s.data(), s.nbytes(), s.device());
     s.replace_data(std::move(fresh));
   }

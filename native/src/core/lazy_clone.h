@@ -4,12 +4,14 @@
 
 namespace shim {
 
-extern bool lazy_clones;                        // whether there ever was one: nothing asks before
-Ref<Storage> lazy_clone(Storage&);              // the storage becomes lazy itself
+extern bool lazy_clones;            // whether there ever was one: nothing asks before
+Ref<Storage> lazy_clone(Storage&);  // the storage becomes lazy itself
 bool is_lazy(const Storage&);
-void materialize(Storage&);                     // copies; the last one over the memory keeps what is there
-inline void own_data(Storage& s) { if (__builtin_expect(lazy_clones, 0)) materialize(s); }
+void materialize(Storage&);  // copies; the last one over the memory keeps what is there
+inline void own_data(Storage& s) {
+  if (__builtin_expect(lazy_clones, 0)) materialize(s);
+}
 
-bool in_parallel_region();                      // whether this thread runs a piece of parallel_for (cpu/parallel.cpp)
+bool in_parallel_region();  // whether this thread runs a piece of parallel_for (cpu/parallel.cpp)
 
 }  // namespace shim

@@ -5,8 +5,10 @@ namespace shim {
 bool math_bits_seen = false;
 
 void set_conj(TensorImpl& t, bool on) {
-  CHECK(Kind::Runtime, !on || is_complex(t.dtype()), "isComplexType(typeMetaToScalarType(dtype())) INTERNAL ASSERT FAILED: only complex tensors have a conjugate bit, but got ",
-        scalar_name(t.dtype()));
+  CHECK(Kind::Runtime, !on || is_complex(t.dtype()),
+      "isComplexType(typeMetaToScalarType(dtype())) INTERNAL ASSERT FAILED: only complex tensors have a conjugate bit, "
+      "but got ",
+      scalar_name(t.dtype()));
   t.is_conj = on;
   math_bits_seen |= on;
 }

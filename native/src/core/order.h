@@ -5,8 +5,7 @@
 namespace shim {
 
 // Keeps the order of equal ones. std::stable_sort allocates, and is ten times as much code wherever it stands.
-template <class T, class Before>
-void sort_few(T* first, T* last, Before before) {
+template <class T, class Before> void sort_few(T* first, T* last, Before before) {
   for (T* next = first; next < last; ++next) {
     T value = std::move(*next);
     T* to = next;

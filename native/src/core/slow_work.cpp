@@ -53,15 +53,16 @@ SlowWork::SlowWork(std::string what, Clock::duration waited) {
   watch_ = std::make_unique<Watch>();
   watch_->what = std::move(what);
   try {
-    watch_->thread = std::thread(&Watch::run, watch_.get(), Clock::now() + (waited < kPatience ? kPatience - waited : Clock::duration{}));
-  } catch (...) {               // no more threads: the work goes on unsaid
+    watch_->thread = std::thread(
+        &Watch::run, watch_.get(), Clock::now() + (waited < kPatience ? kPatience - waited : Clock::duration{}));
+  } catch (...) {  // no more threads: the work goes on unsaid
     watch_.reset();
   }
 }
 
 SlowWork::~SlowWork() {
   if (!watch_) return;
-  if (watch_->process != ::getpid()) {          // forked meanwhile: the thread is not here, and its lock may be held for ever
+  if (watch_->process != ::getpid()) {  // forked meanwhile: the thread is not here, and its lock may be held for ever
     (void)watch_.release();
     return;
   }

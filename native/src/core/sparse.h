@@ -5,13 +5,20 @@
 
 namespace shim {
 
-enum class Layout : int8_t { strided = 0, sparse_coo = 1, sparse_csr = 2, sparse_csc = 4, sparse_bsr = 5, sparse_bsc = 6 };
+enum class Layout : int8_t {
+  strided = 0,
+  sparse_coo = 1,
+  sparse_csr = 2,
+  sparse_csc = 4,
+  sparse_bsr = 5,
+  sparse_bsc = 6
+};
 
 struct SparseParts {
   Layout layout = Layout::sparse_coo;
-  Tensor indices;                               // (sparse_dim, nnz) int64; of compressed layouts the compressed indices
-  Tensor plain_indices;                         // of compressed layouts only
-  Tensor values;                                // (nnz, ...) without history
+  Tensor indices;        // (sparse_dim, nnz) int64; of compressed layouts the compressed indices
+  Tensor plain_indices;  // of compressed layouts only
+  Tensor values;         // (nnz, ...) without history
   int sparse_dim = 0, dense_dim = 0;
   bool coalesced = false;
 };
@@ -23,7 +30,7 @@ void replace_sparse(TensorImpl& self, const TensorImpl& other);
 
 void drop_sparse_parts(void* context, void*);
 
-inline SparseParts* sparse_parts(const TensorImpl& t) noexcept {              // null: it is strided
+inline SparseParts* sparse_parts(const TensorImpl& t) noexcept {  // null: it is strided
   const Storage& s = *t.storage();
   return s.deleter() == drop_sparse_parts ? static_cast<SparseParts*>(s.context()) : nullptr;
 }

@@ -17,10 +17,10 @@
 namespace shim {
 namespace {
 
-constexpr size_t kAlignment = 64;               // a cache line, and enough for every vector unit
+constexpr size_t kAlignment = 64;  // a cache line, and enough for every vector unit
 constexpr size_t kSmallest = 64, kLargestCached = 8192;
 constexpr size_t kWorthLargePages = size_t(4) << 20;
-constexpr size_t kClasses = 8;                  // 64, 128, ..., 8192 bytes
+constexpr size_t kClasses = 8;  // 64, 128, ..., 8192 bytes
 constexpr size_t kPerClass = 64;
 
 // Freed small blocks of this thread, kept for the next tensor of about that size.
@@ -56,16 +56,19 @@ void free_small(void* context, void* data) {
 void ask_for_large_pages([[maybe_unused]] void* p, [[maybe_unused]] size_t bytes) {
 #ifdef MADV_HUGEPAGE
   constexpr uintptr_t kPage = 4096;
-  const uintptr_t begin = (reinterpret_cast<uintptr_t>(p) + kPage - 1) / kPage * kPage, end = reinterpret_cast<uintptr_t>(p) + bytes;
-  if (bytes >= kWorthLargePages) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);   // advice: may be ignored
+  const uintptr_t begin = (reinterpret_cast<uintptr_t>(p) + kPage - 1) / kPage * kPage,
+                  end = reinterpret_cast<uintptr_t>(p) + bytes;
+  if (bytes >= kWorthLargePages)
+    madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // advice: may be ignored
 #endif
 }
 
 void* aligned(size_t bytes) {
-  void* p = nullptr;                            // as many bytes as asked for and no more, which a sanitizer watches
+  void* p = nullptr;  // as many bytes as asked for and no more, which a sanitizer watches
   if (posix_memalign(&p, kAlignment, bytes)) p = nullptr;
-  CHECK(Kind::OutOfMemory, p, "[enforce fail at alloc_cpu] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate ", bytes,
-        " bytes. Error code 12 (Cannot allocate memory)");
+  CHECK(Kind::OutOfMemory, p,
+      "[enforce fail at alloc_cpu] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate ", bytes,
+      " bytes. Error code 12 (Cannot allocate memory)");
   ask_for_large_pages(p, bytes);
   return p;
 }
@@ -101,15 +104,18 @@ Ref<Storage> allocate(size_t bytes, Device device, bool pinned) {
   switch (device.type) {
     case DeviceType::cpu:
       if (!pinned) return allocate_cpu(bytes);
-      CHECK(Kind::Runtime, cuda_allocator().allocate_pinned, "Cannot access accelerator device when none is available.");
+      CHECK(
+          Kind::Runtime, cuda_allocator().allocate_pinned, "Cannot access accelerator device when none is available.");
       return cuda_allocator().allocate_pinned(bytes);
     case DeviceType::meta:
       return Ref<Storage>(new Storage(nullptr, bytes, Device{DeviceType::meta, -1}, nullptr, nullptr));
     case DeviceType::cuda:
-      CHECK(Kind::Runtime, cuda_allocator().allocate, "Found no NVIDIA driver on your system: device 'cuda' cannot be used.");
+      CHECK(Kind::Runtime, cuda_allocator().allocate,
+          "Found no NVIDIA driver on your system: device 'cuda' cannot be used.");
       return cuda_allocator().allocate(bytes, device);
     default:
-      fail(Kind::NotImplemented, "shim-torch has no tensors on device '", device_type_name(device.type), "': use cpu, cuda or meta");
+      fail(Kind::NotImplemented, "shim-torch has no tensors on device '", device_type_name(device.type),
+          "': use cpu, cuda or meta");
   }
 }
 
@@ -123,7 +129,7 @@ std::mutex& lending() {
 }  // namespace
 
 void Storage::take_back() noexcept {
-  Ref<Storage> done;                            // freed after the lock is
+  Ref<Storage> done;  // freed after the lock is
   std::lock_guard lock(lending());
   if (lent_.fetch_sub(1) == 1) done = std::move(replaced_);
 }

@@ -17,42 +17,49 @@ class Storage final : public RefCounted {
  public:
   Storage(void* data, size_t nbytes, Device device, Deleter deleter, void* context)
       : data_(data), whole_(data), nbytes_(nbytes), device_(device), deleter_(deleter), context_(context) {}
-  ~Storage() override { if (deleter_) deleter_(context_, data_); }
+  ~Storage() override {
+    if (deleter_) deleter_(context_, data_);
+  }
   void* data() const noexcept { return data_; }
   size_t nbytes() const noexcept { return nbytes_; }
   Device device() const noexcept { return device_; }
   Deleter deleter() const noexcept { return deleter_; }
-  void* context() const noexcept { return context_; }        // the deleter's
-  bool resizable() const noexcept { return resizable_; }     // false: memory of somebody else
+  void* context() const noexcept { return context_; }     // the deleter's
+  bool resizable() const noexcept { return resizable_; }  // false: memory of somebody else
   void set_resizable(bool v) noexcept { resizable_ = v; }
   bool pinned = false;
-  void resize(size_t nbytes);                                // keeps the bytes; throws if not resizable
+  void resize(size_t nbytes);  // keeps the bytes; throws if not resizable
   void swap_data(Storage& other) noexcept;
-  void replace_data(Ref<Storage> other) noexcept;            // swaps; what is lent lives on
+  void replace_data(Ref<Storage> other) noexcept;  // swaps; what is lent lives on
   // It holds less than it once did. Tensors made before may reach beyond its end: their memory is checked where it is asked for.
   bool shrunk() const noexcept { return nbytes_ < largest_; }
-  void* whole() const noexcept { return whole_; }            // data(), but null where it shrunk: one test of a pointer finds all that is special
+  void* whole() const noexcept {
+    return whole_;
+  }  // data(), but null where it shrunk: one test of a pointer finds all that is special
   // For who keeps an address without the GIL's protection (NumPy's arrays, DLPack): memory that is replaced meanwhile lives until the last is done.
   void lend() noexcept { lent_.fetch_add(1); }
   void take_back() noexcept;
-  std::atomic<uint32_t>& version() noexcept { return *version_; }   // counts in-place writes (tensors may carry a counter of their own)
-  std::shared_ptr<std::atomic<uint32_t>> share_version();    // that counter, for a tensor that leaves this storage and goes on counting
-  void* pyobj = nullptr;                                     // the UntypedStorage object, borrowed
-  static void (*copy_device)(void* to, const void* from, size_t bytes, Device);   // set by src/cuda
+  std::atomic<uint32_t>& version() noexcept {
+    return *version_;
+  }  // counts in-place writes (tensors may carry a counter of their own)
+  std::shared_ptr<std::atomic<uint32_t>>
+  share_version();        // that counter, for a tensor that leaves this storage and goes on counting
+  void* pyobj = nullptr;  // the UntypedStorage object, borrowed
+  static void (*copy_device)(void* to, const void* from, size_t bytes, Device);  // set by src/cuda
 
  private:
   std::atomic<uint32_t> inline_version_{0};
   std::atomic<uint32_t> lent_{0};
   std::atomic<uint32_t>* version_ = &inline_version_;
-  std::shared_ptr<std::atomic<uint32_t>> shared_version_;    // where version_ points once the counter was shared
+  std::shared_ptr<std::atomic<uint32_t>> shared_version_;  // where version_ points once the counter was shared
   void *data_, *whole_;
   size_t nbytes_;
   Device device_;
   Deleter deleter_;
   void* context_;
   bool resizable_ = true;
-  size_t largest_ = 0;                                       // what it held before it shrunk; no tensor reaches further
-  Ref<Storage> replaced_;                                    // memory that was lent when it was replaced
+  size_t largest_ = 0;     // what it held before it shrunk; no tensor reaches further
+  Ref<Storage> replaced_;  // memory that was lent when it was replaced
 };
 
 // Memory is lent for as long as this lives.

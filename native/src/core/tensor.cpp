@@ -69,13 +69,17 @@ void* TensorImpl::operator new(size_t bytes) {
 }
 
 void TensorImpl::operator delete(void* p) {
-  if (kSanitized || !TensorPool::alive || pool.free.size() >= TensorPool::kMost || !keep_for_later(pool.free, p)) ::operator delete(p);
+  if (kSanitized || !TensorPool::alive || pool.free.size() >= TensorPool::kMost || !keep_for_later(pool.free, p))
+    ::operator delete(p);
 }
 
 constinit thread_local uint8_t gradient_transforms = 0;
 
 TensorImpl::TensorImpl(Ref<Storage> storage, DType dtype, DimSpan sizes, DimSpan strides, int64_t offset)
-    : is_inference(creating_inference_tensors()), storage_(std::move(storage)), dtype_(dtype), device_(storage_->device()) {
+    : is_inference(creating_inference_tensors()),
+      storage_(std::move(storage)),
+      dtype_(dtype),
+      device_(storage_->device()) {
   set_geometry(sizes, strides, offset);
 }
 
@@ -88,7 +92,8 @@ void TensorImpl::destroy() {
 
 void TensorImpl::set_geometry(DimSpan sizes, DimSpan strides, int64_t offset) {
   size_t n = sizes.size();
-  CHECK(Kind::Runtime, n <= size_t(kMaxDims), "tensors of more than ", kMaxDims, " dimensions are not supported, got ", n);
+  CHECK(Kind::Runtime, n <= size_t(kMaxDims), "tensors of more than ", kMaxDims, " dimensions are not supported, got ",
+      n);
   std::unique_ptr<int64_t[]> heap;
   int64_t local[2 * kInlineDims];
   int64_t* to = local;
@@ -97,7 +102,7 @@ void TensorImpl::set_geometry(DimSpan sizes, DimSpan strides, int64_t offset) {
     to = heap.get();
   }
   int64_t numel = 1;
-  for (size_t i = 0; i < n; ++i) {            // the spans may point into this very tensor
+  for (size_t i = 0; i < n; ++i) {  // the spans may point into this very tensor
     to[i] = sizes[i];
     to[n + i] = strides[i];
     CHECK(Kind::Runtime, !__builtin_mul_overflow(numel, sizes[i], &numel), "numel: integer multiplication overflow");
@@ -112,12 +117,15 @@ void TensorImpl::set_geometry(DimSpan sizes, DimSpan strides, int64_t offset) {
 
 void* TensorImpl::checked_address() const {
   if (!storage_->shrunk() || !numel_ || device_.is_meta()) return address();
-  CHECK(Kind::Runtime, storage_->nbytes(), "The tensor has a non-zero number of elements, but its data is not allocated yet.\n"
-        "If you're using torch.compile/export/fx, it is likely that we are erroneously tracing into a custom kernel. To fix this, please wrap the "
-        "custom kernel into an opaque custom op. Please see the following for details: "
-        "https://pytorch.org/tutorials/advanced/custom_ops_landing_page.html\n"
-        "If you're using Caffe2, Caffe2 uses a lazy allocation, so you will need to call mutable_data() or raw_mutable_data() to actually allocate "
-        "memory.");
+  CHECK(Kind::Runtime, storage_->nbytes(),
+      "The tensor has a non-zero number of elements, but its data is not allocated yet.\n"
+      "If you're using torch.compile/export/fx, it is likely that we are erroneously tracing into a custom kernel. To "
+      "fix this, please wrap the "
+      "custom kernel into an opaque custom op. Please see the following for details: "
+      "https://pytorch.org/tutorials/advanced/custom_ops_landing_page.html\n"
+      "If you're using Caffe2, Caffe2 uses a lazy allocation, so you will need to call mutable_data() or "
+      "raw_mutable_data() to actually allocate "
+      "memory.");
   check_within(*storage_, sizes(), strides(), offset_, itemsize());
   return address();
 }
@@ -152,9 +160,9 @@ Dims contiguous_strides(DimSpan sizes) {
 
 Dims dense_strides(DimSpan sizes, std::span<const Dims> operands) {
   const int n = int(sizes.size());
-  std::vector<int> order(sizes.size());                  // innermost first
+  std::vector<int> order(sizes.size());  // innermost first
   for (int d = 0; d < n; ++d) order[size_t(d)] = n - 1 - d;
-  auto compare = [&](int a, int b) {                      // 1: b belongs further in than a; -1: it does not; 0: no operand tells
+  auto compare = [&](int a, int b) {  // 1: b belongs further in than a; -1: it does not; 0: no operand tells
     for (const Dims& strides : operands) {
       const int64_t x = strides[size_t(a)], y = strides[size_t(b)];
       if (x == 0 || y == 0) continue;
@@ -184,11 +192,11 @@ Dims dense_strides(DimSpan sizes, std::span<const Dims> operands) {
 MemoryFormat suggest_memory_format(const TensorImpl& t) {
   if (t.dim() != 4 && t.dim() != 5) return MemoryFormat::contiguous;
   const DimSpan sizes = t.sizes(), strides = t.strides();
-  if (strides[1] == 0) return MemoryFormat::contiguous;   // ambiguous: one channel
+  if (strides[1] == 0) return MemoryFormat::contiguous;  // ambiguous: one channel
   int64_t least = 0;
   const size_t n = sizes.size();
   for (size_t i = 0; i < n; ++i) {
-    const size_t d = i == 0 ? 1 : i == n - 1 ? 0 : n - i;      // channels, then the others from the innermost on
+    const size_t d = i == 0 ? 1 : i == n - 1 ? 0 : n - i;  // channels, then the others from the innermost on
     if (sizes[d] == 0 || strides[d] < least || (d == 0 && least == strides[1])) return MemoryFormat::contiguous;
     least = strides[d] * std::max<int64_t>(sizes[d], 1);
   }
@@ -225,23 +233,25 @@ size_t storage_bytes(DimSpan sizes, DimSpan strides, size_t itemsize) {
     overflow |= __builtin_mul_overflow(sizes[i] - 1, strides[i], &step) || __builtin_add_overflow(last, step, &last);
   }
   overflow |= last < 0 || __builtin_mul_overflow(last + 1, int64_t(itemsize), &bytes);
-  CHECK(Kind::Runtime, !overflow, "Storage size calculation overflowed with sizes=", bracketed(sizes), " and strides=", bracketed(strides));
+  CHECK(Kind::Runtime, !overflow, "Storage size calculation overflowed with sizes=", bracketed(sizes),
+      " and strides=", bracketed(strides));
   return size_t(bytes);
 }
 
 int64_t wrap_dim(int64_t dim, int64_t ndim) {
   int64_t span = std::max<int64_t>(ndim, 1);
-  CHECK(Kind::Index, dim >= -span && dim < span, "Dimension out of range (expected to be in range of [", -span, ", ", span - 1, "], but got ", dim, ")");
+  CHECK(Kind::Index, dim >= -span && dim < span, "Dimension out of range (expected to be in range of [", -span, ", ",
+      span - 1, "], but got ", dim, ")");
   return dim < 0 ? dim + span : dim;
 }
 
 Dims broadcast_shapes(DimSpan a, DimSpan b) {
   size_t n = std::max(a.size(), b.size());
   Dims out(n);
-  for (size_t i = n; i-- > 0;) {                  // from the last, which an error names first
+  for (size_t i = n; i-- > 0;) {  // from the last, which an error names first
     int64_t x = i < n - a.size() ? 1 : a[i - (n - a.size())], y = i < n - b.size() ? 1 : b[i - (n - b.size())];
-    CHECK(Kind::Runtime, x == y || x == 1 || y == 1, "The size of tensor a (", x, ") must match the size of tensor b (", y,
-          ") at non-singleton dimension ", i);
+    CHECK(Kind::Runtime, x == y || x == 1 || y == 1, "The size of tensor a (", x, ") must match the size of tensor b (",
+        y, ") at non-singleton dimension ", i);
     out[i] = x == 1 ? y : x;
   }
   return out;
@@ -256,7 +266,8 @@ Dims infer_size(DimSpan shape, int64_t numel) {
       unknown = int64_t(i);
     } else {
       CHECK(Kind::Runtime, out[i] >= 0, "invalid shape dimension ", out[i]);
-      (void)__builtin_mul_overflow(known, out[i], &known);     // what wraps around fits no tensor: seen where its geometry is set
+      (void)__builtin_mul_overflow(
+          known, out[i], &known);  // what wraps around fits no tensor: seen where its geometry is set
     }
   }
   if (unknown < 0) {
@@ -264,14 +275,16 @@ Dims infer_size(DimSpan shape, int64_t numel) {
     return out;
   }
   CHECK(Kind::Runtime, known != 0 || numel != 0, "cannot reshape tensor of 0 elements into shape ", bracketed(shape),
-        " because the unspecified dimension size -1 can be any value and is ambiguous");
-  CHECK(Kind::Runtime, known != 0 && numel % known == 0, "shape '", bracketed(shape), "' is invalid for input of size ", numel);
+      " because the unspecified dimension size -1 can be any value and is ambiguous");
+  CHECK(Kind::Runtime, known != 0 && numel % known == 0, "shape '", bracketed(shape), "' is invalid for input of size ",
+      numel);
   out[size_t(unknown)] = numel / known;
   return out;
 }
 
 Tensor empty(DimSpan sizes, DType dtype, Device device, bool pinned, MemoryFormat format) {
-  CHECK(Kind::NotImplemented, !is_quantized(dtype), "tensors of the quantized type torch.", dtype_name(dtype), " are not supported by shim-torch");
+  CHECK(Kind::NotImplemented, !is_quantized(dtype), "tensors of the quantized type torch.", dtype_name(dtype),
+      " are not supported by shim-torch");
   int64_t stack[8], step = 1;
   bool too_long = false;
   Dims heap;
@@ -292,17 +305,23 @@ Tensor empty(DimSpan sizes, DType dtype, Device device, bool pinned, MemoryForma
     }
   }
   int64_t numel = 1, bytes = 0;
-  for (int64_t n : sizes) CHECK(Kind::Runtime, !__builtin_mul_overflow(numel, n, &numel), "Storage size calculation overflowed with sizes=", bracketed(sizes));
-  CHECK(Kind::Runtime, !__builtin_mul_overflow(numel, int64_t(itemsize(dtype)), &bytes), "Storage size calculation overflowed with sizes=", bracketed(sizes));
+  for (int64_t n : sizes)
+    CHECK(Kind::Runtime, !__builtin_mul_overflow(numel, n, &numel),
+        "Storage size calculation overflowed with sizes=", bracketed(sizes));
+  CHECK(Kind::Runtime, !__builtin_mul_overflow(numel, int64_t(itemsize(dtype)), &bytes),
+      "Storage size calculation overflowed with sizes=", bracketed(sizes));
   CHECK(Kind::Runtime, !too_long, "Stride calculation overflowed");
   return Tensor(new TensorImpl(allocate(size_t(bytes), device, pinned), dtype, sizes, {strides, sizes.size()}, 0));
 }
 
 Tensor empty_strided(DimSpan sizes, DimSpan strides, DType dtype, Device device, bool pinned) {
-  CHECK(Kind::Runtime, sizes.size() == strides.size(), "dimensionality of sizes (", sizes.size(), ") must match dimensionality of strides (", strides.size(), ")");
-  for (int64_t n : sizes) CHECK(Kind::Runtime, n >= 0, "Trying to create tensor with negative dimension ", n, ": ", bracketed(sizes));
+  CHECK(Kind::Runtime, sizes.size() == strides.size(), "dimensionality of sizes (", sizes.size(),
+      ") must match dimensionality of strides (", strides.size(), ")");
+  for (int64_t n : sizes)
+    CHECK(Kind::Runtime, n >= 0, "Trying to create tensor with negative dimension ", n, ": ", bracketed(sizes));
   for (int64_t s : strides) CHECK(Kind::Runtime, s >= 0, "negative strides are not supported: ", bracketed(strides));
-  return Tensor(new TensorImpl(allocate(storage_bytes(sizes, strides, itemsize(dtype)), device, pinned), dtype, sizes, strides, 0));
+  return Tensor(new TensorImpl(
+      allocate(storage_bytes(sizes, strides, itemsize(dtype)), device, pinned), dtype, sizes, strides, 0));
 }
 
 }  // namespace shim

@@ -18,21 +18,25 @@ Tensor same_storage(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t
 }
 
 Tensor make_view(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t offset) {
-  CHECK(Kind::NotImplemented, !is_sparse(t), "Could not run 'aten::as_strided' with arguments from the 'SparseCPU' backend. This could be because the operator doesn't exist for this backend, or was omitted during the selective/custom "
-        "build process (if using custom build).");
+  CHECK(Kind::NotImplemented, !is_sparse(t),
+      "Could not run 'aten::as_strided' with arguments from the 'SparseCPU' backend. This could be because the "
+      "operator doesn't exist for this backend, or was omitted during the selective/custom "
+      "build process (if using custom build).");
   return same_storage(t, sizes, strides, offset);
 }
 
 // PyTorch makes most views by the check of their bounds; view() and those to other dtypes come without it.
 Tensor make_checked_view(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t offset) {
   const Storage& memory = *t.storage();
-  if (__builtin_expect(!memory.whole(), 0) && memory.shrunk() && !t.device().is_meta()) check_within(memory, sizes, strides, offset, t.itemsize());
+  if (__builtin_expect(!memory.whole(), 0) && memory.shrunk() && !t.device().is_meta())
+    check_within(memory, sizes, strides, offset, t.itemsize());
   return make_view(t, sizes, strides, offset);
 }
 
-struct Geometry {                               // of a tensor, to be edited
+struct Geometry {  // of a tensor, to be edited
   Dims sizes, strides;
-  explicit Geometry(const TensorImpl& t) : sizes(t.sizes().begin(), t.sizes().end()), strides(t.strides().begin(), t.strides().end()) {}
+  explicit Geometry(const TensorImpl& t)
+      : sizes(t.sizes().begin(), t.sizes().end()), strides(t.strides().begin(), t.strides().end()) {}
 };
 
 }  // namespace
@@ -42,7 +46,8 @@ Tensor alias(const TensorImpl& t) { return same_storage(t, t.sizes(), t.strides(
 Tensor as_strided(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t offset) {
   CHECK(Kind::Runtime, sizes.size() == strides.size(), "mismatch in length of strides and shape");
   for (int64_t s : strides)
-    CHECK(Kind::Runtime, s >= 0, "as_strided: Negative strides are not supported at the moment, got strides: ", bracketed(strides));
+    CHECK(Kind::Runtime, s >= 0,
+        "as_strided: Negative strides are not supported at the moment, got strides: ", bracketed(strides));
   check_within(*t.storage(), sizes, strides, offset, t.itemsize());
   return make_view(t, sizes, strides, offset);
 }
@@ -53,8 +58,10 @@ bool try_view_strides(DimSpan sizes, DimSpan strides, DimSpan new_sizes, Dims& o
   int64_t numel = product(sizes);
   if (sizes.empty()) return true;
   if (numel == 0) {
-    if (std::ranges::equal(sizes, new_sizes)) out.assign(strides.begin(), strides.end());
-    else out = contiguous_strides(new_sizes);
+    if (std::ranges::equal(sizes, new_sizes))
+      out.assign(strides.begin(), strides.end());
+    else
+      out = contiguous_strides(new_sizes);
     return true;
   }
   int64_t next = int64_t(new_sizes.size()) - 1, base = strides.back(), run = 1, placed = 1;
@@ -77,24 +84,29 @@ bool try_view_strides(DimSpan sizes, DimSpan strides, DimSpan new_sizes, Dims& o
 
 Tensor view(const TensorImpl& t, DimSpan shape) {
   Dims sizes = infer_size(shape, t.numel()), strides;
-  if (t.is_contiguous() && t.numel() && std::ranges::find(t.sizes(), 1) == t.sizes().end()) strides = contiguous_strides(sizes);
+  if (t.is_contiguous() && t.numel() && std::ranges::find(t.sizes(), 1) == t.sizes().end())
+    strides = contiguous_strides(sizes);
   else
     CHECK(Kind::Runtime, try_view_strides(t.sizes(), t.strides(), sizes, strides),
-          "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous subspaces). "
-          "Use .reshape(...) instead.");
+        "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+        "contiguous subspaces). "
+        "Use .reshape(...) instead.");
   return make_view(t, sizes, strides, t.storage_offset());
 }
 
 Tensor view_dtype(const TensorImpl& t, DType to) {
-  CHECK(Kind::Runtime, !t.is_conj, "torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype.");
-  CHECK(Kind::Runtime, !t.is_neg, "torch.Tensor.view is not supported for tensors with negative bit set when converting to a different dtype.");
+  CHECK(Kind::Runtime, !t.is_conj,
+      "torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype.");
+  CHECK(Kind::Runtime, !t.is_neg,
+      "torch.Tensor.view is not supported for tensors with negative bit set when converting to a different dtype.");
   size_t from_size = t.itemsize(), to_size = itemsize(to);
   Geometry g(t);
   int64_t offset = t.storage_offset();
   if (from_size != to_size) {
-    CHECK(Kind::Runtime, t.dim() > 0, "self.dim() cannot be 0 to view ", scalar_name(t.dtype()), " as ", scalar_name(to), " (different element sizes)");
-    CHECK(Kind::Runtime, g.strides.back() == 1, "self.stride(-1) must be 1 to view ", scalar_name(t.dtype()), " as ", scalar_name(to),
-          " (different element sizes), but got ", g.strides.back());
+    CHECK(Kind::Runtime, t.dim() > 0, "self.dim() cannot be 0 to view ", scalar_name(t.dtype()), " as ",
+        scalar_name(to), " (different element sizes)");
+    CHECK(Kind::Runtime, g.strides.back() == 1, "self.stride(-1) must be 1 to view ", scalar_name(t.dtype()), " as ",
+        scalar_name(to), " (different element sizes), but got ", g.strides.back());
     if (from_size > to_size) {
       int64_t ratio = int64_t(from_size / to_size);
       for (size_t i = 0; i + 1 < g.strides.size(); ++i) g.strides[i] *= ratio;
@@ -102,13 +114,14 @@ Tensor view_dtype(const TensorImpl& t, DType to) {
       offset *= ratio;
     } else {
       int64_t ratio = int64_t(to_size / from_size);
-      CHECK(Kind::Runtime, g.sizes.back() % ratio == 0, "self.size(-1) must be divisible by ", ratio, " to view ", scalar_name(t.dtype()), " as ",
-            scalar_name(to), " (different element sizes), but got ", g.sizes.back());
-      CHECK(Kind::Runtime, offset % ratio == 0, "self.storage_offset() must be divisible by ", ratio, " to view ", scalar_name(t.dtype()), " as ",
-            scalar_name(to), " (different element sizes), but got ", offset);
+      CHECK(Kind::Runtime, g.sizes.back() % ratio == 0, "self.size(-1) must be divisible by ", ratio, " to view ",
+          scalar_name(t.dtype()), " as ", scalar_name(to), " (different element sizes), but got ", g.sizes.back());
+      CHECK(Kind::Runtime, offset % ratio == 0, "self.storage_offset() must be divisible by ", ratio, " to view ",
+          scalar_name(t.dtype()), " as ", scalar_name(to), " (different element sizes), but got ", offset);
       for (size_t i = 0; i + 1 < g.strides.size(); ++i) {
-        CHECK(Kind::Runtime, g.strides[i] % ratio == 0, "self.stride(", i, ") must be divisible by ", ratio, " to view ", scalar_name(t.dtype()), " as ",
-              scalar_name(to), " (different element sizes), but got ", g.strides[i]);
+        CHECK(Kind::Runtime, g.strides[i] % ratio == 0, "self.stride(", i, ") must be divisible by ", ratio,
+            " to view ", scalar_name(t.dtype()), " as ", scalar_name(to), " (different element sizes), but got ",
+            g.strides[i]);
         g.strides[i] /= ratio;
       }
       g.sizes.back() /= ratio;
@@ -131,8 +144,10 @@ Tensor transpose(const TensorImpl& t, int64_t d0, int64_t d1) {
 }
 
 Tensor permute(const TensorImpl& t, DimSpan dims) {
-  CHECK(Kind::Runtime, dims.size() == size_t(t.dim()), "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
-        "desired ordering of dimensions i.e. input.dim() = ", t.dim(), " is not equal to len(dims) = ", dims.size());
+  CHECK(Kind::Runtime, dims.size() == size_t(t.dim()),
+      "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
+      "desired ordering of dimensions i.e. input.dim() = ",
+      t.dim(), " is not equal to len(dims) = ", dims.size());
   Dims sizes(dims.size()), strides(dims.size());
   std::vector<bool> seen(dims.size());
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -146,21 +161,25 @@ Tensor permute(const TensorImpl& t, DimSpan dims) {
 }
 
 Tensor expand(const TensorImpl& t, DimSpan target) {
-  CHECK(Kind::Runtime, target.size() >= size_t(t.dim()), "expand(torch.", scalar_name(t.dtype()), "Tensor{", bracketed(t.sizes()), "}, size=", bracketed(target),
-        "): the number of sizes provided (", target.size(), ") must be greater or equal to the number of dimensions in the tensor (", t.dim(), ")");
+  CHECK(Kind::Runtime, target.size() >= size_t(t.dim()), "expand(torch.", scalar_name(t.dtype()), "Tensor{",
+      bracketed(t.sizes()), "}, size=", bracketed(target), "): the number of sizes provided (", target.size(),
+      ") must be greater or equal to the number of dimensions in the tensor (", t.dim(), ")");
   Dims sizes(target.size()), strides(target.size());
-  const int64_t extra = int64_t(target.size()) - t.dim(), none = t.dim() ? 1 : 0;      // a number's strides are all 0
+  const int64_t extra = int64_t(target.size()) - t.dim(), none = t.dim() ? 1 : 0;  // a number's strides are all 0
   for (int64_t i = int64_t(target.size()) - 1; i >= 0; --i) {
     int64_t old = i >= extra ? t.sizes_data()[i - extra] : 1, wanted = target[size_t(i)];
-    int64_t stride = i >= extra ? t.strides_data()[i - extra] : (size_t(i) + 1 < sizes.size() ? sizes[size_t(i) + 1] * strides[size_t(i) + 1] : none);
+    int64_t stride = i >= extra ? t.strides_data()[i - extra]
+                                : (size_t(i) + 1 < sizes.size() ? sizes[size_t(i) + 1] * strides[size_t(i) + 1] : none);
     if (wanted == -1) {
-      CHECK(Kind::Runtime, i >= extra, "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension ", i);
+      CHECK(Kind::Runtime, i >= extra,
+          "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension ", i);
       wanted = old;
     }
     CHECK(Kind::Runtime, wanted >= 0, "The expanded size of the tensor (", wanted, ") isn't allowed");
     if (old != wanted) {
-      CHECK(Kind::Runtime, old == 1, "The expanded size of the tensor (", wanted, ") must match the existing size (", old,
-            ") at non-singleton dimension ", i, ".  Target sizes: ", bracketed(target), ".  Tensor sizes: ", bracketed(t.sizes()));
+      CHECK(Kind::Runtime, old == 1, "The expanded size of the tensor (", wanted, ") must match the existing size (",
+          old, ") at non-singleton dimension ", i, ".  Target sizes: ", bracketed(target),
+          ".  Tensor sizes: ", bracketed(t.sizes()));
       stride = 0;
     }
     sizes[size_t(i)] = wanted;
@@ -204,7 +223,8 @@ Tensor select(const TensorImpl& t, int64_t dim, int64_t index) {
   CHECK(Kind::Index, t.dim() > 0, "select() cannot be applied to a 0-dim tensor.");
   dim = wrap_dim(dim, t.dim());
   int64_t n = t.sizes_data()[dim];
-  CHECK(Kind::Index, index >= -n && index < n, "select(): index ", index, " out of range for tensor of size ", bracketed(t.sizes()), " at dimension ", dim);
+  CHECK(Kind::Index, index >= -n && index < n, "select(): index ", index, " out of range for tensor of size ",
+      bracketed(t.sizes()), " at dimension ", dim);
   if (index < 0) index += n;
   Geometry g(t);
   int64_t offset = t.storage_offset() + index * g.strides[size_t(dim)];
@@ -225,7 +245,8 @@ Tensor slice(const TensorImpl& t, int64_t dim, int64_t start, int64_t end, int64
   if (end < start) end = start;
   int64_t offset = t.storage_offset() + start * g.strides[size_t(dim)];
   g.sizes[size_t(dim)] = (end - start) / step + ((end - start) % step != 0);
-  (void)__builtin_mul_overflow(g.strides[size_t(dim)], step, &g.strides[size_t(dim)]);     // where it wraps around there is one element at most
+  (void)__builtin_mul_overflow(
+      g.strides[size_t(dim)], step, &g.strides[size_t(dim)]);  // where it wraps around there is one element at most
   return make_checked_view(t, g.sizes, g.strides, offset);
 }
 
@@ -234,9 +255,11 @@ Tensor narrow(const TensorImpl& t, int64_t dim, int64_t start, int64_t length) {
   CHECK(Kind::Runtime, length >= 0, "narrow(): length must be non-negative.");
   dim = wrap_dim(dim, t.dim());
   int64_t n = t.sizes_data()[dim];
-  CHECK(Kind::Index, start >= -n && start <= n, "start out of range (expected to be in range of [", -n, ", ", n, "], but got ", start, ")");
+  CHECK(Kind::Index, start >= -n && start <= n, "start out of range (expected to be in range of [", -n, ", ", n,
+      "], but got ", start, ")");
   if (start < 0) start += n;
-  CHECK(Kind::Runtime, start <= n - length, "start (", start, ") + length (", length, ") exceeds dimension size (", n, ").");
+  CHECK(Kind::Runtime, start <= n - length, "start (", start, ") + length (", length, ") exceeds dimension size (", n,
+      ").");
   return slice(t, dim, start, start + length, 1);
 }
 
@@ -249,7 +272,7 @@ Tensor unfold(const TensorImpl& t, int64_t dim, int64_t size, int64_t step) {
   CHECK(Kind::Runtime, step > 0, "step is ", step, " but must be > 0");
   if (t.dim()) {
     g.sizes[size_t(dim)] = (n - size) / step + 1;
-    (void)__builtin_mul_overflow(stride, step, &g.strides[size_t(dim)]);                     // where it wraps around there is one window
+    (void)__builtin_mul_overflow(stride, step, &g.strides[size_t(dim)]);  // where it wraps around there is one window
   }
   g.sizes.push_back(size);
   g.strides.push_back(stride);
@@ -276,8 +299,10 @@ Tensor diagonal(const TensorImpl& t, int64_t shift, int64_t d1, int64_t d2) {
 
 Tensor view_as_real(const TensorImpl& t) {
   CHECK(Kind::Runtime, is_complex(t.dtype()), "view_as_real is only supported for complex tensors");
-  CHECK(Kind::Runtime, !t.is_conj, "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it as real, use "
-        "self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original.");
+  CHECK(Kind::Runtime, !t.is_conj,
+      "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it "
+      "as real, use "
+      "self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original.");
   Geometry g(t);
   for (int64_t& s : g.strides) s *= 2;
   g.sizes.push_back(2);
@@ -290,7 +315,8 @@ Tensor view_as_real(const TensorImpl& t) {
 Tensor view_as_complex(const TensorImpl& t) {
   DType f = t.dtype();
   CHECK(Kind::Runtime, f == DType::f16 || f == DType::f32 || f == DType::f64,
-        "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: ", scalar_name(f));
+      "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: ",
+      scalar_name(f));
   CHECK(Kind::Runtime, t.dim() > 0, "Input tensor must have one or more dimensions");
   Geometry g(t);
   CHECK(Kind::Runtime, g.sizes.back() == 2, "Tensor must have a last dimension of size 2");

@@ -26,8 +26,7 @@ struct GeluTanhSlope {
   }
 };
 
-template <class Op, class T>
-SHIM_CLONES void slope_loop(char* out, const char* const* in, int64_t n) {
+template <class Op, class T> SHIM_CLONES void slope_loop(char* out, const char* const* in, int64_t n) {
   auto* g = reinterpret_cast<const T*>(in[0]);
   auto* z = reinterpret_cast<const T*>(in[1]);
   auto* r = reinterpret_cast<T*>(out);
@@ -35,14 +34,15 @@ SHIM_CLONES void slope_loop(char* out, const char* const* in, int64_t n) {
   for (int64_t i = 0; i < n; ++i) r[i] = Op::f(g[i], z[i]);
 }
 
-template <class Op>
-BlockKernel kernel_for(DType compute) { return compute == DType::f64 ? &slope_loop<Op, double> : &slope_loop<Op, float>; }
+template <class Op> BlockKernel kernel_for(DType compute) {
+  return compute == DType::f64 ? &slope_loop<Op, double> : &slope_loop<Op, float>;
+}
 
 }  // namespace
 
 Tensor activation_backward_cpu(Activation activation, const Tensor& dy, const Tensor& kept) {
   const DType compute = dy->dtype() == DType::f64 ? DType::f64 : DType::f32;
-  const BlockKernel kernel = activation == Activation::relu ? kernel_for<ReluSlope>(compute)
+  const BlockKernel kernel = activation == Activation::relu   ? kernel_for<ReluSlope>(compute)
                              : activation == Activation::gelu ? kernel_for<GeluSlope>(compute)
                                                               : kernel_for<GeluTanhSlope>(compute);
   Tensor out = empty(dy->sizes(), dy->dtype(), dy->device());

@@ -9,7 +9,7 @@ namespace shim {
 namespace {
 
 template <class F>
-void each_box(const Tensor& x, const Spans (&spans)[3], F&& f) {         // f(plane, first result of it, rows of a plane)
+void each_box(const Tensor& x, const Spans (&spans)[3], F&& f) {  // f(plane, first result of it, rows of a plane)
   const int64_t per_plane = int64_t(spans[0].size() * spans[1].size() * spans[2].size());
   const int64_t work = std::max<int64_t>(1, per_plane + x->numel() / std::max<int64_t>(1, x->sizes()[0]));
   parallel_for(x->sizes()[0], std::max<int64_t>(1, kGrain / work), [&](int64_t begin, int64_t end) {
@@ -44,7 +44,7 @@ Tensor box_max(const Tensor& x, const Spans (&spans)[3], const int64_t (&step)[3
           for (int64_t k = c.first; k < c.last; k += step[2]) {
             const int64_t here = (i * height + j) * width + k;
             const T v = from[here];
-            if (at < 0 || v > best || v != v) best = v, at = here;         // not a number beats all
+            if (at < 0 || v > best || v != v) best = v, at = here;  // not a number beats all
           }
       out->data_as<T>()[place] = best;
       (*places)->data_as<int64_t>()[place] = at;

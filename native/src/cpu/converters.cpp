@@ -15,8 +15,7 @@ using Packed = Conversion::Packed;
 
 // --- the loops: elements one after the other ----------------------------------------------------------------------------------
 
-template <class From, class To>
-SHIM_CLONES void convert_packed(const char* from, char* to, int64_t n) {
+template <class From, class To> SHIM_CLONES void convert_packed(const char* from, char* to, int64_t n) {
   auto* x = reinterpret_cast<const From*>(from);
   auto* y = reinterpret_cast<To*>(to);
 #pragma GCC ivdep
@@ -24,8 +23,7 @@ SHIM_CLONES void convert_packed(const char* from, char* to, int64_t n) {
 }
 
 // What is seldom converted, or by functions that no vector has: one build is enough.
-template <class From, class To>
-void convert_rare(const char* from, char* to, int64_t n) {
+template <class From, class To> void convert_rare(const char* from, char* to, int64_t n) {
   auto* x = reinterpret_cast<const From*>(from);
   auto* y = reinterpret_cast<To*>(to);
   for (int64_t i = 0; i < n; ++i) y[i] = cast_element<To>(x[i]);
@@ -48,29 +46,33 @@ SHIM_MATH_CLONES void narrow_bfloat16(const char* from, char* to, int64_t n) {
 __attribute__((target("avx,f16c"))) void widen_f16c(const char* from, char* to, int64_t n) {
   auto* x = reinterpret_cast<const Half*>(from);
   auto* y = reinterpret_cast<float*>(to);
-  for (int64_t i = 0; i + 8 <= n; i += 8) _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i))));
+  for (int64_t i = 0; i + 8 <= n; i += 8)
+    _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i))));
   for (int64_t i = n / 8 * 8; i < n; ++i) y[i] = to_float(x[i]);
 }
 __attribute__((target("avx,f16c"))) void narrow_f16c(const char* from, char* to, int64_t n) {
   auto* x = reinterpret_cast<const float*>(from);
   auto* y = reinterpret_cast<Half*>(to);
   for (int64_t i = 0; i + 8 <= n; i += 8)
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(y + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(y + i),
+        _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
   for (int64_t i = n / 8 * 8; i < n; ++i) y[i] = to_half(x[i]);
 }
 #endif
 
 // Between integers and from them to bool, bits are enough: the sign of the source says what fills a wider result.
-template <class From>
-Packed widen(size_t to) {
-  if constexpr (sizeof(From) < 2) if (to == 2) return convert_packed<From, uint16_t>;
-  if constexpr (sizeof(From) < 4) if (to == 4) return convert_packed<From, uint32_t>;
+template <class From> Packed widen(size_t to) {
+  if constexpr (sizeof(From) < 2)
+    if (to == 2) return convert_packed<From, uint16_t>;
+  if constexpr (sizeof(From) < 4)
+    if (to == 4) return convert_packed<From, uint32_t>;
   return convert_packed<From, uint64_t>;
 }
-template <class From>
-Packed narrow(size_t to) {
-  if constexpr (sizeof(From) > 4) if (to == 4) return convert_packed<From, uint32_t>;
-  if constexpr (sizeof(From) > 2) if (to == 2) return convert_packed<From, uint16_t>;
+template <class From> Packed narrow(size_t to) {
+  if constexpr (sizeof(From) > 4)
+    if (to == 4) return convert_packed<From, uint32_t>;
+  if constexpr (sizeof(From) > 2)
+    if (to == 2) return convert_packed<From, uint16_t>;
   return convert_packed<From, uint8_t>;
 }
 Packed between_integers(size_t from, bool sign, size_t to) {
@@ -79,7 +81,10 @@ Packed between_integers(size_t from, bool sign, size_t to) {
   return from == 1 ? widen<uint8_t>(to) : from == 2 ? widen<uint16_t>(to) : widen<uint32_t>(to);
 }
 Packed to_bool(size_t from) {
-  return from == 1 ? convert_packed<uint8_t, Bool> : from == 2 ? convert_packed<uint16_t, Bool> : from == 4 ? convert_packed<uint32_t, Bool> : convert_packed<uint64_t, Bool>;
+  return from == 1   ? convert_packed<uint8_t, Bool>
+         : from == 2 ? convert_packed<uint16_t, Bool>
+         : from == 4 ? convert_packed<uint32_t, Bool>
+                     : convert_packed<uint64_t, Bool>;
 }
 
 Packed half_to_float() {
@@ -95,7 +100,10 @@ Packed float_to_half() {
   return convert_packed<float, Half>;
 }
 
-struct Loop { DType from, to; Packed run; };
+struct Loop {
+  DType from, to;
+  Packed run;
+};
 
 // The loops of the other pairs; null: there is none.
 Packed loop(DType from, DType to) {
@@ -103,26 +111,52 @@ Packed loop(DType from, DType to) {
   using C128 = std::complex<double>;
   using D = DType;
   static const Loop all[] = {
-      {D::b8, D::u8, convert_packed<Bool, uint8_t>}, {D::b8, D::i8, convert_packed<Bool, uint8_t>}, {D::b8, D::i64, convert_packed<Bool, uint64_t>},
-      {D::b8, D::f32, convert_packed<Bool, float>}, {D::u8, D::f32, convert_packed<uint8_t, float>},
-      {D::i32, D::f32, convert_packed<int32_t, float>}, {D::i64, D::f32, convert_packed<int64_t, float>}, {D::u64, D::f32, convert_packed<uint64_t, float>},
-      {D::i32, D::f64, convert_packed<int32_t, double>}, {D::i64, D::f64, convert_packed<int64_t, double>}, {D::u64, D::f64, convert_packed<uint64_t, double>},
-      {D::f32, D::u8, convert_packed<float, uint8_t>}, {D::f32, D::i32, convert_packed<float, int32_t>},
-      {D::f32, D::i64, convert_packed<float, int64_t>}, {D::f32, D::u64, convert_packed<float, uint64_t>},
-      {D::f64, D::i32, convert_packed<double, int32_t>}, {D::f64, D::i64, convert_packed<double, int64_t>}, {D::f64, D::u64, convert_packed<double, uint64_t>},
-      {D::f32, D::b8, convert_packed<float, Bool>}, {D::f64, D::b8, convert_packed<double, Bool>},
-      {D::f32, D::f64, convert_packed<float, double>}, {D::f64, D::f32, convert_packed<double, float>},
-      {D::f16, D::f32, half_to_float()}, {D::f32, D::f16, float_to_half()}, {D::bf16, D::f32, widen_bfloat16}, {D::f32, D::bf16, narrow_bfloat16},
-      {D::f8e4m3fn, D::f32, convert_rare<Float8E4M3, float>}, {D::f32, D::f8e4m3fn, convert_rare<float, Float8E4M3>},
-      {D::f8e5m2, D::f32, convert_rare<Float8E5M2, float>}, {D::f32, D::f8e5m2, convert_rare<float, Float8E5M2>},
-      {D::f8e4m3fnuz, D::f32, convert_rare<Float8E4M3Fnuz, float>}, {D::f32, D::f8e4m3fnuz, convert_rare<float, Float8E4M3Fnuz>},
-      {D::f8e5m2fnuz, D::f32, convert_rare<Float8E5M2Fnuz, float>}, {D::f32, D::f8e5m2fnuz, convert_rare<float, Float8E5M2Fnuz>},
-      {D::f8e8m0fnu, D::f32, convert_rare<Float8E8M0, float>}, {D::f32, D::f8e8m0fnu, convert_rare<float, Float8E8M0>},
-      {D::c32, D::c64, convert_rare<ComplexHalf, C64>}, {D::c64, D::c32, convert_rare<C64, ComplexHalf>},
-      {D::c64, D::c128, convert_rare<C64, C128>}, {D::c128, D::c64, convert_rare<C128, C64>},
-      {D::c64, D::f32, convert_rare<C64, float>}, {D::c128, D::f64, convert_rare<C128, double>},
-      {D::f32, D::c64, convert_rare<float, C64>}, {D::f64, D::c128, convert_rare<double, C128>},
-      {D::c64, D::b8, convert_rare<C64, Bool>}, {D::c128, D::b8, convert_rare<C128, Bool>},
+      {D::b8, D::u8, convert_packed<Bool, uint8_t>},
+      {D::b8, D::i8, convert_packed<Bool, uint8_t>},
+      {D::b8, D::i64, convert_packed<Bool, uint64_t>},
+      {D::b8, D::f32, convert_packed<Bool, float>},
+      {D::u8, D::f32, convert_packed<uint8_t, float>},
+      {D::i32, D::f32, convert_packed<int32_t, float>},
+      {D::i64, D::f32, convert_packed<int64_t, float>},
+      {D::u64, D::f32, convert_packed<uint64_t, float>},
+      {D::i32, D::f64, convert_packed<int32_t, double>},
+      {D::i64, D::f64, convert_packed<int64_t, double>},
+      {D::u64, D::f64, convert_packed<uint64_t, double>},
+      {D::f32, D::u8, convert_packed<float, uint8_t>},
+      {D::f32, D::i32, convert_packed<float, int32_t>},
+      {D::f32, D::i64, convert_packed<float, int64_t>},
+      {D::f32, D::u64, convert_packed<float, uint64_t>},
+      {D::f64, D::i32, convert_packed<double, int32_t>},
+      {D::f64, D::i64, convert_packed<double, int64_t>},
+      {D::f64, D::u64, convert_packed<double, uint64_t>},
+      {D::f32, D::b8, convert_packed<float, Bool>},
+      {D::f64, D::b8, convert_packed<double, Bool>},
+      {D::f32, D::f64, convert_packed<float, double>},
+      {D::f64, D::f32, convert_packed<double, float>},
+      {D::f16, D::f32, half_to_float()},
+      {D::f32, D::f16, float_to_half()},
+      {D::bf16, D::f32, widen_bfloat16},
+      {D::f32, D::bf16, narrow_bfloat16},
+      {D::f8e4m3fn, D::f32, convert_rare<Float8E4M3, float>},
+      {D::f32, D::f8e4m3fn, convert_rare<float, Float8E4M3>},
+      {D::f8e5m2, D::f32, convert_rare<Float8E5M2, float>},
+      {D::f32, D::f8e5m2, convert_rare<float, Float8E5M2>},
+      {D::f8e4m3fnuz, D::f32, convert_rare<Float8E4M3Fnuz, float>},
+      {D::f32, D::f8e4m3fnuz, convert_rare<float, Float8E4M3Fnuz>},
+      {D::f8e5m2fnuz, D::f32, convert_rare<Float8E5M2Fnuz, float>},
+      {D::f32, D::f8e5m2fnuz, convert_rare<float, Float8E5M2Fnuz>},
+      {D::f8e8m0fnu, D::f32, convert_rare<Float8E8M0, float>},
+      {D::f32, D::f8e8m0fnu, convert_rare<float, Float8E8M0>},
+      {D::c32, D::c64, convert_rare<ComplexHalf, C64>},
+      {D::c64, D::c32, convert_rare<C64, ComplexHalf>},
+      {D::c64, D::c128, convert_rare<C64, C128>},
+      {D::c128, D::c64, convert_rare<C128, C64>},
+      {D::c64, D::f32, convert_rare<C64, float>},
+      {D::c128, D::f64, convert_rare<C128, double>},
+      {D::f32, D::c64, convert_rare<float, C64>},
+      {D::f64, D::c128, convert_rare<double, C128>},
+      {D::c64, D::b8, convert_rare<C64, Bool>},
+      {D::c128, D::b8, convert_rare<C128, Bool>},
   };
   for (const Loop& l : all)
     if (l.from == from && l.to == to) return l.run;
@@ -144,7 +178,7 @@ DType by_way_of(DType from, DType to) {
   if (is_complex(to)) return to_real(to);
   if (from == DType::b8) return DType::u8;
   if (is_integral(from)) return from == DType::u32 ? DType::i64 : DType::i32;
-  return to == DType::u8 || to == DType::u32 ? DType::i64 : DType::i32;      // the smaller integers wrap around
+  return to == DType::u8 || to == DType::u32 ? DType::i64 : DType::i32;  // the smaller integers wrap around
 }
 
 Packed direct(DType from, DType to) {
@@ -172,10 +206,11 @@ Conversion way(DType from, DType to) {
 
 // --- elements at any distance -------------------------------------------------------------------------------------------------
 
-struct Sixteen { uint64_t a, b; };
+struct Sixteen {
+  uint64_t a, b;
+};
 
-template <class T>
-void moved(const char* from, int64_t from_step, char* to, int64_t to_step, int64_t n) {
+template <class T> void moved(const char* from, int64_t from_step, char* to, int64_t to_step, int64_t n) {
   if (from_step == int64_t(sizeof(T)) && to_step == int64_t(sizeof(T))) {
     std::memmove(to, from, size_t(n) * sizeof(T));
     return;
@@ -191,21 +226,26 @@ void moved(const char* from, int64_t from_step, char* to, int64_t to_step, int64
     auto* x = reinterpret_cast<const T*>(from);
     for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(to + i * to_step) = x[i];
   } else {
-    for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(to + i * to_step) = *reinterpret_cast<const T*>(from + i * from_step);
+    for (int64_t i = 0; i < n; ++i)
+      *reinterpret_cast<T*>(to + i * to_step) = *reinterpret_cast<const T*>(from + i * from_step);
   }
 }
 
 using Move = void (*)(const char* from, int64_t from_step, char* to, int64_t to_step, int64_t n);
 
 Move mover(size_t size) {
-  return size == 1 ? moved<uint8_t> : size == 2 ? moved<uint16_t> : size == 4 ? moved<uint32_t> : size == 8 ? moved<uint64_t> : moved<Sixteen>;
+  return size == 1   ? moved<uint8_t>
+         : size == 2 ? moved<uint16_t>
+         : size == 4 ? moved<uint32_t>
+         : size == 8 ? moved<uint64_t>
+                     : moved<Sixteen>;
 }
 
 }  // namespace
 
 void Conversion::packed(const char* from, char* to, int64_t n) const {
   if (count == 1) return steps[0](from, to, n);
-  alignas(64) char between[2][16 * kBlock];     // a block passes all its steps in the nearest cache
+  alignas(64) char between[2][16 * kBlock];  // a block passes all its steps in the nearest cache
   for (int64_t i = 0; i < n; i += kBlock) {
     const int64_t m = std::min(kBlock, n - i);
     const char* x = from + i * sizes[0];
@@ -226,7 +266,7 @@ void Conversion::operator()(const char* from, int64_t from_step, char* to, int64
     packed(from, after, 1);
     return mover(size_t(to_size))(after, 0, to, to_step, n);
   }
-  if (n < 8) {                                  // too few to be gathered first
+  if (n < 8) {  // too few to be gathered first
     for (int64_t i = 0; i < n; ++i) packed(from + i * from_step, to + i * to_step, 1);
     return;
   }
@@ -247,12 +287,13 @@ void Conversion::operator()(const char* from, int64_t from_step, char* to, int64
 
 const Conversion* converter(DType from, DType to) {
   using D = DType;
-  static constexpr DType kConverted[] = {D::b8, D::u8, D::i8, D::i16, D::u16, D::i32, D::u32, D::i64, D::u64, D::f16, D::bf16, D::f32, D::f64,
-                                         D::c32, D::c64, D::c128, D::f8e4m3fn, D::f8e5m2, D::f8e4m3fnuz, D::f8e5m2fnuz, D::f8e8m0fnu};
+  static constexpr DType kConverted[] = {D::b8, D::u8, D::i8, D::i16, D::u16, D::i32, D::u32, D::i64, D::u64, D::f16,
+      D::bf16, D::f32, D::f64, D::c32, D::c64, D::c128, D::f8e4m3fn, D::f8e5m2, D::f8e4m3fnuz, D::f8e5m2fnuz,
+      D::f8e8m0fnu};
   constexpr size_t kCount = std::size(kConverted);
   struct Table {
-    int8_t at[kDTypeSlots];                     // of a dtype in kConverted; negative: not there
-    Conversion all[kCount][kCount], moves[5];   // moves: of 1, 2, 4, 8 and 16 bytes
+    int8_t at[kDTypeSlots];                    // of a dtype in kConverted; negative: not there
+    Conversion all[kCount][kCount], moves[5];  // moves: of 1, 2, 4, 8 and 16 bytes
   };
   static const Table table = [] {
     Table t{};

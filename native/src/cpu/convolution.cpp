@@ -12,14 +12,14 @@
 namespace shim {
 namespace {
 
-constexpr int64_t kColumns = 32768;             // elements of windows at a time, about what a core's cache holds
-constexpr int64_t kParts = 8;                   // sums over the batch: their number does not depend on the threads
+constexpr int64_t kColumns = 32768;  // elements of windows at a time, about what a core's cache holds
+constexpr int64_t kParts = 8;        // sums over the batch: their number does not depend on the threads
 
-struct Image {                                  // of one group of one sample
+struct Image {  // of one group of one sample
   int64_t channels, depth, height, width;
   int64_t pixels() const { return depth * height * width; }
 };
-struct Places {                                 // where windows are; the lines of all depths are counted through
+struct Places {  // where windows are; the lines of all depths are counted through
   int64_t depth, height, width;
   int64_t lines() const { return depth * height; }
   int64_t count() const { return lines() * width; }
@@ -28,14 +28,19 @@ Image image_of(const Tensor& t, int64_t channels) { return {channels, t->sizes()
 Places places_of(const Tensor& t) { return {t->sizes()[2], t->sizes()[3], t->sizes()[4]}; }
 int64_t taps_of(const Box& w) { return w.depth_kernel * w.kernel[0] * w.kernel[1]; }
 // Where a tap looks from the place of its window.
-struct Offset { int64_t depth, height, width; };
+struct Offset {
+  int64_t depth, height, width;
+};
 Offset offset_of(const Box& w, int64_t tap) {
   const int64_t line = tap / w.kernel[1];
-  return {line / w.kernel[0] * w.depth_dilation - w.depth_padding, line % w.kernel[0] * w.dilation[0] - w.padding[0], tap % w.kernel[1] * w.dilation[1] - w.padding[1]};
+  return {line / w.kernel[0] * w.depth_dilation - w.depth_padding, line % w.kernel[0] * w.dilation[0] - w.padding[0],
+      tap % w.kernel[1] * w.dilation[1] - w.padding[1]};
 }
 
 // Where windows along one dim, `count` of them, stay inside `size` for a tap at `offset`: [first, last).
-struct Range { int64_t first, last; };
+struct Range {
+  int64_t first, last;
+};
 Range inside(int64_t offset, int64_t stride, int64_t size, int64_t count) {
   const int64_t first = offset >= 0 ? 0 : std::min(count, (-offset + stride - 1) / stride);
   const int64_t last = offset >= size ? 0 : std::min(count, (size - 1 - offset) / stride + 1);
@@ -59,16 +64,17 @@ void to_columns(const T* x, Image im, const Box& w, Places at, int64_t begin, in
       }
       const T* from = x + ((c * im.depth + z) * im.height + y) * im.width + dx;
       std::fill_n(to, cols.first, T(0));
-      if (w.stride[1] == 1) std::copy(from + cols.first, from + cols.last, to + cols.first);
-      else for (int64_t i = cols.first; i < cols.last; ++i) to[i] = from[i * w.stride[1]];
+      if (w.stride[1] == 1)
+        std::copy(from + cols.first, from + cols.last, to + cols.first);
+      else
+        for (int64_t i = cols.first; i < cols.last; ++i) to[i] = from[i * w.stride[1]];
       std::fill_n(to + cols.last, at.width - cols.last, T(0));
     }
   }
 }
 
 // The other way: every window's elements are added to their pixels.
-template <class T>
-void from_columns(const T* columns, Image im, const Box& w, Places at, T* x) {
+template <class T> void from_columns(const T* columns, Image im, const Box& w, Places at, T* x) {
   const int64_t taps = taps_of(w);
   for (int64_t row = 0; row < im.channels * taps; ++row) {
     const Offset o = offset_of(w, row % taps);
@@ -79,8 +85,10 @@ void from_columns(const T* columns, Image im, const Box& w, Places at, T* x) {
       if (z < 0 || z >= im.depth || y < 0 || y >= im.height) continue;
       const T* from = columns + (row * at.lines() + r) * at.width;
       T* to = x + ((c * im.depth + z) * im.height + y) * im.width + dx;
-      if (w.stride[1] == 1) for (int64_t i = cols.first; i < cols.last; ++i) to[i] += from[i];
-      else for (int64_t i = cols.first; i < cols.last; ++i) to[i * w.stride[1]] += from[i];
+      if (w.stride[1] == 1)
+        for (int64_t i = cols.first; i < cols.last; ++i) to[i] += from[i];
+      else
+        for (int64_t i = cols.first; i < cols.last; ++i) to[i * w.stride[1]] += from[i];
     }
   }
 }
@@ -88,23 +96,25 @@ void from_columns(const T* columns, Image im, const Box& w, Places at, T* x) {
 // Whether each window is the pixel at its own place. (Images are larger than the places where a transposed convolution was given an
 // output padding: its roles are changed in the gradient by the weight.)
 bool pointwise(const Box& w, const Image& im, const Places& at) {
-  bool all = w.depth_kernel == 1 && w.depth_stride == 1 && w.depth_padding == 0 && im.depth == at.depth && im.height == at.height && im.width == at.width;
+  bool all = w.depth_kernel == 1 && w.depth_stride == 1 && w.depth_padding == 0 && im.depth == at.depth &&
+             im.height == at.height && im.width == at.width;
   for (int i = 0; i < 2; ++i) all = all && w.kernel[i] == 1 && w.stride[i] == 1 && w.padding[i] == 0;
   return all;
 }
 
-template <class T>
-SHIM_MATH_CLONES void add_scaled(T* to, const T* from, T by, int64_t n, int64_t step) {
-  if (step == 1) for (int64_t i = 0; i < n; ++i) to[i] += by * from[i];
-  else for (int64_t i = 0; i < n; ++i) to[i] += by * from[i * step];
+template <class T> SHIM_MATH_CLONES void add_scaled(T* to, const T* from, T by, int64_t n, int64_t step) {
+  if (step == 1)
+    for (int64_t i = 0; i < n; ++i) to[i] += by * from[i];
+  else
+    for (int64_t i = 0; i < n; ++i) to[i] += by * from[i * step];
 }
-template <class T>
-SHIM_MATH_CLONES void spread_scaled(T* to, const T* from, T by, int64_t n, int64_t step) {
-  if (step == 1) for (int64_t i = 0; i < n; ++i) to[i] += by * from[i];
-  else for (int64_t i = 0; i < n; ++i) to[i * step] += by * from[i];
+template <class T> SHIM_MATH_CLONES void spread_scaled(T* to, const T* from, T by, int64_t n, int64_t step) {
+  if (step == 1)
+    for (int64_t i = 0; i < n; ++i) to[i] += by * from[i];
+  else
+    for (int64_t i = 0; i < n; ++i) to[i * step] += by * from[i];
 }
-template <class T>
-SHIM_MATH_CLONES T product_sum(const T* a, const T* b, int64_t n, int64_t step) {
+template <class T> SHIM_MATH_CLONES T product_sum(const T* a, const T* b, int64_t n, int64_t step) {
   T lanes[16] = {};
   int64_t i = 0;
   if (step == 1)
@@ -117,17 +127,19 @@ SHIM_MATH_CLONES T product_sum(const T* a, const T* b, int64_t n, int64_t step) 
 }
 
 // f(line of places, line of pixels, places of it, tap) for every line that a window of one channel reads.
-template <class F>
-void each_line(Image im, const Box& w, Places at, F&& f) {
+template <class F> void each_line(Image im, const Box& w, Places at, F&& f) {
   for (int64_t tap = 0; tap < taps_of(w); ++tap) {
     const Offset o = offset_of(w, tap);
-    const Range cols = inside(o.width, w.stride[1], im.width, at.width), rows = inside(o.height, w.stride[0], im.height, at.height);
+    const Range cols = inside(o.width, w.stride[1], im.width, at.width),
+                rows = inside(o.height, w.stride[0], im.height, at.height);
     const Range depths = inside(o.depth, w.depth_stride, im.depth, at.depth);
     if (cols.first == cols.last) continue;
     for (int64_t z = depths.first; z < depths.last; ++z)
       for (int64_t r = rows.first; r < rows.last; ++r)
-        f((z * at.height + r) * at.width + cols.first, ((z * w.depth_stride + o.depth) * im.height + r * w.stride[0] + o.height) * im.width + o.width + cols.first * w.stride[1],
-          cols.last - cols.first, tap);
+        f((z * at.height + r) * at.width + cols.first,
+            ((z * w.depth_stride + o.depth) * im.height + r * w.stride[0] + o.height) * im.width + o.width +
+                cols.first * w.stride[1],
+            cols.last - cols.first, tap);
   }
 }
 
@@ -139,31 +151,38 @@ void forward(const Tensor& x, const Tensor& w, const T* bias, const Box& win, in
   const int64_t taps = in * taps_of(win), all = at.count(), pixels = im.pixels();
   const T *from = x->data_as<T>(), *weights = w->data_as<T>();
   T* to = out->data_as<T>();
-  if (in == 1) {                                // a product of one column is no product
+  if (in == 1) {  // a product of one column is no product
     parallel_for(batch * groups * outs, std::max<int64_t>(1, kGrain / (taps * all)), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t o = i % (groups * outs), plane = i / outs;
         T* line = to + i * all;
         std::fill_n(line, all, bias ? bias[o] : T(0));
-        each_line(im, win, at, [&](int64_t place, int64_t pixel, int64_t n, int64_t tap) { add_scaled(line + place, from + plane * pixels + pixel, weights[o * taps + tap], n, win.stride[1]); });
+        each_line(im, win, at, [&](int64_t place, int64_t pixel, int64_t n, int64_t tap) {
+          add_scaled(line + place, from + plane * pixels + pixel, weights[o * taps + tap], n, win.stride[1]);
+        });
       }
     });
     return;
   }
   const bool plain = pointwise(win, im, at);
-  const int64_t lines = plain ? at.lines() : std::clamp<int64_t>(kColumns / std::max<int64_t>(1, taps * at.width), 1, at.lines()), tiles = (at.lines() + lines - 1) / lines;
+  const int64_t lines = plain ? at.lines()
+                              : std::clamp<int64_t>(kColumns / std::max<int64_t>(1, taps * at.width), 1, at.lines()),
+                tiles = (at.lines() + lines - 1) / lines;
   gemm::OneThread alone;
-  parallel_for(batch * groups * tiles, std::max<int64_t>(1, kGrain / (taps * outs * lines * at.width)), [&](int64_t begin, int64_t end) {
-    std::vector<T> columns(plain ? 0 : size_t(taps * lines * at.width));
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t part = i / tiles, g = part % groups, first = i % tiles * lines, last = std::min(at.lines(), first + lines), n = (last - first) * at.width;
-      const T* image = from + part * in * pixels;
-      T* rows = to + part * outs * all + first * at.width;
-      if (!plain) to_columns(image, im, win, at, first, last, columns.data());
-      for (int64_t o = 0; bias && o < outs; ++o) std::fill_n(rows + o * all, n, bias[g * outs + o]);
-      gemm::multiply<T>(false, false, n, outs, taps, plain ? image + first * at.width : columns.data(), plain ? pixels : n, weights + g * outs * taps, taps, bias ? T(1) : T(0), rows, all);
-    }
-  });
+  parallel_for(batch * groups * tiles, std::max<int64_t>(1, kGrain / (taps * outs * lines * at.width)),
+      [&](int64_t begin, int64_t end) {
+        std::vector<T> columns(plain ? 0 : size_t(taps * lines * at.width));
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t part = i / tiles, g = part % groups, first = i % tiles * lines,
+                        last = std::min(at.lines(), first + lines), n = (last - first) * at.width;
+          const T* image = from + part * in * pixels;
+          T* rows = to + part * outs * all + first * at.width;
+          if (!plain) to_columns(image, im, win, at, first, last, columns.data());
+          for (int64_t o = 0; bias && o < outs; ++o) std::fill_n(rows + o * all, n, bias[g * outs + o]);
+          gemm::multiply<T>(false, false, n, outs, taps, plain ? image + first * at.width : columns.data(),
+              plain ? pixels : n, weights + g * outs * taps, taps, bias ? T(1) : T(0), rows, all);
+        }
+      });
 }
 
 template <class T>
@@ -185,11 +204,13 @@ void transposed(const Tensor& x, const Tensor& w, const T* bias, const Box& win,
         const int64_t kernel = taps_of(win);
         for (int64_t o = 0; o < outs; ++o)
           each_line(im, win, at, [&](int64_t place, int64_t pixel, int64_t n, int64_t tap) {
-            spread_scaled(image + o * pixels + pixel, from + i * all + place, weights[(g * outs + o) * kernel + tap], n, win.stride[1]);
+            spread_scaled(image + o * pixels + pixel, from + i * all + place, weights[(g * outs + o) * kernel + tap], n,
+                win.stride[1]);
           });
         continue;
       }
-      gemm::multiply<T>(false, true, all, taps, in, from + i * in * all, all, weights + g * in * taps, taps, T(0), columns.data(), all);
+      gemm::multiply<T>(false, true, all, taps, in, from + i * in * all, all, weights + g * in * taps, taps, T(0),
+          columns.data(), all);
       from_columns(columns.data(), im, win, at, image);
     }
   });
@@ -215,11 +236,14 @@ void weight_gradient(const Tensor& x, const Tensor& g, const Box& win, int64_t g
         const T *image = from + (b * groups + group) * in * pixels, *slope = slopes + (b * groups + group) * outs * all;
         if (in == 1) {
           for (int64_t o = 0; o < outs; ++o)
-            each_line(im, win, at, [&](int64_t place, int64_t pixel, int64_t n, int64_t tap) { sums[o * taps + tap] += product_sum(slope + o * all + place, image + pixel, n, win.stride[1]); });
+            each_line(im, win, at, [&](int64_t place, int64_t pixel, int64_t n, int64_t tap) {
+              sums[o * taps + tap] += product_sum(slope + o * all + place, image + pixel, n, win.stride[1]);
+            });
           continue;
         }
         if (!plain) to_columns(image, im, win, at, 0, at.lines(), columns.data());
-        gemm::multiply<T>(true, false, taps, outs, all, plain ? image : columns.data(), all, slope, all, T(1), sums, taps);
+        gemm::multiply<T>(
+            true, false, taps, outs, all, plain ? image : columns.data(), all, slope, all, T(1), sums, taps);
       }
     }
   });
@@ -228,54 +252,62 @@ void weight_gradient(const Tensor& x, const Tensor& g, const Box& win, int64_t g
     for (int64_t i = 0; i < size; ++i) to[i] = p ? to[i] + partial[size_t(p * size + i)] : partial[size_t(i)];
 }
 
-template <class F>
-void by_dtype(DType t, F&& f) { t == DType::f64 ? f(double{}) : f(float{}); }
+template <class F> void by_dtype(DType t, F&& f) { t == DType::f64 ? f(double{}) : f(float{}); }
 template <class T> const T* data_or_null(const Tensor& t) { return t ? t->data_as<T>() : nullptr; }
 
 }  // namespace
 
-Tensor convolve(const Tensor& x, const Tensor& w, const Tensor& bias, const Box& win, int64_t groups, const int64_t (&places)[3]) {
+Tensor convolve(
+    const Tensor& x, const Tensor& w, const Tensor& bias, const Box& win, int64_t groups, const int64_t (&places)[3]) {
   Tensor out = empty(Dims{x->sizes()[0], w->sizes()[0], places[0], places[1], places[2]}, x->dtype(), Device{});
   if (convolve_directly(x, w, bias, win, groups, out)) return out;
   by_dtype(x->dtype(), [&]<class T>(T) { forward<T>(x, w, data_or_null<T>(bias), win, groups, out); });
   return out;
 }
 
-Tensor convolve_transposed(const Tensor& x, const Tensor& w, const Tensor& bias, const Box& win, int64_t groups, const int64_t (&places)[3]) {
-  Tensor out = empty(Dims{x->sizes()[0], w->sizes()[1] * groups, places[0], places[1], places[2]}, x->dtype(), Device{});
+Tensor convolve_transposed(
+    const Tensor& x, const Tensor& w, const Tensor& bias, const Box& win, int64_t groups, const int64_t (&places)[3]) {
+  Tensor out =
+      empty(Dims{x->sizes()[0], w->sizes()[1] * groups, places[0], places[1], places[2]}, x->dtype(), Device{});
   if (convolve_transposed_directly(x, w, bias, win, groups, out)) return out;
   by_dtype(x->dtype(), [&]<class T>(T) { transposed<T>(x, w, data_or_null<T>(bias), win, groups, out); });
   return out;
 }
 
 Tensor convolution_weight(const Tensor& x, const Tensor& g, const Box& win, int64_t groups) {
-  Tensor out = empty(Dims{g->sizes()[1], x->sizes()[1] / groups, win.depth_kernel, win.kernel[0], win.kernel[1]}, x->dtype(), Device{});
+  Tensor out = empty(Dims{g->sizes()[1], x->sizes()[1] / groups, win.depth_kernel, win.kernel[0], win.kernel[1]},
+      x->dtype(), Device{});
   if (convolution_weight_directly(x, g, win, groups, out)) return out;
   by_dtype(x->dtype(), [&]<class T>(T) { weight_gradient<T>(x, g, win, groups, out); });
   return out;
 }
 
 Tensor to_window_columns(const Tensor& x, const Window& win, int64_t height, int64_t width) {
-  const int64_t batch = x->sizes()[0], channels = x->sizes()[1], rows = channels * win.kernel[0] * win.kernel[1], all = height * width;
+  const int64_t batch = x->sizes()[0], channels = x->sizes()[1], rows = channels * win.kernel[0] * win.kernel[1],
+                all = height * width;
   const Image im{channels, 1, x->sizes()[2], x->sizes()[3]};
   Tensor out = empty(Dims{batch, rows, all}, x->dtype(), Device{});
   by_dtype(x->dtype(), [&]<class T>(T) {
     parallel_for(batch, std::max<int64_t>(1, kGrain / (rows * all)), [&](int64_t begin, int64_t end) {
       for (int64_t b = begin; b < end; ++b)
-        to_columns(x->data_as<T>() + b * channels * im.pixels(), im, Box{win}, {1, height, width}, 0, height, out->data_as<T>() + b * rows * all);
+        to_columns(x->data_as<T>() + b * channels * im.pixels(), im, Box{win}, {1, height, width}, 0, height,
+            out->data_as<T>() + b * rows * all);
     });
   });
   return out;
 }
 
-Tensor from_window_columns(const Tensor& columns, const Window& win, int64_t channels, int64_t image_height, int64_t image_width, int64_t height, int64_t width) {
-  const int64_t batch = columns->sizes()[0], rows = columns->sizes()[1], all = height * width, pixels = channels * image_height * image_width;
+Tensor from_window_columns(const Tensor& columns, const Window& win, int64_t channels, int64_t image_height,
+    int64_t image_width, int64_t height, int64_t width) {
+  const int64_t batch = columns->sizes()[0], rows = columns->sizes()[1], all = height * width,
+                pixels = channels * image_height * image_width;
   Tensor out = empty(Dims{batch, channels, image_height, image_width}, columns->dtype(), Device{});
   by_dtype(columns->dtype(), [&]<class T>(T) {
     parallel_for(batch, std::max<int64_t>(1, kGrain / (rows * all)), [&](int64_t begin, int64_t end) {
       for (int64_t b = begin; b < end; ++b) {
         std::fill_n(out->data_as<T>() + b * pixels, pixels, T(0));
-        from_columns(columns->data_as<T>() + b * rows * all, {channels, 1, image_height, image_width}, Box{win}, {1, height, width}, out->data_as<T>() + b * pixels);
+        from_columns(columns->data_as<T>() + b * rows * all, {channels, 1, image_height, image_width}, Box{win},
+            {1, height, width}, out->data_as<T>() + b * pixels);
       }
     });
   });

@@ -1,13 +1,18 @@
 // Inner loops of direct convolutions, for vectors of kBytes. Included in a namespace for each set of instructions (direct_convolution.cpp),
 // hence no guard: the vectors' code is chosen where a function is defined.
 template <class T> struct TileVector;
-template <> struct TileVector<float> { typedef float type __attribute__((vector_size(kBytes), aligned(4), may_alias)); };
-template <> struct TileVector<double> { typedef double type __attribute__((vector_size(kBytes), aligned(8), may_alias)); };
+template <> struct TileVector<float> {
+  typedef float type __attribute__((vector_size(kBytes), aligned(4), may_alias));
+};
+template <> struct TileVector<double> {
+  typedef double type __attribute__((vector_size(kBytes), aligned(8), may_alias));
+};
 
 // to[o * to_step + i] = the sum over channels c and taps t of weights[c][t][o] * image[c * channel_step + offsets[t] + i], for O outputs
 // and N vectors of neighbours: all sums stay in registers.
 template <class T, int O, int N>
-void tile(const T* image, const int64_t* offsets, int64_t channels, int64_t channel_step, int64_t taps, const T* weights, T* to, int64_t to_step) {
+void tile(const T* image, const int64_t* offsets, int64_t channels, int64_t channel_step, int64_t taps,
+    const T* weights, T* to, int64_t to_step) {
   using V = typename TileVector<T>::type;
   constexpr int64_t w = kBytes / int64_t(sizeof(T));
   V sums[O][N] = {};
@@ -64,13 +69,10 @@ void products(const T* slopes, int64_t slope_step, const T* const* images, int64
   }
 }
 
-template <class T>
-Tiles<T> tiles() {
+template <class T> Tiles<T> tiles() {
   constexpr int most = kBytes == 64 ? 8 : 4, pairs = kBytes == 64 ? 6 : 2;
-  return {kBytes / int64_t(sizeof(T)),
-          {most, 3, {tile<T, most, 1>, tile<T, most, 2>, tile<T, most, 3>}},
-          {4, 3, {tile<T, 4, 1>, tile<T, 4, 2>, tile<T, 4, 3>}},
-          {1, 6, {tile<T, 1, 1>, tile<T, 1, 2>, tile<T, 1, 3>, tile<T, 1, 4>, tile<T, 1, 5>, tile<T, 1, 6>}},
-          {4, pairs, products<T, 4, pairs>},
-          {1, 8, products<T, 1, 8>}};
+  return {kBytes / int64_t(sizeof(T)), {most, 3, {tile<T, most, 1>, tile<T, most, 2>, tile<T, most, 3>}},
+      {4, 3, {tile<T, 4, 1>, tile<T, 4, 2>, tile<T, 4, 3>}},
+      {1, 6, {tile<T, 1, 1>, tile<T, 1, 2>, tile<T, 1, 3>, tile<T, 1, 4>, tile<T, 1, 5>, tile<T, 1, 6>}},
+      {4, pairs, products<T, 4, pairs>}, {1, 8, products<T, 1, 8>}};
 }

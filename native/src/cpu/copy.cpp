@@ -23,13 +23,15 @@ namespace {
 
 bool same_shape(DimSpan a, DimSpan b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
-bool same_layout(const TensorImpl& a, const TensorImpl& b) {       // equal shape and strides, no holes
+bool same_layout(const TensorImpl& a, const TensorImpl& b) {  // equal shape and strides, no holes
   if (!same_shape(a.sizes(), b.sizes())) return false;
   if (a.is_contiguous() && b.is_contiguous()) return true;
   return same_shape(a.strides(), b.strides()) && storage_bytes(a.sizes(), a.strides(), 1) == size_t(a.numel());
 }
 
-struct Extent { const char *begin, *end; };
+struct Extent {
+  const char *begin, *end;
+};
 Extent extent(const TensorImpl& t) {
   const char* p = static_cast<const char*>(t.data());
   return {p, p + storage_bytes(t.sizes(), t.strides(), t.itemsize())};
@@ -45,10 +47,10 @@ void loop(void* context, char* const* data, const int64_t* steps, int64_t n) {
 
 // A transpose by squares. A square is read row by row into a buffer and written row by row: either side is walked along its pages,
 // not across them.
-template <class T>
-bool transposed(const Nest& nest) {
+template <class T> bool transposed(const Nest& nest) {
   constexpr int64_t kTile = 32;
-  if (nest.dims != 2 || nest.steps[0][0] != sizeof(T) || nest.steps[1][1] != sizeof(T) || nest.steps[1][0] == 0) return false;
+  if (nest.dims != 2 || nest.steps[0][0] != sizeof(T) || nest.steps[1][1] != sizeof(T) || nest.steps[1][0] == 0)
+    return false;
   const int64_t cols = nest.sizes[0], rows = nest.sizes[1];
   if (cols < kTile || rows < kTile) return false;
   parallel_for(rows, std::max<int64_t>(kTile, kGrain / cols), [&](int64_t begin, int64_t end) {
@@ -58,7 +60,8 @@ bool transposed(const Nest& nest) {
       for (int64_t c0 = 0; c0 < cols; c0 += kTile) {
         const int64_t width = std::min(kTile, cols - c0);
         for (int64_t c = 0; c < width; ++c)
-          std::memcpy(square[c], nest.data[1] + r0 * int64_t(sizeof(T)) + (c0 + c) * nest.steps[1][0], size_t(height) * sizeof(T));
+          std::memcpy(square[c], nest.data[1] + r0 * int64_t(sizeof(T)) + (c0 + c) * nest.steps[1][0],
+              size_t(height) * sizeof(T));
         for (int64_t r = 0; r < height; ++r) {
           T* to = reinterpret_cast<T*>(nest.data[0] + (r0 + r) * nest.steps[0][1]) + c0;
           for (int64_t c = 0; c < width; ++c) to[c] = square[c][r];
@@ -97,8 +100,10 @@ void copy_cpu(const TensorImpl& self, const TensorImpl& src) {
     const char* from = static_cast<const char*>(src.data());
     const int64_t bytes = self.numel() * int64_t(self.itemsize());
     if (to == from) return;
-    if (overlap(self, src)) std::memmove(to, from, size_t(bytes));
-    else parallel_for(bytes, 1 << 20, [&](int64_t b, int64_t e) { std::memcpy(to + b, from + b, size_t(e - b)); });
+    if (overlap(self, src))
+      std::memmove(to, from, size_t(bytes));
+    else
+      parallel_for(bytes, 1 << 20, [&](int64_t b, int64_t e) { std::memcpy(to + b, from + b, size_t(e - b)); });
     return;
   }
   Operand operands[2] = {Operand::of(self), Operand::of(src)};
@@ -115,14 +120,16 @@ void copy_cpu(const TensorImpl& self, const TensorImpl& src) {
 void copy_across(const Tensor& self, const Tensor& src, bool non_blocking) {
   CHECK(Kind::NotImplemented, !src->device().is_meta(), "Cannot copy out of meta tensor; no data!");
   const bool from_cpu = src->device().is_cpu(), to_cpu = self->device().is_cpu();
-  if (!from_cpu && !to_cpu && (self->device() == src->device()) && !(self->dtype() == src->dtype() && same_layout(*self, *src))) {
-    if (overlap(*self, *src)) {                  // other elements would be read after they are written
+  if (!from_cpu && !to_cpu && (self->device() == src->device()) &&
+      !(self->dtype() == src->dtype() && same_layout(*self, *src))) {
+    if (overlap(*self, *src)) {  // other elements would be read after they are written
       Tensor apart = empty(src->sizes(), src->dtype(), src->device());
       copy_across(apart, src, true);
       return copy_across(self, apart, true);
     }
     if (cuda::copy_elementwise(self, src)) return;
-    CHECK(Kind::NotImplemented, copy_on_device, "copy_: strided or casting copies on ", to_string(self->device()), " need CuPy");
+    CHECK(Kind::NotImplemented, copy_on_device, "copy_: strided or casting copies on ", to_string(self->device()),
+        " need CuPy");
     return copy_on_device(self, src);
   }
   if (self->dtype() == src->dtype() && same_layout(*self, *src)) {
@@ -171,33 +178,36 @@ void copy_parts(const Tensor& self, std::span<const TensorImpl* const> parts, in
 // What wrote a sparse result into a dense out read memory that a sparse tensor does not have.
 [[noreturn]] static void refuse_sparse(const TensorImpl& self, const TensorImpl& src) {
   auto type = [](const TensorImpl& t) {
-    return str("torch.", t.device().is_cuda() ? "cuda." : "", is_sparse(t) ? "sparse." : "", scalar_name(t.dtype()), "Tensor");
+    return str(
+        "torch.", t.device().is_cuda() ? "cuda." : "", is_sparse(t) ? "sparse." : "", scalar_name(t.dtype()), "Tensor");
   };
-  fail(Kind::Runtime, "copy_() between dense and sparse Tensors is not implemented! Found self type = ", type(self), " and src type = ", type(src));
+  fail(Kind::Runtime, "copy_() between dense and sparse Tensors is not implemented! Found self type = ", type(self),
+      " and src type = ", type(src));
 }
 
 void copy_(const Tensor& self, const Tensor& src, bool non_blocking) {
   if (self.get() == src.get()) return;
   own_data(*self->storage());
-  if (__builtin_expect(self->has_math_bits() || src->has_math_bits(), 0)) return copy_through_math_bits(self, src, non_blocking);
+  if (__builtin_expect(self->has_math_bits() || src->has_math_bits(), 0))
+    return copy_through_math_bits(self, src, non_blocking);
   Tensor from = src;
   if (!same_shape(self->sizes(), src->sizes())) {
     Dims shape;
     try {
       shape = broadcast_shapes(self->sizes(), src->sizes());
-    } catch (const Error&) {
-      shape.clear();
-    }
+    } catch (const Error&) { shape.clear(); }
     if (!same_shape(shape, self->sizes())) {
-      broadcast_shapes(self->sizes(), src->sizes());                 // throws if they do not fit at all
-      fail(Kind::Runtime, "output with shape ", bracketed(self->sizes()), " doesn't match the broadcast shape ", bracketed(shape));
+      broadcast_shapes(self->sizes(), src->sizes());  // throws if they do not fit at all
+      fail(Kind::Runtime, "output with shape ", bracketed(self->sizes()), " doesn't match the broadcast shape ",
+          bracketed(shape));
     }
     from = expand(*src, self->sizes());
   }
   if (self->numel() == 0 || self->device().is_meta()) return;
   if (__builtin_expect(is_sparse(*self) || is_sparse(*from), 0)) refuse_sparse(*self, *from);
   if (!self->device().is_cpu() || !src->device().is_cpu()) return copy_across(self, from, non_blocking);
-  const bool same = self->data() == from->data() && self->dtype() == from->dtype() && same_shape(self->strides(), from->strides());
+  const bool same =
+      self->data() == from->data() && self->dtype() == from->dtype() && same_shape(self->strides(), from->strides());
   if (same) return;
   if (overlap(*self, *from) && !(self->dtype() == from->dtype() && same_layout(*self, *from))) {
     Tensor apart = empty(from->sizes(), from->dtype(), from->device());
@@ -226,20 +236,17 @@ static bool fill_on_device(const Tensor& self, Number value) {
 
 namespace {
 
-template <class T>
-SHIM_MATH_CLONES void fill_words(T value, T* to, int64_t n) {
+template <class T> SHIM_MATH_CLONES void fill_words(T value, T* to, int64_t n) {
   for (int64_t i = 0; i < n; ++i) to[i] = value;
 }
-template <class T>
-void fill_as(const void* element, void* to, int64_t n) {
+template <class T> void fill_as(const void* element, void* to, int64_t n) {
   T value;
   std::memcpy(&value, element, sizeof(T));
   fill_words(value, static_cast<T*>(to), n);
 }
 
 // Elements of a block are counted in 32 bits, which every processor converts in vectors.
-template <class T>
-SHIM_CLONES void range_words(double first, double step, T* to, int64_t begin, int64_t end) {
+template <class T> SHIM_CLONES void range_words(double first, double step, T* to, int64_t begin, int64_t end) {
   for (int64_t at = begin; at < end; at += 1024) {
     const int32_t n = int32_t(std::min<int64_t>(1024, end - at));
     if constexpr (std::is_integral_v<T>) {
@@ -294,7 +301,8 @@ void fill_(const Tensor& self, Number value) {
   alignas(16) char element[16];
   store_number(element, self->dtype(), value);
   Operand operands[2] = {Operand::of(*self), {element, self->dtype(), {}, {}}};
-  run_nest(make_nest(self->sizes(), operands, 2), loop, const_cast<Conversion*>(converter(self->dtype(), self->dtype())));
+  run_nest(
+      make_nest(self->sizes(), operands, 2), loop, const_cast<Conversion*>(converter(self->dtype(), self->dtype())));
 }
 
 Tensor scalar_tensor(Number value, DType dtype, Device device) {

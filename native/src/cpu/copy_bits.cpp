@@ -13,7 +13,8 @@ void negate(const Tensor& t) {
   if (is_complex(t->dtype())) return negate(view_as_real(*t));
   if (t->numel() == 0 || t->device().is_meta()) return;
   if (t->dtype() != DType::b8 && unary("neg", t, t)) return;
-  CHECK(Kind::NotImplemented, negate_with_operator, "resolve_neg: ", scalar_name(t->dtype()), " on ", to_string(t->device()), " is not supported by shim-torch");
+  CHECK(Kind::NotImplemented, negate_with_operator, "resolve_neg: ", scalar_name(t->dtype()), " on ",
+      to_string(t->device()), " is not supported by shim-torch");
   negate_with_operator(t);
 }
 
@@ -22,7 +23,8 @@ void conjugate(const Tensor& t) { negate(select(*view_as_real(*t), -1, 1)); }
 }  // namespace
 
 void copy_through_math_bits(const Tensor& self, const Tensor& src, bool non_blocking) {
-  if (src->is_neg && self->dtype() != src->dtype()) return copy_(self, resolved_copy(src), non_blocking);     // unsigned integers wrap
+  if (src->is_neg && self->dtype() != src->dtype())
+    return copy_(self, resolved_copy(src), non_blocking);  // unsigned integers wrap
   const bool conj = is_complex(self->dtype()) && self->is_conj != src->is_conj, neg = self->is_neg != src->is_neg;
   Tensor to = without_math_bits(*self);
   copy_(to, without_math_bits(*src), non_blocking);
@@ -37,7 +39,8 @@ Number number_in_memory(const TensorImpl& self, Number value) {
   if (self.is_conj) value.imag = -value.imag;
   if (!self.is_neg) return value;
   if (value.type == Number::Bool || value.type == Number::Int) {
-    if (is_floating(self.dtype()) || is_complex(self.dtype())) return {Number::Float, 0, -value.to_double()};  // 0 becomes -0
+    if (is_floating(self.dtype()) || is_complex(self.dtype()))
+      return {Number::Float, 0, -value.to_double()};  // 0 becomes -0
     value.type = Number::Int;
     value.i = int64_t(0 - uint64_t(value.i));
     return value;

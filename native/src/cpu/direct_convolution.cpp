@@ -16,19 +16,20 @@ namespace shim {
 namespace {
 
 template <class T>
-using Tile = void (*)(const T* image, const int64_t* offsets, int64_t channels, int64_t channel_step, int64_t taps, const T* weights, T* to, int64_t to_step);
+using Tile = void (*)(const T* image, const int64_t* offsets, int64_t channels, int64_t channel_step, int64_t taps,
+    const T* weights, T* to, int64_t to_step);
 // Outputs of a tile, and how many vectors of places it may have: run[n - 1] is for n.
-template <class T>
-struct Tiling { int outs, vectors; Tile<T> run[6]; };
+template <class T> struct Tiling {
+  int outs, vectors;
+  Tile<T> run[6];
+};
 // Slopes of `outs` outputs times what `pairs` pairs of a channel and a tap read.
-template <class T>
-struct Products {
+template <class T> struct Products {
   int outs, pairs;
   void (*run)(const T* slopes, int64_t slope_step, const T* const* images, int64_t n, T* to, int64_t to_step);
 };
 // The kernels of a processor, whose vectors have `lanes` elements.
-template <class T>
-struct Tiles {
+template <class T> struct Tiles {
   int64_t lanes;
   Tiling<T> many, some, one;
   Products<T> some_products, one_product;
@@ -41,8 +42,8 @@ struct Tiles {
     return all;
   }
 };
-constexpr int64_t kSlack = 256;                 // elements behind the planes, which the last tiles read
-constexpr int64_t kCached = 1 << 18;            // elements that a core's second cache holds
+constexpr int64_t kSlack = 256;       // elements behind the planes, which the last tiles read
+constexpr int64_t kCached = 1 << 18;  // elements that a core's second cache holds
 
 #ifdef SHIM_VECTOR_TARGETS
 #pragma GCC push_options
@@ -60,38 +61,40 @@ constexpr int kBytes = 32;
 }  // namespace narrow_tiles
 #pragma GCC pop_options
 
-template <class T>
-const Tiles<T>* tiles_here() {
+template <class T> const Tiles<T>* tiles_here() {
   static const Tiles<T> found = has_avx512() ? wide_tiles::tiles<T>() : narrow_tiles::tiles<T>();
   return has_avx512() || has_avx2() ? &found : nullptr;
 }
 #else
-template <class T>
-const Tiles<T>* tiles_here() { return nullptr; }
+template <class T> const Tiles<T>* tiles_here() { return nullptr; }
 #endif
 
 // Elements on a cache line's start, not initialised.
-template <class T>
-struct Scratch {
-  explicit Scratch(int64_t n) : size(size_t(n)), data(static_cast<T*>(std::aligned_alloc(64, (size * sizeof(T) + 63) / 64 * 64))) {
+template <class T> struct Scratch {
+  explicit Scratch(int64_t n)
+      : size(size_t(n)), data(static_cast<T*>(std::aligned_alloc(64, (size * sizeof(T) + 63) / 64 * 64))) {
     if (!data) throw std::bad_alloc();
   }
   T* begin() { return data.get(); }
   T* end() { return data.get() + size; }
-  struct Free { void operator()(void* p) const { std::free(p); } };
+  struct Free {
+    void operator()(void* p) const { std::free(p); }
+  };
   size_t size;
   std::unique_ptr<T, Free> data;
 };
 
 // One dim of a convolution: what its windows' elements read, as a plane of the image (its places by remainder) and a shift in it.
-struct Reach { int64_t tap, plane, shift; };
+struct Reach {
+  int64_t tap, plane, shift;
+};
 struct Line {
-  int64_t stride = 1;                           // of the image's elements that stand in one plane
-  int64_t low = 0, extent = 0;                  // a plane's element i is the image's (i + low) * stride + plane
+  int64_t stride = 1;           // of the image's elements that stand in one plane
+  int64_t low = 0, extent = 0;  // a plane's element i is the image's (i + low) * stride + plane
   int64_t image = 0;
-  int64_t step = 1;                             // results stand at first + i * step, first < step
+  int64_t step = 1;  // results stand at first + i * step, first < step
   int64_t result = 0;
-  std::vector<std::vector<Reach>> reaches;      // by first
+  std::vector<std::vector<Reach>> reaches;  // by first
   int64_t count(int64_t first) const { return first < result ? (result - first + step - 1) / step : 0; }
   int64_t planes() const { return stride; }
 };
@@ -107,7 +110,8 @@ void bound(Line& l) {
     }
   l.low = low == INT64_MAX ? 0 : low;
   l.extent = low == INT64_MAX ? 1 : high - low;
-  for (size_t first = 0; first < l.reaches.size(); ++first) l.extent = std::max(l.extent, l.count(int64_t(first)));   // those without taps too
+  for (size_t first = 0; first < l.reaches.size(); ++first)
+    l.extent = std::max(l.extent, l.count(int64_t(first)));  // those without taps too
 }
 
 Line forward_line(int64_t image, int64_t places, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation) {
@@ -122,7 +126,8 @@ Line forward_line(int64_t image, int64_t places, int64_t kernel, int64_t stride,
 }
 
 // Of the transposed convolution: `result` elements are made of `places` windows.
-Line transposed_line(int64_t places, int64_t result, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation) {
+Line transposed_line(
+    int64_t places, int64_t result, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation) {
   Line l{1, 0, 0, places, stride, result, {}};
   l.reaches.assign(size_t(stride), {});
   for (int64_t first = 0; first < stride; ++first)
@@ -135,14 +140,14 @@ Line transposed_line(int64_t places, int64_t result, int64_t kernel, int64_t str
 }
 
 struct Shape {
-  Line lines[3];                                // depth, height, width
+  Line lines[3];  // depth, height, width
   int64_t kernel[3];
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
   int64_t plane() const { return lines[0].extent * lines[1].extent * lines[2].extent; }
   int64_t planes() const { return lines[0].planes() * lines[1].planes() * lines[2].planes(); }
   int64_t image() const { return lines[0].image * lines[1].image * lines[2].image; }
   int64_t result() const { return lines[0].result * lines[1].result * lines[2].result; }
-  bool small() const {                          // places are most of what is laid out
+  bool small() const {  // places are most of what is laid out
     int64_t of = 1, all = 1;
     for (const Line& l : lines) of *= l.count(0), all *= l.extent;
     return all <= 3 * of;
@@ -157,7 +162,7 @@ struct Part {
 
 Part part_of(const Shape& s, int64_t number, int64_t samples) {
   Part p;
-  const Line& d = s.lines[0], &h = s.lines[1], &w = s.lines[2];
+  const Line &d = s.lines[0], &h = s.lines[1], &w = s.lines[2];
   p.first[2] = number % w.step, p.first[1] = number / w.step % h.step, p.first[0] = number / w.step / h.step;
   for (int i = 0; i < 3; ++i) p.count[i] = s.lines[i].count(p.first[i]);
   for (const Reach& a : d.reaches[size_t(p.first[0])])
@@ -165,15 +170,15 @@ Part part_of(const Shape& s, int64_t number, int64_t samples) {
       for (const Reach& c : w.reaches[size_t(p.first[2])]) {
         const int64_t plane = (a.plane * h.planes() + b.plane) * w.planes() + c.plane;
         p.taps.push_back((a.tap * s.kernel[1] + b.tap) * s.kernel[2] + c.tap);
-        p.offsets.push_back(plane * samples * s.plane() + ((a.shift - d.low) * h.extent + b.shift - h.low) * w.extent + c.shift - w.low);
+        p.offsets.push_back(plane * samples * s.plane() + ((a.shift - d.low) * h.extent + b.shift - h.low) * w.extent +
+                            c.shift - w.low);
       }
   return p;
 }
 
 // One plane of an image: its elements of one remainder by the strides, with zeros beside them.
-template <class T>
-void lay_out(const T* image, const Shape& s, int64_t number, T* to) {
-  const Line& d = s.lines[0], &h = s.lines[1], &w = s.lines[2];
+template <class T> void lay_out(const T* image, const Shape& s, int64_t number, T* to) {
+  const Line &d = s.lines[0], &h = s.lines[1], &w = s.lines[2];
   const int64_t x0 = number % w.planes(), y0 = number / w.planes() % h.planes(), z0 = number / w.planes() / h.planes();
   // [begin, end) of a plane's line are elements of the image
   const int64_t begin = std::clamp<int64_t>(-floor_of(x0, w.stride) - w.low, 0, w.extent);
@@ -187,17 +192,22 @@ void lay_out(const T* image, const Shape& s, int64_t number, T* to) {
       }
       const T* from = image + (from_z * h.image + from_y) * w.image + (begin + w.low) * w.stride + x0;
       std::fill_n(to, begin, T(0));
-      if (w.stride == 1) std::copy_n(from, end - begin, to + begin);
-      else for (int64_t i = begin; i < end; ++i) to[i] = from[(i - begin) * w.stride];
+      if (w.stride == 1)
+        std::copy_n(from, end - begin, to + begin);
+      else
+        for (int64_t i = begin; i < end; ++i) to[i] = from[(i - begin) * w.stride];
       std::fill_n(to + end, w.extent - end, T(0));
     }
 }
 
-struct Weights { int64_t group_step, out_step, channel_step; };   // in elements; taps are neighbours
+struct Weights {
+  int64_t group_step, out_step, channel_step;
+};  // in elements; taps are neighbours
 
 // Weights of one block of outputs: (channel, tap, output), with zeros for outputs that are none.
 template <class T>
-void pack(const T* w, const Weights& at, int64_t outs, int64_t channels, const std::vector<int64_t>& taps, T* to, int64_t block) {
+void pack(const T* w, const Weights& at, int64_t outs, int64_t channels, const std::vector<int64_t>& taps, T* to,
+    int64_t block) {
   const int64_t some = std::min(outs, block), count = int64_t(taps.size());
   if (some < block) std::fill_n(to, channels * count * block, T(0));
   for (int64_t c = 0; c < channels; ++c, w += at.channel_step)
@@ -205,44 +215,56 @@ void pack(const T* w, const Weights& at, int64_t outs, int64_t channels, const s
       for (int64_t o = 0; o < some; ++o) to[o] = w[o * at.out_step + taps[size_t(t)]];
 }
 template <class T>
-void convolve_all(const Tiles<T>& tiles, const Shape& s, const T* x, const T* w, const Weights& at, const T* bias, int64_t batch, int64_t groups, int64_t in, int64_t outs, T* out) {
-  const int64_t plane = s.plane(), planes = s.planes(), channel = planes * plane, pixels = s.image(), results = s.result();
+void convolve_all(const Tiles<T>& tiles, const Shape& s, const T* x, const T* w, const Weights& at, const T* bias,
+    int64_t batch, int64_t groups, int64_t in, int64_t outs, T* out) {
+  const int64_t plane = s.plane(), planes = s.planes(), channel = planes * plane, pixels = s.image(),
+                results = s.result();
   std::vector<Part> parts;
   std::vector<Scratch<T>> packed;
-  const int64_t all = s.lines[0].step * s.lines[1].step * s.lines[2].step, rows = tiles.computed(outs), blocks = (outs + tiles.many.outs - 1) / tiles.many.outs;
+  const int64_t all = s.lines[0].step * s.lines[1].step * s.lines[2].step, rows = tiles.computed(outs),
+                blocks = (outs + tiles.many.outs - 1) / tiles.many.outs;
   for (int64_t n = 0; n < all; ++n) {
     Part p = part_of(s, n, 1);
     if (!p.count[0] || !p.count[1] || !p.count[2]) continue;
     const int64_t row = in * int64_t(p.taps.size());
     Scratch<T> of(groups * rows * row);
-    parallel_for(groups * blocks, std::max<int64_t>(1, kGrain / (tiles.many.outs * std::max<int64_t>(1, row))), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t g = i / blocks, o = i % blocks * tiles.many.outs;
-        pack(w + g * at.group_step + o * at.out_step, at, outs - o, in, p.taps, of.begin() + (g * rows + o) * row, tiles.of(outs - o).outs);
-      }
-    });
+    parallel_for(groups * blocks, std::max<int64_t>(1, kGrain / (tiles.many.outs * std::max<int64_t>(1, row))),
+        [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            const int64_t g = i / blocks, o = i % blocks * tiles.many.outs;
+            pack(w + g * at.group_step + o * at.out_step, at, outs - o, in, p.taps, of.begin() + (g * rows + o) * row,
+                tiles.of(outs - o).outs);
+          }
+        });
     parts.push_back(std::move(p));
     packed.push_back(std::move(of));
   }
-  const int64_t images = batch * groups, several = std::clamp<int64_t>(kCached / (in * channel), std::min<int64_t>(images, num_threads()), images);
+  const int64_t images = batch * groups, several = std::clamp<int64_t>(kCached / (in * channel),
+                                             std::min<int64_t>(images, num_threads()), images);
   const int64_t most = tiles.of(outs).vectors * tiles.lanes, width = s.lines[2].extent, height = s.lines[1].extent;
   // Neighbouring tiles of a line of work read the same weights while what they read of the image stays near.
   const int64_t run = most * std::clamp<int64_t>(kCached / 8 / (in * most), 1, 64);
-  struct Work { const Part* part; const T* weights; int64_t z, begin, end; };
+  struct Work {
+    const Part* part;
+    const T* weights;
+    int64_t z, begin, end;
+  };
   std::vector<Work> works;
   for (size_t i = 0; i < parts.size(); ++i) {
     const Part& p = parts[i];
     const int64_t flat = (p.count[1] - 1) * width + p.count[2];
     for (int64_t z = 0; z < p.count[0]; ++z)
-      for (int64_t begin = 0; begin < flat; begin += run) works.push_back({&p, packed[i].begin(), z, begin, std::min(flat, begin + run)});
+      for (int64_t begin = 0; begin < flat; begin += run)
+        works.push_back({&p, packed[i].begin(), z, begin, std::min(flat, begin + run)});
   }
   Scratch<T> laid(several * in * channel + kSlack);
   std::fill(laid.end() - kSlack, laid.end(), T(0));
-  const Line& h = s.lines[1], &l = s.lines[2];
+  const Line &h = s.lines[1], &l = s.lines[2];
   for (int64_t first = 0; first < images; first += several) {
     const int64_t now = std::min(several, images - first);
     parallel_for(now * in * planes, std::max<int64_t>(1, kGrain / plane), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) lay_out(x + (first * in + i / planes) * pixels, s, i % planes, laid.begin() + i * plane);
+      for (int64_t i = begin; i < end; ++i)
+        lay_out(x + (first * in + i / planes) * pixels, s, i % planes, laid.begin() + i * plane);
     });
     const int64_t count = int64_t(works.size());
     parallel_for(now * count, std::max<int64_t>(1, kGrain / (run * outs)), [&](int64_t begin, int64_t end) {
@@ -252,23 +274,30 @@ void convolve_all(const Tiles<T>& tiles, const Shape& s, const T* x, const T* w,
         const Work& work = works[size_t(i % count)];
         const Part& p = *work.part;
         const int64_t taps = int64_t(p.taps.size()), group = (first + image) % groups;
-        const T *weights = work.weights + group * rows * in * taps, *from = laid.begin() + image * in * channel + work.z * height * width;
-        T* to = out + (first + image) * outs * results + ((work.z * s.lines[0].step + p.first[0]) * h.result + p.first[1]) * l.result + p.first[2];
+        const T *weights = work.weights + group * rows * in * taps,
+                *from = laid.begin() + image * in * channel + work.z * height * width;
+        T* to = out + (first + image) * outs * results +
+                ((work.z * s.lines[0].step + p.first[0]) * h.result + p.first[1]) * l.result + p.first[2];
         for (int64_t o = 0, block; o < outs; o += block, weights += block * in * taps) {
           const Tiling<T>& tiling = tiles.of(outs - o);
           block = tiling.outs;
           for (int64_t q = work.begin; q < work.end;) {
-            const int64_t vectors = std::min<int64_t>(tiling.vectors, (work.end - q + tiles.lanes - 1) / tiles.lanes), pitch = vectors * tiles.lanes;
+            const int64_t vectors = std::min<int64_t>(tiling.vectors, (work.end - q + tiles.lanes - 1) / tiles.lanes),
+                          pitch = vectors * tiles.lanes;
             tiling.run[vectors - 1](from + q, p.offsets.data(), in, channel, taps, weights, sums, pitch);
             const int64_t last = std::min(work.end, q + pitch);
-            for (int64_t at_q = q; at_q < last;) {           // the places of one line of results; between lines stands what is none
-              const int64_t y = at_q / width, column = at_q % width, n = std::min(last - at_q, std::max<int64_t>(0, p.count[2] - column));
+            for (int64_t at_q = q;
+                at_q < last;) {  // the places of one line of results; between lines stands what is none
+              const int64_t y = at_q / width, column = at_q % width,
+                            n = std::min(last - at_q, std::max<int64_t>(0, p.count[2] - column));
               for (int64_t k = 0; k < std::min(block, outs - o) && n > 0; ++k) {
                 const T b = bias ? bias[group * outs + o + k] : T(0);
                 const T* sum = sums + k * pitch + (at_q - q);
                 T* line = to + (o + k) * results + y * h.step * l.result + column * l.step;
-                if (l.step == 1) for (int64_t j = 0; j < n; ++j) line[j] = sum[j] + b;
-                else for (int64_t j = 0; j < n; ++j) line[j * l.step] = sum[j] + b;
+                if (l.step == 1)
+                  for (int64_t j = 0; j < n; ++j) line[j] = sum[j] + b;
+                else
+                  for (int64_t j = 0; j < n; ++j) line[j * l.step] = sum[j] + b;
               }
               at_q += std::min(last - at_q, width - column);
             }
@@ -281,24 +310,28 @@ void convolve_all(const Tiles<T>& tiles, const Shape& s, const T* x, const T* w,
 }
 
 template <class T>
-bool weight_gradient_of(const Tiles<T>& tiles, const Shape& s, const T* x, const T* g, int64_t batch, int64_t groups, int64_t in, int64_t outs, T* out) {
-  constexpr int64_t kParts = 8;                 // sums over the batch: their number does not depend on the threads
-  constexpr int64_t kBlock = 2048;              // places at a time: a tile's rows stay in the first cache
+bool weight_gradient_of(const Tiles<T>& tiles, const Shape& s, const T* x, const T* g, int64_t batch, int64_t groups,
+    int64_t in, int64_t outs, T* out) {
+  constexpr int64_t kParts = 8;     // sums over the batch: their number does not depend on the threads
+  constexpr int64_t kBlock = 2048;  // places at a time: a tile's rows stay in the first cache
   const Products<T>& kernel = tiles.products_of(outs);
-  const int64_t plane = s.plane(), planes = s.planes(), pixels = s.image(), places = s.result(), taps = s.taps(), size = groups * outs * in * taps;
-  const int64_t several = std::clamp<int64_t>(2 * kBlock / plane, 1, batch), rows = (outs + kernel.outs - 1) / kernel.outs * kernel.outs;
+  const int64_t plane = s.plane(), planes = s.planes(), pixels = s.image(), places = s.result(), taps = s.taps(),
+                size = groups * outs * in * taps;
+  const int64_t several = std::clamp<int64_t>(2 * kBlock / plane, 1, batch),
+                rows = (outs + kernel.outs - 1) / kernel.outs * kernel.outs;
   const int64_t parts = std::min((batch + several - 1) / several, kParts);
   std::vector<T> partial(size_t(parts * size), T(0));
-  const Line& d = s.lines[0], &h = s.lines[1], &w = s.lines[2];
+  const Line &d = s.lines[0], &h = s.lines[1], &w = s.lines[2];
   parallel_for(parts * groups, 1, [&](int64_t begin, int64_t end) {
-    const int64_t flat = (several * plane + tiles.lanes - 1) / tiles.lanes * tiles.lanes, pairs = in * taps, channel = planes * several * plane;
+    const int64_t flat = (several * plane + tiles.lanes - 1) / tiles.lanes * tiles.lanes, pairs = in * taps,
+                  channel = planes * several * plane;
     Scratch<T> laid(in * channel + kSlack), slopes(rows * flat);
     std::vector<T> sums(size_t(rows * (pairs + kernel.pairs)));
-    std::fill(laid.begin(), laid.end(), T(0));              // what stands beside images is multiplied by zeros: it must be numbers
+    std::fill(laid.begin(), laid.end(), T(0));  // what stands beside images is multiplied by zeros: it must be numbers
     std::fill(slopes.begin(), slopes.end(), T(0));
     const Part part = part_of(s, 0, several);
     std::vector<const T*> from(size_t(pairs + kernel.pairs));
-    for (int64_t i = 0; i < pairs + kernel.pairs; ++i) {     // the last tile reads the last pair again
+    for (int64_t i = 0; i < pairs + kernel.pairs; ++i) {  // the last tile reads the last pair again
       const int64_t pair = std::min(i, pairs - 1);
       from[size_t(i)] = laid.begin() + pair / taps * channel + part.offsets[size_t(pair % taps)];
     }
@@ -313,22 +346,27 @@ bool weight_gradient_of(const Tiles<T>& tiles, const Shape& s, const T* x, const
         for (int64_t n = 0; n < now; ++n) {
           const int64_t sample = (b + n) * groups + group;
           for (int64_t c = 0; c < in; ++c)
-            for (int64_t k = 0; k < planes; ++k) lay_out(x + (sample * in + c) * pixels, s, k, laid.begin() + c * channel + (k * several + n) * plane);
+            for (int64_t k = 0; k < planes; ++k)
+              lay_out(x + (sample * in + c) * pixels, s, k, laid.begin() + c * channel + (k * several + n) * plane);
           for (int64_t o = 0; o < outs; ++o)
             for (int64_t z = 0; z < d.result; ++z)
               for (int64_t y = 0; y < h.result; ++y)
-                std::copy_n(g + (sample * outs + o) * places + (z * h.result + y) * w.result, w.result, slopes.begin() + o * flat + n * plane + (z * h.extent + y) * w.extent);
+                std::copy_n(g + (sample * outs + o) * places + (z * h.result + y) * w.result, w.result,
+                    slopes.begin() + o * flat + n * plane + (z * h.extent + y) * w.extent);
         }
         for (int64_t first = 0; first < flat; first += kBlock) {
           const int64_t n = std::min(kBlock, flat - first);
           for (int64_t o = 0; o < rows; o += kernel.outs)
             for (int64_t pair = 0; pair < pairs; pair += kernel.pairs) {
               for (int k = 0; k < kernel.pairs; ++k) images[size_t(k)] = from[size_t(pair + k)] + first;
-              kernel.run(slopes.begin() + o * flat + first, flat, images.data(), n, sums.data() + o * (pairs + kernel.pairs) + pair, pairs + kernel.pairs);
+              kernel.run(slopes.begin() + o * flat + first, flat, images.data(), n,
+                  sums.data() + o * (pairs + kernel.pairs) + pair, pairs + kernel.pairs);
             }
         }
       }
-      for (int64_t o = 0; o < outs; ++o) std::copy_n(sums.data() + o * (pairs + kernel.pairs), pairs, partial.data() + p * size + (group * outs + o) * pairs);
+      for (int64_t o = 0; o < outs; ++o)
+        std::copy_n(
+            sums.data() + o * (pairs + kernel.pairs), pairs, partial.data() + p * size + (group * outs + o) * pairs);
     }
   });
   bool finite = true;
@@ -341,50 +379,54 @@ bool weight_gradient_of(const Tiles<T>& tiles, const Shape& s, const T* x, const
   return finite;
 }
 
-template <class F>
-bool of_float(DType t, F&& f) { return t == DType::f64 ? f(double{}) : f(float{}); }
+template <class F> bool of_float(DType t, F&& f) { return t == DType::f64 ? f(double{}) : f(float{}); }
 
 Shape forward_shape(const Tensor& x, const Box& w, const Tensor& places) {
   const auto of = [&](size_t i) { return x->sizes()[i]; };
   const auto to = [&](size_t i) { return places->sizes()[i]; };
   return {{forward_line(of(2), to(2), w.depth_kernel, w.depth_stride, w.depth_padding, w.depth_dilation),
-           forward_line(of(3), to(3), w.kernel[0], w.stride[0], w.padding[0], w.dilation[0]),
-           forward_line(of(4), to(4), w.kernel[1], w.stride[1], w.padding[1], w.dilation[1])},
-          {w.depth_kernel, w.kernel[0], w.kernel[1]}};
+              forward_line(of(3), to(3), w.kernel[0], w.stride[0], w.padding[0], w.dilation[0]),
+              forward_line(of(4), to(4), w.kernel[1], w.stride[1], w.padding[1], w.dilation[1])},
+      {w.depth_kernel, w.kernel[0], w.kernel[1]}};
 }
 
 // A product of matrices is as good where there is one tap, and better where weights, which are packed, are most of what is read.
-bool worth(const Shape& s, int64_t batch) {
-  return s.taps() > 1 && s.small() && batch * s.result() >= 16;
-}
+bool worth(const Shape& s, int64_t batch) { return s.taps() > 1 && s.small() && batch * s.result() >= 16; }
 
 }  // namespace
 
-bool convolve_directly(const Tensor& x, const Tensor& w, const Tensor& bias, const Box& win, int64_t groups, const Tensor& out) {
+bool convolve_directly(
+    const Tensor& x, const Tensor& w, const Tensor& bias, const Box& win, int64_t groups, const Tensor& out) {
   const int64_t batch = x->sizes()[0], in = x->sizes()[1] / groups, outs = out->sizes()[1] / groups;
   if (!x->numel() || !out->numel()) return false;
   const Shape s = forward_shape(x, win, out);
   if (!worth(s, batch)) return false;
   return of_float(x->dtype(), [&]<class T>(T) {
     const Tiles<T>* tiles = tiles_here<T>();
-    if (tiles) convolve_all(*tiles, s, x->data_as<T>(), w->data_as<T>(), {outs * in * s.taps(), in * s.taps(), s.taps()}, bias ? bias->data_as<T>() : nullptr, batch, groups, in, outs, out->data_as<T>());
+    if (tiles)
+      convolve_all(*tiles, s, x->data_as<T>(), w->data_as<T>(), {outs * in * s.taps(), in * s.taps(), s.taps()},
+          bias ? bias->data_as<T>() : nullptr, batch, groups, in, outs, out->data_as<T>());
     return tiles != nullptr;
   });
 }
 
-bool convolve_transposed_directly(const Tensor& x, const Tensor& w, const Tensor& bias, const Box& win, int64_t groups, const Tensor& out) {
+bool convolve_transposed_directly(
+    const Tensor& x, const Tensor& w, const Tensor& bias, const Box& win, int64_t groups, const Tensor& out) {
   const int64_t batch = x->sizes()[0], in = x->sizes()[1] / groups, outs = out->sizes()[1] / groups;
   if (!x->numel() || !out->numel()) return false;
   const auto of = [&](size_t i) { return x->sizes()[i]; };
   const auto to = [&](size_t i) { return out->sizes()[i]; };
-  const Shape s{{transposed_line(of(2), to(2), win.depth_kernel, win.depth_stride, win.depth_padding, win.depth_dilation),
-                 transposed_line(of(3), to(3), win.kernel[0], win.stride[0], win.padding[0], win.dilation[0]),
-                 transposed_line(of(4), to(4), win.kernel[1], win.stride[1], win.padding[1], win.dilation[1])},
-                {win.depth_kernel, win.kernel[0], win.kernel[1]}};
+  const Shape s{
+      {transposed_line(of(2), to(2), win.depth_kernel, win.depth_stride, win.depth_padding, win.depth_dilation),
+          transposed_line(of(3), to(3), win.kernel[0], win.stride[0], win.padding[0], win.dilation[0]),
+          transposed_line(of(4), to(4), win.kernel[1], win.stride[1], win.padding[1], win.dilation[1])},
+      {win.depth_kernel, win.kernel[0], win.kernel[1]}};
   if (!worth(s, batch)) return false;
   return of_float(x->dtype(), [&]<class T>(T) {
     const Tiles<T>* tiles = tiles_here<T>();
-    if (tiles) convolve_all(*tiles, s, x->data_as<T>(), w->data_as<T>(), {in * outs * s.taps(), s.taps(), outs * s.taps()}, bias ? bias->data_as<T>() : nullptr, batch, groups, in, outs, out->data_as<T>());
+    if (tiles)
+      convolve_all(*tiles, s, x->data_as<T>(), w->data_as<T>(), {in * outs * s.taps(), s.taps(), outs * s.taps()},
+          bias ? bias->data_as<T>() : nullptr, batch, groups, in, outs, out->data_as<T>());
     return tiles != nullptr;
   });
 }
@@ -393,10 +435,11 @@ bool convolution_weight_directly(const Tensor& x, const Tensor& g, const Box& wi
   const int64_t batch = x->sizes()[0], in = x->sizes()[1] / groups, outs = g->sizes()[1] / groups;
   if (!x->numel() || !g->numel()) return false;
   const Shape s = forward_shape(x, win, g);
-  if (!worth(s, batch) || batch * s.plane() < 512) return false;      // short sums are no work for vectors
+  if (!worth(s, batch) || batch * s.plane() < 512) return false;  // short sums are no work for vectors
   return of_float(x->dtype(), [&]<class T>(T) {
     const Tiles<T>* tiles = tiles_here<T>();
-    return tiles && weight_gradient_of(*tiles, s, x->data_as<T>(), g->data_as<T>(), batch, groups, in, outs, out->data_as<T>());
+    return tiles &&
+           weight_gradient_of(*tiles, s, x->data_as<T>(), g->data_as<T>(), batch, groups, in, outs, out->data_as<T>());
   });
 }
 

@@ -7,8 +7,10 @@ namespace shim {
 
 // All give false, with nothing done, where the processor has no kernel or where products of matrices are as good: few channels or places.
 // Operands as in convolution.h.
-bool convolve_directly(const Tensor& x, const Tensor& w, const Tensor& bias, const Box&, int64_t groups, const Tensor& out);
-bool convolve_transposed_directly(const Tensor& x, const Tensor& w, const Tensor& bias, const Box&, int64_t groups, const Tensor& out);
+bool convolve_directly(
+    const Tensor& x, const Tensor& w, const Tensor& bias, const Box&, int64_t groups, const Tensor& out);
+bool convolve_transposed_directly(
+    const Tensor& x, const Tensor& w, const Tensor& bias, const Box&, int64_t groups, const Tensor& out);
 // False too where the result has an infinity or a NaN: what is laid beside images is multiplied by zeros.
 bool convolution_weight_directly(const Tensor& x, const Tensor& g, const Box&, int64_t groups, const Tensor& out);
 

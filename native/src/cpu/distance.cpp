@@ -12,10 +12,18 @@ namespace {
 
 constexpr int64_t kStrip = 128;
 
-struct Absolute { template <class T> static T f(T sum, T d) { return sum + std::fabs(d); } template <class T> static T end(T sum) { return sum; } };
-struct Square { template <class T> static T f(T sum, T d) { return sum + d * d; } template <class T> static T end(T sum) { return std::sqrt(sum); } };
+struct Absolute {
+  template <class T> static T f(T sum, T d) { return sum + std::fabs(d); }
+  template <class T> static T end(T sum) { return sum; }
+};
+struct Square {
+  template <class T> static T f(T sum, T d) { return sum + d * d; }
+  template <class T> static T end(T sum) { return std::sqrt(sum); }
+};
 struct Largest {
-  template <class T> static T f(T most, T d) { return std::fabs(d) > most ? std::fabs(d) : most; }   // NaNs are passed over, as PyTorch does
+  template <class T> static T f(T most, T d) {
+    return std::fabs(d) > most ? std::fabs(d) : most;
+  }  // NaNs are passed over, as PyTorch does
   template <class T> static T end(T most) { return most; }
 };
 
@@ -28,16 +36,18 @@ SHIM_MATH_CLONES void from_row(const T* row, const T* others, T* out, int64_t co
   for (int64_t c = 0; c < width; ++c) out[c] = Norm::end(sums[c]);
 }
 
-template <class Norm, class T>
-Tensor between(const Tensor& a, const Tensor& columns, const Dims& shape) {
-  const int64_t p = shape[shape.size() - 2], r = shape.back(), cols = a->sizes().back(), batches = product_of(shape, 0, shape.size() - 2);
+template <class Norm, class T> Tensor between(const Tensor& a, const Tensor& columns, const Dims& shape) {
+  const int64_t p = shape[shape.size() - 2], r = shape.back(), cols = a->sizes().back(),
+                batches = product_of(shape, 0, shape.size() - 2);
   Tensor out = empty(shape, a->dtype(), Device{});
   const T *x = a->data_as<T>(), *y = columns->data_as<T>();
-  parallel_for(batches * p, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, r * cols)), [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row)
-      for (int64_t at = 0; at < r; at += kStrip)
-        from_row<Norm>(x + row * cols, y + row / p * cols * r + at, out->data_as<T>() + row * r + at, cols, r, std::min(kStrip, r - at));
-  });
+  parallel_for(
+      batches * p, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, r * cols)), [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row)
+          for (int64_t at = 0; at < r; at += kStrip)
+            from_row<Norm>(x + row * cols, y + row / p * cols * r + at, out->data_as<T>() + row * r + at, cols, r,
+                std::min(kStrip, r - at));
+      });
   return out;
 }
 
@@ -46,12 +56,16 @@ Tensor between(const Tensor& a, const Tensor& columns, const Dims& shape) {
 Tensor distances(const Tensor& a, const Tensor& b, double norm) {
   const DType t = a->dtype();
   const size_t n = size_t(a->dim());
-  if ((t != DType::f32 && t != DType::f64) || b->dtype() != t || n < 2 || size_t(b->dim()) != n || a->sizes()[n - 1] != b->sizes()[n - 1]) return {};
+  if ((t != DType::f32 && t != DType::f64) || b->dtype() != t || n < 2 || size_t(b->dim()) != n ||
+      a->sizes()[n - 1] != b->sizes()[n - 1])
+    return {};
   if (!std::equal(a->sizes().begin(), a->sizes().end() - 2, b->sizes().begin())) return {};
   Dims shape(a->sizes().begin(), a->sizes().end());
   shape[n - 1] = b->sizes()[n - 2];
   const Tensor rows = contiguous(a), columns = contiguous(transpose(*b, int64_t(n) - 2, int64_t(n) - 1));
-  auto with = [&]<class N>(N) { return t == DType::f32 ? between<N, float>(rows, columns, shape) : between<N, double>(rows, columns, shape); };
+  auto with = [&]<class N>(N) {
+    return t == DType::f32 ? between<N, float>(rows, columns, shape) : between<N, double>(rows, columns, shape);
+  };
   if (norm == 1) return with(Absolute{});
   if (norm == 2) return with(Square{});
   return std::isinf(norm) && norm > 0 ? with(Largest{}) : Tensor{};

@@ -9,11 +9,13 @@ namespace {
 
 Tensor places(bool wanted, DimSpan shape) { return empty(wanted ? shape : DimSpan(Dims{0}), DType::i64, Device{}); }
 
-template <class T>
-bool differ(T a, T b) {
-  if constexpr (NarrowFloat<T>) return to_float(a) != to_float(b);
-  else if constexpr (std::is_same_v<T, Bool>) return (a.v != 0) != (b.v != 0);
-  else return a != b;
+template <class T> bool differ(T a, T b) {
+  if constexpr (NarrowFloat<T>)
+    return to_float(a) != to_float(b);
+  else if constexpr (std::is_same_v<T, Bool>)
+    return (a.v != 0) != (b.v != 0);
+  else
+    return a != b;
 }
 
 // Where runs start, and from that the lengths of all.
@@ -21,15 +23,13 @@ void lengths(int64_t* starts, int64_t count, int64_t end) {
   for (int64_t i = 0; i < count; ++i) starts[i] = (i + 1 < count ? starts[i + 1] : end) - starts[i];
 }
 
-template <class T>
-SHIM_CLONES int64_t runs_of(const T* x, int64_t n) {
+template <class T> SHIM_CLONES int64_t runs_of(const T* x, int64_t n) {
   int64_t count = n > 0;
   for (int64_t i = 1; i < n; ++i) count += differ(x[i], x[i - 1]);
   return count;
 }
 
-template <class T>
-void runs(const Tensor& self, bool inverse, bool counts, Distinct* d) {
+template <class T> void runs(const Tensor& self, bool inverse, bool counts, Distinct* d) {
   const int64_t n = self->numel();
   const T* x = static_cast<const T*>(self->data());
   const int64_t count = runs_of(x, n);
@@ -37,7 +37,8 @@ void runs(const Tensor& self, bool inverse, bool counts, Distinct* d) {
   d->inverse = places(inverse, self->sizes());
   d->counts = places(counts, Dims{count});
   T* values = static_cast<T*>(d->values->data());
-  int64_t *starts = counts ? d->counts->data_as<int64_t>() : nullptr, *to = inverse ? d->inverse->data_as<int64_t>() : nullptr;
+  int64_t *starts = counts ? d->counts->data_as<int64_t>() : nullptr,
+          *to = inverse ? d->inverse->data_as<int64_t>() : nullptr;
   // Written whether it stays or not: no branch to predict.
   if (count) values[0] = x[0];
   for (int64_t i = 1, found = 1; found < count; ++i) values[found] = x[i], found += differ(x[i], x[i - 1]);
@@ -51,8 +52,7 @@ void runs(const Tensor& self, bool inverse, bool counts, Distinct* d) {
 }
 
 // Whole numbers of K's size that lie close together are counted where they stand.
-template <class K>
-bool by_place(const Tensor& self, bool inverse, bool counts, Distinct* d) {
+template <class K> bool by_place(const Tensor& self, bool inverse, bool counts, Distinct* d) {
   const int64_t n = self->numel();
   const K* x = static_cast<const K*>(self->data());
   const K sign = is_signed(self->dtype()) ? flipped_sign(K(0)) : K(0);
@@ -80,21 +80,24 @@ bool by_place(const Tensor& self, bool inverse, bool counts, Distinct* d) {
   return true;
 }
 
-template <class K>
-void by_sorting(const Tensor& self, bool inverse, bool counts, Distinct* d) {
+template <class K> void by_sorting(const Tensor& self, bool inverse, bool counts, Distinct* d) {
   const size_t n = size_t(self->numel()), bytes = self->itemsize();
   std::vector<Item<K>> items(n), spare;
   keys_of(self->dtype(), self->data(), int64_t(n), false, items.data());
-  if (n > size_t(kShort)) radix_sort(items, spare, bytes);
-  else std::sort(items.begin(), items.end(), ByKeyAndPlace<K>());
+  if (n > size_t(kShort))
+    radix_sort(items, spare, bytes);
+  else
+    std::sort(items.begin(), items.end(), ByKeyAndPlace<K>());
   const bool nans = is_floating(self->dtype());
   const K nan = K(last_key(self->dtype()));
-  auto starts_at = [&](size_t i) { return i == 0 || items[i].key != items[i - 1].key || (nans && items[i].key == nan); };
+  auto starts_at = [&](size_t i) {
+    return i == 0 || items[i].key != items[i - 1].key || (nans && items[i].key == nan);
+  };
   int64_t count = 0;
   for (size_t i = 0; i < n; ++i) count += starts_at(i);
   d->inverse = places(inverse, self->sizes());
   d->counts = places(counts, Dims{count});
-  std::vector<Item<K>>& firsts = spare;         // the items that runs start with
+  std::vector<Item<K>>& firsts = spare;  // the items that runs start with
   firsts.resize(size_t(count));
   int64_t rank = -1;
   for (size_t i = 0; i < n; ++i) {
@@ -117,7 +120,9 @@ bool distinct(const Tensor& self, bool inverse, bool counts, Distinct* d) {
   const DType t = self->dtype();
   if (!readable(self) || !has_keys(t)) return false;
   const Tensor in = contiguous(self);
-  if (is_integral(t, true) && of_size<bool>(in->itemsize(), [&]<class E>(E) { return by_place<E>(in, inverse, counts, d); })) return true;
+  if (is_integral(t, true) &&
+      of_size<bool>(in->itemsize(), [&]<class E>(E) { return by_place<E>(in, inverse, counts, d); }))
+    return true;
   with_key(t, [&]<class K>(K) { by_sorting<K>(in, inverse, counts, d); });
   return true;
 }
@@ -126,13 +131,14 @@ bool distinct_runs(const Tensor& self, bool inverse, bool counts, Distinct* d) {
   if (!readable(self)) return false;
   const Tensor in = contiguous(self);
   auto run = [&]<class T>(T) { return runs<T>(in, inverse, counts, d), true; };
-  switch (self->dtype()) {                      // whole numbers are equal where their bits are
+  switch (self->dtype()) {  // whole numbers are equal where their bits are
     case DType::b8: return run(Bool{});
     case DType::f16: return run(Half{});
     case DType::bf16: return run(BFloat16{});
     case DType::f32: return run(float{});
     case DType::f64: return run(double{});
-    default: return is_integral(self->dtype(), false) && has_keys(self->dtype()) && of_size<bool>(self->itemsize(), run);
+    default:
+      return is_integral(self->dtype(), false) && has_keys(self->dtype()) && of_size<bool>(self->itemsize(), run);
   }
 }
 

@@ -6,7 +6,7 @@
 
 namespace shim::gemm {
 
-bool bfloat16_dots();                           // whether this processor has them
+bool bfloat16_dots();  // whether this processor has them
 // What launch_cpu does, for bfloat16; bfloat16_dots() must hold.
 void launch_bfloat16(const GemmProblem&, const GemmBuffers&, double alpha, double beta);
 // One product of float32 whose operands' rows run along k, of few rows on one side. False: not such a one, nothing was done.

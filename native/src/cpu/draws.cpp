@@ -11,14 +11,15 @@
 namespace shim {
 namespace {
 
-constexpr int64_t kBatch = 1024;     // words drawn at once: they stay in the cache
-constexpr int64_t kTogether = 16;    // normal numbers made together
+constexpr int64_t kBatch = 1024;   // words drawn at once: they stay in the cache
+constexpr int64_t kTogether = 16;  // normal numbers made together
 
-template <class F>
-void of_floats(const Tensor& t, F&& f) {
+template <class F> void of_floats(const Tensor& t, F&& f) {
   const std::lock_guard lock(drawing);
-  if (t->dtype() == DType::f64) f(t->data_as<double>());
-  else f(t->data_as<float>());
+  if (t->dtype() == DType::f64)
+    f(t->data_as<double>());
+  else
+    f(t->data_as<float>());
 }
 
 inline uint64_t joined(const uint32_t* w) { return uint64_t(w[0]) << 32 | w[1]; }
@@ -26,8 +27,7 @@ inline double unit(uint64_t w) { return double(w & ((uint64_t{1} << 53) - 1)) * 
 inline float unit(uint32_t w) { return float(int32_t(w & 0xffffff)) * 0x1p-24f; }
 
 // f(i, w): number i from its words, `each` of them.
-template <int each, class F>
-void from_words(int64_t n, Mersenne& source, F&& f) {
+template <int each, class F> void from_words(int64_t n, Mersenne& source, F&& f) {
   uint32_t words[kBatch];
   for (int64_t at = 0; at < n; at += kBatch / each) {
     const int64_t many = std::min(kBatch / each, n - at);
@@ -36,10 +36,11 @@ void from_words(int64_t n, Mersenne& source, F&& f) {
   }
 }
 
-template <class T>
-void uniforms(T* x, int64_t n, T low, T span, Mersenne& source) {
-  if constexpr (sizeof(T) == 8) from_words<2>(n, source, [&](int64_t i, const uint32_t* w) { x[i] = unit(joined(w)) * span + low; });
-  else from_words<1>(n, source, [&](int64_t i, const uint32_t* w) { x[i] = unit(w[0]) * span + low; });
+template <class T> void uniforms(T* x, int64_t n, T low, T span, Mersenne& source) {
+  if constexpr (sizeof(T) == 8)
+    from_words<2>(n, source, [&](int64_t i, const uint32_t* w) { x[i] = unit(joined(w)) * span + low; });
+  else
+    from_words<1>(n, source, [&](int64_t i, const uint32_t* w) { x[i] = unit(w[0]) * span + low; });
 }
 
 inline float radius(float u) { return std::sqrt(-2.f * log_of(u)); }
@@ -51,8 +52,7 @@ inline double turned(double u, int32_t turn) {
 }
 
 // Box-Muller within a block: the first half of its uniform numbers are lengths, the second turns.
-template <class T>
-void normal_block(T* x, T mean, T deviation) {
+template <class T> void normal_block(T* x, T mean, T deviation) {
   constexpr int64_t half = kTogether / 2;
   for (int64_t i = 0; i < half; ++i) {
     const T length = radius(T(1) - x[i]), turn = x[i + half];
@@ -61,17 +61,15 @@ void normal_block(T* x, T mean, T deviation) {
   }
 }
 
-template <class T>
-void normals_singly(T* x, int64_t n, double mean, double deviation, Mersenne& source) {
+template <class T> void normals_singly(T* x, int64_t n, double mean, double deviation, Mersenne& source) {
   for (int64_t i = 0; i < n; ++i) x[i] = T(draw_normal(source) * deviation + mean);
 }
 
-template <class T>
-void normals(T* x, int64_t n, T mean, T deviation, Mersenne& source) {
+template <class T> void normals(T* x, int64_t n, T mean, T deviation, Mersenne& source) {
   uniforms(x, n, T(0), T(1), source);
   for (int64_t i = 0; i + kTogether <= n; i += kTogether) normal_block(x + i, mean, deviation);
   if (n % kTogether == 0) return;
-  x += n - kTogether;                // the last block begins anew
+  x += n - kTogether;  // the last block begins anew
   uniforms(x, kTogether, T(0), T(1), source);
   normal_block(x, mean, deviation);
 }
@@ -106,7 +104,8 @@ void fill_normal_singly(const Tensor& out, double mean, double deviation, Mersen
 
 void fill_exponential(const Tensor& out, double rate, Mersenne& source) {
   of_floats(out, [&]<class T>(T* x) {
-    from_words<2>(out->numel(), source, [&](int64_t i, const uint32_t* w) { x[i] = T(-std::log1p(-unit(joined(w))) / rate); });
+    from_words<2>(
+        out->numel(), source, [&](int64_t i, const uint32_t* w) { x[i] = T(-std::log1p(-unit(joined(w))) / rate); });
   });
 }
 
@@ -116,7 +115,7 @@ void fill_integer(const Tensor& out, int64_t low, uint64_t span, Mersenne& sourc
   if (short_words || (span && span < uint64_t{1} << 28)) {
     const uint32_t narrow = uint32_t(span), inverse = ~uint32_t{0} / narrow;
     return from_words<1>(out->numel(), source, [&](int64_t i, const uint32_t* w) {
-      uint32_t left = w[0] - uint32_t((uint64_t(w[0]) * inverse) >> 32) * narrow;                       // the remainder, or two spans more
+      uint32_t left = w[0] - uint32_t((uint64_t(w[0]) * inverse) >> 32) * narrow;  // the remainder, or two spans more
       left = left >= narrow ? left - narrow : left;
       left = left >= narrow ? left - narrow : left;
       x[i] = int64_t(left + uint64_t(low));
@@ -129,7 +128,9 @@ void fill_integer(const Tensor& out, int64_t low, uint64_t span, Mersenne& sourc
 }
 
 void fill_chance(const Tensor& out, double chance, Mersenne& source) {
-  auto draw = [&]<class T>(T* x) { from_words<2>(out->numel(), source, [&](int64_t i, const uint32_t* w) { x[i] = T(unit(joined(w)) < chance); }); };
+  auto draw = [&]<class T>(T* x) {
+    from_words<2>(out->numel(), source, [&](int64_t i, const uint32_t* w) { x[i] = T(unit(joined(w)) < chance); });
+  };
   if (out->dtype() != DType::b8) return of_floats(out, draw);
   const std::lock_guard lock(drawing);
   draw(out->data_as<uint8_t>());
@@ -139,8 +140,10 @@ Tensor chances(const Tensor& like, Mersenne& source) {
   const Tensor p = contiguous(like), out = empty(like->sizes(), like->dtype(), Device{});
   of_floats(out, [&]<class T>(T* x) {
     const T* chance = p->data_as<T>();
-    if constexpr (sizeof(T) == 8) from_words<2>(out->numel(), source, [&](int64_t i, const uint32_t* w) { x[i] = T(unit(joined(w)) < chance[i]); });
-    else from_words<1>(out->numel(), source, [&](int64_t i, const uint32_t* w) { x[i] = T(unit(w[0]) < chance[i]); });
+    if constexpr (sizeof(T) == 8)
+      from_words<2>(out->numel(), source, [&](int64_t i, const uint32_t* w) { x[i] = T(unit(joined(w)) < chance[i]); });
+    else
+      from_words<1>(out->numel(), source, [&](int64_t i, const uint32_t* w) { x[i] = T(unit(w[0]) < chance[i]); });
   });
   return out;
 }
@@ -152,9 +155,11 @@ Tensor permutation(int64_t n, Mersenne& source) {
   auto* order = out->data_as<int64_t>();
   for (int64_t i = 0; i < n; ++i) order[i] = i;
   if (n >= int64_t(~uint32_t{0} / 20)) {
-    from_words<2>(n - 1, source, [&](int64_t i, const uint32_t* w) { std::swap(order[i], order[i + int64_t(joined(w) % uint64_t(n - i))]); });
+    from_words<2>(n - 1, source,
+        [&](int64_t i, const uint32_t* w) { std::swap(order[i], order[i + int64_t(joined(w) % uint64_t(n - i))]); });
   } else if (n > 1) {
-    from_words<1>(n - 1, source, [&](int64_t i, const uint32_t* w) { std::swap(order[i], order[i + int64_t(w[0] % uint32_t(n - i))]); });
+    from_words<1>(n - 1, source,
+        [&](int64_t i, const uint32_t* w) { std::swap(order[i], order[i + int64_t(w[0] % uint32_t(n - i))]); });
   }
   return out;
 }

@@ -7,7 +7,7 @@
 
 namespace shim {
 
-extern std::mutex drawing;                       // threads that share a generator take turns
+extern std::mutex drawing;  // threads that share a generator take turns
 
 // One number, drawn in float64: uniform in [0, 1); normal, of a pair whose other one waits in the generator.
 double draw_uniform(Mersenne&);
@@ -15,7 +15,7 @@ double draw_normal(Mersenne&);
 
 // Fill a contiguous float32 or float64 tensor.
 void fill_uniform(const Tensor& out, double low, double high, Mersenne&);
-void fill_normal(const Tensor& out, double mean, double deviation, Mersenne&);      // 16 and more: in blocks
+void fill_normal(const Tensor& out, double mean, double deviation, Mersenne&);  // 16 and more: in blocks
 void fill_normal_singly(const Tensor& out, double mean, double deviation, Mersenne&);
 void fill_exponential(const Tensor& out, double rate, Mersenne&);
 // A contiguous int64 tensor, with numbers from [low, low + span); a span of 0 is 2^64, all there are. Of each number the generator gives one
@@ -25,11 +25,11 @@ void fill_integer(const Tensor& out, int64_t low, uint64_t span, Mersenne&, bool
 Tensor permutation(int64_t n, Mersenne&);
 // 1 where a uniform number of its own is below the chance, else 0; of `like`'s dtype, float32 or float64.
 Tensor chances(const Tensor& like, Mersenne&);
-void fill_chance(const Tensor& out, double chance, Mersenne&);                      // bool too
+void fill_chance(const Tensor& out, double chance, Mersenne&);  // bool too
 
 // Each number with parameters of its own, all contiguous, of the result's sizes and dtype, float32 or float64.
 void fill_poisson(const Tensor& out, const Tensor& rate, Mersenne&);
-void fill_gamma(const Tensor& out, const Tensor& shape, Mersenne&);                 // of rate 1, never zero
+void fill_gamma(const Tensor& out, const Tensor& shape, Mersenne&);  // of rate 1, never zero
 void fill_binomial(const Tensor& out, const Tensor& count, const Tensor& prob, Mersenne&);
 
 }  // namespace shim

@@ -26,7 +26,8 @@ double transformed_rejection(double a, double b, double c, double squeeze, Merse
 
 // Hörmann's PTRS: v against the density, rate^k e^-rate / k!.
 double many_events(double rate, Mersenne& source) {
-  const double b = 0.931 + 2.53 * std::sqrt(rate), inverse_alpha = 1.1239 + 1.1328 / (b - 3.4), log_rate = std::log(rate);
+  const double b = 0.931 + 2.53 * std::sqrt(rate), inverse_alpha = 1.1239 + 1.1328 / (b - 3.4),
+               log_rate = std::log(rate);
   const auto accepts = [=](double k, double v, double edge, double slope) {
     if (k < 0 || (edge < 0.013 && v > edge)) return false;
     return std::log(v * inverse_alpha / slope) <= -rate + k * log_rate - std::lgamma(k + 1);
@@ -54,7 +55,9 @@ double stirling_tail(double k) {
     for (int i = 0; i < 10; ++i) {
       if (i) factorial *= i;
       const long double n = i + 1;
-      tails[size_t(i)] = double(std::log(factorial) - ((n - 0.5L) * std::log(n) - n + 0.5L * std::log(2 * 3.141592653589793238462643383279502884L)));
+      tails[size_t(i)] =
+          double(std::log(factorial) -
+                 ((n - 0.5L) * std::log(n) - n + 0.5L * std::log(2 * 3.141592653589793238462643383279502884L)));
     }
     return tails;
   }();
@@ -64,25 +67,26 @@ double stirling_tail(double k) {
 }
 
 // Hörmann's BTRS: v against the density over that of the mode, both by Stirling's approximation.
-template <class T>
-T many_trials(T count, T prob, Mersenne& source) {
-  const double deviation = std::sqrt(count * prob * (1 - prob)), odds = prob / (1 - prob), mode = std::floor((count + 1) * prob);
+template <class T> T many_trials(T count, T prob, Mersenne& source) {
+  const double deviation = std::sqrt(count * prob * (1 - prob)), odds = prob / (1 - prob),
+               mode = std::floor((count + 1) * prob);
   const double b = 1.15 + 2.53 * deviation, alpha = (2.83 + 5.1 / b) * deviation;
   const auto accepts = [=](double drawn, double v, double, double slope) {
     const T k = T(drawn);
     if (k < 0 || k > count) return false;
     const double failures = count - k + 1, at_mode = count - mode + 1;
-    const double powers = (mode + 0.5) * std::log((mode + 1) / (odds * at_mode)) + (count + 1) * std::log(at_mode / failures) +
-                          (k + 0.5) * std::log(odds * failures / (k + 1));
-    const double tails = stirling_tail(mode) + stirling_tail(count - mode) - stirling_tail(k) - stirling_tail(count - k);
+    const double powers = (mode + 0.5) * std::log((mode + 1) / (odds * at_mode)) +
+                          (count + 1) * std::log(at_mode / failures) + (k + 0.5) * std::log(odds * failures / (k + 1));
+    const double tails =
+        stirling_tail(mode) + stirling_tail(count - mode) - stirling_tail(k) - stirling_tail(count - k);
     return std::log(v * alpha / slope) <= powers + tails;
   };
-  return T(transformed_rejection(-0.0873 + 0.0248 * b + 0.01 * prob, b, count * prob + 0.5, 0.92 - 4.2 / b, source, accepts));
+  return T(transformed_rejection(
+      -0.0873 + 0.0248 * b + 0.01 * prob, b, count * prob + 0.5, 0.92 - 4.2 / b, source, accepts));
 }
 
 // Trials up to each success are geometrically distributed.
-template <class T>
-T few_trials(T count, T prob, Mersenne& source) {
+template <class T> T few_trials(T count, T prob, Mersenne& source) {
   const double failing = std::log1p(-prob);
   double trials = 0;
   for (T found = 0;; ++found) {
@@ -91,8 +95,7 @@ T few_trials(T count, T prob, Mersenne& source) {
   }
 }
 
-template <class T>
-T binomial(T count, T prob, Mersenne& source) {
+template <class T> T binomial(T count, T prob, Mersenne& source) {
   if (std::isnan(count) || std::isnan(prob)) return std::numeric_limits<T>::quiet_NaN();
   if (count <= 0 || prob <= 0) return 0;
   if (prob >= 1) return count;
@@ -106,8 +109,7 @@ T binomial(T count, T prob, Mersenne& source) {
 
 // Marsaglia and Tsang (2000), of a shape from one on, times `scale`: d (1 + c x)^3 of a normal x, accepted by a squeeze or by the density.
 // PyTorch has 1/3 and 0.0331 in float32.
-template <class T>
-double cubed_normal(T shape, double scale, Mersenne& source) {
+template <class T> double cubed_normal(T shape, double scale, Mersenne& source) {
   const double d = shape - T(1.0f / 3.0f), c = 1 / std::sqrt(9 * d);
   if (std::isnan(c)) return 0;
   for (;;) {
@@ -119,19 +121,19 @@ double cubed_normal(T shape, double scale, Mersenne& source) {
 }
 
 // T is what the shape is counted in. Below one: a number of the next shape, times a uniform one to the power 1 / shape.
-template <class T>
-double gamma(T shape, Mersenne& source) {
+template <class T> double gamma(T shape, Mersenne& source) {
   if (shape == 0) return 0;
   if (!(shape < 1)) return cubed_normal(shape, 1, source);
   const double scale = std::pow(1 - draw_uniform(source), double(1 / shape));
   return cubed_normal(T(shape + 1), scale, source);
 }
 
-template <class F>
-void of_floats(const Tensor& t, F&& f) {
+template <class F> void of_floats(const Tensor& t, F&& f) {
   const std::lock_guard lock(drawing);
-  if (t->dtype() == DType::f64) f(t->data_as<double>());
-  else f(t->data_as<float>());
+  if (t->dtype() == DType::f64)
+    f(t->data_as<double>());
+  else
+    f(t->data_as<float>());
 }
 
 }  // namespace

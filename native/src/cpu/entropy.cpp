@@ -18,20 +18,31 @@ Tensor as(const Tensor& t, DType dtype) { return t->dtype() == dtype ? contiguou
 Tensor narrowed(const Tensor& t, DType dtype) { return t->dtype() == dtype ? t : to_dtype(t, dtype); }
 int64_t grain(int64_t cols) { return std::max<int64_t>(1, kGrain / (4 * std::max<int64_t>(cols, 1))); }
 
-template <class T> SHIM_MATH_CLONES T sum_row(const T* g, int64_t n) { return lane_sum<T>(n, [=](int64_t i) { return g[i]; }); }
-template <class T> SHIM_MATH_CLONES T dot_row(const T* g, const T* y, int64_t n) { return lane_sum<T>(n, [=](int64_t i) { return g[i] * y[i]; }); }
-template <class T> SHIM_MATH_CLONES void slopes(const T* g, const T* y, T* out, T dot, int64_t n) { for (int64_t i = 0; i < n; ++i) out[i] = y[i] * (g[i] - dot); }
+template <class T> SHIM_MATH_CLONES T sum_row(const T* g, int64_t n) {
+  return lane_sum<T>(n, [=](int64_t i) { return g[i]; });
+}
+template <class T> SHIM_MATH_CLONES T dot_row(const T* g, const T* y, int64_t n) {
+  return lane_sum<T>(n, [=](int64_t i) { return g[i] * y[i]; });
+}
+template <class T> SHIM_MATH_CLONES void slopes(const T* g, const T* y, T* out, T dot, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = y[i] * (g[i] - dot);
+}
 inline float whole_exp(float x) { return exp_of(x); }
 inline double whole_exp(double x) { return std::exp(x); }
 template <class T> SHIM_MATH_CLONES void log_slopes(const T* g, const T* y, T* out, T sum, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = g[i] - whole_exp(y[i]) * sum;
 }
-template <class T> SHIM_MATH_CLONES void scaled_exp(const T* y, T* out, T by, int64_t n) { for (int64_t i = 0; i < n; ++i) out[i] = whole_exp(y[i]) * by; }
+template <class T> SHIM_MATH_CLONES void scaled_exp(const T* y, T* out, T by, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = whole_exp(y[i]) * by;
+}
 
-template <class T> SHIM_MATH_CLONES void shifted(const T* x, T* y, T by, int64_t n) { for (int64_t i = 0; i < n; ++i) y[i] = x[i] - by; }
+template <class T> SHIM_MATH_CLONES void shifted(const T* x, T* y, T by, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) y[i] = x[i] - by;
+}
 
 template <class T>
-void entropy_rows(const T* x, const int64_t* target, const T* weight, int64_t rows, int64_t cols, int64_t ignored, T* losses, T* factors, T* log_p) {
+void entropy_rows(const T* x, const int64_t* target, const T* weight, int64_t rows, int64_t cols, int64_t ignored,
+    T* losses, T* factors, T* log_p) {
   parallel_for(rows, grain(cols), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const T* from = x + r * cols;
@@ -47,7 +58,9 @@ void entropy_rows(const T* x, const int64_t* target, const T* weight, int64_t ro
 }  // namespace
 
 Tensor softmax_backward(const Tensor& g, const Tensor& result, bool log) {
-  if (!takes(g) || !takes(result) || g->dtype() != result->dtype() || !result->dim() || !std::ranges::equal(g->sizes(), result->sizes())) return {};
+  if (!takes(g) || !takes(result) || g->dtype() != result->dtype() || !result->dim() ||
+      !std::ranges::equal(g->sizes(), result->sizes()))
+    return {};
   const DType t = result->dtype(), compute = compute_dtype(t);
   const Tensor dy = as(g, compute), y = as(result, compute);
   Tensor out = empty(y->sizes(), compute, Device{});
@@ -57,8 +70,10 @@ Tensor softmax_backward(const Tensor& g, const Tensor& result, bool log) {
     T* to = out->data_as<T>();
     parallel_for(rows, grain(cols), [&](int64_t begin, int64_t end) {
       for (int64_t at = begin * cols; at < end * cols; at += cols) {
-        if (log) log_slopes(a + at, b + at, to + at, sum_row(a + at, cols), cols);
-        else slopes(a + at, b + at, to + at, dot_row(a + at, b + at, cols), cols);
+        if (log)
+          log_slopes(a + at, b + at, to + at, sum_row(a + at, cols), cols);
+        else
+          slopes(a + at, b + at, to + at, dot_row(a + at, b + at, cols), cols);
       }
     });
   };
@@ -66,8 +81,11 @@ Tensor softmax_backward(const Tensor& g, const Tensor& result, bool log) {
   return narrowed(out, t);
 }
 
-Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& weight, int reduction, int64_t ignored, bool keep, CrossEntropy* parts) {
-  if (!takes(logits) || (weight && !takes(weight)) || logits->dim() != 2 || !target->device().is_cpu() || target->dtype() != DType::i64) return {};
+Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& weight, int reduction, int64_t ignored,
+    bool keep, CrossEntropy* parts) {
+  if (!takes(logits) || (weight && !takes(weight)) || logits->dim() != 2 || !target->device().is_cpu() ||
+      target->dtype() != DType::i64)
+    return {};
   const DType t = logits->dtype(), compute = compute_dtype(t);
   const int64_t rows = logits->sizes()[0], cols = logits->sizes()[1];
   const Tensor x = as(logits, compute), w = weight ? as(weight, compute) : weight, at = contiguous(target);
@@ -75,14 +93,15 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& w
     const int64_t place = at->data_as<int64_t>()[r];
     CHECK(Kind::Index, place == ignored || (place >= 0 && place < cols), "Target ", place, " is out of bounds.");
   }
-  Tensor losses = empty(Dims{rows}, compute, Device{}), log_p = keep ? empty(Dims{rows, cols}, compute, Device{}) : empty(Dims{0}, compute, Device{});
+  Tensor losses = empty(Dims{rows}, compute, Device{}),
+         log_p = keep ? empty(Dims{rows, cols}, compute, Device{}) : empty(Dims{0}, compute, Device{});
   parts->factors = empty(Dims{rows}, compute, Device{});
   parts->total = empty({}, compute, Device{});
   Tensor loss = reduction ? empty({}, compute, Device{}) : losses;
   auto run = [&]<class T>(T) {
     T* factors = parts->factors->data_as<T>();
-    entropy_rows<T>(x->data_as<T>(), at->data_as<int64_t>(), w ? w->data_as<T>() : nullptr, rows, cols, ignored, losses->data_as<T>(), factors,
-                    keep ? log_p->data_as<T>() : nullptr);
+    entropy_rows<T>(x->data_as<T>(), at->data_as<int64_t>(), w ? w->data_as<T>() : nullptr, rows, cols, ignored,
+        losses->data_as<T>(), factors, keep ? log_p->data_as<T>() : nullptr);
     double sum = 0, total = 0;
     for (int64_t r = 0; r < rows; ++r) sum += losses->data_as<T>()[r], total += factors[r];
     *parts->total->data_as<T>() = T(total);
@@ -98,9 +117,12 @@ Tensor cross_entropy_backward(const Tensor& g, const Tensor& target, const Cross
   if (!takes(kept) || kept->dim() != 2 || !takes(g)) return {};
   const DType t = kept->dtype(), compute = compute_dtype(t);
   const int64_t rows = kept->sizes()[0], cols = kept->sizes()[1];
-  const bool fits = target->dtype() == DType::i64 && target->numel() == rows && parts.factors->numel() == rows && parts.total->numel() >= 1;
-  if (!fits || g->numel() < (reduction ? 1 : rows)) return {};          // anybody can call the operator: the body says what is wrong
-  const Tensor log_p = as(kept, compute), dy = as(g, compute), factors = as(parts.factors, compute), total = as(parts.total, compute), at = contiguous(target);
+  const bool fits = target->dtype() == DType::i64 && target->numel() == rows && parts.factors->numel() == rows &&
+                    parts.total->numel() >= 1;
+  if (!fits || g->numel() < (reduction ? 1 : rows))
+    return {};  // anybody can call the operator: the body says what is wrong
+  const Tensor log_p = as(kept, compute), dy = as(g, compute), factors = as(parts.factors, compute),
+               total = as(parts.total, compute), at = contiguous(target);
   Tensor out = empty(kept->sizes(), compute, Device{});
   auto run = [&]<class T>(T) {
     const T *y = log_p->data_as<T>(), *d = dy->data_as<T>(), *f = factors->data_as<T>();

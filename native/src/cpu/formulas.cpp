@@ -7,18 +7,33 @@
 namespace shim {
 namespace {
 
-#define FORMULA1(Name, expression) struct Name { template <class T> static T f(T x) { return expression; } }
-#define FORMULA2(Name, expression) struct Name { template <class T> static T f(T x, T p) { return expression; } }
-#define FORMULA3(Name, expression) struct Name { template <class T> static T f(T x, T p, T q) { return expression; } }
-#define FORMULA4(Name, expression) struct Name { template <class T> static T f(T x, T p, T q, T r) { return expression; } }
+#define FORMULA1(Name, expression)                            \
+  struct Name {                                               \
+    template <class T> static T f(T x) { return expression; } \
+  }
+#define FORMULA2(Name, expression)                                 \
+  struct Name {                                                    \
+    template <class T> static T f(T x, T p) { return expression; } \
+  }
+#define FORMULA3(Name, expression)                                      \
+  struct Name {                                                         \
+    template <class T> static T f(T x, T p, T q) { return expression; } \
+  }
+#define FORMULA4(Name, expression)                                           \
+  struct Name {                                                              \
+    template <class T> static T f(T x, T p, T q, T r) { return expression; } \
+  }
 
-template <class T> T held(T x, T least, T most) { T y = x < least ? least : x; return y > most ? most : y; }   // NaN stays
+template <class T> T held(T x, T least, T most) {
+  T y = x < least ? least : x;
+  return y > most ? most : y;
+}  // NaN stays
 template <class T> T size_of(T x) { return std::fabs(x); }
 
 FORMULA3(Lerp, size_of(q) < T(0.5) ? x + q * (p - x) : p - (p - x) * (T(1) - q));
 FORMULA4(Addcmul, x + r * p * q);
 FORMULA4(Addcdiv, x + r * (p / q));
-FORMULA1(Hardswish, x * held(x + T(3), T(0), T(6)) / T(6));
+FORMULA1(Hardswish, x* held(x + T(3), T(0), T(6)) / T(6));
 FORMULA1(Hardsigmoid, held(x + T(3), T(0), T(6)) / T(6));
 FORMULA2(Prelu, x > T(0) ? x : x * p);
 FORMULA2(Copysign, std::copysign(x, p));
@@ -30,20 +45,20 @@ FORMULA4(NanToNum, x != x ? p : size_of(x) < std::numeric_limits<T>::infinity() 
 FORMULA2(Largest, x != x ? x : p != p ? p : x > p ? x : p);
 FORMULA2(Least, x != x ? x : p != p ? p : x < p ? x : p);
 FORMULA3(Held, x != x ? x : p != p ? p : q != q ? q : held(x, p, q));
-FORMULA2(ReluSlope, p <= T(0) ? T(0) : x);                           // x: the gradient, p: what was saved
-FORMULA2(TanhSlope, x * (T(1) - p * p));
-FORMULA2(SigmoidSlope, x * ((T(1) - p) * p));
+FORMULA2(ReluSlope, p <= T(0) ? T(0) : x);  // x: the gradient, p: what was saved
+FORMULA2(TanhSlope, x*(T(1) - p * p));
+FORMULA2(SigmoidSlope, x*((T(1) - p) * p));
 FORMULA3(LeakySlope, p > T(0) ? x : x * q);
 FORMULA3(SmoothL1, size_of(x - p) < q ? T(0.5) * (x - p) * (x - p) / q : size_of(x - p) - T(0.5) * q);
 FORMULA3(Huber, size_of(x - p) <= q ? T(0.5) * (x - p) * (x - p) : q * (size_of(x - p) - T(0.5) * q));
 FORMULA2(SquaredError, (x - p) * (x - p));
 FORMULA2(AbsoluteError, size_of(x - p));
 FORMULA2(Heaviside, x == T(0) ? p : x < T(0) ? T(0) : x > T(0) ? T(1) : T(0));
-FORMULA1(Cube, x * x * x);
+FORMULA1(Cube, x* x* x);
 FORMULA1(InverseSquare, T(1) / (x * x));
 FORMULA1(Itself, x);
 FORMULA1(Angle, x != x ? x : x < T(0) ? T(3.14159265358979323846) : T(0));
-FORMULA3(RoundTo, q == T(0) ? std::nearbyint(x * p) / p : std::nearbyint(x / q) * q);          // p: 10^digits, or q: 10^-digits
+FORMULA3(RoundTo, q == T(0) ? std::nearbyint(x * p) / p : std::nearbyint(x / q) * q);  // p: 10^digits, or q: 10^-digits
 
 constexpr PointwiseFormula kPlain[] = {
     formula_of<Lerp, 3, 0>("lerp"),
@@ -99,8 +114,10 @@ Tensor run_formula(const PointwiseFormula& f, std::span<const Input> inputs, Ten
     if (!i.tensor) continue;
     if (!floating_input(*i.tensor) || (first && i.tensor->dtype() != first->dtype())) return {};
     const DimSpan sizes = i.tensor->sizes();
-    if (!first) shape.assign(sizes.begin(), sizes.end());
-    else if (!std::ranges::equal(shape, sizes)) shape = broadcast_shapes(shape, sizes);
+    if (!first)
+      shape.assign(sizes.begin(), sizes.end());
+    else if (!std::ranges::equal(shape, sizes))
+      shape = broadcast_shapes(shape, sizes);
     if (!first) first = i.tensor;
     like[tensors++] = i.tensor;
   }
@@ -108,8 +125,10 @@ Tensor run_formula(const PointwiseFormula& f, std::span<const Input> inputs, Ten
   const DType t = first->dtype(), compute = compute_dtype(t);
   const BlockKernel kernel = compute == DType::f64 ? f.f64 : f.f32;
   if (!kernel) return {};
-  if (!out) out = allocate_like(shape, like, tensors, t);
-  else if (out->dtype() != t || !std::ranges::equal(out->sizes(), shape)) return {};
+  if (!out)
+    out = allocate_like(shape, like, tensors, t);
+  else if (out->dtype() != t || !std::ranges::equal(out->sizes(), shape))
+    return {};
   Operand operands[kMaxOperands] = {Operand::of(*out)};
   alignas(16) char numbers[kMaxOperands][16];
   Tensor copies[kMaxOperands];
@@ -117,7 +136,8 @@ Tensor run_formula(const PointwiseFormula& f, std::span<const Input> inputs, Ten
   for (const Input& i : inputs) {
     if (i.tensor) {
       const TensorImpl* from = i.tensor;
-      if (clashes(*out, *from)) copies[count] = clone(Tensor(const_cast<TensorImpl*>(from))), from = copies[count].get();
+      if (clashes(*out, *from))
+        copies[count] = clone(Tensor(const_cast<TensorImpl*>(from))), from = copies[count].get();
       operands[count++] = Operand::of(*from);
     } else {
       store_number(numbers[count], compute, i.number);

@@ -7,19 +7,19 @@ namespace shim {
 
 struct PointwiseFormula {
   const char* name;
-  int tensors, numbers;                         // its operands: tensors (some may be numbers), then numbers
+  int tensors, numbers;  // its operands: tensors (some may be numbers), then numbers
   BlockKernel f32, f64;
 };
 
-const PointwiseFormula* pointwise_formula(std::string_view name);   // null if there is none
+const PointwiseFormula* pointwise_formula(std::string_view name);  // null if there is none
 
 // Of CPU tensors of one floating dtype, broadcast, or numbers. The result is new, or `out`, which must have its shape and dtype.
 // Null where there is no kernel for the case.
 Tensor run_formula(const PointwiseFormula&, std::span<const Input> inputs, Tensor out = {});
 
 // The tables' parts.
-std::span<const PointwiseFormula> plain_formulas();        // formulas.cpp: arithmetic
-std::span<const PointwiseFormula> curved_formulas();       // formulas_curved.cpp: with exponentials and the like
+std::span<const PointwiseFormula> plain_formulas();   // formulas.cpp: arithmetic
+std::span<const PointwiseFormula> curved_formulas();  // formulas_curved.cpp: with exponentials and the like
 
 template <class Op, class T, int inputs>
 SHIM_MATH_CLONES void formula_loop(char* out, const char* const* in, int64_t n) {
@@ -28,16 +28,20 @@ SHIM_MATH_CLONES void formula_loop(char* out, const char* const* in, int64_t n) 
   auto* r = reinterpret_cast<T*>(out);
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) {
-    if constexpr (inputs == 1) r[i] = Op::f(a[i]);
-    else if constexpr (inputs == 2) r[i] = Op::f(a[i], b[i]);
-    else if constexpr (inputs == 3) r[i] = Op::f(a[i], b[i], c[i]);
-    else r[i] = Op::f(a[i], b[i], c[i], d[i]);
+    if constexpr (inputs == 1)
+      r[i] = Op::f(a[i]);
+    else if constexpr (inputs == 2)
+      r[i] = Op::f(a[i], b[i]);
+    else if constexpr (inputs == 3)
+      r[i] = Op::f(a[i], b[i], c[i]);
+    else
+      r[i] = Op::f(a[i], b[i], c[i], d[i]);
   }
 }
 
-template <class Op, int tensors, int numbers>
-constexpr PointwiseFormula formula_of(const char* name) {
-  return {name, tensors, numbers, formula_loop<Op, float, tensors + numbers>, formula_loop<Op, double, tensors + numbers>};
+template <class Op, int tensors, int numbers> constexpr PointwiseFormula formula_of(const char* name) {
+  return {
+      name, tensors, numbers, formula_loop<Op, float, tensors + numbers>, formula_loop<Op, double, tensors + numbers>};
 }
 
 }  // namespace shim

@@ -32,12 +32,21 @@ inline double log1p_near(double x) { return std::log1p(x); }
 template <class T> T softplus_of(T x) { return (x > T(0) ? x : T(0)) + log1p_near(e_of(-std::fabs(x))); }
 template <class T> T logistic(T x) { return T(1) / (T(1) + e_of(-x)); }
 
-#define FORMULA1(Name, expression) struct Name { template <class T> static T f(T x) { return expression; } }
-#define FORMULA2(Name, expression) struct Name { template <class T> static T f(T x, T p) { return expression; } }
-#define FORMULA3(Name, expression) struct Name { template <class T> static T f(T x, T p, T q) { return expression; } }
+#define FORMULA1(Name, expression)                            \
+  struct Name {                                               \
+    template <class T> static T f(T x) { return expression; } \
+  }
+#define FORMULA2(Name, expression)                                 \
+  struct Name {                                                    \
+    template <class T> static T f(T x, T p) { return expression; } \
+  }
+#define FORMULA3(Name, expression)                                      \
+  struct Name {                                                         \
+    template <class T> static T f(T x, T p, T q) { return expression; } \
+  }
 
 FORMULA1(LogSigmoid, (x < T(0) ? x : T(0)) - log1p_near(e_of(-std::fabs(x))));
-FORMULA3(Softplus, x * p > q ? x : softplus_of(x * p) / p);
+FORMULA3(Softplus, x* p > q ? x : softplus_of(x * p) / p);
 FORMULA2(Xlogy, p != p ? p : x == T(0) ? T(0) : x * l_of(p));
 FORMULA2(Xlog1py, p != p ? p : x == T(0) ? T(0) : x * l1_of(p));
 struct Elu {
@@ -55,7 +64,9 @@ struct Mish {
 struct LogAddExp {
   template <class T> static T f(T a, T b) {
     const T most = a > b ? a : b, least = a > b ? b : a;
-    return most == least && std::fabs(most) == std::numeric_limits<T>::infinity() ? most : a != a ? a : most + log1p_near(e_of(least - most));
+    return most == least && std::fabs(most) == std::numeric_limits<T>::infinity() ? most
+           : a != a                                                               ? a
+                    : most + log1p_near(e_of(least - most));
   }
 };
 // log2(2^a + 2^b) by way of log(e^(a ln 2) + e^(b ln 2))
@@ -63,7 +74,9 @@ struct LogAddExp2 {
   template <class T> static T f(T a, T b) {
     constexpr T ln2 = T(0.69314718055994530942);
     const T most = a > b ? a : b, least = a > b ? b : a;
-    return most == least && std::fabs(most) == std::numeric_limits<T>::infinity() ? most : a != a ? a : most + log1p_near(e_of((least - most) * ln2)) / ln2;
+    return most == least && std::fabs(most) == std::numeric_limits<T>::infinity() ? most
+           : a != a                                                               ? a
+                    : most + log1p_near(e_of((least - most) * ln2)) / ln2;
   }
 };
 // The least and greatest chances are p and q; p below zero: none are.
@@ -94,7 +107,9 @@ struct GeluTanhSlope {
   }
 };
 struct SoftplusSlope {
-  template <class T> static T f(T g, T x, T beta, T threshold) { return x * beta > threshold ? g : g * logistic(x * beta); }
+  template <class T> static T f(T g, T x, T beta, T threshold) {
+    return x * beta > threshold ? g : g * logistic(x * beta);
+  }
 };
 struct MishSlope {
   template <class T> static T f(T g, T x) {
@@ -103,7 +118,10 @@ struct MishSlope {
   }
 };
 #if defined(__GLIBC__)
-inline double log_gamma(double x) { int sign; return lgamma_r(x, &sign); }
+inline double log_gamma(double x) {
+  int sign;
+  return lgamma_r(x, &sign);
+}
 #else
 inline double log_gamma(double x) { return std::lgamma(x); }
 #endif
@@ -130,7 +148,9 @@ struct Digamma {
 // Binary cross entropy of a chance x in [0, 1] and a target p.
 template <class T> T no_less(T x) { return x < T(-100) ? T(-100) : x; }
 FORMULA2(Bce, (p - T(1)) * no_less(l1_of(-x)) - p * no_less(l_of(x)));
-struct Hypot { template <class T> static T f(T a, T b) { return std::hypot(a, b); } };
+struct Hypot {
+  template <class T> static T f(T a, T b) { return std::hypot(a, b); }
+};
 struct Sinc {
   template <class T> static T f(T x) {
     const T turns = T(3.14159265358979323846) * x;
@@ -139,16 +159,15 @@ struct Sinc {
 };
 
 // Binary cross entropy of a logit x and a target p.
-FORMULA2(BceLogits, x * (T(1) - p) + softplus_of(-x));
-FORMULA3(BceLogitsSlope, x * (logistic(p) - q));                     // x: the gradient
+FORMULA2(BceLogits, x*(T(1) - p) + softplus_of(-x));
+FORMULA3(BceLogitsSlope, x*(logistic(p) - q));  // x: the gradient
 
-template <class Op, class T>
-void scalar_loop(char* out, const char* const* in, int64_t n) {
+template <class Op, class T> void scalar_loop(char* out, const char* const* in, int64_t n) {
   for (int64_t i = 0; i < n; ++i) reinterpret_cast<T*>(out)[i] = Op::f(reinterpret_cast<const T*>(in[0])[i]);
 }
-template <class Op, class T>
-void scalar_loop_of_two(char* out, const char* const* in, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) reinterpret_cast<T*>(out)[i] = Op::f(reinterpret_cast<const T*>(in[0])[i], reinterpret_cast<const T*>(in[1])[i]);
+template <class Op, class T> void scalar_loop_of_two(char* out, const char* const* in, int64_t n) {
+  for (int64_t i = 0; i < n; ++i)
+    reinterpret_cast<T*>(out)[i] = Op::f(reinterpret_cast<const T*>(in[0])[i], reinterpret_cast<const T*>(in[1])[i]);
 }
 
 constexpr PointwiseFormula kCurved[] = {
@@ -168,12 +187,16 @@ constexpr PointwiseFormula kCurved[] = {
     formula_of<MishSlope, 2, 0>("mish_backward"),
     formula_of<BceLogits, 2, 0>("bce_with_logits"),
     formula_of<Bce, 2, 0>("bce_each"),
-    {"lgamma", 1, 0, [](char* out, const char* const* in, int64_t n) { more_math_kernel("lgamma")(out, in, n); }, scalar_loop<Lgamma, double>},
+    {"lgamma", 1, 0, [](char* out, const char* const* in, int64_t n) { more_math_kernel("lgamma")(out, in, n); },
+        scalar_loop<Lgamma, double>},
     {"digamma", 1, 0, scalar_loop<Digamma, float>, scalar_loop<Digamma, double>},
     {"sinc", 1, 0, scalar_loop<Sinc, float>, scalar_loop<Sinc, double>},
-    {"real_atan2", 2, 0, [](char* out, const char* const* in, int64_t n) { binary_math_kernel("atan2")(out, in, n); }, nullptr},
-    {"real_hypot", 2, 0, [](char* out, const char* const* in, int64_t n) { binary_math_kernel("hypot")(out, in, n); }, scalar_loop_of_two<Hypot, double>},
-    {"erfinv", 1, 0, [](char* out, const char* const* in, int64_t n) { more_math_kernel("erfinv")(out, in, n); }, nullptr},
+    {"real_atan2", 2, 0, [](char* out, const char* const* in, int64_t n) { binary_math_kernel("atan2")(out, in, n); },
+        nullptr},
+    {"real_hypot", 2, 0, [](char* out, const char* const* in, int64_t n) { binary_math_kernel("hypot")(out, in, n); },
+        scalar_loop_of_two<Hypot, double>},
+    {"erfinv", 1, 0, [](char* out, const char* const* in, int64_t n) { more_math_kernel("erfinv")(out, in, n); },
+        nullptr},
     formula_of<BceLogitsSlope, 3, 0>("bce_with_logits_backward"),
 };
 

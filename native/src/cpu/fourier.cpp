@@ -13,8 +13,7 @@ namespace shim {
 namespace {
 
 // Plans of the lengths last asked for.
-template <class T>
-std::shared_ptr<const FourierPlan<T>> plan_of(int64_t n) {
+template <class T> std::shared_ptr<const FourierPlan<T>> plan_of(int64_t n) {
   static std::mutex mutex;
   static auto& plans = *new std::map<int64_t, std::shared_ptr<const FourierPlan<T>>>;
   std::lock_guard lock(mutex);
@@ -31,14 +30,14 @@ struct Lines {
 };
 
 // Groups of lines, with room for `room` numbers of each in x and y: f(x, y, first, lanes).
-template <class T, class F>
-void each_group(int64_t lines, int64_t room, F&& f) {
+template <class T, class F> void each_group(int64_t lines, int64_t room, F&& f) {
   // Enough to fill vectors, few enough that a line is in the cache when its next part is written.
   const int64_t fitting = room * int64_t(sizeof(T)) <= 512 ? 16 : 8;
   const int64_t most = std::min<int64_t>(fitting, lines), groups = (lines + most - 1) / most;
   parallel_for(groups, std::max<int64_t>(1, kGrain / (4 * most * room)), [&](int64_t begin, int64_t end) {
-    constexpr size_t kCacheLine = 64;           // parts begin with one: vectors across two take twice as long
-    size_t part = (size_t(most * room) + kCacheLine - 1) / kCacheLine * kCacheLine, space = 4 * part * sizeof(T) + kCacheLine;
+    constexpr size_t kCacheLine = 64;  // parts begin with one: vectors across two take twice as long
+    size_t part = (size_t(most * room) + kCacheLine - 1) / kCacheLine * kCacheLine,
+           space = 4 * part * sizeof(T) + kCacheLine;
     const std::unique_ptr<char[]> memory = std::make_unique_for_overwrite<char[]>(space);
     void* start = memory.get();
     T* at = static_cast<T*>(std::align(kCacheLine, 4 * part * sizeof(T), start, space));
@@ -48,8 +47,7 @@ void each_group(int64_t lines, int64_t room, F&& f) {
 }
 
 // f(i, k) for lanes and the numbers of each, few enough at a time that what lies across stays near.
-template <class F>
-void each_number(int64_t lanes, int64_t n, F&& f) {
+template <class F> void each_number(int64_t lanes, int64_t n, F&& f) {
   constexpr int64_t kNear = 16;
   for (int64_t at = 0; at < n; at += kNear)
     for (int64_t i = 0; i < lanes; ++i)
@@ -57,8 +55,7 @@ void each_number(int64_t lanes, int64_t n, F&& f) {
 }
 
 // in, out: pairs of real and imaginary parts; they may be the same.
-template <class T>
-void complex_lines(const T* in, T* out, Lines l, int64_t n, bool forward, T scale) {
+template <class T> void complex_lines(const T* in, T* out, Lines l, int64_t n, bool forward, T scale) {
   const auto plan = plan_of<T>(n);
   each_group<T>(l.count, std::max(plan->room(), n), [&](Split<T> a, Split<T> b, int64_t first, int64_t lanes) {
     const Split<T> x = forward ? a : a.swapped(), y = forward ? b : b.swapped();
@@ -66,33 +63,37 @@ void complex_lines(const T* in, T* out, Lines l, int64_t n, bool forward, T scal
     const bool rows = l.inner == 1, side_by_side = first % l.inner + lanes <= l.inner;
     int64_t starts[16];
     for (int64_t i = 0; i < lanes; ++i) starts[i] = 2 * l.start(first + i, n);
-    if (rows) lines_in(in + at, 2 * n, n, lanes, a.re, a.im);
-    else if (side_by_side) neighbours_in(in + at, 2 * l.inner, n, lanes, a.re, a.im);
-    else each_number(lanes, n, [&](int64_t i, int64_t k) {
-      const T* from = in + starts[i] + 2 * k * l.inner;
-      a.re[k * lanes + i] = from[0], a.im[k * lanes + i] = from[1];
-    });
+    if (rows)
+      lines_in(in + at, 2 * n, n, lanes, a.re, a.im);
+    else if (side_by_side)
+      neighbours_in(in + at, 2 * l.inner, n, lanes, a.re, a.im);
+    else
+      each_number(lanes, n, [&](int64_t i, int64_t k) {
+        const T* from = in + starts[i] + 2 * k * l.inner;
+        a.re[k * lanes + i] = from[0], a.im[k * lanes + i] = from[1];
+      });
     Split<T> r = plan->run(x, y, lanes);
     if (!forward) r = r.swapped();
-    if (rows) lines_out(r.re, r.im, n, lanes, scale, out + at, 2 * n);
-    else if (side_by_side) neighbours_out(r.re, r.im, n, lanes, scale, out + at, 2 * l.inner);
-    else each_number(lanes, n, [&](int64_t i, int64_t k) {
-      T* to = out + starts[i] + 2 * k * l.inner;
-      to[0] = r.re[k * lanes + i] * scale, to[1] = r.im[k * lanes + i] * scale;
-    });
+    if (rows)
+      lines_out(r.re, r.im, n, lanes, scale, out + at, 2 * n);
+    else if (side_by_side)
+      neighbours_out(r.re, r.im, n, lanes, scale, out + at, 2 * l.inner);
+    else
+      each_number(lanes, n, [&](int64_t i, int64_t k) {
+        T* to = out + starts[i] + 2 * k * l.inner;
+        to[0] = r.re[k * lanes + i] * scale, to[1] = r.im[k * lanes + i] * scale;
+      });
   });
 }
 
 // The numbers beyond the middle of a row of n are the conjugates of those before it.
-template <class T>
-void mirror(T* row, int64_t n) {
+template <class T> void mirror(T* row, int64_t n) {
   for (int64_t k = 1; k < n - k; ++k) row[2 * (n - k)] = row[2 * k], row[2 * (n - k) + 1] = -row[2 * k + 1];
 }
 
 // Rows of n real numbers to n / 2 + 1 complex ones, or to all n. Of an even number pairs are transformed as complex numbers z:
 // X[k] = (Z[k] + Z*[m - k]) / 2 - i / 2 turn(k / n) (Z[k] - Z*[m - k]).
-template <class T>
-void from_real_lines(const T* in, T* out, int64_t rows, int64_t n, bool whole, T scale) {
+template <class T> void from_real_lines(const T* in, T* out, int64_t rows, int64_t n, bool whole, T scale) {
   const bool even = n % 2 == 0;
   const int64_t m = even ? n / 2 : n, half = n / 2 + 1, width = whole ? n : half;
   const auto plan = plan_of<T>(m);
@@ -105,9 +106,8 @@ void from_real_lines(const T* in, T* out, int64_t rows, int64_t n, bool whole, T
       for (int64_t i = 0; whole && i < lanes; ++i) mirror(out + 2 * (first + i) * n, n);
       return;
     }
-    each_number(lanes, m, [&](int64_t i, int64_t k) {
-      x.re[k * lanes + i] = in[(first + i) * n + k], x.im[k * lanes + i] = T(0);
-    });
+    each_number(lanes, m,
+        [&](int64_t i, int64_t k) { x.re[k * lanes + i] = in[(first + i) * n + k], x.im[k * lanes + i] = T(0); });
     const Split<T> z = plan->run(x, y, lanes);
     each_number(lanes, half, [&](int64_t i, int64_t k) {
       T* to = out + 2 * (first + i) * width;
@@ -118,8 +118,7 @@ void from_real_lines(const T* in, T* out, int64_t rows, int64_t n, bool whole, T
 }
 
 // The way back, from rows of n / 2 + 1 of which the first and (n even) the last count as real.
-template <class T>
-void to_real_lines(const T* in, T* out, int64_t rows, int64_t n, T scale) {
+template <class T> void to_real_lines(const T* in, T* out, int64_t rows, int64_t n, T scale) {
   const bool even = n % 2 == 0;
   const int64_t m = even ? n / 2 : n, half = n / 2 + 1;
   const auto plan = plan_of<T>(m);
@@ -153,32 +152,38 @@ Tensor transformed(Fourier kind, const Tensor& in, size_t count, bool forward, T
     const int64_t size = shape[n - 1], rows = in->numel() / size;
     if (kind == Fourier::from_real) shape[n - 1] = size / 2 + 1;
     at = empty(shape, pairs, Device{});
-    from_real_lines(from, static_cast<T*>(at->data()), rows, size, kind == Fourier::from_real_whole, count == 1 ? scale : T(1));
+    from_real_lines(
+        from, static_cast<T*>(at->data()), rows, size, kind == Fourier::from_real_whole, count == 1 ? scale : T(1));
   }
   for (size_t i = halved ? 1 : 0; i < count; ++i) {
     const size_t d = n - 1 - i;
     const Tensor to = at == in ? empty(shape, pairs, Device{}) : at;
     const Lines l{to->numel() / shape[d], product_of(shape, d + 1, n)};
-    complex_lines(static_cast<const T*>(at->data()), static_cast<T*>(to->data()), l, shape[d], forward, i + 1 == count && !to_real ? scale : T(1));
+    complex_lines(static_cast<const T*>(at->data()), static_cast<T*>(to->data()), l, shape[d], forward,
+        i + 1 == count && !to_real ? scale : T(1));
     at = to;
   }
   if (!to_real) return at;
   shape[n - 1] = last_size;
   const Tensor out = empty(shape, real, Device{});
-  to_real_lines(static_cast<const T*>(at->data()), static_cast<T*>(out->data()), out->numel() / last_size, last_size, scale);
+  to_real_lines(
+      static_cast<const T*>(at->data()), static_cast<T*>(out->data()), out->numel() / last_size, last_size, scale);
   return out;
 }
 
 }  // namespace
 
-Tensor fourier(Fourier kind, const Tensor& self, const Dims& dims, const Dims& order, bool forward, double scale, int64_t last_size) {
+Tensor fourier(Fourier kind, const Tensor& self, const Dims& dims, const Dims& order, bool forward, double scale,
+    int64_t last_size) {
   const DType t = self->dtype();
-  const bool from_real = kind == Fourier::from_real || kind == Fourier::from_real_whole, narrow = t == DType::f32 || t == DType::c64;
+  const bool from_real = kind == Fourier::from_real || kind == Fourier::from_real_whole,
+             narrow = t == DType::f32 || t == DType::c64;
   if (from_real ? t != DType::f32 && t != DType::f64 : t != DType::c64 && t != DType::c128) return {};
   const Tensor in = contiguous(permute(*self, order));
   Dims back(order.size(), 0);
   for (size_t i = 0; i < order.size(); ++i) back[size_t(order[i])] = int64_t(i);
-  const Tensor out = narrow ? transformed<float>(kind, in, dims.size(), forward, float(scale), last_size) : transformed<double>(kind, in, dims.size(), forward, scale, last_size);
+  const Tensor out = narrow ? transformed<float>(kind, in, dims.size(), forward, float(scale), last_size)
+                            : transformed<double>(kind, in, dims.size(), forward, scale, last_size);
   return permute(*out, back);
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 #ifdef __clang__
 #define SHIM_SHUFFLED(places, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else                                           // GCC 11 does not know the other
+#else  // GCC 11 does not know the other
 #define SHIM_SHUFFLED(places, a, b, ...) __builtin_shuffle(a, b, places{__VA_ARGS__})
 #endif
 typedef float Eight __attribute__((vector_size(32)));
@@ -29,7 +29,7 @@ __attribute__((always_inline)) inline void transpose_square(Eight (&v)[8]) {
   }
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
-    const int a = i / 2 + i / 2 * 3, b = i % 2;                       // of rows 0-3, then 4-7
+    const int a = i / 2 + i / 2 * 3, b = i % 2;  // of rows 0-3, then 4-7
     v[a + 2 * b] = SHIM_SHUFFLED(EightPlaces, u[a + b], u[a + b + 2], 0, 1, 8, 9, 4, 5, 12, 13);
     v[a + 2 * b + 1] = SHIM_SHUFFLED(EightPlaces, u[a + b], u[a + b + 2], 2, 3, 10, 11, 6, 7, 14, 15);
   }
@@ -42,18 +42,23 @@ __attribute__((always_inline)) inline void transpose_square(Eight (&v)[8]) {
   for (int i = 0; i < 8; ++i) v[i] = u[i];
 }
 __attribute__((always_inline)) inline void transpose_square(Four (&v)[4]) {
-  const Four a = SHIM_SHUFFLED(FourPlaces, v[0], v[1], 0, 4, 2, 6), b = SHIM_SHUFFLED(FourPlaces, v[0], v[1], 1, 5, 3, 7);
-  const Four c = SHIM_SHUFFLED(FourPlaces, v[2], v[3], 0, 4, 2, 6), d = SHIM_SHUFFLED(FourPlaces, v[2], v[3], 1, 5, 3, 7);
+  const Four a = SHIM_SHUFFLED(FourPlaces, v[0], v[1], 0, 4, 2, 6),
+             b = SHIM_SHUFFLED(FourPlaces, v[0], v[1], 1, 5, 3, 7);
+  const Four c = SHIM_SHUFFLED(FourPlaces, v[2], v[3], 0, 4, 2, 6),
+             d = SHIM_SHUFFLED(FourPlaces, v[2], v[3], 1, 5, 3, 7);
   v[0] = SHIM_SHUFFLED(FourPlaces, a, c, 0, 1, 4, 5), v[1] = SHIM_SHUFFLED(FourPlaces, b, d, 0, 1, 4, 5);
   v[2] = SHIM_SHUFFLED(FourPlaces, a, c, 2, 3, 6, 7), v[3] = SHIM_SHUFFLED(FourPlaces, b, d, 2, 3, 6, 7);
 }
 
-template <class T> struct SquareOf { using Line = Eight; };
-template <> struct SquareOf<double> { using Line = Four; };
+template <class T> struct SquareOf {
+  using Line = Eight;
+};
+template <> struct SquareOf<double> {
+  using Line = Four;
+};
 
 // Line i begins at from + i * step.
-template <class T>
-SHIM_MATH_CLONES void lines_in(const T* from, int64_t step, int64_t n, int64_t lanes, T* re, T* im) {
+template <class T> SHIM_MATH_CLONES void lines_in(const T* from, int64_t step, int64_t n, int64_t lanes, T* re, T* im) {
   using Line = typename SquareOf<T>::Line;
   constexpr int64_t kSide = sizeof(Line) / sizeof(T);
   const int64_t whole = n / (kSide / 2) * (kSide / 2), wide = lanes / kSide * kSide;
@@ -67,7 +72,8 @@ SHIM_MATH_CLONES void lines_in(const T* from, int64_t step, int64_t n, int64_t l
       for (int r = 0; r < kSide; ++r) std::memcpy((r % 2 ? im : re) + (k + r / 2) * lanes + i, &v[r], sizeof(Line));
     }
   for (int64_t i = 0; i < lanes; ++i)
-    for (int64_t k = i < wide ? whole : 0; k < n; ++k) re[k * lanes + i] = from[i * step + 2 * k], im[k * lanes + i] = from[i * step + 2 * k + 1];
+    for (int64_t k = i < wide ? whole : 0; k < n; ++k)
+      re[k * lanes + i] = from[i * step + 2 * k], im[k * lanes + i] = from[i * step + 2 * k + 1];
 }
 
 // The way back, times `scale`.
@@ -89,7 +95,8 @@ SHIM_MATH_CLONES void lines_out(const T* re, const T* im, int64_t n, int64_t lan
       for (int r = 0; r < kSide; ++r) std::memcpy(to + (i + r) * step + 2 * k, &v[r], sizeof(Line));
     }
   for (int64_t i = 0; i < lanes; ++i)
-    for (int64_t k = i < wide ? whole : 0; k < n; ++k) to[i * step + 2 * k] = re[k * lanes + i] * scale, to[i * step + 2 * k + 1] = im[k * lanes + i] * scale;
+    for (int64_t k = i < wide ? whole : 0; k < n; ++k)
+      to[i * step + 2 * k] = re[k * lanes + i] * scale, to[i * step + 2 * k + 1] = im[k * lanes + i] * scale;
 }
 
 // Lines whose first numbers lie side by side, their k-th ones `apart` elements further.
@@ -97,25 +104,30 @@ template <class T>
 SHIM_MATH_CLONES void neighbours_in(const T* from, int64_t apart, int64_t n, int64_t lanes, T* re, T* im) {
   for (int64_t k = 0; k < n; ++k)
 #pragma GCC ivdep
-    for (int64_t i = 0; i < lanes; ++i) re[k * lanes + i] = from[k * apart + 2 * i], im[k * lanes + i] = from[k * apart + 2 * i + 1];
+    for (int64_t i = 0; i < lanes; ++i)
+      re[k * lanes + i] = from[k * apart + 2 * i], im[k * lanes + i] = from[k * apart + 2 * i + 1];
 }
 template <class T>
-SHIM_MATH_CLONES void neighbours_out(const T* re, const T* im, int64_t n, int64_t lanes, T scale, T* to, int64_t apart) {
+SHIM_MATH_CLONES void neighbours_out(
+    const T* re, const T* im, int64_t n, int64_t lanes, T scale, T* to, int64_t apart) {
   for (int64_t k = 0; k < n; ++k)
 #pragma GCC ivdep
-    for (int64_t i = 0; i < lanes; ++i) to[k * apart + 2 * i] = re[k * lanes + i] * scale, to[k * apart + 2 * i + 1] = im[k * lanes + i] * scale;
+    for (int64_t i = 0; i < lanes; ++i)
+      to[k * apart + 2 * i] = re[k * lanes + i] * scale, to[k * apart + 2 * i + 1] = im[k * lanes + i] * scale;
 }
 
 // Of real numbers in pairs, transformed as m complex ones z: number k of the halves is (z[k] + z*[m - k]) / 2 - i turn[k] / 2 (z[k] - z*[m - k]),
 // where turn is (c, d): cosines and sines of -pi k / m. Ends: no imaginary part.
 template <class T>
-SHIM_MATH_CLONES void pairs_apart(const T* zr, const T* zi, const T* c, const T* d, int64_t m, int64_t lanes, T* xr, T* xi) {
+SHIM_MATH_CLONES void pairs_apart(
+    const T* zr, const T* zi, const T* c, const T* d, int64_t m, int64_t lanes, T* xr, T* xi) {
   for (int64_t k = 0; k <= m; ++k) {
     const int64_t p = (k == m ? 0 : k) * lanes, q = (k ? m - k : 0) * lanes;
     const T keep = k == 0 || k == m ? T(0) : T(0.5);
 #pragma GCC ivdep
     for (int64_t i = 0; i < lanes; ++i) {
-      const T er = zr[p + i] + zr[q + i], ei = zi[p + i] - zi[q + i], fr = zr[p + i] - zr[q + i], fi = zi[p + i] + zi[q + i];
+      const T er = zr[p + i] + zr[q + i], ei = zi[p + i] - zi[q + i], fr = zr[p + i] - zr[q + i],
+              fi = zi[p + i] + zi[q + i];
       xr[k * lanes + i] = T(0.5) * (er + fr * d[k] + fi * c[k]);
       xi[k * lanes + i] = keep * (ei + fi * d[k] - fr * c[k]);
     }
@@ -123,13 +135,15 @@ SHIM_MATH_CLONES void pairs_apart(const T* zr, const T* zi, const T* c, const T*
 }
 // The way back, by the same turns, of m + 1 numbers the first and last of which count as real.
 template <class T>
-SHIM_MATH_CLONES void pairs_together(const T* xr, T* xi, const T* c, const T* d, int64_t m, int64_t lanes, T* zr, T* zi) {
+SHIM_MATH_CLONES void pairs_together(
+    const T* xr, T* xi, const T* c, const T* d, int64_t m, int64_t lanes, T* zr, T* zi) {
   for (int64_t i = 0; i < lanes; ++i) xi[i] = xi[m * lanes + i] = T(0);
   for (int64_t k = 0; k < m; ++k) {
     const int64_t p = k * lanes, q = (m - k) * lanes;
 #pragma GCC ivdep
     for (int64_t i = 0; i < lanes; ++i) {
-      const T er = xr[p + i] + xr[q + i], ei = xi[p + i] - xi[q + i], fr = xr[p + i] - xr[q + i], fi = xi[p + i] + xi[q + i];
+      const T er = xr[p + i] + xr[q + i], ei = xi[p + i] - xi[q + i], fr = xr[p + i] - xr[q + i],
+              fi = xi[p + i] + xi[q + i];
       zr[p + i] = er + (fr * d[k] - fi * c[k]);
       zi[p + i] = ei + (fr * c[k] + fi * d[k]);
     }

@@ -8,15 +8,26 @@
 namespace shim {
 namespace {
 
-struct Plus { template <class T> static T f(T a, T b) { return a + b; } };
-struct Minus { template <class T> static T f(T a, T b) { return a - b; } };
-struct Times { template <class T> static T f(T a, T b) { return a * b; } };
-struct Over { template <class T> static T f(T a, T b) { return a / b; } };
-struct Largest { template <class T> static T f(T a, T b) { return a != a || a > b ? a : b; } };      // what is no number stays
-struct Least { template <class T> static T f(T a, T b) { return a != a || a < b ? a : b; } };
+struct Plus {
+  template <class T> static T f(T a, T b) { return a + b; }
+};
+struct Minus {
+  template <class T> static T f(T a, T b) { return a - b; }
+};
+struct Times {
+  template <class T> static T f(T a, T b) { return a * b; }
+};
+struct Over {
+  template <class T> static T f(T a, T b) { return a / b; }
+};
+struct Largest {
+  template <class T> static T f(T a, T b) { return a != a || a > b ? a : b; }
+};  // what is no number stays
+struct Least {
+  template <class T> static T f(T a, T b) { return a != a || a < b ? a : b; }
+};
 
-template <class Op>
-SHIM_MATH_CLONES void bfloat16_loop(char* out, const char* const* in, int64_t n) {
+template <class Op> SHIM_MATH_CLONES void bfloat16_loop(char* out, const char* const* in, int64_t n) {
   auto *a = reinterpret_cast<const BFloat16*>(in[0]), *b = reinterpret_cast<const BFloat16*>(in[1]);
   auto* r = reinterpret_cast<BFloat16*>(out);
 #pragma GCC ivdep
@@ -24,8 +35,7 @@ SHIM_MATH_CLONES void bfloat16_loop(char* out, const char* const* in, int64_t n)
 }
 
 #ifdef SHIM_F16C
-template <class Op>
-__attribute__((target("avx,f16c"))) void half_loop(char* out, const char* const* in, int64_t n) {
+template <class Op> __attribute__((target("avx,f16c"))) void half_loop(char* out, const char* const* in, int64_t n) {
   typedef float Vector __attribute__((vector_size(32)));
   auto *a = reinterpret_cast<const Half*>(in[0]), *b = reinterpret_cast<const Half*>(in[1]);
   auto* r = reinterpret_cast<Half*>(out);
@@ -34,17 +44,23 @@ __attribute__((target("avx,f16c"))) void half_loop(char* out, const char* const*
     const auto x = reinterpret_cast<Vector>(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(a + i))));
     const auto y = reinterpret_cast<Vector>(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(b + i))));
     Vector z;
-    if constexpr (std::is_same_v<Op, Largest>) z = (x != x) | (x > y) ? x : y;
-    else if constexpr (std::is_same_v<Op, Least>) z = (x != x) | (x < y) ? x : y;
-    else z = std::is_same_v<Op, Plus> ? x + y : std::is_same_v<Op, Minus> ? x - y : std::is_same_v<Op, Times> ? x * y : x / y;
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(r + i), _mm256_cvtps_ph(reinterpret_cast<__m256>(z), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    if constexpr (std::is_same_v<Op, Largest>)
+      z = (x != x) | (x > y) ? x : y;
+    else if constexpr (std::is_same_v<Op, Least>)
+      z = (x != x) | (x < y) ? x : y;
+    else
+      z = std::is_same_v<Op, Plus>    ? x + y
+          : std::is_same_v<Op, Minus> ? x - y
+          : std::is_same_v<Op, Times> ? x * y
+                                      : x / y;
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(r + i),
+        _mm256_cvtps_ph(reinterpret_cast<__m256>(z), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
   }
   for (; i < n; ++i) r[i] = to_half(Op::f(to_float(a[i]), to_float(b[i])));
 }
 #endif
 
-template <class Op>
-BlockKernel half_of() {
+template <class Op> BlockKernel half_of() {
 #ifdef SHIM_F16C
   if (has_f16c()) return half_loop<Op>;
 #endif
@@ -64,8 +80,7 @@ SHIM_CLONES void drop_signs(char* out, const char* const* in, int64_t n) {
 }
 
 // With a number, a float32, for the second input.
-template <class Op>
-SHIM_MATH_CLONES void bfloat16_number_loop(char* out, const char* const* in, int64_t n) {
+template <class Op> SHIM_MATH_CLONES void bfloat16_number_loop(char* out, const char* const* in, int64_t n) {
   auto* a = reinterpret_cast<const BFloat16*>(in[0]);
   auto* r = reinterpret_cast<BFloat16*>(out);
   const float b = *reinterpret_cast<const float*>(in[1]);
@@ -83,7 +98,8 @@ __attribute__((target("avx,f16c"))) void half_number_loop(char* out, const char*
   for (; i + 8 <= n; i += 8) {
     const __m256 x = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(a + i)));
     const __m256 z = std::is_same_v<Op, Plus> ? _mm256_add_ps(x, y) : _mm256_mul_ps(x, y);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(r + i), _mm256_cvtps_ph(z, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    _mm_storeu_si128(
+        reinterpret_cast<__m128i*>(r + i), _mm256_cvtps_ph(z, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
   }
   for (; i < n; ++i) r[i] = to_half(Op::f(to_float(a[i]), b));
 }
@@ -102,7 +118,7 @@ BlockKernel half_number_kernel(const char* name, DType t) {
 }
 
 BlockKernel half_kernel(const char* name, DType t) {
-  const bool wide = t == DType::bf16;           // of the range of float32
+  const bool wide = t == DType::bf16;  // of the range of float32
   if (!std::strcmp(name, "neg")) return turn_signs;
   if (!std::strcmp(name, "abs")) return drop_signs;
   if (!std::strcmp(name, "add")) return wide ? bfloat16_loop<Plus> : half_of<Plus>();

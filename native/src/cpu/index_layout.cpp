@@ -28,7 +28,8 @@ Dims indexed_strides(DimSpan sizes, DimSpan kept_strides, int64_t first, std::sp
   return dense_strides(sizes, operands);
 }
 
-Tensor laid_out_like(const Tensor& result, const TensorImpl& self, int64_t first, int64_t taken, std::span<const Tensor> indices) {
+Tensor laid_out_like(
+    const Tensor& result, const TensorImpl& self, int64_t first, int64_t taken, std::span<const Tensor> indices) {
   auto plain = [](const Tensor& t) { return t->is_contiguous(); };
   if (!result || (self.is_contiguous() && std::all_of(indices.begin(), indices.end(), plain))) return result;
   Dims kept(self.strides().begin(), self.strides().end());

@@ -12,36 +12,40 @@ namespace {
 
 bool on_cpu(const TensorImpl& t) { return t.device().is_cpu(); }
 
-
 // Pieces of `bytes` bytes, `count` for each of `outer` parts of the source: the i-th of a part from `at[i] * scale` in it.
-struct Pieces { int64_t outer, count, bytes, step; const int64_t* at; int64_t scale; };
+struct Pieces {
+  int64_t outer, count, bytes, step;
+  const int64_t* at;
+  int64_t scale;
+};
 
-template <class T>
-void copy_words(const Pieces& p, T* to, const char* from, int64_t begin, int64_t end) {
-  while (begin < end) {                         // part by part
+template <class T> void copy_words(const Pieces& p, T* to, const char* from, int64_t begin, int64_t end) {
+  while (begin < end) {  // part by part
     const int64_t part = begin / p.count, first = begin - part * p.count, last = std::min(p.count, first + end - begin);
     const char* source = from + part * p.step;
-    for (int64_t i = first; i < last; ++i) to[part * p.count + i] = *reinterpret_cast<const T*>(source + p.at[i] * p.scale);
+    for (int64_t i = first; i < last; ++i)
+      to[part * p.count + i] = *reinterpret_cast<const T*>(source + p.at[i] * p.scale);
     begin += last - first;
   }
 }
 
 void copy_pieces(char* to, const char* from, const Pieces& p) {
-  parallel_for(p.outer * p.count, std::max<int64_t>(1, 4 * kGrain / std::max<int64_t>(p.bytes, 1)), [&](int64_t begin, int64_t end) {
-    switch (p.bytes) {
-      case 1: return copy_words(p, reinterpret_cast<uint8_t*>(to), from, begin, end);
-      case 2: return copy_words(p, reinterpret_cast<uint16_t*>(to), from, begin, end);
-      case 4: return copy_words(p, reinterpret_cast<uint32_t*>(to), from, begin, end);
-      case 8: return copy_words(p, reinterpret_cast<uint64_t*>(to), from, begin, end);
-      default:
-        for (int64_t i = begin; i < end; ++i) std::memcpy(to + i * p.bytes, from + i / p.count * p.step + p.at[i % p.count] * p.scale, size_t(p.bytes));
-    }
-  });
+  parallel_for(p.outer * p.count, std::max<int64_t>(1, 4 * kGrain / std::max<int64_t>(p.bytes, 1)),
+      [&](int64_t begin, int64_t end) {
+        switch (p.bytes) {
+          case 1: return copy_words(p, reinterpret_cast<uint8_t*>(to), from, begin, end);
+          case 2: return copy_words(p, reinterpret_cast<uint16_t*>(to), from, begin, end);
+          case 4: return copy_words(p, reinterpret_cast<uint32_t*>(to), from, begin, end);
+          case 8: return copy_words(p, reinterpret_cast<uint64_t*>(to), from, begin, end);
+          default:
+            for (int64_t i = begin; i < end; ++i)
+              std::memcpy(to + i * p.bytes, from + i / p.count * p.step + p.at[i % p.count] * p.scale, size_t(p.bytes));
+        }
+      });
 }
 
 // The indices as int64 in [0, n), or false if one is outside.
-template <class T>
-bool wrapped(const T* index, int64_t count, int64_t n, bool wraps, int64_t* out) {
+template <class T> bool wrapped(const T* index, int64_t count, int64_t n, bool wraps, int64_t* out) {
   const int64_t low = wraps ? -n : 0;
   bool good = true;
   for (int64_t i = 0; i < count; ++i) {
@@ -83,7 +87,8 @@ Tensor cat(std::span<const TensorImpl* const> tensors, int64_t dim) {
     copy_parts(out, tensors, int64_t(d));
     return out;
   }
-  const int64_t outer = product_of(shape, 0, d), inner = product_of(shape, d + 1, size_t(n)) * int64_t(first.itemsize());
+  const int64_t outer = product_of(shape, 0, d),
+                inner = product_of(shape, d + 1, size_t(n)) * int64_t(first.itemsize());
   char* to = static_cast<char*>(out->data());
   int64_t start = 0;
   for (const TensorImpl* t : tensors) {
@@ -95,7 +100,8 @@ Tensor cat(std::span<const TensorImpl* const> tensors, int64_t dim) {
         const char* from = static_cast<const char*>(t->data());
         const int64_t step = total * inner;
         if (outer == 1)
-          parallel_for(bytes, 1 << 20, [&](int64_t b, int64_t e) { std::memcpy(to + start * inner + b, from + b, size_t(e - b)); });
+          parallel_for(bytes, 1 << 20,
+              [&](int64_t b, int64_t e) { std::memcpy(to + start * inner + b, from + b, size_t(e - b)); });
         else
           parallel_for(outer, std::max<int64_t>(1, (1 << 20) / bytes), [&](int64_t b, int64_t e) {
             for (int64_t o = b; o < e; ++o) std::memcpy(to + o * step + start * inner, from + o * bytes, size_t(bytes));
@@ -119,7 +125,8 @@ Tensor take_along(const TensorImpl& self, int64_t dim, const TensorImpl& index, 
   Tensor out = empty(shape, self.dtype(), Device{});
   if (out->numel() == 0) return out;
   Tensor source = packed(self);
-  const int64_t count = int64_t(at.size()), inner = product_of(self.sizes(), d + 1, size_t(n)) * int64_t(self.itemsize());
+  const int64_t count = int64_t(at.size()),
+                inner = product_of(self.sizes(), d + 1, size_t(n)) * int64_t(self.itemsize());
   const int64_t outer = product_of(self.sizes(), 0, d), step = self.sizes()[d] * inner;
   const char* from = static_cast<const char*>(source->data());
   char* to = static_cast<char*>(out->data());
@@ -134,9 +141,9 @@ Tensor take_points(const TensorImpl& self, int64_t first, std::span<const Tensor
   for (const Tensor& t : indices) {
     if (!on_cpu(*t) || t->dtype() != DType::i64) return {};
     try {
-      points = broadcast_shapes(points, t->sizes());                          // of no dims at first
+      points = broadcast_shapes(points, t->sizes());  // of no dims at first
     } catch (const Error&) {
-      return {};                                                              // the record's shape rule knows PyTorch's text
+      return {};  // the record's shape rule knows PyTorch's text
     }
   }
   const int64_t count = product(points);
@@ -156,7 +163,8 @@ Tensor take_points(const TensorImpl& self, int64_t first, std::span<const Tensor
   Tensor out = empty(shape, self.dtype(), Device{});
   if (out->numel() == 0) return out;
   Tensor source = packed(self);
-  copy_pieces(static_cast<char*>(out->data()), static_cast<const char*>(source->data()), {product_of(self.sizes(), 0, p), count, piece, step, places.data(), 1});
+  copy_pieces(static_cast<char*>(out->data()), static_cast<const char*>(source->data()),
+      {product_of(self.sizes(), 0, p), count, piece, step, places.data(), 1});
   return out;
 }
 
@@ -186,8 +194,10 @@ Tensor take_masked(const TensorImpl& self, const TensorImpl& mask) {
       k += bits[i] != 0;
     }
   };
-  if (inner == 4) fixed(uint32_t{});
-  else if (inner == 8) fixed(uint64_t{});
+  if (inner == 4)
+    fixed(uint32_t{});
+  else if (inner == 8)
+    fixed(uint64_t{});
   else
     for (int64_t i = 0; i < mask.numel(); ++i)
       if (bits[i]) std::memcpy(to, from + i * inner, size_t(inner)), to += inner;
@@ -202,7 +212,7 @@ Tensor nonzero(const TensorImpl& self) {
   int64_t count = 0;
   for (int64_t i = 0; i < self.numel(); ++i) count += bits[i] != 0;
   const int n = self.dim();
-  Tensor out = empty(Dims{n, count}, DType::i64, Device{});   // a row for each dim, as what takes them apart wants it
+  Tensor out = empty(Dims{n, count}, DType::i64, Device{});  // a row for each dim, as what takes them apart wants it
   auto* to = out->data_as<int64_t>();
   if (n == 1) {
     for (int64_t i = 0, k = 0; k < count; ++i) {

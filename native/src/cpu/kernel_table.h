@@ -33,10 +33,10 @@
 namespace shim {
 
 enum class Rule : uint8_t {
-  arithmetic,                                   // computed and given in the promoted dtype
-  to_float,                                     // integers become the default floating dtype
-  compare,                                      // computed in the promoted dtype, gives bool
-  logical,                                      // computed on truth values, gives bool
+  arithmetic,  // computed and given in the promoted dtype
+  to_float,    // integers become the default floating dtype
+  compare,     // computed in the promoted dtype, gives bool
+  logical,     // computed on truth values, gives bool
 };
 
 struct PointwiseOp {
@@ -49,7 +49,7 @@ struct PointwiseOp {
 
 // Operators by name. The tables of loops are constants, which are data and no code: hundreds of assignments took a second to compile.
 struct NamedOps {
-  std::vector<PointwiseOp> ops;                 // never grows
+  std::vector<PointwiseOp> ops;  // never grows
   std::unordered_map<std::string, const PointwiseOp*> names;
   explicit NamedOps(std::span<const PointwiseOp> made) : ops(made.begin(), made.end()) {
     for (const PointwiseOp& op : ops) names[op.name] = &op;
@@ -60,35 +60,33 @@ struct NamedOps {
   }
 };
 
-const PointwiseOp* unary_op(const std::string& name);      // null if there is none
+const PointwiseOp* unary_op(const std::string& name);  // null if there is none
 const PointwiseOp* binary_op(const std::string& name);
-const PointwiseOp& add_scaled();                           // a + alpha * b, three inputs
+const PointwiseOp& add_scaled();  // a + alpha * b, three inputs
 
-const PointwiseOp& where_op();                             // three inputs: condition (not 0), a, b
+const PointwiseOp& where_op();  // three inputs: condition (not 0), a, b
 // operands: the output, a bool mask, and what to take where it is true and where it is not, all of the output's dtype. False: not so.
 bool select(DimSpan shape, const Operand (&operands)[4]);
-const PointwiseOp& clamp_op();                             // three inputs: x, least, most
+const PointwiseOp& clamp_op();  // three inputs: x, least, most
 
-BlockKernel math_kernel(const char* name);                 // the float32 loop of a function, vectorised; null if there is none
+BlockKernel math_kernel(const char* name);  // the float32 loop of a function, vectorised; null if there is none
 BlockKernel more_math_kernel(const char* name);
 BlockKernel binary_math_kernel(const char* name);
 // For float16 and bfloat16 inputs as they are, contiguous; null if there is none. Kept in the table at their own dtypes, which no
 // operator computes in.
 BlockKernel half_kernel(const char* name, DType);
-BlockKernel half_number_kernel(const char* name, DType);   // the second input is one float32 number
+BlockKernel half_number_kernel(const char* name, DType);  // the second input is one float32 number
 
-DType compute_dtype(DType t);                              // float32 for the 16-bit floats, complex64 for complex32
+DType compute_dtype(DType t);  // float32 for the 16-bit floats, complex64 for complex32
 
-template <class Op, class T, class R>
-SHIM_CLONES void unary_loop(char* out, const char* const* in, int64_t n) {
+template <class Op, class T, class R> SHIM_CLONES void unary_loop(char* out, const char* const* in, int64_t n) {
   auto* a = reinterpret_cast<const T*>(in[0]);
   auto* r = reinterpret_cast<R*>(out);
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) r[i] = R(Op::f(a[i]));
 }
 
-template <class Op, class T, class R>
-SHIM_CLONES void binary_loop(char* out, const char* const* in, int64_t n) {
+template <class Op, class T, class R> SHIM_CLONES void binary_loop(char* out, const char* const* in, int64_t n) {
   auto* a = reinterpret_cast<const T*>(in[0]);
   auto* b = reinterpret_cast<const T*>(in[1]);
   auto* r = reinterpret_cast<R*>(out);

@@ -10,7 +10,8 @@ int visit(dl_phdr_info* info, size_t, void* data) {
   auto* found = static_cast<std::string*>(data);
   std::string path = info->dlpi_name ? info->dlpi_name : "", name = path.substr(path.rfind('/') + 1);
   for (const char* word : {"openblas", "libmkl_rt", "libblis", "libcblas"})
-    if (name.find(word) != std::string::npos && (found->empty() || path.find("numpy") != std::string::npos)) *found = path;
+    if (name.find(word) != std::string::npos && (found->empty() || path.find("numpy") != std::string::npos))
+      *found = path;
   return 0;
 }
 

@@ -5,9 +5,9 @@
 namespace shim {
 
 struct LoadedBlas {
-  void* handle = nullptr;                       // of dlopen; null: there is none
+  void* handle = nullptr;  // of dlopen; null: there is none
   std::string path;
 };
-const LoadedBlas& loaded_blas();                // looked for once, among the libraries that are loaded then
+const LoadedBlas& loaded_blas();  // looked for once, among the libraries that are loaded then
 
 }  // namespace shim

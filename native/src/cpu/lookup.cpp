@@ -17,8 +17,7 @@
 namespace shim {
 namespace {
 
-template <class F>
-Tensor of_searched(DType t, F&& f) {
+template <class F> Tensor of_searched(DType t, F&& f) {
   switch (t) {
     case DType::u8: return f(uint8_t{});
     case DType::i32: return f(int32_t{});
@@ -29,17 +28,17 @@ Tensor of_searched(DType t, F&& f) {
   }
 }
 
-template <class T> struct Limits { T least, most; };
-template <class T>
-SHIM_CLONES Limits<T> limits_of(const T* x, int64_t n) {
+template <class T> struct Limits {
+  T least, most;
+};
+template <class T> SHIM_CLONES Limits<T> limits_of(const T* x, int64_t n) {
   T least = x[0], most = x[0];
   for (int64_t i = 0; i < n; ++i) least = x[i] < least ? x[i] : least, most = x[i] > most ? x[i] : most;
   return {least, most};
 }
 
 // The half that is left is chosen without a branch. A NaN is above all numbers.
-template <bool Right, class T>
-int64_t place_of(const T* row, int64_t n, T value) {
+template <bool Right, class T> int64_t place_of(const T* row, int64_t n, T value) {
   const T* base = row;
   for (; n > 1; n -= n / 2) {
     const T at = base[n / 2 - 1];
@@ -48,9 +47,9 @@ int64_t place_of(const T* row, int64_t n, T value) {
   return base - row + (n == 1 && (Right ? !(*base > value) : !(*base >= value)));
 }
 
-template <class T, class I>
-void search(const Tensor& rows, const Tensor& values, bool right, I* out) {
-  const int64_t n = rows->sizes().back(), step = rows->dim() == 1 ? 0 : n, width = values->dim() ? values->sizes().back() : 1;
+template <class T, class I> void search(const Tensor& rows, const Tensor& values, bool right, I* out) {
+  const int64_t n = rows->sizes().back(), step = rows->dim() == 1 ? 0 : n,
+                width = values->dim() ? values->sizes().back() : 1;
   const T *row = rows->data_as<T>(), *value = values->data_as<T>();
   parallel_for(values->numel(), 2048, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -64,12 +63,17 @@ void search(const Tensor& rows, const Tensor& values, bool right, I* out) {
 
 Tensor search_sorted(const Tensor& sequence, const Tensor& values, bool right, bool narrow) {
   const int n = sequence->dim();
-  if (n == 0 || sequence->dtype() != values->dtype() || !sequence->is_contiguous() || !values->is_contiguous()) return {};
-  if (n > 1 && (values->dim() != n || !std::equal(sequence->sizes().begin(), sequence->sizes().end() - 1, values->sizes().begin()))) return {};
+  if (n == 0 || sequence->dtype() != values->dtype() || !sequence->is_contiguous() || !values->is_contiguous())
+    return {};
+  if (n > 1 && (values->dim() != n ||
+                   !std::equal(sequence->sizes().begin(), sequence->sizes().end() - 1, values->sizes().begin())))
+    return {};
   return of_searched(sequence->dtype(), [&]<class T>(T) {
     Tensor out = empty(values->sizes(), narrow ? DType::i32 : DType::i64, Device{});
-    if (narrow) search<T>(sequence, values, right, out->data_as<int32_t>());
-    else search<T>(sequence, values, right, out->data_as<int64_t>());
+    if (narrow)
+      search<T>(sequence, values, right, out->data_as<int32_t>());
+    else
+      search<T>(sequence, values, right, out->data_as<int64_t>());
     return out;
   });
 }
@@ -102,8 +106,9 @@ Tensor count_places(const Tensor& self, int64_t least) {
       const int64_t n = in->numel();
       const auto [low, high] = limits_of(x, n);
       if (low < T(0)) return {};
-      CHECK(Kind::Runtime, sizeof(T) < 8 || high < std::numeric_limits<T>::max(), "maximum value of input overflowed, it should be < ",
-            int64_t(std::numeric_limits<T>::max()), " but got ", int64_t(high));
+      CHECK(Kind::Runtime, sizeof(T) < 8 || high < std::numeric_limits<T>::max(),
+          "maximum value of input overflowed, it should be < ", int64_t(std::numeric_limits<T>::max()), " but got ",
+          int64_t(high));
       const int64_t size = std::max<int64_t>(least, int64_t(high) + 1);
       Tensor out = empty(Dims{size}, DType::i64, Device{});
       auto* count = out->data_as<int64_t>();
@@ -112,7 +117,7 @@ Tensor count_places(const Tensor& self, int64_t least) {
         for (int64_t i = 0; i < n; ++i) ++count[x[i]];
         return out;
       }
-      std::vector<int64_t> more(size_t(3 * size));         // four rows of counters: neighbours that are equal do not wait
+      std::vector<int64_t> more(size_t(3 * size));  // four rows of counters: neighbours that are equal do not wait
       int64_t *a = more.data(), *b = a + size, *c = b + size, i = 0;
       for (; i + 4 <= n; i += 4) ++count[x[i]], ++a[x[i + 1]], ++b[x[i + 2]], ++c[x[i + 3]];
       for (; i < n; ++i) ++count[x[i]];
@@ -131,7 +136,7 @@ Tensor histogram(const Tensor& self, int64_t bins, double low, double high) {
   auto run = [&]<class T>(const T* x) -> Tensor {
     if (low == high) low = double(extreme_value(x, n, false)), high = double(extreme_value(x, n, true));
     if (low == high) low -= 1, high += 1;
-    if (!std::isfinite(low) || !std::isfinite(high) || low >= high) return {};             // refused by the body
+    if (!std::isfinite(low) || !std::isfinite(high) || low >= high) return {};  // refused by the body
     const T least = T(low), most = T(high), width = most - least, count = T(bins);
     std::vector<int64_t> found(size_t(bins), 0);
     std::mutex mutex;
@@ -139,10 +144,10 @@ Tensor histogram(const Tensor& self, int64_t bins, double low, double high) {
       std::vector<int64_t> mine(size_t(bins) + 1, 0);
       for (int64_t i = begin; i < end; ++i) {
         if (!(x[i] >= least && x[i] <= most)) continue;
-        const T place = (x[i] - least) * count / width;                                    // no number, where the product overflows
+        const T place = (x[i] - least) * count / width;  // no number, where the product overflows
         ++mine[place < count ? size_t(place) : size_t(bins)];
       }
-      mine[size_t(bins - 1)] += mine[size_t(bins)];                                        // the greatest belong to the last one
+      mine[size_t(bins - 1)] += mine[size_t(bins)];  // the greatest belong to the last one
       std::lock_guard lock(mutex);
       for (int64_t k = 0; k < bins; ++k) found[size_t(k)] += mine[size_t(k)];
     });
@@ -150,24 +155,26 @@ Tensor histogram(const Tensor& self, int64_t bins, double low, double high) {
     for (int64_t k = 0; k < bins; ++k) out->data_as<T>()[k] = T(found[size_t(k)]);
     return out;
   };
-  return self->dtype() == DType::f32 ? run(in->data_as<float>()) : self->dtype() == DType::f64 ? run(in->data_as<double>()) : Tensor{};
+  return self->dtype() == DType::f32   ? run(in->data_as<float>())
+         : self->dtype() == DType::f64 ? run(in->data_as<double>())
+                                       : Tensor{};
 }
 
 namespace {
 
-template <int times, class T>
-void repeat_few(const T* from, T* to, int64_t n) {
+template <int times, class T> void repeat_few(const T* from, T* to, int64_t n) {
   for (int64_t i = 0; i < n; ++i, to += times)
     for (int k = 0; k < times; ++k) to[k] = from[i];
 }
-template <class T>
-void repeat(const T* from, T* to, int64_t slices, int64_t inner, int64_t times) {
+template <class T> void repeat(const T* from, T* to, int64_t slices, int64_t inner, int64_t times) {
   if (inner == 1 && times == 2) return repeat_few<2>(from, to, slices);
   if (inner == 1 && times == 4) return repeat_few<4>(from, to, slices);
   for (int64_t s = 0; s < slices; ++s, from += inner)
     for (int64_t k = 0; k < times; ++k, to += inner) {
-      if (inner == 1) *to = *from;
-      else std::memcpy(to, from, size_t(inner) * sizeof(T));
+      if (inner == 1)
+        *to = *from;
+      else
+        std::memcpy(to, from, size_t(inner) * sizeof(T));
     }
 }
 
@@ -181,9 +188,11 @@ Tensor repeat_each(const Tensor& self, int64_t times, int64_t dim) {
   const Tensor in = contiguous(self);
   Tensor out = empty(shape, self->dtype(), Device{});
   return of_size<Tensor>(self->itemsize(), [&]<class T>(T) {
-    parallel_for(slices, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, inner * times)), [&](int64_t begin, int64_t end) {
-      repeat(static_cast<const T*>(in->data()) + begin * inner, static_cast<T*>(out->data()) + begin * inner * times, end - begin, inner, times);
-    });
+    parallel_for(
+        slices, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, inner * times)), [&](int64_t begin, int64_t end) {
+          repeat(static_cast<const T*>(in->data()) + begin * inner,
+              static_cast<T*>(out->data()) + begin * inner * times, end - begin, inner, times);
+        });
     return out;
   });
 }
@@ -213,14 +222,15 @@ Tensor is_among(const Tensor& self, const Tensor& others, bool invert) {
     const T* x = in->data_as<T>();
     std::vector<T> sorted;
     for (int64_t i = 0; i < given->numel(); ++i)
-      if (const T v = given->data_as<T>()[i]; v == v) sorted.push_back(v);       // a NaN is equal to none
+      if (const T v = given->data_as<T>()[i]; v == v) sorted.push_back(v);  // a NaN is equal to none
     const bool few = sorted.size() <= 16;
     if (!few) std::sort(sorted.begin(), sorted.end());
     Tensor out = empty(self->sizes(), DType::b8, Device{});
     auto* to = static_cast<uint8_t*>(out->data());
     parallel_for(self->numel(), 4096, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
-        to[i] = (few ? std::find(sorted.begin(), sorted.end(), x[i]) != sorted.end() : std::binary_search(sorted.begin(), sorted.end(), x[i]) && x[i] == x[i]) != invert;
+        to[i] = (few ? std::find(sorted.begin(), sorted.end(), x[i]) != sorted.end()
+                     : std::binary_search(sorted.begin(), sorted.end(), x[i]) && x[i] == x[i]) != invert;
     });
     return out;
   });
@@ -231,20 +241,25 @@ static void close(const T* a, const T* b, uint8_t* to, int64_t n, T relative, T 
   parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const T d = std::fabs(a[i] - b[i]);
-      to[i] = (a[i] == b[i]) | (bool(d <= absolute + std::fabs(relative * b[i])) & bool(d < std::numeric_limits<T>::infinity())) |
+      to[i] = (a[i] == b[i]) |
+              (bool(d <= absolute + std::fabs(relative * b[i])) & bool(d < std::numeric_limits<T>::infinity())) |
               (equal_nan & bool(a[i] != a[i]) & bool(b[i] != b[i]));
     }
   });
 }
 
 Tensor is_close(const Tensor& a, const Tensor& b, double relative, double absolute, bool equal_nan) {
-  if (a->dtype() != b->dtype() || !std::ranges::equal(a->sizes(), b->sizes()) || !a->is_contiguous() || !b->is_contiguous()) return {};
+  if (a->dtype() != b->dtype() || !std::ranges::equal(a->sizes(), b->sizes()) || !a->is_contiguous() ||
+      !b->is_contiguous())
+    return {};
   const bool narrow = a->dtype() == DType::f32;
   if (!narrow && a->dtype() != DType::f64) return {};
   Tensor out = empty(a->sizes(), DType::b8, Device{});
   auto* to = static_cast<uint8_t*>(out->data());
-  if (narrow) close<float>(a->data_as<float>(), b->data_as<float>(), to, a->numel(), float(relative), float(absolute), equal_nan);
-  else close<double>(a->data_as<double>(), b->data_as<double>(), to, a->numel(), relative, absolute, equal_nan);
+  if (narrow)
+    close<float>(a->data_as<float>(), b->data_as<float>(), to, a->numel(), float(relative), float(absolute), equal_nan);
+  else
+    close<double>(a->data_as<double>(), b->data_as<double>(), to, a->numel(), relative, absolute, equal_nan);
   return out;
 }
 

@@ -25,7 +25,7 @@ Nest make_nest(DimSpan shape, const Operand* operands, int count) {
     }
     order[used++] = d;
   }
-  sort_few(order, order + used, [&](int a, int b) {                 // smallest steps innermost; the output decides first
+  sort_few(order, order + used, [&](int a, int b) {  // smallest steps innermost; the output decides first
     for (int k = 0; k < count; ++k) {
       int64_t x = std::abs(steps[k][a]), y = std::abs(steps[k][b]);
       if (x && y && x != y) return x < y;
@@ -55,7 +55,7 @@ Nest make_nest(DimSpan shape, const Operand* operands, int count) {
 
 namespace {
 
-void run_part(const Nest& nest, LoopFn f, void* context, int64_t begin, int64_t end) {   // a part of the outermost loop
+void run_part(const Nest& nest, LoopFn f, void* context, int64_t begin, int64_t end) {  // a part of the outermost loop
   const int outer = nest.dims - 1;
   char* data[kMaxOperands];
   int64_t steps[kMaxOperands], index[kMaxDims] = {};
@@ -89,7 +89,8 @@ void run_nest(const Nest& nest, LoopFn f, void* context) {
   const int64_t outer = nest.sizes[nest.dims - 1];
   if (all < 2 * kGrain) return run_part(nest, f, context, 0, outer);
   const int64_t inside = all / outer;
-  parallel_for(outer, std::max<int64_t>(1, kGrain / inside), [&](int64_t begin, int64_t end) { run_part(nest, f, context, begin, end); });
+  parallel_for(outer, std::max<int64_t>(1, kGrain / inside),
+      [&](int64_t begin, int64_t end) { run_part(nest, f, context, begin, end); });
 }
 
 namespace {
@@ -99,9 +100,9 @@ struct Blocks {
   DType in, result;
   size_t in_size, out_size;
   BlockKernel kernel;
-  const Conversion* load[kMaxOperands];         // of the inputs; null: no dtype conversion
-  const Conversion* gather[kMaxOperands];       // for strided or repeated elements of the compute dtype
-  const Conversion* store;                      // null: the output has the result dtype
+  const Conversion* load[kMaxOperands];    // of the inputs; null: no dtype conversion
+  const Conversion* gather[kMaxOperands];  // for strided or repeated elements of the compute dtype
+  const Conversion* store;                 // null: the output has the result dtype
   const Conversion* scatter;
 };
 
@@ -122,24 +123,27 @@ void block_loop(void* context, char* const* data, const int64_t* steps, int64_t 
     for (int k = 1; k < b.count; ++k) {
       if (direct[k]) {
         in[k - 1] = data[k] + at * steps[k];
-      } else if (at == 0 || steps[k] != 0) {    // a repeated element is spread once
+      } else if (at == 0 || steps[k] != 0) {  // a repeated element is spread once
         (*(b.load[k] ? b.load[k] : b.gather[k]))(data[k] + at * steps[k], steps[k], buffers[k], int64_t(b.in_size), m);
         in[k - 1] = buffers[k];
       }
     }
     char* to = out_direct ? data[0] + at * steps[0] : buffers[0];
     b.kernel(to, in, m);
-    if (!out_direct) (*(b.store ? b.store : b.scatter))(buffers[0], int64_t(b.out_size), data[0] + at * steps[0], steps[0], m);
+    if (!out_direct)
+      (*(b.store ? b.store : b.scatter))(buffers[0], int64_t(b.out_size), data[0] + at * steps[0], steps[0], m);
   }
 }
 
 // Of a nest whose innermost loops are short: so many of them at a time as fill a block. What does not lie packed is packed by the way.
 struct ShortLoops {
   const Blocks* blocks;
-  int64_t n, steps[kMaxOperands];               // of an innermost loop
+  int64_t n, steps[kMaxOperands];  // of an innermost loop
 };
 
-struct Wide { uint64_t halves[2]; };
+struct Wide {
+  uint64_t halves[2];
+};
 template <class E>
 void pack_loops(const char* given, int64_t step, int64_t n, int64_t across, int64_t count, char* result) {
   E* to = reinterpret_cast<E*>(result);
@@ -161,7 +165,11 @@ void pack_loops(const char* given, int64_t step, int64_t n, int64_t across, int6
 void short_loops(void* context, char* const* data, const int64_t* across, int64_t count) {
   const ShortLoops& s = *static_cast<const ShortLoops*>(context);
   const Blocks& b = *s.blocks;
-  const auto pack = b.in_size == 1 ? pack_loops<uint8_t> : b.in_size == 2 ? pack_loops<uint16_t> : b.in_size == 4 ? pack_loops<uint32_t> : b.in_size == 8 ? pack_loops<uint64_t> : pack_loops<Wide>;
+  const auto pack = b.in_size == 1   ? pack_loops<uint8_t>
+                    : b.in_size == 2 ? pack_loops<uint16_t>
+                    : b.in_size == 4 ? pack_loops<uint32_t>
+                    : b.in_size == 8 ? pack_loops<uint64_t>
+                                     : pack_loops<Wide>;
   alignas(64) char buffers[kMaxOperands][kBlock * 16];
   const char* in[kMaxOperands];
   const int64_t most = kBlock / s.n;
@@ -170,7 +178,7 @@ void short_loops(void* context, char* const* data, const int64_t* across, int64_
     for (int k = 1; k < b.count; ++k) {
       if (s.steps[k] == int64_t(b.in_size) && across[k] == s.n * s.steps[k]) {
         in[k - 1] = data[k] + at * across[k];
-      } else if (at == 0 || across[k] != 0) {   // the same loop again and again is packed once
+      } else if (at == 0 || across[k] != 0) {  // the same loop again and again is packed once
         pack(data[k] + at * across[k], s.steps[k], s.n, across[k], m, buffers[k]);
         in[k - 1] = buffers[k];
       }
@@ -182,7 +190,9 @@ void short_loops(void* context, char* const* data, const int64_t* across, int64_
 // Whether the nest was one of short loops into a packed output, without conversions.
 bool run_short_loops(const Nest& nest, const Blocks& b) {
   constexpr int64_t kShort = 64;
-  if (nest.dims < 2 || nest.sizes[0] > kShort || nest.sizes[1] < 4 || b.store || nest.steps[0][0] != int64_t(b.out_size) || nest.steps[0][1] != nest.sizes[0] * int64_t(b.out_size)) return false;
+  if (nest.dims < 2 || nest.sizes[0] > kShort || nest.sizes[1] < 4 || b.store ||
+      nest.steps[0][0] != int64_t(b.out_size) || nest.steps[0][1] != nest.sizes[0] * int64_t(b.out_size))
+    return false;
   ShortLoops s{&b, nest.sizes[0], {}};
   Nest outer = nest;
   for (int k = 0; k < nest.operands; ++k) {
@@ -196,8 +206,11 @@ bool run_short_loops(const Nest& nest, const Blocks& b) {
   for (int d = 0; d < outer.dims; ++d) all *= outer.sizes[d];
   if (all == 0) return true;
   const int64_t last = outer.sizes[outer.dims - 1];
-  if (all < 2 * kGrain) run_part(outer, short_loops, &s, 0, last);
-  else parallel_for(last, std::max<int64_t>(1, kGrain / (all / last)), [&](int64_t begin, int64_t end) { run_part(outer, short_loops, &s, begin, end); });
+  if (all < 2 * kGrain)
+    run_part(outer, short_loops, &s, 0, last);
+  else
+    parallel_for(last, std::max<int64_t>(1, kGrain / (all / last)),
+        [&](int64_t begin, int64_t end) { run_part(outer, short_loops, &s, begin, end); });
   return true;
 }
 
@@ -215,7 +228,7 @@ void run_blocks(DimSpan shape, const Operand* operands, int count, DType in, DTy
   if (!run_short_loops(nest, b)) run_nest(nest, block_loop, &b);
 }
 
-bool dense(const TensorImpl& t) {               // a permutation of a contiguous tensor
+bool dense(const TensorImpl& t) {  // a permutation of a contiguous tensor
   int order[kMaxDims];
   const int n = t.dim();
   std::iota(order, order + n, 0);
@@ -250,7 +263,8 @@ Tensor allocate_like(DimSpan shape, const TensorImpl* const* inputs, int count, 
   if (!first || (whole && contiguous)) return empty(shape, dtype, device);
   if (whole && (last || last_3d)) return empty_strided(shape, channels_last_strides(shape), dtype, device);
   if (whole && equal && dense(*first)) return empty_strided(shape, first->strides(), dtype, device);
-  if (first->is_contiguous() && fits(*first) && std::ranges::equal(first->strides(), contiguous_strides(shape))) return empty(shape, dtype, device);
+  if (first->is_contiguous() && fits(*first) && std::ranges::equal(first->strides(), contiguous_strides(shape)))
+    return empty(shape, dtype, device);
   std::vector<Dims> strides;
   for (int k = 0; k < count; ++k) {
     if (!inputs[k]) continue;

@@ -5,14 +5,14 @@
 
 namespace shim {
 
-constexpr int kMaxOperands = 5;                 // the output and four inputs
-constexpr int64_t kBlock = 512;                 // elements of a conversion buffer
+constexpr int kMaxOperands = 5;  // the output and four inputs
+constexpr int64_t kBlock = 512;  // elements of a conversion buffer
 
 // How elements of one dtype become another's: by loops over packed elements, one after the other; none: they are moved.
 struct Conversion {
   using Packed = void (*)(const char* from, char* to, int64_t n);
   Packed steps[4];
-  uint8_t sizes[5];                             // bytes of an element before the first step and after each
+  uint8_t sizes[5];  // bytes of an element before the first step and after each
   uint8_t count;
   // n elements at `from`, `from + from_step`, ... converted to n at `to`, `to + to_step`, ... (steps in bytes).
   void operator()(const char* from, int64_t from_step, char* to, int64_t to_step, int64_t n) const;
@@ -20,20 +20,20 @@ struct Conversion {
  private:
   void packed(const char* from, char* to, int64_t n) const;
 };
-const Conversion* converter(DType from, DType to);   // never null: NotImplementedError where there is none
-void fill_packed(const void* element, void* to, size_t size, int64_t n);   // n copies of it, one after the other
+const Conversion* converter(DType from, DType to);  // never null: NotImplementedError where there is none
+void fill_packed(const void* element, void* to, size_t size, int64_t n);  // n copies of it, one after the other
 
 struct Operand {
   char* data = nullptr;
   DType dtype = DType::undefined;
-  DimSpan sizes, strides;                       // in elements; broadcasts against the nest's shape
+  DimSpan sizes, strides;  // in elements; broadcasts against the nest's shape
   static Operand of(const TensorImpl& t) { return {static_cast<char*>(t.data()), t.dtype(), t.sizes(), t.strides()}; }
 };
 
 struct Nest {
   int dims = 0, operands = 0;
-  int64_t sizes[kMaxDims];                      // [0] is the innermost loop
-  int64_t steps[kMaxOperands][kMaxDims];        // bytes
+  int64_t sizes[kMaxDims];                // [0] is the innermost loop
+  int64_t steps[kMaxOperands][kMaxDims];  // bytes
   char* data[kMaxOperands];
 };
 Nest make_nest(DimSpan shape, const Operand* operands, int count);
@@ -46,7 +46,8 @@ void run_nest(const Nest&, LoopFn, void* context);
 using BlockKernel = void (*)(char* out, const char* const* in, int64_t n);
 void run_blocks(DimSpan shape, const Operand* operands, int count, DType in, DType result, BlockKernel);
 
-bool dense(const TensorImpl&);                   // whether it is a permutation of a contiguous tensor
-Tensor allocate_like(DimSpan shape, const TensorImpl* const* inputs, int count, DType, Device = {});   // keeps the inputs' order of dimensions
+bool dense(const TensorImpl&);  // whether it is a permutation of a contiguous tensor
+Tensor allocate_like(DimSpan shape, const TensorImpl* const* inputs, int count, DType,
+    Device = {});  // keeps the inputs' order of dimensions
 
 }  // namespace shim

@@ -11,22 +11,22 @@ namespace {
 
 bool takes(const Tensor& t) { return t->device().is_cpu() && (t->dtype() == DType::f32 || t->dtype() == DType::f64); }
 
-template <class T>
-SHIM_MATH_CLONES T sum_of_lanes(const T* x, int64_t n) {
+template <class T> SHIM_MATH_CLONES T sum_of_lanes(const T* x, int64_t n) {
   return lane_sum<T>(n, [=](int64_t i) { return x[i]; });
 }
 
 template <class T>
 Tensor total(const PointwiseFormula& f, const Tensor& x, const Tensor& target, const double* number, Mean mean) {
   constexpr int64_t kPart = 2048;
-  const int64_t n = x->numel(), pieces = (n + kGrain - 1) / kGrain;   // pieces do not depend on the number of threads
+  const int64_t n = x->numel(), pieces = (n + kGrain - 1) / kGrain;  // pieces do not depend on the number of threads
   std::vector<double> sums(size_t(std::max<int64_t>(pieces, 1)));
   const std::vector<T> numbers(number ? kPart : 0, number ? T(*number) : T(0));
   parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
     T buffer[kPart];
     for (int64_t at = begin * kGrain; at < std::min(n, end * kGrain); at += kPart) {
       const int64_t m = std::min(kPart, n - at);
-      const char* in[3] = {reinterpret_cast<const char*>(x->data_as<T>() + at), reinterpret_cast<const char*>(target->data_as<T>() + at), reinterpret_cast<const char*>(numbers.data())};
+      const char* in[3] = {reinterpret_cast<const char*>(x->data_as<T>() + at),
+          reinterpret_cast<const char*>(target->data_as<T>() + at), reinterpret_cast<const char*>(numbers.data())};
       (sizeof(T) == 4 ? f.f32 : f.f64)(reinterpret_cast<char*>(buffer), in, m);
       sums[size_t(at / kGrain)] += double(sum_of_lanes(buffer, m));
     }
@@ -40,7 +40,8 @@ Tensor total(const PointwiseFormula& f, const Tensor& x, const Tensor& target, c
 
 template <class T>
 Tensor picked(const Tensor& log_p, const Tensor& target, const Tensor& weight, Mean mean, int64_t ignored) {
-  const int64_t rows = log_p->sizes()[0], cols = log_p->sizes()[1], step = log_p->strides()[0], across = log_p->strides()[1];
+  const int64_t rows = log_p->sizes()[0], cols = log_p->sizes()[1], step = log_p->strides()[0],
+                across = log_p->strides()[1];
   const T *x = log_p->data_as<T>(), *w = weight ? weight->data_as<T>() : nullptr;
   const int64_t* at = target->data_as<int64_t>();
   const Tensor out = empty(mean == Mean::none ? Dims{rows} : Dims{}, log_p->dtype(), Device{});
@@ -48,7 +49,10 @@ Tensor picked(const Tensor& log_p, const Tensor& target, const Tensor& weight, M
   for (int64_t r = 0; r < rows; ++r) {
     const int64_t t = at[r];
     CHECK(Kind::Index, t == ignored || (t >= 0 && t < cols), "Target ", t, " is out of bounds.");
-    const T factor = t == ignored ? T(0) : w ? w[t] : T(1), loss = t == ignored ? T(0) : -x[r * step + t * across] * factor;
+    const T factor = t == ignored ? T(0)
+                     : w          ? w[t]
+                                  : T(1),
+            loss = t == ignored ? T(0) : -x[r * step + t * across] * factor;
     if (mean == Mean::none) out->data_as<T>()[r] = loss;
     sum += loss, total += factor;
   }
@@ -59,10 +63,14 @@ Tensor picked(const Tensor& log_p, const Tensor& target, const Tensor& weight, M
 }  // namespace
 
 Tensor nll_loss(const Tensor& log_p, const Tensor& target, const Tensor& weight, Mean mean, int64_t ignored) {
-  if (!takes(log_p) || log_p->dim() != 2 || target->dtype() != DType::i64 || target->dim() != 1 || target->sizes()[0] != log_p->sizes()[0]) return {};
-  if (weight && (weight->dtype() != log_p->dtype() || weight->dim() != 1 || weight->sizes()[0] != log_p->sizes()[1])) return {};
+  if (!takes(log_p) || log_p->dim() != 2 || target->dtype() != DType::i64 || target->dim() != 1 ||
+      target->sizes()[0] != log_p->sizes()[0])
+    return {};
+  if (weight && (weight->dtype() != log_p->dtype() || weight->dim() != 1 || weight->sizes()[0] != log_p->sizes()[1]))
+    return {};
   const Tensor at = contiguous(target), w = weight ? contiguous(weight) : weight;
-  return log_p->dtype() == DType::f32 ? picked<float>(log_p, at, w, mean, ignored) : picked<double>(log_p, at, w, mean, ignored);
+  return log_p->dtype() == DType::f32 ? picked<float>(log_p, at, w, mean, ignored)
+                                      : picked<double>(log_p, at, w, mean, ignored);
 }
 
 bool chances_only(const Tensor& given) {
@@ -77,8 +85,11 @@ bool chances_only(const Tensor& given) {
 }
 
 Tensor formula_loss(const PointwiseFormula& f, const Tensor& x, const Tensor& target, const double* number, Mean mean) {
-  if (!takes(x) || target->dtype() != x->dtype() || !std::ranges::equal(x->sizes(), target->sizes()) || !x->is_contiguous() || !target->is_contiguous()) return {};
-  return x->dtype() == DType::f32 ? total<float>(f, x, target, number, mean) : total<double>(f, x, target, number, mean);
+  if (!takes(x) || target->dtype() != x->dtype() || !std::ranges::equal(x->sizes(), target->sizes()) ||
+      !x->is_contiguous() || !target->is_contiguous())
+    return {};
+  return x->dtype() == DType::f32 ? total<float>(f, x, target, number, mean)
+                                  : total<double>(f, x, target, number, mean);
 }
 
 }  // namespace shim

@@ -29,17 +29,24 @@ INLINE float cosh_of(float x) {
 INLINE float atan_of(float x) {
   const float t = std::fabs(x);
   const bool far = t > 2.414213562373095f, middle = t > 0.4142135623730950f;
-  const float y = far ? -1.f / t : middle ? (t - 1.f) / (t + 1.f) : t, turn = far ? kHalfPi : middle ? 0.5f * kHalfPi : 0.f, z = y * y;
+  const float y = far      ? -1.f / t
+                  : middle ? (t - 1.f) / (t + 1.f)
+                           : t,
+              turn = far      ? kHalfPi
+                     : middle ? 0.5f * kHalfPi
+                              : 0.f,
+              z = y * y;
   float p = polynomial(z, -6.459376516e-02f, 1.074629853e-01f, -1.426423256e-01f, 1.999955008e-01f, -3.333333181e-01f);
   return std::copysign(turn + (y + y * z * p), x);
 }
-INLINE float asin_near(float x) {                      // |x| <= 1/2
+INLINE float asin_near(float x) {  // |x| <= 1/2
   const float z = x * x;
-  float p = polynomial(z, 3.380570512e-02f, 1.707788905e-02f, 3.111614902e-02f, 4.459803304e-02f, 7.500098759e-02f, 1.666666632e-01f);
+  float p = polynomial(
+      z, 3.380570512e-02f, 1.707788905e-02f, 3.111614902e-02f, 4.459803304e-02f, 7.500098759e-02f, 1.666666632e-01f);
   return x + x * z * p;
 }
 INLINE float asin_of(float x) {
-  const float t = std::fabs(x), s = std::sqrt(0.5f * (1.f - t));     // NaN beyond 1
+  const float t = std::fabs(x), s = std::sqrt(0.5f * (1.f - t));  // NaN beyond 1
   const float y = asin_near(t <= 0.5f ? t : s);
   return std::copysign(t <= 0.5f ? y : kHalfPi - 2.f * y, x);
 }
@@ -51,20 +58,23 @@ INLINE float tan_of(float x) { return x == 0.f ? x : sine_at(x, 0) / sine_at(x, 
 // x * f(w), w = -log(1 - x^2): in w, and where it is large in its root.
 INLINE float erfinv_of(float x) {
   const float w = -log_of((1.f - x) * (1.f + x)), a = w - 2.5f, b = std::sqrt(w) - 3.f;
-  const float p = polynomial(a, -8.739829826e-09f, 2.328584309e-08f, 4.654287162e-07f, -3.463356150e-06f, -4.959743436e-06f, 2.183469146e-04f, -1.252748417e-03f, -4.177389759e-03f, 2.466402894e-01f,
-                             1.501409360e+00f);
-  const float q = polynomial(b, -1.363909200e-04f, 5.349363319e-05f, 1.267379239e-03f, -3.624142265e-03f, 5.774279380e-03f, -7.636678572e-03f, 9.433860207e-03f, 1.001675068e+00f,
-                             2.832977038e+00f);
+  const float p = polynomial(a, -8.739829826e-09f, 2.328584309e-08f, 4.654287162e-07f, -3.463356150e-06f,
+      -4.959743436e-06f, 2.183469146e-04f, -1.252748417e-03f, -4.177389759e-03f, 2.466402894e-01f, 1.501409360e+00f);
+  const float q = polynomial(b, -1.363909200e-04f, 5.349363319e-05f, 1.267379239e-03f, -3.624142265e-03f,
+      5.774279380e-03f, -7.636678572e-03f, 9.433860207e-03f, 1.001675068e+00f, 2.832977038e+00f);
   const float inside = x * (w < 5.f ? p : q);
-  return std::fabs(x) == 1.f ? std::copysign(std::numeric_limits<float>::infinity(), x) : inside;      // NaN beyond 1: the logarithm's
+  return std::fabs(x) == 1.f ? std::copysign(std::numeric_limits<float>::infinity(), x)
+                             : inside;  // NaN beyond 1: the logarithm's
 }
 
 // The complementary error function of x + rest: e^(-x^2) u P(u), u = 1 / (1 + x / 2), the square from a part of x that has few bits.
 INLINE float erfc_at(float x, float rest) {
   const float t = std::fabs(x) > 11.f ? 11.f : std::fabs(x), u = 1.f / (1.f + 0.5f * t), c = u - 0.5f;
-  const float few = std::bit_cast<float>(std::bit_cast<int32_t>(t) & ~0xfff), less = (few - t) * (few + t) - 2.f * std::copysign(t, x) * rest;
-  const float p = polynomial(c, 3.714791445e-02f, -1.345919427e-02f, -7.590696330e-02f, 5.358836070e-02f, 9.796587613e-02f, -1.036404166e-01f, -1.720422711e-01f, 1.457679178e-01f, 5.589434607e-01f,
-                             6.871606905e-01f, 5.107913546e-01f);
+  const float few = std::bit_cast<float>(std::bit_cast<int32_t>(t) & ~0xfff),
+              less = (few - t) * (few + t) - 2.f * std::copysign(t, x) * rest;
+  const float p =
+      polynomial(c, 3.714791445e-02f, -1.345919427e-02f, -7.590696330e-02f, 5.358836070e-02f, 9.796587613e-02f,
+          -1.036404166e-01f, -1.720422711e-01f, 1.457679178e-01f, 5.589434607e-01f, 6.871606905e-01f, 5.107913546e-01f);
   const float tail = u * p * exp_series(less) * exp_of(-few * few);
   return x < 0.f ? 2.f - tail : tail;
 }
@@ -78,26 +88,34 @@ INLINE float ndtr_of(float x) {
 // (2 p - 1) f(w), w = -log(4 p (1 - p)): in w, and where it is large, in its root.
 INLINE float ndtri_of(float p) {
   const float w = -log_of(4.f * p * (1.f - p)), root = std::sqrt(w), a = w - 2.5f, b = root - 3.f, c = root - 7.f;
-  const float near = polynomial(a, -1.243243128e-08f, 3.285592068e-08f, 6.592648752e-07f, -4.897004032e-06f, -7.019233850e-06f, 3.087856675e-04f, -1.771644555e-03f, -5.907717041e-03f, 3.488020377e-01f,
-                                2.123313479e+00f);
-  const float tail = polynomial(b, -3.726270402e-05f, 2.245883382e-04f, -4.002988987e-04f, -1.666381392e-04f, 2.091145025e-03f, -5.045845173e-03f, 8.042281163e-03f, -1.080835520e-02f,
-                                1.335780046e-02f, 1.416582702e+00f, 4.006434213e+00f);
-  const float far = polynomial(c, -3.767272633e-09f, 2.186556424e-08f, -5.207760783e-08f, 3.552709508e-07f, -2.421499384e-06f, 8.878282666e-06f, 9.183045282e-06f, -7.253807199e-04f, 1.426369415e+00f,
-                               9.714260822e+00f);
+  const float near = polynomial(a, -1.243243128e-08f, 3.285592068e-08f, 6.592648752e-07f, -4.897004032e-06f,
+      -7.019233850e-06f, 3.087856675e-04f, -1.771644555e-03f, -5.907717041e-03f, 3.488020377e-01f, 2.123313479e+00f);
+  const float tail =
+      polynomial(b, -3.726270402e-05f, 2.245883382e-04f, -4.002988987e-04f, -1.666381392e-04f, 2.091145025e-03f,
+          -5.045845173e-03f, 8.042281163e-03f, -1.080835520e-02f, 1.335780046e-02f, 1.416582702e+00f, 4.006434213e+00f);
+  const float far = polynomial(c, -3.767272633e-09f, 2.186556424e-08f, -5.207760783e-08f, 3.552709508e-07f,
+      -2.421499384e-06f, 8.878282666e-06f, 9.183045282e-06f, -7.253807199e-04f, 1.426369415e+00f, 9.714260822e+00f);
   const float x = 2.f * p - 1.f, inside = x * (w < 5.f ? near : root < 4.f ? tail : far);
-  return p == 0.f || p == 1.f ? x * std::numeric_limits<float>::infinity() : inside;                   // NaN beyond them: the logarithm's
+  return p == 0.f || p == 1.f ? x * std::numeric_limits<float>::infinity()
+                              : inside;  // NaN beyond them: the logarithm's
 }
 
 // Modified Bessel functions of the first kind: a polynomial in x^2 up to 8, beyond e^x / sqrt(x) times one in 1 / x.
-template <int order, bool scaled>
-INLINE float bessel_i_of(float x) {
-  const float t = std::fabs(x), z = t < 8.f ? x * x : 64.f, r = 1.f / (t < 8.f ? 8.f : t), e = exp_of(scaled ? -t : 0.5f * t);
-  const float near = order ? x * polynomial(z, 2.750443758e-18f, 3.504555090e-16f, 1.617822633e-13f, 3.318283119e-11f, 5.662105961e-09f, 6.780216022e-07f, 5.425457657e-05f, 2.604162677e-03f, 6.250000522e-02f, 0.5f)
-                           : polynomial(z, 5.716075158e-17f, 5.815640195e-15f, 2.634186734e-12f, 4.623521016e-10f, 6.800496622e-08f, 6.779313811e-06f, 4.340438215e-04f, 1.562494926e-02f, 2.500000560e-01f, 1.f);
-  const float far = std::sqrt(r) * (order ? polynomial(r, -2.076166940e+00f, 3.376526867e-01f, -1.034086320e-01f, -3.865887962e-02f, -4.680184413e-02f, -1.496029310e-01f, 3.989422798e-01f)
-                                          : polynomial(r, 1.827748810e+00f, -3.056589301e-01f, 8.513036190e-02f, 2.725058322e-02f, 2.809482794e-02f, 4.986741888e-02f, 3.989422809e-01f));
+template <int order, bool scaled> INLINE float bessel_i_of(float x) {
+  const float t = std::fabs(x), z = t < 8.f ? x * x : 64.f, r = 1.f / (t < 8.f ? 8.f : t),
+              e = exp_of(scaled ? -t : 0.5f * t);
+  const float near =
+      order ? x * polynomial(z, 2.750443758e-18f, 3.504555090e-16f, 1.617822633e-13f, 3.318283119e-11f,
+                      5.662105961e-09f, 6.780216022e-07f, 5.425457657e-05f, 2.604162677e-03f, 6.250000522e-02f, 0.5f)
+            : polynomial(z, 5.716075158e-17f, 5.815640195e-15f, 2.634186734e-12f, 4.623521016e-10f, 6.800496622e-08f,
+                  6.779313811e-06f, 4.340438215e-04f, 1.562494926e-02f, 2.500000560e-01f, 1.f);
+  const float far =
+      std::sqrt(r) * (order ? polynomial(r, -2.076166940e+00f, 3.376526867e-01f, -1.034086320e-01f, -3.865887962e-02f,
+                                  -4.680184413e-02f, -1.496029310e-01f, 3.989422798e-01f)
+                            : polynomial(r, 1.827748810e+00f, -3.056589301e-01f, 8.513036190e-02f, 2.725058322e-02f,
+                                  2.809482794e-02f, 4.986741888e-02f, 3.989422809e-01f));
   const float beyond = order ? std::copysign(far, x) : far;
-  return t < 8.f ? (scaled ? near * e : near) : scaled ? beyond : beyond * e * e;          // NaN goes on in e
+  return t < 8.f ? (scaled ? near * e : near) : scaled ? beyond : beyond * e * e;  // NaN goes on in e
 }
 
 // log2 x in double, by the series of log((1 + s) / (1 - s)); of 0, infinity and NaN it is any number.
@@ -111,15 +129,21 @@ INLINE double log2_in_double(double x) {
 INLINE float lgamma_of(float x) {
   const double t = std::fabs(double(x)), u = t * t + 7 * t, v = t < 8 ? t + 8 : t, r = 1 / v, rr = r * r;
   const double whole = (t + kRoundDouble) - kRoundDouble, f = 3.14159265358979323846 * std::fabs(t - whole), ff = f * f;
-  const double sine = f * polynomial(ff, -1.0 / 1307674368000, 1.0 / 6227020800, -1.0 / 39916800, 1.0 / 362880, -1.0 / 5040, 1.0 / 120, -1.0 / 6, 1.0);
-  const double product = t < 8 ? u * (u + 6) * (u + 10) * (u + 12) : 1, below = x < 0.f ? product * 3.14159265358979323846 / (t * sine) : product;
+  const double sine = f * polynomial(ff, -1.0 / 1307674368000, 1.0 / 6227020800, -1.0 / 39916800, 1.0 / 362880,
+                              -1.0 / 5040, 1.0 / 120, -1.0 / 6, 1.0);
+  const double product = t < 8 ? u * (u + 6) * (u + 10) * (u + 12) : 1,
+               below = x < 0.f ? product * 3.14159265358979323846 / (t * sine) : product;
   const double series = polynomial(rr, -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12) * r;
-  const double found = 0.69314718055994530942 * ((v - 0.5) * log2_in_double(v) - log2_in_double(below)) - v + 0.91893853320467274178 + series;
+  const double found = 0.69314718055994530942 * ((v - 0.5) * log2_in_double(v) - log2_in_double(below)) - v +
+                       0.91893853320467274178 + series;
   const bool pole = x == 0.f || t == std::numeric_limits<double>::infinity() || (x < 0.f && (f == 0 || t >= 8388608));
   return pole ? std::numeric_limits<float>::infinity() : float(x < 0.f ? -found : found);
 }
 
-#define UNARY(Name, ...) struct Name { INLINE static float f(float x) { return __VA_ARGS__(x); } }
+#define UNARY(Name, ...)                                      \
+  struct Name {                                               \
+    INLINE static float f(float x) { return __VA_ARGS__(x); } \
+  }
 UNARY(Sinh, sinh_of);
 UNARY(Cosh, cosh_of);
 UNARY(Atan, atan_of);
@@ -129,7 +153,9 @@ UNARY(Erfc, erfc_of);
 UNARY(Erfinv, erfinv_of);
 UNARY(Ndtr, ndtr_of);
 UNARY(Ndtri, ndtri_of);
-INLINE float i0_of(float x) { return std::fabs(x) == std::numeric_limits<float>::infinity() ? std::fabs(x) : bessel_i_of<0, false>(x); }
+INLINE float i0_of(float x) {
+  return std::fabs(x) == std::numeric_limits<float>::infinity() ? std::fabs(x) : bessel_i_of<0, false>(x);
+}
 UNARY(I0, i0_of);
 UNARY(ModifiedI0, bessel_i_of<0, false>);
 UNARY(I0e, bessel_i_of<0, true>);
@@ -137,33 +163,34 @@ UNARY(I1, bessel_i_of<1, false>);
 UNARY(I1e, bessel_i_of<1, true>);
 UNARY(Lgamma, lgamma_of);
 #undef UNARY
-struct Tan {                                    // with limits, beyond which each is worked out by itself
+struct Tan {  // with limits, beyond which each is worked out by itself
   INLINE static float f(float x) { return tan_of(x); }
   static float beyond(float x) { return std::tan(x); }
   INLINE static bool fits(float x) { return std::fabs(x) <= kReducible; }
 };
 
-template <class F>
-SHIM_MATH_CLONES void unary_block(const float* x, float* y, int64_t n) {
+template <class F> SHIM_MATH_CLONES void unary_block(const float* x, float* y, int64_t n) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) y[i] = F::f(x[i]);
 }
-template <class F>
-SHIM_CLONES bool all_fit(const float* x, int64_t n) {
+template <class F> SHIM_CLONES bool all_fit(const float* x, int64_t n) {
   int bad = 0;
   for (int64_t i = 0; i < n; ++i) bad |= !F::fits(x[i]);
   return !bad;
 }
-template <class F>
-void unary(char* out, const char* const* in, int64_t n) {
+template <class F> void unary(char* out, const char* const* in, int64_t n) {
   auto* x = reinterpret_cast<const float*>(in[0]);
   auto* y = reinterpret_cast<float*>(out);
-  if constexpr (!requires { F::beyond; }) return unary_block<F>(x, y, n);
-  else for (int64_t at = 0; at < n; at += kBlock) {
-    const int64_t m = std::min(kBlock, n - at);
-    if (all_fit<F>(x + at, m)) unary_block<F>(x + at, y + at, m);
-    else for (int64_t i = at; i < at + m; ++i) y[i] = F::f(x[i]), y[i] = F::fits(x[i]) ? y[i] : F::beyond(x[i]);
-  }
+  if constexpr (!requires { F::beyond; })
+    return unary_block<F>(x, y, n);
+  else
+    for (int64_t at = 0; at < n; at += kBlock) {
+      const int64_t m = std::min(kBlock, n - at);
+      if (all_fit<F>(x + at, m))
+        unary_block<F>(x + at, y + at, m);
+      else
+        for (int64_t i = at; i < at + m; ++i) y[i] = F::f(x[i]), y[i] = F::fits(x[i]) ? y[i] : F::beyond(x[i]);
+    }
 }
 
 // --- of two ------------------------------------------------------------------------------------------------------------
@@ -174,7 +201,9 @@ INLINE float fmod_near(float a, float b) {
   const double inside = (a < 0.f) == (r < 0) || r == 0 ? r : r + (r < 0 ? s : -s);
   return std::copysign(float(inside), a);
 }
-INLINE bool few_bits(float a, float b) { return std::fabs(a) < std::fabs(b) * 268435456.f && std::fabs(b) < std::numeric_limits<float>::infinity(); }
+INLINE bool few_bits(float a, float b) {
+  return std::fabs(a) < std::fabs(b) * 268435456.f && std::fabs(b) < std::numeric_limits<float>::infinity();
+}
 
 struct Fmod {
   INLINE static float f(float a, float b) { return fmod_near(a, b); }
@@ -201,7 +230,9 @@ struct FloorDivide {
 struct Hypot {
   INLINE static float f(float a, float b) { return float(std::sqrt(double(a) * a + double(b) * b)); }
   static float beyond(float a, float b) { return std::hypot(a, b); }
-  INLINE static bool fits(float a, float b) { return std::fabs(a) + std::fabs(b) < std::numeric_limits<float>::infinity(); }
+  INLINE static bool fits(float a, float b) {
+    return std::fabs(a) + std::fabs(b) < std::numeric_limits<float>::infinity();
+  }
 };
 struct Atan2 {
   INLINE static float f(float y, float x) {
@@ -210,7 +241,9 @@ struct Atan2 {
     return std::copysign(std::copysign(1.f, x) < 0.f ? kPi - turned : turned, y);
   }
   static float beyond(float y, float x) { return std::atan2(y, x); }
-  INLINE static bool fits(float y, float x) { return std::fabs(y) + std::fabs(x) < std::numeric_limits<float>::infinity(); }
+  INLINE static bool fits(float y, float x) {
+    return std::fabs(y) + std::fabs(x) < std::numeric_limits<float>::infinity();
+  }
 };
 // 2^(b log2 a) in double, for a positive a.
 struct Pow {
@@ -218,42 +251,47 @@ struct Pow {
     double t = double(b) * log2_in_double(a);
     t = t < -200 ? -200 : t > 200 ? 200 : t;
     const double sum = t + kRoundDouble, n = sum - kRoundDouble, r = t - n;
-    const double q = polynomial(r, 1.531008141e-05, 1.546973200e-04, 1.333345056e-03, 9.618025603e-03, 5.550410941e-02, 2.402265121e-01, 6.931471805e-01, 1.0);
+    const double q = polynomial(r, 1.531008141e-05, 1.546973200e-04, 1.333345056e-03, 9.618025603e-03, 5.550410941e-02,
+        2.402265121e-01, 6.931471805e-01, 1.0);
     const int64_t k = std::bit_cast<int64_t>(sum) - std::bit_cast<int64_t>(kRoundDouble);
     return float(q * std::bit_cast<double>((k + 1023) << 52));
   }
   static float beyond(float a, float b) { return std::pow(a, b); }
-  INLINE static bool fits(float a, float b) { return a > 0.f && a < std::numeric_limits<float>::infinity() && std::fabs(b) < std::numeric_limits<float>::infinity(); }
+  INLINE static bool fits(float a, float b) {
+    return a > 0.f && a < std::numeric_limits<float>::infinity() &&
+           std::fabs(b) < std::numeric_limits<float>::infinity();
+  }
 };
 
-template <class F>
-SHIM_MATH_CLONES void binary_block(const float* a, const float* b, float* y, int64_t n) {
+template <class F> SHIM_MATH_CLONES void binary_block(const float* a, const float* b, float* y, int64_t n) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) y[i] = F::f(a[i], b[i]);
 }
-template <class F>
-SHIM_CLONES bool all_fit(const float* a, const float* b, int64_t n) {
+template <class F> SHIM_CLONES bool all_fit(const float* a, const float* b, int64_t n) {
   int bad = 0;
   for (int64_t i = 0; i < n; ++i) bad |= !F::fits(a[i], b[i]);
   return !bad;
 }
-template <class F>
-void binary(char* out, const char* const* in, int64_t n) {
+template <class F> void binary(char* out, const char* const* in, int64_t n) {
   auto *a = reinterpret_cast<const float*>(in[0]), *b = reinterpret_cast<const float*>(in[1]);
   auto* y = reinterpret_cast<float*>(out);
-  constexpr int64_t kStep = 64;                 // what does not fit is worked out one by one: of a few neighbours only
+  constexpr int64_t kStep = 64;  // what does not fit is worked out one by one: of a few neighbours only
   for (int64_t at = 0; at < n; at += kStep) {
     const int64_t m = std::min(kStep, n - at);
-    if (all_fit<F>(a + at, b + at, m)) binary_block<F>(a + at, b + at, y + at, m);
-    else for (int64_t i = at; i < at + m; ++i) y[i] = F::fits(a[i], b[i]) ? F::f(a[i], b[i]) : F::beyond(a[i], b[i]);
+    if (all_fit<F>(a + at, b + at, m))
+      binary_block<F>(a + at, b + at, y + at, m);
+    else
+      for (int64_t i = at; i < at + m; ++i) y[i] = F::fits(a[i], b[i]) ? F::f(a[i], b[i]) : F::beyond(a[i], b[i]);
   }
 }
 
 #undef INLINE
 
-struct Named { const char* name; BlockKernel kernel; };
-template <size_t n>
-BlockKernel find(const Named (&all)[n], const char* name) {
+struct Named {
+  const char* name;
+  BlockKernel kernel;
+};
+template <size_t n> BlockKernel find(const Named (&all)[n], const char* name) {
   for (const Named& k : all)
     if (!std::strcmp(k.name, name)) return k.kernel;
   return nullptr;
@@ -262,14 +300,17 @@ BlockKernel find(const Named (&all)[n], const char* name) {
 }  // namespace
 
 BlockKernel more_math_kernel(const char* name) {
-  static const Named all[] = {{"sinh", unary<Sinh>}, {"cosh", unary<Cosh>}, {"atan", unary<Atan>}, {"asin", unary<Asin>}, {"acos", unary<Acos>}, {"tan", unary<Tan>},
-                              {"erfinv", unary<Erfinv>}, {"erfc", unary<Erfc>}, {"lgamma", unary<Lgamma>}, {"ndtr", unary<Ndtr>}, {"ndtri", unary<Ndtri>},
-                              {"i0", unary<I0>}, {"modified_bessel_i0", unary<ModifiedI0>}, {"i0e", unary<I0e>}, {"i1", unary<I1>}, {"i1e", unary<I1e>}};
+  static const Named all[] = {{"sinh", unary<Sinh>}, {"cosh", unary<Cosh>}, {"atan", unary<Atan>},
+      {"asin", unary<Asin>}, {"acos", unary<Acos>}, {"tan", unary<Tan>}, {"erfinv", unary<Erfinv>},
+      {"erfc", unary<Erfc>}, {"lgamma", unary<Lgamma>}, {"ndtr", unary<Ndtr>}, {"ndtri", unary<Ndtri>},
+      {"i0", unary<I0>}, {"modified_bessel_i0", unary<ModifiedI0>}, {"i0e", unary<I0e>}, {"i1", unary<I1>},
+      {"i1e", unary<I1e>}};
   return find(all, name);
 }
 
 BlockKernel binary_math_kernel(const char* name) {
-  static const Named all[] = {{"fmod", binary<Fmod>}, {"remainder", binary<Remainder>}, {"floor_divide", binary<FloorDivide>}, {"hypot", binary<Hypot>}, {"atan2", binary<Atan2>}, {"pow", binary<Pow>}};
+  static const Named all[] = {{"fmod", binary<Fmod>}, {"remainder", binary<Remainder>},
+      {"floor_divide", binary<FloorDivide>}, {"hypot", binary<Hypot>}, {"atan2", binary<Atan2>}, {"pow", binary<Pow>}};
   return find(all, name);
 }
 

@@ -7,7 +7,7 @@ namespace shim {
 
 class Mersenne {
  public:
-  static constexpr size_t kStateBytes = 5056;      // of torch.Generator.get_state()
+  static constexpr size_t kStateBytes = 5056;  // of torch.Generator.get_state()
 
   explicit Mersenne(uint64_t seed) { restart(seed); }
 
@@ -16,14 +16,14 @@ class Mersenne {
 
   // The next n words of 32 bits.
   void words(uint32_t* out, int64_t n);
-  uint64_t wide();                                 // two words, the first one high
+  uint64_t wide();  // two words, the first one high
 
   // A normal number drawn in a pair with the one before it, which waits for its turn.
   bool take_spare(double* z);
   void keep_spare(double z) { spare_ = z, spared_ = true; }
 
-  void save(unsigned char* state) const;           // kStateBytes
-  bool restore(const unsigned char* state);        // false: no state of this generator
+  void save(unsigned char* state) const;     // kStateBytes
+  bool restore(const unsigned char* state);  // false: no state of this generator
 
  private:
   static constexpr int kWords = 624;
@@ -31,8 +31,8 @@ class Mersenne {
 
   uint64_t seed_;
   uint32_t state_[kWords];
-  int taken_;                                      // of the words of this state; all: the next draw refills
-  bool fresh_;                                     // nothing was drawn since the seed
+  int taken_;   // of the words of this state; all: the next draw refills
+  bool fresh_;  // nothing was drawn since the seed
   double spare_;
   bool spared_;
 };

@@ -14,13 +14,15 @@ namespace {
 // Elements of all dtypes as keys of 64 bits, so that one piece of code serves them.
 using ModeItem = Item<uint64_t>;
 
-template <class T>
-void keys_of_row(const void* row, int64_t n, ModeItem* to) {
+template <class T> void keys_of_row(const void* row, int64_t n, ModeItem* to) {
   const T* x = static_cast<const T*>(row);
   for (int64_t i = 0; i < n; ++i) to[i] = {key_of(x[i]), uint32_t(i)};
 }
 
-struct Best { uint64_t count = 0; uint32_t at = 0; };
+struct Best {
+  uint64_t count = 0;
+  uint32_t at = 0;
+};
 
 // Of keys few of which can differ: how often each is there, and where last.
 uint32_t counted(const std::vector<ModeItem>& items, uint64_t least, size_t range, std::vector<Best>& tally) {
@@ -29,7 +31,9 @@ uint32_t counted(const std::vector<ModeItem>& items, uint64_t least, size_t rang
     Best& b = tally[size_t(i.key - least)];
     ++b.count, b.at = i.at;
   }
-  return std::max_element(tally.begin(), tally.end(), [](const Best& a, const Best& b) { return a.count < b.count; })->at;
+  return std::max_element(tally.begin(), tally.end(), [](const Best& a, const Best& b) {
+    return a.count < b.count;
+  })->at;
 }
 
 uint32_t of_runs(const std::vector<ModeItem>& items, bool floats, uint64_t nan) {
@@ -45,9 +49,12 @@ uint32_t place_of_mode(std::vector<ModeItem>& items, std::vector<ModeItem>& spar
   const bool floats = is_floating(t);
   uint64_t least = ~uint64_t(0), most = 0;
   for (const ModeItem& i : items) least = std::min(least, i.key), most = std::max(most, i.key);
-  if (!floats && most - least < std::max<uint64_t>(64, 4 * items.size())) return counted(items, least, size_t(most - least + 1), tally);
-  if (int64_t(items.size()) < kShort) std::sort(items.begin(), items.end(), ByKeyAndPlace<uint64_t>());
-  else radix_sort(items, spare, itemsize(t));
+  if (!floats && most - least < std::max<uint64_t>(64, 4 * items.size()))
+    return counted(items, least, size_t(most - least + 1), tally);
+  if (int64_t(items.size()) < kShort)
+    std::sort(items.begin(), items.end(), ByKeyAndPlace<uint64_t>());
+  else
+    radix_sort(items, spare, itemsize(t));
   return of_runs(items, floats, last_key(t));
 }
 
@@ -62,7 +69,8 @@ Tensor mode(const Tensor& self, int64_t dim, bool keepdim, Tensor* values) {
   if (n > (int64_t(1) << 31) || !of_type(self->dtype(), [&]<class T>(T) { keys = keys_of_row<T>; })) return {};
   Dims shape(self->sizes().begin(), self->sizes().end());
   shape[d] = 1;
-  const Tensor rows = contiguous(transpose(*self, int64_t(d), dims - 1)), found = empty(rows->sizes().first(size_t(dims - 1)), self->dtype(), Device{});
+  const Tensor rows = contiguous(transpose(*self, int64_t(d), dims - 1)),
+               found = empty(rows->sizes().first(size_t(dims - 1)), self->dtype(), Device{});
   const Tensor index = empty(found->sizes(), DType::i64, Device{});
   const size_t size = self->itemsize();
   parallel_for(found->numel(), std::max<int64_t>(1, kGrain / (8 * n)), [&](int64_t begin, int64_t end) {
@@ -77,7 +85,7 @@ Tensor mode(const Tensor& self, int64_t dim, bool keepdim, Tensor* values) {
     }
   });
   if (!keepdim) shape.erase(shape.begin() + int64_t(d));
-  const auto back = [&](const Tensor& t) {      // the last dim stands where the reduced one was, unless that was the last
+  const auto back = [&](const Tensor& t) {  // the last dim stands where the reduced one was, unless that was the last
     return view(*contiguous(transpose(*unsqueeze(*t, dims - 1), int64_t(d), dims - 1)), shape);
   };
   *values = back(found);

@@ -10,21 +10,21 @@
 namespace shim {
 namespace {
 
-template <class T>
-SHIM_CLONES void backwards(const T* from, T* to, int64_t n) {        // `from` is the last element
+template <class T> SHIM_CLONES void backwards(const T* from, T* to, int64_t n) {  // `from` is the last element
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) to[i] = from[-i];
 }
 
-template <class T>
-void flip_loop(void*, char* const* data, const int64_t* steps, int64_t n) {
+template <class T> void flip_loop(void*, char* const* data, const int64_t* steps, int64_t n) {
   constexpr int64_t size = sizeof(T);
-  if (steps[0] == size && steps[1] == -size) return backwards(reinterpret_cast<const T*>(data[1]), reinterpret_cast<T*>(data[0]), n);
+  if (steps[0] == size && steps[1] == -size)
+    return backwards(reinterpret_cast<const T*>(data[1]), reinterpret_cast<T*>(data[0]), n);
   if (steps[0] == size && steps[1] == size) {
     std::memcpy(data[0], data[1], size_t(n * size));
     return;
   }
-  for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(data[0] + i * steps[0]) = *reinterpret_cast<const T*>(data[1] + i * steps[1]);
+  for (int64_t i = 0; i < n; ++i)
+    *reinterpret_cast<T*>(data[0] + i * steps[0]) = *reinterpret_cast<const T*>(data[1] + i * steps[1]);
 }
 
 }  // namespace
@@ -65,9 +65,12 @@ Tensor triangle(const Tensor& self, int64_t diagonal, bool upper) {
   parallel_for(out->numel() / cols, std::max<int64_t>(1, kGrain / cols), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       // tril keeps columns up to r + diagonal, triu those from there on.
-      const int64_t edge = std::clamp<int64_t>(r % rows + diagonal + (upper ? 0 : 1), 0, cols) * size, at = r * cols * size, all = cols * size;
-      if (upper) std::memset(y + at, 0, size_t(edge)), std::memcpy(y + at + edge, x + at + edge, size_t(all - edge));
-      else std::memcpy(y + at, x + at, size_t(edge)), std::memset(y + at + edge, 0, size_t(all - edge));
+      const int64_t edge = std::clamp<int64_t>(r % rows + diagonal + (upper ? 0 : 1), 0, cols) * size,
+                    at = r * cols * size, all = cols * size;
+      if (upper)
+        std::memset(y + at, 0, size_t(edge)), std::memcpy(y + at + edge, x + at + edge, size_t(all - edge));
+      else
+        std::memcpy(y + at, x + at, size_t(edge)), std::memset(y + at + edge, 0, size_t(all - edge));
     }
   });
   return out;

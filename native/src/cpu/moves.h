@@ -4,7 +4,7 @@
 
 namespace shim {
 
-Tensor flip(const TensorImpl& self, const bool* turned);             // turned[d]: whether dim d runs backwards
+Tensor flip(const TensorImpl& self, const bool* turned);  // turned[d]: whether dim d runs backwards
 Tensor triangle(const Tensor& self, int64_t diagonal, bool upper);
 
 }  // namespace shim

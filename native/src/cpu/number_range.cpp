@@ -9,13 +9,15 @@ namespace shim {
 namespace {
 
 struct Range {
-  const char* name;          // of the C++ type, as PyTorch's text has it
-  double low, high;          // for integers these bound the double before its fraction is cut
+  const char* name;  // of the C++ type, as PyTorch's text has it
+  double low, high;  // for integers these bound the double before its fraction is cut
   bool integral, infinite;
 };
 
 constexpr Range integer(const char* name, double low, double high) { return {name, low, high, true, false}; }
-constexpr Range floating(const char* name, double high, bool infinite = true) { return {name, -high, high, false, infinite}; }
+constexpr Range floating(const char* name, double high, bool infinite = true) {
+  return {name, -high, high, false, infinite};
+}
 
 bool range_of(DType dtype, Range* out) {
   switch (dtype) {

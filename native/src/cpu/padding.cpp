@@ -23,16 +23,21 @@ std::vector<int64_t> places_of(int64_t size, int64_t before, int64_t after, Padd
   std::vector<int64_t> places;
   for (int64_t i = -before; i < size + after; ++i) {
     int64_t p = i;
-    if (mode == Padding::reflect) p = i < 0 ? -i : i >= size ? 2 * (size - 1) - i : i;
-    else if (mode == Padding::replicate) p = std::clamp<int64_t>(i, 0, size - 1);
-    else p = (i + size) % size;
+    if (mode == Padding::reflect)
+      p = i < 0 ? -i : i >= size ? 2 * (size - 1) - i : i;
+    else if (mode == Padding::replicate)
+      p = std::clamp<int64_t>(i, 0, size - 1);
+    else
+      p = (i + size) % size;
     places.push_back(p);
   }
   return places;
 }
 
 // Elements [first, last) of a row lie in the input as they do here.
-struct Run { int64_t first = 0, last = 0; };
+struct Run {
+  int64_t first = 0, last = 0;
+};
 Run longest_run(const std::vector<int64_t>& places) {
   Run best, now;
   for (int64_t i = 0; i < int64_t(places.size()); ++i) {
@@ -43,8 +48,7 @@ Run longest_run(const std::vector<int64_t>& places) {
   return best;
 }
 
-template <class T>
-void copy_row(const T* from, T* to, const std::vector<int64_t>& places, Run run) {
+template <class T> void copy_row(const T* from, T* to, const std::vector<int64_t>& places, Run run) {
   for (int64_t i = 0; i < run.first; ++i) to[i] = from[places[size_t(i)]];
   std::memcpy(to + run.first, from + places[size_t(run.first)], size_t(run.last - run.first) * sizeof(T));
   for (int64_t i = run.last; i < int64_t(places.size()); ++i) to[i] = from[places[size_t(i)]];
@@ -80,7 +84,8 @@ Tensor pad_with(const Tensor& self, const Dims& pad, Number value) {
   fill_(out, value);
   Tensor from = self, to = out;
   for (size_t i = 0; i < pad.size() / 2; ++i) {
-    const int64_t d = int64_t(n - 1 - i), start = -std::min<int64_t>(pad[2 * i], 0), length = checked_sum({self->sizes()[size_t(d)], -start, std::min<int64_t>(pad[2 * i + 1], 0)});
+    const int64_t d = int64_t(n - 1 - i), start = -std::min<int64_t>(pad[2 * i], 0),
+                  length = checked_sum({self->sizes()[size_t(d)], -start, std::min<int64_t>(pad[2 * i + 1], 0)});
     if (length < 0) return {};
     from = narrow(*from, d, start, length);
     to = narrow(*to, d, std::max<int64_t>(pad[2 * i], 0), length);
@@ -99,8 +104,10 @@ Tensor pad_from_itself(const Tensor& self, const Dims& pad, Padding mode) {
     if (!reaches(shape[d], pad[2 * i], pad[2 * i + 1], mode)) return {};
     shape[d] = checked_sum({shape[d], pad[2 * i], pad[2 * i + 1]});
   }
-  const Tensor in = contiguous(self), out = empty(shape, self->dtype(), Device{});      // first: too large a result fails before its places are listed
-  for (size_t i = 0; i < many; ++i) places[n - 1 - i] = places_of(self->sizes()[n - 1 - i], pad[2 * i], pad[2 * i + 1], mode);
+  const Tensor in = contiguous(self), out = empty(shape, self->dtype(),
+                                          Device{});  // first: too large a result fails before its places are listed
+  for (size_t i = 0; i < many; ++i)
+    places[n - 1 - i] = places_of(self->sizes()[n - 1 - i], pad[2 * i], pad[2 * i + 1], mode);
   return of_size<Tensor>(self->itemsize(), [&]<class T>(T) {
     copy_rows(static_cast<const T*>(in->data()), static_cast<T*>(out->data()), self->sizes(), shape, places);
     return out;

@@ -47,13 +47,13 @@ struct Job {
 };
 
 thread_local bool inside_ = false;
-thread_local bool piece_ = false;               // as inside_, and where one thread has it all
+thread_local bool piece_ = false;  // as inside_, and where one thread has it all
 
 class Pool {
  public:
   void run(Job& job, int helpers) {
     std::unique_lock busy(one_job_, std::try_to_lock);
-    if (!busy) return job.work();               // another thread's work has the pool: this one does its own alone
+    if (!busy) return job.work();  // another thread's work has the pool: this one does its own alone
     {
       std::lock_guard lock(mutex_);
       while (serving_ < helpers && start_thread()) {}
@@ -79,9 +79,7 @@ class Pool {
         std::lock_guard lock(mutex_);
         --serving_;
       }).detach();
-    } catch (const std::exception&) {
-      return false;
-    }
+    } catch (const std::exception&) { return false; }
     ++serving_;
     return true;
   }
@@ -114,7 +112,7 @@ class Pool {
   std::condition_variable wake_, done_;
   Job* job_ = nullptr;
   int wanted_ = 0, serving_ = 0;
-  std::atomic<int> active_{0};                  // changed under the mutex
+  std::atomic<int> active_{0};  // changed under the mutex
   std::atomic<uint64_t> generation_{0};
 };
 
@@ -147,13 +145,13 @@ struct Piece {
 bool thread_locals_fit() {
   void* room = std::malloc(kRoomForThread);
   if (!room) return false;
-  *static_cast<volatile char*>(room) = 0;       // else the compiler leaves both calls out
+  *static_cast<volatile char*>(room) = 0;  // else the compiler leaves both calls out
   std::free(room);
   *static_cast<volatile bool*>(&inside_) = false;
   return true;
 }
 
-bool in_parallel_region() { return piece_; }   // core/lazy_clone.h
+bool in_parallel_region() { return piece_; }  // core/lazy_clone.h
 int num_threads() { return threads_; }
 void set_num_threads(int n) { threads_ = n; }
 
@@ -169,13 +167,19 @@ void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, in
     bool before = inside_;
     inside_ = true;
     const Piece piece;
-    try { f(begin, end); } catch (...) { inside_ = before; throw; }
+    try {
+      f(begin, end);
+    } catch (...) {
+      inside_ = before;
+      throw;
+    }
     inside_ = before;
   };
   Job job;
   job.f = &marked;
   job.n = n;
-  job.step = std::max(grain, (n + most - 1) / most);   // one piece each, the same each time: it stays in that core's cache
+  job.step =
+      std::max(grain, (n + most - 1) / most);  // one piece each, the same each time: it stays in that core's cache
   pool().run(job, int(most) - 1);
   if (job.error) std::rethrow_exception(job.error);
 }

@@ -5,7 +5,7 @@
 
 namespace shim {
 
-constexpr int64_t kGrain = 32768;               // elements a thread is worth waking for
+constexpr int64_t kGrain = 32768;  // elements a thread is worth waking for
 // Asked first by a thread that we start. False: there is no memory for its thread-local variables, of which the first one that it
 // uses would end the process.
 bool thread_locals_fit();

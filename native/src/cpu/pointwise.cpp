@@ -34,7 +34,9 @@ bool device_of_all(std::initializer_list<const TensorImpl*> tensors, Device* whe
   return true;
 }
 
-struct Dtypes { DType in, result, out; };       // computed in, given by the kernel, of the tensor
+struct Dtypes {
+  DType in, result, out;
+};  // computed in, given by the kernel, of the tensor
 
 Dtypes choose(const PointwiseOp& op, DType common) {
   if (op.rule == Rule::to_float && is_integral(common, true)) common = default_dtype();
@@ -50,13 +52,16 @@ bool same_shape(DimSpan a, DimSpan b) { return std::equal(a.begin(), a.end(), b.
 
 bool clashes(const TensorImpl& out, const TensorImpl& in) {
   const char *a = static_cast<const char*>(out.data()), *b = static_cast<const char*>(in.data());
-  if (a >= b + storage_bytes(in.sizes(), in.strides(), in.itemsize()) || b >= a + storage_bytes(out.sizes(), out.strides(), out.itemsize())) return false;
-  return !(a == b && out.itemsize() == in.itemsize() && same_shape(out.sizes(), in.sizes()) && same_shape(out.strides(), in.strides()));
+  if (a >= b + storage_bytes(in.sizes(), in.strides(), in.itemsize()) ||
+      b >= a + storage_bytes(out.sizes(), out.strides(), out.itemsize()))
+    return false;
+  return !(a == b && out.itemsize() == in.itemsize() && same_shape(out.sizes(), in.sizes()) &&
+           same_shape(out.strides(), in.strides()));
 }
 
 namespace {
 
-struct Args {                                   // operands of run_blocks; operands[0] is the output
+struct Args {  // operands of run_blocks; operands[0] is the output
   Operand operands[kMaxOperands];
   alignas(16) char numbers[kMaxOperands][16];
   Tensor copies[kMaxOperands];
@@ -64,7 +69,7 @@ struct Args {                                   // operands of run_blocks; opera
   int count = 1;
 
   void tensor(const TensorImpl& t, const Tensor& out, DType in) {
-    if (t.device().is_cpu() && !out->device().is_cpu())              // a 0-d CPU tensor among CUDA ones is read here
+    if (t.device().is_cpu() && !out->device().is_cpu())  // a 0-d CPU tensor among CUDA ones is read here
       return number(item(Tensor(const_cast<TensorImpl*>(&t))), in);
     const TensorImpl* from = &t;
     if (clashes(*out, t)) {
@@ -99,7 +104,8 @@ int64_t flat(const TensorImpl& out, DType result, const TensorImpl& a, const Ten
   return a.numel();
 }
 
-void run_flat(BlockKernel kernel, const TensorImpl& out, size_t out_size, const TensorImpl& a, const TensorImpl* b, size_t in_size, int64_t n) {
+void run_flat(BlockKernel kernel, const TensorImpl& out, size_t out_size, const TensorImpl& a, const TensorImpl* b,
+    size_t in_size, int64_t n) {
   char* to = static_cast<char*>(out.data());
   const char* x = static_cast<const char*>(a.data());
   const char* y = b ? static_cast<const char*>(b->data()) : nullptr;
@@ -137,7 +143,9 @@ DType common_dtype(const Input& a, const Input& b) {
 
 // Arithmetic with a number keeps it in the compute dtype; other operators round it to the promoted one first.
 Number rounded(Number n, DType common, const PointwiseOp& op) {
-  if (n.type != Number::Float || compute_dtype(common) == common || op.rule == Rule::to_float || op.rule == Rule::logical) return n;
+  if (n.type != Number::Float || compute_dtype(common) == common || op.rule == Rule::to_float ||
+      op.rule == Rule::logical)
+    return n;
   const char* name = op.name;
   if (!std::strcmp(name, "add") || !std::strcmp(name, "sub") || !std::strcmp(name, "mul")) return n;
   char element[16];
@@ -164,7 +172,8 @@ Tensor run_unary(const PointwiseOp& op, const Tensor& self, Tensor out) {
     run_flat(kernel, *out, itemsize(d.result), *self, nullptr, itemsize(d.in), n);
     return out;
   }
-  const BlockKernel narrow = d.out == self->dtype() && d.in != d.out && self->device().is_cpu() ? op.at(d.out) : nullptr;
+  const BlockKernel narrow =
+      d.out == self->dtype() && d.in != d.out && self->device().is_cpu() ? op.at(d.out) : nullptr;
   if (narrow && (fresh || !clashes(*out, *self)) && flat(*out, d.out, *self, nullptr, d.out) >= 0) {
     run_flat(narrow, *out, itemsize(d.out), *self, nullptr, itemsize(d.out), self->numel());
     return out;
@@ -186,7 +195,8 @@ Tensor run_binary(const PointwiseOp& op, const Input& a, const Input& b, Tensor 
   if (!device_of_all({a.tensor, b.tensor}, &where) || (out && !(out->device() == where))) return {};
   const bool fresh = !out;
   const bool alike = a.tensor && b.tensor && same_shape(a.tensor->sizes(), b.tensor->sizes());
-  if (alike && !out && a.tensor->is_contiguous() && b.tensor->is_contiguous()) out = empty(a.tensor->sizes(), d.out, where);
+  if (alike && !out && a.tensor->is_contiguous() && b.tensor->is_contiguous())
+    out = empty(a.tensor->sizes(), d.out, where);
   if (!out) {
     const TensorImpl* like[2] = {a.tensor, b.tensor};
     out = allocate_like(broadcast_of(a, b), like, 2, d.out, where);
@@ -201,12 +211,14 @@ Tensor run_binary(const PointwiseOp& op, const Input& a, const Input& b, Tensor 
       return out;
     }
     const BlockKernel narrow = d.out == common && d.in != common ? op.at(common) : nullptr;
-    if (narrow && (fresh || (!clashes(*out, *a.tensor) && !clashes(*out, *b.tensor))) && flat(*out, common, *a.tensor, b.tensor, common) >= 0) {
+    if (narrow && (fresh || (!clashes(*out, *a.tensor) && !clashes(*out, *b.tensor))) &&
+        flat(*out, common, *a.tensor, b.tensor, common) >= 0) {
       run_flat(narrow, *out, itemsize(common), *a.tensor, b.tensor, itemsize(common), out->numel());
       return out;
     }
   }
-  if (!b.tensor && where.is_cpu() && d.out == common && common != d.in && d.in == DType::f32 && (fresh || !clashes(*out, *a.tensor)) && flat(*out, common, *a.tensor, nullptr, common) >= 0)
+  if (!b.tensor && where.is_cpu() && d.out == common && common != d.in && d.in == DType::f32 &&
+      (fresh || !clashes(*out, *a.tensor)) && flat(*out, common, *a.tensor, nullptr, common) >= 0)
     if (const BlockKernel narrow = half_number_kernel(op.name, common)) {
       alignas(16) char number[16];
       store_number(number, DType::f32, b.number);
@@ -228,7 +240,8 @@ Tensor run_add(const Input& a, const Input& b, Number alpha, bool subtract, Tens
   }
   if ((!a.tensor && !b.tensor) || (a.tensor && !takes(*a.tensor)) || (b.tensor && !takes(*b.tensor))) return {};
   const DType common = common_dtype(a, b), in = compute_dtype(common);
-  if (is_integral(common, true) && (common == DType::b8 || (alpha.type != Number::Int && alpha.type != Number::Bool))) return {};
+  if (is_integral(common, true) && (common == DType::b8 || (alpha.type != Number::Int && alpha.type != Number::Bool)))
+    return {};
   if (alpha.type == Number::Complex && !is_complex(common)) return {};
   const BlockKernel kernel = add_scaled().at(in);
   if (!kernel) return {};
@@ -254,11 +267,13 @@ Tensor run_where(const Tensor& condition, const Input& a, const Input& b) {
   if (condition->dtype() != DType::b8 || !takes(*condition)) return {};
   if ((a.tensor && !takes(*a.tensor)) || (b.tensor && !takes(*b.tensor))) return {};
   const DType common = common_dtype(a, b), in = compute_dtype(common);
-  for (const Input* i : {&a, &b}) if (!i->tensor) check_fits(i->number, common);
+  for (const Input* i : {&a, &b})
+    if (!i->tensor) check_fits(i->number, common);
   const BlockKernel kernel = where_op().at(in);
   if (!kernel) return {};
   Dims shape(condition->sizes().begin(), condition->sizes().end());
-  for (const Input* i : {&a, &b}) if (i->tensor) shape = broadcast_shapes(shape, i->tensor->sizes());
+  for (const Input* i : {&a, &b})
+    if (i->tensor) shape = broadcast_shapes(shape, i->tensor->sizes());
   const TensorImpl* like[3] = {condition.get(), a.tensor, b.tensor};
   Device where;
   if (!device_of_all({a.tensor, b.tensor, condition.get()}, &where) || !(condition->device() == where)) return {};
@@ -290,7 +305,8 @@ Tensor run_clamp(const Tensor& self, const Number* least, const Number* most) {
     p.add(*n);
   }
   const DType common = p.result(), in = compute_dtype(common);
-  for (const Number* bound : {least, most}) if (bound) check_fits(*bound, common);
+  for (const Number* bound : {least, most})
+    if (bound) check_fits(*bound, common);
   const BlockKernel kernel = clamp_op().at(in);
   if (!kernel || (is_integral(in) && (!least || !most))) return {};
   const TensorImpl* like = self.get();
@@ -314,6 +330,8 @@ Tensor binary(const std::string& name, const Tensor& a, const Tensor& b, Tensor 
   return op ? run_binary(*op, {a.get(), {}}, {b.get(), {}}, out) : Tensor{};
 }
 
-Tensor add(const Tensor& a, const Tensor& b, Number alpha, Tensor out) { return run_add({a.get(), {}}, {b.get(), {}}, alpha, false, out); }
+Tensor add(const Tensor& a, const Tensor& b, Number alpha, Tensor out) {
+  return run_add({a.get(), {}}, {b.get(), {}}, alpha, false, out);
+}
 
 }  // namespace shim

@@ -5,7 +5,7 @@
 
 namespace shim {
 
-struct Input {                                  // a tensor, or a number where it is null
+struct Input {  // a tensor, or a number where it is null
   const TensorImpl* tensor = nullptr;
   Number number;
 };
@@ -19,6 +19,6 @@ Tensor run_unary(const PointwiseOp&, const Tensor& self, Tensor out = {});
 Tensor run_binary(const PointwiseOp&, const Input& a, const Input& b, Tensor out = {});
 Tensor run_add(const Input& a, const Input& b, Number alpha, bool subtract, Tensor out = {});
 Tensor run_where(const Tensor& condition, const Input& a, const Input& b);
-Tensor run_clamp(const Tensor& self, const Number* least, const Number* most);   // null: no bound on that side
+Tensor run_clamp(const Tensor& self, const Number* least, const Number* most);  // null: no bound on that side
 
 }  // namespace shim

@@ -10,7 +10,8 @@ namespace shim {
 namespace {
 
 template <class T>
-void max_plane(const T* x, int64_t height, int64_t width, const Window& w, int64_t rows, int64_t cols, T* y, int64_t* places) {
+void max_plane(
+    const T* x, int64_t height, int64_t width, const Window& w, int64_t rows, int64_t cols, T* y, int64_t* places) {
   for (int64_t r = 0; r < rows; ++r) {
     const int64_t top = r * w.stride[0] - w.padding[0];
     for (int64_t c = 0; c < cols; ++c) {
@@ -35,7 +36,9 @@ void max_plane(const T* x, int64_t height, int64_t width, const Window& w, int64
   }
 }
 
-struct Span { int64_t first, last, counted; };  // of the input, and how many places the mean is of
+struct Span {
+  int64_t first, last, counted;
+};  // of the input, and how many places the mean is of
 Span span_at(int64_t i, const Window& w, int d, int64_t size, bool include_pad) {
   const int64_t start = i * w.stride[d] - w.padding[d], end = std::min(start + w.kernel[d], size + w.padding[d]);
   const int64_t first = std::max<int64_t>(start, 0), last = std::min(end, size);
@@ -44,7 +47,8 @@ Span span_at(int64_t i, const Window& w, int d, int64_t size, bool include_pad) 
 
 // f(place, first row, last row, first column, last column, divisor) for every window.
 template <class F>
-void each_window(const Window& w, int64_t height, int64_t width, int64_t rows, int64_t cols, bool include_pad, int64_t divisor, F&& f) {
+void each_window(const Window& w, int64_t height, int64_t width, int64_t rows, int64_t cols, bool include_pad,
+    int64_t divisor, F&& f) {
   for (int64_t r = 0; r < rows; ++r) {
     const Span v = span_at(r, w, 0, height, include_pad);
     for (int64_t c = 0; c < cols; ++c) {
@@ -54,8 +58,7 @@ void each_window(const Window& w, int64_t height, int64_t width, int64_t rows, i
   }
 }
 
-template <class F>
-void each_plane(int64_t planes, int64_t work, F&& f) {
+template <class F> void each_plane(int64_t planes, int64_t work, F&& f) {
   parallel_for(planes, std::max<int64_t>(1, kGrain / std::max<int64_t>(work, 1)), [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) f(p);
   });
@@ -70,7 +73,8 @@ Tensor max_pool(const Tensor& x, const Window& w, int64_t height, int64_t width,
   *places = empty(Dims{planes, height, width}, DType::i64, Device{});
   by_dtype(x->dtype(), [&]<class T>(T) {
     each_plane(planes, height * width * w.kernel[0] * w.kernel[1], [&](int64_t p) {
-      max_plane(x->data_as<T>() + p * h * v, h, v, w, height, width, out->data_as<T>() + p * height * width, (*places)->data_as<int64_t>() + p * height * width);
+      max_plane(x->data_as<T>() + p * h * v, h, v, w, height, width, out->data_as<T>() + p * height * width,
+          (*places)->data_as<int64_t>() + p * height * width);
     });
   });
   return out;
@@ -83,18 +87,20 @@ Tensor mean_pool(const Tensor& x, const Window& w, int64_t height, int64_t width
     each_plane(planes, height * width * w.kernel[0] * w.kernel[1], [&](int64_t p) {
       const T* from = x->data_as<T>() + p * h * v;
       T* to = out->data_as<T>() + p * height * width;
-      each_window(w, h, v, height, width, include_pad, divisor, [&](int64_t place, Span rows, Span cols, int64_t count) {
-        T sum = 0;
-        for (int64_t i = rows.first; i < rows.last; ++i)
-          for (int64_t j = cols.first; j < cols.last; ++j) sum += from[i * v + j];
-        to[place] = sum / T(count);
-      });
+      each_window(
+          w, h, v, height, width, include_pad, divisor, [&](int64_t place, Span rows, Span cols, int64_t count) {
+            T sum = 0;
+            for (int64_t i = rows.first; i < rows.last; ++i)
+              for (int64_t j = cols.first; j < cols.last; ++j) sum += from[i * v + j];
+            to[place] = sum / T(count);
+          });
     });
   });
   return out;
 }
 
-Tensor mean_pool_backward(const Tensor& g, const Window& w, int64_t height, int64_t width, bool include_pad, int64_t divisor) {
+Tensor mean_pool_backward(
+    const Tensor& g, const Window& w, int64_t height, int64_t width, bool include_pad, int64_t divisor) {
   const int64_t planes = g->sizes()[0], h = g->sizes()[1], v = g->sizes()[2];
   Tensor out = empty(Dims{planes, height, width}, g->dtype(), Device{});
   by_dtype(g->dtype(), [&]<class T>(T) {
@@ -102,11 +108,12 @@ Tensor mean_pool_backward(const Tensor& g, const Window& w, int64_t height, int6
       const T* from = g->data_as<T>() + p * h * v;
       T* to = out->data_as<T>() + p * height * width;
       std::fill_n(to, height * width, T(0));
-      each_window(w, height, width, h, v, include_pad, divisor, [&](int64_t place, Span rows, Span cols, int64_t count) {
-        const T part = from[place] / T(count);
-        for (int64_t i = rows.first; i < rows.last; ++i)
-          for (int64_t j = cols.first; j < cols.last; ++j) to[i * width + j] += part;
-      });
+      each_window(
+          w, height, width, h, v, include_pad, divisor, [&](int64_t place, Span rows, Span cols, int64_t count) {
+            const T part = from[place] / T(count);
+            for (int64_t i = rows.first; i < rows.last; ++i)
+              for (int64_t j = cols.first; j < cols.last; ++j) to[i * width + j] += part;
+          });
     });
   });
   return out;

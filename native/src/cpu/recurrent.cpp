@@ -20,7 +20,8 @@ template <class T>
 SHIM_MATH_CLONES void forward(const T* a, const T* b, const T* c, T* gates, T* after, T* h, int64_t n) {
 #pragma GCC ivdep
   for (int64_t k = 0; k < n; ++k) {
-    const T i = logistic(a[k] + b[k]), f = logistic(a[n + k] + b[n + k]), g = bent(a[2 * n + k] + b[2 * n + k]), o = logistic(a[3 * n + k] + b[3 * n + k]);
+    const T i = logistic(a[k] + b[k]), f = logistic(a[n + k] + b[n + k]), g = bent(a[2 * n + k] + b[2 * n + k]),
+            o = logistic(a[3 * n + k] + b[3 * n + k]);
     const T next = f * c[k] + i * g;
     gates[k] = i, gates[n + k] = f, gates[2 * n + k] = g, gates[3 * n + k] = o;
     after[k] = next;
@@ -29,10 +30,12 @@ SHIM_MATH_CLONES void forward(const T* a, const T* b, const T* c, T* gates, T* a
 }
 
 template <class T>
-SHIM_MATH_CLONES void backward(const T* of_h, const T* of_c, const T* gates, const T* before, const T* after, T* d, T* dc, int64_t n) {
+SHIM_MATH_CLONES void backward(
+    const T* of_h, const T* of_c, const T* gates, const T* before, const T* after, T* d, T* dc, int64_t n) {
 #pragma GCC ivdep
   for (int64_t k = 0; k < n; ++k) {
-    const T i = gates[k], f = gates[n + k], g = gates[2 * n + k], o = gates[3 * n + k], t = bent(after[k]), gh = of_h ? of_h[k] : T(0);
+    const T i = gates[k], f = gates[n + k], g = gates[2 * n + k], o = gates[3 * n + k], t = bent(after[k]),
+            gh = of_h ? of_h[k] : T(0);
     const T through = (of_c ? of_c[k] : T(0)) + gh * o * (T(1) - t * t);
     d[k] = through * g * i * (T(1) - i);
     d[n + k] = through * before[k] * f * (T(1) - f);
@@ -42,8 +45,7 @@ SHIM_MATH_CLONES void backward(const T* of_h, const T* of_c, const T* gates, con
   }
 }
 
-template <class F>
-void each_row(const Tensor& c, F&& f) {
+template <class F> void each_row(const Tensor& c, F&& f) {
   const int64_t n = c->sizes().back(), rows = n ? c->numel() / n : 0;
   parallel_for(rows, std::max<int64_t>(1, kGrain / (16 * std::max<int64_t>(n, 1))), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) f(r, n);
@@ -54,21 +56,25 @@ template <class F> void by_dtype(DType t, F&& f) { t == DType::f64 ? f(double{})
 }  // namespace
 
 LstmStep lstm_step(const Tensor& a, const Tensor& b, const Tensor& c) {
-  LstmStep s{empty(c->sizes(), c->dtype(), Device{}), empty(c->sizes(), c->dtype(), Device{}), empty(a->sizes(), c->dtype(), Device{})};
+  LstmStep s{empty(c->sizes(), c->dtype(), Device{}), empty(c->sizes(), c->dtype(), Device{}),
+      empty(a->sizes(), c->dtype(), Device{})};
   by_dtype(c->dtype(), [&]<class T>(T) {
     each_row(c, [&](int64_t r, int64_t n) {
-      forward(a->data_as<T>() + 4 * r * n, b->data_as<T>() + 4 * r * n, c->data_as<T>() + r * n, s.gates->data_as<T>() + 4 * r * n, s.c->data_as<T>() + r * n, s.h->data_as<T>() + r * n, n);
+      forward(a->data_as<T>() + 4 * r * n, b->data_as<T>() + 4 * r * n, c->data_as<T>() + r * n,
+          s.gates->data_as<T>() + 4 * r * n, s.c->data_as<T>() + r * n, s.h->data_as<T>() + r * n, n);
     });
   });
   return s;
 }
 
-LstmGradients lstm_step_backward(const Tensor& of_h, const Tensor& of_c, const Tensor& gates, const Tensor& before, const Tensor& after) {
+LstmGradients lstm_step_backward(
+    const Tensor& of_h, const Tensor& of_c, const Tensor& gates, const Tensor& before, const Tensor& after) {
   LstmGradients g{empty(gates->sizes(), gates->dtype(), Device{}), empty(before->sizes(), gates->dtype(), Device{})};
   by_dtype(gates->dtype(), [&]<class T>(T) {
     each_row(before, [&](int64_t r, int64_t n) {
-      backward(of_h ? of_h->data_as<T>() + r * n : nullptr, of_c ? of_c->data_as<T>() + r * n : nullptr, gates->data_as<T>() + 4 * r * n, before->data_as<T>() + r * n,
-               after->data_as<T>() + r * n, g.gates->data_as<T>() + 4 * r * n, g.c->data_as<T>() + r * n, n);
+      backward(of_h ? of_h->data_as<T>() + r * n : nullptr, of_c ? of_c->data_as<T>() + r * n : nullptr,
+          gates->data_as<T>() + 4 * r * n, before->data_as<T>() + r * n, after->data_as<T>() + r * n,
+          g.gates->data_as<T>() + 4 * r * n, g.c->data_as<T>() + r * n, n);
     });
   });
   return g;
@@ -77,16 +83,19 @@ LstmGradients lstm_step_backward(const Tensor& of_h, const Tensor& of_c, const T
 LstmLayer lstm_layer(const Tensor& gates, const Tensor& h, const Tensor& c, const Tensor& weight, const Tensor& bias) {
   const int64_t steps = gates->sizes()[0], rows = c->sizes()[0], n = c->sizes()[1];
   const DType t = c->dtype();
-  LstmLayer l{empty(Dims{steps, rows, n}, t, Device{}), empty(Dims{steps, rows, n}, t, Device{}), empty(gates->sizes(), t, Device{})};
+  LstmLayer l{empty(Dims{steps, rows, n}, t, Device{}), empty(Dims{steps, rows, n}, t, Device{}),
+      empty(gates->sizes(), t, Device{})};
   Tensor state = h;
   for (int64_t k = 0; k < steps; ++k) {
     const Tensor more = gemm::linear_forward(state, weight, bias);
     if (!more) return {};
     by_dtype(t, [&]<class T>(T) {
       const int64_t at = k * rows * n;
-      const T *a = gates->data_as<T>() + 4 * at, *b = more->data_as<T>(), *before = k ? l.cells->data_as<T>() + at - rows * n : c->data_as<T>();
+      const T *a = gates->data_as<T>() + 4 * at, *b = more->data_as<T>(),
+              *before = k ? l.cells->data_as<T>() + at - rows * n : c->data_as<T>();
       each_row(c, [&](int64_t r, int64_t) {
-        forward(a + 4 * r * n, b + 4 * r * n, before + r * n, l.gates->data_as<T>() + 4 * (at + r * n), l.cells->data_as<T>() + at + r * n, l.outputs->data_as<T>() + at + r * n, n);
+        forward(a + 4 * r * n, b + 4 * r * n, before + r * n, l.gates->data_as<T>() + 4 * (at + r * n),
+            l.cells->data_as<T>() + at + r * n, l.outputs->data_as<T>() + at + r * n, n);
       });
     });
     state = select(*l.outputs, 0, k);
@@ -94,7 +103,8 @@ LstmLayer lstm_layer(const Tensor& gates, const Tensor& h, const Tensor& c, cons
   return l;
 }
 
-LstmLayerGradients lstm_layer_backward(const Tensor& of_outputs, const Tensor& of_cells, const Tensor& gates, const Tensor& c, const Tensor& weight, const Tensor& cells) {
+LstmLayerGradients lstm_layer_backward(const Tensor& of_outputs, const Tensor& of_cells, const Tensor& gates,
+    const Tensor& c, const Tensor& weight, const Tensor& cells) {
   const int64_t rows = c->sizes()[0], n = c->sizes()[1], size = rows * n;
   const DType t = c->dtype();
   LstmLayerGradients g{empty(gates->sizes(), t, Device{}), {}, empty(c->sizes(), t, Device{})};
@@ -109,9 +119,11 @@ LstmLayerGradients lstm_layer_backward(const Tensor& of_outputs, const Tensor& o
       T *h = of_h->data_as<T>(), *cell = of_c->data_as<T>();
       sum(of_outputs, g.h, h);
       sum(of_cells, g.c, cell);
-      const T *kept = gates->data_as<T>() + 4 * k * size, *after = cells->data_as<T>() + k * size, *before = k ? after - size : c->data_as<T>();
+      const T *kept = gates->data_as<T>() + 4 * k * size, *after = cells->data_as<T>() + k * size,
+              *before = k ? after - size : c->data_as<T>();
       each_row(c, [&](int64_t r, int64_t) {
-        backward(h + r * n, cell + r * n, kept + 4 * r * n, before + r * n, after + r * n, g.gates->data_as<T>() + 4 * (k * size + r * n), g.c->data_as<T>() + r * n, n);
+        backward(h + r * n, cell + r * n, kept + 4 * r * n, before + r * n, after + r * n,
+            g.gates->data_as<T>() + 4 * (k * size + r * n), g.c->data_as<T>() + r * n, n);
       });
     });
     g.h = gemm::linear_backward_input(select(*g.gates, 0, k), weight);

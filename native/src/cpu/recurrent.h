@@ -4,17 +4,28 @@
 
 namespace shim {
 
-struct LstmStep { Tensor h, c, gates; };        // gates: i, f, g and o after their functions
+struct LstmStep {
+  Tensor h, c, gates;
+};  // gates: i, f, g and o after their functions
 
-LstmStep lstm_step(const Tensor& a, const Tensor& b, const Tensor& c);     // of the gates a + b (..., 4 n) and the cell (..., n)
-struct LstmGradients { Tensor gates, c; };
+LstmStep lstm_step(
+    const Tensor& a, const Tensor& b, const Tensor& c);  // of the gates a + b (..., 4 n) and the cell (..., n)
+struct LstmGradients {
+  Tensor gates, c;
+};
 // `of_h` and `of_c` are the results' gradients; either may be null.
-LstmGradients lstm_step_backward(const Tensor& of_h, const Tensor& of_c, const Tensor& gates, const Tensor& before, const Tensor& after);
+LstmGradients lstm_step_backward(
+    const Tensor& of_h, const Tensor& of_c, const Tensor& gates, const Tensor& before, const Tensor& after);
 
 // Every step of a layer: of the inputs' gates (steps, batch, 4 n), a state (batch, n), the recurrent weight (4 n, n) and perhaps its bias.
-struct LstmLayer { Tensor outputs, cells, gates; };     // of all steps; null where the product is not served
+struct LstmLayer {
+  Tensor outputs, cells, gates;
+};  // of all steps; null where the product is not served
 LstmLayer lstm_layer(const Tensor& gates, const Tensor& h, const Tensor& c, const Tensor& weight, const Tensor& bias);
-struct LstmLayerGradients { Tensor gates, h, c; };
-LstmLayerGradients lstm_layer_backward(const Tensor& of_outputs, const Tensor& of_cells, const Tensor& gates, const Tensor& c, const Tensor& weight, const Tensor& cells);
+struct LstmLayerGradients {
+  Tensor gates, h, c;
+};
+LstmLayerGradients lstm_layer_backward(const Tensor& of_outputs, const Tensor& of_cells, const Tensor& gates,
+    const Tensor& c, const Tensor& weight, const Tensor& cells);
 
 }  // namespace shim

@@ -14,12 +14,15 @@ namespace {
 
 void reduce_rows(const Loops& loops, const char* x, Source from, char* to, int64_t rows, int64_t cols) {
   if (!from.load) from.size = loops.size;
-  if (rows == 1 && cols >= 2 * kGrain) {        // one long row: fixed pieces, so that the result does not depend on the threads
+  if (rows == 1 &&
+      cols >= 2 * kGrain) {  // one long row: fixed pieces, so that the result does not depend on the threads
     const int64_t pieces = (cols + kGrain - 1) / kGrain;
-    std::vector<std::complex<double>> partial(size_t((pieces * loops.size + 15) / 16));      // as many bytes, aligned for every type
+    std::vector<std::complex<double>> partial(
+        size_t((pieces * loops.size + 15) / 16));  // as many bytes, aligned for every type
     auto* results = reinterpret_cast<char*>(partial.data());
     parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t p = begin; p < end; ++p) loops.piece(x + p * kGrain * from.size, from, results + p * loops.size, std::min(kGrain, cols - p * kGrain));
+      for (int64_t p = begin; p < end; ++p)
+        loops.piece(x + p * kGrain * from.size, from, results + p * loops.size, std::min(kGrain, cols - p * kGrain));
     });
     return loops.joined(results, {nullptr, loops.size}, to, pieces);
   }
@@ -45,13 +48,16 @@ void columns(const Loops& loops, const char* x, char* to, int64_t rows, int64_t 
 }
 
 // One whose elements are converted as they are read, a few rows at a time.
-__attribute__((noinline)) void few_columns(const Loops& loops, const char* x, Source from, char* to, int64_t rows, int64_t step, int64_t width) {
+__attribute__((noinline)) void few_columns(
+    const Loops& loops, const char* x, Source from, char* to, int64_t rows, int64_t step, int64_t width) {
   if (from.dtype == DType::bf16 && loops.strip_of_bfloat16) return loops.strip_of_bfloat16(x, to, rows, step, width);
   alignas(64) char buffer[kFewRows * kStrip * sizeof(float)];
-  for (int64_t r = 0; r < rows; ++r) (*from.load)(x + r * step * from.size, from.size, buffer + r * kStrip * loops.size, loops.size, width);
+  for (int64_t r = 0; r < rows; ++r)
+    (*from.load)(x + r * step * from.size, from.size, buffer + r * kStrip * loops.size, loops.size, width);
   loops.strip(buffer, to, rows, kStrip, width);
 }
-void passing_columns(const Loops& loops, const char* x, Source from, char* to, int64_t rows, int64_t step, int64_t width) {
+void passing_columns(
+    const Loops& loops, const char* x, Source from, char* to, int64_t rows, int64_t step, int64_t width) {
   if (rows <= kFewRows) return few_columns(loops, x, from, to, rows, step, width);
   alignas(64) char halves[2 * kStrip * sizeof(float)];
   const int64_t half = rows / 2;
@@ -62,30 +68,33 @@ void passing_columns(const Loops& loops, const char* x, Source from, char* to, i
 
 void reduce_columns(const Loops& loops, const char* x, Source from, char* to, int64_t rows, int64_t cols) {
   const int64_t strips = (cols + kStrip - 1) / kStrip;
-  parallel_for(strips, std::max<int64_t>(1, kGrain / std::max<int64_t>(rows * kStrip, 1)), [&](int64_t begin, int64_t end) {
-    for (int64_t at = begin * kStrip; at < std::min(end * kStrip, cols); at += kStrip) {
-      const int64_t width = std::min(kStrip, cols - at);
-      if (from.load) passing_columns(loops, x + at * from.size, from, to + at * loops.size, rows, cols, width);
-      else columns(loops, x + at * loops.size, to + at * loops.size, rows, cols, width);
-    }
-  });
+  parallel_for(
+      strips, std::max<int64_t>(1, kGrain / std::max<int64_t>(rows * kStrip, 1)), [&](int64_t begin, int64_t end) {
+        for (int64_t at = begin * kStrip; at < std::min(end * kStrip, cols); at += kStrip) {
+          const int64_t width = std::min(kStrip, cols - at);
+          if (from.load)
+            passing_columns(loops, x + at * from.size, from, to + at * loops.size, rows, cols, width);
+          else
+            columns(loops, x + at * loops.size, to + at * loops.size, rows, cols, width);
+        }
+      });
 }
 
-template <class Op>
-Loops float_loops(DType t) { return t == DType::f32 ? loops_of<Op, float>() : t == DType::f64 ? loops_of<Op, double>() : Loops{}; }
+template <class Op> Loops float_loops(DType t) {
+  return t == DType::f32 ? loops_of<Op, float>() : t == DType::f64 ? loops_of<Op, double>() : Loops{};
+}
 
-template <class Op>
-Loops sum_loops(DType t) {
+template <class Op> Loops sum_loops(DType t) {
   if (t == DType::i64) return loops_of<Op, int64_t>();
   if (t == DType::c64) return loops_of<Op, std::complex<float>>();
   if (t == DType::c128) return loops_of<Op, std::complex<double>>();
   return float_loops<Op>(t);
 }
 
-template <class Op>
-Loops extreme_loops(DType t) {
+template <class Op> Loops extreme_loops(DType t) {
   switch (t) {
-    case DType::b8: case DType::u8: return loops_of<Op, uint8_t>();
+    case DType::b8:
+    case DType::u8: return loops_of<Op, uint8_t>();
     case DType::i8: return loops_of<Op, int8_t>();
     case DType::i16: return loops_of<Op, int16_t>();
     case DType::i32: return loops_of<Op, int32_t>();
@@ -96,7 +105,8 @@ Loops extreme_loops(DType t) {
 
 Loops find_loops(Reduction op, DType t) {
   switch (op) {
-    case Reduction::sum: case Reduction::mean: return sum_loops<SumOp>(t);
+    case Reduction::sum:
+    case Reduction::mean: return sum_loops<SumOp>(t);
     case Reduction::prod: return sum_loops<ProdOp>(t);
     case Reduction::amax: return extreme_loops<MaxOp>(t);
     case Reduction::amin: return extreme_loops<MinOp>(t);
@@ -114,7 +124,7 @@ DType output_dtype(Reduction op, DType in, DType wanted) {
   return adds && is_integral(in, true) ? DType::i64 : in;
 }
 
-Tensor as(const Tensor& t, DType dtype) {       // contiguous, of that dtype
+Tensor as(const Tensor& t, DType dtype) {  // contiguous, of that dtype
   if (t->dtype() == dtype && t->is_contiguous()) return t;
   Tensor out = empty(t->sizes(), dtype, Device{});
   copy_(out, t);
@@ -123,16 +133,26 @@ Tensor as(const Tensor& t, DType dtype) {       // contiguous, of that dtype
 
 // The count of complex means is a complex number, as in PyTorch: an infinite part makes the other one NaN.
 void divide(const Tensor& t, int64_t count, DType compute) {
-  if (compute == DType::f32) for (int64_t i = 0; i < t->numel(); ++i) t->data_as<float>()[i] /= float(count);
-  else if (compute == DType::f64) for (int64_t i = 0; i < t->numel(); ++i) t->data_as<double>()[i] /= double(count);
-  else if (compute == DType::c64) for (int64_t i = 0; i < t->numel(); ++i) t->data_as<std::complex<float>>()[i] /= std::complex<float>(float(count), 0);
-  else for (int64_t i = 0; i < t->numel(); ++i) t->data_as<std::complex<double>>()[i] /= std::complex<double>(double(count), 0);
+  if (compute == DType::f32)
+    for (int64_t i = 0; i < t->numel(); ++i) t->data_as<float>()[i] /= float(count);
+  else if (compute == DType::f64)
+    for (int64_t i = 0; i < t->numel(); ++i) t->data_as<double>()[i] /= double(count);
+  else if (compute == DType::c64)
+    for (int64_t i = 0; i < t->numel(); ++i)
+      t->data_as<std::complex<float>>()[i] /= std::complex<float>(float(count), 0);
+  else
+    for (int64_t i = 0; i < t->numel(); ++i)
+      t->data_as<std::complex<double>>()[i] /= std::complex<double>(double(count), 0);
 }
 
 }  // namespace
 
-float extreme_value(const float* x, int64_t n, bool largest) { return largest ? extreme_of<float, true>(x, n) : extreme_of<float, false>(x, n); }
-double extreme_value(const double* x, int64_t n, bool largest) { return largest ? extreme_of<double, true>(x, n) : extreme_of<double, false>(x, n); }
+float extreme_value(const float* x, int64_t n, bool largest) {
+  return largest ? extreme_of<float, true>(x, n) : extreme_of<float, false>(x, n);
+}
+double extreme_value(const double* x, int64_t n, bool largest) {
+  return largest ? extreme_of<double, true>(x, n) : extreme_of<double, false>(x, n);
+}
 
 namespace {
 
@@ -141,7 +161,8 @@ Tensor reduced_as_in_memory(Reduction op, const Tensor& self, const bool* reduce
   const int n = self->dim();
   Dims order, dims, shape;
   for (int d = 0; d < n; ++d) order.push_back(d);
-  sort_few(order.data(), order.data() + n, [&](int64_t a, int64_t b) { return self->strides()[size_t(a)] > self->strides()[size_t(b)]; });
+  sort_few(order.data(), order.data() + n,
+      [&](int64_t a, int64_t b) { return self->strides()[size_t(a)] > self->strides()[size_t(b)]; });
   Dims back(size_t(n), 0);
   for (int i = 0; i < n; ++i) {
     back[size_t(order[size_t(i)])] = i;
@@ -154,9 +175,11 @@ Tensor reduced_as_in_memory(Reduction op, const Tensor& self, const bool* reduce
 }
 
 // Reduced dims on either side of kept ones: the last ones first, as rows, and then the others, in the dtype that is computed in.
-Tensor reduced_in_stages(Reduction op, const Tensor& self, const bool* reduced, bool keepdim, DType result, int64_t count) {
+Tensor reduced_in_stages(
+    Reduction op, const Tensor& self, const bool* reduced, bool keepdim, DType result, int64_t count) {
   const int n = self->dim();
-  const Reduction part = op == Reduction::mean ? Reduction::sum : op, whole = op == Reduction::nansum ? Reduction::sum : part;
+  const Reduction part = op == Reduction::mean ? Reduction::sum : op,
+                  whole = op == Reduction::nansum ? Reduction::sum : part;
   const DType compute = op == Reduction::any || op == Reduction::all ? DType::undefined : compute_dtype(result);
   Dims last, others, shape;
   for (int d = n - 1; d >= 0 && reduced[d]; --d) last.push_back(d);
@@ -199,14 +222,16 @@ Tensor reduce(Reduction op, const Tensor& self, DimSpan dims, bool keepdim, DTyp
   if (dims.empty()) std::fill_n(reduced, n, true);
   for (int64_t d : dims) {
     bool& r = reduced[wrap_dim(d, n)];
-    if (r && n) return {};                      // named twice: the caller's error
+    if (r && n) return {};  // named twice: the caller's error
     r = true;
   }
   Dims order, kept, shape;
   int64_t rows = 1, cols = 1;
   for (int d = 0; d < n; ++d) {
-    if (!reduced[d]) order.push_back(d), kept.push_back(self->sizes()[d]), rows *= self->sizes()[d];
-    else cols *= self->sizes()[d];
+    if (!reduced[d])
+      order.push_back(d), kept.push_back(self->sizes()[d]), rows *= self->sizes()[d];
+    else
+      cols *= self->sizes()[d];
     if (!reduced[d] || keepdim) shape.push_back(reduced[d] ? 1 : self->sizes()[d]);
   }
   if (cols == 0 && (op == Reduction::amax || op == Reduction::amin)) return {};
@@ -221,19 +246,22 @@ Tensor reduce(Reduction op, const Tensor& self, DimSpan dims, bool keepdim, DTyp
         if (reduced[d - 1] && !reduced[d]) return reduced_in_stages(op, self, reduced, keepdim, result, cols);
   }
   const size_t leading = order.size();
-  for (int d = 0; d < n; ++d) if (reduced[d]) order.push_back(d);
+  for (int d = 0; d < n; ++d)
+    if (reduced[d]) order.push_back(d);
   Tensor out = empty(shape, compute, Device{});
   // Reduced dimensions in front of the kept ones, in memory order: columns. Otherwise rows, copied together if need be.
   bool columns = self->is_contiguous() && leading > 0 && int(leading) < n && !reduced[n - 1] && rows > 1;
   for (int d = 1; columns && d < n; ++d) columns = !(reduced[d] && !reduced[d - 1]);
-  if (columns && op == Reduction::nansum) return reduce(Reduction::sum, without_nans(self, compute), dims, keepdim, result);
-  if (op == Reduction::all && cols == 0) std::fill_n(out->data_as<uint8_t>(), rows, uint8_t(1));
+  if (columns && op == Reduction::nansum)
+    return reduce(Reduction::sum, without_nans(self, compute), dims, keepdim, result);
+  if (op == Reduction::all && cols == 0)
+    std::fill_n(out->data_as<uint8_t>(), rows, uint8_t(1));
   else if (rows) {
     Tensor seen = columns || (leading == 0 && self->is_contiguous()) ? self : permute(*self, order);
     const bool passing = seen->is_contiguous() && compute == DType::f32 && (in == DType::f16 || in == DType::bf16);
     if (!passing) seen = as(seen, compute);
     const Source from = passing ? Source{converter(in, compute), int64_t(itemsize(in)), in} : Source{};
-    auto *x = static_cast<const char*>(seen->data());
+    auto* x = static_cast<const char*>(seen->data());
     auto* to = static_cast<char*>(out->data());
     columns ? reduce_columns(loops, x, from, to, cols, rows) : reduce_rows(loops, x, from, to, rows, cols);
   }

@@ -12,8 +12,7 @@
 namespace shim {
 namespace {
 
-template <class F>
-void each_plane(int64_t planes, int64_t work, F&& f) {
+template <class F> void each_plane(int64_t planes, int64_t work, F&& f) {
   parallel_for(planes, std::max<int64_t>(1, kGrain / std::max<int64_t>(work, 1)), [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) f(p);
   });
@@ -27,14 +26,17 @@ double step_of(int64_t size, int64_t out, double given, bool align_corners) {
 std::vector<int64_t> nearest_places(int64_t size, int64_t out, double given) {
   std::vector<int64_t> places;
   const float step = float(step_of(size, out, given, false));
-  for (int64_t i = 0; i < out; ++i) places.push_back(out == size && given <= 0 ? i : std::min(int64_t(std::floor(float(i) * step)), size - 1));
+  for (int64_t i = 0; i < out; ++i)
+    places.push_back(out == size && given <= 0 ? i : std::min(int64_t(std::floor(float(i) * step)), size - 1));
   return places;
 }
 
 // Between two neighbours: the first one, the second one, and its weight.
-template <class T> struct Between { int64_t first, second; T weight; };
-template <class T>
-std::vector<Between<T>> linear_places(int64_t size, int64_t out, double given, bool align_corners) {
+template <class T> struct Between {
+  int64_t first, second;
+  T weight;
+};
+template <class T> std::vector<Between<T>> linear_places(int64_t size, int64_t out, double given, bool align_corners) {
   std::vector<Between<T>> places;
   const T step = T(step_of(size, out, given, align_corners));
   for (int64_t i = 0; i < out; ++i) {
@@ -46,17 +48,19 @@ std::vector<Between<T>> linear_places(int64_t size, int64_t out, double given, b
 }
 
 // The four neighbours of each place of a grid, -1 where there is none, and their weights.
-template <class T> struct Taps { std::vector<int32_t> at[4]; std::vector<T> weight[4], x, y; };
+template <class T> struct Taps {
+  std::vector<int32_t> at[4];
+  std::vector<T> weight[4], x, y;
+};
 
 // Beyond the border an image reflected at both ends repeats itself after two spans.
-template <class T>
-T kept_inside(T x, int64_t size, int padding, bool align_corners) {
+template <class T> T kept_inside(T x, int64_t size, int padding, bool align_corners) {
   if (padding == 2) {
     const T low = align_corners ? T(0) : T(-0.5), span = align_corners ? T(size - 1) : T(size);
     const T turn = std::fmod(std::fabs(x - low), 2 * span);
     x = low + (turn > span ? 2 * span - turn : turn);
   }
-  return std::min(x > T(0) ? x : T(0), T(size - 1));               // what is no number counts as 0
+  return std::min(x > T(0) ? x : T(0), T(size - 1));  // what is no number counts as 0
 }
 
 template <class T>
@@ -65,12 +69,16 @@ __attribute__((noinline)) void keep_inside(T* x, int64_t n, int64_t size, int pa
 }
 
 template <class T>
-SHIM_CLONES void find_taps(const T* grid, int64_t count, int32_t height, int32_t width, bool nearest, int padding, bool align_corners, Taps<T>& taps) {
+SHIM_CLONES void find_taps(const T* grid, int64_t count, int32_t height, int32_t width, bool nearest, int padding,
+    bool align_corners, Taps<T>& taps) {
   T *x = taps.x.data(), *y = taps.y.data();
-  const T over = align_corners ? T(1) : T(0), high = T(height) - over, wide = T(width) - over, less = align_corners ? T(0) : T(1);
+  const T over = align_corners ? T(1) : T(0), high = T(height) - over, wide = T(width) - over,
+          less = align_corners ? T(0) : T(1);
 #pragma GCC ivdep
-  for (int64_t i = 0; i < count; ++i) x[i] = ((grid[2 * i] + T(1)) * wide - less) / T(2), y[i] = ((grid[2 * i + 1] + T(1)) * high - less) / T(2);
-  if (padding) keep_inside(x, count, width, padding, align_corners), keep_inside(y, count, height, padding, align_corners);
+  for (int64_t i = 0; i < count; ++i)
+    x[i] = ((grid[2 * i] + T(1)) * wide - less) / T(2), y[i] = ((grid[2 * i + 1] + T(1)) * high - less) / T(2);
+  if (padding)
+    keep_inside(x, count, width, padding, align_corners), keep_inside(y, count, height, padding, align_corners);
   // The place of a whole row and column, which may be no number.
   auto index = [=](T r, T c) __attribute__((always_inline)) {
     const bool inside = (r >= T(0)) & (r < T(height)) & (c >= T(0)) & (c < T(width));
@@ -95,51 +103,60 @@ SHIM_CLONES void find_taps(const T* grid, int64_t count, int32_t height, int32_t
 }
 
 // x has a zero at -1, where what lies outside is read.
-template <class T>
-void sample_plane(const T* x, T* y, int64_t n, const Taps<T>& taps) {
+template <class T> void sample_plane(const T* x, T* y, int64_t n, const Taps<T>& taps) {
   const int32_t *a = taps.at[0].data(), *b = taps.at[1].data(), *c = taps.at[2].data(), *d = taps.at[3].data();
-  const T *e = taps.weight[0].data(), *f = taps.weight[1].data(), *g = taps.weight[2].data(), *h = taps.weight[3].data();
+  const T *e = taps.weight[0].data(), *f = taps.weight[1].data(), *g = taps.weight[2].data(),
+          *h = taps.weight[3].data();
   for (int64_t i = 0; i < n; ++i) y[i] = (x[a[i]] * e[i] + x[b[i]] * f[i]) + (x[c[i]] * g[i] + x[d[i]] * h[i]);
 }
 
 template <class T>
 Tensor sampled(const Tensor& self, const Tensor& grid, bool nearest, int padding, bool align_corners) {
-  const int64_t batch = self->sizes()[0], channels = self->sizes()[1], height = self->sizes()[2], width = self->sizes()[3];
+  const int64_t batch = self->sizes()[0], channels = self->sizes()[1], height = self->sizes()[2],
+                width = self->sizes()[3];
   const int64_t count = grid->sizes()[1] * grid->sizes()[2];
   Tensor out = empty(Dims{batch, channels, grid->sizes()[1], grid->sizes()[2]}, self->dtype(), Device{});
-  parallel_for(batch, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, channels * count)), [&](int64_t begin, int64_t end) {
-    Taps<T> taps;
-    const bool few = height * width > 8 * count;             // places: a copy of the plane would take longer
-    std::vector<T> padded(nearest || few ? 0 : size_t(height * width + 1));
-    for (int k = 0; k < (nearest ? 1 : 4); ++k) taps.at[k].resize(size_t(count)), taps.weight[k].resize(size_t(count));
-    taps.x.resize(size_t(count)), taps.y.resize(size_t(count));
-    for (int64_t b = begin; b < end; ++b) {
-      find_taps(grid->data_as<T>() + b * count * 2, count, int32_t(height), int32_t(width), nearest, padding, align_corners, taps);
-      for (int64_t p = b * channels; p < (b + 1) * channels; ++p) {
-        const T* x = self->data_as<T>() + p * height * width;
-        T* y = out->data_as<T>() + p * count;
-        if (nearest || few) {
-          auto value = [&](int k, size_t i) { return taps.at[k][i] < 0 ? T(0) : x[taps.at[k][i]]; };
-          for (size_t i = 0; i < size_t(count); ++i) {
-            if (nearest) y[i] = value(0, i);
-            else y[i] = (value(0, i) * taps.weight[0][i] + value(1, i) * taps.weight[1][i]) + (value(2, i) * taps.weight[2][i] + value(3, i) * taps.weight[3][i]);
+  parallel_for(
+      batch, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, channels * count)), [&](int64_t begin, int64_t end) {
+        Taps<T> taps;
+        const bool few = height * width > 8 * count;  // places: a copy of the plane would take longer
+        std::vector<T> padded(nearest || few ? 0 : size_t(height * width + 1));
+        for (int k = 0; k < (nearest ? 1 : 4); ++k)
+          taps.at[k].resize(size_t(count)), taps.weight[k].resize(size_t(count));
+        taps.x.resize(size_t(count)), taps.y.resize(size_t(count));
+        for (int64_t b = begin; b < end; ++b) {
+          find_taps(grid->data_as<T>() + b * count * 2, count, int32_t(height), int32_t(width), nearest, padding,
+              align_corners, taps);
+          for (int64_t p = b * channels; p < (b + 1) * channels; ++p) {
+            const T* x = self->data_as<T>() + p * height * width;
+            T* y = out->data_as<T>() + p * count;
+            if (nearest || few) {
+              auto value = [&](int k, size_t i) { return taps.at[k][i] < 0 ? T(0) : x[taps.at[k][i]]; };
+              for (size_t i = 0; i < size_t(count); ++i) {
+                if (nearest)
+                  y[i] = value(0, i);
+                else
+                  y[i] = (value(0, i) * taps.weight[0][i] + value(1, i) * taps.weight[1][i]) +
+                         (value(2, i) * taps.weight[2][i] + value(3, i) * taps.weight[3][i]);
+              }
+            } else {
+              std::memcpy(padded.data() + 1, x, size_t(height * width) * sizeof(T));
+              sample_plane(padded.data() + 1, y, count, taps);
+            }
           }
-        } else {
-          std::memcpy(padded.data() + 1, x, size_t(height * width) * sizeof(T));
-          sample_plane(padded.data() + 1, y, count, taps);
         }
-      }
-    }
-  });
+      });
   return out;
 }
 
 template <class T>
-void linear_plane(const T* x, T* y, int64_t width, const std::vector<Between<T>>& rows, const std::vector<Between<T>>& cols) {
+void linear_plane(
+    const T* x, T* y, int64_t width, const std::vector<Between<T>>& rows, const std::vector<Between<T>>& cols) {
   for (const Between<T>& r : rows) {
     const T *a = x + r.first * width, *b = x + r.second * width;
     const T v = r.weight, u = T(1) - v;
-    for (const Between<T>& c : cols) *y++ = (a[c.first] * u + b[c.first] * v) * (T(1) - c.weight) + (a[c.second] * u + b[c.second] * v) * c.weight;
+    for (const Between<T>& c : cols)
+      *y++ = (a[c.first] * u + b[c.first] * v) * (T(1) - c.weight) + (a[c.second] * u + b[c.second] * v) * c.weight;
   }
 }
 
@@ -147,7 +164,8 @@ void linear_plane(const T* x, T* y, int64_t width, const std::vector<Between<T>>
 
 Tensor resize_nearest(const Tensor& self, int64_t height, int64_t width, Scales scales) {
   const int64_t planes = self->sizes()[0] * self->sizes()[1], h = self->sizes()[2], w = self->sizes()[3];
-  Tensor out = empty(Dims{self->sizes()[0], self->sizes()[1], height, width}, self->dtype(), Device{});   // first: fails where it is too large
+  Tensor out = empty(Dims{self->sizes()[0], self->sizes()[1], height, width}, self->dtype(),
+      Device{});  // first: fails where it is too large
   const auto rows = nearest_places(h, height, scales.height), cols = nearest_places(w, width, scales.width);
   return of_size<Tensor>(self->itemsize(), [&]<class T>(T) {
     T* const to = static_cast<T*>(out->data());
@@ -167,8 +185,11 @@ Tensor resize_linear(const Tensor& self, int64_t height, int64_t width, bool ali
   const int64_t planes = self->sizes()[0] * self->sizes()[1], h = self->sizes()[2], w = self->sizes()[3];
   Tensor out = empty(Dims{self->sizes()[0], self->sizes()[1], height, width}, self->dtype(), Device{});
   auto run = [&]<class T>(T) {
-    const auto rows = linear_places<T>(h, height, scales.height, align_corners), cols = linear_places<T>(w, width, scales.width, align_corners);
-    each_plane(planes, 4 * height * width, [&](int64_t p) { linear_plane(self->data_as<T>() + p * h * w, out->data_as<T>() + p * height * width, w, rows, cols); });
+    const auto rows = linear_places<T>(h, height, scales.height, align_corners),
+               cols = linear_places<T>(w, width, scales.width, align_corners);
+    each_plane(planes, 4 * height * width, [&](int64_t p) {
+      linear_plane(self->data_as<T>() + p * h * w, out->data_as<T>() + p * height * width, w, rows, cols);
+    });
     return out;
   };
   return self->dtype() == DType::f32 ? run(float{}) : self->dtype() == DType::f64 ? run(double{}) : Tensor{};

@@ -12,16 +12,17 @@ namespace shim {
 namespace {
 
 constexpr int kLanes = 16;
-constexpr int64_t kParts = 16;                  // partial sums over rows: their number does not depend on the threads
+constexpr int64_t kParts = 16;  // partial sums over rows: their number does not depend on the threads
 
 bool takes(const Tensor& t) { return !t || (t->device().is_cpu() && is_floating(t->dtype()) && t->itemsize() > 1); }
-Tensor as(const Tensor& t, DType dtype) { return !t ? t : t->dtype() == dtype ? contiguous(t) : contiguous(to_dtype(t, dtype)); }
+Tensor as(const Tensor& t, DType dtype) {
+  return !t ? t : t->dtype() == dtype ? contiguous(t) : contiguous(to_dtype(t, dtype));
+}
 Tensor narrowed(const Tensor& t, DType dtype) { return t->dtype() == dtype ? t : to_dtype(t, dtype); }
 int64_t grain(int64_t cols) { return std::max<int64_t>(1, kGrain / (2 * std::max<int64_t>(cols, 1))); }
 
 // f(lane, i) is added up over i in double.
-template <class F>
-__attribute__((always_inline)) inline double lane_sum(int64_t n, F f) {
+template <class F> __attribute__((always_inline)) inline double lane_sum(int64_t n, F f) {
   double lanes[kLanes] = {};
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
@@ -32,21 +33,28 @@ __attribute__((always_inline)) inline double lane_sum(int64_t n, F f) {
   return sum;
 }
 
-template <class T> SHIM_MATH_CLONES double sum_of(const T* x, int64_t n) { return lane_sum(n, [=](int64_t i) { return double(x[i]); }); }
+template <class T> SHIM_MATH_CLONES double sum_of(const T* x, int64_t n) {
+  return lane_sum(n, [=](int64_t i) { return double(x[i]); });
+}
 template <class T> SHIM_MATH_CLONES double squares(const T* x, double m, int64_t n) {
-  return lane_sum(n, [=](int64_t i) { const double d = double(x[i]) - m; return d * d; });
+  return lane_sum(n, [=](int64_t i) {
+    const double d = double(x[i]) - m;
+    return d * d;
+  });
 }
 
 // y = (x - m) * r * w + b; w and b are one a column, or null.
-template <class T>
-SHIM_MATH_CLONES void normalise(const T* x, T* y, T m, T r, const T* w, const T* b, int64_t n) {
-  if (w && b) for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) * r * w[i] + b[i];
-  else if (w) for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) * r * w[i];
-  else if (b) for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) * r + b[i];
-  else for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) * r;
+template <class T> SHIM_MATH_CLONES void normalise(const T* x, T* y, T m, T r, const T* w, const T* b, int64_t n) {
+  if (w && b)
+    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) * r * w[i] + b[i];
+  else if (w)
+    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) * r * w[i];
+  else if (b)
+    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) * r + b[i];
+  else
+    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) * r;
 }
-template <class T>
-SHIM_MATH_CLONES void normalise_span(const T* x, T* y, T scale, T shift, int64_t n) {
+template <class T> SHIM_MATH_CLONES void normalise_span(const T* x, T* y, T scale, T shift, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale + shift;
 }
 
@@ -74,7 +82,9 @@ void norm_rows(const RowNorm& norm, const T* x, const T* w, const T* b, double e
   });
 }
 
-template <class T> struct RowSums { T dn = 0, dn_normal = 0; };
+template <class T> struct RowSums {
+  T dn = 0, dn_normal = 0;
+};
 // Sums of g w and g w (x - m) r over columns, and what weight and bias get of the row.
 template <class T>
 SHIM_MATH_CLONES RowSums<T> row_sums(const T* g, const T* x, T m, T r, const T* w, T* dw, T* db, int64_t n) {
@@ -95,21 +105,24 @@ SHIM_MATH_CLONES RowSums<T> row_sums(const T* g, const T* x, T m, T r, const T* 
   return s;
 }
 template <class T>
-SHIM_MATH_CLONES void row_slopes(const T* g, const T* x, T m, T r, const T* w, T* dx, T of_one, T of_normal, int64_t n) {
-  if (w) for (int64_t i = 0; i < n; ++i) dx[i] = (g[i] * w[i] - of_one - (x[i] - m) * r * of_normal) * r;
-  else for (int64_t i = 0; i < n; ++i) dx[i] = (g[i] - of_one - (x[i] - m) * r * of_normal) * r;
+SHIM_MATH_CLONES void row_slopes(
+    const T* g, const T* x, T m, T r, const T* w, T* dx, T of_one, T of_normal, int64_t n) {
+  if (w)
+    for (int64_t i = 0; i < n; ++i) dx[i] = (g[i] * w[i] - of_one - (x[i] - m) * r * of_normal) * r;
+  else
+    for (int64_t i = 0; i < n; ++i) dx[i] = (g[i] - of_one - (x[i] - m) * r * of_normal) * r;
 }
 template <class T>
-SHIM_MATH_CLONES RowSums<T> span_sums(const T* g, const T* x, T m, T r, int64_t n) {      // without a weight
-  return {T(lane_sum(n, [=](int64_t i) { return double(g[i]); })), T(lane_sum(n, [=](int64_t i) { return double(g[i] * ((x[i] - m) * r)); }))};
+SHIM_MATH_CLONES RowSums<T> span_sums(const T* g, const T* x, T m, T r, int64_t n) {  // without a weight
+  return {T(lane_sum(n, [=](int64_t i) { return double(g[i]); })),
+      T(lane_sum(n, [=](int64_t i) { return double(g[i] * ((x[i] - m) * r)); }))};
 }
 template <class T>
 SHIM_MATH_CLONES void span_slopes(const T* g, const T* x, T m, T r, T w, T* dx, T of_one, T of_normal, int64_t n) {
   for (int64_t i = 0; i < n; ++i) dx[i] = (g[i] * w - of_one - (x[i] - m) * r * of_normal) * r;
 }
 
-template <class T>
-struct NormBackward {
+template <class T> struct NormBackward {
   const RowNorm& norm;
   const T *g, *x, *w, *means, *rstds;
   T* dx;
@@ -119,7 +132,8 @@ struct NormBackward {
     const T m = norm.centred ? means[r] : T(0), rstd = rstds[r];
     if (!norm.span) {
       const RowSums<T> s = row_sums(g + at, x + at, m, rstd, w, dw, db, cols);
-      return row_slopes(g + at, x + at, m, rstd, w, dx + at, norm.centred ? s.dn / T(cols) : T(0), s.dn_normal / T(cols), cols);
+      return row_slopes(
+          g + at, x + at, m, rstd, w, dx + at, norm.centred ? s.dn / T(cols) : T(0), s.dn_normal / T(cols), cols);
     }
     const int64_t channels = cols / norm.span, first = r % norm.groups * channels;
     RowSums<T> all;
@@ -144,7 +158,8 @@ struct NormBackward {
     parallel_for(parts, rows * norm.cols < 2 * kGrain ? parts : 1, [&](int64_t begin, int64_t end) {
       for (int64_t p = begin; p < end; ++p)
         for (int64_t r = rows * p / parts; r < rows * (p + 1) / parts; ++r)
-          row(r, dw ? partial.data() + 2 * p * channels : nullptr, db ? partial.data() + (2 * p + 1) * channels : nullptr);
+          row(r, dw ? partial.data() + 2 * p * channels : nullptr,
+              db ? partial.data() + (2 * p + 1) * channels : nullptr);
     });
     for (int64_t p = 0; p < parts; ++p)
       for (int64_t c = 0; c < channels; ++c) {
@@ -164,7 +179,8 @@ template <class T> T* data_or_null(const Tensor& t) { return t ? t->data_as<T>()
 }  // namespace
 
 Tensor row_norm(const RowNorm& norm, double eps, Tensor* mean, Tensor* rstd) {
-  if (!takes(norm.input) || !takes(norm.weight) || !takes(norm.bias) || norm.cols < 1 || !norm.input->numel()) return {};
+  if (!takes(norm.input) || !takes(norm.weight) || !takes(norm.bias) || norm.cols < 1 || !norm.input->numel())
+    return {};
   const DType result = norm.input->dtype(), compute = compute_dtype(result);
   const Tensor x = as(norm.input, compute), w = as(norm.weight, compute), b = as(norm.bias, compute);
   const int64_t rows = x->numel() / norm.cols;
@@ -172,22 +188,28 @@ Tensor row_norm(const RowNorm& norm, double eps, Tensor* mean, Tensor* rstd) {
   *mean = empty(Dims{rows}, compute, Device{});
   *rstd = empty(Dims{rows}, compute, Device{});
   auto run = [&]<class T>(T) {
-    norm_rows<T>(norm, x->data_as<T>(), data_or_null<T>(w), data_or_null<T>(b), eps, out->data_as<T>(), (*mean)->data_as<T>(), (*rstd)->data_as<T>());
+    norm_rows<T>(norm, x->data_as<T>(), data_or_null<T>(w), data_or_null<T>(b), eps, out->data_as<T>(),
+        (*mean)->data_as<T>(), (*rstd)->data_as<T>());
   };
   compute == DType::f64 ? run(double{}) : run(float{});
   return narrowed(out, result);
 }
 
-Tensor row_norm_backward(const RowNorm& norm, const Tensor& g, const Tensor& mean, const Tensor& rstd, Tensor* weight, Tensor* bias) {
-  if (!takes(norm.input) || !takes(norm.weight) || !takes(g) || norm.cols < 1 || !norm.input->numel() || g->numel() != norm.input->numel()) return {};
+Tensor row_norm_backward(
+    const RowNorm& norm, const Tensor& g, const Tensor& mean, const Tensor& rstd, Tensor* weight, Tensor* bias) {
+  if (!takes(norm.input) || !takes(norm.weight) || !takes(g) || norm.cols < 1 || !norm.input->numel() ||
+      g->numel() != norm.input->numel())
+    return {};
   const DType result = norm.input->dtype(), compute = compute_dtype(result);
-  const Tensor x = as(norm.input, compute), w = as(norm.weight, compute), dy = as(g, compute), m = as(mean, compute), r = as(rstd, compute);
+  const Tensor x = as(norm.input, compute), w = as(norm.weight, compute), dy = as(g, compute), m = as(mean, compute),
+               r = as(rstd, compute);
   const int64_t channels = norm.span ? norm.groups * (norm.cols / norm.span) : norm.cols;
   Tensor dx = empty(x->sizes(), compute, Device{}), dw, db;
   if (weight) dw = zeros(channels, compute);
   if (bias) db = zeros(channels, compute);
   auto run = [&]<class T>(T) {
-    NormBackward<T> b{norm, dy->data_as<T>(), x->data_as<T>(), data_or_null<T>(w), m->data_as<T>(), r->data_as<T>(), dx->data_as<T>()};
+    NormBackward<T> b{norm, dy->data_as<T>(), x->data_as<T>(), data_or_null<T>(w), m->data_as<T>(), r->data_as<T>(),
+        dx->data_as<T>()};
     b.run(data_or_null<T>(dw), data_or_null<T>(db), channels);
   };
   compute == DType::f64 ? run(double{}) : run(float{});

@@ -13,8 +13,7 @@ namespace {
 
 constexpr int kLanes = 16;
 
-template <class T, class F>
-__attribute__((always_inline)) inline T lane_sum(int64_t n, F f) {
+template <class T, class F> __attribute__((always_inline)) inline T lane_sum(int64_t n, F f) {
   T lanes[kLanes] = {};
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
@@ -25,8 +24,7 @@ __attribute__((always_inline)) inline T lane_sum(int64_t n, F f) {
   return sum;
 }
 
-template <class T>
-SHIM_MATH_CLONES T largest(const T* x, int64_t n) {
+template <class T> SHIM_MATH_CLONES T largest(const T* x, int64_t n) {
   T lanes[kLanes];
   for (T& l : lanes) l = -std::numeric_limits<T>::infinity();
   int64_t i = 0;
@@ -37,8 +35,7 @@ SHIM_MATH_CLONES T largest(const T* x, int64_t n) {
 }
 
 // Of exp(x - m), where m is no less than any of them. A NaN among x reaches the sum.
-template <class T>
-SHIM_MATH_CLONES T sum_of_exponentials(const T* x, T m, int64_t n) {
+template <class T> SHIM_MATH_CLONES T sum_of_exponentials(const T* x, T m, int64_t n) {
   return lane_sum<T>(n, [=](int64_t i) { return exp_below(x[i] - m); });
 }
 

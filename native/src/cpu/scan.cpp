@@ -9,8 +9,14 @@
 namespace shim {
 namespace {
 
-struct Sum { template <class A> static A start() { return 0; } template <class A> static A f(A a, A b) { return a + b; } };
-struct Product { template <class A> static A start() { return 1; } template <class A> static A f(A a, A b) { return a * b; } };
+struct Sum {
+  template <class A> static A start() { return 0; }
+  template <class A> static A f(A a, A b) { return a + b; }
+};
+struct Product {
+  template <class A> static A start() { return 1; }
+  template <class A> static A f(A a, A b) { return a * b; }
+};
 
 constexpr int64_t kStrip = 128;
 
@@ -22,7 +28,9 @@ struct Along {
 
 bool along(const Tensor& self, int64_t dim, DType compute, Along* a) {
   const int64_t n = self->dim();
-  if (!self->device().is_cpu() || n == 0 || dim < -n || dim >= n || (self->itemsize() == 1 && is_floating(self->dtype()))) return false;
+  if (!self->device().is_cpu() || n == 0 || dim < -n || dim >= n ||
+      (self->itemsize() == 1 && is_floating(self->dtype())))
+    return false;
   const size_t d = size_t(dim < 0 ? dim + n : dim);
   a->outer = product_of(self->sizes(), 0, d);
   a->length = self->sizes()[d];
@@ -32,26 +40,26 @@ bool along(const Tensor& self, int64_t dim, DType compute, Along* a) {
 }
 
 // Runs rows(first, count) over groups of four rows of the last dim, or strip(from, width) over strips of neighbouring columns.
-template <class R, class S>
-void each_part(const Along& a, R&& rows, S&& strip) {
+template <class R, class S> void each_part(const Along& a, R&& rows, S&& strip) {
   if (a.inner == 1) {
-    parallel_for((a.outer + 3) / 4, std::max<int64_t>(1, kGrain / std::max<int64_t>(4 * a.length, 1)), [&](int64_t begin, int64_t end) {
-      for (int64_t q = begin; q < end; ++q) rows(4 * q * a.length, std::min<int64_t>(4, a.outer - 4 * q));
-    });
+    parallel_for((a.outer + 3) / 4, std::max<int64_t>(1, kGrain / std::max<int64_t>(4 * a.length, 1)),
+        [&](int64_t begin, int64_t end) {
+          for (int64_t q = begin; q < end; ++q) rows(4 * q * a.length, std::min<int64_t>(4, a.outer - 4 * q));
+        });
     return;
   }
   const int64_t strips = (a.inner + kStrip - 1) / kStrip;
-  parallel_for(a.outer * strips, std::max<int64_t>(1, kGrain / std::max<int64_t>(a.length * kStrip, 1)), [&](int64_t begin, int64_t end) {
-    for (int64_t s = begin; s < end; ++s) {
-      const int64_t at = s % strips * kStrip;
-      strip(s / strips * a.length * a.inner + at, std::min(kStrip, a.inner - at));
-    }
-  });
+  parallel_for(a.outer * strips, std::max<int64_t>(1, kGrain / std::max<int64_t>(a.length * kStrip, 1)),
+      [&](int64_t begin, int64_t end) {
+        for (int64_t s = begin; s < end; ++s) {
+          const int64_t at = s % strips * kStrip;
+          strip(s / strips * a.length * a.inner + at, std::min(kStrip, a.inner - at));
+        }
+      });
 }
 
 // Floats are accumulated in double, as PyTorch's are.
-template <class Op, class T, class A>
-void running(const Along& all, T* out) {
+template <class Op, class T, class A> void running(const Along& all, T* out) {
   const T* in = all.data->data_as<T>();
   const int64_t n = all.length;
   auto rows = [&](int64_t at, int64_t count) {  // four rows at a time: one alone waits for its additions
@@ -78,25 +86,26 @@ void running(const Along& all, T* out) {
   });
 }
 
-template <class Op>
-Tensor run(const Tensor& self, int64_t dim, DType dtype) {
+template <class Op> Tensor run(const Tensor& self, int64_t dim, DType dtype) {
   const DType compute = compute_dtype(dtype);
   Along a;
   if (compute != DType::f32 && compute != DType::f64 && compute != DType::i64 && compute != DType::i32) return {};
   if (!along(self, dim, compute, &a)) return {};
   Tensor out = empty(self->sizes(), compute, Device{});
-  if (compute == DType::f32) running<Op, float, double>(a, out->data_as<float>());
-  else if (compute == DType::f64) running<Op, double, double>(a, out->data_as<double>());
-  else if (compute == DType::i64) running<Op, int64_t, int64_t>(a, out->data_as<int64_t>());
-  else running<Op, int32_t, int32_t>(a, out->data_as<int32_t>());
+  if (compute == DType::f32)
+    running<Op, float, double>(a, out->data_as<float>());
+  else if (compute == DType::f64)
+    running<Op, double, double>(a, out->data_as<double>());
+  else if (compute == DType::i64)
+    running<Op, int64_t, int64_t>(a, out->data_as<int64_t>());
+  else
+    running<Op, int32_t, int32_t>(a, out->data_as<int32_t>());
   return dtype == compute ? out : to_dtype(out, dtype);
 }
 
-template <bool Largest, class T>
-bool replaces(T x, T best) { return (Largest ? x >= best : x <= best) || x != x; }
+template <bool Largest, class T> bool replaces(T x, T best) { return (Largest ? x >= best : x <= best) || x != x; }
 
-template <bool Largest, class T>
-void extremes(const Along& a, T* values, int64_t* places) {
+template <bool Largest, class T> void extremes(const Along& a, T* values, int64_t* places) {
   const T* in = a.data->data_as<T>();
   const int64_t n = a.length;
   auto rows = [&](int64_t at, int64_t count) {
@@ -135,7 +144,8 @@ Tensor running_extreme(bool largest, const Tensor& self, int64_t dim, Tensor* va
   Tensor found = empty(self->sizes(), compute, Device{}), places = empty(self->sizes(), DType::i64, Device{});
   auto with = [&]<class T>(T) {
     if (!self->numel()) return;
-    largest ? extremes<true>(a, found->data_as<T>(), places->data_as<int64_t>()) : extremes<false>(a, found->data_as<T>(), places->data_as<int64_t>());
+    largest ? extremes<true>(a, found->data_as<T>(), places->data_as<int64_t>())
+            : extremes<false>(a, found->data_as<T>(), places->data_as<int64_t>());
   };
   switch (compute) {
     case DType::u8: with(uint8_t{}); break;

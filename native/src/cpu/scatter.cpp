@@ -14,31 +14,46 @@ namespace {
 
 // The walk over an index: `at` is the tensor that is indexed along one dim, `flat` the one that lies along the index.
 struct Walk {
-  int dims = 0, dim = -1;                       // without those of one place; which of them is the indexed one, if any
-  int64_t sizes[kMaxDims], index_steps[kMaxDims], at_steps[kMaxDims], flat_steps[kMaxDims];   // in elements; at_steps is 0 along the dim
-  int64_t along = 0;                            // the step of `at` along the dim
+  int dims = 0, dim = -1;  // without those of one place; which of them is the indexed one, if any
+  int64_t sizes[kMaxDims], index_steps[kMaxDims], at_steps[kMaxDims],
+      flat_steps[kMaxDims];  // in elements; at_steps is 0 along the dim
+  int64_t along = 0;         // the step of `at` along the dim
   const int64_t* index = nullptr;
   char *at = nullptr, *flat = nullptr;
 };
 
-bool within(const TensorImpl& index, int64_t n) {                    // of a contiguous int64 tensor
+bool within(const TensorImpl& index, int64_t n) {  // of a contiguous int64 tensor
   const auto* p = index.data_as<int64_t>();
   bool good = true;
   for (int64_t i = 0; i < index.numel(); ++i) good &= uint64_t(p[i]) < uint64_t(n);
   return good;
 }
 
-template <class T> struct Put { static void f(T& at, T& flat) { at = flat; } };
-template <class T> struct Add { static void f(T& at, T& flat) { at = T(at + flat); } };
-template <class T> struct Multiply { static void f(T& at, T& flat) { at = T(at * flat); } };
-template <class T> struct Largest { static void f(T& at, T& flat) { at = flat > at || flat != flat ? flat : at; } };   // a NaN stays: nothing is above it
-template <class T> struct Smallest { static void f(T& at, T& flat) { at = flat < at || flat != flat ? flat : at; } };
-template <class T> struct Take { static void f(T& at, T& flat) { flat = at; } };
+template <class T> struct Put {
+  static void f(T& at, T& flat) { at = flat; }
+};
+template <class T> struct Add {
+  static void f(T& at, T& flat) { at = T(at + flat); }
+};
+template <class T> struct Multiply {
+  static void f(T& at, T& flat) { at = T(at * flat); }
+};
+template <class T> struct Largest {
+  static void f(T& at, T& flat) { at = flat > at || flat != flat ? flat : at; }
+};  // a NaN stays: nothing is above it
+template <class T> struct Smallest {
+  static void f(T& at, T& flat) { at = flat < at || flat != flat ? flat : at; }
+};
+template <class T> struct Take {
+  static void f(T& at, T& flat) { flat = at; }
+};
 
 // One row of the walk. Steps are in elements; what walks over the rows is the same for all types and ways.
-using InnerLoop = void (*)(const int64_t* index, char* at, char* flat, int64_t n, int64_t index_step, int64_t at_step, int64_t flat_step, int64_t along);
+using InnerLoop = void (*)(const int64_t* index, char* at, char* flat, int64_t n, int64_t index_step, int64_t at_step,
+    int64_t flat_step, int64_t along);
 template <class T, class Op>
-SHIM_CLONES void inner_loop(const int64_t* index, char* at_bytes, char* flat_bytes, int64_t n, int64_t index_step, int64_t at_step, int64_t flat_step, int64_t along) {
+SHIM_CLONES void inner_loop(const int64_t* index, char* at_bytes, char* flat_bytes, int64_t n, int64_t index_step,
+    int64_t at_step, int64_t flat_step, int64_t along) {
   T *at = reinterpret_cast<T*>(at_bytes), *flat = reinterpret_cast<T*>(flat_bytes);
   if (index_step == 0) {
     at += index[0] * along;
@@ -48,7 +63,8 @@ SHIM_CLONES void inner_loop(const int64_t* index, char* at_bytes, char* flat_byt
       int64_t i = 0;
       if constexpr (std::is_same_v<Op, Add<T>>) {
         typedef T Vector __attribute__((vector_size(32), aligned(alignof(T)), may_alias));
-        for (constexpr int64_t kWide = 32 / sizeof(T); i + kWide <= n; i += kWide) *reinterpret_cast<Vector*>(at + i) += *reinterpret_cast<const Vector*>(flat + i);
+        for (constexpr int64_t kWide = 32 / sizeof(T); i + kWide <= n; i += kWide)
+          *reinterpret_cast<Vector*>(at + i) += *reinterpret_cast<const Vector*>(flat + i);
       }
       for (; i < n; ++i) Op::f(at[i], flat[i]);
       return;
@@ -61,8 +77,10 @@ SHIM_CLONES void inner_loop(const int64_t* index, char* at_bytes, char* flat_byt
       }
     for (int64_t i = 0; i < n; ++i) Op::f(at[i * at_step], flat[i * flat_step]);
   } else if (index_step == 1 && flat_step == 1 && at_step == 0) {
-    if (along == 1) for (int64_t i = 0; i < n; ++i) Op::f(at[index[i]], flat[i]);
-    else for (int64_t i = 0; i < n; ++i) Op::f(at[index[i] * along], flat[i]);
+    if (along == 1)
+      for (int64_t i = 0; i < n; ++i) Op::f(at[index[i]], flat[i]);
+    else
+      for (int64_t i = 0; i < n; ++i) Op::f(at[index[i] * along], flat[i]);
   } else {
     for (int64_t i = 0; i < n; ++i) Op::f(at[i * at_step + index[i * index_step] * along], flat[i * flat_step]);
   }
@@ -76,7 +94,8 @@ void walk_part(const Walk& w, InnerLoop inner, int64_t size, int split, int64_t 
   char *at = w.at, *flat = w.flat;
   if (split >= 0) {
     sizes[split] = end - begin;
-    index += begin * w.index_steps[split], at += begin * w.at_steps[split] * size, flat += begin * w.flat_steps[split] * size;
+    index += begin * w.index_steps[split], at += begin * w.at_steps[split] * size,
+        flat += begin * w.flat_steps[split] * size;
   }
   for (;;) {
     inner(index, at, flat, sizes[last], w.index_steps[last], w.at_steps[last], w.flat_steps[last], w.along);
@@ -84,7 +103,8 @@ void walk_part(const Walk& w, InnerLoop inner, int64_t size, int split, int64_t 
     for (; d >= 0; --d) {
       index += w.index_steps[d], at += w.at_steps[d] * size, flat += w.flat_steps[d] * size;
       if (++count[d] < sizes[d]) break;
-      index -= sizes[d] * w.index_steps[d], at -= sizes[d] * w.at_steps[d] * size, flat -= sizes[d] * w.flat_steps[d] * size;
+      index -= sizes[d] * w.index_steps[d], at -= sizes[d] * w.at_steps[d] * size,
+          flat -= sizes[d] * w.flat_steps[d] * size;
       count[d] = 0;
     }
     if (d < 0) return;
@@ -103,7 +123,8 @@ bool walk(const Walk& w, InnerLoop inner, size_t size) {
     if (d != w.dim) split = d;
   if (split < 0 || all < 2 * kGrain) return walk_part(w, inner, int64_t(size), -1, 0, 0), true;
   const int64_t n = w.sizes[split];
-  parallel_for(n, std::max<int64_t>(1, kGrain / (all / n)), [&](int64_t begin, int64_t end) { walk_part(w, inner, int64_t(size), split, begin, end); });
+  parallel_for(n, std::max<int64_t>(1, kGrain / (all / n)),
+      [&](int64_t begin, int64_t end) { walk_part(w, inner, int64_t(size), split, begin, end); });
   return true;
 }
 
@@ -128,8 +149,7 @@ Walk walk_of(const TensorImpl& at, int dim, const TensorImpl& index, const Tenso
   return w;
 }
 
-template <template <class> class Op>
-InnerLoop by_size(size_t size) {
+template <template <class> class Op> InnerLoop by_size(size_t size) {
   return of_size<InnerLoop>(size, []<class T>(T) -> InnerLoop { return inner_loop<T, Op<T>>; });
 }
 
@@ -137,13 +157,16 @@ InnerLoop added(DType t) {
   switch (t) {
     case DType::f32: return inner_loop<float, Add<float>>;
     case DType::f64: return inner_loop<double, Add<double>>;
-    case DType::u8: case DType::i8: case DType::i16: case DType::i32: case DType::i64: return by_size<Add>(itemsize(t));
+    case DType::u8:
+    case DType::i8:
+    case DType::i16:
+    case DType::i32:
+    case DType::i64: return by_size<Add>(itemsize(t));
     default: return nullptr;
   }
 }
 
-template <template <class> class Op>
-InnerLoop combined(DType t) {
+template <template <class> class Op> InnerLoop combined(DType t) {
   switch (t) {
     case DType::f32: return inner_loop<float, Op<float>>;
     case DType::f64: return inner_loop<double, Op<double>>;
@@ -166,7 +189,8 @@ InnerLoop loop_of(Scatter how, DType t) {
 bool combines_natively(DType t) { return t == DType::f32 || t == DType::f64 || t == DType::i32 || t == DType::i64; }
 
 bool adds_natively(DType t) {
-  return t == DType::f32 || t == DType::f64 || t == DType::u8 || t == DType::i8 || t == DType::i16 || t == DType::i32 || t == DType::i64;
+  return t == DType::f32 || t == DType::f64 || t == DType::u8 || t == DType::i8 || t == DType::i16 || t == DType::i32 ||
+         t == DType::i64;
 }
 
 bool plain(const TensorImpl& t) { return t.device().is_cpu() && !t.has_math_bits(); }
@@ -192,9 +216,11 @@ bool usable(const Tensor& index, int64_t n, Tensor* out) {
 
 bool scatter(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& src, Scatter how) {
   const int n = out->dim();
-  if (!plain(*out) || !plain(*src) || n == 0 || index->dim() != n || src->dim() != n || dim < -n || dim >= n) return false;
+  if (!plain(*out) || !plain(*src) || n == 0 || index->dim() != n || src->dim() != n || dim < -n || dim >= n)
+    return false;
   if (src->dtype() != out->dtype() || out->itemsize() > 8) return false;
-  if (how == Scatter::add ? !adds_natively(out->dtype()) : how != Scatter::put && !combines_natively(out->dtype())) return false;
+  if (how == Scatter::add ? !adds_natively(out->dtype()) : how != Scatter::put && !combines_natively(out->dtype()))
+    return false;
   const int d = int(dim < 0 ? dim + n : dim);
   for (int i = 0; i < n; ++i) {
     if (index->sizes()[i] > src->sizes()[i] || (i != d && index->sizes()[i] > out->sizes()[i])) return false;
@@ -209,7 +235,9 @@ bool scatter(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& 
 
 bool put_at(const Tensor& out, std::span<const Tensor> places, const Tensor& values, bool adds) {
   const size_t many = places.size();
-  if (!plain(*out) || !plain(*values) || many == 0 || many > size_t(out->dim()) || !out->is_contiguous() || values->dtype() != out->dtype()) return false;
+  if (!plain(*out) || !plain(*values) || many == 0 || many > size_t(out->dim()) || !out->is_contiguous() ||
+      values->dtype() != out->dtype())
+    return false;
   Dims points;
   for (const Tensor& t : places) {
     if (!plain(*t) || (t->dtype() != DType::i64 && t->dtype() != DType::i32)) return false;
@@ -221,7 +249,8 @@ bool put_at(const Tensor& out, std::span<const Tensor> places, const Tensor& val
   auto* key = keys->data_as<int64_t>();
   bool good = true;
   for (size_t k = 0; k < many; ++k) {
-    const Tensor index = contiguous(expand(*(places[k]->dtype() == DType::i64 ? places[k] : to_dtype(places[k], DType::i64)), points));
+    const Tensor index =
+        contiguous(expand(*(places[k]->dtype() == DType::i64 ? places[k] : to_dtype(places[k], DType::i64)), points));
     const auto* p = index->data_as<int64_t>();
     const int64_t n = sizes[k];
     for (int64_t i = 0; i < keys->numel(); ++i) {
@@ -233,9 +262,11 @@ bool put_at(const Tensor& out, std::span<const Tensor> places, const Tensor& val
   Dims shape = points;
   for (size_t i = many; i < sizes.size(); ++i) shape.push_back(sizes[i]);
   const int64_t rows = product_of(sizes, 0, many), inner = product_of(sizes, many, sizes.size()), count = keys->numel();
-  Tensor source = values->numel() == 1 ? expand(*view(*values, Dims{1, 1}), Dims{count, inner}) : expand(*values, shape);
+  Tensor source =
+      values->numel() == 1 ? expand(*view(*values, Dims{1, 1}), Dims{count, inner}) : expand(*values, shape);
   if (values->numel() != 1) source = view(*contiguous(source), Dims{count, inner});
-  return scatter(view(*out, Dims{rows, inner}), 0, expand(*view(*keys, Dims{count, 1}), Dims{count, inner}), source, adds ? Scatter::add : Scatter::put);
+  return scatter(view(*out, Dims{rows, inner}), 0, expand(*view(*keys, Dims{count, 1}), Dims{count, inner}), source,
+      adds ? Scatter::add : Scatter::put);
 }
 
 Tensor gather(const TensorImpl& self, int64_t dim, const TensorImpl& index) {
@@ -253,41 +284,50 @@ Tensor gather(const TensorImpl& self, int64_t dim, const TensorImpl& index) {
 
 namespace {
 
-template <class T>
-SHIM_CLONES void add_row(T* to, const T* row, T factor, int64_t n) {
+template <class T> SHIM_CLONES void add_row(T* to, const T* row, T factor, int64_t n) {
   typedef T Vector __attribute__((vector_size(32), aligned(alignof(T)), may_alias));
   int64_t i = 0;
-  for (constexpr int64_t kWide = 32 / sizeof(T); i + kWide <= n; i += kWide) *reinterpret_cast<Vector*>(to + i) += *reinterpret_cast<const Vector*>(row + i) * factor;
+  for (constexpr int64_t kWide = 32 / sizeof(T); i + kWide <= n; i += kWide)
+    *reinterpret_cast<Vector*>(to + i) += *reinterpret_cast<const Vector*>(row + i) * factor;
   for (; i < n; ++i) to[i] += row[i] * factor;
 }
 
 template <class T>
-void fill_bag(const T* table, const int64_t* index, int64_t from, int64_t to, int64_t ends, int64_t padding, int mode, const T* samples, int64_t width, T* out, int64_t* count, int64_t* most) {
+void fill_bag(const T* table, const int64_t* index, int64_t from, int64_t to, int64_t ends, int64_t padding, int mode,
+    const T* samples, int64_t width, T* out, int64_t* count, int64_t* most) {
   std::fill_n(out, width, T(0));
   if (most) std::fill_n(most, width, 0);
   int64_t found = 0;
   for (int64_t i = from; i < to; ++i) {
     if (index[i] == padding) continue;
     const T* row = table + index[i] * width;
-    if (mode != 2) add_row(out, row, samples ? samples[i] : T(1), width);
-    else for (int64_t k = 0; k < width; ++k)
-      if (!found || row[k] > out[k]) out[k] = row[k], most[k] = index[i];
+    if (mode != 2)
+      add_row(out, row, samples ? samples[i] : T(1), width);
+    else
+      for (int64_t k = 0; k < width; ++k)
+        if (!found || row[k] > out[k]) out[k] = row[k], most[k] = index[i];
     ++found;
   }
   if (padding < 0) found = std::max<int64_t>(0, ends - from);
-  if (mode == 1 && found) for (int64_t k = 0; k < width; ++k) out[k] /= T(found);
+  if (mode == 1 && found)
+    for (int64_t k = 0; k < width; ++k) out[k] /= T(found);
   *count = found;
 }
 
 }  // namespace
 
-bool bags_of_rows(const Tensor& weight, const Tensor& indices, const Tensor& offsets, const Tensor& samples, int mode, bool closed, int64_t padding, Bags* found) {
-  const int64_t rows = weight->sizes()[0], width = weight->sizes()[1], n = indices->numel(), bags = offsets->numel() - closed;
+bool bags_of_rows(const Tensor& weight, const Tensor& indices, const Tensor& offsets, const Tensor& samples, int mode,
+    bool closed, int64_t padding, Bags* found) {
+  const int64_t rows = weight->sizes()[0], width = weight->sizes()[1], n = indices->numel(),
+                bags = offsets->numel() - closed;
   const auto *index = indices->data_as<int64_t>(), *offset = offsets->data_as<int64_t>();
   if (bags < 1 || !within(*indices, rows) || !within(*offsets, n + 1)) return false;
-  found->out = empty(Dims{bags, width}, weight->dtype(), Device{}), found->bag_of = empty(Dims{n}, DType::i64, Device{});
-  found->counts = empty(Dims{bags}, DType::i64, Device{}), found->most = mode == 2 ? empty(Dims{bags, width}, DType::i64, Device{}) : empty(Dims{0}, DType::i64, Device{});
-  auto *bag_of = found->bag_of->data_as<int64_t>(), *counts = found->counts->data_as<int64_t>(), *most = mode == 2 ? found->most->data_as<int64_t>() : nullptr;
+  found->out = empty(Dims{bags, width}, weight->dtype(), Device{}),
+  found->bag_of = empty(Dims{n}, DType::i64, Device{});
+  found->counts = empty(Dims{bags}, DType::i64, Device{}),
+  found->most = mode == 2 ? empty(Dims{bags, width}, DType::i64, Device{}) : empty(Dims{0}, DType::i64, Device{});
+  auto *bag_of = found->bag_of->data_as<int64_t>(), *counts = found->counts->data_as<int64_t>(),
+       *most = mode == 2 ? found->most->data_as<int64_t>() : nullptr;
   std::fill_n(bag_of, n, bags);
   // As in PyTorch, whose fast sums of float32 are the only ones that heed the offset of the end; means divide theirs by all of the bag.
   const bool heeded = closed && padding < 0 && weight->dtype() == DType::f32;
@@ -297,13 +337,17 @@ bool bags_of_rows(const Tensor& weight, const Tensor& indices, const Tensor& off
     for (int64_t i = offset[b]; i < end_of(b); ++i) bag_of[i] = b;
   auto run = [&]<class T>(const T* table, T* out) {
     const T* factors = samples ? samples->data_as<T>() : nullptr;
-    parallel_for(bags, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n / bags * width)), [&](int64_t begin, int64_t end) {
-      for (int64_t b = begin; b < end; ++b)
-        fill_bag(table, index, offset[b], taken_to(b), end_of(b), padding, mode, factors, width, out + b * width, counts + b, most ? most + b * width : nullptr);
-    });
+    parallel_for(
+        bags, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n / bags * width)), [&](int64_t begin, int64_t end) {
+          for (int64_t b = begin; b < end; ++b)
+            fill_bag(table, index, offset[b], taken_to(b), end_of(b), padding, mode, factors, width, out + b * width,
+                counts + b, most ? most + b * width : nullptr);
+        });
   };
-  if (weight->dtype() == DType::f32) run(weight->data_as<float>(), found->out->data_as<float>());
-  else run(weight->data_as<double>(), found->out->data_as<double>());
+  if (weight->dtype() == DType::f32)
+    run(weight->data_as<float>(), found->out->data_as<float>());
+  else
+    run(weight->data_as<double>(), found->out->data_as<double>());
   return true;
 }
 

@@ -16,7 +16,10 @@ Tensor gather(const TensorImpl& self, int64_t dim, const TensorImpl& index);
 
 // Sums (mode 0), means (1) or maxima (2) of the rows of `weight` at the indices of each bag; the bag of each index, how many each bag has,
 // the rows that maxima came from. Of whole numbers of int64; `closed`: the last offset ends the last bag.
-struct Bags { Tensor out, bag_of, counts, most; };
-bool bags_of_rows(const Tensor& weight, const Tensor& indices, const Tensor& offsets, const Tensor& samples, int mode, bool closed, int64_t padding, Bags* found);
+struct Bags {
+  Tensor out, bag_of, counts, most;
+};
+bool bags_of_rows(const Tensor& weight, const Tensor& indices, const Tensor& offsets, const Tensor& samples, int mode,
+    bool closed, int64_t padding, Bags* found);
 
 }  // namespace shim

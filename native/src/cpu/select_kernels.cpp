@@ -6,19 +6,25 @@
 namespace shim {
 namespace {
 
-struct Where { template <class T> static T f(T c, T a, T b) { return c != T(0) ? a : b; } };
-struct Clamp { template <class T> static T f(T x, T low, T high) { T y = x < low ? low : x; return y > high ? high : y; } };   // NaN stays
+struct Where {
+  template <class T> static T f(T c, T a, T b) { return c != T(0) ? a : b; }
+};
+struct Clamp {
+  template <class T> static T f(T x, T low, T high) {
+    T y = x < low ? low : x;
+    return y > high ? high : y;
+  }
+};  // NaN stays
 
-template <class Op, class T>
-SHIM_CLONES void three(char* out, const char* const* in, int64_t n) {
-  auto *a = reinterpret_cast<const T*>(in[0]), *b = reinterpret_cast<const T*>(in[1]), *c = reinterpret_cast<const T*>(in[2]);
+template <class Op, class T> SHIM_CLONES void three(char* out, const char* const* in, int64_t n) {
+  auto *a = reinterpret_cast<const T*>(in[0]), *b = reinterpret_cast<const T*>(in[1]),
+       *c = reinterpret_cast<const T*>(in[2]);
   auto* r = reinterpret_cast<T*>(out);
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) r[i] = Op::f(a[i], b[i], c[i]);
 }
 
-template <class Op>
-PointwiseOp real(const char* name) {
+template <class Op> PointwiseOp real(const char* name) {
   PointwiseOp o;
   o.name = name;
   o.put(DType::u8, three<Op, uint8_t>), o.put(DType::i8, three<Op, int8_t>), o.put(DType::i16, three<Op, int16_t>);
@@ -29,8 +35,7 @@ PointwiseOp real(const char* name) {
 
 // out = mask ? a : b, of elements of one size; steps in bytes. Both are read: AVX2 has no masked loads of 8 and 16 bits, and would not
 // be used.
-template <class T>
-SHIM_MATH_CLONES void select_packed(T* out, const uint8_t* mask, const T* a, const T* b, int64_t n) {
+template <class T> SHIM_MATH_CLONES void select_packed(T* out, const uint8_t* mask, const T* a, const T* b, int64_t n) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) {
     const T x = a[i], y = b[i];
@@ -46,8 +51,7 @@ SHIM_MATH_CLONES void select_number(T* out, const uint8_t* mask, T a, const T* b
   }
 }
 
-template <class T>
-void select_loop(void*, char* const* data, const int64_t* steps, int64_t n) {
+template <class T> void select_loop(void*, char* const* data, const int64_t* steps, int64_t n) {
   constexpr int64_t size = sizeof(T);
   auto* out = reinterpret_cast<T*>(data[0]);
   auto* mask = reinterpret_cast<const uint8_t*>(data[1]);
@@ -58,7 +62,8 @@ void select_loop(void*, char* const* data, const int64_t* steps, int64_t n) {
     if (steps[2] == size && steps[3] == 0) return select_number(out, mask, *b, a, n, 0);
   }
   for (int64_t i = 0; i < n; ++i)
-    *reinterpret_cast<T*>(data[0] + i * steps[0]) = *reinterpret_cast<const T*>(data[1][i * steps[1]] ? data[2] + i * steps[2] : data[3] + i * steps[3]);
+    *reinterpret_cast<T*>(data[0] + i * steps[0]) =
+        *reinterpret_cast<const T*>(data[1][i * steps[1]] ? data[2] + i * steps[2] : data[3] + i * steps[3]);
 }
 
 }  // namespace

@@ -15,8 +15,7 @@ namespace shim {
 namespace {
 
 // y = exp(x - m), and their sum. A NaN among x reaches the sum.
-template <class T>
-SHIM_MATH_CLONES T exponentials(const T* x, T* y, T m, int64_t n) {
+template <class T> SHIM_MATH_CLONES T exponentials(const T* x, T* y, T m, int64_t n) {
   T lanes[kLanes] = {};
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
@@ -31,28 +30,30 @@ SHIM_MATH_CLONES T exponentials(const T* x, T* y, T m, int64_t n) {
   return sum;
 }
 
-template <class T>
-SHIM_MATH_CLONES void scale(T* y, T by, int64_t n) { for (int64_t i = 0; i < n; ++i) y[i] *= by; }
-template <class T>
-SHIM_MATH_CLONES void shift(const T* x, T* y, T most, T by, int64_t n) { for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - most) - by; }   // together they would round in large x
+template <class T> SHIM_MATH_CLONES void scale(T* y, T by, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) y[i] *= by;
+}
+template <class T> SHIM_MATH_CLONES void shift(const T* x, T* y, T most, T by, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - most) - by;
+}  // together they would round in large x
 
-template <class T>
-void rows_of(const T* x, T* y, int64_t rows, int64_t cols, bool log) {
+template <class T> void rows_of(const T* x, T* y, int64_t rows, int64_t cols, bool log) {
   parallel_for(rows, std::max<int64_t>(1, kGrain / (4 * std::max<int64_t>(cols, 1))), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const T* from = x + r * cols;
       T* to = y + r * cols;
       const T m = largest(from, cols);
-      if (log) shift(from, to, m, T(std::log(sum_of_exponentials(from, m, cols))), cols);
-      else scale(to, T(1) / exponentials(from, to, m, cols), cols);
+      if (log)
+        shift(from, to, m, T(std::log(sum_of_exponentials(from, m, cols))), cols);
+      else
+        scale(to, T(1) / exponentials(from, to, m, cols), cols);
     }
   });
 }
 
 // One strip of neighbouring columns of (n, inner): largest, exponentials and their sums, then the quotients.
 constexpr int64_t kStrip = 64;
-template <class T>
-SHIM_MATH_CLONES void strip_of(const T* x, T* y, int64_t n, int64_t step, int64_t width, bool log) {
+template <class T> SHIM_MATH_CLONES void strip_of(const T* x, T* y, int64_t n, int64_t step, int64_t width, bool log) {
   T most[kStrip], sums[kStrip] = {};
   std::copy_n(x, width, most);
   for (int64_t i = 1; i < n; ++i)
@@ -74,15 +75,15 @@ SHIM_MATH_CLONES void strip_of(const T* x, T* y, int64_t n, int64_t step, int64_
   }
 }
 
-template <class T>
-void columns_of(const T* x, T* y, int64_t outer, int64_t n, int64_t inner, bool log) {
+template <class T> void columns_of(const T* x, T* y, int64_t outer, int64_t n, int64_t inner, bool log) {
   const int64_t strips = (inner + kStrip - 1) / kStrip;
-  parallel_for(outer * strips, std::max<int64_t>(1, kGrain / (4 * std::max<int64_t>(n * kStrip, 1))), [&](int64_t begin, int64_t end) {
-    for (int64_t s = begin; s < end; ++s) {
-      const int64_t at = s / strips * n * inner + s % strips * kStrip;
-      strip_of(x + at, y + at, n, inner, std::min(kStrip, inner - s % strips * kStrip), log);
-    }
-  });
+  parallel_for(outer * strips, std::max<int64_t>(1, kGrain / (4 * std::max<int64_t>(n * kStrip, 1))),
+      [&](int64_t begin, int64_t end) {
+        for (int64_t s = begin; s < end; ++s) {
+          const int64_t at = s / strips * n * inner + s % strips * kStrip;
+          strip_of(x + at, y + at, n, inner, std::min(kStrip, inner - s % strips * kStrip), log);
+        }
+      });
 }
 
 }  // namespace

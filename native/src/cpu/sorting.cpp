@@ -12,7 +12,12 @@ namespace shim {
 namespace {
 
 // Rows of the last dim: contiguous, copied together where they are not.
-struct Rows { Tensor data; int64_t rows = 0, cols = 0; bool moved = false; int64_t dim = 0; };
+struct Rows {
+  Tensor data;
+  int64_t rows = 0, cols = 0;
+  bool moved = false;
+  int64_t dim = 0;
+};
 
 bool rows_of(const Tensor& self, int64_t dim, Rows* r) {
   const int64_t n = self->dim();
@@ -25,27 +30,28 @@ bool rows_of(const Tensor& self, int64_t dim, Rows* r) {
   return r->cols < (int64_t(1) << 32);
 }
 
-Tensor moved_back(const Rows& r, const Tensor& t) { return r.moved ? contiguous(transpose(*t, r.dim, t->dim() - 1)) : t; }
+Tensor moved_back(const Rows& r, const Tensor& t) {
+  return r.moved ? contiguous(transpose(*t, r.dim, t->dim() - 1)) : t;
+}
 
 // f(items, spare, row, elements) for each row, items holding its keys (inverted where the largest come first) and places.
-template <class K, class F>
-void each_row(const Rows& r, bool inverted, F&& f) {
+template <class K, class F> void each_row(const Rows& r, bool inverted, F&& f) {
   const DType t = r.data->dtype();
   const char* x = static_cast<const char*>(r.data->data());
-  parallel_for(r.rows, std::max<int64_t>(1, kGrain / (8 * std::max<int64_t>(r.cols, 1))), [&](int64_t begin, int64_t end) {
-    std::vector<Item<K>> items, spare;
-    for (int64_t row = begin; row < end; ++row) {
-      const char* from = x + row * r.cols * int64_t(itemsize(t));
-      items.resize(size_t(r.cols));
-      keys_of(t, from, r.cols, inverted, items.data());
-      f(items, spare, row, from);
-    }
-  });
+  parallel_for(
+      r.rows, std::max<int64_t>(1, kGrain / (8 * std::max<int64_t>(r.cols, 1))), [&](int64_t begin, int64_t end) {
+        std::vector<Item<K>> items, spare;
+        for (int64_t row = begin; row < end; ++row) {
+          const char* from = x + row * r.cols * int64_t(itemsize(t));
+          items.resize(size_t(r.cols));
+          keys_of(t, from, r.cols, inverted, items.data());
+          f(items, spare, row, from);
+        }
+      });
 }
 
 // Which of equal items a selection gives depends on its steps: these are those of PyTorch's, on the same library.
-template <class K>
-void select_first(std::vector<Item<K>>& items, int64_t count, bool in_order) {
+template <class K> void select_first(std::vector<Item<K>>& items, int64_t count, bool in_order) {
   const auto first = items.begin(), last = items.end();
   if (count * 64 <= int64_t(items.size())) {
     std::partial_sort(first, first + count, last, ByKey<K>());
@@ -65,14 +71,18 @@ Tensor ranked(const Tensor& self, int64_t dim, int64_t count, bool inverted, Ten
   const size_t bytes = self->itemsize();
   with_key(self->dtype(), [&]<class K>(K) {
     const Taker<K> take = taker<K>(bytes);
-    each_row<K>(r, inverted, [&](std::vector<Item<K>>& items, std::vector<Item<K>>& spare, int64_t row, const char* from) {
-      if (!all) select_first(items, count, in_order);
-      else if (r.cols <= kShort) std::sort(items.begin(), items.end(), ByKeyAndPlace<K>());
-      else radix_sort(items, spare, bytes);
-      int64_t* places = index->data_as<int64_t>() + row * count;
-      for (int64_t i = 0; i < count; ++i) places[i] = items[size_t(i)].at;
-      take(items.data(), count, from, static_cast<char*>(picked->data()) + row * count * int64_t(bytes));
-    });
+    each_row<K>(
+        r, inverted, [&](std::vector<Item<K>>& items, std::vector<Item<K>>& spare, int64_t row, const char* from) {
+          if (!all)
+            select_first(items, count, in_order);
+          else if (r.cols <= kShort)
+            std::sort(items.begin(), items.end(), ByKeyAndPlace<K>());
+          else
+            radix_sort(items, spare, bytes);
+          int64_t* places = index->data_as<int64_t>() + row * count;
+          for (int64_t i = 0; i < count; ++i) places[i] = items[size_t(i)].at;
+          take(items.data(), count, from, static_cast<char*>(picked->data()) + row * count * int64_t(bytes));
+        });
   });
   *values = moved_back(r, picked);
   return moved_back(r, index);
@@ -80,11 +90,10 @@ Tensor ranked(const Tensor& self, int64_t dim, int64_t count, bool inverted, Ten
 
 // The k-th smallest (from 0) of n keys, with room for n in `a` and in `b`. Both sides of the pivot are written without branches, which
 // nobody could predict.
-template <class K>
-K kth_key(const K* keys, K* a, K* b, int64_t n, int64_t k) {
+template <class K> K kth_key(const K* keys, K* a, K* b, int64_t n, int64_t k) {
   const K* from = keys;
   for (int round = 0; n > 16; ++round) {
-    if (round == 64) {                          // pivots that never split: the library's way is bounded
+    if (round == 64) {  // pivots that never split: the library's way is bounded
       std::copy_n(from, n, b);
       std::nth_element(b, b + k, b + n);
       return b[k];
@@ -114,9 +123,10 @@ K kth_key(const K* keys, K* a, K* b, int64_t n, int64_t k) {
 // Hoare's FIND (1961): puts the k-th smallest (from 0) in its place, smaller ones before it. The pivot is the median of the first, the
 // middle and the last, which Sedgewick's exchanges (1978) leave first, between what stops either scan: where equal ones go, and so
 // which of them is found, follows from this order, PyTorch's.
-template <class I>
-void put_kth_in_place(std::vector<I>& items, int64_t k) {
-  const auto in_order = [](I& a, I& b) { if (a.key > b.key) std::swap(a, b); };
+template <class I> void put_kth_in_place(std::vector<I>& items, int64_t k) {
+  const auto in_order = [](I& a, I& b) {
+    if (a.key > b.key) std::swap(a, b);
+  };
   I *low = items.data(), *high = low + items.size() - 1, *const kth = low + k;
   while (high - low > 1) {
     I &pivot = *low, &second = low[1];
@@ -131,15 +141,16 @@ void put_kth_in_place(std::vector<I>& items, int64_t k) {
     }
     std::swap(pivot, *down);
     if (down == kth) return;
-    if (down < kth) low = up;
-    else high = down - 1;
+    if (down < kth)
+      low = up;
+    else
+      high = down - 1;
   }
   if (low < high) in_order(*low, *high);
 }
 
 // The place of each row's k-th smallest; of a row with a NaN its first one.
-template <class K>
-void kth_of_rows(const Rows& r, int64_t k, int64_t* places) {
+template <class K> void kth_of_rows(const Rows& r, int64_t k, int64_t* places) {
   const int64_t n = r.cols;
   const DType t = r.data->dtype();
   const bool nans = is_floating(t);
@@ -167,8 +178,10 @@ Tensor kth_value(const Tensor& self, int64_t k, int64_t dim, bool keepdim, bool 
   if (!has_keys(self->dtype()) || !rows_of(self, dim, &r) || k < 0 || k >= r.cols) return {};
   Dims shape(r.data->sizes().begin(), r.data->sizes().end()), kept(self->sizes().begin(), self->sizes().end());
   shape.back() = 1;
-  if (keepdim) kept[size_t(r.dim)] = 1;
-  else kept.erase(kept.begin() + r.dim);
+  if (keepdim)
+    kept[size_t(r.dim)] = 1;
+  else
+    kept.erase(kept.begin() + r.dim);
   Tensor index = empty(shape, DType::i64, Device{}), picked = empty(shape, self->dtype(), Device{});
   int64_t* places = index->data_as<int64_t>();
   with_key(self->dtype(), [&]<class K>(K) {
@@ -179,9 +192,10 @@ Tensor kth_value(const Tensor& self, int64_t k, int64_t dim, bool keepdim, bool 
     });
   });
   const size_t bytes = self->itemsize();
-  auto *from = static_cast<const char*>(r.data->data());
-  auto *to = static_cast<char*>(picked->data());
-  for (int64_t row = 0; row < r.rows; ++row) std::memcpy(to + size_t(row) * bytes, from + size_t(row * r.cols + places[row]) * bytes, bytes);
+  auto* from = static_cast<const char*>(r.data->data());
+  auto* to = static_cast<char*>(picked->data());
+  for (int64_t row = 0; row < r.rows; ++row)
+    std::memcpy(to + size_t(row) * bytes, from + size_t(row * r.cols + places[row]) * bytes, bytes);
   *values = view(*moved_back(r, picked), kept);
   return view(*moved_back(r, index), kept);
 }

@@ -13,15 +13,15 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846, kEuler = 0.57721566490153286061;
 constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kEnough = 1e-17;               // what a series' next term is to its sum when it ends
-constexpr double kFar = 25;                     // from here Hankel's expansion is exact: its smallest term is e^(-2x)
+constexpr double kEnough = 1e-17;  // what a series' next term is to its sum when it ends
+constexpr double kFar = 25;        // from here Hankel's expansion is exact: its smallest term is e^(-2x)
 
 // J or (second) Y for large x.
 double hankel(double x, int order, bool second) {
   double term = 1, even = 1, odd = 0;
   for (int k = 1; k < 30; ++k) {
     const double next = term * ((4 * order * order - (2 * k - 1) * (2 * k - 1)) / (8.0 * k)) / x;
-    if (std::fabs(next) > std::fabs(term)) break;                        // it diverges from here
+    if (std::fabs(next) > std::fabs(term)) break;  // it diverges from here
     term = next;
     const int sign = k % 4 < 2 ? 1 : -1;
     (k % 2 ? odd : even) += sign * term;
@@ -51,7 +51,7 @@ void all_orders(double x, double* j) {
 // Series in z = x^2 / 4 for orders 0 and 1; made once, since a division takes as long as several terms.
 struct Series {
   static constexpr int kTerms = 14;
-  double j[2][kTerms], i[2][kTerms], k[2][kTerms];         // of J, of I and of what K adds to I's logarithm: harmonic numbers
+  double j[2][kTerms], i[2][kTerms], k[2][kTerms];  // of J, of I and of what K adds to I's logarithm: harmonic numbers
   constexpr Series() : j{}, i{}, k{} {
     for (int order = 0; order < 2; ++order) {
       double term = 1, harmonic = -kEuler;
@@ -76,7 +76,7 @@ double power_series_j(double x, int order) { return (order ? x / 2 : 1) * sum_of
 }  // namespace
 
 double bessel_j(double x, int order) {
-  if (!std::isfinite(x)) return kNan;           // at infinity too, as PyTorch has it
+  if (!std::isfinite(x)) return kNan;  // at infinity too, as PyTorch has it
   const double size = std::fabs(x), sign = order && x < 0 ? -1 : 1;
   if (size < 1) return power_series_j(x, order);
   if (size > kFar) return sign * hankel(size, order, false);
@@ -95,8 +95,8 @@ double bessel_y(double x, int order) {
 #if defined(__GLIBC__)
   return order ? ::y1(x) : ::y0(x);
 #endif
-  double j[kMost + 1] = {}, tail = 0;           // Neumann's series
-  if (x < 0.25) {                               // the recurrence would leave the range of numbers
+  double j[kMost + 1] = {}, tail = 0;  // Neumann's series
+  if (x < 0.25) {                      // the recurrence would leave the range of numbers
     for (int n = 0; n < 12; ++n) {
       double term = std::pow(x / 2, n) / std::tgamma(n + 1.0);
       for (int k = 0; k < 8; ++k, term *= -x * x / (4.0 * k * (k + n))) j[n] += term;
@@ -104,7 +104,8 @@ double bessel_y(double x, int order) {
   } else {
     all_orders(x, j);
   }
-  for (int k = 1; 2 * k + order < kMost; ++k) tail += (k % 2 ? -1 : 1) * j[2 * k + order] * (order ? (1.0 + 2 * k) / (k * (1.0 + k)) : 2.0 / k);
+  for (int k = 1; 2 * k + order < kMost; ++k)
+    tail += (k % 2 ? -1 : 1) * j[2 * k + order] * (order ? (1.0 + 2 * k) / (k * (1.0 + k)) : 2.0 / k);
   const double log = std::log(x / 2) + kEuler - order;
   return (2 * (log * j[order] - tail) - (order ? 2 / x * j[0] : 0)) / kPi;
 }
@@ -133,7 +134,8 @@ double modified_k(double x, int order, bool scaled) {
   if (std::isinf(x)) return 0;
   if (x <= 2) {
     const double quarter = x * x / 4, log = std::log(x / 2), total = sum_of(kSeries.k[order], quarter, Series::kTerms);
-    const double i = (order ? x / 2 : 1) * sum_of(kSeries.i[order], quarter, Series::kTerms), found = order ? 1 / x + log * i - x / 4 * total : total - log * i;
+    const double i = (order ? x / 2 : 1) * sum_of(kSeries.i[order], quarter, Series::kTerms),
+                 found = order ? 1 / x + log * i - x / 4 * total : total - log * i;
     return scaled ? found * std::exp(x) : found;
   }
   // The trapezoidal rule on the integral of e^(-x cosh t) cosh(order t), which converges exponentially; e^-45 of the peak is left out.
@@ -154,9 +156,10 @@ double airy_ai(double x) {
   if (std::fabs(x) < 2) {
     const double cube = x * x * x;
     double even = 1, odd = x, f = even, g = odd;
-    static constexpr auto kParts = [] {          // a division takes as long as several terms
+    static constexpr auto kParts = [] {  // a division takes as long as several terms
       std::array<double, 40> parts{};
-      for (int k = 1; k < 20; ++k) parts[size_t(2 * k)] = 1 / ((3 * k - 1) * (3.0 * k)), parts[size_t(2 * k + 1)] = 1 / (3.0 * k * (3 * k + 1));
+      for (int k = 1; k < 20; ++k)
+        parts[size_t(2 * k)] = 1 / ((3 * k - 1) * (3.0 * k)), parts[size_t(2 * k + 1)] = 1 / (3.0 * k * (3 * k + 1));
       return parts;
     }();
     for (int k = 1; k < 20; ++k) {
@@ -175,7 +178,8 @@ double airy_ai(double x) {
   const std::complex<double> turn(0.5, std::sqrt(0.75));
   const double size = 2.0 / 3 * -x * std::sqrt(-x);
   std::complex<double> mean = 0;
-  for (int i = 0; i < kAiryNodes; ++i) mean += kAiryWeight[i] * std::pow(std::complex<double>(1, -kAiryNode[i] / (2 * size)), -1.0 / 6);
+  for (int i = 0; i < kAiryNodes; ++i)
+    mean += kAiryWeight[i] * std::pow(std::complex<double>(1, -kAiryNode[i] / (2 * size)), -1.0 / 6);
   const std::complex<double> value = std::polar(1.0, -size) * mean / (2 * std::sqrt(kPi) * std::pow(turn * -x, 0.25));
   return 2 * (turn * value).real();
 }

@@ -9,26 +9,32 @@ namespace {
 
 using namespace special;
 
-template <class F, class T>
-void of_one(char* out, const char* const* in, int64_t n) {
+template <class F, class T> void of_one(char* out, const char* const* in, int64_t n) {
   for (int64_t i = 0; i < n; ++i) reinterpret_cast<T*>(out)[i] = T(F::f(double(reinterpret_cast<const T*>(in[0])[i])));
 }
-template <class F, class T>
-void of_two(char* out, const char* const* in, int64_t n) {
+template <class F, class T> void of_two(char* out, const char* const* in, int64_t n) {
   for (int64_t i = 0; i < n; ++i)
-    reinterpret_cast<T*>(out)[i] = T(F::f(double(reinterpret_cast<const T*>(in[0])[i]), double(reinterpret_cast<const T*>(in[1])[i])));
+    reinterpret_cast<T*>(out)[i] =
+        T(F::f(double(reinterpret_cast<const T*>(in[0])[i]), double(reinterpret_cast<const T*>(in[1])[i])));
 }
-template <class F, class T>
-void of_degree(char* out, const char* const* in, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) reinterpret_cast<T*>(out)[i] = F::template f<T>(reinterpret_cast<const T*>(in[0])[i], reinterpret_cast<const T*>(in[1])[i]);
+template <class F, class T> void of_degree(char* out, const char* const* in, int64_t n) {
+  for (int64_t i = 0; i < n; ++i)
+    reinterpret_cast<T*>(out)[i] =
+        F::template f<T>(reinterpret_cast<const T*>(in[0])[i], reinterpret_cast<const T*>(in[1])[i]);
 }
 
-#define ONE(Name, expression) struct Name { static double f(double x) { return expression; } }
-#define TWO(Name, expression) struct Name { static double f(double x, double y) { return expression; } }
+#define ONE(Name, expression)                        \
+  struct Name {                                      \
+    static double f(double x) { return expression; } \
+  }
+#define TWO(Name, expression)                                  \
+  struct Name {                                                \
+    static double f(double x, double y) { return expression; } \
+  }
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 ONE(I0, modified_i(x, 0, false));
 ONE(I0e, modified_i(x, 0, true));
-ONE(I1, std::isinf(x) ? kNan : modified_i(x, 1, false));                 // PyTorch multiplies an infinite exponential by zero there
+ONE(I1, std::isinf(x) ? kNan : modified_i(x, 1, false));  // PyTorch multiplies an infinite exponential by zero there
 ONE(I1e, modified_i(x, 1, true));
 ONE(ModifiedI0, std::isinf(x) ? kNan : modified_i(x, 0, false));
 ONE(K0, modified_k(x, 0, false));
@@ -51,8 +57,7 @@ TWO(Igammac, gamma_incomplete(x, y, true));
 TWO(Zeta, zeta(x, y));
 
 // p(k + 1) = next(x, k, p(k), p(k - 1)) from p(0) = 1 and p(1); a value that is no number any more stays so.
-template <class T, class Next>
-T recurrence(T degree, T first, Next next) {
+template <class T, class Next> T recurrence(T degree, T first, Next next) {
   if (degree < 1) return degree == 0 ? T(1) : T(0);
   T before = 1, now = first;
   for (T k = 1; k < degree && !std::isnan(now); k += 1) {
@@ -68,8 +73,7 @@ template <class T> bool even(T n) { return std::fmod(n, T(2)) == 0; }
 
 enum Kind { t, u, v, w };
 // A closed form beyond the degree `above` inside (-1, 1).
-template <Kind kind, bool shifted, int above>
-struct Chebyshev {
+template <Kind kind, bool shifted, int above> struct Chebyshev {
   template <class T> static T f(T given, T n) {
     const T degree = degree_of(n), x = shifted ? given + given - T(1) : given;
     if (degree < 0) return T(0);
@@ -93,11 +97,10 @@ struct Chebyshev {
     return std::sin((n + half) * angle) / std::sin(angle * half);
   }
 };
-template <bool probabilists>
-struct Hermite {
+template <bool probabilists> struct Hermite {
   template <class T> static T f(T x, T n) {
     const T degree = degree_of(n);
-    if (degree > (sizeof(T) == 4 ? 128 : 512)) return std::numeric_limits<T>::quiet_NaN();       // PyTorch gives up
+    if (degree > (sizeof(T) == 4 ? 128 : 512)) return std::numeric_limits<T>::quiet_NaN();  // PyTorch gives up
     if (probabilists) return recurrence(degree, x, [x](T k, T now, T before) { return x * now - k * before; });
     return recurrence(degree, x + x, [x](T k, T now, T before) { return (x + x) * now - (k + k) * before; });
   }
@@ -107,40 +110,82 @@ struct Legendre {
     const T degree = degree_of(n);
     if (degree < 0) return T(0);
     if (std::fabs(x) == T(1)) return x > 0 || even(degree) ? T(1) : T(-1);
-    return recurrence(degree, x, [x](T k, T now, T before) { return ((k + k + T(1)) * x * now - k * before) / (k + T(1)); });
+    return recurrence(
+        degree, x, [x](T k, T now, T before) { return ((k + k + T(1)) * x * now - k * before) / (k + T(1)); });
   }
 };
 struct Laguerre {
   template <class T> static T f(T x, T n) {
     const T degree = degree_of(n);
     if (x == T(0)) return degree < 0 ? T(0) : T(1);
-    return recurrence(degree, T(1) - x, [x](T k, T now, T before) { return (((k + k) + (T(1) - x)) * now - k * before) / (k + T(1)); });
+    return recurrence(degree, T(1) - x,
+        [x](T k, T now, T before) { return (((k + k) + (T(1) - x)) * now - k * before) / (k + T(1)); });
   }
 };
 
-struct NextAfter { template <class T> static T f(T x, T to) { return std::nextafter(x, to); } };
+struct NextAfter {
+  template <class T> static T f(T x, T to) { return std::nextafter(x, to); }
+};
 
-template <class F> constexpr PointwiseFormula one(const char* name) { return {name, 1, 0, of_one<F, float>, of_one<F, double>}; }
-template <class F> constexpr PointwiseFormula two(const char* name) { return {name, 2, 0, of_two<F, float>, of_two<F, double>}; }
-template <class F> constexpr PointwiseFormula polynomial(const char* name) { return {name, 2, 0, of_degree<F, float>, of_degree<F, double>}; }
+template <class F> constexpr PointwiseFormula one(const char* name) {
+  return {name, 1, 0, of_one<F, float>, of_one<F, double>};
+}
+template <class F> constexpr PointwiseFormula two(const char* name) {
+  return {name, 2, 0, of_two<F, float>, of_two<F, double>};
+}
+template <class F> constexpr PointwiseFormula polynomial(const char* name) {
+  return {name, 2, 0, of_degree<F, float>, of_degree<F, double>};
+}
 
 // With a vector loop for float32.
-#define FAST(F, name, kernel) \
-  PointwiseFormula { name, 1, 0, [](char* out, const char* const* in, int64_t n) { static const BlockKernel f = more_math_kernel(kernel); f(out, in, n); }, of_one<F, double> }
+#define FAST(F, name, kernel)                                    \
+  PointwiseFormula {                                             \
+    name, 1, 0,                                                  \
+        [](char* out, const char* const* in, int64_t n) {        \
+          static const BlockKernel f = more_math_kernel(kernel); \
+          f(out, in, n);                                         \
+        },                                                       \
+        of_one<F, double>                                        \
+  }
 
 constexpr PointwiseFormula kSpecial[] = {
-    FAST(I0, "i0", "i0"), FAST(I0e, "i0e", "i0e"), FAST(I1, "i1", "i1"), FAST(I1e, "i1e", "i1e"),
-    FAST(ModifiedI0, "modified_bessel_i0", "modified_bessel_i0"), FAST(I1, "modified_bessel_i1", "i1"),
-    one<K0>("modified_bessel_k0"), one<K1>("modified_bessel_k1"), one<ScaledK0>("scaled_modified_bessel_k0"), one<ScaledK1>("scaled_modified_bessel_k1"),
-    one<J0>("bessel_j0"), one<J1>("bessel_j1"), one<Y0>("bessel_y0"), one<Y1>("bessel_y1"), one<SphericalJ0>("spherical_bessel_j0"), one<Airy>("airy_ai"),
-    one<Erfcx>("erfcx"), FAST(Ndtr, "ndtr", "ndtr"), one<LogNdtr>("log_ndtr"), FAST(Ndtri, "ndtri", "ndtri"), one<Entropy>("entr"),
-    two<Igamma>("igamma"), two<Igammac>("igammac"), two<Zeta>("zeta"),
-    polynomial<Chebyshev<t, false, 6>>("chebyshev_polynomial_t"), polynomial<Chebyshev<u, false, 8>>("chebyshev_polynomial_u"),
-    polynomial<Chebyshev<v, false, 8>>("chebyshev_polynomial_v"), polynomial<Chebyshev<w, false, 8>>("chebyshev_polynomial_w"),
-    polynomial<Chebyshev<t, true, 6>>("shifted_chebyshev_polynomial_t"), polynomial<Chebyshev<u, true, 6>>("shifted_chebyshev_polynomial_u"),
-    polynomial<Chebyshev<v, true, 6>>("shifted_chebyshev_polynomial_v"), polynomial<Chebyshev<w, true, 4>>("shifted_chebyshev_polynomial_w"),
-    polynomial<Hermite<false>>("hermite_polynomial_h"), polynomial<Hermite<true>>("hermite_polynomial_he"), polynomial<Legendre>("legendre_polynomial_p"),
-    polynomial<Laguerre>("laguerre_polynomial_l"), polynomial<NextAfter>("nextafter"),
+    FAST(I0, "i0", "i0"),
+    FAST(I0e, "i0e", "i0e"),
+    FAST(I1, "i1", "i1"),
+    FAST(I1e, "i1e", "i1e"),
+    FAST(ModifiedI0, "modified_bessel_i0", "modified_bessel_i0"),
+    FAST(I1, "modified_bessel_i1", "i1"),
+    one<K0>("modified_bessel_k0"),
+    one<K1>("modified_bessel_k1"),
+    one<ScaledK0>("scaled_modified_bessel_k0"),
+    one<ScaledK1>("scaled_modified_bessel_k1"),
+    one<J0>("bessel_j0"),
+    one<J1>("bessel_j1"),
+    one<Y0>("bessel_y0"),
+    one<Y1>("bessel_y1"),
+    one<SphericalJ0>("spherical_bessel_j0"),
+    one<Airy>("airy_ai"),
+    one<Erfcx>("erfcx"),
+    FAST(Ndtr, "ndtr", "ndtr"),
+    one<LogNdtr>("log_ndtr"),
+    FAST(Ndtri, "ndtri", "ndtri"),
+    one<Entropy>("entr"),
+    two<Igamma>("igamma"),
+    two<Igammac>("igammac"),
+    two<Zeta>("zeta"),
+    polynomial<Chebyshev<t, false, 6>>("chebyshev_polynomial_t"),
+    polynomial<Chebyshev<u, false, 8>>("chebyshev_polynomial_u"),
+    polynomial<Chebyshev<v, false, 8>>("chebyshev_polynomial_v"),
+    polynomial<Chebyshev<w, false, 8>>("chebyshev_polynomial_w"),
+    polynomial<Chebyshev<t, true, 6>>("shifted_chebyshev_polynomial_t"),
+    polynomial<Chebyshev<u, true, 6>>("shifted_chebyshev_polynomial_u"),
+    polynomial<Chebyshev<v, true, 6>>("shifted_chebyshev_polynomial_v"),
+    polynomial<Chebyshev<w, true, 4>>("shifted_chebyshev_polynomial_w"),
+    polynomial<Hermite<false>>("hermite_polynomial_h"),
+    polynomial<Hermite<true>>("hermite_polynomial_he"),
+    polynomial<Legendre>("legendre_polynomial_p"),
+    polynomial<Laguerre>("laguerre_polynomial_l"),
+    polynomial<NextAfter>("nextafter"),
 };
 
 // (-1)^(n + 1) n! zeta(n + 1, x), x beside n + 1 and its factor.
@@ -150,10 +195,10 @@ struct Polygamma {
     return T(double(factor) * zeta(double(n) + 1, double(x)));
   }
 };
-template <class T>
-void polygamma_loop(char* out, const char* const* in, int64_t n) {
+template <class T> void polygamma_loop(char* out, const char* const* in, int64_t n) {
   for (int64_t i = 0; i < n; ++i)
-    reinterpret_cast<T*>(out)[i] = Polygamma::f(reinterpret_cast<const T*>(in[0])[i], reinterpret_cast<const T*>(in[1])[i], reinterpret_cast<const T*>(in[2])[i]);
+    reinterpret_cast<T*>(out)[i] = Polygamma::f(reinterpret_cast<const T*>(in[0])[i],
+        reinterpret_cast<const T*>(in[1])[i], reinterpret_cast<const T*>(in[2])[i]);
 }
 constexpr PointwiseFormula kPolygamma{"polygamma_of", 1, 2, nullptr, polygamma_loop<double>};
 
@@ -163,8 +208,10 @@ std::span<const PointwiseFormula> special_formulas() { return kSpecial; }
 
 Tensor polygamma(int64_t n, const TensorImpl& x) {
   if (n < 1 || n > 150 || (x.dtype() != DType::f32 && x.dtype() != DType::f64)) return {};
-  const Tensor wide = x.dtype() == DType::f64 ? Tensor(const_cast<TensorImpl*>(&x)) : to_dtype(Tensor(const_cast<TensorImpl*>(&x)), DType::f64);
-  const Input inputs[3] = {{wide.get(), {}}, {nullptr, Number{Number::Int, n}}, {nullptr, Number{Number::Float, 0, (n % 2 ? 1 : -1) * std::tgamma(double(n) + 1)}}};
+  const Tensor wide = x.dtype() == DType::f64 ? Tensor(const_cast<TensorImpl*>(&x))
+                                              : to_dtype(Tensor(const_cast<TensorImpl*>(&x)), DType::f64);
+  const Input inputs[3] = {{wide.get(), {}}, {nullptr, Number{Number::Int, n}},
+      {nullptr, Number{Number::Float, 0, (n % 2 ? 1 : -1) * std::tgamma(double(n) + 1)}}};
   const Tensor found = run_formula(kPolygamma, inputs);
   return found && x.dtype() != DType::f64 ? to_dtype(found, x.dtype()) : found;
 }

@@ -30,8 +30,7 @@ double log_ndtr(double x) {
 }
 
 // A quotient of polynomials, highest power first.
-template <size_t n>
-double quotient(double x, const double (&above)[n], const double (&below)[n]) {
+template <size_t n> double quotient(double x, const double (&above)[n], const double (&below)[n]) {
   double a = above[0], b = below[0];
   for (size_t i = 1; i < n; ++i) a = a * x + above[i], b = b * x + below[i];
   return a / b;
@@ -45,8 +44,9 @@ double ndtri(double p) {
   if (p == 0.5) return 0;
   const double half = p < 0.5 ? p : 1 - p, log = std::log(half);
   const double t = std::sqrt(-2 * log);
-  double x = half < 1e-200 ? -t : quotient(t, {0.0, 0.010328, 0.802853, 2.515517}, {0.001308, 0.189269, 1.432788, 1.0}) - t;
-  if (half > 1e-200) {                          // each step has three times the digits of the one before, of three
+  double x =
+      half < 1e-200 ? -t : quotient(t, {0.0, 0.010328, 0.802853, 2.515517}, {0.001308, 0.189269, 1.432788, 1.0}) - t;
+  if (half > 1e-200) {  // each step has three times the digits of the one before, of three
     for (int i = 0; i < 2; ++i) {
       const double u = (0.5 * std::erfc(-x * std::sqrt(0.5)) - half) * std::sqrt(2 * kPi) * std::exp(0.5 * x * x);
       x -= u / (1 + 0.5 * x * u);

@@ -15,12 +15,11 @@
 namespace shim {
 namespace {
 
-
 // The tensor as rows to be reduced: contiguous, of the compute dtype; reduced dims last.
 struct Rows {
   Tensor data;
   int64_t rows = 1, cols = 1;
-  Dims shape;                                   // of the result
+  Dims shape;  // of the result
 };
 
 bool rows_of(const Tensor& self, DimSpan dims, bool keepdim, DType compute, Rows* r) {
@@ -50,22 +49,18 @@ bool rows_of(const Tensor& self, DimSpan dims, bool keepdim, DType compute, Rows
   return true;
 }
 
-template <class F>
-void each_row(int64_t rows, int64_t cols, F&& f) {
+template <class F> void each_row(int64_t rows, int64_t cols, F&& f) {
   parallel_for(rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(cols, 1)), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) f(r);
   });
 }
 
-bool real_float(const Tensor& t) {
-  return t->device().is_cpu() && is_floating(t->dtype()) && t->itemsize() > 1;
-}
+bool real_float(const Tensor& t) { return t->device().is_cpu() && is_floating(t->dtype()) && t->itemsize() > 1; }
 
 Tensor narrowed(const Tensor& t, DType dtype) { return t->dtype() == dtype ? t : to_dtype(t, dtype); }
 
 // Sums in double: of x, and of (x - m)^2.
-template <class T>
-SHIM_MATH_CLONES double total(const T* x, int64_t n) {
+template <class T> SHIM_MATH_CLONES double total(const T* x, int64_t n) {
   double lanes[kLanes] = {};
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
@@ -75,8 +70,7 @@ SHIM_MATH_CLONES double total(const T* x, int64_t n) {
   for (double l : lanes) sum += l;
   return sum;
 }
-template <class T>
-SHIM_MATH_CLONES double deviations(const T* x, double m, int64_t n) {
+template <class T> SHIM_MATH_CLONES double deviations(const T* x, double m, int64_t n) {
   double lanes[kLanes] = {};
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
@@ -91,8 +85,7 @@ SHIM_MATH_CLONES double deviations(const T* x, double m, int64_t n) {
 }
 
 // One long row in pieces that do not depend on the number of threads.
-template <class F>
-double in_pieces(int64_t n, F&& f) {
+template <class F> double in_pieces(int64_t n, F&& f) {
   if (n < 2 * kGrain) return f(0, n);
   const int64_t pieces = (n + kGrain - 1) / kGrain;
   std::vector<double> partial;
@@ -103,8 +96,7 @@ double in_pieces(int64_t n, F&& f) {
   return total(partial.data(), pieces);
 }
 
-template <class T>
-void variances(const Rows& r, double correction, bool root, T* out, T* means) {
+template <class T> void variances(const Rows& r, double correction, bool root, T* out, T* means) {
   const T* x = r.data->data_as<T>();
   const int64_t n = r.cols;
   each_row(r.rows, n, [&](int64_t row) {
@@ -117,20 +109,19 @@ void variances(const Rows& r, double correction, bool root, T* out, T* means) {
   });
 }
 
-template <class T, bool Largest>
-SHIM_MATH_CLONES T extreme_int(const T* x, int64_t n) {
+template <class T, bool Largest> SHIM_MATH_CLONES T extreme_int(const T* x, int64_t n) {
   T best = x[0];
   for (int64_t i = 0; i < n; ++i) best = (Largest ? x[i] > best : x[i] < best) ? x[i] : best;
   return best;
 }
-template <class T, bool Largest>
-T extreme(const T* x, int64_t n) {
-  if constexpr (std::is_floating_point_v<T>) return extreme_value(x, n, Largest);
-  else return extreme_int<T, Largest>(x, n);
+template <class T, bool Largest> T extreme(const T* x, int64_t n) {
+  if constexpr (std::is_floating_point_v<T>)
+    return extreme_value(x, n, Largest);
+  else
+    return extreme_int<T, Largest>(x, n);
 }
 
-template <class T>
-SHIM_MATH_CLONES int64_t first_equal(const T* x, T value, int64_t n) {
+template <class T> SHIM_MATH_CLONES int64_t first_equal(const T* x, T value, int64_t n) {
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
     bool hit = false;
@@ -141,25 +132,26 @@ SHIM_MATH_CLONES int64_t first_equal(const T* x, T value, int64_t n) {
   return i;
 }
 
-template <class T, bool Largest>
-void extremes(const Rows& r, int64_t* index, T* values) {
+template <class T, bool Largest> void extremes(const Rows& r, int64_t* index, T* values) {
   const T* x = r.data->data_as<T>();
   each_row(r.rows, r.cols, [&](int64_t row) {
     const T* from = x + row * r.cols;
     const T best = extreme<T, Largest>(from, r.cols);
     int64_t at = 0;
-    if (best != best) while (from[at] == from[at]) ++at;
-    else at = first_equal(from, best, r.cols);
+    if (best != best)
+      while (from[at] == from[at]) ++at;
+    else
+      at = first_equal(from, best, r.cols);
     index[row] = at;
     if (values) values[row] = from[at];
   });
 }
 
-template <class T>
-SHIM_CLONES int64_t non_zeros(const T* x, int64_t n) {
-  using Part = std::conditional_t<sizeof(T) == 8, uint64_t, std::conditional_t<sizeof(T) == 4, uint32_t, std::conditional_t<sizeof(T) == 2, uint16_t, uint8_t>>>;
+template <class T> SHIM_CLONES int64_t non_zeros(const T* x, int64_t n) {
+  using Part = std::conditional_t<sizeof(T) == 8, uint64_t,
+      std::conditional_t<sizeof(T) == 4, uint32_t, std::conditional_t<sizeof(T) == 2, uint16_t, uint8_t>>>;
   int64_t count = 0;
-  for (int64_t at = 0; at < n; at += 128) {     // few enough for a sum as small as the elements
+  for (int64_t at = 0; at < n; at += 128) {  // few enough for a sum as small as the elements
     const int64_t m = std::min<int64_t>(128, n - at);
     Part part = 0;
     for (int64_t i = 0; i < m; ++i) part = Part(part + (x[at + i] != T(0)));
@@ -171,10 +163,14 @@ SHIM_CLONES int64_t non_zeros(const T* x, int64_t n) {
 // y = (x - m) * scale * weight + bias; weight and bias may be absent.
 template <class T>
 SHIM_MATH_CLONES void affine(const T* x, T* y, T m, T scale, const T* weight, const T* bias, int64_t n) {
-  if (weight && bias) for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) * scale * weight[i] + bias[i];
-  else if (weight) for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) * scale * weight[i];
-  else if (bias) for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) * scale + bias[i];
-  else for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) * scale;
+  if (weight && bias)
+    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) * scale * weight[i] + bias[i];
+  else if (weight)
+    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) * scale * weight[i];
+  else if (bias)
+    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) * scale + bias[i];
+  else
+    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) * scale;
 }
 
 template <class T>
@@ -187,7 +183,7 @@ void normalise(const T* x, T* y, int64_t rows, int64_t cols, const T* weight, co
   });
 }
 
-constexpr int64_t kShortRow = 32;               // below, lanes of a row are mostly empty
+constexpr int64_t kShortRow = 32;  // below, lanes of a row are mostly empty
 
 // Of short rows, as many as fit a buffer at a time: exponentials and logarithms of all of them, so that vectors are full.
 constexpr int64_t kTogether = 2048;
@@ -201,8 +197,7 @@ SHIM_MATH_CLONES void exponentials_and_sums(T* x, const T* most, int64_t rows, i
   }
   for (int64_t r = 0; r < rows; ++r) out[r] = most[r] - most[r] == T(0) ? most[r] + log_of(out[r]) : most[r];
 }
-template <class T>
-void short_log_sums(const T* x, int64_t rows, int64_t cols, T* out) {
+template <class T> void short_log_sums(const T* x, int64_t rows, int64_t cols, T* out) {
   T buffer[kTogether], most[kTogether];
   for (int64_t at = 0, count; at < rows; at += count) {
     count = std::min(rows - at, kTogether / cols);
@@ -217,11 +212,11 @@ void short_log_sums(const T* x, int64_t rows, int64_t cols, T* out) {
   }
 }
 
-template <class T>
-void log_sums(const Rows& r, T* out) {
+template <class T> void log_sums(const Rows& r, T* out) {
   const T* x = r.data->data_as<T>();
   if (r.cols < kShortRow)
-    return parallel_for(r.rows, std::max<int64_t>(1, kGrain / (8 * r.cols)), [&](int64_t begin, int64_t end) { short_log_sums(x + begin * r.cols, end - begin, r.cols, out + begin); });
+    return parallel_for(r.rows, std::max<int64_t>(1, kGrain / (8 * r.cols)),
+        [&](int64_t begin, int64_t end) { short_log_sums(x + begin * r.cols, end - begin, r.cols, out + begin); });
   each_row(r.rows, r.cols, [&](int64_t row) {
     const T* from = x + row * r.cols;
     const T m = extreme<T, true>(from, r.cols);
@@ -237,8 +232,10 @@ Tensor variance(const Tensor& self, DimSpan dims, bool keepdim, double correctio
   const DType compute = compute_dtype(self->dtype());
   if (!rows_of(self, dims, keepdim, compute, &r) || r.cols == 0 || double(r.cols) <= correction) return {};
   Tensor out = empty(r.shape, compute, Device{}), means = mean ? empty(r.shape, compute, Device{}) : Tensor{};
-  if (compute == DType::f32) variances(r, correction, root, out->data_as<float>(), means ? means->data_as<float>() : nullptr);
-  else variances(r, correction, root, out->data_as<double>(), means ? means->data_as<double>() : nullptr);
+  if (compute == DType::f32)
+    variances(r, correction, root, out->data_as<float>(), means ? means->data_as<float>() : nullptr);
+  else
+    variances(r, correction, root, out->data_as<double>(), means ? means->data_as<double>() : nullptr);
   if (mean) *mean = narrowed(means, self->dtype());
   return narrowed(out, self->dtype());
 }
@@ -247,12 +244,14 @@ Tensor arg_extreme(bool largest, const Tensor& self, int64_t dim, bool all, bool
   const DType own = self->dtype(), compute = own == DType::b8 ? DType::u8 : compute_dtype(own);
   Rows r;
   const int64_t only[1] = {dim};
-  if (!self->device().is_cpu() || self->numel() == 0 || is_complex(own) || (self->itemsize() == 1 && is_floating(own))) return {};
+  if (!self->device().is_cpu() || self->numel() == 0 || is_complex(own) || (self->itemsize() == 1 && is_floating(own)))
+    return {};
   if (!rows_of(self, all ? DimSpan{} : DimSpan(only, 1), keepdim, compute, &r)) return {};
   Tensor index = empty(r.shape, DType::i64, Device{}), picked = values ? empty(r.shape, compute, Device{}) : Tensor{};
   auto run = [&]<class T>(T) {
     T* to = picked ? picked->data_as<T>() : nullptr;
-    largest ? extremes<T, true>(r, index->data_as<int64_t>(), to) : extremes<T, false>(r, index->data_as<int64_t>(), to);
+    largest ? extremes<T, true>(r, index->data_as<int64_t>(), to)
+            : extremes<T, false>(r, index->data_as<int64_t>(), to);
   };
   switch (compute) {
     case DType::u8: run(uint8_t{}); break;
@@ -274,8 +273,10 @@ Tensor logsumexp(const Tensor& self, DimSpan dims, bool keepdim) {
   const DType compute = compute_dtype(self->dtype());
   if (!rows_of(self, dims, keepdim, compute, &r) || r.cols == 0) return {};
   Tensor out = empty(r.shape, compute, Device{});
-  if (compute == DType::f32) log_sums(r, out->data_as<float>());
-  else log_sums(r, out->data_as<double>());
+  if (compute == DType::f32)
+    log_sums(r, out->data_as<float>());
+  else
+    log_sums(r, out->data_as<double>());
   return narrowed(out, self->dtype());
 }
 
@@ -298,7 +299,8 @@ Tensor count_nonzero(const Tensor& self, DimSpan dims) {
     return out;
   };
   switch (seen) {
-    case DType::u8: case DType::i8: return run(uint8_t{});
+    case DType::u8:
+    case DType::i8: return run(uint8_t{});
     case DType::i16: return run(int16_t{});
     case DType::i32: return run(int32_t{});
     case DType::i64: return run(int64_t{});
@@ -308,8 +310,7 @@ Tensor count_nonzero(const Tensor& self, DimSpan dims) {
   }
 }
 
-template <class T>
-SHIM_MATH_CLONES void norms_of_short(const T* x, int64_t rows, int64_t cols, T* out) {
+template <class T> SHIM_MATH_CLONES void norms_of_short(const T* x, int64_t rows, int64_t cols, T* out) {
   for (int64_t r = 0; r < rows; ++r) {
     double sum = 0;
     for (int64_t c = 0; c < cols; ++c) sum += double(x[r * cols + c]) * double(x[r * cols + c]);
@@ -325,18 +326,23 @@ Tensor norm2(const Tensor& self, DimSpan dims, bool keepdim) {
   Tensor out = empty(r.shape, compute, Device{});
   auto run = [&]<class T>(const T* x, T* y) {
     if (r.cols < kShortRow)
-      return parallel_for(r.rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(r.cols, 1)), [&](int64_t begin, int64_t end) { norms_of_short(x + begin * r.cols, end - begin, r.cols, y + begin); });
+      return parallel_for(r.rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(r.cols, 1)),
+          [&](int64_t begin, int64_t end) { norms_of_short(x + begin * r.cols, end - begin, r.cols, y + begin); });
     each_row(r.rows, r.cols, [&](int64_t row) {
       const T* from = x + row * r.cols;
-      y[row] = T(std::sqrt(in_pieces(r.cols, [&](int64_t at, int64_t count) { return deviations(from + at, 0, count); })));
+      y[row] =
+          T(std::sqrt(in_pieces(r.cols, [&](int64_t at, int64_t count) { return deviations(from + at, 0, count); })));
     });
   };
-  if (compute == DType::f32) run(r.data->data_as<float>(), out->data_as<float>());
-  else run(r.data->data_as<double>(), out->data_as<double>());
+  if (compute == DType::f32)
+    run(r.data->data_as<float>(), out->data_as<float>());
+  else
+    run(r.data->data_as<double>(), out->data_as<double>());
   return narrowed(out, self->dtype());
 }
 
-Tensor normalised(const Tensor& self, int64_t cols, const Tensor& weight, const Tensor& bias, double eps, bool centred) {
+Tensor normalised(
+    const Tensor& self, int64_t cols, const Tensor& weight, const Tensor& bias, double eps, bool centred) {
   if (!real_float(self) || cols == 0) return {};
   const DType compute = compute_dtype(self->dtype());
   auto ready = [&](const Tensor& t) {
@@ -347,7 +353,8 @@ Tensor normalised(const Tensor& self, int64_t cols, const Tensor& weight, const 
   };
   Tensor x = ready(self), w = ready(weight), b = ready(bias), out = empty(self->sizes(), compute, Device{});
   auto run = [&]<class T>(T) {
-    normalise(x->data_as<T>(), out->data_as<T>(), self->numel() / cols, cols, w ? w->data_as<T>() : nullptr, b ? b->data_as<T>() : nullptr, eps, centred);
+    normalise(x->data_as<T>(), out->data_as<T>(), self->numel() / cols, cols, w ? w->data_as<T>() : nullptr,
+        b ? b->data_as<T>() : nullptr, eps, centred);
   };
   compute == DType::f32 ? run(float{}) : run(double{});
   return narrowed(out, self->dtype());

@@ -11,26 +11,28 @@
 namespace shim {
 namespace {
 
-struct Layout { int64_t outer, size, inner; };
+struct Layout {
+  int64_t outer, size, inner;
+};
 Layout along(const Tensor& x, int dim) {
   Layout l{1, x->sizes()[size_t(dim)], 1};
-  for (int d = 0; d < x->dim(); ++d) (d < dim ? l.outer : d > dim ? l.inner : l.size) *= d == dim ? 1 : x->sizes()[size_t(d)];
+  for (int d = 0; d < x->dim(); ++d)
+    (d < dim ? l.outer : d > dim ? l.inner : l.size) *= d == dim ? 1 : x->sizes()[size_t(d)];
   return l;
 }
 
-template <class T>
-SHIM_MATH_CLONES void add_row(T* to, const T* from, T by, int64_t n, bool first) {
-  if (first) for (int64_t i = 0; i < n; ++i) to[i] = by * from[i];
-  else for (int64_t i = 0; i < n; ++i) to[i] += by * from[i];
+template <class T> SHIM_MATH_CLONES void add_row(T* to, const T* from, T by, int64_t n, bool first) {
+  if (first)
+    for (int64_t i = 0; i < n; ++i) to[i] = by * from[i];
+  else
+    for (int64_t i = 0; i < n; ++i) to[i] += by * from[i];
 }
-template <class T>
-SHIM_MATH_CLONES void mix_rows(T* to, const T* a, const T* b, T u, T v, int64_t n) {
+template <class T> SHIM_MATH_CLONES void mix_rows(T* to, const T* a, const T* b, T u, T v, int64_t n) {
   for (int64_t i = 0; i < n; ++i) to[i] = u * a[i] + v * b[i];
 }
 
 // One row of elements side by side, of exactly K taps each; 0: as many as there are.
-template <int K, class T>
-void row_of(const T* x, T* y, int64_t count, int64_t taps, const int64_t* at, const T* w) {
+template <int K, class T> void row_of(const T* x, T* y, int64_t count, int64_t taps, const int64_t* at, const T* w) {
   for (int64_t i = 0; i < count; ++i, at += taps, w += taps) {
     T sum = 0;
     for (int64_t k = 0; k < (K ? K : taps); ++k) {
@@ -57,33 +59,43 @@ template <class T>
 void weighted_into(const Tensor& x, Layout l, const Tensor& places, const Tensor& weights, const Tensor& out) {
   const int64_t count = places->sizes()[0], taps = places->sizes()[1], *at = places->data_as<int64_t>();
   const bool full = std::all_of(at, at + count * taps, [](int64_t p) { return p >= 0; });
-  const auto row = full && taps == 1 ? row_of<1, T> : full && taps == 2 ? row_of<2, T> : full && taps == 4 ? row_of<4, T> : row_of<0, T>;
-  parallel_for(l.outer, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, count * taps * l.inner)), [&](int64_t begin, int64_t end) {
-    for (int64_t o = begin; o < end; ++o) {
-      const T* from = x->data_as<T>() + o * l.size * l.inner;
-      T* to = out->data_as<T>() + o * count * l.inner;
-      if (l.inner == 1) row(from, to, count, taps, at, weights->data_as<T>());
-      else lines_of(from, to, count, taps, l.inner, at, weights->data_as<T>(), full);
-    }
-  });
+  const auto row = full && taps == 1   ? row_of<1, T>
+                   : full && taps == 2 ? row_of<2, T>
+                   : full && taps == 4 ? row_of<4, T>
+                                       : row_of<0, T>;
+  parallel_for(l.outer, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, count * taps * l.inner)),
+      [&](int64_t begin, int64_t end) {
+        for (int64_t o = begin; o < end; ++o) {
+          const T* from = x->data_as<T>() + o * l.size * l.inner;
+          T* to = out->data_as<T>() + o * count * l.inner;
+          if (l.inner == 1)
+            row(from, to, count, taps, at, weights->data_as<T>());
+          else
+            lines_of(from, to, count, taps, l.inner, at, weights->data_as<T>(), full);
+        }
+      });
 }
 
 template <class T>
-void spread_into(const Tensor& g, Layout l, int64_t size, const Tensor& places, const Tensor& weights, const Tensor& out) {
+void spread_into(
+    const Tensor& g, Layout l, int64_t size, const Tensor& places, const Tensor& weights, const Tensor& out) {
   const int64_t count = places->sizes()[0], taps = places->sizes()[1], *places_at = places->data_as<int64_t>();
-  parallel_for(l.outer, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, count * taps * l.inner)), [&](int64_t begin, int64_t end) {
-    for (int64_t o = begin; o < end; ++o) {
-      const T *from = g->data_as<T>() + o * count * l.inner, *w = weights->data_as<T>();
-      T* to = out->data_as<T>() + o * size * l.inner;
-      std::fill_n(to, size * l.inner, T(0));
-      const int64_t* at = places_at;
-      for (int64_t i = 0; i < count; ++i, at += taps, w += taps)
-        for (int64_t k = 0; k < taps && at[k] >= 0; ++k) {
-          if (l.inner == 1) to[at[k]] += w[k] * from[i];
-          else add_row(to + at[k] * l.inner, from + i * l.inner, w[k], l.inner, false);
+  parallel_for(l.outer, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, count * taps * l.inner)),
+      [&](int64_t begin, int64_t end) {
+        for (int64_t o = begin; o < end; ++o) {
+          const T *from = g->data_as<T>() + o * count * l.inner, *w = weights->data_as<T>();
+          T* to = out->data_as<T>() + o * size * l.inner;
+          std::fill_n(to, size * l.inner, T(0));
+          const int64_t* at = places_at;
+          for (int64_t i = 0; i < count; ++i, at += taps, w += taps)
+            for (int64_t k = 0; k < taps && at[k] >= 0; ++k) {
+              if (l.inner == 1)
+                to[at[k]] += w[k] * from[i];
+              else
+                add_row(to + at[k] * l.inner, from + i * l.inner, w[k], l.inner, false);
+            }
         }
-    }
-  });
+      });
 }
 
 Tensor resized_along(const Tensor& x, int dim, int64_t size) {
@@ -96,8 +108,7 @@ Tensor resized_along(const Tensor& x, int dim, int64_t size) {
 
 // A place along a dim of `size`, and what it moves by where the grid's coordinate does: -1 and 1 are `low` and `low + span`. Beyond these
 // an image reflected at both repeats itself after two spans. What is held at the border does not move; no number counts as 0 there.
-template <class T>
-T place_of(T given, int64_t size, GridSettings s, T* slope) {
+template <class T> T place_of(T given, int64_t size, GridSettings s, T* slope) {
   const T span = s.align_corners ? T(size - 1) : T(size), low = s.align_corners ? T(0) : T(-0.5), last = T(size - 1);
   T x = (given + T(1)) * span / T(2) + low;
   *slope = span / T(2);
@@ -113,8 +124,7 @@ T place_of(T given, int64_t size, GridSettings s, T* slope) {
 }
 
 // The corners around every place of one sample's grid that are inside: of which place, where in a plane, and their weights.
-template <class T>
-struct Corners {
+template <class T> struct Corners {
   int dims, corners;
   std::vector<int32_t> of[8], at[8];
   std::vector<T> weight[8], part[3], slope[3];  // part: how far past the lower neighbour
@@ -124,7 +134,8 @@ struct Corners {
 
 // How far along each dim a place is: the lower neighbour (the nearest one), and what is beyond it.
 template <class T>
-SHIM_MATH_CLONES void along_dim(const T* grid, int64_t step, int64_t count, int64_t size, GridSettings s, T* low, T* part, T* slope) {
+SHIM_MATH_CLONES void along_dim(
+    const T* grid, int64_t step, int64_t count, int64_t size, GridSettings s, T* low, T* part, T* slope) {
   for (int64_t i = 0; i < count; ++i) {
     const T x = place_of(grid[i * step], size, s, &slope[i]);
     low[i] = s.nearest ? std::nearbyint(x) : std::floor(x);
@@ -134,7 +145,8 @@ SHIM_MATH_CLONES void along_dim(const T* grid, int64_t step, int64_t count, int6
 
 // One corner: flat places in a plane so far, times the dim's size, and the weights.
 template <class T>
-SHIM_MATH_CLONES void corner_along(const T* low, const T* part, int64_t count, int64_t size, bool up, bool whole, int32_t* at, T* weight) {
+SHIM_MATH_CLONES void corner_along(
+    const T* low, const T* part, int64_t count, int64_t size, bool up, bool whole, int32_t* at, T* weight) {
   for (int64_t i = 0; i < count; ++i) {
     const T x = low[i] + T(up);
     const bool in = x >= T(0) && x < T(size) && at[i] >= 0;
@@ -143,17 +155,18 @@ SHIM_MATH_CLONES void corner_along(const T* low, const T* part, int64_t count, i
   }
 }
 
-template <class T>
-void Corners<T>::find(const T* grid, int64_t count, const int64_t* sizes, int n, GridSettings s) {
+template <class T> void Corners<T>::find(const T* grid, int64_t count, const int64_t* sizes, int n, GridSettings s) {
   dims = n, corners = s.nearest ? 1 : 1 << n;
   std::vector<T> low[3];
-  for (int d = 0; d < n; ++d) {                 // the grid's last coordinate is the first dim's
+  for (int d = 0; d < n; ++d) {  // the grid's last coordinate is the first dim's
     part[d].resize(size_t(count)), slope[d].resize(size_t(count)), low[d].resize(size_t(count));
     along_dim(grid + n - 1 - d, n, count, sizes[d], s, low[d].data(), part[d].data(), slope[d].data());
   }
   for (int k = 0; k < corners; ++k) {
     at[k].assign(size_t(count), 0), weight[k].assign(size_t(count), T(1));
-    for (int d = 0; d < n; ++d) corner_along(low[d].data(), part[d].data(), count, sizes[d], k >> d & 1, s.nearest, at[k].data(), weight[k].data());
+    for (int d = 0; d < n; ++d)
+      corner_along(
+          low[d].data(), part[d].data(), count, sizes[d], k >> d & 1, s.nearest, at[k].data(), weight[k].data());
     size_t inside = 0;
     of[k].resize(size_t(count));
     for (size_t i = 0; i < size_t(count); ++i) {
@@ -172,15 +185,14 @@ struct Shape {
   }
 };
 
-template <class F>
-void each_sample(const Shape& s, F&& f) {
-  parallel_for(s.batch, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.channels * s.count)), [&](int64_t begin, int64_t end) {
-    for (int64_t b = begin; b < end; ++b) f(b);
-  });
+template <class F> void each_sample(const Shape& s, F&& f) {
+  parallel_for(s.batch, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.channels * s.count)),
+      [&](int64_t begin, int64_t end) {
+        for (int64_t b = begin; b < end; ++b) f(b);
+      });
 }
 
-template <class T>
-void sample_into(const Tensor& x, const Tensor& grid, GridSettings settings, const Tensor& out) {
+template <class T> void sample_into(const Tensor& x, const Tensor& grid, GridSettings settings, const Tensor& out) {
   const Shape s(x, grid);
   each_sample(s, [&](int64_t b) {
     Corners<T> c;
@@ -199,8 +211,7 @@ void sample_into(const Tensor& x, const Tensor& grid, GridSettings settings, con
 }
 
 // What the grid's coordinates change, of sums over the channels of gradient times corner.
-template <class T>
-void grid_slopes(const Corners<T>& c, const std::vector<T> (&sums)[8], int64_t count, T* to) {
+template <class T> void grid_slopes(const Corners<T>& c, const std::vector<T> (&sums)[8], int64_t count, T* to) {
   for (int64_t i = 0; i < count; ++i)
     for (int d = 0; d < c.dims; ++d) {
       T total = 0;
@@ -215,7 +226,8 @@ void grid_slopes(const Corners<T>& c, const std::vector<T> (&sums)[8], int64_t c
 }
 
 template <class T>
-void sample_backward_into(const Tensor& g, const Tensor& x, const Tensor& grid, GridSettings settings, const GridGradients& out) {
+void sample_backward_into(
+    const Tensor& g, const Tensor& x, const Tensor& grid, GridSettings settings, const GridGradients& out) {
   const Shape s(x, grid);
   const bool slopes = out.grid && !settings.nearest;
   each_sample(s, [&](int64_t b) {
@@ -237,8 +249,10 @@ void sample_backward_into(const Tensor& g, const Tensor& x, const Tensor& grid, 
     }
     if (!out.grid) return;
     T* to = out.grid->data_as<T>() + b * s.count * s.n;
-    if (slopes) grid_slopes(c, sums, s.count, to);
-    else std::fill_n(to, s.count * s.n, T(0));
+    if (slopes)
+      grid_slopes(c, sums, s.count, to);
+    else
+      std::fill_n(to, s.count * s.n, T(0));
   });
 }
 
@@ -247,14 +261,16 @@ void sample_backward_into(const Tensor& g, const Tensor& x, const Tensor& grid, 
 Tensor weighted(const Tensor& x, int dim, const Tensor& places, const Tensor& weights) {
   const Layout l = along(x, dim);
   const Tensor out = resized_along(x, dim, places->sizes()[0]);
-  x->dtype() == DType::f64 ? weighted_into<double>(x, l, places, weights, out) : weighted_into<float>(x, l, places, weights, out);
+  x->dtype() == DType::f64 ? weighted_into<double>(x, l, places, weights, out)
+                           : weighted_into<float>(x, l, places, weights, out);
   return out;
 }
 
 Tensor spread(const Tensor& g, int dim, int64_t size, const Tensor& places, const Tensor& weights) {
   const Layout l = along(g, dim);
   const Tensor out = resized_along(g, dim, size);
-  g->dtype() == DType::f64 ? spread_into<double>(g, l, size, places, weights, out) : spread_into<float>(g, l, size, places, weights, out);
+  g->dtype() == DType::f64 ? spread_into<double>(g, l, size, places, weights, out)
+                           : spread_into<float>(g, l, size, places, weights, out);
   return out;
 }
 
@@ -266,11 +282,13 @@ Tensor sample_at(const Tensor& x, const Tensor& grid, GridSettings s) {
   return out;
 }
 
-GridGradients sample_at_backward(const Tensor& g, const Tensor& x, const Tensor& grid, GridSettings s, bool want_input, bool want_grid) {
+GridGradients sample_at_backward(
+    const Tensor& g, const Tensor& x, const Tensor& grid, GridSettings s, bool want_input, bool want_grid) {
   GridGradients out;
   if (want_input) out.input = empty(x->sizes(), x->dtype(), Device{});
   if (want_grid) out.grid = empty(grid->sizes(), x->dtype(), Device{});
-  x->dtype() == DType::f64 ? sample_backward_into<double>(g, x, grid, s, out) : sample_backward_into<float>(g, x, grid, s, out);
+  x->dtype() == DType::f64 ? sample_backward_into<double>(g, x, grid, s, out)
+                           : sample_backward_into<float>(g, x, grid, s, out);
   return out;
 }
 

@@ -10,11 +10,18 @@ Tensor weighted(const Tensor& x, int dim, const Tensor& places, const Tensor& we
 // Its transpose: x[o, places[i, k], n] += g[o, i, n] * weights[i, k], x of `size` along the dim.
 Tensor spread(const Tensor& g, int dim, int64_t size, const Tensor& places, const Tensor& weights);
 
-struct GridSettings { bool nearest; int padding; bool align_corners; };          // padding: 0 zeros, 1 the border, 2 reflections
+struct GridSettings {
+  bool nearest;
+  int padding;
+  bool align_corners;
+};  // padding: 0 zeros, 1 the border, 2 reflections
 // Of contiguous float32 or float64 (batch, channels, spatial...) at (batch, spatial..., dims), two dims or three.
 Tensor sample_at(const Tensor& x, const Tensor& grid, GridSettings);
 // The gradients by x and by the grid; one that is not wanted is null.
-struct GridGradients { Tensor input, grid; };
-GridGradients sample_at_backward(const Tensor& g, const Tensor& x, const Tensor& grid, GridSettings, bool want_input, bool want_grid);
+struct GridGradients {
+  Tensor input, grid;
+};
+GridGradients sample_at_backward(
+    const Tensor& g, const Tensor& x, const Tensor& grid, GridSettings, bool want_input, bool want_grid);
 
 }  // namespace shim

@@ -11,11 +11,14 @@ namespace {
 
 template <class T> constexpr bool is_float = std::is_floating_point_v<T>;
 
-#define UNARY(Name, expression) struct Name { template <class T> static T f(T x) { return expression; } }
+#define UNARY(Name, expression)                               \
+  struct Name {                                               \
+    template <class T> static T f(T x) { return expression; } \
+  }
 UNARY(Neg, T(-x));
 UNARY(Abs, is_float<T> ? T(std::fabs(x)) : x < 0 ? T(-x) : x);
-UNARY(Square, T(x * x));
-UNARY(Relu, x < 0 ? T(0) : x);                  // NaN stays
+UNARY(Square, T(x* x));
+UNARY(Relu, x < 0 ? T(0) : x);  // NaN stays
 UNARY(Same, x);
 UNARY(Not, T(~x));
 UNARY(BoolNot, T(!x));
@@ -41,16 +44,33 @@ UNARY(Sinh, std::sinh(x));
 UNARY(Cosh, std::cosh(x));
 UNARY(Erf, std::erf(x));
 UNARY(Erfc, std::erfc(x));
-UNARY(Gelu, x * T(0.5) * (T(1) + std::erf(x * T(0.70710678118654752440))));
+UNARY(Gelu, x* T(0.5) * (T(1) + std::erf(x * T(0.70710678118654752440))));
 UNARY(GeluTanh, T(0.5) * x * (T(1) + std::tanh(T(0.79788456080286535588) * (x + T(0.044715) * x * x * x))));
 #undef UNARY
 
-struct IsNan { template <class T> static bool f(T x) { return x != x; } };
-struct IsInf { template <class T> static bool f(T x) { return is_float<T> && std::fabs(x) == std::numeric_limits<T>::infinity(); } };
-struct SignBit { template <class T> static bool f(T x) { if constexpr (is_float<T>) return std::signbit(x); else return x < T(0); } };
-struct IsPositiveInf { template <class T> static bool f(T x) { return x == std::numeric_limits<T>::infinity(); } };
-struct IsNegativeInf { template <class T> static bool f(T x) { return x == -std::numeric_limits<T>::infinity(); } };
-struct IsFinite { template <class T> static bool f(T x) { return !is_float<T> || std::fabs(x) < std::numeric_limits<T>::infinity(); } };
+struct IsNan {
+  template <class T> static bool f(T x) { return x != x; }
+};
+struct IsInf {
+  template <class T> static bool f(T x) { return is_float<T> && std::fabs(x) == std::numeric_limits<T>::infinity(); }
+};
+struct SignBit {
+  template <class T> static bool f(T x) {
+    if constexpr (is_float<T>)
+      return std::signbit(x);
+    else
+      return x < T(0);
+  }
+};
+struct IsPositiveInf {
+  template <class T> static bool f(T x) { return x == std::numeric_limits<T>::infinity(); }
+};
+struct IsNegativeInf {
+  template <class T> static bool f(T x) { return x == -std::numeric_limits<T>::infinity(); }
+};
+struct IsFinite {
+  template <class T> static bool f(T x) { return !is_float<T> || std::fabs(x) < std::numeric_limits<T>::infinity(); }
+};
 
 struct Table {
   std::array<PointwiseOp, 49> ops;
@@ -75,13 +95,15 @@ struct Table {
     one(DType::f32, float{});
     one(DType::f64, double{});
   }
-  template <class Op> static constexpr void bools(PointwiseOp& op) { op.put(DType::b8, unary_loop<Op, uint8_t, uint8_t>); }
+  template <class Op> static constexpr void bools(PointwiseOp& op) {
+    op.put(DType::b8, unary_loop<Op, uint8_t, uint8_t>);
+  }
   template <class Op> constexpr void both(const char* name) {
     PointwiseOp& op = add(name, Rule::arithmetic);
     ints<Op>(op);
     floats<Op>(op);
   }
-  template <class Op> constexpr void whole(const char* name) {                 // the identity on integers
+  template <class Op> constexpr void whole(const char* name) {  // the identity on integers
     PointwiseOp& op = add(name, Rule::arithmetic);
     ints<Same>(op);
     floats<Op>(op);
@@ -160,7 +182,8 @@ const PointwiseOp* unary_op(const std::string& name) {
   static const NamedOps ops = [] {
     NamedOps all({kMade.ops.data(), kMade.count});
     for (PointwiseOp& op : all.ops) {
-      if (op.rule != Rule::compare && op.rule != Rule::logical && !op.at(DType::f32) && !op.at(DType::i32)) {   // elsewhere
+      if (op.rule != Rule::compare && op.rule != Rule::logical && !op.at(DType::f32) &&
+          !op.at(DType::i32)) {  // elsewhere
         for (BlockKernel f : {math_kernel(op.name), more_math_kernel(op.name)})
           if (f) op.put(DType::f32, f);
         if (!op.at(DType::f64)) op.put(DType::f64, double_math_kernel(op.name));

@@ -15,7 +15,7 @@ constexpr int kReleaseThreshold = 4;
 
 thread_local BlockPool* tls_graph_pool = nullptr;
 
-struct Names {                                  // blocks that are freed by address
+struct Names {  // blocks that are freed by address
   std::mutex lock;
   std::map<uintptr_t, Block*> blocks;
 };
@@ -37,7 +37,10 @@ std::string human(uint64_t bytes) {
   const char* units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
   double value = double(bytes);
   int unit = 0;
-  while (value >= 1024 && unit < 4) { value /= 1024; ++unit; }
+  while (value >= 1024 && unit < 4) {
+    value /= 1024;
+    ++unit;
+  }
   char text[64];
   snprintf(text, sizeof text, unit ? "%.2f %s" : "%.0f %s", value, units[unit]);
   return text;
@@ -48,9 +51,10 @@ std::string human(uint64_t bytes) {
   size_t free_bytes = 0, total = 0;
   driver().mem_info(&free_bytes, &total);
   MemoryStats s = memory_stats(device);
-  fail(Kind::OutOfMemory, "CUDA out of memory. Tried to allocate ", human(bytes), ". GPU ", device, " has a total capacity of ",
-       human(total), " of which ", human(free_bytes), " is free. Of the memory in the pool, ", human(s.used), " is in use and ",
-       human(s.reserved - s.used), " is reserved but unused; torch.cuda.empty_cache() gives that back.");
+  fail(Kind::OutOfMemory, "CUDA out of memory. Tried to allocate ", human(bytes), ". GPU ", device,
+      " has a total capacity of ", human(total), " of which ", human(free_bytes),
+      " is free. Of the memory in the pool, ", human(s.used), " is in use and ", human(s.reserved - s.used),
+      " is reserved but unused; torch.cuda.empty_cache() gives that back.");
 }
 
 // Allocated and freed in the order of its stream: also as part of a capture that is not ours.
@@ -89,7 +93,7 @@ void free_uncached(Block* b) {
     if (d.event_record(event, other) == 0) d.stream_wait_event(b->stream, event, 0);
     d.event_destroy(event);
   }
-  if (d.mem_free_async(b->data, b->stream) != 0) d.mem_free(b->data);     // the stream is gone, or is being captured
+  if (d.mem_free_async(b->data, b->stream) != 0) d.mem_free(b->data);  // the stream is gone, or is being captured
   if (before) d.ctx_set(before);
   block_cache(b->device).track(b->size, false);
   delete b;
@@ -113,7 +117,7 @@ Ref<Storage> allocate_cuda(size_t bytes, Device device) {
   const Driver& d = require("torch.empty");
   const int index = device.index < 0 ? current_device() : device.index;
   const Device where{DeviceType::cuda, int8_t(index)};
-  if (index >= d.devices) primary_context(index);         // refuses it
+  if (index >= d.devices) primary_context(index);  // refuses it
   if (!bytes) return Ref<Storage>(new Storage(nullptr, 0, where, nullptr, nullptr));
   Block* b = get_block(bytes, index);
   return Ref<Storage>(new Storage(reinterpret_cast<void*>(b->data), bytes, where, free_block, b));
@@ -145,7 +149,7 @@ CUmemoryPool driver_pool(int device) {
     const Driver& d = driver();
     primary_context(device);
     check(d.pool_current(&pool, device), "cuDeviceGetMemPool");
-    uint64_t keep = ~uint64_t(0);               // hand nothing back to the system at a synchronisation
+    uint64_t keep = ~uint64_t(0);  // hand nothing back to the system at a synchronisation
     d.pool_set(pool, kReleaseThreshold, &keep);
   }
   return pool;
@@ -161,7 +165,9 @@ MemoryStats memory_stats(int device) {
 void install_allocator() {
   cuda_allocator().allocate = allocate_cuda;
   cuda_allocator().allocate_pinned = allocate_pinned;
-  Storage::copy_device = [](void* to, const void* from, size_t bytes, Device where) { copy_bytes(to, from, bytes, current_stream(where.index)); };
+  Storage::copy_device = [](void* to, const void* from, size_t bytes, Device where) {
+    copy_bytes(to, from, bytes, current_stream(where.index));
+  };
 }
 
 bool record_stream(const Storage& storage, const void* data, CUstream stream) {
@@ -190,7 +196,7 @@ void* allocate_named(void*, size_t bytes, int device) {
     n.blocks[b->data] = b;
     return reinterpret_cast<void*>(b->data);
   } catch (...) {
-    return nullptr;                             // the caller raises; there is no exception across C
+    return nullptr;  // the caller raises; there is no exception across C
   }
 }
 

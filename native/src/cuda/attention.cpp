@@ -32,12 +32,17 @@ const char* hopper_backward_source() {
   static const char* text = joined_source({kAttentionSource, kHopperSource, kAttentionHopperBackwardSource});
   return text;
 }
-const Family attention_family{"attention", attention_source}, backward_family{"attention_backward", backward_source}, hopper_family{"attention_hopper", hopper_source};
+const Family attention_family{"attention", attention_source}, backward_family{"attention_backward", backward_source},
+    hopper_family{"attention_hopper", hopper_source};
 const Family hopper_backward_family{"attention_hopper_backward", hopper_backward_source};
 constexpr int kAttentionThreads = 128;
 
-struct Strides { int64_t batch, head, row; };
-struct MaskStrides { int64_t batch = 0, head = 0, row = 0, col = 0; };
+struct Strides {
+  int64_t batch, head, row;
+};
+struct MaskStrides {
+  int64_t batch = 0, head = 0, row = 0, col = 0;
+};
 
 Strides strides_of(const Tensor& t) { return {t->strides()[0], t->strides()[1], t->strides()[2]}; }
 
@@ -49,15 +54,25 @@ Tensor in_lines(const Tensor& t) {
 }
 
 // The macros of a problem; empty where there is no kernel for it.
-struct Problem { DType type; int size, kind; bool causal, usable, drops; };
+struct Problem {
+  DType type;
+  int size, kind;
+  bool causal, usable, drops;
+};
 
-Problem problem_of(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal, const AttentionDropout& dropout) {
+Problem problem_of(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal,
+    const AttentionDropout& dropout) {
   const DType t = q->dtype();
   Problem p{t, 0, !mask ? 0 : mask->dtype() == DType::b8 ? 1 : 2, causal, false, dropout.p > 0};
-  if (!kernels_ready() || (t != DType::f16 && t != DType::bf16) || q->dim() != 4 || k->dim() != 4 || k->dtype() != t || v->dtype() != t) return p;
+  if (!kernels_ready() || (t != DType::f16 && t != DType::bf16) || q->dim() != 4 || k->dim() != 4 || k->dtype() != t ||
+      v->dtype() != t)
+    return p;
   const DimSpan of = q->sizes(), keys = k->sizes();
-  if (!std::ranges::equal(keys, v->sizes()) || of[0] != keys[0] || of[3] != keys[3] || !keys[1] || of[1] % keys[1]) return p;
-  if (of[3] % 16 || of[3] > 128 || !q->numel() || !k->numel() || of[0] * of[1] > kMostRows || std::max(of[2], keys[2]) > (1 << 24)) return p;
+  if (!std::ranges::equal(keys, v->sizes()) || of[0] != keys[0] || of[3] != keys[3] || !keys[1] || of[1] % keys[1])
+    return p;
+  if (of[3] % 16 || of[3] > 128 || !q->numel() || !k->numel() || of[0] * of[1] > kMostRows ||
+      std::max(of[2], keys[2]) > (1 << 24))
+    return p;
   if (mask && ((mask->dtype() != DType::b8 && mask->dtype() != t) || mask->dim() > 4)) return p;
   p.size = int(of[3]);
   p.usable = true;
@@ -68,42 +83,53 @@ int tiles_of(const Problem& p) { return p.size <= 64 ? 2 : 1; }
 
 CUfunction kernel_of(const Family& which, const char* entry, const Problem& p, int device) {
   return find_kernel(which, entry, key_of(int(p.type), p.size / 16, int(p.causal), p.kind, int(p.drops)), device, [&] {
-    return std::vector<std::string>{std::string("ELEMENT=") + element_type(p.type), "D=" + std::to_string(p.size), "TILES=" + std::to_string(tiles_of(p)),
-                                    std::string("CAUSAL=") + (p.causal ? "1" : "0"), "MASK=" + std::to_string(p.kind), std::string("DROPS=") + (p.drops ? "1" : "0")};
+    return std::vector<std::string>{std::string("ELEMENT=") + element_type(p.type), "D=" + std::to_string(p.size),
+        "TILES=" + std::to_string(tiles_of(p)), std::string("CAUSAL=") + (p.causal ? "1" : "0"),
+        "MASK=" + std::to_string(p.kind), std::string("DROPS=") + (p.drops ? "1" : "0")};
   });
 }
 
 // Of compute capability 9.0, whose matrix units take whole tiles from shared memory.
 bool is_hopper(int device) {
   constexpr int kMost = 64, kMajor = 75, kMinor = 76;
-  static std::atomic<int8_t> known[kMost] = {};         // 0: not asked
+  static std::atomic<int8_t> known[kMost] = {};  // 0: not asked
   if (device < 0 || device >= kMost) return false;
   if (!known[device]) {
     int major = 0, minor = 0;
     CUdevice handle = 0;
     const Driver& d = driver();
-    const bool asked = d.function_attribute && d.device_get(&handle, device) == 0 && d.device_attribute(&major, kMajor, handle) == 0 && d.device_attribute(&minor, kMinor, handle) == 0;
+    const bool asked = d.function_attribute && d.device_get(&handle, device) == 0 &&
+                       d.device_attribute(&major, kMajor, handle) == 0 &&
+                       d.device_attribute(&minor, kMinor, handle) == 0;
     known[device] = asked && major == 9 && minor == 0 ? 1 : -1;
   }
   return known[device] > 0;
 }
 
 // Whether Hopper's kernels take it: what they have to fill are tiles of 64 queries.
-bool takes_tiles(const Problem& p, int64_t rows, double scale, int device) { return (p.size == 64 || p.size == 128) && rows > 64 && scale > 0 && is_hopper(device); }
-unsigned hopper_bytes(const Problem& p) { return unsigned(1024 + 128 * p.size * 2 + 4 * p.size * p.size * 2); }        // queries, two tiles of keys and of values
+bool takes_tiles(const Problem& p, int64_t rows, double scale, int device) {
+  return (p.size == 64 || p.size == 128) && rows > 64 && scale > 0 && is_hopper(device);
+}
+unsigned hopper_bytes(const Problem& p) {
+  return unsigned(1024 + 128 * p.size * 2 + 4 * p.size * p.size * 2);
+}  // queries, two tiles of keys and of values
 // Keys and values, the scores' slopes, two tiles of queries and of what comes back, with two numbers a query.
-unsigned hopper_backward_bytes(const Problem& p) { return unsigned(1024 + 2 * 128 * p.size * 2 + 128 * 64 * 2 + 2 * (2 * 64 * p.size * 2 + 64 * 8)); }
+unsigned hopper_backward_bytes(const Problem& p) {
+  return unsigned(1024 + 2 * 128 * p.size * 2 + 128 * 64 * 2 + 2 * (2 * 64 * p.size * 2 + 64 * 8));
+}
 
 // `pairs`: two neighbours of the mask are one load.
-CUfunction hopper_kernel_of(const Family& which, const char* entry, const Problem& p, bool pairs, unsigned bytes, int device) {
+CUfunction hopper_kernel_of(
+    const Family& which, const char* entry, const Problem& p, bool pairs, unsigned bytes, int device) {
   const uint64_t key = key_of(int(p.type), p.size / 16, int(p.causal), p.kind, int(p.drops), int(pairs));
   bool known = false;
   CUfunction f = known_kernel(which, entry, key, device, &known);
   if (known) return f;
   f = compiled_kernel(which, entry, key, device,
-                      {std::string("ELEMENT=") + element_type(p.type), std::string("KIND_HALF=") + (p.type == DType::f16 ? "1" : "0"), "D=" + std::to_string(p.size), "TILES=1",
-                       std::string("CAUSAL=") + (p.causal ? "1" : "0"), "MASK=" + std::to_string(p.kind), std::string("PAIRS=") + (pairs ? "1" : "0"),
-                       std::string("DROPS=") + (p.drops ? "1" : "0"), "HOPPER=1"});
+      {std::string("ELEMENT=") + element_type(p.type), std::string("KIND_HALF=") + (p.type == DType::f16 ? "1" : "0"),
+          "D=" + std::to_string(p.size), "TILES=1", std::string("CAUSAL=") + (p.causal ? "1" : "0"),
+          "MASK=" + std::to_string(p.kind), std::string("PAIRS=") + (pairs ? "1" : "0"),
+          std::string("DROPS=") + (p.drops ? "1" : "0"), "HOPPER=1"});
   constexpr int kDynamicShared = 8;
   OnDevice current(device);
   if (f && bytes && driver().function_attribute(f, kDynamicShared, int(bytes)) != 0) return nullptr;
@@ -116,8 +142,14 @@ MaskStrides mask_strides(const Tensor& mask, DimSpan q, DimSpan k) {
   return {whole->strides()[0], whole->strides()[1], whole->strides()[2], whole->strides()[3]};
 }
 
-struct Drops { uint64_t seed, start; uint32_t least; float rest; };              // as in attention_source.h
-Drops drops_of(const AttentionDropout& d) { return {d.seed, d.start, uint32_t(d.p * 65536 + 0.5), float(1 / (1 - d.p))}; }
+struct Drops {
+  uint64_t seed, start;
+  uint32_t least;
+  float rest;
+};  // as in attention_source.h
+Drops drops_of(const AttentionDropout& d) {
+  return {d.seed, d.start, uint32_t(d.p * 65536 + 0.5), float(1 / (1 - d.p))};
+}
 
 // (batch, heads, rows, size) with the heads next to each other in memory.
 Tensor beside(DimSpan of, int64_t rows, DType t, Device device) {
@@ -127,7 +159,8 @@ Tensor beside(DimSpan of, int64_t rows, DType t, Device device) {
 
 }  // namespace
 
-Tensor attention(const Tensor& q0, const Tensor& k0, const Tensor& v0, const Tensor& mask, bool causal, double scale, const AttentionDropout& dropout, Tensor* lse) {
+Tensor attention(const Tensor& q0, const Tensor& k0, const Tensor& v0, const Tensor& mask, bool causal, double scale,
+    const AttentionDropout& dropout, Tensor* lse) {
   const Problem p = problem_of(q0, k0, v0, mask, causal, dropout);
   if (!p.usable) return {};
   const DimSpan of = q0->sizes(), keys = k0->sizes();
@@ -137,7 +170,9 @@ Tensor attention(const Tensor& q0, const Tensor& k0, const Tensor& v0, const Ten
   if (takes_tiles(p, of[2], scale, device)) {
     const int64_t bytes = mask ? int64_t(mask->itemsize()) * 2 : 1;
     const bool even = sm.batch % 2 == 0 && sm.head % 2 == 0 && sm.row % 2 == 0 && keys[2] % 2 == 0;
-    whole_tiles = hopper_kernel_of(hopper_family, "attention_hopper", p, mask && sm.col == 1 && even && reinterpret_cast<uintptr_t>(mask->data()) % uintptr_t(bytes) == 0, hopper_bytes(p), device);
+    whole_tiles = hopper_kernel_of(hopper_family, "attention_hopper", p,
+        mask && sm.col == 1 && even && reinterpret_cast<uintptr_t>(mask->data()) % uintptr_t(bytes) == 0,
+        hopper_bytes(p), device);
   }
   const CUfunction f = whole_tiles ? whole_tiles : kernel_of(attention_family, "attention", p, device);
   if (!f) return {};
@@ -149,17 +184,21 @@ Tensor attention(const Tensor& q0, const Tensor& k0, const Tensor& v0, const Ten
   int heads = int(of[1]), group = int(of[1] / keys[1]), rows = int(of[2]), cols = int(keys[2]);
   float factor = float(scale);
   Drops drops = drops_of(dropout);
-  void* arguments[] = {&from, &of_keys, &values, &bias, &to, &sums, &sq, &sk, &sv, &so, &sm, &heads, &group, &rows, &cols, &factor, &drops};
-  if (whole_tiles) launch(f, (of[2] + 127) / 128, of[0] * of[1], 2 * kAttentionThreads, 1, arguments, device, hopper_bytes(p));
-  else launch(f, (of[2] + block - 1) / block, of[0] * of[1], kAttentionThreads, 1, arguments, device);
+  void* arguments[] = {&from, &of_keys, &values, &bias, &to, &sums, &sq, &sk, &sv, &so, &sm, &heads, &group, &rows,
+      &cols, &factor, &drops};
+  if (whole_tiles)
+    launch(f, (of[2] + 127) / 128, of[0] * of[1], 2 * kAttentionThreads, 1, arguments, device, hopper_bytes(p));
+  else
+    launch(f, (of[2] + block - 1) / block, of[0] * of[1], kAttentionThreads, 1, arguments, device);
   return out;
 }
 
 namespace {
 
 // The queries' gradients are added up in memory, each block of keys adding its part when it comes by.
-AttentionSlopes slopes_in_tiles(const Problem& p, const Tensor& g0, const Tensor& q0, const Tensor& k0, const Tensor& v0, const Tensor& mask, const Tensor& out0, const Tensor& lse,
-                                double scale, const AttentionDropout& dropout) {
+AttentionSlopes slopes_in_tiles(const Problem& p, const Tensor& g0, const Tensor& q0, const Tensor& k0,
+    const Tensor& v0, const Tensor& mask, const Tensor& out0, const Tensor& lse, double scale,
+    const AttentionDropout& dropout) {
   const DimSpan of = q0->sizes(), keys = k0->sizes();
   const int device = q0->device().index;
   const unsigned bytes = hopper_backward_bytes(p);
@@ -170,18 +209,24 @@ AttentionSlopes slopes_in_tiles(const Problem& p, const Tensor& g0, const Tensor
   const Tensor g = in_lines(g0), q = in_lines(q0), k = in_lines(k0), v = in_lines(v0), out = in_lines(out0);
   const int64_t tiles = (of[2] + 63) / 64, blocks = of[0] * of[1], kInTiles = 2 * kAttentionThreads;
   int lines = int(tiles * 64), heads = int(of[1]), group = int(of[1] / keys[1]), rows = int(of[2]), cols = int(keys[2]);
-  const Tensor numbers = empty(Dims{2, blocks, int64_t(lines)}, DType::f32, q0->device()), parts = empty(Dims{blocks, int64_t(lines), of[3]}, DType::f32, q0->device());
-  AttentionSlopes r{beside(of, of[2], p.type, q0->device()), beside(of, keys[2], p.type, q0->device()), beside(of, keys[2], p.type, q0->device())};
+  const Tensor numbers = empty(Dims{2, blocks, int64_t(lines)}, DType::f32, q0->device()),
+               parts = empty(Dims{blocks, int64_t(lines), of[3]}, DType::f32, q0->device());
+  AttentionSlopes r{beside(of, of[2], p.type, q0->device()), beside(of, keys[2], p.type, q0->device()),
+      beside(of, keys[2], p.type, q0->device())};
   MaskStrides sm = mask_strides(mask, of, keys);
-  const void *grad = g->data(), *from = q->data(), *of_keys = k->data(), *values = v->data(), *bias = data_or_null(mask), *made = out->data(), *sums_of_powers = lse->data();
-  void *levels = numbers->data(), *inner = static_cast<float*>(levels) + blocks * lines, *sums = parts->data(), *dq = r.query->data(), *dk = r.key->data(), *dv = r.value->data();
-  Strides sg = strides_of(g), sq = strides_of(q), sk = strides_of(k), sv = strides_of(v), so = strides_of(out), sd = strides_of(r.query), sh = strides_of(r.key);
+  const void *grad = g->data(), *from = q->data(), *of_keys = k->data(), *values = v->data(),
+             *bias = data_or_null(mask), *made = out->data(), *sums_of_powers = lse->data();
+  void *levels = numbers->data(), *inner = static_cast<float*>(levels) + blocks * lines, *sums = parts->data(),
+       *dq = r.query->data(), *dk = r.key->data(), *dv = r.value->data();
+  Strides sg = strides_of(g), sq = strides_of(q), sk = strides_of(k), sv = strides_of(v), so = strides_of(out),
+          sd = strides_of(r.query), sh = strides_of(r.key);
   float factor = float(scale);
   Drops drops = drops_of(dropout);
   void* first[] = {&grad, &made, &sums_of_powers, &levels, &inner, &sums, &sg, &so, &heads, &rows, &lines};
   const int64_t lines_a_block = kInTiles * 8 / p.size;
   launch(before, (lines + lines_a_block - 1) / lines_a_block, blocks, int(kInTiles), 1, first, device);
-  void* second[] = {&from, &of_keys, &values, &bias, &grad, &levels, &inner, &sums, &dk, &dv, &sq, &sk, &sv, &sg, &sh, &sm, &heads, &group, &rows, &cols, &lines, &factor, &drops};
+  void* second[] = {&from, &of_keys, &values, &bias, &grad, &levels, &inner, &sums, &dk, &dv, &sq, &sk, &sv, &sg, &sh,
+      &sm, &heads, &group, &rows, &cols, &lines, &factor, &drops};
   launch(slopes, (keys[2] + 127) / 128, blocks, int(kInTiles), 1, second, device, bytes);
   void* third[] = {&sums, &dq, &sd, &heads, &rows, &lines, &factor};
   launch(after, tiles, blocks, int(kInTiles), 1, third, device);
@@ -190,33 +235,42 @@ AttentionSlopes slopes_in_tiles(const Problem& p, const Tensor& g0, const Tensor
 
 }  // namespace
 
-AttentionSlopes attention_backward(const Tensor& g0, const Tensor& q0, const Tensor& k0, const Tensor& v0, const Tensor& mask, const Tensor& out0, const Tensor& lse,
-                                   bool causal, double scale, const AttentionDropout& dropout) {
+AttentionSlopes attention_backward(const Tensor& g0, const Tensor& q0, const Tensor& k0, const Tensor& v0,
+    const Tensor& mask, const Tensor& out0, const Tensor& lse, bool causal, double scale,
+    const AttentionDropout& dropout) {
   const Problem p = problem_of(q0, k0, v0, mask, causal, dropout);
-  if (!p.usable || g0->dtype() != p.type || out0->dtype() != p.type || lse->dtype() != DType::f32 || !lse->is_contiguous()) return {};
+  if (!p.usable || g0->dtype() != p.type || out0->dtype() != p.type || lse->dtype() != DType::f32 ||
+      !lse->is_contiguous())
+    return {};
   const DimSpan of = q0->sizes(), keys = k0->sizes();
   if (!std::ranges::equal(g0->sizes(), of) || !std::ranges::equal(out0->sizes(), of)) return {};
   const int device = q0->device().index;
   if (takes_tiles(p, of[2], scale, device) && !gemm::settings().deterministic)
     if (AttentionSlopes r = slopes_in_tiles(p, g0, q0, k0, v0, mask, out0, lse, scale, dropout); r.query) return r;
-  const CUfunction inner = kernel_of(backward_family, "attention_inner", p, device), queries = kernel_of(backward_family, "attention_queries", p, device);
+  const CUfunction inner = kernel_of(backward_family, "attention_inner", p, device),
+                   queries = kernel_of(backward_family, "attention_queries", p, device);
   const CUfunction key_kernel = kernel_of(backward_family, "attention_keys", p, device);
   if (!inner || !queries || !key_kernel) return {};
   const Tensor g = in_lines(g0), q = in_lines(q0), k = in_lines(k0), v = in_lines(v0), out = in_lines(out0);
   const Tensor inners = empty(Dims{of[0], of[1], of[2]}, DType::f32, q0->device());
-  AttentionSlopes r{beside(of, of[2], p.type, q0->device()), beside(of, keys[2], p.type, q0->device()), beside(of, keys[2], p.type, q0->device())};
+  AttentionSlopes r{beside(of, of[2], p.type, q0->device()), beside(of, keys[2], p.type, q0->device()),
+      beside(of, keys[2], p.type, q0->device())};
   MaskStrides sm = mask_strides(mask, of, keys);
-  const void *grad = g->data(), *from = q->data(), *of_keys = k->data(), *values = v->data(), *bias = data_or_null(mask), *made = out->data(), *levels = lse->data();
+  const void *grad = g->data(), *from = q->data(), *of_keys = k->data(), *values = v->data(),
+             *bias = data_or_null(mask), *made = out->data(), *levels = lse->data();
   void *sums = inners->data(), *dq = r.query->data(), *dk = r.key->data(), *dv = r.value->data();
-  Strides sg = strides_of(g), sq = strides_of(q), sk = strides_of(k), sv = strides_of(v), so = strides_of(out), sd = strides_of(r.query), sh = strides_of(r.key);
+  Strides sg = strides_of(g), sq = strides_of(q), sk = strides_of(k), sv = strides_of(v), so = strides_of(out),
+          sd = strides_of(r.query), sh = strides_of(r.key);
   int heads = int(of[1]), group = int(of[1] / keys[1]), rows = int(of[2]), cols = int(keys[2]);
   float factor = float(scale);
   Drops drops = drops_of(dropout);
   void* first[] = {&grad, &made, &sums, &sg, &so, &heads, &rows};
   launch(inner, (of[2] + 3) / 4, of[0] * of[1], kAttentionThreads, 1, first, device);
-  void* second[] = {&from, &of_keys, &values, &bias, &grad, &levels, &sums, &dq, &sq, &sk, &sv, &sg, &sd, &sm, &heads, &group, &rows, &cols, &factor, &drops};
+  void* second[] = {&from, &of_keys, &values, &bias, &grad, &levels, &sums, &dq, &sq, &sk, &sv, &sg, &sd, &sm, &heads,
+      &group, &rows, &cols, &factor, &drops};
   launch(queries, (of[2] + 63) / 64, of[0] * of[1], kAttentionThreads, 1, second, device);
-  void* third[] = {&from, &of_keys, &values, &bias, &grad, &levels, &sums, &dk, &dv, &sq, &sk, &sv, &sg, &sh, &sm, &heads, &group, &rows, &cols, &factor, &drops};
+  void* third[] = {&from, &of_keys, &values, &bias, &grad, &levels, &sums, &dk, &dv, &sq, &sk, &sv, &sg, &sh, &sm,
+      &heads, &group, &rows, &cols, &factor, &drops};
   launch(key_kernel, (keys[2] + 63) / 64, of[0] * of[1], kAttentionThreads, 1, third, device);
   return r;
 }

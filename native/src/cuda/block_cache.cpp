@@ -5,7 +5,7 @@
 namespace shim::cuda {
 namespace {
 
-constexpr size_t kSmall = 1 << 20;              // requests up to this are cut from segments of kSmallSegment
+constexpr size_t kSmall = 1 << 20;  // requests up to this are cut from segments of kSmallSegment
 constexpr size_t kSmallSegment = 2 << 20, kLargeSegment = 20 << 20, kOwnSegment = 10 << 20, kRounding = 512;
 constexpr unsigned kNonBlocking = 1, kNoTiming = 2;
 
@@ -18,8 +18,12 @@ size_t segment_size(size_t size) {
 // Within, calls are allowed that a capture on another stream might forbid; they are no part of it.
 struct Relaxed {
   int mode = 2;
-  Relaxed() { if (driver().capture_mode) driver().capture_mode(&mode); }
-  ~Relaxed() { if (driver().capture_mode) driver().capture_mode(&mode); }
+  Relaxed() {
+    if (driver().capture_mode) driver().capture_mode(&mode);
+  }
+  ~Relaxed() {
+    if (driver().capture_mode) driver().capture_mode(&mode);
+  }
 };
 
 uint64_t id_of(CUstream stream) {
@@ -32,7 +36,8 @@ uint64_t id_of(CUstream stream) {
 
 BlockCache& block_cache(int device) {
   static std::mutex lock;
-  static auto* caches = new std::array<std::atomic<BlockCache*>, 64>();  // immortal: memory is freed while the process exits, too
+  static auto* caches =
+      new std::array<std::atomic<BlockCache*>, 64>();  // immortal: memory is freed while the process exits, too
   CHECK(Kind::Runtime, device >= 0 && device < 64, "CUDA error: invalid device ordinal ", device);
   std::atomic<BlockCache*>& found = (*caches)[size_t(device)];
   if (!found.load(std::memory_order_acquire)) {
@@ -43,7 +48,8 @@ BlockCache& block_cache(int device) {
 }
 
 void BlockCache::count(Figure f, int kind, int64_t n) {
-  for (size_t i : {size_t(0), size_t(1 + kind)}) n >= 0 ? statistics_.counts[f][i].add(n) : statistics_.counts[f][i].remove(-n);
+  for (size_t i : {size_t(0), size_t(1 + kind)})
+    n >= 0 ? statistics_.counts[f][i].add(n) : statistics_.counts[f][i].remove(-n);
 }
 
 // --- getting ------------------------------------------------------------------------------------------------------------
@@ -167,9 +173,12 @@ void BlockCache::free(Block* b) {
     count(kAllocation, b->kind, -1);
     count(kAllocatedBytes, b->kind, -int64_t(b->size));
     count(kRequestedBytes, b->kind, -int64_t(b->requested));
-    if (b->others.empty()) give_back(b);
-    else if (captures_) deferred_.push_back(b);
-    else record_events(b);
+    if (b->others.empty())
+      give_back(b);
+    else if (captures_)
+      deferred_.push_back(b);
+    else
+      record_events(b);
   }
 }
 
@@ -192,8 +201,10 @@ void BlockCache::merge(Block* b, Block* gone) {
   if (gone == b->before) {
     b->data = gone->data;
     b->before = gone->before;
-    if (b->before) b->before->after = b;
-    else segments_[b->data] = b;
+    if (b->before)
+      b->before->after = b;
+    else
+      segments_[b->data] = b;
   } else {
     b->after = gone->after;
     if (b->after) b->after->before = b;
@@ -215,7 +226,8 @@ void BlockCache::put(Block* b) {
 void BlockCache::record(Block* b, CUstream stream) {
   std::lock_guard<std::mutex> guard(lock_);
   const CUstream own = b->home ? b->home->stream : b->stream;
-  if (stream != own && std::find(b->others.begin(), b->others.end(), stream) == b->others.end()) b->others.push_back(stream);
+  if (stream != own && std::find(b->others.begin(), b->others.end(), stream) == b->others.end())
+    b->others.push_back(stream);
 }
 
 void BlockCache::record_events(Block* b) {
@@ -225,7 +237,7 @@ void BlockCache::record_events(Block* b) {
   for (CUstream stream : b->others) {
     CUevent event = nullptr;
     if (d.event_create(&event, kNoTiming) != 0) continue;
-    if (d.event_record(event, stream) != 0) {   // the stream is gone, and its work with it
+    if (d.event_record(event, stream) != 0) {  // the stream is gone, and its work with it
       d.event_destroy(event);
       continue;
     }
@@ -281,7 +293,7 @@ size_t BlockCache::release(BlockPool& pool) {
 }
 
 size_t BlockCache::release_all() {
-  if (captures_ || !upstream_) return 0;        // nothing can be waited for during a capture
+  if (captures_ || !upstream_) return 0;  // nothing can be waited for during a capture
   const Driver& d = driver();
   OnDevice current(device_);
   Relaxed relaxed;
@@ -344,7 +356,9 @@ void BlockCache::reset(bool peaks, bool totals) {
       if (peaks) c.peak = c.current;
       if (totals) c.allocated = c.freed = 0;
     }
-  if (totals) statistics_.retries = statistics_.out_of_memory = statistics_.synchronizations = statistics_.device_allocations = statistics_.device_frees = 0;
+  if (totals)
+    statistics_.retries = statistics_.out_of_memory = statistics_.synchronizations = statistics_.device_allocations =
+        statistics_.device_frees = 0;
 }
 
 std::vector<BlockCache::Segment> BlockCache::snapshot() {

@@ -20,37 +20,50 @@ struct BlockPool;
 struct Block {
   CUdeviceptr data = 0;
   size_t size = 0, requested = 0;
-  int kind = 0;                                 // 0 in a segment of small blocks, 1 in one of large ones
+  int kind = 0;  // 0 in a segment of small blocks, 1 in one of large ones
   int device = 0;
-  Arena* home = nullptr;                        // null: straight from the driver, not cached
-  CUstream stream = nullptr;                    // of a block that is not cached: where it is freed
-  Block *before = nullptr, *after = nullptr;    // neighbours in the segment
-  bool used = false, named = false;             // named: known by its address
-  int events = 0;                               // recorded when it was freed and not yet reached
-  std::vector<CUstream> others;                 // streams besides its own that work on it
+  Arena* home = nullptr;                      // null: straight from the driver, not cached
+  CUstream stream = nullptr;                  // of a block that is not cached: where it is freed
+  Block *before = nullptr, *after = nullptr;  // neighbours in the segment
+  bool used = false, named = false;           // named: known by its address
+  int events = 0;                             // recorded when it was freed and not yet reached
+  std::vector<CUstream> others;               // streams besides its own that work on it
 };
 
 struct BySize {
-  bool operator()(const Block* a, const Block* b) const { return a->size != b->size ? a->size < b->size : a->data < b->data; }
+  bool operator()(const Block* a, const Block* b) const {
+    return a->size != b->size ? a->size < b->size : a->data < b->data;
+  }
 };
 
-struct Arena {                                  // the free blocks of one stream
+struct Arena {  // the free blocks of one stream
   CUstream stream = nullptr;
-  uint64_t id = 0;                              // the driver's, which is never used twice, as handles are
+  uint64_t id = 0;  // the driver's, which is never used twice, as handles are
   BlockPool* pool = nullptr;
-  std::set<Block*, BySize> free[2];             // small ones, large ones
+  std::set<Block*, BySize> free[2];  // small ones, large ones
 };
 
-struct BlockPool {                              // a device's, or the private one of graphs
+struct BlockPool {  // a device's, or the private one of graphs
   int device = 0;
   std::unordered_map<uint64_t, Arena> arenas;
   Arena* last = nullptr;
   bool of_graphs = false;
-  int graphs = 0;                               // that replay on this memory
+  int graphs = 0;  // that replay on this memory
   size_t live = 0;
 };
 
-enum Figure { kAllocation, kSegment, kActive, kInactiveSplit, kAllocatedBytes, kReservedBytes, kActiveBytes, kInactiveSplitBytes, kRequestedBytes, kFigures };
+enum Figure {
+  kAllocation,
+  kSegment,
+  kActive,
+  kInactiveSplit,
+  kAllocatedBytes,
+  kReservedBytes,
+  kActiveBytes,
+  kInactiveSplitBytes,
+  kRequestedBytes,
+  kFigures
+};
 struct Count {
   int64_t current = 0, peak = 0, allocated = 0, freed = 0;
   void add(int64_t n) { current += n, allocated += n, peak = current > peak ? current : peak; }
@@ -58,7 +71,7 @@ struct Count {
 };
 
 struct Statistics {
-  std::array<std::array<Count, 3>, kFigures> counts;      // all, small pool, large pool
+  std::array<std::array<Count, 3>, kFigures> counts;  // all, small pool, large pool
   int64_t retries = 0, out_of_memory = 0, synchronizations = 0, device_allocations = 0, device_frees = 0;
 };
 
@@ -69,18 +82,34 @@ class BlockCache {
   // Null when the device has no memory left. `pool`: a private one; null for the device's.
   Block* allocate(size_t bytes, CUstream stream, BlockPool* pool);
   void free(Block*);
-  void record(Block*, CUstream);                // the stream works on the block too
-  void empty();                                 // unused segments go back to the driver's pool, and that pool's to the device
-  void begin_capture(BlockPool* pool) { std::lock_guard<std::mutex> guard(lock_); ++captures_, ++pool->graphs; }
+  void record(Block*, CUstream);  // the stream works on the block too
+  void empty();                   // unused segments go back to the driver's pool, and that pool's to the device
+  void begin_capture(BlockPool* pool) {
+    std::lock_guard<std::mutex> guard(lock_);
+    ++captures_, ++pool->graphs;
+  }
   void end_capture();
-  void drop(BlockPool*);                        // one graph fewer
+  void drop(BlockPool*);  // one graph fewer
   Statistics statistics();
   void reset(bool peaks, bool totals);
-  void limit(size_t bytes) { std::lock_guard<std::mutex> guard(lock_); limit_ = bytes; }
-  struct Piece { CUdeviceptr data; size_t size, requested; int state; };   // state: 0 free, 1 used, 2 waits for an event
-  struct Segment { CUdeviceptr data; size_t size; CUstream stream; bool large, of_graphs; std::vector<Piece> pieces; };
+  void limit(size_t bytes) {
+    std::lock_guard<std::mutex> guard(lock_);
+    limit_ = bytes;
+  }
+  struct Piece {
+    CUdeviceptr data;
+    size_t size, requested;
+    int state;
+  };  // state: 0 free, 1 used, 2 waits for an event
+  struct Segment {
+    CUdeviceptr data;
+    size_t size;
+    CUstream stream;
+    bool large, of_graphs;
+    std::vector<Piece> pieces;
+  };
   std::vector<Segment> snapshot();
-  void track(size_t bytes, bool allocated);     // memory that is not cached, for the figures
+  void track(size_t bytes, bool allocated);  // memory that is not cached, for the figures
 
  private:
   static bool idle(const Block& b) { return !b.used && !b.events && b.others.empty(); }
@@ -102,14 +131,14 @@ class BlockCache {
   const int device_;
   std::mutex lock_;
   BlockPool main_;
-  std::map<CUdeviceptr, Block*> segments_;      // the first block of each
+  std::map<CUdeviceptr, Block*> segments_;  // the first block of each
   std::vector<std::pair<CUevent, Block*>> waiting_;
-  std::vector<Block*> deferred_;                // freed during a capture, in which no event may be recorded or asked for
-  std::vector<BlockPool*> dropped_;             // of graphs that are gone
+  std::vector<Block*> deferred_;     // freed during a capture, in which no event may be recorded or asked for
+  std::vector<BlockPool*> dropped_;  // of graphs that are gone
   Statistics statistics_;
   size_t limit_ = ~size_t(0);
   int captures_ = 0;
-  CUstream upstream_ = nullptr;                 // where segments are got and given back: no user's work waits for it
+  CUstream upstream_ = nullptr;  // where segments are got and given back: no user's work waits for it
 };
 
 BlockCache& block_cache(int device);

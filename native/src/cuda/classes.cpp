@@ -11,7 +11,7 @@
 namespace shim::cuda {
 namespace {
 
-constexpr int64_t kFewElements = 1 << 19, kMostMarked = 32 * 1024;       // 32 * FLAGS of classes_source.h
+constexpr int64_t kFewElements = 1 << 19, kMostMarked = 32 * 1024;  // 32 * FLAGS of classes_source.h
 
 const char* classes_source() {
   static const char* text = joined_source({kBlockSource, kClassesSource});
@@ -21,22 +21,24 @@ const Family classes_family{"classes", classes_source};
 
 CUfunction classes_kernel(const char* entry, DType t, int device) {
   return find_kernel(classes_family, entry, key_of(int(t)), device, [&] {
-    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute_dtype(t)), "V=1"};
+    return std::vector<std::string>{
+        std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute_dtype(t)), "V=1"};
   });
 }
 
 bool usable(DType t, const Tensor& target, const Tensor& weight, int64_t classes) {
   if (!kernels_ready() || !floating(t) || target->dtype() != DType::i64 || classes < 1) return false;
-  return !weight || (weight->dtype() == t && weight->device() == target->device() && weight->dim() == 1 && weight->numel() == classes);
+  return !weight || (weight->dtype() == t && weight->device() == target->device() && weight->dim() == 1 &&
+                        weight->numel() == classes);
 }
-
 
 // Where the blocks' sums go, and what adds them up; null sums where nothing is reduced.
 struct Sums {
   Tensor parts, out, total;
   int64_t blocks;
   void *sums, *to, *weights;
-  Sums(DType t, Device where, DimSpan sizes, int reduction, int64_t wanted) : blocks(std::clamp<int64_t>(wanted, 1, reduction ? kFullBlocks : kGridBlocks)) {
+  Sums(DType t, Device where, DimSpan sizes, int reduction, int64_t wanted)
+      : blocks(std::clamp<int64_t>(wanted, 1, reduction ? kFullBlocks : kGridBlocks)) {
     const DType compute = compute_dtype(t);
     out = empty(reduction ? DimSpan() : sizes, t, where);
     total = empty({}, compute, where);
@@ -54,7 +56,8 @@ struct Sums {
 
 }  // namespace
 
-Tensor class_loss(const Tensor& given, const Tensor& target, const Tensor& weight, int reduction, int64_t ignored, Tensor* total) {
+Tensor class_loss(
+    const Tensor& given, const Tensor& target, const Tensor& weight, int reduction, int64_t ignored, Tensor* total) {
   int64_t classes = given->dim() > 1 ? given->sizes()[1] : 0, n = target->numel();
   const DType t = given->dtype();
   if (!usable(t, target, weight, classes) || n * classes != given->numel()) return {};
@@ -74,17 +77,21 @@ Tensor class_loss(const Tensor& given, const Tensor& target, const Tensor& weigh
   return s.out;
 }
 
-Tensor class_loss_backward(const Tensor& g, const Tensor& target, const Tensor& weight, const Tensor& total, DimSpan sizes, int reduction, int64_t ignored) {
+Tensor class_loss_backward(const Tensor& g, const Tensor& target, const Tensor& weight, const Tensor& total,
+    DimSpan sizes, int reduction, int64_t ignored) {
   int64_t classes = sizes.size() > 1 ? sizes[1] : 0, inner = 1, n = target->numel() * classes;
   const DType t = g->dtype();
-  if (!usable(t, target, weight, classes) || target->numel() * classes != product_of(sizes, 0, sizes.size()) || total->dtype() != compute_dtype(t)) return {};
+  if (!usable(t, target, weight, classes) || target->numel() * classes != product_of(sizes, 0, sizes.size()) ||
+      total->dtype() != compute_dtype(t))
+    return {};
   if (g->numel() != (reduction ? 1 : target->numel())) return {};
   for (size_t d = 2; d < sizes.size(); ++d) inner *= sizes[d];
   const int device = g->device().index;
-  const bool few = n <= kFewElements;           // one launch is faster than zeros first
+  const bool few = n <= kFewElements;  // one launch is faster than zeros first
   const CUfunction f = classes_kernel(few ? "class_slopes" : "class_slopes_at", t, device);
   if (!f) return {};
-  const Tensor out = empty(sizes, t, g->device()), grad = contiguous(g), targets = contiguous(target), weights = contiguous_or_null(weight);
+  const Tensor out = empty(sizes, t, g->device()), grad = contiguous(g), targets = contiguous(target),
+               weights = contiguous_or_null(weight);
   if (!n) return out;
   if (!few) {
     fill_(out, Number{});
@@ -98,7 +105,8 @@ Tensor class_loss_backward(const Tensor& g, const Tensor& target, const Tensor& 
   return out;
 }
 
-Tensor margin_loss(const Tensor& given, const Tensor& target, const Tensor& weight, int p, double margin, int reduction) {
+Tensor margin_loss(
+    const Tensor& given, const Tensor& target, const Tensor& weight, int p, double margin, int reduction) {
   if (given->dim() != 2) return {};
   int64_t rows = given->sizes()[0], classes = given->sizes()[1];
   const DType t = given->dtype();
@@ -116,15 +124,19 @@ Tensor margin_loss(const Tensor& given, const Tensor& target, const Tensor& weig
   return s.out;
 }
 
-Tensor margin_loss_backward(const Tensor& g, const Tensor& given, const Tensor& target, const Tensor& weight, int p, double margin, int reduction) {
+Tensor margin_loss_backward(const Tensor& g, const Tensor& given, const Tensor& target, const Tensor& weight, int p,
+    double margin, int reduction) {
   if (given->dim() != 2) return {};
   int64_t rows = given->sizes()[0], classes = given->sizes()[1];
   const DType t = given->dtype();
-  if (!usable(t, target, weight, classes) || g->dtype() != t || target->numel() != rows || g->numel() != (reduction ? 1 : rows) || (rows + 7) / 8 > kMostBlocks) return {};
+  if (!usable(t, target, weight, classes) || g->dtype() != t || target->numel() != rows ||
+      g->numel() != (reduction ? 1 : rows) || (rows + 7) / 8 > kMostBlocks)
+    return {};
   const int device = given->device().index;
   const CUfunction f = classes_kernel("margin_slopes", t, device);
   if (!f) return {};
-  const Tensor out = empty(given->sizes(), t, given->device()), grad = contiguous(g), x = contiguous(given), targets = contiguous(target), weights = contiguous_or_null(weight);
+  const Tensor out = empty(given->sizes(), t, given->device()), grad = contiguous(g), x = contiguous(given),
+               targets = contiguous(target), weights = contiguous_or_null(weight);
   if (!rows) return out;
   const void *slope = grad->data(), *from = x->data(), *named = targets->data(), *w = data_or_null(weights);
   void* to = out->data();
@@ -156,11 +168,14 @@ Tensor multilabel_loss_backward(const Tensor& g, const Tensor& given, const Tens
   const DType t = given->dtype();
   if (given->dim() != 2 || g->dtype() != t || !std::ranges::equal(given->sizes(), target->sizes())) return {};
   int64_t rows = given->sizes()[0], classes = given->sizes()[1];
-  if (!usable(t, target, {}, classes) || !rows || rows > kMostBlocks || classes > kMostMarked || g->numel() != (reduction ? 1 : rows)) return {};
+  if (!usable(t, target, {}, classes) || !rows || rows > kMostBlocks || classes > kMostMarked ||
+      g->numel() != (reduction ? 1 : rows))
+    return {};
   const int device = given->device().index;
   const CUfunction f = classes_kernel("multilabel_slopes", t, device);
   if (!f) return {};
-  const Tensor out = empty(given->sizes(), t, given->device()), grad = contiguous(g), x = contiguous(given), targets = contiguous(target);
+  const Tensor out = empty(given->sizes(), t, given->device()), grad = contiguous(g), x = contiguous(given),
+               targets = contiguous(target);
   const void *slope = grad->data(), *from = x->data(), *named = targets->data();
   void* to = out->data();
   int mean = reduction == 1, each = reduction == 0;

@@ -11,7 +11,8 @@ namespace {
 LibraryFinder finder = nullptr;
 
 template <class T>
-bool reads_back(Status (*get)(const MatmulDesc*, int, void*, size_t, size_t*), const MatmulDesc& d, int attribute, T want) {
+bool reads_back(
+    Status (*get)(const MatmulDesc*, int, void*, size_t, size_t*), const MatmulDesc& d, int attribute, T want) {
   T got{};
   size_t written = 0;
   return get(&d, attribute, &got, sizeof got, &written) == kSuccess && written == sizeof got && got == want;
@@ -19,18 +20,23 @@ bool reads_back(Status (*get)(const MatmulDesc*, int, void*, size_t, size_t*), c
 
 std::string test_desc(const Library& l) {
   MatmulDesc d{};
-  if (l.desc_init(&d, sizeof d, compute_32f_fast_tf32, r_32f) != kSuccess) return "a matmul descriptor of 256 bytes is refused";
-  if (!reads_back<int32_t>(l.desc_get, d, desc_compute, compute_32f_fast_tf32)) return "the compute type does not read back";
+  if (l.desc_init(&d, sizeof d, compute_32f_fast_tf32, r_32f) != kSuccess)
+    return "a matmul descriptor of 256 bytes is refused";
+  if (!reads_back<int32_t>(l.desc_get, d, desc_compute, compute_32f_fast_tf32))
+    return "the compute type does not read back";
   if (!reads_back<int32_t>(l.desc_get, d, desc_scale, r_32f)) return "the scale type does not read back";
   if (!reads_back<uint32_t>(l.desc_get, d, desc_epilogue, 1)) return "the default epilogue is not 1";
   if (!reads_back<int8_t>(l.desc_get, d, desc_fast_accumulate, 0)) return "fast accumulation is not one byte";
   void* pointer = reinterpret_cast<void*>(uintptr_t(0x123456789ab0));
   int64_t ld = 128;
-  if (l.desc_set(&d, desc_bias_pointer, &pointer, sizeof pointer) != kSuccess || !reads_back<void*>(l.desc_get, d, desc_bias_pointer, pointer))
+  if (l.desc_set(&d, desc_bias_pointer, &pointer, sizeof pointer) != kSuccess ||
+      !reads_back<void*>(l.desc_get, d, desc_bias_pointer, pointer))
     return "the bias pointer does not read back";
-  if (l.desc_set(&d, desc_aux_ld, &ld, sizeof ld) != kSuccess || !reads_back<int64_t>(l.desc_get, d, desc_aux_ld, ld)) return "the aux ld does not read back";
+  if (l.desc_set(&d, desc_aux_ld, &ld, sizeof ld) != kSuccess || !reads_back<int64_t>(l.desc_get, d, desc_aux_ld, ld))
+    return "the aux ld does not read back";
   int32_t wrong = 4;
-  if (l.desc_set(&d, desc_bias_pointer, &wrong, sizeof wrong) != kInvalidValue) return "an attribute of a wrong size is accepted";
+  if (l.desc_set(&d, desc_bias_pointer, &wrong, sizeof wrong) != kInvalidValue)
+    return "an attribute of a wrong size is accepted";
   return {};
 }
 
@@ -46,7 +52,8 @@ std::string test_layout(const Library& l) {
   l.layout_get(&m, layout_ld, &ld, sizeof ld, &n);
   l.layout_get(&m, layout_type, &type, sizeof type, &n);
   if (rows != 640 || cols != 48 || ld != 648 || type != r_16bf) return "a matrix layout does not read back";
-  if (l.layout_set(&m, layout_batch, &batch, sizeof batch) != kSuccess || l.layout_set(&m, layout_stride, &stride, sizeof stride) != kSuccess)
+  if (l.layout_set(&m, layout_batch, &batch, sizeof batch) != kSuccess ||
+      l.layout_set(&m, layout_stride, &stride, sizeof stride) != kSuccess)
     return "a batched layout is refused";
   return {};
 }
@@ -68,8 +75,8 @@ bool copies_are_independent(const Library& l) {
   if (l.desc_init(&a, sizeof a, compute_32f, r_32f) != kSuccess) return false;
   uint32_t bias = 4;
   std::memcpy(&b, &a, sizeof a);
-  return l.desc_set(&b, desc_epilogue, &bias, sizeof bias) == kSuccess && reads_back<uint32_t>(l.desc_get, a, desc_epilogue, 1) &&
-         reads_back<uint32_t>(l.desc_get, b, desc_epilogue, 4);
+  return l.desc_set(&b, desc_epilogue, &bias, sizeof bias) == kSuccess &&
+         reads_back<uint32_t>(l.desc_get, a, desc_epilogue, 1) && reads_back<uint32_t>(l.desc_get, b, desc_epilogue, 4);
 }
 
 Library find() {
@@ -89,7 +96,8 @@ Library find() {
     }
     reasons += (reasons.empty() ? "" : "; ") + candidate.why;
   }
-  best.why = "cuBLASLt was not found: " + (reasons.empty() ? std::string("no candidate") : reasons) + ". Install nvidia-cublas, or set SHIM_CUBLASLT_PATH.";
+  best.why = "cuBLASLt was not found: " + (reasons.empty() ? std::string("no candidate") : reasons) +
+             ". Install nvidia-cublas, or set SHIM_CUBLASLT_PATH.";
   return best;
 }
 
@@ -111,8 +119,8 @@ bool load_library(const std::string& path, Library& l) {
     return false;
   }
   std::string missing;
-#define SHIM_LOAD(member, symbol, result, types)                              \
-  l.member = reinterpret_cast<result(*) types>(dlsym(library, #symbol));      \
+#define SHIM_LOAD(member, symbol, result, types)                         \
+  l.member = reinterpret_cast<result(*) types>(dlsym(library, #symbol)); \
   if (!l.member) missing = #symbol;
   SHIM_CUBLASLT(SHIM_LOAD)
 #undef SHIM_LOAD
@@ -142,7 +150,7 @@ std::string self_test(const Library& l) {
 }
 
 const Library& library() {
-  static const Library* found = new Library(find());    // immortal, as its handles are
+  static const Library* found = new Library(find());  // immortal, as its handles are
   return *found;
 }
 

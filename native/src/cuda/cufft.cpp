@@ -15,18 +15,20 @@ namespace {
 
 using FftHandle = int;
 // X(member, symbol, argument types): every function gives an int, 0 for success.
-#define SHIM_CUFFT(X)                                                                                                                              \
-  X(create, cufftCreate, (FftHandle*))                                                                                                             \
-  X(destroy, cufftDestroy, (FftHandle))                                                                                                            \
-  X(set_auto, cufftSetAutoAllocation, (FftHandle, int))                                                                                            \
-  X(make, cufftMakePlanMany64, (FftHandle, int, long long*, long long*, long long, long long, long long*, long long, long long, int, long long, size_t*)) \
-  X(set_stream, cufftSetStream, (FftHandle, CUstream))                                                                                             \
-  X(set_room, cufftSetWorkArea, (FftHandle, void*))                                                                                                \
-  X(c2c, cufftExecC2C, (FftHandle, void*, void*, int))                                                                                             \
-  X(z2z, cufftExecZ2Z, (FftHandle, void*, void*, int))                                                                                             \
-  X(r2c, cufftExecR2C, (FftHandle, void*, void*))                                                                                                  \
-  X(d2z, cufftExecD2Z, (FftHandle, void*, void*))                                                                                                  \
-  X(c2r, cufftExecC2R, (FftHandle, void*, void*))                                                                                                  \
+#define SHIM_CUFFT(X)                                                                                                  \
+  X(create, cufftCreate, (FftHandle*))                                                                                 \
+  X(destroy, cufftDestroy, (FftHandle))                                                                                \
+  X(set_auto, cufftSetAutoAllocation, (FftHandle, int))                                                                \
+  X(make, cufftMakePlanMany64,                                                                                         \
+      (FftHandle, int, long long*, long long*, long long, long long, long long*, long long, long long, int, long long, \
+          size_t*))                                                                                                    \
+  X(set_stream, cufftSetStream, (FftHandle, CUstream))                                                                 \
+  X(set_room, cufftSetWorkArea, (FftHandle, void*))                                                                    \
+  X(c2c, cufftExecC2C, (FftHandle, void*, void*, int))                                                                 \
+  X(z2z, cufftExecZ2Z, (FftHandle, void*, void*, int))                                                                 \
+  X(r2c, cufftExecR2C, (FftHandle, void*, void*))                                                                      \
+  X(d2z, cufftExecD2Z, (FftHandle, void*, void*))                                                                      \
+  X(c2r, cufftExecC2R, (FftHandle, void*, void*))                                                                      \
   X(z2d, cufftExecZ2D, (FftHandle, void*, void*))
 
 struct FftLibrary {
@@ -57,9 +59,13 @@ const FftLibrary& fft_library() {
   return *found;
 }
 
-struct FftPlan { FftHandle handle = 0; size_t room = 0; bool usable = false; };
-constexpr size_t kMostFftPlans = 4096;          // as many as PyTorch keeps
-constexpr int kTypes[2][3] = {{0x29, 0x2a, 0x2c}, {0x69, 0x6a, 0x6c}};        // CUFFT_C2C, R2C, C2R; Z2Z, D2Z, Z2D
+struct FftPlan {
+  FftHandle handle = 0;
+  size_t room = 0;
+  bool usable = false;
+};
+constexpr size_t kMostFftPlans = 4096;                                  // as many as PyTorch keeps
+constexpr int kTypes[2][3] = {{0x29, 0x2a, 0x2c}, {0x69, 0x6a, 0x6c}};  // CUFFT_C2C, R2C, C2R; Z2Z, D2Z, Z2D
 
 // A plan of the thread's own: a handle holds the stream and the room of its transform.
 FftPlan& fft_plan(const FftLibrary& l, int type, int rank, const int64_t* sizes, int64_t batch, int device) {
@@ -68,14 +74,16 @@ FftPlan& fft_plan(const FftLibrary& l, int type, int rank, const int64_t* sizes,
   key.insert(key.end(), sizes, sizes + rank);
   if (const auto it = plans.find(key); it != plans.end()) return it->second;
   if (plans.size() >= kMostFftPlans) {
-    for (auto& [k, p] : plans) if (p.usable) l.destroy(p.handle);
+    for (auto& [k, p] : plans)
+      if (p.usable) l.destroy(p.handle);
     plans.clear();
   }
   FftPlan& p = plans[std::move(key)];
   long long n[3] = {};
   for (int i = 0; i < rank; ++i) n[i] = sizes[i];
   if (l.create(&p.handle) != 0) return p;
-  p.usable = l.set_auto(p.handle, 0) == 0 && l.make(p.handle, rank, n, nullptr, 1, 0, nullptr, 1, 0, type, batch, &p.room) == 0;
+  p.usable = l.set_auto(p.handle, 0) == 0 &&
+             l.make(p.handle, rank, n, nullptr, 1, 0, nullptr, 1, 0, type, batch, &p.room) == 0;
   if (!p.usable) l.destroy(p.handle);
   return p;
 }
@@ -88,7 +96,8 @@ Tensor parts_of(const Tensor& t) { return is_complex(t->dtype()) ? view_as_real(
 Tensor fourier(Transform how, const Tensor& given, int rank, bool forward, double scale, int64_t size) {
   const FftLibrary& l = fft_library();
   const DType t = given->dtype();
-  const bool wide = t == DType::f64 || t == DType::c128, from_real = how == Transform::from_real, to_real = how == Transform::to_real;
+  const bool wide = t == DType::f64 || t == DType::c128, from_real = how == Transform::from_real,
+             to_real = how == Transform::to_real;
   if (!l.loaded || !kernels_ready() || rank < 1 || rank > 3 || given->dim() < rank || !given->numel()) return {};
   if (t != (from_real ? (wide ? DType::f64 : DType::f32) : (wide ? DType::c128 : DType::c64))) return {};
   const int device = given->device().index;
@@ -102,7 +111,7 @@ Tensor fourier(Transform how, const Tensor& given, int rank, bool forward, doubl
   FftPlan& p = fft_plan(l, kTypes[wide][int(how)], rank, sizes, batch, device);
   if (!p.usable || l.set_stream(p.handle, current_stream(device)) != 0) return {};
   Tensor x = contiguous(given);
-  if (to_real && x.get() == given.get()) x = clone(x);          // which the transform to real numbers may write to
+  if (to_real && x.get() == given.get()) x = clone(x);  // which the transform to real numbers may write to
   const Tensor room = p.room ? empty(Dims{int64_t(p.room)}, DType::u8, x->device()) : Tensor();
   if (room && l.set_room(p.handle, room->data()) != 0) return {};
   const DType made = to_real ? (wide ? DType::f64 : DType::f32) : (wide ? DType::c128 : DType::c64);
@@ -119,7 +128,8 @@ Tensor fourier(Transform how, const Tensor& given, int rank, bool forward, doubl
     float narrow = float(scale);
     double whole = scale;
     char* const factor = compute == DType::f64 ? reinterpret_cast<char*>(&whole) : reinterpret_cast<char*>(&narrow);
-    Elementwise e{"mul", compute, compute, 3, {Operand::of(*parts), Operand::of(*parts), Operand{factor, compute, {}, {}}}};
+    Elementwise e{
+        "mul", compute, compute, 3, {Operand::of(*parts), Operand::of(*parts), Operand{factor, compute, {}, {}}}};
     e.numbers[2] = true;
     if (!run_elementwise(e, parts->sizes(), device)) return {};
   }

@@ -6,7 +6,8 @@
 namespace shim::cuda {
 
 // out[i] = bias + the sum over taps k of weight[k] * x[i + shift + k * dilation], `size` of them; `turned`: of weight[taps - 1 - k].
-Tensor depthwise(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t shift, int64_t dilation, bool turned, int64_t size);
+Tensor depthwise(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t shift, int64_t dilation,
+    bool turned, int64_t size);
 // The gradient of the weight: the sum over the batch and i of g[i] * x[i + shift + k * dilation]. The same sums in every run.
 Tensor depthwise_weight(const Tensor& x, const Tensor& g, int64_t taps, int64_t shift, int64_t dilation);
 

@@ -29,7 +29,7 @@ Tensor variance_down(const Tensor& given, DimSpan dims, bool keepdim, double cor
   }
   const int first = int(std::find(gone, gone + n, true) - gone), last = first + int(dims.size());
   for (int d = first; d < last; ++d)
-    if (!gone[d]) return {};                    // not side by side
+    if (!gone[d]) return {};  // not side by side
   Dims shape;
   int64_t outer = 1, rows = 1, cols = 1;
   for (int d = 0; d < n; ++d) {
@@ -48,7 +48,8 @@ Tensor variance_down(const Tensor& given, DimSpan dims, bool keepdim, double cor
   const DType compute = cuda::compute_dtype(t);
   const auto kernel = [&](const char* entry) {
     return find_kernel(deviations_family, entry, key_of(int(t), v), device, [&] {
-      return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute), "V=" + std::to_string(v)};
+      return std::vector<std::string>{std::string("ELEMENT=") + element_type(t),
+          std::string("C=") + compute_type(compute), "V=" + std::to_string(v)};
     });
   };
   const CUfunction moments = kernel("column_moments"), variances = kernel("column_variances");

@@ -22,8 +22,7 @@ Loaded::Loaded() {
     table.why = "libcuda.so.1 could not be loaded: there is no NVIDIA driver on this machine";
     return;
   }
-#define SHIM_LOAD(member, symbol, types) \
-  table.member = reinterpret_cast<CUresult(*) types>(dlsym(library, #symbol));
+#define SHIM_LOAD(member, symbol, types) table.member = reinterpret_cast<CUresult(*) types>(dlsym(library, #symbol));
   SHIM_CUDA_DRIVER(SHIM_LOAD)
 #undef SHIM_LOAD
   if (!table.init || !table.device_count || !table.mem_alloc_async || !table.capture_begin) {
@@ -34,7 +33,8 @@ Loaded::Loaded() {
   int count = 0;
   if (r == 0) r = table.device_count(&count);
   if (r != 0 || count == 0) {
-    table.why = r == kNoDevice || count == 0 ? "no CUDA-capable device is detected" : "cuInit failed with error " + std::to_string(r);
+    table.why = r == kNoDevice || count == 0 ? "no CUDA-capable device is detected"
+                                             : "cuInit failed with error " + std::to_string(r);
     return;
   }
   table.loaded = true;
@@ -43,7 +43,7 @@ Loaded::Loaded() {
 }
 
 Loaded& loaded() {
-  static Loaded* l = new Loaded();              // immortal: storage may be freed while the process exits
+  static Loaded* l = new Loaded();  // immortal: storage may be freed while the process exits
   return *l;
 }
 
@@ -60,7 +60,7 @@ const Driver& require(const char* function) {
   const Driver& d = driver();
   if (!d.loaded)
     fail(Kind::Runtime, function, ": Found no NVIDIA driver on your system or no GPU. ", d.why,
-         ". Use device='cpu', or run on a machine with an NVIDIA GPU and driver.");
+        ". Use device='cpu', or run on a machine with an NVIDIA GPU and driver.");
   return d;
 }
 
@@ -77,7 +77,8 @@ int device_count() { return driver().devices; }
 CUcontext primary_context(int index) {
   const Driver& d = require("torch.cuda");
   Loaded& l = loaded();
-  CHECK(Kind::Runtime, index >= 0 && index < d.devices, "CUDA error: invalid device ordinal ", index, "; there are ", d.devices, " devices");
+  CHECK(Kind::Runtime, index >= 0 && index < d.devices, "CUDA error: invalid device ordinal ", index, "; there are ",
+      d.devices, " devices");
   std::lock_guard<std::mutex> guard(l.lock);
   if (!l.contexts[size_t(index)]) {
     CUdevice device = 0;
@@ -114,7 +115,7 @@ void use_cupy_stream_getter(intptr_t (*get)(int)) { cupy_stream = get; }
 
 CUstream current_stream(int device) {
   if (device < 0) device = current_device();
-  if (cupy_stream)                              // else a stream of ours that this thread chose before CuPy was loaded
+  if (cupy_stream)  // else a stream of ours that this thread chose before CuPy was loaded
     if (const intptr_t stream = cupy_stream(device)) return reinterpret_cast<CUstream>(stream);
   return size_t(device) < tls_streams.size() ? tls_streams[size_t(device)] : nullptr;
 }
@@ -134,7 +135,8 @@ bool capturing(CUstream stream) {
 void copy_bytes(void* to, const void* from, size_t bytes, CUstream stream) {
   if (!bytes) return;
   ensure_context();
-  check(driver().memcpy_async(reinterpret_cast<CUdeviceptr>(to), reinterpret_cast<CUdeviceptr>(from), bytes, stream), "cuMemcpyAsync");
+  check(driver().memcpy_async(reinterpret_cast<CUdeviceptr>(to), reinterpret_cast<CUdeviceptr>(from), bytes, stream),
+      "cuMemcpyAsync");
 }
 
 // `later` waits for what `first`, a stream of `device`, holds now.
@@ -145,7 +147,7 @@ static void order(CUstream first, int device, CUstream later) {
   check(d.event_create(&event, 2 /* no timing */), "cuEventCreate");
   CUresult r = d.event_record(event, first);
   if (r == 0) r = d.stream_wait_event(later, event, 0);
-  d.event_destroy(event);                       // the driver keeps it until it is reached
+  d.event_destroy(event);  // the driver keeps it until it is reached
   check(r, "cuStreamWaitEvent");
 }
 
@@ -155,7 +157,7 @@ void copy_between(void* to, int to_device, const void* from, int from_device, si
   order(writer, to_device, reader);
   {
     OnDevice current(from_device);
-    copy_bytes(to, from, bytes, reader);        // on the source's stream: its memory is reused in that order
+    copy_bytes(to, from, bytes, reader);  // on the source's stream: its memory is reused in that order
   }
   order(reader, from_device, writer);
 }
@@ -165,8 +167,10 @@ void fill_bytes(void* to, const void* element, int itemsize, size_t count, CUstr
   ensure_context();
   const Driver& d = driver();
   CUdeviceptr p = reinterpret_cast<CUdeviceptr>(to);
-  if (itemsize == 1) return check(d.memset_async(p, *static_cast<const uint8_t*>(element), count, stream), "cuMemsetD8Async");
-  if (itemsize == 2) return check(d.memset16_async(p, *static_cast<const uint16_t*>(element), count, stream), "cuMemsetD16Async");
+  if (itemsize == 1)
+    return check(d.memset_async(p, *static_cast<const uint8_t*>(element), count, stream), "cuMemsetD8Async");
+  if (itemsize == 2)
+    return check(d.memset16_async(p, *static_cast<const uint16_t*>(element), count, stream), "cuMemsetD16Async");
   check(d.memset32_async(p, *static_cast<const uint32_t*>(element), count, stream), "cuMemsetD32Async");
 }
 

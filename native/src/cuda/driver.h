@@ -26,14 +26,16 @@ using CUgraphNode = struct CUgraphNode_st*;
 
 constexpr CUresult kNotReady = 600, kOutOfMemory = 2, kNoDevice = 100;
 
-struct Uuid { char bytes[16]; };
+struct Uuid {
+  char bytes[16];
+};
 
 // Kernels and their launches, as graphs show and cuLaunchKernelEx takes them: cuda.h's layouts.
 struct KernelNode {
-  CUfunction function;                          // null: it is `kernel`
+  CUfunction function;  // null: it is `kernel`
   unsigned grid[3], block[3], shared_bytes;
   void** parameters;
-  void** extra;                                 // of packed parameters
+  void** extra;  // of packed parameters
   CUkernel kernel;
   CUcontext context;
 };
@@ -43,108 +45,121 @@ struct MemsetNode {
   unsigned value, element_size;
   size_t width, height;
 };
-struct EdgeData { unsigned char from_port, to_port, type, reserved[5]; };
-struct LaunchAttribute { int id; int padding; alignas(8) unsigned char value[64]; };
+struct EdgeData {
+  unsigned char from_port, to_port, type, reserved[5];
+};
+struct LaunchAttribute {
+  int id;
+  int padding;
+  alignas(8) unsigned char value[64];
+};
 struct LaunchConfig {
   unsigned grid[3], block[3], shared_bytes;
   CUstream stream;
   LaunchAttribute* attributes;
   unsigned count;
 };
-static_assert(sizeof(KernelNode) == 72 && sizeof(EdgeData) == 8 && sizeof(LaunchAttribute) == 72 && sizeof(LaunchConfig) == 56);
+static_assert(
+    sizeof(KernelNode) == 72 && sizeof(EdgeData) == 8 && sizeof(LaunchAttribute) == 72 && sizeof(LaunchConfig) == 56);
 
 // X(member, symbol, argument types): every driver function used. A symbol that is missing leaves a null member.
-#define SHIM_CUDA_DRIVER(X)                                                                              \
-  X(init, cuInit, (unsigned))                                                                            \
-  X(driver_version, cuDriverGetVersion, (int*))                                                          \
-  X(device_count, cuDeviceGetCount, (int*))                                                              \
-  X(device_get, cuDeviceGet, (CUdevice*, int))                                                           \
-  X(device_name, cuDeviceGetName, (char*, int, CUdevice))                                                \
-  X(device_total_memory, cuDeviceTotalMem_v2, (size_t*, CUdevice))                                       \
-  X(device_attribute, cuDeviceGetAttribute, (int*, int, CUdevice))                                       \
-  X(device_uuid, cuDeviceGetUuid_v2, (Uuid*, CUdevice))                                                  \
-  X(can_access_peer, cuDeviceCanAccessPeer, (int*, CUdevice, CUdevice))                                  \
-  X(primary_retain, cuDevicePrimaryCtxRetain, (CUcontext*, CUdevice))                                    \
-  X(ctx_set, cuCtxSetCurrent, (CUcontext))                                                               \
-  X(ctx_get, cuCtxGetCurrent, (CUcontext*))                                                              \
-  X(ctx_device, cuCtxGetDevice, (CUdevice*))                                                             \
-  X(ctx_synchronize, cuCtxSynchronize, ())                                                               \
-  X(enable_peer, cuCtxEnablePeerAccess, (CUcontext, unsigned))                                           \
-  X(error_name, cuGetErrorName, (CUresult, const char**))                                                \
-  X(error_string, cuGetErrorString, (CUresult, const char**))                                            \
-  X(mem_info, cuMemGetInfo_v2, (size_t*, size_t*))                                                       \
-  X(mem_alloc_async, cuMemAllocAsync, (CUdeviceptr*, size_t, CUstream))                                  \
-  X(mem_free_async, cuMemFreeAsync, (CUdeviceptr, CUstream))                                             \
-  X(mem_alloc, cuMemAlloc_v2, (CUdeviceptr*, size_t))                                                    \
-  X(mem_free, cuMemFree_v2, (CUdeviceptr))                                                               \
-  X(host_alloc, cuMemHostAlloc, (void**, size_t, unsigned))                                              \
-  X(host_free, cuMemFreeHost, (void*))                                                                   \
-  X(pool_default, cuDeviceGetDefaultMemPool, (CUmemoryPool*, CUdevice))                                  \
-  X(pool_current, cuDeviceGetMemPool, (CUmemoryPool*, CUdevice))                                         \
-  X(pool_set, cuMemPoolSetAttribute, (CUmemoryPool, int, void*))                                         \
-  X(pool_get, cuMemPoolGetAttribute, (CUmemoryPool, int, void*))                                         \
-  X(pool_trim, cuMemPoolTrimTo, (CUmemoryPool, size_t))                                                  \
-  X(memcpy_async, cuMemcpyAsync, (CUdeviceptr, CUdeviceptr, size_t, CUstream))                           \
-  X(memset_async, cuMemsetD8Async, (CUdeviceptr, unsigned char, size_t, CUstream))                       \
-  X(memset16_async, cuMemsetD16Async, (CUdeviceptr, unsigned short, size_t, CUstream))                   \
-  X(memset32_async, cuMemsetD32Async, (CUdeviceptr, unsigned, size_t, CUstream))                         \
-  X(pointer_attribute, cuPointerGetAttribute, (void*, int, CUdeviceptr))                                 \
-  X(stream_create, cuStreamCreateWithPriority, (CUstream*, unsigned, int))                               \
-  X(stream_destroy, cuStreamDestroy_v2, (CUstream))                                                      \
-  X(stream_priorities, cuCtxGetStreamPriorityRange, (int*, int*))                                        \
-  X(stream_synchronize, cuStreamSynchronize, (CUstream))                                                 \
-  X(stream_query, cuStreamQuery, (CUstream))                                                             \
-  X(stream_wait_event, cuStreamWaitEvent, (CUstream, CUevent, unsigned))                                 \
-  X(stream_capturing, cuStreamIsCapturing, (CUstream, int*))                                             \
-  X(stream_id, cuStreamGetId, (CUstream, unsigned long long*))                                           \
-  X(capture_mode, cuThreadExchangeStreamCaptureMode, (int*))                                             \
-  X(capture_begin, cuStreamBeginCapture_v2, (CUstream, int))                                             \
-  X(capture_end, cuStreamEndCapture, (CUstream, CUgraph*))                                               \
-  X(graph_instantiate, cuGraphInstantiateWithFlags, (CUgraphExec*, CUgraph, unsigned long long))         \
-  X(graph_launch, cuGraphLaunch, (CUgraphExec, CUstream))                                                \
-  X(graph_destroy, cuGraphDestroy, (CUgraph))                                                            \
-  X(graph_nodes, cuGraphGetNodes, (CUgraph, CUgraphNode*, size_t*))                                      \
-  X(graph_edges, cuGraphGetEdges_v2, (CUgraph, CUgraphNode*, CUgraphNode*, EdgeData*, size_t*))          \
-  X(node_type, cuGraphNodeGetType, (CUgraphNode, int*))                                                  \
-  X(kernel_node, cuGraphKernelNodeGetParams_v2, (CUgraphNode, KernelNode*))                              \
-  X(memset_node, cuGraphMemsetNodeGetParams, (CUgraphNode, MemsetNode*))                                 \
-  X(kernel_node_attribute, cuGraphKernelNodeGetAttribute, (CUgraphNode, int, void*))                     \
-  X(function_parameter, cuFuncGetParamInfo, (CUfunction, size_t, size_t*, size_t*))                      \
-  X(kernel_parameter, cuKernelGetParamInfo, (CUkernel, size_t, size_t*, size_t*))                        \
-  X(graph_exec_destroy, cuGraphExecDestroy, (CUgraphExec))                                               \
-  X(event_create, cuEventCreate, (CUevent*, unsigned))                                                   \
-  X(event_record, cuEventRecord, (CUevent, CUstream))                                                    \
-  X(event_query, cuEventQuery, (CUevent))                                                                \
-  X(event_synchronize, cuEventSynchronize, (CUevent))                                                    \
-  X(event_elapsed, cuEventElapsedTime, (float*, CUevent, CUevent))                                       \
-  X(event_destroy, cuEventDestroy_v2, (CUevent))                                                         \
-  X(module_load, cuModuleLoadData, (CUmodule*, const void*))                                             \
-  X(module_function, cuModuleGetFunction, (CUfunction*, CUmodule, const char*))                          \
-  X(function_attribute, cuFuncSetAttribute, (CUfunction, int, int))                                      \
-  X(launch, cuLaunchKernel, (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**, void**)) \
+#define SHIM_CUDA_DRIVER(X)                                                                                         \
+  X(init, cuInit, (unsigned))                                                                                       \
+  X(driver_version, cuDriverGetVersion, (int*))                                                                     \
+  X(device_count, cuDeviceGetCount, (int*))                                                                         \
+  X(device_get, cuDeviceGet, (CUdevice*, int))                                                                      \
+  X(device_name, cuDeviceGetName, (char*, int, CUdevice))                                                           \
+  X(device_total_memory, cuDeviceTotalMem_v2, (size_t*, CUdevice))                                                  \
+  X(device_attribute, cuDeviceGetAttribute, (int*, int, CUdevice))                                                  \
+  X(device_uuid, cuDeviceGetUuid_v2, (Uuid*, CUdevice))                                                             \
+  X(can_access_peer, cuDeviceCanAccessPeer, (int*, CUdevice, CUdevice))                                             \
+  X(primary_retain, cuDevicePrimaryCtxRetain, (CUcontext*, CUdevice))                                               \
+  X(ctx_set, cuCtxSetCurrent, (CUcontext))                                                                          \
+  X(ctx_get, cuCtxGetCurrent, (CUcontext*))                                                                         \
+  X(ctx_device, cuCtxGetDevice, (CUdevice*))                                                                        \
+  X(ctx_synchronize, cuCtxSynchronize, ())                                                                          \
+  X(enable_peer, cuCtxEnablePeerAccess, (CUcontext, unsigned))                                                      \
+  X(error_name, cuGetErrorName, (CUresult, const char**))                                                           \
+  X(error_string, cuGetErrorString, (CUresult, const char**))                                                       \
+  X(mem_info, cuMemGetInfo_v2, (size_t*, size_t*))                                                                  \
+  X(mem_alloc_async, cuMemAllocAsync, (CUdeviceptr*, size_t, CUstream))                                             \
+  X(mem_free_async, cuMemFreeAsync, (CUdeviceptr, CUstream))                                                        \
+  X(mem_alloc, cuMemAlloc_v2, (CUdeviceptr*, size_t))                                                               \
+  X(mem_free, cuMemFree_v2, (CUdeviceptr))                                                                          \
+  X(host_alloc, cuMemHostAlloc, (void**, size_t, unsigned))                                                         \
+  X(host_free, cuMemFreeHost, (void*))                                                                              \
+  X(pool_default, cuDeviceGetDefaultMemPool, (CUmemoryPool*, CUdevice))                                             \
+  X(pool_current, cuDeviceGetMemPool, (CUmemoryPool*, CUdevice))                                                    \
+  X(pool_set, cuMemPoolSetAttribute, (CUmemoryPool, int, void*))                                                    \
+  X(pool_get, cuMemPoolGetAttribute, (CUmemoryPool, int, void*))                                                    \
+  X(pool_trim, cuMemPoolTrimTo, (CUmemoryPool, size_t))                                                             \
+  X(memcpy_async, cuMemcpyAsync, (CUdeviceptr, CUdeviceptr, size_t, CUstream))                                      \
+  X(memset_async, cuMemsetD8Async, (CUdeviceptr, unsigned char, size_t, CUstream))                                  \
+  X(memset16_async, cuMemsetD16Async, (CUdeviceptr, unsigned short, size_t, CUstream))                              \
+  X(memset32_async, cuMemsetD32Async, (CUdeviceptr, unsigned, size_t, CUstream))                                    \
+  X(pointer_attribute, cuPointerGetAttribute, (void*, int, CUdeviceptr))                                            \
+  X(stream_create, cuStreamCreateWithPriority, (CUstream*, unsigned, int))                                          \
+  X(stream_destroy, cuStreamDestroy_v2, (CUstream))                                                                 \
+  X(stream_priorities, cuCtxGetStreamPriorityRange, (int*, int*))                                                   \
+  X(stream_synchronize, cuStreamSynchronize, (CUstream))                                                            \
+  X(stream_query, cuStreamQuery, (CUstream))                                                                        \
+  X(stream_wait_event, cuStreamWaitEvent, (CUstream, CUevent, unsigned))                                            \
+  X(stream_capturing, cuStreamIsCapturing, (CUstream, int*))                                                        \
+  X(stream_id, cuStreamGetId, (CUstream, unsigned long long*))                                                      \
+  X(capture_mode, cuThreadExchangeStreamCaptureMode, (int*))                                                        \
+  X(capture_begin, cuStreamBeginCapture_v2, (CUstream, int))                                                        \
+  X(capture_end, cuStreamEndCapture, (CUstream, CUgraph*))                                                          \
+  X(graph_instantiate, cuGraphInstantiateWithFlags, (CUgraphExec*, CUgraph, unsigned long long))                    \
+  X(graph_launch, cuGraphLaunch, (CUgraphExec, CUstream))                                                           \
+  X(graph_destroy, cuGraphDestroy, (CUgraph))                                                                       \
+  X(graph_nodes, cuGraphGetNodes, (CUgraph, CUgraphNode*, size_t*))                                                 \
+  X(graph_edges, cuGraphGetEdges_v2, (CUgraph, CUgraphNode*, CUgraphNode*, EdgeData*, size_t*))                     \
+  X(node_type, cuGraphNodeGetType, (CUgraphNode, int*))                                                             \
+  X(kernel_node, cuGraphKernelNodeGetParams_v2, (CUgraphNode, KernelNode*))                                         \
+  X(memset_node, cuGraphMemsetNodeGetParams, (CUgraphNode, MemsetNode*))                                            \
+  X(kernel_node_attribute, cuGraphKernelNodeGetAttribute, (CUgraphNode, int, void*))                                \
+  X(function_parameter, cuFuncGetParamInfo, (CUfunction, size_t, size_t*, size_t*))                                 \
+  X(kernel_parameter, cuKernelGetParamInfo, (CUkernel, size_t, size_t*, size_t*))                                   \
+  X(graph_exec_destroy, cuGraphExecDestroy, (CUgraphExec))                                                          \
+  X(event_create, cuEventCreate, (CUevent*, unsigned))                                                              \
+  X(event_record, cuEventRecord, (CUevent, CUstream))                                                               \
+  X(event_query, cuEventQuery, (CUevent))                                                                           \
+  X(event_synchronize, cuEventSynchronize, (CUevent))                                                               \
+  X(event_elapsed, cuEventElapsedTime, (float*, CUevent, CUevent))                                                  \
+  X(event_destroy, cuEventDestroy_v2, (CUevent))                                                                    \
+  X(module_load, cuModuleLoadData, (CUmodule*, const void*))                                                        \
+  X(module_function, cuModuleGetFunction, (CUfunction*, CUmodule, const char*))                                     \
+  X(function_attribute, cuFuncSetAttribute, (CUfunction, int, int))                                                 \
+  X(launch, cuLaunchKernel,                                                                                         \
+      (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**, void**)) \
   X(launch_ex, cuLaunchKernelEx, (const LaunchConfig*, CUfunction, void**, void**))
 
 struct Driver {
-#define SHIM_MEMBER(member, symbol, types) CUresult (*member) types = nullptr;
+#define SHIM_MEMBER(member, symbol, types) CUresult(*member) types = nullptr;
   SHIM_CUDA_DRIVER(SHIM_MEMBER)
 #undef SHIM_MEMBER
-  bool loaded = false;                          // the library is there and cuInit succeeded
+  bool loaded = false;  // the library is there and cuInit succeeded
   int devices = 0;
-  std::string why;                              // why it is not loaded
+  std::string why;  // why it is not loaded
 };
 
-const Driver& driver();                         // loads on the first call; never throws
-const Driver& require(const char* function);    // throws PyTorch's "no NVIDIA driver" / "no CUDA-capable device" error
-void check(CUresult, const char* what);         // RuntimeError "CUDA error: ..."; AcceleratorError text as PyTorch
+const Driver& driver();                       // loads on the first call; never throws
+const Driver& require(const char* function);  // throws PyTorch's "no NVIDIA driver" / "no CUDA-capable device" error
+void check(CUresult, const char* what);       // RuntimeError "CUDA error: ..."; AcceleratorError text as PyTorch
 
 int device_count();
-int current_device();                           // of this thread; 0 until something else is set
-void set_device(int index);                     // makes the primary context of the device current
-void ensure_context();                          // before any call that needs a context on this thread
-struct OnDevice {                               // the device is current within
+int current_device();        // of this thread; 0 until something else is set
+void set_device(int index);  // makes the primary context of the device current
+void ensure_context();       // before any call that needs a context on this thread
+struct OnDevice {            // the device is current within
   int before = current_device(), device;
-  explicit OnDevice(int d) : device(d) { ensure_context(); if (before != device) set_device(device); }
-  ~OnDevice() { if (before != device) set_device(before); }
+  explicit OnDevice(int d) : device(d) {
+    ensure_context();
+    if (before != device) set_device(device);
+  }
+  ~OnDevice() {
+    if (before != device) set_device(before);
+  }
   OnDevice(const OnDevice&) = delete;
 };
 CUcontext primary_context(int index);
@@ -155,25 +170,27 @@ void set_current_stream(int device, CUstream);  // ours, for when CuPy has none 
 void use_cupy_stream_getter(intptr_t (*get_stream)(int));
 
 bool capturing(CUstream);
-void copy_bytes(void* to, const void* from, size_t bytes, CUstream);      // asynchronous, any direction (unified addresses)
+void copy_bytes(void* to, const void* from, size_t bytes, CUstream);  // asynchronous, any direction (unified addresses)
 // From one GPU to another, after what both current streams hold and before what they get next.
 void copy_between(void* to, int to_device, const void* from, int from_device, size_t bytes);
 // Sets `count` elements of 1, 2 or 4 bytes, all the same, asynchronously.
 void fill_bytes(void* to, const void* element, int itemsize, size_t count, CUstream);
 
 // Memory of the stream-ordered pool, kept in blocks of our own (block_cache.h).
-struct MemoryStats { uint64_t used, reserved, used_high, reserved_high; };
+struct MemoryStats {
+  uint64_t used, reserved, used_high, reserved_high;
+};
 MemoryStats memory_stats(int device);
 void install_allocator();
-bool record_stream(const Storage&, const void* data, CUstream);    // false: not this allocator's memory
+bool record_stream(const Storage&, const void* data, CUstream);  // false: not this allocator's memory
 // Memory by its address, for CuPy: null where there is none left.
 void* allocate_named(void*, size_t bytes, int device);
 void free_named(void*, void* data, int device);
 
 // Memory of the graphs under capture on this thread: it is reused within the captures that share it, and by nobody else.
 struct BlockPool;
-BlockPool* begin_graph_pool(int device, BlockPool* shared);        // shared: of graphs before, or null
-void end_graph_pool(BlockPool*);                // no further allocations; memory stays until release
-void release_graph_pool(BlockPool*);            // one graph fewer
+BlockPool* begin_graph_pool(int device, BlockPool* shared);  // shared: of graphs before, or null
+void end_graph_pool(BlockPool*);                             // no further allocations; memory stays until release
+void release_graph_pool(BlockPool*);                         // one graph fewer
 
 }  // namespace shim::cuda

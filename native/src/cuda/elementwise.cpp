@@ -17,27 +17,31 @@ namespace shim::cuda {
 namespace {
 
 constexpr int kThreads = 256, kUnroll = 2, kGeometryDims = 10;
-constexpr int64_t kWorthTiles = 4096;           // elements of a copy
+constexpr int64_t kWorthTiles = 4096;  // elements of a copy
 
 // Functors whose names differ from the operators': what CUDA has a function of that name for.
 const std::unordered_map<std::string, std::string>& functors() {
   static const auto* table = [] {
-    auto* t = new std::unordered_map<std::string, std::string>{{"copy", "Copy"}, {"modified_bessel_i0", "i0"}, {"modified_bessel_i1", "i1"}};
-    for (const char* name : {"neg", "square", "relu", "sign", "frac", "reciprocal", "sigmoid", "silu", "gelu", "gelu_tanh", "bitwise_not", "logical_not",
-                             "add", "sub", "mul", "bitwise_and", "bitwise_or", "bitwise_xor", "div_trunc", "floor_divide", "maximum", "minimum", "eq",
-                             "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "bitwise_left_shift", "bitwise_right_shift",
-                             "add_scaled", "where", "clamp", "masked_scale", "sigmoid_backward", "tanh_backward", "relu_backward", "silu_backward",
-                             "gelu_backward", "gelu_tanh_backward", "lerp", "log_sigmoid", "mish", "hardswish", "hardsigmoid", "glu", "prelu", "xlogy",
-                             "xlog1py", "logaddexp", "logaddexp2", "addcmul", "addcdiv", "leaky_relu", "elu", "softplus", "threshold", "hardtanh",
-                             "hardshrink", "softshrink", "nan_to_num", "mish_backward", "hardswish_backward", "hardsigmoid_backward",
-                             "log_sigmoid_backward", "sinc", "deg2rad", "rad2deg", "heaviside", "i0", "i1", "i0e", "i1e", "bessel_j0", "bessel_j1",
-                             "bessel_y0", "bessel_y1", "ndtr", "ndtri", "zeta", "logit", "polygamma", "leaky_relu_backward", "elu_backward",
-                             "softplus_backward", "hardtanh_backward", "is_close", "bce_each", "bce_logits_each", "igamma",
-                             "igammac"})
+    auto* t = new std::unordered_map<std::string, std::string>{
+        {"copy", "Copy"}, {"modified_bessel_i0", "i0"}, {"modified_bessel_i1", "i1"}};
+    for (const char* name : {"neg", "square", "relu", "sign", "frac", "reciprocal", "sigmoid", "silu", "gelu",
+             "gelu_tanh", "bitwise_not", "logical_not", "add", "sub", "mul", "bitwise_and", "bitwise_or", "bitwise_xor",
+             "div_trunc", "floor_divide", "maximum", "minimum", "eq", "ne", "lt", "le", "gt", "ge", "logical_and",
+             "logical_or", "logical_xor", "bitwise_left_shift", "bitwise_right_shift", "add_scaled", "where", "clamp",
+             "masked_scale", "sigmoid_backward", "tanh_backward", "relu_backward", "silu_backward", "gelu_backward",
+             "gelu_tanh_backward", "lerp", "log_sigmoid", "mish", "hardswish", "hardsigmoid", "glu", "prelu", "xlogy",
+             "xlog1py", "logaddexp", "logaddexp2", "addcmul", "addcdiv", "leaky_relu", "elu", "softplus", "threshold",
+             "hardtanh", "hardshrink", "softshrink", "nan_to_num", "mish_backward", "hardswish_backward",
+             "hardsigmoid_backward", "log_sigmoid_backward", "sinc", "deg2rad", "rad2deg", "heaviside", "i0", "i1",
+             "i0e", "i1e", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "ndtr", "ndtri", "zeta", "logit",
+             "polygamma", "leaky_relu_backward", "elu_backward", "softplus_backward", "hardtanh_backward", "is_close",
+             "bce_each", "bce_logits_each", "igamma", "igammac"})
       (*t)[name] = name;
-    for (const char* name : {"abs", "floor", "ceil", "round", "trunc", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin",
-                             "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "erf", "erfc", "isnan", "isinf", "isfinite", "signbit", "div", "atan2",
-                             "hypot", "fmod", "remainder", "pow", "fmax", "fmin", "copysign", "asinh", "acosh", "atanh", "lgamma", "digamma", "erfinv", "erfcx", "nextafter"})
+    for (const char* name :
+        {"abs", "floor", "ceil", "round", "trunc", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt",
+            "rsqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "erf", "erfc", "isnan",
+            "isinf", "isfinite", "signbit", "div", "atan2", "hypot", "fmod", "remainder", "pow", "fmax", "fmin",
+            "copysign", "asinh", "acosh", "atanh", "lgamma", "digamma", "erfinv", "erfcx", "nextafter"})
       (*t)[name] = std::string(name) + "_";
     return t;
   }();
@@ -63,12 +67,12 @@ const char* element_type(DType t) {
     case DType::b8: return "Bool";
     case DType::f8e4m3fn: return "E4m3";
     case DType::f8e5m2: return "E5m2";
-    case DType::c128: return "Wide16";          // only ever copied as it is
+    case DType::c128: return "Wide16";  // only ever copied as it is
     default: return nullptr;
   }
 }
 
-const char* compute_type(DType t) {             // the type of numbers, and of what the functor sees
+const char* compute_type(DType t) {  // the type of numbers, and of what the functor sees
   if (t == DType::b8) return "u8";
   if (t == DType::f16 || t == DType::bf16 || t == DType::f8e4m3fn || t == DType::f8e5m2) return "float";
   return element_type(t);
@@ -78,7 +82,7 @@ namespace {
 
 enum Kind : int { kTensor = 0, kOne = 1, kNumber = 2 };
 
-struct Plan {                                   // what picks a kernel
+struct Plan {  // what picks a kernel
   const char* op;
   DType in, result, types[4];
   int kinds[4] = {0, 0, 0, 0}, inputs = 1, vector = 1;
@@ -89,15 +93,18 @@ uint64_t packed(const Plan& p, int device) {
   uint64_t key = uint64_t(uint8_t(p.in)) | uint64_t(uint8_t(p.result)) << 6;
   for (int k = 0; k < 4; ++k) key |= uint64_t(uint8_t(p.types[k])) << (12 + 6 * k);
   for (int k = 1; k < 4; ++k) key |= uint64_t(p.kinds[k]) << (36 + 2 * (k - 1));
-  key |= uint64_t(__builtin_ctz(unsigned(p.vector))) << 42 | uint64_t(p.flat) << 46 | uint64_t(p.wide) << 47 | uint64_t(uint8_t(device)) << 48;
+  key |= uint64_t(__builtin_ctz(unsigned(p.vector))) << 42 | uint64_t(p.flat) << 46 | uint64_t(p.wide) << 47 |
+         uint64_t(uint8_t(device)) << 48;
   return key | uint64_t(p.inputs) << 56;
 }
 
 // Incomplete gamma functions with Temme's coefficients, for the operators that need them.
 std::string gamma_source() {
   using namespace special;
-  std::string text = "#define GAMMA 1\n#define log_gamma lgamma\nconstexpr int kTemmeRows = " + std::to_string(kTemmeRows) + ", kTemmeColumns = " + std::to_string(kTemmeColumns) +
-                     ";\n__device__ const double kTemme[kTemmeRows][kTemmeColumns] = {";
+  std::string text =
+      "#define GAMMA 1\n#define log_gamma lgamma\nconstexpr int kTemmeRows = " + std::to_string(kTemmeRows) +
+      ", kTemmeColumns = " + std::to_string(kTemmeColumns) +
+      ";\n__device__ const double kTemme[kTemmeRows][kTemmeColumns] = {";
   char number[32];
   for (const auto& row : kTemme)
     for (double v : row) {
@@ -108,8 +115,10 @@ std::string gamma_source() {
 }
 
 const char* source(std::string_view op) {
-  static const auto* text = new std::string(std::string(kTypesSource) + special::kZetaSource + kFunctorsSource + kElementwiseSource);
-  static const auto* of_gamma = new std::string(kTypesSource + gamma_source() + special::kZetaSource + kFunctorsSource + kElementwiseSource);
+  static const auto* text =
+      new std::string(std::string(kTypesSource) + special::kZetaSource + kFunctorsSource + kElementwiseSource);
+  static const auto* of_gamma =
+      new std::string(kTypesSource + gamma_source() + special::kZetaSource + kFunctorsSource + kElementwiseSource);
   return (op.starts_with("igamma") ? of_gamma : text)->c_str();
 }
 
@@ -118,9 +127,10 @@ std::vector<std::string> options_of(const Plan& p) {
   auto functor = functors().find(p.op);
   if (functor == functors().end()) return {};
   std::vector<std::string> options = {"-DOP=" + functor->second, std::string("-DC=") + compute_type(p.in),
-                                      std::string("-DRESULT=") + compute_type(p.result), std::string("-DLOGIC=") + (p.in == DType::b8 ? "1" : "0"),
-                                      "-DN_IN=" + std::to_string(p.inputs), "-DV=" + std::to_string(p.vector), std::string("-DWIDE=") + (p.wide ? "1" : "0"),
-                                      std::string("-DFLAT=") + (p.flat ? "1" : "0"), std::string("-DEXTRA=") + (takes_extra(p.op) ? "1" : "0")};
+      std::string("-DRESULT=") + compute_type(p.result), std::string("-DLOGIC=") + (p.in == DType::b8 ? "1" : "0"),
+      "-DN_IN=" + std::to_string(p.inputs), "-DV=" + std::to_string(p.vector),
+      std::string("-DWIDE=") + (p.wide ? "1" : "0"), std::string("-DFLAT=") + (p.flat ? "1" : "0"),
+      std::string("-DEXTRA=") + (takes_extra(p.op) ? "1" : "0")};
   for (int k = 0; k < 4; ++k) {
     options.push_back("-DT" + std::to_string(k) + "=" + element_type(p.types[k]));
     if (k) options.push_back("-DK" + std::to_string(k) + "=" + std::to_string(p.kinds[k]));
@@ -146,21 +156,30 @@ CUfunction build(const Plan& p, int device) {
 }
 
 struct KeyHash {
-  size_t operator()(const std::pair<const char*, uint64_t>& k) const { return size_t(reinterpret_cast<uintptr_t>(k.first) * 0x9e3779b97f4a7c15ull ^ (k.second * 0xff51afd7ed558ccdull)); }
+  size_t operator()(const std::pair<const char*, uint64_t>& k) const {
+    return size_t(reinterpret_cast<uintptr_t>(k.first) * 0x9e3779b97f4a7c15ull ^ (k.second * 0xff51afd7ed558ccdull));
+  }
 };
 
-CUfunction kernel_for(const Plan& p, int device) {                 // operators' names are literals: their addresses identify them
+CUfunction kernel_for(const Plan& p, int device) {  // operators' names are literals: their addresses identify them
   thread_local std::unordered_map<std::pair<const char*, uint64_t>, CUfunction, KeyHash> known;
   auto [it, fresh] = known.try_emplace({p.op, packed(p, device)}, nullptr);
   if (fresh) it->second = build(p, device);
   return it->second;
 }
 
-struct Geometry { int64_t size[kGeometryDims]; int64_t step[4][kGeometryDims]; int dims; uint32_t spread; };
+struct Geometry {
+  int64_t size[kGeometryDims];
+  int64_t step[4][kGeometryDims];
+  int dims;
+  uint32_t spread;
+};
 
 // Functions that compute longer than their operands take to load: of few elements each thread takes as few as it can.
 constexpr int64_t kFewElements = 1 << 19;
-bool computes_long(std::string_view op) { return op == "igamma" || op == "igammac" || op == "polygamma" || op == "zeta" || op == "digamma" || op == "lgamma"; }
+bool computes_long(std::string_view op) {
+  return op == "igamma" || op == "igammac" || op == "polygamma" || op == "zeta" || op == "digamma" || op == "lgamma";
+}
 
 // Whether one loop over elements does: each operand contiguous, or one element for all.
 bool flatten(const Nest& nest, const Elementwise& e, Plan& p) {
@@ -180,7 +199,8 @@ bool flatten(const Nest& nest, const Elementwise& e, Plan& p) {
   int vector = int(16 / largest);
   for (int k = 0; k < e.count; ++k) {
     if (e.numbers[k] || p.kinds[k] == kOne) continue;
-    while (vector > 1 && reinterpret_cast<uintptr_t>(e.operands[k].data) % (size_t(vector) * itemsize(p.types[k]))) vector /= 2;
+    while (vector > 1 && reinterpret_cast<uintptr_t>(e.operands[k].data) % (size_t(vector) * itemsize(p.types[k])))
+      vector /= 2;
   }
   p.vector = nest.sizes[0] <= kFewElements && computes_long(e.op) ? 1 : vector;
   return true;
@@ -211,14 +231,16 @@ void geometry_of(const Nest& nest, const Elementwise& e, int group, Geometry& g)
   g.dims = nest.dims;
   for (int d = 0; d < nest.dims; ++d) {
     g.size[d] = d ? nest.sizes[d] : nest.sizes[d] / group;
-    for (int k = 0; k < e.count; ++k) g.step[k][d] = e.numbers[k] ? 0 : nest.steps[k][d] / int64_t(itemsize(e.operands[k].dtype)) * (d ? 1 : group);
+    for (int k = 0; k < e.count; ++k)
+      g.step[k][d] = e.numbers[k] ? 0 : nest.steps[k][d] / int64_t(itemsize(e.operands[k].dtype)) * (d ? 1 : group);
   }
   for (int k = 0; k < e.count; ++k) g.spread |= uint32_t(!e.numbers[k] && !nest.steps[k][0]) << k;
 }
 
 }  // namespace
 
-std::string compile_elementwise(const char* op, DType in, DType result, DType out, int inputs, bool flat, int architecture) {
+std::string compile_elementwise(
+    const char* op, DType in, DType result, DType out, int inputs, bool flat, int architecture) {
   Plan p{op, in, result, {out, in, in, in}};
   p.inputs = inputs;
   p.vector = 4;
@@ -231,8 +253,9 @@ std::string compile_elementwise(const char* op, DType in, DType result, DType ou
 }
 
 bool takes_extra(std::string_view op) {
-  for (std::string_view name : {"addcmul", "addcdiv", "leaky_relu", "elu", "softplus", "threshold", "hardtanh", "hardshrink", "softshrink", "nan_to_num", "logit",
-                                "polygamma", "leaky_relu_backward", "elu_backward", "softplus_backward", "hardtanh_backward", "is_close"})
+  for (std::string_view name : {"addcmul", "addcdiv", "leaky_relu", "elu", "softplus", "threshold", "hardtanh",
+           "hardshrink", "softshrink", "nan_to_num", "logit", "polygamma", "leaky_relu_backward", "elu_backward",
+           "softplus_backward", "hardtanh_backward", "is_close"})
     if (op == name) return true;
   return false;
 }
@@ -246,8 +269,10 @@ bool run_elementwise(const Elementwise& e, DimSpan shape, int device) {
   Plan p{e.op, e.in, e.result, {e.in, e.in, e.in, e.in}};
   p.inputs = e.count - 1;
   for (int k = 0; k < e.count; ++k) {
-    if (e.numbers[k]) p.kinds[k] = kNumber;
-    else p.types[k] = e.operands[k].dtype;
+    if (e.numbers[k])
+      p.kinds[k] = kNumber;
+    else
+      p.types[k] = e.operands[k].dtype;
     if (!element_type(p.types[k])) return false;
   }
   if (!compute_type(p.in) || !compute_type(p.result)) return false;
@@ -257,7 +282,8 @@ bool run_elementwise(const Elementwise& e, DimSpan shape, int device) {
   if (n == 0) return true;
   if (!flatten(nest, e, p)) {
     if (nest.dims > kGeometryDims) return false;
-    for (int k = 1; k < e.count; ++k) if (p.kinds[k] == kOne) p.kinds[k] = kTensor;
+    for (int k = 1; k < e.count; ++k)
+      if (p.kinds[k] == kOne) p.kinds[k] = kTensor;
     p.vector = group_of(nest, e);
     n /= p.vector;
     p.wide = n >= int64_t(1) << 31;
@@ -267,29 +293,38 @@ bool run_elementwise(const Elementwise& e, DimSpan shape, int device) {
   alignas(16) char none[16] = {};
   const void* data[4] = {nullptr, nullptr, nullptr, nullptr};
   void* numbers[4] = {none, none, none, none};
-  for (int k = 0; k < e.count; ++k) e.numbers[k] ? void(numbers[k] = e.operands[k].data) : void(data[k] = e.operands[k].data);
-  struct { double wide[3]; float narrow[3]; char beyond[48]; } extra{};
+  for (int k = 0; k < e.count; ++k)
+    e.numbers[k] ? void(numbers[k] = e.operands[k].data) : void(data[k] = e.operands[k].data);
+  struct {
+    double wide[3];
+    float narrow[3];
+    char beyond[48];
+  } extra{};
   for (int k = 0; k < 3; ++k) extra.narrow[k] = float(extra.wide[k] = e.extra[k]);
   // Kernels of other types take no such numbers, and read three of their own size that are not used.
   void* numbers_beside = p.in == DType::f64 || itemsize(p.in) == 8 ? static_cast<void*>(extra.wide) : extra.narrow;
   Geometry geometry;
   if (!p.flat) geometry_of(nest, e, p.vector, geometry);
-  void* arguments[] = {&n, &data[0], &data[1], &data[2], &data[3], numbers[1], numbers[2], numbers[3], numbers_beside, &geometry};
+  void* arguments[] = {
+      &n, &data[0], &data[1], &data[2], &data[3], numbers[1], numbers[2], numbers[3], numbers_beside, &geometry};
   const int64_t per_block = p.flat ? int64_t(kThreads) * kUnroll * p.vector : kThreads;
   const int64_t blocks = std::min((n + per_block - 1) / per_block, int64_t(p.flat ? 0x7fffffff : 1 << 20));
   OnDevice current(device);
-  const CUresult r = driver().launch(kernel, unsigned(blocks), 1, 1, kThreads, 1, 1, 0, current_stream(device), arguments, nullptr);
+  const CUresult r =
+      driver().launch(kernel, unsigned(blocks), 1, 1, kThreads, 1, 1, 0, current_stream(device), arguments, nullptr);
   check(r, "cuLaunchKernel");
   return true;
 }
 
 bool copy_elementwise(const Tensor& self, const Tensor& src) {
   Elementwise e{"copy", src->dtype(), src->dtype(), 2, {Operand::of(*self), Operand::of(*src)}};
-  if (self->dtype() == src->dtype()) {          // bits
+  if (self->dtype() == src->dtype()) {  // bits
     constexpr DType words[] = {DType::u8, DType::u16, DType::u32, DType::u64, DType::c128};
     const DType word = words[__builtin_ctz(unsigned(self->itemsize()))];
     e.in = e.result = e.operands[0].dtype = e.operands[1].dtype = word;
-    if (self->numel() >= kWorthTiles && copy_transposed(make_nest(self->sizes(), e.operands, 2), size_t(self->itemsize()), self->device().index)) return true;
+    if (self->numel() >= kWorthTiles &&
+        copy_transposed(make_nest(self->sizes(), e.operands, 2), size_t(self->itemsize()), self->device().index))
+      return true;
   } else if (!elementwise_dtype(self->dtype()) || !elementwise_dtype(src->dtype())) {
     return false;
   }

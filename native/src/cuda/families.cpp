@@ -42,23 +42,30 @@
 namespace shim::cuda {
 
 std::string compile_family(std::string_view family, std::vector<std::string> macros, int architecture) {
-  struct Source { std::string_view family; const char *shared, *own, *more = "", *last = ""; };
-  const Source sources[] = {
-    {"alignments", kBlockSource, kAlignmentsSource}, {"attention", "", kAttentionSource},
-    {"attention_backward", "", kAttentionSource, kAttentionBackwardSource}, {"attention_hopper", "", kAttentionSource, kHopperSource, kAttentionHopperSource},
-    {"attention_hopper_backward", "", kAttentionSource, kHopperSource, kAttentionHopperBackwardSource}, {"bags", kBlockSource, kBagsSource},
-    {"channels", kBlockSource, kChannelsSource}, {"classes", kBlockSource, kClassesSource}, {"depthwise", kBlockSource, kDepthwiseSource}, {"each", special::kZetaSource, kFunctorsSource, kManySource},
-    {"flip", "", kFlipSource}, {"gather", "", kGatherSource}, {"heads", kBlockSource, kScanSource, kHeadsSource},
-    {"images", kBlockSource, kImagesSource}, {"join", kGatherSource, kJoinSource}, {"many", "", kManySource}, {"norm", kBlockSource, kNormSource},
-    {"pad", "", kPadSource}, {"pair", kBlockSource, kPairSource}, {"radix", kKeysSource, kRadixSource}, {"random", "", kRandomSource},
-    {"rank", kKeysSource, kRankSource}, {"rows", kBlockSource, kRowsSource}, {"scan", kBlockSource, kScanSource}, {"search", "", kSearchSource},
-    {"select", kKeysSource, kSortSource, kSelectSource}, {"sort", kKeysSource, kSortSource}, {"tally", kBlockSource, kTallySource},
-    {"transpose", "", kTransposeSource}, {"triangle", "", kTriangleSource}, {"vectors", "", kVectorsSource},
-    {"deviations", "", kDeviationsSource}, {"windows", "", kWindowsSource}};
+  struct Source {
+    std::string_view family;
+    const char *shared, *own, *more = "", *last = "";
+  };
+  const Source sources[] = {{"alignments", kBlockSource, kAlignmentsSource}, {"attention", "", kAttentionSource},
+      {"attention_backward", "", kAttentionSource, kAttentionBackwardSource},
+      {"attention_hopper", "", kAttentionSource, kHopperSource, kAttentionHopperSource},
+      {"attention_hopper_backward", "", kAttentionSource, kHopperSource, kAttentionHopperBackwardSource},
+      {"bags", kBlockSource, kBagsSource}, {"channels", kBlockSource, kChannelsSource},
+      {"classes", kBlockSource, kClassesSource}, {"depthwise", kBlockSource, kDepthwiseSource},
+      {"each", special::kZetaSource, kFunctorsSource, kManySource}, {"flip", "", kFlipSource},
+      {"gather", "", kGatherSource}, {"heads", kBlockSource, kScanSource, kHeadsSource},
+      {"images", kBlockSource, kImagesSource}, {"join", kGatherSource, kJoinSource}, {"many", "", kManySource},
+      {"norm", kBlockSource, kNormSource}, {"pad", "", kPadSource}, {"pair", kBlockSource, kPairSource},
+      {"radix", kKeysSource, kRadixSource}, {"random", "", kRandomSource}, {"rank", kKeysSource, kRankSource},
+      {"rows", kBlockSource, kRowsSource}, {"scan", kBlockSource, kScanSource}, {"search", "", kSearchSource},
+      {"select", kKeysSource, kSortSource, kSelectSource}, {"sort", kKeysSource, kSortSource},
+      {"tally", kBlockSource, kTallySource}, {"transpose", "", kTransposeSource}, {"triangle", "", kTriangleSource},
+      {"vectors", "", kVectorsSource}, {"deviations", "", kDeviationsSource}, {"windows", "", kWindowsSource}};
   for (auto& m : macros) m = "-D" + m;
   for (const Source& s : sources) {
     if (s.family != family) continue;
-    const nvrtc::Compiled c = nvrtc::compile(std::string(kTypesSource) + s.shared + s.own + s.more + s.last, architecture, macros);
+    const nvrtc::Compiled c =
+        nvrtc::compile(std::string(kTypesSource) + s.shared + s.own + s.more + s.last, architecture, macros);
     return c.cubin.empty() ? c.log : "";
   }
   return "there is no such family of kernels";

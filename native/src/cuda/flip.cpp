@@ -7,7 +7,7 @@ namespace shim::cuda {
 namespace {
 
 constexpr int kOuter = 8;
-constexpr int64_t kPacks = 512;                 // of one block
+constexpr int64_t kPacks = 512;  // of one block
 
 const char* flip_source() {
   static const char* text = joined_source({kFlipSource});
@@ -15,7 +15,10 @@ const char* flip_source() {
 }
 const Family flip_family{"flip", flip_source};
 
-struct Outer { int64_t size[kOuter] = {}, step[kOuter] = {}; int dims = 0; };
+struct Outer {
+  int64_t size[kOuter] = {}, step[kOuter] = {};
+  int dims = 0;
+};
 
 }  // namespace
 
@@ -26,7 +29,8 @@ Tensor flip_rows(const TensorImpl& self, const bool* turned) {
   int64_t n = self.sizes()[size_t(last)], start = 0;
   Outer g;
   for (int d = last - 1; d >= 0; --d) {
-    const int64_t count = self.sizes()[size_t(d)], stride = self.strides()[size_t(d)], step = turned[d] ? -stride : stride;
+    const int64_t count = self.sizes()[size_t(d)], stride = self.strides()[size_t(d)],
+                  step = turned[d] ? -stride : stride;
     if (count == 1) continue;
     if (turned[d]) start += (count - 1) * stride;
     if (g.dims && g.size[g.dims - 1] * g.step[g.dims - 1] == step) {
@@ -47,7 +51,7 @@ Tensor flip_rows(const TensorImpl& self, const bool* turned) {
   if (v == 1 || n / v >= int64_t(1) << 31) return {};
   const int device = self.device().index;
   const CUfunction f = find_kernel(flip_family, "flip", key_of(size, v), device,
-                                   [&] { return std::vector<std::string>{std::string("ELEMENT=") + word_type(size), "V=" + std::to_string(v)}; });
+      [&] { return std::vector<std::string>{std::string("ELEMENT=") + word_type(size), "V=" + std::to_string(v)}; });
   int64_t packs = self.numel() / v;
   if (!f || (packs + kPacks - 1) / kPacks > kMostBlocks) return {};
   Tensor out = empty(self.sizes(), self.dtype(), self.device());

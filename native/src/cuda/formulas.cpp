@@ -11,7 +11,9 @@ namespace {
 // Whether writing `out` could change what is still to be read of `in`.
 bool overlaps(const TensorImpl& out, const TensorImpl& in) {
   const char *a = static_cast<const char*>(out.data()), *b = static_cast<const char*>(in.data());
-  if (a >= b + storage_bytes(in.sizes(), in.strides(), in.itemsize()) || b >= a + storage_bytes(out.sizes(), out.strides(), out.itemsize())) return false;
+  if (a >= b + storage_bytes(in.sizes(), in.strides(), in.itemsize()) ||
+      b >= a + storage_bytes(out.sizes(), out.strides(), out.itemsize()))
+    return false;
   return a != b || !std::ranges::equal(out.sizes(), in.sizes()) || !std::ranges::equal(out.strides(), in.strides());
 }
 
@@ -25,8 +27,10 @@ Tensor formula(const char* op, std::span<const Input> inputs, const double (&ext
   for (const Input& i : inputs) {
     if (!i.tensor) continue;
     if (!first) first = i.tensor;
-    if (!floating(i.tensor->dtype()) || i.tensor->dtype() != first->dtype() || i.tensor->device() != first->device()) return {};
-    shape = tensors ? broadcast_shapes(shape, i.tensor->sizes()) : Dims(i.tensor->sizes().begin(), i.tensor->sizes().end());
+    if (!floating(i.tensor->dtype()) || i.tensor->dtype() != first->dtype() || i.tensor->device() != first->device())
+      return {};
+    shape =
+        tensors ? broadcast_shapes(shape, i.tensor->sizes()) : Dims(i.tensor->sizes().begin(), i.tensor->sizes().end());
     like[tensors++] = i.tensor;
   }
   if (!first || !first->device().is_cuda()) return {};
@@ -35,7 +39,8 @@ Tensor formula(const char* op, std::span<const Input> inputs, const double (&ext
     out = allocate_like(shape, like, tensors, t, first->device());
   } else {
     if (out->dtype() != t || out->device() != first->device() || !std::ranges::equal(out->sizes(), shape)) return {};
-    for (int k = 0; k < tensors; ++k) if (overlaps(*out, *like[k])) return {};
+    for (int k = 0; k < tensors; ++k)
+      if (overlaps(*out, *like[k])) return {};
   }
   if (out->numel() == 0) return out;
   Elementwise e{op, compute, compute, 1, {Operand::of(*out)}};

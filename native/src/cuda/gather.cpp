@@ -22,13 +22,15 @@ const Family gather_family{"gather", gather_source};
 // For kernels that only move words of `bytes` bytes.
 CUfunction mover(const char* entry, int64_t bytes, DType index, bool wide, int device) {
   return find_kernel(gather_family, entry, key_of(bytes, int(index), wide), device, [&] {
-    return std::vector<std::string>{std::string("ELEMENT=") + word_type(bytes), index == DType::i32 ? "INDEX=int" : "INDEX=i64", wide ? "WIDE=1" : "WIDE=0"};
+    return std::vector<std::string>{std::string("ELEMENT=") + word_type(bytes),
+        index == DType::i32 ? "INDEX=int" : "INDEX=i64", wide ? "WIDE=1" : "WIDE=0"};
   });
 }
 CUfunction adder(const char* entry, DType t, DType index, bool wide, int device) {
   if (!elementwise_dtype(t) || t == DType::f8e4m3fn || t == DType::f8e5m2) return nullptr;
   return find_kernel(gather_family, entry, key_of(63, int(t), int(index), wide), device, [&] {
-    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), index == DType::i32 ? "INDEX=int" : "INDEX=i64", wide ? "WIDE=1" : "WIDE=0", "ADDS=1"};
+    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t),
+        index == DType::i32 ? "INDEX=int" : "INDEX=i64", wide ? "WIDE=1" : "WIDE=0", "ADDS=1"};
   });
 }
 
@@ -48,9 +50,13 @@ void run_gather(CUfunction f, int64_t n, int64_t y, void** arguments, int device
 }
 
 bool join(const Tensor& out, std::span<const Tensor> parts, size_t d, int64_t* start) {
-  struct Parts { const void* from[kParts]; int64_t start[kParts], width[kParts]; } p{};
+  struct Parts {
+    const void* from[kParts];
+    int64_t start[kParts], width[kParts];
+  } p{};
   const DimSpan sizes = out->sizes();
-  const int64_t outer = product_of(sizes, 0, d), inner = product_of(sizes, d + 1, sizes.size()) * int64_t(out->itemsize());
+  const int64_t outer = product_of(sizes, 0, d),
+                inner = product_of(sizes, d + 1, sizes.size()) * int64_t(out->itemsize());
   int64_t row = sizes[d] * inner, most = 0;
   uint64_t all = uint64_t(row) | address(*out) | 16;
   for (const Tensor& t : parts) all |= uint64_t(t->sizes()[d] * inner) | address(*t);
@@ -84,7 +90,8 @@ Tensor cat(std::span<const TensorImpl* const> tensors, int64_t dim) {
   const size_t d = size_t(dim < 0 ? dim + n : dim);
   int64_t total = 0;
   for (const TensorImpl* t : tensors) {
-    if (t->device() != first.device() || t->dtype() != first.dtype() || t->dim() != n || (n == 1 && t->numel() == 0)) return {};
+    if (t->device() != first.device() || t->dtype() != first.dtype() || t->dim() != n || (n == 1 && t->numel() == 0))
+      return {};
     for (size_t i = 0; i < size_t(n); ++i)
       if (i != d && t->sizes()[i] != first.sizes()[i]) return {};
     total += t->sizes()[d];
@@ -95,7 +102,7 @@ Tensor cat(std::span<const TensorImpl* const> tensors, int64_t dim) {
   Tensor out = empty(shape, first.dtype(), first.device(), false, format);
   if (!out->numel()) return out;
   const bool packed_all = std::ranges::all_of(tensors, [](const TensorImpl* t) { return t->is_contiguous(); });
-  if (format != MemoryFormat::contiguous || (tensors.size() <= 4 && !packed_all)) {     // a copy of each anyway
+  if (format != MemoryFormat::contiguous || (tensors.size() <= 4 && !packed_all)) {  // a copy of each anyway
     copy_parts(out, tensors, int64_t(d));
     return out;
   }
@@ -110,7 +117,8 @@ Tensor cat(std::span<const TensorImpl* const> tensors, int64_t dim) {
 
 Tensor take_along(const TensorImpl& self, int64_t dim, const TensorImpl& index, bool wraps) {
   const int n = self.dim();
-  if (!kernels_ready() || !is_index(index.dtype()) || index.device() != self.device() || n == 0 || dim < -n || dim >= n) return {};
+  if (!kernels_ready() || !is_index(index.dtype()) || index.device() != self.device() || n == 0 || dim < -n || dim >= n)
+    return {};
   const size_t d = size_t(dim < 0 ? dim + n : dim);
   Dims shape(self.sizes().begin(), self.sizes().begin() + long(d));
   shape.insert(shape.end(), index.sizes().begin(), index.sizes().end());
@@ -120,7 +128,8 @@ Tensor take_along(const TensorImpl& self, int64_t dim, const TensorImpl& index, 
   Tensor from = packed(self), at = packed(index);
   const int64_t item = int64_t(self.itemsize()), line = product_of(self.sizes(), d + 1, size_t(n)) * item;
   const int64_t bytes = common_word({uint64_t(line), address(*from), address(*out)});
-  int64_t count = index.numel(), inner = line / bytes, total = out->numel() * item / bytes, size = self.sizes()[d], dim_step = inner, outer_step = size * inner;
+  int64_t count = index.numel(), inner = line / bytes, total = out->numel() * item / bytes, size = self.sizes()[d],
+          dim_step = inner, outer_step = size * inner;
   const int device = self.device().index;
   const CUfunction f = mover("take", bytes, index.dtype(), wide(total), device);
   if (!f) return {};
@@ -134,7 +143,11 @@ Tensor take_along(const TensorImpl& self, int64_t dim, const TensorImpl& index, 
 
 Tensor flat_keys(std::span<const Tensor> indices, DimSpan sizes) {
   constexpr size_t kIndices = 6;
-  struct { const void* at[kIndices]; int64_t size[kIndices]; int count; } g{};
+  struct {
+    const void* at[kIndices];
+    int64_t size[kIndices];
+    int count;
+  } g{};
   if (!kernels_ready() || indices.empty() || indices.size() > kIndices) return {};
   Dims shape;
   for (const Tensor& t : indices) {
@@ -142,7 +155,7 @@ Tensor flat_keys(std::span<const Tensor> indices, DimSpan sizes) {
     try {
       shape = broadcast_shapes(shape, t->sizes());
     } catch (const Error&) {
-      return {};                                // the record's shape rule knows PyTorch's text
+      return {};  // the record's shape rule knows PyTorch's text
     }
   }
   std::vector<Tensor> held;
@@ -168,7 +181,8 @@ Tensor take_points(const TensorImpl& self, int64_t first, std::span<const Tensor
   if (p + many > n || indices[0]->device() != self.device()) return {};
   Tensor keys = flat_keys(indices, self.sizes().subspan(p, many));
   if (!keys) return {};
-  const Dims sizes{product_of(self.sizes(), 0, p), product_of(self.sizes(), p, p + many), product_of(self.sizes(), p + many, n)};
+  const Dims sizes{
+      product_of(self.sizes(), 0, p), product_of(self.sizes(), p, p + many), product_of(self.sizes(), p + many, n)};
   Tensor rows = take_along(*view(*packed(self), sizes), 1, *view(*keys, Dims{keys->numel()}), false);
   if (!rows) return {};
   Dims shape(self.sizes().begin(), self.sizes().begin() + long(p));
@@ -179,7 +193,9 @@ Tensor take_points(const TensorImpl& self, int64_t first, std::span<const Tensor
 
 Tensor gather(const TensorImpl& self, int64_t dim, const TensorImpl& index) {
   const int n = self.dim();
-  if (!kernels_ready() || !is_index(index.dtype()) || index.device() != self.device() || n == 0 || index.dim() != n || dim < -n || dim >= n) return {};
+  if (!kernels_ready() || !is_index(index.dtype()) || index.device() != self.device() || n == 0 || index.dim() != n ||
+      dim < -n || dim >= n)
+    return {};
   const size_t d = size_t(dim < 0 ? dim + n : dim);
   Walk w;
   int64_t done = 1;
@@ -205,7 +221,9 @@ Tensor gather(const TensorImpl& self, int64_t dim, const TensorImpl& index) {
 bool scatter(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& src, bool adds, bool wraps) {
   const int n = out->dim();
   const bool one = src->dim() == 0;
-  if (!kernels_ready() || !is_index(index->dtype()) || n == 0 || index->dim() != n || (!one && src->dim() != n) || dim < -n || dim >= n) return false;
+  if (!kernels_ready() || !is_index(index->dtype()) || n == 0 || index->dim() != n || (!one && src->dim() != n) ||
+      dim < -n || dim >= n)
+    return false;
   if (src->dtype() != out->dtype() || index->device() != out->device() || src->device() != out->device()) return false;
   const size_t d = size_t(dim < 0 ? dim + n : dim);
   Walk w;
@@ -222,14 +240,16 @@ bool scatter(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& 
   if (!total) return true;
   void* to = out->data();
   const void *places = index->data(), *from = src->data();
-  int wrap = wraps;                             // adding has no such argument
+  int wrap = wraps;  // adding has no such argument
   void* arguments[] = {&to, &places, &from, &total, &dim_step, &size, &w, &wrap};
   run_gather(f, total, 1, arguments, device);
   return true;
 }
 
 bool put_rows(const Tensor& out, const Tensor& keys, const Tensor& values) {
-  if (!kernels_ready() || !is_index(keys->dtype()) || out->dtype() != values->dtype() || !out->is_contiguous() || out->dim() == 0) return false;
+  if (!kernels_ready() || !is_index(keys->dtype()) || out->dtype() != values->dtype() || !out->is_contiguous() ||
+      out->dim() == 0)
+    return false;
   const int64_t line = product_of(out->sizes(), 1, size_t(out->dim())) * int64_t(out->itemsize());
   const bool one = values->numel() == 1;
   Tensor from = packed(*values), at = packed(*keys);
@@ -248,10 +268,12 @@ bool put_rows(const Tensor& out, const Tensor& keys, const Tensor& values) {
 }
 
 bool add_runs(const Tensor& out, const Tensor& keys, const Tensor& order, const Tensor& values, int64_t skip) {
-  if (!kernels_ready() || out->dtype() != values->dtype() || !out->is_contiguous() || out->dim() == 0 || keys->dtype() != DType::i64 || order->dtype() != DType::i64)
+  if (!kernels_ready() || out->dtype() != values->dtype() || !out->is_contiguous() || out->dim() == 0 ||
+      keys->dtype() != DType::i64 || order->dtype() != DType::i64)
     return false;
   Tensor from = packed(*values), sorted = packed(*keys), places = packed(*order);
-  int64_t inner = product_of(out->sizes(), 1, size_t(out->dim())), count = keys->numel(), size = out->sizes()[0], step = values->numel() == count * inner ? inner : 0;
+  int64_t inner = product_of(out->sizes(), 1, size_t(out->dim())), count = keys->numel(), size = out->sizes()[0],
+          step = values->numel() == count * inner ? inner : 0;
   const int device = out->device().index;
   const CUfunction f = adder("add_runs", out->dtype(), DType::i64, false, device);
   if (!f || count >= int64_t(1) << 31) return false;
@@ -259,7 +281,8 @@ bool add_runs(const Tensor& out, const Tensor& keys, const Tensor& order, const 
   void* to = out->data();
   const void *source = from->data(), *k = sorted->data(), *o = places->data();
   void* arguments[] = {&to, &source, &k, &o, &count, &inner, &step, &size, &skip};
-  launch(f, count, std::min<int64_t>((inner + kGatherThreads - 1) / kGatherThreads, 64), kGatherThreads, 1, arguments, device);
+  launch(f, count, std::min<int64_t>((inner + kGatherThreads - 1) / kGatherThreads, 64), kGatherThreads, 1, arguments,
+      device);
   return true;
 }
 

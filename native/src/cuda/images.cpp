@@ -24,14 +24,17 @@ constexpr int kImagesThreads = 256;
 
 CUfunction plane_kernel(const char* entry, DType t, const char* macro, int kind, int device) {
   return find_kernel(planes, entry, key_of(int(t), kind, macro ? 1 : 0), device, [&] {
-    std::vector<std::string> macros{std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute_dtype(t)), "V=1"};
+    std::vector<std::string> macros{
+        std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute_dtype(t)), "V=1"};
     if (macro) macros.push_back(std::string(macro) + "=" + std::to_string(kind));
     return macros;
   });
 }
 
 bool fits(const Tensor& t) { return kernels_ready() && floating(t->dtype()) && t->numel() < INT32_MAX; }
-void launch_each(CUfunction f, int64_t n, void** arguments, int device) { launch(f, (n + kImagesThreads - 1) / kImagesThreads, 1, kImagesThreads, 1, arguments, device); }
+void launch_each(CUfunction f, int64_t n, void** arguments, int device) {
+  launch(f, (n + kImagesThreads - 1) / kImagesThreads, 1, kImagesThreads, 1, arguments, device);
+}
 
 Tensor planes_like(const Tensor& x, const Sides& s, bool inputs, DType t) {
   Dims sizes{x->sizes()[0]};
@@ -79,18 +82,21 @@ Tensor means(const char* entry, const Tensor& x, const Sides& s, bool back, bool
 
 }  // namespace
 
-Tensor box_mean(const Tensor& x, const Sides& s, bool include_pad, int64_t divisor) { return means("box_mean", x, s, false, include_pad, divisor); }
+Tensor box_mean(const Tensor& x, const Sides& s, bool include_pad, int64_t divisor) {
+  return means("box_mean", x, s, false, include_pad, divisor);
+}
 Tensor box_mean_backward(const Tensor& g, const Sides& s, bool include_pad, int64_t divisor) {
   return means("box_mean_backward", g, s, true, include_pad, divisor);
 }
 
 namespace {
 
-template <class C>
-struct Stretched { int size, out, aligned; alignas(sizeof(C)) C scale; };
+template <class C> struct Stretched {
+  int size, out, aligned;
+  alignas(sizeof(C)) C scale;
+};
 
-template <class C>
-void stretch(CUfunction f, const Tensor& x, const Tensor& out, const Stretch (&sides)[3]) {
+template <class C> void stretch(CUfunction f, const Tensor& x, const Tensor& out, const Stretch (&sides)[3]) {
   Stretched<C> s[3];
   for (int d = 0; d < 3; ++d) s[d] = {sides[d].size, sides[d].out, sides[d].aligned, C(sides[d].scale)};
   const void* from = x->data();
@@ -124,7 +130,8 @@ Tensor weigh_lines(const Tensor& x, int64_t dim, const Tensor& places, const Ten
   if (!f) return {};
   const void *from = x->data(), *at = places->data(), *by = weights->data();
   void* to = out->data();
-  uint32_t n = uint32_t(out->numel()), inner = uint32_t(c.inner), outs = uint32_t(places->sizes()[0]), size = uint32_t(c.n);
+  uint32_t n = uint32_t(out->numel()), inner = uint32_t(c.inner), outs = uint32_t(places->sizes()[0]),
+           size = uint32_t(c.n);
   int taps = int(places->sizes()[1]);
   void* arguments[] = {&from, &to, &at, &by, &n, &inner, &outs, &size, &taps};
   launch_each(f, n, arguments, device);
@@ -148,7 +155,8 @@ Tensor sample_grid(const Tensor& x, const Tensor& grid, bool near, int padding, 
   return out;
 }
 
-Tensor sample_grid_backward(const Tensor& g, const Tensor& x, const Tensor& grid, bool near, int padding, bool align_corners, bool of_grid) {
+Tensor sample_grid_backward(
+    const Tensor& g, const Tensor& x, const Tensor& grid, bool near, int padding, bool align_corners, bool of_grid) {
   const DimSpan of = x->sizes(), places = grid->sizes();
   if (!fits(x) || !fits(grid) || !fits(g)) return {};
   const DType t = x->dtype(), compute = cuda::compute_dtype(t);
@@ -170,7 +178,9 @@ Tensor sample_grid_backward(const Tensor& g, const Tensor& x, const Tensor& grid
   int per = int(std::max<int64_t>(channels / std::max<int64_t>(1, (int64_t(1) << 19) / std::max<uint32_t>(n, 1)), 1));
   per = std::max(per, int((channels + kMostRows - 1) / kMostRows));
   void* arguments[] = {&slopes, &at, &to, &n, &channels, &height, &width, &spots, &aligned, &nearest, &per};
-  if (n && channels) launch(f, (n + kImagesThreads - 1) / kImagesThreads, (channels + per - 1) / per, kImagesThreads, 1, arguments, device);
+  if (n && channels)
+    launch(
+        f, (n + kImagesThreads - 1) / kImagesThreads, (channels + per - 1) / per, kImagesThreads, 1, arguments, device);
   return compute == t ? out : to_dtype(out, t);
 }
 
@@ -178,7 +188,10 @@ Tensor sample_grid_backward(const Tensor& g, const Tensor& x, const Tensor& grid
 
 namespace {
 
-struct Shape { int64_t channels, inner, groups, parts; int vector, threads; };
+struct Shape {
+  int64_t channels, inner, groups, parts;
+  int vector, threads;
+};
 
 Shape shape_of(const Tensor& x, std::initializer_list<const Tensor*> all) {
   Shape s{x->sizes()[1], 1, 0, 1, 1, 256};
@@ -187,19 +200,22 @@ Shape shape_of(const Tensor& x, std::initializer_list<const Tensor*> all) {
   s.groups = x->numel() / s.channels / s.vector;
   s.threads = int(std::clamp<int64_t>(threads_for(s.groups / 4), 32, 256));
   // Parts of a channel, so that there are some blocks for each multiprocessor, none with less than a few loads a thread.
-  s.parts = std::clamp<int64_t>(132 * 8 / s.channels, 1, std::max<int64_t>(1, std::min<int64_t>(64, s.groups / (4 * s.threads))));
+  s.parts = std::clamp<int64_t>(
+      132 * 8 / s.channels, 1, std::max<int64_t>(1, std::min<int64_t>(64, s.groups / (4 * s.threads))));
   return s;
 }
 
 CUfunction channel_kernel(const char* entry, DType t, DType parameter, int vector, int device) {
   return find_kernel(channels_family, entry, key_of(int(t), int(parameter), vector), device, [&] {
-    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute_dtype(t)), "V=" + std::to_string(vector),
-                                    std::string("P=") + element_type(parameter)};
+    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t),
+        std::string("C=") + compute_type(compute_dtype(t)), "V=" + std::to_string(vector),
+        std::string("P=") + element_type(parameter)};
   });
 }
 
 // Mean (or null) and variance of each channel, of one dtype: the compute dtype or x's.
-bool measure(const Tensor& x, Shape& s, DType parameter, double correction, bool root, const Tensor& mean, const Tensor& variance) {
+bool measure(const Tensor& x, Shape& s, DType parameter, double correction, bool root, const Tensor& mean,
+    const Tensor& variance) {
   const int device = x->device().index;
   const DType compute = compute_dtype(x->dtype());
   const CUfunction moments = channel_kernel("channel_moments", x->dtype(), parameter, s.vector, device);
@@ -229,10 +245,13 @@ bool variance_of_rows(const Tensor& x, double correction, bool root, const Tenso
   return measure(lines, s, compute_dtype(x->dtype()), correction, root, mean, variance);
 }
 
-bool track(const Tensor& to_mean, const Tensor& to_variance, const Tensor& mean, const Tensor& variance, double momentum, double factor) {
+bool track(const Tensor& to_mean, const Tensor& to_variance, const Tensor& mean, const Tensor& variance,
+    double momentum, double factor) {
   const DType t = to_mean->dtype(), compute = cuda::compute_dtype(t);
   int64_t n = to_mean->numel();
-  if (!kernels_ready() || !floating(t) || to_variance->dtype() != t || mean->dtype() != compute || variance->dtype() != compute) return false;
+  if (!kernels_ready() || !floating(t) || to_variance->dtype() != t || mean->dtype() != compute ||
+      variance->dtype() != compute)
+    return false;
   for (const Tensor* one : {&to_mean, &to_variance, &mean, &variance})
     if ((*one)->numel() != n || !(*one)->is_contiguous()) return false;
   const int device = to_mean->device().index;
@@ -246,9 +265,13 @@ bool track(const Tensor& to_mean, const Tensor& to_variance, const Tensor& mean,
   return true;
 }
 
-Tensor channel_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor* mean, Tensor* variance) {
+Tensor channel_norm(
+    const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor* mean, Tensor* variance) {
   if (!usable(x)) return {};
-  const DType t = x->dtype(), compute = cuda::compute_dtype(t), parameter = weight ? weight->dtype() : bias ? bias->dtype() : compute;
+  const DType t = x->dtype(), compute = cuda::compute_dtype(t),
+              parameter = weight ? weight->dtype()
+                          : bias ? bias->dtype()
+                                 : compute;
   if ((weight && bias && bias->dtype() != parameter) || !floating(parameter)) return {};
   const int device = x->device().index;
   Tensor out = empty(x->sizes(), t, x->device());
@@ -273,14 +296,17 @@ Tensor channel_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, d
   return out;
 }
 
-ChannelSlopes channel_norm_backward(const Tensor& g, const Tensor& x, const Tensor& weight, const Tensor& mean, const Tensor& variance, double eps, bool of_batch) {
+ChannelSlopes channel_norm_backward(const Tensor& g, const Tensor& x, const Tensor& weight, const Tensor& mean,
+    const Tensor& variance, double eps, bool of_batch) {
   if (!usable(x) || g->dtype() != x->dtype()) return {};
   const DType t = x->dtype(), compute = cuda::compute_dtype(t), parameter = weight ? weight->dtype() : compute;
   if (mean->dtype() != compute || variance->dtype() != compute || !floating(parameter)) return {};
   const int device = x->device().index;
-  ChannelSlopes r{empty(x->sizes(), t, x->device()), empty(Dims{x->sizes()[1]}, compute, x->device()), empty(Dims{x->sizes()[1]}, compute, x->device())};
+  ChannelSlopes r{empty(x->sizes(), t, x->device()), empty(Dims{x->sizes()[1]}, compute, x->device()),
+      empty(Dims{x->sizes()[1]}, compute, x->device())};
   Shape s = shape_of(x, {&x, &g, &r.input});
-  const CUfunction slopes = channel_kernel("channel_slopes", t, parameter, s.vector, device), apply = channel_kernel("channel_norm_backward", t, parameter, s.vector, device);
+  const CUfunction slopes = channel_kernel("channel_slopes", t, parameter, s.vector, device),
+                   apply = channel_kernel("channel_norm_backward", t, parameter, s.vector, device);
   if (!slopes || !apply) return {};
   const Tensor partial = empty(Dims{s.channels, s.parts, 2}, compute, x->device());
   const void *grad = g->data(), *from = x->data(), *m = mean->data(), *v = variance->data(), *w = data_or_null(weight);
@@ -291,7 +317,8 @@ ChannelSlopes channel_norm_backward(const Tensor& g, const Tensor& x, const Tens
   double wide = eps;
   void* epsilon = compute == DType::f64 ? static_cast<void*>(&wide) : &narrow;
   int parts = int(s.parts), batch = of_batch;
-  void* second[] = {&grad, &from, &dx, &m, &v, &w, &sums, &dw, &db, epsilon, &parts, &batch, &s.channels, &s.inner, &s.groups};
+  void* second[] = {
+      &grad, &from, &dx, &m, &v, &w, &sums, &dw, &db, epsilon, &parts, &batch, &s.channels, &s.inner, &s.groups};
   launch(apply, s.channels, s.parts, s.threads, 1, second, device);
   return r;
 }

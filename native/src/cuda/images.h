@@ -6,8 +6,12 @@
 namespace shim::cuda {
 
 // How places of a result stand to those of the input along one dim.
-struct Side { int size = 1, out = 1, kernel = 1, stride = 1, padding = 0, dilation = 1, adaptive = 0; };
-struct Sides { Side of[3]; };                   // depth, height, width
+struct Side {
+  int size = 1, out = 1, kernel = 1, stride = 1, padding = 0, dilation = 1, adaptive = 0;
+};
+struct Sides {
+  Side of[3];
+};  // depth, height, width
 
 // Of (planes, depth, height, width), with the sides' out sizes. `places` (may be null) gets the flat places in the planes.
 Tensor box_max(const Tensor& x, const Sides&, Tensor* places);
@@ -16,24 +20,33 @@ Tensor box_mean(const Tensor& x, const Sides&, bool include_pad, int64_t divisor
 Tensor box_mean_backward(const Tensor& g, const Sides&, bool include_pad, int64_t divisor);
 
 enum class Stretching : int { nearest = 0, nearest_exact = 1, linear = 2, cubic = 3 };
-struct Stretch { int size = 1, out = 1, aligned = 0; double scale = 1; };    // `scale`: places of the source for one of the result
+struct Stretch {
+  int size = 1, out = 1, aligned = 0;
+  double scale = 1;
+};  // `scale`: places of the source for one of the result
 Tensor resize(Stretching, const Tensor& x, const Stretch (&sides)[3]);
 // Along a dim, element i is the sum over k of weights[i, k] x[places[i, k]]; a place below 0 ends its row. Places are int64, weights of x's dtype.
 Tensor weigh_lines(const Tensor& x, int64_t dim, const Tensor& places, const Tensor& weights);
 // x (batch, channels, height, width), grid (batch, rows, cols, 2). `padding`: 0 zeros, 1 the border, 2 reflections.
 Tensor sample_grid(const Tensor& x, const Tensor& grid, bool nearest, int padding, bool align_corners);
 // By the grid, or by x; g is of the result's sizes.
-Tensor sample_grid_backward(const Tensor& g, const Tensor& x, const Tensor& grid, bool nearest, int padding, bool align_corners, bool of_grid);
+Tensor sample_grid_backward(
+    const Tensor& g, const Tensor& x, const Tensor& grid, bool nearest, int padding, bool align_corners, bool of_grid);
 
 // The variance (or its root) of each of few long rows of contiguous x, and their mean unless it is null, into tensors of x's dtype.
 bool variance_of_rows(const Tensor& x, double correction, bool root, const Tensor& mean, const Tensor& variance);
 // (batch, channels, ...): by the given mean and variance, or by the batch's where they are null, which then get them.
-Tensor channel_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor* mean, Tensor* variance);
-struct ChannelSlopes { Tensor input, weight, bias; };
-ChannelSlopes channel_norm_backward(const Tensor& g, const Tensor& x, const Tensor& weight, const Tensor& mean, const Tensor& variance, double eps, bool of_batch);
+Tensor channel_norm(
+    const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor* mean, Tensor* variance);
+struct ChannelSlopes {
+  Tensor input, weight, bias;
+};
+ChannelSlopes channel_norm_backward(const Tensor& g, const Tensor& x, const Tensor& weight, const Tensor& mean,
+    const Tensor& variance, double eps, bool of_batch);
 
 // Running statistics of one size and dtype, contiguous, move toward those of a batch (of the compute dtype): (1 - momentum) running + momentum own,
 // the variance times `factor`. False where there is no kernel for them.
-bool track(const Tensor& to_mean, const Tensor& to_variance, const Tensor& mean, const Tensor& variance, double momentum, double factor);
+bool track(const Tensor& to_mean, const Tensor& to_variance, const Tensor& mean, const Tensor& variance,
+    double momentum, double factor);
 
 }  // namespace shim::cuda

@@ -13,14 +13,15 @@ namespace {
 
 struct Known {
   const Family* family;
-  const char* entry;                            // a literal: its address identifies it
+  const char* entry;  // a literal: its address identifies it
   uint64_t key;
   int device;
   bool operator==(const Known&) const = default;
 };
 struct KnownHash {
   size_t operator()(const Known& k) const {
-    uint64_t h = reinterpret_cast<uintptr_t>(k.family) * 0x9e3779b97f4a7c15ull ^ reinterpret_cast<uintptr_t>(k.entry) * 0xff51afd7ed558ccdull;
+    uint64_t h = reinterpret_cast<uintptr_t>(k.family) * 0x9e3779b97f4a7c15ull ^
+                 reinterpret_cast<uintptr_t>(k.entry) * 0xff51afd7ed558ccdull;
     return size_t((h ^ k.key ^ uint64_t(k.device) << 60) * 0xc4ceb9fe1a85ec53ull);
   }
 };
@@ -40,20 +41,24 @@ CUfunction known_kernel(const Family& family, const char* entry, uint64_t key, i
   return *known ? found->second : nullptr;
 }
 
-CUfunction compiled_kernel(const Family& family, const char* entry, uint64_t key, int device, std::vector<std::string> macros) {
+CUfunction compiled_kernel(
+    const Family& family, const char* entry, uint64_t key, int device, std::vector<std::string> macros) {
   std::string name = family.name;
   for (std::string& m : macros) {
-    name += "-" + m;                            // all of it: the values alone may be those of other macros
+    name += "-" + m;  // all of it: the values alone may be those of other macros
     m = "-D" + m;
   }
   return kernels[{&family, entry, key, device}] = nvrtc::kernel(device, name, family.source(), macros, entry);
 }
 
-const char* word_type(int64_t bytes) { return bytes == 1 ? "u8" : bytes == 2 ? "u16" : bytes == 4 ? "u32" : bytes == 8 ? "u64" : "Wide16"; }
+const char* word_type(int64_t bytes) {
+  return bytes == 1 ? "u8" : bytes == 2 ? "u16" : bytes == 4 ? "u32" : bytes == 8 ? "u64" : "Wide16";
+}
 
 void launch(CUfunction f, int64_t x, int64_t y, int tx, int ty, void** arguments, int device, unsigned shared_bytes) {
   OnDevice current(device);
-  const CUresult r = driver().launch(f, unsigned(x), unsigned(y), 1, unsigned(tx), unsigned(ty), 1, shared_bytes, current_stream(device), arguments, nullptr);
+  const CUresult r = driver().launch(f, unsigned(x), unsigned(y), 1, unsigned(tx), unsigned(ty), 1, shared_bytes,
+      current_stream(device), arguments, nullptr);
   check(r, "cuLaunchKernel");
 }
 

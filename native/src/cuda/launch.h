@@ -10,19 +10,18 @@
 
 namespace shim::cuda {
 
-constexpr int64_t kGridBlocks = 1 << 20;        // of a grid whose threads do more in turns
-constexpr int64_t kFullBlocks = 132 * 4;         // about what fills a large GPU
+constexpr int64_t kGridBlocks = 1 << 20;  // of a grid whose threads do more in turns
+constexpr int64_t kFullBlocks = 132 * 4;  // about what fills a large GPU
 
-struct Family {                                 // programs of one source, told apart by their macros
+struct Family {  // programs of one source, told apart by their macros
   const char* name;
-  const char* (*source)();                      // with the types of types_source.h before it
+  const char* (*source)();  // with the types of types_source.h before it
 };
-const char* joined_source(std::initializer_list<const char*> sources);   // after types_source.h; kept for ever
+const char* joined_source(std::initializer_list<const char*> sources);  // after types_source.h; kept for ever
 
 // The kernel `entry` of the family for these macros ("OP=sum"), found again by `key`, which must be another one for other macros.
 // Null if it cannot be compiled.
-template <class F>
-CUfunction find_kernel(const Family&, const char* entry, uint64_t key, int device, F&& macros);
+template <class F> CUfunction find_kernel(const Family&, const char* entry, uint64_t key, int device, F&& macros);
 CUfunction known_kernel(const Family&, const char* entry, uint64_t key, int device, bool* known);
 CUfunction compiled_kernel(const Family&, const char* entry, uint64_t key, int device, std::vector<std::string> macros);
 
@@ -33,13 +32,14 @@ CUfunction find_kernel(const Family& family, const char* entry, uint64_t key, in
   return known ? f : compiled_kernel(family, entry, key, device, macros());
 }
 
-inline int64_t blocks_for(int64_t n) { return n > kGridBlocks * 256 ? kGridBlocks : (n + 255) / 256; }    // of 256 threads
+inline int64_t blocks_for(int64_t n) {
+  return n > kGridBlocks * 256 ? kGridBlocks : (n + 255) / 256;
+}  // of 256 threads
 inline void* data_or_null(const Tensor& t) { return t ? t->data() : nullptr; }
 Tensor contiguous_or_null(const Tensor&);
 
 // Small numbers packed into a key, 6 bits each.
-template <class... T>
-uint64_t key_of(T... parts) {
+template <class... T> uint64_t key_of(T... parts) {
   uint64_t key = 0;
   ((key = key << 6 | uint64_t(parts)), ...);
   return key;
@@ -48,20 +48,23 @@ uint64_t key_of(T... parts) {
 // The unsigned type of `bytes` bytes (1, 2, 4, 8 or 16), for kernels that only move words.
 const char* word_type(int64_t bytes);
 
-void launch(CUfunction, int64_t blocks_x, int64_t blocks_y, int threads_x, int threads_y, void** arguments, int device, unsigned shared_bytes = 0);
+void launch(CUfunction, int64_t blocks_x, int64_t blocks_y, int threads_x, int threads_y, void** arguments, int device,
+    unsigned shared_bytes = 0);
 // How many elements of `size` bytes one load of at most 16 bytes takes from here; a power of two.
 int vector_of(const void* data, size_t size);
 // The same for rows of `cols` elements that each begin with a whole load.
 int vector_for(int64_t cols, std::initializer_list<const Tensor*> tensors);
-int threads_for(int64_t work);                  // a multiple of 32 from 32 to 1024
-bool kernels_ready();                           // a driver and an NVRTC are there
-bool floating(DType);                           // a dtype of ours for sums and norms: float16, bfloat16, float32, float64
-DType compute_dtype(DType);                     // float32 for the narrow ones
-bool has_kernel(DType);                         // an element type that kernels can compute with
+int threads_for(int64_t work);  // a multiple of 32 from 32 to 1024
+bool kernels_ready();           // a driver and an NVRTC are there
+bool floating(DType);           // a dtype of ours for sums and norms: float16, bfloat16, float32, float64
+DType compute_dtype(DType);     // float32 for the narrow ones
+bool has_kernel(DType);         // an element type that kernels can compute with
 
 constexpr int64_t kMostBlocks = 0x7fffffff, kMostRows = 65535;  // of a grid's x, and of its y
-struct Cut { int64_t outer, n, inner; };
-Cut cut_at(const Tensor& t, int64_t dim);       // the sizes before a dimension, its own, and those after
+struct Cut {
+  int64_t outer, n, inner;
+};
+Cut cut_at(const Tensor& t, int64_t dim);  // the sizes before a dimension, its own, and those after
 
 // What the compiler says of a family (those that families.cpp lists) with these macros; empty when it compiles.
 std::string compile_family(std::string_view family, std::vector<std::string> macros, int architecture);

@@ -14,7 +14,7 @@
 namespace shim::cuda {
 namespace {
 
-constexpr int kMost = 40;                       // MOST of many_source.h
+constexpr int kMost = 40;  // MOST of many_source.h
 using Tensors = std::span<const Tensor>;
 
 const char* functor_source() {
@@ -27,18 +27,25 @@ const char* plain_source() {
 }
 const Family each_family{"each", functor_source}, many_family{"many", plain_source};
 
-template <int pointers, class C>
-struct Lists { void* of[pointers][kMost]; int64_t size[kMost]; uint32_t first[kMost + 1]; C number[kMost]; int count; };
+template <int pointers, class C> struct Lists {
+  void* of[pointers][kMost];
+  int64_t size[kMost];
+  uint32_t first[kMost + 1];
+  C number[kMost];
+  int count;
+};
 
 // Whether every list has as many tensors as the first, of its dtype, device and sizes.
 bool alike(std::initializer_list<Tensors> lists) {
   const Tensors first = *lists.begin();
   if (first.empty() || !kernels_ready() || !floating(first[0]->dtype()) || !first[0]->device().is_cuda()) return false;
   for (Tensors l : lists) {
-    if (l.empty()) continue;                    // an optional one
+    if (l.empty()) continue;  // an optional one
     if (l.size() != first.size()) return false;
     for (size_t i = 0; i < l.size(); ++i)
-      if (l[i]->dtype() != first[0]->dtype() || l[i]->device() != first[0]->device() || !l[i]->is_contiguous() || l[i]->numel() != first[i]->numel()) return false;
+      if (l[i]->dtype() != first[0]->dtype() || l[i]->device() != first[0]->device() || !l[i]->is_contiguous() ||
+          l[i]->numel() != first[i]->numel())
+        return false;
   }
   return true;
 }
@@ -52,11 +59,13 @@ int vector_of_all(std::initializer_list<Tensors> lists) {
 }
 
 std::vector<std::string> macros(DType t, int vector, const std::string& own) {
-  return {std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute_dtype(t)), "V=" + std::to_string(vector), own};
+  return {std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute_dtype(t)),
+      "V=" + std::to_string(vector), own};
 }
 
 CUfunction many_kernel(const char* entry, const char* part, int which, DType t, int vector, int device) {
-  return find_kernel(many_family, entry, key_of(which, int(t), vector), device, [&] { return macros(t, vector, std::string(part) + "=" + std::to_string(which)); });
+  return find_kernel(many_family, entry, key_of(which, int(t), vector), device,
+      [&] { return macros(t, vector, std::string(part) + "=" + std::to_string(which)); });
 }
 
 // f(lists, first tensor, how many, blocks) for groups of tensors that fit one launch; empty tensors are left out.
@@ -89,13 +98,11 @@ void groups(const std::array<Tensors, size_t(pointers)>& all, int vector, F f) {
 }
 
 // F<C>() with the compute type of these dtypes.
-template <class F>
-auto computed(DType t, F f) {
-  return t == DType::f64 ? f(double()) : f(float());
-}
+template <class F> auto computed(DType t, F f) { return t == DType::f64 ? f(double()) : f(float()); }
 
 template <int pointers, class C>
-void run_each(CUfunction f, std::array<Tensors, size_t(pointers)> all, std::span<const double> numbers, int vector, int device) {
+void run_each(
+    CUfunction f, std::array<Tensors, size_t(pointers)> all, std::span<const double> numbers, int vector, int device) {
   groups<pointers, C>(all, vector, [&](Lists<pointers, C>& l, const std::vector<size_t>& taken, int64_t blocks) {
     for (size_t k = 0; k < taken.size(); ++k) l.number[k] = numbers.empty() ? C(0) : C(numbers[taken[k]]);
     void* arguments[] = {&l};
@@ -120,7 +127,9 @@ bool each(const char* op, Tensors outs, Tensors a, std::span<const Shared> rest,
       if (s.tensors.size() != outs.size() || !alike({outs, s.tensors})) return false;
       lists[k + 2] = s.tensors;
     } else {
-      if (s.tensors.size() != 1 || s.tensors[0]->numel() != 1 || s.tensors[0]->dtype() != t || s.tensors[0]->device() != outs[0]->device()) return false;
+      if (s.tensors.size() != 1 || s.tensors[0]->numel() != 1 || s.tensors[0]->dtype() != t ||
+          s.tensors[0]->device() != outs[0]->device())
+        return false;
       repeated[k].assign(outs.size(), s.tensors[0]);
       lists[k + 2] = repeated[k];
     }
@@ -130,21 +139,26 @@ bool each(const char* op, Tensors outs, Tensors a, std::span<const Shared> rest,
   for (size_t k = 0; k < rest.size(); ++k)
     if (rest[k].kind == Share::own) vector = std::min(vector, vector_of_all({lists[k + 2]}));
   // Operators are told apart by the addresses of their functors' names, which the table keeps.
-  const uint64_t key = (reinterpret_cast<uintptr_t>(functor) << 16) ^ key_of(int(t), kinds[1] * 3 + kinds[2]) << 5 ^ uint64_t(vector);
+  const uint64_t key =
+      (reinterpret_cast<uintptr_t>(functor) << 16) ^ key_of(int(t), kinds[1] * 3 + kinds[2]) << 5 ^ uint64_t(vector);
   const CUfunction f = find_kernel(each_family, "each", key, device, [&] {
     auto m = macros(t, vector, "EACH=1");
     const std::string type = element_type(t), wide = compute_type(compute_dtype(t));
-    for (std::string own : {std::string("OP=") + functor, "RESULT=" + wide, std::string("LOGIC=0"), "T0=" + type, "N_IN=" + std::to_string(inputs),
-                            std::string("EXTRA=") + (takes_extra(op) ? "1" : "0"), std::string("K1=0"), "K2=" + std::to_string(kinds[1]), "K3=" + std::to_string(kinds[2])})
+    for (std::string own : {std::string("OP=") + functor, "RESULT=" + wide, std::string("LOGIC=0"), "T0=" + type,
+             "N_IN=" + std::to_string(inputs), std::string("EXTRA=") + (takes_extra(op) ? "1" : "0"),
+             std::string("K1=0"), "K2=" + std::to_string(kinds[1]), "K3=" + std::to_string(kinds[2])})
       m.push_back(own);
     return m;
   });
   if (!f) return false;
   computed(t, [&](auto zero) {
     using C = decltype(zero);
-    if (inputs == 1) run_each<2, C>(f, {lists[0], lists[1]}, numbers, vector, device);
-    else if (inputs == 2) run_each<3, C>(f, {lists[0], lists[1], lists[2]}, numbers, vector, device);
-    else run_each<4, C>(f, {lists[0], lists[1], lists[2], lists[3]}, numbers, vector, device);
+    if (inputs == 1)
+      run_each<2, C>(f, {lists[0], lists[1]}, numbers, vector, device);
+    else if (inputs == 2)
+      run_each<3, C>(f, {lists[0], lists[1], lists[2]}, numbers, vector, device);
+    else
+      run_each<4, C>(f, {lists[0], lists[1], lists[2], lists[3]}, numbers, vector, device);
   });
   return true;
 }
@@ -153,16 +167,20 @@ Tensor norms(Tensors tensors, Order order) {
   if (!alike({tensors})) return {};
   const DType t = tensors[0]->dtype();
   const int vector = vector_of_all({tensors}), device = tensors[0]->device().index;
-  const CUfunction parts = many_kernel("parts", "NORM", int(order), t, vector, device), whole = many_kernel("whole", "NORM", int(order), t, vector, device);
+  const CUfunction parts = many_kernel("parts", "NORM", int(order), t, vector, device),
+                   whole = many_kernel("whole", "NORM", int(order), t, vector, device);
   if (!parts || !whole) return {};
   const int64_t count = int64_t(tensors.size()), chunk = 256 * 4 * int64_t(vector);
-  int64_t each = 1;                             // blocks of a tensor
+  int64_t each = 1;  // blocks of a tensor
   for (const Tensor& x : tensors) each = std::max(each, (x->numel() + chunk - 1) / chunk);
   each = std::min<int64_t>(each, count < 8 ? 1024 : 128);
-  Tensor partial = empty(Dims{count, each}, compute_dtype(t), tensors[0]->device()), out = empty(Dims{count}, t, tensors[0]->device());
+  Tensor partial = empty(Dims{count, each}, compute_dtype(t), tensors[0]->device()),
+         out = empty(Dims{count}, t, tensors[0]->device());
   void *to = partial->data(), *results = out->data();
   OnDevice current(device);
-  check(driver().memset_async(CUdeviceptr(to), 0, size_t(partial->numel()) * partial->itemsize(), current_stream(device)), "cuMemsetD8Async");
+  check(
+      driver().memset_async(CUdeviceptr(to), 0, size_t(partial->numel()) * partial->itemsize(), current_stream(device)),
+      "cuMemsetD8Async");
   computed(t, [&](auto zero) {
     groups<1, decltype(zero)>({tensors}, vector, [&](auto& l, const std::vector<size_t>& taken, int64_t) {
       for (size_t k = 0; k < taken.size(); ++k) l.first[k] = uint32_t(taken[k]);
@@ -176,39 +194,48 @@ Tensor norms(Tensors tensors, Order order) {
 }
 
 bool adam(Tensors parameters, Tensors gradients, Tensors means, Tensors squares, Tensors greatest, const Adam& o) {
-  if (!alike({parameters, gradients, means, squares, greatest}) || gradients.empty() || means.empty() || squares.empty()) return false;
+  if (!alike({parameters, gradients, means, squares, greatest}) || gradients.empty() || means.empty() ||
+      squares.empty())
+    return false;
   for (const Tensor& t : o.counts)
     if (t->dtype() != DType::f32 || t->numel() != 1 || t->device() != parameters[0]->device()) return false;
   const bool on_device = !o.counts.empty();
   if ((on_device ? o.counts.size() : o.steps.size()) != parameters.size()) return false;
   const DType t = parameters[0]->dtype();
-  const int vector = vector_of_all({parameters, gradients, means, squares, greatest}), device = parameters[0]->device().index;
+  const int vector = vector_of_all({parameters, gradients, means, squares, greatest}),
+            device = parameters[0]->device().index;
   const CUfunction f = many_kernel("adam", "ADAM", 1, t, vector, device);
   if (!f) return false;
   computed(t, [&](auto zero) {
     using C = decltype(zero);
-    groups<5, C>({parameters, gradients, means, squares, greatest}, vector, [&](auto& l, const std::vector<size_t>& taken, int64_t blocks) {
-      struct { double beta1, beta2; C eps, decay, size[kMost], root[kMost]; const float* step[kMost]; int amsgrad, maximize, decoupled, on_device; } a{};
-      a.beta1 = o.beta1;
-      a.beta2 = o.beta2;
-      a.eps = C(o.eps);
-      a.decay = C(o.decoupled ? 1 - o.rate * o.weight_decay : o.weight_decay);
-      for (size_t k = 0; k < taken.size(); ++k) {
-        if (on_device) {
-          a.size[k] = C(o.rate);
-          a.step[k] = static_cast<const float*>(o.counts[taken[k]]->data());
-        } else {
-          a.size[k] = C(o.rate / (1 - std::pow(o.beta1, o.steps[taken[k]])));
-          a.root[k] = C(std::sqrt(1 - std::pow(o.beta2, o.steps[taken[k]])));
-        }
-      }
-      a.amsgrad = !greatest.empty();
-      a.maximize = o.maximize;
-      a.decoupled = o.decoupled;
-      a.on_device = on_device;
-      void* arguments[] = {&l, &a};
-      launch(f, blocks, 1, 256, 1, arguments, device);
-    });
+    groups<5, C>({parameters, gradients, means, squares, greatest}, vector,
+        [&](auto& l, const std::vector<size_t>& taken, int64_t blocks) {
+          struct {
+            double beta1, beta2;
+            C eps, decay, size[kMost], root[kMost];
+            const float* step[kMost];
+            int amsgrad, maximize, decoupled, on_device;
+          } a{};
+          a.beta1 = o.beta1;
+          a.beta2 = o.beta2;
+          a.eps = C(o.eps);
+          a.decay = C(o.decoupled ? 1 - o.rate * o.weight_decay : o.weight_decay);
+          for (size_t k = 0; k < taken.size(); ++k) {
+            if (on_device) {
+              a.size[k] = C(o.rate);
+              a.step[k] = static_cast<const float*>(o.counts[taken[k]]->data());
+            } else {
+              a.size[k] = C(o.rate / (1 - std::pow(o.beta1, o.steps[taken[k]])));
+              a.root[k] = C(std::sqrt(1 - std::pow(o.beta2, o.steps[taken[k]])));
+            }
+          }
+          a.amsgrad = !greatest.empty();
+          a.maximize = o.maximize;
+          a.decoupled = o.decoupled;
+          a.on_device = on_device;
+          void* arguments[] = {&l, &a};
+          launch(f, blocks, 1, 256, 1, arguments, device);
+        });
   });
   return true;
 }
@@ -222,8 +249,10 @@ bool sgd(Tensors parameters, Tensors gradients, Tensors buffers, const Sgd& o) {
   computed(t, [&](auto zero) {
     using C = decltype(zero);
     groups<3, C>({parameters, gradients, buffers}, vector, [&](auto& l, const std::vector<size_t>&, int64_t blocks) {
-      struct { C rate, momentum, fresh, decay; int nesterov, maximize, has_momentum; } a{
-          C(o.rate), C(o.momentum), C(1 - o.dampening), C(o.weight_decay), o.nesterov, o.maximize, !buffers.empty()};
+      struct {
+        C rate, momentum, fresh, decay;
+        int nesterov, maximize, has_momentum;
+      } a{C(o.rate), C(o.momentum), C(1 - o.dampening), C(o.weight_decay), o.nesterov, o.maximize, !buffers.empty()};
       void* arguments[] = {&l, &a};
       launch(f, blocks, 1, 256, 1, arguments, device);
     });

@@ -7,12 +7,20 @@
 
 namespace shim::cuda {
 
-enum class Share { own, one, number };          // an operand: a tensor for each, a tensor of one element for all, a number for each
-struct Shared { Share kind = Share::own; std::span<const Tensor> tensors; };       // `one`: a list of one
+enum class Share {
+  own,
+  one,
+  number
+};  // an operand: a tensor for each, a tensor of one element for all, a number for each
+struct Shared {
+  Share kind = Share::own;
+  std::span<const Tensor> tensors;
+};  // `one`: a list of one
 
 // outs[i] = op(a[i], b[i], c[i]) by the functor of `op` in the pointwise table; `numbers[i]` for operands that are numbers, and as the
 // first of the numbers of takes_extra's operators.
-bool each(const char* op, std::span<const Tensor> outs, std::span<const Tensor> a, std::span<const Shared> rest, std::span<const double> numbers);
+bool each(const char* op, std::span<const Tensor> outs, std::span<const Tensor> a, std::span<const Shared> rest,
+    std::span<const double> numbers);
 
 // The norms of order 2, 1 or infinity, one element each of a new tensor.
 enum class Order { two, one, infinity };
@@ -21,14 +29,18 @@ Tensor norms(std::span<const Tensor> tensors, Order order);
 struct Adam {
   double rate, beta1, beta2, eps, weight_decay;
   bool decoupled, maximize;
-  std::span<const double> steps;                // or on the device:
-  std::span<const Tensor> counts;               // float32, one element each
+  std::span<const double> steps;   // or on the device:
+  std::span<const Tensor> counts;  // float32, one element each
 };
 // `greatest` is empty without amsgrad.
-bool adam(std::span<const Tensor> parameters, std::span<const Tensor> gradients, std::span<const Tensor> means, std::span<const Tensor> squares,
-          std::span<const Tensor> greatest, const Adam&);
+bool adam(std::span<const Tensor> parameters, std::span<const Tensor> gradients, std::span<const Tensor> means,
+    std::span<const Tensor> squares, std::span<const Tensor> greatest, const Adam&);
 
-struct Sgd { double rate, momentum, dampening, weight_decay; bool nesterov, maximize; };
-bool sgd(std::span<const Tensor> parameters, std::span<const Tensor> gradients, std::span<const Tensor> buffers, const Sgd&);     // without momentum no buffers
+struct Sgd {
+  double rate, momentum, dampening, weight_decay;
+  bool nesterov, maximize;
+};
+bool sgd(std::span<const Tensor> parameters, std::span<const Tensor> gradients, std::span<const Tensor> buffers,
+    const Sgd&);  // without momentum no buffers
 
 }  // namespace shim::cuda

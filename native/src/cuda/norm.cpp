@@ -19,8 +19,9 @@ const Family norm_family{"norm", norm_source};
 
 CUfunction norm_kernel(const char* entry, DType t, int vector, int kept, bool centred, int device) {
   return find_kernel(norm_family, entry, key_of(int(t), vector, kept, centred), device, [&] {
-    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(cuda::compute_dtype(t)), "V=" + std::to_string(vector),
-                                    "LOADS=" + std::to_string(kept), centred ? "CENTRED=1" : "CENTRED=0"};
+    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t),
+        std::string("C=") + compute_type(cuda::compute_dtype(t)), "V=" + std::to_string(vector),
+        "LOADS=" + std::to_string(kept), centred ? "CENTRED=1" : "CENTRED=0"};
   });
 }
 
@@ -33,7 +34,9 @@ int vector_for(const Norm& n, std::initializer_list<const Tensor*> tensors) {
   return v;
 }
 
-struct Shape { int threads, kept; };
+struct Shape {
+  int threads, kept;
+};
 // Threads and loads kept, so that a row of `tensors` tensors stays in registers where it fits.
 Shape shape_for(int64_t cols, int vector, int most) {
   const int64_t loads = (cols + vector - 1) / vector;
@@ -45,24 +48,29 @@ Shape shape_for(int64_t cols, int vector, int most) {
 
 bool fits(const Norm& n) {
   const DType t = n.x->dtype();
-  if (!kernels_ready() || !floating(t) || !n.x->is_contiguous() || n.cols < 1 || n.x->numel() / n.cols >= int64_t(1) << 31) return false;
+  if (!kernels_ready() || !floating(t) || !n.x->is_contiguous() || n.cols < 1 ||
+      n.x->numel() / n.cols >= int64_t(1) << 31)
+    return false;
   for (const Tensor* w : {&n.weight, &n.bias})
     if (*w && ((*w)->dtype() != t || !(*w)->is_contiguous() || (*w)->device() != n.x->device())) return false;
   return true;
 }
 
-
-Tensor group_backward(const Norm& n, const Tensor& g, const Tensor& mean, const Tensor& rstd, Tensor* weight, Tensor* bias) {
+Tensor group_backward(
+    const Norm& n, const Tensor& g, const Tensor& mean, const Tensor& rstd, Tensor* weight, Tensor* bias) {
   const DType t = n.x->dtype(), compute = cuda::compute_dtype(t);
   const int device = n.x->device().index;
-  int64_t rows = n.x->numel() / n.cols, span = n.span, cols = n.cols, groups = n.groups, count = n.x->numel() / span, samples = rows / groups;
+  int64_t rows = n.x->numel() / n.cols, span = n.span, cols = n.cols, groups = n.groups, count = n.x->numel() / span,
+          samples = rows / groups;
   int64_t of_sample = count / samples;
   const int v = vector_for(n, {&n.x, &g});
-  const CUfunction sums_of = norm_kernel("channels", t, v, 0, true, device), apply = norm_kernel("group", t, v, 0, true, device),
+  const CUfunction sums_of = norm_kernel("channels", t, v, 0, true, device),
+                   apply = norm_kernel("group", t, v, 0, true, device),
                    gather = norm_kernel("group_weights", t, v, 0, true, device);
   if (!sums_of || !apply || !gather) return {};
   Tensor sums = empty(Dims{2, count}, compute, n.x->device()), dx = empty(n.x->sizes(), t, n.x->device());
-  const void *grad = g->data(), *x = n.x->data(), *w = data_or_null(n.weight), *means = mean->data(), *rstds = rstd->data();
+  const void *grad = g->data(), *x = n.x->data(), *w = data_or_null(n.weight), *means = mean->data(),
+             *rstds = rstd->data();
   void *parts = sums->data(), *to = dx->data();
   void* first[] = {&grad, &x, &parts, &count, &span};
   launch(sums_of, count, 1, std::min(threads_for(span / v), 512), 1, first, device);
@@ -84,7 +92,8 @@ bool weight_sums(const Norm& n, const Tensor& g, const Tensor& mean, const Tenso
   int64_t cols = n.cols, rows = n.x->numel() / cols;
   const int64_t across = (cols + 32 * v - 1) / (32 * v);
   int64_t splits = std::clamp<int64_t>(std::min((132 * 4 + across - 1) / across, (rows + 31) / 32), 1, 128);
-  const CUfunction sums = norm_kernel("weights", t, v, 0, n.centred, device), fold = norm_kernel("fold", t, v, 0, n.centred, device);
+  const CUfunction sums = norm_kernel("weights", t, v, 0, n.centred, device),
+                   fold = norm_kernel("fold", t, v, 0, n.centred, device);
   if (!sums || !fold) return false;
   Tensor parts = empty(Dims{2, splits, cols}, compute, n.x->device());
   for (Tensor* one : {weight, bias})
@@ -99,7 +108,8 @@ bool weight_sums(const Norm& n, const Tensor& g, const Tensor& mean, const Tenso
 }
 
 // dx and the sums in one pass over g and x, a block some of the rows; null where a row is too long for it.
-Tensor all_backward(const Norm& n, const Tensor& g, const Tensor& mean, const Tensor& rstd, Tensor* weight, Tensor* bias) {
+Tensor all_backward(
+    const Norm& n, const Tensor& g, const Tensor& mean, const Tensor& rstd, Tensor* weight, Tensor* bias) {
   const DType t = n.x->dtype(), compute = cuda::compute_dtype(t);
   int64_t cols = n.cols, rows = n.x->numel() / cols;
   const int device = n.x->device().index, v = vector_for(n, {&n.x, &g, &n.weight});
@@ -108,14 +118,18 @@ Tensor all_backward(const Norm& n, const Tensor& g, const Tensor& mean, const Te
   while (kept * v < 8 && int64_t(threads) * kept < loads) kept *= 2;
   while (threads < 1024 && int64_t(threads) * kept < loads) threads *= 2;
   if (int64_t(threads) * kept < loads || (bias && !n.centred)) return {};
-  const CUfunction f = norm_kernel("backward_all", t, v, kept, n.centred, device), fold = norm_kernel("fold", t, v, kept, n.centred, device);
+  const CUfunction f = norm_kernel("backward_all", t, v, kept, n.centred, device),
+                   fold = norm_kernel("fold", t, v, kept, n.centred, device);
   if (!f || !fold) return {};
   int64_t splits = std::min<int64_t>(rows, 132 * std::max(1, 1024 / threads));
-  Tensor parts = empty(Dims{n.centred ? 2 : 1, splits, cols}, compute, n.x->device()), dx = empty(n.x->sizes(), t, n.x->device());
+  Tensor parts = empty(Dims{n.centred ? 2 : 1, splits, cols}, compute, n.x->device()),
+         dx = empty(n.x->sizes(), t, n.x->device());
   for (Tensor* one : {weight, bias})
     if (one) *one = empty(Dims{cols}, t, n.x->device());
-  const void *grad = g->data(), *x = n.x->data(), *w = data_or_null(n.weight), *means = data_or_null(mean), *rstds = rstd->data();
-  void *to = dx->data(), *p = parts->data(), *dw = weight ? (*weight)->data() : nullptr, *db = bias ? (*bias)->data() : nullptr;
+  const void *grad = g->data(), *x = n.x->data(), *w = data_or_null(n.weight), *means = data_or_null(mean),
+             *rstds = rstd->data();
+  void *to = dx->data(), *p = parts->data(), *dw = weight ? (*weight)->data() : nullptr,
+       *db = bias ? (*bias)->data() : nullptr;
   void* first[] = {&grad, &x, &to, &w, &means, &rstds, &p, &rows, &cols};
   launch(f, splits, 1, threads, 1, first, device);
   void* second[] = {&p, &dw, &db, &splits, &cols};
@@ -145,8 +159,10 @@ Tensor norm(const Norm& n, double eps, Tensor* mean, Tensor* rstd) {
   return out;
 }
 
-Tensor norm_backward(const Norm& n, const Tensor& g, const Tensor& mean, const Tensor& rstd, Tensor* weight, Tensor* bias) {
-  if (!fits(n) || g->dtype() != n.x->dtype() || !g->is_contiguous() || g->numel() != n.x->numel() || !n.x->numel()) return {};
+Tensor norm_backward(
+    const Norm& n, const Tensor& g, const Tensor& mean, const Tensor& rstd, Tensor* weight, Tensor* bias) {
+  if (!fits(n) || g->dtype() != n.x->dtype() || !g->is_contiguous() || g->numel() != n.x->numel() || !n.x->numel())
+    return {};
   if (n.span) return group_backward(n, g, mean, rstd, weight, bias);
   if (weight || bias)
     if (const Tensor dx = all_backward(n, g, mean, rstd, weight, bias)) return dx;
@@ -157,7 +173,8 @@ Tensor norm_backward(const Norm& n, const Tensor& g, const Tensor& mean, const T
   const CUfunction f = norm_kernel("backward", t, v, s.kept, n.centred, device);
   if (!f) return {};
   Tensor dx = empty(n.x->sizes(), t, n.x->device());
-  const void *grad = g->data(), *x = n.x->data(), *w = data_or_null(n.weight), *means = data_or_null(mean), *rstds = rstd->data();
+  const void *grad = g->data(), *x = n.x->data(), *w = data_or_null(n.weight), *means = data_or_null(mean),
+             *rstds = rstd->data();
   void* to = dx->data();
   void* arguments[] = {&grad, &x, &to, &w, &means, &rstds, &cols};
   launch(f, rows, 1, s.threads, 1, arguments, device);

@@ -13,6 +13,7 @@ struct Norm {
 };
 Tensor norm(const Norm&, double eps, Tensor* mean, Tensor* rstd);
 // dx, and where asked for the gradients of weight and bias.
-Tensor norm_backward(const Norm&, const Tensor& g, const Tensor& mean, const Tensor& rstd, Tensor* weight, Tensor* bias);
+Tensor norm_backward(
+    const Norm&, const Tensor& g, const Tensor& mean, const Tensor& rstd, Tensor* weight, Tensor* bias);
 
 }  // namespace shim::cuda

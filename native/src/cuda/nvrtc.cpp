@@ -18,14 +18,14 @@ using namespace cuda;
 using Program = struct ProgramImpl*;
 
 // X(member, symbol, argument types): every function gives an int, 0 for success.
-#define SHIM_NVRTC(X)                                                                                                         \
-  X(version, nvrtcVersion, (int*, int*))                                                                                      \
-  X(create, nvrtcCreateProgram, (Program*, const char*, const char*, int, const char* const*, const char* const*))            \
-  X(compile, nvrtcCompileProgram, (Program, int, const char* const*))                                                         \
-  X(cubin_size, nvrtcGetCUBINSize, (Program, size_t*))                                                                        \
-  X(cubin, nvrtcGetCUBIN, (Program, char*))                                                                                   \
-  X(log_size, nvrtcGetProgramLogSize, (Program, size_t*))                                                                     \
-  X(log, nvrtcGetProgramLog, (Program, char*))                                                                                \
+#define SHIM_NVRTC(X)                                                                                              \
+  X(version, nvrtcVersion, (int*, int*))                                                                           \
+  X(create, nvrtcCreateProgram, (Program*, const char*, const char*, int, const char* const*, const char* const*)) \
+  X(compile, nvrtcCompileProgram, (Program, int, const char* const*))                                              \
+  X(cubin_size, nvrtcGetCUBINSize, (Program, size_t*))                                                             \
+  X(cubin, nvrtcGetCUBIN, (Program, char*))                                                                        \
+  X(log_size, nvrtcGetProgramLogSize, (Program, size_t*))                                                          \
+  X(log, nvrtcGetProgramLog, (Program, char*))                                                                     \
   X(destroy, nvrtcDestroyProgram, (Program*))
 
 struct Library {
@@ -40,8 +40,8 @@ bool load(const std::string& path, Library& l) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) return false;
   bool complete = true;
-#define SHIM_LOAD(member, symbol, types)                                  \
-  l.member = reinterpret_cast<int(*) types>(dlsym(library, #symbol));     \
+#define SHIM_LOAD(member, symbol, types)                              \
+  l.member = reinterpret_cast<int(*) types>(dlsym(library, #symbol)); \
   complete = complete && l.member;
   SHIM_NVRTC(SHIM_LOAD)
 #undef SHIM_LOAD
@@ -64,7 +64,7 @@ Library& library() {
 
 struct State {
   std::mutex lock;
-  std::map<std::pair<int, std::string>, CUmodule> modules;      // (device, program)
+  std::map<std::pair<int, std::string>, CUmodule> modules;  // (device, program)
   std::string why;
 };
 
@@ -80,7 +80,7 @@ struct Burst {
   Clock::time_point begun{}, ended{};
   int compiled = 0;
 
-  Clock::duration waited() {                    // since the first of them, if the last one ended just now
+  Clock::duration waited() {  // since the first of them, if the last one ended just now
     std::lock_guard<std::mutex> guard(lock);
     const auto now = Clock::now();
     if (now - ended > std::chrono::milliseconds(500)) begun = now;
@@ -122,11 +122,12 @@ CUmodule module_for(int device, const std::string& name, const char* source, con
   for (auto& o : options) key += " " + o;
   std::string folder = cache_folder();
   if (!folder.empty()) folder += "/kernels";
-  char file[64];                                // the digest tells programs apart; the name is for people
-  std::snprintf(file, sizeof file, "%.24s-sm%d-%016llx.cubin", name.c_str(), architecture, static_cast<unsigned long long>(digest(key)));
+  char file[64];  // the digest tells programs apart; the name is for people
+  std::snprintf(file, sizeof file, "%.24s-sm%d-%016llx.cubin", name.c_str(), architecture,
+      static_cast<unsigned long long>(digest(key)));
   if (const std::string code = kept(folder, file, key); !code.empty()) {
     if (driver().module_load(&it->second, code.data()) == 0) return it->second;
-    forget(folder, file);                       // no code for this driver: it is made again
+    forget(folder, file);  // no code for this driver: it is made again
   }
   const Compiled c = compile(source, architecture, options, name);
   if (c.cubin.empty()) {
@@ -157,13 +158,16 @@ std::string why_not() {
   return state().why;
 }
 
-Compiled compile(const std::string& source, int architecture, const std::vector<std::string>& options, const std::string& name) {
+Compiled compile(
+    const std::string& source, int architecture, const std::vector<std::string>& options, const std::string& name) {
   const Library& l = library();
   if (!l.loaded) return {"", "NVRTC was not found. Install nvidia-cuda-nvrtc, or set SHIM_NVRTC_PATH."};
   Program program = nullptr;
-  if (l.create(&program, source.c_str(), "shim_kernels.cu", 0, nullptr, nullptr) != 0) return {"", "nvrtcCreateProgram failed"};
+  if (l.create(&program, source.c_str(), "shim_kernels.cu", 0, nullptr, nullptr) != 0)
+    return {"", "nvrtcCreateProgram failed"};
   std::string target = "--gpu-architecture=sm_" + std::to_string(architecture);
-  for (auto& o : options) if (o == "-DHOPPER=1") target += "a";       // instructions of this architecture alone
+  for (auto& o : options)
+    if (o == "-DHOPPER=1") target += "a";  // instructions of this architecture alone
   std::vector<const char*> arguments = {target.c_str(), "-std=c++17", "-default-device"};
   for (auto& o : options) arguments.push_back(o.c_str());
   Compiled result;
@@ -188,7 +192,8 @@ Compiled compile(const std::string& source, int architecture, const std::vector<
   return result;
 }
 
-CUfunction kernel(int device, const std::string& name, const char* source, const std::vector<std::string>& options, const char* entry) {
+CUfunction kernel(int device, const std::string& name, const char* source, const std::vector<std::string>& options,
+    const char* entry) {
   if (!driver().loaded || !driver().module_load || !driver().module_function) return nullptr;
   std::lock_guard<std::mutex> guard(state().lock);
   CUmodule module = module_for(device, name, source, options);

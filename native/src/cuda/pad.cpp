@@ -16,12 +16,16 @@ const char* pad_source() {
 }
 const Family pad_family{"pad", pad_source};
 
-struct Frame { int64_t size[kFrameDims] = {}, begin[kFrameDims] = {}, inner[kFrameDims] = {}, step[kFrameDims] = {}; int dims = 0; };
+struct Frame {
+  int64_t size[kFrameDims] = {}, begin[kFrameDims] = {}, inner[kFrameDims] = {}, step[kFrameDims] = {};
+  int dims = 0;
+};
 
 }  // namespace
 
 Tensor pad(const TensorImpl& self, DimSpan before, DimSpan after, Number value) {
-  if (!kernels_ready() || self.dim() == 0 || !self.numel() || value.type == Number::Complex || is_complex(self.dtype())) return {};
+  if (!kernels_ready() || self.dim() == 0 || !self.numel() || value.type == Number::Complex || is_complex(self.dtype()))
+    return {};
   Dims shape;
   for (int d = 0; d < self.dim(); ++d) {
     shape.push_back(before[size_t(d)] + self.sizes()[size_t(d)] + after[size_t(d)]);
@@ -30,7 +34,7 @@ Tensor pad(const TensorImpl& self, DimSpan before, DimSpan after, Number value) 
   Frame f;
   for (int d = self.dim() - 1; d >= 0; --d) {
     const size_t i = size_t(d);
-    const bool whole = !before[i] && !after[i] && f.dims;          // this dimension goes on in the next one
+    const bool whole = !before[i] && !after[i] && f.dims;  // this dimension goes on in the next one
     const int last = f.dims - 1;
     if (whole && !f.begin[last] && f.size[last] == f.inner[last] && f.step[last] * f.size[last] == self.strides()[i]) {
       f.size[last] *= shape[i];
@@ -49,7 +53,8 @@ Tensor pad(const TensorImpl& self, DimSpan before, DimSpan after, Number value) 
   const bool wide = n >= int64_t(1) << 31;
   if ((n / v + 256) / 256 > kMostBlocks) return {};
   const CUfunction k = find_kernel(pad_family, "pad", key_of(size, v, wide), device, [&] {
-    return std::vector<std::string>{std::string("ELEMENT=") + word_type(size), "V=" + std::to_string(v), wide ? "WIDE=1" : "WIDE=0"};
+    return std::vector<std::string>{
+        std::string("ELEMENT=") + word_type(size), "V=" + std::to_string(v), wide ? "WIDE=1" : "WIDE=0"};
   });
   if (!k) return {};
   const Tensor out = empty(shape, self.dtype(), self.device());

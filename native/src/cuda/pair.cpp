@@ -26,15 +26,18 @@ struct Pair {
   alignas(8) char setting[16] = {};
   CUfunction kernel(const char* entry, PairLoss loss) const {
     return find_kernel(pair_family, entry, key_of(int(t), vector, int(loss)), device, [&] {
-      return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute), "V=" + std::to_string(vector),
-                                      "LOSS=" + std::to_string(int(loss))};
+      return std::vector<std::string>{std::string("ELEMENT=") + element_type(t),
+          std::string("C=") + compute_type(compute), "V=" + std::to_string(vector),
+          "LOSS=" + std::to_string(int(loss))};
     });
   }
 };
 
 bool pair_of(const Tensor& a, const Tensor& b, double setting, Pair* p) {
   const DType t = a->dtype();
-  if (!kernels_ready() || !floating(t) || b->dtype() != t || a->device() != b->device() || !std::ranges::equal(a->sizes(), b->sizes()) || !a->numel()) return false;
+  if (!kernels_ready() || !floating(t) || b->dtype() != t || a->device() != b->device() ||
+      !std::ranges::equal(a->sizes(), b->sizes()) || !a->numel())
+    return false;
   p->a = contiguous(a);
   p->b = contiguous(b);
   p->t = t;
@@ -67,7 +70,8 @@ Tensor pair_loss(PairLoss loss, const Tensor& a, const Tensor& b, bool mean, dou
 
 Tensor pair_loss_backward(PairLoss loss, const Tensor& g, const Tensor& a, const Tensor& b, bool mean, double setting) {
   Pair p;
-  if (g->numel() != 1 || g->dtype() != a->dtype() || g->device() != a->device() || !pair_of(a, b, setting, &p)) return {};
+  if (g->numel() != 1 || g->dtype() != a->dtype() || g->device() != a->device() || !pair_of(a, b, setting, &p))
+    return {};
   const Tensor out = empty(a->sizes(), p.t, a->device());
   p.vector = std::min(p.vector, vector_of(out->data(), a->itemsize()));
   const CUfunction f = p.kernel("pair_slopes", loss);

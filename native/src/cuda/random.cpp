@@ -20,10 +20,10 @@ const Family random_family{"random", random_source};
 
 CUfunction random_kernel(const char* entry, DType t, bool wide, int vector, int device) {
   return find_kernel(random_family, entry, key_of(int(t), wide, vector), device, [&] {
-    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), wide ? "WIDE=1" : "WIDE=0", "V=" + std::to_string(vector)};
+    return std::vector<std::string>{
+        std::string("ELEMENT=") + element_type(t), wide ? "WIDE=1" : "WIDE=0", "V=" + std::to_string(vector)};
   });
 }
-
 
 void run_random(CUfunction f, int64_t threads, void** arguments, int device) {
   launch(f, (threads + kRandomThreads - 1) / kRandomThreads, 1, kRandomThreads, 1, arguments, device);
@@ -31,12 +31,17 @@ void run_random(CUfunction f, int64_t threads, void** arguments, int device) {
 
 }  // namespace
 
-bool draw(const Tensor& self, Draw kind, double a, double b, int64_t low, uint64_t span, uint64_t seed, uint64_t start) {
+bool draw(
+    const Tensor& self, Draw kind, double a, double b, int64_t low, uint64_t span, uint64_t seed, uint64_t start) {
   const DType t = self->dtype();
-  if (!kernels_ready() || !self->is_contiguous() || !(kind == Draw::integer ? is_integral(t, true) : floating(t))) return false;
+  if (!kernels_ready() || !self->is_contiguous() || !(kind == Draw::integer ? is_integral(t, true) : floating(t)))
+    return false;
   const bool wide = t == DType::f64;
   const int device = self->device().index;
-  const CUfunction f = random_kernel(kind == Draw::uniform ? "uniform" : kind == Draw::normal ? "normal" : "integer", t, wide, 4, device);
+  const CUfunction f = random_kernel(kind == Draw::uniform  ? "uniform"
+                                     : kind == Draw::normal ? "normal"
+                                                            : "integer",
+      t, wide, 4, device);
   if (!f) return false;
   void* out = self->data();
   int64_t n = self->numel();
@@ -70,7 +75,8 @@ bool draw_shaped(const Tensor& self, Shaped shape, double a, double b, uint64_t 
   const bool wide = shape != Shaped::chance && (t == DType::f64 || t == DType::i64);
   const int device = self->device().index;
   const CUfunction f = find_kernel(random_family, "shaped", key_of(int(t), wide, int(shape)), device, [&] {
-    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), wide ? "WIDE=1" : "WIDE=0", "V=4", "DRAW=" + std::to_string(int(shape))};
+    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), wide ? "WIDE=1" : "WIDE=0", "V=4",
+        "DRAW=" + std::to_string(int(shape))};
   });
   if (!f) return false;
   void* out = self->data();

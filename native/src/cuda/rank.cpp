@@ -12,7 +12,7 @@
 namespace shim::cuda {
 namespace {
 
-constexpr int64_t kMostOfOneBlock = 1 << 21;    // longer rows are sorted faster than one block reads them
+constexpr int64_t kMostOfOneBlock = 1 << 21;  // longer rows are sorted faster than one block reads them
 
 const char* rank_source() {
   static const char* text = joined_source({kKeysSource, kRankSource});
@@ -21,7 +21,8 @@ const char* rank_source() {
 const Family rank_family{"rank", rank_source};
 
 CUfunction rank_kernel(const char* entry, DType t, int device) {
-  return find_kernel(rank_family, entry, key_of(int(t)), device, [&] { return std::vector<std::string>{std::string("ELEMENT=") + element_type(t)}; });
+  return find_kernel(rank_family, entry, key_of(int(t)), device,
+      [&] { return std::vector<std::string>{std::string("ELEMENT=") + element_type(t)}; });
 }
 
 // With `dim` last, and the sizes of what is left of it.
@@ -36,7 +37,8 @@ Tensor with_last(const Tensor& self, int64_t dim, bool keepdim, Dims* shape) {
 }
 
 bool usable(const Tensor& self, int64_t* dim) {
-  if (!kernels_ready() || !has_kernel(self->dtype()) || self->dim() == 0 || *dim < -self->dim() || *dim >= self->dim()) return false;
+  if (!kernels_ready() || !has_kernel(self->dtype()) || self->dim() == 0 || *dim < -self->dim() || *dim >= self->dim())
+    return false;
   if (*dim < 0) *dim += self->dim();
   const int64_t n = self->sizes()[size_t(*dim)];
   return n > 0 && self->numel() && self->numel() / n <= kMostBlocks;

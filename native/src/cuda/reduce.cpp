@@ -15,9 +15,13 @@ namespace shim::cuda {
 namespace {
 
 constexpr int kWalkDims = 6;
-constexpr int64_t kBlocks = 132 * 8;            // about what fills a large GPU
+constexpr int64_t kBlocks = 132 * 8;  // about what fills a large GPU
 
-struct Walk { int64_t size[kWalkDims] = {}; int64_t step[kWalkDims] = {}; int dims = 0; };
+struct Walk {
+  int64_t size[kWalkDims] = {};
+  int64_t step[kWalkDims] = {};
+  int dims = 0;
+};
 
 // Dimensions merged where their strides allow. False: too many are left.
 bool walk_of(const TensorImpl& t, const bool* reduced, bool which, Walk& w, int64_t& count) {
@@ -41,7 +45,8 @@ bool walk_of(const TensorImpl& t, const bool* reduced, bool which, Walk& w, int6
 
 const char* name_of(Reduction op) {
   switch (op) {
-    case Reduction::sum: case Reduction::mean: return "sum";
+    case Reduction::sum:
+    case Reduction::mean: return "sum";
     case Reduction::prod: return "prod";
     case Reduction::amax: return "amax";
     case Reduction::amin: return "amin";
@@ -58,24 +63,31 @@ const char* reduce_source() {
 }
 
 // What norms are made of: the reduction and NORM of reduce_source.h, by the names that pass() gets.
-struct Named { const char *name, *functor; int norm; };
-constexpr Named kNorms[] = {{"norm_two", "sum", 5},     {"norm_squares", "sum", 1},  {"norm_root", "sum", 4},
-                            {"norm_one", "sum", 2},     {"norm_greatest", "amax", 2}, {"norm_least", "amin", 2}};
+struct Named {
+  const char *name, *functor;
+  int norm;
+};
+constexpr Named kNorms[] = {{"norm_two", "sum", 5}, {"norm_squares", "sum", 1}, {"norm_root", "sum", 4},
+    {"norm_one", "sum", 2}, {"norm_greatest", "amax", 2}, {"norm_least", "amin", 2}};
 
-std::vector<std::string> options_of(const char* op, DType in, DType compute, DType out, int vector, bool log, bool softmax) {
+std::vector<std::string> options_of(
+    const char* op, DType in, DType compute, DType out, int vector, bool log, bool softmax) {
   const auto* norm = std::ranges::find(kNorms, std::string_view(op), &Named::name);
   const bool is_norm = norm != std::end(kNorms);
   return {std::string("-DOP=") + (is_norm ? norm->functor : op), "-DNORM=" + std::to_string(is_norm ? norm->norm : 0),
-                  std::string("-DTIN=") + element_type(in),   std::string("-DC=") + compute_type(compute),
-          std::string("-DOUT=") + element_type(out), "-DV=" + std::to_string(vector), std::string("-DLOGIC=") + (compute == DType::b8 ? "1" : "0"),
-          std::string("-DLOG=") + (log ? "1" : "0"), std::string("-DSOFTMAX=") + (softmax ? "1" : "0")};
+      std::string("-DTIN=") + element_type(in), std::string("-DC=") + compute_type(compute),
+      std::string("-DOUT=") + element_type(out), "-DV=" + std::to_string(vector),
+      std::string("-DLOGIC=") + (compute == DType::b8 ? "1" : "0"), std::string("-DLOG=") + (log ? "1" : "0"),
+      std::string("-DSOFTMAX=") + (softmax ? "1" : "0")};
 }
 
-CUfunction kernel_for(const char* entry, const char* op, DType in, DType compute, DType out, int vector, bool log, int device) {
+CUfunction kernel_for(
+    const char* entry, const char* op, DType in, DType compute, DType out, int vector, bool log, int device) {
   thread_local std::map<std::tuple<std::string, std::string, DType, DType, DType, int, bool, int>, CUfunction> known;
   auto [it, fresh] = known.try_emplace({entry, op, in, compute, out, vector, log, device}, nullptr);
   if (fresh) {
-    const std::vector<std::string> options = options_of(op, in, compute, out, vector, log, std::string_view(entry) == "softmax");
+    const std::vector<std::string> options =
+        options_of(op, in, compute, out, vector, log, std::string_view(entry) == "softmax");
     std::string name = "reduce";
     for (auto& o : options) name += "-" + o.substr(o.find('=') + 1);
     it->second = nvrtc::kernel(device, name, reduce_source(), options, entry);
@@ -83,10 +95,18 @@ CUfunction kernel_for(const char* entry, const char* op, DType in, DType compute
   return it->second;
 }
 
-struct Input { const void* data; DType dtype; Walk kept, reduced; int64_t outputs, length; };
+struct Input {
+  const void* data;
+  DType dtype;
+  Walk kept, reduced;
+  int64_t outputs, length;
+};
 
 // Whether neighbouring outputs are made of neighbouring elements, and rows not.
-bool by_column(const Input& in) { return in.kept.dims >= 1 && in.kept.step[0] == 1 && in.outputs > 1 && !(in.reduced.dims == 1 && in.reduced.step[0] == 1); }
+bool by_column(const Input& in) {
+  return in.kept.dims >= 1 && in.kept.step[0] == 1 && in.outputs > 1 &&
+         !(in.reduced.dims == 1 && in.reduced.step[0] == 1);
+}
 
 // How many columns a thread takes: all begin with a whole load, and a warp has work for each thread.
 int column_vector(const Input& in) {
@@ -104,7 +124,8 @@ int column_vector(const Input& in) {
 }
 
 // One pass: out[split, output]. With more than one split, out is partial and of the compute dtype.
-bool pass(const char* op, const Input& in, DType compute, void* out, DType out_dtype, int64_t splits, double divisor, int device) {
+bool pass(const char* op, const Input& in, DType compute, void* out, DType out_dtype, int64_t splits, double divisor,
+    int device) {
   const bool down = by_column(in);
   const size_t size = itemsize(in.dtype);
   int vector = down ? column_vector(in) : 1;
@@ -132,7 +153,8 @@ bool pass(const char* op, const Input& in, DType compute, void* out, DType out_d
 // How many parts each output's elements are cut into, so that the GPU is filled.
 int64_t splits_of(const Input& in) {
   const bool down = by_column(in);
-  const int64_t across = 32 * (down ? column_vector(in) : 1), blocks = down ? (in.outputs + across - 1) / across : in.outputs;
+  const int64_t across = 32 * (down ? column_vector(in) : 1),
+                blocks = down ? (in.outputs + across - 1) / across : in.outputs;
   const int64_t most = in.length / (down ? 64 : 8192);
   const int64_t wanted = (kBlocks + blocks - 1) / blocks;
   const int64_t n = std::min({wanted, most, int64_t(1024)});
@@ -146,12 +168,16 @@ int64_t splits_of(const Input& in) {
 namespace {
 
 // By `whole` where one pass does, else by `part` and then `rest`.
-bool reduced_by(const char* whole, const char* part, const char* rest, const TensorImpl& self, const bool* reduced, DType compute, const Tensor& out, double divisor) {
-  if (!elementwise_dtype(self.dtype()) || !elementwise_dtype(out->dtype()) || !compute_type(compute) || is_complex(compute)) return false;
+bool reduced_by(const char* whole, const char* part, const char* rest, const TensorImpl& self, const bool* reduced,
+    DType compute, const Tensor& out, double divisor) {
+  if (!elementwise_dtype(self.dtype()) || !elementwise_dtype(out->dtype()) || !compute_type(compute) ||
+      is_complex(compute))
+    return false;
   if (!elementwise_ready()) return false;
   const int device = self.device().index;
   Input in{self.data(), self.dtype(), {}, {}, 1, 1};
-  if (!walk_of(self, reduced, false, in.kept, in.outputs) || !walk_of(self, reduced, true, in.reduced, in.length)) return false;
+  if (!walk_of(self, reduced, false, in.kept, in.outputs) || !walk_of(self, reduced, true, in.reduced, in.length))
+    return false;
   if (in.outputs == 0) return true;
   if (in.outputs >= int64_t(1) << 31) return false;
   const int64_t splits = splits_of(in);
@@ -169,7 +195,8 @@ bool reduced_by(const char* whole, const char* part, const char* rest, const Ten
 
 }  // namespace
 
-bool reduce(Reduction op, const TensorImpl& self, const bool* reduced, DType compute, const Tensor& out, double divisor) {
+bool reduce(
+    Reduction op, const TensorImpl& self, const bool* reduced, DType compute, const Tensor& out, double divisor) {
   const char* name = name_of(op);
   return reduced_by(name, name, name, self, reduced, compute, out, divisor);
 }
@@ -193,7 +220,9 @@ Tensor vector_norm(const TensorImpl& self, double order, DimSpan dims, bool keep
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const DType compute = cuda::compute_dtype(self.dtype());
   Tensor out = empty(shape, self.dtype(), self.device());
-  const auto by = [&](const char* whole, const char* part, const char* rest) { return reduced_by(whole, part, rest, self, reduced, compute, out, 1) ? out : Tensor(); };
+  const auto by = [&](const char* whole, const char* part, const char* rest) {
+    return reduced_by(whole, part, rest, self, reduced, compute, out, 1) ? out : Tensor();
+  };
   if (order == 2) return by("norm_two", "norm_squares", "norm_root");
   if (order == 1) return by("norm_one", "norm_one", "sum");
   if (order == kInfinity) return by("norm_greatest", "norm_greatest", "amax");
@@ -223,7 +252,8 @@ bool softmax(const TensorImpl& self, const Tensor& out, bool log, DType compute)
 
 std::string compile_reduction(const char* op, DType in, DType compute, DType out, int vector, int architecture) {
   const bool softmax = std::string_view(op) == "softmax";
-  nvrtc::Compiled c = nvrtc::compile(reduce_source(), architecture, options_of(softmax ? "sum" : op, in, compute, out, vector, softmax, softmax));
+  nvrtc::Compiled c = nvrtc::compile(
+      reduce_source(), architecture, options_of(softmax ? "sum" : op, in, compute, out, vector, softmax, softmax));
   return c.cubin.empty() ? c.log : "";
 }
 

@@ -12,6 +12,7 @@ bool reduce(Reduction, const TensorImpl& self, const bool* reduced, DType comput
 Tensor vector_norm(const TensorImpl& self, double order, DimSpan dims, bool keepdim);
 // Both contiguous, the last dimension is the one; computed in `compute`.
 bool softmax(const TensorImpl& self, const Tensor& out, bool log, DType compute);
-std::string compile_reduction(const char* op, DType in, DType compute, DType out, int vector, int architecture);   // the compiler's log; needs no GPU
+std::string compile_reduction(const char* op, DType in, DType compute, DType out, int vector,
+    int architecture);  // the compiler's log; needs no GPU
 
 }  // namespace shim::cuda

@@ -19,17 +19,19 @@ const char* rows_source() {
 }
 const Family rows_family{"rows", rows_source};
 
-struct Pick {                                   // what picks a kernel
+struct Pick {  // what picks a kernel
   DType t, compute, out;
   int vector = 1, kept = 0;
-  const char* macro;                            // "LOG=1": which part of the source, and its setting
+  const char* macro;  // "LOG=1": which part of the source, and its setting
 };
 
 CUfunction rows_kernel(const char* entry, const Pick& p, int device) {
-  const uint64_t key = key_of(int(p.t), int(p.compute), int(p.out), p.vector, p.kept, int(p.macro[0] - 'A'), int(p.macro[std::char_traits<char>::length(p.macro) - 1] - '0'));
+  const uint64_t key = key_of(int(p.t), int(p.compute), int(p.out), p.vector, p.kept, int(p.macro[0] - 'A'),
+      int(p.macro[std::char_traits<char>::length(p.macro) - 1] - '0'));
   return find_kernel(rows_family, entry, key, device, [&] {
-    return std::vector<std::string>{std::string("ELEMENT=") + element_type(p.t),   std::string("C=") + compute_type(p.compute), std::string("OUT=") + element_type(p.out),
-                                    "V=" + std::to_string(p.vector), "LOADS=" + std::to_string(p.kept), p.macro};
+    return std::vector<std::string>{std::string("ELEMENT=") + element_type(p.t),
+        std::string("C=") + compute_type(p.compute), std::string("OUT=") + element_type(p.out),
+        "V=" + std::to_string(p.vector), "LOADS=" + std::to_string(p.kept), p.macro};
   });
 }
 
@@ -55,7 +57,9 @@ bool last_dims(const TensorImpl& t, DimSpan dims, bool keepdim, Dims* shape, int
 
 Tensor softmax_backward(const Tensor& g, const Tensor& result, bool log) {
   const DType t = result->dtype();
-  if (!kernels_ready() || !floating(t) || g->dtype() != t || !result->is_contiguous() || result->dim() == 0 || !result->numel()) return {};
+  if (!kernels_ready() || !floating(t) || g->dtype() != t || !result->is_contiguous() || result->dim() == 0 ||
+      !result->numel())
+    return {};
   int64_t cols = result->sizes().back(), rows = result->numel() / cols;
   if (rows > kMostBlocks) return {};
   const Tensor grad = contiguous(g);
@@ -64,7 +68,8 @@ Tensor softmax_backward(const Tensor& g, const Tensor& result, bool log) {
   int threads = std::max(threads_for((loads + 1) / 2), 32), kept = 1;
   while (kept < 4 && int64_t(threads) * kept < loads) kept *= 2;
   if (int64_t(threads) * kept < loads) kept = 0;
-  const CUfunction f = rows_kernel("softmax_backward", {t, compute_dtype(t), t, v, kept, log ? "LOG=1" : "LOG=0"}, device);
+  const CUfunction f =
+      rows_kernel("softmax_backward", {t, compute_dtype(t), t, v, kept, log ? "LOG=1" : "LOG=0"}, device);
   if (!f) return {};
   Tensor out = empty(result->sizes(), t, result->device());
   const void *a = grad->data(), *y = result->data();
@@ -74,11 +79,16 @@ Tensor softmax_backward(const Tensor& g, const Tensor& result, bool log) {
   return out;
 }
 
-Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, int reduction, int64_t ignored, bool keep, CrossEntropy* parts) {
+Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, int reduction, int64_t ignored,
+    bool keep, CrossEntropy* parts) {
   const DType t = x->dtype(), compute = compute_dtype(t);
-  if (!kernels_ready() || !floating(t) || x->dim() != 2 || !x->is_contiguous() || target->dtype() != DType::i64 || !target->is_contiguous()) return {};
+  if (!kernels_ready() || !floating(t) || x->dim() != 2 || !x->is_contiguous() || target->dtype() != DType::i64 ||
+      !target->is_contiguous())
+    return {};
   int64_t rows = x->sizes()[0], cols = x->sizes()[1];
-  if (rows == 0 || cols == 0 || rows > kMostBlocks || target->numel() != rows || (weight && (weight->dtype() != t || !weight->is_contiguous()))) return {};
+  if (rows == 0 || cols == 0 || rows > kMostBlocks || target->numel() != rows ||
+      (weight && (weight->dtype() != t || !weight->is_contiguous())))
+    return {};
   const int device = x->device().index;
   parts->log_p = keep ? empty(x->sizes(), t, x->device()) : empty(Dims{0}, t, x->device());
   const int v = keep ? vector_for(cols, {&x, &parts->log_p}) : vector_for(cols, {&x});
@@ -87,29 +97,36 @@ Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight
   if (!f || !last) return {};
   parts->factors = empty(Dims{rows}, compute, x->device());
   parts->total = empty({}, compute, x->device());
-  Tensor losses = empty(Dims{rows}, compute, x->device()), out = reduction ? empty({}, t, x->device()) : empty(Dims{rows}, t, x->device());
+  Tensor losses = empty(Dims{rows}, compute, x->device()),
+         out = reduction ? empty({}, t, x->device()) : empty(Dims{rows}, t, x->device());
   const void *from = x->data(), *targets = target->data(), *w = data_or_null(weight);
-  void *log_p = keep ? parts->log_p->data() : nullptr, *each = losses->data(), *factors = parts->factors->data(), *sum = parts->total->data(), *loss = out->data();
+  void *log_p = keep ? parts->log_p->data() : nullptr, *each = losses->data(), *factors = parts->factors->data(),
+       *sum = parts->total->data(), *loss = out->data();
   void* arguments[] = {&from, &targets, &w, &log_p, &each, &factors, &cols, &ignored};
   launch(f, rows, 1, threads_for(cols / v / 2), 1, arguments, device);
   int mean = reduction == 1;
   void* reduced[] = {&each, &factors, &loss, &sum, &rows, &mean};
   void* narrowed[] = {&each, &loss, &rows};
-  if (reduction) launch(last, 1, 1, threads_for(rows / 4), 1, reduced, device);
-  else launch(last, (rows + 255) / 256, 1, 256, 1, narrowed, device);
+  if (reduction)
+    launch(last, 1, 1, threads_for(rows / 4), 1, reduced, device);
+  else
+    launch(last, (rows + 255) / 256, 1, 256, 1, narrowed, device);
   return out;
 }
 
 Tensor cross_entropy_backward(const Tensor& g, const Tensor& target, const CrossEntropy& parts, int reduction) {
   const Tensor& x = parts.log_p;
   const DType t = x->dtype();
-  if (!kernels_ready() || !floating(t) || g->dtype() != t || !x->is_contiguous() || !g->is_contiguous() || !target->is_contiguous()) return {};
+  if (!kernels_ready() || !floating(t) || g->dtype() != t || !x->is_contiguous() || !g->is_contiguous() ||
+      !target->is_contiguous())
+    return {};
   int64_t rows = x->sizes()[0], cols = x->sizes()[1];
   Tensor out = empty(x->sizes(), t, x->device());
   const int device = x->device().index, v = vector_for(cols, {&x, &out});
   const CUfunction f = rows_kernel("cross_entropy_backward", {t, compute_dtype(t), t, v, 0, "LOG=1"}, device);
   if (!f) return {};
-  const void *grad = g->data(), *from = x->data(), *targets = target->data(), *factors = parts.factors->data(), *total = parts.total->data();
+  const void *grad = g->data(), *from = x->data(), *targets = target->data(), *factors = parts.factors->data(),
+             *total = parts.total->data();
   void* to = out->data();
   int mean = reduction == 1, each_row = reduction == 0;
   void* arguments[] = {&grad, &from, &targets, &factors, &total, &to, &cols, &mean, &each_row};
@@ -127,8 +144,10 @@ Tensor arg_extreme(bool largest, const Tensor& given, int64_t dim, bool all, boo
   if (c.outer > kMostRows && c.inner > 1) return {};
   Dims shape;
   for (int i = 0; i < self->dim(); ++i)
-    if (!all && i != dim) shape.push_back(self->sizes()[size_t(i)]);
-    else if (keepdim) shape.push_back(1);
+    if (!all && i != dim)
+      shape.push_back(self->sizes()[size_t(i)]);
+    else if (keepdim)
+      shape.push_back(1);
   const int device = self->device().index;
   const DType compute = t == DType::b8 ? DType::u8 : compute_dtype(t);
   const char* macro = largest ? "LARGEST=1" : "LARGEST=0";
@@ -150,13 +169,15 @@ Tensor arg_extreme(bool largest, const Tensor& given, int64_t dim, bool all, boo
   const CUfunction f = rows_kernel("extreme_rows", {t, compute, parts > 1 ? compute : t, v, 0, macro}, device);
   const CUfunction last = parts > 1 ? rows_kernel("extreme_parts", {t, compute, t, v, 0, macro}, device) : f;
   if (!f || !last || c.outer > kMostBlocks) return {};
-  const int threads = std::max(threads_for(per / v / 8), 64);         // few: finding the block's best costs more than its elements
+  const int threads =
+      std::max(threads_for(per / v / 8), 64);  // few: finding the block's best costs more than its elements
   if (parts == 1) {
     void* arguments[] = {&from, &found, &at, &c.n, &per};
     launch(f, c.outer, 1, threads, 1, arguments, device);
     return places;
   }
-  Tensor bests = empty(Dims{c.outer, parts}, compute, self->device()), spots = empty(Dims{c.outer, parts}, DType::i64, self->device());
+  Tensor bests = empty(Dims{c.outer, parts}, compute, self->device()),
+         spots = empty(Dims{c.outer, parts}, DType::i64, self->device());
   void *b = bests->data(), *s = spots->data();
   void* first[] = {&from, &b, &s, &c.n, &per};
   launch(f, c.outer, parts, threads, 1, first, device);
@@ -169,7 +190,8 @@ Tensor log_sum_exp(const Tensor& given, DimSpan dims, bool keepdim) {
   const DType t = given->dtype();
   Dims shape;
   int64_t cols = 1;
-  if (!kernels_ready() || !floating(t) || given->numel() == 0 || !last_dims(*given, dims, keepdim, &shape, &cols)) return {};
+  if (!kernels_ready() || !floating(t) || given->numel() == 0 || !last_dims(*given, dims, keepdim, &shape, &cols))
+    return {};
   const Tensor self = contiguous(given);
   const int64_t rows = self->numel() / cols;
   if (rows > kMostBlocks || (rows < 64 && cols > 1 << 17)) return {};
@@ -189,7 +211,8 @@ Tensor variance(const Tensor& given, DimSpan dims, bool keepdim, double correcti
   Dims shape;
   int64_t cols = 1;
   if (!kernels_ready() || !floating(t) || given->numel() == 0) return {};
-  if (!last_dims(*given, dims, keepdim, &shape, &cols)) return variance_down(given, dims, keepdim, correction, root, mean);
+  if (!last_dims(*given, dims, keepdim, &shape, &cols))
+    return variance_down(given, dims, keepdim, correction, root, mean);
   const Tensor self = contiguous(given);
   const int64_t rows = self->numel() / cols;
   if (rows > kMostBlocks || double(cols) <= correction) return {};

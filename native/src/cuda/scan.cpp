@@ -20,8 +20,9 @@ const Family scan_family{"scan", scan_source};
 CUfunction sums(const char* entry, Running how, DType t, DType compute, DType out, int vector, int device) {
   return find_kernel(scan_family, entry, key_of(int(how), int(t), int(compute), int(out), vector), device, [&] {
     constexpr const char* joins[] = {"SUMS=Add", "SUMS=Multiply", "SUMS=LogAddExp"};
-    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute), std::string("OUT=") + element_type(out),
-                                    "V=" + std::to_string(vector), joins[int(how)]};
+    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t),
+        std::string("C=") + compute_type(compute), std::string("OUT=") + element_type(out),
+        "V=" + std::to_string(vector), joins[int(how)]};
   });
 }
 
@@ -49,17 +50,18 @@ bool scan_in_parts(Running how, const Tensor& self, const Tensor& out, Cut c, in
 
 // --- what a mask picks ---------------------------------------------------------------------------------------------------
 
-constexpr int64_t kPart = 4096;                 // PART of scan_source.h
+constexpr int64_t kPart = 4096;  // PART of scan_source.h
 constexpr int kMostDims = 16;
 
 CUfunction picks(const char* entry, DType t, size_t moved, int vector, int device) {
   return find_kernel(scan_family, entry, key_of(int(t), moved, vector), device, [&] {
-    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), "C=u32", std::string("OUT=") + word_type(int64_t(moved)), "V=" + std::to_string(vector), "PICKS=1"};
+    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), "C=u32",
+        std::string("OUT=") + word_type(int64_t(moved)), "V=" + std::to_string(vector), "PICKS=1"};
   });
 }
 
 struct Picked {
-  Tensor mask, starts;                          // contiguous; where each part's elements begin among all that are not zero
+  Tensor mask, starts;  // contiguous; where each part's elements begin among all that are not zero
   int64_t total = 0;
   int vector = 1, threads = 32;
 };
@@ -70,7 +72,8 @@ bool start(const Tensor& mask, size_t moved, Picked* p) {
   const int device = mask->device().index;
   p->vector = vector_of(p->mask->data(), mask->itemsize());
   p->threads = std::min(threads_for(std::min(mask->numel(), kPart) / p->vector), 256);
-  const CUfunction each = picks("count_true", mask->dtype(), moved, p->vector, device), scan = picks("starts", mask->dtype(), moved, p->vector, device);
+  const CUfunction each = picks("count_true", mask->dtype(), moved, p->vector, device),
+                   scan = picks("starts", mask->dtype(), moved, p->vector, device);
   if (!each || !scan) return false;
   int64_t n = mask->numel(), parts = (n + kPart - 1) / kPart, slots = parts + 1;
   p->starts = empty(Dims{slots}, DType::i64, mask->device());
@@ -97,7 +100,8 @@ bool count(const Tensor& mask, size_t moved, Picked* p) {
 Tensor running(Running how, const Tensor& given, int64_t dim, DType result) {
   const DType t = given->dtype();
   const int dims = std::max(given->dim(), 1);
-  if (!kernels_ready() || !has_kernel(t) || !has_kernel(result) || result == DType::b8 || dim < -dims || dim >= dims) return {};
+  if (!kernels_ready() || !has_kernel(t) || !has_kernel(result) || result == DType::b8 || dim < -dims || dim >= dims)
+    return {};
   if (how == Running::log_sum_exp && !floating(result)) return {};
   if (dim < 0) dim += dims;
   const Tensor self = contiguous(given);
@@ -136,8 +140,9 @@ Tensor running_extreme(bool largest, const Tensor& given, int64_t dim, Tensor* v
   Cut c = cut_at(self, dim);
   const int device = self->device().index;
   const CUfunction f = find_kernel(scan_family, "scan_extreme", key_of(int(largest), int(t)), device, [&] {
-    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(cuda::compute_dtype(t)), "OUT=i64", "V=1",
-                                    std::string("EXTREME=") + (largest ? "1" : "0")};
+    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t),
+        std::string("C=") + compute_type(cuda::compute_dtype(t)), "OUT=i64", "V=1",
+        std::string("EXTREME=") + (largest ? "1" : "0")};
   });
   int64_t lines = c.outer * c.inner;
   if (!f || (lines + 7) / 8 > kMostBlocks) return {};
@@ -149,7 +154,9 @@ Tensor running_extreme(bool largest, const Tensor& given, int64_t dim, Tensor* v
 }
 
 Tensor nonzero(const Tensor& self) {
-  if (!kernels_ready() || !has_kernel(self->dtype()) || self->dim() == 0 || self->dim() > kMostDims || self->numel() > kMostBlocks * kPart) return {};
+  if (!kernels_ready() || !has_kernel(self->dtype()) || self->dim() == 0 || self->dim() > kMostDims ||
+      self->numel() > kMostBlocks * kPart)
+    return {};
   if (!self->numel()) return empty(Dims{self->dim(), 0}, DType::i64, self->device());
   Picked p;
   if (!count(self, 8, &p)) return {};
@@ -158,7 +165,10 @@ Tensor nonzero(const Tensor& self) {
   if (!f) return {};
   Tensor out = empty(Dims{self->dim(), p.total}, DType::i64, self->device());
   if (!p.total) return out;
-  struct { int64_t n[kMostDims]; int dims; } sizes{};
+  struct {
+    int64_t n[kMostDims];
+    int dims;
+  } sizes{};
   sizes.dims = self->dim();
   std::copy(self->sizes().begin(), self->sizes().end(), sizes.n);
   int64_t n = self->numel();
@@ -170,8 +180,11 @@ Tensor nonzero(const Tensor& self) {
 }
 
 Tensor take_masked(const Tensor& self, const Tensor& mask) {
-  if (!kernels_ready() || mask->dtype() != DType::b8 || mask->dim() == 0 || mask->device() != self->device() || self->numel() > kMostBlocks * kPart) return {};
-  if (mask->dim() != self->dim() || !std::equal(mask->sizes().begin(), mask->sizes().end(), self->sizes().begin())) return {};
+  if (!kernels_ready() || mask->dtype() != DType::b8 || mask->dim() == 0 || mask->device() != self->device() ||
+      self->numel() > kMostBlocks * kPart)
+    return {};
+  if (mask->dim() != self->dim() || !std::equal(mask->sizes().begin(), mask->sizes().end(), self->sizes().begin()))
+    return {};
   if (!self->numel()) return empty(Dims{0}, self->dtype(), self->device());
   Picked p;
   if (!count(mask, self->itemsize(), &p)) return {};
@@ -189,8 +202,11 @@ Tensor take_masked(const Tensor& self, const Tensor& mask) {
 }
 
 bool put_masked(const Tensor& out, const Tensor& mask, const Tensor& source) {
-  if (!kernels_ready() || mask->dtype() != DType::b8 || mask->device() != out->device() || source->device() != out->device() || out->numel() > kMostBlocks * kPart) return false;
-  if (!out->is_contiguous() || source->dtype() != out->dtype() || !std::ranges::equal(mask->sizes(), out->sizes())) return false;
+  if (!kernels_ready() || mask->dtype() != DType::b8 || mask->device() != out->device() ||
+      source->device() != out->device() || out->numel() > kMostBlocks * kPart)
+    return false;
+  if (!out->is_contiguous() || source->dtype() != out->dtype() || !std::ranges::equal(mask->sizes(), out->sizes()))
+    return false;
   if (!out->numel()) return true;
   const int device = out->device().index;
   Picked p;

@@ -10,7 +10,7 @@ Tensor running(Running how, const Tensor& self, int64_t dim, DType dtype);
 Tensor running_extreme(bool largest, const Tensor& self, int64_t dim, Tensor* values);
 // As cpu/indexing.h has them. Both wait for the GPU: how many there are is the result's size.
 Tensor nonzero(const Tensor& self);
-Tensor take_masked(const Tensor& self, const Tensor& mask);     // of one shape
+Tensor take_masked(const Tensor& self, const Tensor& mask);  // of one shape
 // out[mask] = the first of source, in place: mask is of out's shape. Waits for nothing; false where there is no kernel.
 bool put_masked(const Tensor& out, const Tensor& mask, const Tensor& source);
 

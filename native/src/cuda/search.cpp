@@ -20,18 +20,25 @@ const char* triangle_source() {
 }
 const Family searches{"search", search_source}, triangles{"triangle", triangle_source};
 
-
 }  // namespace
 
 Tensor search(const Tensor& sequences, const Tensor& values, const Tensor& order, bool right, DType places) {
   const DType t = sequences->dtype();
   const int dims = sequences->dim();
-  if (!kernels_ready() || !has_kernel(t) || t == DType::b8 || values->dtype() != t || values->device() != sequences->device() || dims == 0) return {};
-  if (order && (order->device() != sequences->device() || order->dtype() != DType::i64 || !std::ranges::equal(order->sizes(), sequences->sizes()))) return {};
-  if (dims > 1 && (values->dim() != dims || !std::equal(sequences->sizes().begin(), sequences->sizes().end() - 1, values->sizes().begin()))) return {};
+  if (!kernels_ready() || !has_kernel(t) || t == DType::b8 || values->dtype() != t ||
+      values->device() != sequences->device() || dims == 0)
+    return {};
+  if (order && (order->device() != sequences->device() || order->dtype() != DType::i64 ||
+                   !std::ranges::equal(order->sizes(), sequences->sizes())))
+    return {};
+  if (dims > 1 && (values->dim() != dims ||
+                      !std::equal(sequences->sizes().begin(), sequences->sizes().end() - 1, values->sizes().begin())))
+    return {};
   const int device = values->device().index;
-  const CUfunction f = find_kernel(searches, "search", key_of(int(t), int(places)), device,
-                                   [&] { return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), std::string("OUT=") + element_type(places), "MAKES=0"}; });
+  const CUfunction f = find_kernel(searches, "search", key_of(int(t), int(places)), device, [&] {
+    return std::vector<std::string>{
+        std::string("ELEMENT=") + element_type(t), std::string("OUT=") + element_type(places), "MAKES=0"};
+  });
   if (!f) return {};
   Tensor out = empty(values->sizes(), places, values->device());
   int64_t total = values->numel(), n = sequences->sizes().back(), per_row = dims > 1 ? values->sizes().back() : 0;
@@ -46,11 +53,12 @@ Tensor search(const Tensor& sequences, const Tensor& values, const Tensor& order
 }
 
 Tensor spaced(double start, double end, int64_t steps, DType t, Device where) {
-  if (!kernels_ready() || (t != DType::f32 && t != DType::f64) || steps < 2 || (steps + 255) / 256 > kMostBlocks) return {};
+  if (!kernels_ready() || (t != DType::f32 && t != DType::f64) || steps < 2 || (steps + 255) / 256 > kMostBlocks)
+    return {};
   const Tensor out = empty(Dims{steps}, t, where);
   const int device = out->device().index;
   const CUfunction f = find_kernel(searches, "spaced", key_of(int(t), 63), device,
-                                   [&] { return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), "OUT=i64", "MAKES=1"}; });
+      [&] { return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), "OUT=i64", "MAKES=1"}; });
   if (!f) return {};
   void* to = out->data();
   float first = float(start), last = float(end), by = (last - first) / float(steps - 1);
@@ -63,14 +71,19 @@ Tensor spaced(double start, double end, int64_t steps, DType t, Device where) {
 
 Tensor triangle_places(int64_t rows, int64_t cols, int64_t diagonal, bool upper, DType t, Device where) {
   constexpr int64_t kMost = int64_t(1) << 31;
-  if (!kernels_ready() || (t != DType::i64 && t != DType::i32) || rows < 1 || cols < 1 || rows >= kMost || cols >= kMost || std::abs(diagonal) >= kMost) return {};
+  if (!kernels_ready() || (t != DType::i64 && t != DType::i32) || rows < 1 || cols < 1 || rows >= kMost ||
+      cols >= kMost || std::abs(diagonal) >= kMost)
+    return {};
   // The columns on and below the diagonal, one less for what is above it, row by row.
-  const int64_t d = upper ? diagonal - 1 : diagonal, first = std::clamp<int64_t>(-d, 0, rows), full = std::clamp<int64_t>(cols - 1 - d, first, rows);
-  const int64_t grown = full - first, below = grown * std::min(first + d + 1, cols) + grown * (grown - 1) / 2 + (rows - full) * cols;
+  const int64_t d = upper ? diagonal - 1 : diagonal, first = std::clamp<int64_t>(-d, 0, rows),
+                full = std::clamp<int64_t>(cols - 1 - d, first, rows);
+  const int64_t grown = full - first,
+                below = grown * std::min(first + d + 1, cols) + grown * (grown - 1) / 2 + (rows - full) * cols;
   int64_t total = upper ? rows * cols - below : below;
   const Tensor out = empty(Dims{2, total}, t, where);
   const int device = out->device().index;
-  const CUfunction f = find_kernel(triangles, "triangle_places", key_of(int(t)), device, [&] { return std::vector<std::string>{std::string("OUT=") + element_type(t)}; });
+  const CUfunction f = find_kernel(triangles, "triangle_places", key_of(int(t)), device,
+      [&] { return std::vector<std::string>{std::string("OUT=") + element_type(t)}; });
   if (!f) return {};
   if (!total) return out;
   void* to = out->data();

@@ -25,7 +25,8 @@ const char* radix_source() {
   static const char* text = joined_source({kKeysSource, kRadixSource});
   return text;
 }
-const Family sort_family{"sort", sort_source}, select_family{"select", select_source}, radix_family{"radix", radix_source};
+const Family sort_family{"sort", sort_source}, select_family{"select", select_source},
+    radix_family{"radix", radix_source};
 
 constexpr int64_t kMostSelected = 1024, kMostKeys = int64_t(1) << 28, kEnoughBlocks = 264;
 
@@ -35,38 +36,41 @@ int64_t power_of_two(int64_t n) {
   return p;
 }
 
-struct Rows {                                   // what is sorted
+struct Rows {  // what is sorted
   Tensor x;
   int64_t rows, n;
   int descending, device;
   int64_t size() const { return int64_t(x->itemsize()); }
   int pair(bool short_places) const { return size() == 8 ? 16 : size() == 4 || !short_places ? 8 : 4; }
-  int64_t most() const { return size() == 8 ? 2048 : 4096; }       // keys that a block sorts
+  int64_t most() const { return size() == 8 ? 2048 : 4096; }  // keys that a block sorts
 };
 
 // Threads that sort `keys` keys: kLanes of sort_source.h.
 int lanes_of(int64_t keys, int pair) { return int(keys / (pair == 16 ? 8 : 16)); }
 
 std::vector<std::string> macros(const Rows& r, int64_t keys, int pair) {
-  return {std::string("ELEMENT=") + element_type(r.x->dtype()), "KEYS=" + std::to_string(keys), "PAIR=" + std::to_string(pair)};
+  return {std::string("ELEMENT=") + element_type(r.x->dtype()), "KEYS=" + std::to_string(keys),
+      "PAIR=" + std::to_string(pair)};
 }
 
 CUfunction select_kernel(const Rows& r, const char* entry, int64_t keys, int vector) {
   const int pair = r.pair(false);
-  return find_kernel(select_family, entry, key_of(int(r.x->dtype()), __builtin_ctzll(uint64_t(keys)), vector), r.device, [&] {
-    auto m = macros(r, keys, pair);
-    m.push_back("SELECT=1");
-    m.push_back("V=" + std::to_string(vector));
-    return m;
-  });
+  return find_kernel(
+      select_family, entry, key_of(int(r.x->dtype()), __builtin_ctzll(uint64_t(keys)), vector), r.device, [&] {
+        auto m = macros(r, keys, pair);
+        m.push_back("SELECT=1");
+        m.push_back("V=" + std::to_string(vector));
+        return m;
+      });
 }
 
 // The first `keep` of each of the rows, which are at most r.most() long, to values and places.
 bool sort_short(const Rows& r, const Tensor& values, const Tensor& places, int64_t keep) {
   int64_t keys = std::max<int64_t>(power_of_two(r.n), 16), rows = r.rows, n = r.n;
-  const int pair = r.pair(true), lanes = lanes_of(keys, pair), threads = std::max(lanes, 128), together = threads / lanes;
-  const CUfunction f = find_kernel(sort_family, "sort_rows", key_of(int(r.x->dtype()), __builtin_ctzll(uint64_t(keys))), r.device,
-                                   [&] { return macros(r, keys, pair); });
+  const int pair = r.pair(true), lanes = lanes_of(keys, pair), threads = std::max(lanes, 128),
+            together = threads / lanes;
+  const CUfunction f = find_kernel(sort_family, "sort_rows", key_of(int(r.x->dtype()), __builtin_ctzll(uint64_t(keys))),
+      r.device, [&] { return macros(r, keys, pair); });
   if (!f) return false;
   const void* x = r.x->data();
   void *v = values->data(), *p = places->data();
@@ -76,31 +80,45 @@ bool sort_short(const Rows& r, const Tensor& values, const Tensor& places, int64
   return true;
 }
 
-struct Buffers { void* keys[2]; void* at[2]; void* values; void* places; };    // of radix_source.h
+struct Buffers {
+  void* keys[2];
+  void* at[2];
+  void* values;
+  void* places;
+};  // of radix_source.h
 
 // Rows first .. first + rows, digit by digit.
 bool sort_digits(const Rows& r, int64_t first, int64_t rows, const Tensor& values, const Tensor& places) {
   const auto entry = [&](const char* name) {
     return find_kernel(radix_family, name, key_of(int(r.x->dtype())), r.device,
-                       [&] { return std::vector<std::string>{std::string("ELEMENT=") + element_type(r.x->dtype())}; });
+        [&] { return std::vector<std::string>{std::string("ELEMENT=") + element_type(r.x->dtype())}; });
   };
   const CUfunction count = entry("count_digits"), plan = entry("plan"), move = entry("move_digit");
   if (!count || !plan || !move) return false;
-  const int64_t size = r.size(), passes = size, tile = size == 8 ? 2048 : 4096, tiles = (r.n + tile - 1) / tile, cells = rows * r.n;
+  const int64_t size = r.size(), passes = size, tile = size == 8 ? 2048 : 4096, tiles = (r.n + tile - 1) / tile,
+                cells = rows * r.n;
   // The counts that begin as zero: digits' beginnings, tickets, the tiles' states; then what is written before it is read.
   const int64_t begins = rows * passes * 256, tickets = rows * passes, states = rows * passes * tiles * 256;
   Tensor zeros = empty(Dims{begins + tickets + states + rows}, DType::i32, r.x->device());
   OnDevice current(r.device);
-  check(driver().memset_async(CUdeviceptr(zeros->data()), 0, size_t(begins + tickets + states) * 4, current_stream(r.device)), "cuMemsetD8Async");
-  Tensor keys = empty(Dims{2 * cells}, r.x->dtype(), r.x->device()), at = empty(Dims{2 * cells}, DType::i32, r.x->device());
-  auto offset = [](const Tensor& t, int64_t elements) { return static_cast<char*>(t->data()) + elements * int64_t(t->itemsize()); };
-  Buffers to{{offset(keys, 0), offset(keys, cells)}, {offset(at, 0), offset(at, cells)}, offset(values, first * r.n), offset(places, first * r.n)};
+  check(driver().memset_async(
+            CUdeviceptr(zeros->data()), 0, size_t(begins + tickets + states) * 4, current_stream(r.device)),
+      "cuMemsetD8Async");
+  Tensor keys = empty(Dims{2 * cells}, r.x->dtype(), r.x->device()),
+         at = empty(Dims{2 * cells}, DType::i32, r.x->device());
+  auto offset = [](const Tensor& t, int64_t elements) {
+    return static_cast<char*>(t->data()) + elements * int64_t(t->itemsize());
+  };
+  Buffers to{{offset(keys, 0), offset(keys, cells)}, {offset(at, 0), offset(at, cells)}, offset(values, first * r.n),
+      offset(places, first * r.n)};
   const void* x = offset(r.x, first * r.n);
   int64_t n = r.n;
   int descending = r.descending, pass = 0;
-  void *b = offset(zeros, 0), *t = offset(zeros, begins), *s = offset(zeros, begins + tickets), *p = offset(zeros, begins + tickets + states);
+  void *b = offset(zeros, 0), *t = offset(zeros, begins), *s = offset(zeros, begins + tickets),
+       *p = offset(zeros, begins + tickets + states);
   void* counted[] = {&x, &b, &n, &descending};
-  launch(count, std::clamp<int64_t>(r.n / 4096, 1, std::max<int64_t>(4 * kEnoughBlocks / rows, 1)), rows, 256, 1, counted, r.device);
+  launch(count, std::clamp<int64_t>(r.n / 4096, 1, std::max<int64_t>(4 * kEnoughBlocks / rows, 1)), rows, 256, 1,
+      counted, r.device);
   void* planned[] = {&b, &p, &n};
   launch(plan, rows, 1, 256, 1, planned, r.device);
   void* moved[] = {&x, &to, &b, &p, &t, &s, &n, &pass, &descending};
@@ -132,7 +150,8 @@ bool select(const Rows& r, int64_t k, const Tensor& values, const Tensor& places
   int64_t n = r.n, parts = parts_of(r, k), per = ((n + parts - 1) / parts + vector - 1) / vector * vector, keep = k;
   parts = (n + per - 1) / per;
   const int64_t candidates = parts * k, sorted = std::max<int64_t>(power_of_two(candidates), 64);
-  const CUfunction f = select_kernel(r, "smallest", keys, vector), last = parts > 1 ? select_kernel(r, "finish", sorted, 1) : nullptr;
+  const CUfunction f = select_kernel(r, "smallest", keys, vector),
+                   last = parts > 1 ? select_kernel(r, "finish", sorted, 1) : nullptr;
   if (!f || (parts > 1 && !last)) return false;
   const void* x = r.x->data();
   void *v = values->data(), *p = places->data(), *kept = nullptr;
@@ -177,7 +196,8 @@ bool wrapped(const Tensor& self, int64_t* dim) {
 Tensor sort(const Tensor& self, int64_t dim, bool descending, Tensor* values) {
   Rows r;
   if (!wrapped(self, &dim) || !rows_of(self, dim, descending, &r)) return {};
-  Tensor sorted = empty(r.x->sizes(), self->dtype(), self->device()), places = empty(r.x->sizes(), DType::i64, self->device());
+  Tensor sorted = empty(r.x->sizes(), self->dtype(), self->device()),
+         places = empty(r.x->sizes(), DType::i64, self->device());
   if (!(r.n <= r.most() ? sort_short(r, sorted, places, r.n) : sort_long(r, sorted, places))) return {};
   *values = back(sorted, dim);
   return back(places, dim);
@@ -194,7 +214,8 @@ Tensor top_k(const Tensor& self, int64_t k, int64_t dim, bool largest, Tensor* v
   } else if (r.n <= r.most()) {
     if (!sort_short(r, best, places, k)) return {};
   } else {
-    Tensor all = empty(r.x->sizes(), self->dtype(), self->device()), spots = empty(r.x->sizes(), DType::i64, self->device());
+    Tensor all = empty(r.x->sizes(), self->dtype(), self->device()),
+           spots = empty(r.x->sizes(), DType::i64, self->device());
     if (!sort_long(r, all, spots)) return {};
     best = contiguous(slice(*all, -1, 0, k, 1));
     places = contiguous(slice(*spots, -1, 0, k, 1));

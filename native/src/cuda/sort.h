@@ -4,7 +4,7 @@
 
 namespace shim::cuda {
 
-Tensor sort(const Tensor& self, int64_t dim, bool descending, Tensor* values);         // the indices, int64
+Tensor sort(const Tensor& self, int64_t dim, bool descending, Tensor* values);  // the indices, int64
 Tensor top_k(const Tensor& self, int64_t k, int64_t dim, bool largest, Tensor* values);
 
 }  // namespace shim::cuda

@@ -15,7 +15,7 @@ namespace shim::cuda {
 namespace {
 
 constexpr int kTallyThreads = 512;
-constexpr int64_t kPart = 4096;                 // PART of tally_source.h
+constexpr int64_t kPart = 4096;  // PART of tally_source.h
 
 const char* tally_source() {
   static const char* text = joined_source({kBlockSource, kTallySource});
@@ -27,21 +27,28 @@ const char* heads_source() {
 }
 const Family tallies{"tally", tally_source}, heads{"heads", heads_source};
 
-struct Counted {                                // what is counted, and how
+struct Counted {  // what is counted, and how
   Tensor x;
   DType compute;
-  int vector, device, kind;                     // TALLY
+  int vector, device, kind;  // TALLY
   Counted(const Tensor& self, int tally)
-      : x(contiguous(self)), compute(floating(self->dtype()) ? compute_dtype(self->dtype()) : DType::i64), vector(vector_of(x->data(), self->itemsize())),
-        device(self->device().index), kind(tally) {}
+      : x(contiguous(self)),
+        compute(floating(self->dtype()) ? compute_dtype(self->dtype()) : DType::i64),
+        vector(vector_of(x->data(), self->itemsize())),
+        device(self->device().index),
+        kind(tally) {}
   CUfunction kernel(const char* entry, const char* count, int slots) const {
     const int counts = count[0] == 'f' ? 1 : count[0] == 'd' ? 2 : 0;
-    return find_kernel(tallies, entry, key_of(int(x->dtype()), vector, kind, counts, slots ? __builtin_ctz(unsigned(slots)) : 0), device, [&] {
-      return std::vector<std::string>{std::string("ELEMENT=") + element_type(x->dtype()), std::string("C=") + compute_type(compute), "V=" + std::to_string(vector),
-                                      std::string("COUNT=") + count, "TALLY=" + std::to_string(kind), "SLOTS=" + std::to_string(slots)};
-    });
+    return find_kernel(tallies, entry,
+        key_of(int(x->dtype()), vector, kind, counts, slots ? __builtin_ctz(unsigned(slots)) : 0), device, [&] {
+          return std::vector<std::string>{std::string("ELEMENT=") + element_type(x->dtype()),
+              std::string("C=") + compute_type(compute), "V=" + std::to_string(vector), std::string("COUNT=") + count,
+              "TALLY=" + std::to_string(kind), "SLOTS=" + std::to_string(slots)};
+        });
   }
-  int64_t blocks() const { return std::clamp<int64_t>(x->numel() / (int64_t(kTallyThreads) * vector * 4), 1, kFullBlocks); }
+  int64_t blocks() const {
+    return std::clamp<int64_t>(x->numel() / (int64_t(kTallyThreads) * vector * 4), 1, kFullBlocks);
+  }
 };
 
 // The least and the greatest, on the host; false where there is no kernel.
@@ -59,8 +66,11 @@ bool bounds_of(const Counted& c, Number (&found)[2]) {
   if (blocks > 1) launch(rest, 1, 1, kTallyThreads, 1, second, c.device);
   copy_(there, select(*pairs, 0, 0));
   for (int k = 0; k < 2; ++k) {
-    if (c.compute == DType::i64) found[k] = {Number::Int, there->data_as<int64_t>()[k]};
-    else found[k] = {Number::Float, 0, c.compute == DType::f64 ? there->data_as<double>()[k] : double(there->data_as<float>()[k])};
+    if (c.compute == DType::i64)
+      found[k] = {Number::Int, there->data_as<int64_t>()[k]};
+    else
+      found[k] = {
+          Number::Float, 0, c.compute == DType::f64 ? there->data_as<double>()[k] : double(there->data_as<float>()[k])};
   }
   return true;
 }
@@ -75,7 +85,9 @@ Tensor tally(const Counted& c, const Tensor& weights, int64_t bins, Number low, 
   Tensor counts = empty(Dims{bins}, weights ? weights->dtype() : DType::i64, c.x->device());
   if (!bins) return counts;
   OnDevice current(c.device);
-  check(driver().memset_async(CUdeviceptr(counts->data()), 0, size_t(bins) * counts->itemsize(), current_stream(c.device)), "cuMemsetD8Async");
+  check(driver().memset_async(
+            CUdeviceptr(counts->data()), 0, size_t(bins) * counts->itemsize(), current_stream(c.device)),
+      "cuMemsetD8Async");
   int64_t n = c.x->numel();
   const void *x = c.x->data(), *w = data_or_null(weights);
   void* to = counts->data();
@@ -91,30 +103,42 @@ Tensor tally(const Counted& c, const Tensor& weights, int64_t bins, Number low, 
 
 Tensor bincount(const Tensor& self, const Tensor& weights, int64_t least) {
   const DType t = self->dtype();
-  if (!kernels_ready() || !is_integral(t, false) || t == DType::u64 || !has_kernel(t) || self->dim() != 1 || !self->numel() || least < 0) return {};
-  if (weights && (weights->device() != self->device() || weights->dim() != 1 || weights->numel() != self->numel() || is_complex(weights->dtype()))) return {};
+  if (!kernels_ready() || !is_integral(t, false) || t == DType::u64 || !has_kernel(t) || self->dim() != 1 ||
+      !self->numel() || least < 0)
+    return {};
+  if (weights && (weights->device() != self->device() || weights->dim() != 1 || weights->numel() != self->numel() ||
+                     is_complex(weights->dtype())))
+    return {};
   const Counted c(self, 1);
   Number range[2];
   if (!bounds_of(c, range) || range[0].i < 0) return {};
   Tensor w;
-  if (weights) w = contiguous(weights->dtype() == DType::f32 || weights->dtype() == DType::f64 ? weights : to_dtype(weights, DType::f64));
+  if (weights)
+    w = contiguous(
+        weights->dtype() == DType::f32 || weights->dtype() == DType::f64 ? weights : to_dtype(weights, DType::f64));
   return tally(c, w, std::max(range[1].i + 1, least), {}, {});
 }
 
 Tensor histogram(const Tensor& self, int64_t bins, double low, double high) {
   const DType t = self->dtype();
-  if (!kernels_ready() || !has_kernel(t) || t == DType::b8 || t == DType::f16 || t == DType::bf16 || t == DType::u64 || bins <= 0 || !self->numel()) return {};
+  if (!kernels_ready() || !has_kernel(t) || t == DType::b8 || t == DType::f16 || t == DType::bf16 || t == DType::u64 ||
+      bins <= 0 || !self->numel())
+    return {};
   const Counted c(self, 2);
   Number range[2] = {{Number::Float, 0, low}, {Number::Float, 0, high}};
   if (c.compute == DType::f32) low = float(low), high = float(high);
-  if (c.compute == DType::i64) range[0] = {Number::Int, int64_t(low)}, range[1] = {Number::Int, int64_t(high)};
-  else range[0].f = low, range[1].f = high;
+  if (c.compute == DType::i64)
+    range[0] = {Number::Int, int64_t(low)}, range[1] = {Number::Int, int64_t(high)};
+  else
+    range[0].f = low, range[1].f = high;
   if (range[0].to_double() == range[1].to_double() && !bounds_of(c, range)) return {};
   if (range[0].to_double() == range[1].to_double()) {
     --range[0].i, ++range[1].i;
     --range[0].f, ++range[1].f;
   }
-  if (!std::isfinite(range[0].to_double()) || !std::isfinite(range[1].to_double()) || !(range[0].to_double() < range[1].to_double())) return {};
+  if (!std::isfinite(range[0].to_double()) || !std::isfinite(range[1].to_double()) ||
+      !(range[0].to_double() < range[1].to_double()))
+    return {};
   const Tensor counts = tally(c, {}, bins, range[0], range[1]);
   return counts && t != DType::i64 ? to_dtype(counts, t) : counts;
 }
@@ -132,9 +156,12 @@ Tensor distinct(const Tensor& self, bool sorts, Tensor* inverse, Tensor* counts)
   int64_t n = x->numel(), parts = (n + kPart - 1) / kPart, slots = parts + 1;
   const int device = x->device().index;
   const auto entry = [&](const char* name) {
-    return find_kernel(heads, name, key_of(int(t)), device, [&] { return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), "C=u32", "OUT=i64", "V=1", "HEADS=1"}; });
+    return find_kernel(heads, name, key_of(int(t)), device, [&] {
+      return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), "C=u32", "OUT=i64", "V=1", "HEADS=1"};
+    });
   };
-  const CUfunction each = entry("count_heads"), scan = entry("starts"), put = entry("place_heads"), measure = entry("lengths");
+  const CUfunction each = entry("count_heads"), scan = entry("starts"), put = entry("place_heads"),
+                   measure = entry("lengths");
   if (!each || !scan || !put || !measure || parts > kMostBlocks) return {};
   const auto numbers = [&](DimSpan sizes) { return empty(sizes, DType::i64, x->device()); };
   const Tensor begins = numbers(Dims{slots}), last = empty({}, DType::i64, Device{});

@@ -8,7 +8,7 @@
 namespace shim::cuda {
 namespace {
 
-constexpr int kOthers = 8, kSmallest = 16;      // dimensions besides the two; sizes below which tiles would be mostly empty
+constexpr int kOthers = 8, kSmallest = 16;  // dimensions besides the two; sizes below which tiles would be mostly empty
 
 const char* transpose_source() {
   static const char* text = joined_source({kTransposeSource});
@@ -16,7 +16,10 @@ const char* transpose_source() {
 }
 const Family transpose_family{"transpose", transpose_source};
 
-struct Tiles { int64_t a, b, out_a, src_b, size[kOthers], out[kOthers], src[kOthers]; int dims; };      // of transpose_source.h
+struct Tiles {
+  int64_t a, b, out_a, src_b, size[kOthers], out[kOthers], src[kOthers];
+  int dims;
+};  // of transpose_source.h
 
 // The dimension along which the operand's neighbours are, of at least kSmallest; or -1.
 int contiguous_dim(const Nest& nest, int operand, int64_t size) {
@@ -63,7 +66,8 @@ bool copy_transposed(const Nest& nest, size_t bytes, int device) {
   }
   if (blocks > kMostBlocks) return false;
   const CUfunction f = find_kernel(transpose_family, "transpose", key_of(size, v), device, [&] {
-    return std::vector<std::string>{std::string("ELEMENT=") + word_type(size), "V=" + std::to_string(v), "SIDE=" + std::to_string(side)};
+    return std::vector<std::string>{
+        std::string("ELEMENT=") + word_type(size), "V=" + std::to_string(v), "SIDE=" + std::to_string(side)};
   });
   if (!f) return false;
   void* out = nest.data[0];

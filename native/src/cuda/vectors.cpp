@@ -19,7 +19,8 @@ const Family vectors_family{"vectors", vectors_source};
 
 CUfunction vectors_kernel(const char* entry, DType t, int device) {
   return find_kernel(vectors_family, entry, key_of(int(t)), device, [&] {
-    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute_dtype(t))};
+    return std::vector<std::string>{
+        std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute_dtype(t))};
   });
 }
 
@@ -28,7 +29,9 @@ CUfunction vectors_kernel(const char* entry, DType t, int device) {
 Tensor cross(const Tensor& a, const Tensor& b, int64_t dim) {
   const DType t = a->dtype();
   const int n = a->dim();
-  if (!kernels_ready() || !has_kernel(t) || t == DType::b8 || b->dtype() != t || b->device() != a->device() || !std::ranges::equal(a->sizes(), b->sizes())) return {};
+  if (!kernels_ready() || !has_kernel(t) || t == DType::b8 || b->dtype() != t || b->device() != a->device() ||
+      !std::ranges::equal(a->sizes(), b->sizes()))
+    return {};
   if (dim < 0) dim += n;
   if (dim < 0 || dim >= n || a->sizes()[size_t(dim)] != 3) return {};
   const Tensor out = empty(a->sizes(), t, a->device());
@@ -40,7 +43,8 @@ Tensor cross(const Tensor& a, const Tensor& b, int64_t dim) {
   const int device = a->device().index;
   const CUfunction f = vectors_kernel("cross", t, device);
   if (!f) return {};
-  int64_t total = a->numel() / 3, step[3] = {a->strides()[size_t(dim)], b->strides()[size_t(dim)], out->strides()[size_t(dim)]};
+  int64_t total = a->numel() / 3,
+          step[3] = {a->strides()[size_t(dim)], b->strides()[size_t(dim)], out->strides()[size_t(dim)]};
   if (!total) return out;
   const void *x = a->data(), *y = b->data();
   void* to = out->data();
@@ -51,11 +55,14 @@ Tensor cross(const Tensor& a, const Tensor& b, int64_t dim) {
 
 Tensor polar(const Tensor& length, const Tensor& angle) {
   const DType t = length->dtype();
-  if (!kernels_ready() || (t != DType::f32 && t != DType::f64) || angle->dtype() != t || angle->device() != length->device() || !std::ranges::equal(length->sizes(), angle->sizes())) return {};
+  if (!kernels_ready() || (t != DType::f32 && t != DType::f64) || angle->dtype() != t ||
+      angle->device() != length->device() || !std::ranges::equal(length->sizes(), angle->sizes()))
+    return {};
   const int device = length->device().index;
   const CUfunction f = vectors_kernel("polar", t, device);
   if (!f) return {};
-  const Tensor r = contiguous(length), a = contiguous(angle), out = empty(length->sizes(), t == DType::f32 ? DType::c64 : DType::c128, length->device());
+  const Tensor r = contiguous(length), a = contiguous(angle),
+               out = empty(length->sizes(), t == DType::f32 ? DType::c64 : DType::c128, length->device());
   int64_t n = r->numel();
   if (!n) return out;
   const void *x = r->data(), *y = a->data();

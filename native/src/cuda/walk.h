@@ -5,7 +5,11 @@
 namespace shim::cuda {
 
 constexpr int kWalkDims = 6;
-struct Walk { int64_t size[kWalkDims] = {}; int64_t step[3][kWalkDims] = {}; int dims = 0; };      // innermost first, steps in elements
+struct Walk {
+  int64_t size[kWalkDims] = {};
+  int64_t step[3][kWalkDims] = {};
+  int dims = 0;
+};  // innermost first, steps in elements
 
 // One dimension more, merged with the last where their strides allow. False: too many.
 inline bool extend(Walk& w, int64_t n, const int64_t (&steps)[3]) {

@@ -20,18 +20,22 @@ constexpr int64_t kMostPlaces = int64_t(1) << 31;
 // Moves elements of `size` bytes; `macro` holds what is more than that.
 CUfunction windows_mover(const char* entry, int64_t size, int r, bool nearest, int device) {
   return find_kernel(windows_family, entry, key_of(size, r, int(nearest)), device, [&] {
-    std::vector<std::string> macros{std::string("ELEMENT=") + word_type(size), "C=int", "ADDS=0", nearest ? "FRAME=1" : "FRAME=0"};
+    std::vector<std::string> macros{
+        std::string("ELEMENT=") + word_type(size), "C=int", "ADDS=0", nearest ? "FRAME=1" : "FRAME=0"};
     if (r) macros.push_back("R=" + std::to_string(r));
     return macros;
   });
 }
 CUfunction windows_adder(const char* entry, DType t, bool nearest, int device) {
   return find_kernel(windows_family, entry, key_of(int(t), int(nearest)), device, [&] {
-    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(cuda::compute_dtype(t)), "ADDS=1", nearest ? "FRAME=1" : "FRAME=0"};
+    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t),
+        std::string("C=") + compute_type(cuda::compute_dtype(t)), "ADDS=1", nearest ? "FRAME=1" : "FRAME=0"};
   });
 }
 
-struct ColumnPlan { int kernel[2], stride[2], padding[2], dilation[2], size[2], many[2]; };
+struct ColumnPlan {
+  int kernel[2], stride[2], padding[2], dilation[2], size[2], many[2];
+};
 ColumnPlan column_plan(const Columns& c) {
   ColumnPlan w;
   for (int i = 0; i < 2; ++i) {
@@ -40,9 +44,14 @@ ColumnPlan column_plan(const Columns& c) {
   }
   return w;
 }
-bool columns_fit(const Columns& c) { return c.size[0] * c.size[1] < kMostPlaces && c.many[0] * c.many[1] < kMostPlaces / 2 && c.kernel[0] * c.kernel[1] < kMostPlaces / 2; }
+bool columns_fit(const Columns& c) {
+  return c.size[0] * c.size[1] < kMostPlaces && c.many[0] * c.many[1] < kMostPlaces / 2 &&
+         c.kernel[0] * c.kernel[1] < kMostPlaces / 2;
+}
 
-struct Surround { int size[3] = {1, 1, 1}, before[3] = {}, whole[3] = {1, 1, 1}; };
+struct Surround {
+  int size[3] = {1, 1, 1}, before[3] = {}, whole[3] = {1, 1, 1};
+};
 // False: too large, or nothing left.
 bool surround_of(DimSpan sizes, DimSpan pairs, Surround* f, Dims* shape) {
   const size_t n = pairs.size() / 2;
@@ -58,7 +67,8 @@ bool surround_of(DimSpan sizes, DimSpan pairs, Surround* f, Dims* shape) {
     f->whole[i] = int(size);
   }
   for (int64_t s : *shape) all *= s;
-  for (int64_t s : sizes) if (s < 1) return false;
+  for (int64_t s : sizes)
+    if (s < 1) return false;
   return all && all < kMostPlaces;
 }
 
@@ -87,7 +97,8 @@ Tensor from_columns(const Tensor& columns, const Columns& c) {
   const CUfunction f = windows_adder("from_columns", columns->dtype(), false, device);
   if (!f) return {};
   const Tensor x = contiguous(columns);
-  const Tensor out = empty(Dims{x->sizes()[0], x->sizes()[1] / (c.kernel[0] * c.kernel[1]), c.size[0], c.size[1]}, x->dtype(), x->device());
+  const Tensor out = empty(
+      Dims{x->sizes()[0], x->sizes()[1] / (c.kernel[0] * c.kernel[1]), c.size[0], c.size[1]}, x->dtype(), x->device());
   int64_t n = out->numel();
   if ((n + 255) / 256 > kMostBlocks) return {};
   const void* from = x->data();
@@ -99,7 +110,8 @@ Tensor from_columns(const Tensor& columns, const Columns& c) {
 }
 
 Tensor shuffle_pixels(const Tensor& given, int64_t r, bool up) {
-  if (!kernels_ready() || (r != 2 && r != 4) || given->dim() < 3 || !given->numel() || given->numel() >= kMostPlaces) return {};
+  if (!kernels_ready() || (r != 2 && r != 4) || given->dim() < 3 || !given->numel() || given->numel() >= kMostPlaces)
+    return {};
   const int64_t size = int64_t(given->itemsize());
   if (size * r > 16) return {};
   Dims shape(given->sizes().begin(), given->sizes().end());
@@ -141,7 +153,9 @@ Tensor framed(const Tensor& given, DimSpan pairs, bool reflect) {
 Tensor unframed(const Tensor& g0, DimSpan sizes, DimSpan pairs, bool reflect) {
   Surround frame;
   Dims shape;
-  if (!kernels_ready() || !floating(g0->dtype()) || !surround_of(sizes, pairs, &frame, &shape) || !std::ranges::equal(shape, g0->sizes())) return {};
+  if (!kernels_ready() || !floating(g0->dtype()) || !surround_of(sizes, pairs, &frame, &shape) ||
+      !std::ranges::equal(shape, g0->sizes()))
+    return {};
   const int device = g0->device().index;
   const CUfunction f = windows_adder("unframed", g0->dtype(), !reflect, device);
   if (!f) return {};
@@ -157,9 +171,14 @@ Tensor unframed(const Tensor& g0, DimSpan sizes, DimSpan pairs, bool reflect) {
 
 Tensor affine_places(const Tensor& given, DimSpan sizes, bool align_corners) {
   const size_t dims = sizes.size() - 2;
-  struct { int size[3] = {1, 1, 1}, dims = 0, aligned = 0; } grid;
-  if (!kernels_ready() || !floating(given->dtype()) || dims < 2 || dims > 3 || sizes[0] < 1 || sizes[0] > kMostRows) return {};
-  if (given->dim() != 3 || given->sizes()[0] != sizes[0] || given->sizes()[1] != int64_t(dims) || given->sizes()[2] != int64_t(dims) + 1) return {};
+  struct {
+    int size[3] = {1, 1, 1}, dims = 0, aligned = 0;
+  } grid;
+  if (!kernels_ready() || !floating(given->dtype()) || dims < 2 || dims > 3 || sizes[0] < 1 || sizes[0] > kMostRows)
+    return {};
+  if (given->dim() != 3 || given->sizes()[0] != sizes[0] || given->sizes()[1] != int64_t(dims) ||
+      given->sizes()[2] != int64_t(dims) + 1)
+    return {};
   Dims shape{sizes[0]};
   int64_t each = 1;
   for (size_t d = 0; d < dims; ++d) {

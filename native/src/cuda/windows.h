@@ -4,9 +4,11 @@
 
 namespace shim::cuda {
 
-struct Columns { int64_t kernel[2], stride[2], padding[2], dilation[2], size[2], many[2]; };      // height and width; many: windows
-Tensor to_columns(const Tensor& images, const Columns&);        // (n, c, height, width) to (n, c * kernel, windows)
-Tensor from_columns(const Tensor& columns, const Columns&);     // sums: the adjoint
+struct Columns {
+  int64_t kernel[2], stride[2], padding[2], dilation[2], size[2], many[2];
+};                                                           // height and width; many: windows
+Tensor to_columns(const Tensor& images, const Columns&);     // (n, c, height, width) to (n, c * kernel, windows)
+Tensor from_columns(const Tensor& columns, const Columns&);  // sums: the adjoint
 
 // (*, c * r * r, h, w) to (*, c, h * r, w * r), and back where not `up`.
 Tensor shuffle_pixels(const Tensor& x, int64_t r, bool up);

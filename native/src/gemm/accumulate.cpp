@@ -21,7 +21,8 @@ Tensor gradient_to_add_to(const Edge& to) {
 bool shares(const TensorImpl& a, const TensorImpl& b) { return a.storage().get() == b.storage().get(); }
 
 bool fits(const Tensor& grad, const Tensor& dy, const Tensor& x) {
-  return x->dim() == dy->dim() && x->dtype() == grad->dtype() && x->device() == grad->device() && grad->sizes_data()[1] == x->sizes().back() && !shares(*grad, *x);
+  return x->dim() == dy->dim() && x->dtype() == grad->dtype() && x->device() == grad->device() &&
+         grad->sizes_data()[1] == x->sizes().back() && !shares(*grad, *x);
 }
 
 }  // namespace
@@ -30,9 +31,10 @@ bool may_add_weight_gradient(const Edge& to, const Tensor& dy) {
   Tensor grad = gradient_to_add_to(to);
   if (!grad || grad->dim() != 2 || dy->dim() < 2 || !grad->numel()) return false;
   const DType t = grad->dtype();
-  const bool served = t == DType::f32 || t == DType::f64 || (grad->device().is_cuda() && (t == DType::f16 || t == DType::bf16));
-  return served && dy->dtype() == t && dy->device() == grad->device() && grad->sizes_data()[0] == dy->sizes().back() && !shares(*grad, *dy) &&
-         !legacy_linear() && can_launch(grad->device(), t);
+  const bool served =
+      t == DType::f32 || t == DType::f64 || (grad->device().is_cuda() && (t == DType::f16 || t == DType::bf16));
+  return served && dy->dtype() == t && dy->device() == grad->device() && grad->sizes_data()[0] == dy->sizes().back() &&
+         !shares(*grad, *dy) && !legacy_linear() && can_launch(grad->device(), t);
 }
 
 bool add_weight_gradient(const Edge& to, const Tensor& dy, const Tensor& x) {
@@ -42,7 +44,8 @@ bool add_weight_gradient(const Edge& to, const Tensor& dy, const Tensor& x) {
   if (!fits(grad, dy, x)) return false;
   Matrix rows = flip(folded(dy, false)), inputs = folded(x, false);
   if (inputs.rows > 0) {
-    Call c = describe(rows, inputs, Matrix{.data = grad->data(), .dtype = t, .rows = rows.rows, .cols = inputs.cols, .ld = inputs.cols});
+    Call c = describe(rows, inputs,
+        Matrix{.data = grad->data(), .dtype = t, .rows = rows.rows, .cols = inputs.cols, .ld = inputs.cols});
     c.problem.accumulate = true;
     if (!launch(grad->device(), c.problem, c.buffers, 1, 1)) return false;
   }
@@ -50,7 +53,8 @@ bool add_weight_gradient(const Edge& to, const Tensor& dy, const Tensor& x) {
   return true;
 }
 
-bool add_weight_gradient_at_once(const Edge& to, const Tensor& dy, const Tensor& x, const Tensor& weight, bool sums, LinearGradients* r) {
+bool add_weight_gradient_at_once(
+    const Edge& to, const Tensor& dy, const Tensor& x, const Tensor& weight, bool sums, LinearGradients* r) {
   if (!dy->device().is_cuda() || !may_add_weight_gradient(to, dy)) return false;
   Tensor grad = gradient_to_add_to(to);
   if (!fits(grad, dy, x) || (weight && (weight->dtype() != dy->dtype() || shares(*grad, *weight)))) return false;

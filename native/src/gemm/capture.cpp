@@ -13,14 +13,24 @@ using namespace cuda;
 namespace {
 
 constexpr int kNonBlocking = 1, kRelaxed = 2, kKernelNode = 0, kMemsetNode = 2;
-void *const kBufferPointer = reinterpret_cast<void*>(1), *const kBufferSize = reinterpret_cast<void*>(2);      // of packed parameters
-constexpr unsigned char kProgrammatic = 1;      // an edge's type, and the port it leaves from
-enum AttributeId { window = 1, cooperative = 2, cluster = 4, cluster_policy = 5, programmatic = 6, preferred_cluster = 11, carveout = 14 };
+void *const kBufferPointer = reinterpret_cast<void*>(1), *const kBufferSize =
+                                                             reinterpret_cast<void*>(2);  // of packed parameters
+constexpr unsigned char kProgrammatic = 1;  // an edge's type, and the port it leaves from
+enum AttributeId {
+  window = 1,
+  cooperative = 2,
+  cluster = 4,
+  cluster_policy = 5,
+  programmatic = 6,
+  preferred_cluster = 11,
+  carveout = 14
+};
 
 // One parameter's place; past the last: false, and no error.
 bool place(const KernelNode& node, size_t i, size_t& offset, size_t& size, std::string& wrong) {
   const Driver& driver = cuda::driver();
-  const CUresult r = node.function ? driver.function_parameter(node.function, i, &offset, &size) : driver.kernel_parameter(node.kernel, i, &offset, &size);
+  const CUresult r = node.function ? driver.function_parameter(node.function, i, &offset, &size)
+                                   : driver.kernel_parameter(node.kernel, i, &offset, &size);
   if (r == 0 && offset + size > DirectLaunch::kMostBytes) wrong = "too many parameters";
   if (r != 0 && (r != 1 || i == 0)) wrong = "cuFuncGetParamInfo gives " + std::to_string(r);
   return r == 0 && wrong.empty();
@@ -63,15 +73,17 @@ Capture::~Capture() {
   if (stream_) driver().stream_destroy(stream_);
 }
 
-std::string Capture::record(const Plan& plan, int candidate, const std::vector<GemmBuffers>& sets, const std::vector<void*>& works, const Scalars& scalars) {
+std::string Capture::record(const Plan& plan, int candidate, const std::vector<GemmBuffers>& sets,
+    const std::vector<void*>& works, const Scalars& scalars) {
   const Driver& driver = cuda::driver();
-  if (!driver.graph_edges || !driver.kernel_node || !driver.memset_node || !driver.function_parameter || !driver.kernel_parameter || !driver.launch_ex ||
-      !driver.stream_destroy)
+  if (!driver.graph_edges || !driver.kernel_node || !driver.memset_node || !driver.function_parameter ||
+      !driver.kernel_parameter || !driver.launch_ex || !driver.stream_destroy)
     return "the driver is older than CUDA 12.4";
   if (driver.stream_create(&stream_, kNonBlocking, 0) != 0) return "no stream";
   if (driver.capture_begin(stream_, kRelaxed) != 0) return "no capture";
   bool ok = true;
-  for (size_t i = 0; i < sets.size(); ++i) ok = ok && run_plan(plan, candidate, sets[i], scalars, works[i], stream_) == cublaslt::kSuccess;
+  for (size_t i = 0; i < sets.size(); ++i)
+    ok = ok && run_plan(plan, candidate, sets[i], scalars, works[i], stream_) == cublaslt::kSuccess;
   const bool ended = driver.capture_end(stream_, &graph_) == 0 && graph_;
   if (!ok || !ended) return "the library does not run under capture";
   if (std::string wrong = read_chain(); !wrong.empty()) return wrong;
@@ -91,12 +103,16 @@ std::string Capture::kernels(std::vector<DirectLaunch::Kernel>& to) const {
 std::string Capture::read_chain() {
   const Driver& driver = cuda::driver();
   size_t count = 0, edges = 0;
-  if (driver.graph_nodes(graph_, nullptr, &count) != 0 || driver.graph_edges(graph_, nullptr, nullptr, nullptr, &edges) != 0) return "the graph cannot be read";
-  if (count == 0 || count > 64 || edges != count - 1) return std::to_string(count) + " nodes with " + std::to_string(edges) + " edges";
+  if (driver.graph_nodes(graph_, nullptr, &count) != 0 ||
+      driver.graph_edges(graph_, nullptr, nullptr, nullptr, &edges) != 0)
+    return "the graph cannot be read";
+  if (count == 0 || count > 64 || edges != count - 1)
+    return std::to_string(count) + " nodes with " + std::to_string(edges) + " edges";
   std::vector<CUgraphNode> nodes(count), from(edges), to(edges);
   std::vector<EdgeData> data(edges);
   if (driver.graph_nodes(graph_, nodes.data(), &count) != 0) return "the graph cannot be read";
-  if (edges && driver.graph_edges(graph_, from.data(), to.data(), data.data(), &edges) != 0) return "the graph cannot be read";
+  if (edges && driver.graph_edges(graph_, from.data(), to.data(), data.data(), &edges) != 0)
+    return "the graph cannot be read";
   std::map<CUgraphNode, size_t> leaving;
   CUgraphNode first = nullptr;
   for (size_t i = 0; i < edges; ++i)
@@ -106,13 +122,15 @@ std::string Capture::read_chain() {
   early_.assign(1, false);
   for (CUgraphNode n = first; n;) {
     int type = -1;
-    if (driver.node_type(n, &type) != 0 || (type != kKernelNode && type != kMemsetNode)) return "a node of type " + std::to_string(type);
+    if (driver.node_type(n, &type) != 0 || (type != kKernelNode && type != kMemsetNode))
+      return "a node of type " + std::to_string(type);
     nodes_.push_back(n);
     sets_.push_back(type == kMemsetNode);
     const auto next = leaving.find(n);
     if (next == leaving.end()) break;
     const EdgeData& e = data[next->second];
-    if (e.to_port || (e.type != 0 && e.type != kProgrammatic) || e.from_port != (e.type ? kProgrammatic : 0)) return "an edge of an unknown kind";
+    if (e.to_port || (e.type != 0 && e.type != kProgrammatic) || e.from_port != (e.type ? kProgrammatic : 0))
+      return "an edge of an unknown kind";
     early_.push_back(e.type == kProgrammatic);
     n = to[next->second];
   }
@@ -121,9 +139,10 @@ std::string Capture::read_chain() {
 
 std::string Capture::read_kernel(size_t index, DirectLaunch::Kernel& k) const {
   const Driver& driver = cuda::driver();
-  if (sets_[index]) {                         // as if it were a kernel of two parameters
+  if (sets_[index]) {  // as if it were a kernel of two parameters
     MemsetNode set{};
-    if (driver.memset_node(nodes_[index], &set) != 0 || set.value || set.height != 1) return "a memory set that is not of zeros";
+    if (driver.memset_node(nodes_[index], &set) != 0 || set.value || set.height != 1)
+      return "a memory set that is not of zeros";
     const uint64_t words[2] = {set.to, set.width * set.element_size};
     k.bytes.resize(sizeof words);
     std::memcpy(k.bytes.data(), words, sizeof words);
@@ -144,7 +163,7 @@ std::string Capture::read_attributes(size_t index, DirectLaunch::Kernel& k) cons
     LaunchAttribute a{};
     a.id = id;
     if (cuda::driver().kernel_node_attribute(nodes_[index], id, a.value) != 0) {
-      if (id == preferred_cluster || id == carveout) continue;         // newer than some drivers
+      if (id == preferred_cluster || id == carveout) continue;  // newer than some drivers
       return "attribute " + std::to_string(id) + " cannot be read";
     }
     uint64_t words[2];
@@ -158,7 +177,7 @@ std::string Capture::read_attributes(size_t index, DirectLaunch::Kernel& k) cons
     std::memset(a.value + (of_cluster ? 12 : 4), 0, sizeof a.value - (of_cluster ? 12 : 4));
     if (set) k.attributes.push_back(a);
   }
-  if (early_[index]) {                        // its start overlaps the end of the kernel before; it waits by itself
+  if (early_[index]) {  // its start overlaps the end of the kernel before; it waits by itself
     LaunchAttribute a{};
     a.id = programmatic;
     a.value[0] = 1;

@@ -14,7 +14,8 @@ class Capture {
   ~Capture();
 
   // The library's launches for one set of buffers after another; empty, or what stands against it.
-  std::string record(const Plan&, int candidate, const std::vector<GemmBuffers>&, const std::vector<void*>& works, const Scalars&);
+  std::string record(
+      const Plan&, int candidate, const std::vector<GemmBuffers>&, const std::vector<void*>& works, const Scalars&);
   // The kernels of every set, in order. A memory set is one without a function, whose two words are the address and the bytes.
   std::string kernels(std::vector<DirectLaunch::Kernel>& to) const;
 
@@ -26,7 +27,7 @@ class Capture {
   cuda::CUstream stream_ = nullptr;
   cuda::CUgraph graph_ = nullptr;
   std::vector<cuda::CUgraphNode> nodes_;
-  std::vector<bool> early_, sets_;              // its start may overlap the end of the one before; it sets memory
+  std::vector<bool> early_, sets_;  // its start may overlap the end of the one before; it sets memory
 };
 
 }  // namespace shim::gemm

@@ -8,18 +8,18 @@
 namespace shim::gemm {
 namespace {
 
-template <class T> constexpr int64_t kPackedRows = 192 / int64_t(sizeof(T));   // three of the widest vectors
+template <class T> constexpr int64_t kPackedRows = 192 / int64_t(sizeof(T));  // three of the widest vectors
 // run[P - 1] takes four rows on the left and P on the right, at most `most`; vectors have `lanes` elements. Or: pack[1] makes columns of
 // kPackedRows rows on the left, pack[0] copies what are columns, and outer[0][N - 1] takes N vectors of them and `many` rows on the
 // right, outer[1][N - 1] one.
-template <class T>
-struct ProductTiles {
+template <class T> struct ProductTiles {
   int64_t lanes;
   int most;
   void (*run[6])(const T* const* left, const T* const* right, int64_t k, T scale, T beta, T* to, int64_t to_step);
   void (*pack[2])(const T* rows, int64_t step, int64_t count, int64_t k, T* packed);
   int many;
-  void (*outer[2][3])(const T* packed, int64_t packed_step, const T* right, int64_t step, int64_t k, T scale, T beta, T* to, int64_t to_step);
+  void (*outer[2][3])(const T* packed, int64_t packed_step, const T* right, int64_t step, int64_t k, T scale, T beta,
+      T* to, int64_t to_step);
 };
 
 #ifdef SHIM_VECTOR_TARGETS
@@ -38,29 +38,29 @@ constexpr int kBytes = 32;
 }  // namespace narrow_products
 #pragma GCC pop_options
 
-template <class T>
-const ProductTiles<T>* product_tiles_here() {
-  static const ProductTiles<T> found = has_avx512() ? wide_products::product_tiles<T>() : narrow_products::product_tiles<T>();
+template <class T> const ProductTiles<T>* product_tiles_here() {
+  static const ProductTiles<T> found =
+      has_avx512() ? wide_products::product_tiles<T>() : narrow_products::product_tiles<T>();
   return has_avx512() || has_avx2() ? &found : nullptr;
 }
 #else
-template <class T>
-const ProductTiles<T>* product_tiles_here() { return nullptr; }
+template <class T> const ProductTiles<T>* product_tiles_here() { return nullptr; }
 #endif
 
-constexpr int64_t kDepth = 1024;                // elements of a row at a time: the rows on the right stay in the first cache
-constexpr int64_t kPanel = 1 << 17;             // elements on the left at a time: they stay in the second
+constexpr int64_t kDepth = 1024;     // elements of a row at a time: the rows on the right stay in the first cache
+constexpr int64_t kPanel = 1 << 17;  // elements on the left at a time: they stay in the second
 
-constexpr int64_t kSmall = 1 << 17;             // a BLAS has ways of its own for small ones
-constexpr int64_t kLarge = 1 << 27;             // and blocks that suit large ones
+constexpr int64_t kSmall = 1 << 17;  // a BLAS has ways of its own for small ones
+constexpr int64_t kLarge = 1 << 27;  // and blocks that suit large ones
 constexpr int64_t kPackedDepth = 256;
-constexpr int64_t kBlock = 512;                 // rows on the right at a time: they stay in the second cache
+constexpr int64_t kBlock = 512;  // rows on the right at a time: they stay in the second cache
 
 template <class T>
-void by_lanes(const ProductTiles<T>& tiles, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda, const T* b, int64_t ldb, T beta, T* d, int64_t ldd) {
+void by_lanes(const ProductTiles<T>& tiles, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda,
+    const T* b, int64_t ldb, T beta, T* d, int64_t ldd) {
   const int64_t panel = std::max<int64_t>(4, kPanel / std::min(k, kDepth) / 4 * 4);
   for (int64_t first = 0, depth; first < k; first += depth) {
-    depth = k - first < kDepth + tiles.lanes ? k - first : kDepth;          // what is left is no less than a vector
+    depth = k - first < kDepth + tiles.lanes ? k - first : kDepth;  // what is left is no less than a vector
     const T join = first ? T(1) : beta;
     for (int64_t begin = 0; begin < m; begin += panel) {
       const int64_t end = std::min(m, begin + panel);
@@ -76,10 +76,11 @@ void by_lanes(const ProductTiles<T>& tiles, int64_t m, int64_t n, int64_t k, T a
             tiles.run[many - 1](left, right, depth, alpha, join, to, ldd);
             continue;
           }
-          T some[4 * 6];                        // fewer than four rows are left
+          T some[4 * 6];  // fewer than four rows are left
           tiles.run[many - 1](left, right, depth, alpha, T(0), some, 4);
           for (int64_t p = 0; p < many; ++p)
-            for (int64_t o = 0; i + o < m; ++o) to[p * ldd + o] = join == 0 ? some[p * 4 + o] : some[p * 4 + o] + join * to[p * ldd + o];
+            for (int64_t o = 0; i + o < m; ++o)
+              to[p * ldd + o] = join == 0 ? some[p * 4 + o] : some[p * 4 + o] + join * to[p * ldd + o];
         }
       }
     }
@@ -87,8 +88,7 @@ void by_lanes(const ProductTiles<T>& tiles, int64_t m, int64_t n, int64_t k, T a
 }
 
 // Blocks of `many` rows on the right, as outer tiles read them; the rows that are left stay as they are, one after the other.
-template <class T>
-void pack_right(bool columns, const T* b, int64_t ldb, int64_t n, int64_t k, int64_t many, T* to) {
+template <class T> void pack_right(bool columns, const T* b, int64_t ldb, int64_t n, int64_t k, int64_t many, T* to) {
   for (int64_t j = 0; j + many <= n; j += many)
     for (int64_t i = 0; i < k; ++i, to += many)
       for (int64_t p = 0; p < many; ++p) to[p] = columns ? b[i * ldb + j + p] : b[(j + p) * ldb + i];
@@ -96,8 +96,7 @@ void pack_right(bool columns, const T* b, int64_t ldb, int64_t n, int64_t k, int
     for (int64_t i = 0; i < k; ++i) *to++ = columns ? b[i * ldb + j] : b[j * ldb + i];
 }
 
-template <class T>
-struct Room {                                   // what a thread keeps for packed rows on the right
+template <class T> struct Room {  // what a thread keeps for packed rows on the right
   std::unique_ptr<T[]> data;
   int64_t size = 0;
   T* of(int64_t n) {
@@ -107,8 +106,8 @@ struct Room {                                   // what a thread keeps for packe
 };
 
 template <class T>
-void by_columns(const ProductTiles<T>& tiles, bool rows_left, bool columns_right, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda, const T* b, int64_t ldb, T beta, T* d,
-                int64_t ldd) {
+void by_columns(const ProductTiles<T>& tiles, bool rows_left, bool columns_right, int64_t m, int64_t n, int64_t k,
+    T alpha, const T* a, int64_t lda, const T* b, int64_t ldb, T beta, T* d, int64_t ldd) {
   constexpr int64_t kRows = kPackedRows<T>;
   static thread_local Room<T> room;
   alignas(64) T packed[kPackedDepth * kRows], some[8 * kRows];
@@ -139,7 +138,8 @@ void by_columns(const ProductTiles<T>& tiles, bool rows_left, bool columns_right
         }
         run(left, left_step, of, step, depth, alpha, T(0), some, kRows);
         for (int64_t p = 0; p < many; ++p)
-          for (int64_t r = 0; r < rows; ++r) to[p * ldd + r] = join == 0 ? some[p * kRows + r] : some[p * kRows + r] + join * to[p * ldd + r];
+          for (int64_t r = 0; r < rows; ++r)
+            to[p * ldd + r] = join == 0 ? some[p * kRows + r] : some[p * kRows + r] + join * to[p * ldd + r];
       }
     }
   }
@@ -148,13 +148,16 @@ void by_columns(const ProductTiles<T>& tiles, bool rows_left, bool columns_right
 }  // namespace
 
 template <class T>
-bool own_product(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda, const T* b, int64_t ldb, T beta, T* d, int64_t ldd) {
+bool own_product(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda,
+    const T* b, int64_t ldb, T beta, T* d, int64_t ldd) {
   const ProductTiles<T>* tiles = product_tiles_here<T>();
   if (!tiles || m * n * k < (trans_a ? kSmall : 4 * kSmall) || m * n * k > kLarge) return false;
   // Packing costs by the row on the right what joining lanes costs by the element of a row. With half the registers a BLAS joins as well.
   const bool joins = trans_a && !trans_b && tiles->most > 2;
   if (m >= tiles->lanes && n >= (trans_a ? 2 : 1) * tiles->many && (8 * n >= k || !joins)) {
-    for (int64_t j = 0; j < n; j += kBlock) by_columns(*tiles, trans_a, trans_b, m, std::min(kBlock, n - j), k, alpha, a, lda, b + (trans_b ? j : j * ldb), ldb, beta, d + j * ldd, ldd);
+    for (int64_t j = 0; j < n; j += kBlock)
+      by_columns(*tiles, trans_a, trans_b, m, std::min(kBlock, n - j), k, alpha, a, lda, b + (trans_b ? j : j * ldb),
+          ldb, beta, d + j * ldd, ldd);
   } else if (joins && k >= (m < 16 ? 32 : 12) * tiles->lanes && m >= 4 && n > 1) {
     by_lanes(*tiles, m, n, k, alpha, a, lda, b, ldb, beta, d, ldd);
   } else {
@@ -163,7 +166,9 @@ bool own_product(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, T 
   return true;
 }
 
-template bool own_product(bool, bool, int64_t, int64_t, int64_t, float, const float*, int64_t, const float*, int64_t, float, float*, int64_t);
-template bool own_product(bool, bool, int64_t, int64_t, int64_t, double, const double*, int64_t, const double*, int64_t, double, double*, int64_t);
+template bool own_product(
+    bool, bool, int64_t, int64_t, int64_t, float, const float*, int64_t, const float*, int64_t, float, float*, int64_t);
+template bool own_product(bool, bool, int64_t, int64_t, int64_t, double, const double*, int64_t, const double*, int64_t,
+    double, double*, int64_t);
 
 }  // namespace shim::gemm

@@ -16,8 +16,12 @@ namespace shim::gemm {
 namespace {
 
 template <class T> struct Lanes;
-template <> struct Lanes<float> { typedef float type __attribute__((vector_size(64), aligned(4), may_alias)); };
-template <> struct Lanes<double> { typedef double type __attribute__((vector_size(64), aligned(8), may_alias)); };
+template <> struct Lanes<float> {
+  typedef float type __attribute__((vector_size(64), aligned(4), may_alias));
+};
+template <> struct Lanes<double> {
+  typedef double type __attribute__((vector_size(64), aligned(8), may_alias));
+};
 template <class T> constexpr int64_t kWidth = 64 / int64_t(sizeof(T));
 
 // Sums of a[i] * x[i] for the columns [begin, end) of m.
@@ -58,16 +62,16 @@ SHIM_WIDE_CLONES void columns(const T* m, int64_t ld, int64_t cols, const T* x, 
     constexpr int64_t w = kWidth<T>;
     int64_t i = 0;
     for (; i + w <= n; i += w)
-      *reinterpret_cast<V*>(sums + i) += (*reinterpret_cast<const V*>(a + i) * xa + *reinterpret_cast<const V*>(b + i) * xb) +
-                                         (*reinterpret_cast<const V*>(c + i) * xc + *reinterpret_cast<const V*>(d + i) * xd);
+      *reinterpret_cast<V*>(sums + i) +=
+          (*reinterpret_cast<const V*>(a + i) * xa + *reinterpret_cast<const V*>(b + i) * xb) +
+          (*reinterpret_cast<const V*>(c + i) * xc + *reinterpret_cast<const V*>(d + i) * xd);
     for (; i < n; ++i) sums[i] += (a[i] * xa + b[i] * xb) + (c[i] * xc + d[i] * xd);
   }
   for (; j < cols; ++j)
     for (int64_t i = 0; i < n; ++i) sums[i] += m[begin + i + j * ld] * x[j];
 }
 
-template <class T>
-SHIM_WIDE_CLONES void scaled(const T* x, T scale, T beta, T* to, int64_t n) {
+template <class T> SHIM_WIDE_CLONES void scaled(const T* x, T scale, T beta, T* to, int64_t n) {
   using V = typename Lanes<T>::type;
   constexpr int64_t w = kWidth<T>;
   int64_t i = 0;
@@ -75,13 +79,13 @@ SHIM_WIDE_CLONES void scaled(const T* x, T scale, T beta, T* to, int64_t n) {
     for (; i + w <= n; i += w) *reinterpret_cast<V*>(to + i) = *reinterpret_cast<const V*>(x + i) * scale;
     for (; i < n; ++i) to[i] = x[i] * scale;
   } else {
-    for (; i + w <= n; i += w) *reinterpret_cast<V*>(to + i) = *reinterpret_cast<V*>(to + i) * beta + *reinterpret_cast<const V*>(x + i) * scale;
+    for (; i + w <= n; i += w)
+      *reinterpret_cast<V*>(to + i) = *reinterpret_cast<V*>(to + i) * beta + *reinterpret_cast<const V*>(x + i) * scale;
     for (; i < n; ++i) to[i] = to[i] * beta + x[i] * scale;
   }
 }
 
-template <class T>
-const T* packed_vector(std::vector<T>& room, const T* x, int64_t step, int64_t n) {
+template <class T> const T* packed_vector(std::vector<T>& room, const T* x, int64_t step, int64_t n) {
   if (step == 1) return x;
   room.resize(size_t(n));
   for (int64_t i = 0; i < n; ++i) room[size_t(i)] = x[i * step];
@@ -91,7 +95,8 @@ const T* packed_vector(std::vector<T>& room, const T* x, int64_t step, int64_t n
 }  // namespace
 
 template <class T>
-void outer_product(int64_t rows, int64_t cols, T alpha, const T* x, int64_t step_x, const T* y, int64_t step_y, T beta, T* d, int64_t ld) {
+void outer_product(int64_t rows, int64_t cols, T alpha, const T* x, int64_t step_x, const T* y, int64_t step_y, T beta,
+    T* d, int64_t ld) {
   std::vector<T> room;
   x = packed_vector(room, x, step_x, rows);
   parallel_for(cols, std::max<int64_t>(1, kGrain / std::max<int64_t>(rows, 1)), [&](int64_t first, int64_t last) {
@@ -99,21 +104,26 @@ void outer_product(int64_t rows, int64_t cols, T alpha, const T* x, int64_t step
   });
 }
 
-template void outer_product(int64_t, int64_t, float, const float*, int64_t, const float*, int64_t, float, float*, int64_t);
-template void outer_product(int64_t, int64_t, double, const double*, int64_t, const double*, int64_t, double, double*, int64_t);
+template void outer_product(
+    int64_t, int64_t, float, const float*, int64_t, const float*, int64_t, float, float*, int64_t);
+template void outer_product(
+    int64_t, int64_t, double, const double*, int64_t, const double*, int64_t, double, double*, int64_t);
 
 template <class T>
-void matrix_vector(bool trans, int64_t rows, int64_t cols, T alpha, const T* m, int64_t ld, const T* x, int64_t step_x, T beta, T* y, int64_t step_y) {
+void matrix_vector(bool trans, int64_t rows, int64_t cols, T alpha, const T* m, int64_t ld, const T* x, int64_t step_x,
+    T beta, T* y, int64_t step_y) {
   const int64_t length = trans ? rows : cols, results = trans ? cols : rows;
   std::vector<T> room;
   x = packed_vector(room, x, step_x, length);
-  constexpr int64_t kPart = 2048;               // results at a time: they stay cached
+  constexpr int64_t kPart = 2048;  // results at a time: they stay cached
   parallel_for(results, std::max<int64_t>(1, kGrain / std::max<int64_t>(length, 1)), [&](int64_t first, int64_t last) {
     T sums[kPart];
     for (int64_t begin = first; begin < last; begin += kPart) {
       const int64_t end = std::min(last, begin + kPart);
-      if (trans) dots(m, ld, rows, x, sums, begin, end);
-      else columns(m, ld, cols, x, sums, begin, end);
+      if (trans)
+        dots(m, ld, rows, x, sums, begin, end);
+      else
+        columns(m, ld, cols, x, sums, begin, end);
       for (int64_t i = begin; i < end; ++i) {
         T& to = y[i * step_y];
         const T product = alpha * sums[i - begin];
@@ -123,7 +133,9 @@ void matrix_vector(bool trans, int64_t rows, int64_t cols, T alpha, const T* m, 
   });
 }
 
-template void matrix_vector(bool, int64_t, int64_t, float, const float*, int64_t, const float*, int64_t, float, float*, int64_t);
-template void matrix_vector(bool, int64_t, int64_t, double, const double*, int64_t, const double*, int64_t, double, double*, int64_t);
+template void matrix_vector(
+    bool, int64_t, int64_t, float, const float*, int64_t, const float*, int64_t, float, float*, int64_t);
+template void matrix_vector(
+    bool, int64_t, int64_t, double, const double*, int64_t, const double*, int64_t, double, double*, int64_t);
 
 }  // namespace shim::gemm

@@ -14,8 +14,8 @@ namespace {
 using namespace cuda;
 
 constexpr int kLanes = 32, kGroups = 8;
-const char* const column_entries[] = {"columns_sum",   "columns_relu",       "columns_gelu", "columns_gelu_tanh", "activate_relu",
-                                      "activate_gelu", "activate_gelu_tanh", "few_rows_1",   "few_rows_2",   "outer_product"};
+const char* const column_entries[] = {"columns_sum", "columns_relu", "columns_gelu", "columns_gelu_tanh",
+    "activate_relu", "activate_gelu", "activate_gelu_tanh", "few_rows_1", "few_rows_2", "outer_product"};
 
 const char* column_source() {
   static const auto* text = new std::string(std::string(kTypesSource) + kKernelsSource);
@@ -43,13 +43,15 @@ bool columns(Device where, int entry, const Matrix& dy, const Matrix& kept, cons
   const int64_t tiles = (dy.cols + per_block - 1) / per_block;
   // Four blocks a multiprocessor, each with enough rows that adding the shares is little beside reading them.
   int64_t shares = std::clamp<int64_t>(528 / tiles, 1, std::max<int64_t>(1, dy.rows / 32));
-  if (db && shares > 1) {                       // whole batches of loads for each
+  if (db && shares > 1) {  // whole batches of loads for each
     const int64_t batch = kGroups * 4, share = ((dy.rows + shares - 1) / shares + batch - 1) / batch * batch;
     shares = (dy.rows + share - 1) / share;
   }
   const size_t accumulator = dy.dtype == DType::f64 ? 8 : 4;
   if (!db && dy.rows > 8) shares = std::min<int64_t>((dy.rows + 7) / 8, std::max<int64_t>(1, 2112 / tiles));
-  if (db && (tiles > int64_t(kCounters) || size_t(shares) * size_t(tiles) * size_t(per_block) * accumulator > kWorkspace)) shares = 1;
+  if (db &&
+      (tiles > int64_t(kCounters) || size_t(shares) * size_t(tiles) * size_t(per_block) * accumulator > kWorkspace))
+    shares = 1;
   const Workspace work = db && shares > 1 ? workspace(where.index, stream, true) : Workspace{};
   const void *p_dy = dy.data, *p_kept = kept.data;
   void *p_dz = dz.data, *partial = work.memory;
@@ -64,12 +66,14 @@ bool columns(Device where, int entry, const Matrix& dy, const Matrix& kept, cons
 
 bool column_sums(Device where, const Matrix& dy, void* db) { return columns(where, 0, dy, {}, {}, db); }
 
-bool activation_slope(Device where, Activation activation, const Matrix& dy, const Matrix& kept, const Matrix& dz, void* db) {
+bool activation_slope(
+    Device where, Activation activation, const Matrix& dy, const Matrix& kept, const Matrix& dz, void* db) {
   return columns(where, int(activation), dy, kept, dz, db);
 }
 
 bool activate(Device where, Activation activation, const Matrix& z, const Matrix& y) {
-  if (!plain(z) || !plain(y) || activation == Activation::none || z.cols > INT32_MAX || z.rows < 1 || z.cols < 1) return false;
+  if (!plain(z) || !plain(y) || activation == Activation::none || z.cols > INT32_MAX || z.rows < 1 || z.cols < 1)
+    return false;
   OnDevice current(where.index);
   CUfunction f = function(where.index, z.dtype, 3 + int(activation));
   if (!f) return false;
@@ -80,7 +84,8 @@ bool activate(Device where, Activation activation, const Matrix& z, const Matrix
   int cols = int(z.cols), aligned = wide(z) && wide(y);
   void* arguments[] = {&p_z, &ld_z, &p_y, &ld_y, &rows, &cols, &aligned};
   // Four packs a thread, which it loads together, where that leaves enough threads.
-  const int64_t blocks = std::min<int64_t>({(packs + 255) / 256, std::max<int64_t>((packs + 1023) / 1024, 132 * 4), 132 * 16});
+  const int64_t blocks =
+      std::min<int64_t>({(packs + 255) / 256, std::max<int64_t>((packs + 1023) / 1024, 132 * 4), 132 * 16});
   return launch_own(f, unsigned(blocks), 1, 256, 1, current_stream(where.index), arguments, where.index);
 }
 
@@ -97,7 +102,8 @@ bool outer_product(Device where, const Vector& a, const Vector& b, const Matrix&
   long long step_a = a.step, step_b = b.step, ld = y.ld, rows = y.rows;
   int cols = int(y.cols), aligned = wide(y);
   void* arguments[] = {&p_a, &step_a, &p_b, &step_b, &p_y, &ld, &rows, &cols, &aligned};
-  return launch_own(f, unsigned(tiles), unsigned(blocks), unsigned(threads), 1, current_stream(where.index), arguments, where.index);
+  return launch_own(
+      f, unsigned(tiles), unsigned(blocks), unsigned(threads), 1, current_stream(where.index), arguments, where.index);
 }
 
 bool one_or_two_rows(int device, const GemmProblem& p, const GemmBuffers& b, CUstream stream) {

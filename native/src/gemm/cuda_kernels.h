@@ -13,7 +13,10 @@ bool activation_slope(Device, Activation, const Matrix& dy, const Matrix& kept, 
 // y = act(z); y may be z.
 bool activate(Device, Activation, const Matrix& z, const Matrix& y);
 // y = a b^T, each element rounded once.
-struct Vector { const void* data = nullptr; int64_t step = 1; };
+struct Vector {
+  const void* data = nullptr;
+  int64_t step = 1;
+};
 bool outer_product(Device, const Vector& a, const Vector& b, const Matrix& y);
 // y = x w^T + bias for one or two rows of x (skinny.h says what fits).
 bool one_or_two_rows(int device, const GemmProblem&, const GemmBuffers&, cuda::CUstream);

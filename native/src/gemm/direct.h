@@ -21,22 +21,27 @@ class DirectLaunch {
   enum Operand : uint8_t { a, b, d, bias, aux, scale_a, scale_b, work, kOperands };
   static constexpr size_t kMostBytes = 4096, kMostParameters = 48, kMostAttributes = 6;
 
-  struct Patch { uint16_t offset; uint8_t operand; uint64_t add; };      // the word there is the operand's address plus this
+  struct Patch {
+    uint16_t offset;
+    uint8_t operand;
+    uint64_t add;
+  };  // the word there is the operand's address plus this
   struct Kernel {
     cuda::CUfunction function = nullptr;
     unsigned grid[3] = {}, block[3] = {}, shared_bytes = 0;
-    std::vector<uint16_t> offsets;              // of the parameters; none: they are given packed, as `size` bytes
+    std::vector<uint16_t> offsets;  // of the parameters; none: they are given packed, as `size` bytes
     size_t size = 0;
-    std::vector<unsigned char> bytes;           // their values, whole words
+    std::vector<unsigned char> bytes;  // their values, whole words
     std::vector<Patch> patches;
     std::vector<cuda::LaunchAttribute> attributes;
   };
 
   // Null: `why` says what cannot be explained, or did not give the same bits. Waits for the stream, which is not captured.
-  static std::unique_ptr<DirectLaunch> make(const Plan&, int candidate, const GemmBuffers&, const Scalars&, void* work, cuda::CUstream, std::string& why);
+  static std::unique_ptr<DirectLaunch> make(
+      const Plan&, int candidate, const GemmBuffers&, const Scalars&, void* work, cuda::CUstream, std::string& why);
   // Zeros made once for many launches are none for a graph, which is run again and again.
   bool may_run(cuda::CUstream stream) const { return !zero_bytes_ || !cuda::capturing(stream); }
-  bool run(const GemmBuffers&, void* work, cuda::CUstream) const;        // false: refused
+  bool run(const GemmBuffers&, void* work, cuda::CUstream) const;  // false: refused
   std::string text() const;
 
  private:
@@ -46,7 +51,7 @@ class DirectLaunch {
 
   int device_;
   std::vector<Kernel> kernels_;
-  uint64_t zero_from_ = 0, zero_bytes_ = 0;     // within the workspace, what the kernels find zero
+  uint64_t zero_from_ = 0, zero_bytes_ = 0;  // within the workspace, what the kernels find zero
 };
 
 }  // namespace shim::gemm

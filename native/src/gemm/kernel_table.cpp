@@ -23,7 +23,8 @@ cuda::CUfunction KernelTable::find(int device, DType dtype, int entry) {
   if (!asked_[device][type][entry]) {
     cuda::ensure_context();
     const std::string number = std::to_string(type);
-    cuda::CUfunction f = nvrtc::kernel(device, name_ + ("-" + number), source_, {"-DTYPE=" + number}, entries_[size_t(entry)]);
+    cuda::CUfunction f =
+        nvrtc::kernel(device, name_ + ("-" + number), source_, {"-DTYPE=" + number}, entries_[size_t(entry)]);
     known_[device][type][entry] = f;
     asked_[device][type][entry] = true;
     if (!f) ++counters().fallbacks;
@@ -33,8 +34,8 @@ cuda::CUfunction KernelTable::find(int device, DType dtype, int entry) {
 
 namespace {
 
-bool waits_in_kernels(int device) {             // compute capability 9 and later
-  static std::atomic<int8_t> known[KernelTable::kMaxDevices] = {};       // 0: not asked
+bool waits_in_kernels(int device) {                                 // compute capability 9 and later
+  static std::atomic<int8_t> known[KernelTable::kMaxDevices] = {};  // 0: not asked
   if (device < 0 || device >= KernelTable::kMaxDevices) return false;
   int8_t k = known[device];
   if (!k) {
@@ -42,7 +43,8 @@ bool waits_in_kernels(int device) {             // compute capability 9 and late
     int major = 0;
     cuda::CUdevice handle = 0;
     const cuda::Driver& d = cuda::driver();
-    const bool asked = d.launch_ex && d.device_get(&handle, device) == 0 && d.device_attribute(&major, kMajor, handle) == 0;
+    const bool asked =
+        d.launch_ex && d.device_get(&handle, device) == 0 && d.device_attribute(&major, kMajor, handle) == 0;
     known[device] = k = asked && major >= 9 ? 1 : -1;
   }
   return k > 0;
@@ -50,13 +52,15 @@ bool waits_in_kernels(int device) {             // compute capability 9 and late
 
 }  // namespace
 
-bool launch_own(cuda::CUfunction f, unsigned x, unsigned y, unsigned bx, unsigned by, cuda::CUstream stream, void** arguments, int early) {
+bool launch_own(cuda::CUfunction f, unsigned x, unsigned y, unsigned bx, unsigned by, cuda::CUstream stream,
+    void** arguments, int early) {
   const cuda::Driver& d = cuda::driver();
   cuda::CUresult r;
   if (waits_in_kernels(early)) {
     constexpr int kProgrammatic = 6;
     cuda::LaunchAttribute overlap{.id = kProgrammatic, .value = {1}};
-    const cuda::LaunchConfig config{.grid = {x, y, 1}, .block = {bx, by, 1}, .stream = stream, .attributes = &overlap, .count = 1};
+    const cuda::LaunchConfig config{
+        .grid = {x, y, 1}, .block = {bx, by, 1}, .stream = stream, .attributes = &overlap, .count = 1};
     r = d.launch_ex(&config, f, arguments, nullptr);
   } else {
     r = d.launch(f, x, y, 1, bx, by, 1, 0, stream, arguments, nullptr);

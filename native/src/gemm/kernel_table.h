@@ -15,7 +15,8 @@ int type_number(DType);
 class KernelTable {
  public:
   static constexpr int kEntries = 12, kMaxDevices = 64, kTypes = 4;
-  KernelTable(const char* name, const char* source, std::span<const char* const> entries) : name_(name), source_(source), entries_(entries) {}
+  KernelTable(const char* name, const char* source, std::span<const char* const> entries)
+      : name_(name), source_(source), entries_(entries) {}
   cuda::CUfunction find(int device, DType, int entry);
 
  private:
@@ -27,6 +28,7 @@ class KernelTable {
 
 // Launches a grid of x by y blocks of bx by by threads, and counts it; false where the driver refuses. `early`: the device of a
 // kernel that calls wait_for_inputs() first, so that where the device can it is set up while the kernel before it still runs.
-bool launch_own(cuda::CUfunction, unsigned x, unsigned y, unsigned bx, unsigned by, cuda::CUstream, void** arguments, int early = -1);
+bool launch_own(cuda::CUfunction, unsigned x, unsigned y, unsigned bx, unsigned by, cuda::CUstream, void** arguments,
+    int early = -1);
 
 }  // namespace shim::gemm

@@ -13,8 +13,13 @@ namespace shim::gemm {
 namespace {
 
 Matrix result_of(const Tensor& out, int64_t rows, int64_t cols, int64_t batch = 1) {
-  return Matrix{.data = out->data(), .dtype = out->dtype(), .rows = rows, .cols = cols, .ld = std::max<int64_t>(cols, 1), .batch = batch,
-                .stride = batch > 1 ? rows * cols : 0};
+  return Matrix{.data = out->data(),
+      .dtype = out->dtype(),
+      .rows = rows,
+      .cols = cols,
+      .ld = std::max<int64_t>(cols, 1),
+      .batch = batch,
+      .stride = batch > 1 ? rows * cols : 0};
 }
 
 // out = alpha a b + beta out.
@@ -26,7 +31,8 @@ bool product(const Matrix& a, const Matrix& b, const Matrix& d, Device device, d
 
 // The bias as the epilogue reads it: one number a feature, packed, aligned for vector loads (copied if it is not); else null.
 Tensor epilogue_bias(const Tensor& bias, int64_t n) {
-  if (bias->dim() == 0 || bias->numel() != n || bias->sizes_data()[bias->dim() - 1] != n || !bias->is_contiguous()) return {};
+  if (bias->dim() == 0 || bias->numel() != n || bias->sizes_data()[bias->dim() - 1] != n || !bias->is_contiguous())
+    return {};
   return reinterpret_cast<uintptr_t>(bias->data()) % 16 == 0 ? bias : clone(bias, MemoryFormat::contiguous);
 }
 
@@ -66,8 +72,10 @@ Tensor forward_wide(const Tensor& x0, const Tensor& weight0, const Tensor& bias0
   Tensor out = empty(with_last(x, n), x->dtype(), x->device());
   if (out->numel()) {
     if (k == 0) {
-      if (bias) copy_(out, bias);
-      else zero(out);
+      if (bias)
+        copy_(out, bias);
+      else
+        zero(out);
     } else {
       const bool plain_bias = !bias || bias->dim() <= 1;
       Matrix rows = rows_of(x, plain_bias);
@@ -78,9 +86,10 @@ Tensor forward_wide(const Tensor& x0, const Tensor& weight0, const Tensor& bias0
 }
 
 // The activation in the product's epilogue where cuBLASLt has the same function; else in a pass of our own. False: not possible.
-bool epilogue_product(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation, const Tensor& y) {
-  if (activation == Activation::gelu) return false;     // the library's GELU is the tanh form
-  if (activation == Activation::gelu_tanh && y->dtype() == DType::f64) return false;   // and its constants are float32's
+bool epilogue_product(
+    const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation, const Tensor& y) {
+  if (activation == Activation::gelu) return false;  // the library's GELU is the tanh form
+  if (activation == Activation::gelu_tanh && y->dtype() == DType::f64) return false;  // and its constants are float32's
   Tensor packed = bias ? epilogue_bias(bias, weight->sizes_data()[0]) : Tensor();
   if (bias && !packed) return false;
   Matrix rows = rows_of(x, false);
@@ -107,7 +116,8 @@ Tensor padded(const Tensor& x, int64_t n) {
 }
 
 // The product with its bias, and the activation in a pass of our own over what is still in the cache.
-Activated activation_after(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation, bool two_results) {
+Activated activation_after(
+    const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation, bool two_results) {
   const int64_t n = weight->sizes_data()[0];
   Tensor z = forward_wide(x, weight, bias);
   if (!z) return {};
@@ -147,7 +157,9 @@ Activated activation_cuda(const Tensor& x, const Tensor& weight, const Tensor& b
   if (!n || !x->numel()) return {};
   if (keep && activation != Activation::relu) return gelu_kept(x, weight, bias, activation);
   Tensor y = empty(with_last(x, n), x->dtype(), x->device());
-  if (!epilogue_product(x, weight, bias, activation, y) && !(y = activation_after(x, weight, bias, activation, false).y)) return {};
+  if (!epilogue_product(x, weight, bias, activation, y) &&
+      !(y = activation_after(x, weight, bias, activation, false).y))
+    return {};
   return {y, keep ? alias(*y) : empty(none, x->dtype(), x->device())};
 }
 
@@ -159,7 +171,8 @@ Tensor linear_forward(const Tensor& x, const Tensor& weight, const Tensor& bias)
   return out ? rounded(out, x->dtype()) : out;
 }
 
-Activated linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation, bool keep) {
+Activated linear_activation(
+    const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation, bool keep) {
   if (!can_launch(x->device(), x->dtype())) return {};
   const DType dtype = x->dtype();
   if (x->device().is_cuda()) return activation_cuda(x, weight, bias, activation, keep);
@@ -187,7 +200,8 @@ SlopeAndSum activation_backward_bias(Activation activation, const Tensor& dy, co
   const int64_t n[1] = {dy->sizes_data()[dy->dim() - 1]};
   if (sums) db = empty(n, dy->dtype(), dy->device());
   const Matrix d = result_of(dz, dz->numel() / n[0], n[0]);
-  if (!activation_slope(dy->device(), activation, plain_rows(dy), plain_rows(kept), d, db ? db->data() : nullptr)) return {};
+  if (!activation_slope(dy->device(), activation, plain_rows(dy), plain_rows(kept), d, db ? db->data() : nullptr))
+    return {};
   return {dz, db};
 }
 
@@ -244,7 +258,9 @@ Tensor linear_backward_bias(const Tensor& dy) {
   for (int i = 0; i + 1 < dy->dim(); ++i) rows *= dy->sizes_data()[i];
   Dims strides;
   const int64_t shape[2] = {rows, n};
-  Tensor flat = dy->dim() == 2 ? dy : try_view_strides(dy->sizes(), dy->strides(), shape, strides) ? view(*dy, shape) : view(*contiguous(dy), shape);
+  Tensor flat = dy->dim() == 2                                                 ? dy
+                : try_view_strides(dy->sizes(), dy->strides(), shape, strides) ? view(*dy, shape)
+                                                                               : view(*contiguous(dy), shape);
   const int64_t over[1] = {0};
   return reduce(Reduction::sum, flat, over, false, DType::undefined);
 }
@@ -271,7 +287,7 @@ bool weight_and_bias(const Tensor& dy, const Tensor& x, bool transposed, Tensor&
   const Matrix d = result_of(out, shape[0], shape[1]);
   const Call plain = describe(flip(rows), rows_of(x, false), transposed ? flip(d) : d);
   if (transposed ? plain.problem.trans_a : !plain.problem.trans_b) return false;
-  Call fused = plain;                           // dy is operand A of a result that is transposed, else B
+  Call fused = plain;  // dy is operand A of a result that is transposed, else B
   fused.problem.epilogue = transposed ? Epilogue::bgrad_a : Epilogue::bgrad_b;
   fused.problem.bias_dtype = t;
   fused.buffers.bias = sums->data();
@@ -289,9 +305,12 @@ bool weight_and_bias(const Tensor& dy, const Tensor& x, bool transposed, Tensor&
 }  // namespace
 
 // Few rows: reading the weight, writing dW and summing dy overlap in one launch.
-bool linear_backward_at_once(const Tensor& dy, const Tensor& x, const Tensor& weight, bool sums, const Tensor& add_to, LinearGradients* r) {
+bool linear_backward_at_once(
+    const Tensor& dy, const Tensor& x, const Tensor& weight, bool sums, const Tensor& add_to, LinearGradients* r) {
   const int64_t n = dy->sizes_data()[dy->dim() - 1];
-  if (!dy->device().is_cuda() || legacy_linear() || !settings().one_launch || !n || dy->numel() / n > kSkinnyRows || (x ? 1 : 0) + (weight ? 1 : 0) + sums < 2) return false;
+  if (!dy->device().is_cuda() || legacy_linear() || !settings().one_launch || !n || dy->numel() / n > kSkinnyRows ||
+      (x ? 1 : 0) + (weight ? 1 : 0) + sums < 2)
+    return false;
   Matrix g = rows_of(dy, false), in, w, dx, dw;
   const int64_t k = weight ? weight->sizes_data()[1] : x ? x->sizes_data()[x->dim() - 1] : 0;
   if (g.rows < 1 || k < 1) return false;
@@ -308,7 +327,8 @@ bool linear_backward_at_once(const Tensor& dy, const Tensor& x, const Tensor& we
     dx = result_of(made.dx, g.rows, k);
   }
   if (sums) made.db = empty(DimSpan(&n, 1), dy->dtype(), dy->device());
-  if (!skinny_gradients(dy->device().index, g, in, w, dx, dw, sums ? made.db->data() : nullptr, bool(add_to))) return false;
+  if (!skinny_gradients(dy->device().index, g, in, w, dx, dw, sums ? made.db->data() : nullptr, bool(add_to)))
+    return false;
   if (add_to) made.dw = {};
   made.done = true;
   *r = std::move(made);

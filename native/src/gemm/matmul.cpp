@@ -17,8 +17,13 @@ bool multiply(const Matrix& a, const Matrix& b, const Tensor& out, double alpha 
     return beta == 0 || beta == 1;
   }
   const int64_t batch = std::max(a.batch, b.batch);
-  Matrix d{.data = out->data(), .dtype = out->dtype(), .rows = a.rows, .cols = b.cols, .ld = std::max<int64_t>(b.cols, 1), .batch = batch,
-           .stride = batch > 1 ? a.rows * b.cols : 0};
+  Matrix d{.data = out->data(),
+      .dtype = out->dtype(),
+      .rows = a.rows,
+      .cols = b.cols,
+      .ld = std::max<int64_t>(b.cols, 1),
+      .batch = batch,
+      .stride = batch > 1 ? a.rows * b.cols : 0};
   Call c = describe(a, b, d);
   c.problem.accumulate = beta != 0;
   return launch(out->device(), c.problem, c.buffers, alpha, beta);
@@ -44,8 +49,10 @@ Matrix batch_of(const Tensor& t, const Dims& batch) {
   bool single = true, first = true;
   for (int i = int(batch.size()) - 1; i >= 0; --i) {
     if (size[i] == 1) continue;
-    if (first) step = stride[i];
-    else single = single && stride[i] == inner * step;
+    if (first)
+      step = stride[i];
+    else
+      single = single && stride[i] == inner * step;
     first = false;
     inner *= size[i];
     count *= size[i];
@@ -59,7 +66,8 @@ Matrix batch_of(const Tensor& t, const Dims& batch) {
 
 Tensor matmul_batched(const Tensor& a, const Tensor& b, DType dtype) {
   Tensor left = a->dim() == 1 ? unsqueeze(*a, 0) : a, right = b->dim() == 1 ? unsqueeze(*b, 1) : b;
-  Dims batch = broadcast_shapes(left->sizes().first(size_t(left->dim() - 2)), right->sizes().first(size_t(right->dim() - 2)));
+  Dims batch =
+      broadcast_shapes(left->sizes().first(size_t(left->dim() - 2)), right->sizes().first(size_t(right->dim() - 2)));
   Dims sizes = batch;
   if (a->dim() > 1) sizes.push_back(left->sizes()[size_t(left->dim() - 2)]);
   if (b->dim() > 1) sizes.push_back(right->sizes()[size_t(right->dim() - 1)]);
@@ -82,13 +90,14 @@ Tensor product_in(DType to, const Tensor& self, const Tensor& a0, const Tensor& 
   return rounded(out, to);
 }
 
-bool product_into(const Tensor& out, const Tensor& self, const Tensor& a0, const Tensor& b0, double beta, double alpha) {
+bool product_into(
+    const Tensor& out, const Tensor& self, const Tensor& a0, const Tensor& b0, double beta, double alpha) {
   if (!can_launch(a0->device(), a0->dtype()) || !out->is_contiguous() || !out->numel() || !a0->numel()) return false;
   const auto shares = [&](const Tensor& t) { return t->storage().get() == out->storage().get(); };
   const bool own = self && self.get() == out.get();
   if (shares(a0) || shares(b0) || (self && !own && shares(self))) return false;
   Tensor a = operand(a0, out->dtype()), b = operand(b0, out->dtype());
-  if (product_dtype(a, out->dtype()) != out->dtype()) return false;           // it is rounded from another dtype
+  if (product_dtype(a, out->dtype()) != out->dtype()) return false;  // it is rounded from another dtype
   if (!self) beta = 0;
   if (beta != 0 && !own) copy_(out, self);
   const bool batch = a->dim() == 3;
@@ -118,10 +127,12 @@ Tensor addmm(const Tensor& self, const Tensor& a0, const Tensor& b0, double beta
   Tensor a = widened(a0), b = widened(b0);
   Dims sizes(a->sizes().begin(), a->sizes().end());
   const bool vector = b->dim() == 1;
-  if (vector) sizes.pop_back();
-  else sizes.back() = b->sizes_data()[b->dim() - 1];
+  if (vector)
+    sizes.pop_back();
+  else
+    sizes.back() = b->sizes_data()[b->dim() - 1];
   if (self->dim() == 1 && !vector && beta == 1 && alpha == 1 && a->dim() == 2 && a->device().is_cuda())
-    return linear_forward(a, transpose(*b, 0, 1), self);                   // the bias rides in the epilogue
+    return linear_forward(a, transpose(*b, 0, 1), self);  // the bias rides in the epilogue
   Tensor out = empty(sizes, a->dtype(), a->device());
   if (beta != 0 && out->numel()) copy_(out, self);
   if (beta != 0 && beta != 1 && a->sizes_data()[a->dim() - 1] == 0) return {};
@@ -131,11 +142,14 @@ Tensor addmm(const Tensor& self, const Tensor& a0, const Tensor& b0, double beta
   return rounded(out, a0->dtype());
 }
 
-Tensor addmm_activation(Activation activation, const Tensor& self, const Tensor& a, const Tensor& b, double beta, double alpha) {
-  if (self->dim() == 1 && beta == 1 && alpha == 1) return linear_activation(a, transpose(*b, 0, 1), self, activation, false).y;
+Tensor addmm_activation(
+    Activation activation, const Tensor& self, const Tensor& a, const Tensor& b, double beta, double alpha) {
+  if (self->dim() == 1 && beta == 1 && alpha == 1)
+    return linear_activation(a, transpose(*b, 0, 1), self, activation, false).y;
   Tensor z = addmm(self, a, b, beta, alpha);
   if (!z || !z->numel()) return z;
-  if (z->device().is_cpu()) return unary(activation == Activation::relu ? "relu" : activation == Activation::gelu ? "gelu" : "gelu_tanh", z, z);
+  if (z->device().is_cpu())
+    return unary(activation == Activation::relu ? "relu" : activation == Activation::gelu ? "gelu" : "gelu_tanh", z, z);
   return activate(z->device(), activation, matrix(z), matrix(z)) ? z : Tensor();
 }
 

@@ -46,7 +46,7 @@ Matrix start(const Tensor& t, int64_t rows, int64_t cols) {
   return m;
 }
 
-constexpr int64_t kBatchRows = 32;              // fewer rows a product are better copied together
+constexpr int64_t kBatchRows = 32;  // fewer rows a product are better copied together
 
 }  // namespace
 
@@ -77,8 +77,10 @@ Matrix folded(const Tensor& t, bool may_batch) {
   const int64_t cols = size[dims - 1];
   int64_t rows = 1;
   for (int i = 0; i + 1 < dims; ++i) rows *= size[i];
-  struct Group { int64_t size, stride; } groups[2] = {};
-  int count = 0;                                // innermost first
+  struct Group {
+    int64_t size, stride;
+  } groups[2] = {};
+  int count = 0;  // innermost first
   for (int i = dims - 2; i >= 0; --i) {
     if (size[i] == 1) continue;
     if (count && stride[i] == groups[count - 1].size * groups[count - 1].stride) {
@@ -110,14 +112,22 @@ Call describe(const Matrix& a, const Matrix& b, const Matrix& d) {
   if (d.transposed) return describe(flip(b), flip(a), flip(d));
   Call c;
   const int64_t batch = d.batch;
-  c.problem = GemmProblem{
-      .a_dtype = b.dtype, .b_dtype = a.dtype, .d_dtype = d.dtype,
+  c.problem = GemmProblem{.a_dtype = b.dtype,
+      .b_dtype = a.dtype,
+      .d_dtype = d.dtype,
       .compute = a.dtype == DType::f64 ? Compute::f64 : Compute::f32,
-      .trans_a = b.transposed, .trans_b = a.transposed,
-      .m = d.cols, .n = d.rows, .k = a.cols,
-      .lda = b.ld, .ldb = a.ld, .ldd = d.ld,
+      .trans_a = b.transposed,
+      .trans_b = a.transposed,
+      .m = d.cols,
+      .n = d.rows,
+      .k = a.cols,
+      .lda = b.ld,
+      .ldb = a.ld,
+      .ldd = d.ld,
       .batch = batch,
-      .stride_a = batch > 1 ? b.stride : 0, .stride_b = batch > 1 ? a.stride : 0, .stride_d = batch > 1 ? d.stride : 0};
+      .stride_a = batch > 1 ? b.stride : 0,
+      .stride_b = batch > 1 ? a.stride : 0,
+      .stride_d = batch > 1 ? d.stride : 0};
   const Settings& s = settings();
   if (a.dtype == DType::f32 && s.allow_tf32) c.problem.compute = Compute::tf32;
   if (a.dtype == DType::f16) {
@@ -125,16 +135,24 @@ Call describe(const Matrix& a, const Matrix& b, const Matrix& d) {
     if (!s.fp16_reduced) c.problem.reduction_mask = s.fp16_split_k ? 2 : 0;
   }
   if (a.dtype == DType::bf16 && !s.bf16_reduced) c.problem.reduction_mask = s.bf16_split_k ? 2 : 0;
-  if (s.deterministic) c.problem.reduction_mask &= 2;       // partial sums are kept apart and added in a fixed order
+  if (s.deterministic) c.problem.reduction_mask &= 2;  // partial sums are kept apart and added in a fixed order
   c.problem.sm_target = s.sm_carveout;
   c.buffers = GemmBuffers{.a = b.data, .b = a.data, .d = d.data};
   return c;
 }
 
-Tensor widened(const Tensor& t) { return t->device().is_cpu() && narrow(t->dtype()) && !(t->dtype() == DType::bf16 && bfloat16_dots()) ? to_dtype(t, DType::f32) : t; }
+Tensor widened(const Tensor& t) {
+  return t->device().is_cpu() && narrow(t->dtype()) && !(t->dtype() == DType::bf16 && bfloat16_dots())
+             ? to_dtype(t, DType::f32)
+             : t;
+}
 Tensor rounded(const Tensor& t, DType dtype) { return t->dtype() == dtype ? t : to_dtype(t, dtype); }
-Tensor operand(const Tensor& t, DType to) { return t->device().is_cpu() && narrow(t->dtype()) && to == DType::f32 ? to_dtype(t, to) : widened(t); }
-DType product_dtype(const Tensor& operand, DType to) { return narrow(operand->dtype()) && to == DType::f32 ? to : operand->dtype(); }
+Tensor operand(const Tensor& t, DType to) {
+  return t->device().is_cpu() && narrow(t->dtype()) && to == DType::f32 ? to_dtype(t, to) : widened(t);
+}
+DType product_dtype(const Tensor& operand, DType to) {
+  return narrow(operand->dtype()) && to == DType::f32 ? to : operand->dtype();
+}
 void zero(const Tensor& t) { fill_(t, Number{Number::Int, 0}); }
 
 }  // namespace shim::gemm

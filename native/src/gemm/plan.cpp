@@ -44,8 +44,13 @@ uint32_t alignment_log2(const void* p) {
   return uint32_t(std::min(std::countr_zero(reinterpret_cast<uintptr_t>(p)), 8));
 }
 
-bool reads_bias(Epilogue e) { return e == Epilogue::bias || e == Epilogue::relu_bias || e == Epilogue::relu_aux_bias || e == Epilogue::gelu_bias || e == Epilogue::gelu_aux_bias; }
-bool writes_bias(Epilogue e) { return e == Epilogue::bgrad_a || e == Epilogue::bgrad_b || e == Epilogue::drelu_bgrad || e == Epilogue::dgelu_bgrad; }
+bool reads_bias(Epilogue e) {
+  return e == Epilogue::bias || e == Epilogue::relu_bias || e == Epilogue::relu_aux_bias || e == Epilogue::gelu_bias ||
+         e == Epilogue::gelu_aux_bias;
+}
+bool writes_bias(Epilogue e) {
+  return e == Epilogue::bgrad_a || e == Epilogue::bgrad_b || e == Epilogue::drelu_bgrad || e == Epilogue::dgelu_bgrad;
+}
 bool has_aux(Epilogue e) { return (uint16_t(e) & 128) != 0; }
 
 bool layout(lt::MatrixLayout& m, DType t, int64_t rows, int64_t cols, int64_t ld, int64_t batch, int64_t stride) {
@@ -53,20 +58,23 @@ bool layout(lt::MatrixLayout& m, DType t, int64_t rows, int64_t cols, int64_t ld
   if (l.layout_init(&m, sizeof m, data_type(t), uint64_t(rows), uint64_t(cols), ld) != lt::kSuccess) return false;
   const int32_t count = int32_t(batch);
   return batch == 1 || (l.layout_set(&m, lt::layout_batch, &count, sizeof count) == lt::kSuccess &&
-                        l.layout_set(&m, lt::layout_stride, &stride, sizeof stride) == lt::kSuccess);
+                           l.layout_set(&m, lt::layout_stride, &stride, sizeof stride) == lt::kSuccess);
 }
 
 bool preference(lt::Preference& p, const PlanKey& key, uint64_t workspace) {
   const lt::Library& l = lt::library();
-  auto put = [&](int attribute, auto value) { return l.preference_set(&p, attribute, &value, sizeof value) == lt::kSuccess; };
+  auto put = [&](int attribute, auto value) {
+    return l.preference_set(&p, attribute, &value, sizeof value) == lt::kSuccess;
+  };
   auto align = [&](int place) { return uint32_t(1) << ((key.alignments >> (4 * place)) & 15); };
   const uint32_t mask = key.problem.reduction_mask;
-  return l.preference_init(&p, sizeof p) == lt::kSuccess && put(lt::preference_workspace, workspace) && put(lt::preference_reductions, mask) &&
-         put(lt::preference_align_a, align(0)) && put(lt::preference_align_b, align(1)) && put(lt::preference_align_c, align(2)) &&
+  return l.preference_init(&p, sizeof p) == lt::kSuccess && put(lt::preference_workspace, workspace) &&
+         put(lt::preference_reductions, mask) && put(lt::preference_align_a, align(0)) &&
+         put(lt::preference_align_b, align(1)) && put(lt::preference_align_c, align(2)) &&
          put(lt::preference_align_d, align(2));
 }
 
-void offer(Plan& plan, const lt::HeuristicResult& way) {        // unless it is there already
+void offer(Plan& plan, const lt::HeuristicResult& way) {  // unless it is there already
   const auto same = [&](const lt::HeuristicResult& r) { return std::memcmp(&r.algo, &way.algo, sizeof r.algo) == 0; };
   if (std::none_of(plan.candidates.begin(), plan.candidates.end(), same)) plan.candidates.push_back(way);
 }
@@ -78,7 +86,9 @@ void ask(Plan& plan, uint64_t workspace, int count) {
   lt::HeuristicResult found[kCandidates];
   int n = 0;
   if (!preference(preferred, plan.key, workspace)) return;
-  if (l.heuristic(lt::handle(plan.key.device), &plan.desc, &plan.a, &plan.b, &plan.d, &plan.d, &preferred, count, found, &n) != lt::kSuccess) return;
+  if (l.heuristic(lt::handle(plan.key.device), &plan.desc, &plan.a, &plan.b, &plan.d, &plan.d, &preferred, count, found,
+          &n) != lt::kSuccess)
+    return;
   for (int i = 0; i < n; ++i)
     if (found[i].state == lt::kSuccess) offer(plan, found[i]);
 }
@@ -88,7 +98,7 @@ void ask(Plan& plan, uint64_t workspace, int count) {
 void vary(Plan& plan) {
   const GemmProblem& p = plan.key.problem;
   const lt::Library& l = lt::library();
-  constexpr double kLarge = 1e11;               // multiplications: a millisecond of work makes up for a longer choice
+  constexpr double kLarge = 1e11;  // multiplications: a millisecond of work makes up for a longer choice
   if (p.compute != Compute::tf32 || double(p.m) * double(p.n) * double(p.k) * double(p.batch) < kLarge) return;
   std::vector<uint32_t> tiles;
   const size_t guesses = plan.candidates.size();
@@ -104,7 +114,8 @@ void vary(Plan& plan) {
         lt::HeuristicResult checked{};
         if (l.algo_set(&algo, lt::algo_cluster, &cluster, sizeof cluster) == lt::kSuccess &&
             l.algo_set(&algo, lt::algo_swizzle, &swizzle, sizeof swizzle) == lt::kSuccess &&
-            l.algo_check(lt::handle(plan.key.device), &plan.desc, &plan.a, &plan.b, &plan.d, &plan.d, &algo, &checked) == lt::kSuccess &&
+            l.algo_check(lt::handle(plan.key.device), &plan.desc, &plan.a, &plan.b, &plan.d, &plan.d, &algo,
+                &checked) == lt::kSuccess &&
             checked.workspace <= kWorkspace)
           checked.algo = algo, offer(plan, checked);
       }
@@ -117,7 +128,9 @@ void prefer_remembered(Plan& plan) {
   lt::HeuristicResult kept{};
   if (settings().deterministic || !settings().tuning || !recall(plan.key, &algo)) return;
   const lt::Library& l = lt::library();
-  if (l.algo_check(lt::handle(plan.key.device), &plan.desc, &plan.a, &plan.b, &plan.d, &plan.d, &algo, &kept) != lt::kSuccess) return;
+  if (l.algo_check(lt::handle(plan.key.device), &plan.desc, &plan.a, &plan.b, &plan.d, &plan.d, &algo, &kept) !=
+      lt::kSuccess)
+    return;
   kept.algo = algo;
   if (kept.workspace > kWorkspace) return;
   plan.candidates.insert(plan.candidates.begin(), kept);
@@ -131,7 +144,7 @@ void build(Plan& plan, const GemmBuffers& buffers) {
   if (!layout(plan.b, p.b_dtype, p.trans_b ? p.n : p.k, p.trans_b ? p.k : p.n, p.ldb, p.batch, p.stride_b)) return;
   if (!layout(plan.d, p.d_dtype, p.m, p.n, p.ldd, p.batch, p.stride_d)) return;
   ask(plan, kWorkspace, kCandidates);
-  ask(plan, uint64_t(1) << 20, 2);              // what others, with less memory to work in, would run
+  ask(plan, uint64_t(1) << 20, 2);  // what others, with less memory to work in, would run
   ask(plan, 0, 1);
   vary(plan);
   plan.skinny = skinny_kind(p, buffers);
@@ -170,13 +183,16 @@ PlanKey key_of(int device, const GemmProblem& p, const GemmBuffers& b) {
 bool fill(lt::MatmulDesc& d, const GemmProblem& p, const GemmBuffers& b) {
   const lt::Library& l = lt::library();
   bool ok = l.desc_init(&d, sizeof d, compute_type(p.compute), scale_type(p.compute)) == lt::kSuccess;
-  auto put = [&](int attribute, auto value) { ok = ok && l.desc_set(&d, attribute, &value, sizeof value) == lt::kSuccess; };
+  auto put = [&](int attribute, auto value) {
+    ok = ok && l.desc_set(&d, attribute, &value, sizeof value) == lt::kSuccess;
+  };
   put(lt::desc_trans_a, int32_t(p.trans_a));
   put(lt::desc_trans_b, int32_t(p.trans_b));
   if (p.epilogue != Epilogue::none) put(lt::desc_epilogue, uint32_t(p.epilogue));
   if (reads_bias(p.epilogue) || writes_bias(p.epilogue)) {
     put(lt::desc_bias_pointer, b.bias);
-    if (p.bias_dtype != DType::undefined && p.bias_dtype != p.d_dtype) put(lt::desc_bias_type, int32_t(data_type(p.bias_dtype)));
+    if (p.bias_dtype != DType::undefined && p.bias_dtype != p.d_dtype)
+      put(lt::desc_bias_type, int32_t(data_type(p.bias_dtype)));
     if (p.stride_bias) put(lt::desc_bias_batch_stride, p.stride_bias);
   }
   if (has_aux(p.epilogue)) {
@@ -220,8 +236,9 @@ std::vector<PlanReport> plan_reports() {
   for (Cache::Shard& shard : cache().shards) {
     std::lock_guard<std::mutex> guard(shard.lock);
     for (auto& [key, plan] : shard.plans)
-      all.push_back({key.problem, plan->chosen, plan->fusion, plan->tuned, plan->own_kernel, plan->settled_note ? plan->note : std::string("not settled"),
-                     plan->settled_note ? plan->trials : std::vector<Trial>()});
+      all.push_back({key.problem, plan->chosen, plan->fusion, plan->tuned, plan->own_kernel,
+          plan->settled_note ? plan->note : std::string("not settled"),
+          plan->settled_note ? plan->trials : std::vector<Trial>()});
   }
   return all;
 }
@@ -241,36 +258,47 @@ Scalars::Scalars(const GemmProblem& p, double a, double b) {
 }
 
 Workspace workspace(int device, cuda::CUstream stream, bool counters) {
-  struct Own { Workspace w; bool zeroed = false; };
-  struct Last { int device = -1; cuda::CUstream stream = nullptr; Own* own = nullptr; };
+  struct Own {
+    Workspace w;
+    bool zeroed = false;
+  };
+  struct Last {
+    int device = -1;
+    cuda::CUstream stream = nullptr;
+    Own* own = nullptr;
+  };
   static thread_local Last last;
   if (!last.own || last.device != device || last.stream != stream) {
     static std::mutex lock;
     static auto* all = new std::map<std::pair<int, cuda::CUstream>, Own>();
     std::lock_guard<std::mutex> guard(lock);
     Own& own = (*all)[{device, stream}];
-    if (!own.w.memory) {                        // kept for ever: a captured graph may refer to it
+    if (!own.w.memory) {  // kept for ever: a captured graph may refer to it
       cuda::CUdeviceptr p = 0;
-      cuda::check(cuda::driver().mem_alloc(&p, kWorkspace + kCounters * sizeof(unsigned)), "cuMemAlloc of a 32 MiB matrix product workspace");
+      cuda::check(cuda::driver().mem_alloc(&p, kWorkspace + kCounters * sizeof(unsigned)),
+          "cuMemAlloc of a 32 MiB matrix product workspace");
       own.w = {reinterpret_cast<void*>(p), reinterpret_cast<unsigned*>(p + kWorkspace)};
     }
     last = {device, stream, &own};
   }
   Own& own = *last.own;
-  if (counters && !own.zeroed) {                // within a capture the zeroing is part of the graph, and does not count outside it
-    cuda::driver().memset_async(reinterpret_cast<cuda::CUdeviceptr>(own.w.counters), 0, kCounters * sizeof(unsigned), stream);
+  if (counters && !own.zeroed) {  // within a capture the zeroing is part of the graph, and does not count outside it
+    cuda::driver().memset_async(
+        reinterpret_cast<cuda::CUdeviceptr>(own.w.counters), 0, kCounters * sizeof(unsigned), stream);
     own.zeroed = !cuda::capturing(stream);
   }
   return own.w;
 }
 
-lt::Status run_plan(const Plan& plan, int candidate, const GemmBuffers& b, const Scalars& s, void* work, cuda::CUstream stream) {
+lt::Status run_plan(
+    const Plan& plan, int candidate, const GemmBuffers& b, const Scalars& s, void* work, cuda::CUstream stream) {
   const lt::Library& l = lt::library();
   const GemmProblem& p = plan.key.problem;
   const lt::HeuristicResult& choice = plan.candidates[size_t(candidate)];
   const lt::MatmulDesc* desc = &plan.desc;
   lt::MatmulDesc own;
-  if (p.epilogue != Epilogue::none || p.scaling != Scaling::none) {        // the only thing that changes between calls is pointers
+  if (p.epilogue != Epilogue::none ||
+      p.scaling != Scaling::none) {  // the only thing that changes between calls is pointers
     if (l.copyable_desc) {
       std::memcpy(&own, &plan.desc, sizeof own);
       auto put = [&](int attribute, const void* pointer) { l.desc_set(&own, attribute, &pointer, sizeof pointer); };
@@ -285,8 +313,8 @@ lt::Status run_plan(const Plan& plan, int candidate, const GemmBuffers& b, const
     }
     desc = &own;
   }
-  return l.matmul(lt::handle(plan.key.device), desc, s.alpha, b.a, &plan.a, b.b, &plan.b, s.beta, b.d, &plan.d, b.d, &plan.d, &choice.algo,
-                  work, kWorkspace, stream);
+  return l.matmul(lt::handle(plan.key.device), desc, s.alpha, b.a, &plan.a, b.b, &plan.b, s.beta, b.d, &plan.d, b.d,
+      &plan.d, &choice.algo, work, kWorkspace, stream);
 }
 
 bool launch_cuda(int device, const GemmProblem& p, const GemmBuffers& b, double alpha, double beta) {
@@ -297,8 +325,9 @@ bool launch_cuda(int device, const GemmProblem& p, const GemmBuffers& b, double 
   if (!plan.usable()) return false;
   const cuda::CUstream stream = cuda::current_stream(device);
   void* work = workspace(device, stream).memory;
-  const bool plain = alpha == 1 && beta == double(p.accumulate);         // what a direct launch has in its kernels' parameters
-  if (const DirectLaunch* direct = plan.direct.load(std::memory_order_acquire); direct && plain && settings().direct && direct->may_run(stream)) {
+  const bool plain = alpha == 1 && beta == double(p.accumulate);  // what a direct launch has in its kernels' parameters
+  if (const DirectLaunch* direct = plan.direct.load(std::memory_order_acquire);
+      direct && plain && settings().direct && direct->may_run(stream)) {
     if (direct->run(b, work, stream)) {
       counters().lt.fetch_add(1, std::memory_order_relaxed);
       counters().direct.fetch_add(1, std::memory_order_relaxed);
@@ -308,13 +337,14 @@ bool launch_cuda(int device, const GemmProblem& p, const GemmBuffers& b, double 
   }
   const Scalars scalars(p, alpha, beta);
   if (!plan.settled.load(std::memory_order_relaxed)) settle(plan, b, scalars, plain, work, stream);
-  if (plan.own_kernel.load(std::memory_order_relaxed) && alpha == 1 && skinny_run(plan.skinny, device, p, b, stream)) return true;
+  if (plan.own_kernel.load(std::memory_order_relaxed) && alpha == 1 && skinny_run(plan.skinny, device, p, b, stream))
+    return true;
   for (int i = plan.chosen; size_t(i) < plan.candidates.size(); i = plan.chosen) {
     if (run_plan(plan, i, b, scalars, work, stream) == lt::kSuccess) {
       counters().lt.fetch_add(1, std::memory_order_relaxed);
       return true;
     }
-    plan.chosen.compare_exchange_strong(i, i + 1);      // an algorithm that cannot run is not tried again
+    plan.chosen.compare_exchange_strong(i, i + 1);  // an algorithm that cannot run is not tried again
   }
   return false;
 }

@@ -16,16 +16,17 @@ using Words = std::array<int64_t, 24>;
 
 Words words_of(const PlanKey& k) {
   const GemmProblem& p = k.problem;
-  return {int64_t(p.a_dtype), int64_t(p.b_dtype), int64_t(p.d_dtype), int64_t(p.bias_dtype), int64_t(p.compute), int64_t(p.epilogue),
-          int64_t(p.trans_a) | int64_t(p.trans_b) << 1 | int64_t(p.accumulate) << 2 | int64_t(p.fast_accumulate) << 3, int64_t(p.scaling),
-          int64_t(p.reduction_mask), p.m, p.n, p.k, p.lda, p.ldb, p.ldd, p.batch, p.stride_a, p.stride_b, p.stride_d, p.stride_bias, p.aux_ld,
-          p.aux_stride, int64_t(p.sm_target), int64_t(k.alignments)};
+  return {int64_t(p.a_dtype), int64_t(p.b_dtype), int64_t(p.d_dtype), int64_t(p.bias_dtype), int64_t(p.compute),
+      int64_t(p.epilogue),
+      int64_t(p.trans_a) | int64_t(p.trans_b) << 1 | int64_t(p.accumulate) << 2 | int64_t(p.fast_accumulate) << 3,
+      int64_t(p.scaling), int64_t(p.reduction_mask), p.m, p.n, p.k, p.lda, p.ldb, p.ldd, p.batch, p.stride_a,
+      p.stride_b, p.stride_d, p.stride_bias, p.aux_ld, p.aux_stride, int64_t(p.sm_target), int64_t(k.alignments)};
 }
 
 struct Record {
   Words words;
   cublaslt::Algo algo;
-  uint64_t checksum;                            // of both, and of the file's name, which says for what they hold
+  uint64_t checksum;  // of both, and of the file's name, which says for what they hold
 };
 
 uint64_t checksum_of(const Record& r, const std::string& name) {
@@ -42,7 +43,7 @@ struct WordsHash {
 
 struct Store {
   std::mutex lock;
-  std::string folder, name;                     // empty: nothing is kept
+  std::string folder, name;  // empty: nothing is kept
   std::unordered_map<Words, cublaslt::Algo, WordsHash> known;
 };
 
@@ -63,8 +64,8 @@ std::string file_for(int device) {
   d.device_attribute(&processors, kMultiprocessors, handle);
   for (char* c = name; *c; ++c)
     if (!std::isalnum(static_cast<unsigned char>(*c))) *c = '_';
-  return "cublaslt-" + std::to_string(cublaslt::library().version_number) + "-" + name + "-" + std::to_string(processors) + "-" + std::to_string(driver) +
-         ".bin";
+  return "cublaslt-" + std::to_string(cublaslt::library().version_number) + "-" + name + "-" +
+         std::to_string(processors) + "-" + std::to_string(driver) + ".bin";
 }
 
 // A file with a record that is not whole is written again without it.

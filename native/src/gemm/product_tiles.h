@@ -10,12 +10,17 @@ template <> struct TileVector<double> {
   typedef int64_t bits __attribute__((vector_size(kBytes), aligned(8), may_alias));
 };
 template <class T> struct Quad;
-template <> struct Quad<float> { typedef float type __attribute__((vector_size(16), aligned(4), may_alias)); typedef int32_t order __attribute__((vector_size(16))); };
-template <> struct Quad<double> { typedef double type __attribute__((vector_size(32), aligned(8), may_alias)); typedef int64_t order __attribute__((vector_size(32))); };
+template <> struct Quad<float> {
+  typedef float type __attribute__((vector_size(16), aligned(4), may_alias));
+  typedef int32_t order __attribute__((vector_size(16)));
+};
+template <> struct Quad<double> {
+  typedef double type __attribute__((vector_size(32), aligned(8), may_alias));
+  typedef int64_t order __attribute__((vector_size(32)));
+};
 
 // The sums of the lanes of four vectors, as one of four lanes.
-template <class T>
-typename Quad<T>::type lane_sums(T (*lanes)[kBytes / sizeof(T)]) {
+template <class T> typename Quad<T>::type lane_sums(T (*lanes)[kBytes / sizeof(T)]) {
   using Q = typename Quad<T>::type;
   using I = typename Quad<T>::order;
   constexpr int w = kBytes / int(sizeof(T));
@@ -45,7 +50,8 @@ void inner_tile(const T* const* left, const T* const* right, int64_t k, T scale,
   for (int p = 0; p < P; ++p) from[p] = right[p];
   int64_t i = 0;
   for (; i + w <= k; i += w) {
-    const V g[4] = {*reinterpret_cast<const V*>(a + i), *reinterpret_cast<const V*>(b + i), *reinterpret_cast<const V*>(c + i), *reinterpret_cast<const V*>(d + i)};
+    const V g[4] = {*reinterpret_cast<const V*>(a + i), *reinterpret_cast<const V*>(b + i),
+        *reinterpret_cast<const V*>(c + i), *reinterpret_cast<const V*>(d + i)};
 #pragma GCC unroll 16
     for (int p = 0; p < P; ++p) {
       const V x = *reinterpret_cast<const V*>(from[p] + i);
@@ -53,7 +59,7 @@ void inner_tile(const T* const* left, const T* const* right, int64_t k, T scale,
       for (int o = 0; o < 4; ++o) sums[o][p] += g[o] * x;
     }
   }
-  if (i < k) {                                  // the last vector again, without what is summed already
+  if (i < k) {  // the last vector again, without what is summed already
     B keep;
 #pragma GCC unroll 16
     for (int j = 0; j < w; ++j) keep[j] = j >= i - (k - w) ? -1 : 0;
@@ -81,8 +87,7 @@ void inner_tile(const T* const* left, const T* const* right, int64_t k, T scale,
 }
 
 // Rows on the left, `count` of them from 1 to kPackedRows, as columns: packed[i * kPackedRows + r] = rows[r * step + i]; zeros behind them.
-template <class T>
-void pack_rows(const T* rows, int64_t step, int64_t count, int64_t k, T* packed) {
+template <class T> void pack_rows(const T* rows, int64_t step, int64_t count, int64_t k, T* packed) {
   using Q = typename Quad<T>::type;
   using I = typename Quad<T>::order;
   int64_t r = 0;
@@ -91,7 +96,8 @@ void pack_rows(const T* rows, int64_t step, int64_t count, int64_t k, T* packed)
     T* to = packed + r;
     int64_t i = 0;
     for (; i + 4 <= k; i += 4, to += 4 * kPackedRows<T>) {
-      const Q w = *reinterpret_cast<const Q*>(a + i), x = *reinterpret_cast<const Q*>(b + i), y = *reinterpret_cast<const Q*>(c + i), z = *reinterpret_cast<const Q*>(d + i);
+      const Q w = *reinterpret_cast<const Q*>(a + i), x = *reinterpret_cast<const Q*>(b + i),
+              y = *reinterpret_cast<const Q*>(c + i), z = *reinterpret_cast<const Q*>(d + i);
       const Q p = __builtin_shuffle(w, x, I{0, 4, 1, 5}), q = __builtin_shuffle(y, z, I{0, 4, 1, 5});
       const Q s = __builtin_shuffle(w, x, I{2, 6, 3, 7}), t = __builtin_shuffle(y, z, I{2, 6, 3, 7});
       *reinterpret_cast<Q*>(to) = __builtin_shuffle(p, q, I{0, 1, 4, 5});
@@ -106,8 +112,7 @@ void pack_rows(const T* rows, int64_t step, int64_t count, int64_t k, T* packed)
 }
 
 // Elements that are columns already.
-template <class T>
-void pack_columns(const T* columns, int64_t step, int64_t count, int64_t k, T* packed) {
+template <class T> void pack_columns(const T* columns, int64_t step, int64_t count, int64_t k, T* packed) {
   for (int64_t i = 0; i < k; ++i, columns += step, packed += kPackedRows<T>) {
     int64_t r = 0;
     for (; r < count; ++r) packed[r] = columns[r];
@@ -119,7 +124,8 @@ void pack_columns(const T* columns, int64_t step, int64_t count, int64_t k, T* p
 // N vectors of rows at packed[i * packed_step + r], P rows on the right. Those stand at right[p * step + i], or at right[i * P + p] where
 // `step` is 0.
 template <class T, int P, int N>
-void outer_tile(const T* packed, int64_t packed_step, const T* right, int64_t step, int64_t k, T scale, T beta, T* to, int64_t to_step) {
+void outer_tile(const T* packed, int64_t packed_step, const T* right, int64_t step, int64_t k, T scale, T beta, T* to,
+    int64_t to_step) {
   using V = typename TileVector<T>::type;
   constexpr int64_t w = kBytes / int64_t(sizeof(T));
   V sums[P][N] = {};
@@ -134,8 +140,10 @@ void outer_tile(const T* packed, int64_t packed_step, const T* right, int64_t st
       for (int n = 0; n < N; ++n) sums[p][n] += of[p * next] * x[n];
     }
   };
-  if (step) for (int64_t i = 0; i < k; ++i) add(right + i, step);
-  else for (int64_t i = 0; i < k; ++i) add(right + i * P, 1);
+  if (step)
+    for (int64_t i = 0; i < k; ++i) add(right + i, step);
+  else
+    for (int64_t i = 0; i < k; ++i) add(right + i * P, 1);
 #pragma GCC unroll 16
   for (int p = 0; p < P; ++p) {
 #pragma GCC unroll 4
@@ -146,11 +154,13 @@ void outer_tile(const T* packed, int64_t packed_step, const T* right, int64_t st
   }
 }
 
-template <class T>
-ProductTiles<T> product_tiles() {
+template <class T> ProductTiles<T> product_tiles() {
   constexpr int many = kBytes == 64 ? 8 : 4;
-  ProductTiles<T> t{kBytes / int64_t(sizeof(T)), kBytes == 64 ? 6 : 2, {inner_tile<T, 1>, inner_tile<T, 2>}, {pack_columns<T>, pack_rows<T>}, many,
-                  {{outer_tile<T, many, 1>, outer_tile<T, many, 2>, outer_tile<T, many, 3>}, {outer_tile<T, 1, 1>, outer_tile<T, 1, 2>, outer_tile<T, 1, 3>}}};
-  if constexpr (kBytes == 64) t.run[2] = inner_tile<T, 3>, t.run[3] = inner_tile<T, 4>, t.run[4] = inner_tile<T, 5>, t.run[5] = inner_tile<T, 6>;
+  ProductTiles<T> t{kBytes / int64_t(sizeof(T)), kBytes == 64 ? 6 : 2, {inner_tile<T, 1>, inner_tile<T, 2>},
+      {pack_columns<T>, pack_rows<T>}, many,
+      {{outer_tile<T, many, 1>, outer_tile<T, many, 2>, outer_tile<T, many, 3>},
+          {outer_tile<T, 1, 1>, outer_tile<T, 1, 2>, outer_tile<T, 1, 3>}}};
+  if constexpr (kBytes == 64)
+    t.run[2] = inner_tile<T, 3>, t.run[3] = inner_tile<T, 4>, t.run[4] = inner_tile<T, 5>, t.run[5] = inner_tile<T, 6>;
   return t;
 }

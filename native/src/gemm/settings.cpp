@@ -69,8 +69,9 @@ size_t hash_of(const GemmProblem& p) {
   size_t h = 0;
   mix(h, uint64_t(uint8_t(p.a_dtype)) | uint64_t(uint8_t(p.b_dtype)) << 8 | uint64_t(uint8_t(p.d_dtype)) << 16 |
              uint64_t(uint8_t(p.bias_dtype)) << 24 | uint64_t(p.compute) << 32 | uint64_t(p.epilogue) << 40);
-  mix(h, uint64_t(p.trans_a) | uint64_t(p.trans_b) << 1 | uint64_t(p.accumulate) << 2 | uint64_t(p.fast_accumulate) << 3 |
-             uint64_t(p.scaling) << 4 | uint64_t(p.reduction_mask) << 8 | uint64_t(uint32_t(p.sm_target)) << 16);
+  mix(h, uint64_t(p.trans_a) | uint64_t(p.trans_b) << 1 | uint64_t(p.accumulate) << 2 |
+             uint64_t(p.fast_accumulate) << 3 | uint64_t(p.scaling) << 4 | uint64_t(p.reduction_mask) << 8 |
+             uint64_t(uint32_t(p.sm_target)) << 16);
   for (int64_t v : {p.m, p.n, p.k, p.lda, p.ldb, p.ldd, p.batch}) mix(h, uint64_t(v));
   if (p.batch > 1)
     for (int64_t v : {p.stride_a, p.stride_b, p.stride_d, p.stride_bias, p.aux_stride}) mix(h, uint64_t(v));

@@ -16,10 +16,12 @@ using namespace cuda;
 
 constexpr int kLanes = 32, kGroups = 8;
 enum Entry { forward_4, forward_8, forward_16, forward_8_tall, forward_16_tall, backward_4, backward_8, backward_16 };
-const char* const entries[] = {"skinny_4", "skinny_8", "skinny_16", "skinny_8_tall", "skinny_16_tall", "skinny_backward_4", "skinny_backward_8", "skinny_backward_16"};
+const char* const entries[] = {"skinny_4", "skinny_8", "skinny_16", "skinny_8_tall", "skinny_16_tall",
+    "skinny_backward_4", "skinny_backward_8", "skinny_backward_16"};
 
 const char* source() {
-  static const auto* text = new std::string(std::string(kTypesSource) + kSkinnyNarrowSource + kSkinnyWideSource + kSkinnySource);
+  static const auto* text =
+      new std::string(std::string(kTypesSource) + kSkinnyNarrowSource + kSkinnyWideSource + kSkinnySource);
   return text->c_str();
 }
 
@@ -28,13 +30,14 @@ CUfunction function(int device, DType dtype, int entry) {
   return table.find(device, dtype, entry);
 }
 
-
-struct Rows {                                   // what the kernels take of a matrix
+struct Rows {  // what the kernels take of a matrix
   const void* data = nullptr;
   int64_t ld = 0;
 };
 
-bool aligned(const Rows& r, size_t size) { return reinterpret_cast<uintptr_t>(r.data) % 16 == 0 && size_t(r.ld) * size % 16 == 0; }
+bool aligned(const Rows& r, size_t size) {
+  return reinterpret_cast<uintptr_t>(r.data) % 16 == 0 && size_t(r.ld) * size % 16 == 0;
+}
 
 int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -44,13 +47,15 @@ struct Gradients {
   Rows dy, x, w, dx, dw;
   void* db = nullptr;
   int64_t rows, n, k;
-  bool add = false;                             // to what dw holds
+  bool add = false;  // to what dw holds
 };
 
 bool fits(const Gradients& g) {
   const size_t size = itemsize(g.dtype);
-  if (g.rows < 1 || g.rows > kSkinnyRows || std::max(g.n, g.k) > INT32_MAX / 64 || size_t(g.k) * size % 16) return false;
-  const bool dy_fits = !narrow(g.dtype) || (g.n % 4 == 0 && g.dy.ld % 4 == 0 && reinterpret_cast<uintptr_t>(g.dy.data) % 8 == 0);
+  if (g.rows < 1 || g.rows > kSkinnyRows || std::max(g.n, g.k) > INT32_MAX / 64 || size_t(g.k) * size % 16)
+    return false;
+  const bool dy_fits =
+      !narrow(g.dtype) || (g.n % 4 == 0 && g.dy.ld % 4 == 0 && reinterpret_cast<uintptr_t>(g.dy.data) % 8 == 0);
   if (g.dx.data && (!dy_fits || !aligned(g.w, size) || !aligned(g.dx, size))) return false;
   return !g.dw.data || (aligned(g.x, size) && aligned(g.dw, size));
 }
@@ -61,7 +66,7 @@ bool run_backward(int device, const Gradients& g, CUstream stream) {
   if (!f) return false;
   const int64_t tile = small ? 64 : kLanes * 16 / int64_t(itemsize(g.dtype)), tiles = up(g.k, tile);
   int dx_tiles = 0, dx_shares = 0, dw_tiles = 0, dw_shares = 0, dw_per = 1;
-  if (g.dx.data) {                              // two blocks a multiprocessor
+  if (g.dx.data) {  // two blocks a multiprocessor
     dx_tiles = int(tiles);
     dx_shares = int(std::clamp<int64_t>(264 / tiles, 1, std::max<int64_t>(1, g.n / 128)));
     if (tiles > int64_t(kCounters)) return false;
@@ -79,8 +84,8 @@ bool run_backward(int device, const Gradients& g, CUstream stream) {
   void *partial = work.memory, *db = g.db;
   unsigned* count = work.counters;
   int rows = int(g.rows), n = int(g.n), k = int(g.k), add = g.add;
-  void* arguments[] = {&a.dy.data, &a.dy.ld,  &a.x.data, &a.x.ld,  &a.w.data, &a.w.ld, &a.dx.data, &a.dx.ld,   &a.dw.data, &a.dw.ld, &db,
-                       &partial,   &count,    &rows,     &n,       &k,        &dx_tiles, &dx_shares, &dw_tiles, &dw_shares, &dw_per, &add};
+  void* arguments[] = {&a.dy.data, &a.dy.ld, &a.x.data, &a.x.ld, &a.w.data, &a.w.ld, &a.dx.data, &a.dx.ld, &a.dw.data,
+      &a.dw.ld, &db, &partial, &count, &rows, &n, &k, &dx_tiles, &dx_shares, &dw_tiles, &dw_shares, &dw_per, &add};
   const int64_t blocks = int64_t(dx_tiles) * dx_shares + int64_t(dw_tiles) * dw_shares + db_blocks;
   return blocks > 0 && blocks < INT32_MAX && launch_own(f, unsigned(blocks), 1, kLanes, kGroups, stream, arguments);
 }
@@ -88,12 +93,16 @@ bool run_backward(int device, const Gradients& g, CUstream stream) {
 bool run_forward(int device, const GemmProblem& p, const GemmBuffers& b, CUstream stream) {
   if (p.n <= 2) return one_or_two_rows(device, p, b, stream);
   const bool small = narrow(p.a_dtype), tall = small && p.m >= 8192;
-  const int entry = tall ? (p.n <= 8 ? forward_8_tall : forward_16_tall) : p.n <= 4 && !small ? forward_4 : p.n <= 8 ? forward_8 : forward_16;
+  const int entry = tall                 ? (p.n <= 8 ? forward_8_tall : forward_16_tall)
+                    : p.n <= 4 && !small ? forward_4
+                    : p.n <= 8           ? forward_8
+                                         : forward_16;
   CUfunction f = function(device, p.a_dtype, entry);
   if (!f) return false;
-  const int64_t size = int64_t(itemsize(p.a_dtype)), features = 16 / size;              // of a warp: four, or two of float64
+  const int64_t size = int64_t(itemsize(p.a_dtype)), features = 16 / size;  // of a warp: four, or two of float64
   int splits = 1;
-  while (!small && splits < kGroups && up(p.m, features) * splits < 132 * 16 && splits * kLanes * 16 / size < p.k) splits *= 2;
+  while (!small && splits < kGroups && up(p.m, features) * splits < 132 * 16 && splits * kLanes * 16 / size < p.k)
+    splits *= 2;
   const int64_t per_block = small ? (tall ? 32 : 16) : features * (kGroups / splits);
   const void *x = b.b, *w = b.a, *bias = p.epilogue == Epilogue::bias ? b.bias : nullptr;
   void* y = b.d;
@@ -121,7 +130,8 @@ Gradients gradients_of(Skinny kind, const GemmProblem& p, const GemmBuffers& b) 
 }  // namespace
 
 Skinny skinny_kind(const GemmProblem& p, const GemmBuffers& b) {
-  if (p.batch != 1 || p.accumulate || p.a_dtype != p.b_dtype || p.a_dtype != p.d_dtype || type_number(p.a_dtype) < 0) return Skinny::none;
+  if (p.batch != 1 || p.accumulate || p.a_dtype != p.b_dtype || p.a_dtype != p.d_dtype || type_number(p.a_dtype) < 0)
+    return Skinny::none;
   if (p.compute == Compute::f16 || p.scaling != Scaling::none || p.sm_target) return Skinny::none;
   if (std::max({p.m, p.n, p.k}) > INT32_MAX / 64) return Skinny::none;
   if (p.trans_a && !p.trans_b && p.n <= kSkinnyRows && (p.epilogue == Epilogue::none || p.epilogue == Epilogue::bias)) {
@@ -135,14 +145,25 @@ Skinny skinny_kind(const GemmProblem& p, const GemmBuffers& b) {
 }
 
 bool skinny_run(Skinny kind, int device, const GemmProblem& p, const GemmBuffers& b, CUstream stream) {
-  return kind == Skinny::forward ? run_forward(device, p, b, stream) : run_backward(device, gradients_of(kind, p, b), stream);
+  return kind == Skinny::forward ? run_forward(device, p, b, stream)
+                                 : run_backward(device, gradients_of(kind, p, b), stream);
 }
 
-bool skinny_gradients(int device, const Matrix& dy, const Matrix& x, const Matrix& w, const Matrix& dx, const Matrix& dw, void* db, bool add) {
+bool skinny_gradients(int device, const Matrix& dy, const Matrix& x, const Matrix& w, const Matrix& dx,
+    const Matrix& dw, void* db, bool add) {
   if (dy.batch != 1 || dy.transposed || x.transposed || w.transposed || type_number(dy.dtype) < 0) return false;
   const auto rows = [](const Matrix& m) { return Rows{m.data, m.ld}; };
-  Gradients g{.dtype = dy.dtype, .dy = rows(dy), .x = rows(x), .w = rows(w), .dx = rows(dx), .dw = rows(dw), .db = db, .rows = dy.rows, .n = dy.cols,
-              .k = x.data ? x.cols : w.cols, .add = add};
+  Gradients g{.dtype = dy.dtype,
+      .dy = rows(dy),
+      .x = rows(x),
+      .w = rows(w),
+      .dx = rows(dx),
+      .dw = rows(dw),
+      .db = db,
+      .rows = dy.rows,
+      .n = dy.cols,
+      .k = x.data ? x.cols : w.cols,
+      .add = add};
   OnDevice current(device);
   return fits(g) && run_backward(device, g, current_stream(device));
 }

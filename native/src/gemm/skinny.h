@@ -16,6 +16,7 @@ bool skinny_run(Skinny, int device, const GemmProblem&, const GemmBuffers&, cuda
 
 // dx = dy w, dw = dy^T x and db (null data or null: not wanted) of at most 16 rows dy, in one launch; dx and dw are results of
 // matching sizes, row-major; with `add`, dw's are added to what it holds. False, and nothing launched, where something does not fit.
-bool skinny_gradients(int device, const Matrix& dy, const Matrix& x, const Matrix& w, const Matrix& dx, const Matrix& dw, void* db, bool add);
+bool skinny_gradients(int device, const Matrix& dy, const Matrix& x, const Matrix& w, const Matrix& dx,
+    const Matrix& dw, void* db, bool add);
 
 }  // namespace shim::gemm

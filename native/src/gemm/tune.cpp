@@ -13,29 +13,37 @@ namespace {
 
 using namespace cuda;
 
-constexpr size_t kFlush = size_t(96) << 20;     // more than the second-level cache: candidates start cold, and the host gets ahead
-constexpr int kFewest = 3, kMost = 48;          // rounds
-constexpr double kBudget = 20;                  // milliseconds of the best candidate's runs
-constexpr double kHopeless = 1.25, kBehind = 1.04, kClose = 1.02;      // times the best: not measured again, after one round, some and many
+constexpr size_t kFlush =
+    size_t(96) << 20;  // more than the second-level cache: candidates start cold, and the host gets ahead
+constexpr int kFewest = 3, kMost = 48;  // rounds
+constexpr double kBudget = 20;          // milliseconds of the best candidate's runs
+constexpr double kHopeless = 1.25, kBehind = 1.04,
+                 kClose = 1.02;  // times the best: not measured again, after one round, some and many
 // Times the best: as fast as can be told, of a launch and of what takes longer than 30 microseconds.
 constexpr double kAsGood = 1.015, kAsGoodLong = 1.004, kLong = 0.03;
 // Times the best, for the library's first guess: of the shortest products a trial is off by several percent (what looked 7% faster in
 // 7 microseconds was 3% slower in use), and the guess is seldom wrong.
 constexpr double kFirstShort = 1.08, kFirstMiddle = 1.03, kShort = 0.015;
-constexpr double kSooner = 1;                   // microseconds on the host that make a difference
+constexpr double kSooner = 1;  // microseconds on the host that make a difference
 
 struct DeviceMemory {
   CUdeviceptr p = 0;
   CUstream stream;
-  DeviceMemory(size_t bytes, CUstream s) : stream(s) { if (!bytes || driver().mem_alloc_async(&p, bytes, s) != 0) p = 0; }
-  ~DeviceMemory() { if (p) driver().mem_free_async(p, stream); }
+  DeviceMemory(size_t bytes, CUstream s) : stream(s) {
+    if (!bytes || driver().mem_alloc_async(&p, bytes, s) != 0) p = 0;
+  }
+  ~DeviceMemory() {
+    if (p) driver().mem_free_async(p, stream);
+  }
   DeviceMemory(const DeviceMemory&) = delete;
 };
 
 struct Event {
   CUevent e = nullptr;
   Event() { driver().event_create(&e, 0); }
-  ~Event() { if (e) driver().event_destroy(e); }
+  ~Event() {
+    if (e) driver().event_destroy(e);
+  }
   Event(const Event&) = delete;
 };
 
@@ -49,8 +57,8 @@ double median(std::vector<float> v) {
 struct Runner {
   int number;
   Event begin, end;
-  std::vector<float> times, host;               // milliseconds on the device, microseconds to enqueue
-  bool out = false;                             // failed, or too slow to be looked at again
+  std::vector<float> times, host;  // milliseconds on the device, microseconds to enqueue
+  bool out = false;                // failed, or too slow to be looked at again
   double time() const { return out && times.empty() ? 1e30 : median(times); }
 };
 
@@ -138,7 +146,9 @@ class Race {
     const double fastest = best->time();
     const Runner* chosen = best;
     for (auto& r : runners_)
-      if (!r->out && r->time() <= fastest * (fastest > kLong ? kAsGoodLong : kAsGood) && median(chosen->host) - median(r->host) > kSooner) chosen = r.get();
+      if (!r->out && r->time() <= fastest * (fastest > kLong ? kAsGoodLong : kAsGood) &&
+          median(chosen->host) - median(r->host) > kSooner)
+        chosen = r.get();
     const double allowed = fastest > kLong ? kAsGoodLong : fastest > kShort ? kFirstMiddle : kFirstShort;
     const bool stands = best->number < favoured_before_ && !first->times.empty() && first->time() <= fastest * allowed;
     return stands && median(first->host) - median(chosen->host) < kSooner ? 0 : chosen->number;
@@ -155,7 +165,8 @@ class Race {
 }  // namespace
 
 size_t result_bytes(const GemmProblem& p) {
-  return (size_t(p.batch - 1) * size_t(p.stride_d) + size_t(p.n - 1) * size_t(p.ldd) + size_t(p.m)) * itemsize(p.d_dtype);
+  return (size_t(p.batch - 1) * size_t(p.stride_d) + size_t(p.n - 1) * size_t(p.ldd) + size_t(p.m)) *
+         itemsize(p.d_dtype);
 }
 
 void tune(Plan& plan, const GemmBuffers& given, const Scalars& scalars, void* work, CUstream stream) {
@@ -164,7 +175,7 @@ void tune(Plan& plan, const GemmBuffers& given, const Scalars& scalars, void* wo
   GemmBuffers buffers = given;
   const DeviceMemory scratch(p.accumulate ? result_bytes(p) : 0, stream);
   if (p.accumulate && !scratch.p) return;
-  if (scratch.p) buffers.d = reinterpret_cast<void*>(scratch.p);         // D is read: trials must not add to it
+  if (scratch.p) buffers.d = reinterpret_cast<void*>(scratch.p);  // D is read: trials must not add to it
   const int library = int(plan.candidates.size());
   const auto run = [&](int way) {
     if (way == library) return skinny_run(plan.skinny, plan.key.device, p, buffers, stream);
@@ -176,7 +187,7 @@ void tune(Plan& plan, const GemmBuffers& given, const Scalars& scalars, void* wo
   if (best < 0) return;
   ++counters().tuned;
   if (best == library) {
-    plan.own_kernel = true;                     // measured again in every process: only the library's choices are kept on disk
+    plan.own_kernel = true;  // measured again in every process: only the library's choices are kept on disk
     return;
   }
   plan.chosen = best;
@@ -185,7 +196,7 @@ void tune(Plan& plan, const GemmBuffers& given, const Scalars& scalars, void* wo
 
 namespace {
 
-constexpr double kHostBound = 1e11;             // multiplications: beyond, the device takes longer than the host by far
+constexpr double kHostBound = 1e11;  // multiplications: beyond, the device takes longer than the host by far
 constexpr size_t kMostVerified = size_t(64) << 20;
 
 void try_direct(Plan& plan, const GemmBuffers& given, const Scalars& scalars, void* work, CUstream stream) {
@@ -193,7 +204,8 @@ void try_direct(Plan& plan, const GemmBuffers& given, const Scalars& scalars, vo
   const int chosen = plan.chosen;
   if (plan.own_kernel) {
     plan.note = "our own kernel";
-  } else if (double(p.m) * double(p.n) * double(p.k) * double(p.batch) > kHostBound || result_bytes(p) > kMostVerified) {
+  } else if (double(p.m) * double(p.n) * double(p.k) * double(p.batch) > kHostBound ||
+             result_bytes(p) > kMostVerified) {
     plan.note = "the device takes longer than the host";
   } else if (auto direct = DirectLaunch::make(plan, chosen, given, scalars, work, stream, plan.note)) {
     plan.direct.store(direct.release(), std::memory_order_release);
@@ -203,16 +215,20 @@ void try_direct(Plan& plan, const GemmBuffers& given, const Scalars& scalars, vo
 }  // namespace
 
 // At the third use: by then both of a program's first two iterations were served without a wait.
-void settle(Plan& plan, const GemmBuffers& given, const Scalars& scalars, bool plain_scalars, void* work, CUstream stream) {
+void settle(
+    Plan& plan, const GemmBuffers& given, const Scalars& scalars, bool plain_scalars, void* work, CUstream stream) {
   const Settings& s = settings();
-  if (plan.uses.fetch_add(1, std::memory_order_relaxed) < 2 || s.deterministic || !(s.tuning || s.direct) || capturing(stream)) return;
+  if (plan.uses.fetch_add(1, std::memory_order_relaxed) < 2 || s.deterministic || !(s.tuning || s.direct) ||
+      capturing(stream))
+    return;
   if (plan.settled.exchange(true)) return;
   if (s.tuning) tune(plan, given, scalars, work, stream);
   if (s.direct && plain_scalars) try_direct(plan, given, scalars, work, stream);
   plan.settled_note = true;
 }
 
-bool worth_fusing(int device, const GemmProblem& fused, const GemmBuffers& buffers, const std::function<bool(bool)>& run) {
+bool worth_fusing(
+    int device, const GemmProblem& fused, const GemmBuffers& buffers, const std::function<bool(bool)>& run) {
   const Settings& s = settings();
   if (s.deterministic || !cublaslt::library().loaded || std::max({fused.m, fused.n, fused.k}) > INT32_MAX) return false;
   OnDevice current(device);

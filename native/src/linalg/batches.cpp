@@ -30,7 +30,9 @@ int64_t Places::operator[](int64_t i) const {
 }
 
 Readable::Readable(const Tensor& from) : t(from) {
-  const auto fits = [](int64_t step, int64_t across, int64_t length) { return step == 1 && across >= std::max<int64_t>(1, length); };
+  const auto fits = [](int64_t step, int64_t across, int64_t length) {
+    return step == 1 && across >= std::max<int64_t>(1, length);
+  };
   const int64_t down = t->strides()[size_t(t->dim() - 2)], right = t->strides()[size_t(t->dim() - 1)];
   if (!fits(down, right, rows_of(*t))) {
     turned = fits(right, down, cols_of(*t));

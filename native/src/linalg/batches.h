@@ -24,14 +24,14 @@ inline Dims join(Dims lead, std::initializer_list<int64_t> inner) {
 }
 inline bool some_matrices(const TensorImpl& t) { return t.dim() >= 2 && t.numel() > 0 && t.device().is_cpu(); }
 inline bool square(const TensorImpl& t) { return some_matrices(t) && rows_of(t) == cols_of(t); }
-bool common_lead(const Dims& a, const Dims& b, Dims* to);                // false: they cannot be broadcast
+bool common_lead(const Dims& a, const Dims& b, Dims* to);  // false: they cannot be broadcast
 
 // Memory for matrices by columns: the last two strides are (1, rows).
 inline Tensor by_columns(const Dims& lead, int64_t rows, int64_t cols, DType dtype) {
   Tensor t = empty(join(lead, {cols, rows}), dtype, Device{});
   return transpose(*t, t->dim() - 2, t->dim() - 1);
 }
-inline Tensor copied_by_columns(const Tensor& from, const Dims& lead) {   // broadcast to `lead`
+inline Tensor copied_by_columns(const Tensor& from, const Dims& lead) {  // broadcast to `lead`
   Tensor t = by_columns(lead, rows_of(*from), cols_of(*from), from->dtype());
   copy_(t, from);
   return t;
@@ -44,7 +44,7 @@ class Places {
   int64_t operator[](int64_t i) const;
 
  private:
-  std::vector<std::pair<int64_t, int64_t>> dims_;       // size and stride, the last first
+  std::vector<std::pair<int64_t, int64_t>> dims_;  // size and stride, the last first
 };
 
 // Matrices that LAPACK may read where they are, by columns or (`turned`) by rows; others are copied.
@@ -58,23 +58,23 @@ struct Readable {
 // Up to this many rows our own way through triangular systems is faster than the library's, which copies triangles first.
 constexpr int64_t kOwnRows = 512;
 template <class S>
-Triangle<S> triangle_at(const S* data, int64_t down, int64_t right, bool upper, bool unit = false, bool conjugated = false) {
+Triangle<S> triangle_at(
+    const S* data, int64_t down, int64_t right, bool upper, bool unit = false, bool conjugated = false) {
   return {data, down, right, !upper, unit, conjugated};
 }
 // f(matrix, first column, columns there are, right sides) for groups of the columns of matrices of n rows.
-template <class S, class F>
-void each_columns(int64_t matrices, int64_t n, int64_t count, F&& f) {
+template <class S, class F> void each_columns(int64_t matrices, int64_t n, int64_t count, F&& f) {
   constexpr int64_t kWide = Columns<S>::kLanes;
   const int64_t groups = (count + kWide - 1) / kWide;
   parallel_for(matrices * groups, std::max<int64_t>(1, kGrain / (4 * n * n)), [&](int64_t begin, int64_t end) {
     Columns<S> columns(n);
-    for (int64_t i = begin; i < end; ++i) f(i / groups, i % groups * kWide, std::min(kWide, count - i % groups * kWide), columns);
+    for (int64_t i = begin; i < end; ++i)
+      f(i / groups, i % groups * kWide, std::min(kWide, count - i % groups * kWide), columns);
   });
 }
 
 // f(T()) for the dtypes that LAPACK has, if the library is there; R() otherwise.
-template <class R, class F>
-R by_type(DType dtype, F&& f) {
+template <class R, class F> R by_type(DType dtype, F&& f) {
   const auto run = [&](auto zero) { return lapack::functions<decltype(zero)>() ? f(zero) : R(); };
   switch (dtype) {
     case DType::f32: return run(float());
@@ -88,11 +88,9 @@ R by_type(DType dtype, F&& f) {
 inline int32_t status(const Int& info) { return lapack::number_at(&info, 0); }
 
 // call(work, size): once to ask for the size, which the first element then tells, then with that much.
-template <class T>
-class Work {
+template <class T> class Work {
  public:
-  template <class F>
-  explicit Work(F&& ask) {
+  template <class F> explicit Work(F&& ask) {
     T wanted{};
     ask(&wanted, Int(-1));
     size_ = std::max<Int>(1, Int(std::real(wanted)));
@@ -106,10 +104,11 @@ class Work {
   std::unique_ptr<T[]> area_;
 };
 
-template <class T>
-T conjugate(T v) {
-  if constexpr (lapack::is_complex<T>) return std::conj(v);
-  else return v;
+template <class T> T conjugate(T v) {
+  if constexpr (lapack::is_complex<T>)
+    return std::conj(v);
+  else
+    return v;
 }
 
 }  // namespace shim::linalg

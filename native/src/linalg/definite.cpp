@@ -8,8 +8,7 @@ namespace shim::linalg {
 namespace {
 
 // Zeros beyond the triangle that was computed, in matrices by columns one after the other.
-template <class T>
-void clear_other_triangle(T* data, Int n, int64_t count, bool upper) {
+template <class T> void clear_other_triangle(T* data, Int n, int64_t count, bool upper) {
   for (int64_t i = 0; i < count; ++i)
     for (Int column = 0; column < n; ++column) {
       T* c = data + (i * n + column) * n;
@@ -38,26 +37,31 @@ Two cholesky(const Tensor& a, bool upper) {
 
 Tensor cholesky_solve(const Tensor& b, const Tensor& factor, bool upper) {
   Dims lead;
-  if (!square(*factor) || !some_matrices(*b) || factor->dtype() != b->dtype() || rows_of(*b) != rows_of(*factor)) return {};
+  if (!square(*factor) || !some_matrices(*b) || factor->dtype() != b->dtype() || rows_of(*b) != rows_of(*factor))
+    return {};
   if (!common_lead(lead_of(*factor), lead_of(*b), &lead)) return {};
   return by_type<Tensor>(b->dtype(), [&](auto zero) -> Tensor {
     using T = decltype(zero);
-    if (rows_of(*b) <= kOwnRows) {              // L Lᴴ X = B
+    if (rows_of(*b) <= kOwnRows) {  // L Lᴴ X = B
       const Tensor x = by_columns(lead, rows_of(*b), cols_of(*b), b->dtype());
       const Places of_factor(*factor, lead), of_b(*b, lead);
       const size_t last = size_t(factor->dim() - 1), last_b = size_t(b->dim() - 1);
-      each_columns<T>(product(lead), rows_of(*b), cols_of(*b), [&](int64_t i, int64_t first, int64_t count, Columns<T>& columns) {
-        Triangle<T> t = triangle_at(factor->template data_as<T>() + of_factor[i], factor->strides()[last - 1], factor->strides()[last], upper), h = t.transposed();
-        h.conjugated = true;
-        columns.read(b->template data_as<T>() + of_b[i] + first * b->strides()[last_b], b->strides()[last_b - 1], b->strides()[last_b], count);
-        columns.solve(upper ? h : t);
-        columns.solve(upper ? t : h);
-        columns.write(x->template data_as<T>() + (i * cols_of(*b) + first) * rows_of(*b), 1, rows_of(*b), count);
-      });
+      each_columns<T>(
+          product(lead), rows_of(*b), cols_of(*b), [&](int64_t i, int64_t first, int64_t count, Columns<T>& columns) {
+            Triangle<T> t = triangle_at(factor->template data_as<T>() + of_factor[i], factor->strides()[last - 1],
+                            factor->strides()[last], upper),
+                        h = t.transposed();
+            h.conjugated = true;
+            columns.read(b->template data_as<T>() + of_b[i] + first * b->strides()[last_b], b->strides()[last_b - 1],
+                b->strides()[last_b], count);
+            columns.solve(upper ? h : t);
+            columns.solve(upper ? t : h);
+            columns.write(x->template data_as<T>() + (i * cols_of(*b) + first) * rows_of(*b), 1, rows_of(*b), count);
+          });
       return x;
     }
     Readable from(factor);
-    if (from.turned && lapack::is_complex<T>) {     // read by columns, the transpose is no adjoint
+    if (from.turned && lapack::is_complex<T>) {  // read by columns, the transpose is no adjoint
       from.t = copied_by_columns(factor, lead_of(*factor));
       from.turned = false;
       from.ld = rows_of(*factor);
@@ -67,8 +71,8 @@ Tensor cholesky_solve(const Tensor& b, const Tensor& factor, bool upper) {
     const Int n = rows_of(*b), count = cols_of(*b);
     Int wrong = 0;
     for (int64_t i = 0; i < product(lead); ++i)
-      lapack::functions<T>()->potrs(upper == from.turned ? "L" : "U", &n, &count, from.t->template data_as<T>() + places[i], &from.ld,
-                                    x->template data_as<T>() + i * n * count, &n, &wrong, 1);
+      lapack::functions<T>()->potrs(upper == from.turned ? "L" : "U", &n, &count,
+          from.t->template data_as<T>() + places[i], &from.ld, x->template data_as<T>() + i * n * count, &n, &wrong, 1);
     return x;
   });
 }
@@ -86,7 +90,8 @@ Tensor cholesky_inverse(const Tensor& factor, bool upper) {
       std::atomic<bool> singular = false;
       each_columns<T>(x->numel() / (n * n), n, n, [&](int64_t i, int64_t first, int64_t count, Columns<T>& columns) {
         const T* from = factor->template data_as<T>() + places[i];
-        Triangle<T> t = triangle_at(from, factor->strides()[last - 1], factor->strides()[last], upper), h = t.transposed();
+        Triangle<T> t = triangle_at(from, factor->strides()[last - 1], factor->strides()[last], upper),
+                    h = t.transposed();
         h.conjugated = true;
         for (int64_t k = first; k < first + count; ++k)
           if (from[k * (t.down + t.right)] == T(0)) singular = true;
@@ -99,7 +104,7 @@ Tensor cholesky_inverse(const Tensor& factor, bool upper) {
           for (int64_t k = 1; k < n - first - j; ++k) diagonal[k * n] = conjugate(diagonal[k]);
         }
       });
-      if (!singular) return x;                  // for the record to refuse
+      if (!singular) return x;  // for the record to refuse
     }
     const Tensor x = copied_by_columns(factor, lead_of(*factor));
     for (int64_t i = 0; i < x->numel() / (n * n); ++i) {
@@ -125,15 +130,18 @@ Three ldl_factor(const Tensor& a, bool hermitian) {
     const auto factor = hermitian ? lib.hetrf : lib.sytrf;
     const Dims lead = lead_of(*a);
     const Int n = rows_of(*a);
-    const Tensor packed = copied_by_columns(a, lead), pivots = empty(join(lead, {n}), DType::i32, Device{}), info = empty(lead, DType::i32, Device{});
+    const Tensor packed = copied_by_columns(a, lead), pivots = empty(join(lead, {n}), DType::i32, Device{}),
+                 info = empty(lead, DType::i32, Device{});
     std::vector<Int> own(size_t(n), 0);
     Int wrong = 0;
-    Work<T> work([&](T* w, Int size) { factor("L", &n, packed->template data_as<T>(), &n, own.data(), w, &size, &wrong, 1); });
+    Work<T> work(
+        [&](T* w, Int size) { factor("L", &n, packed->template data_as<T>(), &n, own.data(), w, &size, &wrong, 1); });
     for (int64_t i = 0; i < info->numel(); ++i) {
       wrong = 0;
       factor("L", &n, packed->template data_as<T>() + i * n * n, &n, own.data(), work.data(), work.size(), &wrong, 1);
       info->template data_as<int32_t>()[i] = status(wrong);
-      for (Int j = 0; j < n; ++j) pivots->template data_as<int32_t>()[i * n + j] = lapack::number_at(own.data(), size_t(j));
+      for (Int j = 0; j < n; ++j)
+        pivots->template data_as<int32_t>()[i * n + j] = lapack::number_at(own.data(), size_t(j));
     }
     clear_other_triangle(packed->template data_as<T>(), n, info->numel(), false);
     return {packed, pivots, info};
@@ -141,7 +149,9 @@ Three ldl_factor(const Tensor& a, bool hermitian) {
 }
 
 Tensor ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b, bool hermitian) {
-  if (!square(*ld) || !some_matrices(*b) || ld->dtype() != b->dtype() || rows_of(*b) != rows_of(*ld) || pivots->dtype() != DType::i32) return {};
+  if (!square(*ld) || !some_matrices(*b) || ld->dtype() != b->dtype() || rows_of(*b) != rows_of(*ld) ||
+      pivots->dtype() != DType::i32)
+    return {};
   const Int n = rows_of(*ld), count = cols_of(*b);
   Dims lead;
   if (pivots->dim() != ld->dim() - 1 || lead_of(*pivots, 1) != lead_of(*ld) || pivots->sizes().back() != n) return {};
@@ -157,9 +167,10 @@ Tensor ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b, bool h
     std::vector<Int> own(size_t(n), 0);
     Int wrong = 0;
     for (int64_t i = 0; i < product(lead); ++i) {
-      for (Int j = 0; j < n; ++j) lapack::put_number(own.data(), size_t(j), places->template data_as<int32_t>()[of_pivots[i] + j]);
-      (hermitian ? lib.hetrs : lib.sytrs)("L", &n, &count, from->template data_as<T>() + of_ld[i], &n, own.data(), x->template data_as<T>() + i * n * count, &n,
-                                          &wrong, 1);
+      for (Int j = 0; j < n; ++j)
+        lapack::put_number(own.data(), size_t(j), places->template data_as<int32_t>()[of_pivots[i] + j]);
+      (hermitian ? lib.hetrs : lib.sytrs)("L", &n, &count, from->template data_as<T>() + of_ld[i], &n, own.data(),
+          x->template data_as<T>() + i * n * count, &n, &wrong, 1);
     }
     return x;
   });

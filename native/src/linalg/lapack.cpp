@@ -9,10 +9,16 @@
 namespace shim::lapack {
 namespace {
 
-struct Names { const char *prefix, *suffix; bool narrow; };
+struct Names {
+  const char *prefix, *suffix;
+  bool narrow;
+};
 
 template <class T> constexpr char letter() {
-  return std::is_same_v<T, float> ? 's' : std::is_same_v<T, double> ? 'd' : std::is_same_v<T, std::complex<float>> ? 'c' : 'z';
+  return std::is_same_v<T, float>                 ? 's'
+         : std::is_same_v<T, double>              ? 'd'
+         : std::is_same_v<T, std::complex<float>> ? 'c'
+                                                  : 'z';
 }
 
 // How the loaded library decorates LAPACK's names; null where it has none of them.
@@ -27,9 +33,8 @@ const Names* names() {
   return found;
 }
 
-template <class F>
-bool load(F& f, char type, const char* name) {
-  if (!name) return true;                       // not a function of this kind of matrices
+template <class F> bool load(F& f, char type, const char* name) {
+  if (!name) return true;  // not a function of this kind of matrices
   const std::string symbol = std::string(names()->prefix) + type + name + names()->suffix;
   f = reinterpret_cast<F>(dlsym(loaded_blas().handle, symbol.c_str()));
   return f != nullptr;
@@ -42,13 +47,13 @@ bool narrow() {
   return is;
 }
 
-template <class T>
-const Functions<T>* functions() {
+template <class T> const Functions<T>* functions() {
   static Functions<T> all;
   static const bool complete = [] {
     if (!names()) return false;
     bool ok = true;
-#define SHIM_LOAD(member, real, complex, types) ok = ok && load(all.member, letter<T>(), is_complex<T> ? complex : real);
+#define SHIM_LOAD(member, real, complex, types) \
+  ok = ok && load(all.member, letter<T>(), is_complex<T> ? complex : real);
     SHIM_LAPACK(SHIM_LOAD)
 #undef SHIM_LOAD
     return ok;

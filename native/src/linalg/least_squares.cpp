@@ -9,19 +9,25 @@ namespace shim::linalg {
 namespace {
 
 // One batch of problems, each solved in place by the driver.
-template <class T>
-class Problems {
+template <class T> class Problems {
  public:
   Problems(const Tensor& a, const Tensor& b, Int m, Int count, double rcond)
-      : m_(m), n_(cols_of(*a)), count_(count), ld_(rows_of(*b)), a_(a->data_as<T>()), b_(b->data_as<T>()), rcond_(Real<T>(rcond)),
-        integers_(size_t(std::max<Int>(n_, 1)), 0), reals_(size_t(2 * std::max<Int>(n_, 1))) {}
+      : m_(m),
+        n_(cols_of(*a)),
+        count_(count),
+        ld_(rows_of(*b)),
+        a_(a->data_as<T>()),
+        b_(b->data_as<T>()),
+        rcond_(Real<T>(rcond)),
+        integers_(size_t(std::max<Int>(n_, 1)), 0),
+        reals_(size_t(2 * std::max<Int>(n_, 1))) {}
 
   // Asks `driver` how much it wants to work in.
   void prepare(Driver driver, Real<T>* values) {
     Int integers = 1;
     T wanted{};
     Real<T> reals{};
-    if (driver == Driver::gelsd) {              // the only one that tells of its other areas, in their first elements
+    if (driver == Driver::gelsd) {  // the only one that tells of its other areas, in their first elements
       size_ = -1;
       run_gelsd(0, values, &wanted, &reals, &integers);
       const Int k = std::min(m_, n_), levels = 32;
@@ -38,10 +44,12 @@ class Problems {
 
   // Solves the i-th; false where it failed.
   bool solve(Driver driver, int64_t i, Real<T>* values) {
-    std::fill(integers_.begin(), integers_.end(), 0);          // gelsy: every column may move
+    std::fill(integers_.begin(), integers_.end(), 0);  // gelsy: every column may move
     wrong_ = rank_ = 0;
-    if (driver == Driver::gelsd) run_gelsd(i, values, work_.data(), reals_.data(), integers_.data());
-    else run(driver, i, values, work_.data());
+    if (driver == Driver::gelsd)
+      run_gelsd(i, values, work_.data(), reals_.data(), integers_.data());
+    else
+      run(driver, i, values, work_.data());
     return status(wrong_) == 0;
   }
   int64_t rank() const { return status(rank_); }
@@ -62,24 +70,32 @@ class Problems {
 
   void run(Driver driver, int64_t i, [[maybe_unused]] Real<T>* values, T* work) {
     const auto& lib = *lapack::functions<T>();
-    if (driver == Driver::gels) return lib.gels("N", &m_, &n_, &count_, a(i), &m_, b(i), &ld_, work, &size_, &wrong_, 1);
+    if (driver == Driver::gels)
+      return lib.gels("N", &m_, &n_, &count_, a(i), &m_, b(i), &ld_, work, &size_, &wrong_, 1);
     if constexpr (lapack::is_complex<T>) {
       if (driver == Driver::gelsy)
-        lib.gelsy_complex(&m_, &n_, &count_, a(i), &m_, b(i), &ld_, integers_.data(), &rcond_, &rank_, work, &size_, reals_.data(), &wrong_);
+        lib.gelsy_complex(&m_, &n_, &count_, a(i), &m_, b(i), &ld_, integers_.data(), &rcond_, &rank_, work, &size_,
+            reals_.data(), &wrong_);
       else
-        lib.gelss_complex(&m_, &n_, &count_, a(i), &m_, b(i), &ld_, values, &rcond_, &rank_, work, &size_, reals_.data(), &wrong_);
+        lib.gelss_complex(
+            &m_, &n_, &count_, a(i), &m_, b(i), &ld_, values, &rcond_, &rank_, work, &size_, reals_.data(), &wrong_);
     } else {
-      if (driver == Driver::gelsy) lib.gelsy_plain(&m_, &n_, &count_, a(i), &m_, b(i), &ld_, integers_.data(), &rcond_, &rank_, work, &size_, &wrong_);
-      else lib.gelss_plain(&m_, &n_, &count_, a(i), &m_, b(i), &ld_, values, &rcond_, &rank_, work, &size_, &wrong_);
+      if (driver == Driver::gelsy)
+        lib.gelsy_plain(
+            &m_, &n_, &count_, a(i), &m_, b(i), &ld_, integers_.data(), &rcond_, &rank_, work, &size_, &wrong_);
+      else
+        lib.gelss_plain(&m_, &n_, &count_, a(i), &m_, b(i), &ld_, values, &rcond_, &rank_, work, &size_, &wrong_);
     }
   }
 
   void run_gelsd(int64_t i, Real<T>* values, T* work, [[maybe_unused]] Real<T>* reals, Int* integers) {
     const auto& lib = *lapack::functions<T>();
     if constexpr (lapack::is_complex<T>)
-      lib.gelsd_complex(&m_, &n_, &count_, a(i), &m_, b(i), &ld_, values, &rcond_, &rank_, work, &size_, reals, integers, &wrong_);
+      lib.gelsd_complex(
+          &m_, &n_, &count_, a(i), &m_, b(i), &ld_, values, &rcond_, &rank_, work, &size_, reals, integers, &wrong_);
     else
-      lib.gelsd_plain(&m_, &n_, &count_, a(i), &m_, b(i), &ld_, values, &rcond_, &rank_, work, &size_, integers, &wrong_);
+      lib.gelsd_plain(
+          &m_, &n_, &count_, a(i), &m_, b(i), &ld_, values, &rcond_, &rank_, work, &size_, integers, &wrong_);
   }
 
   Int m_, n_, count_, ld_, size_ = -1, rank_ = 0, wrong_ = 0;
@@ -104,12 +120,15 @@ Three least_squares(const Tensor& a, const Tensor& b, double rcond, Driver drive
     std::fill(rows, rows + all->numel(), T(0));
     copy_(narrow(*all, all->dim() - 2, 0, m), b);
     const bool ranks = driver != Driver::gels, values = driver == Driver::gelsd || driver == Driver::gelss;
-    const Tensor rank = empty(ranks ? lead : Dims{0}, DType::i64, Device{}), s = empty(values ? join(lead, {k}) : Dims{0}, to_real(a->dtype()), Device{});
+    const Tensor rank = empty(ranks ? lead : Dims{0}, DType::i64, Device{}),
+                 s = empty(values ? join(lead, {k}) : Dims{0}, to_real(a->dtype()), Device{});
     auto* to = s->template data_as<Real<T>>();
     Problems<T> problems(from, all, m, count, rcond);
     problems.prepare(driver, to);
     for (int64_t i = 0; i < product(lead); ++i) {
-      if (!problems.solve(driver, i, values ? to + i * k : nullptr) || (driver == Driver::gels && problems.nearly_singular(i))) return {};
+      if (!problems.solve(driver, i, values ? to + i * k : nullptr) ||
+          (driver == Driver::gels && problems.nearly_singular(i)))
+        return {};
       if (ranks) rank->template data_as<int64_t>()[i] = problems.rank();
     }
     return {all, rank, s};

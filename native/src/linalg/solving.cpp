@@ -8,13 +8,15 @@ namespace shim::linalg {
 namespace {
 
 // Factors matrices in place and tells the pivots and infos.
-template <class T>
-void factor(const Tensor& packed, const Tensor& pivots, const Tensor& info) {
+template <class T> void factor(const Tensor& packed, const Tensor& pivots, const Tensor& info) {
   const auto& lib = *lapack::functions<T>();
   const Int m = rows_of(*packed), n = cols_of(*packed), k = std::min(m, n), count = info->numel();
-  if (std::max(m, n) <= (lapack::is_complex<T> ? 16 : 256))          // the library spends more than this on its own preparations
+  if (std::max(m, n) <=
+      (lapack::is_complex<T> ? 16 : 256))  // the library spends more than this on its own preparations
     return parallel_for(count, std::max<int64_t>(1, kGrain / (m * n)), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) info->data_as<int32_t>()[i] = int32_t(eliminate(packed->data_as<T>() + i * m * n, m, n, pivots->data_as<int32_t>() + i * k));
+      for (int64_t i = begin; i < end; ++i)
+        info->data_as<int32_t>()[i] =
+            int32_t(eliminate(packed->data_as<T>() + i * m * n, m, n, pivots->data_as<int32_t>() + i * k));
     });
   std::vector<Int> own(size_t(k), 0);
   for (Int i = 0; i < count; ++i) {
@@ -27,11 +29,12 @@ void factor(const Tensor& packed, const Tensor& pivots, const Tensor& info) {
 
 // Solves op(A) X = B in place for the batch of `x`, whose matrices lie one after the other by columns.
 template <class T>
-void solve_in_place(const Tensor& lu, const Tensor& pivots, const char* trans, Int n, Int count, const Dims& lead, T* x) {
+void solve_in_place(
+    const Tensor& lu, const Tensor& pivots, const char* trans, Int n, Int count, const Dims& lead, T* x) {
   const auto& lib = *lapack::functions<T>();
   const Readable from(lu);
   const Places of_pivots(*pivots, lead, 1);
-  const Tensor dense = from.turned ? copied_by_columns(lu, lead_of(*lu)) : from.t;      // packed factors are not turned
+  const Tensor dense = from.turned ? copied_by_columns(lu, lead_of(*lu)) : from.t;  // packed factors are not turned
   const Places of_dense(*dense, lead);
   const Int ld = from.turned ? n : from.ld;
   const int64_t step = pivots->strides()[size_t(pivots->dim() - 1)];
@@ -52,22 +55,29 @@ void order_of(const int32_t* pivots, int64_t step, Int n, int32_t* order) {
 
 // A X = B, of the transposed factors or of the conjugated ones; `across`: of the rows of b and x instead of their columns.
 template <class T>
-void solve_by_own(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool transposed, bool conjugated, bool across, const Dims& lead, const Tensor& x) {
+void solve_by_own(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool transposed, bool conjugated,
+    bool across, const Dims& lead, const Tensor& x) {
   const Int n = rows_of(*lu);
   const size_t last = size_t(lu->dim() - 1), last_b = size_t(b->dim() - 1), last_x = size_t(x->dim() - 1);
   const Places of_lu(*lu, lead), of_pivots(*pivots, lead, 1), of_b(*b, lead), of_x(*x, lead);
-  const int64_t down = lu->strides()[last - 1], right = lu->strides()[last], step = pivots->strides()[size_t(pivots->dim() - 1)];
-  const int64_t b_down = b->strides()[last_b - !across], b_right = b->strides()[last_b - across], x_down = x->strides()[last_x - !across], x_right = x->strides()[last_x - across];
-  each_columns<T>(product(lead), n, across ? rows_of(*b) : cols_of(*b), [&](int64_t i, int64_t first, int64_t count, Columns<T>& columns) {
-    std::vector<int32_t> order(static_cast<size_t>(n));
-    order_of(pivots->data_as<int32_t>() + of_pivots[i], step, n, order.data());
-    const T* own = lu->data_as<T>() + of_lu[i];
-    const auto l = triangle_at(own, down, right, false, true, conjugated), u = triangle_at(own, down, right, true, false, conjugated);
-    columns.read(b->data_as<T>() + of_b[i] + first * b_right, b_down, b_right, count, transposed ? nullptr : order.data());
-    columns.solve(transposed ? u.transposed() : l);
-    columns.solve(transposed ? l.transposed() : u);
-    columns.write(x->data_as<T>() + of_x[i] + first * x_right, x_down, x_right, count, transposed ? order.data() : nullptr);
-  });
+  const int64_t down = lu->strides()[last - 1], right = lu->strides()[last],
+                step = pivots->strides()[size_t(pivots->dim() - 1)];
+  const int64_t b_down = b->strides()[last_b - !across], b_right = b->strides()[last_b - across],
+                x_down = x->strides()[last_x - !across], x_right = x->strides()[last_x - across];
+  each_columns<T>(product(lead), n, across ? rows_of(*b) : cols_of(*b),
+      [&](int64_t i, int64_t first, int64_t count, Columns<T>& columns) {
+        std::vector<int32_t> order(static_cast<size_t>(n));
+        order_of(pivots->data_as<int32_t>() + of_pivots[i], step, n, order.data());
+        const T* own = lu->data_as<T>() + of_lu[i];
+        const auto l = triangle_at(own, down, right, false, true, conjugated),
+                   u = triangle_at(own, down, right, true, false, conjugated);
+        columns.read(
+            b->data_as<T>() + of_b[i] + first * b_right, b_down, b_right, count, transposed ? nullptr : order.data());
+        columns.solve(transposed ? u.transposed() : l);
+        columns.solve(transposed ? l.transposed() : u);
+        columns.write(
+            x->data_as<T>() + of_x[i] + first * x_right, x_down, x_right, count, transposed ? order.data() : nullptr);
+      });
 }
 
 bool pivots_fit(const Tensor& pivots, Int n) {
@@ -82,7 +92,8 @@ Three lu_factor(const Tensor& a) {
   if (!some_matrices(*a)) return {};
   return by_type<Three>(a->dtype(), [&](auto zero) -> Three {
     const Dims lead = lead_of(*a);
-    const Tensor packed = copied_by_columns(a, lead), pivots = empty(join(lead, {std::min(rows_of(*a), cols_of(*a))}), DType::i32, Device{});
+    const Tensor packed = copied_by_columns(a, lead),
+                 pivots = empty(join(lead, {std::min(rows_of(*a), cols_of(*a))}), DType::i32, Device{});
     const Tensor info = empty(lead, DType::i32, Device{});
     factor<decltype(zero)>(packed, pivots, info);
     return {packed, pivots, info};
@@ -90,15 +101,20 @@ Three lu_factor(const Tensor& a) {
 }
 
 Tensor lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool left, bool adjoint) {
-  if (!square(*lu) || !some_matrices(*b) || lu->dtype() != b->dtype() || pivots->dtype() != DType::i32 || pivots->dim() != lu->dim() - 1) return {};
+  if (!square(*lu) || !some_matrices(*b) || lu->dtype() != b->dtype() || pivots->dtype() != DType::i32 ||
+      pivots->dim() != lu->dim() - 1)
+    return {};
   const Int n = rows_of(*lu);
-  if (lead_of(*pivots, 1) != lead_of(*lu) || pivots->sizes().back() != n || (left ? rows_of(*b) : cols_of(*b)) != n || !pivots_fit(pivots, n)) return {};
+  if (lead_of(*pivots, 1) != lead_of(*lu) || pivots->sizes().back() != n || (left ? rows_of(*b) : cols_of(*b)) != n ||
+      !pivots_fit(pivots, n))
+    return {};
   Dims lead;
   if (!common_lead(lead_of(*lu), lead_of(*b), &lead)) return {};
   return by_type<Tensor>(lu->dtype(), [&](auto zero) -> Tensor {
     using T = decltype(zero);
     if (n <= kOwnRows) {
-      const Tensor x = left ? by_columns(lead, n, cols_of(*b), b->dtype()) : empty(join(lead, {rows_of(*b), n}), b->dtype(), Device{});
+      const Tensor x = left ? by_columns(lead, n, cols_of(*b), b->dtype())
+                            : empty(join(lead, {rows_of(*b), n}), b->dtype(), Device{});
       solve_by_own<T>(lu, pivots, b, left == adjoint, adjoint, !left, lead, x);
       return x;
     }
@@ -124,12 +140,14 @@ Two solve(const Tensor& a, const Tensor& b, bool left, bool vector) {
   const Tensor right = vector ? unsqueeze(*b, b->dim()) : b;
   const Int n = rows_of(*a);
   Dims lead;
-  if (right->dim() < 2 || (left ? rows_of(*right) : cols_of(*right)) != n || !common_lead(lead_of(*a), lead_of(*right), &lead)) return {};
+  if (right->dim() < 2 || (left ? rows_of(*right) : cols_of(*right)) != n ||
+      !common_lead(lead_of(*a), lead_of(*right), &lead))
+    return {};
   const Three f = lu_factor(a);
   if (!f.first) return {};
   Tensor x = lu_solve(f.first, f.second, right, left, false);
   if (!x) return {};
-  if (vector) {                                 // PyTorch lays out a batch of vectors as if it were one of matrices
+  if (vector) {  // PyTorch lays out a batch of vectors as if it were one of matrices
     x = squeeze(*x, Dims{x->dim() - 1});
     if (x->dim() > 1) x = copied_by_columns(x, lead_of(*x));
   }
@@ -145,7 +163,7 @@ Two inverse(const Tensor& a) {
   by_type<bool>(a->dtype(), [&](auto zero) {
     using T = decltype(zero);
     T* data = x->template data_as<T>();
-    if (n <= kOwnRows) {                        // A = P L U: the columns of U^-1 L^-1, in the order of the exchanges
+    if (n <= kOwnRows) {  // A = P L U: the columns of U^-1 L^-1, in the order of the exchanges
       each_columns<T>(x->numel() / (n * n), n, n, [&](int64_t i, int64_t first, int64_t count, Columns<T>& columns) {
         std::vector<int32_t> order(static_cast<size_t>(n));
         order_of(f.second->template data_as<int32_t>() + i * n, 1, n, order.data());
@@ -166,33 +184,40 @@ Two inverse(const Tensor& a) {
 }
 
 Tensor solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left, bool unit) {
-  if (!square(*a) || !some_matrices(*b) || a->dtype() != b->dtype() || (left ? rows_of(*b) : cols_of(*b)) != rows_of(*a)) return {};
+  if (!square(*a) || !some_matrices(*b) || a->dtype() != b->dtype() ||
+      (left ? rows_of(*b) : cols_of(*b)) != rows_of(*a))
+    return {};
   Dims lead;
   if (!common_lead(lead_of(*a), lead_of(*b), &lead)) return {};
   return by_type<Tensor>(a->dtype(), [&](auto zero) -> Tensor {
     using T = decltype(zero);
     const Int m = rows_of(*b), n = cols_of(*b);
-    if (rows_of(*a) <= kOwnRows) {              // X A = B is a system of the transposes
+    if (rows_of(*a) <= kOwnRows) {  // X A = B is a system of the transposes
       const Tensor x = by_columns(lead, m, n, b->dtype());
       const Places places(*a, lead), of_b(*b, lead);
       const size_t last = size_t(a->dim() - 1), last_b = size_t(b->dim() - 1);
-      const int64_t down = b->strides()[last_b - left], right = b->strides()[last_b - !left], x_down = left ? 1 : m, x_right = left ? m : 1;
-      each_columns<T>(product(lead), rows_of(*a), left ? n : m, [&](int64_t i, int64_t first, int64_t count, Columns<T>& columns) {
-        const auto t = triangle_at(a->template data_as<T>() + places[i], a->strides()[last - 1], a->strides()[last], upper, unit);
-        columns.read(b->template data_as<T>() + of_b[i] + first * right, down, right, count);
-        columns.solve(left ? t : t.transposed());
-        columns.write(x->template data_as<T>() + i * m * n + first * x_right, x_down, x_right, count);
-      });
+      const int64_t down = b->strides()[last_b - left], right = b->strides()[last_b - !left], x_down = left ? 1 : m,
+                    x_right = left ? m : 1;
+      each_columns<T>(
+          product(lead), rows_of(*a), left ? n : m, [&](int64_t i, int64_t first, int64_t count, Columns<T>& columns) {
+            const auto t = triangle_at(
+                a->template data_as<T>() + places[i], a->strides()[last - 1], a->strides()[last], upper, unit);
+            columns.read(b->template data_as<T>() + of_b[i] + first * right, down, right, count);
+            columns.solve(left ? t : t.transposed());
+            columns.write(x->template data_as<T>() + i * m * n + first * x_right, x_down, x_right, count);
+          });
       return x;
     }
     const auto& lib = *lapack::functions<T>();
     const Readable from(a);
     const Places of_a(*from.t, lead);
     const Tensor x = copied_by_columns(b, lead);
-    const char *side = left ? "L" : "R", *uplo = upper == from.turned ? "L" : "U", *trans = from.turned ? "T" : "N", *diag = unit ? "U" : "N";
+    const char *side = left ? "L" : "R", *uplo = upper == from.turned ? "L" : "U", *trans = from.turned ? "T" : "N",
+               *diag = unit ? "U" : "N";
     const T one(1);
     for (int64_t i = 0; i < product(lead); ++i)
-      lib.trsm(side, uplo, trans, diag, &m, &n, &one, from.t->template data_as<T>() + of_a[i], &from.ld, x->template data_as<T>() + i * m * n, &m, 1, 1, 1, 1);
+      lib.trsm(side, uplo, trans, diag, &m, &n, &one, from.t->template data_as<T>() + of_a[i], &from.ld,
+          x->template data_as<T>() + i * m * n, &m, 1, 1, 1, 1);
     return x;
   });
 }
@@ -217,7 +242,9 @@ Tensor determinant(const Tensor& a) {
 }
 
 Tensor row_order(const Tensor& given, int64_t rows) {
-  if (given->dim() < 1 || given->dtype() != DType::i32 || !given->device().is_cpu() || given->sizes().back() > rows || !pivots_fit(given, rows)) return {};
+  if (given->dim() < 1 || given->dtype() != DType::i32 || !given->device().is_cpu() || given->sizes().back() > rows ||
+      !pivots_fit(given, rows))
+    return {};
   const Tensor pivots = contiguous(given), order = empty(join(lead_of(*given, 1), {rows}), DType::i64, Device{});
   const int64_t k = given->sizes().back();
   for (int64_t i = 0; rows && i < order->numel() / rows; ++i) {

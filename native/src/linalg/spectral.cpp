@@ -10,35 +10,34 @@ namespace {
 // The transpose that LAPACK calls "C" for complex matrices.
 template <class T> const char* adjoint_letter() { return lapack::is_complex<T> ? "C" : "T"; }
 
-template <class T>
-void factor_into_reflections(const Tensor& a, const Tensor& scales) {
+template <class T> void factor_into_reflections(const Tensor& a, const Tensor& scales) {
   const auto& lib = *lapack::functions<T>();
   const Int m = rows_of(*a), n = cols_of(*a), k = std::min(m, n);
   T *data = a->data_as<T>(), *tau = scales->data_as<T>();
   Int wrong = 0;
   Work<T> work([&](T* w, Int size) { lib.geqrf(&m, &n, data, &m, tau, w, &size, &wrong); });
-  for (int64_t i = 0; i < a->numel() / (m * n); ++i) lib.geqrf(&m, &n, data + i * m * n, &m, tau + i * k, work.data(), work.size(), &wrong);
+  for (int64_t i = 0; i < a->numel() / (m * n); ++i)
+    lib.geqrf(&m, &n, data + i * m * n, &m, tau + i * k, work.data(), work.size(), &wrong);
 }
 
 // The first `q`'s columns of the product of `k` reflections, in place of them.
-template <class T>
-void make_q(const Tensor& q, const T* tau, Int k) {
+template <class T> void make_q(const Tensor& q, const T* tau, Int k) {
   const auto& lib = *lapack::functions<T>();
   const Int m = rows_of(*q), n = cols_of(*q);
   T* data = q->data_as<T>();
   Int wrong = 0;
   Work<T> work([&](T* w, Int size) { lib.orgqr(&m, &n, &k, data, &m, tau, w, &size, &wrong); });
-  for (int64_t i = 0; i < q->numel() / (m * n); ++i) lib.orgqr(&m, &n, &k, data + i * m * n, &m, tau + i * k, work.data(), work.size(), &wrong);
+  for (int64_t i = 0; i < q->numel() / (m * n); ++i)
+    lib.orgqr(&m, &n, &k, data + i * m * n, &m, tau + i * k, work.data(), work.size(), &wrong);
 }
 
 // The upper triangle of the first rows of matrices by columns.
-template <class T>
-Tensor upper_triangle(const Tensor& a, int64_t rows) {
+template <class T> Tensor upper_triangle(const Tensor& a, int64_t rows) {
   const int64_t m = rows_of(*a), n = cols_of(*a);
   const Tensor r = by_columns(lead_of(*a), rows, n, a->dtype());
   const T* from = a->data_as<T>();
   T* to = r->data_as<T>();
-  for (int64_t i = 0; i < a->numel() / m; ++i, from += m, to += rows) {         // column by column
+  for (int64_t i = 0; i < a->numel() / m; ++i, from += m, to += rows) {  // column by column
     const int64_t kept = std::min(i % n + 1, std::min(rows, m));
     std::copy(from, from + kept, to);
     std::fill(to + kept, to + rows, T(0));
@@ -47,13 +46,14 @@ Tensor upper_triangle(const Tensor& a, int64_t rows) {
 }
 
 bool of_one_batch(const Tensor& a, const Tensor& scales) {
-  return scales->dim() == a->dim() - 1 && scales->dtype() == a->dtype() && scales->device().is_cpu() && lead_of(*scales, 1) == lead_of(*a);
+  return scales->dim() == a->dim() - 1 && scales->dtype() == a->dtype() && scales->device().is_cpu() &&
+         lead_of(*scales, 1) == lead_of(*a);
 }
 
-template <class T>
-bool finite(const Tensor& t) {
+template <class T> bool finite(const Tensor& t) {
   const auto* p = t->data_as<Real<T>>();
-  return std::all_of(p, p + t->numel() * int64_t(sizeof(T) / sizeof(Real<T>)), [](Real<T> v) { return std::isfinite(v); });
+  return std::all_of(
+      p, p + t->numel() * int64_t(sizeof(T) / sizeof(Real<T>)), [](Real<T> v) { return std::isfinite(v); });
 }
 
 }  // namespace
@@ -61,7 +61,8 @@ bool finite(const Tensor& t) {
 Two reflections(const Tensor& a) {
   if (!some_matrices(*a)) return {};
   return by_type<Two>(a->dtype(), [&](auto zero) -> Two {
-    const Tensor packed = copied_by_columns(a, lead_of(*a)), scales = empty(join(lead_of(*a), {std::min(rows_of(*a), cols_of(*a))}), a->dtype(), Device{});
+    const Tensor packed = copied_by_columns(a, lead_of(*a)),
+                 scales = empty(join(lead_of(*a), {std::min(rows_of(*a), cols_of(*a))}), a->dtype(), Device{});
     factor_into_reflections<decltype(zero)>(packed, scales);
     return {packed, scales};
   });
@@ -80,21 +81,26 @@ Tensor householder_product(const Tensor& a, const Tensor& scales) {
 }
 
 Tensor multiply_by_q(const Tensor& a, const Tensor& scales, const Tensor& other, bool left, bool adjoint) {
-  if (!some_matrices(*a) || !some_matrices(*other) || !of_one_batch(a, scales) || other->dtype() != a->dtype() || lead_of(*other) != lead_of(*a)) return {};
+  if (!some_matrices(*a) || !some_matrices(*other) || !of_one_batch(a, scales) || other->dtype() != a->dtype() ||
+      lead_of(*other) != lead_of(*a))
+    return {};
   const Int m = rows_of(*other), n = cols_of(*other), k = scales->sizes().back(), rows = left ? m : n;
   if (rows_of(*a) != rows || k > cols_of(*a) || k > rows || k == 0) return {};
   return by_type<Tensor>(a->dtype(), [&](auto zero) -> Tensor {
     using T = decltype(zero);
     const auto& lib = *lapack::functions<T>();
-    const Tensor from = copied_by_columns(a, lead_of(*a)), to = copied_by_columns(other, lead_of(*other)), tau = contiguous(scales);
+    const Tensor from = copied_by_columns(a, lead_of(*a)), to = copied_by_columns(other, lead_of(*other)),
+                 tau = contiguous(scales);
     const char *side = left ? "L" : "R", *trans = adjoint ? adjoint_letter<T>() : "N";
     const T *q = from->template data_as<T>(), *t = tau->template data_as<T>();
     T* c = to->template data_as<T>();
     const int64_t step = a->numel() / std::max<int64_t>(1, product(lead_of(*a)));
     Int wrong = 0;
-    Work<T> work([&](T* w, Int size) { lib.ormqr(side, trans, &m, &n, &k, q, &rows, t, c, &m, w, &size, &wrong, 1, 1); });
+    Work<T> work(
+        [&](T* w, Int size) { lib.ormqr(side, trans, &m, &n, &k, q, &rows, t, c, &m, w, &size, &wrong, 1, 1); });
     for (int64_t i = 0; i < to->numel() / (m * n); ++i)
-      lib.ormqr(side, trans, &m, &n, &k, q + i * step, &rows, t + i * k, c + i * m * n, &m, work.data(), work.size(), &wrong, 1, 1);
+      lib.ormqr(side, trans, &m, &n, &k, q + i * step, &rows, t + i * k, c + i * m * n, &m, work.data(), work.size(),
+          &wrong, 1, 1);
     return to;
   });
 }
@@ -108,11 +114,12 @@ Two qr(const Tensor& a, QrMode mode) {
     const Tensor r = upper_triangle<T>(packed.first, columns);
     if (mode == QrMode::r) return {empty(Dims{0}, a->dtype(), Device{}), r};
     Tensor q = packed.first;
-    if (columns != n) {                         // the reflections in a matrix of Q's size
+    if (columns != n) {  // the reflections in a matrix of Q's size
       q = by_columns(lead_of(*a), m, columns, a->dtype());
       const T* from = packed.first->template data_as<T>();
       T* to = q->template data_as<T>();
-      for (int64_t i = 0; i < q->numel() / (m * columns); ++i) std::copy(from + i * m * n, from + i * m * n + m * k, to + i * m * columns);
+      for (int64_t i = 0; i < q->numel() / (m * columns); ++i)
+        std::copy(from + i * m * n, from + i * m * n + m * k, to + i * m * columns);
     }
     make_q<T>(q, packed.second->template data_as<T>(), k);
     return {q, r};
@@ -136,7 +143,8 @@ Two eigh(const Tensor& a, bool lower, bool vectors) {
     std::vector<Real<T>> reals(lapack::is_complex<T> ? size_t(real_count) : 0);
     const auto run = [&](T* matrix, Real<T>* to, T* area, const Int* size) {
       if constexpr (lapack::is_complex<T>)
-        lib.heevd(job, uplo, &n, matrix, &n, to, area, size, reals.data(), &real_count, integers.data(), &integer_count, &wrong, 1, 1);
+        lib.heevd(job, uplo, &n, matrix, &n, to, area, size, reals.data(), &real_count, integers.data(), &integer_count,
+            &wrong, 1, 1);
       else
         lib.syevd(job, uplo, &n, matrix, &n, to, area, size, integers.data(), &integer_count, &wrong, 1, 1);
     };
@@ -155,20 +163,25 @@ Three svd(const Tensor& a, bool full, bool vectors) {
     using T = decltype(zero);
     const auto& lib = *lapack::functions<T>();
     const Dims lead = lead_of(*a);
-    const Int m = rows_of(*a), n = cols_of(*a), k = std::min(m, n), most = std::max(m, n), columns = vectors ? (full ? m : k) : 1, rows = vectors ? (full ? n : k) : 1;
+    const Int m = rows_of(*a), n = cols_of(*a), k = std::min(m, n), most = std::max(m, n),
+              columns = vectors ? (full ? m : k) : 1, rows = vectors ? (full ? n : k) : 1;
     const Tensor copy = copied_by_columns(a, lead), values = empty(join(lead, {k}), to_real(a->dtype()), Device{});
     if (!finite<T>(copy)) return {};
-    const Tensor u = vectors ? by_columns(lead, m, columns, a->dtype()) : Tensor{}, vt = vectors ? by_columns(lead, rows, n, a->dtype()) : Tensor{};
+    const Tensor u = vectors ? by_columns(lead, m, columns, a->dtype()) : Tensor{},
+                 vt = vectors ? by_columns(lead, rows, n, a->dtype()) : Tensor{};
     const char* job = !vectors ? "N" : full ? "A" : "S";
     std::vector<Int> integers(size_t(8 * k));
-    std::vector<Real<T>> reals(lapack::is_complex<T> ? size_t(vectors ? k * std::max(5 * k + 7, 2 * most + 2 * k + 1) : 7 * k) : 0);
+    std::vector<Real<T>> reals(
+        lapack::is_complex<T> ? size_t(vectors ? k * std::max(5 * k + 7, 2 * most + 2 * k + 1) : 7 * k) : 0);
     Int wrong = 0;
     const auto run = [&](int64_t i, T* area, const Int* size) {
-      T *from = copy->template data_as<T>() + i * m * n, *to_u = vectors ? u->template data_as<T>() + i * m * columns : nullptr;
+      T *from = copy->template data_as<T>() + i * m * n,
+        *to_u = vectors ? u->template data_as<T>() + i * m * columns : nullptr;
       T* to_vt = vectors ? vt->template data_as<T>() + i * rows * n : nullptr;
       auto* s = values->template data_as<Real<T>>() + i * k;
       if constexpr (lapack::is_complex<T>)
-        lib.gesdd_complex(job, &m, &n, from, &m, s, to_u, &m, to_vt, &rows, area, size, reals.data(), integers.data(), &wrong, 1);
+        lib.gesdd_complex(
+            job, &m, &n, from, &m, s, to_u, &m, to_vt, &rows, area, size, reals.data(), integers.data(), &wrong, 1);
       else
         lib.gesdd_plain(job, &m, &n, from, &m, s, to_u, &m, to_vt, &rows, area, size, integers.data(), &wrong, 1);
     };
@@ -201,16 +214,18 @@ Two eig(const Tensor& a, bool vectors) {
     const auto run = [&](int64_t i, T* work, const Int* size) {
       T* data = copy->template data_as<T>() + i * n * n;
       if constexpr (lapack::is_complex<T>)
-        lib.geev_complex("N", job, &n, data, &n, values->template data_as<T>() + i * n, own.data(), &one, vectors ? basis->template data_as<T>() + i * n * n : own.data(),
-                         &ld, work, size, parts.data(), &wrong, 1, 1);
+        lib.geev_complex("N", job, &n, data, &n, values->template data_as<T>() + i * n, own.data(), &one,
+            vectors ? basis->template data_as<T>() + i * n * n : own.data(), &ld, work, size, parts.data(), &wrong, 1,
+            1);
       else
-        lib.geev_plain("N", job, &n, data, &n, parts.data(), parts.data() + n, own.data(), &one, own.data(), &ld, work, size, &wrong, 1, 1);
+        lib.geev_plain("N", job, &n, data, &n, parts.data(), parts.data() + n, own.data(), &one, own.data(), &ld, work,
+            size, &wrong, 1, 1);
     };
     Work<T> work([&](T* area, Int size) { run(0, area, &size); });
     for (int64_t i = 0; i < values->numel() / n; ++i) {
       run(i, work.data(), work.size());
       if (status(wrong)) return {};
-      if constexpr (!lapack::is_complex<T>) {   // a pair of conjugate values has its vectors' parts side by side
+      if constexpr (!lapack::is_complex<T>) {  // a pair of conjugate values has its vectors' parts side by side
         C* to = values->template data_as<C>() + i * n;
         for (Int j = 0; j < n; ++j) to[j] = {parts[size_t(j)], parts[size_t(n + j)]};
         for (Int j = 0; vectors && j < n; ++j) {

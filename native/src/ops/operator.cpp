@@ -13,11 +13,16 @@ struct Table {
 };
 
 Table& table() {
-  static Table* t = new Table;                  // never destroyed: operators are used until the interpreter is gone
+  static Table* t = new Table;  // never destroyed: operators are used until the interpreter is gone
   return *t;
 }
 
-struct Native { NativeFn fn = nullptr; void* data = nullptr; NativeFn cpu = nullptr; void* cpu_data = nullptr; };
+struct Native {
+  NativeFn fn = nullptr;
+  void* data = nullptr;
+  NativeFn cpu = nullptr;
+  void* cpu_data = nullptr;
+};
 std::unordered_map<std::string, Native>& natives() {
   static auto* m = new std::unordered_map<std::string, Native>;
   return *m;
@@ -74,7 +79,7 @@ Operator* find_operator(const std::string& qualified_name, const std::string& ov
 Operator* add_operator(Operator&& op) {
   const std::string name = op.schema.qualified();
   CHECK(Kind::Runtime, !find_operator(name, op.schema.overload), "Tried to register an operator (", op.schema.text(),
-        ") with the same name and overload name multiple times.");
+      ") with the same name and overload name multiple times.");
   auto* owned = new Operator(std::move(op));
   table().by_name[name].push_back(owned);
   if (!owned->ops_only) table().public_by_name[name].push_back(owned);

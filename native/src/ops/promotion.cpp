@@ -4,15 +4,21 @@
 namespace shim {
 
 void Promotion::add(DType t, int ndim, bool wrapped) {
-  if (wrapped) number_ = promote(number_, is_complex(t) ? to_complex(default_dtype()) : is_floating(t) ? default_dtype() : t);
-  else if (ndim > 0) dim_ = promote(dim_, t);
-  else zero_ = promote(zero_, t);
+  if (wrapped)
+    number_ = promote(number_, is_complex(t) ? to_complex(default_dtype()) : is_floating(t) ? default_dtype() : t);
+  else if (ndim > 0)
+    dim_ = promote(dim_, t);
+  else
+    zero_ = promote(zero_, t);
 }
 
 void Promotion::add(const TensorImpl& t) { add(t.dtype(), t.dim(), t.wrapped_number); }
 
 void Promotion::add(Number n) {
-  DType t = n.type == Number::Bool ? DType::b8 : n.type == Number::Int ? (n.big ? DType::u64 : DType::i64) : n.type == Number::Float ? default_dtype() : to_complex(default_dtype());
+  DType t = n.type == Number::Bool    ? DType::b8
+            : n.type == Number::Int   ? (n.big ? DType::u64 : DType::i64)
+            : n.type == Number::Float ? default_dtype()
+                                      : to_complex(default_dtype());
   number_ = promote(number_, t);
 }
 

@@ -6,11 +6,14 @@
 
 namespace shim {
 
-struct Repeated { Tensor out, to, from; };      // what is to be given; a view of it, and what is to be copied there
+struct Repeated {
+  Tensor out, to, from;
+};  // what is to be given; a view of it, and what is to be copied there
 
 // False where nothing is to be copied, or where twice the dims are too many. `repeats` has no fewer entries than self has dims.
 inline bool repeated(const TensorImpl& self, const Dims& repeats, Repeated* r) {
-  if (repeats.empty() || int(repeats.size()) < self.dim() || !self.numel() || 2 * repeats.size() > size_t(kMaxDims)) return false;
+  if (repeats.empty() || int(repeats.size()) < self.dim() || !self.numel() || 2 * repeats.size() > size_t(kMaxDims))
+    return false;
   const size_t more = repeats.size() - size_t(self.dim());
   Dims shape, twice, strides;
   for (size_t d = 0; d < repeats.size(); ++d) {

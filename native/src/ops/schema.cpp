@@ -12,10 +12,9 @@ namespace {
 using Base = ArgType::Base;
 
 const std::map<std::string, Base>& type_names() {
-  static const std::map<std::string, Base> names = {
-      {"Tensor", Base::Tensor}, {"Scalar", Base::Scalar}, {"number", Base::Scalar}, {"int", Base::Int},
-      {"SymInt", Base::Int}, {"float", Base::Float}, {"bool", Base::Bool}, {"str", Base::Str},
-      {"ScalarType", Base::ScalarType}, {"Layout", Base::Layout}, {"Device", Base::Device},
+  static const std::map<std::string, Base> names = {{"Tensor", Base::Tensor}, {"Scalar", Base::Scalar},
+      {"number", Base::Scalar}, {"int", Base::Int}, {"SymInt", Base::Int}, {"float", Base::Float}, {"bool", Base::Bool},
+      {"str", Base::Str}, {"ScalarType", Base::ScalarType}, {"Layout", Base::Layout}, {"Device", Base::Device},
       {"MemoryFormat", Base::MemoryFormat}, {"Generator", Base::Generator}, {"Stream", Base::Stream},
       {"Storage", Base::Storage}, {"Dimname", Base::Dimname}, {"Any", Base::Any}};
   return names;
@@ -23,13 +22,12 @@ const std::map<std::string, Base>& type_names() {
 
 // Words that stand for numbers in defaults.
 const std::map<std::string, int64_t>& constants() {
-  static const std::map<std::string, int64_t> words = {
-      {"Mean", 1}, {"contiguous_format", 0}, {"preserve_format", 1}, {"strided", 0}, {"long", 4}, {"float", 6},
-      {"double", 7}, {"int", 3}, {"bool", 11}, {"half", 5}, {"short", 2}, {"uint8", 0}, {"int8", 1}, {"int16", 2},
-      {"int32", 3}, {"int64", 4}, {"float16", 5}, {"float32", 6}, {"float64", 7}, {"complex64", 9}, {"complex128", 10},
-      {"bfloat16", 15}, {"byte", 0}, {"char", 1}, {"complex32", 8}, {"float8_e5m2", 23}, {"float8_e4m3fn", 24},
-      {"float8_e5m2fnuz", 25}, {"float8_e4m3fnuz", 26}, {"uint16", 27}, {"uint32", 28}, {"uint64", 29},
-      {"float8_e8m0fnu", 44}, {"float4_e2m1fn_x2", 45}};
+  static const std::map<std::string, int64_t> words = {{"Mean", 1}, {"contiguous_format", 0}, {"preserve_format", 1},
+      {"strided", 0}, {"long", 4}, {"float", 6}, {"double", 7}, {"int", 3}, {"bool", 11}, {"half", 5}, {"short", 2},
+      {"uint8", 0}, {"int8", 1}, {"int16", 2}, {"int32", 3}, {"int64", 4}, {"float16", 5}, {"float32", 6},
+      {"float64", 7}, {"complex64", 9}, {"complex128", 10}, {"bfloat16", 15}, {"byte", 0}, {"char", 1},
+      {"complex32", 8}, {"float8_e5m2", 23}, {"float8_e4m3fn", 24}, {"float8_e5m2fnuz", 25}, {"float8_e4m3fnuz", 26},
+      {"uint16", 27}, {"uint32", 28}, {"uint64", 29}, {"float8_e8m0fnu", 44}, {"float4_e2m1fn_x2", 45}};
   return words;
 }
 
@@ -65,14 +63,21 @@ class Parser {
   [[noreturn]] void error(const std::string& what) {
     fail(Kind::Runtime, what, ":\n", text_, "\n", std::string(std::min(at_, text_.size()), ' '), "~ <--- HERE");
   }
-  void blanks() { while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_; }
-  bool peek(const char* token) { blanks(); return text_.compare(at_, std::char_traits<char>::length(token), token) == 0; }
+  void blanks() {
+    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_;
+  }
+  bool peek(const char* token) {
+    blanks();
+    return text_.compare(at_, std::char_traits<char>::length(token), token) == 0;
+  }
   bool take(const char* token) {
     if (!peek(token)) return false;
     at_ += std::char_traits<char>::length(token);
     return true;
   }
-  void expect(const char* token) { if (!take(token)) error(str("expected '", token, "' here")); }
+  void expect(const char* token) {
+    if (!take(token)) error(str("expected '", token, "' here"));
+  }
   static bool word_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$'; }
   std::string word() {
     blanks();
@@ -101,13 +106,19 @@ class Parser {
     bool kwarg_only = false, defaulted = false;
     if (take(")")) return;
     do {
-      if (take("...")) { s.varargs = true; break; }
-      if (take("*")) { kwarg_only = true; continue; }
+      if (take("...")) {
+        s.varargs = true;
+        break;
+      }
+      if (take("*")) {
+        kwarg_only = true;
+        continue;
+      }
       Argument a;
       a.kwarg_only = kwarg_only;
       parse_type(a.type, a.alias);
       a.name = needed_word("an argument name");
-      if (take("[")) {                          // JIT's second spelling: int x[2]
+      if (take("[")) {  // JIT's second spelling: int x[2]
         a.type.list = true;
         a.type.list_size = int(std::strtol(needed_word("a size").c_str(), nullptr, 10));
         expect("]");
@@ -115,7 +126,7 @@ class Parser {
       if (take("=")) {
         a.fallback = parse_default(a.type);
         defaulted = defaulted || !kwarg_only;
-      } else if (defaulted && !kwarg_only && !(a.type.list && !a.type.optional)) {   // PyTorch lets lists follow
+      } else if (defaulted && !kwarg_only && !(a.type.list && !a.type.optional)) {  // PyTorch lets lists follow
         error(str("Non-default positional argument follows default argument. Parameter ", a.name));
       }
       s.args.push_back(std::move(a));
@@ -124,13 +135,19 @@ class Parser {
   }
 
   void parse_returns(Schema& s) {
-    if (take("...")) { s.varreturns = true; return; }
+    if (take("...")) {
+      s.varreturns = true;
+      return;
+    }
     blanks();
     if (at_ < text_.size() && text_[at_] == '(' && !tuple_type_ahead()) {
       ++at_;
       if (take(")")) return;
       do {
-        if (take("...")) { s.varreturns = true; break; }
+        if (take("...")) {
+          s.varreturns = true;
+          break;
+        }
         s.returns.push_back(parse_return());
       } while (take(","));
       expect(")");
@@ -168,7 +185,7 @@ class Parser {
 
   void parse_type(ArgType& t, std::optional<Alias>& alias) {
     blanks();
-    if (at_ < text_.size() && text_[at_] == '(') {                      // a tuple type
+    if (at_ < text_.size() && text_[at_] == '(') {  // a tuple type
       size_t end = closing(at_);
       t.other = text_.substr(at_, end + 1 - at_);
       at_ = end + 1;
@@ -182,8 +199,10 @@ class Parser {
         name += text_.substr(at_, end + 1 - at_);
         at_ = end + 1;
       }
-      if (known != type_names().end()) t.base = known->second;
-      else t.other = name;
+      if (known != type_names().end())
+        t.base = known->second;
+      else
+        t.other = name;
       t.symint = name == "SymInt";
     }
     parse_alias(alias, false);
@@ -194,7 +213,10 @@ class Parser {
     for (;;) {
       if (take("[")) {
         if (t.list) nest(t);
-        if (t.optional) { t.element_optional = true; t.optional = false; }
+        if (t.optional) {
+          t.element_optional = true;
+          t.optional = false;
+        }
         t.list = true;
         if (!take("]")) {
           t.list_size = int(std::strtol(needed_word("a list size").c_str(), nullptr, 10));
@@ -223,7 +245,7 @@ class Parser {
   }
 
   void parse_alias(std::optional<Alias>& alias, bool of_list) {
-    if (!alias && take("!")) {                                          // Tensor! x: a set of its own
+    if (!alias && take("!")) {  // Tensor! x: a set of its own
       alias = Alias{{"$" + std::to_string(fresh_++)}, {}, true, of_list};
       return;
     }
@@ -237,8 +259,10 @@ class Parser {
     };
     names(a.before);
     a.write = take("!");
-    if (take("->")) names(a.after);
-    else a.after = a.before;
+    if (take("->"))
+      names(a.after);
+    else
+      a.after = a.before;
     expect(")");
     alias = std::move(a);
   }
@@ -270,9 +294,11 @@ class Parser {
     size_t digits = end;
     while (end < text_.size()) {
       char c = text_[end];
-      if (c == '.' || c == 'e' || c == 'E') real = true;
-      else if ((c == '-' || c == '+') && (text_[end - 1] == 'e' || text_[end - 1] == 'E')) {}
-      else if (!std::isdigit(static_cast<unsigned char>(c))) break;
+      if (c == '.' || c == 'e' || c == 'E')
+        real = true;
+      else if ((c == '-' || c == '+') && (text_[end - 1] == 'e' || text_[end - 1] == 'E')) {
+      } else if (!std::isdigit(static_cast<unsigned char>(c)))
+        break;
       ++end;
     }
     if (end == digits) error("invalid numeric default value");
@@ -315,14 +341,19 @@ class Parser {
     auto one = [&] {
       blanks();
       Default::Value v = scalar_default(t);
-      if (auto* b = std::get_if<bool>(&v)) bools.push_back(*b);
-      else if (auto* d = std::get_if<double>(&v)) reals.push_back(*d);
-      else if (auto* i = std::get_if<int64_t>(&v)) ints.push_back(*i);
-      else error("lists are only supported for float, int and bool types");
+      if (auto* b = std::get_if<bool>(&v))
+        bools.push_back(*b);
+      else if (auto* d = std::get_if<double>(&v))
+        reals.push_back(*d);
+      else if (auto* i = std::get_if<int64_t>(&v))
+        ints.push_back(*i);
+      else
+        error("lists are only supported for float, int and bool types");
     };
     if (take("[")) {
       if (!take("]")) {
-        do one(); while (take(","));
+        do one();
+        while (take(","));
         expect("]");
       }
     } else {

@@ -70,8 +70,7 @@ std::string quoted(const std::string& text) {
   return s + "\"";
 }
 
-template <class T, class F>
-std::string list_text(const std::vector<T>& v, F one) {
+template <class T, class F> std::string list_text(const std::vector<T>& v, F one) {
   std::string s = "[";
   for (size_t i = 0; i < v.size(); ++i) s += (i ? ", " : "") + one(v[i]);
   return s + "]";
@@ -131,7 +130,10 @@ std::string Schema::text() const {
   bool kwarg_only = false;
   for (size_t i = 0; i < args.size(); ++i) {
     if (i) s += ", ";
-    if (args[i].kwarg_only && !kwarg_only) { s += "*, "; kwarg_only = true; }
+    if (args[i].kwarg_only && !kwarg_only) {
+      s += "*, ";
+      kwarg_only = true;
+    }
     s += argument_text(args[i]);
   }
   if (varargs) s += args.empty() ? "..." : ", ...";

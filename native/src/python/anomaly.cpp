@@ -18,12 +18,12 @@ class Dict final : public Metadata {
   PyObject* dict;
 };
 
-PyObject* dict_of(Node& n) {                    // borrowed
+PyObject* dict_of(Node& n) {  // borrowed
   if (!n.metadata) n.metadata = Ref<Metadata>(new Dict());
   return static_cast<Dict*>(n.metadata.get())->dict;
 }
 
-PyObject* helper(const char* name, PyObject* args) {                         // of shim_torch.autograd.anomaly_mode
+PyObject* helper(const char* name, PyObject* args) {  // of shim_torch.autograd.anomaly_mode
   PyObject* module = PyImport_ImportModule("shim_torch.autograd.anomaly_mode");
   PyObject* f = module ? PyObject_GetAttrString(module, name) : nullptr;
   PyObject* r = f ? PyObject_CallObject(f, args) : nullptr;
@@ -52,7 +52,7 @@ void failed(Node& n) {
   PyObject* name = PyUnicode_FromString(n.name().c_str());
   PyObject* args = PyTuple_Pack(2, name, dict_of(n));
   PyObject* r = helper("_report", args);
-  if (!r) PyErr_Print();       // warnings are errors: at least seen
+  if (!r) PyErr_Print();  // warnings are errors: at least seen
   Py_XDECREF(r);
   Py_XDECREF(args);
   Py_XDECREF(name);
@@ -85,8 +85,9 @@ PyObject* set_enabled(PyObject*, PyObject* args) {
 PyObject* is_enabled(PyObject*, PyObject*) { return PyBool_FromLong(Anomaly::enabled); }
 PyObject* checks_nan(PyObject*, PyObject*) { return PyBool_FromLong(Anomaly::check_nan); }
 
-PyMethodDef anomaly_functions[] = {{"set_anomaly_enabled", set_enabled, METH_VARARGS, nullptr}, {"is_anomaly_enabled", is_enabled, METH_NOARGS, nullptr},
-                           {"is_anomaly_check_nan_enabled", checks_nan, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef anomaly_functions[] = {{"set_anomaly_enabled", set_enabled, METH_VARARGS, nullptr},
+    {"is_anomaly_enabled", is_enabled, METH_NOARGS, nullptr},
+    {"is_anomaly_check_nan_enabled", checks_nan, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

@@ -16,7 +16,7 @@ struct Extras {
   PyObject* names;
   static Extras& get() {
     static Extras e{PyUnicode_InternFromString("out"), PyUnicode_InternFromString("requires_grad"),
-                    PyUnicode_InternFromString("names")};
+        PyUnicode_InternFromString("names")};
     return e;
   }
 };
@@ -47,7 +47,7 @@ bool takes_varargs(const Operator& op, Form form, const CallArgs& c, size_t firs
   const ArgType& t = op.schema.args[first].type;
   if (!t.list || t.base != ArgType::Int) return false;
   for (size_t i = first; t.list_size > 0 && i < c.nargs; ++i)
-    if (PyBool_Check(c.args[i])) return false;         // x.var(0, True): another overload; in a size, True is 1
+    if (PyBool_Check(c.args[i])) return false;  // x.var(0, True): another overload; in a size, True is 1
   return PyIndex_Check(c.args[first]) && !PyTuple_Check(c.args[first]) && !PyList_Check(c.args[first]) &&
          !PyBool_Check(c.args[first]);
 }
@@ -73,10 +73,10 @@ PyObject* out_value(const Operator& op, size_t slot, const CallArgs& c, bool& ba
 
 bool takes_out(const Operator& op, Form form) { return form != Form::op && op.out_count > 0; }
 
-bool all_numbers(const Operator& op, PyObject* const* bound) {     // in the places of tensors
+bool all_numbers(const Operator& op, PyObject* const* bound) {  // in the places of tensors
   for (size_t i = 0; i < op.slots.size(); ++i)
-    if (op.schema.args[i].type.base == ArgType::Tensor && !op.schema.args[i].alias && !PyLong_Check(bound[i]) && !PyFloat_Check(bound[i]) &&
-        !PyComplex_Check(bound[i]))
+    if (op.schema.args[i].type.base == ArgType::Tensor && !op.schema.args[i].alias && !PyLong_Check(bound[i]) &&
+        !PyFloat_Check(bound[i]) && !PyComplex_Check(bound[i]))
       return false;
   return true;
 }
@@ -92,8 +92,12 @@ Fit bind_one(Operator& op, Form form, const CallArgs& c, Bound& b, Failure& f) {
   bool varargs = false;
   if (given > op.positional || (op.positional == first + 1 && given == first + 1)) {
     varargs = takes_varargs(op, form, c, first);
-    if (varargs) given = first + 1;
-    else if (given > op.positional) { f.what = Failure::too_many; return Fit::no; }
+    if (varargs)
+      given = first + 1;
+    else if (given > op.positional) {
+      f.what = Failure::too_many;
+      return Fit::no;
+    }
   }
   const size_t nkw = c.nkw();
   bool out_used = false;
@@ -115,17 +119,28 @@ Fit bind_one(Operator& op, Form form, const CallArgs& c, Bound& b, Failure& f) {
     } else if (used < nkw) {
       int k = find_keyword(s, form, c);
       // The first of several outs may be called out too, as the tuple of them all is.
-      const bool several = k >= 0 && a.is_out && op.out_count > 1 && takes_out(op, form) && PyTuple_Check(c.kwvalue(size_t(k)));
-      if (k >= 0 && !several) { value = c.kwvalue(size_t(k)); ++used; }
+      const bool several =
+          k >= 0 && a.is_out && op.out_count > 1 && takes_out(op, form) && PyTuple_Check(c.kwvalue(size_t(k)));
+      if (k >= 0 && !several) {
+        value = c.kwvalue(size_t(k));
+        ++used;
+      }
     }
     if (!value && a.is_out && takes_out(op, form) && nkw) {
       bool bad = false;
       value = out_value(op, i, c, bad);
       if (bad) return Fit::error;
-      if (value && !out_used) { out_used = true; ++used; }
+      if (value && !out_used) {
+        out_used = true;
+        ++used;
+      }
     }
     if (!value) {
-      if (!s.fallback) { f.what = Failure::missing; f.slot = i; return Fit::no; }
+      if (!s.fallback) {
+        f.what = Failure::missing;
+        f.slot = i;
+        return Fit::no;
+      }
       Py_INCREF(s.fallback);
       bound[i] = s.fallback;
       continue;
@@ -154,7 +169,8 @@ Fit bind_one(Operator& op, Form form, const CallArgs& c, Bound& b, Failure& f) {
     bool known = false, positional = false;
     for (size_t k = 0; k < n && !known; ++k) {
       const Slot& s = op.slots[k];
-      known = same_name(name, slot_name(s, form)) || (form != Form::op && s.alternative && same_name(name, s.alternative));
+      known =
+          same_name(name, slot_name(s, form)) || (form != Form::op && s.alternative && same_name(name, s.alternative));
       positional = known && k < given;
     }
     Extras& e = Extras::get();
@@ -181,7 +197,8 @@ Fit bind_one(Operator& op, Form form, const CallArgs& c, Bound& b, Failure& f) {
   return Fit::yes;
 }
 
-Operator* bind_arguments(const std::vector<Operator*>& candidates, const char* name, Form form, const CallArgs& c, Bound& b) {
+Operator* bind_arguments(
+    const std::vector<Operator*>& candidates, const char* name, Form form, const CallArgs& c, Bound& b) {
   for (Operator* op : candidates) {
     Failure f;
     Fit fit = bind_one(*op, form, c, b, f);
@@ -251,7 +268,10 @@ void prepare_slots(Operator& op) {
     s.alternative = numpy_word(a.name);
     s.none_ok = op.schema.ns != "aten" && a.type.base == ArgType::Tensor && !a.type.list;
     if (a.fallback) s.fallback = default_object(a);
-    if (!a.kwarg_only) { ++op.positional; op.required += !a.fallback; }
+    if (!a.kwarg_only) {
+      ++op.positional;
+      op.required += !a.fallback;
+    }
     op.out_count += a.is_out;
     if (a.type.base == ArgType::Tensor && a.type.list) op.has_tensor_list = true;
     if (a.type.base == ArgType::ScalarType) dtype = true;
@@ -264,7 +284,8 @@ void prepare_slots(Operator& op) {
   }
   op.factory = dtype && pin && op.device_slot >= 0;
   // What is made of tensors is made where they are: sparse tensors of their entries.
-  const bool own_input = std::any_of(op.schema.args.begin(), op.schema.args.end(), [](const auto& a) { return a.type.base == ArgType::Tensor && !a.is_out; });
+  const bool own_input = std::any_of(op.schema.args.begin(), op.schema.args.end(),
+      [](const auto& a) { return a.type.base == ArgType::Tensor && !a.is_out; });
   if (!op.factory || own_input) op.device_slot = -1;
 }
 

@@ -7,24 +7,26 @@
 
 namespace shim {
 
-enum class Form : uint8_t { function, method, op };     // torch.f(input, ...), x.f(...), torch.ops.ns.f(self, ...)
+enum class Form : uint8_t { function, method, op };  // torch.f(input, ...), x.f(...), torch.ops.ns.f(self, ...)
 
-class Bound {                                   // owns its references
+class Bound {  // owns its references
  public:
   Bound() = default;
   Bound(const Bound&) = delete;
   ~Bound() { clear(); }
   void reset(size_t n) {
     clear();
-    if (n > kInline) heap_.assign(n, nullptr);
-    else std::fill_n(inline_, n, nullptr);
+    if (n > kInline)
+      heap_.assign(n, nullptr);
+    else
+      std::fill_n(inline_, n, nullptr);
     size_ = n;
   }
   PyObject** data() { return size_ > kInline ? heap_.data() : inline_; }
   size_t size() const { return size_; }
   void set(size_t i, PyObject* owned) { Py_XSETREF(data()[i], owned); }
-  bool overloaded = false;                      // an argument may have a say through __torch_function__
-  bool requires_grad = false;                   // factories: requires_grad=True was given
+  bool overloaded = false;     // an argument may have a say through __torch_function__
+  bool requires_grad = false;  // factories: requires_grad=True was given
 
  private:
   static constexpr size_t kInline = 16;
@@ -38,10 +40,10 @@ class Bound {                                   // owns its references
   std::vector<PyObject*> heap_;
 };
 
-struct CallArgs {                               // the vectorcall convention
+struct CallArgs {  // the vectorcall convention
   PyObject* const* args;
   size_t nargs;
-  PyObject* kwnames;                            // tuple or null
+  PyObject* kwnames;  // tuple or null
   size_t nkw() const { return kwnames ? size_t(PyTuple_GET_SIZE(kwnames)) : 0; }
   PyObject* kwname(size_t i) const { return PyTuple_GET_ITEM(kwnames, i); }
   PyObject* kwvalue(size_t i) const { return args[nargs + i]; }
@@ -49,26 +51,27 @@ struct CallArgs {                               // the vectorcall convention
 
 // The first overload that takes the arguments, in declaration order; null with TypeError set in PyTorch's words.
 Operator* bind_arguments(const std::vector<Operator*>& candidates, const char* name, Form, const CallArgs&, Bound&);
-void prepare_slots(Operator&);                  // names and defaults as Python objects; flags that follow from the schema
+void prepare_slots(Operator&);  // names and defaults as Python objects; flags that follow from the schema
 
 // error: a Python exception is set. unreadable: of the right type, but beyond what C++ holds (see raise_unreadable).
 enum class Fit { yes, no, error, unreadable };
 Fit convert_argument(const Argument&, const Slot&, PyObject* value, size_t position, Bound&, PyObject** out);
 
-extern thread_local const char* binding_name;   // the function whose arguments are bound, for error texts
+extern thread_local const char* binding_name;  // the function whose arguments are bound, for error texts
 
 struct Failure {
   enum What : uint8_t { too_many, missing, type, multiple, unexpected, none } what = none;
   size_t slot = 0;
-  PyObject* value = nullptr;                    // borrowed: of the wrong type, or the keyword
+  PyObject* value = nullptr;  // borrowed: of the wrong type, or the keyword
   int position = -1;
 };
 Fit bind_one(Operator&, Form, const CallArgs&, Bound&, Failure&);
 void set_binding_error(const std::vector<Operator*>& candidates, const char* name, Form, const CallArgs&);
 std::string parameter_type_name(const Argument&);
-void raise_unreadable(const Argument&, PyObject* value);      // PyTorch's words for an int beyond 64 bits, a string without UTF-8
-bool readable_int(PyObject*);                   // of 64 bits
-bool readable_text(PyObject*);                  // has UTF-8
-bool has_torch_function(PyObject*);             // torch_function.cpp
+void raise_unreadable(
+    const Argument&, PyObject* value);  // PyTorch's words for an int beyond 64 bits, a string without UTF-8
+bool readable_int(PyObject*);           // of 64 bits
+bool readable_text(PyObject*);          // has UTF-8
+bool has_torch_function(PyObject*);     // torch_function.cpp
 
 }  // namespace shim

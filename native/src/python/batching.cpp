@@ -10,8 +10,8 @@ PyTypeObject* batched_class = nullptr;
 
 namespace {
 
-PyObject* lift_function = nullptr;              // (arguments) -> arguments, or None where nothing changes
-PyObject* apply_function = nullptr;             // (class, arguments) -> results
+PyObject* lift_function = nullptr;   // (arguments) -> arguments, or None where nothing changes
+PyObject* apply_function = nullptr;  // (class, arguments) -> results
 
 bool is_batched(PyObject* o) { return Py_TYPE(o) == batched_class; }
 
@@ -34,7 +34,7 @@ PyObject* tuple_of(PyObject* const* args, size_t n) {
   return all;
 }
 
-PyObject* set_batching(PyObject*, PyObject* args) {         // (class, lift, apply)
+PyObject* set_batching(PyObject*, PyObject* args) {  // (class, lift, apply)
   PyObject *cls, *lift, *apply;
   if (!PyArg_ParseTuple(args, "O!OO", &PyType_Type, &cls, &lift, &apply)) return nullptr;
   Py_XSETREF(lift_function, Py_NewRef(lift));
@@ -47,21 +47,22 @@ PyObject* set_batching(PyObject*, PyObject* args) {         // (class, lift, app
 thread_local int transforms = 0;
 thread_local bool inplace_allowed = false;
 
-PyObject* count_transforms(PyObject*, PyObject* by) {       // (1 or -1): one begins or ends; 0 asks how many run
+PyObject* count_transforms(PyObject*, PyObject* by) {  // (1 or -1): one begins or ends; 0 asks how many run
   const long n = PyLong_AsLong(by);
   if (n == -1 && PyErr_Occurred()) return nullptr;
   transforms += int(n);
   return PyLong_FromLong(transforms);
 }
 
-PyObject* count_gradient_transforms(PyObject*, PyObject* by) {   // (1 or -1), as above; those that differentiate
+PyObject* count_gradient_transforms(PyObject*, PyObject* by) {  // (1 or -1), as above; those that differentiate
   const long n = PyLong_AsLong(by);
   if (n == -1 && PyErr_Occurred()) return nullptr;
   gradient_transforms = uint8_t(gradient_transforms + n);
   return PyLong_FromLong(gradient_transforms);
 }
 
-PyObject* set_made_in(PyObject*, PyObject* const* args, Py_ssize_t n) {   // (tensor, how many of them run): what it counted as before
+PyObject* set_made_in(
+    PyObject*, PyObject* const* args, Py_ssize_t n) {  // (tensor, how many of them run): what it counted as before
   if (n != 2 || !is_tensor(args[0])) return PyErr_Format(PyExc_TypeError, "_set_made_in expects a Tensor and an int");
   const long level = PyLong_AsLong(args[1]);
   if (level == -1 && PyErr_Occurred()) return nullptr;
@@ -78,17 +79,19 @@ PyObject* allow_inplace(PyObject*, PyObject* on) {
 
 PyObject* inplace_is_allowed(PyObject*, PyObject*) { return PyBool_FromLong(inplace_allowed); }
 
-PyObject* require_grad(PyObject*, PyObject* tensor) {       // Tensor.requires_grad_ for the transforms' own use
-  if (!is_tensor(tensor)) return PyErr_Format(PyExc_TypeError, "require_grad expects a Tensor, not %s", Py_TYPE(tensor)->tp_name);
+PyObject* require_grad(PyObject*, PyObject* tensor) {  // Tensor.requires_grad_ for the transforms' own use
+  if (!is_tensor(tensor))
+    return PyErr_Format(PyExc_TypeError, "require_grad expects a Tensor, not %s", Py_TYPE(tensor)->tp_name);
   return make_require_grad(tensor) ? Py_NewRef(tensor) : nullptr;
 }
 
-PyMethodDef batching_functions[] = {{"set_batching", set_batching, METH_VARARGS, nullptr}, {"_count_transforms", count_transforms, METH_O, nullptr},
-                           {"_count_gradient_transforms", count_gradient_transforms, METH_O, nullptr},
-                           {"_set_made_in", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(set_made_in)), METH_FASTCALL, nullptr},
-                           {"_set_inplace_requires_grad_allowed", allow_inplace, METH_O, nullptr},
-                           {"_inplace_requires_grad_allowed", inplace_is_allowed, METH_NOARGS, nullptr},
-                           {"_require_grad", require_grad, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef batching_functions[] = {{"set_batching", set_batching, METH_VARARGS, nullptr},
+    {"_count_transforms", count_transforms, METH_O, nullptr},
+    {"_count_gradient_transforms", count_gradient_transforms, METH_O, nullptr},
+    {"_set_made_in", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(set_made_in)), METH_FASTCALL, nullptr},
+    {"_set_inplace_requires_grad_allowed", allow_inplace, METH_O, nullptr},
+    {"_inplace_requires_grad_allowed", inplace_is_allowed, METH_NOARGS, nullptr},
+    {"_require_grad", require_grad, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
@@ -99,9 +102,11 @@ bool refuse_under_transforms(const char* method) {
   const bool asks = std::string_view(method) == "requires_grad_()";
   if (!transforms || (asks && inplace_allowed)) return false;
   PyErr_Format(PyExc_RuntimeError,
-               "You are attempting to call Tensor.%s %sinside of a function being transformed by a functorch transform. This is unsupported, please attempt to use the "
-               "functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call %s outside of a function being transformed instead.",
-               method, asks ? "(or perhaps using torch.autograd.functional.* APIs) " : "", method);
+      "You are attempting to call Tensor.%s %sinside of a function being transformed by a functorch transform. This is "
+      "unsupported, please attempt to use the "
+      "functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call %s outside of a function being "
+      "transformed instead.",
+      method, asks ? "(or perhaps using torch.autograd.functional.* APIs) " : "", method);
   return true;
 }
 

@@ -4,7 +4,7 @@
 
 namespace shim {
 
-extern PyTypeObject* batched_class;             // the class of vmap's tensors, once vmap was used
+extern PyTypeObject* batched_class;  // the class of vmap's tensors, once vmap was used
 bool any_batched(PyObject* const* args, size_t n);
 // Arguments that need gradients and are the same for a whole batch become part of it, so that their gradients are summed
 // over it; false with an error.

@@ -16,7 +16,7 @@ namespace shim {
 
 namespace {
 
-std::string spoken(DType t) {                   // what C++ calls it, as PyTorch's text does
+std::string spoken(DType t) {  // what C++ calls it, as PyTorch's text does
   switch (t) {
     case DType::f32: return "float";
     case DType::f64: return "double";
@@ -38,20 +38,29 @@ int put_requires_grad(TensorImpl* t, bool on, const char* refusal) {
   return guarded([&]() -> int {
     AutogradMeta* m = t->autograd();
     bool leaf = !m || !m->grad_fn;
-    if (leaf && m && m->base) { t->requires_grad(); leaf = !m->grad_fn; }
-    CHECK(Kind::Runtime, leaf || on, "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't require "
-          "differentiation use var_no_grad = var.detach().");
+    if (leaf && m && m->base) {
+      t->requires_grad();
+      leaf = !m->grad_fn;
+    }
+    CHECK(Kind::Runtime, leaf || on,
+        "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+        "subgraph that doesn't require "
+        "differentiation use var_no_grad = var.detach().");
     CHECK(Kind::Runtime, !on || can_have_grad(*t), refusal);
-    CHECK(Kind::Runtime, !on || !t->is_inference || InferenceMode::enabled(), "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+    CHECK(Kind::Runtime, !on || !t->is_inference || InferenceMode::enabled(),
+        "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
     if (leaf && (on || m)) t->ensure_autograd().requires_grad = on;
     return 1;
-  }) == 1 ? 0 : -1;
+  }) == 1
+             ? 0
+             : -1;
 }
 
 }  // namespace
 
 bool make_require_grad(PyObject* tensor) {
-  return put_requires_grad(unwrap(tensor), true, "Only Tensors of floating point and complex dtype can require gradients") == 0;
+  return put_requires_grad(
+             unwrap(tensor), true, "Only Tensors of floating point and complex dtype can require gradients") == 0;
 }
 
 namespace {
@@ -61,15 +70,20 @@ int set_requires_grad(PyObject* self, PyObject* value, void*) {
     PyErr_SetString(PyExc_RuntimeError, "requires_grad must be a bool");
     return -1;
   }
-  return put_requires_grad(unwrap(self), value == Py_True, "only Tensors of floating point and complex dtype can require gradients");
+  return put_requires_grad(
+      unwrap(self), value == Py_True, "only Tensors of floating point and complex dtype can require gradients");
 }
 
 PyObject* get_grad(PyObject* self, void*) {
   AutogradMeta* m = unwrap(self)->autograd();
   if (m && m->grad_fn && !m->retains_grad && !m->grad &&
-      PyErr_WarnEx(PyExc_UserWarning, "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during autograd.backward(). If "
-                   "you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make "
-                   "sure you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.", 1) < 0)
+      PyErr_WarnEx(PyExc_UserWarning,
+          "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+          "populated during autograd.backward(). If "
+          "you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf "
+          "Tensor. If you access the non-leaf Tensor by mistake, make "
+          "sure you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.",
+          1) < 0)
     return nullptr;
   return wrap(m ? m->grad : Tensor());
 }
@@ -81,19 +95,27 @@ int set_grad(PyObject* self, PyObject* value, void*) {
     return 0;
   }
   return guarded([&]() -> int {
-    CHECK(Kind::Type, is_tensor(value), "assigned grad expected to be a Tensor or None but got grad of type ", Py_TYPE(value)->tp_name);
+    CHECK(Kind::Type, is_tensor(value), "assigned grad expected to be a Tensor or None but got grad of type ",
+        Py_TYPE(value)->tp_name);
     TensorImpl* g = unwrap(value);
     CHECK(Kind::Runtime, g != t, "can't assign Variable as its own grad");
-    CHECK(Kind::Runtime, g->dtype() == t->dtype(), "attempting to assign a gradient with dtype '", spoken(g->dtype()), "' to a tensor with grad_dtype '", scalar_name(t->dtype()),
-          "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow "
-          "any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume they match.");
-    CHECK(Kind::Runtime, g->device() == t->device(), "attempting to assign a gradient located on device with type ", to_string(g->device()),
-          " to a tensor with device type ", to_string(t->device()), ". Please ensure that the gradient and the tensor are on the same device");
+    CHECK(Kind::Runtime, g->dtype() == t->dtype(), "attempting to assign a gradient with dtype '", spoken(g->dtype()),
+        "' to a tensor with grad_dtype '", scalar_name(t->dtype()),
+        "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's "
+        "grad_dtype attribute with a specific dtype, or None to allow "
+        "any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break "
+        "downstream systems that assume they match.");
+    CHECK(Kind::Runtime, g->device() == t->device(), "attempting to assign a gradient located on device with type ",
+        to_string(g->device()), " to a tensor with device type ", to_string(t->device()),
+        ". Please ensure that the gradient and the tensor are on the same device");
     CHECK(Kind::Runtime, std::equal(g->sizes().begin(), g->sizes().end(), t->sizes().begin(), t->sizes().end()),
-          "attempting to assign a gradient of size '", bracketed(g->sizes()), "' to a tensor of size '", bracketed(t->sizes()), "'. Please ensure that the gradient and the tensor are the same size");
+        "attempting to assign a gradient of size '", bracketed(g->sizes()), "' to a tensor of size '",
+        bracketed(t->sizes()), "'. Please ensure that the gradient and the tensor are the same size");
     t->ensure_autograd().grad = Tensor(g);
     return 1;
-  }) == 1 ? 0 : -1;
+  }) == 1
+             ? 0
+             : -1;
 }
 
 PyObject* get_grad_fn(PyObject* self, void*) {
@@ -148,7 +170,8 @@ PyObject* get_base(PyObject* self, void*) {
 PyObject* hooks_of(const HookList& hooks) {
   if (hooks.empty()) Py_RETURN_NONE;
   for (auto& h : hooks)
-    if (auto* p = dynamic_cast<PythonHook*>(h.get()); p && p->form() == PythonHook::Dict) return Py_NewRef(p->callable());
+    if (auto* p = dynamic_cast<PythonHook*>(h.get()); p && p->form() == PythonHook::Dict)
+      return Py_NewRef(p->callable());
   PyObject* dict = PyDict_New();
   for (auto& h : hooks) {
     auto* p = dynamic_cast<PythonHook*>(h.get());
@@ -209,10 +232,13 @@ PyObject* get_data(PyObject* self, void*) {
 int set_data(PyObject* self, PyObject* value, void*) {
   return guarded([&]() -> int {
     CHECK(Kind::Runtime, value, "Deleting tensor data is not allowed. Delete tensor instead!");
-    CHECK(Kind::Type, value && is_tensor(value), "Variable data has to be a tensor, but got ", value ? Py_TYPE(value)->tp_name : "nothing");
+    CHECK(Kind::Type, value && is_tensor(value), "Variable data has to be a tensor, but got ",
+        value ? Py_TYPE(value)->tp_name : "nothing");
     TensorImpl *t = unwrap(self), *from = unwrap(value);
-    CHECK(Kind::Runtime, is_sparse(*t) == is_sparse(*from), "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type.");
-    CHECK(Kind::Runtime, !t->requires_grad() || can_have_grad(*from), "data set to a tensor that requires gradients must be floating point or complex dtype");
+    CHECK(Kind::Runtime, is_sparse(*t) == is_sparse(*from),
+        "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type.");
+    CHECK(Kind::Runtime, !t->requires_grad() || can_have_grad(*from),
+        "data set to a tensor that requires gradients must be floating point or complex dtype");
     t->keep_version();
     t->set_storage(from->storage());
     t->set_dtype(from->dtype());
@@ -224,15 +250,20 @@ int set_data(PyObject* self, PyObject* value, void*) {
       m->accumulator->add_input(*t);
     }
     return 1;
-  }) == 1 ? 0 : -1;
+  }) == 1
+             ? 0
+             : -1;
 }
 
-PyGetSetDef getset[] = {{"requires_grad", get_requires_grad, set_requires_grad, nullptr, nullptr}, {"grad", get_grad, set_grad, nullptr, nullptr},
-                        {"_grad", get_grad, set_grad, nullptr, nullptr}, {"grad_fn", get_grad_fn, nullptr, nullptr, nullptr},
-                        {"_grad_fn", get_grad_fn, clear_grad_fn, nullptr, nullptr}, {"is_leaf", get_is_leaf, nullptr, nullptr, nullptr},
-                        {"output_nr", get_output_nr, nullptr, nullptr, nullptr}, {"retains_grad", get_retains_grad, nullptr, nullptr, nullptr},
-                        {"grad_dtype", get_grad_dtype, nullptr, nullptr, nullptr}, {"_base", get_base, nullptr, nullptr, nullptr}, {"data", get_data, set_data, nullptr, nullptr},
-                        {"_backward_hooks", get_hooks, set_hooks, nullptr, nullptr}, {"_post_accumulate_grad_hooks", get_post_accumulate, nullptr, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef getset[] = {{"requires_grad", get_requires_grad, set_requires_grad, nullptr, nullptr},
+    {"grad", get_grad, set_grad, nullptr, nullptr}, {"_grad", get_grad, set_grad, nullptr, nullptr},
+    {"grad_fn", get_grad_fn, nullptr, nullptr, nullptr}, {"_grad_fn", get_grad_fn, clear_grad_fn, nullptr, nullptr},
+    {"is_leaf", get_is_leaf, nullptr, nullptr, nullptr}, {"output_nr", get_output_nr, nullptr, nullptr, nullptr},
+    {"retains_grad", get_retains_grad, nullptr, nullptr, nullptr},
+    {"grad_dtype", get_grad_dtype, nullptr, nullptr, nullptr}, {"_base", get_base, nullptr, nullptr, nullptr},
+    {"data", get_data, set_data, nullptr, nullptr}, {"_backward_hooks", get_hooks, set_hooks, nullptr, nullptr},
+    {"_post_accumulate_grad_hooks", get_post_accumulate, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 // --- methods ----------------------------------------------------------------------------------------------------------------
 
@@ -244,11 +275,18 @@ PyObject* returned(PyObject* o) {
 PyObject* requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"requires_grad", nullptr};
   PyObject* on = Py_True;
-  if (PyTuple_GET_SIZE(args) > 1) return PyErr_Format(PyExc_TypeError, "requires_grad_() takes from 0 to 1 positional arguments but %zd were given", PyTuple_GET_SIZE(args));
+  if (PyTuple_GET_SIZE(args) > 1)
+    return PyErr_Format(PyExc_TypeError, "requires_grad_() takes from 0 to 1 positional arguments but %zd were given",
+        PyTuple_GET_SIZE(args));
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:requires_grad_", const_cast<char**>(names), &on)) return nullptr;
-  if (!PyBool_Check(on)) return PyErr_Format(PyExc_TypeError, "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not %s", Py_TYPE(on)->tp_name);
+  if (!PyBool_Check(on))
+    return PyErr_Format(PyExc_TypeError, "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not %s",
+        Py_TYPE(on)->tp_name);
   if (__builtin_expect(running_transforms() != 0, 0) && refuse_under_transforms("requires_grad_()")) return nullptr;
-  return put_requires_grad(unwrap(self), on == Py_True, "only Tensors of floating point dtype can require gradients") < 0 ? nullptr : returned(self);
+  return put_requires_grad(unwrap(self), on == Py_True, "only Tensors of floating point dtype can require gradients") <
+                 0
+             ? nullptr
+             : returned(self);
 }
 
 PyObject* detach_method(PyObject* self, PyObject*) {
@@ -266,9 +304,12 @@ PyObject* detach_inplace(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     AutogradMeta* m = unwrap(self)->autograd();
     if (m) {
-      CHECK(Kind::Runtime, !m->base, "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
-            "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
-            "torch/optim/optimizer.py as the solution.");
+      CHECK(Kind::Runtime, !m->base,
+          "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+          "training, and "
+          "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
+          "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
+          "torch/optim/optimizer.py as the solution.");
       m->grad_fn.reset();
       m->requires_grad = false;
       m->tangent.reset();
@@ -284,7 +325,8 @@ PyObject* is_view(PyObject* self, PyObject*) {
 
 PyObject* retain_grad_method(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
-    if (running_transforms() && unwrap(self)->requires_grad() && refuse_under_transforms("retain_grad()")) return nullptr;
+    if (running_transforms() && unwrap(self)->requires_grad() && refuse_under_transforms("retain_grad()"))
+      return nullptr;
     retain_grad(Tensor(unwrap(self)));
     Py_RETURN_NONE;
   });
@@ -310,19 +352,21 @@ PyObject* register_post_accumulate(PyObject* self, PyObject* f) {
   });
 }
 
-PyMethodDef methods[] = {
-    {"requires_grad_", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(requires_grad_)), METH_VARARGS | METH_KEYWORDS, nullptr},
-    {"detach", detach_method, METH_NOARGS, nullptr}, {"detach_", detach_inplace, METH_NOARGS, nullptr}, {"_is_view", is_view, METH_NOARGS, nullptr},
-    {"_view_func", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(view_func)), METH_VARARGS | METH_KEYWORDS, nullptr},
-    {"_view_func_unsafe", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(view_func_unsafe)), METH_VARARGS | METH_KEYWORDS, nullptr},
+PyMethodDef methods[] = {{"requires_grad_", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(requires_grad_)),
+                             METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"detach", detach_method, METH_NOARGS, nullptr}, {"detach_", detach_inplace, METH_NOARGS, nullptr},
+    {"_is_view", is_view, METH_NOARGS, nullptr},
+    {"_view_func", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(view_func)), METH_VARARGS | METH_KEYWORDS,
+        nullptr},
+    {"_view_func_unsafe", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(view_func_unsafe)),
+        METH_VARARGS | METH_KEYWORDS, nullptr},
     {"_rev_view_func_unsafe", rev_view_func_unsafe, METH_O, nullptr},
     {"retain_grad", retain_grad_method, METH_NOARGS, nullptr}, {"register_hook", register_hook, METH_O, nullptr},
     {"register_post_accumulate_grad_hook", register_post_accumulate, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 // --- what the engine asks of operators: the tensor's own methods, which record history when they should ---------------------
 
-template <class... A>
-Tensor method(const Tensor& self, const char* name, A... args) {              // args: new references
+template <class... A> Tensor method(const Tensor& self, const char* name, A... args) {  // args: new references
   PyObject* objects[] = {wrap(self), args...};
   PyObject* n = PyUnicode_InternFromString(name);
   PyObject* r = PyObject_VectorcallMethod(n, objects, sizeof...(A) + 1, nullptr);
@@ -336,8 +380,10 @@ Tensor method(const Tensor& self, const char* name, A... args) {              //
 
 Tensor op_zeros(DimSpan sizes, DType t, Device d) {
   Tensor z = empty(sizes, t, d);
-  if (d.is_cpu() && z->numel()) std::memset(z->data(), 0, size_t(z->numel()) * z->itemsize());
-  else if (!d.is_meta()) method(z, "zero_");
+  if (d.is_cpu() && z->numel())
+    std::memset(z->data(), 0, size_t(z->numel()) * z->itemsize());
+  else if (!d.is_meta())
+    method(z, "zero_");
   return z;
 }
 
@@ -363,7 +409,9 @@ void install_engine_ops() {
   e.clone = [](const Tensor& a) { return method(a, "clone"); };
   e.copy_ = [](const Tensor& a, const Tensor& b) { method(a, "copy_", wrap(b)); };
   e.as_strided = [](const Tensor& a, DimSpan s, DimSpan st, int64_t o) {
-    return GradMode::enabled() || !has_data(*a) ? method(a, "as_strided", size_object(s), size_object(st), PyLong_FromLongLong(o)) : as_strided(*a, s, st, o);
+    return GradMode::enabled() || !has_data(*a)
+               ? method(a, "as_strided", size_object(s), size_object(st), PyLong_FromLongLong(o))
+               : as_strided(*a, s, st, o);
   };
   e.view_operator = view_operator;
   e.zeros = op_zeros;
@@ -374,7 +422,9 @@ void install_engine_ops() {
 int bind_autograd(PyObject* module) {
   install_engine_ops();
   if (add_to_tensor(methods, getset) < 0) return -1;
-  bool failed = bind_forward_mode(module) < 0 || bind_override(module) < 0 || bind_hooks() < 0 || bind_node(module) < 0 || bind_function(module) < 0 || bind_saved(module) < 0 || bind_backward(module) < 0 || bind_anomaly(module) < 0;
+  bool failed = bind_forward_mode(module) < 0 || bind_override(module) < 0 || bind_hooks() < 0 ||
+                bind_node(module) < 0 || bind_function(module) < 0 || bind_saved(module) < 0 ||
+                bind_backward(module) < 0 || bind_anomaly(module) < 0;
   return failed ? -1 : 0;
 }
 

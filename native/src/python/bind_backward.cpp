@@ -27,11 +27,12 @@ PyObject* set_inference(PyObject*, PyObject* on) {
 constexpr int kMaxReentrant = 60;
 thread_local int nested = 0;
 
-Edge edge_of(PyObject* o) {                     // a tensor, or (node, input number)
+Edge edge_of(PyObject* o) {  // a tensor, or (node, input number)
   if (is_tensor(o)) return gradient_edge(Tensor(unwrap(o)));
   if (o == Py_None) return {};
   PyObject *fn, *nr;
-  CHECK(Kind::Type, PyTuple_Check(o) && PyTuple_GET_SIZE(o) >= 2, "expected a tensor or a GradientEdge, got ", Py_TYPE(o)->tp_name);
+  CHECK(Kind::Type, PyTuple_Check(o) && PyTuple_GET_SIZE(o) >= 2, "expected a tensor or a GradientEdge, got ",
+      Py_TYPE(o)->tp_name);
   fn = PyTuple_GET_ITEM(o, 0), nr = PyTuple_GET_ITEM(o, 1);
   Ref<Node> node = node_of(fn);
   CHECK(Kind::Runtime, node, "GradientEdge: the node is gone or is not a node of the graph");
@@ -44,23 +45,29 @@ bool edges_from(PyObject* sequence, std::vector<Edge>* out) {
   PyObject* fast = PySequence_Fast(sequence, "expected a sequence");
   if (!fast) return false;
   int good = guarded([&]() -> int {
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); ++i) out->push_back(edge_of(PySequence_Fast_GET_ITEM(fast, i)));
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); ++i)
+      out->push_back(edge_of(PySequence_Fast_GET_ITEM(fast, i)));
     return 1;
   });
   Py_DECREF(fast);
   return good;
 }
 
-PyObject* pass(const std::vector<Edge>& roots, const Grads& grads, const std::vector<Edge>& targets, const BackwardOptions& options) {
-  struct Level {                                // hooks that a pass turns on end with it
+PyObject* pass(const std::vector<Edge>& roots, const Grads& grads, const std::vector<Edge>& targets,
+    const BackwardOptions& options) {
+  struct Level {  // hooks that a pass turns on end with it
     size_t hooks = saved_hooks_pushed();
     Level() { ++nested; }
-    ~Level() { --nested; restore_saved_hooks(hooks); }
+    ~Level() {
+      --nested;
+      restore_saved_hooks(hooks);
+    }
   } level;
   return guarded([&]() -> PyObject* { return tuple_of_grads(run_backward(roots, grads, targets, options)); });
 }
 
-PyObject* pass_on_new_stack(const std::vector<Edge>& roots, const Grads& grads, const std::vector<Edge>& targets, const BackwardOptions& options) {
+PyObject* pass_on_new_stack(const std::vector<Edge>& roots, const Grads& grads, const std::vector<Edge>& targets,
+    const BackwardOptions& options) {
   PyObject *result = nullptr, *type = nullptr, *value = nullptr, *trace = nullptr;
   bool grad_mode = GradMode::enabled();
   bool room = true;
@@ -83,27 +90,32 @@ PyObject* pass_on_new_stack(const std::vector<Edge>& roots, const Grads& grads, 
 PyObject* backward(PyObject*, PyObject* args) {  // (tensors, grads, targets, retain, create, allow_unused, accumulate)
   PyObject *tensors, *grads, *targets;
   int retain, create, unused, accumulate;
-  if (!PyArg_ParseTuple(args, "OOOpppp:run_backward", &tensors, &grads, &targets, &retain, &create, &unused, &accumulate)) return nullptr;
+  if (!PyArg_ParseTuple(
+          args, "OOOpppp:run_backward", &tensors, &grads, &targets, &retain, &create, &unused, &accumulate))
+    return nullptr;
   return guarded([&]() -> PyObject* {
     std::vector<Edge> roots, to;
     Grads g;
     if (!edges_from(tensors, &roots) || !grads_from(grads, &g) || !edges_from(targets, &to)) return nullptr;
     for (size_t i = 0; i < roots.size(); ++i)
-      if (!roots[i]) return PyErr_Format(PyExc_RuntimeError, "element %zu of tensors does not require grad and does not have a grad_fn", i);
+      if (!roots[i])
+        return PyErr_Format(
+            PyExc_RuntimeError, "element %zu of tensors does not require grad and does not have a grad_fn", i);
     BackwardOptions o{bool(retain), bool(create), bool(unused), bool(accumulate)};
     return nested < kMaxReentrant ? pass(roots, g, to, o) : pass_on_new_stack(roots, g, to, o);
   });
 }
 
-PyObject* mark_view_function(PyObject*, PyObject* args) {                    // (view, base)
+PyObject* mark_view_function(PyObject*, PyObject* args) {  // (view, base)
   PyObject *view, *base;
   if (!PyArg_ParseTuple(args, "O!O!:mark_view", TensorBaseType, &view, TensorBaseType, &base)) return nullptr;
   mark_view(Tensor(unwrap(view)), Tensor(unwrap(base)));
   Py_RETURN_NONE;
 }
 
-PyObject* gradient_edge_function(PyObject*, PyObject* t) {                    // -> (node, output number)
-  if (!is_tensor(t)) return PyErr_Format(PyExc_TypeError, "get_gradient_edge: expected a tensor, got %s", Py_TYPE(t)->tp_name);
+PyObject* gradient_edge_function(PyObject*, PyObject* t) {  // -> (node, output number)
+  if (!is_tensor(t))
+    return PyErr_Format(PyExc_TypeError, "get_gradient_edge: expected a tensor, got %s", Py_TYPE(t)->tp_name);
   return guarded([&]() -> PyObject* {
     Edge e = gradient_edge(Tensor(unwrap(t)));
     CHECK(Kind::Runtime, e, "It is not possible to get the gradient edge for a Tensor that does not require gradients");
@@ -120,7 +132,12 @@ PyObject* mark_inference(PyObject*, PyObject* t) {
 
 PyObject* queue_callback(PyObject*, PyObject* f) {
   return guarded([&]() -> PyObject* {
-    struct Drop { void operator()(PyObject* o) const { GilAcquire gil; Py_DECREF(o); } };
+    struct Drop {
+      void operator()(PyObject* o) const {
+        GilAcquire gil;
+        Py_DECREF(o);
+      }
+    };
     Py_INCREF(f);
     std::shared_ptr<PyObject> held(f, Drop{});
     CurrentBackward::queue_callback([held] {
@@ -161,7 +178,8 @@ PyObject* is_checkpoint_valid(PyObject*, PyObject*) { return PyBool_FromLong(!Cu
 
 // take_view(tensor, view): the tensor gets the geometry of a view of itself, and its place in the graph.
 PyObject* take_view(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 2 || !is_tensor(args[0]) || !is_tensor(args[1])) return PyErr_Format(PyExc_TypeError, "take_view() takes a tensor and a view of it");
+  if (n != 2 || !is_tensor(args[0]) || !is_tensor(args[1]))
+    return PyErr_Format(PyExc_TypeError, "take_view() takes a tensor and a view of it");
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0]));
     TensorImpl* view = unwrap(args[1]);
@@ -178,18 +196,20 @@ PyObject* take_view(PyObject*, PyObject* const* args, Py_ssize_t n) {
   });
 }
 
-PyMethodDef backward_functions[] = {{"is_grad_enabled", is_grad_enabled, METH_NOARGS, nullptr}, {"_set_grad_enabled", set_grad_enabled, METH_O, nullptr},
-                           {"is_inference_mode_enabled", is_inference, METH_NOARGS, nullptr}, {"_set_inference_mode", set_inference, METH_O, nullptr},
-                           {"run_backward", backward, METH_VARARGS, nullptr}, {"mark_view", mark_view_function, METH_VARARGS, nullptr},
-                           {"gradient_edge", gradient_edge_function, METH_O, nullptr}, {"_mark_inference", mark_inference, METH_O, nullptr},
-                           {"take_view", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(take_view)), METH_FASTCALL,
-                            "The tensor gets the geometry of a view of itself, and its place in the graph."},
-                           {"queue_callback", queue_callback, METH_O, nullptr}, {"_current_graph_task_id", task_id, METH_NOARGS, nullptr},
-                           {"_current_autograd_node", current_node, METH_NOARGS, nullptr}, {"_graph_task_retains_graph", keeps_graph, METH_NOARGS, nullptr},
-                           {"_current_graph_task_execution_order", execution_order, METH_NOARGS, nullptr},
-                           {"_will_engine_execute_node", will_execute, METH_O, nullptr},
-                           {"_is_checkpoint_valid", is_checkpoint_valid, METH_NOARGS, nullptr},
-                           {nullptr, nullptr, 0, nullptr}};
+PyMethodDef backward_functions[] = {{"is_grad_enabled", is_grad_enabled, METH_NOARGS, nullptr},
+    {"_set_grad_enabled", set_grad_enabled, METH_O, nullptr},
+    {"is_inference_mode_enabled", is_inference, METH_NOARGS, nullptr},
+    {"_set_inference_mode", set_inference, METH_O, nullptr}, {"run_backward", backward, METH_VARARGS, nullptr},
+    {"mark_view", mark_view_function, METH_VARARGS, nullptr},
+    {"gradient_edge", gradient_edge_function, METH_O, nullptr}, {"_mark_inference", mark_inference, METH_O, nullptr},
+    {"take_view", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(take_view)), METH_FASTCALL,
+        "The tensor gets the geometry of a view of itself, and its place in the graph."},
+    {"queue_callback", queue_callback, METH_O, nullptr}, {"_current_graph_task_id", task_id, METH_NOARGS, nullptr},
+    {"_current_autograd_node", current_node, METH_NOARGS, nullptr},
+    {"_graph_task_retains_graph", keeps_graph, METH_NOARGS, nullptr},
+    {"_current_graph_task_execution_order", execution_order, METH_NOARGS, nullptr},
+    {"_will_engine_execute_node", will_execute, METH_O, nullptr},
+    {"_is_checkpoint_valid", is_checkpoint_valid, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

@@ -19,31 +19,30 @@ namespace shim {
 namespace {
 
 struct Rule {
-  PyObject* function = nullptr;                 // null: there is none
-  bool takes_all = false;                       // every operand, not the arguments at `at`
+  PyObject* function = nullptr;  // null: there is none
+  bool takes_all = false;        // every operand, not the arguments at `at`
   std::vector<int> at;
 };
 
 struct BodyPlan {
-  PyObject* python = nullptr;                   // shim_torch._impl.table.run.Plan
+  PyObject* python = nullptr;  // shim_torch._impl.table.run.Plan
   PyObject* body = nullptr;
-  std::vector<int> places;                      // bound arguments in the body's order, keyword ones last
+  std::vector<int> places;  // bound arguments in the body's order, keyword ones last
   Py_ssize_t positional = 0;
-  PyObject* keywords = nullptr;                 // names of the keyword ones, or null
-  std::vector<bool> tensor, keep;               // of each bound argument
+  PyObject* keywords = nullptr;    // names of the keyword ones, or null
+  std::vector<bool> tensor, keep;  // of each bound argument
   Rule shape, dtype;
-  int results = 0;                              // how many tensors the body gives; 0: something else
+  int results = 0;  // how many tensors the body gives; 0: something else
   int device_at = -1;
-  bool pointwise = false;                       // results lie in memory as their operands do
+  bool pointwise = false;  // results lie in memory as their operands do
 };
 
 struct Runner {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
-  PyObject* make_plan;                          // () -> Plan
-  PyObject* execute;                            // (Plan, bound)
-  PyObject* finish;                             // (Plan, value, shape, dtype, tensors, arrays)
-  PyObject* scalar;                             // (number, dtype) -> 0-d array
+  PyObject_HEAD vectorcallfunc vectorcall;
+  PyObject* make_plan;  // () -> Plan
+  PyObject* execute;    // (Plan, bound)
+  PyObject* finish;     // (Plan, value, shape, dtype, tensors, arrays)
+  PyObject* scalar;     // (number, dtype) -> 0-d array
   BodyPlan* plan;
 };
 
@@ -72,7 +71,7 @@ class Quiet {
     old_ = PyDataMem_SetHandler(aligned_handler());
     if (!old_) throw PythonError();
   }
-  ~Quiet() {                                    // keeps a Python error that is on its way
+  ~Quiet() {  // keeps a Python error that is on its way
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     Held ours(PyDataMem_SetHandler(old_));
@@ -107,7 +106,7 @@ std::vector<bool> flags(PyObject* tuple) {
   return v;
 }
 
-Rule rule_of(PyObject* plan, const char* name) {                   // (function, takes_all, places) or None
+Rule rule_of(PyObject* plan, const char* name) {  // (function, takes_all, places) or None
   Rule r;
   Held data = get(plan, name);
   if (data.o == Py_None) return r;
@@ -125,7 +124,7 @@ BodyPlan* plan_of(Runner& self) {
   plan->body = get(made.o, "body").give();
   Held places = get(made.o, "positions"), keywords = get(made.o, "keywords"), results = get(made.o, "results");
   plan->places = ints(places.o);
-  plan->positional = Py_ssize_t(plan->places.size()) + 1;          // xp comes first
+  plan->positional = Py_ssize_t(plan->places.size()) + 1;  // xp comes first
   const Py_ssize_t named = PyTuple_Size(keywords.o);
   if (named > 0) plan->keywords = PyTuple_New(named);
   for (Py_ssize_t i = 0; i < named; ++i) {
@@ -144,10 +143,10 @@ BodyPlan* plan_of(Runner& self) {
   for (Py_ssize_t i = 0; i < PyTuple_Size(results.o); ++i)
     if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(results.o, i), "Tensor") != 0) plan->results = 0;
   Held order = get(made.o, "order");
-  if (order.o != Py_None) plan->results = 0;    // not contiguous: Python's to finish
+  if (order.o != Py_None) plan->results = 0;  // not contiguous: Python's to finish
   if (PyErr_Occurred()) throw PythonError();
   plan->python = made.give();
-  if (!self.plan) self.plan = plan.release();   // plans live as long as the table
+  if (!self.plan) self.plan = plan.release();  // plans live as long as the table
   return self.plan;
 }
 
@@ -175,8 +174,10 @@ Held ask(const Rule& r, const std::vector<bool>& tensor, PyObject* const* bound,
   size_t count = 0;
   auto put = [&](PyObject* o) {
     if (count == 16 && args == inline_) many.assign(inline_, inline_ + 16), args = nullptr;
-    if (args) inline_[count] = o;
-    else many.push_back(o);
+    if (args)
+      inline_[count] = o;
+    else
+      many.push_back(o);
     ++count;
   };
   if (!r.takes_all) {
@@ -184,7 +185,8 @@ Held ask(const Rule& r, const std::vector<bool>& tensor, PyObject* const* bound,
   } else {
     for (size_t i = 0; i < n; ++i) {
       if (!tensor[i] || bound[i] == Py_None) continue;
-      if (!PyList_CheckExact(bound[i])) put(bound[i]);
+      if (!PyList_CheckExact(bound[i]))
+        put(bound[i]);
       else
         for (Py_ssize_t k = 0; k < PyList_GET_SIZE(bound[i]); ++k)
           if (PyObject* item = PyList_GET_ITEM(bound[i], k); item != Py_None) put(item);
@@ -195,12 +197,12 @@ Held ask(const Rule& r, const std::vector<bool>& tensor, PyObject* const* bound,
   return answer;
 }
 
-DType wider(DType t) {                          // low precision is computed one step up and rounded once, at the end
+DType wider(DType t) {  // low precision is computed one step up and rounded once, at the end
   if (t == DType::c32) return DType::c64;
   return t == DType::f16 || (is_floating(t) && itemsize(t) == 1) || t == DType::bf16 ? DType::f32 : t;
 }
 
-PyObject* array_over(PyObject* tensor, DType wanted) {             // wanted undefined: as it is
+PyObject* array_over(PyObject* tensor, DType wanted) {  // wanted undefined: as it is
   const TensorImpl& t = *unwrap(tensor);
   if (wanted == DType::undefined || t.dtype() == wanted) return array_of(unwrap(tensor));
   Held cast(wrap(to_dtype(Tensor(unwrap(tensor)), wanted)));
@@ -211,7 +213,9 @@ Held argument(const Runner& self, PyObject* value, bool keep, DType compute, PyO
   PyObject* made;
   if (is_tensor(value)) {
     const DType own = unwrap(value)->dtype();
-    made = array_over(value, keep ? (own == DType::c32 ? DType::c64 : DType::undefined) : compute != DType::undefined ? compute : wider(own));
+    made = array_over(value, keep                          ? (own == DType::c32 ? DType::c64 : DType::undefined)
+                             : compute != DType::undefined ? compute
+                                                           : wider(own));
   } else if (PyList_CheckExact(value)) {
     made = PyList_New(PyList_GET_SIZE(value));
     for (Py_ssize_t i = 0; made && i < PyList_GET_SIZE(value); ++i)
@@ -251,24 +255,28 @@ PyObject* adopted(PyObject* value, PyObject* shape, PyObject* dtype, const std::
   const DType wanted = dtype_of(dtype), own = dtype_of_array(value);
   if (own == DType::undefined || (kind_of(own) != kind_of(wanted) && own != wanted)) return nullptr;
   Dims sizes(PyArray_DIMS(a), PyArray_DIMS(a) + PyArray_NDIM(a));
-  bool ours = own == wanted && !PyArray_BASE(a) && PyArray_ISWRITEABLE(a) && reinterpret_cast<uintptr_t>(PyArray_DATA(a)) % 64 == 0;
+  bool ours = own == wanted && !PyArray_BASE(a) && PyArray_ISWRITEABLE(a) &&
+              reinterpret_cast<uintptr_t>(PyArray_DATA(a)) % 64 == 0;
   for (const Held& h : arrays) ours = ours && h.o != value;
   if (ours && PyArray_SIZE(a) > 16) return tensor_over(value, sizes, own);
   Tensor out = empty(sizes, wanted, Device{});  // small results too: a copy costs less than keeping two objects
   if (PyArray_SIZE(a)) {
-    if (own == wanted) std::memcpy(out->data(), PyArray_DATA(a), size_t(PyArray_NBYTES(a)));
-    else copy_(out, Tensor(unwrap(Held(tensor_over(value, sizes, own)).o)));
+    if (own == wanted)
+      std::memcpy(out->data(), PyArray_DATA(a), size_t(PyArray_NBYTES(a)));
+    else
+      copy_(out, Tensor(unwrap(Held(tensor_over(value, sizes, own)).o)));
   }
   return wrap(out);
 }
 
-bool in_order(const BodyPlan& p, PyObject* const* bound, size_t n) {   // every tensor lies as its names say
+bool in_order(const BodyPlan& p, PyObject* const* bound, size_t n) {  // every tensor lies as its names say
   for (size_t i = 0; i < n; ++i)
     if (p.tensor[i] && is_tensor(bound[i]) && !unwrap(bound[i])->is_contiguous()) return false;
   return true;
 }
 
-PyObject* finished(const Runner& self, const BodyPlan& p, Held& value, Held& shape, PyObject* result, PyObject* const* bound, size_t n, std::vector<Held>& arrays) {
+PyObject* finished(const Runner& self, const BodyPlan& p, Held& value, Held& shape, PyObject* result,
+    PyObject* const* bound, size_t n, std::vector<Held>& arrays) {
   if (p.pointwise && !in_order(p, bound, n)) {
     // Python lays the results out.
   } else if (p.results == 1) {
@@ -280,9 +288,12 @@ PyObject* finished(const Runner& self, const BodyPlan& p, Held& value, Held& sha
     Held all(PyTuple_New(p.results));
     bool complete = true;
     for (int i = 0; complete && i < p.results; ++i) {
-      PyObject* t = adopted(PyTuple_GET_ITEM(value.o, i), shapes ? PyList_GET_ITEM(shape.o, i) : shape.o, dtypes ? PyList_GET_ITEM(result, i) : result, arrays);
-      if (t) PyTuple_SET_ITEM(all.o, i, t);
-      else complete = false;
+      PyObject* t = adopted(PyTuple_GET_ITEM(value.o, i), shapes ? PyList_GET_ITEM(shape.o, i) : shape.o,
+          dtypes ? PyList_GET_ITEM(result, i) : result, arrays);
+      if (t)
+        PyTuple_SET_ITEM(all.o, i, t);
+      else
+        complete = false;
     }
     if (complete) return all.give();
   }
@@ -304,7 +315,7 @@ PyObject* run_body(Runner& self, PyObject* const* bound, size_t n) {
   Held shape, rule;
   if (p.shape.function) shape = ask(p.shape, p.tensor, bound, n);
   if (p.dtype.function) rule = ask(p.dtype, p.tensor, bound, n);
-  PyObject *compute = rule.o, *result = rule.o;                    // a pair: computed in, given in
+  PyObject *compute = rule.o, *result = rule.o;  // a pair: computed in, given in
   if (rule.o && PyTuple_CheckExact(rule.o) && PyTuple_GET_SIZE(rule.o) == 2) {
     compute = PyTuple_GET_ITEM(rule.o, 0);
     result = PyTuple_GET_ITEM(rule.o, 1);
@@ -326,8 +337,11 @@ PyObject* run_body(Runner& self, PyObject* const* bound, size_t n) {
 }
 
 PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
-  if (kwnames && PyTuple_GET_SIZE(kwnames)) return PyErr_Format(PyExc_TypeError, "a body takes its bound arguments by position");
-  return guarded([&]() -> PyObject* { return run_body(*reinterpret_cast<Runner*>(self), args, size_t(PyVectorcall_NARGS(nargsf))); });
+  if (kwnames && PyTuple_GET_SIZE(kwnames))
+    return PyErr_Format(PyExc_TypeError, "a body takes its bound arguments by position");
+  return guarded([&]() -> PyObject* {
+    return run_body(*reinterpret_cast<Runner*>(self), args, size_t(PyVectorcall_NARGS(nargsf)));
+  });
 }
 
 PyTypeObject runner_type = {PyVarObject_HEAD_INIT(nullptr, 0)};
@@ -352,7 +366,9 @@ int traverse_runner(PyObject* self, visitproc visit, void* arg) {
   auto* r = reinterpret_cast<Runner*>(self);
   for (PyObject* o : {r->make_plan, r->execute, r->finish, r->scalar}) Py_VISIT(o);
   if (!r->plan) return 0;
-  for (PyObject* o : {r->plan->python, r->plan->body, r->plan->keywords, r->plan->shape.function, r->plan->dtype.function}) Py_VISIT(o);
+  for (PyObject* o :
+      {r->plan->python, r->plan->body, r->plan->keywords, r->plan->shape.function, r->plan->dtype.function})
+    Py_VISIT(o);
   return 0;
 }
 
@@ -364,7 +380,8 @@ int clear_runner(PyObject* self) {
   Py_CLEAR(r->scalar);
   const std::unique_ptr<BodyPlan> plan(std::exchange(r->plan, nullptr));
   if (!plan) return 0;
-  for (PyObject* o : {plan->python, plan->body, plan->keywords, plan->shape.function, plan->dtype.function}) Py_XDECREF(o);
+  for (PyObject* o : {plan->python, plan->body, plan->keywords, plan->shape.function, plan->dtype.function})
+    Py_XDECREF(o);
   return 0;
 }
 
@@ -374,9 +391,14 @@ void dealloc(PyObject* self) {
   PyObject_GC_Del(self);
 }
 
-PyMethodDef body_functions[] = {{"body_runner", body_runner, METH_VARARGS, "The native runner of a kernel record's body."}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef body_functions[] = {
+    {"body_runner", body_runner, METH_VARARGS, "The native runner of a kernel record's body."},
+    {nullptr, nullptr, 0, nullptr}};
 
-int load_numpy_for_body() { import_array1(-1); return 0; }
+int load_numpy_for_body() {
+  import_array1(-1);
+  return 0;
+}
 
 }  // namespace
 

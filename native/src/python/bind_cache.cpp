@@ -34,7 +34,7 @@ PyObject* cache_kept(PyObject*, PyObject* args) {
   });
 }
 
-std::map<long, SlowWork>& works() {             // under Python's lock
+std::map<long, SlowWork>& works() {  // under Python's lock
   static auto* w = new std::map<long, SlowWork>();
   return *w;
 }
@@ -69,13 +69,15 @@ PyObject* slow_work_end(PyObject*, PyObject* number) {
 }
 
 PyMethodDef cache_functions[] = {
-    {"private_folder", private_folder, METH_O, "Makes a folder for this user alone, or takes others' right to write; why it cannot be used, or nothing."},
+    {"private_folder", private_folder, METH_O,
+        "Makes a folder for this user alone, or takes others' right to write; why it cannot be used, or nothing."},
     {"cache_keep", cache_keep, METH_VARARGS, "Keeps (folder, name, key, bytes)."},
-    {"cache_kept", cache_kept, METH_VARARGS, "The bytes kept as (folder, name, key); none if there are none, or others than were kept."},
-    {"slow_work_begin", slow_work_begin, METH_O, "A number for work that a terminal is told of once it takes two seconds."},
+    {"cache_kept", cache_kept, METH_VARARGS,
+        "The bytes kept as (folder, name, key); none if there are none, or others than were kept."},
+    {"slow_work_begin", slow_work_begin, METH_O,
+        "A number for work that a terminal is told of once it takes two seconds."},
     {"slow_work_say", slow_work_say, METH_VARARGS, "(number, text): what it does now."},
-    {"slow_work_end", slow_work_end, METH_O, "Takes its line back."},
-    {nullptr, nullptr, 0, nullptr}};
+    {"slow_work_end", slow_work_end, METH_O, "Takes its line back."}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

@@ -15,22 +15,23 @@
 namespace shim {
 namespace {
 
-template <class F>
-PyObject* computed(int64_t elements, F&& f) { return wrapped(unlocked(elements, f)); }
+template <class F> PyObject* computed(int64_t elements, F&& f) { return wrapped(unlocked(elements, f)); }
 
 bool real_number(PyObject* o, Input* in) { return number_of(o, &in->number) && in->number.type != Number::Complex; }
 
-template <bool InPlace>
-PyObject* native_formula(Operator& op, PyObject* const* args, size_t n) {
+template <bool InPlace> PyObject* native_formula(Operator& op, PyObject* const* args, size_t n) {
   const auto& f = *static_cast<const PointwiseFormula*>(op.native_cpu_data);
   if (int(n) != f.tensors + f.numbers || !on_cpu(args[0])) return nullptr;
   return guarded([&]() -> PyObject* {
     Input inputs[kMaxOperands];
     for (int k = 0; k < int(n); ++k) {
-      if (k < f.tensors && is_tensor(args[k])) inputs[k].tensor = unwrap(args[k]);
-      else if (!real_number(args[k], &inputs[k])) return nullptr;
+      if (k < f.tensors && is_tensor(args[k]))
+        inputs[k].tensor = unwrap(args[k]);
+      else if (!real_number(args[k], &inputs[k]))
+        return nullptr;
     }
-    if (std::string_view(f.name) == "softshrink" && !(inputs[1].number.to_double() >= 0)) return nullptr;   // the record refuses it
+    if (std::string_view(f.name) == "softshrink" && !(inputs[1].number.to_double() >= 0))
+      return nullptr;  // the record refuses it
     const Tensor self(unwrap(args[0]));
     PyObject* r = computed(self->numel(), [&] { return run_formula(f, {inputs, n}, InPlace ? self : Tensor{}); });
     if (!InPlace || !r) return r;
@@ -40,8 +41,7 @@ PyObject* native_formula(Operator& op, PyObject* const* args, size_t n) {
 }
 
 // Of float32 and float64 alone: what others get is the records' to say.
-template <bool InPlace>
-PyObject* native_special(Operator& op, PyObject* const* args, size_t n) {
+template <bool InPlace> PyObject* native_special(Operator& op, PyObject* const* args, size_t n) {
   for (size_t i = 0; i < n; ++i) {
     if (!is_tensor(args[i])) return nullptr;
     const DType t = unwrap(args[i])->dtype();
@@ -54,7 +54,9 @@ PyObject* native_special(Operator& op, PyObject* const* args, size_t n) {
 PyObject* native_polygamma(Operator&, PyObject* const* args, size_t n) {
   if (n != 2 || !PyLong_CheckExact(args[0]) || !on_cpu(args[1])) return nullptr;
   const long long order = PyLong_AsLongLong(args[0]);
-  return guarded([&]() -> PyObject* { return computed(unwrap(args[1])->numel(), [&] { return polygamma(order, *unwrap(args[1])); }); });
+  return guarded([&]() -> PyObject* {
+    return computed(unwrap(args[1])->numel(), [&] { return polygamma(order, *unwrap(args[1])); });
+  });
 }
 
 // pointwise_backward(g, saved, name, p, q, r): of those without numbers
@@ -71,25 +73,34 @@ PyObject* native_slope(Operator&, PyObject* const* args, size_t n) {
 
 // The kernel of x ** exponent where it is simpler than powers in general.
 Tensor simple_power(const Tensor& x, double exponent, const Tensor& out) {
-  static const PointwiseFormula &cube = *pointwise_formula("cube"), &inverse_square = *pointwise_formula("inverse_square"), &itself = *pointwise_formula("itself");
-  static const PointwiseOp &square = *unary_op("square"), &root = *unary_op("sqrt"), &inverse_root = *unary_op("rsqrt"), &inverse = *unary_op("reciprocal");
+  static const PointwiseFormula &cube = *pointwise_formula("cube"),
+                                &inverse_square = *pointwise_formula("inverse_square"),
+                                &itself = *pointwise_formula("itself");
+  static const PointwiseOp &square = *unary_op("square"), &root = *unary_op("sqrt"), &inverse_root = *unary_op("rsqrt"),
+                           &inverse = *unary_op("reciprocal");
   const Input inputs[1] = {{x.get(), {}}};
   if (exponent == 2) return run_unary(square, x, out);
   if (exponent == 0.5) return run_unary(root, x, out);
   if (exponent == -0.5) return run_unary(inverse_root, x, out);
   if (exponent == -1) return run_unary(inverse, x, out);
-  const PointwiseFormula* f = exponent == 3 ? &cube : exponent == -2 ? &inverse_square : exponent == 1 ? &itself : nullptr;
+  const PointwiseFormula* f = exponent == 3    ? &cube
+                              : exponent == -2 ? &inverse_square
+                              : exponent == 1  ? &itself
+                                               : nullptr;
   return f ? run_formula(*f, inputs, out) : Tensor{};
 }
 
-template <bool InPlace>
-PyObject* native_power(Operator&, PyObject* const* args, size_t n) {      // (x, number)
+template <bool InPlace> PyObject* native_power(Operator&, PyObject* const* args, size_t n) {  // (x, number)
   Number exponent;
-  if (n != 2 || !on_cpu(args[0]) || is_tensor(args[1]) || !is_floating(unwrap(args[0])->dtype()) || unwrap(args[0])->itemsize() == 1) return nullptr;
+  if (n != 2 || !on_cpu(args[0]) || is_tensor(args[1]) || !is_floating(unwrap(args[0])->dtype()) ||
+      unwrap(args[0])->itemsize() == 1)
+    return nullptr;
   return guarded([&]() -> PyObject* {
-    if (!number_of(args[1], &exponent) || exponent.type == Number::Complex || exponent.type == Number::Bool) return nullptr;
+    if (!number_of(args[1], &exponent) || exponent.type == Number::Complex || exponent.type == Number::Bool)
+      return nullptr;
     const Tensor self(unwrap(args[0]));
-    PyObject* r = computed(self->numel(), [&] { return simple_power(self, exponent.to_double(), InPlace ? self : Tensor{}); });
+    PyObject* r =
+        computed(self->numel(), [&] { return simple_power(self, exponent.to_double(), InPlace ? self : Tensor{}); });
     if (!InPlace || !r) return r;
     Py_DECREF(r);
     return Py_NewRef(args[0]);
@@ -111,13 +122,12 @@ PyObject* with_numbers(const PointwiseFormula& f, PyObject* x, std::initializer_
 }
 
 // logit(x, eps or None)
-template <bool InPlace>
-PyObject* native_logit(Operator&, PyObject* const* args, size_t n) {
+template <bool InPlace> PyObject* native_logit(Operator&, PyObject* const* args, size_t n) {
   static const PointwiseFormula& logit = *pointwise_formula("logit_of");
   if (n != 2 || !on_cpu(args[0]) || !(args[1] == Py_None || PyFloat_Check(args[1]))) return nullptr;
   const DType t = unwrap(args[0])->dtype();
   if (!is_floating(t)) return nullptr;
-  const auto rounded = [&](double v) {          // the ends are of x's own precision
+  const auto rounded = [&](double v) {  // the ends are of x's own precision
     alignas(16) char element[16];
     store_number(element, t, Number{Number::Float, 0, v});
     return load_as_double(element, t);
@@ -127,8 +137,7 @@ PyObject* native_logit(Operator&, PyObject* const* args, size_t n) {
 }
 
 // round(x, decimals=digits)
-template <bool InPlace>
-PyObject* native_round_to(Operator&, PyObject* const* args, size_t n) {
+template <bool InPlace> PyObject* native_round_to(Operator&, PyObject* const* args, size_t n) {
   static const PointwiseFormula& round_to = *pointwise_formula("round_to");
   if (n != 2 || !on_cpu(args[0]) || !PyLong_CheckExact(args[1])) return nullptr;
   const long digits = PyLong_AsLong(args[1]);
@@ -138,8 +147,7 @@ PyObject* native_round_to(Operator&, PyObject* const* args, size_t n) {
 }
 
 // clamp_min(x, least) and clamp_max(x, most) of tensors of one floating dtype
-template <bool Least>
-PyObject* native_clamp_tensor(Operator&, PyObject* const* args, size_t n) {
+template <bool Least> PyObject* native_clamp_tensor(Operator&, PyObject* const* args, size_t n) {
   static const PointwiseFormula& f = *pointwise_formula(Least ? "clamp_least" : "clamp_most");
   if (n != 2 || !on_cpu(args[0]) || !on_cpu(args[1])) return nullptr;
   return guarded([&]() -> PyObject* {
@@ -153,7 +161,10 @@ PyObject* native_polar(Operator&, PyObject* const* args, size_t n) {
   if (n != 2 || !on_cpu(args[0]) || !on_cpu(args[1])) return nullptr;
   const Tensor length(unwrap(args[0])), angle(unwrap(args[1]));
   const DType t = length->dtype();
-  if (angle->dtype() != t || (t != DType::f32 && t != DType::f64) || !std::ranges::equal(length->sizes(), angle->sizes()) || !length->is_contiguous() || !angle->is_contiguous() || !is_plain(length) || !is_plain(angle)) return nullptr;
+  if (angle->dtype() != t || (t != DType::f32 && t != DType::f64) ||
+      !std::ranges::equal(length->sizes(), angle->sizes()) || !length->is_contiguous() || !angle->is_contiguous() ||
+      !is_plain(length) || !is_plain(angle))
+    return nullptr;
   return guarded([&] {
     static const PointwiseOp &cosine = *unary_op("cos"), &sine = *unary_op("sin"), &times = *binary_op("mul");
     const Tensor out = empty(length->sizes(), t == DType::f32 ? DType::c64 : DType::c128, Device{});
@@ -169,7 +180,8 @@ PyObject* native_polar(Operator&, PyObject* const* args, size_t n) {
 
 // clamp(x, least, most) with tensors, of one floating dtype; either may be None.
 PyObject* native_clamp_tensors(Operator&, PyObject* const* args, size_t n) {
-  static const PointwiseFormula &least = *pointwise_formula("clamp_least"), &most = *pointwise_formula("clamp_most"), &both = *pointwise_formula("clamp_between");
+  static const PointwiseFormula &least = *pointwise_formula("clamp_least"), &most = *pointwise_formula("clamp_most"),
+                                &both = *pointwise_formula("clamp_between");
   if (n != 3 || !on_cpu(args[0]) || !on_cpu_or_none(args[1]) || !on_cpu_or_none(args[2])) return nullptr;
   return guarded([&]() -> PyObject* {
     Input inputs[3] = {{unwrap(args[0]), {}}};
@@ -197,10 +209,10 @@ Tensor filled(const TensorImpl& self, const TensorImpl& mask, Number value, Tens
   return !out->numel() || select(shape, operands) ? out : Tensor{};
 }
 
-template <bool InPlace>
-PyObject* native_masked_fill(Operator&, PyObject* const* args, size_t n) {
+template <bool InPlace> PyObject* native_masked_fill(Operator&, PyObject* const* args, size_t n) {
   Number value;
-  if (n != 3 || !on_cpu(args[0]) || !on_cpu(args[1]) || is_tensor(args[2]) || unwrap(args[1])->dtype() != DType::b8) return nullptr;
+  if (n != 3 || !on_cpu(args[0]) || !on_cpu(args[1]) || is_tensor(args[2]) || unwrap(args[1])->dtype() != DType::b8)
+    return nullptr;
   return guarded([&]() -> PyObject* {
     const TensorImpl &self = *unwrap(args[0]), &mask = *unwrap(args[1]);
     const bool floats = is_floating(self.dtype()) && self.itemsize() > 1;
@@ -208,14 +220,17 @@ PyObject* native_masked_fill(Operator&, PyObject* const* args, size_t n) {
     const bool truth = self.dtype() == DType::b8 && value.type == Number::Bool;
     if (!floats && !truth && (value.type == Number::Float || !is_integral(self.dtype(), false))) return nullptr;
     if (InPlace && clashes(self, mask)) return nullptr;
-    PyObject* r = computed(self.numel(), [&] { return filled(self, mask, value, InPlace ? Tensor(unwrap(args[0])) : Tensor{}); });
+    PyObject* r =
+        computed(self.numel(), [&] { return filled(self, mask, value, InPlace ? Tensor(unwrap(args[0])) : Tensor{}); });
     if (!InPlace || !r) return r;
     Py_DECREF(r);
     return Py_NewRef(args[0]);
   });
 }
 
-struct MaskedScale { template <class T> static T f(T x, T mask, T scale) { return mask != T(0) ? x * scale : T(0); } };
+struct MaskedScale {
+  template <class T> static T f(T x, T mask, T scale) { return mask != T(0) ? x * scale : T(0); }
+};
 
 // masked_scale(x, mask, scale)
 PyObject* native_masked_scale(Operator&, PyObject* const* args, size_t n) {
@@ -230,8 +245,11 @@ PyObject* native_masked_scale(Operator&, PyObject* const* args, size_t n) {
     return computed(x.numel(), [&] {
       const TensorImpl* like[] = {&x};
       Tensor out = allocate_like(x.sizes(), like, 1, x.dtype());
-      const Operand operands[4] = {Operand::of(*out), Operand::of(x), Operand::of(mask), Operand{scale, compute, {}, {}}};
-      if (out->numel()) run_blocks(x.sizes(), operands, 4, compute, compute, compute == DType::f64 ? formula_loop<MaskedScale, double, 3> : formula_loop<MaskedScale, float, 3>);
+      const Operand operands[4] = {
+          Operand::of(*out), Operand::of(x), Operand::of(mask), Operand{scale, compute, {}, {}}};
+      if (out->numel())
+        run_blocks(x.sizes(), operands, 4, compute, compute,
+            compute == DType::f64 ? formula_loop<MaskedScale, double, 3> : formula_loop<MaskedScale, float, 3>);
       return out;
     });
   });
@@ -240,11 +258,14 @@ PyObject* native_masked_scale(Operator&, PyObject* const* args, size_t n) {
 // one_pass(g, saved): whether a gradient may be one kernel: of equal real floating dtypes and shapes, with values of their own,
 // and neither differentiated nor seen by a handler.
 PyObject* py_one_pass(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n < 1 || GradMode::enabled() || forward_gradients() || (python_dispatch && dispatch_mode_active())) Py_RETURN_FALSE;
+  if (n < 1 || GradMode::enabled() || forward_gradients() || (python_dispatch && dispatch_mode_active()))
+    Py_RETURN_FALSE;
   for (Py_ssize_t i = 0; i < n; ++i) {
     if (!is_tensor(args[i])) Py_RETURN_FALSE;
     const TensorImpl &t = *unwrap(args[i]), &first = *unwrap(args[0]);
-    if (!(t.device().is_cpu() || t.device().is_cuda()) || !is_floating(t.dtype()) || t.itemsize() == 1 || t.dtype() != first.dtype()) Py_RETURN_FALSE;
+    if (!(t.device().is_cpu() || t.device().is_cuda()) || !is_floating(t.dtype()) || t.itemsize() == 1 ||
+        t.dtype() != first.dtype())
+      Py_RETURN_FALSE;
     if (!std::ranges::equal(t.sizes(), first.sizes()) || !is_plain(Tensor(unwrap(args[i])))) Py_RETURN_FALSE;
   }
   Py_RETURN_TRUE;
@@ -260,7 +281,9 @@ PyObject* py_unseen(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 // unseen_on_cuda(tensor): the same of a CUDA tensor
 PyObject* py_unseen_on_cuda(PyObject*, PyObject* o) {
-  if (!is_tensor(o) || !unwrap(o)->device().is_cuda() || forward_gradients() || (python_dispatch && dispatch_mode_active())) Py_RETURN_FALSE;
+  if (!is_tensor(o) || !unwrap(o)->device().is_cuda() || forward_gradients() ||
+      (python_dispatch && dispatch_mode_active()))
+    Py_RETURN_FALSE;
   return PyBool_FromLong(is_plain(Tensor(unwrap(o))));
 }
 
@@ -268,17 +291,20 @@ PyObject* py_unseen_on_cuda(PyObject*, PyObject* o) {
 PyObject* py_flat_input(PyObject*, PyObject* o) {
   if (!is_tensor(o)) return PyErr_Format(PyExc_TypeError, "flat_input(): a tensor is needed");
   const Tensor t(unwrap(o));
-  if (!GradMode::enabled() || !t->requires_grad() || forward_gradients() || (python_dispatch && dispatch_mode_active()) || !is_plain(t) || is_sparse(*t)) return Py_NewRef(o);
+  if (!GradMode::enabled() || !t->requires_grad() || forward_gradients() ||
+      (python_dispatch && dispatch_mode_active()) || !is_plain(t) || is_sparse(*t))
+    return Py_NewRef(o);
   return wrap(flat_input(t));
 }
 
 PyMethodDef cpu_formulas_functions[] = {
     {"flat_input", py_flat_input, METH_O, "The tensor; its gradient's own gradient by it is zeros, not absent."},
     {"unseen", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_unseen)), METH_FASTCALL,
-     "Whether CPU tensors have values of their own, and no handler, mode or tangent sees what is done with them."},
-    {"unseen_on_cuda", py_unseen_on_cuda, METH_O, "Whether a CUDA tensor has values of its own, and no handler, mode or tangent sees what is done with it."},
+        "Whether CPU tensors have values of their own, and no handler, mode or tangent sees what is done with them."},
+    {"unseen_on_cuda", py_unseen_on_cuda, METH_O,
+        "Whether a CUDA tensor has values of its own, and no handler, mode or tangent sees what is done with it."},
     {"one_pass", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_one_pass)), METH_FASTCALL,
-     "Whether a gradient of tensors alike may be one kernel, for nobody looks on."},
+        "Whether a gradient of tensors alike may be one kernel, for nobody looks on."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -30,11 +30,12 @@ bool ordered(const TensorImpl& self, Dims* dims, bool halved, Dims* order) {
   return true;
 }
 
-double scale_of(long normalization, int64_t count) { return normalization == 1 ? 1 / std::sqrt(double(count)) : normalization == 2 ? 1 / double(count) : 1; }
+double scale_of(long normalization, int64_t count) {
+  return normalization == 1 ? 1 / std::sqrt(double(count)) : normalization == 2 ? 1 / double(count) : 1;
+}
 
 // (self, dim, normalization, forward), (self, dim, normalization, onesided), (self, dim, normalization, last_dim_size)
-template <Fourier like>
-PyObject* native_fft(Operator&, PyObject* const* args, size_t n) {
+template <Fourier like> PyObject* native_fft(Operator&, PyObject* const* args, size_t n) {
   if (n != 4 || !on_cpu(args[0]) || !PyTuple_Check(args[1]) || !PyLong_Check(args[2])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor self(unwrap(args[0]));

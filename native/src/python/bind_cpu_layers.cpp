@@ -16,8 +16,10 @@ PyObject* tuple_of(std::initializer_list<Tensor> all) {
   Py_ssize_t i = 0;
   for (const Tensor& t : all) {
     PyObject* o = tuple ? wrap(t) : nullptr;
-    if (!o) Py_CLEAR(tuple);
-    else PyTuple_SET_ITEM(tuple, i++, o);
+    if (!o)
+      Py_CLEAR(tuple);
+    else
+      PyTuple_SET_ITEM(tuple, i++, o);
   }
   return tuple;
 }
@@ -37,11 +39,11 @@ namespace {
 // The numbers (cols, span, groups, centred).
 bool norm_of(PyObject* const* args, PyObject* x, PyObject* weight, PyObject* bias, RowNorm* norm) {
   if (!on_cpu(x) || !on_cpu_or_none(weight) || !on_cpu_or_none(bias)) return false;
-  *norm = {Tensor(unwrap(x)), tensor_or_none(weight), tensor_or_none(bias), PyLong_AsLongLong(args[0]), PyLong_AsLongLong(args[1]), PyLong_AsLongLong(args[2]),
-           args[3] == Py_True};
+  *norm = {Tensor(unwrap(x)), tensor_or_none(weight), tensor_or_none(bias), PyLong_AsLongLong(args[0]),
+      PyLong_AsLongLong(args[1]), PyLong_AsLongLong(args[2]), args[3] == Py_True};
   if (PyErr_Occurred() || norm->cols <= 0 || norm->span < 0 || norm->groups <= 0) return false;
   const int64_t weights = norm->span ? norm->cols / norm->span * norm->groups : norm->cols;
-  for (const Tensor* t : {&norm->weight, &norm->bias})           // anybody can call the operators: what does not fit is not ours
+  for (const Tensor* t : {&norm->weight, &norm->bias})  // anybody can call the operators: what does not fit is not ours
     if (*t && (*t)->numel() != weights) return false;
   return norm->input->numel() % norm->cols == 0 && (!norm->span || norm->cols % norm->span == 0);
 }
@@ -53,7 +55,8 @@ PyObject* native_norm(Operator&, PyObject* const* args, size_t n) {
   if (n != 8 || !norm_of(args + 3, args[0], args[1], args[2], &norm)) return nullptr;
   return guarded([&]() -> PyObject* {
     if (!number_of(args[7], &eps)) return nullptr;
-    Tensor mean, rstd, out = unlocked(norm.input->numel(), [&] { return row_norm(norm, eps.to_double(), &mean, &rstd); });
+    Tensor mean, rstd,
+        out = unlocked(norm.input->numel(), [&] { return row_norm(norm, eps.to_double(), &mean, &rstd); });
     return out ? tuple_of({out, mean, rstd}) : nullptr;
   });
 }
@@ -62,14 +65,18 @@ PyObject* native_norm(Operator&, PyObject* const* args, size_t n) {
 // asked for being an empty tensor
 PyObject* native_norm_backward(Operator&, PyObject* const* args, size_t n) {
   RowNorm norm;
-  if (n != 11 || !on_cpu(args[0]) || !on_cpu(args[3]) || !on_cpu(args[4]) || !norm_of(args + 5, args[1], args[2], Py_None, &norm)) return nullptr;
+  if (n != 11 || !on_cpu(args[0]) || !on_cpu(args[3]) || !on_cpu(args[4]) ||
+      !norm_of(args + 5, args[1], args[2], Py_None, &norm))
+    return nullptr;
   const int64_t rows = norm.input->numel() / norm.cols;
-  if (unwrap(args[0])->numel() != norm.input->numel() || unwrap(args[3])->numel() != rows || unwrap(args[4])->numel() != rows) return nullptr;
+  if (unwrap(args[0])->numel() != norm.input->numel() || unwrap(args[3])->numel() != rows ||
+      unwrap(args[4])->numel() != rows)
+    return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor weight, bias;
     Tensor r = unlocked(norm.input->numel(), [&] {
-      return row_norm_backward(norm, Tensor(unwrap(args[0])), Tensor(unwrap(args[3])), Tensor(unwrap(args[4])), args[9] == Py_True ? &weight : nullptr,
-                               args[10] == Py_True ? &bias : nullptr);
+      return row_norm_backward(norm, Tensor(unwrap(args[0])), Tensor(unwrap(args[3])), Tensor(unwrap(args[4])),
+          args[9] == Py_True ? &weight : nullptr, args[10] == Py_True ? &bias : nullptr);
     });
     if (!r) return nullptr;
     for (Tensor* t : {&weight, &bias})
@@ -84,19 +91,24 @@ PyObject* native_softmax_backward(Operator&, PyObject* const* args, size_t n) {
   const long dim = PyLong_AsLong(args[2]);
   const Tensor g(unwrap(args[0])), result(unwrap(args[1]));
   if (dim != -1 && dim != result->dim() - 1) return nullptr;
-  return guarded([&] { return wrapped(unlocked(result->numel(), [&] { return softmax_backward(g, result, args[3] == Py_True); })); });
+  return guarded([&] {
+    return wrapped(unlocked(result->numel(), [&] { return softmax_backward(g, result, args[3] == Py_True); }));
+  });
 }
 
 // cross_entropy(self, target, weight, reduction, ignore_index, keep) -> (loss, log_p, factors, total)
 PyObject* native_cross_entropy(Operator&, PyObject* const* args, size_t n) {
-  if (n != 6 || !on_cpu(args[0]) || !on_cpu(args[1]) || !on_cpu_or_none(args[2]) || !PyLong_Check(args[3]) || !PyLong_Check(args[4])) return nullptr;
+  if (n != 6 || !on_cpu(args[0]) || !on_cpu(args[1]) || !on_cpu_or_none(args[2]) || !PyLong_Check(args[3]) ||
+      !PyLong_Check(args[4]))
+    return nullptr;
   const long reduction = PyLong_AsLong(args[3]);
   const long long ignored = PyLong_AsLongLong(args[4]);
   return guarded([&]() -> PyObject* {
     CrossEntropy parts;
     const Tensor logits(unwrap(args[0]));
     Tensor loss = unlocked(logits->numel(), [&] {
-      return cross_entropy(logits, Tensor(unwrap(args[1])), tensor_or_none(args[2]), int(reduction), ignored, args[5] == Py_True, &parts);
+      return cross_entropy(logits, Tensor(unwrap(args[1])), tensor_or_none(args[2]), int(reduction), ignored,
+          args[5] == Py_True, &parts);
     });
     return loss ? tuple_of({loss, parts.log_p, parts.factors, parts.total}) : nullptr;
   });
@@ -110,15 +122,19 @@ PyObject* native_cross_entropy_backward(Operator&, PyObject* const* args, size_t
   const long reduction = PyLong_AsLong(args[5]);
   return guarded([&]() -> PyObject* {
     const CrossEntropy parts{Tensor(unwrap(args[1])), Tensor(unwrap(args[3])), Tensor(unwrap(args[4]))};
-    return wrapped(unlocked(parts.log_p->numel(), [&] { return cross_entropy_backward(Tensor(unwrap(args[0])), Tensor(unwrap(args[2])), parts, int(reduction)); }));
+    return wrapped(unlocked(parts.log_p->numel(), [&] {
+      return cross_entropy_backward(Tensor(unwrap(args[0])), Tensor(unwrap(args[2])), parts, int(reduction));
+    }));
   });
 }
 
-template <bool Upper>
-PyObject* native_triangle(Operator&, PyObject* const* args, size_t n) {
+template <bool Upper> PyObject* native_triangle(Operator&, PyObject* const* args, size_t n) {
   if (n != 2 || !on_cpu(args[0]) || !PyLong_CheckExact(args[1])) return nullptr;
   const long long diagonal = PyLong_AsLongLong(args[1]);
-  if (PyErr_Occurred()) { PyErr_Clear(); return nullptr; }
+  if (PyErr_Occurred()) {
+    PyErr_Clear();
+    return nullptr;
+  }
   return guarded([&]() -> PyObject* {
     const Tensor self(unwrap(args[0]));
     return wrapped(unlocked(self->numel(), [&] { return triangle(self, diagonal, Upper); }));
@@ -176,7 +192,9 @@ PyObject* padded(PyObject* self, PyObject* pad, Padding mode) {
   return guarded([&]() -> PyObject* {
     const Tensor t(unwrap(self));
     Dims places;
-    if (!t->is_contiguous() || t->has_math_bits() || t->dtype() == DType::b8 || !PyTuple_Check(pad) || !dims_of(pad, &places)) return nullptr;
+    if (!t->is_contiguous() || t->has_math_bits() || t->dtype() == DType::b8 || !PyTuple_Check(pad) ||
+        !dims_of(pad, &places))
+      return nullptr;
     return wrapped(unlocked(t->numel(), [&] { return pad_from_itself(t, places, mode); }));
   });
 }
@@ -187,15 +205,15 @@ PyObject* native_constant_pad(Operator&, PyObject* const* args, size_t n) {
   return guarded([&]() -> PyObject* {
     const Tensor t(unwrap(args[0]));
     Dims places;
-    if (!t->is_contiguous() || t->has_math_bits() || !dims_of(args[1], &places) || !number_of(args[2], &value)) return nullptr;
+    if (!t->is_contiguous() || t->has_math_bits() || !dims_of(args[1], &places) || !number_of(args[2], &value))
+      return nullptr;
     if (value.type == Number::Complex || (value.type == Number::Float && !is_floating(t->dtype()))) return nullptr;
     check_fits(value, t->dtype());
     return wrapped(unlocked(t->numel(), [&] { return pad_with(t, places, value); }));
   });
 }
 // reflection_pad, replication_pad(self, padding), where no history is kept
-template <Padding mode>
-PyObject* native_pad_from_itself(Operator&, PyObject* const* args, size_t n) {
+template <Padding mode> PyObject* native_pad_from_itself(Operator&, PyObject* const* args, size_t n) {
   return n == 2 && on_cpu(args[0]) && !history(args, n) ? padded(args[0], args[1], mode) : nullptr;
 }
 // pad(self, pad, mode, value), where no history is kept
@@ -208,8 +226,10 @@ PyObject* native_pad(Operator& op, PyObject* const* args, size_t n) {
     return native_constant_pad(op, constant, 3);
   }
   if (args[3] != Py_None) return nullptr;
-  return is("reflect") ? padded(args[0], args[1], Padding::reflect) : is("replicate") ? padded(args[0], args[1], Padding::replicate) :
-         is("circular") ? padded(args[0], args[1], Padding::circular) : nullptr;
+  return is("reflect")     ? padded(args[0], args[1], Padding::reflect)
+         : is("replicate") ? padded(args[0], args[1], Padding::replicate)
+         : is("circular")  ? padded(args[0], args[1], Padding::circular)
+                           : nullptr;
 }
 
 // complex(real, imag) of one shape
@@ -217,7 +237,9 @@ PyObject* native_complex(Operator&, PyObject* const* args, size_t n) {
   if (n != 2 || !on_cpu(args[0]) || !on_cpu(args[1])) return nullptr;
   const Tensor re(unwrap(args[0])), im(unwrap(args[1]));
   const DType t = re->dtype();
-  if (im->dtype() != t || (t != DType::f32 && t != DType::f64) || !std::ranges::equal(re->sizes(), im->sizes()) || !re->is_contiguous() || !im->is_contiguous()) return nullptr;
+  if (im->dtype() != t || (t != DType::f32 && t != DType::f64) || !std::ranges::equal(re->sizes(), im->sizes()) ||
+      !re->is_contiguous() || !im->is_contiguous())
+    return nullptr;
   return guarded([&] {
     const Tensor out = empty(re->sizes(), t == DType::f32 ? DType::c64 : DType::c128, Device{});
     unlocked(re->numel(), [&] {
@@ -232,10 +254,13 @@ PyObject* native_complex(Operator&, PyObject* const* args, size_t n) {
 
 // diag_embed(self, offset, dim1, dim2), the two dims being the last ones
 PyObject* native_diag_embed(Operator&, PyObject* const* args, size_t n) {
-  if (n != 4 || !on_cpu(args[0]) || !PyLong_CheckExact(args[1]) || !PyLong_CheckExact(args[2]) || !PyLong_CheckExact(args[3])) return nullptr;
+  if (n != 4 || !on_cpu(args[0]) || !PyLong_CheckExact(args[1]) || !PyLong_CheckExact(args[2]) ||
+      !PyLong_CheckExact(args[3]))
+    return nullptr;
   const Tensor self(unwrap(args[0]));
   const long offset = PyLong_AsLong(args[1]), first = PyLong_AsLong(args[2]), second = PyLong_AsLong(args[3]);
-  if (first != -2 || second != -1 || !self->dim() || self->has_math_bits() || std::labs(offset) > (1L << 30)) return nullptr;
+  if (first != -2 || second != -1 || !self->dim() || self->has_math_bits() || std::labs(offset) > (1L << 30))
+    return nullptr;
   return guarded([&] {
     Dims shape(self->sizes().begin(), self->sizes().end());
     shape.back() += std::labs(offset);
@@ -251,9 +276,10 @@ PyObject* native_diag_embed(Operator&, PyObject* const* args, size_t n) {
 }
 
 // tril_indices or triu_indices(row, col, offset, dtype, layout, device, pin_memory)
-template <bool Upper>
-PyObject* native_triangle_places(Operator&, PyObject* const* args, size_t n) {
-  if (n != 7 || args[3] != Py_None || args[4] != Py_None || !(args[5] == Py_None || (is_device(args[5]) && device_of(args[5]).is_cpu())) || args[6] == Py_True) return nullptr;
+template <bool Upper> PyObject* native_triangle_places(Operator&, PyObject* const* args, size_t n) {
+  if (n != 7 || args[3] != Py_None || args[4] != Py_None ||
+      !(args[5] == Py_None || (is_device(args[5]) && device_of(args[5]).is_cpu())) || args[6] == Py_True)
+    return nullptr;
   long size[3];
   for (int i = 0; i < 3; ++i) {
     size[i] = PyLong_CheckExact(args[i]) ? PyLong_AsLong(args[i]) : -1;
@@ -264,7 +290,8 @@ PyObject* native_triangle_places(Operator&, PyObject* const* args, size_t n) {
   return guarded([&] {
     std::vector<int64_t> down, across;
     for (long r = 0; r < rows; ++r)
-      for (long c = Upper ? std::max(r + offset, 0L) : 0; c < (Upper ? cols : std::min(r + offset + 1, cols)); ++c) down.push_back(r), across.push_back(c);
+      for (long c = Upper ? std::max(r + offset, 0L) : 0; c < (Upper ? cols : std::min(r + offset + 1, cols)); ++c)
+        down.push_back(r), across.push_back(c);
     const Tensor out = empty(Dims{2, int64_t(down.size())}, DType::i64, Device{});
     std::copy(across.begin(), across.end(), std::copy(down.begin(), down.end(), out->data_as<int64_t>()));
     return wrap(out);
@@ -275,11 +302,14 @@ PyObject* native_triangle_places(Operator&, PyObject* const* args, size_t n) {
 
 // roll(self, shifts, dims): two parts of each dimension change places.
 PyObject* native_roll(Operator&, PyObject* const* args, size_t n) {
-  if (n != 3 || !is_tensor(args[0]) || !(unwrap(args[0])->device().is_cpu() || unwrap(args[0])->device().is_cuda())) return nullptr;
+  if (n != 3 || !is_tensor(args[0]) || !(unwrap(args[0])->device().is_cpu() || unwrap(args[0])->device().is_cuda()))
+    return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0]));
     Dims shifts, dims;
-    if (!dims_of(args[1], &shifts) || !dims_of(args[2], &dims) || shifts.empty() || !self->numel() || self->has_math_bits()) return nullptr;
+    if (!dims_of(args[1], &shifts) || !dims_of(args[2], &dims) || shifts.empty() || !self->numel() ||
+        self->has_math_bits())
+      return nullptr;
     const bool flat = dims.empty();
     if (flat ? shifts.size() != 1 : shifts.size() != dims.size()) return nullptr;
     const Dims order = flat ? Dims{} : channels_last_order(*self), places = inverse_of(order);

@@ -10,7 +10,7 @@ namespace {
 
 using namespace linalg;
 
-constexpr int64_t kWorthUnlocking = 4096;       // elements of a matrix that keeps LAPACK busy for long
+constexpr int64_t kWorthUnlocking = 4096;  // elements of a matrix that keeps LAPACK busy for long
 
 bool on_cpu(PyObject* o) { return is_tensor(o) && unwrap(o)->device().is_cpu(); }
 Tensor at(PyObject* const* args, int i) { return Tensor(unwrap(args[i])); }
@@ -18,8 +18,7 @@ bool is(PyObject* o, const char* text) { return PyUnicode_Check(o) && PyUnicode_
 
 // f() where the first `tensors` arguments are on the CPU, without the GIL where that pays; what it gives (null: not our case) as Python
 // objects.
-template <class F>
-PyObject* run(PyObject* const* args, int tensors, F&& f) {
+template <class F> PyObject* run(PyObject* const* args, int tensors, F&& f) {
   for (int i = 0; i < tensors; ++i)
     if (!on_cpu(args[i])) return nullptr;
   return guarded([&]() -> PyObject* {
@@ -29,9 +28,12 @@ PyObject* run(PyObject* const* args, int tensors, F&& f) {
       return f();
     }();
     using Found = std::decay_t<decltype(found)>;
-    if constexpr (std::is_same_v<Found, Tensor>) return wrapped(found);
-    else if constexpr (std::is_same_v<Found, Two>) return found.first ? tuple_of({found.first, found.second}) : nullptr;
-    else return found.first ? tuple_of({found.first, found.second, found.third}) : nullptr;
+    if constexpr (std::is_same_v<Found, Tensor>)
+      return wrapped(found);
+    else if constexpr (std::is_same_v<Found, Two>)
+      return found.first ? tuple_of({found.first, found.second}) : nullptr;
+    else
+      return found.first ? tuple_of({found.first, found.second, found.third}) : nullptr;
   });
 }
 
@@ -41,8 +43,9 @@ bool failed(const Tensor& info) {
 }
 
 // `found`, or null where it failed and that has to be told.
-template <class R>
-R unless_failed(R found, const Tensor& info, PyObject* check) { return check == Py_True && failed(info) ? R{} : found; }
+template <class R> R unless_failed(R found, const Tensor& info, PyObject* check) {
+  return check == Py_True && failed(info) ? R{} : found;
+}
 
 // linalg_lu_factor_ex(A, pivot, check_errors)
 PyObject* lu_factor_ex(Operator&, PyObject* const* args, size_t n) {
@@ -56,7 +59,8 @@ PyObject* lu_factor_ex(Operator&, PyObject* const* args, size_t n) {
 // _lu_solve_of(LU, pivots, B, left, adjoint)
 PyObject* lu_solve_of(Operator&, PyObject* const* args, size_t n) {
   if (n != 5) return nullptr;
-  return run(args, 3, [&] { return lu_solve(at(args, 0), at(args, 1), at(args, 2), args[3] == Py_True, args[4] == Py_True); });
+  return run(
+      args, 3, [&] { return lu_solve(at(args, 0), at(args, 1), at(args, 2), args[3] == Py_True, args[4] == Py_True); });
 }
 
 // _row_order(pivots, rows)
@@ -71,7 +75,8 @@ PyObject* solve_ex(Operator&, PyObject* const* args, size_t n) {
   if (n != 4) return nullptr;
   return run(args, 2, [&]() -> Two {
     const Tensor a = at(args, 0), b = at(args, 1);
-    const bool of_a_batch = a->dim() == b->dim() + 1 && std::equal(b->sizes().begin(), b->sizes().end(), a->sizes().begin());
+    const bool of_a_batch =
+        a->dim() == b->dim() + 1 && std::equal(b->sizes().begin(), b->sizes().end(), a->sizes().begin());
     const Two found = solve(a, b, args[2] == Py_True, b->dim() == 1 || of_a_batch);
     return unless_failed(found, found.second, args[3]);
   });
@@ -89,7 +94,9 @@ PyObject* inv_ex(Operator&, PyObject* const* args, size_t n) {
 // linalg_solve_triangular(self, B, upper, left, unitriangular)
 PyObject* triangular(Operator&, PyObject* const* args, size_t n) {
   if (n != 5) return nullptr;
-  return run(args, 2, [&] { return solve_triangular(at(args, 0), at(args, 1), args[2] == Py_True, args[3] == Py_True, args[4] == Py_True); });
+  return run(args, 2, [&] {
+    return solve_triangular(at(args, 0), at(args, 1), args[2] == Py_True, args[3] == Py_True, args[4] == Py_True);
+  });
 }
 
 // linalg_cholesky_ex(self, upper, check_errors)
@@ -143,26 +150,30 @@ PyObject* householder_of(Operator&, PyObject* const* args, size_t n) {
 // _ormqr_of(self, tau, other, left, transpose)
 PyObject* ormqr_of(Operator&, PyObject* const* args, size_t n) {
   if (n != 5) return nullptr;
-  return run(args, 3, [&] { return multiply_by_q(at(args, 0), at(args, 1), at(args, 2), args[3] == Py_True, args[4] == Py_True); });
+  return run(args, 3,
+      [&] { return multiply_by_q(at(args, 0), at(args, 1), at(args, 2), args[3] == Py_True, args[4] == Py_True); });
 }
 
 // linalg_qr(A, mode)
 PyObject* qr_of(Operator&, PyObject* const* args, size_t n) {
   if (n != 2) return nullptr;
-  const std::optional<QrMode> mode = is(args[1], "reduced") ? std::optional(QrMode::reduced) : is(args[1], "complete") ? std::optional(QrMode::complete)
-                                   : is(args[1], "r")       ? std::optional(QrMode::r)       : std::nullopt;
+  const std::optional<QrMode> mode = is(args[1], "reduced")    ? std::optional(QrMode::reduced)
+                                     : is(args[1], "complete") ? std::optional(QrMode::complete)
+                                     : is(args[1], "r")        ? std::optional(QrMode::r)
+                                                               : std::nullopt;
   if (!mode) return nullptr;
   return run(args, 1, [&] { return qr(at(args, 0), *mode); });
 }
 
 // linalg_eigh(self, UPLO) and, for the values alone, _eigvalsh_of(self, UPLO)
-template <bool Vectors>
-PyObject* eigh_of(Operator&, PyObject* const* args, size_t n) {
+template <bool Vectors> PyObject* eigh_of(Operator&, PyObject* const* args, size_t n) {
   const bool lower = n == 2 && (is(args[1], "L") || is(args[1], "l"));
   if (n != 2 || (!lower && !is(args[1], "U") && !is(args[1], "u"))) return nullptr;
-  if (Vectors && !lower) return nullptr;        // the body's vectors have the signs that PyTorch's have
-  if constexpr (Vectors) return run(args, 1, [&] { return eigh(at(args, 0), true, true); });
-  else return run(args, 1, [&] { return eigh(at(args, 0), lower, false).first; });
+  if (Vectors && !lower) return nullptr;  // the body's vectors have the signs that PyTorch's have
+  if constexpr (Vectors)
+    return run(args, 1, [&] { return eigh(at(args, 0), true, true); });
+  else
+    return run(args, 1, [&] { return eigh(at(args, 0), lower, false).first; });
 }
 
 // linalg_svd(A, full_matrices, driver)
@@ -178,11 +189,12 @@ PyObject* svdvals_of(Operator&, PyObject* const* args, size_t n) {
 }
 
 // linalg_eig(self) and, for the values alone, _eigvals_of(self)
-template <bool Vectors>
-PyObject* eig_of(Operator&, PyObject* const* args, size_t n) {
+template <bool Vectors> PyObject* eig_of(Operator&, PyObject* const* args, size_t n) {
   if (n != 1) return nullptr;
-  if constexpr (Vectors) return run(args, 1, [&] { return eig(at(args, 0), true); });
-  else return run(args, 1, [&] { return eig(at(args, 0), false).first; });
+  if constexpr (Vectors)
+    return run(args, 1, [&] { return eig(at(args, 0), true); });
+  else
+    return run(args, 1, [&] { return eig(at(args, 0), false).first; });
 }
 
 // linalg_det(A)
@@ -195,7 +207,10 @@ PyObject* det_of(Operator&, PyObject* const* args, size_t n) {
 PyObject* lstsq_of(Operator&, PyObject* const* args, size_t n) {
   Number rcond;
   if (n != 4 || !number_of(args[2], &rcond)) return nullptr;
-  const Driver driver = is(args[3], "gels") ? Driver::gels : is(args[3], "gelsd") ? Driver::gelsd : is(args[3], "gelss") ? Driver::gelss : Driver::gelsy;
+  const Driver driver = is(args[3], "gels")    ? Driver::gels
+                        : is(args[3], "gelsd") ? Driver::gelsd
+                        : is(args[3], "gelss") ? Driver::gelss
+                                               : Driver::gelsy;
   return run(args, 2, [&] { return least_squares(at(args, 0), at(args, 1), rcond.to_double(), driver); });
 }
 

@@ -35,10 +35,16 @@ Spans whole() { return {{0, 1, 1}}; }
 
 bool adaptive_spans(const Tensor& x, int n, PyObject* given, Spans (&spans)[3]) {
   Dims parts;
-  if (!PyTuple_Check(given) || !dims_of(given, &parts)) { PyErr_Clear(); return false; }
+  if (!PyTuple_Check(given) || !dims_of(given, &parts)) {
+    PyErr_Clear();
+    return false;
+  }
   if (parts.size() != size_t(n)) return false;
   for (int d = 0; d < 3; ++d) {
-    if (d < 3 - n) { spans[d] = whole(); continue; }
+    if (d < 3 - n) {
+      spans[d] = whole();
+      continue;
+    }
     const int64_t size = x->sizes()[size_t(d + 1)], many = parts[size_t(d - 3 + n)];
     if (many < 1 || many > (int64_t(1) << 24)) return false;
     for (int64_t i = 0; i < many; ++i) {
@@ -49,8 +55,7 @@ bool adaptive_spans(const Tensor& x, int n, PyObject* given, Spans (&spans)[3]) 
   return true;
 }
 
-template <int n>
-PyObject* adaptive_max(Operator&, PyObject* const* args, size_t count) {
+template <int n> PyObject* adaptive_max(Operator&, PyObject* const* args, size_t count) {
   if (count != 2 || !usual(args[0])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0])), volumes = as_volumes(x, n);
@@ -62,35 +67,45 @@ PyObject* adaptive_max(Operator&, PyObject* const* args, size_t count) {
 }
 
 // adaptive_avg_pool(self, output_size), where no history is kept
-template <int n>
-PyObject* adaptive_mean_of(Operator&, PyObject* const* args, size_t count) {
+template <int n> PyObject* adaptive_mean_of(Operator&, PyObject* const* args, size_t count) {
   if (count != 2 || !usual(args[0]) || history(args, count)) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0])), volumes = as_volumes(x, n);
     Spans spans[3];
     if (!volumes || !adaptive_spans(volumes, n, args[1], spans)) return nullptr;
-    if (n == 2 && spans[1].size() == 1 && spans[2].size() == 1) return wrapped(reduce(Reduction::mean, x, Dims{-1, -2}, true, DType::undefined));
+    if (n == 2 && spans[1].size() == 1 && spans[2].size() == 1)
+      return wrapped(reduce(Reduction::mean, x, Dims{-1, -2}, true, DType::undefined));
     return wrap(given_back(unlocked(x->numel(), [&] { return box_mean(volumes, spans, 0); }), x, n, x->dtype()));
   });
 }
 
 // --- windows of volumes ------------------------------------------------------------------------------------------------
 
-struct Windows { Dims kernel, stride, padding, dilation; };
+struct Windows {
+  Dims kernel, stride, padding, dilation;
+};
 
 bool three_of(PyObject* o, int64_t least, Dims* to) {
-  if (!dims_of(o, to)) { PyErr_Clear(); return false; }
+  if (!dims_of(o, to)) {
+    PyErr_Clear();
+    return false;
+  }
   if (to->size() == 1) to->resize(3, to->front());
-  return to->size() == 3 && std::all_of(to->begin(), to->end(), [&](int64_t v) { return v >= least && v < (int64_t(1) << 30); });
+  return to->size() == 3 &&
+         std::all_of(to->begin(), to->end(), [&](int64_t v) { return v >= least && v < (int64_t(1) << 30); });
 }
 
 // Settings that nothing is wrong with; `dilation` null: 1.
 bool windows_of(PyObject* kernel, PyObject* stride, PyObject* padding, PyObject* dilation, Windows* w) {
   if (!three_of(kernel, 1, &w->kernel) || !three_of(padding, 0, &w->padding)) return false;
-  if (PySequence_Size(stride) == 0) w->stride = w->kernel;
-  else if (!three_of(stride, 1, &w->stride)) return false;
-  if (!dilation) w->dilation = Dims(3, 1);
-  else if (!three_of(dilation, 1, &w->dilation)) return false;
+  if (PySequence_Size(stride) == 0)
+    w->stride = w->kernel;
+  else if (!three_of(stride, 1, &w->stride))
+    return false;
+  if (!dilation)
+    w->dilation = Dims(3, 1);
+  else if (!three_of(dilation, 1, &w->dilation))
+    return false;
   for (size_t d = 0; d < 3; ++d)
     if (w->padding[d] > ((w->kernel[d] - 1) * w->dilation[d] + 1) / 2) return false;
   return true;
@@ -98,7 +113,8 @@ bool windows_of(PyObject* kernel, PyObject* stride, PyObject* padding, PyObject*
 
 bool window_spans(const Tensor& x, const Windows& w, bool ceil_mode, bool include_pad, Spans (&spans)[3]) {
   for (size_t d = 0; d < 3; ++d) {
-    const int64_t size = x->sizes()[d + 1], reach = w.dilation[d] * (w.kernel[d] - 1) + 1, room = size + 2 * w.padding[d] - reach;
+    const int64_t size = x->sizes()[d + 1], reach = w.dilation[d] * (w.kernel[d] - 1) + 1,
+                  room = size + 2 * w.padding[d] - reach;
     if (room < 0) return false;
     int64_t many = (ceil_mode ? (room + w.stride[d] - 1) / w.stride[d] : room / w.stride[d]) + 1;
     if (ceil_mode && (many - 1) * w.stride[d] >= size + w.padding[d]) --many;
@@ -106,7 +122,8 @@ bool window_spans(const Tensor& x, const Windows& w, bool ceil_mode, bool includ
     for (int64_t i = 0; i < many; ++i) {
       const int64_t start = i * w.stride[d] - w.padding[d], end = std::min(start + reach, size + w.padding[d]);
       // The first place inside that the window's steps reach.
-      const int64_t skipped = start < 0 ? (-start + w.dilation[d] - 1) / w.dilation[d] : 0, first = start + skipped * w.dilation[d];
+      const int64_t skipped = start < 0 ? (-start + w.dilation[d] - 1) / w.dilation[d] : 0,
+                    first = start + skipped * w.dilation[d];
       const int64_t last = std::min(end, size);
       spans[d].push_back({first, last, include_pad ? end - start : last - first});
     }
@@ -121,7 +138,9 @@ PyObject* max_of_windows(Operator&, PyObject* const* args, size_t count) {
     const Tensor x(unwrap(args[0])), volumes = as_volumes(x, 3);
     Windows w;
     Spans spans[3];
-    if (!volumes || !windows_of(args[1], args[2], args[3], args[4], &w) || !window_spans(volumes, w, args[5] == Py_True, false, spans)) return nullptr;
+    if (!volumes || !windows_of(args[1], args[2], args[3], args[4], &w) ||
+        !window_spans(volumes, w, args[5] == Py_True, false, spans))
+      return nullptr;
     const int64_t step[3] = {w.dilation[0], w.dilation[1], w.dilation[2]};
     Tensor places, out = unlocked(x->numel(), [&] { return box_max(volumes, spans, step, &places); });
     return tuple_of({given_back(out, x, 3, x->dtype()), given_back(places, x, 3, DType::i64)});
@@ -137,12 +156,15 @@ PyObject* maxima_of_windows(Operator& op, PyObject* const* args, size_t count) {
 PyObject* mean_of_windows(Operator&, PyObject* const* args, size_t count) {
   if (count != 7 || !usual(args[0]) || history(args, count)) return nullptr;
   const int64_t divisor = args[6] == Py_None ? 0 : PyLong_Check(args[6]) ? PyLong_AsLongLong(args[6]) : -1;
-  if ((args[6] != Py_None && divisor == 0) || unwrap(args[0])->itemsize() == 2) return nullptr;          // the record refuses them
+  if ((args[6] != Py_None && divisor == 0) || unwrap(args[0])->itemsize() == 2)
+    return nullptr;  // the record refuses them
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0])), volumes = as_volumes(x, 3);
     Windows w;
     Spans spans[3];
-    if (!volumes || !windows_of(args[1], args[2], args[3], nullptr, &w) || !window_spans(volumes, w, args[4] == Py_True, args[5] == Py_True, spans)) return nullptr;
+    if (!volumes || !windows_of(args[1], args[2], args[3], nullptr, &w) ||
+        !window_spans(volumes, w, args[4] == Py_True, args[5] == Py_True, spans))
+      return nullptr;
     return wrap(given_back(unlocked(x->numel(), [&] { return box_mean(volumes, spans, divisor); }), x, 3, x->dtype()));
   });
 }

@@ -49,10 +49,11 @@ struct Source {
 bool is_drawn(DType t) { return t == DType::f32 || t == DType::f64; }
 
 // Normal numbers of mean a and deviation b, or uniform ones from a to b.
-template <bool Normal>
-void fill_real(const Tensor& t, double a, double b, Mersenne& s) {
-  if constexpr (Normal) fill_normal(t, a, b, s);
-  else fill_uniform(t, a, b, s);
+template <bool Normal> void fill_real(const Tensor& t, double a, double b, Mersenne& s) {
+  if constexpr (Normal)
+    fill_normal(t, a, b, s);
+  else
+    fill_uniform(t, a, b, s);
 }
 
 // --- what is filled ---------------------------------------------------------------------------------------------------------
@@ -60,17 +61,22 @@ void fill_real(const Tensor& t, double a, double b, Mersenne& s) {
 bool fillable(PyObject* o, bool floats) {
   if (!on_cpu(o)) return false;
   const TensorImpl& t = *unwrap(o);
-  if (!t.is_contiguous() || t.has_math_bits() || (t.requires_grad() && GradMode::enabled()) || !is_plain(Tensor(unwrap(o)))) return false;
+  if (!t.is_contiguous() || t.has_math_bits() || (t.requires_grad() && GradMode::enabled()) ||
+      !is_plain(Tensor(unwrap(o))))
+    return false;
   return !floats || is_drawn(t.dtype());
 }
 
-template <class F>
-PyObject* fill(PyObject* self, PyObject* generator, F&& f) {
+template <class F> PyObject* fill(PyObject* self, PyObject* generator, F&& f) {
   return guarded([&]() -> PyObject* {
     const Tensor t(unwrap(self));
     const Source s(generator);
     if (!s) return nullptr;
-    if (t->numel()) unlocked(t->numel(), [&] { f(t, *s); return 0; });
+    if (t->numel())
+      unlocked(t->numel(), [&] {
+        f(t, *s);
+        return 0;
+      });
     t->bump_version();
     return Py_NewRef(self);
   });
@@ -78,18 +84,23 @@ PyObject* fill(PyObject* self, PyObject* generator, F&& f) {
 
 // (..., dtype, layout, device, pin_memory) of a factory on the CPU.
 bool usual_options(PyObject* const* options, DType* dtype) {
-  if (options[1] != Py_None || (options[2] != Py_None && !(is_device(options[2]) && device_of(options[2]).is_cpu())) || options[3] == Py_True) return false;
+  if (options[1] != Py_None || (options[2] != Py_None && !(is_device(options[2]) && device_of(options[2]).is_cpu())) ||
+      options[3] == Py_True)
+    return false;
   if (options[0] != Py_None) *dtype = dtype_of(options[0]);
   return true;
 }
 
 // A new tensor, filled.
-template <class F>
-PyObject* made(DimSpan sizes, DType dtype, PyObject* generator, F&& f) {
+template <class F> PyObject* made(DimSpan sizes, DType dtype, PyObject* generator, F&& f) {
   const Source s(generator);
   if (!s) return nullptr;
   const Tensor t = empty(sizes, dtype, Device{});
-  if (t->numel()) unlocked(t->numel(), [&] { f(t, *s); return 0; });
+  if (t->numel())
+    unlocked(t->numel(), [&] {
+      f(t, *s);
+      return 0;
+    });
   return wrap(t);
 }
 
@@ -107,7 +118,7 @@ bool real(PyObject* o, double* value) {
 
 // Whole numbers that the dtype holds one by one.
 bool holds_range(DType t, int64_t low, int64_t high) {
-  int64_t least = 0, most = 0;                  // the most is one more than the last
+  int64_t least = 0, most = 0;  // the most is one more than the last
   switch (t) {
     case DType::i64: return low < high;
     case DType::u8: most = 256; break;
@@ -131,22 +142,23 @@ void fill_range(const Tensor& t, int64_t low, uint64_t span, Mersenne& s, bool s
 // --- operators in place -----------------------------------------------------------------------------------------------------
 
 // uniform_(self, from, to, generator), normal_(self, mean, std, generator)
-template <bool Normal>
-PyObject* native_fill(Operator&, PyObject* const* args, size_t n) {
+template <bool Normal> PyObject* native_fill(Operator&, PyObject* const* args, size_t n) {
   double a, b;
-  if (n != 4 || !fillable(args[0], true) || !real(args[1], &a) || !real(args[2], &b) || (Normal ? b < 0 : a > b)) return nullptr;
+  if (n != 4 || !fillable(args[0], true) || !real(args[1], &a) || !real(args[2], &b) || (Normal ? b < 0 : a > b))
+    return nullptr;
   constexpr double kMost = std::numeric_limits<float>::max() / 2;
   if (!Normal && (std::fabs(a) > kMost || std::fabs(b) > kMost)) return nullptr;
   return fill(args[0], args[3], [&](const Tensor& t, Mersenne& s) { fill_real<Normal>(t, a, b, s); });
 }
 
 // exponential_(self, lambd, generator), bernoulli_(self, p, generator)
-template <bool Chance>
-PyObject* native_fill_by_one(Operator&, PyObject* const* args, size_t n) {
+template <bool Chance> PyObject* native_fill_by_one(Operator&, PyObject* const* args, size_t n) {
   double p;
   const bool truths = Chance && n == 3 && on_cpu(args[0]) && unwrap(args[0])->dtype() == DType::b8;
-  if (n != 3 || !fillable(args[0], !truths) || !real(args[1], &p) || !(Chance ? p >= 0 && p <= 1 : p > 0)) return nullptr;
-  return fill(args[0], args[2], [&](const Tensor& t, Mersenne& s) { Chance ? fill_chance(t, p, s) : fill_exponential(t, p, s); });
+  if (n != 3 || !fillable(args[0], !truths) || !real(args[1], &p) || !(Chance ? p >= 0 && p <= 1 : p > 0))
+    return nullptr;
+  return fill(args[0], args[2],
+      [&](const Tensor& t, Mersenne& s) { Chance ? fill_chance(t, p, s) : fill_exponential(t, p, s); });
 }
 
 // The whole numbers from 0 on that the dtype holds one by one.
@@ -168,19 +180,23 @@ PyObject* native_random(Operator&, PyObject* const* args, size_t n) {
   int64_t low = 0, high = 0;
   if (n < 2 || n > 4 || !fillable(args[0], false)) return nullptr;
   if (n == 2) return random_of_all(args[0], args[1]);
-  if (!integer_of(args[n - 2], &high) || (n == 4 && !integer_of(args[1], &low)) || !holds_range(unwrap(args[0])->dtype(), low, high)) return nullptr;
-  return fill(args[0], args[n - 1], [&](const Tensor& x, Mersenne& s) { fill_range(x, low, uint64_t(high) - uint64_t(low), s); });
+  if (!integer_of(args[n - 2], &high) || (n == 4 && !integer_of(args[1], &low)) ||
+      !holds_range(unwrap(args[0])->dtype(), low, high))
+    return nullptr;
+  return fill(args[0], args[n - 1],
+      [&](const Tensor& x, Mersenne& s) { fill_range(x, low, uint64_t(high) - uint64_t(low), s); });
 }
 
 // --- new tensors ------------------------------------------------------------------------------------------------------------
 
 // rand or randn(size, generator, dtype, layout, device, pin_memory)
-template <bool Normal>
-PyObject* native_new(Operator&, PyObject* const* args, size_t n) {
+template <bool Normal> PyObject* native_new(Operator&, PyObject* const* args, size_t n) {
   Dims sizes;
   DType dtype = default_dtype();
   if (n != 6 || !usual_options(args + 2, &dtype) || !is_drawn(dtype) || !sizes_of(args[0], &sizes)) return nullptr;
-  return guarded([&] { return made(sizes, dtype, args[1], [&](const Tensor& t, Mersenne& s) { fill_real<Normal>(t, 0, 1, s); }); });
+  return guarded([&] {
+    return made(sizes, dtype, args[1], [&](const Tensor& t, Mersenne& s) { fill_real<Normal>(t, 0, 1, s); });
+  });
 }
 
 // normal(mean, std, size, generator, dtype, layout, device, pin_memory)
@@ -190,7 +206,9 @@ PyObject* native_new_normal(Operator&, PyObject* const* args, size_t n) {
   double mean, deviation;
   if (n != 8 || !real(args[0], &mean) || !real(args[1], &deviation) || deviation < 0) return nullptr;
   if (!usual_options(args + 4, &dtype) || !is_drawn(dtype) || !sizes_of(args[2], &sizes)) return nullptr;
-  return guarded([&] { return made(sizes, dtype, args[3], [&](const Tensor& t, Mersenne& s) { fill_normal(t, mean, deviation, s); }); });
+  return guarded([&] {
+    return made(sizes, dtype, args[3], [&](const Tensor& t, Mersenne& s) { fill_normal(t, mean, deviation, s); });
+  });
 }
 
 // randint(high, size, generator, dtype, ...), randint(low, high, size, generator, dtype, ...)
@@ -198,16 +216,22 @@ PyObject* native_randint(Operator&, PyObject* const* args, size_t n) {
   Dims sizes;
   DType dtype = DType::i64;
   int64_t low = 0, high;
-  if ((n != 7 && n != 8) || !usual_options(args + n - 4, &dtype) || !integer_of(args[n - 7], &high) || (n == 8 && !integer_of(args[0], &low))) return nullptr;
+  if ((n != 7 && n != 8) || !usual_options(args + n - 4, &dtype) || !integer_of(args[n - 7], &high) ||
+      (n == 8 && !integer_of(args[0], &low)))
+    return nullptr;
   if (!holds_range(dtype, low, high) || !sizes_of(args[n - 6], &sizes)) return nullptr;
-  return guarded([&] { return made(sizes, dtype, args[n - 5], [&](const Tensor& t, Mersenne& s) { fill_range(t, low, uint64_t(high) - uint64_t(low), s); }); });
+  return guarded([&] {
+    return made(sizes, dtype, args[n - 5],
+        [&](const Tensor& t, Mersenne& s) { fill_range(t, low, uint64_t(high) - uint64_t(low), s); });
+  });
 }
 
 // randperm(n, generator, dtype, layout, device, pin_memory)
 PyObject* native_randperm(Operator&, PyObject* const* args, size_t n) {
   DType dtype = DType::i64;
   int64_t count;
-  if (n != 6 || !usual_options(args + 2, &dtype) || dtype != DType::i64 || !integer_of(args[0], &count) || count < 0) return nullptr;
+  if (n != 6 || !usual_options(args + 2, &dtype) || dtype != DType::i64 || !integer_of(args[0], &count) || count < 0)
+    return nullptr;
   return guarded([&]() -> PyObject* {
     const Source s(args[1]);
     if (!s) return nullptr;
@@ -216,21 +240,29 @@ PyObject* native_randperm(Operator&, PyObject* const* args, size_t n) {
 }
 
 // rand_like or randn_like(self, dtype, layout, device, pin_memory, memory_format)
-template <bool Normal>
-PyObject* native_like(Operator&, PyObject* const* args, size_t n) {
+template <bool Normal> PyObject* native_like(Operator&, PyObject* const* args, size_t n) {
   if (n != 6 || !on_cpu(args[0]) || !unwrap(args[0])->is_contiguous() || args[5] != Py_None) return nullptr;
   DType dtype = unwrap(args[0])->dtype();
   if (!usual_options(args + 1, &dtype) || !is_drawn(dtype)) return nullptr;
-  return guarded([&] { return made(unwrap(args[0])->sizes(), dtype, Py_None, [&](const Tensor& t, Mersenne& s) { fill_real<Normal>(t, 0, 1, s); }); });
+  return guarded([&] {
+    return made(
+        unwrap(args[0])->sizes(), dtype, Py_None, [&](const Tensor& t, Mersenne& s) { fill_real<Normal>(t, 0, 1, s); });
+  });
 }
 
 // randint_like(self, high, dtype, ...), randint_like(self, low, high, dtype, ...)
 PyObject* native_randint_like(Operator&, PyObject* const* args, size_t n) {
   int64_t low = 0, high;
-  if ((n != 7 && n != 8) || !on_cpu(args[0]) || !unwrap(args[0])->is_contiguous() || args[n - 1] != Py_None) return nullptr;
+  if ((n != 7 && n != 8) || !on_cpu(args[0]) || !unwrap(args[0])->is_contiguous() || args[n - 1] != Py_None)
+    return nullptr;
   DType dtype = unwrap(args[0])->dtype();
-  if (!integer_of(args[n - 6], &high) || (n == 8 && !integer_of(args[1], &low)) || !usual_options(args + n - 5, &dtype) || !holds_range(dtype, low, high)) return nullptr;
-  return guarded([&] { return made(unwrap(args[0])->sizes(), dtype, Py_None, [&](const Tensor& t, Mersenne& s) { fill_range(t, low, uint64_t(high) - uint64_t(low), s); }); });
+  if (!integer_of(args[n - 6], &high) || (n == 8 && !integer_of(args[1], &low)) ||
+      !usual_options(args + n - 5, &dtype) || !holds_range(dtype, low, high))
+    return nullptr;
+  return guarded([&] {
+    return made(unwrap(args[0])->sizes(), dtype, Py_None,
+        [&](const Tensor& t, Mersenne& s) { fill_range(t, low, uint64_t(high) - uint64_t(low), s); });
+  });
 }
 
 // bernoulli(self, generator)
@@ -262,21 +294,30 @@ PyObject* cpu_draw(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const Tensor self(unwrap(args[0]));
   const DType t = self->dtype();
   const bool whole = kind == "integer" || kind == "word", chance = kind == "chance";
-  if (!self->is_contiguous() || self->has_math_bits() || !(whole ? t == DType::i64 : (chance && t == DType::b8) || is_drawn(t)))
+  if (!self->is_contiguous() || self->has_math_bits() ||
+      !(whole ? t == DType::i64 : (chance && t == DType::b8) || is_drawn(t)))
     return PyErr_Format(PyExc_TypeError, "cpu_draw: no tensor to fill with numbers of the kind %s", text);
   double a = 0, b = 0;
   uint64_t low = 0, high = 0;
-  if (whole) low = PyLong_AsUnsignedLongLongMask(args[2]), high = PyLong_AsUnsignedLongLongMask(args[3]);
-  else a = PyFloat_AsDouble(args[2]), b = PyFloat_AsDouble(args[3]);
+  if (whole)
+    low = PyLong_AsUnsignedLongLongMask(args[2]), high = PyLong_AsUnsignedLongLongMask(args[3]);
+  else
+    a = PyFloat_AsDouble(args[2]), b = PyFloat_AsDouble(args[3]);
   if (PyErr_Occurred()) return nullptr;
   return guarded([&]() -> PyObject* {
     unlocked(self->numel(), [&] {
-      if (whole) fill_integer(self, int64_t(low), high - low, *s, kind == "word");
-      else if (kind == "normal") fill_normal(self, a, b, *s);
-      else if (kind == "single") fill_normal_singly(self, a, b, *s);
-      else if (kind == "exponential") fill_exponential(self, a, *s);
-      else if (chance) fill_chance(self, a, *s);
-      else fill_uniform(self, a, b, *s);
+      if (whole)
+        fill_integer(self, int64_t(low), high - low, *s, kind == "word");
+      else if (kind == "normal")
+        fill_normal(self, a, b, *s);
+      else if (kind == "single")
+        fill_normal_singly(self, a, b, *s);
+      else if (kind == "exponential")
+        fill_exponential(self, a, *s);
+      else if (chance)
+        fill_chance(self, a, *s);
+      else
+        fill_uniform(self, a, b, *s);
       return 0;
     });
     self->bump_version();
@@ -305,9 +346,12 @@ PyObject* cpu_draw_with(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
     const Tensor first(unwrap(args[3])), second(binomial ? Tensor(unwrap(args[4])) : Tensor{});
     unlocked(out->numel(), [&] {
-      if (binomial) fill_binomial(out, first, second, *s);
-      else if (kind == "gamma") fill_gamma(out, first, *s);
-      else fill_poisson(out, first, *s);
+      if (binomial)
+        fill_binomial(out, first, second, *s);
+      else if (kind == "gamma")
+        fill_gamma(out, first, *s);
+      else
+        fill_poisson(out, first, *s);
       return 0;
     });
     out->bump_version();
@@ -316,13 +360,17 @@ PyObject* cpu_draw_with(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }
 
 PyMethodDef cpu_random_functions[] = {
-    {"cpu_draw_with", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(cpu_draw_with)), METH_FASTCALL, "Fills a CPU tensor with random numbers of given parameters in place."},
-    {"cpu_draw", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(cpu_draw)), METH_FASTCALL, "Fills a CPU tensor with random numbers in place."},
+    {"cpu_draw_with", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(cpu_draw_with)), METH_FASTCALL,
+        "Fills a CPU tensor with random numbers of given parameters in place."},
+    {"cpu_draw", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(cpu_draw)), METH_FASTCALL,
+        "Fills a CPU tensor with random numbers in place."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
-int bind_cpu_random(PyObject* module) { return bind_mersenne(module) < 0 ? -1 : PyModule_AddFunctions(module, cpu_random_functions); }
+int bind_cpu_random(PyObject* module) {
+  return bind_mersenne(module) < 0 ? -1 : PyModule_AddFunctions(module, cpu_random_functions);
+}
 
 void register_cpu_random() {
   register_native_cpu("draw_uniform", native_fill<false>);

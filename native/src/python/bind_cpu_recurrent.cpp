@@ -17,7 +17,8 @@ Tensor packed_or_none(PyObject* o) { return o == Py_None ? Tensor{} : contiguous
 
 // Of gates (..., 4 n) and a cell (..., n) of one dtype.
 bool belong(const TensorImpl& gates, const TensorImpl& cell) {
-  if (gates.dtype() != cell.dtype() || gates.dim() != cell.dim() || gates.sizes().back() != 4 * cell.sizes().back()) return false;
+  if (gates.dtype() != cell.dtype() || gates.dim() != cell.dim() || gates.sizes().back() != 4 * cell.sizes().back())
+    return false;
   return std::equal(gates.sizes().begin(), gates.sizes().end() - 1, cell.sizes().begin());
 }
 
@@ -41,16 +42,20 @@ PyObject* native_lstm_step_backward(Operator&, PyObject* const* args, size_t n) 
     if (!belong(gates, cell) || !belong(gates, *unwrap(args[4]))) return nullptr;
     for (int i = 0; i < 2; ++i)
       if (args[i] != Py_None && !belong(gates, *unwrap(args[i]))) return nullptr;
-    const LstmGradients g = lstm_step_backward(packed_or_none(args[0]), packed_or_none(args[1]), packed_or_none(args[2]), packed_or_none(args[3]), packed_or_none(args[4]));
+    const LstmGradients g = lstm_step_backward(packed_or_none(args[0]), packed_or_none(args[1]),
+        packed_or_none(args[2]), packed_or_none(args[3]), packed_or_none(args[4]));
     return tuple_of({g.gates, g.c});
   });
 }
 
 // Of gates (steps, batch, 4 n), a cell (batch, n) and a weight (4 n, n).
 bool belong(const TensorImpl& gates, const TensorImpl& cell, const TensorImpl& weight) {
-  if (gates.dim() != 3 || cell.dim() != 2 || weight.dim() != 2 || gates.dtype() != cell.dtype() || weight.dtype() != cell.dtype() || !gates.numel()) return false;
+  if (gates.dim() != 3 || cell.dim() != 2 || weight.dim() != 2 || gates.dtype() != cell.dtype() ||
+      weight.dtype() != cell.dtype() || !gates.numel())
+    return false;
   const int64_t n = cell.sizes()[1];
-  return gates.sizes()[1] == cell.sizes()[0] && gates.sizes()[2] == 4 * n && weight.sizes()[0] == 4 * n && weight.sizes()[1] == n;
+  return gates.sizes()[1] == cell.sizes()[0] && gates.sizes()[2] == 4 * n && weight.sizes()[0] == 4 * n &&
+         weight.sizes()[1] == n;
 }
 
 // lstm_layer(gates, h, c, weight, bias) -> (outputs, cells, gates after their functions)
@@ -60,9 +65,13 @@ PyObject* native_lstm_layer(Operator&, PyObject* const* args, size_t n) {
     if (!usable(args[i])) return nullptr;
   return guarded([&]() -> PyObject* {
     const TensorImpl &h = *unwrap(args[1]), &c = *unwrap(args[2]);
-    if (!belong(*unwrap(args[0]), c, *unwrap(args[3])) || h.dtype() != c.dtype() || !std::ranges::equal(h.sizes(), c.sizes())) return nullptr;
-    if (args[4] != Py_None && (unwrap(args[4])->dtype() != c.dtype() || unwrap(args[4])->numel() != 4 * c.sizes()[1])) return nullptr;
-    const LstmLayer l = lstm_layer(packed_or_none(args[0]), packed_or_none(args[1]), packed_or_none(args[2]), packed_or_none(args[3]), packed_or_none(args[4]));
+    if (!belong(*unwrap(args[0]), c, *unwrap(args[3])) || h.dtype() != c.dtype() ||
+        !std::ranges::equal(h.sizes(), c.sizes()))
+      return nullptr;
+    if (args[4] != Py_None && (unwrap(args[4])->dtype() != c.dtype() || unwrap(args[4])->numel() != 4 * c.sizes()[1]))
+      return nullptr;
+    const LstmLayer l = lstm_layer(packed_or_none(args[0]), packed_or_none(args[1]), packed_or_none(args[2]),
+        packed_or_none(args[3]), packed_or_none(args[4]));
     return l.outputs ? tuple_of({l.outputs, l.cells, l.gates}) : nullptr;
   });
 }
@@ -76,8 +85,11 @@ PyObject* native_lstm_layer_backward(Operator&, PyObject* const* args, size_t n)
     const TensorImpl &gates = *unwrap(args[2]), &cells = *unwrap(args[5]);
     if (!belong(gates, *unwrap(args[3]), *unwrap(args[4]))) return nullptr;
     for (int i = 0; i < 2; ++i)
-      if (args[i] != Py_None && (unwrap(args[i])->dtype() != cells.dtype() || !std::ranges::equal(unwrap(args[i])->sizes(), cells.sizes()))) return nullptr;
-    const LstmLayerGradients g = lstm_layer_backward(packed_or_none(args[0]), packed_or_none(args[1]), packed_or_none(args[2]), packed_or_none(args[3]), packed_or_none(args[4]), packed_or_none(args[5]));
+      if (args[i] != Py_None &&
+          (unwrap(args[i])->dtype() != cells.dtype() || !std::ranges::equal(unwrap(args[i])->sizes(), cells.sizes())))
+        return nullptr;
+    const LstmLayerGradients g = lstm_layer_backward(packed_or_none(args[0]), packed_or_none(args[1]),
+        packed_or_none(args[2]), packed_or_none(args[3]), packed_or_none(args[4]), packed_or_none(args[5]));
     return g.h ? tuple_of({g.gates, g.h, g.c}) : nullptr;
   });
 }

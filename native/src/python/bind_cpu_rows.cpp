@@ -23,8 +23,9 @@ PyObject* native_kthvalue(Operator&, PyObject* const* args, size_t n) {
   const long k = PyLong_AsLong(args[1]), dim = PyLong_AsLong(args[2]);
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0])), values;
-    if (self->dtype() == DType::b8) return nullptr;               // refused in PyTorch's words
-    Tensor index = unlocked(self->numel(), [&] { return kth_value(self, k - 1, dim, args[3] == Py_True, false, &values); });
+    if (self->dtype() == DType::b8) return nullptr;  // refused in PyTorch's words
+    Tensor index =
+        unlocked(self->numel(), [&] { return kth_value(self, k - 1, dim, args[3] == Py_True, false, &values); });
     return index ? tuple_of({values, index}) : nullptr;
   });
 }
@@ -37,11 +38,14 @@ PyObject* native_median(Operator&, PyObject* const* args, size_t n) {
     if (self->dtype() == DType::b8 || !self->numel()) return nullptr;
     if (n == 1) {
       const Tensor flat = view(*contiguous(self), Dims{self->numel()});
-      return unlocked(flat->numel(), [&] { return kth_value(flat, (flat->numel() - 1) / 2, 0, false, true, &values); }) ? wrap(values) : nullptr;
+      return unlocked(flat->numel(), [&] { return kth_value(flat, (flat->numel() - 1) / 2, 0, false, true, &values); })
+                 ? wrap(values)
+                 : nullptr;
     }
     const int64_t dims = self->dim(), dim = PyLong_AsLong(args[1]);
     if (dim < -dims || dim >= dims) return nullptr;
-    Tensor index = unlocked(self->numel(), [&] { return kth_value(self, (self->size(dim) - 1) / 2, dim, args[2] == Py_True, true, &values); });
+    Tensor index = unlocked(self->numel(),
+        [&] { return kth_value(self, (self->size(dim) - 1) / 2, dim, args[2] == Py_True, true, &values); });
     return index ? tuple_of({values, index}) : nullptr;
   });
 }
@@ -65,13 +69,17 @@ PyObject* native_cross(Operator&, PyObject* const* args, size_t n) {
   return guarded([&] { return wrapped(unlocked(a->numel(), [&] { return vector_product(a, b, dim); })); });
 }
 // linalg_cross(self, other, dim), cross(self, other, dim), where no history is kept
-PyObject* native_whole_cross(Operator& op, PyObject* const* args, size_t n) { return history(args, n) ? nullptr : native_cross(op, args, n); }
+PyObject* native_whole_cross(Operator& op, PyObject* const* args, size_t n) {
+  return history(args, n) ? nullptr : native_cross(op, args, n);
+}
 
 PyObject* found(bool (*find)(const Tensor&, bool, bool, Distinct*), PyObject* self, bool inverse, bool counts) {
   return guarded([&]() -> PyObject* {
     Distinct d;
     const Tensor t(unwrap(self));
-    return unlocked(t->numel(), [&] { return find(t, inverse, counts, &d); }) ? tuple_of({d.values, d.inverse, d.counts}) : nullptr;
+    return unlocked(t->numel(), [&] { return find(t, inverse, counts, &d); })
+               ? tuple_of({d.values, d.inverse, d.counts})
+               : nullptr;
   });
 }
 // _unique2(self, sorted, return_inverse, return_counts)
@@ -80,12 +88,15 @@ PyObject* native_unique(Operator&, PyObject* const* args, size_t n) {
 }
 // _unique_consecutive(self, return_inverse, return_counts, dim)
 PyObject* native_unique_consecutive(Operator&, PyObject* const* args, size_t n) {
-  return n == 4 && on_cpu(args[0]) && args[3] == Py_None ? found(distinct_runs, args[0], args[1] == Py_True, args[2] == Py_True) : nullptr;
+  return n == 4 && on_cpu(args[0]) && args[3] == Py_None
+             ? found(distinct_runs, args[0], args[1] == Py_True, args[2] == Py_True)
+             : nullptr;
 }
 
 // count_nonzero(self, dim or dims)
 PyObject* native_count_nonzero(Operator&, PyObject* const* args, size_t n) {
-  if (n != 2 || !on_cpu(args[0]) || !(args[1] == Py_None || PyLong_CheckExact(args[1]) || PyTuple_Check(args[1]))) return nullptr;
+  if (n != 2 || !on_cpu(args[0]) || !(args[1] == Py_None || PyLong_CheckExact(args[1]) || PyTuple_Check(args[1])))
+    return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor self(unwrap(args[0]));
     Dims dims;
@@ -97,16 +108,20 @@ PyObject* native_count_nonzero(Operator&, PyObject* const* args, size_t n) {
 // cdist(x1, x2, p, compute_mode), where no history is kept
 PyObject* native_cdist(Operator&, PyObject* const* args, size_t n) {
   if (n != 4 || !on_cpu(args[0]) || !on_cpu(args[1]) || !PyFloat_Check(args[2]) || history(args, n)) return nullptr;
-  if (args[3] != Py_None && !(PyLong_CheckExact(args[3]) && PyLong_AsLong(args[3]) >= 0 && PyLong_AsLong(args[3]) <= 2)) return nullptr;
+  if (args[3] != Py_None && !(PyLong_CheckExact(args[3]) && PyLong_AsLong(args[3]) >= 0 && PyLong_AsLong(args[3]) <= 2))
+    return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor a(unwrap(args[0])), b(unwrap(args[1]));
-    return wrapped(unlocked(a->numel() * (b->dim() > 1 ? b->size(-2) : 1), [&] { return distances(a, b, PyFloat_AS_DOUBLE(args[2])); }));
+    return wrapped(unlocked(
+        a->numel() * (b->dim() > 1 ? b->size(-2) : 1), [&] { return distances(a, b, PyFloat_AS_DOUBLE(args[2])); }));
   });
 }
 
 // searchsorted(sorted_sequence, self, out_int32, right, side, sorter)
 PyObject* native_search(Operator&, PyObject* const* args, size_t n) {
-  if (n != 6 || !on_cpu(args[0]) || !on_cpu(args[1]) || args[5] != Py_None || !(args[4] == Py_None || PyUnicode_Check(args[4]))) return nullptr;
+  if (n != 6 || !on_cpu(args[0]) || !on_cpu(args[1]) || args[5] != Py_None ||
+      !(args[4] == Py_None || PyUnicode_Check(args[4])))
+    return nullptr;
   bool right = args[3] == Py_True;
   if (args[4] != Py_None) {
     const bool right_side = PyUnicode_CompareWithASCIIString(args[4], "right") == 0;
@@ -114,13 +129,19 @@ PyObject* native_search(Operator&, PyObject* const* args, size_t n) {
     right = right_side;
   }
   const Tensor sequence(unwrap(args[0])), values(unwrap(args[1]));
-  return guarded([&] { return wrapped(unlocked(values->numel() * 8, [&] { return search_sorted(sequence, values, right, args[2] == Py_True); })); });
+  return guarded([&] {
+    return wrapped(
+        unlocked(values->numel() * 8, [&] { return search_sorted(sequence, values, right, args[2] == Py_True); }));
+  });
 }
 // bucketize(self, boundaries, out_int32, right)
 PyObject* native_bucketize(Operator&, PyObject* const* args, size_t n) {
   if (n != 4 || !on_cpu(args[0]) || !on_cpu(args[1]) || unwrap(args[1])->dim() != 1 || history(args, n)) return nullptr;
   const Tensor values(unwrap(args[0])), boundaries(unwrap(args[1]));
-  return guarded([&] { return wrapped(unlocked(values->numel() * 8, [&] { return search_sorted(boundaries, values, args[3] == Py_True, args[2] == Py_True); })); });
+  return guarded([&] {
+    return wrapped(unlocked(values->numel() * 8,
+        [&] { return search_sorted(boundaries, values, args[3] == Py_True, args[2] == Py_True); }));
+  });
 }
 
 // one_hot(self, num_classes)
@@ -143,10 +164,13 @@ PyObject* native_bincount(Operator&, PyObject* const* args, size_t n) {
 PyObject* native_histc(Operator&, PyObject* const* args, size_t n) {
   int64_t bins;
   Number low, high;
-  if (n != 4 || !on_cpu(args[0]) || !integer_of(args[1], &bins) || is_tensor(args[2]) || is_tensor(args[3])) return nullptr;
+  if (n != 4 || !on_cpu(args[0]) || !integer_of(args[1], &bins) || is_tensor(args[2]) || is_tensor(args[3]))
+    return nullptr;
   const Tensor self(unwrap(args[0]));
   return guarded([&]() -> PyObject* {
-    if (!number_of(args[2], &low) || !number_of(args[3], &high) || low.type == Number::Complex || high.type == Number::Complex) return nullptr;
+    if (!number_of(args[2], &low) || !number_of(args[3], &high) || low.type == Number::Complex ||
+        high.type == Number::Complex)
+      return nullptr;
     return wrapped(unlocked(self->numel(), [&] { return histogram(self, bins, low.to_double(), high.to_double()); }));
   });
 }
@@ -154,14 +178,17 @@ PyObject* native_histc(Operator&, PyObject* const* args, size_t n) {
 // repeat_interleave(self, repeats, dim, output_size), where no history is kept
 PyObject* native_repeat_interleave(Operator&, PyObject* const* args, size_t n) {
   int64_t times, dim = 0;
-  if (n != 4 || !on_cpu(args[0]) || !integer_of(args[1], &times) || times < 0 || !(args[2] == Py_None || integer_of(args[2], &dim)) || args[3] != Py_None || history(args, n)) return nullptr;
+  if (n != 4 || !on_cpu(args[0]) || !integer_of(args[1], &times) || times < 0 ||
+      !(args[2] == Py_None || integer_of(args[2], &dim)) || args[3] != Py_None || history(args, n))
+    return nullptr;
   const Tensor self(unwrap(args[0]));
   if (self->has_math_bits()) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x = args[2] == Py_None ? view(*contiguous(self), Dims{self->numel()}) : self;
     const int64_t dims = x->dim();
     if (dim < -dims || dim >= dims) return nullptr;
-    return wrapped(unlocked(checked_product({self->numel(), times}), [&] { return repeat_each(x, times, dim < 0 ? dim + dims : dim); }));
+    return wrapped(unlocked(
+        checked_product({self->numel(), times}), [&] { return repeat_each(x, times, dim < 0 ? dim + dims : dim); }));
   });
 }
 
@@ -169,31 +196,41 @@ PyObject* native_repeat_interleave(Operator&, PyObject* const* args, size_t n) {
 PyObject* native_isin(Operator&, PyObject* const* args, size_t n) {
   if (n != 4 || !on_cpu(args[0]) || !on_cpu(args[1])) return nullptr;
   const Tensor self(unwrap(args[0])), others(unwrap(args[1]));
-  return guarded([&] { return wrapped(unlocked(self->numel() + others->numel(), [&] { return is_among(self, others, args[3] == Py_True); })); });
+  return guarded([&] {
+    return wrapped(
+        unlocked(self->numel() + others->numel(), [&] { return is_among(self, others, args[3] == Py_True); }));
+  });
 }
 
 // isclose(self, other, rtol, atol, equal_nan)
 PyObject* native_isclose(Operator&, PyObject* const* args, size_t n) {
-  if (n != 5 || !on_cpu(args[0]) || !on_cpu(args[1]) || !PyFloat_Check(args[2]) || !PyFloat_Check(args[3])) return nullptr;
+  if (n != 5 || !on_cpu(args[0]) || !on_cpu(args[1]) || !PyFloat_Check(args[2]) || !PyFloat_Check(args[3]))
+    return nullptr;
   const double relative = PyFloat_AS_DOUBLE(args[2]), absolute = PyFloat_AS_DOUBLE(args[3]);
   if (!(relative >= 0) || !(absolute >= 0)) return nullptr;
   const Tensor a(unwrap(args[0])), b(unwrap(args[1]));
-  return guarded([&] { return wrapped(unlocked(a->numel(), [&] { return is_close(a, b, relative, absolute, args[4] == Py_True); })); });
+  return guarded([&] {
+    return wrapped(unlocked(a->numel(), [&] { return is_close(a, b, relative, absolute, args[4] == Py_True); }));
+  });
 }
 
 // trace(self)
 PyObject* native_trace(Operator&, PyObject* const* args, size_t n) {
-  if (n != 1 || !on_cpu(args[0]) || unwrap(args[0])->dim() != 2 || unwrap(args[0])->dtype() == DType::b8 || history(args, n)) return nullptr;
+  if (n != 1 || !on_cpu(args[0]) || unwrap(args[0])->dim() != 2 || unwrap(args[0])->dtype() == DType::b8 ||
+      history(args, n))
+    return nullptr;
   return guarded([&]() -> PyObject* {
     const TensorImpl& t = *unwrap(args[0]);
-    const Tensor diagonal = as_strided(t, Dims{std::min(t.sizes()[0], t.sizes()[1])}, Dims{t.strides()[0] + t.strides()[1]}, t.storage_offset());
+    const Tensor diagonal = as_strided(
+        t, Dims{std::min(t.sizes()[0], t.sizes()[1])}, Dims{t.strides()[0] + t.strides()[1]}, t.storage_offset());
     return wrapped(reduce(Reduction::sum, diagonal, {}, false, DType::undefined));
   });
 }
 
 // equal(self, other), of one dtype: a bool
 PyObject* native_equal(Operator&, PyObject* const* args, size_t n) {
-  if (n != 2 || !on_cpu(args[0]) || !on_cpu(args[1]) || unwrap(args[0])->dtype() != unwrap(args[1])->dtype()) return nullptr;
+  if (n != 2 || !on_cpu(args[0]) || !on_cpu(args[1]) || unwrap(args[0])->dtype() != unwrap(args[1])->dtype())
+    return nullptr;
   const Tensor a(unwrap(args[0])), b(unwrap(args[1]));
   if (a->has_math_bits() || b->has_math_bits() || !is_plain(a) || !is_plain(b)) return nullptr;
   return guarded([&]() -> PyObject* {

@@ -10,8 +10,7 @@ namespace shim {
 namespace {
 
 // (self, dim, normalization, forward), (self, dim, normalization, onesided), (self, dim, normalization, last_dim_size)
-template <cuda::Transform how>
-PyObject* native_cuda_fft(Operator&, PyObject* const* args, size_t n) {
+template <cuda::Transform how> PyObject* native_cuda_fft(Operator&, PyObject* const* args, size_t n) {
   if (n != 4 || !is_tensor(args[0]) || !PyLong_Check(args[2])) return nullptr;
   const TensorImpl& t = *unwrap(args[0]);
   if (!t.device().is_cuda() || !t.numel() || t.has_math_bits()) return nullptr;
@@ -36,14 +35,15 @@ PyObject* native_cuda_fft(Operator&, PyObject* const* args, size_t n) {
     for (int64_t d = ndim - rank; d < ndim - (size ? 1 : 0); ++d) count *= self->sizes()[size_t(d)];
     const long mode = PyLong_AsLong(args[2]);
     const double scale = mode == 1 ? 1 / std::sqrt(double(count)) : mode == 2 ? 1 / double(count) : 1;
-    if (how == cuda::Transform::from_real && args[3] != Py_True) {            // all of it: that of complex numbers
+    if (how == cuda::Transform::from_real && args[3] != Py_True) {  // all of it: that of complex numbers
       const DType made = self->dtype() == DType::f64 ? DType::c128 : DType::c64;
       if (self->dtype() != DType::f32 && self->dtype() != DType::f64) return nullptr;
       const Tensor wide = empty(self->sizes(), made, self->device());
       copy_(wide, self);
       return wrapped(cuda::fourier(cuda::Transform::complex, wide, int(rank), true, scale, 0));
     }
-    return wrapped(cuda::fourier(how, self, int(rank), how == cuda::Transform::complex && args[3] == Py_True, scale, size));
+    return wrapped(
+        cuda::fourier(how, self, int(rank), how == cuda::Transform::complex && args[3] == Py_True, scale, size));
   });
 }
 

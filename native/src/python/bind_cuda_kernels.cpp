@@ -23,9 +23,10 @@ namespace {
 
 // cuda_draw(tensor, kind, a, b, seed, start): fills it in place, or says False.
 PyObject* draw(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 6 || !on_cuda(args[0]) || !PyUnicode_Check(args[1])) return PyErr_Format(PyExc_TypeError, "cuda_draw(tensor, kind, a, b, seed, start)");
-  static constexpr std::pair<const char*, cuda::Shaped> others[] = {
-      {"exponential", cuda::Shaped::exponential}, {"cauchy", cuda::Shaped::cauchy}, {"geometric", cuda::Shaped::geometric}, {"chance", cuda::Shaped::chance}};
+  if (n != 6 || !on_cuda(args[0]) || !PyUnicode_Check(args[1]))
+    return PyErr_Format(PyExc_TypeError, "cuda_draw(tensor, kind, a, b, seed, start)");
+  static constexpr std::pair<const char*, cuda::Shaped> others[] = {{"exponential", cuda::Shaped::exponential},
+      {"cauchy", cuda::Shaped::cauchy}, {"geometric", cuda::Shaped::geometric}, {"chance", cuda::Shaped::chance}};
   for (const auto& [name, shape] : others) {
     if (PyUnicode_CompareWithASCIIString(args[1], name) != 0) continue;
     const double a = PyFloat_AsDouble(args[2]), b = PyFloat_AsDouble(args[3]);
@@ -38,7 +39,8 @@ PyObject* draw(PyObject*, PyObject* const* args, Py_ssize_t n) {
       Py_RETURN_TRUE;
     });
   }
-  const bool normal = PyUnicode_CompareWithASCIIString(args[1], "normal") == 0, integer = PyUnicode_CompareWithASCIIString(args[1], "integer") == 0;
+  const bool normal = PyUnicode_CompareWithASCIIString(args[1], "normal") == 0,
+             integer = PyUnicode_CompareWithASCIIString(args[1], "integer") == 0;
   double a = 0, b = 0;
   uint64_t low = 0, high = 0;
   if (integer) {
@@ -62,12 +64,14 @@ PyObject* draw(PyObject*, PyObject* const* args, Py_ssize_t n) {
 // cuda_track(running_mean, running_var, mean, variance, momentum, factor): running = (1 - momentum) running + momentum own, the variance
 // times factor; or says False.
 PyObject* track(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 6 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda(args[2]) || !on_cuda(args[3])) return PyErr_Format(PyExc_TypeError, "cuda_track takes four tensors and two numbers");
+  if (n != 6 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda(args[2]) || !on_cuda(args[3]))
+    return PyErr_Format(PyExc_TypeError, "cuda_track takes four tensors and two numbers");
   const double momentum = PyFloat_AsDouble(args[4]), factor = PyFloat_AsDouble(args[5]);
   if (PyErr_Occurred()) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor to_mean(unwrap(args[0])), to_variance(unwrap(args[1]));
-    if (!cuda::track(to_mean, to_variance, Tensor(unwrap(args[2])), Tensor(unwrap(args[3])), momentum, factor)) Py_RETURN_FALSE;
+    if (!cuda::track(to_mean, to_variance, Tensor(unwrap(args[2])), Tensor(unwrap(args[3])), momentum, factor))
+      Py_RETURN_FALSE;
     to_mean->bump_version();
     to_variance->bump_version();
     Py_RETURN_TRUE;
@@ -76,7 +80,8 @@ PyObject* track(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 // cuda_poisson(rates, seed, start): counts at the rates, or None.
 PyObject* draw_poisson(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 3 || !on_cuda(args[0]) || unwrap(args[0])->has_math_bits()) return PyErr_Format(PyExc_TypeError, "cuda_poisson(rates, seed, start)");
+  if (n != 3 || !on_cuda(args[0]) || unwrap(args[0])->has_math_bits())
+    return PyErr_Format(PyExc_TypeError, "cuda_poisson(rates, seed, start)");
   const uint64_t seed = PyLong_AsUnsignedLongLongMask(args[1]), start = PyLong_AsUnsignedLongLongMask(args[2]);
   if (PyErr_Occurred()) return nullptr;
   return guarded([&]() -> PyObject* {
@@ -94,32 +99,35 @@ PyObject* native_dropout(Operator&, PyObject* const* args, size_t n) {
   if (PyErr_Occurred()) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor self(unwrap(args[0]));
-    Dims order, back(size_t(self->dim()));      // the dims as they lie in memory: the results lie like the input
+    Dims order, back(size_t(self->dim()));  // the dims as they lie in memory: the results lie like the input
     for (int d = 0; d < self->dim(); ++d) order.push_back(d);
-    sort_few(order.data(), order.data() + order.size(), [&](int64_t a, int64_t b) { return self->strides()[size_t(a)] > self->strides()[size_t(b)]; });
+    sort_few(order.data(), order.data() + order.size(),
+        [&](int64_t a, int64_t b) { return self->strides()[size_t(a)] > self->strides()[size_t(b)]; });
     for (size_t i = 0; i < order.size(); ++i) back[size_t(order[i])] = int64_t(i);
     const Tensor lying = self->is_contiguous() ? self : permute(*self, order);
     const bool dense = lying->is_contiguous();
     Tensor mask, out = cuda::dropout(dense ? lying : self, p, seed, start, &mask);
     if (!out) return nullptr;
-    return dense && lying.get() != self.get() ? tuple_of({permute(*out, back), permute(*mask, back)}) : tuple_of({out, mask});
+    return dense && lying.get() != self.get() ? tuple_of({permute(*out, back), permute(*mask, back)})
+                                              : tuple_of({out, mask});
   });
 }
 
 // --- scattering ---------------------------------------------------------------------------------------------------------
 
 // (self, dim, index, src)
-template <bool Adds, bool InPlace>
-PyObject* native_scatter(Operator&, PyObject* const* args, size_t n) {
-  if (n != 4 || !on_cuda(args[0]) || !PyLong_CheckExact(args[1]) || !on_cuda(args[2]) || !on_cuda(args[3])) return nullptr;
+template <bool Adds, bool InPlace> PyObject* native_scatter(Operator&, PyObject* const* args, size_t n) {
+  if (n != 4 || !on_cuda(args[0]) || !PyLong_CheckExact(args[1]) || !on_cuda(args[2]) || !on_cuda(args[3]))
+    return nullptr;
   const long dim = PyLong_AsLong(args[1]);
   if (unwrap(args[3])->dim() != unwrap(args[2])->dim()) return nullptr;
-  return changed<InPlace>(args[0], [&](const Tensor& out) { return cuda::scatter(out, dim, Tensor(unwrap(args[2])), Tensor(unwrap(args[3])), Adds); });
+  return changed<InPlace>(args[0], [&](const Tensor& out) {
+    return cuda::scatter(out, dim, Tensor(unwrap(args[2])), Tensor(unwrap(args[3])), Adds);
+  });
 }
 
 // (self, dim, index, value)
-template <bool InPlace>
-PyObject* native_scatter_value(Operator&, PyObject* const* args, size_t n) {
+template <bool InPlace> PyObject* native_scatter_value(Operator&, PyObject* const* args, size_t n) {
   Number value;
   if (n != 4 || !on_cuda(args[0]) || !PyLong_CheckExact(args[1]) || !on_cuda(args[2])) return nullptr;
   const long dim = PyLong_AsLong(args[1]);
@@ -132,15 +140,17 @@ PyObject* native_scatter_value(Operator&, PyObject* const* args, size_t n) {
 }
 
 // index_add(self, dim, index, source, alpha)
-template <bool InPlace>
-PyObject* native_index_add(Operator&, PyObject* const* args, size_t n) {
+template <bool InPlace> PyObject* native_index_add(Operator&, PyObject* const* args, size_t n) {
   Number alpha;
-  if (n != 5 || !on_cuda(args[0]) || !PyLong_CheckExact(args[1]) || !on_cuda(args[2]) || !on_cuda(args[3])) return nullptr;
+  if (n != 5 || !on_cuda(args[0]) || !PyLong_CheckExact(args[1]) || !on_cuda(args[2]) || !on_cuda(args[3]))
+    return nullptr;
   if (!number_of(args[4], &alpha) || alpha.type == Number::Complex || alpha.to_double() != 1) return nullptr;
   const TensorImpl &self = *unwrap(args[0]), &index = *unwrap(args[2]), &source = *unwrap(args[3]);
   long dim = PyLong_AsLong(args[1]);
   if (dim < 0) dim += self.dim();
-  if (dim < 0 || dim >= self.dim() || index.dim() > 1 || source.dim() != self.dim() || source.sizes()[size_t(dim)] != index.numel()) return nullptr;
+  if (dim < 0 || dim >= self.dim() || index.dim() > 1 || source.dim() != self.dim() ||
+      source.sizes()[size_t(dim)] != index.numel())
+    return nullptr;
   for (int i = 0; i < self.dim(); ++i)
     if (i != dim && source.sizes()[size_t(i)] != self.sizes()[size_t(i)]) return nullptr;
   return changed<InPlace>(args[0], [&](const Tensor& out) {
@@ -153,7 +163,9 @@ PyObject* native_index_add(Operator&, PyObject* const* args, size_t n) {
 
 // add_runs(self, keys, order, values, skip): a copy of self with rows added
 PyObject* native_add_runs(Operator&, PyObject* const* args, size_t n) {
-  if (n != 5 || !on_cuda(args[0]) || !is_tensor(args[1]) || !is_tensor(args[2]) || !is_tensor(args[3]) || !PyLong_Check(args[4])) return nullptr;
+  if (n != 5 || !on_cuda(args[0]) || !is_tensor(args[1]) || !is_tensor(args[2]) || !is_tensor(args[3]) ||
+      !PyLong_Check(args[4]))
+    return nullptr;
   const long long skip = PyLong_AsLongLong(args[4]);
   return changed<false>(args[0], [&](const Tensor& out) {
     return cuda::add_runs(out, Tensor(unwrap(args[1])), Tensor(unwrap(args[2])), Tensor(unwrap(args[3])), skip);
@@ -161,8 +173,7 @@ PyObject* native_add_runs(Operator&, PyObject* const* args, size_t n) {
 }
 
 // _index_put_at(self, [tensor, ...], values, accumulate): over the leading dims
-template <bool InPlace>
-PyObject* native_index_put(Operator&, PyObject* const* args, size_t n) {
+template <bool InPlace> PyObject* native_index_put(Operator&, PyObject* const* args, size_t n) {
   if (n != 4 || !on_cuda(args[0]) || !PyList_Check(args[1]) || !on_cuda(args[2])) return nullptr;
   const bool adds = args[3] == Py_True;
   return changed<InPlace>(args[0], [&](const Tensor& out) {
@@ -173,17 +184,20 @@ PyObject* native_index_put(Operator&, PyObject* const* args, size_t n) {
       indices.emplace_back(unwrap(item));
     }
     const Tensor values(unwrap(args[2]));
-    if (indices.empty() || !out->is_contiguous() || indices.size() > size_t(out->dim()) || values->dtype() != out->dtype()) return false;
+    if (indices.empty() || !out->is_contiguous() || indices.size() > size_t(out->dim()) ||
+        values->dtype() != out->dtype())
+      return false;
     const DimSpan sizes = out->sizes();
     for (Tensor& t : indices)
       if (t->dtype() == DType::i32) t = to_dtype(t, DType::i64);
-    Tensor keys = indices.size() == 1 && !adds ? indices[0] : cuda::flat_keys(indices, sizes.subspan(0, indices.size()));
+    Tensor keys =
+        indices.size() == 1 && !adds ? indices[0] : cuda::flat_keys(indices, sizes.subspan(0, indices.size()));
     if (!keys) return false;
     Dims rows{1}, shape(keys->sizes().begin(), keys->sizes().end());
     for (size_t i = 0; i < indices.size(); ++i) rows[0] *= sizes[i];
     for (size_t i = indices.size(); i < sizes.size(); ++i) rows.push_back(sizes[i]), shape.push_back(sizes[i]);
     if (!adds) return cuda::put_rows(view(*out, rows), keys, values->numel() == 1 ? values : expand(*values, shape));
-    Tensor sorted;                              // equal places are added up in order: the same sums in every run
+    Tensor sorted;  // equal places are added up in order: the same sums in every run
     const Tensor order = keys->numel() ? cuda::sort(view(*keys, Dims{keys->numel()}), 0, false, &sorted) : keys;
     return order && (!keys->numel() || cuda::add_runs(view(*out, rows), sorted, order, expand(*values, shape), -1));
   });
@@ -194,7 +208,8 @@ PyObject* native_index_put(Operator&, PyObject* const* args, size_t n) {
 bool plain_float(DType t) { return t == DType::f16 || t == DType::bf16 || t == DType::f32 || t == DType::f64; }
 
 // Of two tensors of equal shape on one device, and a number or none; the result is like the first.
-Tensor pointwise(const char* op, const Tensor& a, const Tensor& b, const double* number, const double* extra = nullptr) {
+Tensor pointwise(
+    const char* op, const Tensor& a, const Tensor& b, const double* number, const double* extra = nullptr) {
   const DType t = a->dtype(), compute = t == DType::f64 ? DType::f64 : DType::f32;
   if (!plain_float(t) || a->device() != b->device() || !std::ranges::equal(a->sizes(), b->sizes())) return {};
   const TensorImpl* inputs[] = {a.get(), b.get()};
@@ -223,8 +238,9 @@ PyObject* native_masked_scale(Operator&, PyObject* const* args, size_t n) {
 // pointwise_backward(g, saved, name, p, q, r)
 PyObject* native_pointwise_backward(Operator&, PyObject* const* args, size_t n) {
   if (n != 6 || !on_cuda(args[0]) || !on_cuda(args[1]) || !PyUnicode_Check(args[2])) return nullptr;
-  for (const char* name : {"silu_backward", "gelu_backward", "gelu_tanh_backward", "sigmoid_backward", "tanh_backward", "relu_backward", "mish_backward", "hardswish_backward",
-                           "hardsigmoid_backward", "log_sigmoid_backward", "leaky_relu_backward", "elu_backward", "softplus_backward", "hardtanh_backward"}) {
+  for (const char* name : {"silu_backward", "gelu_backward", "gelu_tanh_backward", "sigmoid_backward", "tanh_backward",
+           "relu_backward", "mish_backward", "hardswish_backward", "hardsigmoid_backward", "log_sigmoid_backward",
+           "leaky_relu_backward", "elu_backward", "softplus_backward", "hardtanh_backward"}) {
     if (PyUnicode_CompareWithASCIIString(args[2], name) != 0) continue;
     return guarded([&]() -> PyObject* {
       Tensor g(unwrap(args[0])), saved(unwrap(args[1]));
@@ -242,14 +258,14 @@ PyObject* native_pointwise_backward(Operator&, PyObject* const* args, size_t n) 
 }
 
 // masked_fill(self, mask, number), where the number is of self's kind
-template <bool InPlace>
-PyObject* native_masked_fill(Operator&, PyObject* const* args, size_t n) {
+template <bool InPlace> PyObject* native_masked_fill(Operator&, PyObject* const* args, size_t n) {
   if (n != 3 || !on_cuda(args[0]) || !on_cuda(args[1]) || unwrap(args[1])->dtype() != DType::b8) return nullptr;
   return guarded([&]() -> PyObject* {
     Number value;
     Tensor self(unwrap(args[0])), mask(unwrap(args[1]));
     const DType t = self->dtype();
-    if (!number_of(args[2], &value) || value.type == Number::Complex || value.big || mask->device() != self->device()) return nullptr;
+    if (!number_of(args[2], &value) || value.type == Number::Complex || value.big || mask->device() != self->device())
+      return nullptr;
     if (!plain_float(t) && (value.type == Number::Float || !is_integral(t, false) || t == DType::u64)) return nullptr;
     check_fits(value, t);
     const DType compute = t == DType::f16 || t == DType::bf16 ? DType::f32 : t;
@@ -258,7 +274,8 @@ PyObject* native_masked_fill(Operator&, PyObject* const* args, size_t n) {
     const Tensor out = InPlace ? self : empty(shape, t, self->device());
     alignas(16) char number[16] = {};
     store_number(number, compute, value);
-    cuda::Elementwise e{"where", compute, compute, 4, {Operand::of(*out), Operand::of(*mask), Operand{number, compute, {}, {}}, Operand::of(*self)}};
+    cuda::Elementwise e{"where", compute, compute, 4,
+        {Operand::of(*out), Operand::of(*mask), Operand{number, compute, {}, {}}, Operand::of(*self)}};
     e.numbers[2] = true;
     if (!cuda::run_elementwise(e, out->sizes(), self->device().index)) return nullptr;
     return InPlace ? Py_NewRef(args[0]) : wrap(out);
@@ -267,17 +284,20 @@ PyObject* native_masked_fill(Operator&, PyObject* const* args, size_t n) {
 
 // isclose(self, other, rtol, atol, equal_nan), of floats
 PyObject* native_is_close(Operator&, PyObject* const* args, size_t n) {
-  if (n != 5 || !on_cuda(args[0]) || !on_cuda(args[1]) || !PyFloat_Check(args[2]) || !PyFloat_Check(args[3])) return nullptr;
+  if (n != 5 || !on_cuda(args[0]) || !on_cuda(args[1]) || !PyFloat_Check(args[2]) || !PyFloat_Check(args[3]))
+    return nullptr;
   const double relative = PyFloat_AS_DOUBLE(args[2]), absolute = PyFloat_AS_DOUBLE(args[3]);
   if (!(relative >= 0) || !(absolute >= 0)) return nullptr;
   const Tensor a(unwrap(args[0])), b(unwrap(args[1]));
   const DType t = a->dtype();
-  if (!plain_float(t) || b->dtype() != t || a->device() != b->device() || a->has_math_bits() || b->has_math_bits()) return nullptr;
+  if (!plain_float(t) || b->dtype() != t || a->device() != b->device() || a->has_math_bits() || b->has_math_bits())
+    return nullptr;
   return guarded([&]() -> PyObject* {
     const DType compute = t == DType::f64 ? DType::f64 : DType::f32;
     const Tensor out = empty(broadcast_shapes(a->sizes(), b->sizes()), DType::b8, a->device());
     const Tensor first = expand(*a, out->sizes()), second = expand(*b, out->sizes());
-    cuda::Elementwise e{"is_close", compute, DType::b8, 3, {Operand::of(*out), Operand::of(*first), Operand::of(*second)}};
+    cuda::Elementwise e{
+        "is_close", compute, DType::b8, 3, {Operand::of(*out), Operand::of(*first), Operand::of(*second)}};
     e.extra[0] = absolute;
     e.extra[1] = relative;
     e.extra[2] = args[4] == Py_True;
@@ -293,11 +313,12 @@ PyObject* native_softmax_backward(Operator&, PyObject* const* args, size_t n) {
   const long dim = PyLong_AsLong(args[2]);
   const int dims = unwrap(args[1])->dim();
   if (dim != -1 && dim != dims - 1) return nullptr;
-  return guarded([&] { return wrapped(cuda::softmax_backward(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), args[3] == Py_True)); });
+  return guarded([&] {
+    return wrapped(cuda::softmax_backward(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), args[3] == Py_True));
+  });
 }
 
-template <bool Upper>
-PyObject* native_triangle(Operator&, PyObject* const* args, size_t n) {
+template <bool Upper> PyObject* native_triangle(Operator&, PyObject* const* args, size_t n) {
   if (n != 2 || !on_cuda(args[0]) || !PyLong_CheckExact(args[1])) return nullptr;
   const long long diagonal = PyLong_AsLongLong(args[1]);
   return guarded([&] { return wrapped(cuda::triangle(Tensor(unwrap(args[0])), diagonal, Upper)); });
@@ -305,12 +326,15 @@ PyObject* native_triangle(Operator&, PyObject* const* args, size_t n) {
 
 // cross_entropy(self, target, weight, reduction, ignore_index, keep) -> (loss, log_p, factors, total)
 PyObject* native_cross_entropy(Operator&, PyObject* const* args, size_t n) {
-  if (n != 6 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda_or_none(args[2]) || !PyLong_Check(args[3]) || !PyLong_Check(args[4])) return nullptr;
+  if (n != 6 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda_or_none(args[2]) || !PyLong_Check(args[3]) ||
+      !PyLong_Check(args[4]))
+    return nullptr;
   const long reduction = PyLong_AsLong(args[3]);
   const long long ignored = PyLong_AsLongLong(args[4]);
   return guarded([&]() -> PyObject* {
     cuda::CrossEntropy parts;
-    Tensor loss = cuda::cross_entropy(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), tensor_or_none(args[2]), int(reduction), ignored, args[5] == Py_True, &parts);
+    Tensor loss = cuda::cross_entropy(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), tensor_or_none(args[2]),
+        int(reduction), ignored, args[5] == Py_True, &parts);
     if (!loss) return nullptr;
     PyObject *a = wrap(loss), *b = wrap(parts.log_p), *c = wrap(parts.factors), *d = wrap(parts.total);
     return a && b && c && d ? Py_BuildValue("(NNNN)", a, b, c, d) : nullptr;
@@ -325,7 +349,8 @@ PyObject* native_cross_entropy_backward(Operator&, PyObject* const* args, size_t
   const long reduction = PyLong_AsLong(args[5]);
   return guarded([&]() -> PyObject* {
     const cuda::CrossEntropy parts{Tensor(unwrap(args[1])), Tensor(unwrap(args[3])), Tensor(unwrap(args[4]))};
-    return wrapped(cuda::cross_entropy_backward(contiguous(Tensor(unwrap(args[0]))), Tensor(unwrap(args[2])), parts, int(reduction)));
+    return wrapped(cuda::cross_entropy_backward(
+        contiguous(Tensor(unwrap(args[0]))), Tensor(unwrap(args[2])), parts, int(reduction)));
   });
 }
 
@@ -334,8 +359,8 @@ PyObject* native_cross_entropy_backward(Operator&, PyObject* const* args, size_t
 // The numbers (cols, span, groups, centred) that end the arguments before the last.
 bool norm_of(PyObject* const* args, PyObject* x, PyObject* weight, PyObject* bias, cuda::Norm* norm) {
   if (!on_cuda(x) || !on_cuda_or_none(weight) || !on_cuda_or_none(bias)) return false;
-  *norm = {Tensor(unwrap(x)), tensor_or_none(weight), tensor_or_none(bias), PyLong_AsLongLong(args[0]), PyLong_AsLongLong(args[1]), PyLong_AsLongLong(args[2]),
-           args[3] == Py_True};
+  *norm = {Tensor(unwrap(x)), tensor_or_none(weight), tensor_or_none(bias), PyLong_AsLongLong(args[0]),
+      PyLong_AsLongLong(args[1]), PyLong_AsLongLong(args[2]), args[3] == Py_True};
   return !PyErr_Occurred();
 }
 
@@ -356,11 +381,13 @@ PyObject* native_norm(Operator&, PyObject* const* args, size_t n) {
 // asked for being an empty tensor
 PyObject* native_norm_backward(Operator&, PyObject* const* args, size_t n) {
   cuda::Norm norm;
-  if (n != 11 || !on_cuda(args[0]) || !on_cuda(args[3]) || !on_cuda(args[4]) || !norm_of(args + 5, args[1], args[2], Py_None, &norm)) return nullptr;
+  if (n != 11 || !on_cuda(args[0]) || !on_cuda(args[3]) || !on_cuda(args[4]) ||
+      !norm_of(args + 5, args[1], args[2], Py_None, &norm))
+    return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor weight, bias;
-    Tensor r = cuda::norm_backward(norm, contiguous(Tensor(unwrap(args[0]))), Tensor(unwrap(args[3])), Tensor(unwrap(args[4])), args[9] == Py_True ? &weight : nullptr,
-                                   args[10] == Py_True ? &bias : nullptr);
+    Tensor r = cuda::norm_backward(norm, contiguous(Tensor(unwrap(args[0]))), Tensor(unwrap(args[3])),
+        Tensor(unwrap(args[4])), args[9] == Py_True ? &weight : nullptr, args[10] == Py_True ? &bias : nullptr);
     if (!r) return nullptr;
     for (Tensor* t : {&weight, &bias})
       if (!*t) *t = empty(Dims{0}, r->dtype(), r->device());
@@ -387,11 +414,13 @@ PyObject* compile_kernels(PyObject*, PyObject* args) {
   });
 }
 
-PyMethodDef cuda_kernels_functions[] = {
-    {"cuda_compile_kernels", compile_kernels, METH_VARARGS, "Compiles kernels without loading them; the compiler's log."},
+PyMethodDef cuda_kernels_functions[] = {{"cuda_compile_kernels", compile_kernels, METH_VARARGS,
+                                            "Compiles kernels without loading them; the compiler's log."},
     {"cuda_draw", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(draw)), METH_FASTCALL, nullptr},
-    {"cuda_poisson", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(draw_poisson)), METH_FASTCALL, "Counts of Poisson's distribution at a CUDA tensor's rates."},
-    {"cuda_track", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(track)), METH_FASTCALL, "Moves running statistics of channels toward a batch's."},
+    {"cuda_poisson", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(draw_poisson)), METH_FASTCALL,
+        "Counts of Poisson's distribution at a CUDA tensor's rates."},
+    {"cuda_track", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(track)), METH_FASTCALL,
+        "Moves running statistics of channels toward a batch's."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

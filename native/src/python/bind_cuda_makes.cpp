@@ -24,28 +24,36 @@ bool cuda_asked(PyObject* o, Device* where) {
 PyObject* native_linspace(Operator&, PyObject* const* args, size_t n) {
   Number first, last;
   Device where;
-  if (n != 7 || is_tensor(args[0]) || is_tensor(args[1]) || !PyLong_CheckExact(args[2]) || args[6] == Py_True || !cuda_asked(args[5], &where)) return nullptr;
+  if (n != 7 || is_tensor(args[0]) || is_tensor(args[1]) || !PyLong_CheckExact(args[2]) || args[6] == Py_True ||
+      !cuda_asked(args[5], &where))
+    return nullptr;
   if (args[3] != Py_None && !is_dtype(args[3])) return nullptr;
   const long long steps = PyLong_AsLongLong(args[2]);
   if (steps == -1 && PyErr_Occurred()) return PyErr_Clear(), nullptr;
   return guarded([&]() -> PyObject* {
-    if (!number_of(args[0], &first) || !number_of(args[1], &last) || first.type == Number::Complex || last.type == Number::Complex) return nullptr;
-    return wrapped(cuda::spaced(first.to_double(), last.to_double(), steps, args[3] == Py_None ? default_dtype() : dtype_of(args[3]), where));
+    if (!number_of(args[0], &first) || !number_of(args[1], &last) || first.type == Number::Complex ||
+        last.type == Number::Complex)
+      return nullptr;
+    return wrapped(cuda::spaced(
+        first.to_double(), last.to_double(), steps, args[3] == Py_None ? default_dtype() : dtype_of(args[3]), where));
   });
 }
 
 // tril_indices or triu_indices(row, col, offset, dtype, layout, device, pin_memory)
-template <bool Upper>
-PyObject* native_triangle_indices(Operator&, PyObject* const* args, size_t n) {
+template <bool Upper> PyObject* native_triangle_indices(Operator&, PyObject* const* args, size_t n) {
   Device where;
-  if (n != 7 || args[6] == Py_True || !cuda_asked(args[5], &where) || (args[3] != Py_None && !is_dtype(args[3]))) return nullptr;
+  if (n != 7 || args[6] == Py_True || !cuda_asked(args[5], &where) || (args[3] != Py_None && !is_dtype(args[3])))
+    return nullptr;
   long long sizes[3];
   for (int i = 0; i < 3; ++i) {
     if (!PyLong_CheckExact(args[i])) return nullptr;
     sizes[i] = PyLong_AsLongLong(args[i]);
     if (sizes[i] == -1 && PyErr_Occurred()) return PyErr_Clear(), nullptr;
   }
-  return guarded([&] { return wrapped(cuda::triangle_places(sizes[0], sizes[1], sizes[2], Upper, args[3] == Py_None ? DType::i64 : dtype_of(args[3]), where)); });
+  return guarded([&] {
+    return wrapped(cuda::triangle_places(
+        sizes[0], sizes[1], sizes[2], Upper, args[3] == Py_None ? DType::i64 : dtype_of(args[3]), where));
+  });
 }
 
 // searchsorted(sorted_sequence, self, out_int32, right, side, sorter): contiguous ones, as others are warned of
@@ -58,7 +66,8 @@ PyObject* native_searchsorted(Operator&, PyObject* const* args, size_t n) {
   return guarded([&]() -> PyObject* {
     const Tensor sequences(unwrap(args[0])), values(unwrap(args[1]));
     if (!sequences->is_contiguous() || !values->is_contiguous()) return nullptr;
-    return wrapped(cuda::search(sequences, values, {}, right || is_right, args[2] == Py_True ? DType::i32 : DType::i64));
+    return wrapped(
+        cuda::search(sequences, values, {}, right || is_right, args[2] == Py_True ? DType::i32 : DType::i64));
   });
 }
 
@@ -80,13 +89,15 @@ PyObject* native_pad(Operator&, PyObject* const* args, size_t n) {
   return guarded([&]() -> PyObject* {
     const TensorImpl& self = *unwrap(args[0]);
     Dims sides;
-    if (!dims_of(args[1], &sides) || sides.size() % 2 || sides.size() / 2 > size_t(self.dim()) || !self.is_contiguous()) return nullptr;
+    if (!dims_of(args[1], &sides) || sides.size() % 2 || sides.size() / 2 > size_t(self.dim()) || !self.is_contiguous())
+      return nullptr;
     Dims before(size_t(self.dim())), after(size_t(self.dim()));
     for (size_t i = 0; i < sides.size() / 2; ++i) {
       const size_t d = size_t(self.dim()) - 1 - i;
       before[d] = sides[2 * i];
       after[d] = sides[2 * i + 1];
-      if (before[d] < -self.sizes()[d] || after[d] < -self.sizes()[d] || before[d] + self.sizes()[d] + after[d] < 0) return nullptr;
+      if (before[d] < -self.sizes()[d] || after[d] < -self.sizes()[d] || before[d] + self.sizes()[d] + after[d] < 0)
+        return nullptr;
     }
     check_fits(value, self.dtype());
     return wrapped(cuda::pad(self, before, after, value));

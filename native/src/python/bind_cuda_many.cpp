@@ -12,7 +12,7 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-bool tensors_of(PyObject* o, Tensors* to) {     // a list or tuple of CUDA tensors; None for none of them
+bool tensors_of(PyObject* o, Tensors* to) {  // a list or tuple of CUDA tensors; None for none of them
   if (o == Py_None) return true;
   if (!PyList_Check(o) && !PyTuple_Check(o)) return false;
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
@@ -42,7 +42,8 @@ bool numbers_of(PyObject* o, size_t count, std::vector<double>* to) {
 
 bool differentiated(const Tensors& l) {
   if (!GradMode::enabled()) return false;
-  for (const Tensor& t : l) if (t->requires_grad()) return true;
+  for (const Tensor& t : l)
+    if (t->requires_grad()) return true;
   return false;
 }
 
@@ -50,8 +51,10 @@ PyObject* list_of(const Tensors& l) {
   PyObject* list = PyTuple_New(Py_ssize_t(l.size()));
   for (size_t i = 0; list && i < l.size(); ++i) {
     PyObject* o = wrap(l[i]);
-    if (!o) Py_CLEAR(list);
-    else PyTuple_SET_ITEM(list, Py_ssize_t(i), o);
+    if (!o)
+      Py_CLEAR(list);
+    else
+      PyTuple_SET_ITEM(list, Py_ssize_t(i), o);
   }
   return list;
 }
@@ -60,7 +63,8 @@ PyObject* list_of(const Tensors& l) {
 // numbers one for all, a sequence, or None. The new tensors, or with in_place those given; None where there is no kernel.
 PyObject* each(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const char* op = n == 5 ? PyUnicode_AsUTF8(args[0]) : nullptr;
-  if (!op || !PyTuple_Check(args[3]) || PyTuple_GET_SIZE(args[3]) > 2) return PyErr_Format(PyExc_TypeError, "cuda_each(op, in_place, self, others, numbers)");
+  if (!op || !PyTuple_Check(args[3]) || PyTuple_GET_SIZE(args[3]) > 2)
+    return PyErr_Format(PyExc_TypeError, "cuda_each(op, in_place, self, others, numbers)");
   return guarded([&]() -> PyObject* {
     Tensors self, lists[2];
     if (!tensors_of(args[2], &self) || self.empty() || differentiated(self)) Py_RETURN_NONE;
@@ -108,7 +112,9 @@ PyObject* norms(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
     Tensors tensors;
     if (!tensors_of(args[0], &tensors) || tensors.empty() || differentiated(tensors)) Py_RETURN_NONE;
-    const Tensor r = cuda::norms(tensors, *order == 't' ? cuda::Order::two : *order == 'o' ? cuda::Order::one : cuda::Order::infinity);
+    const Tensor r = cuda::norms(tensors, *order == 't'   ? cuda::Order::two
+                                          : *order == 'o' ? cuda::Order::one
+                                                          : cuda::Order::infinity);
     if (!r) Py_RETURN_NONE;
     return wrap(r);
   });
@@ -126,14 +132,20 @@ PyObject* adam(PyObject*, PyObject* args) {
   PyObject* lists[6];
   cuda::Adam o{};
   int decoupled, maximize;
-  if (!PyArg_ParseTuple(args, "OOOOOO(ddddd)pp", &lists[0], &lists[1], &lists[2], &lists[3], &lists[4], &lists[5], &o.rate, &o.beta1, &o.beta2, &o.eps, &o.weight_decay, &decoupled, &maximize)) return nullptr;
+  if (!PyArg_ParseTuple(args, "OOOOOO(ddddd)pp", &lists[0], &lists[1], &lists[2], &lists[3], &lists[4], &lists[5],
+          &o.rate, &o.beta1, &o.beta2, &o.eps, &o.weight_decay, &decoupled, &maximize))
+    return nullptr;
   return guarded([&]() -> PyObject* {
     Tensors t[5], counts;
-    for (int k = 0; k < 5; ++k) if (!tensors_of(lists[k], &t[k])) Py_RETURN_FALSE;
+    for (int k = 0; k < 5; ++k)
+      if (!tensors_of(lists[k], &t[k])) Py_RETURN_FALSE;
     std::vector<double> steps;
-    if (numbers_of(lists[5], t[0].size(), &steps)) o.steps = steps;
-    else if (tensors_of(lists[5], &counts)) o.counts = counts;
-    else Py_RETURN_FALSE;
+    if (numbers_of(lists[5], t[0].size(), &steps))
+      o.steps = steps;
+    else if (tensors_of(lists[5], &counts))
+      o.counts = counts;
+    else
+      Py_RETURN_FALSE;
     o.decoupled = decoupled;
     o.maximize = maximize;
     if (!cuda::adam(t[0], t[1], t[2], t[3], t[4], o)) Py_RETURN_FALSE;
@@ -146,10 +158,13 @@ PyObject* sgd(PyObject*, PyObject* args) {
   PyObject* lists[3];
   cuda::Sgd o{};
   int nesterov, maximize;
-  if (!PyArg_ParseTuple(args, "OOO(dddd)pp", &lists[0], &lists[1], &lists[2], &o.rate, &o.momentum, &o.dampening, &o.weight_decay, &nesterov, &maximize)) return nullptr;
+  if (!PyArg_ParseTuple(args, "OOO(dddd)pp", &lists[0], &lists[1], &lists[2], &o.rate, &o.momentum, &o.dampening,
+          &o.weight_decay, &nesterov, &maximize))
+    return nullptr;
   return guarded([&]() -> PyObject* {
     Tensors t[3];
-    for (int k = 0; k < 3; ++k) if (!tensors_of(lists[k], &t[k])) Py_RETURN_FALSE;
+    for (int k = 0; k < 3; ++k)
+      if (!tensors_of(lists[k], &t[k])) Py_RETURN_FALSE;
     o.nesterov = nesterov;
     o.maximize = maximize;
     if (!cuda::sgd(t[0], t[1], t[2], o)) Py_RETURN_FALSE;
@@ -160,8 +175,7 @@ PyObject* sgd(PyObject*, PyObject* args) {
 PyMethodDef cuda_many_functions[] = {
     {"cuda_each", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(each)), METH_FASTCALL, nullptr},
     {"cuda_norms", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(norms)), METH_FASTCALL, nullptr},
-    {"cuda_adam", adam, METH_VARARGS, nullptr},
-    {"cuda_sgd", sgd, METH_VARARGS, nullptr},
+    {"cuda_adam", adam, METH_VARARGS, nullptr}, {"cuda_sgd", sgd, METH_VARARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -26,8 +26,8 @@ void put(PyObject* dict, const std::string& key, int64_t value) {
 
 // PyTorch's names: "allocated_bytes.small_pool.peak" ...
 PyObject* statistics(const long long* a) {
-  static const char* const figures[] = {"allocation", "segment", "active", "inactive_split", "allocated_bytes", "reserved_bytes", "active_bytes",
-                                        "inactive_split_bytes", "requested_bytes"};
+  static const char* const figures[] = {"allocation", "segment", "active", "inactive_split", "allocated_bytes",
+      "reserved_bytes", "active_bytes", "inactive_split_bytes", "requested_bytes"};
   static const char* const pools[] = {"all", "small_pool", "large_pool"};
   const Statistics s = there() ? block_cache(int(a[0])).statistics() : Statistics{};
   PyObject* dict = PyDict_New();
@@ -58,8 +58,8 @@ PyObject* pieces_of(const BlockCache::Segment& s) {
   static const char* const states[] = {"inactive", "active_allocated", "active_pending_free"};
   PyObject* list = PyList_New(0);
   for (auto& p : s.pieces) {
-    PyObject* o = list ? Py_BuildValue("{s:K,s:n,s:n,s:s}", "address", p.data, "size", Py_ssize_t(p.size), "requested_size", Py_ssize_t(p.requested), "state",
-                                       states[p.state])
+    PyObject* o = list ? Py_BuildValue("{s:K,s:n,s:n,s:s}", "address", p.data, "size", Py_ssize_t(p.size),
+                             "requested_size", Py_ssize_t(p.requested), "state", states[p.state])
                        : nullptr;
     if (!o || PyList_Append(list, o) < 0) Py_CLEAR(list);
     Py_XDECREF(o);
@@ -78,11 +78,13 @@ PyObject* snapshot(const long long* a) {
       if (p.state) active += Py_ssize_t(p.size);
     }
     PyObject* blocks = pieces_of(s);
-    PyObject* o = blocks ? Py_BuildValue("{s:i,s:K,s:n,s:n,s:n,s:n,s:K,s:s,s:O,s:N}", "device", int(a[0]), "address", s.data, "total_size", Py_ssize_t(s.size),
-                                         "allocated_size", used, "active_size", active, "requested_size", asked, "stream",
-                                         static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(s.stream)), "segment_type",
-                                         s.large ? "large" : "small", "is_graph_pool", s.of_graphs ? Py_True : Py_False, "blocks", blocks)
-                         : nullptr;
+    PyObject* o =
+        blocks ? Py_BuildValue("{s:i,s:K,s:n,s:n,s:n,s:n,s:K,s:s,s:O,s:N}", "device", int(a[0]), "address", s.data,
+                     "total_size", Py_ssize_t(s.size), "allocated_size", used, "active_size", active, "requested_size",
+                     asked, "stream", static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(s.stream)),
+                     "segment_type", s.large ? "large" : "small", "is_graph_pool", s.of_graphs ? Py_True : Py_False,
+                     "blocks", blocks)
+               : nullptr;
     if (!o || PyList_Append(all, o) < 0) Py_CLEAR(all);
     Py_XDECREF(o);
     if (!all) return nullptr;
@@ -103,12 +105,12 @@ PyObject* empty_cache(const long long* a) {
   return none();
 }
 
-PyObject* reset(const long long* a) {                                         // (device, peaks, totals)
+PyObject* reset(const long long* a) {  // (device, peaks, totals)
   if (there()) block_cache(int(a[0])).reset(a[1] != 0, a[2] != 0);
   return none();
 }
 
-PyObject* limit(const long long* a) {                                         // (device, bytes; below 0: none)
+PyObject* limit(const long long* a) {  // (device, bytes; below 0: none)
   require("torch.cuda.set_per_process_memory_fraction");
   block_cache(int(a[0])).limit(a[1] < 0 ? ~size_t(0) : size_t(a[1]));
   return none();
@@ -130,12 +132,13 @@ PyObject* stream_of(PyObject*, PyObject* const* args, Py_ssize_t n) {
   });
 }
 
-PyMethodDef cuda_memory_functions[] = {
-    SHIM_INT_FUNCTION("cuda_memory_stats", 1, stats), SHIM_INT_FUNCTION("cuda_memory_statistics", 1, statistics),
-    SHIM_INT_FUNCTION("cuda_memory_snapshot", 1, snapshot), SHIM_INT_FUNCTION("cuda_mem_info", 1, mem_info),
-    SHIM_INT_FUNCTION("cuda_empty_cache", 1, empty_cache), SHIM_INT_FUNCTION("cuda_reset_stats", 3, reset),
-    SHIM_INT_FUNCTION("cuda_memory_limit", 2, limit), SHIM_INT_FUNCTION("cuda_allocation_functions", 0, allocation_functions),
-    {"cuda_record_stream", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(stream_of)), METH_FASTCALL, nullptr},
+PyMethodDef cuda_memory_functions[] = {SHIM_INT_FUNCTION("cuda_memory_stats", 1, stats),
+    SHIM_INT_FUNCTION("cuda_memory_statistics", 1, statistics), SHIM_INT_FUNCTION("cuda_memory_snapshot", 1, snapshot),
+    SHIM_INT_FUNCTION("cuda_mem_info", 1, mem_info), SHIM_INT_FUNCTION("cuda_empty_cache", 1, empty_cache),
+    SHIM_INT_FUNCTION("cuda_reset_stats", 3, reset), SHIM_INT_FUNCTION("cuda_memory_limit", 2, limit),
+    SHIM_INT_FUNCTION("cuda_allocation_functions", 0, allocation_functions),
+    {"cuda_record_stream", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(stream_of)), METH_FASTCALL,
+        nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -48,24 +48,26 @@ bool join_of(PyObject* o, cuda::Join* how) {
 }
 
 // scatter_reduce or index_reduce(self, dim, index, src, reduce, include_self)
-template <bool Along, bool InPlace>
-PyObject* native_reduce_at(Operator&, PyObject* const* args, size_t n) {
+template <bool Along, bool InPlace> PyObject* native_reduce_at(Operator&, PyObject* const* args, size_t n) {
   int64_t dim;
   cuda::Join how;
-  if (n != 6 || !on_cuda(args[0]) || !on_cuda(args[2]) || !on_cuda(args[3]) || !dim_of(args[1], *unwrap(args[0]), &dim) || !join_of(args[4], &how)) return nullptr;
+  if (n != 6 || !on_cuda(args[0]) || !on_cuda(args[2]) || !on_cuda(args[3]) ||
+      !dim_of(args[1], *unwrap(args[0]), &dim) || !join_of(args[4], &how))
+    return nullptr;
   const TensorImpl &self = *unwrap(args[0]), &index = *unwrap(args[2]), &src = *unwrap(args[3]);
   if (Along && !same_but(self, src, dim, index.numel())) return nullptr;
   return changed<InPlace>(args[0], [&](const Tensor& out) {
-    const Tensor places = Along ? spread(index, dim, Dims(self.sizes().begin(), self.sizes().end())) : Tensor(unwrap(args[2]));
+    const Tensor places =
+        Along ? spread(index, dim, Dims(self.sizes().begin(), self.sizes().end())) : Tensor(unwrap(args[2]));
     return places && cuda::scatter_join(out, dim, places, Tensor(unwrap(args[3])), how, args[5] == Py_True);
   });
 }
 
 // index_copy(self, dim, index, source)
-template <bool InPlace>
-PyObject* native_index_copy(Operator&, PyObject* const* args, size_t n) {
+template <bool InPlace> PyObject* native_index_copy(Operator&, PyObject* const* args, size_t n) {
   int64_t dim;
-  if (n != 4 || !on_cuda(args[0]) || !on_cuda(args[2]) || !on_cuda(args[3]) || !dim_of(args[1], *unwrap(args[0]), &dim)) return nullptr;
+  if (n != 4 || !on_cuda(args[0]) || !on_cuda(args[2]) || !on_cuda(args[3]) || !dim_of(args[1], *unwrap(args[0]), &dim))
+    return nullptr;
   const TensorImpl &self = *unwrap(args[0]), &index = *unwrap(args[2]), &source = *unwrap(args[3]);
   if (!same_but(self, source, dim, index.numel())) return nullptr;
   return changed<InPlace>(args[0], [&](const Tensor& out) {
@@ -75,33 +77,37 @@ PyObject* native_index_copy(Operator&, PyObject* const* args, size_t n) {
 }
 
 // index_fill(self, dim, index, value)
-template <bool InPlace>
-PyObject* native_index_fill(Operator&, PyObject* const* args, size_t n) {
+template <bool InPlace> PyObject* native_index_fill(Operator&, PyObject* const* args, size_t n) {
   int64_t dim;
   if (n != 4 || !on_cuda(args[0]) || !on_cuda(args[2]) || !dim_of(args[1], *unwrap(args[0]), &dim)) return nullptr;
   const TensorImpl &self = *unwrap(args[0]), &index = *unwrap(args[2]);
   const bool tensor = is_tensor(args[3]);
   if (tensor && unwrap(args[3])->dim()) return nullptr;
-  return changed<InPlace>(args[0], [&](const Tensor& out) {
-    const Tensor places = spread(index, dim, Dims(self.sizes().begin(), self.sizes().end()));
-    Number value;
-    if (!places) return false;
-    if (tensor && on_cuda(args[3])) {
-      Tensor one(unwrap(args[3]));
-      if (is_complex(one->dtype()) != is_complex(out->dtype())) return false;
-      return cuda::scatter(out, dim, places, one->dtype() == out->dtype() ? one : to_dtype(one, out->dtype()), false, true);
-    }
-    if (tensor) value = item(Tensor(unwrap(args[3])));
-    else if (!number_of(args[3], &value)) return false;
-    if (value.type == Number::Complex) return false;
-    if (!tensor) check_fits(value, out->dtype());
-    return cuda::fill_at(out, dim, places, value, true);
-  }, MemoryFormat::preserve);
+  return changed<InPlace>(
+      args[0],
+      [&](const Tensor& out) {
+        const Tensor places = spread(index, dim, Dims(self.sizes().begin(), self.sizes().end()));
+        Number value;
+        if (!places) return false;
+        if (tensor && on_cuda(args[3])) {
+          Tensor one(unwrap(args[3]));
+          if (is_complex(one->dtype()) != is_complex(out->dtype())) return false;
+          return cuda::scatter(
+              out, dim, places, one->dtype() == out->dtype() ? one : to_dtype(one, out->dtype()), false, true);
+        }
+        if (tensor)
+          value = item(Tensor(unwrap(args[3])));
+        else if (!number_of(args[3], &value))
+          return false;
+        if (value.type == Number::Complex) return false;
+        if (!tensor) check_fits(value, out->dtype());
+        return cuda::fill_at(out, dim, places, value, true);
+      },
+      MemoryFormat::preserve);
 }
 
 // masked_scatter(self, mask, source)
-template <bool InPlace>
-PyObject* native_masked_scatter(Operator&, PyObject* const* args, size_t n) {
+template <bool InPlace> PyObject* native_masked_scatter(Operator&, PyObject* const* args, size_t n) {
   if (n != 3 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda(args[2])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor self(unwrap(args[0])), mask(unwrap(args[1])), source(unwrap(args[2]));
@@ -130,7 +136,9 @@ PyObject* native_histc(Operator&, PyObject* const* args, size_t n) {
   const long long bins = PyLong_AsLongLong(args[1]);
   if (bins == -1 && PyErr_Occurred()) return PyErr_Clear(), nullptr;
   return guarded([&]() -> PyObject* {
-    if (!number_of(args[2], &low) || !number_of(args[3], &high) || low.type == Number::Complex || high.type == Number::Complex) return nullptr;
+    if (!number_of(args[2], &low) || !number_of(args[3], &high) || low.type == Number::Complex ||
+        high.type == Number::Complex)
+      return nullptr;
     return wrapped(cuda::histogram(Tensor(unwrap(args[0])), bins, low.to_double(), high.to_double()));
   });
 }
@@ -169,18 +177,22 @@ int pair_of(PyObject* o) {
 
 // pair_loss(self, target, name, mean, setting)
 PyObject* native_pair_loss(Operator&, PyObject* const* args, size_t n) {
-  if (n != 5 || !on_cuda(args[0]) || !on_cuda(args[1]) || pair_of(args[2]) < 0 || !PyFloat_Check(args[4])) return nullptr;
+  if (n != 5 || !on_cuda(args[0]) || !on_cuda(args[1]) || pair_of(args[2]) < 0 || !PyFloat_Check(args[4]))
+    return nullptr;
   return guarded([&]() -> PyObject* {
-    return wrapped(cuda::pair_loss(cuda::PairLoss(pair_of(args[2])), Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), args[3] == Py_True, PyFloat_AS_DOUBLE(args[4])));
+    return wrapped(cuda::pair_loss(cuda::PairLoss(pair_of(args[2])), Tensor(unwrap(args[0])), Tensor(unwrap(args[1])),
+        args[3] == Py_True, PyFloat_AS_DOUBLE(args[4])));
   });
 }
 
 // pair_loss_backward(grad_output, self, target, name, mean, setting)
 PyObject* native_pair_loss_backward(Operator&, PyObject* const* args, size_t n) {
-  if (n != 6 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda(args[2]) || pair_of(args[3]) < 0 || !PyFloat_Check(args[5])) return nullptr;
+  if (n != 6 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda(args[2]) || pair_of(args[3]) < 0 ||
+      !PyFloat_Check(args[5]))
+    return nullptr;
   return guarded([&]() -> PyObject* {
-    return wrapped(cuda::pair_loss_backward(cuda::PairLoss(pair_of(args[3])), Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), Tensor(unwrap(args[2])), args[4] == Py_True,
-                                            PyFloat_AS_DOUBLE(args[5])));
+    return wrapped(cuda::pair_loss_backward(cuda::PairLoss(pair_of(args[3])), Tensor(unwrap(args[0])),
+        Tensor(unwrap(args[1])), Tensor(unwrap(args[2])), args[4] == Py_True, PyFloat_AS_DOUBLE(args[5])));
   });
 }
 

@@ -29,11 +29,13 @@ PyObject* native_kthvalue(Operator&, PyObject* const* args, size_t n) {
 PyObject* native_median(Operator&, PyObject* const* args, size_t n) {
   int64_t dim;
   if (!n || !on_cuda(args[0])) return nullptr;
-  if (n == 3) return integer_of(args[1], &dim) ? ranked(args[0], dim, cuda::Rank::median, 0, args[2] == Py_True) : nullptr;
+  if (n == 3)
+    return integer_of(args[1], &dim) ? ranked(args[0], dim, cuda::Rank::median, 0, args[2] == Py_True) : nullptr;
   if (n != 1) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor self(unwrap(args[0]));
-    return wrapped(cuda::ranked(view(*contiguous(self), Dims{self->numel()}), 0, cuda::Rank::median, 0, false, nullptr));
+    return wrapped(
+        cuda::ranked(view(*contiguous(self), Dims{self->numel()}), 0, cuda::Rank::median, 0, false, nullptr));
   });
 }
 
@@ -59,7 +61,8 @@ PyObject* native_mode(Operator&, PyObject* const* args, size_t n) {
 PyObject* native_take(Operator&, PyObject* const* args, size_t n) {
   if (n != 2 || !on_cuda(args[0]) || !on_cuda(args[1])) return nullptr;
   const TensorImpl &self = *unwrap(args[0]), &index = *unwrap(args[1]);
-  if (index.device() != self.device() || index.dtype() != DType::i64 || !self.numel() || self.has_math_bits()) return nullptr;
+  if (index.device() != self.device() || index.dtype() != DType::i64 || !self.numel() || self.has_math_bits())
+    return nullptr;
   return guarded([&] { return wrapped(cuda::take_along(*view(*packed(self), Dims{self.numel()}), 0, index, true)); });
 }
 
@@ -73,17 +76,22 @@ PyObject* native_cross(Operator&, PyObject* const* args, size_t n) {
 // polar(abs, angle)
 PyObject* native_polar(Operator&, PyObject* const* args, size_t n) {
   if (n != 2 || !on_cuda(args[0]) || !on_cuda(args[1])) return nullptr;
-  if (!unwrap(args[0])->is_contiguous() || !unwrap(args[1])->is_contiguous()) return nullptr;   // the result's order is the operands'
+  if (!unwrap(args[0])->is_contiguous() || !unwrap(args[1])->is_contiguous())
+    return nullptr;  // the result's order is the operands'
   return guarded([&] { return wrapped(cuda::polar(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])))); });
 }
 
 // diag_embed(self, offset, dim1, dim2)
 PyObject* native_diag_embed(Operator&, PyObject* const* args, size_t n) {
   int64_t offset, first, second;
-  if (n != 4 || !on_cuda(args[0]) || !integer_of(args[1], &offset) || !integer_of(args[2], &first) || !integer_of(args[3], &second)) return nullptr;
+  if (n != 4 || !on_cuda(args[0]) || !integer_of(args[1], &offset) || !integer_of(args[2], &first) ||
+      !integer_of(args[3], &second))
+    return nullptr;
   const Tensor self(unwrap(args[0]));
   const int64_t dims = self->dim() + 1;
-  if (first < -dims || first >= dims || second < -dims || second >= dims || dims < 2 || self->has_math_bits() || std::abs(offset) > (int64_t(1) << 30)) return nullptr;
+  if (first < -dims || first >= dims || second < -dims || second >= dims || dims < 2 || self->has_math_bits() ||
+      std::abs(offset) > (int64_t(1) << 30))
+    return nullptr;
   first = first < 0 ? first + dims : first;
   second = second < 0 ? second + dims : second;
   if (first == second) return nullptr;

@@ -7,9 +7,16 @@
 namespace shim {
 namespace {
 
-struct PyDType { PyObject_HEAD DType dtype; };
-struct PyDevice { PyObject_HEAD Device device; };
-struct PyNamed { PyObject_HEAD int value; const char* name; };                // layout, memory_format
+struct PyDType {
+  PyObject_HEAD DType dtype;
+};
+struct PyDevice {
+  PyObject_HEAD Device device;
+};
+struct PyNamed {
+  PyObject_HEAD int value;
+  const char* name;
+};  // layout, memory_format
 
 PyTypeObject *DTypeType, *DeviceType_, *SizeType, *LayoutType, *FormatType;
 PyObject* dtypes[kDTypeSlots];
@@ -40,22 +47,18 @@ PyObject* dtype_to_complex(PyObject* o, PyObject*) {
 }
 
 PyGetSetDef dtype_getset[] = {{"is_floating_point", dtype_get_floating, nullptr, nullptr, nullptr},
-                              {"is_complex", dtype_get_complex, nullptr, nullptr, nullptr},
-                              {"is_signed", dtype_get_signed, nullptr, nullptr, nullptr},
-                              {"itemsize", dtype_get_itemsize, nullptr, nullptr, nullptr},
-                              {"_number", dtype_get_number, nullptr, nullptr, nullptr},
-                              {nullptr, nullptr, nullptr, nullptr, nullptr}};
+    {"is_complex", dtype_get_complex, nullptr, nullptr, nullptr},
+    {"is_signed", dtype_get_signed, nullptr, nullptr, nullptr},
+    {"itemsize", dtype_get_itemsize, nullptr, nullptr, nullptr},
+    {"_number", dtype_get_number, nullptr, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
-                               {"to_real", dtype_to_real, METH_NOARGS, nullptr},
-                               {"to_complex", dtype_to_complex, METH_NOARGS, nullptr},
-                               {nullptr, nullptr, 0, nullptr}};
+    {"to_real", dtype_to_real, METH_NOARGS, nullptr}, {"to_complex", dtype_to_complex, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 PyType_Slot dtype_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(dtype_repr)},
-                             {Py_tp_hash, reinterpret_cast<void*>(dtype_hash)},
-                             {Py_tp_getset, dtype_getset},
-                             {Py_tp_methods, dtype_methods},
-                             {Py_tp_doc, const_cast<char*>("The element type of a tensor.")},
-                             {0, nullptr}};
-PyType_Spec dtype_spec = {"torch.dtype", sizeof(PyDType), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
+    {Py_tp_hash, reinterpret_cast<void*>(dtype_hash)}, {Py_tp_getset, dtype_getset}, {Py_tp_methods, dtype_methods},
+    {Py_tp_doc, const_cast<char*>("The element type of a tensor.")}, {0, nullptr}};
+PyType_Spec dtype_spec = {
+    "torch.dtype", sizeof(PyDType), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
 
 // --- device -------------------------------------------------------------------------------------------------------------
 
@@ -65,9 +68,13 @@ bool names_device(PyObject* o) { return is_device(o) || PyUnicode_Check(o) || (P
 
 PyObject* no_device_given(PyObject* got) {
   const std::string type = got ? Py_TYPE(got)->tp_name : "";
-  const std::string why = got ? "      didn't match because some of the arguments have invalid types: (!" + type + "!)\n" : "";
-  return PyErr_Format(PyExc_TypeError, "device() received an invalid combination of arguments - got (%s), but expected one of:\n * (torch.device device)\n%s"
-                      " * (str type, int index = -1)\n", type.c_str(), why.c_str());
+  const std::string why =
+      got ? "      didn't match because some of the arguments have invalid types: (!" + type + "!)\n" : "";
+  return PyErr_Format(PyExc_TypeError,
+      "device() received an invalid combination of arguments - got (%s), but expected one of:\n * (torch.device "
+      "device)\n%s"
+      " * (str type, int index = -1)\n",
+      type.c_str(), why.c_str());
 }
 
 PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
@@ -81,14 +88,17 @@ PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
   }
   if (!type || ((!index || index == Py_None) && !names_device(type))) return no_device_given(type);
   if (index && index != Py_None && (!PyLong_Check(index) || PyBool_Check(index)))
-    return PyErr_Format(PyExc_TypeError, "device(): argument 'index' (position 2) must be int, not %s", Py_TYPE(index)->tp_name);
+    return PyErr_Format(
+        PyExc_TypeError, "device(): argument 'index' (position 2) must be int, not %s", Py_TYPE(index)->tp_name);
   return guarded([&]() -> PyObject* {
     if (!index || index == Py_None) return device_object(device_of(type));
-    if (!PyUnicode_Check(type)) return PyErr_Format(PyExc_TypeError, "device(): argument 'type' must be str, not %s", Py_TYPE(type)->tp_name);
+    if (!PyUnicode_Check(type))
+      return PyErr_Format(PyExc_TypeError, "device(): argument 'type' must be str, not %s", Py_TYPE(type)->tp_name);
     int64_t i;
     if (!unpack_int(index, &i)) return nullptr;
     Device d = parse_device(utf8(type));
-    CHECK(Kind::Runtime, d.index < 0, "type (string) must not include an index because index was passed explicitly: ", utf8(type));
+    CHECK(Kind::Runtime, d.index < 0,
+        "type (string) must not include an index because index was passed explicitly: ", utf8(type));
     CHECK(Kind::Runtime, i >= 0, "Device index must not be negative");
     CHECK(Kind::Runtime, i < 128, "Device index out of range: ", i);
     return device_object({d.type, int8_t(i)});
@@ -101,19 +111,25 @@ PyObject* device_repr(PyObject* o) {
   return PyUnicode_FromFormat("device(type='%s', index=%d)", device_type_name(d.type), int(d.index));
 }
 PyObject* device_str(PyObject* o) { return PyUnicode_FromString(to_string(device_in(o)).c_str()); }
-Py_hash_t device_hash(PyObject* o) { return (Py_hash_t(device_in(o).type) << 16 | Py_hash_t(uint8_t(device_in(o).index))) + 0x5eed; }
+Py_hash_t device_hash(PyObject* o) {
+  return (Py_hash_t(device_in(o).type) << 16 | Py_hash_t(uint8_t(device_in(o).index))) + 0x5eed;
+}
 
 PyObject* device_compare(PyObject* a, PyObject* b, int op) {
   if (!is_device(a) || !is_device(b) || (op != Py_EQ && op != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
   return flag((device_in(a) == device_in(b)) == (op == Py_EQ));
 }
 
-PyObject* device_get_type(PyObject* o, void*) { return PyUnicode_InternFromString(device_type_name(device_in(o).type)); }
+PyObject* device_get_type(PyObject* o, void*) {
+  return PyUnicode_InternFromString(device_type_name(device_in(o).type));
+}
 PyObject* device_get_index(PyObject* o, void*) {
   if (device_in(o).index < 0) Py_RETURN_NONE;
   return PyLong_FromLong(device_in(o).index);
 }
-PyObject* device_reduce(PyObject* o, PyObject*) { return Py_BuildValue("O(s)", rebuild_named, to_string(device_in(o)).c_str()); }
+PyObject* device_reduce(PyObject* o, PyObject*) {
+  return Py_BuildValue("O(s)", rebuild_named, to_string(device_in(o)).c_str());
+}
 
 // `with torch.device("meta"):`: the mode is in Python (shim_torch.utils._device).
 PyObject* call_mode(const char* what, PyObject* device) {
@@ -127,21 +143,15 @@ PyObject* device_enter(PyObject* o, PyObject*) { return call_mode("enter", o); }
 PyObject* device_exit(PyObject* o, PyObject*) { return call_mode("leave", o); }
 
 PyGetSetDef device_getset[] = {{"type", device_get_type, nullptr, nullptr, nullptr},
-                               {"index", device_get_index, nullptr, nullptr, nullptr},
-                               {nullptr, nullptr, nullptr, nullptr, nullptr}};
+    {"index", device_get_index, nullptr, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, nullptr},
-                                {"__enter__", device_enter, METH_NOARGS, nullptr},
-                                {"__exit__", device_exit, METH_VARARGS, nullptr},
-                                {nullptr, nullptr, 0, nullptr}};
+    {"__enter__", device_enter, METH_NOARGS, nullptr}, {"__exit__", device_exit, METH_VARARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 PyType_Slot device_slots[] = {{Py_tp_new, reinterpret_cast<void*>(device_new)},
-                              {Py_tp_repr, reinterpret_cast<void*>(device_repr)},
-                              {Py_tp_str, reinterpret_cast<void*>(device_str)},
-                              {Py_tp_hash, reinterpret_cast<void*>(device_hash)},
-                              {Py_tp_richcompare, reinterpret_cast<void*>(device_compare)},
-                              {Py_tp_getset, device_getset},
-                              {Py_tp_methods, device_methods},
-                              {Py_tp_doc, const_cast<char*>("A place for tensors: a type and, optionally, an index.")},
-                              {0, nullptr}};
+    {Py_tp_repr, reinterpret_cast<void*>(device_repr)}, {Py_tp_str, reinterpret_cast<void*>(device_str)},
+    {Py_tp_hash, reinterpret_cast<void*>(device_hash)}, {Py_tp_richcompare, reinterpret_cast<void*>(device_compare)},
+    {Py_tp_getset, device_getset}, {Py_tp_methods, device_methods},
+    {Py_tp_doc, const_cast<char*>("A place for tensors: a type and, optionally, an index.")}, {0, nullptr}};
 PyType_Spec device_spec = {"torch.device", sizeof(PyDevice), 0, Py_TPFLAGS_DEFAULT, device_slots};
 
 // --- Size ---------------------------------------------------------------------------------------------------------------
@@ -157,7 +167,7 @@ PyObject* size_repr(PyObject* o) {
   return PyUnicode_FromString((s + "])").c_str());
 }
 
-PyObject* size_of_tuple(PyObject* tuple) {                                   // steals
+PyObject* size_of_tuple(PyObject* tuple) {  // steals
   if (!tuple) return nullptr;
   if (!PyTuple_CheckExact(tuple)) return tuple;
   Py_ssize_t n = PyTuple_GET_SIZE(tuple);
@@ -183,10 +193,11 @@ PyObject* size_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
       Py_DECREF(self);
       return nullptr;
     }
-    if (PyObject_HasAttrString(item, "is_nested_int")) continue;               // a size that varies: torch.SymInt
+    if (PyObject_HasAttrString(item, "is_nested_int")) continue;  // a size that varies: torch.SymInt
     PyObject* number = PyIndex_Check(item) ? PyNumber_Index(item) : nullptr;
     if (!number) {
-      PyErr_Format(PyExc_TypeError, "torch.Size() takes an iterable of 'int' (item %zd is '%s')", i, Py_TYPE(item)->tp_name);
+      PyErr_Format(
+          PyExc_TypeError, "torch.Size() takes an iterable of 'int' (item %zd is '%s')", i, Py_TYPE(item)->tp_name);
       Py_DECREF(self);
       return nullptr;
     }
@@ -198,7 +209,8 @@ PyObject* size_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 
 PyObject* size_concat(PyObject* a, PyObject* b) {
   if (!PyTuple_Check(a) || !PyTuple_Check(b)) {
-    PyErr_Format(PyExc_TypeError, "can only concatenate tuple (not \"%s\") to torch.Size", Py_TYPE(PyTuple_Check(a) ? b : a)->tp_name);
+    PyErr_Format(PyExc_TypeError, "can only concatenate tuple (not \"%s\") to torch.Size",
+        Py_TYPE(PyTuple_Check(a) ? b : a)->tp_name);
     return nullptr;
   }
   return size_of_tuple(PyTuple_Type.tp_as_sequence->sq_concat(a, b));
@@ -216,7 +228,7 @@ PyObject* size_numel(PyObject* o, PyObject*) {
   int64_t n = 1, d;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) {
     if (!unpack_int(PyTuple_GET_ITEM(o, i), &d)) return nullptr;
-    (void)__builtin_mul_overflow(n, d, &n);     // wraps around, as PyTorch's does
+    (void)__builtin_mul_overflow(n, d, &n);  // wraps around, as PyTorch's does
   }
   return PyLong_FromLongLong(n);
 }
@@ -225,28 +237,31 @@ PyObject* size_reduce(PyObject* o, PyObject*) {
   PyObject* r = plain ? Py_BuildValue("O(N)", rebuild_named, plain) : nullptr;
   return r;
 }
-PyMethodDef size_methods[] = {{"numel", size_numel, METH_NOARGS, nullptr}, {"__reduce__", size_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef size_methods[] = {{"numel", size_numel, METH_NOARGS, nullptr},
+    {"__reduce__", size_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 PyType_Slot size_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(size_repr)},
-                            {Py_tp_new, reinterpret_cast<void*>(size_new)},
-                            {Py_sq_concat, reinterpret_cast<void*>(size_concat)},
-                            {Py_nb_add, reinterpret_cast<void*>(size_add)},
-                            {Py_sq_repeat, reinterpret_cast<void*>(size_repeat)},
-                            {Py_mp_subscript, reinterpret_cast<void*>(size_subscript)},
-                            {Py_tp_methods, size_methods},
-                            {Py_tp_doc, const_cast<char*>("The sizes of a tensor: a tuple of int.")},
-                            {0, nullptr}};
+    {Py_tp_new, reinterpret_cast<void*>(size_new)}, {Py_sq_concat, reinterpret_cast<void*>(size_concat)},
+    {Py_nb_add, reinterpret_cast<void*>(size_add)}, {Py_sq_repeat, reinterpret_cast<void*>(size_repeat)},
+    {Py_mp_subscript, reinterpret_cast<void*>(size_subscript)}, {Py_tp_methods, size_methods},
+    {Py_tp_doc, const_cast<char*>("The sizes of a tensor: a tuple of int.")}, {0, nullptr}};
 PyType_Spec size_spec = {"torch.Size", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, size_slots};
 
 // --- layout, memory_format ----------------------------------------------------------------------------------------------
 
 PyObject* named_repr(PyObject* o) { return PyUnicode_FromFormat("torch.%s", reinterpret_cast<PyNamed*>(o)->name); }
-PyObject* named_reduce(PyObject* o, PyObject*) { return Py_BuildValue("O(s)", rebuild_named, reinterpret_cast<PyNamed*>(o)->name); }
+PyObject* named_reduce(PyObject* o, PyObject*) {
+  return Py_BuildValue("O(s)", rebuild_named, reinterpret_cast<PyNamed*>(o)->name);
+}
 PyMethodDef named_methods[] = {{"__reduce__", named_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
-PyType_Slot named_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(named_repr)}, {Py_tp_methods, named_methods}, {0, nullptr}};
-PyType_Spec layout_spec = {"torch.layout", sizeof(PyNamed), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, named_slots};
-PyType_Spec format_spec = {"torch.memory_format", sizeof(PyNamed), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, named_slots};
+PyType_Slot named_slots[] = {
+    {Py_tp_repr, reinterpret_cast<void*>(named_repr)}, {Py_tp_methods, named_methods}, {0, nullptr}};
+PyType_Spec layout_spec = {
+    "torch.layout", sizeof(PyNamed), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, named_slots};
+PyType_Spec format_spec = {
+    "torch.memory_format", sizeof(PyNamed), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, named_slots};
 
-constexpr const char* kLayouts[] = {"strided", "sparse_coo", "sparse_csr", "_mkldnn", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged"};
+constexpr const char* kLayouts[] = {
+    "strided", "sparse_coo", "sparse_csr", "_mkldnn", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged"};
 constexpr const char* kFormats[] = {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"};
 
 // What pickles of the types above call; found without the import hook.
@@ -267,19 +282,24 @@ PyObject* rebuild(PyObject* module, PyObject* what) {
 
 PyObject* get_default(PyObject*, PyObject*) { return dtype_object(default_dtype()); }
 PyObject* set_default(PyObject*, PyObject* d) {
-  if (!is_dtype(d)) return PyErr_Format(PyExc_TypeError, "invalid dtype object: only floating-point types are supported as the default type");
-  if (!is_floating(dtype_in(d))) return PyErr_Format(PyExc_TypeError, "only floating-point types are supported as the default type");
+  if (!is_dtype(d))
+    return PyErr_Format(
+        PyExc_TypeError, "invalid dtype object: only floating-point types are supported as the default type");
+  if (!is_floating(dtype_in(d)))
+    return PyErr_Format(PyExc_TypeError, "only floating-point types are supported as the default type");
   set_default_dtype(dtype_in(d));
   Py_RETURN_NONE;
 }
 
 PyMethodDef dtype_functions[] = {{"_rebuild", rebuild, METH_O, nullptr},
-                           {"get_default_dtype", get_default, METH_NOARGS, nullptr},
-                           {"set_default_dtype", set_default, METH_O, nullptr},
-                           {nullptr, nullptr, 0, nullptr}};
+    {"get_default_dtype", get_default, METH_NOARGS, nullptr}, {"set_default_dtype", set_default, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 
 int add_dtypes(PyObject* module) {
-  struct Alias { const char* name; DType dtype; };
+  struct Alias {
+    const char* name;
+    DType dtype;
+  };
   for (int i = 0; i < kDTypeSlots; ++i) {
     DType t = DType(i);
     if (!itemsize(t)) continue;
@@ -289,8 +309,9 @@ int add_dtypes(PyObject* module) {
     dtypes[i] = reinterpret_cast<PyObject*>(o);
     if (PyObject_SetAttrString(module, dtype_name(t), dtypes[i]) < 0) return -1;
   }
-  for (Alias a : {Alias{"float", DType::f32}, {"double", DType::f64}, {"half", DType::f16}, {"int", DType::i32}, {"long", DType::i64},
-                  {"short", DType::i16}, {"chalf", DType::c32}, {"cfloat", DType::c64}, {"cdouble", DType::c128}, {"bit", DType(30)}})
+  for (Alias a : {Alias{"float", DType::f32}, {"double", DType::f64}, {"half", DType::f16}, {"int", DType::i32},
+           {"long", DType::i64}, {"short", DType::i16}, {"chalf", DType::c32}, {"cfloat", DType::c64},
+           {"cdouble", DType::c128}, {"bit", DType(30)}})
     if (PyObject_SetAttrString(module, a.name, dtypes[int(a.dtype)]) < 0) return -1;
   return 0;
 }
@@ -333,7 +354,7 @@ DType dtype_of(PyObject* o) {
 }
 
 PyObject* device_object(Device d) {
-  static PyObject* cache[32][10];                                            // index -1 .. 8 of every type
+  static PyObject* cache[32][10];  // index -1 .. 8 of every type
   bool cached = d.index < 9 && size_t(d.type) < 32;
   if (cached && cache[size_t(d.type)][d.index + 1]) return incref(cache[size_t(d.type)][d.index + 1]);
   auto* o = reinterpret_cast<PyDevice*>(DeviceType_->tp_alloc(DeviceType_, 0));
@@ -402,7 +423,9 @@ int bind_dtype(PyObject* module) {
   LayoutType = add_type(module, layout_spec, "layout");
   FormatType = add_type(module, format_spec, "memory_format");
   if (!DTypeType || !DeviceType_ || !SizeType || !LayoutType || !FormatType) return -1;
-  if (add_dtypes(module) < 0 || add_named(module, LayoutType, kLayouts, 8, layouts) < 0 || add_named(module, FormatType, kFormats, 4, formats) < 0) return -1;
+  if (add_dtypes(module) < 0 || add_named(module, LayoutType, kLayouts, 8, layouts) < 0 ||
+      add_named(module, FormatType, kFormats, 4, formats) < 0)
+    return -1;
   if (PyModule_AddFunctions(module, dtype_functions) < 0) return -1;
   rebuild_named = PyObject_GetAttrString(module, "_rebuild");
   return rebuild_named ? 0 : -1;

@@ -18,11 +18,10 @@
 namespace shim {
 namespace {
 
-constexpr double kWorthReleasing = 1 << 18;     // multiplications
+constexpr double kWorthReleasing = 1 << 18;  // multiplications
 
 // Runs f without the GIL where it takes long enough on this thread to be worth it.
-template <class F>
-PyObject* compute(const TensorImpl& like, double work, F&& f) {
+template <class F> PyObject* compute(const TensorImpl& like, double work, F&& f) {
   Tensor r;
   if (like.device().is_cuda() || work < kWorthReleasing) {
     r = f();
@@ -37,7 +36,9 @@ bool floats(const TensorImpl& t) {
   if (is_sparse(t)) return false;
   return t.dtype() == DType::f32 || t.dtype() == DType::f64 || t.dtype() == DType::f16 || t.dtype() == DType::bf16;
 }
-bool alike(const TensorImpl& a, const TensorImpl& b) { return a.dtype() == b.dtype() && a.device() == b.device() && !a.device().is_meta(); }
+bool alike(const TensorImpl& a, const TensorImpl& b) {
+  return a.dtype() == b.dtype() && a.device() == b.device() && !a.device().is_meta();
+}
 // Makes a gradient of the dtype of what was kept for it; false where they are not both floats on one device.
 bool fit(Tensor& g, const Tensor& kept) {
   if (!floats(*g) || !floats(*kept) || g->device() != kept->device() || g->device().is_meta()) return false;
@@ -74,7 +75,8 @@ bool linear_fits(PyObject* const* args) {
 
 // A product, and a sum of its own.
 PyObject* unfused_linear(const Tensor& x, const Tensor& w, PyObject* bias) {
-  PyObject* y = compute(*x, double(x->numel()) * double(w->sizes_data()[0]), [&] { return gemm::linear_forward(x, w, {}); });
+  PyObject* y =
+      compute(*x, double(x->numel()) * double(w->sizes_data()[0]), [&] { return gemm::linear_forward(x, w, {}); });
   if (!y || bias == Py_None) return y;
   PyObject* sum = PyNumber_Add(y, bias);
   Py_DECREF(y);
@@ -106,13 +108,16 @@ PyObject* unfused_activation(const Tensor& x, const Tensor& w, PyObject* bias, g
   PyObject* given[2] = {z, how};
   PyObject* y = op && how ? run_functional(*op, given, relu ? 1 : 2) : nullptr;
   const int64_t none[1] = {0};
-  PyObject* kept = !y ? nullptr : !keep ? wrap(empty(none, x->dtype(), x->device())) : relu ? wrap(alias(*unwrap(y))) : Py_NewRef(z);
+  PyObject* kept = !y      ? nullptr
+                   : !keep ? wrap(empty(none, x->dtype(), x->device()))
+                   : relu  ? wrap(alias(*unwrap(y)))
+                           : Py_NewRef(z);
   Py_DECREF(z);
   Py_XDECREF(how);
   return kept ? Py_BuildValue("(NN)", y, kept) : nullptr;
 }
 
-PyObject* native_fused_linear(Operator&, PyObject* const* args, size_t n) {      // (input, weight, bias, activation, keep)
+PyObject* native_fused_linear(Operator&, PyObject* const* args, size_t n) {  // (input, weight, bias, activation, keep)
   gemm::Activation activation;
   if (n != 5 || !linear_fits(args) || !activation_of(args[3], &activation)) return nullptr;
   return guarded([&]() -> PyObject* {
@@ -130,17 +135,20 @@ PyObject* native_fused_linear(Operator&, PyObject* const* args, size_t n) {     
   });
 }
 
-PyObject* native_activation_backward(Operator&, PyObject* const* args, size_t n) {   // (grad_output, saved, activation)
+PyObject* native_activation_backward(Operator&, PyObject* const* args, size_t n) {  // (grad_output, saved, activation)
   gemm::Activation activation;
   if (n != 3 || !is_tensor(args[0]) || !is_tensor(args[1]) || !activation_of(args[2], &activation)) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor g(unwrap(args[0])), kept(unwrap(args[1]));
-    if (!floats(*g) || !std::equal(g->sizes().begin(), g->sizes().end(), kept->sizes().begin(), kept->sizes().end()) || !fit(g, kept)) return nullptr;
+    if (!floats(*g) || !std::equal(g->sizes().begin(), g->sizes().end(), kept->sizes().begin(), kept->sizes().end()) ||
+        !fit(g, kept))
+      return nullptr;
     return compute(*g, 32.0 * double(g->numel()), [&] { return gemm::activation_backward(activation, g, kept); });
   });
 }
 
-PyObject* native_activation_backward_bias(Operator&, PyObject* const* args, size_t n) {      // CUDA: both results in one launch
+PyObject* native_activation_backward_bias(
+    Operator&, PyObject* const* args, size_t n) {  // CUDA: both results in one launch
   gemm::Activation activation;
   if (n != 3 || !is_tensor(args[0]) || !is_tensor(args[1]) || !activation_of(args[2], &activation)) return nullptr;
   return guarded([&]() -> PyObject* {
@@ -155,18 +163,25 @@ PyObject* native_activation_backward_bias(Operator&, PyObject* const* args, size
 
 bool scaled_fits(const TensorImpl& a, const TensorImpl& b, const TensorImpl& scale_a, const TensorImpl& scale_b) {
   const auto float8 = [](DType t) { return t == DType::f8e4m3fn || t == DType::f8e5m2; };
-  if (!float8(a.dtype()) || !float8(b.dtype()) || (a.dtype() == DType::f8e5m2 && b.dtype() == DType::f8e5m2)) return false;
-  if (a.dim() != 2 || b.dim() != 2 || last(a) != b.sizes_data()[0] || last(a) % 16 || last(b) % 16 || !a.numel() || !b.numel()) return false;
+  if (!float8(a.dtype()) || !float8(b.dtype()) || (a.dtype() == DType::f8e5m2 && b.dtype() == DType::f8e5m2))
+    return false;
+  if (a.dim() != 2 || b.dim() != 2 || last(a) != b.sizes_data()[0] || last(a) % 16 || last(b) % 16 || !a.numel() ||
+      !b.numel())
+    return false;
   if (b.device() != a.device() || scale_a.device() != a.device() || scale_b.device() != a.device()) return false;
-  if (scale_a.dtype() != DType::f32 || scale_b.dtype() != DType::f32 || !scale_a.is_contiguous() || !scale_b.is_contiguous()) return false;
+  if (scale_a.dtype() != DType::f32 || scale_b.dtype() != DType::f32 || !scale_a.is_contiguous() ||
+      !scale_b.is_contiguous())
+    return false;
   if (scale_a.numel() == 1 && scale_b.numel() == 1) return true;
-  return scale_a.dim() == 2 && scale_b.dim() == 2 && scale_a.sizes_data()[0] == a.sizes_data()[0] && last(scale_a) == 1 &&
-         scale_b.sizes_data()[0] == 1 && last(scale_b) == last(b);
+  return scale_a.dim() == 2 && scale_b.dim() == 2 && scale_a.sizes_data()[0] == a.sizes_data()[0] &&
+         last(scale_a) == 1 && scale_b.sizes_data()[0] == 1 && last(scale_b) == last(b);
 }
 
 // (self, mat2, scale_a, scale_b, bias, scale_result, out_dtype, use_fast_accum)
 PyObject* native_scaled_mm(Operator&, PyObject* const* args, size_t n) {
-  if (n != 8 || !is_tensor(args[0]) || !is_tensor(args[1]) || !is_tensor(args[2]) || !is_tensor(args[3]) || !is_dtype(args[6])) return nullptr;
+  if (n != 8 || !is_tensor(args[0]) || !is_tensor(args[1]) || !is_tensor(args[2]) || !is_tensor(args[3]) ||
+      !is_dtype(args[6]))
+    return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor a(unwrap(args[0])), b(unwrap(args[1])), scale_a(unwrap(args[2])), scale_b(unwrap(args[3]));
     Tensor bias = is_tensor(args[4]) ? Tensor(unwrap(args[4])) : Tensor();
@@ -181,24 +196,31 @@ bool result_dtype(PyObject* asked, DType has, DType* to) {
   return *to == has || (*to == DType::f32 && (has == DType::f16 || has == DType::bf16));
 }
 
-PyObject* native_backward_input(Operator&, PyObject* const* args, size_t n) {        // (grad_output, weight, out_dtype)
+PyObject* native_backward_input(Operator&, PyObject* const* args, size_t n) {  // (grad_output, weight, out_dtype)
   if (n != 3 || !is_tensor(args[0]) || !is_tensor(args[1])) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor g(unwrap(args[0])), w(unwrap(args[1]));
     DType to;
-    if (w->dim() != 2 || g->dim() == 0 || last(*g) != w->sizes_data()[0] || !result_dtype(args[2], w->dtype(), &to) || !fit(g, w)) return nullptr;
+    if (w->dim() != 2 || g->dim() == 0 || last(*g) != w->sizes_data()[0] || !result_dtype(args[2], w->dtype(), &to) ||
+        !fit(g, w))
+      return nullptr;
     return compute(*g, double(g->numel()) * double(last(*w)), [&] { return gemm::linear_backward_input(g, w, to); });
   });
 }
 
-PyObject* native_backward_weight(Operator&, PyObject* const* args, size_t n) {       // (grad_output, input, transposed, out_dtype)
+PyObject* native_backward_weight(
+    Operator&, PyObject* const* args, size_t n) {  // (grad_output, input, transposed, out_dtype)
   if (n != 4 || !is_tensor(args[0]) || !is_tensor(args[1])) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor g(unwrap(args[0])), x(unwrap(args[1]));
     DType to;
-    if (g->dim() == 0 || g->dim() != x->dim() || !std::equal(g->sizes().begin(), g->sizes().end() - 1, x->sizes().begin()) || !result_dtype(args[3], x->dtype(), &to) || !fit(g, x)) return nullptr;
+    if (g->dim() == 0 || g->dim() != x->dim() ||
+        !std::equal(g->sizes().begin(), g->sizes().end() - 1, x->sizes().begin()) ||
+        !result_dtype(args[3], x->dtype(), &to) || !fit(g, x))
+      return nullptr;
     const bool transposed = args[2] == Py_True;
-    return compute(*g, double(g->numel()) * double(last(*x)), [&] { return gemm::linear_backward_weight(g, x, transposed, to); });
+    return compute(
+        *g, double(g->numel()) * double(last(*x)), [&] { return gemm::linear_backward_weight(g, x, transposed, to); });
   });
 }
 
@@ -281,33 +303,42 @@ PyObject* native_outer(Operator& op, PyObject* const* args, size_t n) {
   return guarded([&]() -> PyObject* { return run_recorded(*kept, bound, 2); });
 }
 
-PyObject* native_outer_backward(Operator& op, PyObject* const* args, size_t n) {      // (grad_output, the other vector)
+PyObject* native_outer_backward(Operator& op, PyObject* const* args, size_t n) {  // (grad_output, the other vector)
   if (n != 2 || !is_tensor(args[0]) || !is_tensor(args[1])) return nullptr;
   const bool input = reinterpret_cast<uintptr_t>(op.native_data) == 0;
   return guarded([&]() -> PyObject* {
     Tensor g(unwrap(args[0])), v(unwrap(args[1]));
-    if (!floats(*g) || !alike(*g, *v) || g->dim() != 2 || v->dim() != 1 || g->sizes_data()[input ? 1 : 0] != v->numel()) return nullptr;
-    return compute(*g, double(g->numel()), [&] { return input ? gemm::outer_backward_input(g, v) : gemm::outer_backward_other(g, v); });
+    if (!floats(*g) || !alike(*g, *v) || g->dim() != 2 || v->dim() != 1 || g->sizes_data()[input ? 1 : 0] != v->numel())
+      return nullptr;
+    return compute(*g, double(g->numel()),
+        [&] { return input ? gemm::outer_backward_input(g, v) : gemm::outer_backward_other(g, v); });
   });
 }
 
 // mm.dtype, bmm.dtype: (a, b, out_dtype); addmm.dtype, baddbmm.dtype: (self, a, b, out_dtype, beta, alpha).
 PyObject* native_product_in(Operator&, PyObject* const* args, size_t n) {
   const size_t first = n == 6;
-  if ((n != 3 && n != 6) || !is_tensor(args[0]) || !is_tensor(args[first]) || !is_tensor(args[first + 1])) return nullptr;
+  if ((n != 3 && n != 6) || !is_tensor(args[0]) || !is_tensor(args[first]) || !is_tensor(args[first + 1]))
+    return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor self = first ? Tensor(unwrap(args[0])) : Tensor(), a(unwrap(args[first])), b(unwrap(args[first + 1]));
     DType to;
     Number beta, alpha{Number::Int, 1};
-    if (first && (!number_of(args[4], &beta) || !number_of(args[5], &alpha) || beta.type == Number::Complex || alpha.type == Number::Complex)) return nullptr;
-    if (!floats(*a) || !alike(*a, *b) || !result_dtype(args[first + 2], a->dtype(), &to) || !product_fits(a->dim() == 3 ? Product::bmm : Product::mm, *a, *b)) return nullptr;
-    if (a->dim() == 3 && a->device().is_cpu()) return nullptr;      // which PyTorch refuses, and the record too
+    if (first && (!number_of(args[4], &beta) || !number_of(args[5], &alpha) || beta.type == Number::Complex ||
+                     alpha.type == Number::Complex))
+      return nullptr;
+    if (!floats(*a) || !alike(*a, *b) || !result_dtype(args[first + 2], a->dtype(), &to) ||
+        !product_fits(a->dim() == 3 ? Product::bmm : Product::mm, *a, *b))
+      return nullptr;
+    if (a->dim() == 3 && a->device().is_cpu()) return nullptr;  // which PyTorch refuses, and the record too
     if (self) {
       Dims sizes(a->sizes().begin(), a->sizes().end());
       sizes.back() = last(*b);
-      if (!floats(*self) || self->device() != a->device() || !spreads(*self, sizes.data(), int(sizes.size()))) return nullptr;
+      if (!floats(*self) || self->device() != a->device() || !spreads(*self, sizes.data(), int(sizes.size())))
+        return nullptr;
     }
-    return compute(*a, double(a->numel()) * double(last(*b)), [&] { return gemm::product_in(to, self, a, b, beta.to_double(), alpha.to_double()); });
+    return compute(*a, double(a->numel()) * double(last(*b)),
+        [&] { return gemm::product_in(to, self, a, b, beta.to_double(), alpha.to_double()); });
   });
 }
 
@@ -317,15 +348,20 @@ PyObject* native_addmm(Operator&, PyObject* const* args, size_t n) {
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0])), a(unwrap(args[1])), b(unwrap(args[2]));
     Number beta, alpha;
-    if (!number_of(args[3], &beta) || !number_of(args[4], &alpha) || beta.type == Number::Complex || alpha.type == Number::Complex) return nullptr;
+    if (!number_of(args[3], &beta) || !number_of(args[4], &alpha) || beta.type == Number::Complex ||
+        alpha.type == Number::Complex)
+      return nullptr;
     if (!floats(*a) || !alike(*a, *b) || !alike(*a, *self)) return nullptr;
     const Product kind = a->dim() == 3 ? Product::bmm : b->dim() == 1 ? Product::mv : Product::mm;
     if (!product_fits(kind, *a, *b)) return nullptr;
     Dims sizes(a->sizes().begin(), a->sizes().end());
-    if (kind == Product::mv) sizes.pop_back();
-    else sizes.back() = last(*b);
+    if (kind == Product::mv)
+      sizes.pop_back();
+    else
+      sizes.back() = last(*b);
     if (!spreads(*self, sizes.data(), int(sizes.size()))) return nullptr;
-    return compute(*a, double(a->numel()) * double(last(*b)), [&] { return gemm::addmm(self, a, b, beta.to_double(), alpha.to_double()); });
+    return compute(*a, double(a->numel()) * double(last(*b)),
+        [&] { return gemm::addmm(self, a, b, beta.to_double(), alpha.to_double()); });
   });
 }
 
@@ -335,24 +371,32 @@ enum Into : uintptr_t { kAdds = 1, kTyped = 2, kInplace = 4 };
 
 PyObject* native_product_into(Operator& op, PyObject* const* args, size_t n) {
   const auto kind = reinterpret_cast<uintptr_t>(op.native_data);
-  const size_t first = kind & kAdds ? 1 : 0, numbers = first + 2 + (kind & kTyped ? 1 : 0), all = numbers + (kind & kAdds ? 2 : 0) + (kind & kInplace ? 0 : 1);
+  const size_t first = kind & kAdds ? 1 : 0, numbers = first + 2 + (kind & kTyped ? 1 : 0),
+               all = numbers + (kind & kAdds ? 2 : 0) + (kind & kInplace ? 0 : 1);
   if (n != all) return nullptr;
   PyObject* to = args[kind & kInplace ? 0 : n - 1];
   if (!is_tensor(to) || !is_tensor(args[0]) || !is_tensor(args[first]) || !is_tensor(args[first + 1])) return nullptr;
   return guarded([&]() -> PyObject* {
-    Tensor out(unwrap(to)), self = first ? Tensor(unwrap(args[0])) : Tensor(), a(unwrap(args[first])), b(unwrap(args[first + 1]));
+    Tensor out(unwrap(to)), self = first ? Tensor(unwrap(args[0])) : Tensor(), a(unwrap(args[first])),
+                            b(unwrap(args[first + 1]));
     for (const Tensor& t : {out, a, b, self ? self : out})
       if (!is_plain(t) || t->device() != a->device()) return nullptr;
     DType dtype = a->dtype();
     Number beta, alpha{Number::Int, 1};
-    if (kind & kAdds && (!number_of(args[numbers], &beta) || !number_of(args[numbers + 1], &alpha) || beta.type == Number::Complex || alpha.type == Number::Complex)) return nullptr;
-    if (!floats(*a) || !alike(*a, *b) || (kind & kTyped && !result_dtype(args[first + 2], a->dtype(), &dtype)) || out->dtype() != dtype) return nullptr;
+    if (kind & kAdds && (!number_of(args[numbers], &beta) || !number_of(args[numbers + 1], &alpha) ||
+                            beta.type == Number::Complex || alpha.type == Number::Complex))
+      return nullptr;
+    if (!floats(*a) || !alike(*a, *b) || (kind & kTyped && !result_dtype(args[first + 2], a->dtype(), &dtype)) ||
+        out->dtype() != dtype)
+      return nullptr;
     if (kind & kTyped && a->dim() == 3 && a->device().is_cpu()) return nullptr;
     if (!product_fits(a->dim() == 3 ? Product::bmm : Product::mm, *a, *b)) return nullptr;
     Dims sizes(a->sizes().begin(), a->sizes().end());
     sizes.back() = last(*b);
     if (!std::equal(sizes.begin(), sizes.end(), out->sizes().begin(), out->sizes().end())) return nullptr;
-    if (self && (!floats(*self) || (!(kind & kTyped) && self->dtype() != dtype) || !spreads(*self, sizes.data(), int(sizes.size())))) return nullptr;
+    if (self && (!floats(*self) || (!(kind & kTyped) && self->dtype() != dtype) ||
+                    !spreads(*self, sizes.data(), int(sizes.size()))))
+      return nullptr;
     const auto run = [&] { return gemm::product_into(out, self, a, b, beta.to_double(), alpha.to_double()); };
     bool done;
     if (out->device().is_cuda() || double(a->numel()) * double(last(*b)) < kWorthReleasing) {
@@ -365,30 +409,38 @@ PyObject* native_product_into(Operator& op, PyObject* const* args, size_t n) {
   });
 }
 
-PyObject* native_addmm_activation(Operator&, PyObject* const* args, size_t n) {      // (self, mat1, mat2, beta, alpha, use_gelu)
+PyObject* native_addmm_activation(
+    Operator&, PyObject* const* args, size_t n) {  // (self, mat1, mat2, beta, alpha, use_gelu)
   if (n != 6 || !is_tensor(args[0]) || !is_tensor(args[1]) || !is_tensor(args[2])) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0])), a(unwrap(args[1])), b(unwrap(args[2]));
     Number beta, alpha;
-    if (!number_of(args[3], &beta) || !number_of(args[4], &alpha) || beta.type == Number::Complex || alpha.type == Number::Complex) return nullptr;
-    if (!floats(*a) || !alike(*a, *b) || !alike(*a, *self) || a->dim() != 2 || b->dim() != 2 || !product_fits(Product::mm, *a, *b)) return nullptr;
+    if (!number_of(args[3], &beta) || !number_of(args[4], &alpha) || beta.type == Number::Complex ||
+        alpha.type == Number::Complex)
+      return nullptr;
+    if (!floats(*a) || !alike(*a, *b) || !alike(*a, *self) || a->dim() != 2 || b->dim() != 2 ||
+        !product_fits(Product::mm, *a, *b))
+      return nullptr;
     const int64_t sizes[2] = {a->sizes_data()[0], last(*b)};
     if (!spreads(*self, sizes, 2)) return nullptr;
     // The tanh form on CUDA, as in PyTorch.
-    const auto activation = args[5] != Py_True ? gemm::Activation::relu : a->device().is_cuda() ? gemm::Activation::gelu_tanh : gemm::Activation::gelu;
-    return compute(*a, double(a->numel()) * double(last(*b)), [&] { return gemm::addmm_activation(activation, self, a, b, beta.to_double(), alpha.to_double()); });
+    const auto activation = args[5] != Py_True      ? gemm::Activation::relu
+                            : a->device().is_cuda() ? gemm::Activation::gelu_tanh
+                                                    : gemm::Activation::gelu;
+    return compute(*a, double(a->numel()) * double(last(*b)),
+        [&] { return gemm::addmm_activation(activation, self, a, b, beta.to_double(), alpha.to_double()); });
   });
 }
 
 // --- module functions -----------------------------------------------------------------------------------------------------
 
-PyObject* set_legacy(PyObject*, PyObject* value) {                  // 1, 0 or -1; the former value of this thread
+PyObject* set_legacy(PyObject*, PyObject* value) {  // 1, 0 or -1; the former value of this thread
   long v = PyLong_AsLong(value);
   if (v == -1 && PyErr_Occurred()) return nullptr;
   return PyLong_FromLong(gemm::set_legacy_linear(v < 0 ? -1 : v != 0));
 }
 
-PyObject* set_process_legacy(PyObject*, PyObject* value) {          // the same of the process
+PyObject* set_process_legacy(PyObject*, PyObject* value) {  // the same of the process
   long v = PyLong_AsLong(value);
   if (v == -1 && PyErr_Occurred()) return nullptr;
   return PyLong_FromLong(gemm::set_process_legacy_linear(v < 0 ? -1 : v != 0));
@@ -396,13 +448,17 @@ PyObject* set_process_legacy(PyObject*, PyObject* value) {          // the same 
 
 PyObject* is_legacy(PyObject*, PyObject*) { return PyBool_FromLong(gemm::legacy_linear()); }
 
-struct NamedFlag { const char* name; std::atomic<bool>& (*get)(); };
+struct NamedFlag {
+  const char* name;
+  std::atomic<bool>& (*get)();
+};
 #define FLAG(field) {#field, []() -> std::atomic<bool>& { return gemm::settings().field; }}
-const NamedFlag flags[] = {FLAG(allow_tf32), FLAG(fp16_reduced), FLAG(fp16_split_k), FLAG(bf16_reduced), FLAG(bf16_split_k),
-                           FLAG(fp16_accumulation), FLAG(deterministic), FLAG(tuning), FLAG(always_fuse), FLAG(one_launch), FLAG(direct)};
+const NamedFlag flags[] = {FLAG(allow_tf32), FLAG(fp16_reduced), FLAG(fp16_split_k), FLAG(bf16_reduced),
+    FLAG(bf16_split_k), FLAG(fp16_accumulation), FLAG(deterministic), FLAG(tuning), FLAG(always_fuse), FLAG(one_launch),
+    FLAG(direct)};
 #undef FLAG
 
-PyObject* flag(PyObject*, PyObject* args) {                         // (name) reads it, (name, value) sets it and gives the old one
+PyObject* flag(PyObject*, PyObject* args) {  // (name) reads it, (name, value) sets it and gives the old one
   const char* name;
   PyObject* value = nullptr;
   if (!PyArg_ParseTuple(args, "s|O", &name, &value)) return nullptr;
@@ -422,8 +478,9 @@ PyObject* flag(PyObject*, PyObject* args) {                         // (name) re
 PyObject* status(PyObject*, PyObject*) {
   const gemm::Counters& c = gemm::counters();
   auto n = [](const std::atomic<uint64_t>& v) { return static_cast<unsigned long long>(v.load()); };
-  return Py_BuildValue("{s:s,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "cpu_library", gemm::cpu_library(), "cpu", n(c.cpu), "cublaslt", n(c.lt), "direct", n(c.direct),
-                       "own_kernels", n(c.own), "plans", n(c.plans), "tuned", n(c.tuned), "fallbacks", n(c.fallbacks));
+  return Py_BuildValue("{s:s,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "cpu_library", gemm::cpu_library(), "cpu", n(c.cpu),
+      "cublaslt", n(c.lt), "direct", n(c.direct), "own_kernels", n(c.own), "plans", n(c.plans), "tuned", n(c.tuned),
+      "fallbacks", n(c.fallbacks));
 }
 
 PyObject* plans(PyObject*, PyObject*) {
@@ -437,10 +494,11 @@ PyObject* plans(PyObject*, PyObject*) {
       if (!pair || PyList_Append(trials, pair) < 0) PyErr_Clear();
       Py_XDECREF(pair);
     }
-    PyObject* row = Py_BuildValue("{s:s,s:s,s:s,s:L,s:L,s:L,s:L,s:i,s:i,s:i,s:i,s:O,s:O,s:s,s:N}", "dtype", dtype_name(p.a_dtype), "result", dtype_name(p.d_dtype), "transposed", text.c_str(), "m",
-                                  (long long)p.m, "n", (long long)p.n, "k", (long long)p.k, "batch", (long long)p.batch, "compute", int(p.compute),
-                                  "epilogue", int(p.epilogue), "chosen", r.chosen, "fusion", r.fusion, "tuned", r.tuned ? Py_True : Py_False, "own_kernel",
-                                  r.own_kernel ? Py_True : Py_False, "direct", r.direct.c_str(), "trials", trials);
+    PyObject* row = Py_BuildValue("{s:s,s:s,s:s,s:L,s:L,s:L,s:L,s:i,s:i,s:i,s:i,s:O,s:O,s:s,s:N}", "dtype",
+        dtype_name(p.a_dtype), "result", dtype_name(p.d_dtype), "transposed", text.c_str(), "m", (long long)p.m, "n",
+        (long long)p.n, "k", (long long)p.k, "batch", (long long)p.batch, "compute", int(p.compute), "epilogue",
+        int(p.epilogue), "chosen", r.chosen, "fusion", r.fusion, "tuned", r.tuned ? Py_True : Py_False, "own_kernel",
+        r.own_kernel ? Py_True : Py_False, "direct", r.direct.c_str(), "trials", trials);
     if (!row || PyList_Append(list, row) < 0) PyErr_Clear();
     Py_XDECREF(row);
   }
@@ -457,31 +515,35 @@ std::vector<std::string> python_candidates(const char* name) {
     if (const char* path = PyUnicode_AsUTF8(PyList_GET_ITEM(list, i))) found.push_back(path);
   Py_XDECREF(list);
   Py_XDECREF(module);
-  PyErr_Clear();                                // the bare names are tried all the same
+  PyErr_Clear();  // the bare names are tried all the same
   return found;
 }
 
-PyObject* check_library(PyObject*, PyObject* path) {                // (version, "") or (0, what is wrong); needs no GPU
+PyObject* check_library(PyObject*, PyObject* path) {  // (version, "") or (0, what is wrong); needs no GPU
   const char* text = PyUnicode_AsUTF8(path);
   if (!text) return nullptr;
   cublaslt::Library l;
   const bool ok = cublaslt::load_library(text, l);
-  return Py_BuildValue("(nsO)", Py_ssize_t(ok ? l.version_number : 0), l.why.c_str(), l.copyable_desc ? Py_True : Py_False);
+  return Py_BuildValue(
+      "(nsO)", Py_ssize_t(ok ? l.version_number : 0), l.why.c_str(), l.copyable_desc ? Py_True : Py_False);
 }
 
-PyObject* found_library(PyObject*, PyObject*) {                     // (path, version, why not)
+PyObject* found_library(PyObject*, PyObject*) {  // (path, version, why not)
   const cublaslt::Library& l = cublaslt::library();
   return Py_BuildValue("(sns)", l.path.c_str(), Py_ssize_t(l.version_number), l.why.c_str());
 }
 
-PyObject* compile_kernels(PyObject*, PyObject* args) {              // (dtype number, architecture, NVRTC's path or None): (bytes of code, log)
+PyObject* compile_kernels(
+    PyObject*, PyObject* args) {  // (dtype number, architecture, NVRTC's path or None): (bytes of code, log)
   int type, architecture;
   const char* path = nullptr;
   if (!PyArg_ParseTuple(args, "ii|z", &type, &architecture, &path)) return nullptr;
   if (path)
-    if (std::string wrong = nvrtc::use_library(path); !wrong.empty()) return PyErr_Format(PyExc_RuntimeError, "%s", wrong.c_str());
+    if (std::string wrong = nvrtc::use_library(path); !wrong.empty())
+      return PyErr_Format(PyExc_RuntimeError, "%s", wrong.c_str());
   const std::string columns = std::string(gemm::kTypesSource) + gemm::kKernelsSource;
-  const std::string skinny = std::string(gemm::kTypesSource) + gemm::kSkinnyNarrowSource + gemm::kSkinnyWideSource + gemm::kSkinnySource;
+  const std::string skinny =
+      std::string(gemm::kTypesSource) + gemm::kSkinnyNarrowSource + gemm::kSkinnyWideSource + gemm::kSkinnySource;
   size_t bytes = 0;
   for (const std::string& program : {columns, skinny}) {
     nvrtc::Compiled c = nvrtc::compile(program, architecture, {"-DTYPE=" + std::to_string(type)});
@@ -492,16 +554,21 @@ PyObject* compile_kernels(PyObject*, PyObject* args) {              // (dtype nu
 }
 
 PyMethodDef gemm_functions[] = {
-    {"gemm_compile_kernels", compile_kernels, METH_VARARGS, "Compiles our CUDA kernels without loading them: (dtype number, architecture, NVRTC's path)."},
-    {"cublaslt_check", check_library, METH_O, "Loads a library and compares its ABI with ours: (version, reason, copies are independent)."},
-    {"cublaslt_library", found_library, METH_NOARGS, "The library that serves CUDA products: (path, version, why there is none)."},
-    {"gemm_set_legacy_linear", set_legacy, METH_O, "Unfused linear for this thread: 1, 0, or -1 for the process' answer."},
-    {"gemm_set_process_legacy_linear", set_process_legacy, METH_O, "Unfused linear for the process: 1, 0, or -1 for the environment's answer."},
+    {"gemm_compile_kernels", compile_kernels, METH_VARARGS,
+        "Compiles our CUDA kernels without loading them: (dtype number, architecture, NVRTC's path)."},
+    {"cublaslt_check", check_library, METH_O,
+        "Loads a library and compares its ABI with ours: (version, reason, copies are independent)."},
+    {"cublaslt_library", found_library, METH_NOARGS,
+        "The library that serves CUDA products: (path, version, why there is none)."},
+    {"gemm_set_legacy_linear", set_legacy, METH_O,
+        "Unfused linear for this thread: 1, 0, or -1 for the process' answer."},
+    {"gemm_set_process_legacy_linear", set_process_legacy, METH_O,
+        "Unfused linear for the process: 1, 0, or -1 for the environment's answer."},
     {"gemm_legacy_linear", is_legacy, METH_NOARGS, "Whether linear runs as product and sum."},
     {"gemm_flag", flag, METH_VARARGS, "Reads or sets a switch of matrix products."},
-    {"gemm_plans", plans, METH_NOARGS, "Every cuBLASLt problem met so far: what was chosen for it, and whether its kernels are launched directly."},
-    {"gemm_status", status, METH_NOARGS, "What served matrix products so far."},
-    {nullptr, nullptr, 0, nullptr}};
+    {"gemm_plans", plans, METH_NOARGS,
+        "Every cuBLASLt problem met so far: what was chosen for it, and whether its kernels are launched directly."},
+    {"gemm_status", status, METH_NOARGS, "What served matrix products so far."}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
@@ -511,8 +578,11 @@ void register_gemm() {
   put("mv", Product::mv);
   put("bmm", Product::bmm);
   put("dot", Product::dot);
-  for (const char* name : {"mm_dtype", "bmm_dtype", "addmm_dtype", "baddbmm_dtype"}) register_native(name, native_product_in);
-  auto into = [](const char* name, uintptr_t kind) { register_native(name, native_product_into, reinterpret_cast<void*>(kind)); };
+  for (const char* name : {"mm_dtype", "bmm_dtype", "addmm_dtype", "baddbmm_dtype"})
+    register_native(name, native_product_in);
+  auto into = [](const char* name, uintptr_t kind) {
+    register_native(name, native_product_into, reinterpret_cast<void*>(kind));
+  };
   for (const char* name : {"mm_out", "bmm_out"}) into(name, 0);
   for (const char* name : {"mm_dtype_out", "bmm_dtype_out"}) into(name, kTyped);
   for (const char* name : {"addmm_out", "baddbmm_out"}) into(name, kAdds);

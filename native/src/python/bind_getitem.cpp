@@ -13,7 +13,7 @@ namespace {
 PyObject *getitem_fallback = nullptr, *setitem_fallback = nullptr;
 PyObject *getitem_descriptor = nullptr, *setitem_descriptor = nullptr;
 
-bool plain(PyObject* self) {                    // no __torch_function__ to ask
+bool plain(PyObject* self) {  // no __torch_function__ to ask
   PyTypeObject* type = Py_TYPE(self);
   return (type == TensorType || reinterpret_cast<PyObject*>(type) == ParameterType) && !torch_function_mode_active();
 }
@@ -32,10 +32,10 @@ PyObject* call_op(Operator* op, std::initializer_list<PyObject*> owned) {
   return call_operator(*op, b);
 }
 
-struct Ops {                                    // looked up when first needed: the table is complete then
+struct Ops {  // looked up when first needed: the table is complete then
   Operator *select = find_operator("aten::select", "int"), *slice = find_operator("aten::slice", "Tensor");
-  Operator *unsqueeze = find_operator("aten::unsqueeze", "");
-  Operator *index = find_operator("aten::index", "Tensor");
+  Operator* unsqueeze = find_operator("aten::unsqueeze", "");
+  Operator* index = find_operator("aten::index", "Tensor");
   Operator *fill = find_operator("aten::fill_", "Scalar"), *copy = find_operator("aten::copy_", "");
 };
 const Ops& ops() {
@@ -45,7 +45,10 @@ const Ops& ops() {
 
 // None or an int, as far as 64 bits go; false for anything else (an object with __index__ is the fallback's).
 bool bound_of(PyObject* o, int64_t missing, int64_t* out) {
-  if (o == Py_None) { *out = missing; return true; }
+  if (o == Py_None) {
+    *out = missing;
+    return true;
+  }
   if (!PyLong_CheckExact(o)) return false;
   int overflow = 0;
   *out = PyLong_AsLongLongAndOverflow(o, &overflow);
@@ -68,12 +71,15 @@ bool steps_of(const TensorImpl& self, PyObject* key, std::vector<Step>* steps) {
   PyObject* const* items = many ? &PyTuple_GET_ITEM(key, 0) : &key;
   int used = 0, dots = 0;
   for (Py_ssize_t i = 0; i < n; ++i) {
-    if (PyLong_CheckExact(items[i]) || PySlice_Check(items[i])) ++used;
-    else if (items[i] == Py_Ellipsis) ++dots;
-    else if (items[i] != Py_None) return false;
+    if (PyLong_CheckExact(items[i]) || PySlice_Check(items[i]))
+      ++used;
+    else if (items[i] == Py_Ellipsis)
+      ++dots;
+    else if (items[i] != Py_None)
+      return false;
   }
   if (used > self.dim() || dots > 1) return false;
-  int64_t dim = 0, source = 0;                  // in the view so far; in self
+  int64_t dim = 0, source = 0;  // in the view so far; in self
   for (Py_ssize_t i = 0; i < n; ++i) {
     PyObject* item = items[i];
     if (item == Py_Ellipsis) {
@@ -89,7 +95,8 @@ bool steps_of(const TensorImpl& self, PyObject* key, std::vector<Step>* steps) {
     } else {
       auto* s = reinterpret_cast<PySliceObject*>(item);
       int64_t start, end, by;
-      if (!bound_of(s->start, 0, &start) || !bound_of(s->stop, kEnd, &end) || !bound_of(s->step, 1, &by) || by <= 0) return false;
+      if (!bound_of(s->start, 0, &start) || !bound_of(s->stop, kEnd, &end) || !bound_of(s->step, 1, &by) || by <= 0)
+        return false;
       if (start != 0 || end != kEnd || by != 1) steps->push_back({Step::slice, dim, start, end, by});
       ++dim;
       ++source;
@@ -108,7 +115,8 @@ PyObject* applied_with_history(PyObject* t, const Step& s) {
   PyObject* dim = PyLong_FromLongLong(s.dim);
   if (s.kind == Step::unsqueeze) return call_op(ops().unsqueeze, {Py_NewRef(t), dim});
   if (s.kind == Step::select) return call_op(ops().select, {Py_NewRef(t), dim, PyLong_FromLongLong(s.start)});
-  return call_op(ops().slice, {Py_NewRef(t), dim, PyLong_FromLongLong(s.start), PyLong_FromLongLong(s.end), PyLong_FromLongLong(s.by)});
+  return call_op(ops().slice,
+      {Py_NewRef(t), dim, PyLong_FromLongLong(s.start), PyLong_FromLongLong(s.end), PyLong_FromLongLong(s.by)});
 }
 
 // The view a basic key names; null without an error: not for here.
@@ -178,7 +186,8 @@ bool fits(const TensorImpl& value, const TensorImpl& view) {
 PyObject* setitem(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   if (n != 2) return PyErr_Format(PyExc_TypeError, "__setitem__ expects a key and a value");
   PyObject *key = args[0], *value = args[1];
-  if (__builtin_expect(python_dispatch, 0) && is_tensor(self) && is_sparse(*unwrap(self))) return PyErr_Format(PyExc_TypeError, "Cannot assign to a sparse tensor");
+  if (__builtin_expect(python_dispatch, 0) && is_tensor(self) && is_sparse(*unwrap(self)))
+    return PyErr_Format(PyExc_TypeError, "Cannot assign to a sparse tensor");
   int64_t whole;
   if (PyLong_CheckExact(value) && !unpack_int(value, &whole)) return nullptr;
   const bool number = PyLong_CheckExact(value) || PyFloat_CheckExact(value) || PyBool_Check(value);
@@ -186,7 +195,8 @@ PyObject* setitem(PyObject* self, PyObject* const* args, Py_ssize_t n) {
     PyObject* view = basic(self, key);
     if (!view && PyErr_Occurred()) return nullptr;
     if (view && (number || fits(*unwrap(value), *unwrap(view)))) {
-      PyObject* r = number ? call_op(ops().fill, {view, Py_NewRef(value)}) : call_op(ops().copy, {view, Py_NewRef(value), Py_NewRef(Py_False)});
+      PyObject* r = number ? call_op(ops().fill, {view, Py_NewRef(value)})
+                           : call_op(ops().copy, {view, Py_NewRef(value), Py_NewRef(Py_False)});
       if (!r) return nullptr;
       Py_DECREF(r);
       Py_RETURN_NONE;
@@ -198,7 +208,8 @@ PyObject* setitem(PyObject* self, PyObject* const* args, Py_ssize_t n) {
 }
 
 PyMethodDef getitem_method = {"__getitem__", getitem, METH_O, nullptr};
-PyMethodDef setitem_method = {"__setitem__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(setitem)), METH_FASTCALL, nullptr};
+PyMethodDef setitem_method = {
+    "__setitem__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(setitem)), METH_FASTCALL, nullptr};
 
 // indexing_methods(getitem, setitem): what to set as Tensor.__getitem__ and Tensor.__setitem__; the functions are the fallbacks.
 PyObject* indexing_methods(PyObject*, PyObject* args) {
@@ -208,10 +219,12 @@ PyObject* indexing_methods(PyObject*, PyObject* args) {
   Py_XSETREF(setitem_fallback, Py_NewRef(set));
   Py_XSETREF(getitem_descriptor, overridable_method(&getitem_method));
   Py_XSETREF(setitem_descriptor, overridable_method(&setitem_method));
-  return getitem_descriptor && setitem_descriptor ? Py_BuildValue("OO", getitem_descriptor, setitem_descriptor) : nullptr;
+  return getitem_descriptor && setitem_descriptor ? Py_BuildValue("OO", getitem_descriptor, setitem_descriptor)
+                                                  : nullptr;
 }
 
-PyMethodDef getitem_functions[] = {{"indexing_methods", indexing_methods, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef getitem_functions[] = {
+    {"indexing_methods", indexing_methods, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

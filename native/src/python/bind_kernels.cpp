@@ -17,7 +17,8 @@ namespace {
 Tensor call_method(const char* name, const Tensor& self, PyObject* argument) {
   GilAcquire gil;
   Held holder = held(wrap(self));
-  Held result = held(argument ? PyObject_CallMethod(holder.o, name, "(N)", argument) : PyObject_CallMethod(holder.o, name, nullptr));
+  Held result = held(
+      argument ? PyObject_CallMethod(holder.o, name, "(N)", argument) : PyObject_CallMethod(holder.o, name, nullptr));
   CHECK(Kind::Type, is_tensor(result.o), name, " gave no tensor");
   return Tensor(unwrap(result.o));
 }
@@ -32,7 +33,8 @@ Tensor engine_add(const Tensor& a, const Tensor& b) {
 }
 
 void engine_add_in_place(const Tensor& a, const Tensor& b) {
-  if (by_kernel(a) && has_data(*b) && !a->has_math_bits() && add(a, resolved(b), Number{Number::Int, 1}, a)) return a->bump_version();
+  if (by_kernel(a) && has_data(*b) && !a->has_math_bits() && add(a, resolved(b), Number{Number::Int, 1}, a))
+    return a->bump_version();
   call_method("add_", a, wrap(b));
 }
 
@@ -70,7 +72,7 @@ void negate_in_place(const Tensor& t) {
   GilAcquire gil;
   NoGrad off;
   Tensor uncounted = alias(*t);
-  uncounted->own_version() = std::make_shared<std::atomic<uint32_t>>(0);     // part of a write that is counted once
+  uncounted->own_version() = std::make_shared<std::atomic<uint32_t>>(0);  // part of a write that is counted once
   call_method("neg_", uncounted, nullptr);
 }
 
@@ -86,10 +88,15 @@ PyObject* py_result_type(PyObject*, PyObject* const* args, Py_ssize_t n) {
     Promotion p;
     for (Py_ssize_t i = 0; i < n; ++i) {
       Number number;
-      if (is_tensor(args[i])) p.add(*unwrap(args[i]));
-      else if (is_dtype(args[i])) p.add(dtype_of(args[i]), 1, false);
-      else if (number_of(args[i], &number)) p.add(number);
-      else fail(Kind::Type, "result_type(): argument ", i + 1, " must be a tensor or a number, not ", Py_TYPE(args[i])->tp_name);
+      if (is_tensor(args[i]))
+        p.add(*unwrap(args[i]));
+      else if (is_dtype(args[i]))
+        p.add(dtype_of(args[i]), 1, false);
+      else if (number_of(args[i], &number))
+        p.add(number);
+      else
+        fail(Kind::Type, "result_type(): argument ", i + 1, " must be a tensor or a number, not ",
+            Py_TYPE(args[i])->tp_name);
     }
     DType t = p.result();
     CHECK(Kind::Type, t != DType::undefined, "result_type() takes at least 1 argument");
@@ -98,7 +105,8 @@ PyObject* py_result_type(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }
 
 PyObject* py_check_fits(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 2 || !is_dtype(args[1])) return PyErr_Format(PyExc_TypeError, "check_fits() takes a number and a torch.dtype");
+  if (n != 2 || !is_dtype(args[1]))
+    return PyErr_Format(PyExc_TypeError, "check_fits() takes a number and a torch.dtype");
   return guarded([&]() -> PyObject* {
     Number number;
     if (number_of(args[0], &number)) check_fits(number, dtype_of(args[1]));
@@ -112,7 +120,8 @@ PyObject* py_scalar_name(PyObject*, PyObject* o) {
 }
 
 // The two dtypes of a call, by place or by name; false: a Python error is set.
-bool two_dtypes(const char* function, const char* const (&names)[2], PyObject* const* args, Py_ssize_t n, PyObject* keywords, DType (&found)[2]) {
+bool two_dtypes(const char* function, const char* const (&names)[2], PyObject* const* args, Py_ssize_t n,
+    PyObject* keywords, DType (&found)[2]) {
   PyObject* given[2] = {};
   if (n > 2) {
     PyErr_Format(PyExc_TypeError, "%s() takes 2 positional arguments but %zd were given", function, n);
@@ -121,21 +130,30 @@ bool two_dtypes(const char* function, const char* const (&names)[2], PyObject* c
   for (Py_ssize_t i = 0; i < n; ++i) given[i] = args[i];
   for (Py_ssize_t k = 0; keywords && k < PyTuple_GET_SIZE(keywords); ++k) {
     PyObject* word = PyTuple_GET_ITEM(keywords, k);
-    int at = PyUnicode_CompareWithASCIIString(word, names[0]) == 0 ? 0 : PyUnicode_CompareWithASCIIString(word, names[1]) == 0 ? 1 : -1;
+    int at = PyUnicode_CompareWithASCIIString(word, names[0]) == 0   ? 0
+             : PyUnicode_CompareWithASCIIString(word, names[1]) == 0 ? 1
+                                                                     : -1;
     if (at < 0 || given[at]) {
-      PyErr_Format(PyExc_TypeError, at < 0 ? "%s() got an unexpected keyword argument '%U'" : "%s() got multiple values for argument '%U'", function, word);
+      PyErr_Format(PyExc_TypeError,
+          at < 0 ? "%s() got an unexpected keyword argument '%U'" : "%s() got multiple values for argument '%U'",
+          function, word);
       return false;
     }
     given[at] = args[n + k];
   }
   if (!given[0] || !given[1]) {
-    if (given[0] || given[1]) PyErr_Format(PyExc_TypeError, "%s() missing 1 required positional arguments: \"%s\"", function, names[given[0] ? 1 : 0]);
-    else PyErr_Format(PyExc_TypeError, "%s() missing 2 required positional arguments: \"%s\", \"%s\"", function, names[0], names[1]);
+    if (given[0] || given[1])
+      PyErr_Format(
+          PyExc_TypeError, "%s() missing 1 required positional arguments: \"%s\"", function, names[given[0] ? 1 : 0]);
+    else
+      PyErr_Format(PyExc_TypeError, "%s() missing 2 required positional arguments: \"%s\", \"%s\"", function, names[0],
+          names[1]);
     return false;
   }
   for (int i = 0; i < 2; ++i) {
     if (!is_dtype(given[i])) {
-      PyErr_Format(PyExc_TypeError, "%s(): argument '%s' (position %d) must be torch.dtype, not %s", function, names[i], i + 1, Py_TYPE(given[i])->tp_name);
+      PyErr_Format(PyExc_TypeError, "%s(): argument '%s' (position %d) must be torch.dtype, not %s", function, names[i],
+          i + 1, Py_TYPE(given[i])->tp_name);
       return false;
     }
     found[i] = dtype_of(given[i]);
@@ -158,7 +176,8 @@ PyObject* py_can_cast(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* 
 PyObject* py_get_num_threads(PyObject*, PyObject*) { return PyLong_FromLong(num_threads()); }
 
 PyObject* py_set_num_threads(PyObject*, PyObject* value) {
-  if (!PyLong_Check(value) || PyBool_Check(value)) return PyErr_Format(PyExc_RuntimeError, "set_num_threads expects an int, but got %s", Py_TYPE(value)->tp_name);
+  if (!PyLong_Check(value) || PyBool_Check(value))
+    return PyErr_Format(PyExc_RuntimeError, "set_num_threads expects an int, but got %s", Py_TYPE(value)->tp_name);
   int64_t n;
   if (!unpack_int(value, &n)) return nullptr;
   if (n > INT32_MAX) return PyErr_Format(PyExc_ValueError, "Overflow when unpacking long");
@@ -175,10 +194,8 @@ PyObject* py_philox_words(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (PyErr_Occurred()) return nullptr;
   Py_buffer out;
   if (PyObject_GetBuffer(args[2], &out, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) < 0) return nullptr;
-  Py_BEGIN_ALLOW_THREADS
-  philox_words(seed, offset, out.len / 16, static_cast<uint32_t*>(out.buf));
-  Py_END_ALLOW_THREADS
-  PyBuffer_Release(&out);
+  Py_BEGIN_ALLOW_THREADS philox_words(seed, offset, out.len / 16, static_cast<uint32_t*>(out.buf));
+  Py_END_ALLOW_THREADS PyBuffer_Release(&out);
   Py_RETURN_NONE;
 }
 
@@ -188,11 +205,13 @@ PyMethodDef kernels_functions[] = {
     {"result_type", fast(py_result_type), METH_FASTCALL, "The dtype in which tensors and numbers meet."},
     {"check_fits", fast(py_check_fits), METH_FASTCALL, "RuntimeError where the dtype cannot hold the number."},
     {"scalar_name", py_scalar_name, METH_O, "A dtype as PyTorch's error texts name it: Float, Long."},
-    {"promote_types", fast(py_promote_types), METH_FASTCALL | METH_KEYWORDS, "The smallest dtype that both dtypes promote to."},
+    {"promote_types", fast(py_promote_types), METH_FASTCALL | METH_KEYWORDS,
+        "The smallest dtype that both dtypes promote to."},
     {"can_cast", fast(py_can_cast), METH_FASTCALL | METH_KEYWORDS, "Whether a cast keeps the kind of number."},
     {"get_num_threads", py_get_num_threads, METH_NOARGS, "How many threads a large CPU kernel uses."},
     {"set_num_threads", py_set_num_threads, METH_O, "Sets how many threads a large CPU kernel uses."},
-    {"philox_words", fast(py_philox_words), METH_FASTCALL, "Fills a buffer with blocks of a seed's Philox4x32-10 stream."},
+    {"philox_words", fast(py_philox_words), METH_FASTCALL,
+        "Fills a buffer with blocks of a seed's Philox4x32-10 stream."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
@@ -207,7 +226,10 @@ bool number_of(PyObject* o, Number* n) {
     if (overflow) {
       if (overflow > 0) {
         unsigned long long u = PyLong_AsUnsignedLongLong(o);
-        if (!PyErr_Occurred()) { n->i = int64_t(u), n->big = true; return true; }
+        if (!PyErr_Occurred()) {
+          n->i = int64_t(u), n->big = true;
+          return true;
+        }
         PyErr_Clear();
       }
       fail(Kind::Overflow, "int too big to convert");
@@ -261,7 +283,11 @@ int bind_kernels(PyObject* module) {
   register_cpu_linalg();
   register_cpu_pools();
   register_cpu_recurrent();
-  return PyModule_AddFunctions(module, kernels_functions) < 0 || bind_numbers(module) < 0 || bind_cpu_formulas(module) < 0 || bind_cpu_random(module) < 0 || bind_cuda_kernels(module) < 0 || bind_cuda_many(module) < 0 || bind_cuda_images(module) < 0 || bind_cuda_recurrent(module) < 0 ? -1 : bind_getitem(module);
+  return PyModule_AddFunctions(module, kernels_functions) < 0 || bind_numbers(module) < 0 ||
+                 bind_cpu_formulas(module) < 0 || bind_cpu_random(module) < 0 || bind_cuda_kernels(module) < 0 ||
+                 bind_cuda_many(module) < 0 || bind_cuda_images(module) < 0 || bind_cuda_recurrent(module) < 0
+             ? -1
+             : bind_getitem(module);
 }
 
 }  // namespace shim

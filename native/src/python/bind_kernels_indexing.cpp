@@ -12,10 +12,9 @@ namespace shim {
 namespace {
 
 Tensor own(const TensorImpl& t) { return Tensor(const_cast<TensorImpl*>(&t)); }
-template <class F>
-PyObject* compute(int64_t elements, bool cuda, F&& f) {
+template <class F> PyObject* compute(int64_t elements, bool cuda, F&& f) {
   Tensor r;
-  if (elements < 2 * kGrain || cuda) {          // the GIL is held where CUDA's current stream is asked for
+  if (elements < 2 * kGrain || cuda) {  // the GIL is held where CUDA's current stream is asked for
     r = f();
   } else {
     GilRelease released;
@@ -23,7 +22,6 @@ PyObject* compute(int64_t elements, bool cuda, F&& f) {
   }
   return wrapped(r);
 }
-
 
 // A list of tensors, borrowed. False if it is empty or holds something else.
 bool tensors_in(PyObject* list, std::vector<const TensorImpl*>* out, int64_t* elements) {
@@ -51,7 +49,8 @@ PyObject* native_cat(Operator&, PyObject* const* args, size_t n) {
 PyObject* native_stack(Operator&, PyObject* const* args, size_t n) {
   std::vector<const TensorImpl*> tensors;
   int64_t elements = 0;
-  if (n != 2 || !PyLong_CheckExact(args[1]) || history(args, n) || !tensors_in(args[0], &tensors, &elements)) return nullptr;
+  if (n != 2 || !PyLong_CheckExact(args[1]) || history(args, n) || !tensors_in(args[0], &tensors, &elements))
+    return nullptr;
   long dim = PyLong_AsLong(args[1]);
   const long dims = tensors[0]->dim() + 1;
   if (dim < -dims || dim >= dims) return nullptr;
@@ -69,12 +68,15 @@ PyObject* native_stack(Operator&, PyObject* const* args, size_t n) {
 }
 
 PyObject* native_index_select(Operator&, PyObject* const* args, size_t n) {
-  if (n != 3 || !is_tensor(args[0]) || !PyLong_CheckExact(args[1]) || !is_tensor(args[2]) || unwrap(args[2])->dim() != 1) return nullptr;
+  if (n != 3 || !is_tensor(args[0]) || !PyLong_CheckExact(args[1]) || !is_tensor(args[2]) ||
+      unwrap(args[2])->dim() != 1)
+    return nullptr;
   const long dim = PyLong_AsLong(args[1]);
   return guarded([&]() -> PyObject* {
     const TensorImpl &self = *unwrap(args[0]), &index = *unwrap(args[2]);
     const bool cuda = self.device().is_cuda();
-    return compute(self.numel(), cuda, [&] { return cuda ? cuda::take_along(self, dim, index, false) : take_along(self, dim, index, false); });
+    return compute(self.numel(), cuda,
+        [&] { return cuda ? cuda::take_along(self, dim, index, false) : take_along(self, dim, index, false); });
   });
 }
 
@@ -83,20 +85,22 @@ PyObject* native_embedding(Operator&, PyObject* const* args, size_t n) {  // (we
   return guarded([&]() -> PyObject* {
     const TensorImpl &weight = *unwrap(args[0]), &index = *unwrap(args[1]);
     const bool cuda = weight.device().is_cuda();
-    return compute(index.numel() * weight.sizes()[1], cuda, [&] { return cuda ? cuda::take_along(weight, 0, index, false) : take_along(weight, 0, index, false); });
+    return compute(index.numel() * weight.sizes()[1], cuda,
+        [&] { return cuda ? cuda::take_along(weight, 0, index, false) : take_along(weight, 0, index, false); });
   });
 }
 PyObject* native_embedding_whole(Operator& op, PyObject* const* args, size_t n) {
   return history(args, n) ? nullptr : native_embedding(op, args, n);
 }
 
-PyObject* native_gather(Operator&, PyObject* const* args, size_t n) {     // (self, dim, index, sparse_grad)
+PyObject* native_gather(Operator&, PyObject* const* args, size_t n) {  // (self, dim, index, sparse_grad)
   if (n != 4 || !is_tensor(args[0]) || !PyLong_CheckExact(args[1]) || !is_tensor(args[2])) return nullptr;
   const long dim = PyLong_AsLong(args[1]);
   return guarded([&]() -> PyObject* {
     const TensorImpl &self = *unwrap(args[0]), &index = *unwrap(args[2]);
     const bool cuda = self.device().is_cuda();
-    return compute(index.numel(), cuda, [&] { return cuda ? cuda::gather(self, dim, index) : gather(self, dim, index); });
+    return compute(
+        index.numel(), cuda, [&] { return cuda ? cuda::gather(self, dim, index) : gather(self, dim, index); });
   });
 }
 
@@ -129,11 +133,18 @@ PyObject* native_index_at(Operator&, PyObject* const* args, size_t n) {
     if (indices.size() == 1) {
       if (indices[0]->dtype() != DType::i64 && !cuda) return nullptr;
       if (cuda && indices[0]->dtype() == DType::i32) indices[0] = to_dtype(indices[0], DType::i64);
-      return compute(indices[0]->numel(), cuda, [&] { return laid_out_like(cuda ? cuda::take_along(self, first, *indices[0], true) : take_along(self, first, *indices[0], true), self, first, 1, indices); });
+      return compute(indices[0]->numel(), cuda, [&] {
+        return laid_out_like(
+            cuda ? cuda::take_along(self, first, *indices[0], true) : take_along(self, first, *indices[0], true), self,
+            first, 1, indices);
+      });
     }
     for (Tensor& t : indices)
       if (cuda && t->dtype() == DType::i32) t = to_dtype(t, DType::i64);
-    return compute(indices[0]->numel(), cuda, [&] { return laid_out_like(cuda ? cuda::take_points(self, first, indices) : take_points(self, first, indices), self, first, int64_t(indices.size()), indices); });
+    return compute(indices[0]->numel(), cuda, [&] {
+      return laid_out_like(cuda ? cuda::take_points(self, first, indices) : take_points(self, first, indices), self,
+          first, int64_t(indices.size()), indices);
+    });
   });
 }
 
@@ -146,7 +157,10 @@ PyObject* native_index(Operator& op, PyObject* const* args, size_t n) {
   const TensorImpl &self = *unwrap(args[0]), &mask = *unwrap(only);
   return guarded([&]() -> PyObject* {
     const bool cuda = self.device().is_cuda();
-    return compute(self.numel(), cuda, [&] { return laid_out_like(cuda ? cuda::take_masked(own(self), own(mask)) : take_masked(self, mask), self, 0, mask.dim(), {}); });
+    return compute(self.numel(), cuda, [&] {
+      return laid_out_like(
+          cuda ? cuda::take_masked(own(self), own(mask)) : take_masked(self, mask), self, 0, mask.dim(), {});
+    });
   });
 }
 
@@ -154,13 +168,19 @@ PyObject* native_masked_select(Operator&, PyObject* const* args, size_t n) {
   if (n != 2 || !is_tensor(args[0]) || !is_tensor(args[1]) || history(args, n)) return nullptr;
   const TensorImpl &self = *unwrap(args[0]), &mask = *unwrap(args[1]);
   if (self.dim() != mask.dim()) return nullptr;
-  return guarded([&]() -> PyObject* { return compute(self.numel(), self.device().is_cuda(), [&] { return self.device().is_cuda() ? cuda::take_masked(own(self), own(mask)) : take_masked(self, mask); }); });
+  return guarded([&]() -> PyObject* {
+    return compute(self.numel(), self.device().is_cuda(),
+        [&] { return self.device().is_cuda() ? cuda::take_masked(own(self), own(mask)) : take_masked(self, mask); });
+  });
 }
 
 PyObject* native_nonzero(Operator&, PyObject* const* args, size_t n) {
   if (n != 1 || !is_tensor(args[0])) return nullptr;
   const TensorImpl& self = *unwrap(args[0]);
-  return guarded([&]() -> PyObject* { return compute(self.numel(), self.device().is_cuda(), [&] { return self.device().is_cuda() ? cuda::nonzero(own(self)) : nonzero(self); }); });
+  return guarded([&]() -> PyObject* {
+    return compute(self.numel(), self.device().is_cuda(),
+        [&] { return self.device().is_cuda() ? cuda::nonzero(own(self)) : nonzero(self); });
+  });
 }
 
 // --- composite views that need no history -----------------------------------------------------------------------------------
@@ -176,8 +196,10 @@ PyObject* cut(const Tensor& self, int64_t dim, const Dims& sizes) {
   int64_t start = 0;
   for (size_t i = 0; parts && i < sizes.size(); ++i) {
     PyObject* part = view_of(slice(*self, dim, start, start + sizes[i], 1), self);
-    if (!part) Py_CLEAR(parts);
-    else PyTuple_SET_ITEM(parts, Py_ssize_t(i), part);
+    if (!part)
+      Py_CLEAR(parts);
+    else
+      PyTuple_SET_ITEM(parts, Py_ssize_t(i), part);
     start += sizes[i];
   }
   return parts;
@@ -210,13 +232,14 @@ PyObject* pieces(PyObject* tensor, int64_t dim, int64_t size) {
 
 constexpr int64_t kMost = INT64_MAX;
 
-PyObject* native_split(Operator&, PyObject* const* args, size_t n) {      // (self, split_size, dim)
+PyObject* native_split(Operator&, PyObject* const* args, size_t n) {  // (self, split_size, dim)
   int64_t dim, size;
-  if (!splittable(args, n, &dim) || !int_in_range(args[1], 1, kMost, &size) || !unwrap(args[0])->sizes()[size_t(dim)]) return nullptr;
+  if (!splittable(args, n, &dim) || !int_in_range(args[1], 1, kMost, &size) || !unwrap(args[0])->sizes()[size_t(dim)])
+    return nullptr;
   return pieces(args[0], dim, size);
 }
 
-PyObject* native_chunk(Operator&, PyObject* const* args, size_t n) {      // (self, chunks, dim)
+PyObject* native_chunk(Operator&, PyObject* const* args, size_t n) {  // (self, chunks, dim)
   int64_t dim, chunks;
   if (!splittable(args, n, &dim) || !int_in_range(args[1], 1, kMost, &chunks)) return nullptr;
   const int64_t all = unwrap(args[0])->sizes()[size_t(dim)];
@@ -238,7 +261,7 @@ PyObject* native_split_sizes(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
-PyObject* native_unbind(Operator&, PyObject* const* args, size_t n) {     // (self, dim)
+PyObject* native_unbind(Operator&, PyObject* const* args, size_t n) {  // (self, dim)
   int64_t dim;
   if (n != 2 || !is_tensor(args[0]) || history(args, 1)) return nullptr;
   const int64_t dims = unwrap(args[0])->dim();
@@ -249,25 +272,29 @@ PyObject* native_unbind(Operator&, PyObject* const* args, size_t n) {     // (se
     PyObject* parts = PyTuple_New(count);
     for (int64_t i = 0; parts && i < count; ++i) {
       PyObject* part = view_of(select(*self, dim, i), self);
-      if (!part) Py_CLEAR(parts);
-      else PyTuple_SET_ITEM(parts, i, part);
+      if (!part)
+        Py_CLEAR(parts);
+      else
+        PyTuple_SET_ITEM(parts, i, part);
     }
     return parts;
   });
 }
 
-PyObject* native_narrow(Operator&, PyObject* const* args, size_t n) {     // (self, dim, start, length)
+PyObject* native_narrow(Operator&, PyObject* const* args, size_t n) {  // (self, dim, start, length)
   int64_t dim, start, length;
   if (n != 4 || !is_tensor(args[0]) || history(args, 1)) return nullptr;
   const int64_t dims = unwrap(args[0])->dim();
-  if (!int_in_range(args[1], -dims, dims, &dim) || !int_in_range(args[2], 0, kMost, &start) || !int_in_range(args[3], 0, kMost, &length)) return nullptr;
+  if (!int_in_range(args[1], -dims, dims, &dim) || !int_in_range(args[2], 0, kMost, &start) ||
+      !int_in_range(args[3], 0, kMost, &length))
+    return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0]));
     return view_of(narrow(*self, dim, start, length), self);
   });
 }
 
-PyObject* native_reshape(Operator&, PyObject* const* args, size_t n) {    // (self, shape), where it is a view
+PyObject* native_reshape(Operator&, PyObject* const* args, size_t n) {  // (self, shape), where it is a view
   if (n != 2 || !is_tensor(args[0]) || !PyTuple_Check(args[1]) || history(args, 1)) return nullptr;
   return guarded([&]() -> PyObject* {
     Dims shape, strides;
@@ -285,7 +312,9 @@ PyObject* native_flatten(Operator&, PyObject* const* args, size_t n) {
   if (n != 3 || !is_tensor(args[0]) || history(args, 1)) return nullptr;
   const TensorImpl& t = *unwrap(args[0]);
   const int64_t dims = t.dim();
-  if (!dims || !t.is_contiguous() || !int_in_range(args[1], -dims, dims, &start) || !int_in_range(args[2], -dims, dims, &end)) return nullptr;
+  if (!dims || !t.is_contiguous() || !int_in_range(args[1], -dims, dims, &start) ||
+      !int_in_range(args[2], -dims, dims, &end))
+    return nullptr;
   start += start < 0 ? dims : 0, end += end < 0 ? dims : 0;
   if (start > end) return nullptr;
   if (start == end) return Py_NewRef(args[0]);
@@ -297,7 +326,8 @@ PyObject* native_flatten(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
-PyObject* native_unsafe_view(Operator&, PyObject* const* args, size_t n) {   // (self, size): a view that nobody is told of
+PyObject* native_unsafe_view(
+    Operator&, PyObject* const* args, size_t n) {  // (self, size): a view that nobody is told of
   if (n != 2 || !is_tensor(args[0]) || !PyTuple_Check(args[1])) return nullptr;
   return guarded([&]() -> PyObject* {
     Dims shape;

@@ -64,12 +64,17 @@ PyObject* native_to_copy(Operator&, PyObject* const* args, size_t n) {
     const DType to = args[1] == Py_None ? self->dtype() : dtype_of(args[1]);
     const Device where = args[3] == Py_None ? self->device() : placed(device_of(args[3]));
     const bool pinned = args[4] == Py_True;
-    if (format == MemoryFormat::preserve && where == self->device() && where.is_cpu() && !pinned) return wrap(to_dtype(self, to));
-    CHECK(Kind::NotImplemented, where.is_meta() || !self->device().is_meta(), "Cannot copy out of meta tensor; no data!");
+    if (format == MemoryFormat::preserve && where == self->device() && where.is_cpu() && !pinned)
+      return wrap(to_dtype(self, to));
+    CHECK(
+        Kind::NotImplemented, where.is_meta() || !self->device().is_meta(), "Cannot copy out of meta tensor; no data!");
     Tensor out;
     const bool keep = format == MemoryFormat::preserve && dense(*self);
-    if (keep) out = empty_strided(self->sizes(), self->strides(), to, where, pinned);
-    else out = empty(self->sizes(), to, where, pinned, format == MemoryFormat::preserve ? MemoryFormat::contiguous : format);
+    if (keep)
+      out = empty_strided(self->sizes(), self->strides(), to, where, pinned);
+    else
+      out =
+          empty(self->sizes(), to, where, pinned, format == MemoryFormat::preserve ? MemoryFormat::contiguous : format);
     copy_(out, self, args[5] == Py_True);
     return wrap(out);
   });
@@ -101,13 +106,15 @@ PyObject* native_to(Operator&, PyObject* const* args, size_t n) {
 // contiguous(self, memory_format) of what is so already
 PyObject* native_contiguous(Operator&, PyObject* const* args, size_t n) {
   MemoryFormat format = MemoryFormat::contiguous;
-  if (n != 2 || !plain_type(args[0]) || !memory_format_of(args[1], &format) || format != MemoryFormat::contiguous || is_sparse(*unwrap(args[0]))) return nullptr;
+  if (n != 2 || !plain_type(args[0]) || !memory_format_of(args[1], &format) || format != MemoryFormat::contiguous ||
+      is_sparse(*unwrap(args[0])))
+    return nullptr;
   return unwrap(args[0])->is_contiguous() ? Py_NewRef(args[0]) : nullptr;
 }
 
 // empty_like(self, dtype, layout, device, pin_memory, memory_format), filled with `value` where there is one.
 PyObject* made_like(PyObject* const* args, size_t n, const Number* value) {
-  if (fill_uninitialized && !value) return nullptr;                                          // the body of the record fills it
+  if (fill_uninitialized && !value) return nullptr;  // the body of the record fills it
   if (n != 6 || !is_tensor(args[0]) || args[2] != Py_None || args[4] == Py_True) return nullptr;
   MemoryFormat format = MemoryFormat::preserve;
   if (args[5] != Py_None && !memory_format_of(args[5], &format)) return nullptr;
@@ -118,7 +125,8 @@ PyObject* made_like(PyObject* const* args, size_t n, const Number* value) {
     if (keep && !dense(*self)) return nullptr;
     const DType t = args[1] == Py_None ? self->dtype() : dtype_of(args[1]);
     const Device where = args[3] == Py_None ? self->device() : placed(device_of(args[3]));
-    Tensor out = keep ? empty_strided(self->sizes(), self->strides(), t, where) : empty(self->sizes(), t, where, false, format);
+    Tensor out =
+        keep ? empty_strided(self->sizes(), self->strides(), t, where) : empty(self->sizes(), t, where, false, format);
     if (value) fill_(out, *value);
     return wrap(out);
   });
@@ -126,8 +134,7 @@ PyObject* made_like(PyObject* const* args, size_t n, const Number* value) {
 
 PyObject* native_empty_like(Operator&, PyObject* const* args, size_t n) { return made_like(args, n, nullptr); }
 
-template <int value>
-PyObject* native_filled_like(Operator&, PyObject* const* args, size_t n) {
+template <int value> PyObject* native_filled_like(Operator&, PyObject* const* args, size_t n) {
   const Number number{Number::Int, value};
   return made_like(args, n, &number);
 }
@@ -149,9 +156,12 @@ bool plain_double(PyObject* o, double* value) {
 // Over numbers of which one is a float, to float32 or float64 on the CPU.
 PyObject* float_arange(PyObject* const* args, size_t n) {
   double start = 0, end, step = 1;
-  if (!plain_double(args[n == 5 ? 0 : 1], &end) || (n > 5 && !plain_double(args[0], &start)) || (n > 6 && !plain_double(args[2], &step))) return nullptr;
+  if (!plain_double(args[n == 5 ? 0 : 1], &end) || (n > 5 && !plain_double(args[0], &start)) ||
+      (n > 6 && !plain_double(args[2], &step)))
+    return nullptr;
   PyObject *dtype = args[n - 4], *device = args[n - 2];
-  if ((dtype != Py_None && !is_dtype(dtype)) || args[n - 1] == Py_True || step == 0 || (end - start) * step < 0) return nullptr;
+  if ((dtype != Py_None && !is_dtype(dtype)) || args[n - 1] == Py_True || step == 0 || (end - start) * step < 0)
+    return nullptr;
   if (device != Py_None && !(is_device(device) && device_of(device).is_cpu())) return nullptr;
   return guarded([&]() -> PyObject* {
     const DType t = dtype == Py_None ? default_dtype() : dtype_of(dtype);
@@ -171,10 +181,14 @@ PyObject* native_arange(Operator&, PyObject* const* args, size_t n) {
   for (size_t i = 0; i < n - 4; ++i)
     if (PyFloat_CheckExact(args[i])) return float_arange(args, n);
   if (!plain_int(args[n == 5 ? 0 : 1], &end)) return nullptr;
-  if ((n > 5 && !plain_int(args[0], &start)) || (n > 6 && !plain_int(args[2], &step)) || step == 0 || (step > 0 ? end < start : end > start)) return nullptr;
+  if ((n > 5 && !plain_int(args[0], &start)) || (n > 6 && !plain_int(args[2], &step)) || step == 0 ||
+      (step > 0 ? end < start : end > start))
+    return nullptr;
   PyObject *dtype = args[n - 4], *device = args[n - 2];
   if ((dtype != Py_None && !is_dtype(dtype)) || args[n - 1] == Py_True) return nullptr;
-  const Device where = device == Py_None ? Device{} : is_device(device) ? placed(device_of(device)) : Device{DeviceType::meta, -1};
+  const Device where = device == Py_None   ? Device{}
+                       : is_device(device) ? placed(device_of(device))
+                                           : Device{DeviceType::meta, -1};
   if (!where.is_cpu() && !where.is_cuda()) return nullptr;
   return guarded([&]() -> PyObject* {
     const DType t = dtype == Py_None ? DType::i64 : dtype_of(dtype);
@@ -194,10 +208,16 @@ PyObject* native_arange(Operator&, PyObject* const* args, size_t n) {
 PyObject* native_linspace(Operator&, PyObject* const* args, size_t n) {
   Number first, last;
   int64_t steps;
-  if (n != 7 || is_tensor(args[0]) || is_tensor(args[1]) || !plain_int(args[2], &steps) || steps < 2 || args[6] == Py_True) return nullptr;
-  if ((args[3] != Py_None && !is_dtype(args[3])) || (args[5] != Py_None && !(is_device(args[5]) && device_of(args[5]).is_cpu()))) return nullptr;
+  if (n != 7 || is_tensor(args[0]) || is_tensor(args[1]) || !plain_int(args[2], &steps) || steps < 2 ||
+      args[6] == Py_True)
+    return nullptr;
+  if ((args[3] != Py_None && !is_dtype(args[3])) ||
+      (args[5] != Py_None && !(is_device(args[5]) && device_of(args[5]).is_cpu())))
+    return nullptr;
   return guarded([&]() -> PyObject* {
-    if (!number_of(args[0], &first) || !number_of(args[1], &last) || first.type == Number::Complex || last.type == Number::Complex) return nullptr;
+    if (!number_of(args[0], &first) || !number_of(args[1], &last) || first.type == Number::Complex ||
+        last.type == Number::Complex)
+      return nullptr;
     const DType t = args[3] == Py_None ? default_dtype() : dtype_of(args[3]);
     if (t != DType::f32 && t != DType::f64) return nullptr;
     Tensor out = empty(DimSpan(&steps, 1), t, Device{});
@@ -214,18 +234,18 @@ PyObject* native_linspace(Operator&, PyObject* const* args, size_t n) {
 
 // --- torch.tensor of Python numbers -------------------------------------------------------------------------------------------
 
-struct Flat {                                   // nested sequences of numbers, in order
+struct Flat {  // nested sequences of numbers, in order
   Dims shape;
   std::vector<Number> numbers;
   bool floats = false, ints = false;
 };
 
-bool flatten(PyObject* data, size_t depth, Flat* flat) {           // false: not for here
+bool flatten(PyObject* data, size_t depth, Flat* flat) {  // false: not for here
   if (PyList_CheckExact(data) || PyTuple_CheckExact(data)) {
     const Py_ssize_t n = PySequence_Fast_GET_SIZE(data);
     if (n == 0 || depth > 8) return false;
     if (flat->shape.size() == depth) {
-      if (!flat->numbers.empty()) return false;                    // a number stood at this depth
+      if (!flat->numbers.empty()) return false;  // a number stood at this depth
       flat->shape.push_back(n);
     } else if (flat->shape[depth] != n) {
       return false;
@@ -236,9 +256,12 @@ bool flatten(PyObject* data, size_t depth, Flat* flat) {           // false: not
   }
   Number number;
   if (depth != flat->shape.size()) return false;
-  if (PyBool_Check(data)) number = Number{Number::Bool, data == Py_True};
-  else if (PyFloat_CheckExact(data)) number = Number{Number::Float, 0, PyFloat_AS_DOUBLE(data)};
-  else if (!plain_int(data, &number.i)) return false;
+  if (PyBool_Check(data))
+    number = Number{Number::Bool, data == Py_True};
+  else if (PyFloat_CheckExact(data))
+    number = Number{Number::Float, 0, PyFloat_AS_DOUBLE(data)};
+  else if (!plain_int(data, &number.i))
+    return false;
   flat->floats |= number.type == Number::Float;
   flat->ints |= number.type == Number::Int;
   flat->numbers.push_back(number);
@@ -248,12 +271,14 @@ bool flatten(PyObject* data, size_t depth, Flat* flat) {           // false: not
 // tensor_from_numbers(data, dtype or None) -> a CPU tensor, or None: something else than numbers, or a cast that may be refused.
 PyObject* tensor_from_numbers(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Flat flat;
-  if (n != 2 || !(args[1] == Py_None || is_dtype(args[1]))) return PyErr_Format(PyExc_TypeError, "tensor_from_numbers(data, dtype)");
+  if (n != 2 || !(args[1] == Py_None || is_dtype(args[1])))
+    return PyErr_Format(PyExc_TypeError, "tensor_from_numbers(data, dtype)");
   return guarded([&]() -> PyObject* {
     if (!flatten(args[0], 0, &flat)) Py_RETURN_NONE;
     const DType natural = flat.floats ? default_dtype() : flat.ints ? DType::i64 : DType::b8;
     const DType t = args[1] == Py_None ? natural : dtype_of(args[1]);
-    const bool wide = t == DType::f32 || t == DType::f64 || t == DType::bf16 || t == DType::b8 || (t == DType::i64 && !flat.floats);
+    const bool wide =
+        t == DType::f32 || t == DType::f64 || t == DType::bf16 || t == DType::b8 || (t == DType::i64 && !flat.floats);
     if (!wide && t != natural) Py_RETURN_NONE;
     Tensor out = empty(flat.shape, t, Device{});
     char* to = static_cast<char*>(out->data());
@@ -272,7 +297,8 @@ PyObject* set_fill_uninitialized(PyObject*, PyObject* on) {
 
 PyMethodDef kernels_memory_functions[] = {
     {"set_fill_uninitialized", set_fill_uninitialized, METH_O, "Whether memory that isn't written gets a fixed value."},
-    {"tensor_from_numbers", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensor_from_numbers)), METH_FASTCALL, nullptr},
+    {"tensor_from_numbers", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensor_from_numbers)),
+        METH_FASTCALL, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

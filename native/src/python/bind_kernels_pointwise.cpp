@@ -17,8 +17,7 @@ bool input_of(PyObject* o, Input* in) {
 }
 
 // Runs without the GIL where that pays; not on CUDA, whose current stream is CuPy's and asked for with the GIL held.
-template <class F>
-Tensor compute(const Input& a, const Input& b, F&& f) {
+template <class F> Tensor compute(const Input& a, const Input& b, F&& f) {
   if ((a.tensor && a.tensor->device().is_cuda()) || (b.tensor && b.tensor->device().is_cuda())) return f();
   const int64_t n = std::max(a.tensor ? a.tensor->numel() : 0, b.tensor ? b.tensor->numel() : 0);
   if (n < 2 * kGrain) return f();
@@ -60,7 +59,8 @@ PyObject* native_gelu(Operator&, PyObject* const* args, size_t n) {
 
 // The operator's own checks come first: what PyTorch refuses is left to the body, which says why.
 bool refused(const PointwiseOp& op, const Input& b) {
-  return !std::strcmp(op.name, "pow") && !b.tensor && b.number.type != Number::Float && b.number.type != Number::Complex && b.number.i < 0;
+  return !std::strcmp(op.name, "pow") && !b.tensor && b.number.type != Number::Float &&
+         b.number.type != Number::Complex && b.number.i < 0;
 }
 
 // Whether in-place results of this dtype may be written to self.
@@ -98,7 +98,9 @@ PyObject* native_binary_in_place(Operator& op, PyObject* const* args, size_t n) 
   if (!kernel) return nullptr;
   return guarded([&]() -> PyObject* {
     Input a, b;
-    if (!is_tensor(args[0]) || !input_of(args[0], &a) || !input_of(args[1], &b) || refused(*kernel, b) || !writes_to(*kernel, a, b)) return nullptr;
+    if (!is_tensor(args[0]) || !input_of(args[0], &a) || !input_of(args[1], &b) || refused(*kernel, b) ||
+        !writes_to(*kernel, a, b))
+      return nullptr;
     Tensor self(unwrap(args[0]));
     return self_or_null(compute(a, b, [&] { return run_binary(*kernel, a, b, self); }), args[0]);
   });
@@ -110,17 +112,20 @@ bool boolean(const Input& in) { return in.tensor ? in.tensor->dtype() == DType::
 bool plain_sum(const Input& a, const Input& b, Number alpha, bool subtract) {
   if (subtract && (boolean(a) || boolean(b))) return false;
   if (alpha.type == Number::Int) return true;
-  auto floats = [](const Input& in) { return in.tensor && (is_floating(in.tensor->dtype()) || is_complex(in.tensor->dtype())); };
+  auto floats = [](const Input& in) {
+    return in.tensor && (is_floating(in.tensor->dtype()) || is_complex(in.tensor->dtype()));
+  };
   return alpha.type == Number::Float && (floats(a) || floats(b));
 }
 
-template <bool Subtract, bool InPlace>
-PyObject* native_add(Operator&, PyObject* const* args, size_t n) {
+template <bool Subtract, bool InPlace> PyObject* native_add(Operator&, PyObject* const* args, size_t n) {
   if (n != 3) return nullptr;
   return guarded([&]() -> PyObject* {
     Input a, b;
     Number alpha;
-    if (!input_of(args[0], &a) || !input_of(args[1], &b) || !number_of(args[2], &alpha) || !plain_sum(a, b, alpha, Subtract)) return nullptr;
+    if (!input_of(args[0], &a) || !input_of(args[1], &b) || !number_of(args[2], &alpha) ||
+        !plain_sum(a, b, alpha, Subtract))
+      return nullptr;
     if (!InPlace) return wrapped(compute(a, b, [&] { return run_add(a, b, alpha, Subtract); }));
     static const PointwiseOp& plus = *binary_op("add");
     if (!a.tensor || !writes_to(plus, a, b)) return nullptr;
@@ -140,8 +145,7 @@ PyObject* native_where(Operator&, PyObject* const* args, size_t n) {
 }
 
 // clamp(self, min, max), clamp_min(self, min), clamp_max(self, max) with numbers.
-template <bool Least, bool Most>
-PyObject* native_clamp(Operator&, PyObject* const* args, size_t n) {
+template <bool Least, bool Most> PyObject* native_clamp(Operator&, PyObject* const* args, size_t n) {
   if (n != 1 + Least + Most || !is_tensor(args[0])) return nullptr;
   return guarded([&]() -> PyObject* {
     Number low, high;
@@ -149,7 +153,8 @@ PyObject* native_clamp(Operator&, PyObject* const* args, size_t n) {
     if ((least != Py_None && !number_of(least, &low)) || (most != Py_None && !number_of(most, &high))) return nullptr;
     if (least == Py_None && most == Py_None) return nullptr;
     Tensor self(unwrap(args[0]));
-    return wrapped(compute({self.get(), {}}, {}, [&] { return run_clamp(self, least == Py_None ? nullptr : &low, most == Py_None ? nullptr : &high); }));
+    return wrapped(compute({self.get(), {}}, {},
+        [&] { return run_clamp(self, least == Py_None ? nullptr : &low, most == Py_None ? nullptr : &high); }));
   });
 }
 
@@ -160,16 +165,17 @@ void register_pointwise() {
   register_native("clamp", native_clamp<true, true>);
   register_native("clamp_min", native_clamp<true, false>);
   register_native("clamp_max", native_clamp<false, true>);
-  for (const char* name : {"neg", "abs", "square", "relu", "sign", "floor", "ceil", "round", "trunc", "frac", "silu", "bitwise_not", "logical_not",
-                           "isnan", "isinf", "isposinf", "isneginf", "isfinite", "signbit", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan",
-                           "asin", "acos", "atan", "sinh", "cosh", "tanh", "sigmoid", "erf", "erfc", "reciprocal"}) {
+  for (const char* name : {"neg", "abs", "square", "relu", "sign", "floor", "ceil", "round", "trunc", "frac", "silu",
+           "bitwise_not", "logical_not", "isnan", "isinf", "isposinf", "isneginf", "isfinite", "signbit", "exp", "exp2",
+           "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "asin", "acos", "atan",
+           "sinh", "cosh", "tanh", "sigmoid", "erf", "erfc", "reciprocal"}) {
     void* data = const_cast<PointwiseOp*>(unary_op(name));
     register_native(name, native_unary, data);
     register_native((std::string(name) + "_").c_str(), native_unary_in_place, data);
   }
-  for (const char* name : {"mul", "div", "floor_divide", "remainder", "fmod", "pow", "maximum", "minimum", "fmax", "fmin", "atan2", "hypot", "eq", "ne",
-                           "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor",
-                           "bitwise_left_shift", "bitwise_right_shift"}) {
+  for (const char* name : {"mul", "div", "floor_divide", "remainder", "fmod", "pow", "maximum", "minimum", "fmax",
+           "fmin", "atan2", "hypot", "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor",
+           "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift"}) {
     void* data = const_cast<PointwiseOp*>(binary_op(name));
     register_native(name, native_binary, data);
     register_native((std::string(name) + "_").c_str(), native_binary_in_place, data);

@@ -7,10 +7,9 @@
 namespace shim {
 namespace {
 
-template <class F>
-PyObject* compute(const TensorImpl& t, F&& f) {
+template <class F> PyObject* compute(const TensorImpl& t, F&& f) {
   Tensor r;
-  if (t.numel() < 2 * kGrain || !t.device().is_cpu()) {             // the GIL is held where CUDA's current stream is asked for
+  if (t.numel() < 2 * kGrain || !t.device().is_cpu()) {  // the GIL is held where CUDA's current stream is asked for
     r = f();
   } else {
     GilRelease released;
@@ -38,7 +37,8 @@ PyObject* reduced(Reduction kind, PyObject* const* args, size_t n) {
     if (n >= 3) {
       if (args[1] != Py_None && !(PyTuple_Check(args[1]) || PyLong_CheckExact(args[1]))) return nullptr;
       if (args[1] != Py_None && !dims_of(args[1], &dims)) return nullptr;
-      if ((kind == Reduction::any || kind == Reduction::all) && args[1] != Py_None && dims.size() == 0) return nullptr;   // no dims, not all
+      if ((kind == Reduction::any || kind == Reduction::all) && args[1] != Py_None && dims.size() == 0)
+        return nullptr;  // no dims, not all
       if (!PyBool_Check(args[2])) return nullptr;
       keepdim = args[2] == Py_True;
     }
@@ -50,13 +50,11 @@ PyObject* reduced(Reduction kind, PyObject* const* args, size_t n) {
 PyObject* native_reduce(Operator& op, PyObject* const* args, size_t n) {
   return reduced(static_cast<Reduction>(reinterpret_cast<uintptr_t>(op.native_data)), args, n);
 }
-template <Reduction kind>
-PyObject* native_reduce_cpu(Operator&, PyObject* const* args, size_t n) {
+template <Reduction kind> PyObject* native_reduce_cpu(Operator&, PyObject* const* args, size_t n) {
   return n && is_tensor(args[0]) && unwrap(args[0])->device().is_cpu() ? reduced(kind, args, n) : nullptr;
 }
 
-template <bool Log>
-PyObject* native_softmax(Operator&, PyObject* const* args, size_t n) {
+template <bool Log> PyObject* native_softmax(Operator&, PyObject* const* args, size_t n) {
   if (n < 2 || n > 3 || !is_tensor(args[0]) || !PyLong_CheckExact(args[1])) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0]));
@@ -70,7 +68,9 @@ PyObject* native_softmax(Operator&, PyObject* const* args, size_t n) {
 }  // namespace
 
 void register_reductions() {
-  auto put = [](const char* name, Reduction r) { register_native(name, native_reduce, reinterpret_cast<void*>(uintptr_t(r))); };
+  auto put = [](const char* name, Reduction r) {
+    register_native(name, native_reduce, reinterpret_cast<void*>(uintptr_t(r)));
+  };
   put("sum", Reduction::sum);
   put("sum_all", Reduction::sum);
   put("mean", Reduction::mean);

@@ -17,16 +17,14 @@
 namespace shim {
 namespace {
 
-template <class F>
-auto released(const TensorImpl& t, F&& f) {
+template <class F> auto released(const TensorImpl& t, F&& f) {
   if (t.numel() < 2 * kGrain) return f();
   GilRelease without;
   return f();
 }
 
 // On the CPU without the GIL where that pays; with it on CUDA, whose current stream is CuPy's.
-template <class F, class G>
-Tensor by_device(const Tensor& self, F&& on_cpu, G&& on_cuda) {
+template <class F, class G> Tensor by_device(const Tensor& self, F&& on_cpu, G&& on_cuda) {
   return self->device().is_cuda() ? on_cuda() : released(*self, on_cpu);
 }
 
@@ -44,8 +42,7 @@ PyObject* pair(const Tensor& a, const Tensor& b) {
 }
 
 // (self, dim, correction, keepdim)
-template <bool Root, bool Mean>
-PyObject* native_variance(Operator&, PyObject* const* args, size_t n) {
+template <bool Root, bool Mean> PyObject* native_variance(Operator&, PyObject* const* args, size_t n) {
   if (n != 4 || !is_tensor(args[0]) || !PyBool_Check(args[3])) return nullptr;
   if (Mean && GradMode::enabled() && any_requires_grad(args, n)) return nullptr;
   return guarded([&]() -> PyObject* {
@@ -55,69 +52,78 @@ PyObject* native_variance(Operator&, PyObject* const* args, size_t n) {
     if (!dims_or_none(args[1], &dims)) return nullptr;
     if (args[2] != Py_None && (!number_of(args[2], &correction) || correction.type == Number::Complex)) return nullptr;
     const bool keep = args[3] == Py_True;
-    Tensor r = by_device(self, [&] { return variance(self, dims, keep, correction.to_double(), Root, Mean ? &mean : nullptr); },
-                         [&] { return cuda::variance(self, dims, keep, correction.to_double(), Root, Mean ? &mean : nullptr); });
+    Tensor r = by_device(
+        self, [&] { return variance(self, dims, keep, correction.to_double(), Root, Mean ? &mean : nullptr); },
+        [&] { return cuda::variance(self, dims, keep, correction.to_double(), Root, Mean ? &mean : nullptr); });
     if (!r) return nullptr;
     return Mean ? pair(r, mean) : wrap(r);
   });
 }
 
 // argmax(self, dim or None, keepdim)
-template <bool Largest>
-PyObject* native_arg(Operator&, PyObject* const* args, size_t n) {
-  if (n != 3 || !is_tensor(args[0]) || !PyBool_Check(args[2]) || !(args[1] == Py_None || PyLong_CheckExact(args[1]))) return nullptr;
+template <bool Largest> PyObject* native_arg(Operator&, PyObject* const* args, size_t n) {
+  if (n != 3 || !is_tensor(args[0]) || !PyBool_Check(args[2]) || !(args[1] == Py_None || PyLong_CheckExact(args[1])))
+    return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0]));
-    if (self->dtype() == DType::b8) return nullptr;               // refused in PyTorch's words
+    if (self->dtype() == DType::b8) return nullptr;  // refused in PyTorch's words
     const bool all = args[1] == Py_None;
     const long dim = all ? 0 : PyLong_AsLong(args[1]);
     const bool keep = args[2] == Py_True;
-    return wrapped(by_device(self, [&] { return arg_extreme(Largest, self, dim, all, keep, nullptr); },
-                             [&] { return cuda::arg_extreme(Largest, self, dim, all, keep, nullptr); }));
+    return wrapped(by_device(
+        self, [&] { return arg_extreme(Largest, self, dim, all, keep, nullptr); },
+        [&] { return cuda::arg_extreme(Largest, self, dim, all, keep, nullptr); }));
   });
 }
 
 // max.dim(self, dim, keepdim) -> (values, indices)
-template <bool Largest>
-PyObject* native_extreme(Operator&, PyObject* const* args, size_t n) {
+template <bool Largest> PyObject* native_extreme(Operator&, PyObject* const* args, size_t n) {
   if (n != 3 || !is_tensor(args[0]) || !PyBool_Check(args[2]) || !PyLong_CheckExact(args[1])) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0])), values;
     const long dim = PyLong_AsLong(args[1]);
     const bool keep = args[2] == Py_True;
-    Tensor index = by_device(self, [&] { return arg_extreme(Largest, self, dim, false, keep, &values); },
-                             [&] { return cuda::arg_extreme(Largest, self, dim, false, keep, &values); });
+    Tensor index = by_device(
+        self, [&] { return arg_extreme(Largest, self, dim, false, keep, &values); },
+        [&] { return cuda::arg_extreme(Largest, self, dim, false, keep, &values); });
     return index ? pair(values, index) : nullptr;
   });
 }
 
-template <cuda::Running how>
-Tensor on_cpu_running(const Tensor& self, int64_t dim, DType result) {
-  return how == cuda::Running::sum ? running_sum(self, dim, result) : how == cuda::Running::product ? running_product(self, dim, result) : Tensor{};
+template <cuda::Running how> Tensor on_cpu_running(const Tensor& self, int64_t dim, DType result) {
+  return how == cuda::Running::sum       ? running_sum(self, dim, result)
+         : how == cuda::Running::product ? running_product(self, dim, result)
+                                         : Tensor{};
 }
 
 // cumsum or cumprod(self, dim, dtype or None), logcumsumexp(self, dim)
-template <cuda::Running how>
-PyObject* native_running(Operator&, PyObject* const* args, size_t n) {
+template <cuda::Running how> PyObject* native_running(Operator&, PyObject* const* args, size_t n) {
   constexpr bool logs = how == cuda::Running::log_sum_exp;
-  if (n != (logs ? 2 : 3) || !is_tensor(args[0]) || !PyLong_CheckExact(args[1]) || !(logs || args[2] == Py_None || is_dtype(args[2]))) return nullptr;
+  if (n != (logs ? 2 : 3) || !is_tensor(args[0]) || !PyLong_CheckExact(args[1]) ||
+      !(logs || args[2] == Py_None || is_dtype(args[2])))
+    return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0]));
-    const DType own = self->dtype(), result = !logs && args[2] != Py_None ? dtype_of(args[2]) : is_integral(own, true) ? DType::i64 : own;
-    if (result == DType::b8 || (logs && result != own)) return nullptr;         // refused in PyTorch's words
+    const DType own = self->dtype(), result = !logs && args[2] != Py_None ? dtype_of(args[2])
+                                              : is_integral(own, true)    ? DType::i64
+                                                                          : own;
+    if (result == DType::b8 || (logs && result != own)) return nullptr;  // refused in PyTorch's words
     const long dim = PyLong_AsLong(args[1]);
-    return wrapped(by_device(self, [&] { return on_cpu_running<how>(self, dim, result); }, [&] { return cuda::running(how, self, dim, result); }));
+    return wrapped(by_device(
+        self, [&] { return on_cpu_running<how>(self, dim, result); },
+        [&] { return cuda::running(how, self, dim, result); }));
   });
 }
 
 // cummax or cummin(self, dim)
-template <bool Largest>
-PyObject* native_running_extreme(Operator&, PyObject* const* args, size_t n) {
+template <bool Largest> PyObject* native_running_extreme(Operator&, PyObject* const* args, size_t n) {
   if (n != 2 || !is_tensor(args[0]) || !PyLong_CheckExact(args[1])) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0])), values;
     const long dim = PyLong_AsLong(args[1]);
-    Tensor index = by_device(self, [&] { return running_extreme(Largest, self, dim, &values); }, [&] { return cuda::running_extreme(Largest, self, dim, &values); });
+    Tensor index = by_device(
+        self, [&] { return running_extreme(Largest, self, dim, &values); },
+        [&] { return cuda::running_extreme(Largest, self, dim, &values); });
     return index ? pair(values, index) : nullptr;
   });
 }
@@ -130,7 +136,8 @@ PyObject* native_logsumexp(Operator&, PyObject* const* args, size_t n) {
     Dims dims;
     if (!dims_or_none(args[1], &dims)) return nullptr;
     const bool keep = args[2] == Py_True;
-    return wrapped(by_device(self, [&] { return logsumexp(self, dims, keep); }, [&] { return cuda::log_sum_exp(self, dims, keep); }));
+    return wrapped(by_device(
+        self, [&] { return logsumexp(self, dims, keep); }, [&] { return cuda::log_sum_exp(self, dims, keep); }));
   });
 }
 
@@ -145,25 +152,31 @@ Tensor laid_out_as(const Tensor& t, const TensorImpl& like) {
 
 // sort(self, dim, descending), sort(self, stable, dim, descending)
 PyObject* native_sort(Operator&, PyObject* const* args, size_t n) {
-  if (n < 3 || n > 4 || !is_tensor(args[0]) || !PyLong_CheckExact(args[n - 2]) || !PyBool_Check(args[n - 1])) return nullptr;
+  if (n < 3 || n > 4 || !is_tensor(args[0]) || !PyLong_CheckExact(args[n - 2]) || !PyBool_Check(args[n - 1]))
+    return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0])), values;
     const long dim = PyLong_AsLong(args[n - 2]);
     const bool down = args[n - 1] == Py_True;
-    Tensor index = by_device(self, [&] { return sort(self, dim, down, &values); }, [&] { return cuda::sort(self, dim, down, &values); });
+    Tensor index = by_device(
+        self, [&] { return sort(self, dim, down, &values); }, [&] { return cuda::sort(self, dim, down, &values); });
     return index ? pair(laid_out_as(values, *self), laid_out_as(index, *self)) : nullptr;
   });
 }
 
 // topk(self, k, dim, largest, sorted)
 PyObject* native_topk(Operator&, PyObject* const* args, size_t n) {
-  if (n != 5 || !is_tensor(args[0]) || !PyLong_CheckExact(args[1]) || !PyLong_CheckExact(args[2]) || !PyBool_Check(args[3])) return nullptr;
-  if (unwrap(args[0])->dtype() == DType::b8) return nullptr;                     // PyTorch ranks no truths
+  if (n != 5 || !is_tensor(args[0]) || !PyLong_CheckExact(args[1]) || !PyLong_CheckExact(args[2]) ||
+      !PyBool_Check(args[3]))
+    return nullptr;
+  if (unwrap(args[0])->dtype() == DType::b8) return nullptr;  // PyTorch ranks no truths
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0])), values;
     const long k = PyLong_AsLong(args[1]), dim = PyLong_AsLong(args[2]);
     const bool largest = args[3] == Py_True;
-    Tensor index = by_device(self, [&] { return top_k(self, k, dim, largest, args[4] != Py_False, &values); }, [&] { return cuda::top_k(self, k, dim, largest, &values); });
+    Tensor index = by_device(
+        self, [&] { return top_k(self, k, dim, largest, args[4] != Py_False, &values); },
+        [&] { return cuda::top_k(self, k, dim, largest, &values); });
     return index ? pair(values, index) : nullptr;
   });
 }
@@ -178,16 +191,18 @@ PyObject* native_norm(Operator&, PyObject* const* args, size_t n) {
     if (!number_of(args[1], &order) || order.type == Number::Complex || !dims_or_none(args[2], &dims)) return nullptr;
     const double p = order.to_double();
     const bool keep = args[3] == Py_True;
-    return wrapped(by_device(self, [&] { return p == 2 ? norm2(self, dims, keep) : Tensor(); }, [&] { return cuda::vector_norm(*self, p, dims, keep); }));
+    return wrapped(by_device(
+        self, [&] { return p == 2 ? norm2(self, dims, keep) : Tensor(); },
+        [&] { return cuda::vector_norm(*self, p, dims, keep); }));
   });
 }
 
 // layer_norm(input, normalized_shape, weight, bias, eps, ...), rms_norm(input, normalized_shape, weight, eps): composites, natively
 // where no history is kept.
-template <bool Centred>
-PyObject* native_layer_norm(Operator&, PyObject* const* args, size_t n) {
+template <bool Centred> PyObject* native_layer_norm(Operator&, PyObject* const* args, size_t n) {
   PyObject *weight = args[2], *bias = Centred ? args[3] : Py_None, *eps = args[Centred ? 4 : 3];
-  if (n < 4 || !is_tensor(args[0]) || !PyTuple_Check(args[1]) || (GradMode::enabled() && any_requires_grad(args, n))) return nullptr;
+  if (n < 4 || !is_tensor(args[0]) || !PyTuple_Check(args[1]) || (GradMode::enabled() && any_requires_grad(args, n)))
+    return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0]));
     Dims shape;
@@ -195,8 +210,10 @@ PyObject* native_layer_norm(Operator&, PyObject* const* args, size_t n) {
     if (!dims_of(args[1], &shape) || shape.empty() || int(shape.size()) > self->dim()) return nullptr;
     if (!std::equal(shape.begin(), shape.end(), self->sizes().end() - long(shape.size()))) return nullptr;
     const bool wide = self->dtype() == DType::f64;
-    if (eps == Py_None) epsilon = Number{Number::Float, 0, wide ? 0x1p-52 : 0x1p-23};
-    else if (!number_of(eps, &epsilon)) return nullptr;
+    if (eps == Py_None)
+      epsilon = Number{Number::Float, 0, wide ? 0x1p-52 : 0x1p-23};
+    else if (!number_of(eps, &epsilon))
+      return nullptr;
     Tensor parts[2];
     for (int i = 0; i < 2; ++i) {
       PyObject* o = i ? bias : weight;
@@ -204,7 +221,9 @@ PyObject* native_layer_norm(Operator&, PyObject* const* args, size_t n) {
       if (!is_tensor(o)) return nullptr;
       parts[i] = Tensor(unwrap(o));
       const DimSpan sizes = parts[i]->sizes();
-      if (parts[i]->dtype() != self->dtype() || parts[i]->device() != self->device() || !std::equal(sizes.begin(), sizes.end(), shape.begin(), shape.end())) return nullptr;
+      if (parts[i]->dtype() != self->dtype() || parts[i]->device() != self->device() ||
+          !std::equal(sizes.begin(), sizes.end(), shape.begin(), shape.end()))
+        return nullptr;
     }
     auto on_cuda = [&] {
       Tensor mean, rstd, x = contiguous(self);
@@ -212,7 +231,9 @@ PyObject* native_layer_norm(Operator&, PyObject* const* args, size_t n) {
         if (t) t = contiguous(t);
       return cuda::norm({x, parts[0], parts[1], product(shape), 0, 1, Centred}, epsilon.to_double(), &mean, &rstd);
     };
-    return wrapped(by_device(self, [&] { return normalised(self, product(shape), parts[0], parts[1], epsilon.to_double(), Centred); }, on_cuda));
+    return wrapped(by_device(
+        self, [&] { return normalised(self, product(shape), parts[0], parts[1], epsilon.to_double(), Centred); },
+        on_cuda));
   });
 }
 

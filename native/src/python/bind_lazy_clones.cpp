@@ -9,7 +9,9 @@ namespace shim {
 namespace {
 
 const TensorImpl* dense(PyObject* o, const char* name) {
-  if (!is_tensor(o)) return PyErr_Format(PyExc_TypeError, "%s(): argument 'self' must be Tensor, not %s", name, Py_TYPE(o)->tp_name), nullptr;
+  if (!is_tensor(o))
+    return PyErr_Format(PyExc_TypeError, "%s(): argument 'self' must be Tensor, not %s", name, Py_TYPE(o)->tp_name),
+           nullptr;
   if (!is_sparse(*unwrap(o))) return unwrap(o);
   return PyErr_Format(PyExc_NotImplementedError, "Cannot access storage of %s", Py_TYPE(o)->tp_name), nullptr;
 }
@@ -17,7 +19,8 @@ const TensorImpl* dense(PyObject* o, const char* name) {
 PyObject* py_lazy_clone(PyObject*, PyObject* o) {
   const TensorImpl* t = dense(o, "_lazy_clone");
   return !t ? nullptr : guarded([&] {
-    check_within(*t->storage(), t->sizes(), t->strides(), t->storage_offset(), t->itemsize());   // it may have been shrunk
+    check_within(
+        *t->storage(), t->sizes(), t->strides(), t->storage_offset(), t->itemsize());  // it may have been shrunk
     Tensor clone(new TensorImpl(lazy_clone(*t->storage()), t->dtype(), t->sizes(), t->strides(), t->storage_offset()));
     clone->is_conj = t->is_conj;
     clone->is_neg = t->is_neg;
@@ -56,9 +59,11 @@ PyObject* own_in_parallel(PyObject*, PyObject* args) {
 }
 
 PyMethodDef lazy_clones_functions[] = {
-    {"lazy_clone", py_lazy_clone, METH_O, "A tensor over the same memory; whichever of both is written to first gets its own."},
+    {"lazy_clone", py_lazy_clone, METH_O,
+        "A tensor over the same memory; whichever of both is written to first gets its own."},
     {"is_lazy_clone", py_is_lazy, METH_O, "Whether the tensor's memory belongs to others too, until it is written to."},
-    {"data_address", data_address, METH_O, "Where the tensor's storage begins; no reason to give it memory of its own."},
+    {"data_address", data_address, METH_O,
+        "Where the tensor's storage begins; no reason to give it memory of its own."},
     {"storage_address", storage_address, METH_O, "Where the object stands that holds the tensor's memory."},
     {"own_in_parallel", own_in_parallel, METH_VARARGS, "Asks for memory of its own within a parallel loop."},
     {nullptr, nullptr, 0, nullptr}};

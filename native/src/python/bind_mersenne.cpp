@@ -7,8 +7,7 @@ namespace shim {
 namespace {
 
 struct Object {
-  PyObject_HEAD
-  Mersenne source;
+  PyObject_HEAD Mersenne source;
 };
 
 PyTypeObject* Type = nullptr;
@@ -49,20 +48,23 @@ PyObject* get_state(PyObject* o, PyObject*) {
 }
 
 PyObject* set_state(PyObject* o, PyObject* bytes) {
-  if (!PyBytes_Check(bytes) || PyBytes_GET_SIZE(bytes) != Py_ssize_t(Mersenne::kStateBytes)) return PyErr_Format(PyExc_TypeError, "set_state() takes the bytes of a state");
-  if (!in(o).restore(reinterpret_cast<const unsigned char*>(PyBytes_AS_STRING(bytes)))) return PyErr_Format(PyExc_RuntimeError, "Invalid mt19937 state");
+  if (!PyBytes_Check(bytes) || PyBytes_GET_SIZE(bytes) != Py_ssize_t(Mersenne::kStateBytes))
+    return PyErr_Format(PyExc_TypeError, "set_state() takes the bytes of a state");
+  if (!in(o).restore(reinterpret_cast<const unsigned char*>(PyBytes_AS_STRING(bytes))))
+    return PyErr_Format(PyExc_RuntimeError, "Invalid mt19937 state");
   Py_RETURN_NONE;
 }
 
 PyObject* seed(PyObject* o, void*) { return PyLong_FromUnsignedLongLong(in(o).seed()); }
 
-PyMethodDef methods[] = {
-    {"restart", restart, METH_O, "Begins the stream of a seed."},
+PyMethodDef methods[] = {{"restart", restart, METH_O, "Begins the stream of a seed."},
     {"get_state", get_state, METH_NOARGS, "The state: 5056 bytes, laid out as PyTorch's."},
     {"set_state", set_state, METH_O, "Takes what get_state gave. RuntimeError for bytes that are no state."},
     {nullptr, nullptr, 0, nullptr}};
-PyGetSetDef attributes[] = {{"seed", seed, nullptr, "The seed that the stream began with.", nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(make)}, {Py_tp_dealloc, reinterpret_cast<void*>(drop)}, {Py_tp_methods, methods}, {Py_tp_getset, attributes}, {0, nullptr}};
+PyGetSetDef attributes[] = {{"seed", seed, nullptr, "The seed that the stream began with.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(make)}, {Py_tp_dealloc, reinterpret_cast<void*>(drop)},
+    {Py_tp_methods, methods}, {Py_tp_getset, attributes}, {0, nullptr}};
 PyType_Spec spec = {"shim_torch._impl.native._core.Mersenne", sizeof(Object), 0, Py_TPFLAGS_DEFAULT, slots};
 
 }  // namespace

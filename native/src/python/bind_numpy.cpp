@@ -41,7 +41,7 @@ const char* ml_name(DType t) {
   }
 }
 
-PyObject* ml_type(const char* name) {           // borrowed; null with an error set
+PyObject* ml_type(const char* name) {  // borrowed; null with an error set
   static PyObject* module = PyImport_ImportModule("ml_dtypes");
   if (!module) return nullptr;
   PyObject* type = PyObject_GetAttrString(module, name);
@@ -49,7 +49,7 @@ PyObject* ml_type(const char* name) {           // borrowed; null with an error 
   return type;
 }
 
-PyArray_Descr* descr_of(DType t) {              // new reference
+PyArray_Descr* descr_of(DType t) {  // new reference
   int number = type_number(t);
   if (number >= 0) return PyArray_DescrFromType(number);
   const char* name = ml_name(t);
@@ -89,25 +89,32 @@ DType dtype_of_descr(PyArray_Descr* d) {
   std::string name = reinterpret_cast<PyTypeObject*>(d->typeobj)->tp_name;
   if (name.find('.') == std::string::npos) name = "numpy." + name;
   fail(Kind::Type, "can't convert np.ndarray of type ", name,
-       ". The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, "
-       "and bool.");
+      ". The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, "
+      "uint64, uint32, uint16, uint8, "
+      "and bool.");
 }
 
 // What keeps memory alive that resize_() of the storage replaces meanwhile.
 PyObject* lent_memory(const TensorImpl& t) {
   auto* lent = new Lent(t.storage());
-  PyObject* capsule = PyCapsule_New(lent, nullptr, [](PyObject* o) { delete static_cast<Lent*>(PyCapsule_GetPointer(o, nullptr)); });
+  PyObject* capsule =
+      PyCapsule_New(lent, nullptr, [](PyObject* o) { delete static_cast<Lent*>(PyCapsule_GetPointer(o, nullptr)); });
   if (!capsule) delete lent;
   return capsule;
 }
 
 // The array keeps the storage alive, through an alias of the tensor where its memory stays as it is.
 PyObject* to_numpy(TensorImpl* t) {
-  CHECK(Kind::Type, !is_sparse(*t), "can't convert ", sparse_parts(*t)->layout == Layout::sparse_coo ? "Sparse" : "SparseCsr", " layout tensor to numpy. Use Tensor.to_dense() first.");
-  CHECK(Kind::Type, t->device().is_cpu(), "can't convert ", to_string(t->device()), " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
+  CHECK(Kind::Type, !is_sparse(*t), "can't convert ",
+      sparse_parts(*t)->layout == Layout::sparse_coo ? "Sparse" : "SparseCsr",
+      " layout tensor to numpy. Use Tensor.to_dense() first.");
+  CHECK(Kind::Type, t->device().is_cpu(), "can't convert ", to_string(t->device()),
+      " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
   CHECK(Kind::Runtime, has_data(*t), "Cannot access data pointer of Tensor that doesn't have storage");
-  CHECK(Kind::Runtime, !t->is_conj, "Can't call numpy() on Tensor that has conjugate bit set. Use tensor.resolve_conj().numpy() instead.");
-  CHECK(Kind::Runtime, !t->is_neg, "Can't call numpy() on Tensor that has negative bit set. Use tensor.resolve_neg().numpy() instead.");
+  CHECK(Kind::Runtime, !t->is_conj,
+      "Can't call numpy() on Tensor that has conjugate bit set. Use tensor.resolve_conj().numpy() instead.");
+  CHECK(Kind::Runtime, !t->is_neg,
+      "Can't call numpy() on Tensor that has negative bit set. Use tensor.resolve_neg().numpy() instead.");
   PyArray_Descr* d = descr_of(t->dtype());
   npy_intp dims[NPY_MAXDIMS > 64 ? NPY_MAXDIMS : 64], strides[64];
   for (int i = 0; i < t->dim(); ++i) {
@@ -134,7 +141,9 @@ void drop_owner(void* owner, void*) {
 }
 
 }  // namespace
-PyObject* owner_of(const Storage& s) { return s.deleter() == drop_owner ? static_cast<PyObject*>(s.context()) : nullptr; }
+PyObject* owner_of(const Storage& s) {
+  return s.deleter() == drop_owner ? static_cast<PyObject*>(s.context()) : nullptr;
+}
 namespace {
 
 Tensor from_memory(void* data, PyObject* owner, Device device, DType t, DimSpan sizes, DimSpan strides) {
@@ -146,12 +155,15 @@ Tensor from_memory(void* data, PyObject* owner, Device device, DType t, DimSpan 
 
 // from_numpy(array, warn=True): warns of memory that must not be written
 PyObject* from_numpy(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count < 1 || count > 2) return PyErr_Format(PyExc_TypeError, "from_numpy() takes 1 positional argument but %zd were given", count);
+  if (count < 1 || count > 2)
+    return PyErr_Format(PyExc_TypeError, "from_numpy() takes 1 positional argument but %zd were given", count);
   PyObject* o = args[0];
   if (!PyArray_Check(o)) return PyErr_Format(PyExc_TypeError, "expected np.ndarray (got %s)", Py_TYPE(o)->tp_name);
   return guarded([&]() -> PyObject* {
     auto* a = reinterpret_cast<PyArrayObject*>(o);
-    CHECK(Kind::Value, PyArray_ISNOTSWAPPED(a), "given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported.");
+    CHECK(Kind::Value, PyArray_ISNOTSWAPPED(a),
+        "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
+        "currently not supported.");
     DType t = dtype_of_descr(PyArray_DESCR(a));
     int n = PyArray_NDIM(a);
     Dims sizes(static_cast<size_t>(n)), strides(static_cast<size_t>(n));
@@ -159,15 +171,23 @@ PyObject* from_numpy(PyObject*, PyObject* const* args, Py_ssize_t count) {
     for (int i = 0; i < n; ++i) {
       sizes[size_t(i)] = PyArray_DIM(a, i);
       int64_t bytes = PyArray_STRIDE(a, i);
-      CHECK(Kind::Value, bytes >= 0 || sizes[size_t(i)] < 2, "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
-            "supported. (You can probably work around this by making a copy of your array  with array.copy().) ");
-      CHECK(Kind::Value, bytes % size == 0, "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.");
+      CHECK(Kind::Value, bytes >= 0 || sizes[size_t(i)] < 2,
+          "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+          "currently "
+          "supported. (You can probably work around this by making a copy of your array  with array.copy().) ");
+      CHECK(Kind::Value, bytes % size == 0,
+          "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
+          "memory.");
       strides[size_t(i)] = bytes < 0 ? 1 : bytes / size;
     }
     static bool warned = false;
     if (!PyArray_ISWRITEABLE(a) && (count < 2 || args[1] == Py_True) &&
-        warn_once(&warned, "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to this tensor will "
-                     "result in undefined behavior. You may want to copy the array to protect its data or make it writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program.") < 0)
+        warn_once(&warned,
+            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means "
+            "writing to this tensor will "
+            "result in undefined behavior. You may want to copy the array to protect its data or make it writable "
+            "before converting it to a tensor. This type of warning will be suppressed for the rest of this program.") <
+            0)
       return nullptr;
     return wrap(from_memory(PyArray_DATA(a), o, Device{}, t, sizes, strides));
   });
@@ -194,7 +214,8 @@ PyObject* as_numpy(PyObject*, PyObject* o) {
 PyObject* from_pointer(PyObject*, PyObject* args) {
   unsigned long long pointer;
   PyObject *owner, *device, *dtype, *sizes, *strides;
-  if (!PyArg_ParseTuple(args, "KOOOOO:from_pointer", &pointer, &owner, &device, &dtype, &sizes, &strides)) return nullptr;
+  if (!PyArg_ParseTuple(args, "KOOOOO:from_pointer", &pointer, &owner, &device, &dtype, &sizes, &strides))
+    return nullptr;
   Dims n, s;
   if (!dims_of(sizes, &n)) return nullptr;
   if (strides != Py_None && !dims_of(strides, &s)) return nullptr;
@@ -208,7 +229,7 @@ PyObject* numpy_dtype(PyObject*, PyObject* o) {
   return guarded([&]() -> PyObject* { return reinterpret_cast<PyObject*>(descr_of(dtype_of(o))); });
 }
 
-PyObject* torch_dtype(PyObject*, PyObject* o) { // of anything NumPy understands as a dtype
+PyObject* torch_dtype(PyObject*, PyObject* o) {  // of anything NumPy understands as a dtype
   PyArray_Descr* d = nullptr;
   if (!PyArray_DescrConverter(o, &d)) return nullptr;
   PyObject* r = guarded([&]() -> PyObject* { return dtype_object(dtype_of_descr(d)); });
@@ -216,17 +237,19 @@ PyObject* torch_dtype(PyObject*, PyObject* o) { // of anything NumPy understands
   return r;
 }
 
-
-PyMethodDef numpy_functions[] = {{"from_numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(from_numpy)), METH_FASTCALL, nullptr}, {"to_numpy", as_numpy, METH_O, nullptr},
-                           {"from_pointer", from_pointer, METH_VARARGS, nullptr}, {"numpy_dtype", numpy_dtype, METH_O, nullptr},
-                           {"dtype_from_numpy", torch_dtype, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef numpy_functions[] = {
+    {"from_numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(from_numpy)), METH_FASTCALL, nullptr},
+    {"to_numpy", as_numpy, METH_O, nullptr}, {"from_pointer", from_pointer, METH_VARARGS, nullptr},
+    {"numpy_dtype", numpy_dtype, METH_O, nullptr}, {"dtype_from_numpy", torch_dtype, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
 PyObject* array_of(TensorImpl* t) { return to_numpy(t); }
 
 PyObject* tensor_over(PyObject* array, DimSpan sizes, DType t) {
-  Tensor made = from_memory(PyArray_DATA(reinterpret_cast<PyArrayObject*>(array)), array, Device{}, t, sizes, contiguous_strides(sizes));
+  Tensor made = from_memory(
+      PyArray_DATA(reinterpret_cast<PyArrayObject*>(array)), array, Device{}, t, sizes, contiguous_strides(sizes));
   made->storage()->set_resizable(true);
   return wrap(made);
 }
@@ -235,9 +258,7 @@ DType dtype_of_array(PyObject* array) {
   PyArray_Descr* d = PyArray_DESCR(reinterpret_cast<PyArrayObject*>(array));
   try {
     return dtype_of_descr(d);
-  } catch (const Error&) {
-    return DType::undefined;
-  }
+  } catch (const Error&) { return DType::undefined; }
 }
 
 int bind_numpy(PyObject* module) {

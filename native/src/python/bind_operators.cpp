@@ -16,16 +16,15 @@ namespace shim {
 namespace {
 
 struct Callable {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   const std::vector<Operator*>* candidates;
-  Operator* single;                             // of an OpOverload: this overload only
+  Operator* single;  // of an OpOverload: this overload only
   Form form;
   PyObject *name, *qualname, *module, *doc, *dict, *weakrefs;
-  PyObject* public_form;                        // of __add__: Tensor.add, which __torch_function__ sees
-  bool reflected;                               // __rsub__: the operands are swapped
-  bool reciprocal;                              // __rtruediv__: the product of the tensor's reciprocal and the other
-  bool of_tensors;                              // __rmul__, which PyTorch has as a descriptor of its tensor type
+  PyObject* public_form;  // of __add__: Tensor.add, which __torch_function__ sees
+  bool reflected;         // __rsub__: the operands are swapped
+  bool reciprocal;        // __rtruediv__: the product of the tensor's reciprocal and the other
+  bool of_tensors;        // __rmul__, which PyTorch has as a descriptor of its tensor type
 };
 
 PyTypeObject *FunctionType = nullptr, *MethodType = nullptr, *OpType = nullptr;
@@ -42,7 +41,7 @@ PyObject* plain_results(const Operator& op, PyObject* result) {
 
 // torch.zeros as a handler sees it: its memory is named, where torch.ops.aten.zeros says what it was given alone.
 void say_where(const Operator& op, Bound& b) {
-  if (op.out) return;                             // what is given says it
+  if (op.out) return;  // what is given says it
   if (op.pin_slot >= 0 && b.data()[op.pin_slot] == Py_None) b.set(size_t(op.pin_slot), Py_NewRef(Py_False));
   if (op.device_slot >= 0 && b.data()[op.device_slot] == Py_None && !default_device())
     b.set(size_t(op.device_slot), device_object(Device{DeviceType::cpu}));
@@ -68,7 +67,9 @@ PyObject* with_lists(PyObject* self, const CallArgs& c) {
   std::vector<PyObject*> args(c.args, c.args + n);
   std::vector<Held> lists;
   for (PyObject*& a : args) {
-    if (!PySequence_Check(a) || PyList_Check(a) || PyTuple_Check(a) || PyUnicode_Check(a) || PyBytes_Check(a) || PyByteArray_Check(a) || is_tensor(a)) continue;
+    if (!PySequence_Check(a) || PyList_Check(a) || PyTuple_Check(a) || PyUnicode_Check(a) || PyBytes_Check(a) ||
+        PyByteArray_Check(a) || is_tensor(a))
+      continue;
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     PyObject* list = PySequence_List(a);
@@ -91,8 +92,11 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
   }
   const char* name = PyUnicode_AsUTF8(f->name);
   if (f->form == Form::method && (c.nargs == 0 || !is_tensor(c.args[0]))) {
-    if (c.nargs == 0) PyErr_Format(PyExc_TypeError, "unbound method TensorBase.%s() needs an argument", name);
-    else PyErr_Format(PyExc_TypeError, "descriptor '%s' for 'torch._C.TensorBase' objects doesn't apply to a '%s' object", name, Py_TYPE(c.args[0])->tp_name);
+    if (c.nargs == 0)
+      PyErr_Format(PyExc_TypeError, "unbound method TensorBase.%s() needs an argument", name);
+    else
+      PyErr_Format(PyExc_TypeError, "descriptor '%s' for 'torch._C.TensorBase' objects doesn't apply to a '%s' object",
+          name, Py_TYPE(c.args[0])->tp_name);
     return nullptr;
   }
   binding_name = name;
@@ -106,12 +110,14 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
   } else {
     op = bind_arguments(*f->candidates, name, f->form, c, b);
   }
-  if (!op) return f->form == Form::op && !PyErr_ExceptionMatches(PyExc_NotImplementedError) ? with_lists(self, c) : nullptr;
+  if (!op)
+    return f->form == Form::op && !PyErr_ExceptionMatches(PyExc_NotImplementedError) ? with_lists(self, c) : nullptr;
   if (b.overloaded && torch_function_enabled()) {
     PyObject* r = call_torch_function(self, c, &b);
     if (r || PyErr_Occurred()) return r;
   }
-  if (f->form != Form::op && op->factory && (__builtin_expect(python_dispatch, 0) || !op->overrides.empty())) say_where(*op, b);
+  if (f->form != Form::op && op->factory && (__builtin_expect(python_dispatch, 0) || !op->overrides.empty()))
+    say_where(*op, b);
   PyObject* result = call_operator(*op, b);
   if (op->schema.returns.empty()) return without_results(*f, *op, c, result);
   return f->form == Form::op ? plain_results(*op, result) : name_results(*op, result);
@@ -128,13 +134,15 @@ PyObject* refused_if_type_error(PyObject* r) {
 PyObject* call_symbol(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   auto* f = reinterpret_cast<Callable*>(self);
   size_t n = size_t(PyVectorcall_NARGS(nargsf));
-  const CallArgs given{args, n, kwnames};       // overrides see the operands as they stand: tensor first
+  const CallArgs given{args, n, kwnames};  // overrides see the operands as they stand: tensor first
   PyObject* swapped[2];
   // A keyword that the symbol does not take is a TypeError, and those leave the word to the other operand.
   for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i)
-    if (f->reflected || PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "out") == 0) Py_RETURN_NOTIMPLEMENTED;
+    if (f->reflected || PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "out") == 0)
+      Py_RETURN_NOTIMPLEMENTED;
   if (n && !is_tensor(args[0]) && f->of_tensors) {
-    PyErr_Format(PyExc_TypeError, "descriptor '%U' for 'torch._C.TensorBase' objects doesn't apply to a '%s' object", f->name, Py_TYPE(args[0])->tp_name);
+    PyErr_Format(PyExc_TypeError, "descriptor '%U' for 'torch._C.TensorBase' objects doesn't apply to a '%s' object",
+        f->name, Py_TYPE(args[0])->tp_name);
     return nullptr;
   }
   if (f->reflected && n == 2) {
@@ -144,7 +152,8 @@ PyObject* call_symbol(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
   }
   CallArgs c{args, n, kwnames};
   binding_name = PyUnicode_AsUTF8(f->name);
-  const bool compares = std::strcmp(binding_name, "__eq__") == 0;   // the one that PyTorch asks for twice: __eq__, then eq
+  const bool compares =
+      std::strcmp(binding_name, "__eq__") == 0;  // the one that PyTorch asks for twice: __eq__, then eq
   if (torch_function_mode_active()) {
     PyObject* r = call_torch_function(compares ? self : f->public_form, given, nullptr);
     if (r || PyErr_Occurred()) return refused_if_type_error(r);
@@ -155,9 +164,12 @@ PyObject* call_symbol(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
     Failure failure;
     Fit fit = bind_one(*o, Form::function, c, b, failure);
     if (fit == Fit::error) return nullptr;
-    if (fit == Fit::yes) { op = o; break; }
+    if (fit == Fit::yes) {
+      op = o;
+      break;
+    }
   }
-  if (!op) {                                    // tensor == array alone compares with what is no tensor
+  if (!op) {  // tensor == array alone compares with what is no tensor
     PyObject* other = n == 2 && compares ? tensor_over_array(args[1]) : nullptr;
     if (!other) Py_RETURN_NOTIMPLEMENTED;
     PyObject* const with_tensor[2] = {args[0], other};
@@ -215,7 +227,11 @@ void dealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
   if (f->weakrefs) PyObject_ClearWeakRefs(self);
-  Py_XDECREF(f->name); Py_XDECREF(f->qualname); Py_XDECREF(f->module); Py_XDECREF(f->doc); Py_XDECREF(f->dict);
+  Py_XDECREF(f->name);
+  Py_XDECREF(f->qualname);
+  Py_XDECREF(f->module);
+  Py_XDECREF(f->doc);
+  Py_XDECREF(f->dict);
   Py_XDECREF(f->public_form);
   type->tp_free(self);
   Py_DECREF(type);
@@ -232,7 +248,7 @@ PyObject* repr(PyObject* self) {
   return PyUnicode_FromFormat("<built-in function %U>", f->name);
 }
 
-PyObject* reduce(PyObject* self, PyObject*) {   // pickled by name, as built-in functions are
+PyObject* reduce(PyObject* self, PyObject*) {  // pickled by name, as built-in functions are
   auto* f = reinterpret_cast<Callable*>(self);
   if (f->form != Form::method) return Py_NewRef(f->name);
   PyObject* builtins = PyImport_ImportModule("builtins");
@@ -242,8 +258,7 @@ PyObject* reduce(PyObject* self, PyObject*) {   // pickled by name, as built-in 
   return Py_BuildValue("N(OO)", getattr, TensorType, f->name);
 }
 
-PyMemberDef members[] = {
-    {"__name__", T_OBJECT, offsetof(Callable, name), READONLY, nullptr},
+PyMemberDef members[] = {{"__name__", T_OBJECT, offsetof(Callable, name), READONLY, nullptr},
     {"__qualname__", T_OBJECT, offsetof(Callable, qualname), 0, nullptr},
     {"__dictoffset__", T_PYSSIZET, offsetof(Callable, dict), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Callable, weakrefs), READONLY, nullptr},
@@ -309,8 +324,8 @@ int set_doc(PyObject* self, PyObject* value, void*) {
   return 0;
 }
 
-PyGetSetDef getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr}, {"__doc__", get_doc, set_doc, nullptr, nullptr},
-                        {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {"__doc__", get_doc, set_doc, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 // __module__ is no member: the type would answer for its own with the member. Code that tells built-in functions from others by
 // isinstance (inspect, torch.fx) finds them built in, as PyTorch's are.
@@ -333,23 +348,26 @@ int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
   return 0;
 }
 
-PyObject* op_new(PyTypeObject* type, PyObject* args, PyObject*) {   // OperatorCall(qualified, overload or None, ...)
+PyObject* op_new(PyTypeObject* type, PyObject* args, PyObject*) {  // OperatorCall(qualified, overload or None, ...)
   const char* qualified;
-  PyObject *overload = Py_None;
+  PyObject* overload = Py_None;
   PyObject* first = PyTuple_GetSlice(args, 0, 2);
   if (!first) return nullptr;
   int ok = PyArg_ParseTuple(first, "s|O", &qualified, &overload);
   std::string name = ok ? qualified : "";
   std::string wanted = "";
   const char* given = ok && overload != Py_None ? PyUnicode_AsUTF8(overload) : "";
-  if (given) wanted = given;
-  else ok = false;
+  if (given)
+    wanted = given;
+  else
+    ok = false;
   const bool whole = overload == Py_None;
   Py_DECREF(first);
   if (!ok) return nullptr;
   Operator* op = whole ? nullptr : find_operator(name, wanted);
   if (!whole && !op) {
-    PyErr_Format(PyExc_RuntimeError, "operator %s%s%s does not exist", name.c_str(), wanted.empty() ? "" : ".", wanted.c_str());
+    PyErr_Format(
+        PyExc_RuntimeError, "operator %s%s%s does not exist", name.c_str(), wanted.empty() ? "" : ".", wanted.c_str());
     return nullptr;
   }
   PyObject* self = make(type, name, Form::op, "torch._ops");
@@ -359,18 +377,14 @@ PyObject* op_new(PyTypeObject* type, PyObject* args, PyObject*) {   // OperatorC
 
 PyTypeObject* make_type(const char* name, unsigned long extra, PyType_Slot extra_slot, bool op = false) {
   PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
-                         {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-                         {Py_tp_clear, reinterpret_cast<void*>(clear)},
-                         {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-                         {Py_tp_repr, reinterpret_cast<void*>(repr)},
-                         {Py_tp_members, members},
-                         {Py_tp_methods, methods},
-                         {Py_tp_getset, getset},
-                         {Py_tp_getattro, reinterpret_cast<void*>(op ? PyObject_GenericGetAttr : get_attribute)},
-                         {Py_tp_setattro, reinterpret_cast<void*>(op ? PyObject_GenericSetAttr : set_attribute)},
-                         extra_slot,
-                         {0, nullptr}};
-  PyType_Spec spec{name, sizeof(Callable), 0, unsigned(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | extra), slots};
+      {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)},
+      {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)}, {Py_tp_repr, reinterpret_cast<void*>(repr)},
+      {Py_tp_members, members}, {Py_tp_methods, methods}, {Py_tp_getset, getset},
+      {Py_tp_getattro, reinterpret_cast<void*>(op ? PyObject_GenericGetAttr : get_attribute)},
+      {Py_tp_setattro, reinterpret_cast<void*>(op ? PyObject_GenericSetAttr : set_attribute)}, extra_slot,
+      {0, nullptr}};
+  PyType_Spec spec{name, sizeof(Callable), 0,
+      unsigned(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | extra), slots};
   return reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
 }
 
@@ -397,7 +411,7 @@ PyObject* py_method(PyObject*, PyObject* args) {
   return make(MethodType, qualified, Form::method, nullptr);
 }
 
-PyObject* py_symbol(PyObject*, PyObject* args) {                    // ("__add__", "aten::add", reflected=False)
+PyObject* py_symbol(PyObject*, PyObject* args) {  // ("__add__", "aten::add", reflected=False)
   const char *symbol, *qualified;
   int reflected = 0;
   PyObject* seen = Py_None;
@@ -408,17 +422,21 @@ PyObject* py_symbol(PyObject*, PyObject* args) {                    // ("__add__
   f->vectorcall = call_symbol;
   f->reflected = reflected;
   f->reciprocal = std::strcmp(symbol, "__rtruediv__") == 0;
-  static const char* const functions[] = {"__rsub__", "__rtruediv__", "__pow__", "__ipow__", "__rpow__", "__floordiv__", "__rfloordiv__", "__rmod__", "__rlshift__", "__rrshift__", "__rmatmul__"};
-  f->of_tensors = std::none_of(std::begin(functions), std::end(functions), [&](const char* s) { return std::strcmp(s, symbol) == 0; });
-  const bool itself = PyUnicode_Check(seen);    // overrides see the symbol, by that name
-  f->public_form = itself ? Py_NewRef(made) : seen != Py_None ? Py_NewRef(seen) : make(MethodType, qualified, Form::method, nullptr);
+  static const char* const functions[] = {"__rsub__", "__rtruediv__", "__pow__", "__ipow__", "__rpow__", "__floordiv__",
+      "__rfloordiv__", "__rmod__", "__rlshift__", "__rrshift__", "__rmatmul__"};
+  f->of_tensors = std::none_of(
+      std::begin(functions), std::end(functions), [&](const char* s) { return std::strcmp(s, symbol) == 0; });
+  const bool itself = PyUnicode_Check(seen);  // overrides see the symbol, by that name
+  f->public_form = itself            ? Py_NewRef(made)
+                   : seen != Py_None ? Py_NewRef(seen)
+                                     : make(MethodType, qualified, Form::method, nullptr);
   PyObject* name = itself ? Py_NewRef(seen) : PyUnicode_InternFromString(symbol);
   Py_SETREF(f->qualname, PyUnicode_FromFormat("TensorBase.%U", name));
   Py_SETREF(f->name, name);
   return made;
 }
 
-PyObject* py_overloads(PyObject*, PyObject* args) {                 // (qualified) -> [overload, ...]
+PyObject* py_overloads(PyObject*, PyObject* args) {  // (qualified) -> [overload, ...]
   const char* qualified;
   if (!PyArg_ParseTuple(args, "s", &qualified)) return nullptr;
   const std::vector<Operator*>& found = overloads(qualified);
@@ -441,7 +459,7 @@ PyObject* strings(const std::vector<std::string>& names) {
   }
   return list;
 }
-PyObject* py_names(PyObject*, PyObject* args) {                     // (ns) -> operator names
+PyObject* py_names(PyObject*, PyObject* args) {  // (ns) -> operator names
   const char* ns;
   if (!PyArg_ParseTuple(args, "s", &ns)) return nullptr;
   return strings(operator_names(ns));
@@ -472,7 +490,7 @@ PyObject* py_set_waiting(PyObject*, PyObject* define) {
   Py_RETURN_NONE;
 }
 
-PyObject* py_counts(PyObject*, PyObject*) {     // {"aten::add.Tensor": (body calls, native calls)} of those called
+PyObject* py_counts(PyObject*, PyObject*) {  // {"aten::add.Tensor": (body calls, native calls)} of those called
   PyObject* d = PyDict_New();
   for (auto& ns : operator_namespaces())
     for (auto& name : operator_names(ns))
@@ -487,15 +505,20 @@ PyObject* py_counts(PyObject*, PyObject*) {     // {"aten::add.Tensor": (body ca
 }
 
 PyMethodDef operators_functions[] = {
-    {"define", py_define, METH_VARARGS, "define(record, run=None): adds a record's operators; the qualified names they got."},
+    {"define", py_define, METH_VARARGS,
+        "define(record, run=None): adds a record's operators; the qualified names they got."},
     {"derive", py_derive, METH_VARARGS,
-     "derive(schema, qualified, overload): torch.ops gets an overload made of another: with out=, in place, or with numbers for tensors."},
+        "derive(schema, qualified, overload): torch.ops gets an overload made of another: with out=, in place, or with "
+        "numbers for tensors."},
     {"function", py_function, METH_VARARGS, "function(\"aten::add\", module=\"torch\"): the callable torch.add."},
     {"method", py_method, METH_VARARGS, "method(\"aten::add\"): the descriptor Tensor.add."},
-    {"symbol_method", py_symbol, METH_VARARGS, "symbol_method(\"__add__\", \"aten::add\", reflected=False, seen=None): the descriptor behind x + y; `seen`: what overrides see, a method, or itself by that name."},
+    {"symbol_method", py_symbol, METH_VARARGS,
+        "symbol_method(\"__add__\", \"aten::add\", reflected=False, seen=None): the descriptor behind x + y; `seen`: "
+        "what overrides see, a method, or itself by that name."},
     {"operator_overloads", py_overloads, METH_VARARGS, "The overload names of an operator."},
     {"operator_names", py_names, METH_VARARGS, "The operators of a namespace."},
-    {"set_waiting_operators", py_set_waiting, METH_O, "What defines the operators of aten that wait to be asked for, and gives whether it did; None: none wait."},
+    {"set_waiting_operators", py_set_waiting, METH_O,
+        "What defines the operators of aten that wait to be asked for, and gives whether it did; None: none wait."},
     {"operator_namespaces", py_namespaces, METH_NOARGS, "The namespaces that have operators."},
     {"operator_counts", py_counts, METH_NOARGS, "Body and native calls of each operator called so far."},
     {nullptr, nullptr, 0, nullptr}};
@@ -509,12 +532,17 @@ int bind_return_types(PyObject* module);
 
 int bind_operators(PyObject* module) {
   FunctionType = make_type("builtins.builtin_function_or_method", 0, {0, nullptr});
-  MethodType = make_type("builtins.method_descriptor", Py_TPFLAGS_METHOD_DESCRIPTOR, {Py_tp_descr_get, reinterpret_cast<void*>(descr_get)});
+  MethodType = make_type("builtins.method_descriptor", Py_TPFLAGS_METHOD_DESCRIPTOR,
+      {Py_tp_descr_get, reinterpret_cast<void*>(descr_get)});
   OpType = make_type("torch.OperatorCall", Py_TPFLAGS_BASETYPE, {Py_tp_new, reinterpret_cast<void*>(op_new)}, true);
   if (!FunctionType || !MethodType || !OpType) return -1;
   if (PyModule_AddObject(module, "OperatorCall", Py_NewRef(reinterpret_cast<PyObject*>(OpType))) < 0) return -1;
   if (PyModule_AddFunctions(module, operators_functions) < 0) return -1;
-  return bind_run(module) < 0 || bind_lazy_clones(module) < 0 || bind_return_types(module) < 0 || bind_schema(module) < 0 || bind_library(module) < 0 || bind_modes(module) < 0 || bind_torch_function(module) < 0 || bind_torch_dispatch(module) < 0 || bind_sparse(module) < 0 ? -1 : 0;
+  return bind_run(module) < 0 || bind_lazy_clones(module) < 0 || bind_return_types(module) < 0 ||
+                 bind_schema(module) < 0 || bind_library(module) < 0 || bind_modes(module) < 0 ||
+                 bind_torch_function(module) < 0 || bind_torch_dispatch(module) < 0 || bind_sparse(module) < 0
+             ? -1
+             : 0;
 }
 
 }  // namespace shim

@@ -36,11 +36,15 @@ void* aligned_realloc(void*, void* p, size_t n) {
   return q;
 }
 
-PyDataMem_Handler handler = {"shim_torch_aligned", 1, {nullptr, aligned_malloc, aligned_calloc, aligned_realloc, aligned_free}};
+PyDataMem_Handler handler = {
+    "shim_torch_aligned", 1, {nullptr, aligned_malloc, aligned_calloc, aligned_realloc, aligned_free}};
 PyObject* handler_capsule = nullptr;
 
-PyObject* call_aligned(PyObject*, PyObject* const* args, Py_ssize_t n) {   // (function, *arguments)
-  if (n < 1) { PyErr_SetString(PyExc_TypeError, "call_aligned() needs a function"); return nullptr; }
+PyObject* call_aligned(PyObject*, PyObject* const* args, Py_ssize_t n) {  // (function, *arguments)
+  if (n < 1) {
+    PyErr_SetString(PyExc_TypeError, "call_aligned() needs a function");
+    return nullptr;
+  }
   PyObject* old = PyDataMem_SetHandler(handler_capsule);
   if (!old) return nullptr;
   PyObject* r = PyObject_Vectorcall(args[0], args + 1, size_t(n - 1), nullptr);
@@ -58,13 +62,16 @@ bool dims_of(PyObject* sequence, Dims& out) {
   if (!fast) return false;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); ++i) {
     out.push_back(PyLong_AsLongLong(PySequence_Fast_GET_ITEM(fast, i)));
-    if (PyErr_Occurred()) { Py_DECREF(fast); return false; }
+    if (PyErr_Occurred()) {
+      Py_DECREF(fast);
+      return false;
+    }
   }
   Py_DECREF(fast);
   return true;
 }
 
-PyObject* empty_raw(PyObject*, PyObject* args) {                    // (sizes, dtype, device)
+PyObject* empty_raw(PyObject*, PyObject* args) {  // (sizes, dtype, device)
   PyObject *sizes, *dtype, *device;
   if (!PyArg_ParseTuple(args, "OOO", &sizes, &dtype, &device)) return nullptr;
   Dims dims;
@@ -72,7 +79,8 @@ PyObject* empty_raw(PyObject*, PyObject* args) {                    // (sizes, d
   return guarded([&]() -> PyObject* { return wrap(empty(dims, dtype_of(dtype), device_of(device))); });
 }
 
-PyObject* empty_like_all(PyObject*, PyObject* args) {               // (sizes, tensors, dtype, device): an elementwise result's memory
+PyObject* empty_like_all(
+    PyObject*, PyObject* args) {  // (sizes, tensors, dtype, device): an elementwise result's memory
   PyObject *sizes, *tensors, *dtype, *device;
   if (!PyArg_ParseTuple(args, "OO!OO", &sizes, &PyList_Type, &tensors, &dtype, &device)) return nullptr;
   Dims dims;
@@ -87,8 +95,11 @@ PyObject* empty_like_all(PyObject*, PyObject* args) {               // (sizes, t
   });
 }
 
-PyObject* clone_raw(PyObject*, PyObject* o) {                       // a dense CPU tensor copied byte by byte
-  if (!is_tensor(o)) { PyErr_SetString(PyExc_TypeError, "clone_raw() expects a Tensor"); return nullptr; }
+PyObject* clone_raw(PyObject*, PyObject* o) {  // a dense CPU tensor copied byte by byte
+  if (!is_tensor(o)) {
+    PyErr_SetString(PyExc_TypeError, "clone_raw() expects a Tensor");
+    return nullptr;
+  }
   return guarded([&]() -> PyObject* {
     TensorImpl* t = unwrap(o);
     Tensor copy = empty_strided(t->sizes(), t->strides(), t->dtype(), t->device());
@@ -98,23 +109,31 @@ PyObject* clone_raw(PyObject*, PyObject* o) {                       // a dense C
   });
 }
 
-PyObject* copy_raw(PyObject*, PyObject* args) {                     // (to, from): casts and crosses devices; no history, no version
+PyObject* copy_raw(PyObject*, PyObject* args) {  // (to, from): casts and crosses devices; no history, no version
   PyObject *to, *from;
   if (!PyArg_ParseTuple(args, "OO", &to, &from)) return nullptr;
-  if (!is_tensor(to) || !is_tensor(from)) { PyErr_SetString(PyExc_TypeError, "copy_raw() expects two Tensors"); return nullptr; }
+  if (!is_tensor(to) || !is_tensor(from)) {
+    PyErr_SetString(PyExc_TypeError, "copy_raw() expects two Tensors");
+    return nullptr;
+  }
   return guarded([&]() -> PyObject* {
     copy_(Tensor(unwrap(to)), Tensor(unwrap(from)));
     Py_RETURN_NONE;
   });
 }
 
-PyObject* own_memory(PyObject*, PyObject* o) {  // a tensor over a body's array: nobody else has it, so it may be resized
-  if (!is_tensor(o)) { PyErr_SetString(PyExc_TypeError, "own_memory() expects a Tensor"); return nullptr; }
+PyObject* own_memory(
+    PyObject*, PyObject* o) {  // a tensor over a body's array: nobody else has it, so it may be resized
+  if (!is_tensor(o)) {
+    PyErr_SetString(PyExc_TypeError, "own_memory() expects a Tensor");
+    return nullptr;
+  }
   unwrap(o)->storage()->set_resizable(true);
   return Py_NewRef(o);
 }
 
-PyObject* lend_memory(PyObject*, PyObject* o) {  // an array stands over the tensor's memory, which must stay where it is
+PyObject* lend_memory(
+    PyObject*, PyObject* o) {  // an array stands over the tensor's memory, which must stay where it is
   return guarded([&] {
     own_data(*unwrap(o)->storage());
     unwrap(o)->storage()->set_resizable(false);
@@ -122,8 +141,9 @@ PyObject* lend_memory(PyObject*, PyObject* o) {  // an array stands over the ten
   });
 }
 
-PyObject* memory_address(PyObject*, PyObject* o) {      // data_ptr() of a tensor whose memory is about to be read
-  if (!is_tensor(o)) return PyErr_Format(PyExc_TypeError, "memory_address() expects a Tensor, got %s", Py_TYPE(o)->tp_name);
+PyObject* memory_address(PyObject*, PyObject* o) {  // data_ptr() of a tensor whose memory is about to be read
+  if (!is_tensor(o))
+    return PyErr_Format(PyExc_TypeError, "memory_address() expects a Tensor, got %s", Py_TYPE(o)->tp_name);
   return guarded([&] {
     own_data(*unwrap(o)->storage());
     return PyLong_FromVoidPtr(unwrap(o)->data());
@@ -131,18 +151,23 @@ PyObject* memory_address(PyObject*, PyObject* o) {      // data_ptr() of a tenso
 }
 
 PyMethodDef run_functions[] = {
-    {"memory_address", memory_address, METH_O, "Where the tensor's memory is; RuntimeError where its storage holds less than the tensor needs."},
-    {"lend_memory", lend_memory, METH_O, "Marks the tensor's memory as shared with an array: resize_() may not replace it."},
+    {"memory_address", memory_address, METH_O,
+        "Where the tensor's memory is; RuntimeError where its storage holds less than the tensor needs."},
+    {"lend_memory", lend_memory, METH_O,
+        "Marks the tensor's memory as shared with an array: resize_() may not replace it."},
     {"own_memory", own_memory, METH_O, "Marks the tensor's memory as its own: resize_() may replace it."},
     {"call_aligned", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(call_aligned)), METH_FASTCALL,
-     "Calls a function while NumPy allocates 64-byte aligned."},
+        "Calls a function while NumPy allocates 64-byte aligned."},
     {"empty_raw", empty_raw, METH_VARARGS, "An uninitialised tensor: (sizes, dtype, device)."},
-    {"empty_like_all", empty_like_all, METH_VARARGS, "Uninitialised memory for an elementwise result: (sizes, tensors, dtype, device)."},
+    {"empty_like_all", empty_like_all, METH_VARARGS,
+        "Uninitialised memory for an elementwise result: (sizes, tensors, dtype, device)."},
     {"copy_raw", copy_raw, METH_VARARGS, "Copies one tensor's values into another's, across dtypes and devices."},
-    {"clone_raw", clone_raw, METH_O, "A dense CPU tensor copied with its strides."},
-    {nullptr, nullptr, 0, nullptr}};
+    {"clone_raw", clone_raw, METH_O, "A dense CPU tensor copied with its strides."}, {nullptr, nullptr, 0, nullptr}};
 
-int load_numpy() { import_array1(-1); return 0; }
+int load_numpy() {
+  import_array1(-1);
+  return 0;
+}
 
 }  // namespace
 

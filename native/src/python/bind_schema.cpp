@@ -10,7 +10,11 @@ PyObject* alias_data(const std::optional<Alias>& a) {
   if (!a) Py_RETURN_NONE;
   auto names = [](const std::vector<std::string>& v) {
     PyObject* set = PySet_New(nullptr);
-    for (auto& n : v) { PyObject* s = PyUnicode_FromString(n.c_str()); PySet_Add(set, s); Py_DECREF(s); }
+    for (auto& n : v) {
+      PyObject* s = PyUnicode_FromString(n.c_str());
+      PySet_Add(set, s);
+      Py_DECREF(s);
+    }
     return set;
   };
   return Py_BuildValue("NNN", PyBool_FromLong(a->write), names(a->before), names(a->after));
@@ -18,19 +22,22 @@ PyObject* alias_data(const std::optional<Alias>& a) {
 
 // PyTorch's JIT spelling of a type: Optional[Tensor], List[int], number.
 std::string jit_type(const ArgType& t) {
-  static const char* names[] = {"Tensor", "number", "int", "float", "bool", "str", "int", "int", "Device", "int", "Generator", "Stream", "Storage", "Dimname", "Any"};
+  static const char* names[] = {"Tensor", "number", "int", "float", "bool", "str", "int", "int", "Device", "int",
+      "Generator", "Stream", "Storage", "Dimname", "Any"};
   std::string s = !t.other.empty() ? t.other : t.symint ? "SymInt" : names[t.base];
   if (t.list) s = "List[" + (t.element_optional ? "Optional[" + s + "]" : s) + "]";
   return t.optional ? "Optional[" + s + "]" : s;
 }
 
-PyObject* argument_data(const std::string& name, const ArgType& t, const std::optional<Alias>& alias, PyObject* fallback, bool kwarg_only, bool is_out) {
+PyObject* argument_data(const std::string& name, const ArgType& t, const std::optional<Alias>& alias,
+    PyObject* fallback, bool kwarg_only, bool is_out) {
   PyObject* size = t.list_size >= 0 ? PyLong_FromLong(t.list_size) : Py_NewRef(Py_None);
-  return Py_BuildValue("ssONNNNNs", name.c_str(), jit_type(t).c_str(), fallback ? fallback : Py_None, PyBool_FromLong(fallback != nullptr),
-                       PyBool_FromLong(kwarg_only), PyBool_FromLong(is_out), alias_data(alias), size, type_text(t, alias).c_str());
+  return Py_BuildValue("ssONNNNNs", name.c_str(), jit_type(t).c_str(), fallback ? fallback : Py_None,
+      PyBool_FromLong(fallback != nullptr), PyBool_FromLong(kwarg_only), PyBool_FromLong(is_out), alias_data(alias),
+      size, type_text(t, alias).c_str());
 }
 
-PyObject* schema_data(Operator& op) {           // (ns, name, overload, text, arguments, returns, mutable, varargs, varreturns)
+PyObject* schema_data(Operator& op) {  // (ns, name, overload, text, arguments, returns, mutable, varargs, varreturns)
   const Schema& s = op.schema;
   PyObject *args = PyList_New(0), *returns = PyList_New(0);
   for (size_t i = 0; i < s.args.size(); ++i) {
@@ -46,18 +53,21 @@ PyObject* schema_data(Operator& op) {           // (ns, name, overload, text, ar
     Py_DECREF(d);
   }
   return Py_BuildValue("ssssNNNNN", s.ns.c_str(), s.name.c_str(), s.overload.c_str(), s.text().c_str(), args, returns,
-                       PyBool_FromLong(s.is_mutable()), PyBool_FromLong(s.varargs), PyBool_FromLong(s.varreturns));
+      PyBool_FromLong(s.is_mutable()), PyBool_FromLong(s.varargs), PyBool_FromLong(s.varreturns));
 }
 
-PyObject* operator_schema(PyObject*, PyObject* args) {              // (qualified, overload)
+PyObject* operator_schema(PyObject*, PyObject* args) {  // (qualified, overload)
   const char *qualified, *overload;
   if (!PyArg_ParseTuple(args, "ss", &qualified, &overload)) return nullptr;
   Operator* op = find_operator(qualified, overload);
-  if (!op) { PyErr_Format(PyExc_RuntimeError, "operator %s.%s does not exist", qualified, overload); return nullptr; }
+  if (!op) {
+    PyErr_Format(PyExc_RuntimeError, "operator %s.%s does not exist", qualified, overload);
+    return nullptr;
+  }
   return schema_data(*op);
 }
 
-PyObject* py_parse(PyObject*, PyObject* text) {                     // (schema text) -> data
+PyObject* py_parse(PyObject*, PyObject* text) {  // (schema text) -> data
   const char* s = PyUnicode_AsUTF8(text);
   if (!s) return nullptr;
   return guarded([&]() -> PyObject* {
@@ -67,7 +77,7 @@ PyObject* py_parse(PyObject*, PyObject* text) {                     // (schema t
     return PyErr_Occurred() ? nullptr : schema_data(op);
   });
 }
-PyObject* py_normal(PyObject*, PyObject* text) {                    // (schema text) -> normal form
+PyObject* py_normal(PyObject*, PyObject* text) {  // (schema text) -> normal form
   const char* s = PyUnicode_AsUTF8(text);
   if (!s) return nullptr;
   return guarded([&]() -> PyObject* { return PyUnicode_FromString(parse_schema(s).text().c_str()); });
@@ -95,9 +105,12 @@ PyObject* py_names(PyObject*, PyObject* text) {
   for (size_t i = open + 1; i < arrow; ++i) {
     const char c = whole[i];
     const bool last = c == ')' && depth == 0;
-    if (c == '(' || c == '[') ++depth;
-    else if ((c == ')' || c == ']') && !last) --depth;
-    else if (c == '=' && depth == 0) equals = i;
+    if (c == '(' || c == '[')
+      ++depth;
+    else if ((c == ')' || c == ']') && !last)
+      --depth;
+    else if (c == '=' && depth == 0)
+      equals = i;
     if (!last && !(c == ',' && depth == 0)) continue;
     size_t end = equals ? equals : i;
     while (end > start && whole[end - 1] == ' ') --end;
@@ -106,7 +119,11 @@ PyObject* py_names(PyObject*, PyObject* text) {
     if (end > from && whole[from] != '*') {
       PyObject* n = PyUnicode_FromStringAndSize(whole.data() + from, Py_ssize_t(end - from));
       if (n) PyUnicode_InternInPlace(&n);
-      if (!n || PyList_Append(names, n) < 0) { Py_XDECREF(n); Py_DECREF(names); return nullptr; }
+      if (!n || PyList_Append(names, n) < 0) {
+        Py_XDECREF(n);
+        Py_DECREF(names);
+        return nullptr;
+      }
       Py_DECREF(n);
     }
     if (last) break;
@@ -116,16 +133,16 @@ PyObject* py_names(PyObject*, PyObject* text) {
   PyObject* tuple = PyList_AsTuple(names);
   Py_DECREF(names);
   const std::string key = std::string(ns) + "::" + std::string(full);
-  return Py_BuildValue("s#s#s#s#N", ns.data(), Py_ssize_t(ns.size()), name.data(), Py_ssize_t(name.size()), overload.data(),
-                       Py_ssize_t(overload.size()), key.data(), Py_ssize_t(key.size()), tuple);
+  return Py_BuildValue("s#s#s#s#N", ns.data(), Py_ssize_t(ns.size()), name.data(), Py_ssize_t(name.size()),
+      overload.data(), Py_ssize_t(overload.size()), key.data(), Py_ssize_t(key.size()), tuple);
 }
 
 PyMethodDef schema_functions[] = {
-    {"schema_names", py_names, METH_O, "(namespace, name, overload, key, argument names) of a schema, unparsed otherwise."},
+    {"schema_names", py_names, METH_O,
+        "(namespace, name, overload, key, argument names) of a schema, unparsed otherwise."},
     {"operator_schema", operator_schema, METH_VARARGS, "The schema of an overload as plain data."},
     {"parse_schema_data", py_parse, METH_O, "A parsed schema as plain data."},
-    {"normalize_schema", py_normal, METH_O, "The normal form of a schema."},
-    {nullptr, nullptr, 0, nullptr}};
+    {"normalize_schema", py_normal, METH_O, "The normal form of a schema."}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

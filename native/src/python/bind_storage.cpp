@@ -17,12 +17,11 @@ namespace shim {
 namespace {
 
 struct PyStorage {
-  PyObject_HEAD
-  Storage* storage;                             // owned
-  PyObject* dict;                               // lazily made
+  PyObject_HEAD Storage* storage;  // owned
+  PyObject* dict;                  // lazily made
   PyObject* weakrefs;
 };
-PyTypeObject* BaseType;                         // torch._C.StorageBase
+PyTypeObject* BaseType;  // torch._C.StorageBase
 PyTypeObject* StorageType;
 
 PyStorage* as_py(PyObject* o) { return reinterpret_cast<PyStorage*>(o); }
@@ -64,13 +63,17 @@ PyObject* make(Ref<Storage> s, PyTypeObject* type) {
 }
 
 PyObject* storage_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  if (type == BaseType) return PyErr_SetString(PyExc_RuntimeError, "Cannot directly construct StorageBase; subclass it and then construct that"), nullptr;
+  if (type == BaseType)
+    return PyErr_SetString(
+               PyExc_RuntimeError, "Cannot directly construct StorageBase; subclass it and then construct that"),
+           nullptr;
   static const char* names[] = {"size", "device", nullptr};
   PyObject *size = nullptr, *device = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:UntypedStorage", const_cast<char**>(names), &size, &device)) return nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:UntypedStorage", const_cast<char**>(names), &size, &device))
+    return nullptr;
   return guarded([&]() -> PyObject* {
     Device where = device && device != Py_None ? device_of(device) : Device{};
-    if (size && !PyIndex_Check(size)) {                                       // a sequence of byte values
+    if (size && !PyIndex_Check(size)) {  // a sequence of byte values
       PyObject* bytes = PyBytes_FromObject(size);
       if (!bytes) return nullptr;
       Ref<Storage> s = allocate(size_t(PyBytes_GET_SIZE(bytes)), Device{});
@@ -79,10 +82,13 @@ PyObject* storage_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
       Py_DECREF(bytes);
       return make(where.is_meta() ? allocate(count, where) : s, type);
     }
-    Held count{size ? PyNumber_Index(size) : PyLong_FromLong(0)};              // NumPy's integers too
+    Held count{size ? PyNumber_Index(size) : PyLong_FromLong(0)};  // NumPy's integers too
     if (!count.o) return nullptr;
     const long long n = PyLong_AsLongLong(count.o);
-    if (n < 0) return PyErr_Occurred() ? nullptr : PyErr_Format(PyExc_RuntimeError, "UntypedStorage: size must not be negative, got %lld", n);
+    if (n < 0)
+      return PyErr_Occurred()
+                 ? nullptr
+                 : PyErr_Format(PyExc_RuntimeError, "UntypedStorage: size must not be negative, got %lld", n);
     return make(allocate(size_t(n), where), type);
   });
 }
@@ -92,7 +98,9 @@ PyObject* element_size(PyObject*, PyObject*) { return PyLong_FromLong(1); }
 PyObject* get_device(PyObject* o, void*) { return device_object(in(o)->device()); }
 PyObject* get_cuda(PyObject* o, void*) { return PyBool_FromLong(in(o)->device().is_cuda()); }
 PyObject* get_cdata(PyObject* o, void*) { return PyLong_FromVoidPtr(in(o)); }
-PyObject* index_of_device(PyObject* o, PyObject*) { return PyLong_FromLong(in(o)->device().is_cpu() ? -1 : in(o)->device().index); }
+PyObject* index_of_device(PyObject* o, PyObject*) {
+  return PyLong_FromLong(in(o)->device().is_cpu() ? -1 : in(o)->device().index);
+}
 PyObject* is_resizable(PyObject* o, PyObject*) { return PyBool_FromLong(in(o)->resizable()); }
 PyObject* is_pinned(PyObject* o, PyObject*) { return PyBool_FromLong(in(o)->pinned); }
 Py_ssize_t length(PyObject* o) { return Py_ssize_t(in(o)->nbytes()); }
@@ -102,7 +110,9 @@ bool without_memory(Storage* s) { return s->nbytes() && !s->data(); }
 bool of_wrapper(Storage* s) { return without_memory(s) && !s->device().is_meta(); }
 
 PyObject* data_ptr(PyObject* o, PyObject*) {
-  if (of_wrapper(in(o))) return PyErr_SetString(PyExc_RuntimeError, "Attempted to access the data pointer on an invalid python storage."), nullptr;
+  if (of_wrapper(in(o)))
+    return PyErr_SetString(PyExc_RuntimeError, "Attempted to access the data pointer on an invalid python storage."),
+           nullptr;
   return guarded([&] {
     own_data(*in(o));
     return PyLong_FromVoidPtr(in(o)->data());
@@ -147,9 +157,11 @@ PyObject* copy_method(PyObject* o, PyObject* args) {
   return guarded([&]() -> PyObject* {
     Ref<Storage> from = storage_of(source);
     CHECK(Kind::Type, from, "copy_(): expected a storage, not ", Py_TYPE(source)->tp_name);
-    CHECK(Kind::Runtime, from->nbytes() == in(o)->nbytes(), "size does not match, self was ", in(o)->nbytes(), " bytes but src was ", from->nbytes(), " bytes");
+    CHECK(Kind::Runtime, from->nbytes() == in(o)->nbytes(), "size does not match, self was ", in(o)->nbytes(),
+        " bytes but src was ", from->nbytes(), " bytes");
     CHECK(Kind::Runtime, !of_wrapper(in(o)), "Attempted to call copy_() on an invalid python storage.");
-    if (from.get() != in(o) && from->data() != in(o)->data() && from->nbytes()) copy_(bytes_of(in(o)), bytes_of(from.get()), non_blocking);
+    if (from.get() != in(o) && from->data() != in(o)->data() && from->nbytes())
+      copy_(bytes_of(in(o)), bytes_of(from.get()), non_blocking);
     Py_INCREF(o);
     return o;
   });
@@ -169,7 +181,8 @@ PyObject* resize_method(PyObject* o, PyObject* size) {
 // The bytes of `other`, which lie in memory that processes share, become this storage's; `other` is left with its old ones.
 PyObject* become_shared(PyObject* o, PyObject* other) {
   Ref<Storage> from = storage_of(other);
-  if (!from || from->nbytes() != in(o)->nbytes()) return PyErr_SetString(PyExc_RuntimeError, "_become_shared_: expected a storage of the same size"), nullptr;
+  if (!from || from->nbytes() != in(o)->nbytes())
+    return PyErr_SetString(PyExc_RuntimeError, "_become_shared_: expected a storage of the same size"), nullptr;
   from->set_resizable(false);
   own_data(*from);
   in(o)->swap_data(*from);
@@ -231,7 +244,10 @@ int assign(PyObject* o, PyObject* key, PyObject* value) {
   }
   long v = PyLong_AsLong(value);
   if (v == -1 && PyErr_Occurred()) return -1;
-  if (!s->device().is_cpu()) return PyErr_SetString(PyExc_NotImplementedError, "torch.UntypedStorage: assignment to bytes of a CUDA storage is not supported"), -1;
+  if (!s->device().is_cpu())
+    return PyErr_SetString(PyExc_NotImplementedError,
+               "torch.UntypedStorage: assignment to bytes of a CUDA storage is not supported"),
+           -1;
   if (without_memory(s)) return PyErr_SetString(PyExc_RuntimeError, kNoData), -1;
   for (Py_ssize_t i = start; i < stop; i += step) static_cast<uint8_t*>(s->data())[i] = uint8_t(v);
   return 0;
@@ -245,29 +261,30 @@ PyObject* reduce(PyObject* o, PyObject*) {
 PyObject* repr(PyObject* o) {
   PyObject* list = tolist(o, nullptr);
   std::string values;
-  for (Py_ssize_t i = 0; list && i < PyList_GET_SIZE(list); ++i) values += (i ? "\n " : " ") + std::to_string(PyLong_AsLong(PyList_GET_ITEM(list, i)));
+  for (Py_ssize_t i = 0; list && i < PyList_GET_SIZE(list); ++i)
+    values += (i ? "\n " : " ") + std::to_string(PyLong_AsLong(PyList_GET_ITEM(list, i)));
   PyObject* text = list ? PyUnicode_FromString(values.empty() ? " " : values.c_str()) : nullptr;
   Py_XDECREF(list);
-  PyObject* r = text ? PyUnicode_FromFormat("%U\n[torch.storage.UntypedStorage(device=%s) of size %zd]", text, to_string(in(o)->device()).c_str(), length(o)) : nullptr;
+  PyObject* r = text ? PyUnicode_FromFormat("%U\n[torch.storage.UntypedStorage(device=%s) of size %zd]", text,
+                           to_string(in(o)->device()).c_str(), length(o))
+                     : nullptr;
   Py_XDECREF(text);
   return r;
 }
 
 PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(PyStorage, dict), READONLY, nullptr},
-                         {"__weaklistoffset__", T_PYSSIZET, offsetof(PyStorage, weakrefs), READONLY, nullptr},
-                         {nullptr, 0, 0, 0, nullptr}};
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(PyStorage, weakrefs), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
 PyGetSetDef base_getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyGetSetDef getset[] = {{"device", get_device, nullptr, nullptr, nullptr},
-                        {"is_cuda", get_cuda, nullptr, nullptr, nullptr},
-                        {"_cdata", get_cdata, nullptr, nullptr, nullptr},
-                        {nullptr, nullptr, nullptr, nullptr, nullptr}};
+    {"is_cuda", get_cuda, nullptr, nullptr, nullptr}, {"_cdata", get_cdata, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
 // --- weak references: the storage's memory is handed to a keeper, whose end is the storage's ---------------------------------
 
 struct Weak {
-  Storage* storage;                             // null: expired
+  Storage* storage;  // null: expired
   size_t count;
-  Ref<Storage> memory;                          // the keeper of the memory and of how it is freed
+  Ref<Storage> memory;  // the keeper of the memory and of how it is freed
 };
 
 std::mutex& weak_mutex() {
@@ -290,12 +307,12 @@ void watch(Storage* s, Weak* weak) {
   weak->memory = std::move(memory);
 }
 
-void expire(void* context, void*) {             // the deleter of a watched storage
+void expire(void* context, void*) {  // the deleter of a watched storage
   auto* weak = static_cast<Weak*>(context);
   Ref<Storage> memory;
   std::lock_guard guard(weak_mutex());
   memory = std::move(weak->memory);
-  if (weak->storage->use_count()) {             // it got other memory, by a resize
+  if (weak->storage->use_count()) {  // it got other memory, by a resize
     watch(weak->storage, weak);
     return;
   }
@@ -306,8 +323,10 @@ void expire(void* context, void*) {             // the deleter of a watched stor
 
 PyObject* weak_ref(PyObject* self, PyObject*) {
   Storage* s = in(self);
-  if (s->device().type != DeviceType::cpu && s->device().type != DeviceType::meta)  // the allocator of devices knows its blocks by their deleter
-    return PyErr_Format(PyExc_NotImplementedError, "torch.UntypedStorage._weak_ref is not supported by shim-torch for memory of a GPU");
+  if (s->device().type != DeviceType::cpu &&
+      s->device().type != DeviceType::meta)  // the allocator of devices knows its blocks by their deleter
+    return PyErr_Format(
+        PyExc_NotImplementedError, "torch.UntypedStorage._weak_ref is not supported by shim-torch for memory of a GPU");
   std::lock_guard guard(weak_mutex());
   Weak*& weak = watched()[s];
   if (!weak) {
@@ -333,11 +352,11 @@ PyObject* weak_drop(PyObject*, PyObject* number) {
   if (!weak_given(number, &weak)) return nullptr;
   std::lock_guard guard(weak_mutex());
   auto* w = static_cast<Weak*>(weak);
-  if (!--w->count && !w->storage) delete w;     // of a living storage it stays for the next one
+  if (!--w->count && !w->storage) delete w;  // of a living storage it stays for the next one
   Py_RETURN_NONE;
 }
 
-PyObject* from_weak(PyObject*, PyObject* number) {           // the storage, None once it is gone
+PyObject* from_weak(PyObject*, PyObject* number) {  // the storage, None once it is gone
   void* weak;
   if (!weak_given(number, &weak)) return nullptr;
   Storage* s = static_cast<Weak*>(weak)->storage;
@@ -346,28 +365,30 @@ PyObject* from_weak(PyObject*, PyObject* number) {           // the storage, Non
 }
 
 PyMethodDef methods[] = {{"data_ptr", data_ptr, METH_NOARGS, nullptr}, {"nbytes", nbytes, METH_NOARGS, nullptr},
-                         {"size", nbytes, METH_NOARGS, nullptr}, {"element_size", element_size, METH_NOARGS, nullptr},
-                         {"get_device", index_of_device, METH_NOARGS, nullptr}, {"resizable", is_resizable, METH_NOARGS, nullptr},
-                         {"is_pinned", is_pinned, METH_VARARGS, nullptr},
-                         {"cpu", cpu, METH_NOARGS, nullptr}, {"cuda", cuda, METH_VARARGS, nullptr}, {"clone", clone, METH_NOARGS, nullptr},
-                         {"copy_", copy_method, METH_VARARGS, nullptr}, {"resize_", resize_method, METH_O, nullptr},
-                         {"_become_shared_", become_shared, METH_O, nullptr}, {"_at", at, METH_O | METH_STATIC, nullptr},
-                         {"_weak_ref", weak_ref, METH_NOARGS, nullptr}, {"_expired", weak_expired, METH_O | METH_STATIC, nullptr},
-                         {"_free_weak_ref", weak_drop, METH_O | METH_STATIC, nullptr}, {"_new_with_weak_ptr", from_weak, METH_O | METH_STATIC, nullptr},
-                         {"tolist", tolist, METH_NOARGS, nullptr}, {"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+    {"size", nbytes, METH_NOARGS, nullptr}, {"element_size", element_size, METH_NOARGS, nullptr},
+    {"get_device", index_of_device, METH_NOARGS, nullptr}, {"resizable", is_resizable, METH_NOARGS, nullptr},
+    {"is_pinned", is_pinned, METH_VARARGS, nullptr}, {"cpu", cpu, METH_NOARGS, nullptr},
+    {"cuda", cuda, METH_VARARGS, nullptr}, {"clone", clone, METH_NOARGS, nullptr},
+    {"copy_", copy_method, METH_VARARGS, nullptr}, {"resize_", resize_method, METH_O, nullptr},
+    {"_become_shared_", become_shared, METH_O, nullptr}, {"_at", at, METH_O | METH_STATIC, nullptr},
+    {"_weak_ref", weak_ref, METH_NOARGS, nullptr}, {"_expired", weak_expired, METH_O | METH_STATIC, nullptr},
+    {"_free_weak_ref", weak_drop, METH_O | METH_STATIC, nullptr},
+    {"_new_with_weak_ptr", from_weak, METH_O | METH_STATIC, nullptr}, {"tolist", tolist, METH_NOARGS, nullptr},
+    {"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 PyType_Slot base_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
-                            {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)},
-                            {Py_tp_members, members}, {Py_tp_getset, base_getset}, {Py_tp_new, reinterpret_cast<void*>(storage_new)},
-                            {Py_tp_doc, const_cast<char*>("What classes of storages have in common.")}, {0, nullptr}};
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)},
+    {Py_tp_members, members}, {Py_tp_getset, base_getset}, {Py_tp_new, reinterpret_cast<void*>(storage_new)},
+    {Py_tp_doc, const_cast<char*>("What classes of storages have in common.")}, {0, nullptr}};
 PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
-                       {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)},
-                       {Py_tp_new, reinterpret_cast<void*>(storage_new)},
-                       {Py_tp_repr, reinterpret_cast<void*>(repr)}, {Py_tp_getset, getset}, {Py_tp_methods, methods},
-                       {Py_mp_length, reinterpret_cast<void*>(length)}, {Py_mp_subscript, reinterpret_cast<void*>(subscript)},
-                       {Py_mp_ass_subscript, reinterpret_cast<void*>(assign)},
-                       {Py_tp_doc, const_cast<char*>("The bytes under one or more tensors.")}, {0, nullptr}};
-PyType_Spec base_spec = {"torch._C.StorageBase", sizeof(PyStorage), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, base_slots};
-PyType_Spec spec = {"torch.storage.UntypedStorage", sizeof(PyStorage), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)},
+    {Py_tp_new, reinterpret_cast<void*>(storage_new)}, {Py_tp_repr, reinterpret_cast<void*>(repr)},
+    {Py_tp_getset, getset}, {Py_tp_methods, methods}, {Py_mp_length, reinterpret_cast<void*>(length)},
+    {Py_mp_subscript, reinterpret_cast<void*>(subscript)}, {Py_mp_ass_subscript, reinterpret_cast<void*>(assign)},
+    {Py_tp_doc, const_cast<char*>("The bytes under one or more tensors.")}, {0, nullptr}};
+PyType_Spec base_spec = {"torch._C.StorageBase", sizeof(PyStorage), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, base_slots};
+PyType_Spec spec = {"torch.storage.UntypedStorage", sizeof(PyStorage), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
 
 }  // namespace
 
@@ -382,7 +403,7 @@ PyObject* storage_object(const Ref<Storage>& s) {
 
 Ref<Storage> storage_of(PyObject* o) {
   if (PyObject_TypeCheck(o, BaseType)) return Ref<Storage>(in(o));
-  PyObject* inner = PyObject_GetAttrString(o, "_untyped_storage");           // TypedStorage
+  PyObject* inner = PyObject_GetAttrString(o, "_untyped_storage");  // TypedStorage
   if (!inner) {
     PyErr_Clear();
     return {};

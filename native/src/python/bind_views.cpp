@@ -10,14 +10,15 @@ namespace {
 using Args = PyObject* const*;
 
 bool tensor_first(Args args, Py_ssize_t n, Py_ssize_t least, const char* name) {
-  if (n < least) return PyErr_Format(PyExc_TypeError, "%s: expected at least %zd arguments, got %zd", name, least, n), false;
-  if (!is_tensor(args[0])) return PyErr_Format(PyExc_TypeError, "%s: expected a torch.Tensor, got %s", name, Py_TYPE(args[0])->tp_name), false;
+  if (n < least)
+    return PyErr_Format(PyExc_TypeError, "%s: expected at least %zd arguments, got %zd", name, least, n), false;
+  if (!is_tensor(args[0]))
+    return PyErr_Format(PyExc_TypeError, "%s: expected a torch.Tensor, got %s", name, Py_TYPE(args[0])->tp_name), false;
   return true;
 }
 
 // f(tensor, list)
-template <Tensor (*F)(const TensorImpl&, DimSpan)>
-PyObject* with_dims(PyObject*, Args args, Py_ssize_t n) {
+template <Tensor (*F)(const TensorImpl&, DimSpan)> PyObject* with_dims(PyObject*, Args args, Py_ssize_t n) {
   Dims d;
   if (!tensor_first(args, n, 2, "view") || !dims_of(args[1], &d)) return nullptr;
   return guarded([&]() -> PyObject* { return wrap(F(*unwrap(args[0]), d)); });
@@ -34,11 +35,14 @@ bool ints(Args args, int count, int64_t* out) {
   return true;
 }
 
-#define WITH_INTS(name, count, expression)                                                                 \
-  PyObject* name(PyObject*, Args args, Py_ssize_t n) {                                                     \
-    int64_t i[count];                                                                                      \
-    if (!tensor_first(args, n, (count) + 1, #name) || !ints(args + 1, count, i)) return nullptr;           \
-    return guarded([&]() -> PyObject* { const TensorImpl& t = *unwrap(args[0]); return wrap(expression); }); \
+#define WITH_INTS(name, count, expression)                                                       \
+  PyObject* name(PyObject*, Args args, Py_ssize_t n) {                                           \
+    int64_t i[count];                                                                            \
+    if (!tensor_first(args, n, (count) + 1, #name) || !ints(args + 1, count, i)) return nullptr; \
+    return guarded([&]() -> PyObject* {                                                          \
+      const TensorImpl& t = *unwrap(args[0]);                                                    \
+      return wrap(expression);                                                                   \
+    });                                                                                          \
   }
 
 WITH_INTS(transpose_, 2, transpose(t, i[0], i[1]))
@@ -49,10 +53,13 @@ WITH_INTS(narrow_, 3, narrow(t, i[0], i[1], i[2]))
 WITH_INTS(unfold_, 3, unfold(t, i[0], i[1], i[2]))
 WITH_INTS(diagonal_, 3, diagonal(t, i[0], i[1], i[2]))
 
-#define PLAIN(name, expression)                                                                             \
-  PyObject* name(PyObject*, PyObject* o) {                                                                  \
-    if (!tensor_first(&o, 1, 1, #name)) return nullptr;                                                     \
-    return guarded([&]() -> PyObject* { const TensorImpl& t = *unwrap(o); return wrap(expression); });      \
+#define PLAIN(name, expression)                         \
+  PyObject* name(PyObject*, PyObject* o) {              \
+    if (!tensor_first(&o, 1, 1, #name)) return nullptr; \
+    return guarded([&]() -> PyObject* {                 \
+      const TensorImpl& t = *unwrap(o);                 \
+      return wrap(expression);                          \
+    });                                                 \
   }
 PLAIN(alias_, alias(t))
 PLAIN(view_as_real_, view_as_real(t))
@@ -72,16 +79,17 @@ PyObject* set_bit(PyObject* args, const char* name, void (*set)(TensorImpl&, boo
 PyObject* set_conj_(PyObject*, PyObject* args) { return set_bit(args, "_set_conj", set_conj); }
 PyObject* set_neg_(PyObject*, PyObject* args) { return set_bit(args, "_set_neg", set_neg); }
 
-PyObject* squeeze_(PyObject*, Args args, Py_ssize_t n) {                     // (tensor) or (tensor, dims)
+PyObject* squeeze_(PyObject*, Args args, Py_ssize_t n) {  // (tensor) or (tensor, dims)
   Dims d;
   if (!tensor_first(args, n, 1, "squeeze") || (n > 1 && !dims_of(args[1], &d))) return nullptr;
   return guarded([&]() -> PyObject* { return wrap(n > 1 ? squeeze(*unwrap(args[0]), d) : squeeze(*unwrap(args[0]))); });
 }
 
-PyObject* as_strided_(PyObject*, Args args, Py_ssize_t n) {                  // (tensor, sizes, strides, offset or None)
+PyObject* as_strided_(PyObject*, Args args, Py_ssize_t n) {  // (tensor, sizes, strides, offset or None)
   Dims sizes, strides;
   int64_t offset = 0;
-  if (!tensor_first(args, n, 3, "as_strided") || !dims_of(args[1], &sizes) || !dims_of(args[2], &strides)) return nullptr;
+  if (!tensor_first(args, n, 3, "as_strided") || !dims_of(args[1], &sizes) || !dims_of(args[2], &strides))
+    return nullptr;
   bool given = n > 3 && args[3] != Py_None;
   if (given && !ints(args + 3, 1, &offset)) return nullptr;
   return guarded([&]() -> PyObject* {
@@ -95,7 +103,7 @@ PyObject* view_dtype_(PyObject*, Args args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* { return wrap(view_dtype(*unwrap(args[0]), dtype_of(args[1]))); });
 }
 
-PyObject* can_view(PyObject*, Args args, Py_ssize_t n) {                     // (tensor, shape) -> whether view() would work
+PyObject* can_view(PyObject*, Args args, Py_ssize_t n) {  // (tensor, shape) -> whether view() would work
   Dims d, out;
   if (!tensor_first(args, n, 2, "view") || !dims_of(args[1], &d)) return nullptr;
   return guarded([&]() -> PyObject* {
@@ -108,7 +116,7 @@ PyObject* can_view(PyObject*, Args args, Py_ssize_t n) {                     // 
 Device resolved(PyObject* o) {
   if (!o || o == Py_None) return Device{};
   Device d = device_of(o);
-  if (d.is_cpu()) d.index = -1;                 // PyTorch prints cpu tensors' device without an index
+  if (d.is_cpu()) d.index = -1;  // PyTorch prints cpu tensors' device without an index
   return d;
 }
 
@@ -116,12 +124,15 @@ PyObject* empty_tensor(PyObject*, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"size", "dtype", "device", "pin_memory", "memory_format", nullptr};
   PyObject *size, *dtype = Py_None, *device = Py_None, *format = Py_None;
   int pin = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOpO:empty", const_cast<char**>(names), &size, &dtype, &device, &pin, &format)) return nullptr;
+  if (!PyArg_ParseTupleAndKeywords(
+          args, kwargs, "O|OOpO:empty", const_cast<char**>(names), &size, &dtype, &device, &pin, &format))
+    return nullptr;
   Dims d;
   if (!dims_of(size, &d)) return nullptr;
   return guarded([&]() -> PyObject* {
     MemoryFormat f = MemoryFormat::contiguous;
-    if (format != Py_None) CHECK(Kind::Type, memory_format_of(format, &f), "empty(): argument 'memory_format' must be torch.memory_format");
+    if (format != Py_None)
+      CHECK(Kind::Type, memory_format_of(format, &f), "empty(): argument 'memory_format' must be torch.memory_format");
     return wrap(empty(d, dtype == Py_None ? default_dtype() : dtype_of(dtype), resolved(device), pin, f));
   });
 }
@@ -130,7 +141,9 @@ PyObject* empty_strided_(PyObject*, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"size", "stride", "dtype", "device", "pin_memory", nullptr};
   PyObject *size, *stride, *dtype = Py_None, *device = Py_None;
   int pin = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OOp:empty_strided", const_cast<char**>(names), &size, &stride, &dtype, &device, &pin)) return nullptr;
+  if (!PyArg_ParseTupleAndKeywords(
+          args, kwargs, "OO|OOp:empty_strided", const_cast<char**>(names), &size, &stride, &dtype, &device, &pin))
+    return nullptr;
   Dims d, s;
   if (!dims_of(size, &d) || !dims_of(stride, &s)) return nullptr;
   return guarded([&]() -> PyObject* {
@@ -153,7 +166,7 @@ PyObject* broadcast_shapes_(PyObject*, PyObject* shapes) {
   return r;
 }
 
-PyObject* infer_size_(PyObject*, Args args, Py_ssize_t n) {                  // (shape, numel)
+PyObject* infer_size_(PyObject*, Args args, Py_ssize_t n) {  // (shape, numel)
   Dims d;
   int64_t numel;
   if (n != 2) return PyErr_Format(PyExc_TypeError, "infer_size: expected (shape, numel)");
@@ -173,14 +186,16 @@ PyObject* bump_version_(PyObject*, PyObject* o) {
   Py_RETURN_NONE;
 }
 
-PyObject* set_version_(PyObject*, PyObject* const* args, Py_ssize_t n) {      // (tensor, version)
+PyObject* set_version_(PyObject*, PyObject* const* args, Py_ssize_t n) {  // (tensor, version)
   if (!tensor_first(args, n, 2, "_unsafe_set_version_counter")) return nullptr;
   const long long v = PyLong_AsLongLong(args[1]);
   if (v == -1 && PyErr_Occurred()) return nullptr;
   if (v < 0) return PyErr_Format(PyExc_RuntimeError, "Cannot set a version_counter to a value below 0: %lld", v);
   TensorImpl* t = unwrap(args[0]);
-  if (t->own_version()) t->own_version()->store(uint32_t(v));
-  else t->storage()->version().store(uint32_t(v));
+  if (t->own_version())
+    t->own_version()->store(uint32_t(v));
+  else
+    t->storage()->version().store(uint32_t(v));
   Py_RETURN_NONE;
 }
 
@@ -197,8 +212,9 @@ PyObject* set_parameter_type(PyObject*, PyObject* type) {
 }
 
 #define FAST(name, f) {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)), METH_FASTCALL, nullptr}
-#define KEYED(name, f) {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)), METH_VARARGS | METH_KEYWORDS, nullptr}
-PyObject* dense_strides_(PyObject*, PyObject* o) {        // of an operator's result over this one tensor
+#define KEYED(name, f) \
+  {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)), METH_VARARGS | METH_KEYWORDS, nullptr}
+PyObject* dense_strides_(PyObject*, PyObject* o) {  // of an operator's result over this one tensor
   return guarded([&]() -> PyObject* {
     const TensorImpl& t = *unwrap(o);
     const Dims strides(t.strides().begin(), t.strides().end());
@@ -206,10 +222,11 @@ PyObject* dense_strides_(PyObject*, PyObject* o) {        // of an operator's re
   });
 }
 
-PyObject* indexed_strides_(PyObject*, Args args, Py_ssize_t n) {              // (sizes, kept strides, first, indices)
+PyObject* indexed_strides_(PyObject*, Args args, Py_ssize_t n) {  // (sizes, kept strides, first, indices)
   Dims sizes, kept;
   int64_t first;
-  if (n != 4 || !PyList_Check(args[3])) return PyErr_Format(PyExc_TypeError, "indexed_strides: expected (sizes, kept strides, first, list of indices)");
+  if (n != 4 || !PyList_Check(args[3]))
+    return PyErr_Format(PyExc_TypeError, "indexed_strides: expected (sizes, kept strides, first, list of indices)");
   if (!dims_of(args[0], &sizes) || !dims_of(args[1], &kept) || !ints(args + 2, 1, &first)) return nullptr;
   std::vector<Tensor> indices;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(args[3]); ++i) {
@@ -219,11 +236,14 @@ PyObject* indexed_strides_(PyObject*, Args args, Py_ssize_t n) {              //
   return guarded([&]() -> PyObject* { return size_object(indexed_strides(sizes, kept, first, indices)); });
 }
 
-PyObject* suggest_memory_format_(PyObject*, PyObject* o) { return memory_format_object(suggest_memory_format(*unwrap(o))); }
+PyObject* suggest_memory_format_(PyObject*, PyObject* o) {
+  return memory_format_object(suggest_memory_format(*unwrap(o)));
+}
 
 // (a, b): each Python object gets the other's tensor.
 PyObject* swap_tensors_(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 2 || !is_tensor(args[0]) || !is_tensor(args[1])) return PyErr_Format(PyExc_TypeError, "_swap_tensor_impl() expects two tensors");
+  if (n != 2 || !is_tensor(args[0]) || !is_tensor(args[1]))
+    return PyErr_Format(PyExc_TypeError, "_swap_tensor_impl() expects two tensors");
   auto *a = reinterpret_cast<PyTensor*>(args[0]), *b = reinterpret_cast<PyTensor*>(args[1]);
   std::swap(a->impl, b->impl);
   std::swap(a->impl->pyobj, b->impl->pyobj);
@@ -232,19 +252,24 @@ PyObject* swap_tensors_(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 PyObject* use_count_(PyObject*, PyObject* o) { return PyLong_FromUnsignedLong(unwrap(o)->use_count()); }
 
-PyMethodDef views_functions[] = {
-    FAST("_swap_tensor_impl", swap_tensors_), {"tensor_use_count", use_count_, METH_O, nullptr},
-    {"dense_strides", dense_strides_, METH_O, nullptr}, FAST("indexed_strides", indexed_strides_), {"suggest_memory_format", suggest_memory_format_, METH_O, nullptr},
-    FAST("view", with_dims<view>), FAST("permute", with_dims<permute>), FAST("expand", with_dims<expand>), FAST("squeeze", squeeze_),
-    FAST("as_strided", as_strided_), FAST("transpose", transpose_), FAST("unsqueeze", unsqueeze_), FAST("select", select_), FAST("slice", slice_),
-    FAST("narrow", narrow_), FAST("unfold", unfold_), FAST("diagonal", diagonal_), FAST("view_dtype", view_dtype_), FAST("can_view", can_view),
-    {"alias", alias_, METH_O, nullptr}, {"view_as_real", view_as_real_, METH_O, nullptr}, {"view_as_complex", view_as_complex_, METH_O, nullptr},
-    {"conj_view", conj_view_, METH_O, nullptr}, {"neg_view", neg_view_, METH_O, nullptr}, {"_set_conj", set_conj_, METH_VARARGS, nullptr},
-    {"_set_neg", set_neg_, METH_VARARGS, nullptr},
-    KEYED("empty_tensor", empty_tensor), KEYED("empty_strided", empty_strided_), {"broadcast_shapes", broadcast_shapes_, METH_O, nullptr},
-    FAST("infer_size", infer_size_), {"contiguous_strides", contiguous_strides_, METH_O, nullptr}, {"bump_version", bump_version_, METH_O, nullptr}, FAST("set_version", set_version_),
-    {"_set_view_replay_enabled", set_view_replay, METH_O, nullptr}, {"_is_view_replay_enabled", is_view_replay, METH_NOARGS, nullptr},
-    {"set_out_of_memory_type", set_oom_type, METH_O, nullptr}, {"set_parameter_type", set_parameter_type, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef views_functions[] = {FAST("_swap_tensor_impl", swap_tensors_),
+    {"tensor_use_count", use_count_, METH_O, nullptr}, {"dense_strides", dense_strides_, METH_O, nullptr},
+    FAST("indexed_strides", indexed_strides_), {"suggest_memory_format", suggest_memory_format_, METH_O, nullptr},
+    FAST("view", with_dims<view>), FAST("permute", with_dims<permute>), FAST("expand", with_dims<expand>),
+    FAST("squeeze", squeeze_), FAST("as_strided", as_strided_), FAST("transpose", transpose_),
+    FAST("unsqueeze", unsqueeze_), FAST("select", select_), FAST("slice", slice_), FAST("narrow", narrow_),
+    FAST("unfold", unfold_), FAST("diagonal", diagonal_), FAST("view_dtype", view_dtype_), FAST("can_view", can_view),
+    {"alias", alias_, METH_O, nullptr}, {"view_as_real", view_as_real_, METH_O, nullptr},
+    {"view_as_complex", view_as_complex_, METH_O, nullptr}, {"conj_view", conj_view_, METH_O, nullptr},
+    {"neg_view", neg_view_, METH_O, nullptr}, {"_set_conj", set_conj_, METH_VARARGS, nullptr},
+    {"_set_neg", set_neg_, METH_VARARGS, nullptr}, KEYED("empty_tensor", empty_tensor),
+    KEYED("empty_strided", empty_strided_), {"broadcast_shapes", broadcast_shapes_, METH_O, nullptr},
+    FAST("infer_size", infer_size_), {"contiguous_strides", contiguous_strides_, METH_O, nullptr},
+    {"bump_version", bump_version_, METH_O, nullptr}, FAST("set_version", set_version_),
+    {"_set_view_replay_enabled", set_view_replay, METH_O, nullptr},
+    {"_is_view_replay_enabled", is_view_replay, METH_NOARGS, nullptr},
+    {"set_out_of_memory_type", set_oom_type, METH_O, nullptr},
+    {"set_parameter_type", set_parameter_type, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

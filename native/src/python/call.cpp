@@ -15,9 +15,7 @@
 namespace shim {
 namespace {
 
-PyObject* vectorcall(PyObject* f, PyObject** args, size_t n) {
-  return PyObject_Vectorcall(f, args, n, nullptr);
-}
+PyObject* vectorcall(PyObject* f, PyObject** args, size_t n) { return PyObject_Vectorcall(f, args, n, nullptr); }
 
 // The call that made a view of a wrapper, for another base.
 class CallReplay final : public ViewReplay {
@@ -60,13 +58,15 @@ void mark_views(Operator& op, PyObject* const* args, size_t n, PyObject* result,
   if (is_tensor(result)) {
     if (__builtin_expect(python_dispatch, 0)) count_together(*unwrap(base), *unwrap(result));
     const Tensor view(unwrap(result)), source(unwrap(base));
-    if (is_sparse(*source) && op.formulas.empty()) return;       // indices: PyTorch's views that are not differentiable have no base
+    if (is_sparse(*source) && op.formulas.empty())
+      return;  // indices: PyTorch's views that are not differentiable have no base
     if (__builtin_expect(python_dispatch, 0) && !has_data(*source) && !has_data(*view) && !is_sparse(*source))
       mark_replayed_view(view, source, several, Ref<ViewReplay>(new CallReplay(op, args, n)));
     else
       mark_view(view, source, several);
   } else if (PyTuple_Check(result) || PyList_Check(result)) {
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); ++i) mark_views(op, args, n, PySequence_Fast_GET_ITEM(result, i), true);
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); ++i)
+      mark_views(op, args, n, PySequence_Fast_GET_ITEM(result, i), true);
   }
 }
 
@@ -79,7 +79,8 @@ PyObject* call_parts(Operator& op, PyObject** args, size_t n) {
   NoGrad off;
   PyObject* r = vectorcall(op.dispatch_parts, args, n);
   for (size_t i = 0; r && i < n; ++i)
-    if (r == args[i]) Py_SETREF(r, PyObject_CallMethod(args[i], "detach", nullptr));   // never the argument: a history is recorded on it
+    if (r == args[i])
+      Py_SETREF(r, PyObject_CallMethod(args[i], "detach", nullptr));  // never the argument: a history is recorded on it
   return r;
 }
 
@@ -112,7 +113,8 @@ __attribute__((noinline)) PyObject* run_body(Operator& op, PyObject** args, size
   } else {
     r = vectorcall(op.run, args, n);
   }
-  if (__builtin_expect(!r, 0) && op.kind == Operator::Kernel && (op.schema.ns == "aten" || op.schema.ns == "shim")) translate_body_error();
+  if (__builtin_expect(!r, 0) && op.kind == Operator::Kernel && (op.schema.ns == "aten" || op.schema.ns == "shim"))
+    translate_body_error();
   return r;
 }
 
@@ -123,14 +125,18 @@ __attribute__((always_inline)) inline PyObject* run_as_they_are(Operator& op, Py
       return op.dispatch_parts && !dispatch_mode_active() ? call_parts(op, args, n) : call_torch_dispatch(op, args, n);
     if (op.kind == Operator::Kernel && op.schema.name != "_unsafe_view") check_has_data(op, args, n);
   }
-  const bool tangents = op.kind == Operator::Composite && forward_gradients() && any_tangent(args, n);   // its parts carry them on
+  const bool tangents =
+      op.kind == Operator::Composite && forward_gradients() && any_tangent(args, n);  // its parts carry them on
   // What a handler asks to see, the parts of a composite too, no native function may do by itself.
   const bool seen = __builtin_expect(python_dispatch, 0) && op.kind == Operator::Composite && wants_dispatch(args, n);
   if (!tangents && !seen && read) {
     for (NativeFn native : {op.native_cpu, op.native}) {
       if (!native) continue;
       PyObject* r = native(op, args, n);
-      if (r) { ++op.calls_native; return r; }
+      if (r) {
+        ++op.calls_native;
+        return r;
+      }
       if (PyErr_Occurred()) return nullptr;
     }
   }
@@ -144,7 +150,8 @@ __attribute__((always_inline)) inline PyObject* run_as_they_are(Operator& op, Py
 
 // Kernels that do not know the bits get copies of the values; the parts of a composite resolve what they must.
 __attribute__((noinline, cold)) PyObject* run_with_math_bits(Operator& op, PyObject** args, size_t n) {
-  if (op.kind != Operator::Kernel || (op.reads_math_bits && (op.native || op.native_cpu))) return run_as_they_are(op, args, n, op.kind != Operator::Composite);
+  if (op.kind != Operator::Kernel || (op.reads_math_bits && (op.native || op.native_cpu)))
+    return run_as_they_are(op, args, n, op.kind != Operator::Composite);
   ResolvedArguments resolved(args, n, python_dispatch);
   return run_as_they_are(op, resolved.data(), n, true);
 }
@@ -165,8 +172,9 @@ void check_same_device_of_parts(const Operator& op, PyObject* list) {
     if (!is_tensor(item)) continue;
     const TensorImpl* t = unwrap(item);
     if (!first) first = t;
-    CHECK(Kind::Runtime, t->device() == first->device(), "Expected all tensors to be on the same device, but found at least two devices, ",
-          to_string(first->device()), " and ", to_string(t->device()), "! (when checking argument tensors of ", op.schema.name, ")");
+    CHECK(Kind::Runtime, t->device() == first->device(),
+        "Expected all tensors to be on the same device, but found at least two devices, ", to_string(first->device()),
+        " and ", to_string(t->device()), "! (when checking argument tensors of ", op.schema.name, ")");
   }
 }
 
@@ -176,25 +184,32 @@ void check_same_device(const Operator& op, PyObject* const* args, size_t n) {
     if (__builtin_expect(PyList_Check(args[i]), 0)) check_same_device_of_parts(op, args[i]);
     if (!is_tensor(args[i])) continue;
     const TensorImpl* t = unwrap(args[i]);
-    if (!first) { first = t; continue; }
+    if (!first) {
+      first = t;
+      continue;
+    }
     if (t->device() == first->device()) continue;
     auto stands_in = [&](const TensorImpl* x) { return op.pointwise && x->device().is_cpu() && x->dim() == 0; };
     if (stands_in(t)) continue;
-    if (stands_in(first)) { first = t; continue; }
-    if (op.schema.name == "copy_") return;      // moves between devices
-    fail(Kind::Runtime, "Expected all tensors to be on the same device, but found at least two devices, ", to_string(first->device()),
-         " and ", to_string(t->device()), "!");
+    if (stands_in(first)) {
+      first = t;
+      continue;
+    }
+    if (op.schema.name == "copy_") return;  // moves between devices
+    fail(Kind::Runtime, "Expected all tensors to be on the same device, but found at least two devices, ",
+        to_string(first->device()), " and ", to_string(t->device()), "!");
   }
 }
 
-PyObject* run_recorded(Operator& op, PyObject** args, size_t n) {             // run, views tied, history recorded
+PyObject* run_recorded(Operator& op, PyObject** args, size_t n) {  // run, views tied, history recorded
   PyObject* r;
   {
     NoGrad off;
     r = run_functional(op, args, n);
   }
   if (!r) return nullptr;
-  if (op.kind == Operator::View && n > 0 && is_tensor(args[0]) && r != args[0] && !below_python_dispatch()) mark_views(op, args, n, r);
+  if (op.kind == Operator::View && n > 0 && is_tensor(args[0]) && r != args[0] && !below_python_dispatch())
+    mark_views(op, args, n, r);
   try {
     if (any_requires_grad(args, n)) record_history(op, args, n, r, false);
   } catch (...) {
@@ -211,7 +226,8 @@ namespace {
 std::string no_forward_formula(const std::string& name) {
   return "Trying to use forward AD with " + name +
          " that does not support it because it has not been implemented yet.\nPlease file an issue to PyTorch at "
-         "https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml so that we can prioritize its implementation or submit a "
+         "https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml so that we can prioritize its "
+         "implementation or submit a "
          "PR adding the implementation to derivatives.yaml";
 }
 
@@ -234,7 +250,11 @@ void say_forward_mode_is_missing(const Operator& op) {
 
 PyObject* call_with_tangents(Operator& op, PyObject* const* args, size_t n) {
   if (op.kind == Operator::View && n > 0 && is_tensor(args[0])) {
-    struct Off { int old = forward_gradients(); Off() { forward_gradients() = 0; } ~Off() { forward_gradients() = old; } } off;
+    struct Off {
+      int old = forward_gradients();
+      Off() { forward_gradients() = 0; }
+      ~Off() { forward_gradients() = old; }
+    } off;
     std::vector<PyObject*> given(args, args + n);
     PyObject* r = run_recorded(op, given.data(), n);
     if (!r || r == args[0]) return r;
@@ -256,20 +276,25 @@ PyObject* call_with_tangents(Operator& op, PyObject* const* args, size_t n) {
 
 // Operators of which PyTorch has no forward-mode formula, and what it calls them.
 void check_forward_mode(const Operator& op, PyObject* const* args, size_t n) {
-  static const std::unordered_map<std::string, const char*> missing{
-      {"cdist", "_cdist_forward"}, {"cholesky", "cholesky"}, {"multi_margin_loss", "multi_margin_loss"},
-      {"multilabel_margin_loss", "multilabel_margin_loss_forward"}, {"ormqr", "ormqr"}, {"index_reduce", "index_reduce"},
-      {"_to_sparse", "_to_sparse"}, {"native_dropout_backward", "native_dropout_backward"}, {"embedding_bag", "_embedding_bag"},
-      {"_embedding_bag", "_embedding_bag"}, {"grid_sampler_2d", "grid_sampler_2d"}, {"grid_sampler_3d", "grid_sampler_3d"},
-      {"ctc_loss", "_ctc_loss"}, {"pdist", "_pdist_forward"}, {"segment_reduce", "segment_reduce"}};
+  static const std::unordered_map<std::string, const char*> missing{{"cdist", "_cdist_forward"},
+      {"cholesky", "cholesky"}, {"multi_margin_loss", "multi_margin_loss"},
+      {"multilabel_margin_loss", "multilabel_margin_loss_forward"}, {"ormqr", "ormqr"},
+      {"index_reduce", "index_reduce"}, {"_to_sparse", "_to_sparse"},
+      {"native_dropout_backward", "native_dropout_backward"}, {"embedding_bag", "_embedding_bag"},
+      {"_embedding_bag", "_embedding_bag"}, {"grid_sampler_2d", "grid_sampler_2d"},
+      {"grid_sampler_3d", "grid_sampler_3d"}, {"ctc_loss", "_ctc_loss"}, {"pdist", "_pdist_forward"},
+      {"segment_reduce", "segment_reduce"}};
   const std::string& name = op.functional ? op.functional->schema.name : op.schema.name;
   const auto it = missing.find(name);
-  CHECK(Kind::NotImplemented, it == missing.end() || !any_tangent(args, n), no_forward_formula(it == missing.end() ? name : it->second));
+  CHECK(Kind::NotImplemented, it == missing.end() || !any_tangent(args, n),
+      no_forward_formula(it == missing.end() ? name : it->second));
 }
 
 // Lazy clones that the operator writes to get memory of their own first.
 static void own_written(const Operator& op, PyObject* const* args, size_t n) {
-  auto own = [](PyObject* o) { if (is_tensor(o) && !is_sparse(*unwrap(o))) own_data(*unwrap(o)->storage()); };
+  auto own = [](PyObject* o) {
+    if (is_tensor(o) && !is_sparse(*unwrap(o))) own_data(*unwrap(o)->storage());
+  };
   for (size_t i = 0; i < n && i < op.schema.args.size(); ++i) {
     const auto& alias = op.schema.args[i].alias;
     if (!alias || !alias->write) continue;
@@ -287,7 +312,9 @@ PyObject* call_operator(Operator& op, Bound& b) {
     if (PyObject* d = default_device()) b.set(size_t(op.device_slot), Py_NewRef(d));
   }
   // Composites hand their arguments on to operators that lift them, but for those whose history is that of PyTorch's one operator.
-  if (__builtin_expect(batched_class != nullptr, 0) && (op.kind != Operator::Composite || !op.shown.empty()) && !lift_to_batch(b)) return nullptr;
+  if (__builtin_expect(batched_class != nullptr, 0) && (op.kind != Operator::Composite || !op.shown.empty()) &&
+      !lift_to_batch(b))
+    return nullptr;
   args = b.data();
   return guarded([&]() -> PyObject* {
     if (__builtin_expect(lazy_clones, 0)) own_written(op, args, n);
@@ -343,17 +370,20 @@ PyObject* call_operator(Operator& op, Bound& b) {
     }
     if (!r) return nullptr;
     if (op.kind == Operator::View && n > 0 && is_tensor(args[0])) {
-      if (r == args[0] || unwrap(args[0])->is_inference) return r;           // views of inference tensors have no history
+      if (r == args[0] || unwrap(args[0])->is_inference) return r;  // views of inference tensors have no history
       if (!below_python_dispatch()) mark_views(op, args, n, r);
     }
     if (history) {
       try {
         record_history(op, args, n, r, false, prepared);
-      } catch (...) {                           // a pack hook raised
+      } catch (...) {  // a pack hook raised
         Py_DECREF(r);
         throw;
       }
-      if (PyErr_Occurred()) { Py_DECREF(r); return nullptr; }
+      if (PyErr_Occurred()) {
+        Py_DECREF(r);
+        return nullptr;
+      }
     }
     if (b.requires_grad && is_tensor(r) && !make_require_grad(r)) Py_CLEAR(r);
     return r;

@@ -16,8 +16,13 @@ struct NumpyTypes {
     static NumpyTypes t;
     if (!t.generic) {
       PyObject* numpy = PyImport_ImportModule("numpy");
-      if (!numpy) { PyErr_Clear(); return t; }
-      auto type = [&](const char* name) { return reinterpret_cast<PyTypeObject*>(PyObject_GetAttrString(numpy, name)); };
+      if (!numpy) {
+        PyErr_Clear();
+        return t;
+      }
+      auto type = [&](const char* name) {
+        return reinterpret_cast<PyTypeObject*>(PyObject_GetAttrString(numpy, name));
+      };
       t.generic = type("generic");
       t.integer = type("integer");
       t.floating = type("floating");
@@ -28,7 +33,7 @@ struct NumpyTypes {
   }
 };
 
-bool numpy_is(PyObject* o, PyTypeObject* NumpyTypes::*which) {
+bool numpy_is(PyObject* o, PyTypeObject* NumpyTypes::* which) {
   PyTypeObject* type = NumpyTypes::get().*which;
   return type && PyObject_TypeCheck(o, type);
 }
@@ -68,10 +73,11 @@ Fit to_int(PyObject* o, PyObject** out) {
   if (PyBool_Check(o)) return Fit::no;
   if (PyLong_Check(o) || numpy_is(o, &NumpyTypes::integer)) return index_of(o, out);
   if (is_tensor(o)) return plain_zero_dim(o) && is_integral(unwrap(o)->dtype()) ? tensor_index(o, out) : Fit::no;
-  if (!PyIndex_Check(o) || (torch_function_enabled() && has_torch_function(o))) return Fit::no;   // the latter: left to its override
-  const Fit fit = index_of(o, out);                                         // numpy.array(3)
+  if (!PyIndex_Check(o) || (torch_function_enabled() && has_torch_function(o)))
+    return Fit::no;                  // the latter: left to its override
+  const Fit fit = index_of(o, out);  // numpy.array(3)
   if (fit != Fit::error) return fit;
-  PyErr_Clear();                                                            // numpy.array(3.0), or its __index__ raises
+  PyErr_Clear();  // numpy.array(3.0), or its __index__ raises
   return Fit::no;
 }
 
@@ -100,7 +106,7 @@ bool is_number(PyObject* o) { return PyFloat_Check(o) || PyLong_Check(o) || PyCo
 Fit to_scalar(PyObject* o, PyObject** out) {
   if (PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o)) return take(o, out);
   if (numpy_is(o, &NumpyTypes::generic)) {
-    if (PyFloat_Check(o)) return made(PyNumber_Float(o), out);        // numpy.float64 is a float too
+    if (PyFloat_Check(o)) return made(PyNumber_Float(o), out);  // numpy.float64 is a float too
     if (!PyNumber_Check(o) && !numpy_is(o, &NumpyTypes::boolean)) return Fit::no;
     return item(o, out);
   }
@@ -147,7 +153,9 @@ __attribute__((noinline)) Fit to_device_object(PyObject* o, PyObject** out) {
   return made(guarded([&]() -> PyObject* { return device_object(device_of(o)); }), out);
 }
 
-__attribute__((noinline)) Fit to_text(PyObject* o, PyObject** out) { return !PyUnicode_Check(o) ? Fit::no : readable_text(o) ? take(o, out) : Fit::unreadable; }
+__attribute__((noinline)) Fit to_text(PyObject* o, PyObject** out) {
+  return !PyUnicode_Check(o) ? Fit::no : readable_text(o) ? take(o, out) : Fit::unreadable;
+}
 
 bool class_named(PyObject* o, const char* name) {
   const char* type = Py_TYPE(o)->tp_name;
@@ -177,10 +185,12 @@ Fit one(const ArgType& t, const Slot& s, PyObject* o, Bound& b, PyObject** out) 
 
 Fit wrong_element(const Argument& a, size_t i, PyObject* element, size_t position) {
   if (a.type.base == ArgType::Tensor)
-    PyErr_Format(PyExc_TypeError, "expected Tensor as element %zu in argument %zu, but got %s", i, position, Py_TYPE(element)->tp_name);
+    PyErr_Format(PyExc_TypeError, "expected Tensor as element %zu in argument %zu, but got %s", i, position,
+        Py_TYPE(element)->tp_name);
   else
-    PyErr_Format(PyExc_TypeError, "%s(): argument '%s' failed to unpack the object at pos %zu with error \"type must be %s,but got %s\"",
-                 binding_name, a.name.c_str(), i + 1, parameter_type_name(a).c_str(), Py_TYPE(element)->tp_name);
+    PyErr_Format(PyExc_TypeError,
+        "%s(): argument '%s' failed to unpack the object at pos %zu with error \"type must be %s,but got %s\"",
+        binding_name, a.name.c_str(), i + 1, parameter_type_name(a).c_str(), Py_TYPE(element)->tp_name);
   return Fit::error;
 }
 
@@ -211,11 +221,14 @@ Fit to_list(const Argument& a, const Slot& s, PyObject* o, size_t position, Boun
   const bool tensors = t.base == ArgType::Tensor;
   if (!PyTuple_Check(o) && !PyList_Check(o)) {
     if (t.list_size <= 0 || tensors) return Fit::no;
-    PyObject* single = nullptr;                 // int[2] given 3: (3, 3)
+    PyObject* single = nullptr;  // int[2] given 3: (3, 3)
     Fit f = one(t, s, o, b, &single);
     if (f != Fit::yes) return f;
     PyObject* tuple = PyTuple_New(t.list_size);
-    for (int i = 0; tuple && i < t.list_size; ++i) { Py_INCREF(single); PyTuple_SET_ITEM(tuple, i, single); }
+    for (int i = 0; tuple && i < t.list_size; ++i) {
+      Py_INCREF(single);
+      PyTuple_SET_ITEM(tuple, i, single);
+    }
     Py_DECREF(single);
     return made(tuple, out);
   }
@@ -235,8 +248,10 @@ Fit to_list(const Argument& a, const Slot& s, PyObject* o, size_t position, Boun
       Py_DECREF(result);
       return f;
     }
-    if (tensors) PyList_SET_ITEM(result, i, value);
-    else PyTuple_SET_ITEM(result, i, value);
+    if (tensors)
+      PyList_SET_ITEM(result, i, value);
+    else
+      PyTuple_SET_ITEM(result, i, value);
   }
   return made(result, out);
 }
@@ -257,7 +272,8 @@ bool readable_text(PyObject* o) {
 
 void raise_unreadable(const Argument& a, PyObject* value) {
   const ArgType& t = a.type;
-  if (t.base == ArgType::Str || t.base == ArgType::Device) return PyErr_SetString(PyExc_RuntimeError, "error unpacking string as utf-8");
+  if (t.base == ArgType::Str || t.base == ArgType::Device)
+    return PyErr_SetString(PyExc_RuntimeError, "error unpacking string as utf-8");
   const bool list = t.list && (PyTuple_Check(value) || PyList_Check(value));
   if (t.base == ArgType::Float) return PyErr_SetString(PyExc_OverflowError, "int too large to convert to float");
   if (!list) return PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
@@ -270,8 +286,9 @@ void raise_unreadable(const Argument& a, PyObject* value) {
     if (!fits) break;
     ++at;
   }
-  PyErr_Format(PyExc_TypeError, "%s(): argument '%s' failed to unpack the object at pos %zd with error \"Overflow when unpacking long long\"", binding_name,
-               a.name.c_str(), at + 1);
+  PyErr_Format(PyExc_TypeError,
+      "%s(): argument '%s' failed to unpack the object at pos %zd with error \"Overflow when unpacking long long\"",
+      binding_name, a.name.c_str(), at + 1);
 }
 
 Fit convert_argument(const Argument& a, const Slot& s, PyObject* o, size_t position, Bound& b, PyObject** out) {
@@ -280,7 +297,8 @@ Fit convert_argument(const Argument& a, const Slot& s, PyObject* o, size_t posit
     if (a.type.base == ArgType::Generator || (a.fallback && std::holds_alternative<std::monostate>(a.fallback->value)))
       return take(o, out);
     auto* numbers = a.fallback ? std::get_if<std::vector<int64_t>>(&a.fallback->value) : nullptr;
-    if (numbers && numbers->empty() && a.type.base == ArgType::Int) return made(PyTuple_New(0), out);   // None stands for an empty list
+    if (numbers && numbers->empty() && a.type.base == ArgType::Int)
+      return made(PyTuple_New(0), out);  // None stands for an empty list
     return Fit::no;
   }
   Fit f = a.type.list ? to_list(a, s, o, position, b, out) : one(a.type, s, o, b, out);

@@ -30,8 +30,11 @@ std::vector<std::string> split(const std::string& names) {
   std::vector<std::string> parts;
   std::string part;
   for (char c : names + ",") {
-    if (c == ',') { if (!part.empty()) parts.push_back(part); part.clear(); }
-    else if (c != ' ') part += c;
+    if (c == ',') {
+      if (!part.empty()) parts.push_back(part);
+      part.clear();
+    } else if (c != ' ')
+      part += c;
   }
   return parts;
 }
@@ -39,7 +42,8 @@ std::vector<std::string> split(const std::string& names) {
 std::vector<std::string> parameter_names(PyObject* function) {
   std::vector<std::string> names;
   Held code = attribute(function, "__code__");
-  Held variables = attribute(code, "co_varnames"), positional = attribute(code, "co_argcount"), keyword = attribute(code, "co_kwonlyargcount");
+  Held variables = attribute(code, "co_varnames"), positional = attribute(code, "co_argcount"),
+       keyword = attribute(code, "co_kwonlyargcount");
   long n = PyLong_AsLong(positional) + PyLong_AsLong(keyword);
   for (long i = 0; i < n; ++i) names.push_back(text(PyTuple_GetItem(variables, i)));
   return names;
@@ -65,24 +69,25 @@ namespace {
 
 // A Python number may stand for a tensor in these (PyTorch has Scalar overloads or converts).
 bool takes_numbers(const std::string& name) {
-  static const std::set<std::string> names = {"add", "sub", "subtract", "rsub", "mul", "multiply", "div", "divide", "true_divide",
-    "floor_divide", "fmod", "remainder", "pow", "float_power", "eq", "ne", "lt", "le", "gt", "ge", "greater", "greater_equal", "less",
-    "less_equal", "not_equal", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "where", "xlogy",
-    "copysign", "__and__", "__or__", "__xor__", "__lshift__", "__rshift__", "__rpow__",
-    "special_xlogy", "special_xlog1py", "special_zeta", "copy_", "fill_",
-    "isin", "result_type"};
+  static const std::set<std::string> names = {"add", "sub", "subtract", "rsub", "mul", "multiply", "div", "divide",
+      "true_divide", "floor_divide", "fmod", "remainder", "pow", "float_power", "eq", "ne", "lt", "le", "gt", "ge",
+      "greater", "greater_equal", "less", "less_equal", "not_equal", "bitwise_and", "bitwise_or", "bitwise_xor",
+      "bitwise_left_shift", "bitwise_right_shift", "where", "xlogy", "copysign", "__and__", "__or__", "__xor__",
+      "__lshift__", "__rshift__", "__rpow__", "special_xlogy", "special_xlog1py", "special_zeta", "copy_", "fill_",
+      "isin", "result_type"};
   return names.count(name) > 0;
 }
 
 // Where the first of them must be a tensor, or one of them: PyTorch has no overload for other numbers.
 bool first_is_tensor(const std::string& name) {
-  static const std::set<std::string> names = {"fmod", "eq", "ne", "lt", "le", "gt", "ge", "greater", "greater_equal", "less", "less_equal",
-    "not_equal", "copysign", "rsub", "where"};
+  static const std::set<std::string> names = {"fmod", "eq", "ne", "lt", "le", "gt", "ge", "greater", "greater_equal",
+      "less", "less_equal", "not_equal", "copysign", "rsub", "where"};
   return names.count(name) > 0;
 }
 bool one_is_tensor(const std::string& name) {
-  static const std::set<std::string> names = {"remainder", "pow", "float_power", "bitwise_and", "bitwise_or", "bitwise_xor",
-    "bitwise_left_shift", "bitwise_right_shift", "xlogy", "special_xlogy", "special_xlog1py", "special_zeta", "isin"};
+  static const std::set<std::string> names = {"remainder", "pow", "float_power", "bitwise_and", "bitwise_or",
+      "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "xlogy", "special_xlogy", "special_xlog1py",
+      "special_zeta", "isin"};
   return names.count(name) > 0;
 }
 
@@ -100,7 +105,7 @@ void finish(Operator& op, bool numbers) {
   op.reads_math_bits = reads_math_bits(op.schema.name);
 }
 
-Operator copy_base(const Operator& f) {         // shares references with f, which lives as long as the table
+Operator copy_base(const Operator& f) {  // shares references with f, which lives as long as the table
   Operator o;
   o.schema = f.schema;
   o.kind = f.kind;
@@ -130,23 +135,26 @@ Operator* add_inplace(Operator* f, const std::string& native, bool numbers) {
 
 // The out= overload's name: "out" belongs to the main one, which is not always the unnamed or the tensors' one.
 std::string out_overload(const std::string& name, const std::string& overload) {
-  static const std::map<std::string, std::string> odd = {
-      {"clamp", "out"}, {"clamp_min", "out"}, {"clamp_max", "out"}, {"clip", "out"}, {"clamp.Tensor", "Tensor_out"},
-      {"clamp_min.Tensor", "Tensor_out"}, {"clamp_max.Tensor", "Tensor_out"}, {"clip.Tensor", "Tensor_out"}, {"max", "unary_out"},
-      {"min", "unary_out"}, {"max.other", "out"}, {"min.other", "out"}, {"mean", "dtype_out"}, {"mean.dim", "out"},
+  static const std::map<std::string, std::string> odd = {{"clamp", "out"}, {"clamp_min", "out"}, {"clamp_max", "out"},
+      {"clip", "out"}, {"clamp.Tensor", "Tensor_out"}, {"clamp_min.Tensor", "Tensor_out"},
+      {"clamp_max.Tensor", "Tensor_out"}, {"clip.Tensor", "Tensor_out"}, {"max", "unary_out"}, {"min", "unary_out"},
+      {"max.other", "out"}, {"min.other", "out"}, {"mean", "dtype_out"}, {"mean.dim", "out"},
       {"arange.start_step", "start_out"}};
   auto it = odd.find(overload.empty() ? name : name + "." + overload);
   if (it != odd.end()) return it->second;
   return overload.empty() || overload == "Tensor" ? "out" : overload + "_out";
 }
 
-std::vector<std::string> out_names(PyObject* record, const Operator& f) {      // the record may say them: out=("out", "indices")
+std::vector<std::string> out_names(
+    PyObject* record, const Operator& f) {  // the record may say them: out=("out", "indices")
   std::vector<std::string> names;
   Held given = attribute(record, "out");
   for (size_t i = 0; i < f.schema.returns.size(); ++i) {
     const Return& r = f.schema.returns[i];
-    if (PyTuple_Check(given)) names.push_back(text(PyTuple_GET_ITEM(given.o, Py_ssize_t(i))));
-    else names.push_back(f.schema.returns.size() == 1 ? "out" : r.name.empty() ? "out" + std::to_string(i) : r.name);
+    if (PyTuple_Check(given))
+      names.push_back(text(PyTuple_GET_ITEM(given.o, Py_ssize_t(i))));
+    else
+      names.push_back(f.schema.returns.size() == 1 ? "out" : r.name.empty() ? "out" + std::to_string(i) : r.name);
   }
   return names;
 }
@@ -155,7 +163,8 @@ Operator* add_out(Operator* f, PyObject* record, const std::string& native, bool
   Operator o = copy_base(*f);
   const std::string& overload = f->schema.overload;
   o.schema.overload = out_overload(f->schema.name, overload);
-  if (find_operator(o.schema.qualified(), o.schema.overload)) o.schema.overload = overload.empty() ? "default_out" : overload + "_out";
+  if (find_operator(o.schema.qualified(), o.schema.overload))
+    o.schema.overload = overload.empty() ? "default_out" : overload + "_out";
   const std::vector<std::string> names = out_names(record, *f);
   for (size_t i = 0; i < f->schema.returns.size(); ++i) {
     Return& r = o.schema.returns[i];
@@ -179,8 +188,9 @@ void add_variants(Operator&& base, PyObject* record, const std::string& native, 
   if (!native.empty()) find_natives(native, base);
   finish(base, numbers);
   Operator* f = add_operator(std::move(base));
-  if (f->kind == Operator::Kernel && !f->schema.args.empty() && f->schema.args[0].alias && f->schema.args[0].alias->write) {
-    f->inplace = true;                          // fill_, zero_: the body gives the new value of self
+  if (f->kind == Operator::Kernel && !f->schema.args.empty() && f->schema.args[0].alias &&
+      f->schema.args[0].alias->write) {
+    f->inplace = true;  // fill_, zero_: the body gives the new value of self
     f->functional = f;
   }
   auto report = [&](Operator* op) {

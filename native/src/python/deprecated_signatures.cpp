@@ -9,7 +9,9 @@ namespace shim {
 namespace {
 
 // What stood at each place of the old order: 's' the tensor itself, 't' a further tensor, 'a' alpha, 'b' beta, 'v' value.
-struct Order { std::string_view places, first, second; };
+struct Order {
+  std::string_view places, first, second;
+};
 
 constexpr Order kSum[] = {{"sat", "other", ""}};
 constexpr Order kTernary[] = {{"svtt", "tensor1", "tensor2"}};
@@ -64,9 +66,13 @@ std::string old_signature(const Order& order, const char* name, Form form) {
     if (place == 's' && form == Form::method) continue;
     text += first ? "" : ", ";
     first = false;
-    if (place == 's') text += "Tensor input";
-    else if (place == 't') { text += str("Tensor ", second ? order.second : order.first); second = true; }
-    else text += str("Number ", keyword_of(place));
+    if (place == 's')
+      text += "Tensor input";
+    else if (place == 't') {
+      text += str("Tensor ", second ? order.second : order.first);
+      second = true;
+    } else
+      text += str("Number ", keyword_of(place));
   }
   return text + (form == Form::function ? ", *, Tensor out = None)" : ")");
 }
@@ -74,20 +80,24 @@ std::string old_signature(const Order& order, const char* name, Form form) {
 bool warned_of(const Order& order, const char* name, Form form) {
   static bool given = false;
   std::string text = str("This overload of ", name, " is deprecated:\n\t", old_signature(order, name, form),
-                         "\nConsider using one of the following signatures instead: the numbers as keywords after the tensors");
+      "\nConsider using one of the following signatures instead: the numbers as keywords after the tensors");
   return warn_once(&given, text.c_str()) == 0;
 }
 
 }  // namespace
 
-Operator* bind_deprecated(const std::vector<Operator*>& candidates, const char* name, Form form, const CallArgs& c, Bound& b) {
+Operator* bind_deprecated(
+    const std::vector<Operator*>& candidates, const char* name, Form form, const CallArgs& c, Bound& b) {
   if (form == Form::op) return nullptr;
   for (const Order& order : orders_of(name)) {
     const std::string places = places_of(order, form);
     if (!fits(places, c, order.places == kSum[0].places)) continue;
     std::vector<PyObject*> args, values, words;
     for (size_t i = 0; i < places.size(); ++i) {
-      if (places[i] == 's' || places[i] == 't') { args.push_back(c.args[i]); continue; }
+      if (places[i] == 's' || places[i] == 't') {
+        args.push_back(c.args[i]);
+        continue;
+      }
       values.push_back(c.args[i]);
       words.push_back(PyUnicode_InternFromString(keyword_of(places[i])));
     }

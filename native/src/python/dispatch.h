@@ -4,36 +4,43 @@
 
 namespace shim {
 
-PyObject* call_operator(Operator&, Bound&);                        // after __torch_function__ had its say
-PyObject* run_inplace(Operator&, PyObject** args, size_t n);       // inplace.cpp
-extern constinit thread_local int own_bodies;                       // how many bodies of ours run within a transform: they may write to what it captured
+PyObject* call_operator(Operator&, Bound&);                   // after __torch_function__ had its say
+PyObject* run_inplace(Operator&, PyObject** args, size_t n);  // inplace.cpp
+extern constinit thread_local int
+    own_bodies;  // how many bodies of ours run within a transform: they may write to what it captured
 PyObject* run_out(Operator&, PyObject** args, size_t n);
-PyObject* call_with_tangents(Operator&, PyObject* const* args, size_t n);   // forward-mode gradients of the results
-PyObject* run_functional(Operator&, PyObject** args, size_t n);    // native, else run; no history
-PyObject* run_recorded(Operator&, PyObject** args, size_t n);      // and with history
-PyObject* run_override(Operator&, PyObject** args, size_t n, bool* done);   // kernels of torch.library
-Operator* define_operator(Schema, bool ops_only = false);              // library_table.cpp: of another namespace than aten; throws if it is defined already
+PyObject* call_with_tangents(Operator&, PyObject* const* args, size_t n);  // forward-mode gradients of the results
+PyObject* run_functional(Operator&, PyObject** args, size_t n);            // native, else run; no history
+PyObject* run_recorded(Operator&, PyObject** args, size_t n);              // and with history
+PyObject* run_override(Operator&, PyObject** args, size_t n, bool* done);  // kernels of torch.library
+Operator* define_operator(Schema,
+    bool ops_only = false);  // library_table.cpp: of another namespace than aten; throws if it is defined already
 // Registers a kernel for a dispatch key, also before its operator is defined; null removes it. The old one, or null.
-PyObject* set_kernel(const std::string& qualified, const std::string& overload, const std::string& key, PyObject* kernel);
+PyObject* set_kernel(
+    const std::string& qualified, const std::string& overload, const std::string& key, PyObject* kernel);
 void raise_no_kernel(const Operator&, PyObject** args, size_t n);
 void check_same_device(const Operator&, PyObject* const* args, size_t n);
-PyObject* name_results(Operator&, PyObject* result);               // steals; a tuple becomes torch.return_types.max
+PyObject* name_results(Operator&, PyObject* result);  // steals; a tuple becomes torch.return_types.max
 
 // torch_function.cpp
 // Puts an argument with a handler among the others: subclasses before their bases, each class once.
 void add_by_class(PyObject* o, std::vector<PyObject*>& found);
-PyObject* call_torch_function(PyObject* callable, const CallArgs&, Bound*);  // NotImplemented-style fallthrough: returns null without error
+PyObject* call_torch_function(
+    PyObject* callable, const CallArgs&, Bound*);  // NotImplemented-style fallthrough: returns null without error
 bool torch_function_mode_active();
 bool torch_function_enabled();
 int bind_torch_function(PyObject* module);
-int bind_torch_dispatch(PyObject* module);      // torch_dispatch.cpp
+int bind_torch_dispatch(PyObject* module);  // torch_dispatch.cpp
 
 // modes.cpp
-struct AutocastState { bool enabled = false; DType dtype = DType::bf16; };
-AutocastState& autocast_state(DeviceType);                         // thread-local; cpu and cuda
+struct AutocastState {
+  bool enabled = false;
+  DType dtype = DType::bf16;
+};
+AutocastState& autocast_state(DeviceType);  // thread-local; cpu and cuda
 bool any_autocast();
-bool apply_autocast(Operator&, PyObject** args, size_t n);         // false: Python error
-PyObject* default_device();                                        // borrowed; null when none is set
+bool apply_autocast(Operator&, PyObject** args, size_t n);  // false: Python error
+PyObject* default_device();                                 // borrowed; null when none is set
 int bind_modes(PyObject* module);
 CastPolicy cast_policy(const std::string& name);
 
@@ -44,10 +51,11 @@ int bind_library(PyObject* module);
 int bind_op_types(PyObject* module);
 
 void check_out_dtype(const std::string& name, DType result, DType out);       // where PyTorch asks for the very dtype
-std::string name_for_gradients(const Schema& schema, PyObject* const* args);     // who says that out= has no gradient
+std::string name_for_gradients(const Schema& schema, PyObject* const* args);  // who says that out= has no gradient
 void check_result_cast(const std::string& name, DType result, DType out);     // in an operator's own words
-bool writes_at_last(const Operator& f, PyObject* const* args);                    // a function of others that copies into its out
-bool never_differentiable(const std::string& name);       // without a gradient, which PyTorch therefore lets write into any out=
-void dtype_of_out(const Operator& f, PyObject** args, size_t inputs, PyObject* out);   // a factory's dtype is out's
+bool writes_at_last(const Operator& f, PyObject* const* args);  // a function of others that copies into its out
+bool never_differentiable(
+    const std::string& name);  // without a gradient, which PyTorch therefore lets write into any out=
+void dtype_of_out(const Operator& f, PyObject** args, size_t inputs, PyObject* out);  // a factory's dtype is out's
 
 }  // namespace shim

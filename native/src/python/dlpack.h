@@ -4,9 +4,17 @@
 
 namespace shim {
 
-struct DLPackVersion { uint32_t major, minor; };
-struct DLDevice { int32_t device_type; int32_t device_id; };
-struct DLDataType { uint8_t code, bits; uint16_t lanes; };
+struct DLPackVersion {
+  uint32_t major, minor;
+};
+struct DLDevice {
+  int32_t device_type;
+  int32_t device_id;
+};
+struct DLDataType {
+  uint8_t code, bits;
+  uint16_t lanes;
+};
 struct DLTensor {
   void* data;
   DLDevice device;
@@ -33,11 +41,14 @@ constexpr uint64_t kReadOnly = 1, kIsCopied = 2;
 constexpr int32_t kCpu = 1, kCuda = 2, kCudaHost = 3, kCudaManaged = 13;
 
 // The C exchange API: a table of functions reachable from the tensor type, for callers that skip Python objects.
-struct DLPackExchangeAPIHeader { DLPackVersion version; DLPackExchangeAPIHeader* prev; };
+struct DLPackExchangeAPIHeader {
+  DLPackVersion version;
+  DLPackExchangeAPIHeader* prev;
+};
 struct DLPackExchangeAPI {
   DLPackExchangeAPIHeader header;
   int (*managed_tensor_allocator)(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_ctx,
-                                  void (*set_error)(void*, const char* kind, const char* message));
+      void (*set_error)(void*, const char* kind, const char* message));
   int (*managed_tensor_from_py_object_no_sync)(void* py_object, DLManagedTensorVersioned** out);
   int (*managed_tensor_to_py_object_no_sync)(DLManagedTensorVersioned* tensor, void** out);
   int (*dltensor_from_py_object_no_sync)(void* py_object, DLTensor* out);

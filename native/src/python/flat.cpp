@@ -7,14 +7,15 @@
 namespace shim {
 namespace {
 
-class FlatBackward final : public Node {        // what comes goes on, and zeros go to the input
+class FlatBackward final : public Node {  // what comes goes on, and zeros go to the input
  public:
   explicit FlatBackward(std::string name) : name_(std::move(name)) {}
   Grads apply(Grads&& grads) override {
     if (!grads[0] || !needs(1)) return {grads[0], Tensor()};
-    const Edge& input = next_edges[1];        // of the write through a view: the whole base
+    const Edge& input = next_edges[1];  // of the write through a view: the whole base
     const auto& metas = input.node->inputs;
-    const Dims sizes = input.input_nr < metas.size() ? metas[input.input_nr].sizes : Dims(grads[0]->sizes().begin(), grads[0]->sizes().end());
+    const Dims sizes = input.input_nr < metas.size() ? metas[input.input_nr].sizes
+                                                     : Dims(grads[0]->sizes().begin(), grads[0]->sizes().end());
     return {grads[0], engine_ops().zeros(sizes, grads[0]->dtype(), grads[0]->device())};
   }
   std::string name() const override { return name_; }

@@ -22,9 +22,11 @@ bool inherits(PyTypeObject* type, std::string_view name) {
 bool is_foreign_tensor(PyObject* o) { return !is_tensor(o) && inherits(Py_TYPE(o), "torch._C.TensorBase"); }
 
 const char* foreign_note(PyObject* o) {
-  if (is_foreign_tensor(o)) return " of the PyTorch that is installed here; exchange it with torch.from_dlpack(tensor), which copies nothing";
+  if (is_foreign_tensor(o))
+    return " of the PyTorch that is installed here; exchange it with torch.from_dlpack(tensor), which copies nothing";
   std::string_view name = Py_TYPE(o)->tp_name;
-  if (name == "torch.dtype" && !is_dtype(o)) return " of the PyTorch that is installed here; give the one of the same name of this torch";
+  if (name == "torch.dtype" && !is_dtype(o))
+    return " of the PyTorch that is installed here; give the one of the same name of this torch";
   if (name == "torch.device" && !is_device(o)) return " of the PyTorch that is installed here; give str(device)";
   return "";
 }

@@ -4,7 +4,7 @@
 
 namespace shim {
 
-bool is_foreign_tensor(PyObject* o);           // an instance of PyTorch's own tensor class
-const char* foreign_note(PyObject* o);         // for error texts: whose object it is and what to do; "" for all others
+bool is_foreign_tensor(PyObject* o);    // an instance of PyTorch's own tensor class
+const char* foreign_note(PyObject* o);  // for error texts: whose object it is and what to do; "" for all others
 
 }  // namespace shim

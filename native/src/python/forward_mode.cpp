@@ -36,7 +36,7 @@ struct Primals {
     return fresh;
   }
 
-  PyObject* replaced(PyObject* o) {             // an argument, or a list of them
+  PyObject* replaced(PyObject* o) {  // an argument, or a list of them
     if (is_tensor(o)) return stand_in(o);
     if (!PyList_Check(o) && !PyTuple_Check(o)) return Py_NewRef(o);
     Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
@@ -59,27 +59,35 @@ std::vector<Edge> edges_of(const std::vector<Tensor>& tensors) {
 }
 
 // Tangents of `outputs`, in their order; null where nothing flows.
-Grads tangents_of(const std::vector<Tensor>& outputs, const std::vector<Edge>& inputs, const Primals& primals, bool keep_history) {
+Grads tangents_of(
+    const std::vector<Tensor>& outputs, const std::vector<Edge>& inputs, const Primals& primals, bool keep_history) {
   Grads seeds;
   for (const Tensor& o : outputs) {
     seeds.push_back(engine_ops().zeros(o->sizes(), o->dtype(), o->device()));
     seeds.back()->ensure_autograd().requires_grad = true;
   }
-  Grads back = run_backward(edges_of(outputs), seeds, inputs, {.retain_graph = true, .create_graph = true, .allow_unused = true, .accumulate = false});
+  Grads back = run_backward(edges_of(outputs), seeds, inputs,
+      {.retain_graph = true, .create_graph = true, .allow_unused = true, .accumulate = false});
   std::vector<Tensor> roots;
   Grads along;
   for (size_t i = 0; i < back.size(); ++i)
     if (back[i] && gradient_edge(back[i])) {
       roots.push_back(back[i]);
-      along.push_back(primals.tangents[i]->dtype() == back[i]->dtype() ? primals.tangents[i] : engine_ops().cast(primals.tangents[i], back[i]->dtype()));
+      along.push_back(primals.tangents[i]->dtype() == back[i]->dtype()
+                          ? primals.tangents[i]
+                          : engine_ops().cast(primals.tangents[i], back[i]->dtype()));
     }
   Grads found(outputs.size());
   if (!roots.empty())
-    found = run_backward(edges_of(roots), along, edges_of(seeds), {.retain_graph = true, .create_graph = keep_history, .allow_unused = true, .accumulate = false});
+    found = run_backward(edges_of(roots), along, edges_of(seeds),
+        {.retain_graph = true, .create_graph = keep_history, .allow_unused = true, .accumulate = false});
   for (size_t i = 0; i < found.size(); ++i) {
     if (!found[i]) found[i] = engine_ops().zeros(outputs[i]->sizes(), outputs[i]->dtype(), outputs[i]->device());
-    for (const Tensor& t : primals.tangents)    // an operator's result may be written to without its argument
-      if (has_data(*found[i]) ? t->storage() == found[i]->storage() : t.get() == found[i].get()) { found[i] = engine_ops().clone(found[i]); break; }
+    for (const Tensor& t : primals.tangents)  // an operator's result may be written to without its argument
+      if (has_data(*found[i]) ? t->storage() == found[i]->storage() : t.get() == found[i].get()) {
+        found[i] = engine_ops().clone(found[i]);
+        break;
+      }
   }
   return found;
 }
@@ -123,14 +131,15 @@ Tensor tangent_through_base(const Tensor& view, const Tensor& base, bool make) {
     set_tangent(base, laid);
     whole = laid;
   }
-  Tensor part = as_strided(*whole, view->sizes(), view->strides(), whole->storage_offset() + view->storage_offset() - base->storage_offset());
+  Tensor part = as_strided(*whole, view->sizes(), view->strides(),
+      whole->storage_offset() + view->storage_offset() - base->storage_offset());
   if (view->is_conj != base->is_conj) set_conj(*part, !part->is_conj);
   if (view->is_neg != base->is_neg) set_neg(*part, !part->is_neg);
   set_tangent(view, part);
   return part;
 }
 
-bool writable(const TensorImpl& t) {            // no two elements share memory, and there is no history to keep
+bool writable(const TensorImpl& t) {  // no two elements share memory, and there is no history to keep
   for (int d = 0; d < t.dim(); ++d)
     if (t.strides()[d] == 0 && t.sizes()[d] > 1) return false;
   return !t.requires_grad();
@@ -138,8 +147,13 @@ bool writable(const TensorImpl& t) {            // no two elements share memory,
 
 // The tangent of a view is a view of its base's, by operators that autograd sees.
 void write_with_history(const Tensor& view, const Tensor& base, const Tensor& next) {
-  struct Off { int old = forward_gradients(); Off() { forward_gradients() = 0; } ~Off() { forward_gradients() = old; } } off;
-  Held whole{wrap(tangent_of(*base))}, value{wrap(next)}, sizes{size_object(view->sizes())}, strides{size_object(view->strides())};
+  struct Off {
+    int old = forward_gradients();
+    Off() { forward_gradients() = 0; }
+    ~Off() { forward_gradients() = old; }
+  } off;
+  Held whole{wrap(tangent_of(*base))}, value{wrap(next)}, sizes{size_object(view->sizes())},
+      strides{size_object(view->strides())};
   const int64_t offset = unwrap(whole.o)->storage_offset() + view->storage_offset() - base->storage_offset();
   Held part{PyObject_CallMethod(whole.o, "as_strided", "OOL", sizes.o, strides.o, static_cast<long long>(offset))};
   if (!part.o) throw PythonError();
@@ -151,7 +165,8 @@ void write_with_history(const Tensor& view, const Tensor& base, const Tensor& ne
 // A view takes a tangent that has a history, or whose values a Python class holds, a batch of them: so must its base.
 bool shared_with_base(const Tensor& view, const Tensor& base, const Tensor& value) {
   if (!base->is_contiguous() || view->numel() == 0) return false;
-  Held like{wrap(value)}, sizes{size_object(base->sizes())}, part_sizes{size_object(view->sizes())}, strides{size_object(view->strides())};
+  Held like{wrap(value)}, sizes{size_object(base->sizes())}, part_sizes{size_object(view->sizes())},
+      strides{size_object(view->strides())};
   Held whole{PyObject_CallMethod(like.o, "new_zeros", "O", sizes.o)};
   if (!whole.o) throw PythonError();
   if (Tensor before = tangent_of(*base)) {
@@ -161,7 +176,7 @@ bool shared_with_base(const Tensor& view, const Tensor& base, const Tensor& valu
     std::swap(sum.o, whole.o);
   }
   Held part{PyObject_CallMethod(whole.o, "as_strided", "OOL", part_sizes.o, strides.o,
-                                static_cast<long long>(view->storage_offset() - base->storage_offset()))};
+      static_cast<long long>(view->storage_offset() - base->storage_offset()))};
   if (!part.o) throw PythonError();
   Held done{PyObject_CallMethod(part.o, "copy_", "O", like.o)};
   if (!done.o) throw PythonError();
@@ -196,8 +211,10 @@ void write_tangent(const Tensor& t, const Tensor& value) {
   if (!own && !value) return;
   Tensor next = value ? value : engine_ops().zeros(t->sizes(), t->dtype(), t->device());
   if (own && writable(*own) && !next->requires_grad() && copied(own, next)) return;
-  if (own && part && next->requires_grad() && tangent_of(*m->base)) write_with_history(t, m->base, next);
-  else set_tangent(t, next);
+  if (own && part && next->requires_grad() && tangent_of(*m->base))
+    write_with_history(t, m->base, next);
+  else
+    set_tangent(t, next);
 }
 
 bool view_of_tangent(const TensorImpl& self, PyObject* result, const std::function<PyObject*(PyObject*)>& view) {
@@ -211,26 +228,41 @@ bool view_of_tangent(const TensorImpl& self, PyObject* result, const std::functi
     return true;
   }
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); ++i)
-    set_tangent(Tensor(unwrap(PySequence_Fast_GET_ITEM(result, i))), Tensor(unwrap(PySequence_Fast_GET_ITEM(parts.o, i))));
+    set_tangent(
+        Tensor(unwrap(PySequence_Fast_GET_ITEM(result, i))), Tensor(unwrap(PySequence_Fast_GET_ITEM(parts.o, i))));
   return true;
 }
 
 bool any_tangent(PyObject* const* args, size_t n) {
   bool found = false;
-  for (size_t i = 0; i < n && !found; ++i) each_tensor(args[i], [&](PyObject* o) { found |= bool(tangent_of(*unwrap(o))); });
+  for (size_t i = 0; i < n && !found; ++i)
+    each_tensor(args[i], [&](PyObject* o) { found |= bool(tangent_of(*unwrap(o))); });
   return found;
 }
 
 PyObject* run_with_tangents(PyObject* const* args, size_t n, const std::function<PyObject*(PyObject**, size_t)>& run) {
-  struct Off { int old = forward_gradients(); Off() { forward_gradients() = 0; } ~Off() { forward_gradients() = old; } } off;
+  struct Off {
+    int old = forward_gradients();
+    Off() { forward_gradients() = 0; }
+    ~Off() { forward_gradients() = old; }
+  } off;
   bool outer = GradMode::enabled();
   bool history = outer && any_requires_grad(args, n);
-  struct Mode { bool old = GradMode::enabled(); Mode() { GradMode::set(true); } ~Mode() { GradMode::set(old); } } mode;
+  struct Mode {
+    bool old = GradMode::enabled();
+    Mode() { GradMode::set(true); }
+    ~Mode() { GradMode::set(old); }
+  } mode;
   Primals primals;
   std::vector<PyObject*> given;
-  struct DropAll { std::vector<PyObject*>& v; ~DropAll() { for (PyObject* o : v) Py_XDECREF(o); } } drop_all{given};
+  struct DropAll {
+    std::vector<PyObject*>& v;
+    ~DropAll() {
+      for (PyObject* o : v) Py_XDECREF(o);
+    }
+  } drop_all{given};
   for (size_t i = 0; i < n; ++i) given.push_back(primals.replaced(args[i]));
-  const std::vector<Edge> edges = edges_of(primals.tensors);                 // before an operator writes to one
+  const std::vector<Edge> edges = edges_of(primals.tensors);  // before an operator writes to one
   Held result{run(given.data(), n)};
   if (!result.o) return nullptr;
   std::vector<Tensor> outputs;
@@ -246,14 +278,14 @@ PyObject* run_with_tangents(PyObject* const* args, size_t n, const std::function
     const AutogradMeta* m = outputs[i]->autograd();
     if (m->grad_fn) m->grad_fn->give_tangent(m->output_nr, tangents[i], current_level);
   }
-  if (history)                                  // what was saved for backward has a tangent there: forward over reverse
+  if (history)  // what was saved for backward has a tangent there: forward over reverse
     for (size_t i = 0; i < primals.tensors.size(); ++i) set_tangent(primals.tensors[i], primals.tangents[i]);
   return Py_NewRef(result.o);
 }
 
 namespace {
 
-thread_local bool allowed = true;               // torch._C._set_fwd_grad_enabled
+thread_local bool allowed = true;  // torch._C._set_fwd_grad_enabled
 
 PyObject* enter_level(PyObject*, PyObject*) {
   if (current_level) return PyErr_Format(PyExc_RuntimeError, "Nested forward mode AD is not supported at the moment");
@@ -269,16 +301,18 @@ PyObject* leave_level(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
-PyObject* put(PyObject*, PyObject* args) {                                    // (tensor, tangent)
+PyObject* put(PyObject*, PyObject* args) {  // (tensor, tangent)
   PyObject *t, *tangent;
   if (!PyArg_ParseTuple(args, "O!O!:_set_tangent", TensorBaseType, &t, TensorBaseType, &tangent)) return nullptr;
   set_tangent(Tensor(unwrap(t)), Tensor(unwrap(tangent)));
   Py_RETURN_NONE;
 }
 
-PyObject* get(PyObject*, PyObject* t) { return is_tensor(t) && current_level ? wrap(tangent_of(*unwrap(t))) : Py_NewRef(Py_None); }
+PyObject* get(PyObject*, PyObject* t) {
+  return is_tensor(t) && current_level ? wrap(tangent_of(*unwrap(t))) : Py_NewRef(Py_None);
+}
 PyObject* open(PyObject*, PyObject*) { return PyBool_FromLong(current_level != 0); }
-PyObject* pause(PyObject*, PyObject* on) {                                    // -> whether it was on; the level stays open
+PyObject* pause(PyObject*, PyObject* on) {  // -> whether it was on; the level stays open
   const bool was = allowed;
   if (!PyBool_Check(on)) return PyErr_Format(PyExc_TypeError, "enabled must be a bool (got %s)", Py_TYPE(on)->tp_name);
   allowed = on == Py_True;
@@ -286,9 +320,10 @@ PyObject* pause(PyObject*, PyObject* on) {                                    //
   return PyBool_FromLong(was);
 }
 
-PyMethodDef forward_mode_functions[] = {{"_enter_dual_level", enter_level, METH_NOARGS, nullptr}, {"_exit_dual_level", leave_level, METH_NOARGS, nullptr},
-                           {"_set_tangent", put, METH_VARARGS, nullptr}, {"_get_tangent", get, METH_O, nullptr},
-                           {"_is_dual_level_open", open, METH_NOARGS, nullptr}, {"_pause_tangents", pause, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef forward_mode_functions[] = {{"_enter_dual_level", enter_level, METH_NOARGS, nullptr},
+    {"_exit_dual_level", leave_level, METH_NOARGS, nullptr}, {"_set_tangent", put, METH_VARARGS, nullptr},
+    {"_get_tangent", get, METH_O, nullptr}, {"_is_dual_level_open", open, METH_NOARGS, nullptr},
+    {"_pause_tangents", pause, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

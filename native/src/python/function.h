@@ -6,10 +6,9 @@ namespace shim {
 
 class FunctionNode;
 
-struct PyFunction {                             // ctx; also the grad_fn of the results
-  PyObject_HEAD
-  PyObject *dict, *weakrefs;
-  FunctionNode* node;                           // while it lives
+struct PyFunction {  // ctx; also the grad_fn of the results
+  PyObject_HEAD PyObject *dict, *weakrefs;
+  FunctionNode* node;  // while it lives
   PyObject *needs_input_grad, *to_save, *non_differentiable, *dirty_tensors, *saved_for_forward;
   char materialize, materialize_non_diff, freed, owns_node;
   std::vector<SavedTensor>* saved;
@@ -32,7 +31,7 @@ class FunctionNode final : public Node {
   }
   Grads apply(Grads&& grads) override;
 
-  std::vector<bool> is_tensor_input;            // one an argument of apply()
+  std::vector<bool> is_tensor_input;  // one an argument of apply()
   enum Output : uint8_t { not_tensor, plain, differentiable };
   std::vector<Output> outputs;
 
@@ -46,7 +45,8 @@ class FunctionNode final : public Node {
 // Gives the results of forward their history; `args` are apply()'s. A new tuple; null with an error set.
 // RuntimeError where an input that is returned as it came is saved by a setup_context.
 void check_saved_as_returned(PyFunction* ctx, PyObject* const* args, size_t nargs, PyObject* outputs);
-PyObject* wrap_outputs(PyFunction* ctx, const Ref<FunctionNode>& node, PyObject* const* args, size_t nargs, PyObject* outputs);
+PyObject* wrap_outputs(
+    PyFunction* ctx, const Ref<FunctionNode>& node, PyObject* const* args, size_t nargs, PyObject* outputs);
 bool save_variables(PyFunction* ctx, const Ref<FunctionNode>& node);
 
 }  // namespace shim

@@ -35,7 +35,8 @@ void FunctionNode::release_saved() {
 }
 
 PyObject* FunctionNode::call_backward(PyObject* args) {
-  static PyObject *forward_cls = interned("_forward_cls"), *backward = interned("backward"), *vjp = interned("vjp"), *base = nullptr;
+  static PyObject *forward_cls = interned("_forward_cls"), *backward = interned("backward"), *vjp = interned("vjp"),
+                  *base = nullptr;
   if (!base) {
     Held module{PyImport_ImportModule("shim_torch.autograd.function")};
     base = module.o ? PyObject_GetAttrString(module.o, "Function") : nullptr;
@@ -43,10 +44,13 @@ PyObject* FunctionNode::call_backward(PyObject* args) {
   }
   Held cls{PyObject_GetAttr(reinterpret_cast<PyObject*>(ctx_), forward_cls)};
   if (!cls.o) return nullptr;
-  Held b{PyObject_GetAttr(cls.o, backward)}, v{PyObject_GetAttr(cls.o, vjp)}, b0{PyObject_GetAttr(base, backward)}, v0{PyObject_GetAttr(base, vjp)};
+  Held b{PyObject_GetAttr(cls.o, backward)}, v{PyObject_GetAttr(cls.o, vjp)}, b0{PyObject_GetAttr(base, backward)},
+      v0{PyObject_GetAttr(base, vjp)};
   if (!b.o || !v.o || !b0.o || !v0.o) return nullptr;
   if (b.o != b0.o && v.o != v0.o) {
-    PyErr_SetString(PyExc_RuntimeError, "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them.");
+    PyErr_SetString(PyExc_RuntimeError,
+        "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of "
+        "them.");
     return nullptr;
   }
   return PyObject_CallObject(v.o != v0.o ? v.o : b.o, args);
@@ -62,7 +66,8 @@ Grads FunctionNode::apply(Grads&& grads) {
   Py_INCREF(ctx_);
   PyTuple_SET_ITEM(args.o, 0, reinterpret_cast<PyObject*>(ctx_));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    bool zeros = !grads[i] && outputs[i] != not_tensor && ctx_->materialize && (outputs[i] == differentiable || ctx_->materialize_non_diff);
+    bool zeros = !grads[i] && outputs[i] != not_tensor && ctx_->materialize &&
+                 (outputs[i] == differentiable || ctx_->materialize_non_diff);
     PyTuple_SET_ITEM(args.o, Py_ssize_t(i) + 1, wrap(zeros ? zeros_like_meta(inputs[i]) : grads[i]));
   }
   grads.clear();
@@ -75,14 +80,16 @@ Grads FunctionNode::results(PyObject* r) {
   Held tuple{PyTuple_Check(r) ? Py_NewRef(r) : PyTuple_Pack(1, r)};
   if (!tuple.o) throw PythonError();
   size_t n = size_t(PyTuple_GET_SIZE(tuple.o)), expected = is_tensor_input.size();
-  bool rest_none = n > expected;                // trailing Nones are forgiven
+  bool rest_none = n > expected;  // trailing Nones are forgiven
   for (size_t i = expected; i < n; ++i) rest_none = rest_none && PyTuple_GET_ITEM(tuple.o, Py_ssize_t(i)) == Py_None;
-  CHECK(Kind::Runtime, n == expected || rest_none, "function ", name_, " returned an incorrect number of gradients (expected ", expected, ", got ", n, ")");
+  CHECK(Kind::Runtime, n == expected || rest_none, "function ", name_,
+      " returned an incorrect number of gradients (expected ", expected, ", got ", n, ")");
   Grads out;
   for (size_t i = 0; i < expected; ++i) {
     PyObject* o = PyTuple_GET_ITEM(tuple.o, Py_ssize_t(i));
     if (!is_tensor_input[i]) {
-      CHECK(Kind::Runtime, o == Py_None, "function ", name_, " returned a gradient different than None at position ", i + 1, ", but the corresponding forward input was not a Variable");
+      CHECK(Kind::Runtime, o == Py_None, "function ", name_, " returned a gradient different than None at position ",
+          i + 1, ", but the corresponding forward input was not a Variable");
       continue;
     }
     CHECK(Kind::Runtime, o == Py_None || is_tensor(o), "expected Variable or None (got ", Py_TYPE(o)->tp_name, ")");
@@ -101,10 +108,12 @@ bool has(const Impls& v, TensorImpl* t) { return std::find(v.begin(), v.end(), t
 Impls tensors_of(PyObject* tuple, const char* what) {
   Impls found;
   if (!tuple || tuple == Py_None) return found;
-  CHECK(Kind::Type, PyTuple_Check(tuple), "autograd internal error: saved attribute '", what, "' is not a tuple but is ", Py_TYPE(tuple)->tp_name);
+  CHECK(Kind::Type, PyTuple_Check(tuple), "autograd internal error: saved attribute '", what,
+      "' is not a tuple but is ", Py_TYPE(tuple)->tp_name);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
     PyObject* o = PyTuple_GET_ITEM(tuple, i);
-    CHECK(Kind::Type, is_tensor(o), what, " can accept only tensors, but argument ", i, " is of type ", Py_TYPE(o)->tp_name);
+    CHECK(Kind::Type, is_tensor(o), what, " can accept only tensors, but argument ", i, " is of type ",
+        Py_TYPE(o)->tp_name);
     found.push_back(unwrap(o));
   }
   return found;
@@ -112,7 +121,7 @@ Impls tensors_of(PyObject* tuple, const char* what) {
 
 struct Wrapping {
   PyFunction* ctx;
-  const Ref<FunctionNode>& node;                // null when nothing is recorded
+  const Ref<FunctionNode>& node;  // null when nothing is recorded
   Impls inputs, dirty, plain;
   size_t tensor_outputs = 0, differentiable_outputs = 0;
 };
@@ -124,12 +133,15 @@ PyObject* view_of_itself(PyObject* o) {
     NoGrad off;
     mark_view(v, t);
   }
-  return Py_TYPE(o) == TensorType || reinterpret_cast<PyObject*>(Py_TYPE(o)) == ParameterType ? wrap(v) : wrap_as(v, Py_TYPE(o));
+  return Py_TYPE(o) == TensorType || reinterpret_cast<PyObject*>(Py_TYPE(o)) == ParameterType ? wrap(v)
+                                                                                              : wrap_as(v, Py_TYPE(o));
 }
 
 void placeholder(const Ref<FunctionNode>& node, const TensorImpl* t) {
-  if (t) node->add_input(*t);
-  else node->inputs.push_back({});
+  if (t)
+    node->add_input(*t);
+  else
+    node->inputs.push_back({});
 }
 
 PyObject* wrap_plain(Wrapping& w, PyObject* o, bool is_input, bool modified) {
@@ -147,12 +159,17 @@ PyObject* wrap_plain(Wrapping& w, PyObject* o, bool is_input, bool modified) {
 
 void rewrite_history(Wrapping& w, const Tensor& t) {
   AutogradMeta* m = t->autograd();
-  CHECK(Kind::Runtime, !(m && m->requires_grad && !m->grad_fn), "a leaf Variable that requires grad has been used in an in-place operation.");
+  CHECK(Kind::Runtime, !(m && m->requires_grad && !m->grad_fn),
+      "a leaf Variable that requires grad has been used in an in-place operation.");
   if (m && m->base) {
-    CHECK(Kind::Runtime, w.tensor_outputs <= 1, "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one Tensor. This is "
-          "not supported by the current autograd engine. You should either make sure the input is not a view (using .clone() for example) or make your Function only return one Tensor "
-          "(potentially splitting it into two Functions: one doing the inplace that returns a single Tensor and a second one that does the other operations). You can ask on the forum "
-          "https://discuss.pytorch.org/ if you need help to do this change.");
+    CHECK(Kind::Runtime, w.tensor_outputs <= 1,
+        "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
+        "than one Tensor. This is "
+        "not supported by the current autograd engine. You should either make sure the input is not a view (using "
+        ".clone() for example) or make your Function only return one Tensor "
+        "(potentially splitting it into two Functions: one doing the inplace that returns a single Tensor and a second "
+        "one that does the other operations). You can ask on the forum "
+        "https://discuss.pytorch.org/ if you need help to do this change.");
     check_inplace(t);
   }
   size_t nr = w.node->inputs.size();
@@ -179,8 +196,10 @@ PyObject* wrap_output(Wrapping& w, PyObject* o) {
     return view;
   }
   Tensor t(impl);
-  if (modified && is_input) rewrite_history(w, t);
-  else set_history(t, w.node);
+  if (modified && is_input)
+    rewrite_history(w, t);
+  else
+    set_history(t, w.node);
   if (!(is_input && modified)) ++w.differentiable_outputs;
   return Py_NewRef(o);
 }
@@ -196,13 +215,18 @@ void check_saved_as_returned(PyFunction* ctx, PyObject* const* args, size_t narg
     TensorImpl* t = is_tensor(args[i]) ? unwrap(args[i]) : nullptr;
     if (!t || !has(saved, t) || has(dirty, t)) continue;
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(outputs); ++k)
-      CHECK(Kind::Runtime, PyTuple_GET_ITEM(outputs, k) != args[i], "An input that has been returned as-is as output is being saved for backward. This is not supported if you override "
-            "setup_context. You should return and save a view of the input instead, e.g. with x.view_as(x) or setup ctx inside the forward function itself.");
+      CHECK(Kind::Runtime, PyTuple_GET_ITEM(outputs, k) != args[i],
+          "An input that has been returned as-is as output is being saved for backward. This is not supported if you "
+          "override "
+          "setup_context. You should return and save a view of the input instead, e.g. with x.view_as(x) or setup ctx "
+          "inside the forward function itself.");
   }
 }
 
-PyObject* wrap_outputs(PyFunction* ctx, const Ref<FunctionNode>& node, PyObject* const* args, size_t nargs, PyObject* outputs) {
-  Wrapping w{ctx, node, {}, tensors_of(ctx->dirty_tensors, "mark_dirty"), tensors_of(ctx->non_differentiable, "mark_non_differentiable")};
+PyObject* wrap_outputs(
+    PyFunction* ctx, const Ref<FunctionNode>& node, PyObject* const* args, size_t nargs, PyObject* outputs) {
+  Wrapping w{ctx, node, {}, tensors_of(ctx->dirty_tensors, "mark_dirty"),
+      tensors_of(ctx->non_differentiable, "mark_non_differentiable")};
   for (size_t i = 0; i < nargs; ++i)
     if (is_tensor(args[i])) w.inputs.push_back(unwrap(args[i]));
   Py_ssize_t n = PyTuple_GET_SIZE(outputs);
@@ -212,11 +236,15 @@ PyObject* wrap_outputs(PyFunction* ctx, const Ref<FunctionNode>& node, PyObject*
   w.tensor_outputs = returned.size();
   for (TensorImpl* d : w.dirty) {
     d->bump_version();
-    if (!has(w.inputs, d) &&
-        PyErr_WarnEx(PyExc_UserWarning, "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed to ctx.mark_dirty().", 1) < 0)
+    if (!has(w.inputs, d) && PyErr_WarnEx(PyExc_UserWarning,
+                                 "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that "
+                                 "have been mutated should be passed to ctx.mark_dirty().",
+                                 1) < 0)
       throw PythonError();
-    CHECK(Kind::Runtime, has(returned, d), "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace must all be "
-          "outputs of the Function.");
+    CHECK(Kind::Runtime, has(returned, d),
+        "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
+        "modified inplace must all be "
+        "outputs of the Function.");
   }
   Held result{PyTuple_New(n)};
   if (!result.o) return nullptr;
@@ -225,9 +253,10 @@ PyObject* wrap_outputs(PyFunction* ctx, const Ref<FunctionNode>& node, PyObject*
     if (!o) return nullptr;
     PyTuple_SET_ITEM(result.o, i, o);
   }
-  for (Py_ssize_t i = 0; i < n; ++i) {          // views among the results may not be written to
+  for (Py_ssize_t i = 0; i < n; ++i) {  // views among the results may not be written to
     PyObject* o = PyTuple_GET_ITEM(result.o, i);
-    if (!is_tensor(o) || has(w.dirty, unwrap(o)) || (node && node->outputs[size_t(i)] != FunctionNode::differentiable)) continue;
+    if (!is_tensor(o) || has(w.dirty, unwrap(o)) || (node && node->outputs[size_t(i)] != FunctionNode::differentiable))
+      continue;
     AutogradMeta* m = unwrap(o)->autograd();
     if (m && m->base) m->creation = w.differentiable_outputs > 1 ? Creation::multi_output : Creation::custom_function;
   }
@@ -237,7 +266,8 @@ PyObject* wrap_outputs(PyFunction* ctx, const Ref<FunctionNode>& node, PyObject*
 bool save_variables(PyFunction* ctx, const Ref<FunctionNode>& node) {
   PyObject* to_save = ctx->to_save;
   if (!to_save || to_save == Py_None) return true;
-  CHECK(Kind::Type, PyTuple_Check(to_save), "saved attribute 'to_save' is not a tuple but is ", Py_TYPE(to_save)->tp_name);
+  CHECK(Kind::Type, PyTuple_Check(to_save), "saved attribute 'to_save' is not a tuple but is ",
+      Py_TYPE(to_save)->tp_name);
   if (!ctx->saved) ctx->saved = new std::vector<SavedTensor>();
   ctx->saved->clear();
   ctx->saved->reserve(size_t(PyTuple_GET_SIZE(to_save)));
@@ -247,7 +277,8 @@ bool save_variables(PyFunction* ctx, const Ref<FunctionNode>& node) {
       ctx->saved->emplace_back();
       continue;
     }
-    CHECK(Kind::Type, is_tensor(o), "save_for_backward can only save variables, but argument ", i, " is of type ", Py_TYPE(o)->tp_name);
+    CHECK(Kind::Type, is_tensor(o), "save_for_backward can only save variables, but argument ", i, " is of type ",
+        Py_TYPE(o)->tp_name);
     Tensor t(unwrap(o));
     AutogradMeta* m = t->autograd();
     bool output = m && m->grad_fn.get() == static_cast<Node*>(node.get());

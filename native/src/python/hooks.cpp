@@ -4,7 +4,10 @@
 namespace shim {
 
 // Neither it nor its hook keeps the other: a handle among the attributes of its tensor closes no cycle.
-struct PyHandle { PyObject_HEAD PythonHook* hook; void* id; };
+struct PyHandle {
+  PyObject_HEAD PythonHook* hook;
+  void* id;
+};
 
 namespace {
 
@@ -21,18 +24,25 @@ void drop_handle(PyObject* o) {
 PyObject* remove(PyObject* o, PyObject*) {
   auto* h = reinterpret_cast<PyHandle*>(o);
   if (!h->hook || !h->hook->home) Py_RETURN_NONE;
-  const Ref<Hook> hook(h->hook);                // it goes when the list is whole again
+  const Ref<Hook> hook(h->hook);  // it goes when the list is whole again
   std::erase_if(*h->hook->home, [&](const Ref<Hook>& other) { return other == hook; });
   hook->home = nullptr;
   Py_RETURN_NONE;
 }
-PyObject* enter(PyObject* o, PyObject*) { Py_INCREF(o); return o; }
+PyObject* enter(PyObject* o, PyObject*) {
+  Py_INCREF(o);
+  return o;
+}
 PyObject* leave(PyObject* o, PyObject*) { return remove(o, nullptr); }
 PyObject* handle_id(PyObject* o, void*) { return PyLong_FromVoidPtr(reinterpret_cast<PyHandle*>(o)->id); }
-PyMethodDef handle_methods[] = {{"remove", remove, METH_NOARGS, nullptr}, {"__enter__", enter, METH_NOARGS, nullptr}, {"__exit__", leave, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
-PyGetSetDef handle_getset[] = {{"id", handle_id, nullptr, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyType_Slot handle_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(drop_handle)}, {Py_tp_methods, handle_methods}, {Py_tp_getset, handle_getset}, {0, nullptr}};
-PyType_Spec handle_spec = {"torch.utils.hooks.RemovableHandle", sizeof(PyHandle), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, handle_slots};
+PyMethodDef handle_methods[] = {{"remove", remove, METH_NOARGS, nullptr}, {"__enter__", enter, METH_NOARGS, nullptr},
+    {"__exit__", leave, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef handle_getset[] = {
+    {"id", handle_id, nullptr, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyType_Slot handle_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(drop_handle)}, {Py_tp_methods, handle_methods},
+    {Py_tp_getset, handle_getset}, {0, nullptr}};
+PyType_Spec handle_spec = {"torch.utils.hooks.RemovableHandle", sizeof(PyHandle), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, handle_slots};
 
 }  // namespace
 
@@ -70,16 +80,21 @@ static bool same_count(PyObject* hook, PyObject* given, size_t expected) {
   if (n < 0 || size_t(n) == expected) return n >= 0;
   PyObject* name = PyObject_GetAttrString(hook, "__name__");
   if (!name) PyErr_Clear();
-  PyErr_Format(PyExc_RuntimeError, "hook '%S' has returned an incorrect number of values (got %zd, but expected %zu)", name ? name : hook, n, expected);
+  PyErr_Format(PyExc_RuntimeError, "hook '%S' has returned an incorrect number of values (got %zd, but expected %zu)",
+      name ? name : hook, n, expected);
   Py_XDECREF(name);
   return false;
 }
 
 void PythonHook::pre_of_dict(Grads& grads) {
-  PyObject* hooks = PyMapping_Values(f_);       // a list: they may change the dict
+  PyObject* hooks = PyMapping_Values(f_);  // a list: they may change the dict
   if (!hooks) throw PythonError();
-  struct Drop { PyObject* o; ~Drop() { Py_DECREF(o); } } drop{hooks};
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(hooks); ++i) PythonHook(PyList_GET_ITEM(hooks, i), OneTensor, index_).pre(grads);
+  struct Drop {
+    PyObject* o;
+    ~Drop() { Py_DECREF(o); }
+  } drop{hooks};
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(hooks); ++i)
+    PythonHook(PyList_GET_ITEM(hooks, i), OneTensor, index_).pre(grads);
 }
 
 void PythonHook::pre(Grads& grads) {
@@ -139,7 +154,8 @@ PyObject* add_hook(HookList& list, const Ref<PythonHook>& hook) {
 }
 
 PyObject* register_node_hook(Node& n, PyObject* f, bool before) {
-  return add_hook(before ? n.pre_hooks : n.post_hooks, make<PythonHook>(f, before ? PythonHook::Tuple : PythonHook::Post));
+  return add_hook(
+      before ? n.pre_hooks : n.post_hooks, make<PythonHook>(f, before ? PythonHook::Tuple : PythonHook::Post));
 }
 
 int bind_hooks() {

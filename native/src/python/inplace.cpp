@@ -37,7 +37,9 @@ bool saves_self(const Operator& op, PyObject* const* args) {
   };
   auto names = [&](const std::vector<Formula>& formulas) {
     for (const Formula& f : formulas)
-      if (std::find(f.parameters.begin(), f.parameters.end(), "self") != f.parameters.end() && std::any_of(f.inputs.begin(), f.inputs.end(), wanted)) return true;
+      if (std::find(f.parameters.begin(), f.parameters.end(), "self") != f.parameters.end() &&
+          std::any_of(f.inputs.begin(), f.inputs.end(), wanted))
+        return true;
     return false;
   };
   return names(op.formulas) || names(op.fused);
@@ -52,7 +54,7 @@ Tensor before_write(const Tensor& self) {
     meta.grad_fn = edge.node;
     meta.output_nr = edge.input_nr;
   }
-  if (Tensor tangent = tangent_of(*self)) set_tangent(copy, engine_ops().clone(tangent));   // self's own is written to
+  if (Tensor tangent = tangent_of(*self)) set_tangent(copy, engine_ops().clone(tangent));  // self's own is written to
   return copy;
 }
 
@@ -61,17 +63,18 @@ void check_result_shape(const std::string& name, const TensorImpl& result, const
   if (equal(result.sizes(), target.sizes())) return;
   if (name == "addmm" || name == "addmv" || name == "baddbmm")
     fail(Kind::Runtime, "Bad in-place call: input tensor size ", shape_text(target.sizes()), " and output tensor size ",
-         shape_text(result.sizes()), " should match");
+        shape_text(result.sizes()), " should match");
   if (name == "addr" && result.dim() == 2) {
     CHECK(Kind::Runtime, target.dim() == 2, "2D tensor expected, got ", target.dim(), "D tensor for input");
-    fail(Kind::Runtime, "size mismatch, input: ", shape_text(target.sizes()), ", v1: [", result.sizes()[0], "], v2: [", result.sizes()[1], "]");
+    fail(Kind::Runtime, "size mismatch, input: ", shape_text(target.sizes()), ", v1: [", result.sizes()[0], "], v2: [",
+        result.sizes()[1], "]");
   }
 }
 
 void check_result(const std::string& name, const TensorImpl& result, const TensorImpl& target) {
   check_result_shape(name, result, target);
   CHECK(Kind::Runtime, equal(result.sizes(), target.sizes()), "output with shape ", shape_text(target.sizes()),
-        " doesn't match the broadcast shape ", shape_text(result.sizes()));
+      " doesn't match the broadcast shape ", shape_text(result.sizes()));
   check_result_cast(name, result.dtype(), target.dtype());
 }
 
@@ -118,13 +121,17 @@ PyObject* dispatch_inplace(Operator& op, PyObject** args, size_t n) {
 void check_captured(const Operator& op, const TensorImpl& target) {
   if (target.made_in >= gradient_transforms || own_bodies) return;
   const Schema& s = op.schema;
-  fail(Kind::Runtime, "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation (aten::", s.name,
-       s.overload.empty() ? "" : ".", s.overload, ") that would mutate a captured Tensor. This is not supported; please rewrite the function being transformed to "
-       "explicitly accept the mutated Tensor(s) as inputs.");
+  fail(Kind::Runtime,
+      "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
+      "(aten::",
+      s.name, s.overload.empty() ? "" : ".", s.overload,
+      ") that would mutate a captured Tensor. This is not supported; please rewrite the function being transformed to "
+      "explicitly accept the mutated Tensor(s) as inputs.");
 }
 
 bool given_again(const TensorImpl& target, PyObject* const* args, size_t n) {
-  return std::any_of(args + 1, args + n, [&](PyObject* o) { return is_tensor(o) && (unwrap(o) == &target || unwrap(o)->storage() == target.storage()); });
+  return std::any_of(args + 1, args + n,
+      [&](PyObject* o) { return is_tensor(o) && (unwrap(o) == &target || unwrap(o)->storage() == target.storage()); });
 }
 
 struct WithoutTangents {
@@ -147,12 +154,12 @@ PyObject* inplace_with_tangents(Operator& op, PyObject** args, size_t n, bool hi
   Tensor target(unwrap(args[0]));
   std::vector<PyObject*> given(args, args + n);
   Held scratch{nullptr};
-  if (&f == &op) {                              // copy_, fill_: there is no form that leaves the target alone
+  if (&f == &op) {  // copy_, fill_: there is no form that leaves the target alone
     scratch.o = wrap(empty_strided(target->sizes(), target->strides(), target->dtype(), target->device()));
     given[0] = scratch.o;
   }
   const bool flows = any_tangent(given.data(), n);
-  Held before{nullptr};                         // the tangent's history needs the values that are written over
+  Held before{nullptr};  // the tangent's history needs the values that are written over
   for (size_t i = 0; flows && history && i < n; ++i) {
     if (given[i] != args[0]) continue;
     if (!before.o) before.o = PyObject_CallMethod(args[0], "clone", nullptr);
@@ -178,8 +185,10 @@ PyObject* inplace_with_tangents(Operator& op, PyObject** args, size_t n, bool hi
     target->bump_version();
   } else {
     if (target->is_inference) check_inplace(target);
-    if (has_data(*target) && has_data(*unwrap(result.o))) write(target, Tensor(unwrap(result.o)));
-    else if (!take_value(args[0], result.o)) return nullptr;
+    if (has_data(*target) && has_data(*unwrap(result.o)))
+      write(target, Tensor(unwrap(result.o)));
+    else if (!take_value(args[0], result.o))
+      return nullptr;
   }
   write_tangent(target, tangent);
   return Py_NewRef(args[0]);
@@ -194,20 +203,27 @@ PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
   PyObject* self = args[0];
   if (__builtin_expect(gradient_transforms, 0)) check_captured(op, *unwrap(self));
   const bool tangents = __builtin_expect(forward_gradients(), 0) && any_tangent(args, n);
-  if (__builtin_expect(python_dispatch, 0) && !tangents && wants_dispatch(args, n)) return dispatch_inplace(op, args, n);
+  if (__builtin_expect(python_dispatch, 0) && !tangents && wants_dispatch(args, n))
+    return dispatch_inplace(op, args, n);
   if (f.kind == Operator::Composite) return composite_inplace(op, args, n);
   Tensor target(unwrap(self));
-  const bool apart = any_math_bits(args, n) && !op.reads_math_bits;          // computed of copies, then written through the bits
+  const bool apart =
+      any_math_bits(args, n) && !op.reads_math_bits;  // computed of copies, then written through the bits
   if (!apart) check_overlap(*target, f.schema.name, args + 1, n - 1);
   check_same_device(op, args, n);
   const bool history = GradMode::enabled() && any_requires_grad(args, n);
   if (tangents) return inplace_with_tangents(op, args, n, history);
-  CHECK(Kind::Runtime, !is_complex(target->dtype()) || f.schema.name != "abs", "In-place abs is not supported for complex tensors.");
+  CHECK(Kind::Runtime, !is_complex(target->dtype()) || f.schema.name != "abs",
+      "In-place abs is not supported for complex tensors.");
   if (history || target->is_inference) check_inplace(target);
   for (NativeFn native : {op.native_cpu, op.native}) {
     if (!native || history || apart) continue;  // natives write in one pass
     PyObject* r = native(op, args, n);
-    if (r) { ++op.calls_native; target->bump_version(); return r; }
+    if (r) {
+      ++op.calls_native;
+      target->bump_version();
+      return r;
+    }
     if (PyErr_Occurred()) return nullptr;
   }
   Held before{nullptr};
@@ -215,7 +231,7 @@ PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
   std::vector<PyObject*> saved;
   if (history) saved.assign(args, args + n);
   if (before.o) saved[0] = before.o;
-  Ref<Node> prepared;                           // x.mul_(x) saves the x that it writes over: backward then sees that it changed
+  Ref<Node> prepared;  // x.mul_(x) saves the x that it writes over: backward then sees that it changed
   if (history && given_again(*target, args, n)) prepared = prepare_history(f, saved.data(), n);
   Held result{nullptr};
   {
@@ -227,8 +243,10 @@ PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
   CHECK(Kind::Type, is_tensor(value), op.schema.qualified(), ": the functional result is not a tensor");
   TensorImpl* r = unwrap(value);
   check_result(f.schema.name, *r, *target);
-  if (r == target.get()) target->bump_version();      // a native kernel wrote it already
-  else write(target, Tensor(r));
+  if (r == target.get())
+    target->bump_version();  // a native kernel wrote it already
+  else
+    write(target, Tensor(r));
   if (history) {
     record_history(f, saved.data(), n, self, true, prepared);
     if (PyErr_Occurred()) return nullptr;
@@ -241,8 +259,10 @@ namespace {
 // Operators whose kernels order what they compute as they like and copy it into an out in C order: some only into one
 // that they had to resize.
 bool copies_into_out(const std::string& name, const TensorImpl& out) {
-  static const std::unordered_set<std::string> resizing{"geqrf", "ormqr", "orgqr", "linalg_householder_product", "linalg_lstsq", "linalg_eig"};
-  return name.rfind("fft_", 0) == 0 || name == "linalg_tensorinv" || name == "cholesky" || (out.numel() != 0 && resizing.count(name) > 0);
+  static const std::unordered_set<std::string> resizing{
+      "geqrf", "ormqr", "orgqr", "linalg_householder_product", "linalg_lstsq", "linalg_eig"};
+  return name.rfind("fft_", 0) == 0 || name == "linalg_tensorinv" || name == "cholesky" ||
+         (out.numel() != 0 && resizing.count(name) > 0);
 }
 
 // A result in memory of its own and without gaps is written in its own order; any other in C order.
@@ -258,21 +278,24 @@ Dims strides_of_output(const Tensor& result, const TensorImpl& out, const std::s
   return strides;
 }
 
-enum class Resized { warned, range, quiet };     // what is said of an out of another shape
+enum class Resized { warned, range, quiet };  // what is said of an out of another shape
 
 void resize_output(const Tensor& out, DimSpan sizes, const Dims& strides, Resized how) {
   if (equal(out->sizes(), sizes)) return;
   if (how == Resized::range) {
     const int64_t n = product(sizes);
-    std::string text = str("The number of elements in the out tensor of shape ", shape_text(out->sizes()), " is ", out->numel(),
-                           " which does not match the computed number of elements ", n,
-                           ". Note that this may occur as a result of rounding error. The out tensor will be resized to a tensor of shape (", n, ",).");
+    std::string text = str("The number of elements in the out tensor of shape ", shape_text(out->sizes()), " is ",
+        out->numel(), " which does not match the computed number of elements ", n,
+        ". Note that this may occur as a result of rounding error. The out tensor will be resized to a tensor of shape "
+        "(",
+        n, ",).");
     if (out->numel() != 0 && PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) throw PythonError();
   } else if (out->numel() != 0 && how == Resized::warned) {
-    std::string text = str("An output with one or more elements was resized since it had shape ", shape_text(out->sizes()),
-                           ", which does not match the required output shape ", shape_text(sizes),
-                           ". This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have "
-                           "zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).");
+    std::string text = str("An output with one or more elements was resized since it had shape ",
+        shape_text(out->sizes()), ", which does not match the required output shape ", shape_text(sizes),
+        ". This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have "
+        "zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with "
+        "t.resize_(0).");
     if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) throw PythonError();
   }
   size_t bytes = storage_bytes(sizes, strides, out->itemsize()) + size_t(out->storage_offset()) * out->itemsize();
@@ -282,7 +305,8 @@ void resize_output(const Tensor& out, DimSpan sizes, const Dims& strides, Resize
 
 // Products and reductions that PyTorch computes without a look at where they write.
 bool writes_apart(const std::string& name) {
-  return name == "mm" || name == "bmm" || name == "sum" || name == "mean" || name == "prod" || name.rfind("linalg_", 0) == 0;
+  return name == "mm" || name == "bmm" || name == "sum" || name == "mean" || name == "prod" ||
+         name.rfind("linalg_", 0) == 0;
 }
 
 // PyTorch's factories resize their out silently.
@@ -296,20 +320,21 @@ Resized resized_by(const Operator& f) {
 
 // These find out that they cannot write out's dtype once it has their shape.
 bool resizes_first(const std::string& name) {
-  return name == "diag" || name == "slice_scatter" || name == "expand_copy" || name == "permute_copy" || name == "unsqueeze_copy" ||
-         name == "view_copy";
+  return name == "diag" || name == "slice_scatter" || name == "expand_copy" || name == "permute_copy" ||
+         name == "unsqueeze_copy" || name == "view_copy";
 }
 
 void store_output(PyObject* out, PyObject* result, const std::string& name, Resized how = Resized::warned) {
   CHECK(Kind::Type, is_tensor(out) && is_tensor(result), "out= takes tensors");
   Tensor target(unwrap(out)), r(unwrap(result));
   CHECK(Kind::Runtime, target->device() == r->device(), "Expected out tensor to have device ", to_string(r->device()),
-        ", but got ", to_string(target->device()), " instead");
+      ", but got ", to_string(target->device()), " instead");
   if (resizes_first(name)) resize_output(target, r->sizes(), strides_of_output(r, *target, name), how);
   check_out_dtype(name, r->dtype(), target->dtype());
   check_result_cast(name, r->dtype(), target->dtype());
   // Ranges fill an out of as many elements whatever its shape is.
-  if ((name == "linspace" || name == "logspace" || name == "arange" || name == "range") && target->numel() == r->numel())
+  if ((name == "linspace" || name == "logspace" || name == "arange" || name == "range") &&
+      target->numel() == r->numel())
     r = as_strided(*r, target->sizes(), contiguous_strides(target->sizes()), r->storage_offset());
   resize_output(target, r->sizes(), strides_of_output(r, *target, name), how);
   write(target, r);
@@ -319,7 +344,8 @@ void store_output(PyObject* out, PyObject* result, const std::string& name, Resi
 PyObject* store_list(PyObject* outs, PyObject* results, const std::string& name) {
   const Py_ssize_t given = PySequence_Fast_GET_SIZE(outs), n = PySequence_Fast_GET_SIZE(results);
   CHECK(Kind::Runtime, given == n, name, "_out() expected an out= argument of size ", n, ", got size ", given);
-  for (Py_ssize_t i = 0; i < n; ++i) store_output(PySequence_Fast_GET_ITEM(outs, i), PySequence_Fast_GET_ITEM(results, i), name);
+  for (Py_ssize_t i = 0; i < n; ++i)
+    store_output(PySequence_Fast_GET_ITEM(outs, i), PySequence_Fast_GET_ITEM(results, i), name);
   Py_RETURN_NONE;
 }
 
@@ -327,11 +353,13 @@ PyObject* store_list(PyObject* outs, PyObject* results, const std::string& name)
 [[noreturn]] void refuse_gradients(const Operator& f, PyObject** args, size_t inputs, size_t n) {
   const std::string& name = f.schema.name;
   if (any_requires_grad(args + inputs, n - inputs)) {
-    if (writes_at_last(f, args)) throw Error(Kind::Runtime, "a leaf Variable that requires grad is being used in an in-place operation.");
+    if (writes_at_last(f, args))
+      throw Error(Kind::Runtime, "a leaf Variable that requires grad is being used in an in-place operation.");
     if (name == "empty" || name == "randn") throw Error(Kind::Runtime, "cannot resize variables that require grad");
   }
   throw Error(Kind::Runtime, name_for_gradients(f.schema, args) +
-              "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
+                                 "(): functions with out=... arguments don't support automatic differentiation, but "
+                                 "one of the arguments requires grad.");
 }
 
 }  // namespace
@@ -339,9 +367,11 @@ PyObject* store_list(PyObject* outs, PyObject* results, const std::string& name)
 PyObject* run_out(Operator& op, PyObject** args, size_t n) {
   Operator& f = *op.functional;
   const size_t inputs = f.schema.args.size(), outs = n - inputs;
-  if (GradMode::enabled() && any_requires_grad(args, n) && !never_differentiable(f.schema.name)) refuse_gradients(f, args, inputs, n);
+  if (GradMode::enabled() && any_requires_grad(args, n) && !never_differentiable(f.schema.name))
+    refuse_gradients(f, args, inputs, n);
   if (__builtin_expect(forward_gradients(), 0))
-    CHECK(Kind::NotImplemented, !any_tangent(args, n), "Trying to use forward AD with ", f.schema.name, "_out that does not support it because it is an out= function");
+    CHECK(Kind::NotImplemented, !any_tangent(args, n), "Trying to use forward AD with ", f.schema.name,
+        "_out that does not support it because it is an out= function");
   if (__builtin_expect(python_dispatch, 0) && wants_dispatch(args, n)) return call_torch_dispatch(op, args, n);
   for (size_t i = inputs; i < n; ++i)
     if (is_tensor(args[i]) && unwrap(args[i])->is_inference) check_inplace(Tensor(unwrap(args[i])));
@@ -349,8 +379,10 @@ PyObject* run_out(Operator& op, PyObject** args, size_t n) {
   check_same_device(f, args, inputs);
   if (outs == 1) dtype_of_out(f, args, inputs, args[inputs]);
   for (size_t i = inputs; i < n; ++i)
-    if (is_tensor(args[i]) && !writes_apart(f.schema.name)) check_overlap(*unwrap(args[i]), f.schema.name, args, inputs);
-  if (op.native && outs == 1 && is_tensor(args[inputs])) {        // it writes to out itself, where out is as the result would be
+    if (is_tensor(args[i]) && !writes_apart(f.schema.name))
+      check_overlap(*unwrap(args[i]), f.schema.name, args, inputs);
+  if (op.native && outs == 1 &&
+      is_tensor(args[inputs])) {  // it writes to out itself, where out is as the result would be
     PyObject* r = op.native(op, args, n);
     if (r) ++op.calls_native, unwrap(r)->bump_version();
     if (r || PyErr_Occurred()) return r;
@@ -364,14 +396,17 @@ PyObject* run_out(Operator& op, PyObject** args, size_t n) {
     store_output(args[inputs], result.o, of_complex ? "" : f.schema.name, resized_by(f));
     return Py_NewRef(args[inputs]);
   }
-  CHECK(Kind::Type, (PyTuple_Check(result.o) || PyList_Check(result.o)) && size_t(PySequence_Fast_GET_SIZE(result.o)) == outs,
-        op.schema.qualified(), ": expected ", outs, " results");
+  CHECK(Kind::Type,
+      (PyTuple_Check(result.o) || PyList_Check(result.o)) && size_t(PySequence_Fast_GET_SIZE(result.o)) == outs,
+      op.schema.qualified(), ": expected ", outs, " results");
   const std::string& own = f.schema.name;
-  const std::string several = own == "max" || own == "min" ? own + ".dim" : own;   // those of all elements have one result
+  const std::string several =
+      own == "max" || own == "min" ? own + ".dim" : own;  // those of all elements have one result
   PyObject* tuple = PyTuple_New(Py_ssize_t(outs));
   for (size_t i = 0; tuple && i < outs; ++i) {
     PyTuple_SET_ITEM(tuple, i, Py_NewRef(args[inputs + i]));
-    store_output(args[inputs + i], PySequence_Fast_GET_ITEM(result.o, i), own == "linalg_eig" && i == 1 ? "linalg_eig.vectors" : several);
+    store_output(args[inputs + i], PySequence_Fast_GET_ITEM(result.o, i),
+        own == "linalg_eig" && i == 1 ? "linalg_eig.vectors" : several);
   }
   return tuple;
 }

@@ -22,11 +22,11 @@ std::map<std::string, Kernels>& waiting() {
 std::string full_name(const std::string& qualified, const std::string& overload) { return qualified + "." + overload; }
 
 thread_local bool below_autograd = false;
-thread_local const char* passed_over = nullptr;                     // the operator of this name: its next call is not its kernels'
+thread_local const char* passed_over = nullptr;  // the operator of this name: its next call is not its kernels'
 
 struct Parts {
   PyObject* body;
-  std::vector<std::pair<std::string, std::string>> names;           // of the operators it calls: name, overload
+  std::vector<std::pair<std::string, std::string>> names;  // of the operators it calls: name, overload
 };
 std::unordered_map<const Operator*, Parts>& parts_of() {
   static auto* m = new std::unordered_map<const Operator*, Parts>;
@@ -92,8 +92,10 @@ PyObject* checked_result(const Operator& op, PyObject* r) {
   const bool one = returns.size() == 1;
   if (one && (returns[0].type.base != ArgType::Tensor || returns[0].type.list || is_tensor(r))) return r;
   if (!one && !is_tensor(r)) return r;
-  if (one) PyErr_Format(PyExc_RuntimeError, "Unable to cast %S to Tensor", r);
-  else PyErr_SetString(PyExc_TypeError, "Object of type 'Tensor' is not an instance of 'sequence'");
+  if (one)
+    PyErr_Format(PyExc_RuntimeError, "Unable to cast %S to Tensor", r);
+  else
+    PyErr_SetString(PyExc_TypeError, "Object of type 'Tensor' is not an instance of 'sequence'");
   Py_DECREF(r);
   return nullptr;
 }
@@ -102,7 +104,8 @@ void bump_written(const Operator& op, PyObject** args) {
   for (size_t i = 0; i < op.schema.args.size(); ++i) {
     const auto& alias = op.schema.args[i].alias;
     if (!alias || !alias->write) continue;
-    if (is_tensor(args[i])) unwrap(args[i])->bump_version();
+    if (is_tensor(args[i]))
+      unwrap(args[i])->bump_version();
     else if (PyList_CheckExact(args[i]))
       for (Py_ssize_t k = 0; k < PyList_GET_SIZE(args[i]); ++k)
         if (is_tensor(PyList_GET_ITEM(args[i], k))) unwrap(PyList_GET_ITEM(args[i], k))->bump_version();
@@ -143,15 +146,20 @@ Operator* define_operator(Schema schema, bool ops_only) {
   return made;
 }
 
-PyObject* set_kernel(const std::string& qualified, const std::string& overload, const std::string& key, PyObject* kernel) {
+PyObject* set_kernel(
+    const std::string& qualified, const std::string& overload, const std::string& key, PyObject* kernel) {
   if (!aten_kernels && kernel && qualified.starts_with("aten::") && key != "Meta") learn_parts();
   auto& slot = waiting()[full_name(qualified, overload)];
   PyObject* old = slot.count(key) ? slot[key] : nullptr;
-  if (kernel) slot[key] = Py_NewRef(kernel);
-  else slot.erase(key);
+  if (kernel)
+    slot[key] = Py_NewRef(kernel);
+  else
+    slot.erase(key);
   if (Operator* op = find_operator(qualified, overload)) {
-    if (kernel) op->overrides[key] = Py_NewRef(kernel);
-    else op->overrides.erase(key);
+    if (kernel)
+      op->overrides[key] = Py_NewRef(kernel);
+    else
+      op->overrides.erase(key);
   }
   // Calls with numbers go to the overload for tensors, even where the one for numbers was made when somebody asked for it.
   if (qualified.starts_with("aten::") && !overload.empty())
@@ -163,17 +171,23 @@ void raise_no_kernel(const Operator& op, PyObject** args, size_t n) {
   const std::string name = op.schema.qualified();
   const char* backend = backend_key(op, args, n);
   if (std::string(backend) == "Meta")
-    PyErr_Format(PyExc_NotImplementedError, "%s: attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel registered. "
-                 "You may have run into this message while using an operator with PT2 compilation APIs (torch.compile/torch.export); in order to use "
-                 "this operator with those APIs you'll need to add a fake impl. Please see the following for next steps:  "
-                 "https://pytorch.org/tutorials/advanced/custom_ops_landing_page.html", name.c_str());
+    PyErr_Format(PyExc_NotImplementedError,
+        "%s: attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel registered. "
+        "You may have run into this message while using an operator with PT2 compilation APIs "
+        "(torch.compile/torch.export); in order to use "
+        "this operator with those APIs you'll need to add a fake impl. Please see the following for next steps:  "
+        "https://pytorch.org/tutorials/advanced/custom_ops_landing_page.html",
+        name.c_str());
   else if (op.schema.ns == "aten")
-    PyErr_Format(PyExc_NotImplementedError, "Could not run '%s%s%s' with arguments from the '%s' backend. shim-torch has no kernel of this operator: "
-                 "please report it with the library's name and version, or register a kernel with torch.library.", name.c_str(),
-                 op.schema.overload.empty() ? "" : ".", op.schema.overload.c_str(), backend);
+    PyErr_Format(PyExc_NotImplementedError,
+        "Could not run '%s%s%s' with arguments from the '%s' backend. shim-torch has no kernel of this operator: "
+        "please report it with the library's name and version, or register a kernel with torch.library.",
+        name.c_str(), op.schema.overload.empty() ? "" : ".", op.schema.overload.c_str(), backend);
   else
-    PyErr_Format(PyExc_NotImplementedError, "Could not run '%s' with arguments from the '%s' backend. This could be because the operator doesn't exist "
-                 "for this backend: register a kernel for it with torch.library.", name.c_str(), backend);
+    PyErr_Format(PyExc_NotImplementedError,
+        "Could not run '%s' with arguments from the '%s' backend. This could be because the operator doesn't exist "
+        "for this backend: register a kernel for it with torch.library.",
+        name.c_str(), backend);
 }
 
 PyObject* run_override(Operator& op, PyObject** args, size_t n, bool* done) {
@@ -192,7 +206,9 @@ PyObject* run_override(Operator& op, PyObject** args, size_t n, bool* done) {
   }
   if (any_autocast()) {
     const bool cuda = backend_key(op, args, n)[1] == 'U';
-    PyObject* f = autocast_state(cuda ? DeviceType::cuda : DeviceType::cpu).enabled ? kernel(kernels, cuda ? "AutocastCUDA" : "AutocastCPU") : nullptr;
+    PyObject* f = autocast_state(cuda ? DeviceType::cuda : DeviceType::cpu).enabled
+                      ? kernel(kernels, cuda ? "AutocastCUDA" : "AutocastCPU")
+                      : nullptr;
     if (f) return call_kernel(op, f, args, n);
   }
   if (!below_autograd) {
@@ -217,7 +233,7 @@ PyObject* run_override(Operator& op, PyObject** args, size_t n, bool* done) {
     if (*done) raise_no_kernel(op, args, n);
     return nullptr;
   }
-  if (composite || op.formulas.empty()) {       // gradients, if any, are those of the operators it calls
+  if (composite || op.formulas.empty()) {  // gradients, if any, are those of the operators it calls
     PyObject* r = seen ? call_torch_dispatch(op, args, n) : checked_result(op, call_kernel(op, f, args, n));
     if (r && !composite) bump_written(op, args);
     return r;
@@ -248,11 +264,12 @@ namespace {
 
 Operator* find(const char* qualified, const char* overload) {
   Operator* op = find_operator(qualified, overload);
-  if (!op) PyErr_Format(PyExc_RuntimeError, "operator %s%s%s does not exist", qualified, *overload ? "." : "", overload);
+  if (!op)
+    PyErr_Format(PyExc_RuntimeError, "operator %s%s%s does not exist", qualified, *overload ? "." : "", overload);
   return op;
 }
 
-PyObject* define_schema(PyObject*, PyObject* args) {                // (ns, schema, ops_only=False) -> (qualified, overload)
+PyObject* define_schema(PyObject*, PyObject* args) {  // (ns, schema, ops_only=False) -> (qualified, overload)
   const char *ns, *schema;
   int ops_only = 0;
   if (!PyArg_ParseTuple(args, "ss|p", &ns, &schema, &ops_only)) return nullptr;
@@ -264,7 +281,7 @@ PyObject* define_schema(PyObject*, PyObject* args) {                // (ns, sche
   });
 }
 
-PyObject* undefine_schema(PyObject*, PyObject* args) {              // (qualified, overload)
+PyObject* undefine_schema(PyObject*, PyObject* args) {  // (qualified, overload)
   const char *qualified, *overload;
   if (!PyArg_ParseTuple(args, "ss", &qualified, &overload)) return nullptr;
   Operator* op = find(qualified, overload);
@@ -273,7 +290,7 @@ PyObject* undefine_schema(PyObject*, PyObject* args) {              // (qualifie
   Py_RETURN_NONE;
 }
 
-PyObject* implement(PyObject*, PyObject* args) {                    // (qualified, overload, key, callable or None) -> the old one
+PyObject* implement(PyObject*, PyObject* args) {  // (qualified, overload, key, callable or None) -> the old one
   const char *qualified, *overload, *key;
   PyObject* f;
   if (!PyArg_ParseTuple(args, "sssO", &qualified, &overload, &key, &f)) return nullptr;
@@ -284,7 +301,7 @@ PyObject* implement(PyObject*, PyObject* args) {                    // (qualifie
   });
 }
 
-PyObject* kernels_of(PyObject*, PyObject* args) {                   // (qualified, overload) -> {key: callable}
+PyObject* kernels_of(PyObject*, PyObject* args) {  // (qualified, overload) -> {key: callable}
   const char *qualified, *overload;
   if (!PyArg_ParseTuple(args, "ss", &qualified, &overload)) return nullptr;
   Operator* op = find(qualified, overload);
@@ -294,7 +311,7 @@ PyObject* kernels_of(PyObject*, PyObject* args) {                   // (qualifie
   return d;
 }
 
-PyObject* name_parts(PyObject*, PyObject* args) {                   // (qualified, overload, body, [(qualified, overload), ...])
+PyObject* name_parts(PyObject*, PyObject* args) {  // (qualified, overload, body, [(qualified, overload), ...])
   const char *qualified, *overload;
   PyObject *body, *names;
   if (!PyArg_ParseTuple(args, "ssOO!", &qualified, &overload, &body, &PyList_Type, &names)) return nullptr;
@@ -310,7 +327,7 @@ PyObject* name_parts(PyObject*, PyObject* args) {                   // (qualifie
   Py_RETURN_NONE;
 }
 
-PyObject* call_passing_over(PyObject*, PyObject* args) {            // (qualified, callable, args, kwargs)
+PyObject* call_passing_over(PyObject*, PyObject* args) {  // (qualified, callable, args, kwargs)
   PyObject *callable, *positional, *keywords;
   const char* qualified;
   if (!PyArg_ParseTuple(args, "sOOO", &qualified, &callable, &positional, &keywords)) return nullptr;
@@ -334,12 +351,14 @@ PyObject* wants_gradient(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 PyMethodDef library_table_functions[] = {
     {"wants_gradient", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(wants_gradient)), METH_FASTCALL,
-     "Whether gradients are recorded and an argument (or list of them) requires one."},
+        "Whether gradients are recorded and an argument (or list of them) requires one."},
     {"define_schema", define_schema, METH_VARARGS, "Defines an operator of another namespace from its schema."},
     {"undefine_schema", undefine_schema, METH_VARARGS, "Takes back define_schema."},
-    {"implement", implement, METH_VARARGS, "Registers a Python kernel for a dispatch key; None removes it. Gives the old one."},
+    {"implement", implement, METH_VARARGS,
+        "Registers a Python kernel for a dispatch key; None removes it. Gives the old one."},
     {"kernels_of", kernels_of, METH_VARARGS, "The registered Python kernels of an operator by key."},
-    {"_name_parts", name_parts, METH_VARARGS, "What an operator runs as where a kernel is registered for one of its parts."},
+    {"_name_parts", name_parts, METH_VARARGS,
+        "What an operator runs as where a kernel is registered for one of its parts."},
     {"_call_passing_over", call_passing_over, METH_VARARGS, "Calls an operator as if it had no kernels from Python."},
     {"_set_below_autograd", set_below_autograd, METH_O, "Skips Autograd kernels on this thread; gives the old state."},
     {nullptr, nullptr, 0, nullptr}};

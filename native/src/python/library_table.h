@@ -4,7 +4,7 @@
 
 namespace shim {
 
-extern bool aten_kernels;                       // one was registered for an operator of aten, once
+extern bool aten_kernels;  // one was registered for an operator of aten, once
 
 // A composite of PyTorch's that is one operator here, one of whose parts has a kernel from Python: its parts run instead.
 // Not where that would lose gradients. *done: they ran.

@@ -21,7 +21,9 @@ gemm::SlopeAndSum through_activation(const RecordedLinear& l, const Tensor& dy, 
   Node* before = l.to_input->node.get();
   auto* layer = dynamic_cast<ActivatedLinear*>(before);
   if (!layer || !CurrentBackward::only_this_arrives(before)) return {};
-  if (!l.node->post_hooks.empty() || !before->pre_hooks.empty() || !before->post_hooks.empty() || !before->tensor_hooks().empty()) return {};
+  if (!l.node->post_hooks.empty() || !before->pre_hooks.empty() || !before->post_hooks.empty() ||
+      !before->tensor_hooks().empty())
+    return {};
   ActivatedLinear::Offer offer;
   if (!layer->offers(offer)) return {};
   return gemm::linear_backward_input_activated(offer.activation, dy, weight, offer.kept, offer.sums);
@@ -30,7 +32,8 @@ gemm::SlopeAndSum through_activation(const RecordedLinear& l, const Tensor& dy, 
 }  // namespace
 
 bool gradients_without_python() {
-  return !GradMode::enabled() && !forward_gradients() && !torch_function_mode_active() && !(python_dispatch && dispatch_mode_active());
+  return !GradMode::enabled() && !forward_gradients() && !torch_function_mode_active() &&
+         !(python_dispatch && dispatch_mode_active());
 }
 
 bool is_plain(const Tensor& t) {

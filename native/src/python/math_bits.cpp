@@ -17,14 +17,17 @@ bool is_list(PyObject* o) { return PyList_Check(o) || PyTuple_Check(o); }
 bool has_math_bits(PyObject* const* args, size_t n) {
   for (size_t i = 0; i < n; ++i) {
     if (has_bits(args[i])) return true;
-    if (is_list(args[i]) && has_math_bits(&PySequence_Fast_GET_ITEM(args[i], 0), size_t(PySequence_Fast_GET_SIZE(args[i])))) return true;
+    if (is_list(args[i]) &&
+        has_math_bits(&PySequence_Fast_GET_ITEM(args[i], 0), size_t(PySequence_Fast_GET_SIZE(args[i]))))
+      return true;
   }
   return false;
 }
 
 bool reads_math_bits(const std::string& name) {
-  static const std::set<std::string> names = {"copy_", "clone", "fill_", "zero_", "empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like",
-                                              "new_empty", "new_zeros", "new_ones", "new_full", "new_empty_strided", "is_same_size"};
+  static const std::set<std::string> names = {"copy_", "clone", "fill_", "zero_", "empty_like", "zeros_like",
+      "ones_like", "full_like", "rand_like", "randn_like", "new_empty", "new_zeros", "new_ones", "new_full",
+      "new_empty_strided", "is_same_size"};
   return names.count(name) > 0;
 }
 
@@ -49,16 +52,20 @@ PyObject* ResolvedArguments::resolve(PyObject* o, bool recorded) {
   PyObject* list = PyTuple_Check(o) ? PyTuple_New(n) : PyList_New(n);
   for (Py_ssize_t i = 0; list && i < n; ++i) {
     PyObject* item = resolve(PySequence_Fast_GET_ITEM(o, i), recorded);
-    if (!item) Py_CLEAR(list);
-    else if (PyTuple_Check(o)) PyTuple_SET_ITEM(list, i, item);
-    else PyList_SET_ITEM(list, i, item);
+    if (!item)
+      Py_CLEAR(list);
+    else if (PyTuple_Check(o))
+      PyTuple_SET_ITEM(list, i, item);
+    else
+      PyList_SET_ITEM(list, i, item);
   }
   return list;
 }
 
 bool ResolvedArguments::write_back(const Schema& schema) {
   for (size_t i = 0; i < given_.size() && i < schema.args.size(); ++i) {
-    if (given_[i] == args_[i] || !schema.args[i].alias || !schema.args[i].alias->write || !is_tensor(args_[i])) continue;
+    if (given_[i] == args_[i] || !schema.args[i].alias || !schema.args[i].alias->write || !is_tensor(args_[i]))
+      continue;
     PyObject* done = PyObject_CallMethod(args_[i], "copy_", "O", given_[i]);
     if (!done) return false;
     Py_DECREF(done);

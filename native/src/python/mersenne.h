@@ -5,7 +5,7 @@
 
 namespace shim {
 
-Mersenne* mersenne_of(PyObject*);                // null for any other object
+Mersenne* mersenne_of(PyObject*);  // null for any other object
 int bind_mersenne(PyObject* module);
 
 }  // namespace shim

@@ -18,48 +18,53 @@ struct Autocast {
 thread_local Autocast autocast;
 
 struct Devices {
-  std::vector<PyObject*> stack;                 // `with torch.device(...)`
+  std::vector<PyObject*> stack;  // `with torch.device(...)`
 };
 thread_local Devices devices;
-PyObject* process_default = nullptr;            // torch.set_default_device
+PyObject* process_default = nullptr;  // torch.set_default_device
 
 using Names = std::set<std::string>;
 
 const Names& lower_names() {
-  static const Names names = {"matmul", "mm", "bmm", "mv", "linear", "fused_linear", "addmm", "addmv", "addr", "addbmm", "baddbmm", "chain_matmul",
-    "linalg_multi_dot", "linalg_vecdot", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
-    "convolution", "_convolution", "prelu", "scaled_dot_product_attention", "einsum", "_cudnn_rnn"};
+  static const Names names = {"matmul", "mm", "bmm", "mv", "linear", "fused_linear", "addmm", "addmv", "addr", "addbmm",
+      "baddbmm", "chain_matmul", "linalg_multi_dot", "linalg_vecdot", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
+      "conv_transpose2d", "conv_transpose3d", "convolution", "_convolution", "prelu", "scaled_dot_product_attention",
+      "einsum", "_cudnn_rnn"};
   return names;
 }
 const Names& fp32_names() {
-  static const Names names = {"acos", "asin", "cosh", "cumprod", "cumsum", "dist", "erfinv", "exp", "expm1", "group_norm", "layer_norm",
-    "log", "log10", "log1p", "log2", "log_softmax", "logsumexp", "norm", "linalg_norm", "linalg_vector_norm", "pow", "prod", "reciprocal",
-    "rsqrt", "sinh", "softmax", "softmin", "softplus", "sum", "tan", "nll_loss", "nll_loss_nd", "cross_entropy_loss", "mse_loss", "l1_loss",
-    "smooth_l1_loss", "huber_loss", "kl_div", "poisson_nll_loss", "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss",
-    "triplet_margin_loss", "binary_cross_entropy_with_logits", "soft_margin_loss", "multi_margin_loss", "cosine_similarity", "cdist", "pdist",
-    "renorm", "polar", "gelu_", "rms_norm", "instance_norm", "stft", "frobenius_norm", "nuclear_norm"};
+  static const Names names = {"acos", "asin", "cosh", "cumprod", "cumsum", "dist", "erfinv", "exp", "expm1",
+      "group_norm", "layer_norm", "log", "log10", "log1p", "log2", "log_softmax", "logsumexp", "norm", "linalg_norm",
+      "linalg_vector_norm", "pow", "prod", "reciprocal", "rsqrt", "sinh", "softmax", "softmin", "softplus", "sum",
+      "tan", "nll_loss", "nll_loss_nd", "cross_entropy_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss",
+      "kl_div", "poisson_nll_loss", "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss",
+      "triplet_margin_loss", "binary_cross_entropy_with_logits", "soft_margin_loss", "multi_margin_loss",
+      "cosine_similarity", "cdist", "pdist", "renorm", "polar", "gelu_", "rms_norm", "instance_norm", "stft",
+      "frobenius_norm", "nuclear_norm"};
   return names;
 }
 const Names& promote_names() {
-  static const Names names = {"addcdiv", "addcmul", "atan2", "bilinear", "cross", "dot", "grid_sampler", "index_put", "scatter_add",
-    "tensordot", "cat", "stack", "vdot", "index_copy"};
+  static const Names names = {"addcdiv", "addcmul", "atan2", "bilinear", "cross", "dot", "grid_sampler", "index_put",
+      "scatter_add", "tensordot", "cat", "stack", "vdot", "index_copy"};
   return names;
 }
 // What autocast on the CPU runs in float32; the rest of fp32_names() it leaves alone there.
 const Names& cpu_fp32_names() {
-  static const Names names = {"mse_loss", "cosine_embedding_loss", "nll_loss", "nll_loss_nd", "hinge_embedding_loss", "poisson_nll_loss",
-    "smooth_l1_loss", "cross_entropy_loss", "l1_loss", "huber_loss", "margin_ranking_loss", "soft_margin_loss", "triplet_margin_loss",
-    "multi_margin_loss", "binary_cross_entropy", "renorm", "kl_div", "stft", "cdist", "polar", "prod", "nuclear_norm", "linalg_inv"};
+  static const Names names = {"mse_loss", "cosine_embedding_loss", "nll_loss", "nll_loss_nd", "hinge_embedding_loss",
+      "poisson_nll_loss", "smooth_l1_loss", "cross_entropy_loss", "l1_loss", "huber_loss", "margin_ranking_loss",
+      "soft_margin_loss", "triplet_margin_loss", "multi_margin_loss", "binary_cross_entropy", "renorm", "kl_div",
+      "stft", "cdist", "polar", "prod", "nuclear_norm", "linalg_inv"};
   return names;
 }
 
 bool castable(PyObject* o, const AutocastState& s, DeviceType type) {
   if (!is_tensor(o)) return false;
   const TensorImpl* t = unwrap(o);
-  return s.enabled && t->device().type == type && is_floating(t->dtype()) && t->dtype() != DType::f64 && t->itemsize() > 1;
+  return s.enabled && t->device().type == type && is_floating(t->dtype()) && t->dtype() != DType::f64 &&
+         t->itemsize() > 1;
 }
 
-PyObject* cast_to(PyObject* o, DType dtype) {                       // new reference
+PyObject* cast_to(PyObject* o, DType dtype) {  // new reference
   if (unwrap(o)->dtype() == dtype) return Py_NewRef(o);
   PyObject* d = dtype_object(dtype);
   PyObject* r = PyObject_CallMethod(o, "to", "O", d);
@@ -69,9 +74,12 @@ PyObject* cast_to(PyObject* o, DType dtype) {                       // new refer
 
 // The casts of weights to the lower dtype within the outermost region, so that layers that share a weight share its cast and
 // that cast's node. Each holds its weight: an address stays that of one tensor.
-struct Cast { Tensor of; PyObject* cast; };
+struct Cast {
+  Tensor of;
+  PyObject* cast;
+};
 using Casts = std::map<std::pair<const TensorImpl*, DType>, Cast>;
-thread_local Casts* casts = nullptr;            // a pointer: a thread may end without the GIL
+thread_local Casts* casts = nullptr;  // a pointer: a thread may end without the GIL
 
 void clear_casts() {
   Casts* old = std::exchange(casts, nullptr);
@@ -80,33 +88,37 @@ void clear_casts() {
   delete old;
 }
 
-bool is_weight(PyObject* o) {                   // a leaf in float32 that wants a gradient, and no view
+bool is_weight(PyObject* o) {  // a leaf in float32 that wants a gradient, and no view
   TensorImpl* t = unwrap(o);
   if (t->dtype() != DType::f32 || !t->requires_grad() || !is_plain(Tensor(t))) return false;
   const AutogradMeta* m = t->autograd();
   return m && !m->grad_fn && !m->base;
 }
 
-PyObject* cast_to_lower(PyObject* o, DType dtype) {                 // new reference
-  const bool kept = autocast.cache && autocast.nesting > 0 && dtype != DType::f32 && !dispatch_mode_active() && !torch_function_mode_active();
+PyObject* cast_to_lower(PyObject* o, DType dtype) {  // new reference
+  const bool kept = autocast.cache && autocast.nesting > 0 && dtype != DType::f32 && !dispatch_mode_active() &&
+                    !torch_function_mode_active();
   if (!kept || !is_weight(o)) return cast_to(o, dtype);
   const std::pair<const TensorImpl*, DType> key{unwrap(o), dtype};
   if (casts)
     if (auto it = casts->find(key); it != casts->end()) return Py_NewRef(it->second.cast);
   PyObject* cast = cast_to(o, dtype);
-  if (!cast || !GradMode::enabled()) return cast;       // one without history would serve later calls that want it
+  if (!cast || !GradMode::enabled()) return cast;  // one without history would serve later calls that want it
   if (!casts) casts = new Casts();
   casts->insert_or_assign(key, Cast{Tensor(unwrap(o)), Py_NewRef(cast)});
   return cast;
 }
 
-PyObject* cast_value(PyObject* o, DType dtype, const AutocastState& s, DeviceType type) {   // new reference
+PyObject* cast_value(PyObject* o, DType dtype, const AutocastState& s, DeviceType type) {  // new reference
   if (castable(o, s, type)) return dtype == s.dtype ? cast_to_lower(o, dtype) : cast_to(o, dtype);
   if (!PyList_CheckExact(o)) return Py_NewRef(o);
   PyObject* list = PyList_New(PyList_GET_SIZE(o));
   for (Py_ssize_t i = 0; list && i < PyList_GET_SIZE(o); ++i) {
     PyObject* e = cast_value(PyList_GET_ITEM(o, i), dtype, s, type);
-    if (!e) { Py_DECREF(list); return nullptr; }
+    if (!e) {
+      Py_DECREF(list);
+      return nullptr;
+    }
     PyList_SET_ITEM(list, i, e);
   }
   return list;
@@ -115,7 +127,8 @@ PyObject* cast_value(PyObject* o, DType dtype, const AutocastState& s, DeviceTyp
 const TensorImpl* first_tensor(PyObject** args, size_t n) {
   for (size_t i = 0; i < n; ++i) {
     if (is_tensor(args[i])) return unwrap(args[i]);
-    if (PyList_CheckExact(args[i]) && PyList_GET_SIZE(args[i]) && is_tensor(PyList_GET_ITEM(args[i], 0))) return unwrap(PyList_GET_ITEM(args[i], 0));
+    if (PyList_CheckExact(args[i]) && PyList_GET_SIZE(args[i]) && is_tensor(PyList_GET_ITEM(args[i], 0)))
+      return unwrap(PyList_GET_ITEM(args[i], 0));
   }
   return nullptr;
 }
@@ -123,7 +136,9 @@ const TensorImpl* first_tensor(PyObject** args, size_t n) {
 // The widest of the floating dtypes among the arguments.
 DType widest(PyObject** args, size_t n, const AutocastState& s, DeviceType type) {
   DType wide = s.dtype;
-  auto see = [&](PyObject* o) { if (castable(o, s, type) && unwrap(o)->dtype() == DType::f32) wide = DType::f32; };
+  auto see = [&](PyObject* o) {
+    if (castable(o, s, type) && unwrap(o)->dtype() == DType::f32) wide = DType::f32;
+  };
   for (size_t i = 0; i < n; ++i) {
     see(args[i]);
     if (PyList_CheckExact(args[i]))
@@ -153,17 +168,23 @@ bool apply_autocast(Operator& op, PyObject** args, size_t n) {
   if (!s.enabled) return true;
   const Names& fp32 = type == DeviceType::cpu ? cpu_fp32_names() : fp32_names();
   if (op.cast == CastPolicy::fp32 && !fp32.count(op.schema.name)) return true;
-  DType target = op.cast == CastPolicy::lower ? s.dtype : op.cast == CastPolicy::fp32 ? DType::f32 : widest(args, n, s, type);
-  if (op.schema.name == "_cudnn_rnn") target = DType::f16;      // PyTorch has recurrent layers in half precision whatever the mode's dtype
+  DType target = op.cast == CastPolicy::lower  ? s.dtype
+                 : op.cast == CastPolicy::fp32 ? DType::f32
+                                               : widest(args, n, s, type);
+  if (op.schema.name == "_cudnn_rnn")
+    target = DType::f16;  // PyTorch has recurrent layers in half precision whatever the mode's dtype
   AutocastState& live = autocast_state(type);
-  live.enabled = false;                         // the casts themselves are not autocast
+  live.enabled = false;  // the casts themselves are not autocast
   bool ok = true;
   for (size_t i = 0; ok && i < n; ++i) {
     if (op.cast == CastPolicy::fp32 && is_tensor(args[i]) && unwrap(args[i])->dtype() != s.dtype &&
-        unwrap(args[i])->dtype() != DType::f16 && unwrap(args[i])->dtype() != DType::bf16) continue;
+        unwrap(args[i])->dtype() != DType::f16 && unwrap(args[i])->dtype() != DType::bf16)
+      continue;
     PyObject* v = cast_value(args[i], target, s, type);
-    if (v) Py_SETREF(args[i], v);
-    else ok = false;
+    if (v)
+      Py_SETREF(args[i], v);
+    else
+      ok = false;
   }
   live.enabled = s.enabled;
   return ok;
@@ -178,8 +199,10 @@ namespace {
 
 bool device_type(PyObject* o, DeviceType* t) {
   return guarded([&]() -> bool {
-    if (o == nullptr || o == Py_None) *t = DeviceType::cuda;
-    else *t = device_of(o).type;
+    if (o == nullptr || o == Py_None)
+      *t = DeviceType::cuda;
+    else
+      *t = device_of(o).type;
     return true;
   });
 }
@@ -190,12 +213,13 @@ PyObject* is_autocast_enabled(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "|O", &o) || !device_type(o, &t)) return nullptr;
   return PyBool_FromLong((t == DeviceType::cpu || t == DeviceType::cuda) && autocast_state(t).enabled);
 }
-PyObject* set_autocast_enabled(PyObject*, PyObject* args) {         // (enabled) or (device_type, enabled)
+PyObject* set_autocast_enabled(PyObject*, PyObject* args) {  // (enabled) or (device_type, enabled)
   PyObject *a, *b = nullptr;
   DeviceType t;
   if (!PyArg_ParseTuple(args, "O|O", &a, &b) || !device_type(b ? a : nullptr, &t)) return nullptr;
   bool value;
-  const char* argument = b ? "set_autocast_enabled(): argument 'enabled' (position 2)" : "set_autocast_enabled(): argument 'enabled' (position 1)";
+  const char* argument = b ? "set_autocast_enabled(): argument 'enabled' (position 2)"
+                           : "set_autocast_enabled(): argument 'enabled' (position 1)";
   if (!unpack_flag(b ? b : a, argument, &value)) return nullptr;
   autocast_state(t).enabled = value;
   Py_RETURN_NONE;
@@ -210,7 +234,10 @@ PyObject* set_autocast_dtype(PyObject*, PyObject* args) {
   PyObject *o, *dtype;
   DeviceType t;
   if (!PyArg_ParseTuple(args, "OO", &o, &dtype) || !device_type(o, &t)) return nullptr;
-  if (!is_dtype(dtype)) { PyErr_SetString(PyExc_TypeError, "set_autocast_dtype() expects a torch.dtype"); return nullptr; }
+  if (!is_dtype(dtype)) {
+    PyErr_SetString(PyExc_TypeError, "set_autocast_dtype() expects a torch.dtype");
+    return nullptr;
+  }
   autocast_state(t).dtype = dtype_of(dtype);
   Py_RETURN_NONE;
 }
@@ -227,7 +254,9 @@ PyObject* set_cache_enabled(PyObject*, PyObject* o) {
   Py_RETURN_NONE;
 }
 
-PyObject* as_device(PyObject* o) { return guarded([&]() -> PyObject* { return is_device(o) ? Py_NewRef(o) : device_object(device_of(o)); }); }
+PyObject* as_device(PyObject* o) {
+  return guarded([&]() -> PyObject* { return is_device(o) ? Py_NewRef(o) : device_object(device_of(o)); });
+}
 PyObject* set_default_device(PyObject*, PyObject* o) {
   PyObject* d = o == Py_None ? nullptr : as_device(o);
   if (!d && o != Py_None) return nullptr;
@@ -238,15 +267,24 @@ PyObject* get_default_device(PyObject*, PyObject*) {
   PyObject* d = default_device();
   return d ? Py_NewRef(d) : device_object(Device{});
 }
-PyObject* mode_device(PyObject*, PyObject*) { PyObject* d = default_device(); return Py_NewRef(d ? d : Py_None); }
-PyObject* enter_device(PyObject* self, PyObject*) { devices.stack.push_back(Py_NewRef(self)); return Py_NewRef(self); }
+PyObject* mode_device(PyObject*, PyObject*) {
+  PyObject* d = default_device();
+  return Py_NewRef(d ? d : Py_None);
+}
+PyObject* enter_device(PyObject* self, PyObject*) {
+  devices.stack.push_back(Py_NewRef(self));
+  return Py_NewRef(self);
+}
 PyObject* exit_device(PyObject*, PyObject*) {
-  if (!devices.stack.empty()) { Py_DECREF(devices.stack.back()); devices.stack.pop_back(); }
+  if (!devices.stack.empty()) {
+    Py_DECREF(devices.stack.back());
+    devices.stack.pop_back();
+  }
   Py_RETURN_NONE;
 }
 
-PyMethodDef modes_functions[] = {
-    {"is_autocast_enabled", is_autocast_enabled, METH_VARARGS, "Whether autocast is on for a device type (cuda if none given)."},
+PyMethodDef modes_functions[] = {{"is_autocast_enabled", is_autocast_enabled, METH_VARARGS,
+                                     "Whether autocast is on for a device type (cuda if none given)."},
     {"set_autocast_enabled", set_autocast_enabled, METH_VARARGS, "Turns autocast on or off for a device type."},
     {"get_autocast_dtype", get_autocast_dtype, METH_VARARGS, "The dtype autocast lowers to."},
     {"set_autocast_dtype", set_autocast_dtype, METH_VARARGS, "Sets the dtype autocast lowers to."},
@@ -267,7 +305,7 @@ PyMethodDef exit_def = {"__exit__", exit_device, METH_VARARGS, nullptr};
 
 int bind_modes(PyObject* module) {
   if (PyModule_AddFunctions(module, modes_functions) < 0) return -1;
-  PyObject* cpu = device_object(Device{});      // `with torch.device("meta"):` on core's type
+  PyObject* cpu = device_object(Device{});  // `with torch.device("meta"):` on core's type
   if (!cpu) return -1;
   PyTypeObject* type = Py_TYPE(cpu);
   PyDict_SetItemString(type->tp_dict, "__enter__", PyDescr_NewMethod(type, &enter_def));

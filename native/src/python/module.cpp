@@ -12,10 +12,12 @@ bool in_main() { return PyInterpreterState_Get() == PyInterpreterState_Main(); }
 PyObject* in_main_interpreter(PyObject*, PyObject*) { return PyBool_FromLong(in_main()); }
 
 PyMethodDef module_methods[] = {
-    {"in_main_interpreter", in_main_interpreter, METH_NOARGS, "Whether the calling interpreter is the process's first, the only one the core serves."},
+    {"in_main_interpreter", in_main_interpreter, METH_NOARGS,
+        "Whether the calling interpreter is the process's first, the only one the core serves."},
     {nullptr, nullptr, 0, nullptr}};
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "shim_torch._impl.native._core", "The native core of shim-torch.", -1, module_methods, nullptr, nullptr, nullptr, nullptr};
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "shim_torch._impl.native._core", "The native core of shim-torch.", -1,
+    module_methods, nullptr, nullptr, nullptr, nullptr};
 
 }  // namespace
 
@@ -27,8 +29,9 @@ PyMODINIT_FUNC PyInit__core() {
   PyObject* module = PyModule_Create(&definition);
   if (!module) return nullptr;
   using Bind = int (*)(PyObject*);
-  for (Bind bind : {shim::bind_dtype, shim::bind_tensor, shim::bind_views, shim::bind_storage, shim::bind_exchange, shim::bind_operators,
-                    shim::bind_autograd, shim::bind_kernels, shim::bind_cuda, shim::bind_gemm, shim::bind_stable_abi, shim::bind_triton, shim::bind_warnings, shim::bind_batching})
+  for (Bind bind : {shim::bind_dtype, shim::bind_tensor, shim::bind_views, shim::bind_storage, shim::bind_exchange,
+           shim::bind_operators, shim::bind_autograd, shim::bind_kernels, shim::bind_cuda, shim::bind_gemm,
+           shim::bind_stable_abi, shim::bind_triton, shim::bind_warnings, shim::bind_batching})
     if (bind(module) < 0) {
       Py_DECREF(module);
       return nullptr;

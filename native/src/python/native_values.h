@@ -17,7 +17,7 @@ inline bool integer_of(PyObject* o, int64_t* value) {  // a plain int that fits
 // Whether what is made of the arguments is differentiable.
 inline bool history(PyObject* const* args, size_t n) { return GradMode::enabled() && any_requires_grad(args, n); }
 
-inline PyObject* wrapped(const Tensor& t) { return t ? wrap(t) : nullptr; }   // null: not a native's
+inline PyObject* wrapped(const Tensor& t) { return t ? wrap(t) : nullptr; }  // null: not a native's
 
 // The first of the results of another native; nothing where `all` is nothing.
 inline PyObject* first_of(PyObject* all) {

@@ -11,7 +11,9 @@ namespace shim {
 
 namespace {
 
-struct PyNode { PyObject_HEAD Node* node; };
+struct PyNode {
+  PyObject_HEAD Node* node;
+};
 PyTypeObject* NodeType;
 
 Node* in(PyObject* o) { return reinterpret_cast<PyNode*>(o)->node; }
@@ -51,7 +53,9 @@ void dealloc(PyObject* o) {
 }
 
 PyObject* name(PyObject* o, PyObject*) { return PyUnicode_FromString(in(o)->name().c_str()); }
-PyObject* repr(PyObject* o) { return PyUnicode_FromFormat("<%s object at %p>", std::strrchr(Py_TYPE(o)->tp_name, '.') + 1, o); }
+PyObject* repr(PyObject* o) {
+  return PyUnicode_FromFormat("<%s object at %p>", std::strrchr(Py_TYPE(o)->tp_name, '.') + 1, o);
+}
 
 PyObject* next_functions(PyObject* o, void*) { return next_functions_of(*in(o)); }
 
@@ -76,15 +80,17 @@ PyObject* raw_saved(PyObject* o, const char* name) {
   if (!raw_saved_attribute(in(o), name, &found, &list)) return nullptr;
   if (!list) return saved_object(Ref<Node>(in(o)), found[0]);
   PyObject* tuple = PyTuple_New(Py_ssize_t(found.size()));
-  for (size_t i = 0; tuple && i < found.size(); ++i) PyTuple_SET_ITEM(tuple, Py_ssize_t(i), saved_object(Ref<Node>(in(o)), found[i]));
+  for (size_t i = 0; tuple && i < found.size(); ++i)
+    PyTuple_SET_ITEM(tuple, Py_ssize_t(i), saved_object(Ref<Node>(in(o)), found[i]));
   return tuple;
 }
 
-PyObject* run(PyObject* o, PyObject* args, PyObject*) {                       // grad_fn(*gradients)
+PyObject* run(PyObject* o, PyObject* args, PyObject*) {  // grad_fn(*gradients)
   Grads grads;
   if (!grads_from(args, &grads)) return nullptr;
   Node* n = in(o);
-  if (grads.size() != n->inputs.size()) return PyErr_Format(PyExc_TypeError, "expected %zu arguments, got %zu instead", n->inputs.size(), grads.size());
+  if (grads.size() != n->inputs.size())
+    return PyErr_Format(PyExc_TypeError, "expected %zu arguments, got %zu instead", n->inputs.size(), grads.size());
   return guarded([&]() -> PyObject* {
     Grads out = n->apply(std::move(grads));
     return out.size() == 1 ? wrap(out[0]) : tuple_of_grads(out);
@@ -107,29 +113,36 @@ PyObject* getattro(PyObject* o, PyObject* attribute) {
   bool raw = text && std::strncmp(text, "_raw_saved_", 11) == 0;
   if (!text || (!raw && std::strncmp(text, "_saved_", 7) != 0)) return nullptr;
   PyErr_Clear();
-  PyObject* saved = guarded([&]() -> PyObject* { return raw ? raw_saved(o, text + 11) : saved_attribute(in(o), text + 7); });
-  if (!saved && !PyErr_Occurred()) PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute '%U'", std::strrchr(Py_TYPE(o)->tp_name, '.') + 1, attribute);
+  PyObject* saved =
+      guarded([&]() -> PyObject* { return raw ? raw_saved(o, text + 11) : saved_attribute(in(o), text + 7); });
+  if (!saved && !PyErr_Occurred())
+    PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute '%U'", std::strrchr(Py_TYPE(o)->tp_name, '.') + 1,
+        attribute);
   return saved;
 }
 
 PyGetSetDef getset[] = {{"next_functions", next_functions, nullptr, nullptr, nullptr},
-                        {"variable", variable, nullptr, nullptr, nullptr},
-                        {"metadata", metadata, nullptr, nullptr, nullptr},
-                        {"_input_metadata", input_metadata, nullptr, nullptr, nullptr},
-                        {"requires_grad", requires_grad, nullptr, nullptr, nullptr},
-                        {nullptr, nullptr, nullptr, nullptr, nullptr}};
+    {"variable", variable, nullptr, nullptr, nullptr}, {"metadata", metadata, nullptr, nullptr, nullptr},
+    {"_input_metadata", input_metadata, nullptr, nullptr, nullptr},
+    {"requires_grad", requires_grad, nullptr, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef methods[] = {{"name", name, METH_NOARGS, nullptr}, {"register_hook", register_post, METH_O, nullptr},
-                         {"register_prehook", register_pre, METH_O, nullptr}, {"_sequence_nr", sequence, METH_NOARGS, nullptr}, {"_set_sequence_nr", set_sequence, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
-PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)}, {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)}, {Py_tp_repr, reinterpret_cast<void*>(repr)}, {Py_tp_call, reinterpret_cast<void*>(run)},
-                       {Py_tp_getattro, reinterpret_cast<void*>(getattro)}, {Py_tp_getset, getset}, {Py_tp_methods, methods}, {0, nullptr}};
-PyType_Spec spec = {"torch.autograd.graph.Node", sizeof(PyNode), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+    {"register_prehook", register_pre, METH_O, nullptr}, {"_sequence_nr", sequence, METH_NOARGS, nullptr},
+    {"_set_sequence_nr", set_sequence, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)},
+    {Py_tp_repr, reinterpret_cast<void*>(repr)}, {Py_tp_call, reinterpret_cast<void*>(run)},
+    {Py_tp_getattro, reinterpret_cast<void*>(getattro)}, {Py_tp_getset, getset}, {Py_tp_methods, methods},
+    {0, nullptr}};
+PyType_Spec spec = {"torch.autograd.graph.Node", sizeof(PyNode), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
 
 PyTypeObject* type_of(const std::string& node_name) {
   static auto* types = new std::unordered_map<std::string, PyTypeObject*>();
   PyTypeObject*& t = (*types)[node_name];
   if (!t) {
     PyType_Slot none[] = {{0, nullptr}};
-    PyType_Spec s = {strdup(("builtins." + node_name.substr(node_name.rfind(':') + 1)).c_str()), sizeof(PyNode), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, none};
+    PyType_Spec s = {strdup(("builtins." + node_name.substr(node_name.rfind(':') + 1)).c_str()), sizeof(PyNode), 0,
+        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, none};
     t = reinterpret_cast<PyTypeObject*>(PyType_FromSpecWithBases(&s, reinterpret_cast<PyObject*>(NodeType)));
   }
   return t;
@@ -164,7 +177,7 @@ PyObject* next_functions_of(Node& n) {
 }
 
 PyObject* metadata_of_inputs(Node& n) {
-  static PyObject* make = nullptr;              // (shape, dtype, device) -> what grad_fn._input_metadata holds
+  static PyObject* make = nullptr;  // (shape, dtype, device) -> what grad_fn._input_metadata holds
   if (!make) {
     PyObject* module = PyImport_ImportModule("shim_torch.autograd.graph");
     make = module ? PyObject_GetAttrString(module, "_InputMetadata") : nullptr;
@@ -173,10 +186,14 @@ PyObject* metadata_of_inputs(Node& n) {
   }
   PyObject* list = PyList_New(0);
   for (InputMeta& m : n.inputs) {
-    PyObject* o = PyObject_CallFunction(make, "NNN", size_object(m.sizes), dtype_object(m.dtype), device_object(m.device));
+    PyObject* o =
+        PyObject_CallFunction(make, "NNN", size_object(m.sizes), dtype_object(m.dtype), device_object(m.device));
     int bad = !o || PyList_Append(list, o) < 0;
     Py_XDECREF(o);
-    if (bad) { Py_CLEAR(list); break; }
+    if (bad) {
+      Py_CLEAR(list);
+      break;
+    }
   }
   return list;
 }
@@ -187,11 +204,13 @@ Ref<Node> node_of(PyObject* o) {
 }
 
 namespace {
-PyObject* node_type(PyObject*, PyObject* text) {                    // the type of the nodes of a name
+PyObject* node_type(PyObject*, PyObject* text) {  // the type of the nodes of a name
   const char* name = PyUnicode_AsUTF8(text);
   return name ? Py_XNewRef(reinterpret_cast<PyObject*>(type_of(name))) : nullptr;
 }
-PyMethodDef node_object_functions[] = {{"_node_type", node_type, METH_O, "The type that grad_fn has for nodes of a name."}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef node_object_functions[] = {
+    {"_node_type", node_type, METH_O, "The type that grad_fn has for nodes of a name."},
+    {nullptr, nullptr, 0, nullptr}};
 }  // namespace
 
 int bind_node(PyObject* module) {

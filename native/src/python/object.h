@@ -8,47 +8,48 @@
 
 namespace shim {
 
-struct PyTensor {                               // torch.Tensor and its subclasses
-  PyObject_HEAD
-  TensorImpl* impl;                             // owned
-  PyObject* dict;                               // lazily made
+struct PyTensor {                  // torch.Tensor and its subclasses
+  PyObject_HEAD TensorImpl* impl;  // owned
+  PyObject* dict;                  // lazily made
   PyObject* weakrefs;
 };
 
-extern PyTypeObject* TensorType;                // torch.Tensor: hand-written, subclassable, gets operator methods at import
-extern PyTypeObject* TensorBaseType;            // torch._C.TensorBase
-extern PyObject* ParameterType;                 // torch.nn.Parameter, set from Python
+extern PyTypeObject* TensorType;      // torch.Tensor: hand-written, subclassable, gets operator methods at import
+extern PyTypeObject* TensorBaseType;  // torch._C.TensorBase
+extern PyObject* ParameterType;       // torch.nn.Parameter, set from Python
 
 inline bool is_tensor_exact(PyObject* o) { return Py_TYPE(o) == TensorType; }
-bool is_tensor(PyObject*);                      // subclasses too
-inline TensorImpl* unwrap(PyObject* o) { return reinterpret_cast<PyTensor*>(o)->impl; }   // borrowed
-PyObject* wrap(const Tensor&);                  // new reference; the existing object if there is one; None for null
-PyObject* wrap_as(const Tensor&, PyTypeObject*);// as an instance of a subclass
+bool is_tensor(PyObject*);                                                               // subclasses too
+inline TensorImpl* unwrap(PyObject* o) { return reinterpret_cast<PyTensor*>(o)->impl; }  // borrowed
+PyObject* wrap(const Tensor&);                    // new reference; the existing object if there is one; None for null
+PyObject* wrap_as(const Tensor&, PyTypeObject*);  // as an instance of a subclass
 
-PyObject* dtype_object(DType);                  // new reference to the singleton
+PyObject* dtype_object(DType);  // new reference to the singleton
 bool is_dtype(PyObject*);
-DType dtype_of(PyObject*);                      // of a torch.dtype; also Python's float, int, bool, complex types
+DType dtype_of(PyObject*);  // of a torch.dtype; also Python's float, int, bool, complex types
 PyObject* device_object(Device);
 bool is_device(PyObject*);
-Device device_of(PyObject*);                    // torch.device, str, int
-const char* utf8(PyObject* string);             // throws Error where it has none
-bool unpack_int(PyObject* o, int64_t* out);     // an int of 64 bits; false with PyTorch's ValueError set
-bool unpack_flag(PyObject* o, const char* argument, bool* out);   // a bool; false with TypeError set: "f(): argument 'x' (position 1)"
-PyObject* size_object(DimSpan);                 // torch.Size
-PyObject* layout_object(int);                   // torch.strided is 0
-int layout_of(PyObject*);                       // -1 if it is none
+Device device_of(PyObject*);                 // torch.device, str, int
+const char* utf8(PyObject* string);          // throws Error where it has none
+bool unpack_int(PyObject* o, int64_t* out);  // an int of 64 bits; false with PyTorch's ValueError set
+bool unpack_flag(PyObject* o, const char* argument,
+    bool* out);                  // a bool; false with TypeError set: "f(): argument 'x' (position 1)"
+PyObject* size_object(DimSpan);  // torch.Size
+PyObject* layout_object(int);    // torch.strided is 0
+int layout_of(PyObject*);        // -1 if it is none
 PyObject* memory_format_object(MemoryFormat);
 bool memory_format_of(PyObject*, MemoryFormat*);
 
-void raise(const Error&);                       // sets the Python exception of the error's kind
-struct PythonError : std::exception {};         // thrown by C++ code after a Python error was set; guarded() keeps that error
+void raise(const Error&);                // sets the Python exception of the error's kind
+struct PythonError : std::exception {};  // thrown by C++ code after a Python error was set; guarded() keeps that error
 // Runs f and turns C++ exceptions into a Python one: return guarded([&]() -> PyObject* {...});
 template <class F> auto guarded(F&& f) -> decltype(f()) {
-  try { return f(); }
-  catch (const Error& e) { raise(e); }
-  catch (const PythonError&) {}
-  catch (const std::bad_alloc&) { PyErr_NoMemory(); }
-  catch (const std::exception& e) { if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, e.what()); }
+  try {
+    return f();
+  } catch (const Error& e) { raise(e); } catch (const PythonError&) {
+  } catch (const std::bad_alloc&) { PyErr_NoMemory(); } catch (const std::exception& e) {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, e.what());
+  }
   return decltype(f()){};
 }
 // Whether Python objects may be touched: by this thread with the lock that it holds, also while the interpreter ends and collects
@@ -57,37 +58,48 @@ inline bool python_lives() {
   PyThreadState* mine = PyGILState_GetThisThreadState();
   return (mine && mine == _PyThreadState_UncheckedGet()) || Py_IsInitialized();
 }
-struct GilAcquire { PyGILState_STATE s = PyGILState_Ensure(); ~GilAcquire() { PyGILState_Release(s); } };
-struct GilRelease { PyThreadState* s = PyEval_SaveThread(); ~GilRelease() { PyEval_RestoreThread(s); } };
+struct GilAcquire {
+  PyGILState_STATE s = PyGILState_Ensure();
+  ~GilAcquire() { PyGILState_Release(s); }
+};
+struct GilRelease {
+  PyThreadState* s = PyEval_SaveThread();
+  ~GilRelease() { PyEval_RestoreThread(s); }
+};
 
-int warn_once(bool* given, const char* text);   // a UserWarning, once (each time after torch.set_warn_always(True)); -1 where it was made an error
-bool make_require_grad(PyObject* tensor);       // requires_grad=True of a factory; false with the error set
+int warn_once(bool* given,
+    const char*
+        text);  // a UserWarning, once (each time after torch.set_warn_always(True)); -1 where it was made an error
+bool make_require_grad(PyObject* tensor);  // requires_grad=True of a factory; false with the error set
 
-PyObject* tensor_over_array(PyObject* array);   // new reference; null without an error where it is no array that a tensor can share
+PyObject* tensor_over_array(
+    PyObject* array);  // new reference; null without an error where it is no array that a tensor can share
 
 // Each bind_*.cpp adds its types and functions to the module `shim_torch._impl.native._core`.
-int bind_dtype(PyObject* module);               // core: dtype device Size layout memory_format finfo/iinfo data
-int bind_tensor(PyObject* module);              // core
-int bind_views(PyObject* module);              // core: views and empty tensors as functions
-int bind_storage(PyObject* module);             // core
-int bind_exchange(PyObject* module);            // core: numpy, DLPack, __cuda_array_interface__, exchange API
-int bind_operators(PyObject* module);           // dispatch
-int bind_autograd(PyObject* module);            // autograd
-int bind_kernels(PyObject* module);             // kernels
-int bind_cuda(PyObject* module);                // cuda
-int bind_gemm(PyObject* module);                // gemm
-int bind_stable_abi(PyObject* module);          // compiled operator libraries
-int bind_triton(PyObject* module);             // launches of Triton kernels
-int bind_warnings(PyObject* module);            // warnings given once
-int bind_batching(PyObject* module);            // torch.func.vmap's part of a call
+int bind_dtype(PyObject* module);       // core: dtype device Size layout memory_format finfo/iinfo data
+int bind_tensor(PyObject* module);      // core
+int bind_views(PyObject* module);       // core: views and empty tensors as functions
+int bind_storage(PyObject* module);     // core
+int bind_exchange(PyObject* module);    // core: numpy, DLPack, __cuda_array_interface__, exchange API
+int bind_operators(PyObject* module);   // dispatch
+int bind_autograd(PyObject* module);    // autograd
+int bind_kernels(PyObject* module);     // kernels
+int bind_cuda(PyObject* module);        // cuda
+int bind_gemm(PyObject* module);        // gemm
+int bind_stable_abi(PyObject* module);  // compiled operator libraries
+int bind_triton(PyObject* module);      // launches of Triton kernels
+int bind_warnings(PyObject* module);    // warnings given once
+int bind_batching(PyObject* module);    // torch.func.vmap's part of a call
 
 // Called by dispatch after a differentiable operator ran (python/record_node.cpp, autograd). `args` are the bound arguments
 // of the overload in schema order, `results` the tensors it returned. Does nothing when no input requires grad.
-struct Operator;                                // ops/operator.h
-bool any_requires_grad(PyObject* const* args, size_t n);              // looks into tuples and lists of tensors too
+struct Operator;                                          // ops/operator.h
+bool any_requires_grad(PyObject* const* args, size_t n);  // looks into tuples and lists of tensors too
 void record_history(Operator&, PyObject* const* args, size_t n, PyObject* result, bool inplace);
 class Node;
-void record_history(Operator&, PyObject* const* args, size_t n, PyObject* result, bool inplace, const Ref<Node>& prepared);
-Ref<Node> prepare_history(Operator&, PyObject* const* args, size_t n);        // saves the inputs: for hooks that want them before the operator runs
+void record_history(
+    Operator&, PyObject* const* args, size_t n, PyObject* result, bool inplace, const Ref<Node>& prepared);
+Ref<Node> prepare_history(
+    Operator&, PyObject* const* args, size_t n);  // saves the inputs: for hooks that want them before the operator runs
 
 }  // namespace shim

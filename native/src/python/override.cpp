@@ -15,16 +15,20 @@ bool overridden(PyObject* self) {
   return torch_function_mode_active() || has_torch_function(self);
 }
 
-PyObject* ask(PyObject* callable, PyObject* const* args, size_t n, PyObject* names = nullptr) {   // null without an error: nobody answers
+PyObject* ask(PyObject* callable, PyObject* const* args, size_t n,
+    PyObject* names = nullptr) {  // null without an error: nobody answers
   return call_torch_function(callable, CallArgs{args, n, names}, nullptr);
 }
 
 // --- attributes ------------------------------------------------------------------------------------------------------------
 
-struct Attribute { PyGetSetDef original, seen; PyObject* descriptor; };
+struct Attribute {
+  PyGetSetDef original, seen;
+  PyObject* descriptor;
+};
 
 PyObject* ask_accessor(Attribute* a, const char* accessor, PyObject* const* args, size_t n) {
-  PyObject* f = PyObject_GetAttrString(a->descriptor, accessor);            // torch.Tensor.shape.__get__
+  PyObject* f = PyObject_GetAttrString(a->descriptor, accessor);  // torch.Tensor.shape.__get__
   PyObject* r = f ? ask(f, args, n) : nullptr;
   Py_XDECREF(f);
   return r;
@@ -55,7 +59,10 @@ int set(PyObject* self, PyObject* value, void* closure) {
 
 // A C function gets no closure: every method has functions of its own, made by number.
 constexpr size_t kMost = 192;
-struct Method { PyMethodDef original, seen; PyObject* descriptor; };
+struct Method {
+  PyMethodDef original, seen;
+  PyObject* descriptor;
+};
 Method methods[kMost];
 size_t method_count = 0;
 
@@ -77,7 +84,8 @@ PyObject* ask_method_with(size_t i, PyObject* self, PyObject* args, PyObject* kw
   for (Py_ssize_t k = 0; args && k < PyTuple_GET_SIZE(args); ++k) all.push_back(PyTuple_GET_ITEM(args, k));
   size_t n = all.size();
   PyObject* names = kwargs && PyDict_GET_SIZE(kwargs) ? PySequence_Tuple(kwargs) : nullptr;
-  for (Py_ssize_t k = 0; names && k < PyTuple_GET_SIZE(names); ++k) all.push_back(PyDict_GetItem(kwargs, PyTuple_GET_ITEM(names, k)));
+  for (Py_ssize_t k = 0; names && k < PyTuple_GET_SIZE(names); ++k)
+    all.push_back(PyDict_GetItem(kwargs, PyTuple_GET_ITEM(names, k)));
   PyObject* r = ask(methods[i].descriptor, all.data(), n, names);
   Py_XDECREF(names);
   return r;
@@ -102,7 +110,8 @@ bool answered(PyObject* r) { return r || PyErr_Occurred(); }
     if (PyObject* r = ask_method(i, self, args, n); answered(r)) return r;
   return as<Fast>(methods[i].original.ml_meth)(self, args, n);
 }
-[[gnu::noinline]] PyObject* call_fast_keywords(size_t i, PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+[[gnu::noinline]] PyObject* call_fast_keywords(
+    size_t i, PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   if (__builtin_expect(overridden(self), 0))
     if (PyObject* r = ask_method(i, self, args, n, names); answered(r)) return r;
   return as<FastKeywords>(methods[i].original.ml_meth)(self, args, n, names);
@@ -118,9 +127,13 @@ bool answered(PyObject* r) { return r || PyErr_Occurred(); }
   return as<PyCFunctionWithKeywords>(methods[i].original.ml_meth)(self, args, kwargs);
 }
 
-template <size_t I> PyObject* no_arguments(PyObject* self, PyObject* nothing) { return call_without_arguments(I, self, nothing); }
+template <size_t I> PyObject* no_arguments(PyObject* self, PyObject* nothing) {
+  return call_without_arguments(I, self, nothing);
+}
 template <size_t I> PyObject* one_argument(PyObject* self, PyObject* o) { return call_with_one(I, self, o); }
-template <size_t I> PyObject* fast(PyObject* self, PyObject* const* args, Py_ssize_t n) { return call_fast(I, self, args, n); }
+template <size_t I> PyObject* fast(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  return call_fast(I, self, args, n);
+}
 template <size_t I> PyObject* fast_keywords(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return call_fast_keywords(I, self, args, n, names);
 }
@@ -129,9 +142,12 @@ template <size_t I> PyObject* tuple_and_dict(PyObject* self, PyObject* args, PyO
   return call_with_tuple_and_dict(I, self, args, kwargs);
 }
 
-struct Forms { PyCFunction no_arguments, one_argument, fast, fast_keywords, tuple, tuple_and_dict; };
+struct Forms {
+  PyCFunction no_arguments, one_argument, fast, fast_keywords, tuple, tuple_and_dict;
+};
 template <size_t... I> std::array<Forms, sizeof...(I)> all_forms(std::index_sequence<I...>) {
-  return {Forms{no_arguments<I>, one_argument<I>, plain(fast<I>), plain(fast_keywords<I>), tuple<I>, plain(tuple_and_dict<I>)}...};
+  return {Forms{no_arguments<I>, one_argument<I>, plain(fast<I>), plain(fast_keywords<I>), tuple<I>,
+      plain(tuple_and_dict<I>)}...};
 }
 
 PyCFunction form_of(size_t i, int flags) {
@@ -150,8 +166,7 @@ PyCFunction form_of(size_t i, int flags) {
 // --- methods written in Python -------------------------------------------------------------------------------------------------
 
 struct Wrapped {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* function;
 };
 PyTypeObject* WrappedType;
@@ -165,7 +180,9 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* n
   return PyObject_Vectorcall(reinterpret_cast<Wrapped*>(self)->function, args, nargsf, names);
 }
 
-PyObject* bind_to(PyObject* self, PyObject* obj, PyObject*) { return !obj || obj == Py_None ? Py_NewRef(self) : PyMethod_New(self, obj); }
+PyObject* bind_to(PyObject* self, PyObject* obj, PyObject*) {
+  return !obj || obj == Py_None ? Py_NewRef(self) : PyMethod_New(self, obj);
+}
 
 PyObject* attribute(PyObject* self, PyObject* name) {
   PyObject* found = PyObject_GenericGetAttr(self, name);
@@ -180,7 +197,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   return 0;
 }
 int clear(PyObject* self) {
-  Py_XSETREF(reinterpret_cast<Wrapped*>(self)->function, Py_NewRef(Py_None));   // its other methods go on to find one
+  Py_XSETREF(reinterpret_cast<Wrapped*>(self)->function, Py_NewRef(Py_None));  // its other methods go on to find one
   return 0;
 }
 void drop(PyObject* self) {
@@ -193,24 +210,35 @@ void drop(PyObject* self) {
 
 PyObject* repr(PyObject* self) { return PyObject_Repr(reinterpret_cast<Wrapped*>(self)->function); }
 PyObject* function_of(PyObject* self, void*) { return Py_NewRef(reinterpret_cast<Wrapped*>(self)->function); }
-PyObject* doc_of(PyObject* self, void*) { return PyObject_GetAttrString(reinterpret_cast<Wrapped*>(self)->function, "__doc__"); }
-PyObject* module_of(PyObject* self, void*) { return PyObject_GetAttrString(reinterpret_cast<Wrapped*>(self)->function, "__module__"); }
+PyObject* doc_of(PyObject* self, void*) {
+  return PyObject_GetAttrString(reinterpret_cast<Wrapped*>(self)->function, "__doc__");
+}
+PyObject* module_of(PyObject* self, void*) {
+  return PyObject_GetAttrString(reinterpret_cast<Wrapped*>(self)->function, "__module__");
+}
 
 // Copies and pickles by its name, as a method descriptor does.
 PyObject* reduce(PyObject* self, PyObject*) {
   PyObject* name = PyObject_GetAttrString(self, "__name__");
-  return name ? Py_BuildValue("N(ON)", PyObject_GetAttrString(PyImport_AddModule("builtins"), "getattr"), TensorType, name) : nullptr;
+  return name ? Py_BuildValue(
+                    "N(ON)", PyObject_GetAttrString(PyImport_AddModule("builtins"), "getattr"), TensorType, name)
+              : nullptr;
 }
 
 PyMethodDef wrapped_methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
-PyMemberDef wrapped_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(Wrapped, vectorcall), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
-PyGetSetDef wrapped_getset[] = {{"__wrapped__", function_of, nullptr, nullptr, nullptr}, {"__doc__", doc_of, nullptr, nullptr, nullptr},
-                                {"__module__", module_of, nullptr, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyType_Slot wrapped_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(drop)}, {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)},
-                               {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-                               {Py_tp_descr_get, reinterpret_cast<void*>(bind_to)}, {Py_tp_getattro, reinterpret_cast<void*>(attribute)},
-                               {Py_tp_repr, reinterpret_cast<void*>(repr)}, {Py_tp_methods, wrapped_methods}, {Py_tp_members, wrapped_members}, {Py_tp_getset, wrapped_getset}, {0, nullptr}};
-PyType_Spec wrapped_spec{"torch._C._TensorMethod", sizeof(Wrapped), 0, unsigned(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR), wrapped_slots};
+PyMemberDef wrapped_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(Wrapped, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+PyGetSetDef wrapped_getset[] = {{"__wrapped__", function_of, nullptr, nullptr, nullptr},
+    {"__doc__", doc_of, nullptr, nullptr, nullptr}, {"__module__", module_of, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyType_Slot wrapped_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(drop)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)},
+    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)}, {Py_tp_descr_get, reinterpret_cast<void*>(bind_to)},
+    {Py_tp_getattro, reinterpret_cast<void*>(attribute)}, {Py_tp_repr, reinterpret_cast<void*>(repr)},
+    {Py_tp_methods, wrapped_methods}, {Py_tp_members, wrapped_members}, {Py_tp_getset, wrapped_getset}, {0, nullptr}};
+PyType_Spec wrapped_spec{"torch._C._TensorMethod", sizeof(Wrapped), 0,
+    unsigned(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR),
+    wrapped_slots};
 
 PyObject* overridable(PyObject*, PyObject* function) {
   auto* w = reinterpret_cast<Wrapped*>(WrappedType->tp_alloc(WrappedType, 0));
@@ -220,7 +248,9 @@ PyObject* overridable(PyObject*, PyObject* function) {
   return reinterpret_cast<PyObject*>(w);
 }
 
-PyMethodDef override_functions[] = {{"overridable", overridable, METH_O, "A method of Tensor, written in Python, that __torch_function__ sees."}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef override_functions[] = {
+    {"overridable", overridable, METH_O, "A method of Tensor, written in Python, that __torch_function__ sees."},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
@@ -236,7 +266,7 @@ PyObject* overridable_method(PyMethodDef* original) {
 }
 
 PyObject* overridable_attribute(PyGetSetDef* original) {
-  auto* a = new Attribute{*original, *original, nullptr};                    // lives as long as the type
+  auto* a = new Attribute{*original, *original, nullptr};  // lives as long as the type
   a->seen.get = get;
   a->seen.set = original->set ? set : nullptr;
   a->seen.closure = a;

@@ -11,7 +11,7 @@
 namespace shim {
 namespace {
 
-class NotDerivable final : public Node {        // an operator without a formula: an error, but only if backward comes here
+class NotDerivable final : public Node {  // an operator without a formula: an error, but only if backward comes here
  public:
   explicit NotDerivable(std::string op) : op_(std::move(op)) {}
   Grads apply(Grads&&) override { fail(Kind::NotImplemented, "the derivative for '", op_, "' is not implemented."); }
@@ -33,7 +33,8 @@ bool any_requires_grad(PyObject* const* args, size_t n) {
       if (unwrap(a)->requires_grad()) return true;
     } else if (PyList_Check(a) || PyTuple_Check(a)) {
       for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(a); ++k)
-        if (PyObject* item = PySequence_Fast_GET_ITEM(a, k); is_tensor(item) && unwrap(item)->requires_grad()) return true;
+        if (PyObject* item = PySequence_Fast_GET_ITEM(a, k); is_tensor(item) && unwrap(item)->requires_grad())
+          return true;
     }
   }
   return false;
@@ -47,7 +48,8 @@ Ref<Node> prepare_history(Operator& op, PyObject* const* args, size_t n) {
   return node;
 }
 
-void record_history(Operator& op, PyObject* const* args, size_t n, PyObject* result, bool inplace, const Ref<Node>& prepared) {
+void record_history(
+    Operator& op, PyObject* const* args, size_t n, PyObject* result, bool inplace, const Ref<Node>& prepared) {
   std::vector<Tensor> outputs;
   if (is_tensor(result)) {
     outputs.emplace_back(unwrap(result));
@@ -57,11 +59,13 @@ void record_history(Operator& op, PyObject* const* args, size_t n, PyObject* res
   }
   if (std::none_of(outputs.begin(), outputs.end(), [](auto& t) { return differentiable(*t); })) return;
   if ((op.schema.name == "silu" || op.schema.name == "scatter_reduce") && is_complex(outputs[0]->dtype()))
-    throw Error(Kind::Runtime, op.schema.name + " does not support automatic differentiation for outputs with complex dtype.");
+    throw Error(
+        Kind::Runtime, op.schema.name + " does not support automatic differentiation for outputs with complex dtype.");
   Plan& plan = plan_of(op);
-  const bool shown = op.kind == Operator::Composite && !op.shown.empty();      // recorded for what __torch_dispatch__ saw as one
+  const bool shown =
+      op.kind == Operator::Composite && !op.shown.empty();  // recorded for what __torch_dispatch__ saw as one
   if (op.formulas.empty() && op.fused.empty() && !shown) {
-    bool flows = op.record == nullptr;          // operators of torch.library: no formula, no history, as PyTorch
+    bool flows = op.record == nullptr;  // operators of torch.library: no formula, no history, as PyTorch
     auto node = make<NotDerivable>(op.schema.qualified());
     if (flows) return;
     node->set_next_edges({Edge{}});
@@ -79,12 +83,15 @@ void record_history(Operator& op, PyObject* const* args, size_t n, PyObject* res
     rebase_history(outputs[0], node);
     return;
   }
-  if (shown && op.shown_outputs >= 0 && outputs.size() > size_t(op.shown_outputs)) outputs.resize(size_t(op.shown_outputs));
+  if (shown && op.shown_outputs >= 0 && outputs.size() > size_t(op.shown_outputs))
+    outputs.resize(size_t(op.shown_outputs));
   for (auto& t : outputs) {
-    if (differentiable(*t)) set_history(t, node);
-    else node->add_input(*t);
+    if (differentiable(*t))
+      set_history(t, node);
+    else
+      node->add_input(*t);
   }
-  node->save(args, result);                     // after history: a saved result knows which output it is
+  node->save(args, result);  // after history: a saved result knows which output it is
 }
 
 void record_history(Operator& op, PyObject* const* args, size_t n, PyObject* result, bool inplace) {

@@ -12,8 +12,10 @@ namespace shim {
 namespace {
 
 const char* kFreed =
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate values of the graph are "
-    "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved "
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). Saved intermediate values of the graph are "
+    "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the "
+    "graph a second time or if you need to access saved "
     "tensors after calling backward.";
 
 PyObject* metadata_of(Source::Kind kind, PyObject* a) {
@@ -37,8 +39,9 @@ void keep(Saved& v, PyObject* o, bool output, uint32_t output_nr = 0) {
     v.tensors.emplace_back(Tensor(unwrap(o)), output, output_nr);
     return;
   }
-  bool list = false;                          // None may be among its tensors
-  for (Py_ssize_t k = 0; (PyList_Check(o) || PyTuple_Check(o)) && !list && k < PySequence_Fast_GET_SIZE(o); ++k) list = is_tensor(PySequence_Fast_GET_ITEM(o, k));
+  bool list = false;  // None may be among its tensors
+  for (Py_ssize_t k = 0; (PyList_Check(o) || PyTuple_Check(o)) && !list && k < PySequence_Fast_GET_SIZE(o); ++k)
+    list = is_tensor(PySequence_Fast_GET_ITEM(o, k));
   if (!list) {
     Py_INCREF(o);
     v.object = o;
@@ -66,11 +69,14 @@ void RecordNode::build(PyObject* const* args, size_t n) {
     PyObject* a = args[i];
     if (is_tensor(a)) {
       Edge e = gradient_edge(Tensor(unwrap(a)));
-      if (e || (i == 0 && op_.schema.args[0].name == "self") || (i < plan_.has_edges.size() && plan_.has_edges[i])) edges.push_back(std::move(e));
+      if (e || (i == 0 && op_.schema.args[0].name == "self") || (i < plan_.has_edges.size() && plan_.has_edges[i]))
+        edges.push_back(std::move(e));
     } else if (PyList_Check(a) || PyTuple_Check(a)) {
       for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(a); ++k)
-        if (PyObject* item = PySequence_Fast_GET_ITEM(a, k); is_tensor(item)) edges.push_back(gradient_edge(Tensor(unwrap(item))));
-    } else if (i > 0 && i < plan_.has_edges.size() && plan_.has_edges[i]) {   // a number first is PyTorch's reversed operator: no input
+        if (PyObject* item = PySequence_Fast_GET_ITEM(a, k); is_tensor(item))
+          edges.push_back(gradient_edge(Tensor(unwrap(item))));
+    } else if (i > 0 && i < plan_.has_edges.size() &&
+               plan_.has_edges[i]) {  // a number first is PyTorch's reversed operator: no input
       edges.emplace_back();
     }
   }
@@ -86,7 +92,8 @@ void RecordNode::save(PyObject* const* args, PyObject* result) {
   values_.reserve(count);
   for (auto* f : chosen_)
     for (const Source& s : f->sources) {
-      if (s.kind == Source::Grad || s.kind == Source::Wanted || (s.kind == Source::Result && !result) || find(s)) continue;
+      if (s.kind == Source::Grad || s.kind == Source::Wanted || (s.kind == Source::Result && !result) || find(s))
+        continue;
       keys_.push_back(s);
       values_.push_back(value(s, args, result));
     }
@@ -106,10 +113,10 @@ Grads RecordNode::apply(Grads&& grads) {
 
 void RecordNode::release_saved() {
   GilAcquire gil;
-  for (Saved& v : values_)                    // the entries stay: grad_fn._raw_saved_x points to them
+  for (Saved& v : values_)  // the entries stay: grad_fn._raw_saved_x points to them
     for (SavedTensor& t : v.tensors) {
       t.reset();
-      released_ = true;                       // without a saved tensor running again is harmless
+      released_ = true;  // without a saved tensor running again is harmless
     }
 }
 
@@ -131,12 +138,17 @@ PyObject* RecordNode::saved(const std::string& what) {
   return tuple;
 }
 
-std::string RecordNode::result_name(int index) const { return op_.schema.returns.size() > 1 ? "result" + std::to_string(index) : "result"; }
+std::string RecordNode::result_name(int index) const {
+  return op_.schema.returns.size() > 1 ? "result" + std::to_string(index) : "result";
+}
 
 std::string RecordNode::shown(const Source& s) const {
   if (s.kind == Source::Result) return result_name(s.index);
   const std::string& argument = op_.schema.args[size_t(s.index)].name;
-  return s.kind == Source::Argument ? argument : s.kind == Source::Shape ? argument + "_sym_sizes" : s.kind == Source::Strides ? argument + "_sym_strides" : "";
+  return s.kind == Source::Argument  ? argument
+         : s.kind == Source::Shape   ? argument + "_sym_sizes"
+         : s.kind == Source::Strides ? argument + "_sym_strides"
+                                     : "";
 }
 
 bool RecordNode::wanted(int argument) const {
@@ -147,7 +159,7 @@ bool RecordNode::wanted(int argument) const {
 
 void RecordNode::choose(bool shown) {
   std::vector<bool> done(op_.schema.args.size());
-  auto add = [&](const PlannedFormula& f) {     // one that serves several inputs is called when any of them is wanted
+  auto add = [&](const PlannedFormula& f) {  // one that serves several inputs is called when any of them is wanted
     if (std::none_of(f.inputs.begin(), f.inputs.end(), [&](int i) { return wanted(i) && !done[size_t(i)]; })) return;
     chosen_.push_back(&f);
     for (int i : f.inputs) done[size_t(i)] = true;
@@ -172,9 +184,12 @@ Saved* RecordNode::find(const Source& s) {
 Saved RecordNode::value(const Source& s, PyObject* const* args, PyObject* result) {
   Saved v;
   if (s.kind == Source::Result) {
-    PyObject* r = PyTuple_Check(result) ? PyTuple_GET_ITEM(result, s.index) : PyList_Check(result) ? PyList_GET_ITEM(result, s.index) : result;
+    PyObject* r = PyTuple_Check(result)  ? PyTuple_GET_ITEM(result, s.index)
+                  : PyList_Check(result) ? PyList_GET_ITEM(result, s.index)
+                                         : result;
     const bool hidden = op_.kind == Operator::Composite && op_.shown_outputs >= 0 && s.index >= op_.shown_outputs;
-    const bool history = !hidden && (!is_tensor(r) || is_floating(unwrap(r)->dtype()) || is_complex(unwrap(r)->dtype()));   // indices have none
+    const bool history = !hidden && (!is_tensor(r) || is_floating(unwrap(r)->dtype()) ||
+                                        is_complex(unwrap(r)->dtype()));  // indices have none
     keep(v, r, history, uint32_t(s.index));
     return v;
   }
@@ -203,12 +218,13 @@ PyObject* RecordNode::unpack(Saved& v) {
     return v.object;
   }
   PyObject* list = PyList_New(Py_ssize_t(v.tensors.size()));
-  for (size_t k = 0; k < v.tensors.size(); ++k) PyList_SET_ITEM(list, Py_ssize_t(k), wrap(v.tensors[k].unpack(Ref<Node>(this))));
+  for (size_t k = 0; k < v.tensors.size(); ++k)
+    PyList_SET_ITEM(list, Py_ssize_t(k), wrap(v.tensors[k].unpack(Ref<Node>(this))));
   return list;
 }
 
 PyObject* RecordNode::gradient(int index, Grads& grads) {
-  if (plan_.list_result) {                    // all of them, zeros where nothing came
+  if (plan_.list_result) {  // all of them, zeros where nothing came
     PyObject* list = PyList_New(Py_ssize_t(grads.size()));
     for (size_t i = 0; i < grads.size(); ++i) PyList_SET_ITEM(list, Py_ssize_t(i), wrap(materialized(i, grads)));
     return list;
@@ -220,7 +236,8 @@ PyObject* RecordNode::gradient(int index, Grads& grads) {
 
 PyObject* RecordNode::wanted_of(const PlannedFormula& f) const {
   PyObject* tuple = PyTuple_New(Py_ssize_t(f.inputs.size()));
-  for (size_t i = 0; i < f.inputs.size(); ++i) PyTuple_SET_ITEM(tuple, Py_ssize_t(i), PyBool_FromLong(wanted(f.inputs[i])));
+  for (size_t i = 0; i < f.inputs.size(); ++i)
+    PyTuple_SET_ITEM(tuple, Py_ssize_t(i), PyBool_FromLong(wanted(f.inputs[i])));
   return tuple;
 }
 
@@ -233,10 +250,14 @@ void RecordNode::call(const PlannedFormula& f, Grads& grads, Grads& out) {
   std::vector<PyObject*> args;
   struct Drop {
     std::vector<PyObject*>& v;
-    ~Drop() { for (PyObject* o : v) Py_XDECREF(o); }
+    ~Drop() {
+      for (PyObject* o : v) Py_XDECREF(o);
+    }
   } drop_args{args};
   for (const Source& s : f.sources) {
-    PyObject* o = s.kind == Source::Grad ? gradient(s.index, grads) : s.kind == Source::Wanted ? wanted_of(f) : unpack(*find(s));
+    PyObject* o = s.kind == Source::Grad     ? gradient(s.index, grads)
+                  : s.kind == Source::Wanted ? wanted_of(f)
+                                             : unpack(*find(s));
     if (!o) throw PythonError();
     args.push_back(o);
   }
@@ -244,11 +265,13 @@ void RecordNode::call(const PlannedFormula& f, Grads& grads, Grads& out) {
   if (f.inputs.size() == 1) {
     take(f.inputs[0], r, out);
     const size_t edge = size_t(first_edge_[size_t(f.inputs[0])]);
-    if (f.flat && GradMode::enabled() && edge < out.size() && out[edge] && next_edges[edge]) out[edge] = flat(out[edge], next_edges[edge]);
+    if (f.flat && GradMode::enabled() && edge < out.size() && out[edge] && next_edges[edge])
+      out[edge] = flat(out[edge], next_edges[edge]);
     return;
   }
   Held several = held(PySequence_Fast(r, "a fused gradient gives a sequence"));
-  for (size_t i = 0; i < f.inputs.size() && Py_ssize_t(i) < PySequence_Fast_GET_SIZE(several.o); ++i) take(f.inputs[i], PySequence_Fast_GET_ITEM(several.o, Py_ssize_t(i)), out);
+  for (size_t i = 0; i < f.inputs.size() && Py_ssize_t(i) < PySequence_Fast_GET_SIZE(several.o); ++i)
+    take(f.inputs[i], PySequence_Fast_GET_ITEM(several.o, Py_ssize_t(i)), out);
 }
 
 void RecordNode::take(int argument, PyObject* r, Grads& out) {
@@ -257,7 +280,8 @@ void RecordNode::take(int argument, PyObject* r, Grads& out) {
     if (first < last) out[size_t(first)] = Tensor(unwrap(r));
   } else if (PyList_Check(r) || PyTuple_Check(r)) {
     for (int e = first; e < last && e - first < PySequence_Fast_GET_SIZE(r); ++e)
-      if (PyObject* item = PySequence_Fast_GET_ITEM(r, e - first); is_tensor(item)) out[size_t(e)] = Tensor(unwrap(item));
+      if (PyObject* item = PySequence_Fast_GET_ITEM(r, e - first); is_tensor(item))
+        out[size_t(e)] = Tensor(unwrap(item));
   }
 }
 

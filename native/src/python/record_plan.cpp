@@ -16,7 +16,10 @@ std::string camel(const std::string& name) {
   std::string out;
   bool up = true;
   for (char c : name) {
-    if (c == '_') { up = true; continue; }
+    if (c == '_') {
+      up = true;
+      continue;
+    }
     out += up ? char(std::toupper(static_cast<unsigned char>(c))) : c;
     up = false;
   }
@@ -24,7 +27,9 @@ std::string camel(const std::string& name) {
 }
 
 // Parts of an operator that PyTorch has in one piece are named as that one.
-std::string shown_name(const std::string& name) { return name == "_index_at" ? "index" : name == "_index_put_at" ? "index_put" : name == "_outer" ? "mul" : name; }
+std::string shown_name(const std::string& name) {
+  return name == "_index_at" ? "index" : name == "_index_put_at" ? "index_put" : name == "_outer" ? "mul" : name;
+}
 
 Source source_of(const Operator& op, const std::string& p) {
   auto argument = [&](const std::string& n) {
@@ -35,9 +40,14 @@ Source source_of(const Operator& op, const std::string& p) {
   if (int i = argument(p); i >= 0) return {Source::Argument, i};
   if (p == "wanted") return {Source::Wanted, 0};
   if (p == "g") return {Source::Grad, 0};
-  if (p.size() > 1 && p[0] == 'g' && std::isdigit(static_cast<unsigned char>(p[1]))) return {Source::Grad, std::stoi(p.substr(1))};
+  if (p.size() > 1 && p[0] == 'g' && std::isdigit(static_cast<unsigned char>(p[1])))
+    return {Source::Grad, std::stoi(p.substr(1))};
   if (p.starts_with("result")) return {Source::Result, p.size() > 6 ? std::stoi(p.substr(6)) : 0};
-  struct { const char* suffix; Source::Kind kind; } suffixes[] = {{"_shape", Source::Shape}, {"_dtype", Source::DTypeOf}, {"_device", Source::DeviceOf}, {"_strides", Source::Strides}, {"_start", Source::Offset}};
+  struct {
+    const char* suffix;
+    Source::Kind kind;
+  } suffixes[] = {{"_shape", Source::Shape}, {"_dtype", Source::DTypeOf}, {"_device", Source::DeviceOf},
+      {"_strides", Source::Strides}, {"_start", Source::Offset}};
   for (auto& s : suffixes)
     if (p.ends_with(s.suffix))
       if (int i = argument(p.substr(0, p.size() - std::string(s.suffix).size())); i >= 0) return {s.kind, i};
@@ -68,16 +78,21 @@ Plan& plan_of(Operator& op) {
   auto& all = overloads(op.schema.qualified());
   for (size_t i = 0; i < all.size(); ++i)
     if (all[i] == &op) number = i;
-  plan.name = op.schema.name == "copy" || op.schema.name == "copy_" ? "CopyBackwards" : camel(shown_name(op.schema.name)) + "Backward" + std::to_string(number);
+  plan.name = op.schema.name == "copy" || op.schema.name == "copy_"
+                  ? "CopyBackwards"
+                  : camel(shown_name(op.schema.name)) + "Backward" + std::to_string(number);
   for (auto& f : op.formulas) plan.single.push_back(planned(op, f));
   // PyTorch's order of the gradients: by the inputs' names.
-  sort_few(plan.single.data(), plan.single.data() + plan.single.size(), [](auto& a, auto& b) { return a.formula->inputs < b.formula->inputs; });
+  sort_few(plan.single.data(), plan.single.data() + plan.single.size(),
+      [](auto& a, auto& b) { return a.formula->inputs < b.formula->inputs; });
   for (auto& f : op.fused) plan.fused.push_back(planned(op, f));
   for (auto& f : op.shown) plan.shown.push_back(planned(op, f));
   plan.has_edges.resize(op.schema.args.size());
   for (auto* list : {&plan.single, &plan.fused, &plan.shown})
     for (auto& f : *list)
-      for (int i : f.inputs) plan.has_edges[size_t(i)] = op.schema.args[size_t(i)].type.base == ArgType::Tensor && !op.schema.args[size_t(i)].type.list;
+      for (int i : f.inputs)
+        plan.has_edges[size_t(i)] =
+            op.schema.args[size_t(i)].type.base == ArgType::Tensor && !op.schema.args[size_t(i)].type.list;
   plan.linear = op.schema.qualified() == "aten::linear";
   plan.activated = op.schema.qualified() == "shim::fused_linear";
   plan.product = op.schema.qualified() == "aten::mm" || op.schema.qualified() == "aten::bmm";

@@ -16,19 +16,19 @@ struct Source {
 };
 struct PlannedFormula {
   const Formula* formula;
-  std::vector<int> inputs;                      // argument indices whose gradients it gives
+  std::vector<int> inputs;  // argument indices whose gradients it gives
   std::vector<Source> sources;
-  bool flat = false;                            // its slope is constant in pieces: the second gradient is zeros, not absent
+  bool flat = false;  // its slope is constant in pieces: the second gradient is zeros, not absent
 };
 struct Plan {
-  std::string name;                             // "AddBackward0"
+  std::string name;  // "AddBackward0"
   std::vector<PlannedFormula> single, fused;
-  std::vector<PlannedFormula> shown;            // where __torch_dispatch__ looks on, in the place of the others
+  std::vector<PlannedFormula> shown;  // where __torch_dispatch__ looks on, in the place of the others
   bool list_result = false;
-  std::vector<bool> has_edges;                  // arguments with a gradient: numbers and None given for a tensor count as inputs
-  bool linear = false;                          // its weight's gradient may be added to .grad by the product itself
-  bool activated = false;                       // a linear layer with an activation
-  bool product = false;                         // of matrices, or of batches of them
+  std::vector<bool> has_edges;  // arguments with a gradient: numbers and None given for a tensor count as inputs
+  bool linear = false;          // its weight's gradient may be added to .grad by the product itself
+  bool activated = false;       // a linear layer with an activation
+  bool product = false;         // of matrices, or of batches of them
 };
 
 // Lives as long as the process; called with the GIL, which guards the table of plans.
@@ -36,6 +36,6 @@ Plan& plan_of(Operator& op);
 
 // The formulas that __torch_dispatch__ is shown, of the operator's first results (-1: of all). With the GIL; once an operator.
 void show_formulas(Operator& op, std::vector<Formula> formulas, int outputs);
-std::vector<Formula> formulas_of(_object* dict);    // {"input, input": callable}; define.cpp
+std::vector<Formula> formulas_of(_object* dict);  // {"input, input": callable}; define.cpp
 
 }  // namespace shim

@@ -16,7 +16,9 @@ PyObject* repr(PyObject* self) {
   const Py_ssize_t n = PyTuple_GET_SIZE(self);
   for (Py_ssize_t i = 0; text && i < n; ++i) {
     PyObject* value = PyObject_Repr(PyTuple_GET_ITEM(self, i));
-    PyObject* longer = value ? PyUnicode_FromFormat("%U\n%s=%U%s", text, type->tp_members[i].name, value, i + 1 < n ? "," : ")") : nullptr;
+    PyObject* longer =
+        value ? PyUnicode_FromFormat("%U\n%s=%U%s", text, type->tp_members[i].name, value, i + 1 < n ? "," : ")")
+              : nullptr;
     Py_XDECREF(value);
     Py_SETREF(text, longer);
   }
@@ -30,7 +32,7 @@ PyTypeObject* return_type(const std::string& name, const std::vector<std::string
   for (auto& field : names) key += "," + field;
   PyTypeObject*& type = types[key];
   if (type) return type;
-  auto* fields = new PyStructSequence_Field[names.size() + 1]{};    // the type keeps the names
+  auto* fields = new PyStructSequence_Field[names.size() + 1]{};  // the type keeps the names
   for (size_t i = 0; i < names.size(); ++i) fields[i].name = strdup(names[i].c_str());
   PyStructSequence_Desc d{strdup(("torch.return_types." + name).c_str()), "", fields, int(names.size())};
   type = PyStructSequence_NewType(&d);
@@ -52,7 +54,8 @@ PyObject* py_return_type(PyObject*, PyObject* args) {
 }
 
 PyMethodDef return_types_functions[] = {
-    {"return_type", py_return_type, METH_VARARGS, "return_type(\"max\", (\"values\", \"indices\")): the type torch.return_types.max."},
+    {"return_type", py_return_type, METH_VARARGS,
+        "return_type(\"max\", (\"values\", \"indices\")): the type torch.return_types.max."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
@@ -60,7 +63,7 @@ PyMethodDef return_types_functions[] = {
 PyObject* name_results(Operator& op, PyObject* result) {
   if (result && PyList_CheckExact(result) && op.schema.returns.size() == 1 && op.schema.returns[0].type.list &&
       op.schema.returns[0].type.base == ArgType::Tensor) {
-    PyObject* tuple = PyList_AsTuple(result);   // what a body took over from torch.ops
+    PyObject* tuple = PyList_AsTuple(result);  // what a body took over from torch.ops
     Py_DECREF(result);
     return tuple;
   }
@@ -72,7 +75,8 @@ PyObject* name_results(Operator& op, PyObject* result) {
   for (auto& r : op.schema.returns) fields.push_back(r.name);
   PyTypeObject* type = return_type(op.out || op.out_count ? op.schema.name + "_out" : op.schema.name, fields);
   PyObject* named = type ? PyStructSequence_New(type) : nullptr;
-  for (size_t i = 0; named && i < n; ++i) PyStructSequence_SetItem(named, Py_ssize_t(i), Py_NewRef(PyTuple_GET_ITEM(result, i)));
+  for (size_t i = 0; named && i < n; ++i)
+    PyStructSequence_SetItem(named, Py_ssize_t(i), Py_NewRef(PyTuple_GET_ITEM(result, i)));
   Py_DECREF(result);
   return named;
 }

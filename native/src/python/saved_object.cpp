@@ -8,12 +8,17 @@
 namespace shim {
 namespace {
 
-struct PySaved { PyObject_HEAD Node* owner; SavedTensor* saved; };           // without an owner it holds its SavedTensor itself
+struct PySaved {
+  PyObject_HEAD Node* owner;
+  SavedTensor* saved;
+};  // without an owner it holds its SavedTensor itself
 PyTypeObject* SavedType;
 
-struct HookPair { PyObject *pack, *unpack; };
-thread_local std::vector<HookPair> defaults;    // owned references
-thread_local std::string disabled;              // why default hooks may not be used; empty: they may
+struct HookPair {
+  PyObject *pack, *unpack;
+};
+thread_local std::vector<HookPair> defaults;  // owned references
+thread_local std::string disabled;            // why default hooks may not be used; empty: they may
 
 class Packed final : public PackedValue {
  public:
@@ -28,8 +33,12 @@ class Packed final : public PackedValue {
     GilAcquire gil;
     PyObject* r = PyObject_CallOneArg(unpack_, value_);
     if (!r) throw PythonError();
-    struct Drop { PyObject* o; ~Drop() { Py_DECREF(o); } } drop{r};
-    CHECK(Kind::Type, is_tensor(r), "Output of saved tensor unpack_hook expected to be a Tensor but got result of type ", Py_TYPE(r)->tp_name);
+    struct Drop {
+      PyObject* o;
+      ~Drop() { Py_DECREF(o); }
+    } drop{r};
+    CHECK(Kind::Type, is_tensor(r),
+        "Output of saved tensor unpack_hook expected to be a Tensor but got result of type ", Py_TYPE(r)->tp_name);
     return Tensor(unwrap(r));
   }
 
@@ -39,7 +48,7 @@ class Packed final : public PackedValue {
   }
 
  private:
-  PyObject *value_, *unpack_;                   // value_: stolen
+  PyObject *value_, *unpack_;  // value_: stolen
 };
 
 Ref<PackedValue> packed_by(PyObject* pack, PyObject* unpack, const Tensor& t) {
@@ -50,8 +59,11 @@ Ref<PackedValue> packed_by(PyObject* pack, PyObject* unpack, const Tensor& t) {
   Py_XDECREF(arg);
   if (!value) throw PythonError();
   Ref<PackedValue> packed(new Packed(value, unpack));
-  CHECK(Kind::Runtime, t->version() == version, "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified by in-place "
-        "operations as this can lead to unexpected side-effects. Please open an issue if you need to perform in-place operations on the input to a pack hook.");
+  CHECK(Kind::Runtime, t->version() == version,
+      "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
+      "modified by in-place "
+      "operations as this can lead to unexpected side-effects. Please open an issue if you need to perform in-place "
+      "operations on the input to a pack hook.");
   return packed;
 }
 
@@ -59,7 +71,11 @@ Ref<PackedValue> pack_default(const Tensor& t) {
   if (defaults.empty() || t->wrapped_number) return {};
   GilAcquire gil;
   HookPair pair = defaults.back();
-  struct Off { int old = SavedHooks::depth(); Off() { SavedHooks::depth() = 0; } ~Off() { SavedHooks::depth() = old; } } off;
+  struct Off {
+    int old = SavedHooks::depth();
+    Off() { SavedHooks::depth() = 0; }
+    ~Off() { SavedHooks::depth() = old; }
+  } off;
   return packed_by(pair.pack, pair.unpack, t);
 }
 
@@ -74,14 +90,16 @@ int clear_saved(PyObject* o) {
   auto* s = reinterpret_cast<PySaved*>(o);
   Node* owner = std::exchange(s->owner, nullptr);
   SavedTensor* saved = std::exchange(s->saved, nullptr);
-  if (owner) owner->release();
-  else delete saved;
+  if (owner)
+    owner->release();
+  else
+    delete saved;
   return 0;
 }
 
 SavedTensor& saved_in(PyObject* o) {
   SavedTensor* s = reinterpret_cast<PySaved*>(o)->saved;
-  CHECK(Kind::Runtime, s, "the saved tensor was freed");                      // by the collector of cycles
+  CHECK(Kind::Runtime, s, "the saved tensor was freed");  // by the collector of cycles
   return *s;
 }
 
@@ -97,15 +115,21 @@ PyObject* register_hooks(PyObject* self, PyObject* args) {
   PyObject *pack, *unpack;
   if (!PyArg_ParseTuple(args, "OO:register_hooks", &pack, &unpack)) PyErr_Clear();
   if (PyTuple_GET_SIZE(args) != 2 || !PyCallable_Check(pack) || !PyCallable_Check(unpack)) {
-    PyErr_SetString(PyExc_TypeError, "incompatible function arguments: register_hooks(pack_hook: function, unpack_hook: function)");
+    PyErr_SetString(
+        PyExc_TypeError, "incompatible function arguments: register_hooks(pack_hook: function, unpack_hook: function)");
     return nullptr;
   }
   return guarded([&]() -> PyObject* {
     SavedTensor& s = saved_in(self);
-    CHECK(Kind::Runtime, !s.released, "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are freed when you call .backward() or "
-          "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved variables after calling backward.");
+    CHECK(Kind::Runtime, !s.released,
+        "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are "
+        "freed when you call .backward() or "
+        "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you "
+        "need to access saved variables after calling backward.");
     CHECK(Kind::Runtime, s.defined(), "Calling register_hooks on a saved tensor with value None is forbidden");
-    CHECK(Kind::Runtime, !s.has_hooks(), "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time.");
+    CHECK(Kind::Runtime, !s.has_hooks(),
+        "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is "
+        "allowed at a time.");
     s.set_packed(packed_by(pack, unpack, s.to_pack()));
     Py_RETURN_NONE;
   });
@@ -116,16 +140,17 @@ PyObject* refuse(PyTypeObject*, PyObject*, PyObject*) {
 }
 
 PyObject* unpack_saved(PyObject* self, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    return wrap(saved_in(self).unpack(Ref<Node>(reinterpret_cast<PySaved*>(self)->owner)));
-  });
+  return guarded(
+      [&]() -> PyObject* { return wrap(saved_in(self).unpack(Ref<Node>(reinterpret_cast<PySaved*>(self)->owner))); });
 }
 
-PyObject* make_saved(PyObject*, PyObject* args, PyObject* kwargs) {          // saved as an operator's input would be
+PyObject* make_saved(PyObject*, PyObject* args, PyObject* kwargs) {  // saved as an operator's input would be
   static const char* names[] = {"tensor", "is_output", nullptr};
   PyObject* t;
   int is_output = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|p:_make_saved_tensor", const_cast<char**>(names), TensorBaseType, &t, &is_output)) return nullptr;
+  if (!PyArg_ParseTupleAndKeywords(
+          args, kwargs, "O!|p:_make_saved_tensor", const_cast<char**>(names), TensorBaseType, &t, &is_output))
+    return nullptr;
   return guarded([&]() -> PyObject* {
     auto saved = std::make_unique<SavedTensor>(Tensor(unwrap(t)), bool(is_output));
     auto* o = reinterpret_cast<PySaved*>(SavedType->tp_alloc(SavedType, 0));
@@ -135,10 +160,15 @@ PyObject* make_saved(PyObject*, PyObject* args, PyObject* kwargs) {          // 
   });
 }
 
-PyMethodDef saved_methods[] = {{"unpack", unpack_saved, METH_NOARGS, "The tensor."}, {"register_hooks", register_hooks, METH_VARARGS, "Packs the tensor now with the first function, unpacks with the second."}, {nullptr, nullptr, 0, nullptr}};
-PyType_Slot saved_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(drop_saved)}, {Py_tp_traverse, reinterpret_cast<void*>(traverse_saved)},
-                             {Py_tp_clear, reinterpret_cast<void*>(clear_saved)}, {Py_tp_methods, saved_methods}, {Py_tp_new, reinterpret_cast<void*>(refuse)}, {0, nullptr}};
-PyType_Spec saved_spec = {"torch._C._autograd.SavedTensor", sizeof(PySaved), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, saved_slots};
+PyMethodDef saved_methods[] = {{"unpack", unpack_saved, METH_NOARGS, "The tensor."},
+    {"register_hooks", register_hooks, METH_VARARGS,
+        "Packs the tensor now with the first function, unpacks with the second."},
+    {nullptr, nullptr, 0, nullptr}};
+PyType_Slot saved_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(drop_saved)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse_saved)}, {Py_tp_clear, reinterpret_cast<void*>(clear_saved)},
+    {Py_tp_methods, saved_methods}, {Py_tp_new, reinterpret_cast<void*>(refuse)}, {0, nullptr}};
+PyType_Spec saved_spec = {
+    "torch._C._autograd.SavedTensor", sizeof(PySaved), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, saved_slots};
 
 // --- the stack of default hooks ------------------------------------------------------------------------------------------------
 
@@ -183,21 +213,27 @@ PyObject* disable(PyObject*, PyObject* args) {
   disabled = why;
   Py_RETURN_NONE;
 }
-PyObject* enable(PyObject*, PyObject*) { disabled.clear(); Py_RETURN_NONE; }
+PyObject* enable(PyObject*, PyObject*) {
+  disabled.clear();
+  Py_RETURN_NONE;
+}
 PyObject* is_enabled(PyObject*, PyObject*) { return PyBool_FromLong(disabled.empty()); }
 PyObject* why_disabled(PyObject*, PyObject*) {
   if (disabled.empty()) Py_RETURN_NONE;
   return PyUnicode_FromString(disabled.c_str());
 }
 
-PyMethodDef saved_object_functions[] = {{"_make_saved_tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(make_saved)), METH_VARARGS | METH_KEYWORDS, nullptr}, {"_push_saved_tensors_default_hooks", push_default, METH_VARARGS, nullptr},
-                           {"_pop_saved_tensors_default_hooks", pop_default, METH_NOARGS, nullptr},
-                           {"_top_saved_tensors_default_hooks", top_default, METH_VARARGS, nullptr},
-                           {"_saved_tensors_hooks_disable", disable, METH_VARARGS, nullptr},
-                           {"_saved_tensors_hooks_enable", enable, METH_NOARGS, nullptr},
-                           {"_saved_tensors_hooks_is_enabled", is_enabled, METH_NOARGS, nullptr},
-                           {"_saved_tensors_hooks_get_disabled_error_message", why_disabled, METH_NOARGS, nullptr},
-                           {nullptr, nullptr, 0, nullptr}};
+PyMethodDef saved_object_functions[] = {
+    {"_make_saved_tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(make_saved)),
+        METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"_push_saved_tensors_default_hooks", push_default, METH_VARARGS, nullptr},
+    {"_pop_saved_tensors_default_hooks", pop_default, METH_NOARGS, nullptr},
+    {"_top_saved_tensors_default_hooks", top_default, METH_VARARGS, nullptr},
+    {"_saved_tensors_hooks_disable", disable, METH_VARARGS, nullptr},
+    {"_saved_tensors_hooks_enable", enable, METH_NOARGS, nullptr},
+    {"_saved_tensors_hooks_is_enabled", is_enabled, METH_NOARGS, nullptr},
+    {"_saved_tensors_hooks_get_disabled_error_message", why_disabled, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
@@ -218,7 +254,8 @@ PyObject* saved_object(const Ref<Node>& owner, SavedTensor* saved) {
 int bind_saved(PyObject* module) {
   SavedHooks::pack = pack_default;
   SavedType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&saved_spec));
-  if (!SavedType || PyObject_SetAttrString(module, "SavedTensor", reinterpret_cast<PyObject*>(SavedType)) < 0) return -1;
+  if (!SavedType || PyObject_SetAttrString(module, "SavedTensor", reinterpret_cast<PyObject*>(SavedType)) < 0)
+    return -1;
   return PyModule_AddFunctions(module, saved_object_functions);
 }
 

@@ -12,18 +12,19 @@ namespace {
 
 // PyTorch's overloads where an operand is a number; ours take numbers for tensors. Arithmetic (add, mul) does so there too.
 struct NumberOverloads {
-  const char* second;                           // the second operand is the number
-  const char* first = nullptr;                  // the first is; null: no such overload
+  const char* second;           // the second operand is the number
+  const char* first = nullptr;  // the first is; null: no such overload
 };
 
 const NumberOverloads* number_overloads(std::string_view name) {
-  static const NumberOverloads comparison{"Scalar"}, either{"Scalar", "Scalar_Tensor"}, shift{"Tensor_Scalar", "Scalar_Tensor"},
-      power{"Tensor_Scalar", "Scalar"}, xlogy{"Scalar_Other", "Scalar_Self"};
-  static const std::unordered_map<std::string_view, const NumberOverloads*> table{
-      {"eq", &comparison}, {"ne", &comparison}, {"lt", &comparison}, {"le", &comparison}, {"gt", &comparison}, {"ge", &comparison},
-      {"fmod", &comparison}, {"copysign", &comparison}, {"remainder", &either}, {"bitwise_and", &either}, {"bitwise_or", &either},
-      {"bitwise_xor", &either}, {"bitwise_left_shift", &shift}, {"bitwise_right_shift", &shift}, {"pow", &power}, {"float_power", &power},
-      {"pow_", &comparison}, {"float_power_", &comparison}, {"xlogy", &xlogy}};
+  static const NumberOverloads comparison{"Scalar"}, either{"Scalar", "Scalar_Tensor"},
+      shift{"Tensor_Scalar", "Scalar_Tensor"}, power{"Tensor_Scalar", "Scalar"}, xlogy{"Scalar_Other", "Scalar_Self"};
+  static const std::unordered_map<std::string_view, const NumberOverloads*> table{{"eq", &comparison},
+      {"ne", &comparison}, {"lt", &comparison}, {"le", &comparison}, {"gt", &comparison}, {"ge", &comparison},
+      {"fmod", &comparison}, {"copysign", &comparison}, {"remainder", &either}, {"bitwise_and", &either},
+      {"bitwise_or", &either}, {"bitwise_xor", &either}, {"bitwise_left_shift", &shift},
+      {"bitwise_right_shift", &shift}, {"pow", &power}, {"float_power", &power}, {"pow_", &comparison},
+      {"float_power_", &comparison}, {"xlogy", &xlogy}};
   auto it = table.find(name);
   if (it == table.end() && name.ends_with("_")) it = table.find(name.substr(0, name.size() - 1));
   return it == table.end() ? nullptr : it->second;
@@ -38,7 +39,7 @@ bool is_default(const Slot& slot, PyObject* value) {
   return same == 1;
 }
 
-PyObject* as_seen(PyObject* value) {            // lists of numbers are lists, as PyTorch shows them
+PyObject* as_seen(PyObject* value) {  // lists of numbers are lists, as PyTorch shows them
   return PyTuple_CheckExact(value) ? PySequence_List(value) : Py_NewRef(value);
 }
 

@@ -21,7 +21,9 @@ bool learn(Operator& op) {
   if (op.sparse_rule != SparseRule::unknown) return true;
   static PyObject* rule = helper("rule");
   const char* kind = op.kind == Operator::Composite && !op.dispatch_leaf ? "composite" : "kernel";
-  Held r{rule ? PyObject_CallFunction(rule, "sss", op.schema.name.c_str(), op.schema.overload.c_str(), op.schema.ns == "aten" ? kind : "composite") : nullptr};
+  Held r{rule ? PyObject_CallFunction(rule, "sss", op.schema.name.c_str(), op.schema.overload.c_str(),
+                    op.schema.ns == "aten" ? kind : "composite")
+              : nullptr};
   int number;
   PyObject* f;
   if (!r.o || !PyArg_ParseTuple(r.o, "iO", &number, &f)) return false;
@@ -48,10 +50,10 @@ PyObject* run_recorded_sparse(Operator& op, PyObject* const* args, size_t n) {
   if (op.sparse_rule == SparseRule::parts) return PyObject_Vectorcall(op.sparse_run, args, n, nullptr);
   Held r{run(op, args, n)};
   if (!r.o) return nullptr;
-  const bool viewed = op.kind == Operator::View && !op.formulas.empty();      // indices are views without a base
+  const bool viewed = op.kind == Operator::View && !op.formulas.empty();  // indices are views without a base
   if (viewed && n > 0 && is_tensor(args[0]) && is_tensor(r.o) && r.o != args[0] && !below_python_dispatch())
     mark_view(Tensor(unwrap(r.o)), Tensor(unwrap(args[0])));
-  const bool made_new = op.factory && op.kind == Operator::Composite;        // zeros_like: of the sizes only
+  const bool made_new = op.factory && op.kind == Operator::Composite;  // zeros_like: of the sizes only
   if (!made_new && GradMode::enabled() && any_requires_grad(args, n)) {
     record_history(op, args, n, r.o, false);
     if (PyErr_Occurred()) return nullptr;
@@ -108,9 +110,11 @@ PyObject* run_out_sparse(Operator& op, PyObject** args, size_t n) {
   Operator& f = *op.functional;
   const size_t inputs = f.schema.args.size();
   CHECK(Kind::Runtime, !(GradMode::enabled() && any_requires_grad(args, n)), op.schema.name,
-        "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
+      "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires "
+      "grad.");
   NoGrad off;
-  if (op.sparse_rule == SparseRule::kernel || op.sparse_rule == SparseRule::parts) return PyObject_Vectorcall(op.sparse_run, args, n, nullptr);
+  if (op.sparse_rule == SparseRule::kernel || op.sparse_rule == SparseRule::parts)
+    return PyObject_Vectorcall(op.sparse_run, args, n, nullptr);
   if (!learn(f)) return nullptr;
   Held result{nullptr};
   if (any_sparse(args, inputs) && f.sparse_rule != SparseRule::pass) {
@@ -119,7 +123,8 @@ PyObject* run_out_sparse(Operator& op, PyObject** args, size_t n) {
   } else {
     std::vector<PyObject*> given(args, args + inputs);
     Held layout{nullptr}, dtype{nullptr};
-    for (size_t i = 0; f.factory && i < inputs && is_tensor(args[inputs]); ++i) {   // a factory's layout and dtype are out's
+    for (size_t i = 0; f.factory && i < inputs && is_tensor(args[inputs]);
+        ++i) {  // a factory's layout and dtype are out's
       if (given[i] != Py_None) continue;
       if (f.schema.args[i].name == "layout") given[i] = layout.o = PyObject_GetAttrString(args[inputs], "layout");
       if (f.schema.args[i].name == "dtype") given[i] = dtype.o = PyObject_GetAttrString(args[inputs], "dtype");
@@ -155,7 +160,8 @@ PyObject* call_sparse(Operator& op, PyObject** args, size_t n, bool* done) {
     if (op.functional->sparse_rule != SparseRule::pass) return run_inplace_sparse(op, args, n);
   }
   if (op.sparse_rule == SparseRule::pass) {
-    if (op.kind == Operator::Composite && (op.native || op.native_cpu) && !op.inplace && !op.out) return PyObject_Vectorcall(op.run, args, n, nullptr);   // natives read memory
+    if (op.kind == Operator::Composite && (op.native || op.native_cpu) && !op.inplace && !op.out)
+      return PyObject_Vectorcall(op.run, args, n, nullptr);  // natives read memory
     *done = false;
     return nullptr;
   }
@@ -170,43 +176,50 @@ namespace {
 PyObject* make_sparse(PyObject*, PyObject* args) {
   PyObject *layout, *size, *indices, *plain, *values;
   int sparse_dim, dense_dim, coalesced;
-  if (!PyArg_ParseTuple(args, "OOOOOiip:sparse_tensor", &layout, &size, &indices, &plain, &values, &sparse_dim, &dense_dim, &coalesced)) return nullptr;
-  if (!is_tensor(indices) || !is_tensor(values) || (plain != Py_None && !is_tensor(plain))) return PyErr_Format(PyExc_TypeError, "sparse_tensor: the parts must be tensors");
+  if (!PyArg_ParseTuple(args, "OOOOOiip:sparse_tensor", &layout, &size, &indices, &plain, &values, &sparse_dim,
+          &dense_dim, &coalesced))
+    return nullptr;
+  if (!is_tensor(indices) || !is_tensor(values) || (plain != Py_None && !is_tensor(plain)))
+    return PyErr_Format(PyExc_TypeError, "sparse_tensor: the parts must be tensors");
   Dims sizes;
   PyObject* fast = PySequence_Fast(size, "sparse_tensor: size must be a sequence of int");
   if (!fast) return nullptr;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); ++i) sizes.push_back(PyLong_AsLongLong(PySequence_Fast_GET_ITEM(fast, i)));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); ++i)
+    sizes.push_back(PyLong_AsLongLong(PySequence_Fast_GET_ITEM(fast, i)));
   Py_DECREF(fast);
   if (PyErr_Occurred()) return nullptr;
   note_sparse();
   return guarded([&]() -> PyObject* {
-    SparseParts p{Layout(layout_of(layout)), detach(Tensor(unwrap(indices))), plain == Py_None ? Tensor() : detach(Tensor(unwrap(plain))),
-                  detach(Tensor(unwrap(values))), sparse_dim, dense_dim, coalesced != 0};
+    SparseParts p{Layout(layout_of(layout)), detach(Tensor(unwrap(indices))),
+        plain == Py_None ? Tensor() : detach(Tensor(unwrap(plain))), detach(Tensor(unwrap(values))), sparse_dim,
+        dense_dim, coalesced != 0};
     return wrap(sparse_tensor(sizes, std::move(p)));
   });
 }
 
 // (layout, indices, plain_indices or None, values, sparse_dim, dense_dim, coalesced) of a sparse tensor; None of another
 PyObject* parts_of(PyObject*, PyObject* o) {
-  if (!is_tensor(o)) return PyErr_Format(PyExc_TypeError, "sparse_parts: expected a torch.Tensor, got %s", Py_TYPE(o)->tp_name);
+  if (!is_tensor(o))
+    return PyErr_Format(PyExc_TypeError, "sparse_parts: expected a torch.Tensor, got %s", Py_TYPE(o)->tp_name);
   SparseParts* p = sparse_parts(*unwrap(o));
   if (!p) Py_RETURN_NONE;
   auto part = [](const Tensor& t) { return t ? wrap(alias(*t)) : Py_NewRef(Py_None); };
-  return Py_BuildValue("NNNNiiN", layout_object(int(p->layout)), part(p->indices), part(p->plain_indices), part(p->values), p->sparse_dim, p->dense_dim,
-                       PyBool_FromLong(p->coalesced));
+  return Py_BuildValue("NNNNiiN", layout_object(int(p->layout)), part(p->indices), part(p->plain_indices),
+      part(p->values), p->sparse_dim, p->dense_dim, PyBool_FromLong(p->coalesced));
 }
 
-PyObject* replace(PyObject*, PyObject* args) {                      // replace_sparse(self, other)
+PyObject* replace(PyObject*, PyObject* args) {  // replace_sparse(self, other)
   PyObject *self, *other;
   if (!PyArg_ParseTuple(args, "OO:replace_sparse", &self, &other)) return nullptr;
-  if (!is_tensor(self) || !is_tensor(other) || !is_sparse(*unwrap(other))) return PyErr_Format(PyExc_TypeError, "replace_sparse: expected two tensors, the second one sparse");
+  if (!is_tensor(self) || !is_tensor(other) || !is_sparse(*unwrap(other)))
+    return PyErr_Format(PyExc_TypeError, "replace_sparse: expected two tensors, the second one sparse");
   return guarded([&]() -> PyObject* {
     replace_sparse(*unwrap(self), *unwrap(other));
     return Py_NewRef(self);
   });
 }
 
-PyObject* set_coalesced(PyObject*, PyObject* args) {                // set_coalesced(self, bool)
+PyObject* set_coalesced(PyObject*, PyObject* args) {  // set_coalesced(self, bool)
   PyObject* self;
   int on;
   if (!PyArg_ParseTuple(args, "Op:set_coalesced", &self, &on)) return nullptr;
@@ -216,11 +229,13 @@ PyObject* set_coalesced(PyObject*, PyObject* args) {                // set_coale
   return Py_NewRef(self);
 }
 
-PyMethodDef sparse_dispatch_functions[] = {{"sparse_tensor", make_sparse, METH_VARARGS, "A sparse tensor of its parts; nothing is checked."},
-                           {"sparse_parts", parts_of, METH_O, "(layout, indices, plain_indices, values, sparse_dim, dense_dim, coalesced), or None."},
-                           {"replace_sparse", replace, METH_VARARGS, "Gives a sparse tensor the sizes and parts of another."},
-                           {"set_coalesced", set_coalesced, METH_VARARGS, "Says that the indices are sorted and unique, or not."},
-                           {nullptr, nullptr, 0, nullptr}};
+PyMethodDef sparse_dispatch_functions[] = {
+    {"sparse_tensor", make_sparse, METH_VARARGS, "A sparse tensor of its parts; nothing is checked."},
+    {"sparse_parts", parts_of, METH_O,
+        "(layout, indices, plain_indices, values, sparse_dim, dense_dim, coalesced), or None."},
+    {"replace_sparse", replace, METH_VARARGS, "Gives a sparse tensor the sizes and parts of another."},
+    {"set_coalesced", set_coalesced, METH_VARARGS, "Says that the indices are sorted and unique, or not."},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

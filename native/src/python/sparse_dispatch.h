@@ -5,9 +5,9 @@
 
 namespace shim {
 
-extern bool sparse_seen;                        // this process has made a sparse tensor
+extern bool sparse_seen;  // this process has made a sparse tensor
 
-bool any_sparse(PyObject* const* args, size_t n);                  // looks into lists and tuples
+bool any_sparse(PyObject* const* args, size_t n);  // looks into lists and tuples
 // What shim_torch.sparse answers for the operator; *done is false where the call goes on as with dense tensors.
 PyObject* call_sparse(Operator&, PyObject** args, size_t n, bool* done);
 int bind_sparse(PyObject* module);

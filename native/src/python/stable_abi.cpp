@@ -14,8 +14,7 @@ namespace {
 using abi::Value;
 
 struct StableKernel {
-  PyObject_HEAD
-  abi::Kernel kernel;
+  PyObject_HEAD abi::Kernel kernel;
   PyObject *qualified, *overload;
 };
 
@@ -31,13 +30,14 @@ void kernel_dealloc(PyObject* self) {
 
 PyObject* kernel_repr(PyObject* self) {
   return PyUnicode_FromFormat("<compiled kernel of %U%s%U>", as_kernel(self)->qualified,
-                              PyUnicode_GET_LENGTH(as_kernel(self)->overload) ? "." : "", as_kernel(self)->overload);
+      PyUnicode_GET_LENGTH(as_kernel(self)->overload) ? "." : "", as_kernel(self)->overload);
 }
 
 // Called on its own (kernels_of): all arguments of the schema, in order; keyword-only ones may be given by name.
 PyObject* kernel_call(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
-    Operator* op = find_operator(PyUnicode_AsUTF8(as_kernel(self)->qualified), PyUnicode_AsUTF8(as_kernel(self)->overload));
+    Operator* op =
+        find_operator(PyUnicode_AsUTF8(as_kernel(self)->qualified), PyUnicode_AsUTF8(as_kernel(self)->overload));
     CHECK(Kind::Runtime, op, "the operator of this kernel is not defined");
     std::vector<PyObject*> all;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) all.push_back(PyTuple_GET_ITEM(args, i));
@@ -45,17 +45,18 @@ PyObject* kernel_call(PyObject* self, PyObject* args, PyObject* kwargs) {
       PyObject* o = kwargs ? PyDict_GetItemString(kwargs, op->schema.args[i].name.c_str()) : nullptr;
       if (o) all.push_back(o);
     }
-    CHECK(Kind::Type, all.size() == op->schema.args.size(), op->schema.qualified(), ": the kernel takes ", op->schema.args.size(), " arguments, got ", all.size());
+    CHECK(Kind::Type, all.size() == op->schema.args.size(), op->schema.qualified(), ": the kernel takes ",
+        op->schema.args.size(), " arguments, got ", all.size());
     return call_stable(op->schema, as_kernel(self)->kernel, all.data(), all.size());
   });
 }
 
 PyType_Slot kernel_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(kernel_dealloc)},
-                              {Py_tp_repr, reinterpret_cast<void*>(kernel_repr)},
-                              {Py_tp_call, reinterpret_cast<void*>(kernel_call)},
-                              {Py_tp_doc, const_cast<char*>("A kernel of a compiled library, registered through the stable C ABI.")},
-                              {0, nullptr}};
-PyType_Spec kernel_spec = {"shim_torch._impl.native._core.StableKernel", sizeof(StableKernel), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, kernel_slots};
+    {Py_tp_repr, reinterpret_cast<void*>(kernel_repr)}, {Py_tp_call, reinterpret_cast<void*>(kernel_call)},
+    {Py_tp_doc, const_cast<char*>("A kernel of a compiled library, registered through the stable C ABI.")},
+    {0, nullptr}};
+PyType_Spec kernel_spec = {"shim_torch._impl.native._core.StableKernel", sizeof(StableKernel), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, kernel_slots};
 
 // --- taking over what libraries registered ----------------------------------------------------------------------------
 std::vector<std::string>& problems() {
@@ -79,7 +80,8 @@ std::string take_python_error() {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
-  if (value && !PyObject_TypeCheck(value, reinterpret_cast<PyTypeObject*>(PyExc_Exception))) Py_XSETREF(interrupt(), Py_NewRef(value));
+  if (value && !PyObject_TypeCheck(value, reinterpret_cast<PyTypeObject*>(PyExc_Exception)))
+    Py_XSETREF(interrupt(), Py_NewRef(value));
   PyObject* text = value ? PyObject_Str(value) : nullptr;
   const char* chars = text ? PyUnicode_AsUTF8(text) : nullptr;
   std::string s = chars ? chars : "an exception without a text";
@@ -117,8 +119,8 @@ void put_returns(const Schema& s, PyObject* result, Value* stack) {
     stack[0] = returned(result, s.returns[0].type);
     return;
   }
-  CHECK(Kind::Runtime, PyTuple_Check(result) && size_t(PyTuple_GET_SIZE(result)) == n, s.qualified(), " returned ", Py_TYPE(result)->tp_name,
-        " where its schema says ", n, " values");
+  CHECK(Kind::Runtime, PyTuple_Check(result) && size_t(PyTuple_GET_SIZE(result)) == n, s.qualified(), " returned ",
+      Py_TYPE(result)->tp_name, " where its schema says ", n, " values");
   for (size_t i = 0; i < n; ++i) {
     try {
       stack[i] = returned(PyTuple_GET_ITEM(result, Py_ssize_t(i)), s.returns[i].type);
@@ -131,16 +133,20 @@ void put_returns(const Schema& s, PyObject* result, Value* stack) {
 
 void run_operator(const char* name, const char* overload, Value* stack, bool internal) {
   Operator* op = find_operator(name, overload);
-  CHECK(Kind::NotImplemented, op, "Could not find schema for ", name, ".", overload, ": shim-torch has no such operator");
+  CHECK(
+      Kind::NotImplemented, op, "Could not find schema for ", name, ".", overload, ": shim-torch has no such operator");
   const Schema& s = op->schema;
   for (const Argument& a : s.args)
-    CHECK(Kind::NotImplemented, internal || a.type.base != ArgType::Scalar, name, ".", overload, ": Not yet supported conversion: argument '", a.name,
-          "' is a Scalar, which the stable C ABI cannot carry");
+    CHECK(Kind::NotImplemented, internal || a.type.base != ArgType::Scalar, name, ".", overload,
+        ": Not yet supported conversion: argument '", a.name, "' is a Scalar, which the stable C ABI cannot carry");
   Bound b;
   bind_stack(s, stack, b);
   PyObject* result = call_operator(*op, b);
   if (!result) throw PythonError();
-  struct Owner { PyObject* o; ~Owner() { Py_DECREF(o); } } owner{result};
+  struct Owner {
+    PyObject* o;
+    ~Owner() { Py_DECREF(o); }
+  } owner{result};
   put_returns(s, result, stack);
 }
 
@@ -154,9 +160,7 @@ void dispatch(const char* name, const char* overload, Value* stack, bool interna
   GilAcquire gil;
   try {
     run_operator(name, overload, stack, internal);
-  } catch (const PythonError&) {
-    fail(Kind::Runtime, take_python_error());
-  }
+  } catch (const PythonError&) { fail(Kind::Runtime, take_python_error()); }
   if (PyErr_Occurred()) fail(Kind::Runtime, take_python_error());
 }
 
@@ -184,12 +188,14 @@ PyObject* call_hook(PyObject* hook, const char* what, PyObject* args) {
 
 void set_stream(void* stream, int device) {
   GilAcquire gil;
-  Py_DECREF(call_hook(set_stream_hook, "torch_set_current_cuda_stream", Py_BuildValue("(Ki)", reinterpret_cast<unsigned long long>(stream), device)));
+  Py_DECREF(call_hook(set_stream_hook, "torch_set_current_cuda_stream",
+      Py_BuildValue("(Ki)", reinterpret_cast<unsigned long long>(stream), device)));
 }
 
 void* pool_stream(bool high_priority, int device) {
   GilAcquire gil;
-  PyObject* r = call_hook(pool_stream_hook, "torch_get_cuda_stream_from_pool", Py_BuildValue("(Oi)", high_priority ? Py_True : Py_False, device));
+  PyObject* r = call_hook(pool_stream_hook, "torch_get_cuda_stream_from_pool",
+      Py_BuildValue("(Oi)", high_priority ? Py_True : Py_False, device));
   void* stream = PyLong_AsVoidPtr(r);
   Py_DECREF(r);
   if (PyErr_Occurred()) fail(Kind::Runtime, take_python_error());
@@ -203,7 +209,8 @@ void* pool_stream(bool high_priority, int device) {
 SHIM_EXPORT shim::abi::Err torch_tensor_from_pyobject(void* object, shim::abi::Handle* result) {
   return shim::abi::caught([&] {
     auto* o = static_cast<PyObject*>(object);
-    CHECK(shim::Kind::Type, o && shim::is_tensor(o), "torch_tensor_from_pyobject: expected a Tensor, but got ", o ? Py_TYPE(o)->tp_name : "null");
+    CHECK(shim::Kind::Type, o && shim::is_tensor(o), "torch_tensor_from_pyobject: expected a Tensor, but got ",
+        o ? Py_TYPE(o)->tp_name : "null");
     *result = shim::abi::handle_of(shim::Tensor(shim::unwrap(o)));
   });
 }
@@ -251,10 +258,11 @@ PyObject* stream_hooks(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-PyMethodDef stable_abi_functions[] = {
-    {"library_problems", library_problems, METH_NOARGS, "What was wrong with the schemas of libraries loaded since the last call."},
+PyMethodDef stable_abi_functions[] = {{"library_problems", library_problems, METH_NOARGS,
+                                          "What was wrong with the schemas of libraries loaded since the last call."},
     {"operator_tags", operator_tags, METH_VARARGS, "The tags a library gave its operator (qualified name, overload)."},
-    {"_stream_hooks", stream_hooks, METH_VARARGS, "(set(stream, device), pool(high_priority, device) -> stream) for compiled kernels."},
+    {"_stream_hooks", stream_hooks, METH_VARARGS,
+        "(set(stream, device), pool(high_priority, device) -> stream) for compiled kernels."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
@@ -287,9 +295,7 @@ void take_over_libraries() {
     if (!d.tags.empty()) tags()[key] = d.tags;
     try {
       define_operator(std::move(d.schema));
-    } catch (const Error& e) {
-      problems().push_back(str(e.what(), " (", d.file, ":", d.line, ")"));
-    }
+    } catch (const Error& e) { problems().push_back(str(e.what(), " (", d.file, ":", d.line, ")")); }
   }
   for (auto& i : news.implementations) {
     PyObject* kernel = stable_kernel(i.kernel, i.qualified, i.overload);
@@ -301,7 +307,12 @@ void take_over_libraries() {
 int bind_stable_abi(PyObject* module) {
   StableKernelType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&kernel_spec));
   if (!StableKernelType) return -1;
-  abi::host() = {.schema = schema_of, .dispatch = dispatch, .warn = warn, .set_stream = set_stream, .pool_stream = pool_stream, .locked = locked};
+  abi::host() = {.schema = schema_of,
+      .dispatch = dispatch,
+      .warn = warn,
+      .set_stream = set_stream,
+      .pool_stream = pool_stream,
+      .locked = locked};
   before_lookup = take_over_libraries;
   return PyModule_AddFunctions(module, stable_abi_functions);
 }

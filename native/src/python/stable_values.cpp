@@ -10,7 +10,7 @@ namespace {
 
 using abi::Value;
 
-class PythonGenerator final : public abi::HeldGenerator {           // dropped from any thread
+class PythonGenerator final : public abi::HeldGenerator {  // dropped from any thread
  public:
   PythonGenerator(PyObject* o, Device d) : HeldGenerator(d), object_(Py_NewRef(o)) {}
   ~PythonGenerator() override {
@@ -100,8 +100,10 @@ Value list_to_value(PyObject* o, const ArgType& t) {
   try {
     for (Py_ssize_t i = 0; i < n; ++i) {
       PyObject* element = PySequence_Fast_GET_ITEM(o, i);
-      if (t.element_optional) list->push_back(element == Py_None ? 0 : cell(element_to_value(element, t)));
-      else list->push_back(element_to_value(element, t));
+      if (t.element_optional)
+        list->push_back(element == Py_None ? 0 : cell(element_to_value(element, t)));
+      else
+        list->push_back(element_to_value(element, t));
     }
   } catch (...) {
     ArgType plain = t;
@@ -154,14 +156,12 @@ PyObject* list_from_value(Value v, const ArgType& t) {
   const auto n = Py_ssize_t(list->size());
   PyObject* result = tensors ? PyList_New(n) : PyTuple_New(n);
   std::string problem;
-  for (Py_ssize_t i = 0; i < n; ++i) {          // every element is taken, whatever happens to one of them
+  for (Py_ssize_t i = 0; i < n; ++i) {  // every element is taken, whatever happens to one of them
     PyObject* o = nullptr;
     try {
       const Value element = (*list)[size_t(i)];
       o = t.element_optional ? optional_from_value(element, t) : element_from_value(element, t);
-    } catch (const Error& e) {
-      problem = e.what();
-    }
+    } catch (const Error& e) { problem = e.what(); }
     if (!o || !result) {
       Py_XDECREF(o);
       Py_CLEAR(result);
@@ -218,13 +218,13 @@ PyObject* returned(const Schema& s, const Value* stack) {
       const bool narrow = type.base != s.returns[i].type.base && !type.optional;
       o = from_value(narrow ? Value(int64_t(int32_t(stack[i]))) : stack[i], type);
       if (PyTuple_CheckExact(o)) Py_SETREF(o, PySequence_List(o));
-    } catch (const Error& e) {
-      problem = e.what();
-    } catch (const PythonError&) {
+    } catch (const Error& e) { problem = e.what(); } catch (const PythonError&) {
     }
     failed |= !o;
-    if (all) PyTuple_SET_ITEM(all, Py_ssize_t(i), o ? o : Py_NewRef(Py_None));
-    else Py_XDECREF(o);
+    if (all)
+      PyTuple_SET_ITEM(all, Py_ssize_t(i), o ? o : Py_NewRef(Py_None));
+    else
+      Py_XDECREF(o);
   }
   if (failed) {
     Py_XDECREF(all);

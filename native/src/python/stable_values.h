@@ -13,12 +13,12 @@ PyObject* from_value(abi::Value, const ArgType&);
 // Calls a compiled kernel with bound arguments, the GIL released. A new reference; null with a Python error set.
 PyObject* call_stable(const Schema&, abi::Kernel, PyObject* const* args, size_t n);
 
-bool raise_interrupt();                         // sets again a KeyboardInterrupt that one of our operators met inside of the thread's kernel
+bool raise_interrupt();  // sets again a KeyboardInterrupt that one of our operators met inside of the thread's kernel
 
-extern PyTypeObject* StableKernelType;          // what the operator table holds for a compiled kernel
-PyObject* stable_kernel(abi::Kernel, const std::string& qualified, const std::string& overload);   // new reference
-abi::Kernel kernel_of(PyObject*);               // of a StableKernel
-void take_over_libraries();                     // what libraries registered since the last look enters the operator table
+extern PyTypeObject* StableKernelType;  // what the operator table holds for a compiled kernel
+PyObject* stable_kernel(abi::Kernel, const std::string& qualified, const std::string& overload);  // new reference
+abi::Kernel kernel_of(PyObject*);                                                                 // of a StableKernel
+void take_over_libraries();  // what libraries registered since the last look enters the operator table
 int bind_stable_abi(PyObject* module);
 
 }  // namespace shim

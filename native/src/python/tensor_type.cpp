@@ -25,10 +25,12 @@ int free_count = 0;
 PyTensor* as_py(PyObject* o) { return reinterpret_cast<PyTensor*>(o); }
 
 // An object that its tensor would keep (see finalize) is not garbage, whatever the collector can see: what it holds is not shown.
-bool kept(PyTensor* t) { return t->dict && t->impl && t->impl->pyobj == t && !t->impl->owns_pyobj && t->impl->use_count() > 1; }
+bool kept(PyTensor* t) {
+  return t->dict && t->impl && t->impl->pyobj == t && !t->impl->owns_pyobj && t->impl->use_count() > 1;
+}
 
 // The tensor becomes an empty one: its memory is of an object that belongs to the same cycle.
-Storage* nothing = nullptr;                     // made at import: a collection must not fail
+Storage* nothing = nullptr;  // made at import: a collection must not fail
 void forget_memory(TensorImpl* impl) {
   const int64_t size = 0, stride = 1;
   const Ref<Storage> memory = impl->storage();
@@ -40,7 +42,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (kept(as_py(self))) return 0;
   Py_VISIT(as_py(self)->dict);
-  TensorImpl* impl = as_py(self)->impl;         // whose object this is shows what it holds, where the object is the tensor's
+  TensorImpl* impl = as_py(self)->impl;  // whose object this is shows what it holds, where the object is the tensor's
   return impl && !impl->owns_pyobj ? visit_tensor(*impl, visit, arg) : 0;
 }
 
@@ -63,12 +65,12 @@ void finalize(PyObject* self) {
   if (!state) return;
   Py_INCREF(self);
   impl->owns_pyobj = true;
-  impl->release();                              // the object's reference; `impl` outlives this, somebody else holds it
+  impl->release();  // the object's reference; `impl` outlives this, somebody else holds it
 }
 
 void dealloc(PyObject* self) {
   PyTensor* t = as_py(self);
-  if (Py_TYPE(self) == TensorType) {            // Python subclasses have called finalize already
+  if (Py_TYPE(self) == TensorType) {  // Python subclasses have called finalize already
     if ((t->dict || t->weakrefs) && PyObject_CallFinalizerFromDealloc(self) < 0) return;
   }
   // The finalizer's mark stays on the memory, which is not recycled then: set above, or by a collection of a cycle.
@@ -112,12 +114,12 @@ PyObject* adopt(TensorImpl* impl, PyTypeObject* type) {
   return reinterpret_cast<PyObject*>(t);
 }
 
-void drop_pyobj(TensorImpl* impl) {             // the tensor dies while it owns its object
+void drop_pyobj(TensorImpl* impl) {  // the tensor dies while it owns its object
   if (!python_lives()) return;
   GilAcquire gil;
   PyObject* o = static_cast<PyObject*>(impl->pyobj);
   as_py(o)->impl = nullptr;
-  if (Py_REFCNT(o) > 1) {                       // a weak reference gave it to somebody, who finds an empty tensor from now on
+  if (Py_REFCNT(o) > 1) {  // a weak reference gave it to somebody, who finds an empty tensor from now on
     const int64_t size = 0, stride = 1;
     Tensor empty(new TensorImpl(allocate(0, Device{}), DType::f32, {&size, 1}, {&stride, 1}, 0));
     empty->retain();
@@ -129,7 +131,10 @@ void drop_pyobj(TensorImpl* impl) {             // the tensor dies while it owns
 
 // torch.Tensor(...): the old constructor, whose many forms are in Python (shim_torch._impl.tensor.constructor).
 PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  if (type == TensorBaseType) return PyErr_SetString(PyExc_RuntimeError, "Cannot directly construct TensorBase; subclass it and then construct that"), nullptr;
+  if (type == TensorBaseType)
+    return PyErr_SetString(
+               PyExc_RuntimeError, "Cannot directly construct TensorBase; subclass it and then construct that"),
+           nullptr;
   PyObject* module = PyImport_ImportModule("shim_torch._impl.tensor.constructor");
   if (!module) return nullptr;
   PyObject* made = PyObject_CallMethod(module, "construct", "OOO", type, args, kwargs ? kwargs : Py_None);
@@ -138,29 +143,25 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 }
 
 PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(PyTensor, dict), READONLY, nullptr},
-                         {"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weakrefs), READONLY, nullptr},
-                         {nullptr, 0, 0, 0, nullptr}};
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weakrefs), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
 
-PyGetSetDef dict_getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef dict_getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyType_Slot base_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
-                            {Py_tp_finalize, reinterpret_cast<void*>(finalize)},
-                            {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-                            {Py_tp_clear, reinterpret_cast<void*>(clear)},
-                            {Py_tp_new, reinterpret_cast<void*>(tensor_new)},
-                            {Py_tp_members, members},
-                            {Py_tp_getset, dict_getset},
-                            {0, nullptr}};
-PyType_Spec base_spec = {"torch._C.TensorBase", sizeof(PyTensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, base_slots};
+    {Py_tp_finalize, reinterpret_cast<void*>(finalize)}, {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear)}, {Py_tp_new, reinterpret_cast<void*>(tensor_new)},
+    {Py_tp_members, members}, {Py_tp_getset, dict_getset}, {0, nullptr}};
+PyType_Spec base_spec = {"torch._C.TensorBase", sizeof(PyTensor), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, base_slots};
 
-PyType_Slot tensor_slots[] = {{Py_tp_doc, const_cast<char*>("A multi-dimensional array of one element type, with gradients.")},
-                              {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
-                              {Py_tp_finalize, reinterpret_cast<void*>(finalize)},
-                              {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-                              {Py_tp_clear, reinterpret_cast<void*>(clear)},
-                              {Py_tp_new, reinterpret_cast<void*>(tensor_new)},
-                              {0, nullptr}};
-PyType_Spec tensor_spec = {"torch.Tensor", sizeof(PyTensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, tensor_slots};
+PyType_Slot tensor_slots[] = {
+    {Py_tp_doc, const_cast<char*>("A multi-dimensional array of one element type, with gradients.")},
+    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)}, {Py_tp_finalize, reinterpret_cast<void*>(finalize)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)},
+    {Py_tp_new, reinterpret_cast<void*>(tensor_new)}, {0, nullptr}};
+PyType_Spec tensor_spec = {
+    "torch.Tensor", sizeof(PyTensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, tensor_slots};
 
 }  // namespace
 
@@ -169,11 +170,11 @@ bool is_tensor(PyObject* o) { return Py_TYPE(o) == TensorType || PyType_IsSubtyp
 PyObject* wrap(const Tensor& t) {
   if (!t) Py_RETURN_NONE;
   if (auto* o = static_cast<PyObject*>(t->pyobj)) {
-    if (t->owns_pyobj) {                        // the object takes the tensor back
+    if (t->owns_pyobj) {  // the object takes the tensor back
       t->owns_pyobj = false;
       t->retain();
       may_be_finalized_again(o);
-      return o;                                 // the tensor's reference to it goes to the caller
+      return o;  // the tensor's reference to it goes to the caller
     }
     Py_INCREF(o);
     return o;
@@ -197,7 +198,7 @@ void may_be_finalized_again(PyObject* o) {
 
 int add_to_tensor(PyMethodDef* methods, PyGetSetDef* getset) {
   for (; methods && methods->ml_name; ++methods) {
-    PyObject* d = methods->ml_flags & METH_STATIC ? PyCFunction_New(methods, nullptr)
+    PyObject* d = methods->ml_flags & METH_STATIC  ? PyCFunction_New(methods, nullptr)
                   : methods->ml_flags & METH_CLASS ? PyDescr_NewClassMethod(TensorBaseType, methods)
                                                    : overridable_method(methods);
     if (d && methods->ml_flags & METH_STATIC) {
@@ -225,7 +226,7 @@ int make_tensor_types(PyObject* module) {
   PyObject* tensor = PyType_FromSpecWithBases(&tensor_spec, base);
   if (!tensor || PyObject_SetAttrString(module, "Tensor", tensor) < 0) return -1;
   TensorType = reinterpret_cast<PyTypeObject*>(tensor);
-  TensorType->tp_name = "Tensor";               // what texts call it; its module is torch
+  TensorType->tp_name = "Tensor";  // what texts call it; its module is torch
   return 0;
 }
 

@@ -4,12 +4,12 @@
 
 namespace shim {
 
-extern PyObject* out_of_memory_type;            // torch.OutOfMemoryError, set from Python
+extern PyObject* out_of_memory_type;  // torch.OutOfMemoryError, set from Python
 int make_tensor_types(PyObject* module);
-int add_to_tensor(PyMethodDef* methods, PyGetSetDef* getset);   // onto TensorBase; any bind_*.cpp may call it
-bool dims_of(PyObject* o, Dims* out);           // a sequence of int (or one int); false with a Python error set
-PyObject* number_object(const void* element, DType);            // one element as a Python number
-PyObject* storage_object(const Ref<Storage>&);  // torch.UntypedStorage
-Ref<Storage> storage_of(PyObject*);             // null if it is none
+int add_to_tensor(PyMethodDef* methods, PyGetSetDef* getset);  // onto TensorBase; any bind_*.cpp may call it
+bool dims_of(PyObject* o, Dims* out);                 // a sequence of int (or one int); false with a Python error set
+PyObject* number_object(const void* element, DType);  // one element as a Python number
+PyObject* storage_object(const Ref<Storage>&);        // torch.UntypedStorage
+Ref<Storage> storage_of(PyObject*);                   // null if it is none
 
 }  // namespace shim

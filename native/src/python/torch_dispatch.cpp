@@ -14,26 +14,25 @@
 
 namespace shim {
 
-extern Tensor (*zeros_as)(const Tensor& like, DimSpan sizes, DimSpan strides);   // autograd/inplace.cpp
-
+extern Tensor (*zeros_as)(const Tensor& like, DimSpan sizes, DimSpan strides);  // autograd/inplace.cpp
 
 bool python_dispatch = false;
 
 namespace {
 
-thread_local std::vector<PyObject*> modes;      // owned
+thread_local std::vector<PyObject*> modes;  // owned
 thread_local bool disabled = false, below = false;
-size_t modes_on = 0;                            // of all threads; the GIL guards it
+size_t modes_on = 0;  // of all threads; the GIL guards it
 bool classes_seen = false;
-PyObject* disabled_impl = nullptr;              // torch._C._disabled_torch_dispatch_impl
-PyObject* rules = nullptr;                      // {"ns::op.overload": {class: function}}, torch.library.register_torch_dispatch
+PyObject* disabled_impl = nullptr;  // torch._C._disabled_torch_dispatch_impl
+PyObject* rules = nullptr;          // {"ns::op.overload": {class: function}}, torch.library.register_torch_dispatch
 
 PyObject* handler_name() {
   static PyObject* name = PyUnicode_InternFromString("__torch_dispatch__");
   return name;
 }
 
-struct Within {                                 // a handler runs
+struct Within {  // a handler runs
   bool old = below;
   Within() { below = true; }
   ~Within() { below = old; }
@@ -43,8 +42,14 @@ struct Within {                                 // a handler runs
 PyObject* handler_of(PyTypeObject* type) {
   if (type == TensorType || reinterpret_cast<PyObject*>(type) == ParameterType) return nullptr;
   PyObject* h = PyObject_GetAttr(reinterpret_cast<PyObject*>(type), handler_name());
-  if (!h) { PyErr_Clear(); return nullptr; }
-  if (h == disabled_impl || h == Py_None) { Py_DECREF(h); return nullptr; }
+  if (!h) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  if (h == disabled_impl || h == Py_None) {
+    Py_DECREF(h);
+    return nullptr;
+  }
   return h;
 }
 
@@ -65,17 +70,18 @@ void collect(PyObject* o, std::vector<PyObject*>& found) {
 
 void refresh();
 
-PyObject* helper(const char* name) {            // of shim_torch._impl.transforms.torch_dispatch
+PyObject* helper(const char* name) {  // of shim_torch._impl.transforms.torch_dispatch
   Held module{PyImport_ImportModule("shim_torch._impl.transforms.torch_dispatch")};
   return module.o ? PyObject_GetAttrString(module.o, name) : nullptr;
 }
 
 PyObject* overload_object(const Operator& op, PyObject* const* args, size_t n) {
   static PyObject* find = helper("overload");
-  return find ? PyObject_CallFunction(find, "ss", op.schema.qualified().c_str(), shown_overload(op, args, n).c_str()) : nullptr;
+  return find ? PyObject_CallFunction(find, "ss", op.schema.qualified().c_str(), shown_overload(op, args, n).c_str())
+              : nullptr;
 }
 
-PyObject* rule_for(PyObject* func, PyTypeObject* type) {            // borrowed, or null
+PyObject* rule_for(PyObject* func, PyTypeObject* type) {  // borrowed, or null
   if (!rules || !PyDict_GET_SIZE(rules)) return nullptr;
   Held name{PyObject_GetAttrString(func, "_name")};
   PyObject* by_class = name.o ? PyDict_GetItem(rules, name.o) : nullptr;
@@ -83,12 +89,15 @@ PyObject* rule_for(PyObject* func, PyTypeObject* type) {            // borrowed,
   return by_class ? PyDict_GetItem(by_class, reinterpret_cast<PyObject*>(type)) : nullptr;
 }
 
-PyObject* invoke(PyObject* owner, PyTypeObject* type, PyObject* func, PyObject* types, PyObject* args, PyObject* kwargs) {
-  if (PyObject* rule = rule_for(func, type)) return PyObject_CallFunctionObjArgs(rule, owner, func, types, args, kwargs, nullptr);
+PyObject* invoke(
+    PyObject* owner, PyTypeObject* type, PyObject* func, PyObject* types, PyObject* args, PyObject* kwargs) {
+  if (PyObject* rule = rule_for(func, type))
+    return PyObject_CallFunctionObjArgs(rule, owner, func, types, args, kwargs, nullptr);
   Held h{PyObject_GetAttr(owner, handler_name())};
-  if (h.o && owner != reinterpret_cast<PyObject*>(type) && PyMethod_Check(h.o) && PyType_Check(PyMethod_GET_SELF(h.o))) {
+  if (h.o && owner != reinterpret_cast<PyObject*>(type) && PyMethod_Check(h.o) &&
+      PyType_Check(PyMethod_GET_SELF(h.o))) {
     PyErr_SetString(PyExc_RuntimeError,
-                    "Defining your mode's `__torch_dispatch__` as a classmethod is not supported, please make it a plain method");
+        "Defining your mode's `__torch_dispatch__` as a classmethod is not supported, please make it a plain method");
     return nullptr;
   }
   return h.o ? PyObject_CallFunctionObjArgs(h.o, func, types, args, kwargs, nullptr) : nullptr;
@@ -97,20 +106,21 @@ PyObject* invoke(PyObject* owner, PyTypeObject* type, PyObject* func, PyObject* 
 PyObject* refused(PyObject* shown, const std::vector<PyObject*>& found) {
   Held name{PyObject_Str(shown)};
   std::string text = str("Multiple dispatch failed for 'torch.ops.", name.o ? PyUnicode_AsUTF8(name.o) : "?",
-                         "'; all __torch_dispatch__ handlers returned NotImplemented:\n\n");
+      "'; all __torch_dispatch__ handlers returned NotImplemented:\n\n");
   auto add = [&](const char* what, PyObject* o) {
     Held r{PyObject_Repr(o)};
     text += str("  - ", what, " ", r.o ? PyUnicode_AsUTF8(r.o) : "?", "\n");
   };
   if (!modes.empty()) add("mode object", modes.back());
   for (PyObject* o : found) add("tensor subclass", reinterpret_cast<PyObject*>(Py_TYPE(o)));
-  PyErr_SetString(PyExc_TypeError, (text + "\nFor more information, try re-running with TORCH_LOGS=not_implemented").c_str());
+  PyErr_SetString(
+      PyExc_TypeError, (text + "\nFor more information, try re-running with TORCH_LOGS=not_implemented").c_str());
   return nullptr;
 }
 
 PyObject* call_mode(PyObject* func, PyObject* types, PyObject* args, PyObject* kwargs) {
   PyObject* mode = modes.back();
-  modes.pop_back();                             // inside its own handler a mode is off
+  modes.pop_back();  // inside its own handler a mode is off
   PyObject* r = invoke(mode, Py_TYPE(mode), func, types, args, kwargs);
   modes.push_back(mode);
   return r;
@@ -140,11 +150,11 @@ PyObject* call_handlers(Operator& op, PyObject* const* args, size_t n) {
   Held func{overload_object(op, args, n)}, positional, keywords;
   if (!func.o || !shown_arguments(op, args, n, &positional.o, &keywords.o)) return nullptr;
   PyObject* r = ask_all(func.o, found, positional.o, keywords.o);
-  if (r && PyList_CheckExact(r) && op.schema.returns.size() == 1) Py_SETREF(r, PySequence_Tuple(r));   // Tensor[]
+  if (r && PyList_CheckExact(r) && op.schema.returns.size() == 1) Py_SETREF(r, PySequence_Tuple(r));  // Tensor[]
   return r;
 }
 
-bool makes_new(const Operator& op) {            // zeros_like, new_empty: results without a history, of an argument's kind
+bool makes_new(const Operator& op) {  // zeros_like, new_empty: results without a history, of an argument's kind
   const std::string_view name = op.schema.name;
   return name.starts_with("new_") || name.ends_with("_like");
 }
@@ -155,7 +165,9 @@ bool shows_gradients(const Operator& op, PyObject* const* args, size_t n) {
   for (size_t i = 0; i < n && i < op.schema.args.size(); ++i) {
     if (!any_requires_grad(&args[i], 1)) continue;
     const std::string& name = op.schema.args[i].name;
-    if (std::none_of(op.shown.begin(), op.shown.end(), [&](const Formula& f) { return std::count(f.inputs.begin(), f.inputs.end(), name) > 0; })) return false;
+    if (std::none_of(op.shown.begin(), op.shown.end(),
+            [&](const Formula& f) { return std::count(f.inputs.begin(), f.inputs.end(), name) > 0; }))
+      return false;
   }
   return true;
 }
@@ -176,7 +188,8 @@ bool wants_dispatch(PyObject* const* args, size_t n) {
     PyObject* o = args[i];
     if (is_tensor(o)) {
       if (has_handler(Py_TYPE(o))) return true;
-    } else if ((PyTuple_Check(o) || PyList_Check(o)) && wants_dispatch(&PySequence_Fast_GET_ITEM(o, 0), size_t(PySequence_Fast_GET_SIZE(o)))) {
+    } else if ((PyTuple_Check(o) || PyList_Check(o)) &&
+               wants_dispatch(&PySequence_Fast_GET_ITEM(o, 0), size_t(PySequence_Fast_GET_SIZE(o)))) {
       return true;
     }
   }
@@ -187,7 +200,8 @@ PyObject* ask_handler(PyObject* self, const char* name, PyObject* argument) {
   if (!has_dispatch_handler(self)) return nullptr;
   static PyObject* find = helper("overload");
   PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(self));
-  Held func{find ? PyObject_CallFunction(find, "ss", name, argument ? "memory_format" : "") : nullptr}, types{PyTuple_Pack(1, type)};
+  Held func{find ? PyObject_CallFunction(find, "ss", name, argument ? "memory_format" : "") : nullptr},
+      types{PyTuple_Pack(1, type)};
   Held args{argument ? PyTuple_Pack(2, self, argument) : PyTuple_Pack(1, self)}, kwargs{PyDict_New()};
   if (!func.o || !types.o || !args.o || !kwargs.o) return nullptr;
   Within handler;
@@ -209,9 +223,10 @@ PyObject* call_torch_dispatch(Operator& op, PyObject* const* args, size_t n) {
 PyObject* dispatch_composite(Operator& op, PyObject* const* args, size_t n, bool* done) {
   *done = false;
   if (disabled || !wants_dispatch(args, n)) return nullptr;
-  if (forward_gradients() && any_tangent(args, n)) return nullptr;       // its parts carry tangents on
+  if (forward_gradients() && any_tangent(args, n)) return nullptr;  // its parts carry tangents on
   const bool grad = grad_wanted(args, n) && !makes_new(op);
-  if (grad && op.dispatch_leaf && shows_gradients(op, args, n)) {                   // below its history, which PyTorch's backward operator is
+  if (grad && op.dispatch_leaf &&
+      shows_gradients(op, args, n)) {  // below its history, which PyTorch's backward operator is
     *done = true;
     PyObject* r;
     {
@@ -223,7 +238,9 @@ PyObject* dispatch_composite(Operator& op, PyObject* const* args, size_t n, bool
   }
   if (modes.empty() && grad) return nullptr;
   // A fake mode alone makes leaves: the history is that of the parts, which are shown to it one by one.
-  if (grad && modes.size() == 1 && PyObject_HasAttrString(reinterpret_cast<PyObject*>(Py_TYPE(modes[0])), "_makes_leaves")) return nullptr;
+  if (grad && modes.size() == 1 &&
+      PyObject_HasAttrString(reinterpret_cast<PyObject*>(Py_TYPE(modes[0])), "_makes_leaves"))
+    return nullptr;
   if (op.dispatch_parts) {
     *done = true;
     return PyObject_Vectorcall(op.dispatch_parts, args, n, nullptr);
@@ -234,9 +251,11 @@ PyObject* dispatch_composite(Operator& op, PyObject* const* args, size_t n, bool
   return call_handlers(op, args, n);
 }
 
-void count_together(TensorImpl& base, TensorImpl& view) {       // whatever was done to it within the handler
-  if (base.own_version()) view.own_version() = base.own_version();
-  else if (view.storage() == base.storage()) view.own_version().reset();
+void count_together(TensorImpl& base, TensorImpl& view) {  // whatever was done to it within the handler
+  if (base.own_version())
+    view.own_version() = base.own_version();
+  else if (view.storage() == base.storage())
+    view.own_version().reset();
 }
 
 bool class_has_handler(PyTypeObject* type) { return has_handler(type); }
@@ -257,15 +276,16 @@ void check_has_data(const Operator& op, PyObject* const* args, size_t n) {
   for (size_t i = 0; i < n; ++i) {
     if (!is_tensor(args[i])) continue;
     const TensorImpl* t = unwrap(args[i]);
-    if (is_sparse(*t)) continue;                // its operators were chosen before
+    if (is_sparse(*t)) continue;  // its operators were chosen before
     CHECK(Kind::Runtime, has_data(*t), op.schema.qualified(),
-          ": Cannot access data pointer of Tensor that doesn't have storage: it is of a wrapper subclass, and no __torch_dispatch__ answered the call");
+        ": Cannot access data pointer of Tensor that doesn't have storage: it is of a wrapper subclass, and no "
+        "__torch_dispatch__ answered the call");
   }
 }
 
 namespace {
 
-Tensor detached(const Tensor& t) {              // as the class says
+Tensor detached(const Tensor& t) {  // as the class says
   static Operator* op = find_operator("aten::detach", "");
   Held o{wrap(t)};
   PyObject* args[1] = {o.o};
@@ -281,10 +301,9 @@ bool special(const TensorImpl& t) {
 }
 
 bool in_sight(const Tensor& t) { return dispatch_mode_active() || special(*t); }
-bool by_method(const Tensor& t) { return in_sight(t) || is_sparse(*t); }        // not by the engine's own functions
+bool by_method(const Tensor& t) { return in_sight(t) || is_sparse(*t); }  // not by the engine's own functions
 
-template <class... A>
-Tensor method(const Tensor& self, const char* name, A... args) {              // args: new references
+template <class... A> Tensor method(const Tensor& self, const char* name, A... args) {  // args: new references
   Held n{PyUnicode_InternFromString(name)};
   PyObject* objects[] = {wrap(self), args...};
   Held r{PyObject_VectorcallMethod(n.o, objects, sizeof...(A) + 1, nullptr)};
@@ -293,7 +312,7 @@ Tensor method(const Tensor& self, const char* name, A... args) {              //
   return is_tensor(r.o) ? Tensor(unwrap(r.o)) : Tensor();
 }
 
-EngineOps plain;                                // what the engine uses where nobody looks
+EngineOps plain;  // what the engine uses where nobody looks
 
 Tensor zeros_as_its_class(const Tensor& like, DimSpan sizes, DimSpan strides) {
   const Tensor made = method(like, "new_empty_strided", size_object(sizes), size_object(strides));
@@ -307,12 +326,20 @@ void prepare() {
   done = true;
   plain = engine_ops();
   EngineOps& e = engine_ops();
-  e.add = [](const Tensor& a, const Tensor& b) { return by_method(a) || by_method(b) ? method(a, "add", wrap(b)) : plain.add(a, b); };
-  e.add_ = [](const Tensor& a, const Tensor& b) { by_method(a) || by_method(b) ? void(method(a, "add_", wrap(b))) : plain.add_(a, b); };
-  e.sum_to = [](const Tensor& a, DimSpan s) { return by_method(a) ? method(a, "sum_to_size", size_object(s)) : plain.sum_to(a, s); };
+  e.add = [](const Tensor& a, const Tensor& b) {
+    return by_method(a) || by_method(b) ? method(a, "add", wrap(b)) : plain.add(a, b);
+  };
+  e.add_ = [](const Tensor& a, const Tensor& b) {
+    by_method(a) || by_method(b) ? void(method(a, "add_", wrap(b))) : plain.add_(a, b);
+  };
+  e.sum_to = [](const Tensor& a, DimSpan s) {
+    return by_method(a) ? method(a, "sum_to_size", size_object(s)) : plain.sum_to(a, s);
+  };
   e.cast = [](const Tensor& a, DType t) { return by_method(a) ? method(a, "to", dtype_object(t)) : plain.cast(a, t); };
   e.clone = [](const Tensor& a) { return by_method(a) ? method(a, "clone") : plain.clone(a); };
-  e.copy_ = [](const Tensor& a, const Tensor& b) { by_method(a) || by_method(b) ? void(method(a, "copy_", wrap(b))) : plain.copy_(a, b); };
+  e.copy_ = [](const Tensor& a, const Tensor& b) {
+    by_method(a) || by_method(b) ? void(method(a, "copy_", wrap(b))) : plain.copy_(a, b);
+  };
   SubclassOps::special = special;
   zeros_as = zeros_as_its_class;
   SubclassOps::detach = detached;
@@ -334,7 +361,10 @@ PyObject* py_push(PyObject*, PyObject* mode) {
   Py_RETURN_NONE;
 }
 PyObject* py_pop(PyObject*, PyObject*) {
-  if (modes.empty()) { PyErr_SetString(PyExc_RuntimeError, "Tried to pop from the torch dispatch mode stack while it is empty"); return nullptr; }
+  if (modes.empty()) {
+    PyErr_SetString(PyExc_RuntimeError, "Tried to pop from the torch dispatch mode stack while it is empty");
+    return nullptr;
+  }
   PyObject* mode = modes.back();
   modes.pop_back();
   --modes_on;
@@ -345,7 +375,10 @@ PyObject* py_len(PyObject*, PyObject*) { return PyLong_FromSize_t(modes.size());
 PyObject* py_at(PyObject*, PyObject* index) {
   Py_ssize_t i = PyNumber_AsSsize_t(index, PyExc_IndexError);
   if (i == -1 && PyErr_Occurred()) return nullptr;
-  if (i < 0 || size_t(i) >= modes.size()) { PyErr_SetString(PyExc_IndexError, "torch dispatch mode stack"); return nullptr; }
+  if (i < 0 || size_t(i) >= modes.size()) {
+    PyErr_SetString(PyExc_IndexError, "torch dispatch mode stack");
+    return nullptr;
+  }
   return Py_NewRef(modes[size_t(i)]);
 }
 PyObject* py_set_disabled(PyObject*, PyObject* on) {
@@ -363,7 +396,7 @@ PyObject* py_set_below(PyObject*, PyObject* on) {
   return PyBool_FromLong(old);
 }
 
-PyObject* disabled_dispatch(PyObject*, PyObject* args) {            // (func, types, args=(), kwargs=None)
+PyObject* disabled_dispatch(PyObject*, PyObject* args) {  // (func, types, args=(), kwargs=None)
   PyObject *func, *types, *positional = nullptr, *kwargs = nullptr;
   if (!PyArg_ParseTuple(args, "OO|OO", &func, &types, &positional, &kwargs)) return nullptr;
   bool old = disabled;
@@ -410,12 +443,12 @@ PyMethodDef torch_dispatch_functions[] = {
     {"_disabled_torch_dispatch_impl", disabled_dispatch, METH_VARARGS, "Runs func without __torch_dispatch__."},
     {"_push_on_torch_dispatch_stack", py_push, METH_O, nullptr},
     {"_pop_torch_dispatch_stack", py_pop, METH_VARARGS, nullptr},
-    {"_len_torch_dispatch_stack", py_len, METH_NOARGS, nullptr},
-    {"_get_dispatch_stack_at", py_at, METH_O, nullptr},
-    {"_set_torch_dispatch_disabled", py_set_disabled, METH_O, "Turns handlers off on this thread; gives the old state."},
-    {"_set_below_dispatch", py_set_below, METH_O, "Whether gradients are recorded within a handler; gives the old state."},
-    {"_mark_for_dispatch", py_mark, METH_VARARGS, nullptr},
-    {"_show_formulas", py_show_formulas, METH_VARARGS, nullptr},
+    {"_len_torch_dispatch_stack", py_len, METH_NOARGS, nullptr}, {"_get_dispatch_stack_at", py_at, METH_O, nullptr},
+    {"_set_torch_dispatch_disabled", py_set_disabled, METH_O,
+        "Turns handlers off on this thread; gives the old state."},
+    {"_set_below_dispatch", py_set_below, METH_O,
+        "Whether gradients are recorded within a handler; gives the old state."},
+    {"_mark_for_dispatch", py_mark, METH_VARARGS, nullptr}, {"_show_formulas", py_show_formulas, METH_VARARGS, nullptr},
     {"_torch_dispatch_rules", py_rules, METH_NOARGS, "{operator: {class: function}} that handlers give way to."},
     {nullptr, nullptr, 0, nullptr}};
 

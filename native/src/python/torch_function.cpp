@@ -15,19 +15,22 @@ void add_by_class(PyObject* o, std::vector<PyObject*>& found) {
     if (Py_TYPE(f) == Py_TYPE(o)) return;
   size_t at = found.size();
   for (size_t i = 0; i < found.size(); ++i)
-    if (PyType_IsSubtype(Py_TYPE(o), Py_TYPE(found[i]))) { at = i; break; }
+    if (PyType_IsSubtype(Py_TYPE(o), Py_TYPE(found[i]))) {
+      at = i;
+      break;
+    }
   found.insert(found.begin() + long(at), o);
 }
 namespace {
 
 thread_local bool subclasses_disabled = false, all_disabled = false;
-thread_local std::vector<PyObject*> modes;      // owned
+thread_local std::vector<PyObject*> modes;  // owned
 
 PyObject* hook_name() {
   static PyObject* name = PyUnicode_InternFromString("__torch_function__");
   return name;
 }
-PyObject* disabled_impl = nullptr;              // torch._C._disabled_torch_function_impl
+PyObject* disabled_impl = nullptr;  // torch._C._disabled_torch_function_impl
 
 // The type's __torch_function__, borrowed-like new reference, or null when it has none or opted out.
 PyObject* hook_of(PyObject* o) {
@@ -35,8 +38,14 @@ PyObject* hook_of(PyObject* o) {
   // A lookup that fails is slow for the error that it makes; classes of another metaclass may have the name there.
   if (Py_TYPE(Py_TYPE(o)) == &PyType_Type && !_PyType_Lookup(Py_TYPE(o), hook_name())) return nullptr;
   PyObject* hook = PyObject_GetAttr(reinterpret_cast<PyObject*>(Py_TYPE(o)), hook_name());
-  if (!hook) { PyErr_Clear(); return nullptr; }
-  if (hook == disabled_impl) { Py_DECREF(hook); return nullptr; }
+  if (!hook) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  if (hook == disabled_impl) {
+    Py_DECREF(hook);
+    return nullptr;
+  }
   return hook;
 }
 
@@ -54,7 +63,10 @@ void collect(PyObject* o, std::vector<PyObject*>& found) {
 
 PyObject* pack_args(const CallArgs& c) {
   PyObject* args = PyTuple_New(Py_ssize_t(c.nargs));
-  for (size_t i = 0; args && i < c.nargs; ++i) { Py_INCREF(c.args[i]); PyTuple_SET_ITEM(args, i, c.args[i]); }
+  for (size_t i = 0; args && i < c.nargs; ++i) {
+    Py_INCREF(c.args[i]);
+    PyTuple_SET_ITEM(args, i, c.args[i]);
+  }
   return args;
 }
 PyObject* pack_kwargs(const CallArgs& c) {
@@ -70,7 +82,7 @@ PyObject* invoke(PyObject* hook, PyObject* callable, PyObject* types, PyObject* 
 
 PyObject* call_mode(PyObject* callable, PyObject* types, PyObject* args, PyObject* kwargs) {
   PyObject* mode = modes.back();
-  modes.pop_back();                             // inside its own handler a mode is off
+  modes.pop_back();  // inside its own handler a mode is off
   PyObject* hook = PyObject_GetAttr(mode, hook_name());
   PyObject* result = hook ? invoke(hook, callable, types, args, kwargs) : nullptr;
   Py_XDECREF(hook);
@@ -98,20 +110,24 @@ std::string public_name(PyObject* callable) {
     PyErr_Clear();
     return "torch.Tensor." + of + "." + name;
   }
-  bool method = text_of(callable, "__qualname__").starts_with("TensorBase.") || PyObject_HasAttrString(callable, "__objclass__");
+  bool method =
+      text_of(callable, "__qualname__").starts_with("TensorBase.") || PyObject_HasAttrString(callable, "__objclass__");
   return (method ? "torch.Tensor" : module.empty() ? "torch" : module) + "." + name;
 }
 
 PyObject* raise_refused(PyObject* callable, const std::vector<PyObject*>& found) {
-  std::string text = str("Multiple dispatch failed for '", public_name(callable), "'; all __torch_function__ handlers returned NotImplemented:\n\n");
+  std::string text = str("Multiple dispatch failed for '", public_name(callable),
+      "'; all __torch_function__ handlers returned NotImplemented:\n\n");
   auto add = [&](const char* what, PyObject* o) {
     PyObject* r = PyObject_Repr(o);
     text += str("  - ", what, " ", r ? PyUnicode_AsUTF8(r) : "?", "\n");
     Py_XDECREF(r);
   };
   if (torch_function_mode_active()) add("mode object", modes.back());
-  for (PyObject* o : found) add(is_tensor(o) ? "tensor subclass" : "object of", reinterpret_cast<PyObject*>(Py_TYPE(o)));
-  PyErr_SetString(PyExc_TypeError, (text + "\nFor more information, try re-running with TORCH_LOGS=not_implemented").c_str());
+  for (PyObject* o : found)
+    add(is_tensor(o) ? "tensor subclass" : "object of", reinterpret_cast<PyObject*>(Py_TYPE(o)));
+  PyErr_SetString(
+      PyExc_TypeError, (text + "\nFor more information, try re-running with TORCH_LOGS=not_implemented").c_str());
   return nullptr;
 }
 
@@ -125,19 +141,29 @@ PyObject* dispatch(PyObject* callable, const std::vector<PyObject*>& found, PyOb
   PyObject* result = nullptr;
   if (torch_function_mode_active()) {
     result = call_mode(callable, types, args, kwargs);
-    if (result != Py_NotImplemented) { Py_DECREF(types); return result; }
+    if (result != Py_NotImplemented) {
+      Py_DECREF(types);
+      return result;
+    }
     Py_DECREF(result);
   }
   for (PyObject* o : found) {
-    if (is_foreign_tensor(o)) {                 // its handler would call ours again, without end
+    if (is_foreign_tensor(o)) {  // its handler would call ours again, without end
       Py_DECREF(types);
-      return PyErr_Format(PyExc_TypeError, "%s: got a %s%s", public_name(callable).c_str(), Py_TYPE(o)->tp_name, foreign_note(o));
+      return PyErr_Format(
+          PyExc_TypeError, "%s: got a %s%s", public_name(callable).c_str(), Py_TYPE(o)->tp_name, foreign_note(o));
     }
     PyObject* hook = PyObject_GetAttr(o, hook_name());
-    if (!hook) { Py_DECREF(types); return nullptr; }
+    if (!hook) {
+      Py_DECREF(types);
+      return nullptr;
+    }
     result = invoke(hook, callable, types, args, kwargs);
     Py_DECREF(hook);
-    if (result != Py_NotImplemented) { Py_DECREF(types); return result; }
+    if (result != Py_NotImplemented) {
+      Py_DECREF(types);
+      return result;
+    }
     Py_DECREF(result);
   }
   Py_DECREF(types);
@@ -171,7 +197,7 @@ PyObject* call_torch_function(PyObject* callable, const CallArgs& c, Bound*) {
 
 namespace {
 
-PyObject* disabled_function(PyObject*, PyObject* args) {            // (func, types, args, kwargs=None)
+PyObject* disabled_function(PyObject*, PyObject* args) {  // (func, types, args, kwargs=None)
   PyObject *func, *types, *positional = nullptr, *kwargs = nullptr;
   if (!PyArg_ParseTuple(args, "OO|OO", &func, &types, &positional, &kwargs)) return nullptr;
   bool old = subclasses_disabled;
@@ -205,14 +231,16 @@ PyObject* as_subclass(const Tensor& t, PyTypeObject* cls) {
 PyObject* py_as_subclass(PyObject* self, PyObject* cls) {
   if (!PyType_Check(cls)) return PyErr_Format(PyExc_TypeError, "cls must be a type (got %s)", Py_TYPE(cls)->tp_name);
   if (!PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), TensorBaseType)) {
-    PyErr_SetString(PyExc_RuntimeError, "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. "
-                                        "Make sure your class inherits from Tensor.");
+    PyErr_SetString(PyExc_RuntimeError,
+        "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. "
+        "Make sure your class inherits from Tensor.");
     return nullptr;
   }
-  return guarded([&]() -> PyObject* { return as_subclass(Tensor(unwrap(self)), reinterpret_cast<PyTypeObject*>(cls)); });
+  return guarded(
+      [&]() -> PyObject* { return as_subclass(Tensor(unwrap(self)), reinterpret_cast<PyTypeObject*>(cls)); });
 }
 
-PyObject* converted(PyObject* result, PyTypeObject* cls) {          // steals
+PyObject* converted(PyObject* result, PyTypeObject* cls) {  // steals
   if (!result) return nullptr;
   if (is_tensor(result) && !PyObject_TypeCheck(result, cls)) {
     PyObject* as = guarded([&]() -> PyObject* { return as_subclass(Tensor(unwrap(result)), cls); });
@@ -224,7 +252,10 @@ PyObject* converted(PyObject* result, PyTypeObject* cls) {          // steals
     PyObject* list = PyList_New(n);
     for (Py_ssize_t i = 0; list && i < n; ++i) {
       PyObject* e = converted(Py_NewRef(PySequence_Fast_GET_ITEM(result, i)), cls);
-      if (!e) { Py_CLEAR(list); break; }
+      if (!e) {
+        Py_CLEAR(list);
+        break;
+      }
       PyList_SET_ITEM(list, i, e);
     }
     PyObject* out = nullptr;
@@ -252,8 +283,9 @@ bool comes_back(PyObject* func, PyObject* args) {
   for (const Running* r = running; r; r = r->outer) {
     if (!PyTuple_Check(r->args) || PyTuple_GET_SIZE(r->args) != PyTuple_GET_SIZE(args)) continue;
     bool same = true;
-    for (Py_ssize_t i = 0; same && i < PyTuple_GET_SIZE(args); ++i) same = PyTuple_GET_ITEM(args, i) == PyTuple_GET_ITEM(r->args, i);
-    int equal = same ? PyObject_RichCompareBool(func, r->func, Py_EQ) : 0;   // bound slots are new objects each time
+    for (Py_ssize_t i = 0; same && i < PyTuple_GET_SIZE(args); ++i)
+      same = PyTuple_GET_ITEM(args, i) == PyTuple_GET_ITEM(r->args, i);
+    int equal = same ? PyObject_RichCompareBool(func, r->func, Py_EQ) : 0;  // bound slots are new objects each time
     if (equal < 0) PyErr_Clear();
     if (equal == 1) return true;
   }
@@ -262,8 +294,10 @@ bool comes_back(PyObject* func, PyObject* args) {
 
 PyObject* run_plainly(PyObject* func, PyObject* types, PyObject* args, PyObject* kwargs) {
   if (comes_back(func, args))
-    return PyErr_Format(PyExc_TypeError, "%s of the PyTorch that is installed here was called with a tensor of shim_torch; give it "
-                                         "torch.from_dlpack(tensor), which copies nothing", public_name(func).c_str());
+    return PyErr_Format(PyExc_TypeError,
+        "%s of the PyTorch that is installed here was called with a tensor of shim_torch; give it "
+        "torch.from_dlpack(tensor), which copies nothing",
+        public_name(func).c_str());
   PyObject* pass = PyTuple_Pack(4, func, types, args, kwargs);
   if (!pass) return nullptr;
   const Running now{func, args, running};
@@ -277,7 +311,8 @@ PyObject* run_plainly(PyObject* func, PyObject* types, PyObject* args, PyObject*
 PyObject* default_function(PyObject* cls, PyObject* args, PyObject* kw) {
   static const char* words[] = {"func", "types", "args", "kwargs", nullptr};
   PyObject *func, *types, *positional = nullptr, *kwargs = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(args, kw, "OO|OO", const_cast<char**>(words), &func, &types, &positional, &kwargs)) return nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kw, "OO|OO", const_cast<char**>(words), &func, &types, &positional, &kwargs))
+    return nullptr;
   PyObject* given = PySequence_Fast(types, "types must be a sequence");
   if (!given) return nullptr;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(given); ++i) {
@@ -296,7 +331,7 @@ PyObject* default_function(PyObject* cls, PyObject* args, PyObject* kw) {
   return converted(result, reinterpret_cast<PyTypeObject*>(cls));
 }
 
-thread_local bool passed_over = false;         // the next question of a function in Python is answered with no
+thread_local bool passed_over = false;  // the next question of a function in Python is answered with no
 
 bool passes_over() { return std::exchange(passed_over, false); }
 
@@ -305,16 +340,19 @@ PyObject* py_pass_over(PyObject*, PyObject* on) {
   Py_RETURN_NONE;
 }
 
-PyObject* py_has(PyObject*, PyObject* args) {                       // (iterable)
+PyObject* py_has(PyObject*, PyObject* args) {  // (iterable)
   if (passes_over()) Py_RETURN_FALSE;
   PyObject* fast = PySequence_Fast(args, "expected a sequence");
   if (!fast) return nullptr;
   bool found = torch_function_mode_active();
-  for (Py_ssize_t i = 0; !found && i < PySequence_Fast_GET_SIZE(fast); ++i) found = has_torch_function(PySequence_Fast_GET_ITEM(fast, i));
+  for (Py_ssize_t i = 0; !found && i < PySequence_Fast_GET_SIZE(fast); ++i)
+    found = has_torch_function(PySequence_Fast_GET_ITEM(fast, i));
   Py_DECREF(fast);
   return PyBool_FromLong(found);
 }
-PyObject* py_has_unary(PyObject*, PyObject* o) { return PyBool_FromLong(!passes_over() && (torch_function_mode_active() || has_torch_function(o))); }
+PyObject* py_has_unary(PyObject*, PyObject* o) {
+  return PyBool_FromLong(!passes_over() && (torch_function_mode_active() || has_torch_function(o)));
+}
 PyObject* py_has_variadic(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (passes_over()) Py_RETURN_FALSE;
   bool found = torch_function_mode_active();
@@ -323,21 +361,33 @@ PyObject* py_has_variadic(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }
 
 PyObject* py_handle(PyObject*, PyObject* args, PyObject* kwargs) {  // (public_api, relevant_args, *args, **kwargs)
-  if (PyTuple_GET_SIZE(args) < 2) { PyErr_SetString(PyExc_TypeError, "handle_torch_function() needs the function and its relevant arguments"); return nullptr; }
+  if (PyTuple_GET_SIZE(args) < 2) {
+    PyErr_SetString(PyExc_TypeError, "handle_torch_function() needs the function and its relevant arguments");
+    return nullptr;
+  }
   std::vector<PyObject*> found;
   PyObject* relevant = PySequence_Fast(PyTuple_GET_ITEM(args, 1), "relevant_args must be iterable");
   if (!relevant) return nullptr;
-  for (Py_ssize_t i = 0; torch_function_enabled() && i < PySequence_Fast_GET_SIZE(relevant); ++i) collect(PySequence_Fast_GET_ITEM(relevant, i), found);
+  for (Py_ssize_t i = 0; torch_function_enabled() && i < PySequence_Fast_GET_SIZE(relevant); ++i)
+    collect(PySequence_Fast_GET_ITEM(relevant, i), found);
   PyObject* rest = PyTuple_GetSlice(args, 2, PyTuple_GET_SIZE(args));
   PyObject* kw = kwargs ? Py_NewRef(kwargs) : PyDict_New();
   PyObject* result = rest && kw ? dispatch(PyTuple_GET_ITEM(args, 0), found, rest, kw) : nullptr;
-  Py_XDECREF(rest); Py_XDECREF(kw); Py_DECREF(relevant);
+  Py_XDECREF(rest);
+  Py_XDECREF(kw);
+  Py_DECREF(relevant);
   return result;
 }
 
-PyObject* py_push(PyObject*, PyObject* mode) { modes.push_back(Py_NewRef(mode)); Py_RETURN_NONE; }
+PyObject* py_push(PyObject*, PyObject* mode) {
+  modes.push_back(Py_NewRef(mode));
+  Py_RETURN_NONE;
+}
 PyObject* py_pop(PyObject*, PyObject*) {
-  if (modes.empty()) { PyErr_SetString(PyExc_RuntimeError, "Tried to pop from the torch function mode stack while it is empty"); return nullptr; }
+  if (modes.empty()) {
+    PyErr_SetString(PyExc_RuntimeError, "Tried to pop from the torch function mode stack while it is empty");
+    return nullptr;
+  }
   PyObject* mode = modes.back();
   modes.pop_back();
   return mode;
@@ -345,14 +395,17 @@ PyObject* py_pop(PyObject*, PyObject*) {
 PyObject* py_len(PyObject*, PyObject*) { return PyLong_FromSize_t(modes.size()); }
 PyObject* py_at(PyObject*, PyObject* index) {
   Py_ssize_t i = PyNumber_AsSsize_t(index, PyExc_IndexError);
-  if (i < 0 || size_t(i) >= modes.size()) { if (!PyErr_Occurred()) PyErr_SetString(PyExc_IndexError, "torch function mode stack"); return nullptr; }
+  if (i < 0 || size_t(i) >= modes.size()) {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_IndexError, "torch function mode stack");
+    return nullptr;
+  }
   return Py_NewRef(modes[size_t(i)]);
 }
 PyObject* py_enabled(PyObject*, PyObject*) { return PyBool_FromLong(torch_function_enabled()); }
 PyObject* py_all_enabled(PyObject*, PyObject*) { return PyBool_FromLong(!all_disabled); }
 PyObject* py_mode_enabled(PyObject*, PyObject*) { return PyBool_FromLong(torch_function_mode_active()); }
 
-PyObject* py_set_disabled(PyObject*, PyObject* args) {              // (subclasses, everything) -> the old pair
+PyObject* py_set_disabled(PyObject*, PyObject* args) {  // (subclasses, everything) -> the old pair
   int subclasses, everything;
   if (!PyArg_ParseTuple(args, "pp", &subclasses, &everything)) return nullptr;
   PyObject* old = Py_BuildValue("NN", PyBool_FromLong(subclasses_disabled), PyBool_FromLong(all_disabled));
@@ -361,27 +414,32 @@ PyObject* py_set_disabled(PyObject*, PyObject* args) {              // (subclass
   return old;
 }
 
-PyMethodDef torch_function_functions[] = {
-    {"_disabled_torch_function_impl", disabled_function, METH_VARARGS, "Runs func without __torch_function__ of subclasses."},
+PyMethodDef torch_function_functions[] = {{"_disabled_torch_function_impl", disabled_function, METH_VARARGS,
+                                              "Runs func without __torch_function__ of subclasses."},
     {"_has_torch_function", py_has, METH_O, "Whether any of the arguments overrides torch functions."},
     {"_has_torch_function_unary", py_has_unary, METH_O, "The same for one argument."},
-    {"_has_torch_function_variadic", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_has_variadic)), METH_FASTCALL, "The same for arguments given one by one."},
-    {"_pass_over_torch_function", py_pass_over, METH_O, "Whether the next question about overrides is answered with no."},
-    {"_handle_torch_function", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_handle)), METH_VARARGS | METH_KEYWORDS, "Calls the overrides of relevant_args."},
+    {"_has_torch_function_variadic", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_has_variadic)),
+        METH_FASTCALL, "The same for arguments given one by one."},
+    {"_pass_over_torch_function", py_pass_over, METH_O,
+        "Whether the next question about overrides is answered with no."},
+    {"_handle_torch_function", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_handle)),
+        METH_VARARGS | METH_KEYWORDS, "Calls the overrides of relevant_args."},
     {"_push_on_torch_function_stack", py_push, METH_O, nullptr},
     {"_pop_torch_function_stack", py_pop, METH_NOARGS, nullptr},
-    {"_len_torch_function_stack", py_len, METH_NOARGS, nullptr},
-    {"_get_function_stack_at", py_at, METH_O, nullptr},
+    {"_len_torch_function_stack", py_len, METH_NOARGS, nullptr}, {"_get_function_stack_at", py_at, METH_O, nullptr},
     {"_is_torch_function_enabled", py_enabled, METH_NOARGS, nullptr},
     {"_is_torch_function_all_enabled", py_all_enabled, METH_NOARGS, nullptr},
     {"_is_torch_function_mode_enabled", py_mode_enabled, METH_NOARGS, nullptr},
-    {"_set_torch_function_disabled", py_set_disabled, METH_VARARGS, "Sets (subclasses, everything) disabled; gives the old pair."},
+    {"_set_torch_function_disabled", py_set_disabled, METH_VARARGS,
+        "Sets (subclasses, everything) disabled; gives the old pair."},
     {nullptr, nullptr, 0, nullptr}};
 
-PyMethodDef default_method = {"__torch_function__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(default_function)),
-                              METH_VARARGS | METH_KEYWORDS | METH_CLASS, "Runs func, then converts tensors to the subclass."};
+PyMethodDef default_method = {"__torch_function__",
+    reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(default_function)), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
+    "Runs func, then converts tensors to the subclass."};
 
-PyMethodDef as_subclass_method = {"as_subclass", py_as_subclass, METH_O, "The same tensor as an instance of a subclass; shares memory and history."};
+PyMethodDef as_subclass_method = {
+    "as_subclass", py_as_subclass, METH_O, "The same tensor as an instance of a subclass; shares memory and history."};
 
 }  // namespace
 

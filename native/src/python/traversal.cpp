@@ -26,8 +26,10 @@ class HeldWalk final : public Visitor {
   int run() {
     for (int steps = 0; waiting_ && !result_ && steps < kSteps; ++steps) {
       const Item next = stack_[--waiting_];
-      if (next.other) next.other->traverse(*this);
-      else contents(*next.tensor);
+      if (next.other)
+        next.other->traverse(*this);
+      else
+        contents(*next.tensor);
     }
     return result_;
   }
@@ -39,8 +41,14 @@ class HeldWalk final : public Visitor {
 
  private:
   static constexpr int kSteps = 512, kWaiting = 128, kSeveral = 32;
-  struct Item { const TensorImpl* tensor; const Traversable* other; };
-  struct Several { const RefCounted* object; uint32_t met; };
+  struct Item {
+    const TensorImpl* tensor;
+    const Traversable* other;
+  };
+  struct Several {
+    const RefCounted* object;
+    uint32_t met;
+  };
 
   // Whether all references to it have been met: those that this walk comes by are its only ones.
   bool only_here(const RefCounted* o) {

@@ -48,7 +48,7 @@ class Key {
     if (PyLong_CheckExact(o)) {
       int overflow;
       const long long value = PyLong_AsLongLongAndOverflow(o, &overflow);
-      if (overflow) return false;               // unsigned ones beyond int64 are rare
+      if (overflow) return false;  // unsigned ones beyond int64 are rare
       const bool narrow = value >= INT32_MIN && value <= INT32_MAX;
       return tag('l') && put(char((value == 1) | (value % 16 == 0) << 1 | narrow << 2));
     }
@@ -65,7 +65,8 @@ bool same(PyObject* a, PyObject* b) { return a == b || PyUnicode_Compare(a, b) =
 
 }  // namespace
 
-bool bind_call(const std::vector<Parameter>& parameters, PyObject* const* args, size_t n, PyObject* kwnames, int device, Call* call) {
+bool bind_call(const std::vector<Parameter>& parameters, PyObject* const* args, size_t n, PyObject* kwnames, int device,
+    Call* call) {
   static PyObject* const grid_name = PyUnicode_InternFromString("grid");
   static PyObject* const warmup_name = PyUnicode_InternFromString("warmup");
   const size_t count = parameters.size();
@@ -79,13 +80,19 @@ bool bind_call(const std::vector<Parameter>& parameters, PyObject* const* args, 
     size_t p = 0;
     while (p < count && parameters[p].name != name) ++p;
     if (p == count) {
-      if (same(name, grid_name)) { call->grid = value; continue; }
-      if (same(name, warmup_name)) { call->warmup = value; continue; }
+      if (same(name, grid_name)) {
+        call->grid = value;
+        continue;
+      }
+      if (same(name, warmup_name)) {
+        call->warmup = value;
+        continue;
+      }
       p = 0;
       while (p < count && !same(parameters[p].name, name)) ++p;
     }
     if (p < count) {
-      if (call->values[p]) return false;        // given twice
+      if (call->values[p]) return false;  // given twice
       call->values[p] = value;
       continue;
     }

@@ -8,9 +8,9 @@
 namespace shim::triton {
 
 struct Parameter {
-  PyObject* name = nullptr;                     // interned
-  PyObject* fallback = nullptr;                 // null: must be given
-  bool constant = false;                        // tl.constexpr
+  PyObject* name = nullptr;      // interned
+  PyObject* fallback = nullptr;  // null: must be given
+  bool constant = false;         // tl.constexpr
 };
 
 constexpr size_t kMostParameters = 96, kMostKey = 2048;
@@ -21,7 +21,7 @@ struct Call {
   PyObject *grid = nullptr, *warmup = nullptr;  // of run(..., grid=, warmup=)
   char key[kMostKey];
   size_t used = 0;
-  bool identities = false;                      // the key has addresses of objects: whoever keeps it keeps them
+  bool identities = false;  // the key has addresses of objects: whoever keeps it keeps them
 
   std::string_view bytes() const { return {key, used}; }
 };

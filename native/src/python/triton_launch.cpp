@@ -18,24 +18,31 @@ namespace {
 // --- what Python gives (shim_torch_proxy/adapters/triton/dispatch.py) ------------------------------------------------------
 
 struct Settings {
-  PyObject *describe = nullptr, *stock = nullptr, *parameters = nullptr, *knobs = nullptr, *active = nullptr, *driver = nullptr;
-  PyObject *hooks = nullptr;                    // a tuple of the lists of launch hooks, empty as long as there are none
+  PyObject *describe = nullptr, *stock = nullptr, *parameters = nullptr, *knobs = nullptr, *active = nullptr,
+           *driver = nullptr;
+  PyObject* hooks = nullptr;  // a tuple of the lists of launch hooks, empty as long as there are none
   PyObject *runtime_names = nullptr, *compilation_names = nullptr;
 };
 Settings settings;
 long long fast = 0, slow = 0;
 
 PyObject* interned(const char* text) { return PyUnicode_InternFromString(text); }
-PyObject *const state_name = interned("_shim_state"), *const runtime_name = interned("runtime"), *const compilation_name = interned("compilation"),
-         *const hooks_name = interned("pre_run_hooks"), *const debug_name = interned("debug"), *const caches_name = interned("device_caches");
+PyObject *const state_name = interned("_shim_state"), *const runtime_name = interned("runtime"),
+                *const compilation_name = interned("compilation"), *const hooks_name = interned("pre_run_hooks"),
+                *const debug_name = interned("debug"), *const caches_name = interned("device_caches");
 
 // --- a compiled kernel -------------------------------------------------------------------------------------------------------
 
 enum class Slot : char { pointer, i8, i16, i32, i64, f32, f64 };
-struct Launched { size_t parameter; Slot slot; };
-struct Global { PyObject *name, *value, *dict; };
+struct Launched {
+  size_t parameter;
+  Slot slot;
+};
+struct Global {
+  PyObject *name, *value, *dict;
+};
 struct Record {
-  PyObject* kept = nullptr;                     // owns all that follows, and the objects whose addresses are in the key
+  PyObject* kept = nullptr;  // owns all that follows, and the objects whose addresses are in the key
   PyObject *kernel = nullptr, *debug = nullptr, *cache = nullptr, *compiled = nullptr, *active = nullptr;
   cuda::CUfunction function = nullptr;
   unsigned threads = 0, shared = 0;
@@ -47,9 +54,8 @@ struct Hash {
   using is_transparent = void;
   size_t operator()(std::string_view s) const { return std::hash<std::string_view>{}(s); }
 };
-struct State {                                  // of one JITFunction; in its dict
-  PyObject_HEAD
-  std::vector<Parameter>* parameters;
+struct State {  // of one JITFunction; in its dict
+  PyObject_HEAD std::vector<Parameter>* parameters;
   std::unordered_map<std::string, Record, Hash, std::equal_to<>>* records;
 };
 constexpr size_t kMostRecords = 4096;
@@ -82,12 +88,14 @@ void state_dealloc(PyObject* self) {
   PyObject_GC_Del(self);
   Py_DECREF(type);
 }
-PyType_Slot state_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(state_dealloc)}, {Py_tp_traverse, reinterpret_cast<void*>(state_traverse)},
-                             {Py_tp_clear, reinterpret_cast<void*>(state_clear)}, {0, nullptr}};
-PyType_Spec state_spec{"shim_torch._impl.native._core.TritonState", sizeof(State), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, state_slots};
+PyType_Slot state_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(state_dealloc)},
+    {Py_tp_traverse, reinterpret_cast<void*>(state_traverse)}, {Py_tp_clear, reinterpret_cast<void*>(state_clear)},
+    {0, nullptr}};
+PyType_Spec state_spec{"shim_torch._impl.native._core.TritonState", sizeof(State), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, state_slots};
 PyTypeObject* StateType = nullptr;
 
-PyObject* dict_of(PyObject* o) {                // borrowed
+PyObject* dict_of(PyObject* o) {  // borrowed
   PyObject** at = _PyObject_GetDictPtr(o);
   if (at && *at) return *at;
   PyObject* made = PyObject_GenericGetDict(o, nullptr);
@@ -98,7 +106,8 @@ PyObject* dict_of(PyObject* o) {                // borrowed
 
 // [(name, constexpr, has default, default), ...] from Python; null without an error where stock Triton is to be left alone.
 State* state_of(PyObject* fn, PyObject* dict) {
-  if (PyObject* known = PyDict_GetItemWithError(dict, state_name)) return Py_TYPE(known) == StateType ? reinterpret_cast<State*>(known) : nullptr;
+  if (PyObject* known = PyDict_GetItemWithError(dict, state_name))
+    return Py_TYPE(known) == StateType ? reinterpret_cast<State*>(known) : nullptr;
   PyObject* list = PyObject_CallOneArg(settings.parameters, fn);
   if (!list) return nullptr;
   auto* s = PyObject_GC_New(State, StateType);
@@ -134,18 +143,22 @@ bool none_of(PyObject* module_dict, PyObject* part, PyObject* names) {
 bool plain_settings() {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(settings.hooks); ++i)
     if (PyList_GET_SIZE(PyTuple_GET_ITEM(settings.hooks, i))) return false;
-  return none_of(settings.knobs, runtime_name, settings.runtime_names) && none_of(settings.knobs, compilation_name, settings.compilation_names);
+  return none_of(settings.knobs, runtime_name, settings.runtime_names) &&
+         none_of(settings.knobs, compilation_name, settings.compilation_names);
 }
 
 bool valid(const Record& r, PyObject* fn_dict, int device) {
-  if (PyDict_GetItemWithError(dict_of(settings.driver), settings.active) != r.active || PyDict_GetItemWithError(fn_dict, debug_name) != r.debug) return false;
+  if (PyDict_GetItemWithError(dict_of(settings.driver), settings.active) != r.active ||
+      PyDict_GetItemWithError(fn_dict, debug_name) != r.debug)
+    return false;
   PyObject* hooks = PyDict_GetItemWithError(fn_dict, hooks_name);
   if (!hooks || !PyList_CheckExact(hooks) || PyList_GET_SIZE(hooks)) return false;
   static PyObject* numbers[16];
   if (device >= 16) return false;
   if (!numbers[device]) numbers[device] = PyLong_FromLong(device);
   PyObject* caches = PyDict_GetItemWithError(fn_dict, caches_name);
-  if (!caches || PyDict_GetItemWithError(caches, numbers[device]) != r.cache || !PyDict_GET_SIZE(r.compiled)) return false;
+  if (!caches || PyDict_GetItemWithError(caches, numbers[device]) != r.cache || !PyDict_GET_SIZE(r.compiled))
+    return false;
   for (const Global& g : r.globals)
     if (PyDict_GetItemWithError(g.dict, g.name) != g.value) return false;
   return true;
@@ -175,15 +188,22 @@ int grid_of(PyObject* grid, const std::vector<Parameter>& parameters, const Call
       PyObject* o = PySequence_Fast_GET_ITEM(grid, i);
       int overflow = 0;
       const long long value = PyLong_Check(o) ? PyLong_AsLongLongAndOverflow(o, &overflow) : -1;
-      if (value < 0 || overflow || value > INT32_MAX) found = 0;
-      else to[i] = unsigned(value);
+      if (value < 0 || overflow || value > INT32_MAX)
+        found = 0;
+      else
+        to[i] = unsigned(value);
     }
   }
   Py_XDECREF(made);
   return found;
 }
 
-union Value { void* pointer; int64_t word; float f; double d; };
+union Value {
+  void* pointer;
+  int64_t word;
+  float f;
+  double d;
+};
 
 PyObject* launch(const Record& r, const Call& call, const unsigned* grid, int device) {
   if (grid[0] && grid[1] && grid[2]) {
@@ -194,19 +214,22 @@ PyObject* launch(const Record& r, const Call& call, const unsigned* grid, int de
       PyObject* o = call.values[l.parameter];
       Value& v = values[n];
       if (l.slot == Slot::pointer) {
-        own_data(*unwrap(o)->storage());        // the kernel may write
+        own_data(*unwrap(o)->storage());  // the kernel may write
         v.pointer = unwrap(o)->data();
-      }
-      else if (l.slot == Slot::f32) v.f = float(PyFloat_Check(o) ? PyFloat_AS_DOUBLE(o) : PyLong_AsDouble(o));
-      else if (l.slot == Slot::f64) v.d = PyFloat_Check(o) ? PyFloat_AS_DOUBLE(o) : PyLong_AsDouble(o);
-      else v.word = o == Py_True ? 1 : o == Py_False ? 0 : PyLong_AsLongLong(o);
+      } else if (l.slot == Slot::f32)
+        v.f = float(PyFloat_Check(o) ? PyFloat_AS_DOUBLE(o) : PyLong_AsDouble(o));
+      else if (l.slot == Slot::f64)
+        v.d = PyFloat_Check(o) ? PyFloat_AS_DOUBLE(o) : PyLong_AsDouble(o);
+      else
+        v.word = o == Py_True ? 1 : o == Py_False ? 0 : PyLong_AsLongLong(o);
       arguments[n++] = &v;
     }
-    void* none = nullptr;                       // scratch memory, global and of profiles: kernels that want some are not recorded
+    void* none = nullptr;  // scratch memory, global and of profiles: kernels that want some are not recorded
     arguments[n] = arguments[n + 1] = &none;
     if (PyErr_Occurred()) return nullptr;
     cuda::OnDevice current(device);
-    const int failed = cuda::driver().launch(r.function, grid[0], grid[1], grid[2], r.threads, 1, 1, r.shared, cuda::current_stream(device), arguments, nullptr);
+    const int failed = cuda::driver().launch(r.function, grid[0], grid[1], grid[2], r.threads, 1, 1, r.shared,
+        cuda::current_stream(device), arguments, nullptr);
     if (failed) {
       const char* text = nullptr;
       cuda::driver().error_string(cuda::CUresult(failed), &text);
@@ -219,7 +242,7 @@ PyObject* launch(const Record& r, const Call& call, const unsigned* grid, int de
 
 // --- what stock Triton compiled ----------------------------------------------------------------------------------------------------
 
-bool accepts(Slot slot, PyObject* o) {          // the key tells kinds apart: what fits now fits at every launch
+bool accepts(Slot slot, PyObject* o) {  // the key tells kinds apart: what fits now fits at every launch
   if (slot == Slot::pointer) return is_tensor(o);
   if (slot == Slot::f32 || slot == Slot::f64) return PyFloat_CheckExact(o) || PyLong_CheckExact(o);
   return PyLong_Check(o);
@@ -256,7 +279,8 @@ void remember(State* s, const Call& call, PyObject* fn, PyObject* kernel) {
     PyObject* g = PyTuple_GET_ITEM(at(8), i);
     r.globals.push_back({PyTuple_GET_ITEM(g, 0), PyTuple_GET_ITEM(g, 1), PyTuple_GET_ITEM(g, 2)});
   }
-  PyObject* constants = PyTuple_New(Py_ssize_t(s->parameters->size()));       // keeps objects that the key has by address; no tensors
+  PyObject* constants =
+      PyTuple_New(Py_ssize_t(s->parameters->size()));  // keeps objects that the key has by address; no tensors
   for (size_t i = 0; constants && i < s->parameters->size(); ++i)
     PyTuple_SET_ITEM(constants, Py_ssize_t(i), Py_NewRef((*s->parameters)[i].constant ? call.values[i] : Py_None));
   r.kept = constants ? PyTuple_Pack(3, told, constants, r.debug ? r.debug : Py_None) : nullptr;
@@ -279,7 +303,7 @@ PyObject* stock_run(PyObject* fn, PyObject* const* args, size_t n, PyObject* kwn
   const Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
   std::vector<PyObject*> all{fn};
   all.insert(all.end(), args, args + n + size_t(named));
-  if (!grid) return PyObject_Vectorcall(settings.stock, all.data(), n + 1, kwnames);     // they are among the keywords
+  if (!grid) return PyObject_Vectorcall(settings.stock, all.data(), n + 1, kwnames);  // they are among the keywords
   all.push_back(grid);
   all.push_back(Py_False);
   PyObject* names = PyTuple_New(named + 2);
@@ -324,11 +348,10 @@ PyObject* dispatch(PyObject* fn, PyObject* const* args, size_t n, PyObject* kwna
 // --- kernel[grid], kernel.run --------------------------------------------------------------------------------------------------------
 
 struct Launcher {
-  PyObject_HEAD
-  vectorcallfunc call;
+  PyObject_HEAD vectorcallfunc call;
   PyObject *fn, *grid;
 };
-Launcher* spare = nullptr;                      // `kernel[grid](...)` makes one and drops it
+Launcher* spare = nullptr;  // `kernel[grid](...)` makes one and drops it
 
 PyObject* launcher_call(PyObject* self, PyObject* const* args, size_t n, PyObject* kwnames) {
   auto* l = reinterpret_cast<Launcher*>(self);
@@ -357,15 +380,18 @@ void launcher_dealloc(PyObject* self) {
   PyObject_GC_Del(self);
   Py_DECREF(type);
 }
-PyMemberDef launcher_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(Launcher, call), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
-PyType_Slot launcher_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(launcher_dealloc)}, {Py_tp_traverse, reinterpret_cast<void*>(launcher_traverse)},
-                                {Py_tp_clear, reinterpret_cast<void*>(launcher_clear)}, {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-                                {Py_tp_members, launcher_members}, {0, nullptr}};
+PyMemberDef launcher_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Launcher, call), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
+PyType_Slot launcher_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(launcher_dealloc)},
+    {Py_tp_traverse, reinterpret_cast<void*>(launcher_traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(launcher_clear)}, {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_members, launcher_members}, {0, nullptr}};
 PyType_Spec launcher_spec{"shim_torch._impl.native._core.TritonLauncher", sizeof(Launcher), 0,
-                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, launcher_slots};
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    launcher_slots};
 PyTypeObject* LauncherType = nullptr;
 
-PyObject* getitem(PyObject*, PyObject* const* args, Py_ssize_t n) {           // (fn, grid)
+PyObject* getitem(PyObject*, PyObject* const* args, Py_ssize_t n) {  // (fn, grid)
   if (n != 2) return PyErr_Format(PyExc_TypeError, "__getitem__ takes a grid");
   Launcher* l = spare;
   if (l) {
@@ -382,22 +408,27 @@ PyObject* getitem(PyObject*, PyObject* const* args, Py_ssize_t n) {           //
   return reinterpret_cast<PyObject*>(l);
 }
 
-PyObject* run(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {     // (fn, *args, grid=, warmup=, **options)
+PyObject* run(
+    PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {  // (fn, *args, grid=, warmup=, **options)
   if (n < 1) return PyErr_Format(PyExc_TypeError, "run takes a kernel");
   return guarded([&] { return dispatch(args[0], args + 1, size_t(n - 1), kwnames, nullptr); });
 }
 
-PyMethodDef getitem_def{"__getitem__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(getitem)), METH_FASTCALL, "kernel[grid]"};
-PyMethodDef run_def{"run", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(run)), METH_FASTCALL | METH_KEYWORDS, "kernel.run(*args, grid=, warmup=)"};
+PyMethodDef getitem_def{
+    "__getitem__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(getitem)), METH_FASTCALL, "kernel[grid]"};
+PyMethodDef run_def{"run", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(run)), METH_FASTCALL | METH_KEYWORDS,
+    "kernel.run(*args, grid=, warmup=)"};
 
 // triton_dispatch(**settings) -> (__getitem__, run), methods of JITFunction
 PyObject* setup(PyObject*, PyObject* args) {
   Settings s;
-  if (!PyArg_ParseTuple(args, "OOOO!OUO!O!O!", &s.describe, &s.stock, &s.parameters, &PyDict_Type, &s.knobs, &s.driver, &s.active, &PyTuple_Type, &s.hooks,
-                        &PyTuple_Type, &s.runtime_names, &PyTuple_Type, &s.compilation_names))
+  if (!PyArg_ParseTuple(args, "OOOO!OUO!O!O!", &s.describe, &s.stock, &s.parameters, &PyDict_Type, &s.knobs, &s.driver,
+          &s.active, &PyTuple_Type, &s.hooks, &PyTuple_Type, &s.runtime_names, &PyTuple_Type, &s.compilation_names))
     return nullptr;
-  for (PyObject* o : {s.describe, s.stock, s.parameters, s.knobs, s.driver, s.active, s.hooks, s.runtime_names, s.compilation_names}) Py_INCREF(o);
-  settings = s;                                 // kept for ever: kernels are launched until the process ends
+  for (PyObject* o :
+      {s.describe, s.stock, s.parameters, s.knobs, s.driver, s.active, s.hooks, s.runtime_names, s.compilation_names})
+    Py_INCREF(o);
+  settings = s;  // kept for ever: kernels are launched until the process ends
   PyObject *a = PyCFunction_New(&getitem_def, nullptr), *b = PyCFunction_New(&run_def, nullptr);
   PyObject *item = a ? PyInstanceMethod_New(a) : nullptr, *runs = b ? PyInstanceMethod_New(b) : nullptr;
   Py_XDECREF(a);
@@ -407,9 +438,10 @@ PyObject* setup(PyObject*, PyObject* args) {
 
 PyObject* counts(PyObject*, PyObject*) { return Py_BuildValue("{sLsL}", "fast", fast, "slow", slow); }
 
-PyMethodDef functions[] = {{"triton_dispatch", setup, METH_VARARGS, "The methods that launch Triton's kernels from here."},
-                           {"triton_launches", counts, METH_NOARGS, "How many launches went from here, and how many through stock Triton."},
-                           {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {
+    {"triton_dispatch", setup, METH_VARARGS, "The methods that launch Triton's kernels from here."},
+    {"triton_launches", counts, METH_NOARGS, "How many launches went from here, and how many through stock Triton."},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 }  // namespace shim::triton

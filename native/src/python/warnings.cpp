@@ -9,14 +9,16 @@ namespace {
 bool always = false;
 
 PyObject* set_warn_always(PyObject*, PyObject* on) {
-  if (!PyBool_Check(on)) return PyErr_Format(PyExc_TypeError, "setWarnOnlyOnce expects a bool, but got %s", Py_TYPE(on)->tp_name);
+  if (!PyBool_Check(on))
+    return PyErr_Format(PyExc_TypeError, "setWarnOnlyOnce expects a bool, but got %s", Py_TYPE(on)->tp_name);
   always = on == Py_True;
   Py_RETURN_NONE;
 }
 
 PyObject* warn_always(PyObject*, PyObject*) { return PyBool_FromLong(always); }
 
-PyMethodDef warnings_functions[] = {{"set_warn_always", set_warn_always, METH_O, nullptr}, {"warn_always", warn_always, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef warnings_functions[] = {{"set_warn_always", set_warn_always, METH_O, nullptr},
+    {"warn_always", warn_always, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

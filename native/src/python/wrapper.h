@@ -4,18 +4,18 @@
 
 namespace shim {
 
-enum : uint8_t { kAskStrides = 1, kAskSizes = 2, kAskDevice = 4, kAskLayout = 8 };    // TensorImpl::asks_handler
+enum : uint8_t { kAskStrides = 1, kAskSizes = 2, kAskDevice = 4, kAskLayout = 8 };  // TensorImpl::asks_handler
 
 // Each gives the handler's answer, or what the tensor itself has where the handler has none; null (false) with an error.
-PyObject* asked_object(PyObject* self, uint8_t what, const char* name, PyObject* own);   // takes `own`
+PyObject* asked_object(PyObject* self, uint8_t what, const char* name, PyObject* own);  // takes `own`
 PyObject* asked_integer(PyObject* self, uint8_t what, const char* name, int64_t own);
-PyObject* asked_dim(PyObject* self);                                             // has to be answered
+PyObject* asked_dim(PyObject* self);  // has to be answered
 PyObject* asked_device(PyObject* self);
 PyObject* asked_size(PyObject* self);
-PyObject* asked_contiguous(PyObject* self, PyObject* format);                   // `format`: null or a memory format
+PyObject* asked_contiguous(PyObject* self, PyObject* format);  // `format`: null or a memory format
 bool asked_dims(PyObject* self, uint8_t what, const char* name, Dims* own);
 
-PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kwargs);           // Tensor._make_subclass
-PyObject* wrapper_subclass(PyObject*, PyObject* args, PyObject* kwargs);        // Tensor._make_wrapper_subclass
+PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kwargs);     // Tensor._make_subclass
+PyObject* wrapper_subclass(PyObject*, PyObject* args, PyObject* kwargs);  // Tensor._make_wrapper_subclass
 
 }  // namespace shim

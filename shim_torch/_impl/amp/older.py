@@ -36,9 +36,12 @@ def older_names(device: str, autocast_dtype: Any) -> tuple[type[autocast], type[
             warn("GradScaler")
             super().__init__(device, init_scale, growth_factor, backoff_factor, growth_interval, enabled)
 
-    for made, name, home in ((OlderAutocast, "autocast", "autocast_mode"), (OlderGradScaler, "GradScaler", "grad_scaler")):
+    for made, name, home in (
+        (OlderAutocast, "autocast", "autocast_mode"),
+        (OlderGradScaler, "GradScaler", "grad_scaler"),
+    ):
         made.__name__ = made.__qualname__ = name
         # torch.cpu.amp has no such modules of its own here
         made.__module__ = "torch.cpu.amp" if device == "cpu" else f"torch.cuda.amp.{home}"
-        made.__doc__ = f"``torch.amp.{name}(\"{device}\")``."
+        made.__doc__ = f'``torch.amp.{name}("{device}")``.'
     return OlderAutocast, OlderGradScaler

@@ -94,7 +94,18 @@ def _solve_stack(packed: Any, pivots: Any, x: Any, lead: Any, n: int, trans: int
         return
     info = cupy.empty(1, np.int32)
     solve = _function(cusolver, "getrs", x.dtype)
-    solve(device.get_cusolver_handle(), trans, n, columns, factors.data.ptr, n, places.data.ptr, x.data.ptr, n, info.data.ptr)
+    solve(
+        device.get_cusolver_handle(),
+        trans,
+        n,
+        columns,
+        factors.data.ptr,
+        n,
+        places.data.ptr,
+        x.data.ptr,
+        n,
+        info.data.ptr,
+    )
 
 
 def solve_triangular(a: Any, b: Any, upper: bool, left: bool, unit: bool) -> Any:

@@ -39,7 +39,9 @@ def check_inputs(inputs: tuple[Any, ...]) -> list[Any]:
     return wanted
 
 
-def check_constant(func: Callable[..., Any], inputs: tuple[Any, ...], wanted: list[Any], options: dict[str, Any]) -> None:
+def check_constant(
+    func: Callable[..., Any], inputs: tuple[Any, ...], wanted: list[Any], options: dict[str, Any]
+) -> None:
     """Outputs that want no gradient must not move with the inputs."""
     for x, u in zip(wanted, _vectors(wanted), strict=True):
         if options["fast_mode"]:
@@ -102,7 +104,9 @@ def _pieces(outputs: list[Any]) -> list[tuple[int, int, str, Any, Any]]:
     return sorted(found, key=lambda f: f[2] == "real")
 
 
-def check_backward(func: Callable[..., Any], inputs: tuple[Any, ...], wanted: list[Any], options: dict[str, Any]) -> None:
+def check_backward(
+    func: Callable[..., Any], inputs: tuple[Any, ...], wanted: list[Any], options: dict[str, Any]
+) -> None:
     outputs = _j.float_outputs(func(*inputs))
     numerical = [_j.numerical_jacobians(func, inputs, x, options["eps"]) for x in wanted]
     for k, n, name, part, piece in _pieces(outputs):
@@ -257,7 +261,7 @@ def _check_undefined_support(outputs: list[Any], wanted: list[Any]) -> None:
 def _warn_of_undefined() -> None:
     warnings.warn(
         "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break existing "
-        "callers of this function. If this is true for you, you can call this function with \"check_undefined_grad=False\" to "
+        'callers of this function. If this is true for you, you can call this function with "check_undefined_grad=False" to '
         "disable the feature",
         stacklevel=3,
     )

@@ -69,7 +69,9 @@ def close(a: Any, b: Any, rtol: float, atol: float) -> bool:
     if a.numel() == 0:
         return True
     dtype = shim_torch.promote_types(a.dtype, b.dtype)
-    return bool(shim_torch.allclose(a.to(dtype), b.to(device=a.device, dtype=dtype), rtol=rtol, atol=atol, equal_nan=True))
+    return bool(
+        shim_torch.allclose(a.to(dtype), b.to(device=a.device, dtype=dtype), rtol=rtol, atol=atol, equal_nan=True)
+    )
 
 
 # --- differences

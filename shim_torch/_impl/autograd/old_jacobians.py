@@ -34,7 +34,9 @@ def get_numerical_jacobian(
         stacklevel=2,
     )
     if grad_out != 1.0:
-        raise ValueError("Expected grad_out to be 1.0. get_numerical_jacobian no longer supports values of grad_out != 1.0.")
+        raise ValueError(
+            "Expected grad_out to be 1.0. get_numerical_jacobian no longer supports values of grad_out != 1.0."
+        )
     given = as_tuple(inputs)
     for output in float_outputs(fn(given)):
         if output.is_complex():
@@ -56,7 +58,12 @@ def _iter_tensors(x: Any, only_requiring_grad: bool = False) -> Iterator[Any]:
 
 
 def _get_numerical_jacobian(
-    fn: Callable[..., Any], inputs: Any, outputs: Any = None, target: Any = None, eps: float = 1e-3, is_forward_ad: bool = False
+    fn: Callable[..., Any],
+    inputs: Any,
+    outputs: Any = None,
+    target: Any = None,
+    eps: float = 1e-3,
+    is_forward_ad: bool = False,
 ) -> list[tuple[Any, ...]]:
     """For each tensor of ``target`` (the inputs) that requires gradients, its Jacobians of all outputs, by differences.
 
@@ -84,7 +91,9 @@ def get_analytical_jacobian(
         stacklevel=2,
     )
     if grad_out != 1.0:
-        raise ValueError("Expected grad_out to be 1.0. get_analytical_jacobian no longer supports values of grad_out != 1.0.")
+        raise ValueError(
+            "Expected grad_out to be 1.0. get_analytical_jacobian no longer supports values of grad_out != 1.0."
+        )
     if output.is_complex():
         raise ValueError(
             "Expected output to be non-complex. get_analytical_jacobian no longer supports functions that return complex outputs."

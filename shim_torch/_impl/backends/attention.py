@@ -106,4 +106,5 @@ def sdp_kernel(
     finally:
         _sdp.update(old)
 
+
 naming.present(globals(), "torch.backends.cuda")

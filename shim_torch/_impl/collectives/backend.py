@@ -52,4 +52,5 @@ class Backend(str):
             f"torch.distributed.Backend.register_backend({name!r}): shim-torch has groups of one process only"
         )
 
+
 naming.present(globals(), "torch.distributed.distributed_c10d")

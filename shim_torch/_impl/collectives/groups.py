@@ -131,7 +131,9 @@ class ProcessGroup:
         output.copy_(input.reshape(output.shape))
         return Work([output])
 
-    _reduce_scatter_base = alltoall_base = all_gather_single = reduce_scatter_single = all_to_all_single = _allgather_base
+    _reduce_scatter_base = alltoall_base = all_gather_single = reduce_scatter_single = all_to_all_single = (
+        _allgather_base
+    )
 
 
 def _is_tensor(value: Any) -> bool:
@@ -200,7 +202,9 @@ def _options(name: str, **defaults: Any) -> type:
     def __init__(self: Any) -> None:
         vars(self).update(defaults, timeout=timedelta(milliseconds=-1), asyncOp=True)
 
-    return type(name, (), {"__init__": __init__, "__module__": __name__, "__doc__": "What a group's method is called with."})
+    return type(
+        name, (), {"__init__": __init__, "__module__": __name__, "__doc__": "What a group's method is called with."}
+    )
 
 
 AllreduceOptions = _options("AllreduceOptions", reduceOp=RedOpType.SUM, sparseIndices=None)

@@ -69,7 +69,14 @@ def _root(rank: Any, group_rank: Any, function: str, default: int | None = None)
 def _reduction(op: Any, tensor: Any, function: str) -> None:
     if not isinstance(op, RedOpType):
         raise TypeError(f"(): incompatible function arguments. Expected a torch.distributed.ReduceOp, got {op!r}")
-    if tensor.is_complex() and op in (ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PRODUCT, ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR):
+    if tensor.is_complex() and op in (
+        ReduceOp.MAX,
+        ReduceOp.MIN,
+        ReduceOp.PRODUCT,
+        ReduceOp.BAND,
+        ReduceOp.BOR,
+        ReduceOp.BXOR,
+    ):
         raise ValueError(f"{function} does not support {op.__class__.__name__}.{op.name} on complex tensors")
 
 
@@ -85,7 +92,9 @@ def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op:
     return _work(async_op, tensor)
 
 
-def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
+def all_reduce_coalesced(
+    tensors: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Work | None:
     """Leaves all tensors as they are."""
     tensors = [tensors] if isinstance(tensors, _core.Tensor) else _many(tensors, "tensor")
     found(group)
@@ -94,7 +103,12 @@ def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: Any = None
 
 
 def reduce(
-    tensor: Any, dst: Any = None, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False, group_dst: Any = None
+    tensor: Any,
+    dst: Any = None,
+    op: Any = ReduceOp.SUM,
+    group: Any = None,
+    async_op: bool = False,
+    group_dst: Any = None,
 ) -> Work | None:
     """Leaves tensor as it is: the sum over one process."""
     _single(tensor, "tensor")
@@ -144,7 +158,9 @@ def _gathered(outputs: list[Any], tensor: Any, function: str) -> None:
         )
     if outputs[0].shape != tensor.shape:
         expected, got = (f"({', '.join(map(str, t.shape))})" for t in (tensor, outputs[0]))
-        raise RuntimeError(f"ProcessGroupGloo::{function}: invalid tensor size at index 0 (expected {expected}, got {got})")
+        raise RuntimeError(
+            f"ProcessGroupGloo::{function}: invalid tensor size at index 0 (expected {expected}, got {got})"
+        )
     outputs[0].detach().copy_(tensor.detach())
 
 
@@ -256,7 +272,12 @@ def all_to_all(
 
 
 def gather(
-    tensor: Any, gather_list: Any = None, dst: Any = None, group: Any = None, async_op: bool = False, group_dst: Any = None
+    tensor: Any,
+    gather_list: Any = None,
+    dst: Any = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_dst: Any = None,
 ) -> Work | None:
     """The tensors of the group, in a list: this process's, copied."""
     _single(tensor, "tensor")
@@ -285,7 +306,12 @@ def gather_object(
 
 
 def scatter(
-    tensor: Any, scatter_list: Any = None, src: Any = None, group: Any = None, async_op: bool = False, group_src: Any = None
+    tensor: Any,
+    scatter_list: Any = None,
+    src: Any = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_src: Any = None,
 ) -> Work | None:
     """The tensor that is meant for this process, the first of the list, copied into ``tensor``."""
     _single(tensor, "tensor")
@@ -336,7 +362,9 @@ def _transfer(function: str, kind: str, role: str) -> Any:
         raise unsupported(function, "there is no other process")
 
     transfer.__name__ = transfer.__qualname__ = function
-    transfer.__doc__ = f"A message {role} another process, of which there is none: ValueError for this one, else NotImplementedError."
+    transfer.__doc__ = (
+        f"A message {role} another process, of which there is none: ValueError for this one, else NotImplementedError."
+    )
     return transfer
 
 
@@ -348,7 +376,13 @@ class P2POp:
     """A message for :func:`batch_isend_irecv`. Errors: ValueError for another ``op`` than isend and irecv."""
 
     def __init__(
-        self, op: Any, tensor: Any, peer: int | None = None, group: Any = None, tag: int = 0, group_peer: int | None = None
+        self,
+        op: Any,
+        tensor: Any,
+        peer: int | None = None,
+        group: Any = None,
+        tag: int = 0,
+        group_peer: int | None = None,
     ) -> None:
         if op not in (isend, irecv):
             raise ValueError(

@@ -56,7 +56,9 @@ def _bytes(function: str, value: Any) -> bytes:
         return value.encode()
     if isinstance(value, (bytes, bytearray)):
         return bytes(value)
-    raise TypeError(f"{function}(): incompatible function arguments. Expected a str or bytes, got {type(value).__name__}")
+    raise TypeError(
+        f"{function}(): incompatible function arguments. Expected a str or bytes, got {type(value).__name__}"
+    )
 
 
 class HashStore(Store):
@@ -253,5 +255,6 @@ def _free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
+
 
 naming.present(globals(), "torch._C._distributed_c10d")

@@ -24,7 +24,11 @@ _NAMES = (
 _BACKENDS = "CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA PrivateUse1 PrivateUse2 PrivateUse3 Meta Nested".split()
 # Every name that a kernel may be registered for.
 KNOWN_KEYS = frozenset(_NAMES) | {
-    *(f"{kind}{b}" for kind in ("", "Sparse", "SparseCsr", "Quantized", "NestedTensor", "Autograd", "Autocast") for b in _BACKENDS),
+    *(
+        f"{kind}{b}"
+        for kind in ("", "Sparse", "SparseCsr", "Quantized", "NestedTensor", "Autograd", "Autocast")
+        for b in _BACKENDS
+    ),
     *"SparseCsr FPGA Vulkan Metal MkldnnCPU PythonTLSSnapshot PythonDispatcher AutogradPrivateUse2 AutogradPrivateUse3 Fake".split(),
     *"DeferredInit FuncTorchGradWrapper FuncTorchVmapMode CustomRNGKeyId PreDispatch Alias AutogradLazy".split(),
 }
@@ -105,7 +109,11 @@ _AUTOCASTS = tuple(k for k in _NAMES if k.startswith("Autocast"))
 
 def _dispatch_tls_local_exclude_set() -> DispatchKeySet:
     """The keys that this thread's calls leave out: of autocast those that are off, and what guards exclude."""
-    off = (k for k in _AUTOCASTS if k not in ("AutocastCPU", "AutocastCUDA") or not _core.is_autocast_enabled(k[8:].lower()))
+    off = (
+        k
+        for k in _AUTOCASTS
+        if k not in ("AutocastCPU", "AutocastCUDA") or not _core.is_autocast_enabled(k[8:].lower())
+    )
     return DispatchKeySet((*off, *_excluded.keys))
 
 

@@ -50,9 +50,7 @@ class _IndependentConstraint(_Wrapped):
     def check(self, value: Any) -> Any:
         each, dims = self.base_constraint.check(value), self.reinterpreted_batch_ndims
         if each.dim() < dims:
-            raise ValueError(
-                f"Expected value.dim() >= {self.base_constraint.event_dim + dims} but got {value.dim()}"
-            )
+            raise ValueError(f"Expected value.dim() >= {self.base_constraint.event_dim + dims} but got {value.dim()}")
         return each.all(tuple(range(-dims, 0))) if dims else each
 
     def __repr__(self) -> str:

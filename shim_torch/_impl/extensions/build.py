@@ -93,7 +93,11 @@ def extension(what: str, name: str, sources: Any, *args: Any, **kwargs: Any) -> 
     kwargs["include_dirs"] = _paths(kwargs.get("include_dirs"))
     names = LIBRARIES if kwargs.get("py_limited_api") else (*LIBRARIES, "torch_python")
     cuda = what == "CUDAExtension" or any(map(is_cuda, sources))
-    kwargs["extra_link_args"] = [*kwargs.get("extra_link_args", ()), *_linked(names), *(_cuda_libraries() if cuda else ())]
+    kwargs["extra_link_args"] = [
+        *kwargs.get("extra_link_args", ()),
+        *_linked(names),
+        *(_cuda_libraries() if cuda else ()),
+    ]
     if cuda:
         from shim_torch.utils import cpp_extension
 
@@ -177,9 +181,15 @@ def _commands(
 
     cuda = [s for s in sources if is_cuda(s)]
     with_cuda = bool(cuda) if with_cuda is None else with_cuda
-    searched = [*_paths(includes), *(cpp_extension.include_paths("cuda") if with_cuda else ()), sysconfig.get_paths()["include"]]
+    searched = [
+        *_paths(includes),
+        *(cpp_extension.include_paths("cuda") if with_cuda else ()),
+        sysconfig.get_paths()["include"],
+    ]
     folders = [f"-I{f}" for f in searched]
-    objects = [os.path.join(os.path.dirname(target), f"{os.path.splitext(os.path.basename(s))[0]}.cuda.o") for s in cuda]
+    objects = [
+        os.path.join(os.path.dirname(target), f"{os.path.splitext(os.path.basename(s))[0]}.cuda.o") for s in cuda
+    ]
     nvcc = _nvcc(list(cuda_cflags or ()), name) if cuda else []
     commands = [[*nvcc, *folders, "-c", source, "-o", made] for source, made in zip(cuda, objects, strict=True)]
     commands.append([
@@ -201,7 +211,9 @@ def compile_and_load(
     Returns the module, or (``is_python_module=False``) the library's path. Errors: RuntimeError with the compiler's text.
     """
     if is_standalone:
-        raise NotImplementedError(f"torch.utils.cpp_extension.{what}(is_standalone=True) is not supported by shim-torch")
+        raise NotImplementedError(
+            f"torch.utils.cpp_extension.{what}(is_standalone=True) is not supported by shim-torch"
+        )
     sources = _paths(sources)
     check_kind(what, sources)
     check_headers(what, sources, includes)
@@ -258,7 +270,9 @@ def private_folder(path: str) -> str:
     """
     why = _core.private_folder(path)
     if why:
-        raise RuntimeError(f"Extensions are built in folders that nobody else may write to: {why}. Set TORCH_EXTENSIONS_DIR.")
+        raise RuntimeError(
+            f"Extensions are built in folders that nobody else may write to: {why}. Set TORCH_EXTENSIONS_DIR."
+        )
     return path
 
 
@@ -278,7 +292,9 @@ def import_library(name: str, path: str, is_python_module: bool) -> Any:
     return module
 
 
-def write_sources(folder: str, cpp_sources: Any, cuda_sources: Any, functions: Any, no_implicit_headers: bool) -> list[str]:
+def write_sources(
+    folder: str, cpp_sources: Any, cuda_sources: Any, functions: Any, no_implicit_headers: bool
+) -> list[str]:
     """Writes ``load_inline``'s sources, with the header and the bindings that PyTorch adds; their paths."""
     if functions is not None:
         raise NotImplementedError(

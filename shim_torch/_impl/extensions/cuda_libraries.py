@@ -18,7 +18,15 @@ def candidates(name: str) -> list[str]:
     found = [own] if own else []
     found += _pathfinder(name)
     for folder in _folders():
-        found += sorted((p for p in glob(f"{folder}/lib{name}.so.*") if _major(p) or p.endswith(("libcudnn.so.9", "libcufft.so.11"))), key=_major, reverse=True)
+        found += sorted(
+            (
+                p
+                for p in glob(f"{folder}/lib{name}.so.*")
+                if _major(p) or p.endswith(("libcudnn.so.9", "libcufft.so.11"))
+            ),
+            key=_major,
+            reverse=True,
+        )
     unique = dict.fromkeys(found)
     return list(unique)
 

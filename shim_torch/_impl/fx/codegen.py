@@ -126,7 +126,13 @@ class _Writer:
                 return f"{_UNARY['invert' if name == 'inv' else name]}{self.text(args[0])}"
             if name == "getitem":
                 return f"{self.text(args[0])}[{self.text(args[1])}]"
-        if target is getattr and len(args) == 2 and isinstance(args[1], str) and args[1].isidentifier() and isinstance(args[0], Node):
+        if (
+            target is getattr
+            and len(args) == 2
+            and isinstance(args[1], str)
+            and args[1].isidentifier()
+            and isinstance(args[0], Node)
+        ):
             return f"{args[0].name}.{args[1]}"
         return f"{self.add_global(_get_qualified_name(target), target)}({self.call(args, node.kwargs)})"
 
@@ -200,5 +206,3 @@ def _type_name(o: Any) -> str:
     if name is None or "[" in repr(o):
         return re.sub(r"\W+", "_", str(o))
     return name if module == "builtins" else f"{module}.{name}"
-
-

@@ -214,7 +214,12 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             tracer.tensor_tracker[id(args[0])] = args[0], proxy
         constant = self._constant(written, name, args, kwargs, tensors)
         result = written(*args, **kwargs) if written is not func else func(*args, **kwargs)
-        if isinstance(result, _core.TensorBase) and any(result is t for t in tensors) and not in_place and not written.is_view:
+        if (
+            isinstance(result, _core.TensorBase)
+            and any(result is t for t in tensors)
+            and not in_place
+            and not written.is_view
+        ):
             tracer.track(result, proxy)
         else:
             track_tensor_tree(result, proxy, tracer=tracer)

@@ -129,4 +129,5 @@ def legacy_archive(path: str, folder: str) -> str | None:
         extract(archive, folder)
     return os.path.join(folder, members[0].filename)
 
+
 naming.present(globals(), "torch.hub")

@@ -19,7 +19,7 @@ _TRUSTED_OWNERS = ("facebookresearch", "facebookincubator", "pytorch", "fairinte
 
 
 def parts_of(github: str) -> tuple[str, str, str]:
-    """"owner/name[:ref]" -> (owner, name, ref). Without a ref: main where there is one, else master; what is kept, offline."""
+    """ "owner/name[:ref]" -> (owner, name, ref). Without a ref: main where there is one, else master; what is kept, offline."""
     repository, _, ref = github.partition(":")
     owner, name = repository.split("/")
     if ref:

@@ -89,4 +89,5 @@ def _overload(qualified: str, overload: str) -> Any:
     namespace, _, base = qualified.partition("::")
     return getattr(getattr(getattr(ops, namespace), base), overload or "default")
 
+
 naming.present(globals(), "torch.library")

@@ -73,5 +73,9 @@ def supports_tensorlist(cls: Any) -> Any:
         result = tree_unflatten(list(apply(*flat, call)), call.outputs)
         return result if call.several else result[0]
 
-    cls.forward, cls.backward, cls.apply = staticmethod(spread_forward), staticmethod(spread_backward), staticmethod(spread_apply)
+    cls.forward, cls.backward, cls.apply = (
+        staticmethod(spread_forward),
+        staticmethod(spread_backward),
+        staticmethod(spread_apply),
+    )
     return cls

@@ -74,7 +74,9 @@ def share(storage: Any, named: bool = False) -> Block | None:
     os.ftruncate(file, storage.nbytes())
     block = _mapped(file, storage.nbytes(), name, os.getpid())
     memory = np.frombuffer(block, np.uint8)
-    memory[:] = _core.to_numpy(_core.empty_tensor((0,), _core.uint8, storage.device).set_(storage, 0, memory.shape, (1,)))
+    memory[:] = _core.to_numpy(
+        _core.empty_tensor((0,), _core.uint8, storage.device).set_(storage, 0, memory.shape, (1,))
+    )
     storage._become_shared_(_core.from_numpy(memory).untyped_storage())
     _remember(block, storage)
     return block

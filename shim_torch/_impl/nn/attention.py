@@ -130,7 +130,19 @@ def multi_head_attention_forward(
 ) -> Any:  # fmt: skip
     """Attention of several heads over (L, N, E) inputs: the output, and the weights (N, L, S) if wanted."""
     if _overridden(query, key, value, in_proj_weight, in_proj_bias, bias_k, bias_v, out_proj_weight, out_proj_bias):
-        return _override(multi_head_attention_forward, 13, query, key, value, in_proj_weight, in_proj_bias, bias_k, bias_v, out_proj_weight, out_proj_bias)
+        return _override(
+            multi_head_attention_forward,
+            13,
+            query,
+            key,
+            value,
+            in_proj_weight,
+            in_proj_bias,
+            bias_k,
+            bias_v,
+            out_proj_weight,
+            out_proj_bias,
+        )
     torch = _torch()
     F = torch.nn.functional
     batched = _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
@@ -174,7 +186,11 @@ def multi_head_attention_forward(
             if key_padding_mask.shape[dim] != wanted:
                 given = key_padding_mask.shape[dim]
                 raise AssertionError(f"Expected key_padded_mask.shape[{dim}] to be {wanted}, but got {given}")
-        spread = key_padding_mask.view(batch, 1, 1, source).expand(-1, num_heads, -1, -1).reshape(batch * num_heads, 1, source)
+        spread = (
+            key_padding_mask.view(batch, 1, 1, source)
+            .expand(-1, num_heads, -1, -1)
+            .reshape(batch * num_heads, 1, source)
+        )
         attn_mask = spread if attn_mask is None else attn_mask + spread
     dropout_p = dropout_p if training else 0.0
     shape = (q, k, v, attn_mask, (batch, num_heads, target, source, head))
@@ -182,7 +198,9 @@ def multi_head_attention_forward(
         out, scores = _weighted(*shape, dropout_p)
     else:
         out, scores = _fused(*shape, dropout_p, is_causal and attn_mask is None), None
-    out = F.linear(out.reshape(target * batch, embed), out_proj_weight, out_proj_bias).view(target, batch, out_proj_weight.size(0))
+    out = F.linear(out.reshape(target * batch, embed), out_proj_weight, out_proj_bias).view(
+        target, batch, out_proj_weight.size(0)
+    )
     if scores is not None and average_attn_weights:
         scores = scores.mean(1)
     if not batched:
@@ -205,7 +223,11 @@ def _weighted(q: Any, k: Any, v: Any, mask: Any, sizes: Any, dropout_p: float) -
 def _fused(q: Any, k: Any, v: Any, mask: Any, sizes: Any, dropout_p: float, causal: bool) -> Any:
     batch, heads, target, source, head = sizes
     if mask is not None:
-        mask = mask.unsqueeze(0) if mask.size(0) == 1 and mask.dim() == 3 else mask.view(batch, heads, mask.size(-2), source)
+        mask = (
+            mask.unsqueeze(0)
+            if mask.size(0) == 1 and mask.dim() == 3
+            else mask.view(batch, heads, mask.size(-2), source)
+        )
     parts = (q.view(batch, heads, target, head), k.view(batch, heads, source, head), v.view(batch, heads, source, head))
     out = _torch().nn.functional.scaled_dot_product_attention(*parts, mask, dropout_p, causal)
     return out.permute(2, 0, 1, 3).reshape(target, batch, heads * head)

@@ -127,9 +127,7 @@ class BlockMask:
         index = tuple(slice(i, i + 1 or None) if isinstance(i, int) else i for i in index)
         picked = [None if getattr(self, n) is None else getattr(self, n)[index] for n in _TENSORS[:4]]
         from_kv_blocks: Any = BlockMask.from_kv_blocks
-        return from_kv_blocks(
-            *picked, BLOCK_SIZE=self.BLOCK_SIZE, mask_mod=self.mask_mod, seq_lengths=self.seq_lengths
-        )
+        return from_kv_blocks(*picked, BLOCK_SIZE=self.BLOCK_SIZE, mask_mod=self.mask_mod, seq_lengths=self.seq_lengths)
 
     def numel(self) -> int:
         """The number of elements of the attention matrices."""
@@ -221,5 +219,6 @@ def create_block_mask(
     return from_kv_blocks(
         *partial, *whole, BLOCK_SIZE=(size_q, size_kv), mask_mod=mask_mod, seq_lengths=(Q_LEN, KV_LEN)
     )
+
 
 naming.present(globals(), "torch.nn.attention.flex_attention")

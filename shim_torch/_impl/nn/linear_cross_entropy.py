@@ -84,6 +84,7 @@ def _chunked(
 ) -> Any:
     """The losses of chunks of rows; the backward computes a chunk's logits again instead of keeping them."""
     import shim_torch
+
     F: Any = _functions()
     from shim_torch.utils.checkpoint import checkpoint
 

@@ -133,7 +133,11 @@ def l1_loss(
 ) -> Any:
     """Mean absolute error; with ``weight``, the mean is over the weights."""
     if _overridden(input, target, weight):
-        named = {"size_average": size_average, "reduce": reduce, "reduction": reduction}  # the weight is not told, as in PyTorch
+        named = {
+            "size_average": size_average,
+            "reduce": reduce,
+            "reduction": reduction,
+        }  # the weight is not told, as in PyTorch
         return _core._handle_torch_function(l1_loss, (input, target, weight), input, target, **named)
     _check_sizes(input, target)
     if weight is not None:
@@ -246,7 +250,9 @@ def _plain(name: str, tensors: tuple[str, ...], *settings: tuple[str, Any]) -> A
 
     def loss(*args: Any, **kwargs: Any) -> Any:
         if len(args) > len(names):
-            raise TypeError(f"{name}() takes from {len(tensors)} to {len(names)} positional arguments but {len(args)} were given")
+            raise TypeError(
+                f"{name}() takes from {len(tensors)} to {len(names)} positional arguments but {len(args)} were given"
+            )
         values: dict[str, Any] = dict(zip(names, args, strict=False))
         for key, value in kwargs.items():
             if key not in names:
@@ -260,7 +266,9 @@ def _plain(name: str, tensors: tuple[str, ...], *settings: tuple[str, Any]) -> A
         filled: list[Any] = [values.get(n, default) for n, default in rest]
         given = [values[n] for n in tensors]
         if _overridden(*given):
-            return _core._handle_torch_function(loss, given, *given, **dict(zip((n for n, _ in rest), filled, strict=True)))
+            return _core._handle_torch_function(
+                loss, given, *given, **dict(zip((n for n, _ in rest), filled, strict=True))
+            )
         *chosen, size_average, reduce, reduction = filled
         if name == "triplet_margin_loss" and chosen[0] <= 0:
             raise ValueError(f"margin must be greater than 0, got {chosen[0]}")
@@ -276,7 +284,12 @@ hinge_embedding_loss = _plain("hinge_embedding_loss", _PAIR, ("margin", 1.0))
 margin_ranking_loss = _plain("margin_ranking_loss", _TWO, ("margin", 0.0))
 cosine_embedding_loss = _plain("cosine_embedding_loss", _TWO, ("margin", 0.0))
 triplet_margin_loss = _plain(
-    "triplet_margin_loss", ("anchor", "positive", "negative"), ("margin", 1.0), ("p", 2.0), ("eps", 1e-6), ("swap", False)
+    "triplet_margin_loss",
+    ("anchor", "positive", "negative"),
+    ("margin", 1.0),
+    ("p", 2.0),
+    ("eps", 1e-6),
+    ("swap", False),
 )
 
 
@@ -285,6 +298,4 @@ _NO_LOSSES = ("functions", "Any", "Callable", "need", "old_reduction", "reduced"
 
 def functions() -> dict[str, Any]:
     """What torch.nn.functional takes from here."""
-    return {
-        n: f for n, f in globals().items() if callable(f) and not n.startswith("_") and n not in _NO_LOSSES
-    }
+    return {n: f for n, f in globals().items() if callable(f) and not n.startswith("_") and n not in _NO_LOSSES}

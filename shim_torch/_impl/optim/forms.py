@@ -10,7 +10,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-_KINDS: dict[str, dict[str, bool]] = {"_single_tensor_": {}, "_multi_tensor_": {"foreach": True}, "_fused_": {"fused": True}}
+_KINDS: dict[str, dict[str, bool]] = {
+    "_single_tensor_": {},
+    "_multi_tensor_": {"foreach": True},
+    "_fused_": {"fused": True},
+}
 _FUSED = ("adam", "adagrad", "sgd")
 
 

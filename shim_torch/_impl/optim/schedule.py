@@ -248,4 +248,5 @@ class FunctionsOfEpoch(LRScheduler):
             if state is not None:
                 function.__dict__.update(state)
 
+
 naming.present(globals(), "torch.optim.lr_scheduler")

@@ -226,4 +226,5 @@ class ChainedScheduler(_Several):
             scheduler.step()
         self._last_lr = group_values(self.optimizer, "lr")
 
+
 naming.present(globals(), "torch.optim.lr_scheduler")

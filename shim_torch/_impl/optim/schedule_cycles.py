@@ -188,7 +188,11 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 def _all_steps(total_steps: int | None, epochs: int | None, steps_per_epoch: int | None) -> int:
     """How many batches one cycle takes: told at once, or as epochs of so many each."""
-    told = {"total_steps": total_steps} if total_steps is not None else {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
+    told = (
+        {"total_steps": total_steps}
+        if total_steps is not None
+        else {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
+    )
     if None in told.values():
         raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
     for name, value in told.items():
@@ -289,5 +293,6 @@ class OneCycleLR(_WithMomentum):
                 low, high = group[phase["start_momentum"]], group[phase["end_momentum"]]
                 self._set_momentum(group, self._anneal_func(low, high, done))
         return rates
+
 
 naming.present(globals(), "torch.optim.lr_scheduler")

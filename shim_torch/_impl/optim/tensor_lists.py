@@ -38,7 +38,11 @@ class Together:
         return self._new("add", other, alpha=alpha) if isinstance(other, Together) else self._new("add", other * alpha)
 
     def add_(self, other: Any, alpha: Any = 1) -> Together:
-        return self._in_place("add", other, alpha=alpha) if isinstance(other, Together) else self._in_place("add", other * alpha)
+        return (
+            self._in_place("add", other, alpha=alpha)
+            if isinstance(other, Together)
+            else self._in_place("add", other * alpha)
+        )
 
     def mul(self, other: Any) -> Together:
         return self._new("mul", other)
@@ -100,7 +104,12 @@ def plain(tensors: list[Any]) -> bool:
 
 def update(optimizer: Any, moving: list[Any], group: dict[str, Any]) -> bool:
     """One step of an optimizer of ``Each`` for all of these parameters; False, with nothing done, where it must be one at a time."""
-    if group.get("capturable") or group.get("foreach") is False or len(moving) < 2 or isinstance(group["lr"], _core.TensorBase):
+    if (
+        group.get("capturable")
+        or group.get("foreach") is False
+        or len(moving) < 2
+        or isinstance(group["lr"], _core.TensorBase)
+    ):
         return False
     if not plain([*moving, *(p.grad for p in moving)]):
         return False
@@ -118,5 +127,7 @@ def update(optimizer: Any, moving: list[Any], group: dict[str, Any]) -> bool:
         count += 1
     seen: dict[str, Any] = {name: Together([state[name] for state in states]) for name in names}
     grads = Together([p.grad for p in moving])
-    optimizer._update(Together(moving), -grads if group["maximize"] else grads, seen, group, float(group["lr"]), float(counts[0]))
+    optimizer._update(
+        Together(moving), -grads if group["maximize"] else grads, seen, group, float(group["lr"]), float(counts[0])
+    )
     return True

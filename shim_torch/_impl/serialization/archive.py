@@ -79,7 +79,15 @@ def bytes_left(file: Any) -> int:
 
 
 # What zipfile raises for archives that are none, or broken ones.
-_UNREADABLE = (zipfile.BadZipFile, ValueError, ArithmeticError, LookupError, EOFError, NotImplementedError, struct.error)
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    ValueError,
+    ArithmeticError,
+    LookupError,
+    EOFError,
+    NotImplementedError,
+    struct.error,
+)
 
 
 class Reader:

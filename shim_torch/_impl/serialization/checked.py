@@ -158,7 +158,14 @@ def tensor_v2(
 
 
 def tensor_v3(
-    storage: Any, offset: Any, sizes: Any, strides: Any, requires_grad: Any, hooks: Any, dtype: Any, metadata: Any = None
+    storage: Any,
+    offset: Any,
+    sizes: Any,
+    strides: Any,
+    requires_grad: Any,
+    hooks: Any,
+    dtype: Any,
+    metadata: Any = None,
 ) -> Any:
     name = "_rebuild_tensor_v3"
     place = _place(name, storage, offset, sizes, strides)
@@ -190,7 +197,9 @@ def meta_tensor(dtype: Any, sizes: Any, strides: Any, requires_grad: Any) -> Any
     )
 
 
-def wrapper_subclass(cls: Any, dtype: Any, sizes: Any, strides: Any, offset: Any, layout: Any, where: Any, grad: Any) -> Any:
+def wrapper_subclass(
+    cls: Any, dtype: Any, sizes: Any, strides: Any, offset: Any, layout: Any, where: Any, grad: Any
+) -> Any:
     name = "_rebuild_wrapper_subclass"
     need(allowed_class(cls) and cls is not _core.Tensor, name, "a class that add_safe_globals allows", cls)
     need(isinstance(dtype, _core.dtype) and isinstance(layout, _core.layout), name, "a dtype and a layout", dtype)

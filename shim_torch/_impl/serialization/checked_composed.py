@@ -13,7 +13,9 @@ from shim_torch._impl.serialization.checked import ints, need, refuse
 def _part(function: str, part: Any) -> Any:
     """A tensor that another one is made of. Checking it, and copying it, must cost no more than the file did."""
     need(type(part) is _core.Tensor, function, "a tensor", part)
-    if part.device.type != "meta" and part.numel() * part.element_size() > max(1 << 20, part.untyped_storage().nbytes()):
+    if part.device.type != "meta" and part.numel() * part.element_size() > max(
+        1 << 20, part.untyped_storage().nbytes()
+    ):
         raise refuse(function, "a tensor of more elements than its storage holds")
     return part
 

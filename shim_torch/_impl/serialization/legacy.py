@@ -67,7 +67,9 @@ class _Storages:
     def __init__(self, file: Any, restore: Any) -> None:
         self._file, self._restore, self._left = file, restore, bytes_left(file)
         self._whole: dict[str, tuple[TypedStorage, Any, int]] = {}  # key -> (its storage, its bytes on the CPU, count)
-        self._views: dict[str | bytes, TypedStorage] = {}  # of files of PyTorch 0.x, whose storages may be parts of others
+        self._views: dict[
+            str | bytes, TypedStorage
+        ] = {}  # of files of PyTorch 0.x, whose storages may be parts of others
 
     def persistent_load(self, pid: Any) -> Any:
         kind = pid[0] if type(pid) is tuple and pid else None
@@ -89,12 +91,16 @@ class _Storages:
         if self._left < 0:
             raise RuntimeError("torch.load: the file ends before its storages")
         cpu = _core.UntypedStorage(count * dtype.itemsize)
-        _core.lend_memory(untyped_tensor(cpu))  # it cannot be resized: tensors over it hold what the file has and no more
+        _core.lend_memory(
+            untyped_tensor(cpu)
+        )  # it cannot be resized: tensors over it hold what the file has and no more
         return TypedStorage(wrap_storage=self._restore(cpu, location), dtype=dtype), cpu, count
 
     def _view(self, whole: TypedStorage, dtype: Any, view: Any) -> TypedStorage:
         if type(view) is not tuple or len(view) != 3:
-            raise RuntimeError(f"torch.load: a part of a storage is described by three values, not {type(view).__name__}")
+            raise RuntimeError(
+                f"torch.load: a part of a storage is described by three values, not {type(view).__name__}"
+            )
         key, offset, size = view
         if not isinstance(key, (str, bytes)) or type(offset) is not int or type(size) is not int:
             raise RuntimeError("torch.load: a part of a storage is described by a key and two integers")

@@ -83,4 +83,5 @@ def restorer(map_location: Any) -> Restore:
 
     return restore
 
+
 naming.present(globals(), "torch.serialization")

@@ -31,7 +31,9 @@ def _check_alpha(dtype: Any, alpha: Any) -> None:
 
 def _same_sizes(a: Any, b: Any) -> None:
     if a.shape != b.shape:
-        raise RuntimeError(f"add: expected sizes of 'self' and 'other' to match, but {list(a.shape)} != {list(b.shape)}")
+        raise RuntimeError(
+            f"add: expected sizes of 'self' and 'other' to match, but {list(a.shape)} != {list(b.shape)}"
+        )
 
 
 def _add_coo(a: Any, b: Any, alpha: Any) -> Any:
@@ -78,7 +80,12 @@ def _add_dense(dense: Any, t: Any, alpha: Any, dtype: Any) -> Any:
 @kernel("add.Tensor")
 def add(self: Any, other: Any, alpha: Any = 1) -> Any:
     if not isinstance(other, Tensor) or not is_sparse(other):
-        if is_sparse(self) and self.layout != _core.sparse_coo and isinstance(other, Tensor) and other.shape == self.shape:
+        if (
+            is_sparse(self)
+            and self.layout != _core.sparse_coo
+            and isinstance(other, Tensor)
+            and other.shape == self.shape
+        ):
             return _add_dense(other, self, 1, _result_type(self, other)) if alpha == 1 else add(other * alpha, self)
         raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
     if not isinstance(self, Tensor):
@@ -142,11 +149,7 @@ def _intersect(a: Any, b: Any) -> Any:
     import shim_torch
 
     one, two = coo.parts(a), coo.parts(b)
-    if (
-        a.dim() != b.dim()
-        or one.sparse_dim != two.sparse_dim
-        or a.shape[: one.sparse_dim] != b.shape[: two.sparse_dim]
-    ):
+    if a.dim() != b.dim() or one.sparse_dim != two.sparse_dim or a.shape[: one.sparse_dim] != b.shape[: two.sparse_dim]:
         raise RuntimeError(
             "sparse_binary_op_intersection_cpu(): expects sparse inputs with equal dimensionality, number of sparse dimensions, "
             "and shape of sparse dimensions"
@@ -245,7 +248,9 @@ def _divisor(other: Any) -> Any:
         shape = list(other.shape)
         if other.dim() == 0:
             raise RuntimeError("Sparse division requires a dense divisor (got Sparse tensor divisor)")
-        raise RuntimeError(f"Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {shape} for divisor)")
+        raise RuntimeError(
+            f"Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {shape} for divisor)"
+        )
     scale = _scalar(other)
     if scale is None:
         raise RuntimeError(
@@ -318,5 +323,3 @@ def dist(self: Any, other: Any, p: Any) -> Any:
     from shim_torch._impl.sparse.reductions import norm_of
 
     return norm_of(sub(self, other), p)
-
-

@@ -60,7 +60,14 @@ def construct(name: str, layout: Any, names: tuple[str, str], args: tuple[Any, .
 
 
 def with_dims(
-    nnz: int, dense_dim: int, size: Sequence[int], block: Sequence[int], index_dtype: Any, dtype: Any, layout: Any, device: Any
+    nnz: int,
+    dense_dim: int,
+    size: Sequence[int],
+    block: Sequence[int],
+    index_dtype: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any,
 ) -> Any:
     """A tensor with room for ``nnz`` entries a batch; its indices and values are zero. RuntimeError where the sizes disagree."""
     import shim_torch
@@ -87,7 +94,9 @@ def with_dims(
         if min(block) <= 0:
             raise RuntimeError(f"{name}: blocksize needs to be positive, but got {list(block)}")
         if size[major] % step:
-            raise RuntimeError(f"{name}: dimension {major} must be multiple of blocksize[{d}](={step}) but got {size[major]}")
+            raise RuntimeError(
+                f"{name}: dimension {major} must be multiple of blocksize[{d}](={step}) but got {size[major]}"
+            )
     if index_dtype not in (_core.int32, _core.int64):
         raise RuntimeError(f"indices dtype must be Int or Long, but got {invariants.kind(index_dtype)}")
     batch = tuple(size[: base - 2])

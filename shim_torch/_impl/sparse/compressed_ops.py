@@ -17,9 +17,13 @@ def _here() -> Any:
 def add(a: Any, b: Any, alpha: Any, dtype: Any) -> Any:
     """The sum of two tensors of one compressed layout: of all their entries."""
     if a.layout != b.layout:
-        raise RuntimeError(f"add: expected 'self' and 'other' to have the same layout, but got {a.layout} and {b.layout}")
+        raise RuntimeError(
+            f"add: expected 'self' and 'other' to have the same layout, but got {a.layout} and {b.layout}"
+        )
     if a.shape != b.shape:
-        raise RuntimeError(f"torch.add: Expected input tensors to have the same shape, but got tensor `self` with shape {list(a.shape)} and tensor `other` with shape {list(b.shape)}")
+        raise RuntimeError(
+            f"torch.add: Expected input tensors to have the same shape, but got tensor `self` with shape {list(a.shape)} and tensor `other` with shape {list(b.shape)}"
+        )
     if a.is_meta:
         return _here().zeros_like(a, dtype, a.device)
     one, two = coo.of_dtype(a, dtype), coo.of_dtype(b, dtype)
@@ -31,8 +35,10 @@ def add(a: Any, b: Any, alpha: Any, dtype: Any) -> Any:
     block = here.blocksize(a)
     left = here.entries(one)
     other = here.entries(coo.with_values(two, right))
-    return here.assemble(_merged(left, other), a.layout, p.indices.dtype) if block is None or block == here.blocksize(b) else (
-        _refuse_blocks()
+    return (
+        here.assemble(_merged(left, other), a.layout, p.indices.dtype)
+        if block is None or block == here.blocksize(b)
+        else (_refuse_blocks())
     )
 
 
@@ -84,7 +90,9 @@ def times_sparse(a: Any, b: Any, dtype: Any) -> Any:
     here = _here()
     layout = a.layout if a.layout != _core.sparse_coo else b.layout
     block = here.blocksize(a if a.layout != _core.sparse_coo else b)
-    one, two = (t if t.layout == _core.sparse_coo else here.to_coo(t) for t in (coo.of_dtype(a, dtype), coo.of_dtype(b, dtype)))
+    one, two = (
+        t if t.layout == _core.sparse_coo else here.to_coo(t) for t in (coo.of_dtype(a, dtype), coo.of_dtype(b, dtype))
+    )
     return here.from_any(_intersect(_coalesced(one), _coalesced(two)), layout, block, None)
 
 
@@ -140,7 +148,9 @@ def select(t: Any, dim: int, index: int) -> Any:
             p.layout, size, p.indices, p.plain, p.values.select(at, index), 2, p.dense_dim - 1, False
         )
     if batch:
-        raise RuntimeError("select(): selecting sparse dimensions is not supported for batched sparse compressed tensors.")
+        raise RuntimeError(
+            "select(): selecting sparse dimensions is not supported for batched sparse compressed tensors."
+        )
     from shim_torch._impl.sparse import shapes
 
     return shapes.select(here.to_coo(t), d, index)
@@ -153,7 +163,8 @@ def sum_dim(t: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     dims = list(range(t.dim())) if dim is None or (not isinstance(dim, int) and not len(dim)) else _dims(dim, t.dim())
     if t.layout != _core.sparse_csr and not (dim is None and not keepdim):
         raise RuntimeError(
-            "Currently the only compressed sparse format supported for sum.dim_IntList is CSR, but got layout " + coo.word(t)
+            "Currently the only compressed sparse format supported for sum.dim_IntList is CSR, but got layout "
+            + coo.word(t)
         )
     if not keepdim:
         if len(dims) == t.dim() and dim is None:
@@ -178,7 +189,9 @@ def check_sampled(self: Any, mat1: Any, mat2: Any) -> None:
 
     if self.layout in (_core.strided, _core.sparse_coo):
         where = {"cuda": "CUDA"}.get(self.device.type, "CPU")
-        raise NotImplementedError(could_not_run("aten::sparse_sampled_addmm", f"Sparse{where}" if self.is_sparse else where))
+        raise NotImplementedError(
+            could_not_run("aten::sparse_sampled_addmm", f"Sparse{where}" if self.is_sparse else where)
+        )
 
     def require(ok: bool, text: str) -> None:
         if not ok:
@@ -186,9 +199,7 @@ def check_sampled(self: Any, mat1: Any, mat2: Any) -> None:
 
     for name, m in (("mat1", mat1), ("mat2", mat2)):
         require(m.layout == _core.strided, f"Expected {name} to have strided layout, but got {coo.word(m)}")
-    require(
-        self.layout == _core.sparse_csr, f"Expected result to have sparse csr layout, but got {coo.word(self)}"
-    )
+    require(self.layout == _core.sparse_csr, f"Expected result to have sparse csr layout, but got {coo.word(self)}")
     for a, b, one, two in ((mat1, mat2, "mat1", "mat2"), (mat1, self, "mat1", "self")):
         words = f"{invariants.kind(a.dtype)} and {invariants.kind(b.dtype)}"
         require(a.dtype == b.dtype, f"Expected {one} and {two} to have the same dtype, but got {words}")

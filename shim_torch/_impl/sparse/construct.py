@@ -85,7 +85,12 @@ def _coo_tensor(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
     options = {n: kwargs.pop(n, None) for n in _OPTIONS}
     device = None if options["device"] is None else _core.device(options["device"])
-    if len(args) == 1 and not kwargs and not isinstance(args[0], _core.TensorBase) and (_is_size(args[0]) or isinstance(args[0], int)):
+    if (
+        len(args) == 1
+        and not kwargs
+        and not isinstance(args[0], _core.TensorBase)
+        and (_is_size(args[0]) or isinstance(args[0], int))
+    ):
         kwargs, args = {"size": args[0]}, ()
     if not args and set(kwargs) == {"size"}:
         size = kwargs["size"]
@@ -141,7 +146,9 @@ def _compressed(name: str, layout: Any, names: tuple[str, str]) -> Any:
         return _compressed.construct(name, layout, (first, second), args, dict(kwargs))
 
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"A tensor of compressed ``{first}``, plain ``{second}`` and values; the size is inferred if not given."
+    make.__doc__ = (
+        f"A tensor of compressed ``{first}``, plain ``{second}`` and values; the size is inferred if not given."
+    )
     return make
 
 

@@ -33,10 +33,15 @@ def is_there(name: str, t: Any, layout: Any, blocksize: Any, dense_dim: Any) -> 
     if to == t.layout == _core.strided:
         return True
     if to == _core.strided:
-        raise RuntimeError(f"{name}: conversion from {source} to Strided with dense_dim argument given is not supported"
-                           if dense_dim is not None else f"{name}: conversion from {source} to Strided is not supported")
+        raise RuntimeError(
+            f"{name}: conversion from {source} to Strided with dense_dim argument given is not supported"
+            if dense_dim is not None
+            else f"{name}: conversion from {source} to Strided is not supported"
+        )
     if t.layout == to and dense_dim is not None and t.layout != _core.strided:
-        raise RuntimeError(f"{name}: conversion from {source} to {coo.word(to)} with dense_dim argument given is not supported")
+        raise RuntimeError(
+            f"{name}: conversion from {source} to {coo.word(to)} with dense_dim argument given is not supported"
+        )
     if t.layout == to and blocked and blocksize is not None:
         from shim_torch._impl.sparse import compressed
 

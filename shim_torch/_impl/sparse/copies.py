@@ -15,7 +15,9 @@ def _apart(t: Any, change: Any) -> Any:
     p = coo.parts(t)
     plain = None if p.plain is None else change(p.plain, False)
     parts = (change(p.indices, False), plain, change(p.values, True))
-    return _core.set_coalesced(_core.sparse_tensor(p.layout, t.shape, *parts, p.sparse_dim, p.dense_dim, False), p.coalesced)
+    return _core.set_coalesced(
+        _core.sparse_tensor(p.layout, t.shape, *parts, p.sparse_dim, p.dense_dim, False), p.coalesced
+    )
 
 
 @kernel("clone")
@@ -96,8 +98,10 @@ def _new(self: Any, size: Any, dtype: Any, layout: Any, device: Any, what: str, 
         return getattr(shim_torch, what)(size, **options)
     if what in ("full", "ones"):
         if layout == _core.sparse_coo:
-            raise RuntimeError("full(...) is not implemented for sparse layout") if what == "full" else NotImplementedError(
-                dispatch.could_not_run("aten::fill_.Scalar", dispatch.backend([self]))
+            raise (
+                RuntimeError("full(...) is not implemented for sparse layout")
+                if what == "full"
+                else NotImplementedError(dispatch.could_not_run("aten::fill_.Scalar", dispatch.backend([self])))
             )
     return empty_of(size, layout, options["dtype"], options["device"])
 
@@ -138,7 +142,9 @@ def _like(name: str, what: str) -> None:
         dtype, layout, device = dtype or self.dtype, layout or self.layout, device or self.device
         compressed = self.layout not in (_core.sparse_coo, _core.strided)
         if layout == _core.strided and memory_format not in (None, _core.preserve_format) and not compressed:
-            return _new(self, tuple(self.shape), dtype, layout, device, what, value).contiguous(memory_format=memory_format)
+            return _new(self, tuple(self.shape), dtype, layout, device, what, value).contiguous(
+                memory_format=memory_format
+            )
         if memory_format is not None and layout != _core.strided:
             raise RuntimeError("memory format option is only supported by strided tensors")
         if what == "zeros" and layout != _core.strided:

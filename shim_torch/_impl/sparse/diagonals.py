@@ -21,7 +21,9 @@ def spdiags(diagonals: Any, offsets: Any, shape: Sequence[int], layout: Any = No
     if at.dim() != 1:
         raise RuntimeError("Offsets must be scalar or vector")
     if at.dtype != _core.int64:
-        raise RuntimeError(f"Offset Tensor must have dtype Long but got {str(at.dtype).rpartition('.')[2].capitalize()}")
+        raise RuntimeError(
+            f"Offset Tensor must have dtype Long but got {str(at.dtype).rpartition('.')[2].capitalize()}"
+        )
     if many.shape[0] != at.shape[0]:
         raise RuntimeError(
             f"Number of diagonals ({many.shape[0]}) does not match the number of offsets ({at.shape[0]})"

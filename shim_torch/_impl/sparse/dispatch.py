@@ -56,7 +56,11 @@ def _load() -> None:
     from shim_torch._impl.table.operators import records
 
     for record in records().values():
-        if "(a!)" in record.schema and record.kind == "direct" and getattr(record.body, "__module__", "").startswith("shim_torch._impl.records.sparse"):
+        if (
+            "(a!)" in record.schema
+            and record.kind == "direct"
+            and getattr(record.body, "__module__", "").startswith("shim_torch._impl.records.sparse")
+        ):
             _kernels[record.key.partition("::")[2]] = record.body  # writes to self by itself
         elif getattr(record.body, "__module__", "").startswith("shim_torch._impl.records.sparse"):
             _passes.add(record.key.partition("::")[2])
@@ -107,7 +111,10 @@ _NAMED = {
     "uniform": "uniform_",
 }
 _BY_NUMBER = frozenset("eq ne lt le gt ge lerp remainder fmod".split())
-_REFUSED = {"dropout": "bernoulli_.float", "dropout_": "bernoulli_.float"}  # composites whose parts would go through here
+_REFUSED = {
+    "dropout": "bernoulli_.float",
+    "dropout_": "bernoulli_.float",
+}  # composites whose parts would go through here
 _REASONS = {
     "reshape": "reshape is not implemented for sparse tensors",
     "flatten.using_ints": "reshape is not implemented for sparse tensors",
@@ -127,7 +134,11 @@ def refuse(qualified: str, args: list[Any]) -> NoReturn:
         raise RuntimeError(_REASONS[name].format(kind=kind))
     if "Csr" in where and _is_pointwise(qualified):
         raise RuntimeError(f"unsupported tensor layout: {_first_layout(args)}")
-    raise NotImplementedError(could_not_run(f"aten::{_NAMED.get(name, _REFUSED.get(name, name))}" if "aten::" in qualified else qualified, where))
+    raise NotImplementedError(
+        could_not_run(
+            f"aten::{_NAMED.get(name, _REFUSED.get(name, name))}" if "aten::" in qualified else qualified, where
+        )
+    )
 
 
 def _is_pointwise(qualified: str) -> bool:
@@ -140,7 +151,9 @@ def _is_pointwise(qualified: str) -> bool:
 def _first_layout(args: list[Any]) -> str:
     from shim_torch._impl.sparse.coo import word
 
-    return next(word(a) for a in args if isinstance(a, _core.TensorBase) and a.layout not in (_core.strided, _core.sparse_coo))
+    return next(
+        word(a) for a in args if isinstance(a, _core.TensorBase) and a.layout not in (_core.strided, _core.sparse_coo)
+    )
 
 
 def could_not_run(name: str, where: str) -> str:
@@ -158,7 +171,9 @@ def store(self: Any, result: Any, out: bool) -> Any:
     if not isinstance(result, _core.TensorBase):
         raise TypeError("the functional result is not a tensor")
     if not _core.can_cast(result.dtype, self.dtype):
-        raise RuntimeError(f"result type {_scalar(result.dtype)} can't be cast to the desired output type {_scalar(self.dtype)}")
+        raise RuntimeError(
+            f"result type {_scalar(result.dtype)} can't be cast to the desired output type {_scalar(self.dtype)}"
+        )
     if self.layout == _core.strided:
         if result.layout != _core.strided:
             result = result.to_dense()
@@ -166,7 +181,9 @@ def store(self: Any, result: Any, out: bool) -> Any:
             self.resize_(result.shape)
         return self.copy_(result)
     if result.layout == _core.strided:
-        raise RuntimeError(f"Expected the result to be {_layout_word(result)} to be stored in a {_layout_word(self)} tensor")
+        raise RuntimeError(
+            f"Expected the result to be {_layout_word(result)} to be stored in a {_layout_word(self)} tensor"
+        )
     if not out and self.shape != result.shape:
         raise RuntimeError(
             f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}"
@@ -194,11 +211,15 @@ def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
 
             return compressed.copy_(self, src)
     if self.layout == _core.strided:
-        raise RuntimeError("copy_() between dense and sparse Tensors is not implemented! Found self type = "
-                           f"{self.type()} and src type = {src.type()}")
+        raise RuntimeError(
+            "copy_() between dense and sparse Tensors is not implemented! Found self type = "
+            f"{self.type()} and src type = {src.type()}"
+        )
     if src.layout == _core.strided:
-        raise RuntimeError("copy_() between dense and sparse Tensors is not implemented! Found self type = "
-                           f"{self.type()} and src type = {src.type()}")
+        raise RuntimeError(
+            "copy_() between dense and sparse Tensors is not implemented! Found self type = "
+            f"{self.type()} and src type = {src.type()}"
+        )
     if self is src:
         return self
     if self.shape != src.shape and self._nnz():

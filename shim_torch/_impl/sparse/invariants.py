@@ -53,9 +53,7 @@ def check_coo(indices: Any, values: Any, size: Sequence[int], is_coalesced: Any 
             f"dense_dim = {dense_dim}"
         )
     if indices.device != values.device:
-        raise RuntimeError(
-            f"device of indices ({indices.device}) must match device of values ({values.device})"
-        )
+        raise RuntimeError(f"device of indices ({indices.device}) must match device of values ({values.device})")
     if not indices.numel() or indices.is_meta:
         return
     low, high = indices.amin(1).tolist(), indices.amax(1).tolist()
@@ -63,7 +61,9 @@ def check_coo(indices: Any, values: Any, size: Sequence[int], is_coalesced: Any 
         if low[d] < 0:
             raise RuntimeError(f"found negative index {low[d]} for dim {d}")
         if high[d] >= size[d]:
-            raise RuntimeError(f"size is inconsistent with indices: for dim {d}, size is {size[d]} but found index {high[d]}")
+            raise RuntimeError(
+                f"size is inconsistent with indices: for dim {d}, size is {size[d]} but found index {high[d]}"
+            )
     if is_coalesced and indices.shape[1] > 1:
         from shim_torch._impl.sparse import coo
 
@@ -161,7 +161,8 @@ def check_indices(
         f"{c} and {p} must have the same dtype, bot got {kind(compressed.dtype)} and {kind(plain.dtype)}, respectively",
     )
     _require(
-        compressed.dtype in (_core.int32, _core.int64), f"{c} and {p} dtype must be Int or Long, but got {kind(compressed.dtype)}"
+        compressed.dtype in (_core.int32, _core.int64),
+        f"{c} and {p} dtype must be Int or Long, but got {kind(compressed.dtype)}",
     )
     if compressed.is_meta or not compressed.numel():
         return

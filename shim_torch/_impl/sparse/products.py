@@ -130,7 +130,9 @@ def sparse_mm_raw(self: Any, mat2: Any) -> Any:
 def combined(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
     """beta * self + alpha * mat1 @ mat2."""
     if is_sparse(self) and not (is_sparse(mat1) and is_sparse(mat2)):
-        raise RuntimeError(f"addmm_sparse_dense: expected strided result tensor, got tensor with layout {_coo.word(self)}")
+        raise RuntimeError(
+            f"addmm_sparse_dense: expected strided result tensor, got tensor with layout {_coo.word(self)}"
+        )
     made = product(mat1, mat2)
     if alpha != 1:
         made = made * alpha
@@ -164,7 +166,9 @@ def mv(self: Any, vec: Any) -> Any:
     import shim_torch
 
     if self.dim() != 2 or vec.dim() != 1:
-        raise RuntimeError(f"mv: two tensor dim should be 2 and 1, but got SparseTensor Dim: {self.dim()}Tensor Dim: {vec.dim()}")
+        raise RuntimeError(
+            f"mv: two tensor dim should be 2 and 1, but got SparseTensor Dim: {self.dim()}Tensor Dim: {vec.dim()}"
+        )
     if self.shape[1] != vec.shape[0]:
         raise RuntimeError("mv: expected self.size(-1) == vec.size(-1)")
     return shim_torch.mm(self, vec.unsqueeze(1)).squeeze(1)
@@ -210,7 +214,9 @@ def _bmm(self: Any, mat2: Any) -> Any:
         raise RuntimeError("bmm_sparse: Tensor 'mat2' must be dense")
     if self.dim() != 3 or mat2.dim() != 3:
         which = "self" if self.dim() != 3 else "mat2"
-        raise RuntimeError(f"bmm_sparse: Tensor '{which}' must have dim 3, but has dim {(self if which == 'self' else mat2).dim()}")
+        raise RuntimeError(
+            f"bmm_sparse: Tensor '{which}' must have dim 3, but has dim {(self if which == 'self' else mat2).dim()}"
+        )
     if self.shape[0] != mat2.shape[0]:
         raise RuntimeError("bmm_sparse: 'self.size(0)' and 'mat2.size(0)' must match")
     if self.shape[2] != mat2.shape[1]:

@@ -17,7 +17,9 @@ def _dims(dim: Any, n: int) -> list[int]:
     given = [dim] if isinstance(dim, int) else list(dim)
     found = [_dim(d, n) for d in given]
     if len(set(found)) != len(found):
-        raise RuntimeError(f"dim {next(d for d in found if found.count(d) > 1)} appears multiple times in the list of dims")
+        raise RuntimeError(
+            f"dim {next(d for d in found if found.count(d) > 1)} appears multiple times in the list of dims"
+        )
     return found
 
 
@@ -38,7 +40,11 @@ def sum_(self: Any, *rest: Any) -> Any:
         if not keepdim and (dim is None or (not isinstance(dim, int) and not len(dim))):
             return shim_torch.ops.aten._sparse_sum_all(self, dtype)
         return shim_torch.ops.aten._sparse_sum_kept(self, dim, keepdim, dtype)
-    dims = list(range(self.dim())) if dim is None or (not isinstance(dim, int) and not len(dim)) else _dims(dim, self.dim())
+    dims = (
+        list(range(self.dim()))
+        if dim is None or (not isinstance(dim, int) and not len(dim))
+        else _dims(dim, self.dim())
+    )
     if len(dims) == self.dim():
         whole = shim_torch.ops.aten._sparse_sum_all(self, dtype)
         return whole.reshape([1] * self.dim()).to_sparse() if keepdim and self.dim() else whole
@@ -69,9 +75,7 @@ def sum_dims(self: Any, dims: Sequence[int], dtype: Any) -> Any:
         return values.sum(0)
     size = [k for d, k in enumerate(self.shape) if d not in dims]
     if not gone:
-        return _core.sparse_tensor(
-            _core.sparse_coo, size, p.indices, None, values, n, len(size) - n, p.coalesced
-        )
+        return _core.sparse_tensor(_core.sparse_coo, size, p.indices, None, values, n, len(size) - n, p.coalesced)
     left = [d for d in range(n) if d not in gone]
     made = coo.make(p.indices[left], values, size, False)
     return coo.coalesce(made)
@@ -214,7 +218,6 @@ def softmax_backward(g: Any, output: Any, dim: int, log: bool) -> Any:
     spread = total.index_select(0, group).reshape(grad.shape)
     made = grad - p.values.exp() * spread if log else p.values * (grad - spread)
     return coo.with_values(output, made)
-
 
 
 def sum_at_entries(t: Any, dim: Any, dtype: Any) -> Any:

@@ -228,9 +228,7 @@ def narrow_copy(self: Any, dim: int, start: int, length: int) -> Any:
     if start < 0:
         start += n
     if not 0 <= start <= n or start + length > n:
-        raise RuntimeError(
-            f"Invalid range to narrow. range(start, start+length) must be a subset of range(0, {n})."
-        )
+        raise RuntimeError(f"Invalid range to narrow. range(start, start+length) must be a subset of range(0, {n}).")
     p = coo.parts(self)
     size = list(self.shape)
     size[d] = length

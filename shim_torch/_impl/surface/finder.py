@@ -32,8 +32,14 @@ class SurfaceFinder:
     """Answers for modules of ``shim_torch`` that have PyTorch's names, and for no others."""
 
     @staticmethod
-    def find_spec(fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if not fullname.startswith(_INSIDE) or fullname.startswith(_OURS) or getattr(_looking, "name", None) == fullname:
+    def find_spec(
+        fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if (
+            not fullname.startswith(_INSIDE)
+            or fullname.startswith(_OURS)
+            or getattr(_looking, "name", None) == fullname
+        ):
             return None
         before, _looking.name = getattr(_looking, "name", None), fullname
         try:

@@ -13,7 +13,9 @@ from shim_torch._impl.serialization.class_pickling import reduce_ex
 from shim_torch._impl.surface.own import in_torch
 
 
-def present(namespace: dict[str, Any], home: str | None = None, elsewhere: Mapping[str, Iterable[str]] | None = None) -> None:
+def present(
+    namespace: dict[str, Any], home: str | None = None, elsewhere: Mapping[str, Iterable[str]] | None = None
+) -> None:
     """Gives what a module defines under public names PyTorch's ``__module__``.
 
     ``namespace``: the module's globals. ``home``: the module's name in PyTorch; without it, its own with ``torch`` for

@@ -36,4 +36,5 @@ def warn_once(message: str, stacklevel: int | None = None) -> None:
     _given.add(message)
     warnings.warn(message, stacklevel=_outside() if stacklevel is None else stacklevel)
 
+
 naming.present(globals(), "torch")

@@ -107,4 +107,6 @@ def not_here(name: str, overload: str | None = None) -> Any:
     """The error for an operator that PyTorch has and that is not here."""
     from shim_torch._impl.surface.missing import unsupported_operator
 
-    return unsupported_operator(f"torch.ops.aten.{name}" + (f".{overload or 'default'}" if overload is not None else ""))
+    return unsupported_operator(
+        f"torch.ops.aten.{name}" + (f".{overload or 'default'}" if overload is not None else "")
+    )

@@ -47,7 +47,9 @@ def ops() -> Any:
     return torch().ops.aten
 
 
-def pulled(function: Body, inputs: Sequence[Any], gradients: Any, mask: Sequence[bool] | None = None) -> tuple[Any, ...]:
+def pulled(
+    function: Body, inputs: Sequence[Any], gradients: Any, mask: Sequence[bool] | None = None
+) -> tuple[Any, ...]:
     """The gradients of ``function`` at ``inputs``, None where the mask is False or there is no input; differentiable again."""
     engine = torch()
     keep = engine.is_grad_enabled()
@@ -63,6 +65,4 @@ def pulled(function: Body, inputs: Sequence[Any], gradients: Any, mask: Sequence
             return tuple(None for _ in inputs)
         found = iter(engine.autograd.grad(outputs, asked, gradients, create_graph=keep, allow_unused=True))
     given = [next(found) if w else None for w in wanted]
-    return tuple(
-        engine.zeros_like(x) if w and g is None else g for x, w, g in zip(inputs, wanted, given, strict=True)
-    )
+    return tuple(engine.zeros_like(x) if w and g is None else g for x, w, g in zip(inputs, wanted, given, strict=True))

@@ -17,7 +17,9 @@ def _of(qualified: str) -> list[FunctionSchema]:
 
 
 def _same(a: Argument, b: Argument) -> bool:
-    return a.name == b.name and (str(a.type) == str(b.type) or {str(a.type), str(b.type)} == {"Optional[number]", "Optional[Tensor]"})
+    return a.name == b.name and (
+        str(a.type) == str(b.type) or {str(a.type), str(b.type)} == {"Optional[number]", "Optional[Tensor]"}
+    )
 
 
 def _same_but_numbers(a: Argument, b: Argument) -> bool:
@@ -103,7 +105,11 @@ def _functional(text: str, schema: FunctionSchema) -> bool:
         if name == schema.name:
             continue
         for other in _of(name):
-            if not other.is_mutable or not _alike(schema.arguments, other, _same) or any(a.is_out for a in other.arguments):
+            if (
+                not other.is_mutable
+                or not _alike(schema.arguments, other, _same)
+                or any(a.is_out for a in other.arguments)
+            ):
                 continue
             define(text, _on_copies(other, schema))
             return True

@@ -66,9 +66,7 @@ def gradient_like_results(t: Any, run: Callable[[Any], Any], mirrored: bool = Tr
         return run(t)
     given: list[Any] = [None]
     alias = t.view_as(t)
-    alias.register_hook(
-        lambda g: g if g is None else g.contiguous() if given[0] is None else in_format(g, given[0])
-    )
+    alias.register_hook(lambda g: g if g is None else g.contiguous() if given[0] is None else in_format(g, given[0]))
     result = run(alias)
     if mirrored and result.requires_grad:
         result.register_hook(lambda g: given.__setitem__(0, asked([g])))

@@ -17,7 +17,20 @@ _EMBEDDING_BAG = (
 # What PyTorch answers for tensors without elements before it looks for a kernel.
 _NEVER_EMPTY = ("linear", "bilinear")
 # Of these, operands of different dtypes are refused as such, before any kernel is looked for.
-_OF_ONE_DTYPE = ("mm", "addmm", "mv", "addmv", "bmm", "baddbmm", "dot", "vdot", "linear", "lerp.Tensor", "prelu", "group_norm")
+_OF_ONE_DTYPE = (
+    "mm",
+    "addmm",
+    "mv",
+    "addmv",
+    "bmm",
+    "baddbmm",
+    "dot",
+    "vdot",
+    "linear",
+    "lerp.Tensor",
+    "prelu",
+    "group_norm",
+)
 # The dtypes that these check on meta tensors too, before they look for a kernel.
 _ON_META_TOO = ("cholesky_cpu", "cholesky_inverse_out_cpu", "cholesky_solve_cpu", "geqrf_cpu")
 # Several rules are a tuple of them. A text with a space is no kernel's name: a RuntimeError, or a NotImplementedError after "!".
@@ -145,7 +158,10 @@ for _name in """airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 chebyshev_polyno
 for _n, _kernel in ((1, "slow_conv2d_cpu"), (2, "slow_conv2d_cpu"), (3, "slow_conv3d_cpu")):
     for _overload in ("", ".padding"):
         _KERNELS[f"conv{_n}d{_overload}"] = ("b", _kernel)
-    _KERNELS[f"conv_transpose{_n}d" + (".input" if _n > 1 else "")] = ("bm", f"slow_conv_transpose{max(_n, 2)}d_out_cpu")
+    _KERNELS[f"conv_transpose{_n}d" + (".input" if _n > 1 else "")] = (
+        "bm",
+        f"slow_conv_transpose{max(_n, 2)}d_out_cpu",
+    )
     for _name in (f"upsample_nearest{_n}d", f"_upsample_nearest_exact{_n}d"):
         for _overload in ("", ".vec"):
             _nearest = "upsample_nearest2d_channels_last" if _n == 2 else "compute_indices_weights_nearest"
@@ -177,7 +193,9 @@ def _refused(kinds: str, dtype: Any) -> bool:
         return True
     if own in kinds or ("l" in kinds and dtype in NARROW) or ("h" in kinds and dtype is _core.float16):
         return True
-    return own == "i" and (("u" if dtype is _core.uint8 else "s") in kinds or ("m" in kinds and dtype is not _core.int64))
+    return own == "i" and (
+        ("u" if dtype is _core.uint8 else "s") in kinds or ("m" in kinds and dtype is not _core.int64)
+    )
 
 
 def _refuse(kinds: str, text: str, dtype: Any, device: str) -> None:
@@ -214,9 +232,7 @@ def _real_with_gradients(name: str, run: Callable[..., Any]) -> Callable[..., An
     def checked(*bound: Any) -> Any:
         for t in bound:
             if isinstance(t, _core.TensorBase) and t.requires_grad and t.dtype.is_complex and _core.is_grad_enabled():
-                raise RuntimeError(
-                    f"{name} does not support automatic differentiation for outputs with complex dtype."
-                )
+                raise RuntimeError(f"{name} does not support automatic differentiation for outputs with complex dtype.")
         return run(*bound)
 
     return checked

@@ -9,7 +9,9 @@ from typing import Any
 from shim_torch._impl.native import _core
 
 
-def _as_told(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+def _as_told(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
     """The arguments as PyTorch hands them on: what has no default by place, the rest by name, defaults filled in."""
     code: Any = function.__code__  # type: ignore[attr-defined]
     names = code.co_varnames[: code.co_argcount]

@@ -103,7 +103,9 @@ def stand_ins() -> dict[Any, Callable[..., int]]:
     from shim_torch.nn import init
 
     every = [f for of_space in functions()[0].values() for f in of_space]
-    return {f: _stand_in(f) for f in [*every, *(getattr(init, name) for name in _INITIALISERS)] if not isinstance(f, type)}
+    return {
+        f: _stand_in(f) for f in [*every, *(getattr(init, name) for name in _INITIALISERS)] if not isinstance(f, type)
+    }
 
 
 def _stand_in(function: Any) -> Callable[..., int]:
@@ -121,8 +123,15 @@ _METHOD_ARGUMENTS = {
     "register_hook": "hook",
     "register_post_accumulate_grad_hook": "hook",
 } | dict.fromkeys(
-    [f"__{n}__" for n in "eq ge gt le lt ne and or xor add sub mul matmul mod truediv floordiv div pow lshift rshift".split()]
-    + [f"__{i}{n}__" for i in "ri" for n in "and or xor add sub mul matmul mod truediv floordiv div pow lshift rshift".split()],
+    [
+        f"__{n}__"
+        for n in "eq ge gt le lt ne and or xor add sub mul matmul mod truediv floordiv div pow lshift rshift".split()
+    ]
+    + [
+        f"__{i}{n}__"
+        for i in "ri"
+        for n in "and or xor add sub mul matmul mod truediv floordiv div pow lshift rshift".split()
+    ],
     "other",
 )
 

@@ -134,7 +134,9 @@ def make_run(record: Record) -> Callable[..., Any]:
     Tensors on the CPU are seen to natively (native/src/python/bind_body.cpp) in the steps that ``execute`` takes here for
     the other devices, and for whatever is out of the ordinary.
     """
-    run: Callable[..., Any] = _core.body_runner(lambda: Plan(record), execute, finish, array_libraries.numpy_arrays.scalar)
+    run: Callable[..., Any] = _core.body_runner(
+        lambda: Plan(record), execute, finish, array_libraries.numpy_arrays.scalar
+    )
     return run
 
 

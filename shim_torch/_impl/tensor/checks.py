@@ -40,9 +40,7 @@ _check_type = _make("_check_type", TypeError)
 _check_not_implemented = _make("_check_not_implemented", NotImplementedError)
 
 
-def _check_tensor_all_with(
-    error_type: type[Exception], cond: Any, message: Callable[[], object] | None = None
-) -> None:
+def _check_tensor_all_with(error_type: type[Exception], cond: Any, message: Callable[[], object] | None = None) -> None:
     """``error_type`` unless every element of a bool tensor holds."""
     if not hasattr(cond, "dtype"):
         raise TypeError(f"cond must be a tensor, but got {type(cond)}")

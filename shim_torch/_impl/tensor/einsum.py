@@ -97,7 +97,9 @@ def _plan(equation: str, left_dims: int, right_dims: int) -> _Plan | None:
     names, arrow, out = (part.replace(" ", "") for part in equation.partition("->"))
     a, _, b = names.partition(",")
     kept_first = [n for n in a if n in b and n in out]
-    swapped = bool(set(a) - set(b)) and list(out) == kept_first + [n for n in b if n not in a] + [n for n in a if n not in b]
+    swapped = bool(set(a) - set(b)) and list(out) == kept_first + [n for n in b if n not in a] + [
+        n for n in a if n not in b
+    ]
     if swapped and set(b) - set(a):
         a, b, left_dims, right_dims = b, a, right_dims, left_dims
     else:
@@ -139,7 +141,9 @@ def _product(equation: str, x: Any, y: Any) -> Any:
     if batches:
         size = math.prod(left[:batches])
         found = x.reshape(size, m, k).bmm(y.reshape(size, k, n))
-    elif _core.is_grad_enabled() and (x.requires_grad or y.requires_grad):  # gradients of bmm are contiguous, whatever the operands
+    elif _core.is_grad_enabled() and (
+        x.requires_grad or y.requires_grad
+    ):  # gradients of bmm are contiguous, whatever the operands
         found = x.reshape(1, m, k).bmm(y.reshape(1, k, n)).reshape(m, n)
     else:
         found = (x if rows == summed == 1 else x.reshape(m, k)).mm(y if columns == summed == 1 else y.reshape(k, n))
@@ -210,7 +214,9 @@ def _output(right: str, start: int, known: set[str]) -> str:
             if _letter(c, start + at) in read:
                 raise RuntimeError(f"einsum(): output subscript {c} appears more than once in the output")
             if c not in known:
-                raise RuntimeError(f"einsum(): output subscript {c} does not appear in the equation for any input operand")
+                raise RuntimeError(
+                    f"einsum(): output subscript {c} does not appear in the equation for any input operand"
+                )
             read += c
         at += 1
     return read

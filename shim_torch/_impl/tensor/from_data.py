@@ -50,7 +50,9 @@ def tensor(
     if data is _NOTHING:
         raise _lacks("tensor", "data")
     if names is not None:
-        raise NotImplementedError("torch.tensor: argument 'names' is not supported by shim-torch: there are no named tensors")
+        raise NotImplementedError(
+            "torch.tensor: argument 'names' is not supported by shim-torch: there are no named tensors"
+        )
     device = _device(device)
     if isinstance(data, Tensor):
         import warnings
@@ -180,5 +182,6 @@ def asarray(
         # a leaf is told so itself: PyTorch gives no new tensor for it
         return made.requires_grad_(False) if made.is_leaf else made.detach()
     return made if made.requires_grad else requiring(made, True)
+
 
 naming.present(globals(), "torch")

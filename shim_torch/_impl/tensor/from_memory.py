@@ -130,4 +130,5 @@ def requiring(made: Any, requires_grad: bool) -> Any:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return made.requires_grad_()
 
+
 naming.present(globals(), "torch", elsewhere={"torch.utils.dlpack": ["from_dlpack"]})

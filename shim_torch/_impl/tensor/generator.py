@@ -47,7 +47,9 @@ class Generator:
         if device is None:
             device = "cpu"
         if isinstance(device, bool) or not isinstance(device, (_core.device, str, int)):
-            raise TypeError(f"Generator(): argument 'device' (position 1) must be torch.device, not {type_name(device)}")
+            raise TypeError(
+                f"Generator(): argument 'device' (position 1) must be torch.device, not {type_name(device)}"
+            )
         self._device = device if isinstance(device, _core.device) else _core.device(device)
         if self._device.type not in ("cpu", "cuda"):
             raise RuntimeError(f"{self._device.type.upper()} device type not an accelerator.")

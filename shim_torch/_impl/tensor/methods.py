@@ -110,7 +110,9 @@ _NAMED = "align_as align_to refine_names rename rename_".split()
 
 def _named_method(name: str) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if name in ("rename", "rename_") and args == (None,) and not kwargs:  # takes away names, of which there are none
+        if (
+            name in ("rename", "rename_") and args == (None,) and not kwargs
+        ):  # takes away names, of which there are none
             return self if name == "rename_" else self.view_as(self)
         raise NotImplementedError(f"torch.Tensor.{name} is not supported by shim-torch: there are no named tensors")
 

@@ -375,4 +375,5 @@ def _dense(dims: list[tuple[int, int]]) -> list[tuple[int, int]]:
         stride *= size
     return found
 
+
 naming.present(globals(), "torch", elsewhere={"torch.functional": ["cdist"]})

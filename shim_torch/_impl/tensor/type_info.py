@@ -20,6 +20,7 @@ _FLOATS: dict[str, tuple[int, float, float, float, float, float]] = {
     "float8_e8m0fnu": (8, 1.0, 2.0**127, 2.0**-127, 2.0**-127, 1.0),
 }
 
+
 def _limit(name: str) -> Any:
     """An attribute that the class shows too, and that cannot be set."""
     return property(lambda self: self._limits[name])

@@ -72,9 +72,7 @@ def _filename(self: Any) -> str | None:
     return _mapped.get(self.data_ptr()) if _mapped and self.device.type == "cpu" and not _of_wrapper(self) else None
 
 
-def _from_buffer(
-    buffer: Any, byte_order: str | None = None, count: int = -1, offset: int = 0, dtype: Any = ...
-) -> Any:
+def _from_buffer(buffer: Any, byte_order: str | None = None, count: int = -1, offset: int = 0, dtype: Any = ...) -> Any:
     """A storage with a copy of ``count`` elements (-1: all) of an object with the buffer protocol, from ``offset`` bytes on.
 
     ``byte_order`` ("native", "little" or "big") is that of the buffer's elements; bytes need none.

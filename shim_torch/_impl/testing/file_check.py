@@ -7,7 +7,9 @@ from typing import Any
 
 __all__ = ["FileCheck"]
 
-_LINE = re.compile(r"#\s*(CHECK(?:-NOT|-NEXT|-SAME|-DAG|-REGEX|-SOURCE-HIGHLIGHTED|-COUNT-(?:EXACTLY-)?\d+)?):\s*(.*?)\s*$", re.M)
+_LINE = re.compile(
+    r"#\s*(CHECK(?:-NOT|-NEXT|-SAME|-DAG|-REGEX|-SOURCE-HIGHLIGHTED|-COUNT-(?:EXACTLY-)?\d+)?):\s*(.*?)\s*$", re.M
+)
 
 
 def _shown(text: str, start: int, length: int) -> str:
@@ -98,7 +100,9 @@ class FileCheck:
         shown = _shown(text, at, length) if length else text.rstrip("\n") + "\n"
         kind = "regex " if source == "CHECK-REGEX" else ""
         shown = "" if kind else shown
-        return RuntimeError(f'Expected to find {kind}"{what}" but did not find it\nSearched string:\n{shown}From {source}: {what}\n')
+        return RuntimeError(
+            f'Expected to find {kind}"{what}" but did not find it\nSearched string:\n{shown}From {source}: {what}\n'
+        )
 
     @staticmethod
     def _refuse(text: str, nots: list[Any], start: int, end: int, source: str = "CHECK-NOT") -> None:

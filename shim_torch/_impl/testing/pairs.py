@@ -310,9 +310,7 @@ class TensorLikePair(_ClosePair):
     def _compare_regular_values_equal(
         self, actual: Any, expected: Any, *, equal_nan: bool = False, identifier: Identifier = None
     ) -> None:
-        self._compare_regular_values_close(
-            actual, expected, rtol=0, atol=0, equal_nan=equal_nan, identifier=identifier
-        )
+        self._compare_regular_values_close(actual, expected, rtol=0, atol=0, equal_nan=equal_nan, identifier=identifier)
 
     def _compare_regular_values_close(
         self,

@@ -25,9 +25,7 @@ class parametrize:
     test goes through ``instantiate_parametrized_tests``.
     """
 
-    def __init__(
-        self, arg_str: str, arg_values: Iterable[Any], name_fn: Callable[..., str] | None = None
-    ) -> None:
+    def __init__(self, arg_str: str, arg_values: Iterable[Any], name_fn: Callable[..., str] | None = None) -> None:
         self.names = [name.strip() for name in arg_str.split(",") if name.strip()]
         self.values, self.name_fn = list(arg_values), name_fn
 

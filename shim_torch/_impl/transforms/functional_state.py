@@ -30,7 +30,9 @@ def _enable_functionalization(*, reapply_views: bool = False) -> None:
     """From now on operators run without writes, until ``_disable_functionalization``; views copy without ``reapply_views``."""
     stack = (_core._get_dispatch_stack_at(i) for i in range(_core._len_torch_dispatch_stack()))
     if any(isinstance(m, FunctionalTensorMode) for m in stack):
-        raise RuntimeError("multiple layers of mode-style functionalization nesting is not currently supported, outside of the functionalize() transform")
+        raise RuntimeError(
+            "multiple layers of mode-style functionalization nesting is not currently supported, outside of the functionalize() transform"
+        )
     _core._push_on_torch_dispatch_stack(FunctionalTensorMode(copies=not reapply_views))
 
 

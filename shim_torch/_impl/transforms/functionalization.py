@@ -113,7 +113,9 @@ class FunctionalTensor(_core.Tensor):  # type: ignore[misc]
         if self.requires_grad:
             raise RuntimeError("cannot resize variables that require grad")
         with _below_mode():
-            return self._mode._resized(self, tuple(size[0] if len(size) == 1 and not isinstance(size[0], int) else size))
+            return self._mode._resized(
+                self, tuple(size[0] if len(size) == 1 and not isinstance(size[0], int) else size)
+            )
 
     def set_(self, source: Any = None, *args: Any, **kwargs: Any) -> Any:
         """What another functional tensor is, from now on."""
@@ -181,10 +183,20 @@ class FunctionalTensorMode(TorchDispatchMode):
     """
 
     def __init__(
-        self, pre_dispatch: bool = False, export: bool = False, _allow_token_discovery: bool = False, *, copies: bool = False
+        self,
+        pre_dispatch: bool = False,
+        export: bool = False,
+        _allow_token_discovery: bool = False,
+        *,
+        copies: bool = False,
     ) -> None:
         super().__init__()
-        self.pre_dispatch, self.export, self._allow_token_discovery, self._copies = pre_dispatch, export, _allow_token_discovery, copies
+        self.pre_dispatch, self.export, self._allow_token_discovery, self._copies = (
+            pre_dispatch,
+            export,
+            _allow_token_discovery,
+            copies,
+        )
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -248,7 +260,9 @@ class FunctionalTensorMode(TorchDispatchMode):
             return target
         if count > target.numel():
             if target._views:
-                raise RuntimeError("Attempted to resize a view tensor to a larger size. This is not allowed in the functionalization pass")
+                raise RuntimeError(
+                    "Attempted to resize a view tensor to a larger size. This is not allowed in the functionalization pass"
+                )
             made = FunctionalTensor(aten().resize.default(target.elem, sizes), self)
             made._memory.changed = True
             return target._become(made)
@@ -285,7 +299,9 @@ class FunctionalTensorMode(TorchDispatchMode):
         return targets[0] if len(func._schema.returns) == 1 else tuple(targets)
 
 
-_RESHAPERS = frozenset("set_ resize_ resize_as_ t_ transpose_ squeeze_ unsqueeze_ as_strided_ swapaxes_ swapdims_ detach_ rename_".split())
+_RESHAPERS = frozenset(
+    "set_ resize_ resize_as_ t_ transpose_ squeeze_ unsqueeze_ as_strided_ swapaxes_ swapdims_ detach_ rename_".split()
+)
 _SHAPED = {
     "transpose_": ("transpose", "int"), "swapaxes_": ("transpose", "int"), "swapdims_": ("transpose", "int"), "detach_": ("alias", "default"),
 }  # fmt: skip
@@ -294,7 +310,9 @@ _OTHER = {
 }  # fmt: skip
 
 # Composites of a copy and a write here, single operators of PyTorch: shown whole.
-_MADE_OF_WRITES = frozenset("copy zero uniform normal_functional random exponential geometric cauchy log_normal".split())
+_MADE_OF_WRITES = frozenset(
+    "copy zero uniform normal_functional random exponential geometric cauchy log_normal".split()
+)
 
 
 def _value(x: Any) -> Any:
@@ -319,7 +337,9 @@ def functional_of(func: Any) -> Any:
         raise RuntimeError(_CUSTOM.format(func._schema))
     found = _without_place(name, func._overloadname) if name.endswith("_") else _without_out(func, name)
     if found is None:
-        raise NotImplementedError(f"torch.func.functionalize: {func} writes to its arguments, and there is no operator that does not")
+        raise NotImplementedError(
+            f"torch.func.functionalize: {func} writes to its arguments, and there is no operator that does not"
+        )
     return found
 
 

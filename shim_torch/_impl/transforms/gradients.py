@@ -433,4 +433,5 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
     return (output if kept else tree_map(_detached, output)), jvp_fn
 
+
 naming.present(globals(), "torch.func")

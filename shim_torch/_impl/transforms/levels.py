@@ -10,9 +10,7 @@ from shim_torch._impl.native import _core
 from shim_torch.utils._pytree import tree_leaves
 
 running: list[Any] = []  # Transforms and the Levels of vmap
-NO_HOOKS = (
-    "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use case."
-)
+NO_HOOKS = "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use case."
 
 
 class Transform:

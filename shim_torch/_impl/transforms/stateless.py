@@ -161,4 +161,5 @@ def stack_module_state(models: list[Any]) -> tuple[dict[str, Any], dict[str, Any
     parameters = stacked([dict(m.named_parameters()) for m in models], True)
     return parameters, stacked([dict(m.named_buffers()) for m in models], False)
 
+
 naming.present(globals(), "torch.func")

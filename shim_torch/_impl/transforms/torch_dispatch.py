@@ -160,7 +160,12 @@ def _dropout(input: Any, p: float, train: bool) -> Any:
 
 
 def _layer_norm(
-    input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, cudnn_enable: bool = True
+    input: Any,
+    normalized_shape: Any,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
 ) -> Any:
     return aten().native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
 
@@ -186,7 +191,15 @@ def _nll_loss_nd(self: Any, target: Any, weight: Any = None, reduction: int = 1,
 
 
 def _batch_norm(
-    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float, *_: Any
+    input: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+    *_: Any,
 ) -> Any:
     given = (input, weight, bias, running_mean, running_var, training, momentum, eps)
     return aten().native_batch_norm(*given)[0]

@@ -27,7 +27,9 @@ def _mean(g: Any, self_shape: Any, dim: Any = None, keepdim: bool = False) -> An
     return aten.div.Scalar(g.expand(self_shape), reduced_count(self_shape, dim))
 
 
-def _embedding(g: Any, weight_shape: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Any:
+def _embedding(
+    g: Any, weight_shape: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
+) -> Any:
     backward = aten.embedding_sparse_backward if sparse else aten.embedding_dense_backward
     return backward(g, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
 
@@ -75,7 +77,10 @@ _of("huber_loss",
     target=lambda g, self, target, reduction, delta: aten.huber_loss_backward(g, target, self, reduction, delta))  # fmt: skip
 _of("binary_cross_entropy",
     self=lambda g, self, target, weight, reduction: aten.binary_cross_entropy_backward(g, self, target, weight, reduction))  # fmt: skip
-_of("soft_margin_loss", self=lambda g, self, target, reduction: aten.soft_margin_loss_backward(g, self, target, reduction))
+_of(
+    "soft_margin_loss",
+    self=lambda g, self, target, reduction: aten.soft_margin_loss_backward(g, self, target, reduction),
+)
 _of("multi_margin_loss",
     self=lambda g, self, target, p, margin, weight, reduction: aten.multi_margin_loss_backward(
         g, self, target, p, margin, weight, reduction))  # fmt: skip
@@ -152,7 +157,9 @@ _of("_scaled_dot_product_flash_attention_for_cpu", 1,
         aten._scaled_dot_product_flash_attention_for_cpu_backward(
             g, query, key, value, result, result1, dropout_p, is_causal, attn_mask=attn_mask, scale=scale))  # fmt: skip
 
-_of("diagonal", self=lambda g, self_shape, offset, dim1, dim2: aten.diagonal_backward(g, self_shape, offset, dim1, dim2))
+_of(
+    "diagonal", self=lambda g, self_shape, offset, dim1, dim2: aten.diagonal_backward(g, self_shape, offset, dim1, dim2)
+)
 _of("mean", self=lambda g, self_shape: _mean(g, self_shape))
 _of("mean.dim", self=_mean)
 

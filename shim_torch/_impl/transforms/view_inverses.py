@@ -33,7 +33,11 @@ def _unsqueezed(base: Any, value: Any, index: Any, dim: int) -> Any:
 
 def _squeezed(base: Any, value: Any, index: Any, dim: Any = None) -> Any:
     count = base.dim()
-    asked = range(count) if dim is None else [d % count if count else 0 for d in (dim if isinstance(dim, (list, tuple)) else [dim])]
+    asked = (
+        range(count)
+        if dim is None
+        else [d % count if count else 0 for d in (dim if isinstance(dim, (list, tuple)) else [dim])]
+    )
     for d in sorted(asked):
         if count and base.shape[d] == 1:
             value = value.unsqueeze(d)

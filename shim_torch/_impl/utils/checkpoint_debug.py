@@ -54,7 +54,14 @@ class _Shown(str):
 
 def _short(tensor: Any) -> str:
     name = str(tensor.dtype).removeprefix("torch.")
-    for long, short in (("bfloat", "bf"), ("complex", "c"), ("float", "f"), ("uint", "u"), ("int", "i"), ("bool", "b8")):
+    for long, short in (
+        ("bfloat", "bf"),
+        ("complex", "c"),
+        ("float", "f"),
+        ("uint", "u"),
+        ("int", "i"),
+        ("bool", "b8"),
+    ):
         name = name.replace(long, short)
     return name
 

@@ -29,7 +29,13 @@ def _check(holds: bool, text: str) -> None:
 
 
 def _packed(
-    who: str, dims: int, tensors: tuple[Any, Any, Any, Any], cum_q: Any, cum_k: Any, longest: tuple[int, int], names: str
+    who: str,
+    dims: int,
+    tensors: tuple[Any, Any, Any, Any],
+    cum_q: Any,
+    cum_k: Any,
+    longest: tuple[int, int],
+    names: str,
 ) -> Iterator[_Shapes]:
     """(1, heads, length, size) of each sequence's queries, keys, values and, where they are given, gradients."""
     query, key, value, grad_out = tensors
@@ -93,7 +99,9 @@ def _flash_attention_backward_flop(
     max_k: int, *_: Any, **__: Any,
 ) -> int:  # fmt: skip
     offsets: Any = {"cum_seq_q": cum_seq_q, "cum_seq_k": cum_seq_k, "max_q": max_q, "max_k": max_k}
-    return _backward(_unpack_flash_attention_nested_shapes(query=query, key=key, value=value, grad_out=grad_out, **offsets))
+    return _backward(
+        _unpack_flash_attention_nested_shapes(query=query, key=key, value=value, grad_out=grad_out, **offsets)
+    )
 
 
 @register_flop_formula(aten._efficient_attention_forward, get_raw=True)

@@ -125,7 +125,9 @@ def conv_backward_flop(
 
 
 @register_flop_formula(aten._convolution_weight)
-def _conv_weight_flop(x_shape: Any, grad_shape: Any, kernel: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
+def _conv_weight_flop(
+    x_shape: Any, grad_shape: Any, kernel: Any, *args: Any, out_shape: Any = None, **kwargs: Any
+) -> int:
     return conv_flop_count(x_shape, out_shape, grad_shape)
 
 
@@ -178,7 +180,9 @@ def _named(names: str) -> list[Any]:
         "_scaled_dot_product_flash_attention_for_cpu"
     )
 )
-def sdpa_flop(query_shape: Any, key_shape: Any, value_shape: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
+def sdpa_flop(
+    query_shape: Any, key_shape: Any, value_shape: Any, *args: Any, out_shape: Any = None, **kwargs: Any
+) -> int:
     """Attention's."""
     return sdpa_flop_count(query_shape, key_shape, value_shape)
 
@@ -190,9 +194,16 @@ def sdpa_flop(query_shape: Any, key_shape: Any, value_shape: Any, *args: Any, ou
     )
 )
 def sdpa_backward_flop(
-    grad_out_shape: Any, query_shape: Any, key_shape: Any, value_shape: Any, *args: Any, out_shape: Any = None, **kwargs: Any
+    grad_out_shape: Any,
+    query_shape: Any,
+    key_shape: Any,
+    value_shape: Any,
+    *args: Any,
+    out_shape: Any = None,
+    **kwargs: Any,
 ) -> int:
     """The gradients of attention."""
     return sdpa_backward_flop_count(grad_out_shape, query_shape, key_shape, value_shape)
+
 
 naming.present(globals(), "torch.utils.flop_counter")

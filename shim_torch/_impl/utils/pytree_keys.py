@@ -44,4 +44,5 @@ class GetAttrKey(NamedTuple):
     def get(self, obj: Any) -> Any:
         return getattr(obj, self.name)
 
+
 naming.present(globals(), "torch.utils._pytree")

@@ -58,4 +58,5 @@ def tree_all_only(type_or_types: Any, /, pred: Any, tree: Any, is_leaf: Any = No
 def tree_any_only(type_or_types: Any, /, pred: Any, tree: Any, is_leaf: Any = None) -> bool:
     return any(pred(x) for x in pytree.tree_iter(tree, is_leaf) if isinstance(x, type_or_types))
 
+
 naming.present(globals(), "torch.utils._pytree")

@@ -49,4 +49,5 @@ def key_get(obj: Any, kp: tuple[Any, ...]) -> Any:
         obj = key.get(obj)
     return obj
 
+
 naming.present(globals(), "torch.utils._pytree")

@@ -260,7 +260,9 @@ def _to_json(spec: Any) -> dict[str, Any]:
             "`serialized_type_name` kwarg."
         )
     context = (
-        found.to_dumpable_context(spec.context) if found.to_dumpable_context else json.dumps(spec.context, default=_enum_to_json)
+        found.to_dumpable_context(spec.context)
+        if found.to_dumpable_context
+        else json.dumps(spec.context, default=_enum_to_json)
     )
     return {
         "type": found.serialized_type_name,
@@ -285,7 +287,9 @@ def _from_json(schema: dict[str, Any]) -> Any:
         raise KeyError(f"{schema['type']} is not a registered type name")
     found = tree.SUPPORTED_SERIALIZED_TYPES[kind]
     context = (
-        found.from_dumpable_context(schema["context"]) if found.from_dumpable_context else json.loads(schema["context"], object_hook=_enum_from_json)
+        found.from_dumpable_context(schema["context"])
+        if found.from_dumpable_context
+        else json.loads(schema["context"], object_hook=_enum_from_json)
     )
     return tree.TreeSpec(kind, context, [_from_json(c) for c in schema["children_spec"]])
 

@@ -42,7 +42,9 @@ class GraphExecGroup:
 
     def __enter__(self) -> GraphExecGroup:
         if GraphExecGroup._current is not None:
-            raise RuntimeError(f"GraphExecGroup contexts cannot be nested. Already inside group {GraphExecGroup._current}")
+            raise RuntimeError(
+                f"GraphExecGroup contexts cannot be nested. Already inside group {GraphExecGroup._current}"
+            )
         GraphExecGroup._current = self
         return self
 
@@ -85,7 +87,11 @@ class Frame:
     """One checkpointed call: ``again(*inputs)`` runs it a second time."""
 
     def __init__(
-        self, again: Callable[..., Any], inputs: tuple[Any, ...], early_stop: bool, describe: Callable[[Any], Any] | None
+        self,
+        again: Callable[..., Any],
+        inputs: tuple[Any, ...],
+        early_stop: bool,
+        describe: Callable[[Any], Any] | None,
     ) -> None:
         self.again, self.early_stop, self.describe = again, early_stop, describe
         self.inputs = [_core._make_saved_tensor(x) if isinstance(x, _core.TensorBase) else x for x in inputs]
@@ -187,9 +193,7 @@ class Frame:
                 continue
             now = self.describe(self.recomputed[group][key])
             if now != self.descriptions[place]:
-                differing += (
-                    f"tensor at position {place}:\nsaved metadata: {self.descriptions[place]}\nrecomputed metadata: {now}\n"
-                )
+                differing += f"tensor at position {place}:\nsaved metadata: {self.descriptions[place]}\nrecomputed metadata: {now}\n"
         if differing:
             raise CheckpointError(
                 "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during "

@@ -31,7 +31,9 @@ class ShardedGradScaler(GradScaler):
         if self._enabled:
             self.process_group = process_group
 
-    def _unscale_grads_(self, optimizer: Any, inv_scale: Any, found_inf: Any, allow_fp16: bool = True) -> dict[Any, Any]:
+    def _unscale_grads_(
+        self, optimizer: Any, inv_scale: Any, found_inf: Any, allow_fp16: bool = True
+    ) -> dict[Any, Any]:
         return super()._unscale_grads_(optimizer, inv_scale, found_inf, True)  # gradients may be float16 here
 
     def unscale_(self, optimizer: Any) -> None:

@@ -43,7 +43,9 @@ class _Policy(ABC):
         """``{module: arguments}`` of what is to be wrapped."""
 
 
-def _module_wrap_policy(module: Module, recurse: bool, nonwrapped_numel: int, module_classes: set[type[Module]]) -> bool:
+def _module_wrap_policy(
+    module: Module, recurse: bool, nonwrapped_numel: int, module_classes: set[type[Module]]
+) -> bool:
     """Modules of the given classes."""
     return recurse or isinstance(module, tuple(module_classes))
 
@@ -119,9 +121,7 @@ def _wrap_module_cls_individually(
     return recurse or isinstance(module, tuple(transformer_layer_cls))
 
 
-def _or_policy(
-    module: Module, recurse: bool, nonwrapped_numel: int, policies: Iterable[Callable[..., bool]]
-) -> bool:
+def _or_policy(module: Module, recurse: bool, nonwrapped_numel: int, policies: Iterable[Callable[..., bool]]) -> bool:
     """What any of several policies chooses."""
     return any(p(module=module, recurse=recurse, nonwrapped_numel=nonwrapped_numel) for p in policies)
 

@@ -103,8 +103,8 @@ class _Tracing:
             from shim_torch._guards import detect_fake_mode
             from shim_torch._subclasses.fake_tensor import FakeTensorMode
 
-            self.make_fake = lambda args: detect_fake_mode(args) or FakeTensorMode(
-                allow_non_fake_inputs=allow_non_fake_inputs
+            self.make_fake = lambda args: (
+                detect_fake_mode(args) or FakeTensorMode(allow_non_fake_inputs=allow_non_fake_inputs)
             )
         else:
             self.make_fake = lambda args: None
@@ -169,7 +169,9 @@ def _module() -> Any:
     return Module
 
 
-def get_isolated_graphmodule(func: Any, args: Any, kwargs: Any, tracing_mode: str = "real", decomposition_table: Any = None) -> GraphModule:
+def get_isolated_graphmodule(
+    func: Any, args: Any, kwargs: Any, tracing_mode: str = "real", decomposition_table: Any = None
+) -> GraphModule:
     """The graph of a call, without the modes that are on now."""
     all_args, spec = tree_flatten((args, kwargs))
 

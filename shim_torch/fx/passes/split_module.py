@@ -61,7 +61,9 @@ def _refuse_state(node: Node) -> None:
 class _Splitter:
     """The parts of one graph, from who owns a step to the graph that calls them."""
 
-    def __init__(self, m: GraphModule, qualname_map: Any, keep_names: bool, keep_inputs: bool, tuple_return: bool) -> None:
+    def __init__(
+        self, m: GraphModule, qualname_map: Any, keep_names: bool, keep_inputs: bool, tuple_return: bool
+    ) -> None:
         self.m, self.qualname_map = m, qualname_map
         self.keep_names, self.keep_inputs, self.tuple_return = keep_names, keep_inputs, tuple_return
         self.parts: dict[str, Partition] = {}

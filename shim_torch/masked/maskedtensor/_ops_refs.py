@@ -60,7 +60,9 @@ def _check_args_kwargs_length(
             raise ValueError(f"{error_prefix}: len({name}) must be {wanted} but got {len(given)}")
 
 
-def _register_on_parts(aten_ops: Any, len_args: int | None = None, len_kwargs: int | None = None) -> Callable[[Any], Any]:
+def _register_on_parts(
+    aten_ops: Any, len_args: int | None = None, len_kwargs: int | None = None
+) -> Callable[[Any], Any]:
     """A decorator: ``function(refuse, func, data, mask, *rest, **kwargs)`` gets the first argument's data and mask.
 
     refuse: makes the ValueError of a text. A pair that it returns is the data and the mask of the result.
@@ -101,7 +103,9 @@ class _Relaid(Function):
         if ctx.to == "contiguous" or not is_masked_tensor(grad) or grad.layout == ctx.layout:
             return grad, None
         to = {_core.sparse_coo: "coo", _core.sparse_csr: "csr"}.get(ctx.layout, "dense")
-        return _Relaid.apply(grad, to), None  # not by its methods: backward() of a masked tensor keeps __torch_function__ off
+        return _Relaid.apply(
+            grad, to
+        ), None  # not by its methods: backward() of a masked tensor keeps __torch_function__ off
 
 
 class _Where(Function):
@@ -123,7 +127,9 @@ def _function_where(func: Any, *args: Any, **kwargs: Any) -> Any:
     return _Where.apply(*args)
 
 
-_LAYOUT_METHODS = dict(contiguous="contiguous", to_dense="dense", to_sparse="coo", to_sparse_coo="coo", to_sparse_csr="csr")
+_LAYOUT_METHODS = dict(
+    contiguous="contiguous", to_dense="dense", to_sparse="coo", to_sparse_coo="coo", to_sparse_csr="csr"
+)
 for _method, _to in _LAYOUT_METHODS.items():
 
     @register_function_func([getattr(_core.Tensor, _method)])

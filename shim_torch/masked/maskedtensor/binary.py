@@ -54,9 +54,7 @@ def _binary(packet: Any, inplace: bool) -> Any:
         if any(isinstance(a, _core.TensorBase) for a in args[2:]):
             raise TypeError("MaskedTensor binary ops do not support Tensor arguments aside from the lhs and rhs")
         if not _masks_match(*args[:2]):
-            raise ValueError(
-                "Input masks must match. If you need support for this, please open an issue on Github."
-            )
+            raise ValueError("Input masks must match. If you need support for this, please open an issue on Github.")
         data, _ = _map_mt_args_kwargs(args, {}, lambda x: x._masked_data)
         strided = not isinstance(data[0], _core.TensorBase) or data[0].layout == _core.strided
         result = packet(*data) if strided else _of_sparse(packet, data)

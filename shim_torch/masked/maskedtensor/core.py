@@ -71,7 +71,11 @@ _RULES: tuple[tuple[Callable[[Any, Any], bool], type[Exception], Callable[[Any, 
         lambda data, mask: f"{data.dtype} is not supported in MaskedTensor.",
     ),
     (lambda data, mask: data.dim() == mask.dim(), ValueError, lambda data, mask: "data.dim() must equal mask.dim()"),
-    (lambda data, mask: data.size() == mask.size(), ValueError, lambda data, mask: "data.size() must equal mask.size()"),
+    (
+        lambda data, mask: data.size() == mask.size(),
+        ValueError,
+        lambda data, mask: "data.size() must equal mask.size()",
+    ),
 )
 
 

@@ -237,7 +237,11 @@ def _stored(length: int) -> Any:
 
 def _cache_of(min_seqlen: Any, max_seqlen: Any) -> dict[str, int]:
     given = {"min_seqlen": min_seqlen, "max_seqlen": max_seqlen}
-    return {k: v.shape[0] if isinstance(v, torch.Tensor) and v.dim() == 2 else int(v) for k, v in given.items() if v is not None}
+    return {
+        k: v.shape[0] if isinstance(v, torch.Tensor) and v.dim() == 2 else int(v)
+        for k, v in given.items()
+        if v is not None
+    }
 
 
 def nested_view_from_values_offsets(

@@ -22,7 +22,10 @@ def _validate_sdpa_input(
     allow_lowp_kv: bool = False,
 ) -> None:
     """ValueError unless the three are of one dtype and device, with two dims or more."""
-    for what, values in (("dtype", [t.dtype for t in (query, key, value)]), ("device type", [t.device for t in (query, key, value)])):
+    for what, values in (
+        ("dtype", [t.dtype for t in (query, key, value)]),
+        ("device type", [t.device for t in (query, key, value)]),
+    ):
         if values[0] == values[1] == values[2] or (what == "dtype" and allow_lowp_kv):
             continue
         name = what.split()[0]

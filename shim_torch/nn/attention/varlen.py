@@ -87,7 +87,9 @@ def _(grad_out, query, key, value, *_, **__):
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) -> None:
-    query, key, value, cu_seq_q, cu_seq_k, ctx.max_q, ctx.max_k, ctx.is_causal, ctx.scale, ctx.window_size, *rest = inputs
+    query, key, value, cu_seq_q, cu_seq_k, ctx.max_q, ctx.max_k, ctx.is_causal, ctx.scale, ctx.window_size, *rest = (
+        inputs
+    )
     for name, given in (("seqused_k", rest[1]), ("block_table", rest[2])):
         if given is not None:
             raise RuntimeError(f"{name} is an inference-only parameter.")

@@ -61,7 +61,12 @@ class Hardtanh(Module):
     """x kept within [min_val, max_val]."""
 
     def __init__(
-        self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False, min_value: Any = None, max_value: Any = None
+        self,
+        min_val: float = -1.0,
+        max_val: float = 1.0,
+        inplace: bool = False,
+        min_value: Any = None,
+        max_value: Any = None,
     ) -> None:
         super().__init__()
         for old, new, value in (("min_value", "min_val", min_value), ("max_value", "max_val", max_value)):

@@ -41,6 +41,7 @@ __all__ = [
 ]
 Tensor = _core.Tensor
 
+
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
     """What ``load_state_dict`` returns."""
 
@@ -52,6 +53,7 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
         return super().__repr__()
 
     __str__ = __repr__
+
 
 # Hooks of all modules.
 _global_forward_pre_hooks: dict[int, Callable[..., Any]] = OrderedDict()

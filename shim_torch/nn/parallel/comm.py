@@ -17,7 +17,9 @@ def _device(place: Any) -> Any:
 
 def _one_of(devices: Any, out: Any) -> None:
     if (devices is None) == (out is None):
-        raise RuntimeError(f"Exactly one of 'devices' and 'out' must be specified, but got devices={devices} and out={out}")
+        raise RuntimeError(
+            f"Exactly one of 'devices' and 'out' must be specified, but got devices={devices} and out={out}"
+        )
 
 
 def broadcast(tensor: Any, devices: Iterable[Any] | None = None, *, out: Sequence[Any] | None = None) -> Any:
@@ -88,7 +90,9 @@ def gather(tensors: Sequence[Any], dim: int = 0, destination: Any = None, *, out
     """Tensors from several devices as one along ``dim``, on ``destination`` (-1: the CPU), or in ``out``."""
     if out is not None:
         if destination is not None:
-            raise RuntimeError(f"'destination' must not be specified when 'out' is specified, but got destination={destination}")
+            raise RuntimeError(
+                f"'destination' must not be specified when 'out' is specified, but got destination={destination}"
+            )
         return torch.cat([t.to(out.device) for t in tensors], dim, out=out)
     if destination is None:
         destination = torch.cuda.current_device()

@@ -61,7 +61,9 @@ class DistributedDataParallel(Module):
             self.require_backward_grad_sync = old
 
     @contextlib.contextmanager
-    def join(self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False) -> Iterator[None]:
+    def join(
+        self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
+    ) -> Iterator[None]:
         """Training with uneven inputs: there is no other process that could have fewer."""
         yield
 

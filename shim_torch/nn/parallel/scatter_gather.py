@@ -22,5 +22,7 @@ def scatter_kwargs(
     """Arguments and keyword arguments for every device; the shorter list is filled up with empty ones."""
     parts = [list(scatter(given, target_gpus, dim)) if given else [] for given in (inputs, kwargs)]
     count = max(map(len, parts))
-    cut, named = ((*own, *(kind() for _ in range(count - len(own)))) for own, kind in zip(parts, (tuple, dict), strict=True))
+    cut, named = (
+        (*own, *(kind() for _ in range(count - len(own)))) for own, kind in zip(parts, (tuple, dict), strict=True)
+    )
     return cut, named

@@ -87,7 +87,9 @@ class _Place(NamedTuple):
     def mask(self) -> Any:
         """A copy of the mask; ones before the first one is made."""
         known = getattr(self.module, self.mask_name, None)
-        return _ones_like(self.original) if known is None else known.detach().clone(memory_format=_core.contiguous_format)
+        return (
+            _ones_like(self.original) if known is None else known.detach().clone(memory_format=_core.contiguous_format)
+        )
 
     def begin(self) -> None:
         """The parameter takes its second name."""
@@ -121,9 +123,7 @@ def _ones_like(t: Any) -> Any:
 def _scores(t: Any, given: Any, what: str) -> Any:
     """What says how much each entry of a tensor matters: the tensor itself, unless scores are given."""
     if given is not None and given.shape != t.shape:
-        raise AssertionError(
-            f"importance_scores should have the same shape as {what}, got {given.shape} vs {t.shape}"
-        )
+        raise AssertionError(f"importance_scores should have the same shape as {what}, got {given.shape} vs {t.shape}")
     return t if given is None else given
 
 
@@ -305,7 +305,9 @@ class CustomFromMask(BasePruningMethod):
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
         if default_mask.shape != self.mask.shape:
-            raise AssertionError(f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}")
+            raise AssertionError(
+                f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}"
+            )
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
 

@@ -160,7 +160,13 @@ class TestCase(unittest.TestCase):
         self.assertRaises(kind, function, *args, **kwargs)
 
     def compare_with_numpy(
-        self, torch_fn: Callable, np_fn: Callable, tensor_like: Any, device: Any = None, dtype: Any = None, **options: Any
+        self,
+        torch_fn: Callable,
+        np_fn: Callable,
+        tensor_like: Any,
+        device: Any = None,
+        dtype: Any = None,
+        **options: Any,
     ) -> None:
         """``assertEqual`` of both functions' results on one input."""
         t = shim_torch.as_tensor(tensor_like, device=device, dtype=dtype)
@@ -294,5 +300,3 @@ def is_iterable_of_tensors(value: Any, include_empty: bool = False) -> bool:
         return False
     items = list(value)
     return include_empty if not items else all(isinstance(x, shim_torch.Tensor) for x in items)
-
-

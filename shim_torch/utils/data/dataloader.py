@@ -257,7 +257,11 @@ class _BaseDataLoaderIter:
         self._auto_collation, self._drop_last = loader._auto_collation, loader.drop_last
         self._collate_fn, self._index_sampler = loader.collate_fn, loader._index_sampler
         self._num_workers, self._prefetch_factor = loader.num_workers, loader.prefetch_factor
-        self._in_order, self._timeout, self._persistent_workers = loader.in_order, loader.timeout, loader.persistent_workers
+        self._in_order, self._timeout, self._persistent_workers = (
+            loader.in_order,
+            loader.timeout,
+            loader.persistent_workers,
+        )
         self._pin_memory = loader.pin_memory and shim_torch.cuda.is_available()
         self._pin_memory_device, self._generator = loader.pin_memory_device, loader.generator
         pipe = isinstance(loader.dataset, (IterDataPipe, MapDataPipe))

@@ -19,8 +19,10 @@
 // These two live with the interpreter's side; the tensors here are float32, and others are filled with what is 0 in all dtypes.
 double shim::load_as_double(const void* p, DType) { return *static_cast<const float*>(p); }
 void shim::store_number(void* p, DType t, Number n) {
-  if (t == DType::f32) *static_cast<float*>(p) = float(n.to_double());
-  else std::memset(p, 0, itemsize(t));
+  if (t == DType::f32)
+    *static_cast<float*>(p) = float(n.to_double());
+  else
+    std::memset(p, 0, itemsize(t));
 }
 
 void rows(uint64_t seed);
@@ -40,8 +42,8 @@ Err aoti_torch_delete_tensor_object(Handle);
 Err aoti_torch_get_size(Handle, int64_t, int64_t*);
 Err aoti_torch_get_sizes(Handle, int64_t**);
 Err aoti_torch_item_float64(Handle, double*);
-Err torch_from_blob(void*, int64_t, const int64_t*, const int64_t*, int64_t, int32_t, int32_t, int32_t, Handle*, int32_t, const uint8_t*, int64_t,
-                    void (*)(void*, void*), void*);
+Err torch_from_blob(void*, int64_t, const int64_t*, const int64_t*, int64_t, int32_t, int32_t, int32_t, Handle*,
+    int32_t, const uint8_t*, int64_t, void (*)(void*, void*), void*);
 Err torch_list_get_item(List*, size_t, Value*);
 Err torch_delete_list(List*);
 Err torch_parse_device_string(const char*, uint32_t*, int32_t*);
@@ -51,8 +53,8 @@ Err torch_parallel_for(int64_t, int64_t, int64_t, void (*)(int64_t, int64_t, voi
 namespace {
 
 using Random = std::mt19937_64;
-const char* const kTypes[] = {"Tensor", "int", "float", "bool", "str", "ScalarType", "Device", "Tensor?", "int?", "str?", "Tensor[]",
-                              "int[]", "str[]", "Tensor?[]", "int[]?", "Tensor[]?"};
+const char* const kTypes[] = {"Tensor", "int", "float", "bool", "str", "ScalarType", "Device", "Tensor?", "int?",
+    "str?", "Tensor[]", "int[]", "str[]", "Tensor?[]", "int[]?", "Tensor[]?"};
 int64_t live_blobs = 0;
 std::atomic<int64_t> freed{0};
 
@@ -70,7 +72,14 @@ Handle random_tensor(Random& r) {
   }
   auto* data = static_cast<float*>(std::calloc(size_t(step), sizeof(float)));
   ++live_blobs;
-  if (torch_from_blob(data, n, sizes, strides, 0, 6, 0, 0, &h, 0, nullptr, 0, [](void* p, void*) { std::free(p); ++freed; }, nullptr)) std::abort();
+  if (torch_from_blob(
+          data, n, sizes, strides, 0, 6, 0, 0, &h, 0, nullptr, 0,
+          [](void* p, void*) {
+            std::free(p);
+            ++freed;
+          },
+          nullptr))
+    std::abort();
   return h;
 }
 
@@ -97,7 +106,10 @@ Value random_value(Random& r, const ArgType& t) {
   return t.optional ? cell(v) : v;
 }
 
-struct Made { std::string name; Schema schema; };
+struct Made {
+  std::string name;
+  Schema schema;
+};
 std::vector<Made> made;
 
 // Takes its arguments as a wheel's kernel does, and sometimes fails after that.
@@ -126,7 +138,9 @@ struct Plain {
   std::vector<uint64_t> cells;
   std::vector<Handle> handles;
   std::vector<std::unique_ptr<uint64_t[]>> arrays;
-  ~Plain() { for (Handle h : handles) aoti_torch_delete_tensor_object(h); }
+  ~Plain() {
+    for (Handle h : handles) aoti_torch_delete_tensor_object(h);
+  }
 
   uint64_t one(const ArgType& t) {
     if (t.base == ArgType::Tensor) {
@@ -140,8 +154,10 @@ struct Plain {
     arrays.push_back(std::make_unique<uint64_t[]>(n + 1));
     uint64_t* all = arrays.back().get();
     for (size_t i = 0; i < n; ++i) {
-      if (t.base == ArgType::Bool || t.base == ArgType::ScalarType) reinterpret_cast<int32_t*>(all)[i] = int32_t(one(t));
-      else if (!t.element_optional) all[i] = one(t);
+      if (t.base == ArgType::Bool || t.base == ArgType::ScalarType)
+        reinterpret_cast<int32_t*>(all)[i] = int32_t(one(t));
+      else if (!t.element_optional)
+        all[i] = one(t);
       else if (below(r, 2)) {
         arrays.push_back(std::make_unique<uint64_t[]>(1));
         arrays.back()[0] = one(t);
@@ -177,7 +193,8 @@ bool plain_arguments(Random& r, const Made& m) {
 }
 
 void mutate_schema(Random& r, void* library) {
-  std::string text = "op" + std::to_string(below(r, 9)) + "(Tensor(a!) x, int[2]? y=None, *, str s='a', Tensor?[] z, float f=1e-3) -> (Tensor(a!), int[])";
+  std::string text = "op" + std::to_string(below(r, 9)) +
+                     "(Tensor(a!) x, int[2]? y=None, *, str s='a', Tensor?[] z, float f=1e-3) -> (Tensor(a!), int[])";
   for (size_t k = below(r, 6); k--;) {
     const size_t at = below(r, text.size());
     switch (below(r, 3)) {
@@ -187,7 +204,7 @@ void mutate_schema(Random& r, void* library) {
     }
     if (text.empty()) text = "x";
   }
-  if (aoti_torch_library_def(library, text.c_str())) {        // a bad schema is a problem, not a failure
+  if (aoti_torch_library_def(library, text.c_str())) {  // a bad schema is a problem, not a failure
     std::fprintf(stderr, "%s\n%s\n", text.c_str(), last_error().c_str());
     std::abort();
   }
@@ -205,7 +222,9 @@ void handles(Random& r) {
     aoti_torch_get_size(h, int64_t(below(r, 9)) - 4, &n);
     aoti_torch_item_float64(h, &x);
   }
-  std::thread other([mine = std::vector<Handle>(all.begin(), all.begin() + 20)] { for (Handle h : mine) aoti_torch_delete_tensor_object(h); });
+  std::thread other([mine = std::vector<Handle>(all.begin(), all.begin() + 20)] {
+    for (Handle h : mine) aoti_torch_delete_tensor_object(h);
+  });
   for (size_t i = 20; i < all.size(); ++i) aoti_torch_delete_tensor_object(all[i]);
   other.join();
 }
@@ -226,8 +245,14 @@ void odd_inputs(Random& r) {
   aoti_torch_get_sizes(undefined_handle(), &sizes);
   Handle h = nullptr;
   int64_t bad[] = {-1, 3}, one[] = {1, 1};
-  torch_from_blob(bad, 2, bad, one, 0, int32_t(below(r, 60)), int32_t(below(r, 30)), 0, &h, int32_t(below(r, 3)), nullptr, 0, nullptr, nullptr);
-  torch_parallel_for(0, int64_t(below(r, 100)), int64_t(below(r, 9)), [](int64_t begin, int64_t, void*) { if (begin > 50) throw std::runtime_error("x"); }, nullptr);
+  torch_from_blob(bad, 2, bad, one, 0, int32_t(below(r, 60)), int32_t(below(r, 30)), 0, &h, int32_t(below(r, 3)),
+      nullptr, 0, nullptr, nullptr);
+  torch_parallel_for(
+      0, int64_t(below(r, 100)), int64_t(below(r, 9)),
+      [](int64_t begin, int64_t, void*) {
+        if (begin > 50) throw std::runtime_error("x");
+      },
+      nullptr);
 }
 
 }  // namespace
@@ -239,12 +264,15 @@ int main(int argc, char** argv) {
   rows(seed);
   void* library;
   aoti_torch_library_init_fragment("fuzz", __FILE__, __LINE__, &library);
-  for (size_t n = 0; n < 40; ++n) {                           // operator n has n arguments of random types
+  for (size_t n = 0; n < 40; ++n) {  // operator n has n arguments of random types
     std::string schema = "random" + std::to_string(n) + "(";
-    for (size_t i = 0; i < n; ++i) schema += std::string(i ? ", " : "") + kTypes[below(r, std::size(kTypes))] + " x" + std::to_string(i);
+    for (size_t i = 0; i < n; ++i)
+      schema += std::string(i ? ", " : "") + kTypes[below(r, std::size(kTypes))] + " x" + std::to_string(i);
     schema += ") -> " + std::string(n % 3 == 0 ? "()" : n % 3 == 1 ? "int" : "(int, int)");
     made.push_back({"fuzz::random" + std::to_string(n), parse_schema(schema)});
-    if (aoti_torch_library_def(library, schema.c_str()) || torch_library_impl(library, made[n].name.substr(6).c_str(), consume, 0)) std::abort();
+    if (aoti_torch_library_def(library, schema.c_str()) ||
+        torch_library_impl(library, made[n].name.substr(6).c_str(), consume, 0))
+      std::abort();
   }
   host().schema = schema_of;
   host().dispatch = dispatch;
@@ -262,7 +290,7 @@ int main(int argc, char** argv) {
     if (rounds % 1024 == 0) take_news();
   }
   aoti_torch_delete_library_object(library);
-  std::printf("%llu calls, %llu failed as they should, %lld of %lld blobs freed\n", (unsigned long long)rounds, (unsigned long long)failures,
-              (long long)freed.load(), (long long)live_blobs);
+  std::printf("%llu calls, %llu failed as they should, %lld of %lld blobs freed\n", (unsigned long long)rounds,
+      (unsigned long long)failures, (long long)freed.load(), (long long)live_blobs);
   return freed.load() == live_blobs ? 0 : 1;
 }

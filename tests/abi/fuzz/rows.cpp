@@ -51,7 +51,9 @@ void compare(const char* what, const Tensor& x, int64_t dim, const Tensor& place
     const int64_t place = at->data_as<int64_t>()[i];
     expect(place >= 0 && place < n, what, x);
     if (dim == x->dim() - 1 && values->dim() == x->dim())
-      expect(!std::memcmp(static_cast<char*>(rows->data()) + size_t(i / width * n + place) * bytes, static_cast<char*>(found->data()) + size_t(i) * bytes, bytes), what, x);
+      expect(!std::memcmp(static_cast<char*>(rows->data()) + size_t(i / width * n + place) * bytes,
+                 static_cast<char*>(found->data()) + size_t(i) * bytes, bytes),
+          what, x);
   }
 }
 
@@ -79,7 +81,8 @@ void check(Random& r, const Tensor& x, int64_t dim) {
   running_sum(x, dim, x->dtype());
   running_product(x, dim, x->dtype());
   const int64_t dims[] = {dim};
-  for (int kind = 0; kind <= int(Reduction::nansum); ++kind) reduce(Reduction(kind), x, dims, r() % 2, DType::undefined);
+  for (int kind = 0; kind <= int(Reduction::nansum); ++kind)
+    reduce(Reduction(kind), x, dims, r() % 2, DType::undefined);
   logsumexp(x, dims, false);
   softmax(x, dim, r() % 2, DType::undefined);
   histogram(x, 1 + int64_t(r() % 20), 0, 0);
@@ -90,7 +93,8 @@ void check(Random& r, const Tensor& x, int64_t dim) {
 
 void rows(uint64_t seed) {
   constexpr int64_t kLengths[] = {0, 1, 2, 15, 16, 17, 127, 128, 129, 255, 256, 257, 1023, 1025};
-  constexpr DType kElements[] = {DType::b8, DType::u8, DType::i8, DType::i16, DType::i32, DType::i64, DType::f16, DType::bf16, DType::f32, DType::f64};
+  constexpr DType kElements[] = {DType::b8, DType::u8, DType::i8, DType::i16, DType::i32, DType::i64, DType::f16,
+      DType::bf16, DType::f32, DType::f64};
   Random r(seed);
   for (const DType t : kElements)
     for (const int64_t n : kLengths) {

@@ -62,14 +62,18 @@ def test_a_kernel_of_a_changed_source():
     function = types.FunctionType(template.__code__, {"tl": tl, "twice": 2})
     function.__name__ = "filled"
     kernel = type(kernels.rows)(function, debug=None)
-    kernel._unsafe_update_src("def other(out, value, SIZE: tl.constexpr):\n    tl.store(out + tl.arange(0, SIZE), value * twice)\n")
+    kernel._unsafe_update_src(
+        "def other(out, value, SIZE: tl.constexpr):\n    tl.store(out + tl.arange(0, SIZE), value * twice)\n"
+    )
     out = torch.zeros(4)
     kernel.arg_names = ["out", "value", "SIZE"]
     kernel[(1,)](out, 3.0, SIZE=4)
     assert out.tolist() == [6, 6, 6, 6] and kernel.src.startswith("def other")
     kernel.__name__ = "renamed"
     assert function.__name__ == kernel.__name__ == "renamed"
-    kernel._unsafe_update_src("def other(out, value, SIZE: tl.constexpr):\n    tl.store(out + tl.arange(0, SIZE), value + twice)\n")
+    kernel._unsafe_update_src(
+        "def other(out, value, SIZE: tl.constexpr):\n    tl.store(out + tl.arange(0, SIZE), value + twice)\n"
+    )
     kernel[(1,)](out, 3.0, SIZE=4)
     assert out.tolist() == [5, 5, 5, 5]
 

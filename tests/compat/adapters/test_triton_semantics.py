@@ -32,7 +32,9 @@ def binary(op: str, x: torch.Tensor, y: torch.Tensor, dtype: torch.dtype | None 
     return out.float().numpy() if out.dtype.is_floating_point else out.numpy()
 
 
-@pytest.mark.parametrize("dtype, held", [(torch.float8_e4m3fn, ml_dtypes.float8_e4m3fn), (torch.float8_e5m2, ml_dtypes.float8_e5m2)])
+@pytest.mark.parametrize(
+    "dtype, held", [(torch.float8_e4m3fn, ml_dtypes.float8_e4m3fn), (torch.float8_e5m2, ml_dtypes.float8_e5m2)]
+)
 def test_float8_computes_with_numbers(dtype, held):
     x, y = torch.tensor([1.5, -2, 0.25, 3]).to(dtype), torch.tensor([0.5, 3, 0.125, 3.5]).to(dtype)
     a, b = x.float().numpy(), y.float().numpy()
@@ -209,7 +211,11 @@ def test_special_functions(symbol):
 def test_special_functions_at_their_ends():
     find = lambda name, *x: symbols.find(name)(np.dtype(np.float64), *(np.array([v]) for v in x))[0]
     assert find("__nv_y0", 0.0) == -INF and np.isnan(find("__nv_y1", -1.0)) and find("__nv_j0", INF) == 0
-    assert find("__nv_cyl_bessel_i0", 1e9) == INF and find("__nv_cyl_bessel_i1", -INF) == -INF and np.isnan(find("__nv_j1", NAN))
+    assert (
+        find("__nv_cyl_bessel_i0", 1e9) == INF
+        and find("__nv_cyl_bessel_i1", -INF) == -INF
+        and np.isnan(find("__nv_j1", NAN))
+    )
     assert find("__nv_fma", 1e308, 10.0, 0.0) == INF and np.isnan(find("__nv_fma", INF, 0.0, 1.0))
 
 
@@ -241,7 +247,9 @@ def test_device_assertions_in_launches_for_debugging():
 
 
 def test_a_kernel_without_a_grid_and_wrong_arguments():
-    with pytest.raises(RuntimeError, match=r"Cannot call @triton.jit'd outside of the scope of a kernel: launch cast as cast\[grid\]"):
+    with pytest.raises(
+        RuntimeError, match=r"Cannot call @triton.jit'd outside of the scope of a kernel: launch cast as cast\[grid\]"
+    ):
         kernels.cast(torch.ones(4), torch.empty(4), BLOCK=4)
     for wrong, name in [(np.ones(4, np.float32), "numpy.ndarray"), ([1, 2], "builtins.list"), ("x", "builtins.str")]:
         with pytest.raises(Exception, match=f"a kernel's argument is of type {name}; it may be a torch.Tensor"):

@@ -49,7 +49,11 @@ def test_types_of_blocks():
     first, second = tl.block_type(tl.float32, [4, 8]), tl.block_type(tl.float32, [tl.constexpr(4), 8])
     assert first == second and first.shape is second.shape and first.numel == 32
     assert str(first) == str(second) and str(tl.block_type(tl.int8, [4, 8])) == str(first).replace("fp32", "int8")
-    assert first != tl.block_type(tl.float32, [8, 4]) and first != tl.block_type(tl.float16, [4, 8]) and first != tl.float32
+    assert (
+        first != tl.block_type(tl.float32, [8, 4])
+        and first != tl.block_type(tl.float16, [4, 8])
+        and first != tl.float32
+    )
     pointers = tl.block_type(tl.pointer_type(tl.float32), [4, 8])
     assert pointers.shape is first.shape and pointers.element_ty == tl.pointer_type(tl.float32) and pointers != first
     for wrong in ([4.0, 8], [3]):

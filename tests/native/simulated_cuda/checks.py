@@ -78,7 +78,11 @@ def accumulation():
             total += numbers(g).T @ numbers(x)
             close(w.grad, total, dtype, 16)
     for dtype, rows in itertools.product(EPS, (3, 11)):  # few rows: with the other gradients, in one launch
-        w, b, total = random(24, 16, dtype=dtype).requires_grad_(), random(24, dtype=dtype).requires_grad_(), np.zeros((24, 16))
+        w, b, total = (
+            random(24, 16, dtype=dtype).requires_grad_(),
+            random(24, dtype=dtype).requires_grad_(),
+            np.zeros((24, 16)),
+        )
         for i in range(4):
             x, g = random(rows, 16, dtype=dtype).requires_grad_(), random(rows, 24, dtype=dtype)
             y = F.linear(x, w, b)
@@ -405,7 +409,11 @@ def two_layers():
         assert launched == [5, 0], launched  # the second layer, both inputs, and both weights with their biases
     assert products() == {192: 1, 208: 1}, products()
     for dtype in (torch.float32, torch.bfloat16):  # nobody else may see the gradient between the layers
-        for how in (lambda y: y.register_hook(lambda g: None), lambda y: y.retain_grad(), lambda y: y.grad_fn.register_hook(lambda *_: None)):
+        for how in (
+            lambda y: y.register_hook(lambda g: None),
+            lambda y: y.retain_grad(),
+            lambda y: y.grad_fn.register_hook(lambda *_: None),
+        ):
             tensors, g = network(dtype), random(24, 32, dtype=dtype)
             found, launched = backward(tensors, g, how)
             for got, want in zip(found, exact(tensors, g), strict=True):
@@ -441,7 +449,12 @@ def direct():
             want = 0.5 * z * (1 + np.tanh(math.sqrt(2 / math.pi) * (z + 0.044715 * z**3)))
             close(y, want, dtype, 64)
         served = {p["epilogue"]: p["direct"] for p in _core.gemm_plans() if p["dtype"].endswith(str(dtype)[6:])}
-        why = {torch.float16: "2 kernels", torch.float32: "1 kernel;", torch.bfloat16: "64 bytes of zeros", torch.float64: "is no operand"}
+        why = {
+            torch.float16: "2 kernels",
+            torch.float32: "1 kernel;",
+            torch.bfloat16: "64 bytes of zeros",
+            torch.float64: "is no operand",
+        }
         assert all(why[dtype] in text for text in served.values()), served
         assert served.keys() >= {1, 4} and (dtype is torch.float64 or 164 in served), served
     ran = _core.gemm_status()["direct"] - before["direct"]

@@ -21,16 +21,37 @@ struct Desc {
   const float *scale_a = nullptr, *scale_b = nullptr;
   int64_t bias_stride = 0, aux_ld = 0, aux_stride = 0;
 };
-struct Layout { int32_t type, batch = 1; uint64_t rows, cols; int64_t ld, stride = 0; };
-struct Preference { uint64_t workspace = 0; uint32_t mask = 7, align[4] = {256, 256, 256, 256}; };
-struct Algo { uint64_t number; uint32_t align[4]; uint64_t rest[5]; };
-struct Result { Algo algo; size_t workspace; int state; float waves; int reserved[4]; };
+struct Layout {
+  int32_t type, batch = 1;
+  uint64_t rows, cols;
+  int64_t ld, stride = 0;
+};
+struct Preference {
+  uint64_t workspace = 0;
+  uint32_t mask = 7, align[4] = {256, 256, 256, 256};
+};
+struct Algo {
+  uint64_t number;
+  uint32_t align[4];
+  uint64_t rest[5];
+};
+struct Result {
+  Algo algo;
+  size_t workspace;
+  int state;
+  float waves;
+  int reserved[4];
+};
 static_assert(sizeof(Desc) <= 256 && sizeof(Layout) <= 64 && sizeof(Preference) <= 64 && sizeof(Result) == 96);
 
 enum { Ok = 0, Invalid = 7, NotSupported = 15 };
 
-struct Field { size_t offset, size; };
-template <class T> int access(T* object, const std::map<int, Field>& fields, int attribute, void* to, const void* from, size_t size, size_t* written) {
+struct Field {
+  size_t offset, size;
+};
+template <class T>
+int access(T* object, const std::map<int, Field>& fields, int attribute, void* to, const void* from, size_t size,
+    size_t* written) {
   auto it = fields.find(attribute);
   if (it == fields.end() || it->second.size != size) return Invalid;
   char* p = reinterpret_cast<char*>(object) + it->second.offset;
@@ -40,17 +61,21 @@ template <class T> int access(T* object, const std::map<int, Field>& fields, int
   return Ok;
 }
 #define F(type, member) {offsetof(type, member), sizeof(type::member)}
-const std::map<int, Field> desc_fields = {{0, F(Desc, compute)}, {1, F(Desc, scale)}, {3, F(Desc, trans_a)}, {4, F(Desc, trans_b)}, {7, F(Desc, epilogue)},
-  {8, F(Desc, bias)}, {10, F(Desc, bias_stride)}, {11, F(Desc, aux)}, {12, F(Desc, aux_ld)}, {13, F(Desc, aux_stride)}, {15, F(Desc, sm)},
-  {17, F(Desc, scale_a)}, {18, F(Desc, scale_b)}, {25, F(Desc, fast)}, {26, F(Desc, bias_type)}, {31, F(Desc, a_mode)}, {32, F(Desc, b_mode)}};
-const std::map<int, Field> layout_fields = {{0, F(Layout, type)}, {2, F(Layout, rows)}, {3, F(Layout, cols)}, {4, F(Layout, ld)}, {5, F(Layout, batch)},
-  {6, F(Layout, stride)}};
-const std::map<int, Field> preference_fields = {{1, F(Preference, workspace)}, {3, F(Preference, mask)}, {5, {offsetof(Preference, align), 4}},
-  {6, {offsetof(Preference, align) + 4, 4}}, {7, {offsetof(Preference, align) + 8, 4}}, {8, {offsetof(Preference, align) + 12, 4}}};
+const std::map<int, Field> desc_fields = {{0, F(Desc, compute)}, {1, F(Desc, scale)}, {3, F(Desc, trans_a)},
+    {4, F(Desc, trans_b)}, {7, F(Desc, epilogue)}, {8, F(Desc, bias)}, {10, F(Desc, bias_stride)}, {11, F(Desc, aux)},
+    {12, F(Desc, aux_ld)}, {13, F(Desc, aux_stride)}, {15, F(Desc, sm)}, {17, F(Desc, scale_a)}, {18, F(Desc, scale_b)},
+    {25, F(Desc, fast)}, {26, F(Desc, bias_type)}, {31, F(Desc, a_mode)}, {32, F(Desc, b_mode)}};
+const std::map<int, Field> layout_fields = {{0, F(Layout, type)}, {2, F(Layout, rows)}, {3, F(Layout, cols)},
+    {4, F(Layout, ld)}, {5, F(Layout, batch)}, {6, F(Layout, stride)}};
+const std::map<int, Field> preference_fields = {{1, F(Preference, workspace)}, {3, F(Preference, mask)},
+    {5, {offsetof(Preference, align), 4}}, {6, {offsetof(Preference, align) + 4, 4}},
+    {7, {offsetof(Preference, align) + 8, 4}}, {8, {offsetof(Preference, align) + 12, 4}}};
 
 double decode8(uint8_t v, int exponent_bits, int mantissa_bits) {
-  const int bias = (1 << (exponent_bits - 1)) - 1, e = (v >> mantissa_bits) & ((1 << exponent_bits) - 1), m = v & ((1 << mantissa_bits) - 1);
-  const double f = e ? std::ldexp(1 + double(m) / (1 << mantissa_bits), e - bias) : std::ldexp(double(m), 1 - bias - mantissa_bits);
+  const int bias = (1 << (exponent_bits - 1)) - 1, e = (v >> mantissa_bits) & ((1 << exponent_bits) - 1),
+            m = v & ((1 << mantissa_bits) - 1);
+  const double f =
+      e ? std::ldexp(1 + double(m) / (1 << mantissa_bits), e - bias) : std::ldexp(double(m), 1 - bias - mantissa_bits);
   return v & 0x80 ? -f : f;
 }
 
@@ -58,8 +83,17 @@ double load(const void* p, int type, int64_t i) {
   switch (type) {
     case 0: return static_cast<const float*>(p)[i];
     case 1: return static_cast<const double*>(p)[i];
-    case 2: { _Float16 h; std::memcpy(&h, static_cast<const uint16_t*>(p) + i, 2); return double(h); }
-    case 14: { uint32_t u = uint32_t(static_cast<const uint16_t*>(p)[i]) << 16; float f; std::memcpy(&f, &u, 4); return f; }
+    case 2: {
+      _Float16 h;
+      std::memcpy(&h, static_cast<const uint16_t*>(p) + i, 2);
+      return double(h);
+    }
+    case 14: {
+      uint32_t u = uint32_t(static_cast<const uint16_t*>(p)[i]) << 16;
+      float f;
+      std::memcpy(&f, &u, 4);
+      return f;
+    }
     case 28: return decode8(static_cast<const uint8_t*>(p)[i], 4, 3);
     case 29: return decode8(static_cast<const uint8_t*>(p)[i], 5, 2);
   }
@@ -70,7 +104,11 @@ void store(void* p, int type, int64_t i, double v) {
   switch (type) {
     case 0: static_cast<float*>(p)[i] = float(v); return;
     case 1: static_cast<double*>(p)[i] = v; return;
-    case 2: { _Float16 h = _Float16(float(v)); std::memcpy(static_cast<uint16_t*>(p) + i, &h, 2); return; }
+    case 2: {
+      _Float16 h = _Float16(float(v));
+      std::memcpy(static_cast<uint16_t*>(p) + i, &h, 2);
+      return;
+    }
     case 14: {
       float f = float(v);
       uint32_t x;
@@ -94,7 +132,8 @@ double gelu_slope(double z) {
 }
 
 bool fits(const Desc& d, const Layout& a, const Layout& b, const Layout& c) {
-  const uint64_t m = d.trans_a ? a.cols : a.rows, k = d.trans_a ? a.rows : a.cols, n = d.trans_b ? b.rows : b.cols, kb = d.trans_b ? b.cols : b.rows;
+  const uint64_t m = d.trans_a ? a.cols : a.rows, k = d.trans_a ? a.rows : a.cols, n = d.trans_b ? b.rows : b.cols,
+                 kb = d.trans_b ? b.cols : b.rows;
   if (!m || !n || !k || k != kb || c.rows != m || c.cols != n) return false;
   if (a.ld < int64_t(a.rows) || b.ld < int64_t(b.rows) || c.ld < int64_t(c.rows)) return false;
   if ((d.epilogue & 128) && (d.aux_ld < int64_t(m) || d.aux_ld % 8 || !d.aux)) return false;
@@ -109,7 +148,10 @@ bool fits(const Desc& d, const Layout& a, const Layout& b, const Layout& c) {
 
 extern "C" {
 
-int cublasLtCreate(void** h) { *h = std::malloc(8); return Ok; }
+int cublasLtCreate(void** h) {
+  *h = std::malloc(8);
+  return Ok;
+}
 size_t cublasLtGetVersion() { return 130100; }
 const char* cublasLtGetStatusName(int) { return "SIMULATED"; }
 
@@ -120,8 +162,12 @@ int cublasLtMatmulDescInit_internal(Desc* d, size_t size, int compute, int scale
   d->scale = scale;
   return Ok;
 }
-int cublasLtMatmulDescSetAttribute(Desc* d, int a, const void* from, size_t n) { return access(d, desc_fields, a, nullptr, from, n, nullptr); }
-int cublasLtMatmulDescGetAttribute(Desc* d, int a, void* to, size_t n, size_t* w) { return access(d, desc_fields, a, to, nullptr, n, w); }
+int cublasLtMatmulDescSetAttribute(Desc* d, int a, const void* from, size_t n) {
+  return access(d, desc_fields, a, nullptr, from, n, nullptr);
+}
+int cublasLtMatmulDescGetAttribute(Desc* d, int a, void* to, size_t n, size_t* w) {
+  return access(d, desc_fields, a, to, nullptr, n, w);
+}
 int cublasLtMatrixLayoutInit_internal(Layout* l, size_t, int type, uint64_t rows, uint64_t cols, int64_t ld) {
   *l = Layout{};
   l->type = type;
@@ -130,14 +176,25 @@ int cublasLtMatrixLayoutInit_internal(Layout* l, size_t, int type, uint64_t rows
   l->ld = ld;
   return Ok;
 }
-int cublasLtMatrixLayoutSetAttribute(Layout* l, int a, const void* from, size_t n) { return access(l, layout_fields, a, nullptr, from, n, nullptr); }
-int cublasLtMatrixLayoutGetAttribute(Layout* l, int a, void* to, size_t n, size_t* w) { return access(l, layout_fields, a, to, nullptr, n, w); }
-int cublasLtMatmulPreferenceInit_internal(Preference* p, size_t) { *p = Preference{}; return Ok; }
-int cublasLtMatmulPreferenceSetAttribute(Preference* p, int a, const void* from, size_t n) { return access(p, preference_fields, a, nullptr, from, n, nullptr); }
-int cublasLtMatmulPreferenceGetAttribute(Preference* p, int a, void* to, size_t n, size_t* w) { return access(p, preference_fields, a, to, nullptr, n, w); }
+int cublasLtMatrixLayoutSetAttribute(Layout* l, int a, const void* from, size_t n) {
+  return access(l, layout_fields, a, nullptr, from, n, nullptr);
+}
+int cublasLtMatrixLayoutGetAttribute(Layout* l, int a, void* to, size_t n, size_t* w) {
+  return access(l, layout_fields, a, to, nullptr, n, w);
+}
+int cublasLtMatmulPreferenceInit_internal(Preference* p, size_t) {
+  *p = Preference{};
+  return Ok;
+}
+int cublasLtMatmulPreferenceSetAttribute(Preference* p, int a, const void* from, size_t n) {
+  return access(p, preference_fields, a, nullptr, from, n, nullptr);
+}
+int cublasLtMatmulPreferenceGetAttribute(Preference* p, int a, void* to, size_t n, size_t* w) {
+  return access(p, preference_fields, a, to, nullptr, n, w);
+}
 
-int cublasLtMatmulAlgoGetHeuristic(void*, const Desc* d, const Layout* a, const Layout* b, const Layout*, const Layout* c, const Preference* p, int asked,
-                                   Result* results, int* found) {
+int cublasLtMatmulAlgoGetHeuristic(void*, const Desc* d, const Layout* a, const Layout* b, const Layout*,
+    const Layout* c, const Preference* p, int asked, Result* results, int* found) {
   *found = 0;
   if (!fits(*d, *a, *b, *c)) return NotSupported;
   for (int i = 0; i < asked && i < 3; ++i) {
@@ -148,13 +205,16 @@ int cublasLtMatmulAlgoGetHeuristic(void*, const Desc* d, const Layout* a, const 
   }
   return Ok;
 }
-int cublasLtMatmulAlgoCheck(void*, const Desc* d, const Layout* a, const Layout* b, const Layout*, const Layout* c, const Algo* algo, Result* r) {
+int cublasLtMatmulAlgoCheck(void*, const Desc* d, const Layout* a, const Layout* b, const Layout*, const Layout* c,
+    const Algo* algo, Result* r) {
   if (algo->number < 100 || algo->number > 102 || !fits(*d, *a, *b, *c)) return Invalid;
   r->workspace = 0;
   return Ok;
 }
 int cublasLtMatmulAlgoConfigGetAttribute(const Algo*, int, void*, size_t, size_t*) { return Ok; }
-int cublasLtMatmulAlgoConfigSetAttribute(Algo*, int, const void*, size_t) { return NotSupported; }  // one algorithm, without options
+int cublasLtMatmulAlgoConfigSetAttribute(Algo*, int, const void*, size_t) {
+  return NotSupported;
+}  // one algorithm, without options
 
 }  // extern "C"
 
@@ -162,12 +222,15 @@ int cublasLtMatmulAlgoConfigSetAttribute(Algo*, int, const void*, size_t) { retu
 
 namespace {
 
-struct Problem {                                // a kernel's parameter, the descriptor's pointers in it
+struct Problem {  // a kernel's parameter, the descriptor's pointers in it
   Desc desc;
   Layout a, b, c;
   double alpha, beta;
 };
-struct Operands { const void *a, *b; void* d; };
+struct Operands {
+  const void *a, *b;
+  void* d;
+};
 
 void product(const Problem& p, const Operands& at, void* workspace) {
   const Desc* d = &p.desc;
@@ -184,13 +247,16 @@ void product(const Problem& p, const Operands& at, void* workspace) {
       for (int64_t i = 0; i < m; ++i) {
         double sum = 0;
         for (int64_t q = 0; q < k; ++q)
-          sum += load(A, a->type, d->trans_a ? q + i * a->ld : i + q * a->ld) * load(B, b->type, d->trans_b ? j + q * b->ld : q + j * b->ld);
+          sum += load(A, a->type, d->trans_a ? q + i * a->ld : i + q * a->ld) *
+                 load(B, b->type, d->trans_b ? j + q * b->ld : q + j * b->ld);
         if (d->scale_a) sum *= d->a_mode == 3 ? d->scale_a[i] : d->scale_a[0];
         if (d->scale_b) sum *= d->b_mode == 3 ? d->scale_b[j] : d->scale_b[0];
         double v = p.alpha * sum + (p.beta != 0 ? p.beta * load(D, c->type, i + j * c->ld) : 0);
         if (d->epilogue & 4) v += load(d->bias, d->bias_type >= 0 ? d->bias_type : c->type, i);
-        if (d->epilogue & 64) v *= gelu_slope(load(d->aux, c->type, i + j * d->aux_ld));
-        else if (d->epilogue & 128) store(d->aux, c->type, i + j * d->aux_ld, v);
+        if (d->epilogue & 64)
+          v *= gelu_slope(load(d->aux, c->type, i + j * d->aux_ld));
+        else if (d->epilogue & 128)
+          store(d->aux, c->type, i + j * d->aux_ld, v);
         if (d->epilogue & 2) v = v <= 0 ? 0 : v;
         if (d->epilogue & 32) v = gelu(v);
         store(D, c->type, i + j * c->ld, v);
@@ -231,18 +297,29 @@ void launch(const char* name, unsigned, unsigned, unsigned, unsigned, void** par
     static auto* quick = reinterpret_cast<void (*)()>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "simulated_quick"));
     return quick();
   }
-  if (*static_cast<unsigned char*>(workspace) != 0x5a) std::abort();     // "finish": the first kernel wrote it
+  if (*static_cast<unsigned char*>(workspace) != 0x5a) std::abort();  // "finish": the first kernel wrote it
 }
 
-struct Attribute { int id, padding; unsigned char value[64]; };
-struct Config { unsigned grid[3], block[3], shared; void* stream; Attribute* attributes; unsigned count; };
+struct Attribute {
+  int id, padding;
+  unsigned char value[64];
+};
+struct Config {
+  unsigned grid[3], block[3], shared;
+  void* stream;
+  Attribute* attributes;
+  unsigned count;
+};
 struct Driver {
   void* library = dlopen("libcuda.so.1", RTLD_NOW);
   template <class F> F* get(const char* name) { return reinterpret_cast<F*>(dlsym(library, name)); }
-  int (*launch_ex)(const Config*, void*, void**, void**) = get<int(const Config*, void*, void**, void**)>("cuLaunchKernelEx");
-  int (*memset_async)(unsigned long long, unsigned char, size_t, void*) = get<int(unsigned long long, unsigned char, size_t, void*)>("cuMemsetD8Async");
-  void* (*function)(void (*)(const char*, unsigned, unsigned, unsigned, unsigned, void**), const char*, int, const size_t*) =
-      get<void*(void (*)(const char*, unsigned, unsigned, unsigned, unsigned, void**), const char*, int, const size_t*)>("simulated_function");
+  int (*launch_ex)(const Config*, void*, void**, void**) = get<int(const Config*, void*, void**, void**)>(
+      "cuLaunchKernelEx");
+  int (*memset_async)(unsigned long long, unsigned char, size_t,
+      void*) = get<int(unsigned long long, unsigned char, size_t, void*)>("cuMemsetD8Async");
+  void* (*function)(void (*)(const char*, unsigned, unsigned, unsigned, unsigned, void**), const char*, int,
+      const size_t*) = get<void*(void (*)(const char*, unsigned, unsigned, unsigned, unsigned, void**), const char*,
+      int, const size_t*)>("simulated_function");
 };
 
 }  // namespace
@@ -251,15 +328,18 @@ extern "C" {
 
 // An algorithm runs only on pointers that have the alignment it was asked for. float16 takes two kernels, bfloat16 a memory set
 // before its kernel, and float64 a parameter that is another one every time.
-int cublasLtMatmul(void*, const Desc* d, const void* alpha, const void* pa, const Layout* a, const void* pb, const Layout* b, const void* beta, const void* pc,
-                   const Layout*, void* pd, const Layout* c, const Algo* algo, void* workspace, size_t, void* stream) {
-  if (!fits(*d, *a, *b, *c) || pc != pd || !workspace || algo->number == 100) return algo->number == 100 && fits(*d, *a, *b, *c) ? 13 : Invalid;
+int cublasLtMatmul(void*, const Desc* d, const void* alpha, const void* pa, const Layout* a, const void* pb,
+    const Layout* b, const void* beta, const void* pc, const Layout*, void* pd, const Layout* c, const Algo* algo,
+    void* workspace, size_t, void* stream) {
+  if (!fits(*d, *a, *b, *c) || pc != pd || !workspace || algo->number == 100)
+    return algo->number == 100 && fits(*d, *a, *b, *c) ? 13 : Invalid;
   const void* pointers[] = {pa, pb, pc, pd};
   for (int i = 0; i < 4; ++i)
     if (reinterpret_cast<uintptr_t>(pointers[i]) % algo->align[i]) return 13;
   static Driver driver;
   static const size_t sizes[] = {sizeof(void*), sizeof(Operands), sizeof(Problem), sizeof(uint64_t)};
-  static void *first = driver.function(launch, "product", 4, sizes), *second = driver.function(launch, "finish", 1, sizes);
+  static void *first = driver.function(launch, "product", 4, sizes),
+              *second = driver.function(launch, "finish", 1, sizes);
   static uint64_t calls = 0;
   uint64_t number = c->type == 1 ? ++calls : 0;
   Problem problem;
@@ -268,7 +348,7 @@ int cublasLtMatmul(void*, const Desc* d, const void* alpha, const void* pa, cons
   Operands operands{pa, pb, pd};
   void* parameters[] = {&workspace, &operands, &problem, &number};
   Attribute attribute{};
-  attribute.id = 4;                             // a cluster of two blocks
+  attribute.id = 4;  // a cluster of two blocks
   const unsigned cluster[3] = {2, 1, 1};
   std::memcpy(attribute.value, cluster, sizeof cluster);
   Config config{{2, 1, 1}, {128, 1, 1}, 0, stream, &attribute, 1};
@@ -276,9 +356,9 @@ int cublasLtMatmul(void*, const Desc* d, const void* alpha, const void* pa, cons
   if (driver.launch_ex(&config, first, parameters, nullptr) != 0) return 14;
   if (c->type != 2) return Ok;
   attribute = {};
-  attribute.id = 6;                             // it may begin before the first one ends
+  attribute.id = 6;  // it may begin before the first one ends
   attribute.value[0] = 1;
-  size_t bytes = sizeof workspace;              // its parameters are given packed
+  size_t bytes = sizeof workspace;  // its parameters are given packed
   void* packed[] = {reinterpret_cast<void*>(1), &workspace, reinterpret_cast<void*>(2), &bytes, nullptr};
   return driver.launch_ex(&config, second, nullptr, packed) == 0 ? Ok : 14;
 }

@@ -12,9 +12,17 @@
 #include <utility>
 #include <vector>
 
-struct Dim3 { unsigned x = 0, y = 0, z = 0; };
+struct Dim3 {
+  unsigned x = 0, y = 0, z = 0;
+};
 enum Wait { kReady, kBlock, kWarp, kDone };
-struct Fiber { ucontext_t context; std::vector<char> stack; Dim3 index; unsigned lane = 0, warp = 0; Wait wait = kReady; };
+struct Fiber {
+  ucontext_t context;
+  std::vector<char> stack;
+  Dim3 index;
+  unsigned lane = 0, warp = 0;
+  Wait wait = kReady;
+};
 static Dim3 threadIdx, blockIdx, blockDim, gridDim;
 static ucontext_t scheduler;
 static std::vector<Fiber> fibers;
@@ -40,31 +48,94 @@ static void fiber_main() {
 static inline void __syncthreads() { wait_for(kBlock); }
 static inline void __syncwarp(unsigned = 0) { wait_for(kWarp); }
 static inline void __threadfence() {}
-[[noreturn]] static inline void __trap() { std::fprintf(stderr, "trap\n"); std::abort(); }
-static inline float __uint_as_float(unsigned v) { float f; std::memcpy(&f, &v, 4); return f; }
-static inline unsigned __float_as_uint(float v) { unsigned f; std::memcpy(&f, &v, 4); return f; }
-static inline float __int_as_float(int v) { float f; std::memcpy(&f, &v, 4); return f; }
-static inline int __float_as_int(float v) { int f; std::memcpy(&f, &v, 4); return f; }
-static inline double __longlong_as_double(long long v) { double f; std::memcpy(&f, &v, 8); return f; }
-static inline long long __double_as_longlong(double v) { long long f; std::memcpy(&f, &v, 8); return f; }
-static inline float __fmul_rn(float a, float b) { volatile float r = a * b; return r; }
-static inline float __fadd_rn(float a, float b) { volatile float r = a + b; return r; }
-static inline double __dmul_rn(double a, double b) { volatile double r = a * b; return r; }
-static inline double __dadd_rn(double a, double b) { volatile double r = a + b; return r; }
+[[noreturn]] static inline void __trap() {
+  std::fprintf(stderr, "trap\n");
+  std::abort();
+}
+static inline float __uint_as_float(unsigned v) {
+  float f;
+  std::memcpy(&f, &v, 4);
+  return f;
+}
+static inline unsigned __float_as_uint(float v) {
+  unsigned f;
+  std::memcpy(&f, &v, 4);
+  return f;
+}
+static inline float __int_as_float(int v) {
+  float f;
+  std::memcpy(&f, &v, 4);
+  return f;
+}
+static inline int __float_as_int(float v) {
+  int f;
+  std::memcpy(&f, &v, 4);
+  return f;
+}
+static inline double __longlong_as_double(long long v) {
+  double f;
+  std::memcpy(&f, &v, 8);
+  return f;
+}
+static inline long long __double_as_longlong(double v) {
+  long long f;
+  std::memcpy(&f, &v, 8);
+  return f;
+}
+static inline float __fmul_rn(float a, float b) {
+  volatile float r = a * b;
+  return r;
+}
+static inline float __fadd_rn(float a, float b) {
+  volatile float r = a + b;
+  return r;
+}
+static inline double __dmul_rn(double a, double b) {
+  volatile double r = a * b;
+  return r;
+}
+static inline double __dadd_rn(double a, double b) {
+  volatile double r = a + b;
+  return r;
+}
 static inline unsigned __umulhi(unsigned a, unsigned b) { return unsigned((unsigned long long)a * b >> 32); }
-static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) { return (unsigned long long)((unsigned __int128)a * b >> 64); }
+static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+  return (unsigned long long)((unsigned __int128)a * b >> 64);
+}
 static inline int __popc(unsigned v) { return __builtin_popcount(v); }
 static inline int __clz(unsigned v) { return v ? __builtin_clz(v) : 32; }
 static inline int __ffs(int v) { return __builtin_ffs(v); }
-static inline void sincospif(float x, float* s, float* c) { *s = float(std::sin(M_PI * double(x))); *c = float(std::cos(M_PI * double(x))); }
-static inline void sincospi(double x, double* s, double* c) { *s = std::sin(M_PI * x); *c = std::cos(M_PI * x); }
+static inline void sincospif(float x, float* s, float* c) {
+  *s = float(std::sin(M_PI * double(x)));
+  *c = float(std::cos(M_PI * double(x)));
+}
+static inline void sincospi(double x, double* s, double* c) {
+  *s = std::sin(M_PI * x);
+  *c = std::cos(M_PI * x);
+}
 static inline float __fdividef(float a, float b) { return a / b; }
 static inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 static inline float rsqrt(float x) { return 1.0f / std::sqrt(x); }
 static inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
-using std::abs; using std::floor; using std::ceil; using std::fabs; using std::exp; using std::log; using std::tanh; using std::erf; using std::sqrt;
-using std::min; using std::max;
-using std::isnan; using std::isinf; using std::isfinite; using std::fmod; using std::pow; using std::trunc; using std::copysign; using std::nearbyint;
+using std::abs;
+using std::ceil;
+using std::copysign;
+using std::erf;
+using std::exp;
+using std::fabs;
+using std::floor;
+using std::fmod;
+using std::isfinite;
+using std::isinf;
+using std::isnan;
+using std::log;
+using std::max;
+using std::min;
+using std::nearbyint;
+using std::pow;
+using std::sqrt;
+using std::tanh;
+using std::trunc;
 template <class A> static A shuffled(A v, unsigned from, bool in) {
   std::memcpy(exchanged[running->warp][running->lane], &v, sizeof v);
   wait_for(kWarp);
@@ -73,10 +144,16 @@ template <class A> static A shuffled(A v, unsigned from, bool in) {
   wait_for(kWarp);
   return other;
 }
-template <class A> static A __shfl_xor_sync(unsigned, A v, int mask) { return shuffled(v, running->lane ^ unsigned(mask), true); }
+template <class A> static A __shfl_xor_sync(unsigned, A v, int mask) {
+  return shuffled(v, running->lane ^ unsigned(mask), true);
+}
 template <class A> static A __shfl_sync(unsigned, A v, int from) { return shuffled(v, unsigned(from) & 31, true); }
-template <class A> static A __shfl_up_sync(unsigned, A v, unsigned n) { return shuffled(v, running->lane - n, running->lane >= n); }
-template <class A> static A __shfl_down_sync(unsigned, A v, unsigned n) { return shuffled(v, running->lane + n, running->lane + n < 32); }
+template <class A> static A __shfl_up_sync(unsigned, A v, unsigned n) {
+  return shuffled(v, running->lane - n, running->lane >= n);
+}
+template <class A> static A __shfl_down_sync(unsigned, A v, unsigned n) {
+  return shuffled(v, running->lane + n, running->lane + n < 32);
+}
 static inline unsigned __ballot_sync(unsigned, int yes) {
   voted[running->warp][running->lane] = yes;
   wait_for(kWarp);
@@ -96,15 +173,41 @@ static inline int __syncthreads_count(int yes) {
   return n;
 }
 static inline int __syncthreads_or(int yes) { return __syncthreads_count(yes) != 0; }
-template <class T> static T atomicAdd(T* p, T v) { T old = *p; *p = T(old + v); return old; }
-static inline float half_to_float(unsigned short v) { _Float16 h; std::memcpy(&h, &v, 2); return float(h); }
-static inline unsigned short float_to_half(float f) { _Float16 h = _Float16(f); unsigned short v; std::memcpy(&v, &h, 2); return v; }
-template <class T> static T atomicMin(T* p, T v) { T old = *p; if (v < old) *p = v; return old; }
-template <class T> static T atomicOr(T* p, T v) { T old = *p; *p = T(old | v); return old; }
-static inline unsigned atomicCAS(unsigned* p, unsigned compare, unsigned value) { unsigned old = *p; if (old == compare) *p = value; return old; }
+template <class T> static T atomicAdd(T* p, T v) {
+  T old = *p;
+  *p = T(old + v);
+  return old;
+}
+static inline float half_to_float(unsigned short v) {
+  _Float16 h;
+  std::memcpy(&h, &v, 2);
+  return float(h);
+}
+static inline unsigned short float_to_half(float f) {
+  _Float16 h = _Float16(f);
+  unsigned short v;
+  std::memcpy(&v, &h, 2);
+  return v;
+}
+template <class T> static T atomicMin(T* p, T v) {
+  T old = *p;
+  if (v < old) *p = v;
+  return old;
+}
+template <class T> static T atomicOr(T* p, T v) {
+  T old = *p;
+  *p = T(old | v);
+  return old;
+}
+static inline unsigned atomicCAS(unsigned* p, unsigned compare, unsigned value) {
+  unsigned old = *p;
+  if (old == compare) *p = value;
+  return old;
+}
 
-template <class... Given, size_t... I>
-static void call(void (*f)(Given...), void** args, std::index_sequence<I...>) { f(*static_cast<std::remove_reference_t<Given>*>(args[I])...); }
+template <class... Given, size_t... I> static void call(void (*f)(Given...), void** args, std::index_sequence<I...>) {
+  f(*static_cast<std::remove_reference_t<Given>*>(args[I])...);
+}
 
 static void release(Wait what, unsigned warp) {
   for (Fiber& f : fibers)
@@ -122,7 +225,7 @@ static void run_block() {
       threadIdx = fiber.index;
       swapcontext(&scheduler, &fiber.context);
     }
-    for (unsigned w = 0; w < warps; ++w) {       // a warp's barrier: all of its threads that are left have come
+    for (unsigned w = 0; w < warps; ++w) {  // a warp's barrier: all of its threads that are left have come
       bool all = true, some = false;
       for (size_t i = w * 32; i < fibers.size() && i < size_t(w + 1) * 32; ++i) {
         all = all && (fibers[i].wait == kWarp || fibers[i].wait == kDone);
@@ -138,7 +241,10 @@ static void run_block() {
     }
     if (block && some) release(kBlock, 0), any = true;
     if (!left) return;
-    if (!any) { std::fprintf(stderr, "threads wait for each other forever\n"); std::abort(); }
+    if (!any) {
+      std::fprintf(stderr, "threads wait for each other forever\n");
+      std::abort();
+    }
   }
 }
 

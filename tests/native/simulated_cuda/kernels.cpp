@@ -9,8 +9,15 @@
 #include <utility>
 #include <vector>
 
-struct Index { unsigned x = 0, y = 0, z = 0; };
-struct Fiber { ucontext_t context; std::vector<char> stack; Index index; bool done = false; };
+struct Index {
+  unsigned x = 0, y = 0, z = 0;
+};
+struct Fiber {
+  ucontext_t context;
+  std::vector<char> stack;
+  Index index;
+  bool done = false;
+};
 static Index threadIdx, blockIdx, blockDim, gridDim;
 static ucontext_t scheduler;
 static std::vector<Fiber> fibers;
@@ -19,7 +26,9 @@ static std::function<void()> body;
 static double exchanged[64][32];
 
 // Where threads meet: the block (0), or a warp, which here is a row of threads (1 + threadIdx.y). Finished threads do not count.
-struct Meeting { unsigned alive = 0, arrived = 0, number = 0; };
+struct Meeting {
+  unsigned alive = 0, arrived = 0, number = 0;
+};
 static Meeting meetings[65];
 
 static void open_if_complete(Meeting& m) {
@@ -45,17 +54,29 @@ static void fiber_main() {
   }
 }
 
-struct float4 { float x, y, z, w; };
-struct double2 { double x, y; };
-struct uint2 { unsigned x, y; };
-struct uint4 { unsigned x, y, z, w; };
+struct float4 {
+  float x, y, z, w;
+};
+struct double2 {
+  double x, y;
+};
+struct uint2 {
+  unsigned x, y;
+};
+struct uint4 {
+  unsigned x, y, z, w;
+};
 #define __device__
 #define __global__
 #define __shared__ static
 #define __launch_bounds__(...)
 static void __syncthreads() { meet(meetings[0]); }
 static void __threadfence() {}
-static float __uint_as_float(unsigned v) { float f; std::memcpy(&f, &v, 4); return f; }
+static float __uint_as_float(unsigned v) {
+  float f;
+  std::memcpy(&f, &v, 4);
+  return f;
+}
 static unsigned atomicAdd(unsigned* p, unsigned v) { return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST); }
 template <class A> static A __shfl_xor_sync(unsigned, A v, int mask) {
   exchanged[threadIdx.y][threadIdx.x] = v;
@@ -64,8 +85,17 @@ template <class A> static A __shfl_xor_sync(unsigned, A v, int mask) {
   meet_warp();
   return other;
 }
-static float half_to_float(unsigned short v) { _Float16 h; std::memcpy(&h, &v, 2); return float(h); }
-static unsigned short float_to_half(float f) { _Float16 h = _Float16(f); unsigned short v; std::memcpy(&v, &h, 2); return v; }
+static float half_to_float(unsigned short v) {
+  _Float16 h;
+  std::memcpy(&h, &v, 2);
+  return float(h);
+}
+static unsigned short float_to_half(float f) {
+  _Float16 h = _Float16(f);
+  unsigned short v;
+  std::memcpy(&v, &h, 2);
+  return v;
+}
 static unsigned short float_to_bfloat16(float f) {
   uint32_t x;
   std::memcpy(&x, &f, 4);
@@ -94,7 +124,8 @@ static void tensor_core(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsi
     const int row = g + 8 * (i / 2), column = 2 * t + i % 2;
     double sum = d[i];
     for (int k = 0; k < 16; ++k) {
-      const unsigned from_a = warp[(row % 8) * 4 + k % 8 / 2][row / 8 + 2 * (k / 8)], from_b = warp[column * 4 + k % 8 / 2][4 + k / 8];
+      const unsigned from_a = warp[(row % 8) * 4 + k % 8 / 2][row / 8 + 2 * (k / 8)],
+                     from_b = warp[column * 4 + k % 8 / 2][4 + k / 8];
       sum += number(from_a, k % 2) * number(from_b, k % 2);
     }
     d[i] = float(sum);
@@ -102,8 +133,9 @@ static void tensor_core(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsi
   meet_warp();
 }
 
-template <class... P, size_t... I>
-static void call(void (*f)(P...), void** args, std::index_sequence<I...>) { f(*static_cast<std::remove_reference_t<P>*>(args[I])...); }
+template <class... P, size_t... I> static void call(void (*f)(P...), void** args, std::index_sequence<I...>) {
+  f(*static_cast<std::remove_reference_t<P>*>(args[I])...);
+}
 
 template <class... P>
 static void run(void (*f)(P...), unsigned gx, unsigned gy, unsigned bx, unsigned by, void** args) {
@@ -139,14 +171,28 @@ static void run(void (*f)(P...), unsigned gx, unsigned gy, unsigned bx, unsigned
     }
 }
 
-#define ENTRY(f) if (std::strcmp(name, #f) == 0) return run(f, gx, gy, bx, by, args);
+#define ENTRY(f) \
+  if (std::strcmp(name, #f) == 0) return run(f, gx, gy, bx, by, args)
 extern "C" void simulated_launch(const char* name, unsigned gx, unsigned gy, unsigned bx, unsigned by, void** args) {
-  ENTRY(columns_sum) ENTRY(columns_relu) ENTRY(columns_gelu) ENTRY(columns_gelu_tanh)
-  ENTRY(activate_relu) ENTRY(activate_gelu) ENTRY(activate_gelu_tanh)
-  ENTRY(outer_product) ENTRY(few_rows_1) ENTRY(few_rows_2) ENTRY(skinny_8) ENTRY(skinny_16) ENTRY(skinny_backward_8) ENTRY(skinny_backward_16)
+  ENTRY(columns_sum);
+  ENTRY(columns_relu);
+  ENTRY(columns_gelu);
+  ENTRY(columns_gelu_tanh);
+  ENTRY(activate_relu);
+  ENTRY(activate_gelu);
+  ENTRY(activate_gelu_tanh);
+  ENTRY(outer_product);
+  ENTRY(few_rows_1);
+  ENTRY(few_rows_2);
+  ENTRY(skinny_8);
+  ENTRY(skinny_16);
+  ENTRY(skinny_backward_8);
+  ENTRY(skinny_backward_16);
 #if TYPE == 1 || TYPE == 2
-  ENTRY(skinny_8_tall) ENTRY(skinny_16_tall)
+  ENTRY(skinny_8_tall);
+  ENTRY(skinny_16_tall);
 #else
-  ENTRY(skinny_4) ENTRY(skinny_backward_4)
+  ENTRY(skinny_4);
+  ENTRY(skinny_backward_4);
 #endif
 }

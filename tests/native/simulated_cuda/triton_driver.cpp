@@ -16,7 +16,8 @@ static auto& triton_functions = *new std::set<void*>();
 static auto& lines = *new std::string();
 static auto& parameter_sizes = *new std::vector<int>();
 
-static void record(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void* stream, void** args) {
+static void record(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+    unsigned shared, void* stream, void** args) {
   char text[256];
   std::snprintf(text, sizeof text, "%p (%u,%u,%u) (%u,%u,%u) %u %p", f, gx, gy, gz, bx, by, bz, shared, stream);
   lines += text;
@@ -42,7 +43,8 @@ int cuModuleGetFunction(void** f, void* module, const char* name) {
   triton_functions.insert(*f = std::malloc(1));
   return 0;
 }
-int cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void* stream, void** args, void** extra) {
+int cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+    unsigned shared, void* stream, void** args, void** extra) {
   if (!triton_functions.count(f)) return own_cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, stream, args, extra);
   record(f, gx, gy, gz, bx, by, bz, shared, stream, args);
   return 0;
@@ -52,22 +54,39 @@ int cuLaunchKernelEx(const Config* c, Function* f, void** args, void** extra) {
   record(f, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2], c->shared, c->stream, args);
   return 0;
 }
-int cuFuncGetAttribute(int* v, int attribute, void*) { *v = attribute == 0 ? 1024 : 0; return 0; }   // 0: threads a block
+int cuFuncGetAttribute(int* v, int attribute, void*) {
+  *v = attribute == 0 ? 1024 : 0;
+  return 0;
+}  // 0: threads a block
 int cuFuncSetAttribute(void*, int, int) { return 0; }
 int cuFuncSetCacheConfig(void*, int) { return 0; }
 int cuPointerGetAttribute(void* data, int, unsigned long long p) {
   auto after = sizes.upper_bound(p);
-  if (after == sizes.begin() || p >= std::prev(after)->first + std::prev(after)->second) return 1;             // memory of the host
+  if (after == sizes.begin() || p >= std::prev(after)->first + std::prev(after)->second)
+    return 1;  // memory of the host
   *static_cast<unsigned long long*>(data) = p;
   return 0;
 }
-int cuPointerGetAttributes(unsigned, int* attributes, void** data, unsigned long long p) { return cuPointerGetAttribute(data[0], attributes[0], p); }
-int cuOccupancyMaxActiveClusters(int* n, void*, void*) { *n = 1; return 0; }
+int cuPointerGetAttributes(unsigned, int* attributes, void** data, unsigned long long p) {
+  return cuPointerGetAttribute(data[0], attributes[0], p);
+}
+int cuOccupancyMaxActiveClusters(int* n, void*, void*) {
+  *n = 1;
+  return 0;
+}
 int cuTensorMapEncodeTiled(void*) { return 0; }
 int cuTensorMapEncodeIm2col(void*) { return 0; }
 int cuCtxSetLimit(int, size_t) { return 0; }
-int cuCtxGetLimit(size_t* n, int) { *n = 0; return 0; }
+int cuCtxGetLimit(size_t* n, int) {
+  *n = 0;
+  return 0;
+}
 
 void recorded_parameters(int n, const int* sizes) { parameter_sizes.assign(sizes, sizes + n); }
-const char* recorded_launches() { static std::string out; out = lines; lines.clear(); return out.c_str(); }
+const char* recorded_launches() {
+  static std::string out;
+  out = lines;
+  lines.clear();
+  return out.c_str();
+}
 }

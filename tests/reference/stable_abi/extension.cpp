@@ -44,8 +44,8 @@ Tensor op(Tensor x, int64_t which) {
     case 21: return ts::fill_(ts::empty({2, 2}, ScalarType::Half), -1);
     case 22: return ts::copy_(x, ts::full({4}, 3.0, ScalarType::Float));
     case 23: return ts::fill_(ts::empty_like(x), 7);
-    case 24: return ts::matmul(x, x);                                   // shapes do not fit: fails inside
-    case 25: return ts::narrow(x, 5, 0, 1);                             // no such dimension
+    case 24: return ts::matmul(x, x);        // shapes do not fit: fails inside
+    case 25: return ts::narrow(x, 5, 0, 1);  // no such dimension
     case 26: return ts::view(x, {5, 5});
     default: STD_TORCH_CHECK(false, "there is no operator number ", which);
   }
@@ -66,15 +66,19 @@ std::tuple<int64_t, double, bool, std::string, ScalarType, torch::headeronly::La
   return {i + 1, f * 2, !b, s + "!", t, l};
 }
 
-std::tuple<std::optional<int64_t>, std::optional<double>, std::optional<std::string>, std::optional<Tensor>, std::optional<ScalarType>> optionals(
-    std::optional<int64_t> i, std::optional<double> f, std::optional<std::string> s, std::optional<Tensor> x, std::optional<ScalarType> t) {
+std::tuple<std::optional<int64_t>, std::optional<double>, std::optional<std::string>, std::optional<Tensor>,
+    std::optional<ScalarType>>
+optionals(std::optional<int64_t> i, std::optional<double> f, std::optional<std::string> s, std::optional<Tensor> x,
+    std::optional<ScalarType> t) {
   if (i) *i += 1;
   if (s) *s += "?";
   return {i, f, s, x, t};
 }
 
-std::tuple<std::vector<int64_t>, std::vector<Tensor>, std::vector<std::optional<Tensor>>, std::optional<std::vector<int64_t>>> lists(
-    std::vector<int64_t> i, std::vector<Tensor> x, std::vector<std::optional<Tensor>> y, std::optional<std::vector<int64_t>> z) {
+std::tuple<std::vector<int64_t>, std::vector<Tensor>, std::vector<std::optional<Tensor>>,
+    std::optional<std::vector<int64_t>>>
+lists(std::vector<int64_t> i, std::vector<Tensor> x, std::vector<std::optional<Tensor>> y,
+    std::optional<std::vector<int64_t>> z) {
   i.push_back(int64_t(x.size()));
   y.push_back(std::nullopt);
   return {i, x, y, z};
@@ -83,8 +87,8 @@ std::tuple<std::vector<int64_t>, std::vector<Tensor>, std::vector<std::optional<
 Tensor blob(int64_t n) {
   auto* data = new float[size_t(n)];
   for (int64_t i = 0; i < n; ++i) data[i] = float(i) / 2;
-  return ts::from_blob(
-      data, {n}, {1}, ts::Device(torch::headeronly::DeviceType::CPU), ScalarType::Float, [](void* p) { delete[] static_cast<float*>(p); });
+  return ts::from_blob(data, {n}, {1}, ts::Device(torch::headeronly::DeviceType::CPU), ScalarType::Float,
+      [](void* p) { delete[] static_cast<float*>(p); });
 }
 
 double parallel(int64_t n) {
@@ -110,7 +114,9 @@ STABLE_TORCH_LIBRARY(reference, m) {
   m.def("about(Tensor x) -> (int, int, int, bool, int, int)");
   m.def("values(Tensor x) -> float[]");
   m.def("kinds(int i, float f, bool b, str s, ScalarType t, Layout l) -> (int, float, bool, str, ScalarType, Layout)");
-  m.def("optionals(int? i=None, float? f=None, str? s='a b', Tensor? x = None, ScalarType? t=None) -> (int?, float?, str?, Tensor?, ScalarType?)");
+  m.def(
+      "optionals(int? i=None, float? f=None, str? s='a b', Tensor? x = None, ScalarType? t=None) -> (int?, float?, "
+      "str?, Tensor?, ScalarType?)");
   m.def("lists(int[] i, Tensor[] x, Tensor?[] y, int[2]? z=None) -> (int[], Tensor[], Tensor?[], int[]?)");
   m.def("blob(int n) -> Tensor");
   m.def("parallel(int n) -> float");

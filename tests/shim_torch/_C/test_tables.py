@@ -49,7 +49,9 @@ CASES = [
 
 
 @pytest.mark.parametrize(("shape", "transposed", "dilation", "groups", "name"), CASES)
-def test_the_way_of_a_convolution(shape: tuple[int, ...], transposed: bool, dilation: int, groups: int, name: str) -> None:
+def test_the_way_of_a_convolution(
+    shape: tuple[int, ...], transposed: bool, dilation: int, groups: int, name: str
+) -> None:
     n, channels = len(shape) - 2, shape[1]
     weight = torch.ones(*((channels, 12 // groups) if transposed else (12, channels // groups)), *[3] * n)
     arguments = (torch.ones(*shape), weight, None, (1,) * n, (0,) * n, (dilation,) * n, transposed, (0,) * n, groups)

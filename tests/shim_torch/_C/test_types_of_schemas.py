@@ -9,7 +9,14 @@ C = torch._C
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("TensorType", "Tensor"), ("IntType", "int"), ("NumberType", "number"), ("DeviceObjType", "Device"), ("AnyType", "Any"), ("NoneType", "NoneType")],
+    [
+        ("TensorType", "Tensor"),
+        ("IntType", "int"),
+        ("NumberType", "number"),
+        ("DeviceObjType", "Device"),
+        ("AnyType", "Any"),
+        ("NoneType", "NoneType"),
+    ],
 )
 def test_single_types(name: str, text: str) -> None:
     found = getattr(C, name).get()
@@ -19,7 +26,11 @@ def test_single_types(name: str, text: str) -> None:
 
 def test_types_that_hold_others() -> None:
     optional = C.OptionalType(C.DeviceObjType.get())
-    assert (repr(optional), optional.kind(), optional.getElementType()) == ("Optional[Device]", "OptionalType", C.DeviceObjType.get())
+    assert (repr(optional), optional.kind(), optional.getElementType()) == (
+        "Optional[Device]",
+        "OptionalType",
+        C.DeviceObjType.get(),
+    )
     assert repr(C.ListType.ofTensors()) == "List[Tensor]" and repr(C.ListType(C.IntType.get())) == "List[int]"
     assert repr(C.OptionalType.ofTensor()) == "Optional[Tensor]"
     assert repr(C.TupleType([C.IntType.get(), C.TensorType.get()])) == "Tuple[int, Tensor]"
@@ -27,7 +38,9 @@ def test_types_that_hold_others() -> None:
 
 def test_which_are_part_of_which() -> None:
     integer, number, optional = C.IntType.get(), C.NumberType.get(), C.OptionalType
-    assert integer.isSubtypeOf(number) and integer.isSubtypeOf(optional(number)) and integer.isSubtypeOf(C.AnyType.get())
+    assert (
+        integer.isSubtypeOf(number) and integer.isSubtypeOf(optional(number)) and integer.isSubtypeOf(C.AnyType.get())
+    )
     assert C.NoneType.get().isSubtypeOf(optional(number)) and optional(integer).isSubtypeOf(optional(number))
     assert not optional(integer).isSubtypeOf(integer) and not C.BoolType.get().isSubtypeOf(number)
     assert not C.ListType(integer).isSubtypeOf(C.ListType(number))
@@ -37,7 +50,13 @@ def test_device_arguments_of_a_schema() -> None:
     device = C.OptionalType(C.DeviceObjType.get())
     arguments = torch.ops.aten.zeros.default._schema.arguments
     assert [a.name for a in arguments if a.type.isSubtypeOf(device)] == ["device"]
-    assert [a.type.containedTypes() for a in arguments] == [[C.IntType.get()], [C.IntType.get()], [C.IntType.get()], [C.DeviceObjType.get()], [C.BoolType.get()]]
+    assert [a.type.containedTypes() for a in arguments] == [
+        [C.IntType.get()],
+        [C.IntType.get()],
+        [C.IntType.get()],
+        [C.DeviceObjType.get()],
+        [C.BoolType.get()],
+    ]
 
 
 def test_storages_print_a_value_a_line() -> None:

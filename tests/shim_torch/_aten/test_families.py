@@ -30,7 +30,9 @@ def test_fused_adam_is_a_step_of_the_optimizer(name, amsgrad):
 
 def test_fused_sgd_skips_a_step_with_infinities_and_unscales():
     own, grad = [torch.ones(2)], [torch.tensor([2.0, 4.0])]
-    settings = dict(weight_decay=0.0, momentum=0.0, lr=0.5, dampening=0.0, nesterov=False, maximize=False, is_first_step=True)
+    settings = dict(
+        weight_decay=0.0, momentum=0.0, lr=0.5, dampening=0.0, nesterov=False, maximize=False, is_first_step=True
+    )
     aten._fused_sgd_(own, grad, [], **settings, grad_scale=torch.tensor(2.0), found_inf=torch.tensor(1.0))
     assert own[0].tolist() == [1.0, 1.0]
     aten._fused_sgd_(own, grad, [], **settings, grad_scale=torch.tensor(2.0), found_inf=torch.tensor(0.0))
@@ -78,7 +80,9 @@ def test_statistics_of_two_processes_are_those_of_all_elements():
     whole = torch.batch_norm_gather_stats_with_counts(x, mean, invstd, None, None, 0.1, 1e-5, torch.tensor([2.0, 4.0]))
     for one, other in zip(whole, torch.batch_norm_stats(x, 1e-5), strict=True):
         assert torch.allclose(one, other, atol=1e-5)
-    assert torch.allclose(torch.batch_norm_elemt(x, None, None, *whole, 1e-5), F.batch_norm(x, None, None, training=True), atol=1e-5)
+    assert torch.allclose(
+        torch.batch_norm_elemt(x, None, None, *whole, 1e-5), F.batch_norm(x, None, None, training=True), atol=1e-5
+    )
 
 
 def test_gradients_of_cells():
@@ -96,7 +100,11 @@ def test_gradients_of_cells():
 
 
 def test_double_backward_of_a_convolution():
-    x, w, g = _draw(1, 2, 5, 5).requires_grad_(), _draw(3, 2, 3, 3, seed=1).requires_grad_(), _draw(1, 3, 3, 3, seed=2).requires_grad_()
+    x, w, g = (
+        _draw(1, 2, 5, 5).requires_grad_(),
+        _draw(3, 2, 3, 3, seed=1).requires_grad_(),
+        _draw(1, 3, 3, 3, seed=2).requires_grad_(),
+    )
     gx, gw = torch.autograd.grad(F.conv2d(x, w), (x, w), g, create_graph=True)
     ggx, ggw = _draw(1, 2, 5, 5, seed=3), _draw(3, 2, 3, 3, seed=4)
     expected = torch.autograd.grad((gx, gw), (g, x, w), (ggx, ggw))
@@ -145,13 +153,17 @@ def test_checks_and_ranges():
         torch.sym_constrain_range(7, min=1, max=5)
     token = torch.tensor([3.0])
     assert aten._functional_assert_scalar(True, "x", token).tolist() == [3.0]
-    with pytest.raises(torch.linalg.LinAlgError, match=r"linalg.inv: \(Batch element 1\): The diagonal element 2 is zero"):
+    with pytest.raises(
+        torch.linalg.LinAlgError, match=r"linalg.inv: \(Batch element 1\): The diagonal element 2 is zero"
+    ):
         torch._linalg_check_errors(torch.tensor([0, 2], dtype=torch.int32), "linalg.inv", is_matrix=False)
 
 
 def test_an_operator_without_a_kernel_can_be_named_and_given_one():
     operator = aten._nested_get_lengths
-    with pytest.raises(NotImplementedError, match="Could not run 'aten::_nested_get_lengths' with arguments from the 'CPU' backend"):
+    with pytest.raises(
+        NotImplementedError, match="Could not run 'aten::_nested_get_lengths' with arguments from the 'CPU' backend"
+    ):
         operator(torch.ones(2))
     library = torch.library.Library("aten", "IMPL")
     library.impl("_nested_get_lengths", lambda x: x.new_full((1,), x.numel()), "CPU")
@@ -163,5 +175,9 @@ def test_memory_and_state():
     x = torch.arange(6.0)
     y = aten.set_.source_Tensor_storage_offset(torch.empty(0), x, 1, [2, 2], [2, 1])
     assert y.tolist() == [[1, 2], [3, 4]] and y.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
-    assert [torch._debug_has_internal_overlap(t) for t in (x, x.reshape(2, 3)[:, :2], torch.ones(1).expand(3))] == [0, 2, 1]
+    assert [torch._debug_has_internal_overlap(t) for t in (x, x.reshape(2, 3)[:, :2], torch.ones(1).expand(3))] == [
+        0,
+        2,
+        1,
+    ]
     assert aten.result_type.Scalar(torch.tensor([1]), 2.5) == 6

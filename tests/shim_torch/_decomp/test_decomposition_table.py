@@ -37,7 +37,10 @@ CASES = {
     "leaky_relu": [((X, 0.2), {})],
     "addmm": [((SQUARE, SQUARE, SQUARE), {"beta": 0.5, "alpha": 2})],
     "addmv": [((SQUARE[0], SQUARE, SQUARE[1]), {"beta": 0})],
-    "baddbmm": [((SQUARE[None], SQUARE[None], SQUARE[None]), {"alpha": 2}), ((SQUARE[None].long(),) * 3, {"beta": 0.6, "alpha": 1.2})],
+    "baddbmm": [
+        ((SQUARE[None], SQUARE[None], SQUARE[None]), {"alpha": 2}),
+        ((SQUARE[None].long(),) * 3, {"beta": 0.6, "alpha": 1.2}),
+    ],
     "_unsafe_masked_index": [((X, X[:2] > 0, [torch.tensor([[0], [2]]), torch.arange(4)], 7), {})],
     "mv": [((SQUARE, SQUARE[1]), {})],
     "dot": [((SQUARE[0], SQUARE[1]), {})],

@@ -40,7 +40,11 @@ def test_custom_op_declares_an_overload_beside_another():
     out.sum().backward()
     assert out.tolist() == [2, 2] and x.grad.tolist() == [3, 3] and packet(x.detach()).tolist() == [1, 1]
     assert out.grad_fn.name() == "GeneratedBackwardFor_with_overloads_f_twoBackward"
-    assert packet.overloads() == ["default", "two"] and two._opoverload is packet.two and packet.two.name() == "with_overloads::f.two"
+    assert (
+        packet.overloads() == ["default", "two"]
+        and two._opoverload is packet.two
+        and packet.two.name() == "with_overloads::f.two"
+    )
     assert repr(two) == "<CustomOpDef(with_overloads::f.two)>" and two(x.to("meta"), x.to("meta")).shape == (2,)
     assert packet.two._defined_in_python and not torch.ops.aten.sin.default._defined_in_python
 
@@ -56,7 +60,10 @@ def test_declaring_an_overload_again_takes_its_place():
 
 
 def test_tensors_by_name_alone_are_refused():
-    with pytest.raises(NotImplementedError, match=r"custom_op with kwarg-only Tensor args.* Got: by_name\(Tensor x, \*, Tensor\? y\) -> Tensor"):
+    with pytest.raises(
+        NotImplementedError,
+        match=r"custom_op with kwarg-only Tensor args.* Got: by_name\(Tensor x, \*, Tensor\? y\) -> Tensor",
+    ):
 
         @torch.library.custom_op("with_overloads::by_name", mutates_args=())
         def f(x: Tensor, *, y: Tensor | None) -> Tensor: ...
@@ -76,7 +83,9 @@ def test_older_define_is_a_decorator():
 
 
 def test_impl_refuses_unknown_devices_at_once():
-    with pytest.raises(RuntimeError, match="Expected one of cpu, cuda, .* device type at start of device string: nowhere"):
+    with pytest.raises(
+        RuntimeError, match="Expected one of cpu, cuda, .* device type at start of device string: nowhere"
+    ):
         torch.library.impl("older_define::twice", "nowhere")
 
 
@@ -88,7 +97,9 @@ def test_any_sequence_stands_for_a_list():
     torch.ops.any_sequence.f(torch.ones(1), Ones(3), scales=Ones(2))
     assert seen == [([1, 1, 1], [1.0, 1.0])]
     assert torch.ops.aten.view.default(torch.ones(1), Ones(2)).shape == (1, 1)
-    with pytest.raises(RuntimeError, match="Expected a value of type 'int\\[\\]' for argument 'sizes' but instead found type 'str'"):
+    with pytest.raises(
+        RuntimeError, match="Expected a value of type 'int\\[\\]' for argument 'sizes' but instead found type 'str'"
+    ):
         torch.ops.any_sequence.f(torch.ones(1), "12", [1.0])
     lib._destroy()
 

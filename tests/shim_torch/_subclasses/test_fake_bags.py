@@ -15,7 +15,12 @@ def test_fake_results_are_shaped_as_real_ones(mode, settings):
     fakes = FakeTensorMode()
     with fakes:
         found = F.embedding_bag(*map(fakes.from_tensor, given), mode=mode, **settings)
-    assert isinstance(found, FakeTensor) and found.shape == real.shape and found.dtype is real.dtype and found.device == real.device
+    assert (
+        isinstance(found, FakeTensor)
+        and found.shape == real.shape
+        and found.dtype is real.dtype
+        and found.device == real.device
+    )
 
 
 @pytest.mark.parametrize("mode", [0, 1, 2])

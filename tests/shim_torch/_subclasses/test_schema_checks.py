@@ -49,9 +49,15 @@ class Wrong(torch.Tensor):
 
 
 def test_what_wrappers_hold_is_looked_at():
-    with SchemaCheckMode(), pytest.raises(RuntimeError, match="Argument input is not defined to alias output but was aliasing"):
+    with (
+        SchemaCheckMode(),
+        pytest.raises(RuntimeError, match="Argument input is not defined to alias output but was aliasing"),
+    ):
         Wrong(torch.rand(3)).add(Wrong(torch.rand(3)))
-    with SchemaCheckMode(), pytest.raises(RuntimeError, match="Argument input is not defined as mutable but was mutated"):
+    with (
+        SchemaCheckMode(),
+        pytest.raises(RuntimeError, match="Argument input is not defined as mutable but was mutated"),
+    ):
         Wrong(torch.rand(3)).sub(Wrong(torch.rand(3)))
 
 

@@ -66,7 +66,9 @@ def test_rows_and_groups():
 
 
 def test_what_is_refused():
-    with pytest.raises(AssertionError, match="quant_min out of bounds for dtype, quant_min_lower_bound: -128 quant_min: -129"):
+    with pytest.raises(
+        AssertionError, match="quant_min out of bounds for dtype, quant_min_lower_bound: -128 quant_min: -129"
+    ):
         ops.quantize_per_tensor(x, 0.1, 0, -129, 127, torch.int8)
     with pytest.raises(AssertionError, match="Expecting input to have dtype: torch.int8, but got torch.float32"):
         ops.dequantize_per_tensor(x, 0.1, 0, -128, 127, torch.int8)

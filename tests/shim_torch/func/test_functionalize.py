@@ -153,7 +153,10 @@ def test_resizing_to_more_elements():
 
     x = torch.arange(6.0).view(2, 3)
     assert functionalize(grown)(x).tolist() == [1] * 8
-    with pytest.raises(RuntimeError, match="Attempted to resize a view tensor to a larger size. This is not allowed in the functionalization"):
+    with pytest.raises(
+        RuntimeError,
+        match="Attempted to resize a view tensor to a larger size. This is not allowed in the functionalization",
+    ):
         functionalize(grown_view)(x)
 
 
@@ -163,7 +166,10 @@ def test_custom_operators_that_write_are_refused():
     lib.define("pure(Tensor x) -> Tensor")
     lib.impl("inc", lambda x: x.add_(1) and None, "CPU")
     lib.impl("pure", lambda x: x * 2, "CPU")
-    with pytest.raises(RuntimeError, match=r"Found a custom \(non-ATen\) operator whose output has alias annotations: functional_writes::inc"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"Found a custom \(non-ATen\) operator whose output has alias annotations: functional_writes::inc",
+    ):
         functionalize(torch.ops.functional_writes.inc)(torch.ones(1))
     assert functionalize(torch.ops.functional_writes.pure)(torch.ones(1)).item() == 2
     lib._destroy()

@@ -22,7 +22,9 @@ def test_second_derivatives_by_several_inputs(name, transform):
 
     def rows(out, inputs):  # one element at a time
         grads = [torch.autograd.grad(o, inputs, create_graph=True, materialize_grads=True) for o in out.reshape(-1)]
-        return [torch.stack(g).reshape(*out.shape, *i.shape) for g, i in zip(zip(*grads, strict=True), inputs, strict=True)]
+        return [
+            torch.stack(g).reshape(*out.shape, *i.shape) for g, i in zip(zip(*grads, strict=True), inputs, strict=True)
+        ]
 
     inputs = [x.clone().requires_grad_(), y.clone().requires_grad_()]
     for i, first in enumerate(rows(f(*inputs), inputs)):

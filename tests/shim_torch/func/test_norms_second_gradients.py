@@ -41,12 +41,16 @@ def _layer(g, x, w):
 
 def _group(g, x, w):
     found = aten.native_group_norm(x.mT, w, None, 5, 4, 6, 2, 1e-5)
-    return aten.native_group_norm_backward(g.mT, x.mT, found[1].detach(), found[2].detach(), w, 5, 4, 6, 2, [True, True, False])
+    return aten.native_group_norm_backward(
+        g.mT, x.mT, found[1].detach(), found[2].detach(), w, 5, 4, 6, 2, [True, True, False]
+    )
 
 
 def _batch(g, x, w):
     found = aten.native_batch_norm(x.mT, w, None, None, None, True, 0.1, 1e-5)
-    return aten.native_batch_norm_backward(g.mT, x.mT, w, None, None, found[1], found[2], True, 1e-5, [True, True, False])
+    return aten.native_batch_norm_backward(
+        g.mT, x.mT, w, None, None, found[1], found[2], True, 1e-5, [True, True, False]
+    )
 
 
 @pytest.mark.parametrize("backward", [_layer, _group, _batch])

@@ -24,8 +24,12 @@ OF_ITEM = {
     "grad": lambda w, r: grad(lambda r: F.linear(r, w).sin().sum())(r),
     # normalised rows have PyTorch's one operator for their history
     "grad of layer_norm": lambda w, r: grad(lambda r: F.layer_norm(r, (4,), w[0], w[1]).sin().sum())(r),
-    "grad of group_norm": lambda w, r: grad(lambda r: F.group_norm(r.reshape(1, 4, 1) * torch.arange(1.0, 3), 2, w[0], w[1]).sin().sum())(r),
-    "grad of batch_norm": lambda w, r: grad(lambda r: F.batch_norm(r.outer(r).sin(), None, None, w[0], w[1], True).sin().sum())(r),
+    "grad of group_norm": lambda w, r: grad(
+        lambda r: F.group_norm(r.reshape(1, 4, 1) * torch.arange(1.0, 3), 2, w[0], w[1]).sin().sum()
+    )(r),
+    "grad of batch_norm": lambda w, r: grad(
+        lambda r: F.batch_norm(r.outer(r).sin(), None, None, w[0], w[1], True).sin().sum()
+    )(r),
     "two levels": lambda w, r: vmap(lambda g: vjp(lambda r: w @ r, r)[1](g)[0])(torch.eye(2)) * r,
 }
 

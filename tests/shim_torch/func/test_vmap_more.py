@@ -10,7 +10,14 @@ from shim_torch.func import grad, jvp, stack_module_state, vjp, vmap
 
 @pytest.mark.parametrize(
     ("name", "args"),
-    [("squeeze_", (0,)), ("squeeze_", ()), ("unsqueeze_", (0,)), ("transpose_", (0, 1)), ("t_", ()), ("swapaxes_", (0, 1))],
+    [
+        ("squeeze_", (0,)),
+        ("squeeze_", ()),
+        ("unsqueeze_", (0,)),
+        ("transpose_", (0, 1)),
+        ("t_", ()),
+        ("swapaxes_", (0, 1)),
+    ],
 )
 def test_geometry_changed_in_place(name, args):
     x = torch.randn(3, 1, 2)
@@ -41,7 +48,13 @@ def test_gradients_through_a_squeezed_product():
 
 def test_views_are_views_of_the_input():
     x = torch.randn(3, 2, 2)
-    for f in (lambda y: y.t(), lambda y: y[0], lambda y: y.view(4), lambda y: y.movedim(0, 1), lambda y: y.unsqueeze(0)):
+    for f in (
+        lambda y: y.t(),
+        lambda y: y[0],
+        lambda y: y.view(4),
+        lambda y: y.movedim(0, 1),
+        lambda y: y.unsqueeze(0),
+    ):
         found = vmap(f)(x)
         assert found._is_view() and found._base is x
     vmap(lambda y: y.t())(x).zero_()
@@ -60,7 +73,9 @@ def test_bernoulli_by_a_number():
 
 def test_random_operators_over_a_batch():
     x = torch.zeros(4, 50)
-    different = vmap(lambda y: torch.nn.functional.alpha_dropout(torch.ones_like(y), training=True), randomness="different")(x)
+    different = vmap(
+        lambda y: torch.nn.functional.alpha_dropout(torch.ones_like(y), training=True), randomness="different"
+    )(x)
     same = vmap(lambda y: torch.nn.functional.alpha_dropout(torch.ones_like(y), training=True), randomness="same")(x)
     assert len({tuple(row.tolist()) for row in different}) == 4 and len({tuple(row.tolist()) for row in same}) == 1
     drawn = vmap(lambda y: torch.normal(0.0, 1.0, (3,)), randomness="different")(x)
@@ -68,7 +83,9 @@ def test_random_operators_over_a_batch():
     half = torch.full((50,), 0.5)
     filled = vmap(lambda y: y.bernoulli_(half), randomness="same")(x.clone())
     assert all(torch.equal(row, filled[0]) for row in filled)
-    with pytest.raises(RuntimeError, match="there exists a Tensor `other` in extra_args that has more elements than `self`"):
+    with pytest.raises(
+        RuntimeError, match="there exists a Tensor `other` in extra_args that has more elements than `self`"
+    ):
         vmap(lambda p: torch.zeros(50).bernoulli_(p), randomness="different")(x)
 
 
@@ -82,7 +99,9 @@ def test_truth_of_every_item():
 def test_functions_without_a_result(result):
     x = torch.ones(2)
     for run in (lambda: vjp(lambda a: result, x), lambda: jvp(lambda a: result, (x,), (x,))):
-        with pytest.raises(RuntimeError, match=r"Expected f to be a function that has non-empty output \(got output = \["):
+        with pytest.raises(
+            RuntimeError, match=r"Expected f to be a function that has non-empty output \(got output = \["
+        ):
             run()
 
 
@@ -109,5 +128,7 @@ def test_derivatives_along_tangents_of_a_batch():
 
 def test_noise_of_what_is_no_batch():
     one = torch.ones(50)
-    found = vmap(lambda _: torch.nn.functional.alpha_dropout(one, training=True), randomness="different")(torch.zeros(4))
+    found = vmap(lambda _: torch.nn.functional.alpha_dropout(one, training=True), randomness="different")(
+        torch.zeros(4)
+    )
     assert len({tuple(row.tolist()) for row in found}) == 4

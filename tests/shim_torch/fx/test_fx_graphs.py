@@ -76,7 +76,9 @@ def test_code_and_values(traced):
     made.graph.lint()
     assert set(made.state_dict()) == set(model.state_dict()) and made.lin is model.lin
     assert str(made.graph).splitlines()[:2] == ["graph():", "    %x : [num_users=2] = placeholder[target=x]"]
-    assert "%add : [num_users=3] = call_function[target=operator.add](args = (%lin, %p), kwargs = {})" in str(made.graph)
+    assert "%add : [num_users=3] = call_function[target=operator.add](args = (%lin, %p), kwargs = {})" in str(
+        made.graph
+    )
 
 
 def _pickled(module):
@@ -138,12 +140,21 @@ def test_functions_of_torch_are_single_steps():
     def f(a, b):
         q = torch.einsum("ij,jk->ik", a, b)
         w, h = a.shape
-        return F.layer_norm(q, (w,)), F.cross_entropy(a, b), F.dropout(a, 0.1, training=False), a // b, torch.zeros(w, h)
+        return (
+            F.layer_norm(q, (w,)),
+            F.cross_entropy(a, b),
+            F.dropout(a, 0.1, training=False),
+            a // b,
+            torch.zeros(w, h),
+        )
 
     made = fx.symbolic_trace(f)
     lines = made.code.splitlines()
     assert "    einsum = torch.functional.einsum('ij,jk->ik', a, b)" in lines
-    assert any("torch.nn.functional.layer_norm(einsum, (getitem,), weight = None, bias = None, eps = 1e-05)" in x for x in lines)
+    assert any(
+        "torch.nn.functional.layer_norm(einsum, (getitem,), weight = None, bias = None, eps = 1e-05)" in x
+        for x in lines
+    )
     assert any("torch.nn.functional.dropout(a, p = 0.1, training = False, inplace = False)" in x for x in lines)
     a, b = X, torch.ones(2, 2)
     assert all(torch.equal(x, y) for x, y in zip(made(a, b), f(a, b), strict=True))
@@ -201,7 +212,14 @@ def test_leaves_and_shapes():
 
     model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
     graph = Deep().trace(model)
-    assert [n.op for n in graph.nodes] == ["placeholder", "get_attr", "get_attr", "call_function", "call_function", "output"]
+    assert [n.op for n in graph.nodes] == [
+        "placeholder",
+        "get_attr",
+        "get_attr",
+        "call_function",
+        "call_function",
+        "output",
+    ]
     made = fx.GraphModule(model, graph)
     assert torch.equal(made(X), model(X))
     from shim_torch.fx.passes.shape_prop import ShapeProp

@@ -48,9 +48,15 @@ def test_a_graph_in_parts():
         "return (add, lin, cat)",
     ]
     assert names == {"submod_0.lin": "lin"}
-    kept = split_module(symbolic_trace(m), m, _in_threes(), keep_original_order=True, partition_affix="pp", tuple_return=True)
+    kept = split_module(
+        symbolic_trace(m), m, _in_threes(), keep_original_order=True, partition_affix="pp", tuple_return=True
+    )
     assert torch.equal(kept(x), m(x))
-    assert [n for n, _ in kept.named_children() if n.startswith("submod")] == ["submod_pp_0", "submod_pp_1", "submod_pp_2"]
+    assert [n for n, _ in kept.named_children() if n.startswith("submod")] == [
+        "submod_pp_0",
+        "submod_pp_1",
+        "submod_pp_2",
+    ]
 
 
 def test_parts_that_need_each_other():
@@ -111,7 +117,10 @@ def test_errors_in_a_graphs_code_say_where(capsys):
     gm = symbolic_trace(lambda x: torch.dot(x, x))
     with pytest.raises(TypeError):
         gm(5)
-    assert "Call using an FX-traced Module, line 5 of the traced Module's generated forward function:" in capsys.readouterr().err
+    assert (
+        "Call using an FX-traced Module, line 5 of the traced Module's generated forward function:"
+        in capsys.readouterr().err
+    )
 
 
 def test_copies_of_nodes_are_checked_by_lint_and_tracers_copy():

@@ -126,7 +126,10 @@ class Watched(fx.Interpreter):
 def test_values_are_kept_as_long_as_they_are_read():
     module = fx.symbolic_trace(function)
     watched = Watched(module)
-    assert watched.run(torch.ones(1))[0].item() == 3 and watched.seen[3:] == [("add", ["relu", "y"]), ("output", ["add", "relu"])]
+    assert watched.run(torch.ones(1))[0].item() == 3 and watched.seen[3:] == [
+        ("add", ["relu", "y"]),
+        ("output", ["add", "relu"]),
+    ]
     keeping = Watched(module, garbage_collect_values=False)
     keeping.run(torch.ones(1), 4)
     assert keeping.seen[-1] == ("output", ["add", "relu", "x", "y"])
@@ -172,9 +175,16 @@ Named = namedtuple("Named", "a b")
 
 
 def test_arguments_are_mapped_through_containers():
-    found = node.map_aggregate([1, (2, {"a": 3}), slice(4, 5), Named(6, [7]), {8}, ()], lambda x: -x if isinstance(x, int) else x)
+    found = node.map_aggregate(
+        [1, (2, {"a": 3}), slice(4, 5), Named(6, [7]), {8}, ()], lambda x: -x if isinstance(x, int) else x
+    )
     assert found == [-1, (-2, {"a": -3}), slice(-4, -5), Named(-6, [-7]), {8}, ()]
-    assert [type(x).__name__ for x in (found, found[1], found[1][1], found[3])] == ["immutable_list", "tuple", "immutable_dict", "Named"]
+    assert [type(x).__name__ for x in (found, found[1], found[1][1], found[3])] == [
+        "immutable_list",
+        "tuple",
+        "immutable_dict",
+        "Named",
+    ]
     assert type(node.map_aggregate(found, lambda x: x)) is type(found)
     with pytest.raises(AssertionError, match="fn must be a callable"):
         node.map_arg([1], None)
@@ -259,7 +269,9 @@ def test_functions_are_wrapped_at_the_top_of_a_module():
     with pytest.raises(NotImplementedError, match="wrap must be called at the top level of a module"):
         fx.wrap("len")
     for wrong in (3, typing):
-        with pytest.raises(RuntimeError, match="Unsupported type for global function! Must be either a callable or string name"):
+        with pytest.raises(
+            RuntimeError, match="Unsupported type for global function! Must be either a callable or string name"
+        ):
             fx.wrap(wrong)
 
 
@@ -273,7 +285,9 @@ def test_tensors_and_modules_among_arguments():
         tracer.create_arg(nn.Linear(1, 1))
     again = copy.deepcopy(tracer)
     assert type(again) is fx.Tracer and again.root is not tracer.root
-    assert str(again.graph) == str(tracer.graph).partition("\n    %plain_1")[0]  # what stands after the output is not copied
+    assert (
+        str(again.graph) == str(tracer.graph).partition("\n    %plain_1")[0]
+    )  # what stands after the output is not copied
 
 
 def test_kinds_of_steps_and_their_targets():

@@ -42,7 +42,10 @@ def test_patterns_with_several_results_and_literals():
         return torch.add(a, 2), torch.mul(a, y)
 
     (two,) = found(both)
-    assert [n.name for n in two.returning_nodes] == ["add", "mul"] and [n.name for n in two.placeholder_nodes] == ["x", "y"]
+    assert [n.name for n in two.returning_nodes] == ["add", "mul"] and [n.name for n in two.placeholder_nodes] == [
+        "x",
+        "y",
+    ]
     assert found(lambda x: torch.add(torch.relu(x), 2)) == []  # mul reads the relu too
     with pytest.raises(ValueError, match="empty pattern"):
         SubgraphMatcher(Graph())
@@ -113,7 +116,9 @@ def test_patterns_fit_operators_called_in_another_way():
 
     gm = symbolic_trace(f)
     pool = torch.ops.aten.max_pool2d_with_indices.default
-    matches = replace_pattern(gm, lambda x, k, s: pool(x, k, s, padding=[0, 0]), lambda x, k, s: pool(x, s, k, padding=[1, 1]))
+    matches = replace_pattern(
+        gm, lambda x, k, s: pool(x, k, s, padding=[0, 0]), lambda x, k, s: pool(x, s, k, padding=[1, 1])
+    )
     assert len(matches) == 1
     x = torch.randn(1, 1, 4, 4)
     assert torch.equal(gm(x)[0], pool(x, [2, 2], [2, 2], [1, 1])[0])
@@ -133,7 +138,9 @@ def test_sources_are_found_by_their_metadata():
 
 
 def test_values_not_known_may_be_numbers_of_operators():
-    gm = symbolic_trace(lambda x, n, m: torch.transpose(x, n, m).unsqueeze(n).sum(m) + torch.roll(x, n).topk(m)[0].sum())
+    gm = symbolic_trace(
+        lambda x, n, m: torch.transpose(x, n, m).unsqueeze(n).sum(m) + torch.roll(x, n).topk(m)[0].sum()
+    )
     x = torch.arange(6.0).reshape(2, 3)
     assert torch.equal(gm(x, 0, 1), x.t().unsqueeze(0).sum(1) + torch.roll(x, 0).topk(1)[0].sum())
 
@@ -160,7 +167,9 @@ def test_concrete_arguments_may_be_nested(given, value):
 
 
 def test_placeholders_carry_what_their_marks_say():
-    graph = Tracer().trace(lambda a, b: a + b["k"], concrete_args={"a": PHWithMeta("first"), "b": {"k": PHWithMeta("second")}})
+    graph = Tracer().trace(
+        lambda a, b: a + b["k"], concrete_args={"a": PHWithMeta("first"), "b": {"k": PHWithMeta("second")}}
+    )
     assert [n.ph_key for n in graph.nodes if n.op == "placeholder"] == ["first", "second"]
     assert repr(PH) == "PH"
 

@@ -45,6 +45,13 @@ def test_parts_of_results_are_values_of_the_trace():
     x = torch.arange(4.0)
     module = make_fx(f)(x)
     found = module(x)
-    assert found["v"].tolist() == [3.0, 2.0] and found["n"][0].tolist() == [3, 2] and found["n"][1].tolist() == [2.0, 3.0]
-    assert [n.name for n in module.graph.nodes if "getitem" in n.name] == ["getitem", "getitem_1", "getitem_2", "getitem_3"]
+    assert (
+        found["v"].tolist() == [3.0, 2.0] and found["n"][0].tolist() == [3, 2] and found["n"][1].tolist() == [2.0, 3.0]
+    )
+    assert [n.name for n in module.graph.nodes if "getitem" in n.name] == [
+        "getitem",
+        "getitem_1",
+        "getitem_2",
+        "getitem_3",
+    ]
     assert [type(n.meta["val"]) for n in module.graph.nodes if n.name in ("topk", "split")] == [tuple, list]

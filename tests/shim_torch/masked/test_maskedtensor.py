@@ -141,8 +141,14 @@ aten = torch.ops.aten
     ("call", "text"),
     [
         (lambda x, y: aten.new_empty_strided(x, [3, 3], [3, 1]), r"args\[1\] expected to be the same as data.size\(\)"),
-        (lambda x, y: aten.new_empty_strided(x, [2, 3], [1, 2]), r"args\[2\] expected to be the same as data.stride\(\)"),
-        (lambda x, y: aten._softmax_backward_data(x, y, 1, torch.float32), "expected the masks of grad and output to match"),
+        (
+            lambda x, y: aten.new_empty_strided(x, [2, 3], [1, 2]),
+            r"args\[2\] expected to be the same as data.stride\(\)",
+        ),
+        (
+            lambda x, y: aten._softmax_backward_data(x, y, 1, torch.float32),
+            "expected the masks of grad and output to match",
+        ),
         (
             lambda x, y: aten._softmax_backward_data(x, torch.tensor(DATA), 1, torch.float32),
             "grad and output must both be MaskedTensors",

@@ -82,7 +82,9 @@ def test_elements_are_chosen_by_masks_that_broadcast():
     chosen = torch.nested.masked_select(rows, torch.tensor([True, False, True, False]))
     assert chosen.offsets().tolist() == [0, 2, 4, 6] and chosen.values().tolist() == [0, 2, 4, 6, 8, 10]
     for given in ((rows.to_sparse(), rows > 2), (rows, (rows > 2).to_sparse())):
-        with pytest.raises(RuntimeError, match="masked_select requires a strided (tensor, given|mask, given:) torch.sparse_coo"):
+        with pytest.raises(
+            RuntimeError, match="masked_select requires a strided (tensor, given|mask, given:) torch.sparse_coo"
+        ):
             torch.nested.masked_select(*given)
 
 
@@ -239,6 +241,8 @@ def test_factories_of_varying_sizes():
     assert y.shape == (2, x.size(1), 5) and y.dtype == torch.float64 and y.values().shape == (6, 5)
     assert torch.randn(x.shape).shape == x.shape and torch.full((2, x.size(1)), 3.0).sum().item() == 18
     same(x + torch.ones(x.shape), [A + 1, B + 1])
-    np.testing.assert_allclose(torch.linalg.vector_norm(x, dim=1).numpy(), [np.sqrt((a * a).sum(0)) for a in (A, B)], rtol=1e-6)
+    np.testing.assert_allclose(
+        torch.linalg.vector_norm(x, dim=1).numpy(), [np.sqrt((a * a).sum(0)) for a in (A, B)], rtol=1e-6
+    )
     with pytest.raises(RuntimeError, match="stands for are not known"):
         torch.zeros(3, x.size(1))

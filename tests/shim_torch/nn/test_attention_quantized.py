@@ -17,8 +17,10 @@ def test_float8_attention(causal):
     scales = [torch.rand(2, 2) + 0.5 for _ in range(3)]
     found = attend(q, k, v, is_causal=causal, scale=0.7, q_descale=scales[0], k_descale=scales[1], v_descale=scales[2])
     assert found.dtype == torch.bfloat16
-    a, b, c = (x.float().numpy() * np.repeat(s.numpy(), x.size(1) // 2, 1)[:, :, None, None]
-               for x, s in zip((q, k, v), scales, strict=True))
+    a, b, c = (
+        x.float().numpy() * np.repeat(s.numpy(), x.size(1) // 2, 1)[:, :, None, None]
+        for x, s in zip((q, k, v), scales, strict=True)
+    )
     b, c = np.repeat(b, 2, 1), np.repeat(c, 2, 1)
     scores = a @ b.swapaxes(2, 3) * 0.7
     if causal:

@@ -32,7 +32,9 @@ def test_a_variance_below_eps_keeps_its_gradient():
     assert var.grad.tolist() == pytest.approx([-1.0, 0.5 * (1e3 - 1e6)], rel=1e-4) and var[1].item() < 1e-8
 
 
-@pytest.mark.parametrize("var", [torch.ones(3), torch.ones(3, 3), torch.ones(1, 1), torch.ones(3, 1), torch.ones(2, 3, 1)])
+@pytest.mark.parametrize(
+    "var", [torch.ones(3), torch.ones(3, 3), torch.ones(1, 1), torch.ones(3, 1), torch.ones(2, 3, 1)]
+)
 def test_variances_of_other_shapes(var):
     with pytest.raises(ValueError, match="var is of incorrect size"):
         F.gaussian_nll_loss(X, TARGET, var)
@@ -45,20 +47,44 @@ def test_variances_of_other_shapes(var):
         (lambda: F.gaussian_nll_loss(X, TARGET, 1.0, reduction="x"), ValueError, "x is not valid"),
         (lambda: F.multi_margin_loss(X, torch.tensor([0, 2]), p=3), ValueError, "only p == 1 and p == 2 supported"),
         (lambda: F.multi_margin_loss(X, torch.tensor([0, 2]), weight=torch.ones(1, 3)), ValueError, "must be one-dim"),
-        (lambda: F.binary_cross_entropy_with_logits(X, TARGET[0]), ValueError, r"Target size .*\[3\].* must be the same"),
+        (
+            lambda: F.binary_cross_entropy_with_logits(X, TARGET[0]),
+            ValueError,
+            r"Target size .*\[3\].* must be the same",
+        ),
         (lambda: F.binary_cross_entropy(X.sigmoid(), TARGET[0]), ValueError, "is deprecated. Please ensure they have"),
         (lambda: F.embedding(torch.tensor([0]), ROWS, 6), AssertionError, "Padding_idx must be within num_embeddings"),
         (lambda: F.embedding(torch.tensor([0]), ROWS, -7), AssertionError, "Padding_idx must be within num_embeddings"),
         (lambda: F.group_norm(torch.ones(3), 3), RuntimeError, "at least 2 dimensions for input tensor but received 1"),
         (lambda: F.group_norm(torch.ones(1, 3, 1), 3), ValueError, r"than 1 value per channel .* size \[1, 3, 1\]"),
-        (lambda: F.instance_norm(torch.ones(2, 3, 1)), ValueError, "Expected more than 1 spatial element when training"),
-        (lambda: F.batch_norm(torch.ones(1, 3), None, None, training=True), ValueError, "than 1 value per channel when"),
+        (
+            lambda: F.instance_norm(torch.ones(2, 3, 1)),
+            ValueError,
+            "Expected more than 1 spatial element when training",
+        ),
+        (
+            lambda: F.batch_norm(torch.ones(1, 3), None, None, training=True),
+            ValueError,
+            "than 1 value per channel when",
+        ),
         (lambda: F.embedding_bag(torch.tensor([[1]]), ROWS, torch.tensor([0])), ValueError, "offsets has to be None"),
         (lambda: F.embedding_bag(torch.tensor([1]), ROWS), ValueError, "offsets has to be a 1D Tensor but got None"),
-        (lambda: F.embedding_bag(torch.tensor([[1]]), ROWS, mode="max", sparse=True), ValueError, "support sparse weights"),
-        (lambda: parallel.gather([{"a": 1, "b": 2}, {"a": 1}], "cpu"), ValueError, "All dicts must have the same number"),
+        (
+            lambda: F.embedding_bag(torch.tensor([[1]]), ROWS, mode="max", sparse=True),
+            ValueError,
+            "support sparse weights",
+        ),
+        (
+            lambda: parallel.gather([{"a": 1, "b": 2}, {"a": 1}], "cpu"),
+            ValueError,
+            "All dicts must have the same number",
+        ),
         (lambda: comm.reduce_add([torch.ones(2)]), AssertionError, "input 0 is on CPU"),
-        (lambda: comm.reduce_add([torch.ones(2, device="meta"), torch.ones(3, 1, device="meta")]), ValueError, "got 3x1, bu"),
+        (
+            lambda: comm.reduce_add([torch.ones(2, device="meta"), torch.ones(3, 1, device="meta")]),
+            ValueError,
+            "got 3x1, bu",
+        ),
     ],
 )
 def test_refused(run, error, words):
@@ -73,7 +99,11 @@ def test_weights_of_classes():
 
 
 def test_distances_of_the_nearer_negative():
-    anchor, positive, negative = torch.zeros(2, 2), torch.tensor([[3.0, 4.0]] * 2), torch.tensor([[3.0, 3.0], [6.0, 8.0]])
+    anchor, positive, negative = (
+        torch.zeros(2, 2),
+        torch.tensor([[3.0, 4.0]] * 2),
+        torch.tensor([[3.0, 3.0], [6.0, 8.0]]),
+    )
     plain = F.triplet_margin_with_distance_loss(anchor, positive, negative, reduction="none")
     assert plain.tolist() == pytest.approx([6 - 18**0.5, 0.0], abs=1e-4)
     swapped = F.triplet_margin_with_distance_loss(anchor, positive, negative, swap=True, reduction="none")
@@ -155,8 +185,12 @@ def test_what_becomes_a_parameter(grad):
     assert type(made) is nn.Parameter and made.requires_grad == grad and made.data_ptr() == plain.data_ptr()
     assert type(Own(nn.Parameter(plain), grad)) is Own and nn.Parameter().shape == (0,)
     marked = nn.Parameter(plain.as_subclass(Kept), grad)
-    assert type(marked) is Kept and isinstance(marked, nn.Parameter) and marked.requires_grad == grad and marked._is_param
-    with pytest.raises(RuntimeError, match="type Own requires that detach.*type Tensor was found.*please correct the detach"):
+    assert (
+        type(marked) is Kept and isinstance(marked, nn.Parameter) and marked.requires_grad == grad and marked._is_param
+    )
+    with pytest.raises(
+        RuntimeError, match="type Own requires that detach.*type Tensor was found.*please correct the detach"
+    ):
         nn.Parameter(Own(plain))
 
 

@@ -35,5 +35,7 @@ def test_refusals():
 def test_the_accelerator_that_is_here():
     assert torch._utils._get_available_device_type() == ("cuda" if torch.cuda.is_available() else None)
     assert torch._utils._get_device_module("cpu") is torch.cpu
-    with pytest.raises(RuntimeError, match="Device 'abc' does not have a corresponding module registered as 'torch.abc'"):
+    with pytest.raises(
+        RuntimeError, match="Device 'abc' does not have a corresponding module registered as 'torch.abc'"
+    ):
         torch._utils._get_device_module("abc")

@@ -20,8 +20,16 @@ attention = torch._native_multi_head_attention
     ("more", "output", "weights"),
     [
         ((), [-0.3765, 0.1598, 0.6962, 1.2325, -0.3912, 0.1535], [0.3798, 0.3245, 0.2958, 0.3557, 0.3305, 0.3138]),
-        ((PADDING, True, True, 1), [-0.2015, 0.1579, 0.5173, 0.8767, -0.2071, 0.1555], [0.5321, 0.4679, 0.0, 0.5158, 0.4842, 0.0]),
-        ((LATER, True, True, 0), [-0.0196, 0.1596, 0.3388, 0.518, -0.2071, 0.1555], [1.0, 0.0, 0.0, 0.5158, 0.4842, 0.0]),
+        (
+            (PADDING, True, True, 1),
+            [-0.2015, 0.1579, 0.5173, 0.8767, -0.2071, 0.1555],
+            [0.5321, 0.4679, 0.0, 0.5158, 0.4842, 0.0],
+        ),
+        (
+            (LATER, True, True, 0),
+            [-0.0196, 0.1596, 0.3388, 0.518, -0.2071, 0.1555],
+            [1.0, 0.0, 0.0, 0.5158, 0.4842, 0.0],
+        ),
     ],
 )
 def test_self_attention(more, output, weights):
@@ -33,7 +41,9 @@ def test_self_attention(more, output, weights):
 def test_other_keys_and_weights_by_head():
     found = attention(Q, Q.flip(1), Q * 2, *ARGS, None, True, False)
     assert found[0].flatten()[:4].tolist() == pytest.approx([-0.0377, 0.1312, 0.3001, 0.469], abs=1e-4)
-    assert found[1].shape == (B, H, T, T) and found[1].flatten()[:3].tolist() == pytest.approx([0.2156, 0.3173, 0.4671], abs=1e-4)
+    assert found[1].shape == (B, H, T, T) and found[1].flatten()[:3].tolist() == pytest.approx(
+        [0.2156, 0.3173, 0.4671], abs=1e-4
+    )
     assert attention(Q, Q, Q, *ARGS, None, False)[1] is None
 
 
@@ -41,7 +51,9 @@ def test_projections_scaled():
     q, k, v = torch._transform_bias_rescale_qkv(torch.arange(72.0).reshape(2, 3, 12), BIAS, 2)
     assert q.shape == k.shape == v.shape == (2, 2, 3, 2)
     assert q.flatten()[:4].tolist() == pytest.approx([0.0, 0.7778, 8.4853, 9.2631], abs=1e-4)
-    assert k.flatten()[:3].tolist() == pytest.approx([4.4, 5.5, 16.4]) and v.flatten()[:3].tolist() == pytest.approx([8.8, 9.9, 20.8])
+    assert k.flatten()[:3].tolist() == pytest.approx([4.4, 5.5, 16.4]) and v.flatten()[:3].tolist() == pytest.approx(
+        [8.8, 9.9, 20.8]
+    )
 
 
 @pytest.mark.parametrize(

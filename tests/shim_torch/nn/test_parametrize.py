@@ -117,7 +117,9 @@ class Pair(torch.Tensor):
 
     @staticmethod
     def __new__(cls, a, b):
-        return torch.Tensor._make_wrapper_subclass(cls, a.size(), dtype=a.dtype, device=a.device, requires_grad=a.requires_grad)
+        return torch.Tensor._make_wrapper_subclass(
+            cls, a.size(), dtype=a.dtype, device=a.device, requires_grad=a.requires_grad
+        )
 
     def __init__(self, a, b):
         self.a, self.b = a, b

@@ -31,7 +31,10 @@ def test_the_smallest_entries_go(amount, dropped):
 def test_the_channels_of_the_least_norm_go(amount, n, dim, dropped):
     mask = prune.ln_structured(layer(), "weight", amount, n, dim).weight_mask
     gone = (mask == 0).all(1 - dim % 2)
-    assert gone.nonzero().flatten().tolist() == dropped and int((mask == 0).sum()) == len(dropped) * mask.shape[1 - dim % 2]
+    assert (
+        gone.nonzero().flatten().tolist() == dropped
+        and int((mask == 0).sum()) == len(dropped) * mask.shape[1 - dim % 2]
+    )
 
 
 def test_random_masks_drop_as_many_as_told():
@@ -43,11 +46,18 @@ def test_random_masks_drop_as_many_as_told():
 def test_scores_stand_in_for_the_tensor():
     scores = torch.arange(12.0).reshape(3, 4)
     assert prune.l1_unstructured(layer(), "weight", 4, importance_scores=scores).weight_mask[0].tolist() == [0] * 4
-    with pytest.raises(AssertionError, match=r"same shape as parameter weight of Linear\(.*got .*\[12\].* vs .*\[3, 4\]"):
+    with pytest.raises(
+        AssertionError, match=r"same shape as parameter weight of Linear\(.*got .*\[12\].* vs .*\[3, 4\]"
+    ):
         prune.l1_unstructured(layer(), "weight", 4, importance_scores=scores.flatten())
     with pytest.raises(AssertionError, match="same shape as tensor t, got"):
         prune.L1Unstructured(3).prune(torch.arange(8.0), importance_scores=torch.arange(7.0))
-    assert prune.L1Unstructured(2).prune(torch.arange(4.0), importance_scores=-torch.arange(4.0)).tolist() == [0, 0, 2, 3]
+    assert prune.L1Unstructured(2).prune(torch.arange(4.0), importance_scores=-torch.arange(4.0)).tolist() == [
+        0,
+        0,
+        2,
+        3,
+    ]
 
 
 def test_a_structured_mask_has_the_scores_dtype_and_another_the_masks():
@@ -112,7 +122,9 @@ def test_refusals():
         prune.ln_structured(layer(), "weight", 1, 2, 2)
     with pytest.raises(AssertionError, match=r"default_mask shape .* must match self.mask shape .*\[3\]"):
         prune.custom_from_mask(layer(), "weight", torch.ones(3))
-    with pytest.raises(ValueError, match="Parameter 'bias' of module .* has to be pruned before pruning can be removed"):
+    with pytest.raises(
+        ValueError, match="Parameter 'bias' of module .* has to be pruned before pruning can be removed"
+    ):
         prune.remove(pruned, "bias")
     twice = prune.identity(layer(), "weight")
     hook = prune.L1Unstructured(1)

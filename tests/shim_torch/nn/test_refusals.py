@@ -81,7 +81,9 @@ def test_weights_of_losses_have_no_gradient():
         "binary_cross_entropy": lambda: F.binary_cross_entropy(p, p, w.expand(3, 5)),
         "binary_cross_entropy_with_logits": lambda: F.binary_cross_entropy_with_logits(x, p, w.expand(3, 5)),
     }.items():
-        with pytest.raises(RuntimeError, match=f"The function '{name}' is not differentiable with respect to argument 'weight'"):
+        with pytest.raises(
+            RuntimeError, match=f"The function '{name}' is not differentiable with respect to argument 'weight'"
+        ):
             loss()
         with torch.no_grad():
             loss()

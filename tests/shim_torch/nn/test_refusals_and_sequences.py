@@ -21,9 +21,13 @@ def test_sequences_are_multiplied():
     assert [type(m).__name__ for m in s * 2] == ["ReLU", "Tanh"] * 2 and len(3 * s) == 6
     s *= 2
     assert list(s._modules) == ["0", "1", "2", "3"] and s[2] is s[0]
-    with pytest.raises(ValueError, match="Non-positive multiplication factor 0 for <class 'torch.nn.modules.container.Sequential'>"):
+    with pytest.raises(
+        ValueError, match="Non-positive multiplication factor 0 for <class 'torch.nn.modules.container.Sequential'>"
+    ):
         s * 0
-    with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for \*: <class '.*Sequential'> and <class 'str'>"):
+    with pytest.raises(
+        TypeError, match=r"unsupported operand type\(s\) for \*: <class '.*Sequential'> and <class 'str'>"
+    ):
         s *= "a"
 
 

@@ -167,7 +167,9 @@ def test_layers_have_the_bases_that_libraries_ask_for():
     modules = nn.modules
     assert issubclass(nn.MaxPool2d, modules.pooling._MaxPoolNd)
     assert issubclass(nn.AdaptiveAvgPool1d, modules.pooling._AdaptiveAvgPoolNd)
-    assert issubclass(nn.ZeroPad2d, nn.ConstantPad2d) and issubclass(nn.ReflectionPad1d, modules.padding._ReflectionPadNd)
+    assert issubclass(nn.ZeroPad2d, nn.ConstantPad2d) and issubclass(
+        nn.ReflectionPad1d, modules.padding._ReflectionPadNd
+    )
     assert repr(nn.ZeroPad2d(1)) == "ZeroPad2d((1, 1, 1, 1))"
     assert nn.MaxUnpool2d.__module__ == "torch.nn.modules.pooling"
     assert modules.activation.MultiheadAttention is nn.MultiheadAttention

@@ -25,7 +25,9 @@ def test_an_affine_grid_can_be_run_backward_twice():
 def test_affine_grids_of_volumes_have_first_and_second_gradients():
     theta = torch.randn(2, 3, 4, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(lambda t: F.affine_grid(t, [2, 1, 2, 3, 1], align_corners=False), (theta,))
-    assert torch.autograd.gradgradcheck(lambda t: F.affine_grid(t, [2, 1, 2, 3, 1], align_corners=False).pow(2), (theta,))
+    assert torch.autograd.gradgradcheck(
+        lambda t: F.affine_grid(t, [2, 1, 2, 3, 1], align_corners=False).pow(2), (theta,)
+    )
 
 
 @pytest.mark.parametrize("n, c, places", [(2, 0, 2), (2, 3, 0), (0, 3, 2)])
@@ -36,12 +38,19 @@ def test_grids_of_nothing(n, c, places):
 
 def test_an_utterance_of_no_steps_is_certain_or_impossible():
     lp = torch.randn(2, 2, 5).log_softmax(2).requires_grad_()
-    loss = F.ctc_loss(lp, torch.ones(2, 2, dtype=torch.int), torch.tensor([0, 0]), torch.tensor([0, 1]), reduction="none")
+    loss = F.ctc_loss(
+        lp, torch.ones(2, 2, dtype=torch.int), torch.tensor([0, 0]), torch.tensor([0, 1]), reduction="none"
+    )
     assert loss.tolist() == [0.0, float("inf")]
     loss.sum().backward()
     assert lp.grad.abs().sum().item() == 0
     zeroed = F.ctc_loss(
-        lp, torch.ones(2, 2, dtype=torch.int), torch.tensor([0, 0]), torch.tensor([0, 1]), reduction="none", zero_infinity=True
+        lp,
+        torch.ones(2, 2, dtype=torch.int),
+        torch.tensor([0, 0]),
+        torch.tensor([0, 1]),
+        reduction="none",
+        zero_infinity=True,
     )
     assert zeroed.tolist() == [0.0, 0.0]
 

@@ -65,7 +65,10 @@ def test_assigning_swaps_where_parameters_are_swapped():
 
 
 def test_loading_leaves_no_cycle():
-    model, state = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)), nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)).state_dict()
+    model, state = (
+        nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)),
+        nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)).state_dict(),
+    )
     gc.collect()
     model.load_state_dict(state)
     assert gc.collect() == 0

@@ -13,7 +13,10 @@ Q, K = [0, 2, 5, 9], [0, 3, 4, 10]
 
 def packed(heads: int = 4, kv: int = 4, grad: bool = False) -> list[torch.Tensor]:
     torch.manual_seed(0)
-    found = [torch.randn(n, h, 8, dtype=torch.float64, requires_grad=grad) for n, h in ((Q[-1], heads), (K[-1], kv), (K[-1], kv))]
+    found = [
+        torch.randn(n, h, 8, dtype=torch.float64, requires_grad=grad)
+        for n, h in ((Q[-1], heads), (K[-1], kv), (K[-1], kv))
+    ]
     return [*found, torch.tensor(Q, dtype=torch.int32), torch.tensor(K, dtype=torch.int32)]
 
 
@@ -38,7 +41,9 @@ def alone(q, k, v, window=(-1, -1), scale=None, used=None):
 @pytest.mark.parametrize("kv", [4, 2])
 def test_values_and_gradients(window, kv):
     q, k, v, cq, ck = packed(kv=kv, grad=True)
-    out, lse = varlen_attn(q, k, v, cq, ck, 4, 6, window_size=window, enable_gqa=kv != 4, scale=0.3, return_aux=AuxRequest(lse=True))
+    out, lse = varlen_attn(
+        q, k, v, cq, ck, 4, 6, window_size=window, enable_gqa=kv != 4, scale=0.3, return_aux=AuxRequest(lse=True)
+    )
     want = alone(q, k, v, window, 0.3)
     torch.testing.assert_close(out, want)
     assert lse.shape == (4, Q[-1])

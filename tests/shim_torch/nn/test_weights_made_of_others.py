@@ -204,11 +204,19 @@ class Double(nn.Module):
     ("kind", "given", "words"),
     [
         (Double, lambda x: 3, "`right_inverse` should return a tensor. Got int"),
-        (Double, lambda x: x.double(), "The tensor returned by `right_inverse` has dtype torch.float64 while `original` has"),
+        (
+            Double,
+            lambda x: x.double(),
+            "The tensor returned by `right_inverse` has dtype torch.float64 while `original` has",
+        ),
         (Half, lambda x: 3, "must return a sequence of tensors. Got int"),
         (Half, lambda x: [x], "must return a sequence of tensors of length 2. Got a sequence of length 1."),
         (Half, lambda x: [x, 3], "must return a sequence of tensors .*Got element 1 of type int"),
-        (Half, lambda x: [x, x.double()], "Tensor 1 returned by `right_inverse` has dtype torch.float64 while `original1`"),
+        (
+            Half,
+            lambda x: [x, x.double()],
+            "Tensor 1 returned by `right_inverse` has dtype torch.float64 while `original1`",
+        ),
     ],
 )
 def test_what_an_assignment_refuses(kind, given, words):

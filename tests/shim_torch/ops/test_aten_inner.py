@@ -27,9 +27,15 @@ def test_inner_forms_are_the_public_ones():
     close(aten._euclidean_dist(x, y), torch.cdist(x, y))
     close(aten._pdist_forward(x, 2.0), F.pdist(x))
     close(aten._unsafe_index(y, [torch.tensor([1, 2]), None]), y[[1, 2]])
-    close(aten._unsafe_index_put(y[:, 0], [torch.tensor([1, 1])], torch.ones(2).double(), True), y[:, 0] + torch.tensor([0, 2, 0, 0]))
+    close(
+        aten._unsafe_index_put(y[:, 0], [torch.tensor([1, 1])], torch.ones(2).double(), True),
+        y[:, 0] + torch.tensor([0, 2, 0, 0]),
+    )
     settings = ([1], [0], [1], False, [0], 1, False, False, False, False)
-    close(aten._convolution(values(1, 2, 5), values(3, 2, 2), values(3), *settings), F.conv1d(values(1, 2, 5), values(3, 2, 2), values(3)))
+    close(
+        aten._convolution(values(1, 2, 5), values(3, 2, 2), values(3), *settings),
+        F.conv1d(values(1, 2, 5), values(3, 2, 2), values(3)),
+    )
     low, high = aten._aminmax(x)
     assert (low, high) == (x.min(), x.max())
 
@@ -71,7 +77,11 @@ def test_gradients_of_resampling(name, mode, shape, size, more):
 
 
 def test_gradients_of_samples_products_and_slopes():
-    x, at, g = values(1, 2, 4, 4, seed=1).requires_grad_(), values(1, 3, 3, 2, seed=3).requires_grad_(), values(1, 2, 3, 3)
+    x, at, g = (
+        values(1, 2, 4, 4, seed=1).requires_grad_(),
+        values(1, 3, 3, 2, seed=3).requires_grad_(),
+        values(1, 2, 3, 3),
+    )
     F.grid_sample(x, at, align_corners=False).backward(g)
     of_x, of_grid = aten.grid_sampler_2d_backward(g, x, at, 0, 0, False, [True, True])
     close(of_x, x.grad)

@@ -35,6 +35,8 @@ def test_what_is_kept():
     kept = ops.attention_kept(q, 300, 0.25, 1, 0)
     assert kept.shape == (2, 2, 200, 300) and kept.dtype == torch.bool
     assert abs(float(kept.float().mean()) - 0.75) < 0.005
-    assert abs(float(kept.float().mean((0, 1, 2)).std()) - math.sqrt(0.1875 / 800)) < 0.003  # of columns: independent of each other
+    assert (
+        abs(float(kept.float().mean((0, 1, 2)).std()) - math.sqrt(0.1875 / 800)) < 0.003
+    )  # of columns: independent of each other
     assert not torch.equal(kept, ops.attention_kept(q, 300, 0.25, 1, 1))
     assert torch.equal(kept[:, :, :7], ops.attention_kept(q, 300, 0.25, 1, 0)[:, :, :7])

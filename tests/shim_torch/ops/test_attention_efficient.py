@@ -57,7 +57,10 @@ def test_packed_sequences_with_unused_keys():
     )
     parts = [((0, 2), (0, 3)), ((2, 5), (4, 8))]
     expected = torch.cat(
-        [_plain(q[0, a:b], k[0, c:d], v[0, c:d], torch.ones(b - a, d - c, dtype=torch.bool)) for (a, b), (c, d) in parts]
+        [
+            _plain(q[0, a:b], k[0, c:d], v[0, c:d], torch.ones(b - a, d - c, dtype=torch.bool))
+            for (a, b), (c, d) in parts
+        ]
     )
     torch.testing.assert_close(out[0], expected)
     assert lse.shape == (2, 2, 3) and lse[0, 0, 2].item() == float("inf")
@@ -67,9 +70,14 @@ def test_gradients_of_packed_sequences():
     q, k, v = _given(1, 5, 6, 2, 3)
     cum_q, cum_k = torch.tensor([0, 2, 5], dtype=torch.int32), torch.tensor([0, 2, 6], dtype=torch.int32)
     with torch.no_grad():
-        out, lse, s, o, *_ = aten._efficient_attention_forward(q, k, v, None, cum_q, cum_k, 3, 4, 0.0, 2, True, scale=0.3)
+        out, lse, s, o, *_ = aten._efficient_attention_forward(
+            q, k, v, None, cum_q, cum_k, 3, 4, 0.0, 2, True, scale=0.3
+        )
     expected = torch.cat(
-        [_plain(q[0, a:b], k[0, c:d], v[0, c:d], _seen(b - a, d - c, 2, None)) for (a, b), (c, d) in (((0, 2), (0, 2)), ((2, 5), (2, 6)))]
+        [
+            _plain(q[0, a:b], k[0, c:d], v[0, c:d], _seen(b - a, d - c, 2, None))
+            for (a, b), (c, d) in (((0, 2), (0, 2)), ((2, 5), (2, 6)))
+        ]
     )
     torch.testing.assert_close(out[0], expected)
     g = torch.randn_like(out)

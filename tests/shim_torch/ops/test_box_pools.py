@@ -25,7 +25,9 @@ def boxes(x, spans):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize(("k", "s", "p", "d"), [((2, 2, 2), (2, 2, 2), (0, 0, 0), (1, 1, 1)), ((3, 2, 3), (1, 2, 2), (1, 1, 0), (2, 1, 1))])
+@pytest.mark.parametrize(
+    ("k", "s", "p", "d"), [((2, 2, 2), (2, 2, 2), (0, 0, 0), (1, 1, 1)), ((3, 2, 3), (1, 2, 2), (1, 1, 0), (2, 1, 1))]
+)
 @pytest.mark.parametrize("ceil_mode", [False, True])
 def test_windows_of_volumes(dtype, k, s, p, d, ceil_mode):
     x = torch.randn(2, 5, 6, 5, dtype=dtype)
@@ -41,7 +43,9 @@ def test_windows_of_volumes(dtype, k, s, p, d, ceil_mode):
             assert x[plane, place[0], place[1] // 5, place[1] % 5].item() == pytest.approx(best, nan_ok=True)
             assert best == pytest.approx(math.nan if any(map(math.isnan, inside)) else max(inside), nan_ok=True)
             if means is not None:
-                assert means[plane].reshape(-1)[at].item() == pytest.approx(sum(inside) / len(inside), rel=1e-4, abs=1e-5, nan_ok=True)
+                assert means[plane].reshape(-1)[at].item() == pytest.approx(
+                    sum(inside) / len(inside), rel=1e-4, abs=1e-5, nan_ok=True
+                )
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -52,10 +56,15 @@ def test_adaptive_pools(n, dtype):
         out = size[:n] if n > 1 else size[0]
         pool, maxima = getattr(F, f"adaptive_avg_pool{n}d"), getattr(F, f"adaptive_max_pool{n}d")
         means, (best, places) = pool(x, out), maxima(x, out, return_indices=True)
-        parts = [[list(range(i * s // o, -(-(i + 1) * s // o))) for i in range(o)] for s, o in zip(x.shape[2:], size, strict=False)]
+        parts = [
+            [list(range(i * s // o, -(-(i + 1) * s // o))) for i in range(o)]
+            for s, o in zip(x.shape[2:], size, strict=False)
+        ]
         for b, c in itertools.product(range(2), range(3)):
             for at, (inside, _) in enumerate(boxes(x[b, c].float(), parts)):
-                assert means[b, c].reshape(-1)[at].item() == pytest.approx(sum(inside) / len(inside), rel=1e-2, abs=1e-2)
+                assert means[b, c].reshape(-1)[at].item() == pytest.approx(
+                    sum(inside) / len(inside), rel=1e-2, abs=1e-2
+                )
                 assert best[b, c].reshape(-1)[at].item() == pytest.approx(max(inside))
                 assert x[b, c].reshape(-1)[places[b, c].reshape(-1)[at]] == best[b, c].reshape(-1)[at]
         kept = x.clone().requires_grad_()
@@ -65,7 +74,12 @@ def test_adaptive_pools(n, dtype):
 
 def test_gradients_go_back_to_the_places():
     x = torch.randn(2, 4, 4, 4, dtype=torch.float64, requires_grad=True)
-    for f in (lambda t: F.max_pool3d(t, 2), lambda t: F.adaptive_max_pool3d(t, 3), lambda t: F.avg_pool3d(t, 2), lambda t: F.adaptive_avg_pool3d(t, 3)):
+    for f in (
+        lambda t: F.max_pool3d(t, 2),
+        lambda t: F.adaptive_max_pool3d(t, 3),
+        lambda t: F.avg_pool3d(t, 2),
+        lambda t: F.adaptive_avg_pool3d(t, 3),
+    ):
         assert torch.autograd.gradcheck(f, (x,))
 
 

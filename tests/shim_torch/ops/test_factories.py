@@ -103,7 +103,14 @@ def test_slogdet_into_outputs():
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="asks for a GPU where there is none")
-@pytest.mark.parametrize("make", [lambda d: torch.arange(3, device=d), lambda d: torch.linspace(0, 1, 3, device=d), lambda d: torch.eye(3, device=d)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda d: torch.arange(3, device=d),
+        lambda d: torch.linspace(0, 1, 3, device=d),
+        lambda d: torch.eye(3, device=d),
+    ],
+)
 def test_factories_without_a_gpu_say_so(make):
     with pytest.raises(RuntimeError, match="Found no NVIDIA driver"):
         make("cuda")

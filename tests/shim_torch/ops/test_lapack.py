@@ -108,7 +108,9 @@ def test_eigenvalues_of_any_matrix(dtype):
     torch.testing.assert_close(a.to(values.dtype) @ vectors, vectors * values.unsqueeze(-2), rtol=1e-3, atol=1e-3)
     torch.testing.assert_close(values.sum(-1), a.diagonal(0, -2, -1).sum(-1).to(values.dtype), rtol=1e-3, atol=1e-3)
     torch.testing.assert_close(L.det(a).to(values.dtype), values.prod(-1), rtol=1e-3, atol=1e-3)
-    torch.testing.assert_close(torch.view_as_real(L.eigvals(a)).abs().sum(), torch.view_as_real(values).abs().sum(), rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(
+        torch.view_as_real(L.eigvals(a)).abs().sum(), torch.view_as_real(values).abs().sum(), rtol=1e-3, atol=1e-3
+    )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -124,7 +126,9 @@ def test_least_squares(dtype, size, driver):
     if driver in ("gelsd", "gelss"):
         torch.testing.assert_close(found.singular_values, L.svdvals(a), rtol=1e-3, atol=1e-3)
     if size == (5, 3) and driver != "gelsy":
-        torch.testing.assert_close(found.residuals, (b - a @ found.solution).abs().square().sum(-2), rtol=1e-3, atol=1e-3)
+        torch.testing.assert_close(
+            found.residuals, (b - a @ found.solution).abs().square().sum(-2), rtol=1e-3, atol=1e-3
+        )
     else:
         assert found.residuals.numel() == 0
 
@@ -166,11 +170,17 @@ def test_errors_name_the_matrix_of_a_batch():
         L.lu_factor(z)
     with pytest.raises(L.LinAlgError, match=r"linalg.inv: \(Batch element 1\): The diagonal element 1 is zero"):
         L.inv(z)
-    with pytest.raises(L.LinAlgError, match=r"linalg.cholesky: \(Batch element 1\): .* leading minor of order 1 is not"):
+    with pytest.raises(
+        L.LinAlgError, match=r"linalg.cholesky: \(Batch element 1\): .* leading minor of order 1 is not"
+    ):
         L.cholesky(z)
     with pytest.raises(L.LinAlgError, match=r"linalg.svd: \(Batch element 1\): .* non-finite values"):
         L.svd(torch.stack([torch.eye(3), torch.full((3, 3), float("nan"))]))
-    assert L.lu_factor_ex(z).info.tolist() == [0, 1] and L.inv_ex(z).info.tolist() == [0, 1] and L.cholesky_ex(z).info.tolist() == [0, 1]
+    assert (
+        L.lu_factor_ex(z).info.tolist() == [0, 1]
+        and L.inv_ex(z).info.tolist() == [0, 1]
+        and L.cholesky_ex(z).info.tolist() == [0, 1]
+    )
     with pytest.raises(RuntimeError, match="Pivots given to lu_solve must all be smaller or equal to LU.size"):
         L.lu_solve(torch.eye(3), torch.tensor([1, 2, 9], dtype=torch.int32), torch.ones(3, 1))
 
@@ -195,7 +205,11 @@ def test_gradients_of_solutions_by_factors(dtype, left, adjoint):
 def test_systems_by_our_own_and_by_the_library(n, count, dtype):
     """Sizes about the groups of rows and columns that are solved together, and one that is the library's."""
     wide = "complex128" if "complex" in dtype else "float64"
-    a, b, eye = made(dtype, 2, n, n) / n + torch.eye(n), made(dtype, 2, n, count, seed=1), torch.eye(n, dtype=getattr(torch, wide))
+    a, b, eye = (
+        made(dtype, 2, n, n) / n + torch.eye(n),
+        made(dtype, 2, n, count, seed=1),
+        torch.eye(n, dtype=getattr(torch, wide)),
+    )
     near = {"rtol": 1e-3, "atol": 1e-4} if dtype in ("float32", "complex64") else {}
 
     def same(x, wanted):

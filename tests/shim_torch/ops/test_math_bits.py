@@ -179,7 +179,9 @@ def test_memory_is_not_given_away_unresolved(expression, device):
 def test_arrays_by_force_and_numbers(device):
     c = torch.tensor(Z).conj()
     assert c.numpy(force=True).tolist() == CONJ and c.imag.numpy(force=True).tolist() == [[-2.0, 4.0], [-6.0, 1.0]]
-    assert c[0, 0].item() == 1 - 2j and complex(c[0, 1]) == 3 + 4j and float(c.imag[0, 0]) == -2.0 and bool(c.imag[0, 0])
+    assert (
+        c[0, 0].item() == 1 - 2j and complex(c[0, 1]) == 3 + 4j and float(c.imag[0, 0]) == -2.0 and bool(c.imag[0, 0])
+    )
     assert repr(c) == "tensor([[1.-2.j, 3.+4.j],\n        [5.-6.j, 0.+1.j]])"
     n = torch.tensor([1.0, -2.0])._neg_view()
     assert torch.from_dlpack(n).tolist() == [1.0, -2.0]  # DLPack knows no negatives: as memory holds it
@@ -251,7 +253,9 @@ def test_views_of_a_base_that_was_written(device):
     assert z.grad_fn.name() == "ConjBackward0" and z._version == 1
     (z.real.sum() + i.sum()).backward()
     check(g.grad, [[2 - 2j, 2 - 2j]] * 2)
-    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used in an in-place operation"):
+    with pytest.raises(
+        RuntimeError, match="a view of a leaf Variable that requires grad is being used in an in-place operation"
+    ):
         leaf().conj().mul_(2)
 
 

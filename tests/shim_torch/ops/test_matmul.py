@@ -208,13 +208,19 @@ def test_what_backward_of_a_product_shows():
 
 
 @pytest.mark.devices("cpu", "cuda")
-@pytest.mark.parametrize("dtype, tolerance", [(torch.float64, 1e-12), (torch.float32, 1e-5), (torch.bfloat16, 2e-2), (torch.float16, 2e-3)])
+@pytest.mark.parametrize(
+    "dtype, tolerance", [(torch.float64, 1e-12), (torch.float32, 1e-5), (torch.bfloat16, 2e-2), (torch.float16, 2e-3)]
+)
 @pytest.mark.parametrize("use_gelu", [False, True])
 def test_addmm_activation(dtype, tolerance, use_gelu, device):
     rng = np.random.default_rng(6)
     for m, k, n in ((7, 5, 16), (1, 3, 1), (4, 0, 3), (0, 3, 4)):
         a, b = random(rng, m, k, dtype=dtype), random(rng, n, k, dtype=dtype).t()
-        for self, beta, alpha in ((random(rng, n, dtype=dtype), 1, 1), (random(rng, m, n, dtype=dtype), 0.5, -2), (random(rng, 1, dtype=dtype), 0, 1)):
+        for self, beta, alpha in (
+            (random(rng, n, dtype=dtype), 1, 1),
+            (random(rng, m, n, dtype=dtype), 0.5, -2),
+            (random(rng, 1, dtype=dtype), 0, 1),
+        ):
             z = torch.from_numpy(beta * numbers(self) + alpha * (numbers(a) @ numbers(b)))
             want = torch.nn.functional.gelu(z, approximate="tanh" if a.is_cuda else "none") if use_gelu else z.relu()
             for out in (None, torch.empty(0, dtype=dtype)):
@@ -225,7 +231,7 @@ def test_addmm_activation(dtype, tolerance, use_gelu, device):
 def test_addmm_activation_refuses():
     c, a, b = torch.ones(3), torch.ones(2, 2), torch.ones(2, 3)
     assert torch._addmm_activation(c.int(), a.int(), -b.int()).tolist() == [[0] * 3] * 2
-    with pytest.raises(NotImplementedError, match='"GeluKernelImpl" not implemented for \'Int\''):
+    with pytest.raises(NotImplementedError, match="\"GeluKernelImpl\" not implemented for 'Int'"):
         torch._addmm_activation(c.int(), a.int(), b.int(), use_gelu=True)
     with pytest.raises(NotImplementedError, match="clamp is not supported for complex types"):
         torch._addmm_activation(*(t.to(torch.complex64) for t in (c, a, b)))

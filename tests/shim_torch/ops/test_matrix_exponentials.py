@@ -21,7 +21,10 @@ def test_as_scipy(dtype):
             assert found.numpy().dtype == dtype
             for mine, matrix in zip(found.numpy(), x, strict=True):
                 exact = scipy.linalg.expm(matrix.astype(np.complex128))
-                assert np.abs(mine - exact).max() <= 40 * np.finfo(dtype).eps * max(1, np.abs(matrix).sum(0).max()) * np.abs(exact).max()
+                assert (
+                    np.abs(mine - exact).max()
+                    <= 40 * np.finfo(dtype).eps * max(1, np.abs(matrix).sum(0).max()) * np.abs(exact).max()
+                )
 
 
 def test_gradients():

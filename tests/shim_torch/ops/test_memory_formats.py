@@ -123,11 +123,19 @@ def test_flip_and_roll_keep_channels_last():
 
 def test_results_that_are_contiguous_whatever_their_input():
     x = _last(2, 4, 4, 4, 4)
-    for y in (F.avg_pool3d(x, 2), F.adaptive_avg_pool3d(x, 2), F.adaptive_max_pool3d(x, 2), F.rrelu(x), F.rrelu(x, training=True)):
+    for y in (
+        F.avg_pool3d(x, 2),
+        F.adaptive_avg_pool3d(x, 2),
+        F.adaptive_max_pool3d(x, 2),
+        F.rrelu(x),
+        F.rrelu(x, training=True),
+    ):
         assert y.is_contiguous()
 
 
-@pytest.mark.parametrize("run", [torch.exp, lambda x, **out: torch.add(x, x, **out), lambda x, **out: torch.eq(x, x, **out)])
+@pytest.mark.parametrize(
+    "run", [torch.exp, lambda x, **out: torch.add(x, x, **out), lambda x, **out: torch.eq(x, x, **out)]
+)
 def test_an_empty_out_takes_the_strides_of_the_result(run):
     x = torch.randn(1, 1, 4, 12)[:, :, :, ::2].permute(0, 2, 1, 3)
     assert run(x).stride() == (24, 6, 24, 1)

@@ -41,7 +41,10 @@ def test_values_and_gradients(m, n, dtype, device):
     np.testing.assert_array_equal(numbers(y), numbers(exact))
     for got, want, k in ((a.grad, gd @ bd, n), (b.grad, gd.T @ ad, m)):
         assert got.shape == want.shape and got.dtype == dtype
-        bound = EPS[dtype] * np.abs(want) + 8 * np.sqrt(max(k, 1)) * EPS[torch.float64 if dtype is torch.float64 else torch.float32]
+        bound = (
+            EPS[dtype] * np.abs(want)
+            + 8 * np.sqrt(max(k, 1)) * EPS[torch.float64 if dtype is torch.float64 else torch.float32]
+        )
         assert (np.abs(numbers(got) - want) <= bound).all()
 
 

@@ -34,7 +34,9 @@ def test_absolute_values_of_complex_numbers():
 
 def test_histogram_counts_into_its_own_dtype():
     outs = (torch.zeros(3, dtype=torch.float64), torch.zeros(4))
-    text = "torch.histogram: input tensor and hist tensor should have the same dtype, but got input float and hist double"
+    text = (
+        "torch.histogram: input tensor and hist tensor should have the same dtype, but got input float and hist double"
+    )
     with pytest.raises(RuntimeError, match=text):
         torch.histogram(torch.ones(3), 3, out=outs)
 
@@ -68,7 +70,9 @@ def test_no_gradient_for_complex_numbers(name, call):
 def test_kernels_that_low_precision_does_not_have():
     with pytest.raises(NotImplementedError, match="\"i1_backward\" not implemented for 'BFloat16'"):
         torch.special.i1(torch.ones(2).bfloat16().requires_grad_()).sum().backward()
-    with pytest.raises(NotImplementedError, match="\"multilabel_margin_loss_forward_out_frame\" not implemented for 'Half'"):
+    with pytest.raises(
+        NotImplementedError, match="\"multilabel_margin_loss_forward_out_frame\" not implemented for 'Half'"
+    ):
         F.multilabel_margin_loss(torch.ones(2, 3).half(), torch.zeros(2, 3).long())
 
 
@@ -77,9 +81,13 @@ def test_neighbours_of_half_precision_numbers():
     y = torch.tensor([0.0, 0.0, 1.0, -1.0, 2.0, 1.0])
     b = torch.nextafter(x.bfloat16(), y.bfloat16())
     assert b.dtype == torch.bfloat16
-    np.testing.assert_array_equal(b.float().numpy(), np.float32([-8.4375, 0.99609375, 2**-133, -(2.0**-133), 2, math.nan]))
+    np.testing.assert_array_equal(
+        b.float().numpy(), np.float32([-8.4375, 0.99609375, 2**-133, -(2.0**-133), 2, math.nan])
+    )
     h = torch.nextafter(x.half(), y.half())
-    np.testing.assert_array_equal(h.float().numpy(), np.float32([-8.4921875, 0.99951171875, 2**-24, -(2.0**-24), 2, math.nan]))
+    np.testing.assert_array_equal(
+        h.float().numpy(), np.float32([-8.4921875, 0.99951171875, 2**-24, -(2.0**-24), 2, math.nan])
+    )
 
 
 # P(a, x) of scipy.special.gammainc.
@@ -122,7 +130,10 @@ def test_small_corners():
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda out: torch.quantile(torch.ones(3), 0.5, out=out), "a leaf Variable that requires grad is being used in an in-place"),
+        (
+            lambda out: torch.quantile(torch.ones(3), 0.5, out=out),
+            "a leaf Variable that requires grad is being used in an in-place",
+        ),
         (lambda out: torch.fft.irfft(torch.ones(3), out=out), r"^_fft_c2r\(\): functions with out="),
         (lambda out: torch.linalg.det(torch.eye(2), out=out), r"^_linalg_det\(\): functions with out="),
         (lambda out: torch.max(torch.ones(3), torch.ones(3), out=out), r"^maximum\(\): functions with out="),
@@ -202,7 +213,11 @@ def test_selections_choose_among_equal_values():
     assert [torch.kthvalue(x, k).indices.item() for k in range(1, 9)] == [3, 5, 1, 6, 7, 2, 4, 0]
     longer = (torch.arange(64) * 37 % 64) // 7
     assert [torch.kthvalue(longer, k).indices.item() for k in range(1, 65)] == KTH_PLACES
-    assert torch.topk(x, 3).values.tolist() == [3, 3, 2] and torch.topk(x, 3, largest=False).values.tolist() == [1, 1, 1]
+    assert torch.topk(x, 3).values.tolist() == [3, 3, 2] and torch.topk(x, 3, largest=False).values.tolist() == [
+        1,
+        1,
+        1,
+    ]
     assert torch.special.airy_ai(torch.ones(4, 3).T).stride() == (1, 3)
 
 
@@ -210,8 +225,16 @@ def test_selections_choose_among_equal_values():
     ("call", "error", "text"),
     [
         (lambda x: F.prelu(x, torch.ones(1)), RuntimeError, "Type promoting not supported. Got Long and Float"),
-        (lambda x: F.group_norm(x, 1, torch.ones(3)), RuntimeError, "mixed dtype .CPU.: all inputs must share same datatype"),
-        (lambda x: F.interpolate(x, size=(3, 3), mode="bilinear"), NotImplementedError, "upsample_bilinear2d_channels_last"),
+        (
+            lambda x: F.group_norm(x, 1, torch.ones(3)),
+            RuntimeError,
+            "mixed dtype .CPU.: all inputs must share same datatype",
+        ),
+        (
+            lambda x: F.interpolate(x, size=(3, 3), mode="bilinear"),
+            NotImplementedError,
+            "upsample_bilinear2d_channels_last",
+        ),
         (lambda x: F.interpolate(x, size=(3, 3), mode="bicubic"), NotImplementedError, "compute_indices_weights_cubic"),
         (lambda x: F.triplet_margin_loss(x[0], x, x), RuntimeError, "anchor 3D, positive 4D, and negative 4D inputs"),
         (lambda x: F.hinge_embedding_loss(x.bool(), x.bool()), RuntimeError, "with two bool tensors is not supported"),
@@ -235,11 +258,16 @@ def test_bounds_of_rrelu_are_checked_where_nothing_is_drawn_too():
 
 
 def test_what_kl_div_says_of_its_mean():
-    with pytest.warns(UserWarning, match=r"the support size\.'batchmean' divides .* math definition\.'mean' will be changed"):
+    with pytest.warns(
+        UserWarning, match=r"the support size\.'batchmean' divides .* math definition\.'mean' will be changed"
+    ):
         F.kl_div(torch.zeros(2), torch.ones(2))
 
 
 @pytest.mark.parametrize(("norm", "text"), [(F.rms_norm, r"shape \[\*2, 2\]"), (F.layer_norm, r"shape \[\*, 2, 2\]")])
 def test_shapes_that_norms_want(norm, text):
-    with pytest.raises(RuntimeError, match=rf"Given normalized_shape=\[2, 2\], expected input with {text}, but got input of size\[2, 2, 3\]"):
+    with pytest.raises(
+        RuntimeError,
+        match=rf"Given normalized_shape=\[2, 2\], expected input with {text}, but got input of size\[2, 2, 3\]",
+    ):
         norm(torch.ones(2, 2, 3), (2, 2))

@@ -35,7 +35,11 @@ def test_sums_are_not_rounded(dtype):
 @pytest.mark.parametrize("self_dtype", [None, torch.float32])
 @pytest.mark.parametrize("shape", [(17,), (33, 17), (1,), (33, 1)])
 def test_addmm(dtype, self_dtype, shape):
-    a, b, c = random(0, 33, 65, dtype=dtype), random(1, 65, 17, dtype=dtype), random(2, *shape, dtype=self_dtype or dtype)
+    a, b, c = (
+        random(0, 33, 65, dtype=dtype),
+        random(1, 65, 17, dtype=dtype),
+        random(2, *shape, dtype=self_dtype or dtype),
+    )
     got = torch.addmm(c, a, b, out_dtype=torch.float32, beta=0.5, alpha=2)
     assert got.dtype is torch.float32
     np.testing.assert_allclose(numbers(got), 0.5 * numbers(c) + 2 * (numbers(a) @ numbers(b)), rtol=1e-5, atol=1e-4)
@@ -60,7 +64,8 @@ def test_empty(m, k, n):
 @pytest.mark.parametrize("dtype", NARROW)
 def test_gradients_are_rounded_once(dtype):
     a, b, c = (
-        t.requires_grad_() for t in (random(0, 9, 33, dtype=dtype), random(1, 33, 7, dtype=dtype), random(2, 7, dtype=dtype))
+        t.requires_grad_()
+        for t in (random(0, 9, 33, dtype=dtype), random(1, 33, 7, dtype=dtype), random(2, 7, dtype=dtype))
     )
     g = random(3, 9, 7)
     torch.addmm(c, a, b, out_dtype=torch.float32, beta=3, alpha=2).backward(g)
@@ -80,7 +85,9 @@ def test_errors():
         lambda: torch.mm(a.float(), b.float(), out_dtype=torch.float64),
         lambda: torch.addmm(torch.zeros(5), a, b, out_dtype=torch.float64),
     ):
-        with pytest.raises(RuntimeError, match="out_dtype must be the same as input dtype or fp32 for fp16/bf16 inputs"):
+        with pytest.raises(
+            RuntimeError, match="out_dtype must be the same as input dtype or fp32 for fp16/bf16 inputs"
+        ):
             call()
     with pytest.raises(RuntimeError, match="same dtype"):
         torch.mm(a, b.half(), out_dtype=torch.float32)
@@ -110,7 +117,10 @@ def test_gradients_of_linear_take_mixed_dtypes(dtype, grad_dtype):
     rounded = numbers(g.to(dtype))
     dx, dw = _core.function("shim::linear_backward_input"), _core.function("shim::linear_backward_weight")
     for out_dtype, eps in ((None, 2.0**-7), (torch.float32, 1e-5)):
-        for got, want in ((dx(g, w, out_dtype), rounded @ numbers(w)), (dw(g, x, False, out_dtype), rounded.T @ numbers(x))):
+        for got, want in (
+            (dx(g, w, out_dtype), rounded @ numbers(w)),
+            (dw(g, x, False, out_dtype), rounded.T @ numbers(x)),
+        ):
             assert got.dtype is (out_dtype or dtype)
             np.testing.assert_allclose(numbers(got), want, rtol=eps, atol=eps)
     with pytest.raises(RuntimeError, match="out_dtype must be the same"):

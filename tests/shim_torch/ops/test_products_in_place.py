@@ -109,5 +109,7 @@ def test_errors():
     a, b = random(0, 5, 3), random(1, 3, 7)
     with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
         torch.zeros(5, 7).addmm_(a, a)
-    with pytest.raises(RuntimeError, match=r"Expected out tensor to have dtype|Expected object of scalar type|expected"):
+    with pytest.raises(
+        RuntimeError, match=r"Expected out tensor to have dtype|Expected object of scalar type|expected"
+    ):
         torch.mm(a, b, out=torch.empty(5, 7, dtype=torch.float64))

@@ -32,7 +32,9 @@ def test_as_pytorch(expression, device):
     if device == "cuda" and expression.startswith("one_hot") and EXPECTED[expression][0] == "error":
         pytest.skip("given classes are not checked on CUDA: that would wait for the GPU")
     if device == "cuda" and any(text in str(EXPECTED[expression]) for text in ON_CUDA):
-        pytest.skip("what an index or a mask names wrongly ends the CUDA context, as in PyTorch; whole numbers have histograms there")
+        pytest.skip(
+            "what an index or a mask names wrongly ends the CUDA context, as in PyTorch; whole numbers have histograms there"
+        )
     got = outcome(shim_torch, expression)
     assert agree(got, EXPECTED[expression]), got
 

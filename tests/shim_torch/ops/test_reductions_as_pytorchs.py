@@ -14,7 +14,10 @@ def test_prod_as_bool(device):
     assert torch.prod(torch.tensor([1, 0, 2]), dtype=torch.bool).item() is False
     assert torch.prod(torch.tensor([], dtype=torch.bool), dtype=torch.bool).item() is True
     rows = torch.tensor([[True, False], [True, True]])
-    assert rows.prod(1, dtype=torch.bool).tolist() == [False, True] and rows.prod(0, True, dtype=torch.bool).shape == (1, 2)
+    assert rows.prod(1, dtype=torch.bool).tolist() == [False, True] and rows.prod(0, True, dtype=torch.bool).shape == (
+        1,
+        2,
+    )
     assert rows.prod().dtype == torch.int64
 
 

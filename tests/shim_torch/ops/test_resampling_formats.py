@@ -38,7 +38,9 @@ def test_formats(part, dtype, options):
     assert y.is_contiguous() == (not last)
     assert torch.equal(y, F.interpolate(x.contiguous(), size=(7, 9), **options)) or dtype == torch.float32
     # Of weighted numbers up to 200 a small rest may be left: as much as these lose, whatever is left of them.
-    torch.testing.assert_close(y.contiguous(), F.interpolate(x.contiguous(), size=(7, 9), **options), rtol=1.3e-6, atol=2e-4)
+    torch.testing.assert_close(
+        y.contiguous(), F.interpolate(x.contiguous(), size=(7, 9), **options), rtol=1.3e-6, atol=2e-4
+    )
 
 
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic"])

@@ -53,6 +53,8 @@ def test_sparse_masks_are_broadcast():
 )
 def test_segments_of_no_rows_and_of_none(reduce, shape, cuts, result):
     x = torch.ones(shape, requires_grad=True)
-    made = torch._segment_reduce(x, reduce, lengths=torch.zeros(cuts, dtype=torch.int64), axis=len(cuts) - 1, unsafe=True)
+    made = torch._segment_reduce(
+        x, reduce, lengths=torch.zeros(cuts, dtype=torch.int64), axis=len(cuts) - 1, unsafe=True
+    )
     made.sum().backward()
     assert made.shape == result and x.grad.shape == shape

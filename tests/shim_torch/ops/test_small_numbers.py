@@ -16,8 +16,13 @@ X = torch.tensor([[1 + 2j, 3 - 4j], [0.5j, -1 + 0j]]).to(torch.complex32)
         lambda x: x[:0],
     ],
 )
-@pytest.mark.parametrize("call", [torch.neg, torch.exp, torch.abs, lambda x: x.roll(1), lambda x: x.sum(0), lambda x: x.cumsum(1)])
+@pytest.mark.parametrize(
+    "call", [torch.neg, torch.exp, torch.abs, lambda x: x.roll(1), lambda x: x.sum(0), lambda x: x.cumsum(1)]
+)
 def test_views(call, view):
     found, wanted = call(view(X)), call(view(X.to(torch.complex64)))
-    assert found.dtype == (torch.float16 if wanted.dtype == torch.float32 else torch.complex32) and found.shape == wanted.shape
+    assert (
+        found.dtype == (torch.float16 if wanted.dtype == torch.float32 else torch.complex32)
+        and found.shape == wanted.shape
+    )
     torch.testing.assert_close(found.to(wanted.dtype), wanted, rtol=2e-3, atol=1e-3)

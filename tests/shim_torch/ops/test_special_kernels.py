@@ -54,7 +54,14 @@ def test_functions_of_one(name):
 @pytest.mark.parametrize("upper", [False, True])
 def test_incomplete_gamma(upper):
     rng = np.random.default_rng(1)
-    a = np.concatenate([rng.uniform(0, 5, 200), rng.uniform(15, 400, 200), rng.uniform(200, 5000, 100), [0, 0, 1, math.inf, 2, math.nan]])
+    a = np.concatenate(
+        [
+            rng.uniform(0, 5, 200),
+            rng.uniform(15, 400, 200),
+            rng.uniform(200, 5000, 100),
+            [0, 0, 1, math.inf, 2, math.nan],
+        ]
+    )
     x = a * np.concatenate([rng.uniform(0, 3, 200), rng.uniform(0.6, 1.4, 200), rng.uniform(0.9, 1.1, 100), np.ones(6)])
     x[-6:] = [0, 1, 0, 1, math.inf, 1]
     theirs = gamma_incomplete(np, a, x, upper, special(np, "lgamma"), special(np, "erfc"))
@@ -78,8 +85,13 @@ def test_values_of_the_incomplete_gamma_functions():
     for device in ("cuda", "cpu") if torch.cuda.is_available() else ("cpu",):
         torch.testing.assert_close(torch.igamma(a.to(device), x.to(device)).cpu(), lower, rtol=1e-10, atol=0)
         torch.testing.assert_close(torch.igammac(a.to(device), x.to(device)).cpu(), upper, rtol=1e-10, atol=0)
-    theirs = [gamma_incomplete(np, a.numpy(), x.numpy(), up, special(np, "lgamma"), special(np, "erfc")) for up in (False, True)]
-    assert np.allclose(theirs[0], lower.numpy(), rtol=1e-10, atol=0) and np.allclose(theirs[1], upper.numpy(), rtol=1e-10, atol=0)
+    theirs = [
+        gamma_incomplete(np, a.numpy(), x.numpy(), up, special(np, "lgamma"), special(np, "erfc"))
+        for up in (False, True)
+    ]
+    assert np.allclose(theirs[0], lower.numpy(), rtol=1e-10, atol=0) and np.allclose(
+        theirs[1], upper.numpy(), rtol=1e-10, atol=0
+    )
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -89,7 +101,9 @@ def test_zeta_and_polygamma():
     q = np.concatenate([rng.uniform(0.01, 20, 100), [-2.5, -0.5, -7.25, 1, 1, 1, -3, math.nan, -0.5]])
     found = S.zeta(torch.from_numpy(s), torch.from_numpy(q))
     torch.testing.assert_close(found[:103], torch.from_numpy(bessel.zeta(np, s, q))[:103], rtol=1e-12, atol=0)
-    assert found[103:].tolist()[:4] == [math.inf, pytest.approx(math.nan, nan_ok=True), 1.0, math.inf] and bool(found[-2:].isnan().all())
+    assert found[103:].tolist()[:4] == [math.inf, pytest.approx(math.nan, nan_ok=True), 1.0, math.inf] and bool(
+        found[-2:].isnan().all()
+    )
     assert S.zeta(torch.tensor(2.0), torch.tensor(1.0)).item() == pytest.approx(math.pi**2 / 6, rel=1e-6)
     x = torch.tensor([0.5, 1.0, 3.0, 10.0], dtype=torch.float64, requires_grad=True)
     assert torch.polygamma(1, x)[1].item() == pytest.approx(math.pi**2 / 6, rel=1e-14)
@@ -112,12 +126,28 @@ def test_polynomials(dtype):
     x = torch.linspace(-1, 1, 21, dtype=dtype).unsqueeze(1)
     n = torch.arange(-1, 6, dtype=dtype)
     powers = [torch.zeros_like(x), torch.ones_like(x), x, *(x**k for k in range(2, 6))]
-    t = [powers[0], powers[1], x, 2 * x**2 - 1, 4 * x**3 - 3 * x, 8 * x**4 - 8 * x**2 + 1, 16 * x**5 - 20 * x**3 + 5 * x]
+    t = [
+        powers[0],
+        powers[1],
+        x,
+        2 * x**2 - 1,
+        4 * x**3 - 3 * x,
+        8 * x**4 - 8 * x**2 + 1,
+        16 * x**5 - 20 * x**3 + 5 * x,
+    ]
     torch.testing.assert_close(S.chebyshev_polynomial_t(x, n), torch.cat(t, 1), rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(S.shifted_chebyshev_polynomial_t((x + 1) / 2, n), torch.cat(t, 1), rtol=1e-4, atol=1e-5)
     he = [powers[0], powers[1], x, x**2 - 1, x**3 - 3 * x, x**4 - 6 * x**2 + 3, x**5 - 10 * x**3 + 15 * x]
     torch.testing.assert_close(S.hermite_polynomial_he(x, n), torch.cat(he, 1), rtol=1e-4, atol=1e-5)
-    legendre = [powers[0], powers[1], x, (3 * x**2 - 1) / 2, (5 * x**3 - 3 * x) / 2, (35 * x**4 - 30 * x**2 + 3) / 8, (63 * x**5 - 70 * x**3 + 15 * x) / 8]
+    legendre = [
+        powers[0],
+        powers[1],
+        x,
+        (3 * x**2 - 1) / 2,
+        (5 * x**3 - 3 * x) / 2,
+        (35 * x**4 - 30 * x**2 + 3) / 8,
+        (63 * x**5 - 70 * x**3 + 15 * x) / 8,
+    ]
     torch.testing.assert_close(S.legendre_polynomial_p(x, n), torch.cat(legendre, 1), rtol=1e-4, atol=1e-5)
     assert S.laguerre_polynomial_l(torch.zeros(7, dtype=dtype), n).tolist() == [0, 1, 1, 1, 1, 1, 1]
     assert S.chebyshev_polynomial_u(-torch.ones(7, dtype=dtype), n).tolist() == [0, 1, -2, 3, -4, 5, -6]

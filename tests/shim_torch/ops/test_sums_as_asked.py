@@ -24,14 +24,16 @@ def test_sums_without_nan_take_the_dtype_of_out():
     with pytest.raises(NotImplementedError, match="\"nansum_cpu\" not implemented for 'Long'"):
         torch.nansum(x, out=torch.empty((), dtype=torch.int64))
     assert torch.nansum(x[:0], out=torch.ones((), dtype=torch.int64)).item() == 0
-    whole = torch.tensor([1, -9])                                     # integers have no NaN: it is sum
+    whole = torch.tensor([1, -9])  # integers have no NaN: it is sum
     assert torch.nansum(whole, out=torch.empty((), dtype=torch.int64)).item() == -8
     with pytest.raises(RuntimeError, match="Expected out tensor to have dtype float, but got long int instead"):
         torch.nansum(whole, dtype=torch.float32, out=torch.empty((), dtype=torch.int64))
 
 
 def test_a_mean_says_what_its_output_cannot_take():
-    with pytest.raises(RuntimeError, match=r"mean.dtype_out\(\): input types can't be cast to the desired output type Long"):
+    with pytest.raises(
+        RuntimeError, match=r"mean.dtype_out\(\): input types can't be cast to the desired output type Long"
+    ):
         torch.mean(torch.ones(3), out=torch.empty((), dtype=torch.int64))
 
 
@@ -44,7 +46,9 @@ def test_complex_logarithms_of_sums_at_their_edges(dtype):
 
     assert pair(complex(-inf, inf), 0j)[0] == [-inf, 0.0]  # the angle of log 0 is not kept
     assert [math.isnan(v) for v in pair(complex(0, nan), 1j)[0]] == [True, True]
-    assert pair(-1.5j, 2.4j)[1][1] == pytest.approx(3.5916, abs=1e-4)  # of equal magnitudes the new one gives the branch
+    assert pair(-1.5j, 2.4j)[1][1] == pytest.approx(
+        3.5916, abs=1e-4
+    )  # of equal magnitudes the new one gives the branch
     both = torch.logaddexp(torch.tensor(complex(0, nan), dtype=dtype), torch.tensor(1j, dtype=dtype))
     assert math.isnan(both.real.item()) and math.isnan(both.imag.item())
     whole = torch.logsumexp(torch.tensor([complex(inf, inf)], dtype=dtype), 0)
@@ -56,7 +60,12 @@ def test_resizing_what_has_no_elements_makes_no_tables():
     assert torch.nn.functional.interpolate(x, scale_factor=2).shape == (2, 3, 2 * 10**9)
     y = torch.empty(1, 1, 10**6, 10**6, device="meta", requires_grad=True)
     for mode, settings in (("bilinear", {}), ("bicubic", {}), ("nearest-exact", {})):
-        assert torch.nn.functional.interpolate(y, scale_factor=2, mode=mode, **settings).shape == (1, 1, 2 * 10**6, 2 * 10**6)
+        assert torch.nn.functional.interpolate(y, scale_factor=2, mode=mode, **settings).shape == (
+            1,
+            1,
+            2 * 10**6,
+            2 * 10**6,
+        )
 
 
 def test_a_linear_combination_takes_real_coefficients():

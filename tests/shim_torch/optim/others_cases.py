@@ -38,4 +38,6 @@ def reached(torch, name, settings):
 
 def written(torch):
     """The parameters that PyTorch reaches, to be stored."""
-    return json.dumps({f"{name} {settings}": reached(torch, name, settings) for name, settings in RUNS}, indent=1) + "\n"
+    return (
+        json.dumps({f"{name} {settings}": reached(torch, name, settings) for name, settings in RUNS}, indent=1) + "\n"
+    )

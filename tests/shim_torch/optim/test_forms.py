@@ -1,6 +1,5 @@
 """Names that libraries import from the optimizers' modules: the update in PyTorch's implementations, its helpers."""
 
-
 import pytest
 
 import shim_torch as torch

@@ -29,8 +29,16 @@ def parameter(*values, **kwargs):
         (lambda: [parameter(), 3], TypeError, "can only optimize Tensors, but one of the params is int"),
         (lambda: [parameter() * 2], ValueError, "can't optimize a non-leaf Tensor"),
         (lambda: [parameter(), ("a", parameter())], ValueError, "Some param names are missing"),
-        (lambda: [{"params": [("a", parameter())]}, {"params": [parameter()]}], ValueError, "cannot add param group without"),
-        (lambda: [{"params": [parameter()]}, {"params": [("a", parameter())]}], ValueError, "cannot add param group with n"),
+        (
+            lambda: [{"params": [("a", parameter())]}, {"params": [parameter()]}],
+            ValueError,
+            "cannot add param group without",
+        ),
+        (
+            lambda: [{"params": [parameter()]}, {"params": [("a", parameter())]}],
+            ValueError,
+            "cannot add param group with n",
+        ),
         (lambda: [{"params": [p]} for p in [parameter()] * 2], ValueError, "appear in more than one parameter group"),
     ],
 )
@@ -132,14 +140,18 @@ def test_hooks_may_change_what_passes_through_them():
     handle.remove()
     assert given.step(7) == 7
     given.register_step_pre_hook(lambda *_: (1, 2, 3))
-    with pytest.raises(RuntimeError, match=r"must return None or a tuple of \(new_args, new_kwargs\), but got \(1, 2, 3\)"):
+    with pytest.raises(
+        RuntimeError, match=r"must return None or a tuple of \(new_args, new_kwargs\), but got \(1, 2, 3\)"
+    ):
         given.step()
 
     order = []
     given.register_state_dict_pre_hook(lambda o: order.append("before"))
     given.register_state_dict_post_hook(lambda o, state: {**state, "more": 1})
     given.register_state_dict_post_hook(lambda o, state: order.append(sorted(state)), prepend=True)
-    given.register_load_state_dict_pre_hook(lambda o, state: {**state, "param_groups": [{**state["param_groups"][0], "lr": 7}]})
+    given.register_load_state_dict_pre_hook(
+        lambda o, state: {**state, "param_groups": [{**state["param_groups"][0], "lr": 7}]}
+    )
     given.register_load_state_dict_post_hook(lambda o: order.append("loaded"))
     given.load_state_dict(given.state_dict())
     assert order == ["before", ["param_groups", "state"], "loaded"] and given.param_groups[0]["lr"] == 7

@@ -64,9 +64,14 @@ def test_parameter_names():
     p, q = (torch.nn.Parameter(torch.zeros(1)) for _ in range(2))
     optimizer = torch.optim.SGD([("p", p)])
     assert optimizer.state_dict()["param_groups"][0]["param_names"] == ["p"]
-    with pytest.raises(ValueError, match="^all optimizer param groups should be with/without names. cannot add param group without names to the optimizer$"):
+    with pytest.raises(
+        ValueError,
+        match="^all optimizer param groups should be with/without names. cannot add param group without names to the optimizer$",
+    ):
         optimizer.add_param_group({"params": [q]})
-    with pytest.raises(ValueError, match="^all optimizer params should be with/without names. Some param names are missing$"):
+    with pytest.raises(
+        ValueError, match="^all optimizer params should be with/without names. Some param names are missing$"
+    ):
         torch.optim.SGD([("p", p), q])
     old = torch.optim.SGD([p]).state_dict()
     optimizer.load_state_dict(old)
@@ -117,7 +122,9 @@ def test_params_refused():
         torch.optim.Adafactor([p]).step()
     q = torch.nn.Parameter(torch.zeros(2))
     q.grad = torch.ones(2)
-    with pytest.raises(AssertionError, match="^If capturable=True, params and state_steps must be on supported devices"):
+    with pytest.raises(
+        AssertionError, match="^If capturable=True, params and state_steps must be on supported devices"
+    ):
         torch.optim.Adam([q], capturable=True).step()
 
 

@@ -32,7 +32,9 @@ def test_parts():
     blocks = dense().to_sparse_bsr((1, 2))
     assert blocks.values().tolist() == [[[3.0, 0.0]], [[4.0, 0.0]], [[5.0, 6.0]]]
     assert blocks.crow_indices().tolist() == [0, 1, 3] and blocks.col_indices().tolist() == [1, 0, 1]
-    with pytest.raises(RuntimeError, match="ccol_indices expected sparse column compressed tensor layout but got SparseCsr"):
+    with pytest.raises(
+        RuntimeError, match="ccol_indices expected sparse column compressed tensor layout but got SparseCsr"
+    ):
         s.ccol_indices()
     with pytest.raises(RuntimeError, match="is_coalesced expected sparse coordinate tensor layout but got SparseCsr"):
         s.is_coalesced()
@@ -86,9 +88,18 @@ def test_construction():
         (([0, 2, 5], [0, 1, 0, 2], [1, 2, 3, 4], (2, 3)), r"`crow_indices[..., -1] == nnz` is not satisfied."),
         (([0, 2, 4], [0, 1, 0, 3], [1, 2, 3, 4], (2, 3)), r"`0 <= col_indices < ncols` is not satisfied."),
         (([0, 2, 4], [1, 0, 0, 2], [1, 2, 3, 4], (2, 3)), "are sorted and distinct along the last dimension values"),
-        (([0, 2, 3, 4], [0, 1, 0, 2], [1, 2, 3, 4], (2, 3)), "crow_indices.shape[-1] must be equal to the number of rows + 1 (=3)"),
-        (([0, 2, 4], [0, 1, 0, 1, 2], [1, 2, 3, 4], (2, 3)), "must be equal to nnz (=4) as defined by values.shape[0], but got 5"),
-        (([0, 2, 4], [0, 1, 0, 2], [1, 2, 3, 4], (2,)), "sum of batch, base, and dense dimensionalities (=0 + 2 + 0) but got 1"),
+        (
+            ([0, 2, 3, 4], [0, 1, 0, 2], [1, 2, 3, 4], (2, 3)),
+            "crow_indices.shape[-1] must be equal to the number of rows + 1 (=3)",
+        ),
+        (
+            ([0, 2, 4], [0, 1, 0, 1, 2], [1, 2, 3, 4], (2, 3)),
+            "must be equal to nnz (=4) as defined by values.shape[0], but got 5",
+        ),
+        (
+            ([0, 2, 4], [0, 1, 0, 2], [1, 2, 3, 4], (2,)),
+            "sum of batch, base, and dense dimensionalities (=0 + 2 + 0) but got 1",
+        ),
     ],
 )
 def test_invariants(args, text):
@@ -182,11 +193,14 @@ def test_gradients():
 def test_spdiags():
     s = torch.sparse.spdiags(torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), torch.tensor([0, 1]), (3, 3))
     assert s.to_dense().tolist() == [[1.0, 5.0, 0.0], [0.0, 2.0, 6.0], [0.0, 0.0, 3.0]]
-    assert torch.sparse.spdiags(torch.ones(1, 3), torch.tensor([-1]), (3, 3), torch.sparse_csr).layout is torch.sparse_csr
+    assert (
+        torch.sparse.spdiags(torch.ones(1, 3), torch.tensor([-1]), (3, 3), torch.sparse_csr).layout is torch.sparse_csr
+    )
 
 
 @pytest.mark.parametrize(
-    ("crow", "columns"), [([0, 5, 2], [0, 1]), ([0, 1, 2], [9, 1]), ([0, -1, 2], [0, 1]), ([0, 1], [0, 1]), ([0, 1, 2], [-7, 1])]
+    ("crow", "columns"),
+    [([0, 5, 2], [0, 1]), ([0, 1, 2], [9, 1]), ([0, -1, 2], [0, 1]), ([0, 1], [0, 1]), ([0, 1, 2], [-7, 1])],
 )
 def test_indices_that_were_not_checked_never_leave_the_memory(crow, columns):
     s = torch.sparse_csr_tensor(crow, columns, [1.0, 2.0], (2, 3), check_invariants=False)

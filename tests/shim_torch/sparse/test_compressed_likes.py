@@ -10,7 +10,9 @@ LAYOUTS = {"csr": torch.sparse_csr, "csc": torch.sparse_csc, "bsr": torch.sparse
 
 
 def _made(name: str, dense: torch.Tensor, dense_dim: int = 0) -> torch.Tensor:
-    return dense.to_sparse(layout=LAYOUTS[name], blocksize=(2, 3) if name[0] == "b" else None, dense_dim=dense_dim or None)
+    return dense.to_sparse(
+        layout=LAYOUTS[name], blocksize=(2, 3) if name[0] == "b" else None, dense_dim=dense_dim or None
+    )
 
 
 def _parts(t: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -39,7 +41,9 @@ def test_moves_to_meta_keep_no_entries(name: str) -> None:
 def test_zeros_like_of_another_compressed_layout(name: str, to: str) -> None:
     t = _made(name, torch.ones(2, 4, 6, 3), 1)
     if (name[0] == "b") != (to[0] == "b"):
-        with pytest.raises(RuntimeError, match="blocksize (cannot be specified for non-block layout|needs to be a tuple of size 2)"):
+        with pytest.raises(
+            RuntimeError, match="blocksize (cannot be specified for non-block layout|needs to be a tuple of size 2)"
+        ):
             torch.zeros_like(t, layout=LAYOUTS[to])
         return
     z = torch.zeros_like(t, layout=LAYOUTS[to])
@@ -55,7 +59,10 @@ def test_coo_zeros_like_compressed_ones_have_batches_as_sparse_dims() -> None:
 def test_other_layouts_of_empty_like_are_refused() -> None:
     t = _made("csr", torch.ones(4, 6))
     for fn in (torch.empty_like, torch.ones_like):
-        with pytest.raises(RuntimeError, match=r"empty_like with different sparse layout .*self is SparseCsr but you requested SparseCsc"):
+        with pytest.raises(
+            RuntimeError,
+            match=r"empty_like with different sparse layout .*self is SparseCsr but you requested SparseCsc",
+        ):
             fn(t, layout=torch.sparse_csc)
     assert torch.ones_like(t, device="meta").values().shape == (24,)
 
@@ -92,7 +99,9 @@ def test_a_pattern_serves_a_batch_of_sampled_products() -> None:
     dense = c.to_dense()
     torch.testing.assert_close(found.to_dense(), 0.5 * (a @ b) * (dense != 0) + 2 * dense)
     assert found.crow_indices().tolist() == [[0, 2, 3]] * 3
-    with pytest.raises(RuntimeError, match=r"Expected mat1 and mat2 to have the same batch size, but got \[3\] and \[\]"):
+    with pytest.raises(
+        RuntimeError, match=r"Expected mat1 and mat2 to have the same batch size, but got \[3\] and \[\]"
+    ):
         torch.sparse.sampled_addmm(c, a, b[0])
     with pytest.raises(RuntimeError, match="Expected mat1 and mat2 to have the same dtype, but got Double and Float"):
         torch.sparse.sampled_addmm(c, a.double(), b)
@@ -102,7 +111,9 @@ def test_templates_of_other_layouts_are_refused() -> None:
     t = _made("csr", torch.ones(2, 3))
     with pytest.raises(RuntimeError, match="src  expected sparse compressed tensor layout but got Strided"):
         t.resize_as_sparse_(torch.ones(2, 3))
-    with pytest.raises(RuntimeError, match=r"self and src must have the same layout, but got: self \(SparseCsr\) and source"):
+    with pytest.raises(
+        RuntimeError, match=r"self and src must have the same layout, but got: self \(SparseCsr\) and source"
+    ):
         t.resize_as_sparse_(_made("csc", torch.ones(2, 3)))
 
 
@@ -123,5 +134,7 @@ def test_sparse_tensors_like_strided_ones() -> None:
     assert torch.zeros_like(x, layout=torch.sparse_coo).sparse_dim() == 3
     with pytest.raises(RuntimeError, match="blocksize needs to be a tuple of size 2, but got 0"):
         torch.zeros_like(x, layout=torch.sparse_bsr)
-    with pytest.raises(NotImplementedError, match="Could not run 'aten::empty_strided' with arguments from the 'SparseCPU' backend"):
+    with pytest.raises(
+        NotImplementedError, match="Could not run 'aten::empty_strided' with arguments from the 'SparseCPU' backend"
+    ):
         torch.empty_like(x, layout=torch.sparse_coo)

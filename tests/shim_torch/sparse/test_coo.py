@@ -53,7 +53,10 @@ def test_size_is_inferred():
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: torch.sparse_coo_tensor(torch.tensor([0]), torch.ones(1)), "indices must be sparse_dim x nnz, but got: [1]"),
+        (
+            lambda: torch.sparse_coo_tensor(torch.tensor([0]), torch.ones(1)),
+            "indices must be sparse_dim x nnz, but got: [1]",
+        ),
         (
             lambda: torch.sparse_coo_tensor(torch.tensor(INDICES), torch.ones(3), (2,)),
             "'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = 1, sparse_dim = 2, dense_dim = 0",
@@ -174,7 +177,9 @@ def test_resize():
     ],
 )  # fmt: skip
 def test_dense_operators_are_refused(call):
-    with pytest.raises(NotImplementedError, match="Could not run 'aten::.*' with arguments from the 'SparseCPU' backend"):
+    with pytest.raises(
+        NotImplementedError, match="Could not run 'aten::.*' with arguments from the 'SparseCPU' backend"
+    ):
         call(sample())
 
 
@@ -224,7 +229,9 @@ def test_indices_that_were_not_checked_never_leave_the_memory(index, call):
 @pytest.mark.parametrize("sparse, dense", [(3, 0), (1, 2), (1, 1)])
 def test_t_is_of_two_sparse_dims(sparse, dense):
     x = torch.ones(*[2] * (sparse + dense)).to_sparse(sparse)
-    with pytest.raises(RuntimeError, match=f"<= 2 sparse and 0 dense dimensions, but got {sparse} sparse and {dense} dense"):
+    with pytest.raises(
+        RuntimeError, match=f"<= 2 sparse and 0 dense dimensions, but got {sparse} sparse and {dense} dense"
+    ):
         x.t()
     assert torch.eye(2, 3).to_sparse().t().shape == (3, 2)
 

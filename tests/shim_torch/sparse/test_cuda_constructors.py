@@ -8,7 +8,9 @@ import pytest
 
 import shim_torch as torch
 
-CLASSES = "BFloat16Tensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor".split()
+CLASSES = (
+    "BFloat16Tensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor".split()
+)
 
 
 def test_classes():
@@ -16,7 +18,10 @@ def test_classes():
     assert torch.cuda.sparse is module and sorted(n for n in dir(module) if n.endswith("Tensor")) == CLASSES
     assert not isinstance(torch.eye(2).to_sparse(), torch.cuda.sparse.FloatTensor)  # on the CPU
     assert isinstance(torch.eye(2).to_sparse(), torch.sparse.FloatTensor)
-    assert torch.cuda.sparse.FloatTensor.__module__ == "torch.cuda.sparse" and torch.cuda.sparse.FloatTensor.dtype == torch.float32
+    assert (
+        torch.cuda.sparse.FloatTensor.__module__ == "torch.cuda.sparse"
+        and torch.cuda.sparse.FloatTensor.dtype == torch.float32
+    )
     for name in ("BoolTensor", "gone"):
         with pytest.raises(AttributeError):
             getattr(module, name)
@@ -27,5 +32,9 @@ def test_makes():
         with pytest.raises(RuntimeError):
             torch.cuda.sparse.FloatTensor(2, 2)
         return
-    made = torch.cuda.sparse.FloatTensor(torch.tensor([[0], [1]]).cuda(), torch.tensor([2.0]).cuda(), torch.Size([2, 2]))
-    assert made.is_cuda and made.to_dense().tolist() == [[0, 2], [0, 0]] and made.type() == "torch.cuda.sparse.FloatTensor"
+    made = torch.cuda.sparse.FloatTensor(
+        torch.tensor([[0], [1]]).cuda(), torch.tensor([2.0]).cuda(), torch.Size([2, 2])
+    )
+    assert (
+        made.is_cuda and made.to_dense().tolist() == [[0, 2], [0, 0]] and made.type() == "torch.cuda.sparse.FloatTensor"
+    )

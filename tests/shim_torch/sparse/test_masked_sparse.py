@@ -21,7 +21,9 @@ def test_reductions_over_the_mask(name, values):
     d, mask = tensors()
     function = getattr(torch.masked, name)
     made = function(d.to_sparse(), 0, mask=mask)
-    assert made.layout is torch.sparse_coo and made.indices().tolist() == [[0, 1, 2]] and made.values().tolist() == values
+    assert (
+        made.layout is torch.sparse_coo and made.indices().tolist() == [[0, 1, 2]] and made.values().tolist() == values
+    )
     rows = function(d.to_sparse_csr(), 0, keepdim=True, mask=mask.to_sparse_csr())
     assert rows.layout is torch.sparse_csr and rows.values().tolist() == values and rows.shape == (1, 4)
 

@@ -59,7 +59,10 @@ def test_sums_and_products():
     for wrong, text in (
         (lambda: s + 1, "add.sparse, dense. is not supported"),
         (lambda: s + b, "add.sparse, dense. is not supported"),
-        (lambda: s / b, "Sparse division requires a scalar or zero-dim dense tensor divisor .got shape .2, 3. for divisor"),
+        (
+            lambda: s / b,
+            "Sparse division requires a scalar or zero-dim dense tensor divisor .got shape .2, 3. for divisor",
+        ),
         (lambda: b.new_ones(1, 3) + s, "dense-sparse addition does not currently support broadcasting"),
         (lambda: s + torch.sparse_coo_tensor((1, 3)), "expected sizes of 'self' and 'other' to match"),
     ):
@@ -86,7 +89,9 @@ def test_in_place():
     close(s, a)
 
 
-@pytest.mark.parametrize(("one", "other"), [("int64", "float32"), ("float32", "float64"), ("bool", "int32"), ("int32", "complex64")])
+@pytest.mark.parametrize(
+    ("one", "other"), [("int64", "float32"), ("float32", "float64"), ("bool", "int32"), ("int32", "complex64")]
+)
 def test_promotion(one, other):
     a = torch.tensor([[0, 1], [1, 0]]).to(getattr(torch, one))
     b = torch.tensor([[1, 1], [0, 0]]).to(getattr(torch, other))
@@ -105,7 +110,10 @@ def test_matrix_products():
     assert (s @ t).layout is torch.sparse_coo and (s @ b.t()).layout is torch.strided
     close(s @ vector, a @ vector)
     close(torch.sparse.mm(s, b.t()), a @ b.t())
-    close(torch.addmm(torch.ones(2, 2), s, b.t(), beta=2, alpha=3), torch.addmm(torch.ones(2, 2), a, b.t(), beta=2, alpha=3))
+    close(
+        torch.addmm(torch.ones(2, 2), s, b.t(), beta=2, alpha=3),
+        torch.addmm(torch.ones(2, 2), a, b.t(), beta=2, alpha=3),
+    )
     close(torch.bmm(torch.stack([s, s]), torch.stack([b.t(), b.t()])), torch.stack([a @ b.t()] * 2))
     close(torch.smm(s, b.t()), a @ b.t())
     close(torch.hspmm(s, b.t()), a @ b.t())
@@ -199,5 +207,7 @@ def test_memory_formats_are_of_strided_tensors():
 
 def test_permuted_by_negative_dims_is_not_known_to_be_in_order():
     a = two()[0].to_sparse()
-    assert a.permute(0, 1).is_coalesced() and not a.permute(-2, -1).is_coalesced() and not a.permute(1, 0).is_coalesced()
+    assert (
+        a.permute(0, 1).is_coalesced() and not a.permute(-2, -1).is_coalesced() and not a.permute(1, 0).is_coalesced()
+    )
     close(a.permute(-1, -2), two()[0].t())

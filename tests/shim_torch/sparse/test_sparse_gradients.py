@@ -40,7 +40,11 @@ def test_matrix_products():
 
 
 def test_sums():
-    s = torch.sparse_coo_tensor(torch.tensor(INDICES), torch.tensor([3.0, 4.0, 5.0]), (2, 3)).coalesce().requires_grad_()
+    s = (
+        torch.sparse_coo_tensor(torch.tensor(INDICES), torch.tensor([3.0, 4.0, 5.0]), (2, 3))
+        .coalesce()
+        .requires_grad_()
+    )
     torch.sparse.sum(s).backward()
     assert s.grad.to_dense().tolist() == [[0.0, 0.0, 1.0], [1.0, 0.0, 1.0]]
     s.grad = None
@@ -49,7 +53,11 @@ def test_sums():
 
 
 def test_softmax():
-    s = torch.sparse_coo_tensor(torch.tensor(INDICES), torch.tensor([1.5, 2.0, 2.5]), (2, 3)).coalesce().requires_grad_()
+    s = (
+        torch.sparse_coo_tensor(torch.tensor(INDICES), torch.tensor([1.5, 2.0, 2.5]), (2, 3))
+        .coalesce()
+        .requires_grad_()
+    )
     (torch.sparse.softmax(s, 1).to_dense() * torch.arange(6.0).reshape(2, 3)).sum().backward()
     assert s.grad._values().tolist() == pytest.approx([0.0, -0.47000742, 0.47000742])
 
@@ -134,7 +142,9 @@ def test_complex_factors_of_a_sampled_product_are_conjugated():
     s = torch.eye(2, dtype=torch.complex64).to_sparse_csr().requires_grad_()
     a = torch.tensor([[1.0, 2j], [3.0, 1j]], requires_grad=True)
     b = torch.tensor([[1j, 2.0], [1.0, 1.0]], requires_grad=True)
-    torch.sparse.sampled_addmm(s, a, b, beta=2j, alpha=1 + 1j).to_dense().sum().backward(torch.ones((), dtype=torch.complex64))
+    torch.sparse.sampled_addmm(s, a, b, beta=2j, alpha=1 + 1j).to_dense().sum().backward(
+        torch.ones((), dtype=torch.complex64)
+    )
     assert s.grad.values().tolist() == [-2j, -2j]
     assert a.grad.tolist() == [[-1 - 1j, 1 - 1j], [2 - 2j, 1 - 1j]]
     assert b.grad.tolist() == [[1 - 1j, 3 - 3j], [-2 - 2j, -1 - 1j]]

@@ -94,7 +94,9 @@ def test_state_of_sparse_adam():
     assert state["step"] == 3 and state["exp_avg"][1].tolist() == pytest.approx([0.3492, 0.5038, 0.6586], abs=1e-4)
 
 
-@pytest.mark.parametrize("name", ["Adam", "AdamW", "RMSprop", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "Rprop", "Adafactor"])
+@pytest.mark.parametrize(
+    "name", ["Adam", "AdamW", "RMSprop", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "Rprop", "Adafactor"]
+)
 def test_the_others_refuse_sparse_gradients(name):
     with pytest.raises(RuntimeError, match="does not support sparse gradients"):
         trained(getattr(O, name))

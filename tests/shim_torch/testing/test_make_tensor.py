@@ -56,8 +56,14 @@ def test_what_is_refused():
         return torch.testing.make_tensor(2, 3, device="cpu", **options)
 
     for options, text in (
-        ({"dtype": torch.int32, "requires_grad": True}, "`requires_grad=True` is not supported for boolean and integral dtypes"),
-        ({"dtype": torch.float32, "noncontiguous": True, "memory_format": torch.channels_last}, "are mutually exclusive"),
+        (
+            {"dtype": torch.int32, "requires_grad": True},
+            "`requires_grad=True` is not supported for boolean and integral dtypes",
+        ),
+        (
+            {"dtype": torch.float32, "noncontiguous": True, "memory_format": torch.channels_last},
+            "are mutually exclusive",
+        ),
         ({"dtype": torch.float32, "low": float("nan")}, "cannot be NaN, but got low=nan and high=9"),
         ({"dtype": torch.int8, "low": 2, "high": 2}, "`low` must be less than `high`, but got 2 >= 2"),
     ):
@@ -72,5 +78,7 @@ def test_shapes_of_few_elements_have_no_gaps():
         for given in (shape, [shape], [list(shape)]):
             made = torch.testing.make_tensor(*given, dtype=torch.float32, device="cpu", noncontiguous=True)
             assert made.shape == shape and made.is_contiguous()
-    made = torch.testing.make_tensor((2, 3), dtype=torch.complex64, device="cpu", noncontiguous=True, requires_grad=True)
+    made = torch.testing.make_tensor(
+        (2, 3), dtype=torch.complex64, device="cpu", noncontiguous=True, requires_grad=True
+    )
     assert made.stride() == (6, 2) and made.requires_grad and made.is_leaf

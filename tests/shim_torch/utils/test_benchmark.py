@@ -18,7 +18,11 @@ def measured(*times: float, number: int = 1, **fields: object) -> Measurement:
 
 
 def test_parts():
-    assert benchmark.Timer is timer.Timer and benchmark.Compare is compare.Compare and benchmark.Measurement is common.Measurement
+    assert (
+        benchmark.Timer is timer.Timer
+        and benchmark.Compare is compare.Compare
+        and benchmark.Measurement is common.Measurement
+    )
     m = pickle.loads(pickle.dumps(measured(1.0, 2.0, label="l")))
     assert m == measured(1.0, 2.0, label="l") and m.label == "l" and m.num_threads == 1 and m.env is None
     with pytest.raises(AttributeError, match="'Measurement' object has no attribute 'gone'"):
@@ -39,7 +43,11 @@ def test_texts_of_measurements():
         "  WARNING: Interquartile range is 120.0% of the median measurement.",
         "           This suggests significant environmental influence.",
     ]
-    assert repr(measured(2.0, num_threads=3)).splitlines()[1:] == ["x + 1", "  2.00 s", "  1 measurement, 1 runs , 3 threads"]
+    assert repr(measured(2.0, num_threads=3)).splitlines()[1:] == [
+        "x + 1",
+        "  2.00 s",
+        "  1 measurement, 1 runs , 3 threads",
+    ]
     assert measured(1.0, stmt="a\nb", sub_label="s").title == "stmt: (s)\n  a\n  b"
     assert measured(1.0, stmt="a", sub_label="s").title == "a: s"
 
@@ -47,7 +55,12 @@ def test_texts_of_measurements():
 def test_statistics():
     m = measured(1.0, 1.01, 1.02, 1.03, 1.2)
     assert (m.median, m.significant_figures, m.has_warnings) == (1.02, 2, False)
-    assert m.iqr == pytest.approx(0.02) and m.mean == pytest.approx(1.052) and m.meets_confidence() and not m.meets_confidence(0.01)
+    assert (
+        m.iqr == pytest.approx(0.02)
+        and m.mean == pytest.approx(1.052)
+        and m.meets_confidence()
+        and not m.meets_confidence(0.01)
+    )
     assert measured(1.0).significant_figures == 4
     assert [benchmark.trim_sigfig(3.14159, n) for n in (1, 3)] == [3.0, pytest.approx(3.14)]
     figures = [benchmark.trim_sigfig(x, 2) for x in (1234.567, -98.76, 1.0, 99.95, 3.14159e10)]

@@ -66,7 +66,9 @@ def test_errors(tmp_path):
     with pytest.raises(NotImplementedError, match=r"load_inline is not supported.*includes <torch/extension.h>"):
         cpp_extension.load_inline("x", "int f();", build_directory=str(tmp_path))
     with pytest.raises(NotImplementedError, match="no pybind11 casters"):
-        cpp_extension.load_inline("x", "int f();", functions=["f"], no_implicit_headers=True, build_directory=str(tmp_path))
+        cpp_extension.load_inline(
+            "x", "int f();", functions=["f"], no_implicit_headers=True, build_directory=str(tmp_path)
+        )
     source = tmp_path / "a.cpp"
     source.write_text("#include <ATen/ATen.h>\n")
     with pytest.raises(NotImplementedError, match=r"a.cpp includes <ATen/ATen.h>"):
@@ -93,7 +95,12 @@ extern "C" int kernel_attributes(cudaFuncAttributes* a) { return cudaFuncGetAttr
 def test_cuda_sources_are_compiled_by_nvcc(tmp_path, monkeypatch):
     monkeypatch.setenv("TORCH_CUDA_ARCH_LIST", "8.0;9.0+PTX")
     flags = ["-DFACTOR=4", '-DNAMESPACE="built_with_cuda"']
-    options = {"no_implicit_headers": True, "is_python_module": False, "build_directory": str(tmp_path), "extra_cflags": flags}
+    options = {
+        "no_implicit_headers": True,
+        "is_python_module": False,
+        "build_directory": str(tmp_path),
+        "extra_cflags": flags,
+    }
     path = cpp_extension.load_inline("with_cuda", SOURCE, KERNEL, **options)
     assert torch.ops.built_with_cuda.times(5) == 20
     code = Path(path).read_bytes()
@@ -111,7 +118,9 @@ def test_setuptools_builds_cuda_sources(tmp_path):
     (tmp_path / "ops.cpp").write_text(SOURCE + MODULE)
     (tmp_path / "kernel.cu").write_text(KERNEL)
     command = [sys.executable, "-m", "compat", "run", "setup.py", "-q", "build_ext", "--inplace"]
-    done = subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": INSTALLED}, capture_output=True, text=True, timeout=240)
+    done = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": INSTALLED}, capture_output=True, text=True, timeout=240
+    )
     assert done.returncode == 0, done.stderr
     assert b".nv_fatbin" in (tmp_path / "built_by_setup" / "_C.so").read_bytes()
 
@@ -214,7 +223,9 @@ def test_a_damaged_library_is_built_again(tmp_path):
     environment = {**os.environ, "PYTHONPATH": INSTALLED}
 
     def run():
-        return subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
+        )
 
     assert run().stdout == "42\n"
     good = built[0].read_bytes()

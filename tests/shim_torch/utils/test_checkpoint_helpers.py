@@ -73,7 +73,9 @@ def test_selective_passes_answer_by_call():
         kept, other = x.sin(), x.exp()
     with second:
         assert x.sin().data_ptr() == kept.data_ptr() and x.exp().data_ptr() != other.data_ptr()
-        with pytest.raises(RuntimeError, match="aten.cos.default encountered during backward but not found in storage. This can"):
+        with pytest.raises(
+            RuntimeError, match="aten.cos.default encountered during backward but not found in storage. This can"
+        ):
             x.cos()
         with pytest.raises(RuntimeError, match="aten.sin.default invocation index 1 encountered during backward"):
             x.sin()
@@ -88,7 +90,9 @@ def test_selective_passes_answer_by_call():
             if mutable:
                 assert x.sin().data_ptr() == kept.data_ptr()
                 continue
-            with pytest.raises(RuntimeError, match="Tensor cached during selective activation checkpoint has been mutated"):
+            with pytest.raises(
+                RuntimeError, match="Tensor cached during selective activation checkpoint has been mutated"
+            ):
                 x.sin()
 
 
@@ -101,14 +105,19 @@ def test_policies_and_arguments_that_are_refused():
         with pytest.raises(error, match=text):
             checkpoint.create_selective_checkpoint_contexts(policy)
     x = torch.ones(2, requires_grad=True)
-    for named, text in [({"foo": 1, "bar": 2}, "Unexpected keyword arguments: foo,bar"), ({"debug": 0}, "`context_fn` or `debug`")]:
+    for named, text in [
+        ({"foo": 1, "bar": 2}, "Unexpected keyword arguments: foo,bar"),
+        ({"debug": 0}, "`context_fn` or `debug`"),
+    ]:
         with pytest.raises(ValueError, match=text):
             checkpoint.checkpoint(torch.sin, x, use_reentrant=True, **named)
     with pytest.raises(ValueError, match="Unexpected keyword arguments: foo"):
         checkpoint.checkpoint_sequential([torch.sin], 1, x, use_reentrant=False, foo=1)
 
 
-@pytest.mark.parametrize(("layers", "segments", "again"), [(5, 2, [0, 1]), (5, 3, [1, 0]), (5, 1, []), (4, 4, [2, 1, 0])])
+@pytest.mark.parametrize(
+    ("layers", "segments", "again"), [(5, 2, [0, 1]), (5, 3, [1, 0]), (5, 1, []), (4, 4, [2, 1, 0])]
+)
 def test_all_parts_but_the_last_run_again(layers, segments, again):
     ran = []
 

@@ -111,13 +111,28 @@ def _of(item):
 def test_containers_stay_what_they_are():
     pinned = _utils.pin_memory.pin_memory(_of(Pinned()))
     assert pinned == [*_of("pinned")[:7], [0], "s", bytearray(b"a"), [97]] and pinned[0].tag == 5
-    assert [*map(type, pinned)] == [Tagged, defaultdict, UserDict, deque, UserList, tuple, Point, list, str, bytearray, list]
+    assert [*map(type, pinned)] == [
+        Tagged,
+        defaultdict,
+        UserDict,
+        deque,
+        UserList,
+        tuple,
+        Point,
+        list,
+        str,
+        bytearray,
+        list,
+    ]
     converted = data.default_convert(_of(np.float32(2)))
     assert converted == [*_of(2.0)[:5], [2.0], Point(2.0, 2.0), [0], "s", bytearray(b"a"), [97]]
     assert converted[0].tag == 5 and isinstance(converted[0]["a"], torch.Tensor)
     batch = data.default_collate([_of(1), _of(1)])
     assert [*map(type, batch)] == [Tagged, defaultdict, UserDict, deque, UserList, list, Point, list, tuple, list, list]
-    assert batch[0]["a"].tolist() == batch[5][0].tolist() == batch[6].y.tolist() == [1, 1] and batch[9][0].tolist() == [97, 97]
+    assert batch[0]["a"].tolist() == batch[5][0].tolist() == batch[6].y.tolist() == [1, 1] and batch[9][0].tolist() == [
+        97,
+        97,
+    ]
     text = np.array(["a"])
     assert data.default_convert(text) is text
 
@@ -150,7 +165,11 @@ def test_datasets():
         data.random_split(range(10), [5, 6])
     assert data.StackDataset(a=[1, 2], b=[3, 4])[1] == {"a": 2, "b": 4}
     assert data.StackDataset([1, 2], [3, 4]).__getitems__([1, 0]) == [(2, 4), (1, 3)]
-    for given, named, text in [((), {}, "At least one"), (([1],), {"a": [1]}, "both types"), (([1], [1, 2]), {}, "Size mismatch")]:
+    for given, named, text in [
+        ((), {}, "At least one"),
+        (([1],), {"a": [1]}, "both types"),
+        (([1], [1, 2]), {}, "Size mismatch"),
+    ]:
         with pytest.raises(ValueError, match=text):
             data.StackDataset(*given, **named)
 
@@ -171,10 +190,22 @@ def test_samplers():
     assert order(num_samples=7) == [1, 0, 3, 4, 2, 0, 1]
     assert "".join(map(str, order(replacement=True, num_samples=34))) == "1322000014410414040414112324400143"
     for made, error, text in [
-        (lambda: data.RandomSampler([]), ValueError, "num_samples should be a positive integer value, but got num_samples=0"),
+        (
+            lambda: data.RandomSampler([]),
+            ValueError,
+            "num_samples should be a positive integer value, but got num_samples=0",
+        ),
         (lambda: data.RandomSampler([1], 3), TypeError, "replacement should be a boolean value, but got replacement=3"),
-        (lambda: data.WeightedRandomSampler([1.0], True), ValueError, "positive integer value, but got num_samples=True"),
-        (lambda: data.WeightedRandomSampler([[1.0]], 1), ValueError, "weights should be a 1d sequence but given weights have shape"),
+        (
+            lambda: data.WeightedRandomSampler([1.0], True),
+            ValueError,
+            "positive integer value, but got num_samples=True",
+        ),
+        (
+            lambda: data.WeightedRandomSampler([[1.0]], 1),
+            ValueError,
+            "weights should be a 1d sequence but given weights have shape",
+        ),
         (lambda: data.BatchSampler([1], 1, 1), ValueError, "drop_last should be a boolean value, but got drop_last=1"),
     ]:
         with pytest.raises(error, match=text):

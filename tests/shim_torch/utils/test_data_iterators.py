@@ -44,7 +44,12 @@ def test_an_iterator_of_ones_own():
     assert batches.asked == batches._num_yielded == 3
     batches._reset(loader)
     assert batches._num_yielded == 0 and next(batches).tolist() == [0, 1]
-    assert (batches._num_workers, batches._timeout, batches._persistent_workers, batches._in_order) == (0, 0, False, True)
+    assert (batches._num_workers, batches._timeout, batches._persistent_workers, batches._in_order) == (
+        0,
+        0,
+        False,
+        True,
+    )
     assert batches._dataset is loader.dataset and batches._index_sampler is loader.batch_sampler
 
 
@@ -119,7 +124,9 @@ def test_a_thread_pins_what_comes():
     done.set()
 
 
-@pytest.mark.parametrize(("how", "text"), [(0, None), (3, "exit code 3"), (-signal.SIGKILL, "killed by signal: Killed")])
+@pytest.mark.parametrize(
+    ("how", "text"), [(0, None), (3, "exit code 3"), (-signal.SIGKILL, "killed by signal: Killed")]
+)
 def test_a_dead_worker_is_an_error(how, text):
     pid = os.fork()
     if not pid:

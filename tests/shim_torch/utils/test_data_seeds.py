@@ -103,7 +103,9 @@ def test_too_many_open_files_are_said():
             print(e)
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=100)
-    assert done.stdout.startswith("Too many open files. Communication with the workers is no longer possible."), done.stderr
+    assert done.stdout.startswith("Too many open files. Communication with the workers is no longer possible."), (
+        done.stderr
+    )
 
 
 def test_workers_can_be_shut_down():

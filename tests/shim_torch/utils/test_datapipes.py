@@ -176,5 +176,7 @@ def _three(row):
 
 
 def test_batches_of_nested_tensors_are_refused():
-    with pytest.raises(RuntimeError, match="Batches of nested tensors are not currently supported by the default collate_fn"):
+    with pytest.raises(
+        RuntimeError, match="Batches of nested tensors are not currently supported by the default collate_fn"
+    ):
         default_collate([torch.nested.nested_tensor([torch.ones(2)])] * 2)

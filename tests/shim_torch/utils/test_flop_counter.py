@@ -101,9 +101,21 @@ def test_shapes_of_attention_that_do_not_fit():
     q, k, v = (2, 4, 8, 16), (2, 2, 7, 16), (2, 2, 7, 32)
     assert (sdpa_flop_count(q, k, v), sdpa_backward_flop_count((2, 4, 8, 32), q, k, v)) == (43008, 100352)
     for function, shapes, text in [
-        (sdpa_flop_count, (q, k, (1, 2, 7, 32)), r"incompatible: q=\(2, 4, 8, 16\), k=\(2, 2, 7, 16\), v=\(1, 2, 7, 32\)"),
-        (sdpa_flop_count, (q, (2, 3, 7, 16), (2, 3, 7, 32)), r"query heads \(4\) must be a multiple of key/value heads \(3\)"),
-        (sdpa_backward_flop_count, ((9, 4, 8, 32), q, k, v), "sdpa_backward_flop_count: batch/heads mismatch among tensors"),
+        (
+            sdpa_flop_count,
+            (q, k, (1, 2, 7, 32)),
+            r"incompatible: q=\(2, 4, 8, 16\), k=\(2, 2, 7, 16\), v=\(1, 2, 7, 32\)",
+        ),
+        (
+            sdpa_flop_count,
+            (q, (2, 3, 7, 16), (2, 3, 7, 32)),
+            r"query heads \(4\) must be a multiple of key/value heads \(3\)",
+        ),
+        (
+            sdpa_backward_flop_count,
+            ((9, 4, 8, 32), q, k, v),
+            "sdpa_backward_flop_count: batch/heads mismatch among tensors",
+        ),
         (sdpa_backward_flop_count, ((2, 4, 8, 3), q, k, v), "grad_out/value/key/query shapes are incompatible"),
     ]:
         with pytest.raises(AssertionError, match=text):

@@ -61,7 +61,9 @@ def test_cpp_extension(monkeypatch):
     ]
     assert cpp_extension._get_cuda_arch_flags(["-arch=sm_80"]) == []
     monkeypatch.setenv("TORCH_CUDA_ARCH_LIST", "9.0a 8.0 8.0")
-    assert cpp_extension._get_cuda_arch_flags(["-O3"]) == [f"-gencode=arch=compute_{n},code=sm_{n}" for n in ("80", "90a")]
+    assert cpp_extension._get_cuda_arch_flags(["-O3"]) == [
+        f"-gencode=arch=compute_{n},code=sm_{n}" for n in ("80", "90a")
+    ]
 
 
 def test_build_folders_and_compilers(monkeypatch, tmp_path):

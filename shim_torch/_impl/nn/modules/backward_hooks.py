@@ -21,7 +21,11 @@ class BackwardHooks:
 
     @classmethod
     def of(cls, module: Any) -> BackwardHooks | None:
-        hooks = list(_hooks.tables()._global_backward_hooks.values()) if _hooks.tables()._global_is_full_backward_hook else []
+        hooks = (
+            list(_hooks.tables()._global_backward_hooks.values())
+            if _hooks.tables()._global_is_full_backward_hook
+            else []
+        )
         if module._is_full_backward_hook:
             hooks += module._backward_hooks.values()
         pre = [*_hooks.tables()._global_backward_pre_hooks.values(), *module._backward_pre_hooks.values()]
@@ -133,14 +137,18 @@ def _identity(on_grads: Callable[[tuple[Any, ...]], tuple[Any, ...]], *tensors: 
 def watch_last_node(module: Any, args: tuple[Any, ...], result: Any) -> None:
     """The old backward hooks: they run with the node that made the module's first output."""
     everywhere = _hooks.tables()
-    hooks = list(everywhere._global_backward_hooks.values()) if everywhere._global_is_full_backward_hook is False else []
+    hooks = (
+        list(everywhere._global_backward_hooks.values()) if everywhere._global_is_full_backward_hook is False else []
+    )
     if module._is_full_backward_hook is False:
         hooks += module._backward_hooks.values()
     if not hooks:
         return
     first = result
     while not isinstance(first, _core.TensorBase):
-        first = next(v for v in first.values() if isinstance(v, _core.TensorBase)) if isinstance(first, dict) else first[0]
+        first = (
+            next(v for v in first.values() if isinstance(v, _core.TensorBase)) if isinstance(first, dict) else first[0]
+        )
     node = first.grad_fn
     if node is None:
         return

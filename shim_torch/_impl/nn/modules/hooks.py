@@ -24,6 +24,7 @@ TABLES = (
     "_load_state_dict_post_hooks",
 )
 
+
 def tables() -> Any:
     """The module that holds the hooks of all modules, by PyTorch's names: ``torch.nn.modules.module._global_forward_hooks`` ..."""
     from shim_torch.nn.modules import module
@@ -150,7 +151,10 @@ def _run_forward_hook(hook: Callable[..., Any], with_kwargs: bool, *call: Any) -
 
 def _with_changed_inputs(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
     """The arguments as the hooks before forward leave them."""
-    for key, hook in [*((None, h) for h in tables()._global_forward_pre_hooks.values()), *module._forward_pre_hooks.items()]:
+    for key, hook in [
+        *((None, h) for h in tables()._global_forward_pre_hooks.values()),
+        *module._forward_pre_hooks.items(),
+    ]:
         if key in module._forward_pre_hooks_with_kwargs:
             changed = hook(module, args, kwargs)
             if changed is not None:
@@ -219,5 +223,6 @@ def call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result = backward.watch_outputs(result)
     backward_hooks.watch_last_node(module, args, result)
     return result
+
 
 naming.present(globals(), "torch.nn.modules.module")

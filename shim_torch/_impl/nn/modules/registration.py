@@ -41,4 +41,5 @@ def register_module_module_registration_hook(hook: Callable[..., Any]) -> Remova
     """``hook(module, name, child)`` runs when a child module is registered, and may give another one."""
     return _register("module", hook)
 
+
 naming.present(globals(), "torch.nn.modules.module")

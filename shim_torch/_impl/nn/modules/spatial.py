@@ -19,9 +19,14 @@ _MAX: dict[str, Any] = {
     "return_indices": False,
     "ceil_mode": False,
 }
-_AVG1: dict[str, Any] = {"kernel_size": REQUIRED, "stride": None, "padding": 0, "ceil_mode": False, "count_include_pad": True}
+_AVG1: dict[str, Any] = {
+    "kernel_size": REQUIRED,
+    "stride": None,
+    "padding": 0,
+    "ceil_mode": False,
+    "count_include_pad": True,
+}
 _AVG: dict[str, Any] = {**_AVG1, "divisor_override": None}
-
 
 
 class _MaxPoolNd(Module):
@@ -76,13 +81,25 @@ for _pool in (MaxPool1d, MaxPool2d, MaxPool3d):
 for _pool in (AvgPool1d, AvgPool2d, AvgPool3d):
     _finish_pool(_pool, ("kernel_size", "stride", "padding"), _pool is AvgPool1d)
 _OUT: dict[str, Any] = {"output_size": REQUIRED}
-AdaptiveAvgPool1d = layer("AdaptiveAvgPool1d", "adaptive_avg_pool1d", "Mean pooling to a given size.", _base=_AdaptiveAvgPoolNd, **_OUT)
-AdaptiveAvgPool2d = layer("AdaptiveAvgPool2d", "adaptive_avg_pool2d", "Mean pooling to a given size.", _base=_AdaptiveAvgPoolNd, **_OUT)
-AdaptiveAvgPool3d = layer("AdaptiveAvgPool3d", "adaptive_avg_pool3d", "Mean pooling to a given size.", _base=_AdaptiveAvgPoolNd, **_OUT)
+AdaptiveAvgPool1d = layer(
+    "AdaptiveAvgPool1d", "adaptive_avg_pool1d", "Mean pooling to a given size.", _base=_AdaptiveAvgPoolNd, **_OUT
+)
+AdaptiveAvgPool2d = layer(
+    "AdaptiveAvgPool2d", "adaptive_avg_pool2d", "Mean pooling to a given size.", _base=_AdaptiveAvgPoolNd, **_OUT
+)
+AdaptiveAvgPool3d = layer(
+    "AdaptiveAvgPool3d", "adaptive_avg_pool3d", "Mean pooling to a given size.", _base=_AdaptiveAvgPoolNd, **_OUT
+)
 _MAX_OUT: dict[str, Any] = {**_OUT, "return_indices": False}
-AdaptiveMaxPool1d = layer("AdaptiveMaxPool1d", "adaptive_max_pool1d", "Maximum pooling to a given size.", _base=_AdaptiveMaxPoolNd, **_MAX_OUT)
-AdaptiveMaxPool2d = layer("AdaptiveMaxPool2d", "adaptive_max_pool2d", "Maximum pooling to a given size.", _base=_AdaptiveMaxPoolNd, **_MAX_OUT)
-AdaptiveMaxPool3d = layer("AdaptiveMaxPool3d", "adaptive_max_pool3d", "Maximum pooling to a given size.", _base=_AdaptiveMaxPoolNd, **_MAX_OUT)
+AdaptiveMaxPool1d = layer(
+    "AdaptiveMaxPool1d", "adaptive_max_pool1d", "Maximum pooling to a given size.", _base=_AdaptiveMaxPoolNd, **_MAX_OUT
+)
+AdaptiveMaxPool2d = layer(
+    "AdaptiveMaxPool2d", "adaptive_max_pool2d", "Maximum pooling to a given size.", _base=_AdaptiveMaxPoolNd, **_MAX_OUT
+)
+AdaptiveMaxPool3d = layer(
+    "AdaptiveMaxPool3d", "adaptive_max_pool3d", "Maximum pooling to a given size.", _base=_AdaptiveMaxPoolNd, **_MAX_OUT
+)
 for _pool in (AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d):
     _pool.extra_repr = lambda self: f"output_size={self.output_size}"  # type: ignore[method-assign]
 PixelShuffle = layer("PixelShuffle", "pixel_shuffle", "(*, C r², H, W) -> (*, C, H r, W r).", upscale_factor=REQUIRED)
@@ -90,7 +107,9 @@ PixelUnshuffle = layer("PixelUnshuffle", "pixel_unshuffle", "The inverse of Pixe
 _WINDOW: dict[str, Any] = {"kernel_size": REQUIRED, "dilation": 1, "padding": 0, "stride": 1}
 Unfold = layer("Unfold", "unfold", "Sliding windows of (N, C, H, W) as columns.", **_WINDOW)
 Fold = layer("Fold", "fold", "Sums columns back into an image.", output_size=REQUIRED, **_WINDOW)
-CosineSimilarity = layer("CosineSimilarity", "cosine_similarity", "x1·x2 / (|x1||x2|) over dim.", _inputs=2, dim=1, eps=1e-8)
+CosineSimilarity = layer(
+    "CosineSimilarity", "cosine_similarity", "x1·x2 / (|x1||x2|) over dim.", _inputs=2, dim=1, eps=1e-8
+)
 
 
 class PairwiseDistance(Module):

@@ -69,7 +69,9 @@ def own_state(module: Any) -> dict[str, Any]:
     """The parameters and persistent buffers of a module itself, by name."""
     passing = module._non_persistent_buffers_set
     tables = (module._parameters, module._buffers)
-    return {name: value for table in tables for name, value in table.items() if value is not None and name not in passing}
+    return {
+        name: value for table in tables for name, value in table.items() if value is not None and name not in passing
+    }
 
 
 def _collect(module: Any, destination: Any, prefix: str, keep_vars: bool) -> Any:

@@ -53,7 +53,18 @@ def _slow_conv2d_backward_out(grad, self, weight, kernel_size, stride, padding, 
 
 @aten("_convolution.deprecated")
 def _convolution_deprecated(
-    input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark, deterministic, cudnn_enabled
+    input,
+    weight,
+    bias,
+    stride,
+    padding,
+    dilation,
+    transposed,
+    output_padding,
+    groups,
+    benchmark,
+    deterministic,
+    cudnn_enabled,
 ):
     return ops().convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 

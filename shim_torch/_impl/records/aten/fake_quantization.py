@@ -104,7 +104,9 @@ def _cachemask_backward(grad, mask):
 # --- with scales that are learned -------------------------------------------------------------------------------------
 
 
-def _learned(g: Any, x: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int, factor: float) -> tuple[Any, Any, Any]:
+def _learned(
+    g: Any, x: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int, factor: float
+) -> tuple[Any, Any, Any]:
     """Gradients by element: of x, of the scale, of the zero point."""
     steps = (x / scale + zero_point).round()
     low, high = steps < quant_min, steps > quant_max
@@ -143,7 +145,9 @@ class _Learnable:
 
             class LearnableFakeQuantize(torch().autograd.Function):  # type: ignore[misc, name-defined]
                 @staticmethod
-                def forward(ctx: Any, x: Any, scale: Any, zero_point: Any, axis: Any, low: int, high: int, factor: float) -> Any:
+                def forward(
+                    ctx: Any, x: Any, scale: Any, zero_point: Any, axis: Any, low: int, high: int, factor: float
+                ) -> Any:
                     ctx.save_for_backward(x, scale, zero_point)
                     ctx.settings = (axis, low, high, factor)
                     at = _clamped(zero_point, low, high)

@@ -103,7 +103,9 @@ def _masked_softmax_backward(grad_output, output, mask, dim):
 @aten("_segment_reduce_backward")
 def _segment_reduce_backward(grad, output, data, reduce, lengths, offsets, axis, initial):
     def again(x: Any) -> Any:
-        return torch().segment_reduce(x, reduce, lengths=lengths, offsets=offsets, axis=axis, initial=initial, unsafe=True)
+        return torch().segment_reduce(
+            x, reduce, lengths=lengths, offsets=offsets, axis=axis, initial=initial, unsafe=True
+        )
 
     return pulled(again, (data,), grad)[0]
 
@@ -124,7 +126,9 @@ def multilabel_margin_loss_forward(self, target, reduction):
     """The loss, and ones where a class is a target: targets of a row end at the first negative one."""
     counted = (target >= 0).to(torch().int64).cumprod(-1).bool()
     marks = torch().zeros_like(self).scatter_add(-1, target.clamp(min=0), counted.to(self.dtype))
-    return torch().nn.functional.multilabel_margin_loss(self, target, reduction=_REDUCTIONS[reduction]), (marks > 0).to(self.dtype)
+    return torch().nn.functional.multilabel_margin_loss(self, target, reduction=_REDUCTIONS[reduction]), (marks > 0).to(
+        self.dtype
+    )
 
 
 @aten("multilabel_margin_loss_backward")
@@ -138,7 +142,9 @@ def multilabel_margin_loss_backward(grad, self, target, reduction, is_target):
 @aten("nll_loss2d_forward")
 def nll_loss2d_forward(self, target, weight, reduction, ignore_index):
     """Of (N, C, H, W) and (N, H, W): the loss, and the sum of the weights that counted (0 where nothing is reduced)."""
-    loss = torch().nn.functional.nll_loss(self, target, weight, ignore_index=ignore_index, reduction=_REDUCTIONS[reduction])
+    loss = torch().nn.functional.nll_loss(
+        self, target, weight, ignore_index=ignore_index, reduction=_REDUCTIONS[reduction]
+    )
     if reduction == 0:
         return loss, self.new_zeros(())
     counted = target != ignore_index
@@ -149,7 +155,9 @@ def nll_loss2d_forward(self, target, weight, reduction, ignore_index):
 @aten("nll_loss2d_backward")
 def nll_loss2d_backward(grad, self, target, weight, reduction, ignore_index, total_weight):
     def again(x: Any) -> Any:
-        return torch().nn.functional.nll_loss(x, target, weight, ignore_index=ignore_index, reduction=_REDUCTIONS[reduction])
+        return torch().nn.functional.nll_loss(
+            x, target, weight, ignore_index=ignore_index, reduction=_REDUCTIONS[reduction]
+        )
 
     return pulled(again, (self,), grad)[0]
 
@@ -187,7 +195,9 @@ def max_pool2d_backward(grad, self, kernel_size, stride, padding, dilation, ceil
 def _smooth(name: str) -> Any:
     def body(grad: Any, output_size: Any, input_size: Any, align_corners: bool, scales_h: Any, scales_w: Any) -> Any:
         zeros = grad.new_zeros(tuple(input_size))
-        return pulled(lambda x: getattr(ops(), name)(x, output_size, align_corners, scales_h, scales_w), (zeros,), grad)[0]
+        return pulled(
+            lambda x: getattr(ops(), name)(x, output_size, align_corners, scales_h, scales_w), (zeros,), grad
+        )[0]
 
     return body
 
@@ -219,7 +229,16 @@ def _weight_norm_interface_backward(grad_w, saved_v, saved_g, saved_norms, dim):
 
 @aten("_embedding_bag_dense_backward")
 def _embedding_bag_dense_backward(
-    grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, per_sample_weights, padding_idx
+    grad,
+    indices,
+    offset2bag,
+    bag_size,
+    maximum_indices,
+    num_weights,
+    scale_grad_by_freq,
+    mode,
+    per_sample_weights,
+    padding_idx,
 ):
     """mode: 0 sums, 1 averages, 2 takes the greatest of every bag."""
     made = grad.new_zeros((num_weights, grad.shape[1]))
@@ -246,7 +265,9 @@ def _embedding_bag_backward(grad, indices, offsets, offset2bag, bag_size, *rest)
     if offset2bag.numel() != indices.numel():
         ends = torch().zeros_like(indices).index_add(0, offsets[1:], torch().ones_like(offsets[1:]))
         offset2bag = ends.cumsum(0)
-    dense = _embedding_bag_dense_backward(grad, indices, offset2bag, bag_size, maximum, num_weights, by_freq, mode, *more)
+    dense = _embedding_bag_dense_backward(
+        grad, indices, offset2bag, bag_size, maximum, num_weights, by_freq, mode, *more
+    )
     if not sparse:
         return dense
     rows = indices.unique()

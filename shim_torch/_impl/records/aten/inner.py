@@ -21,7 +21,9 @@ def _name(schema: str, body: Callable[..., Any]) -> None:
 for _n in (2, 3):
     _name(
         f"_adaptive_avg_pool{_n}d(Tensor self, SymInt[{_n}] output_size) -> Tensor",
-        lambda self, output_size, n=_n: getattr(torch_module().nn.functional, f"adaptive_avg_pool{n}d")(self, output_size),
+        lambda self, output_size, n=_n: getattr(torch_module().nn.functional, f"adaptive_avg_pool{n}d")(
+            self, output_size
+        ),
     )
 _name(
     "_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
@@ -75,7 +77,9 @@ _name(
 )
 _name(
     "_index_put_impl_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor(a!)",
-    lambda self, indices, values, accumulate, unsafe: torch_module().ops.aten.index_put_(self, indices, values, accumulate),
+    lambda self, indices, values, accumulate, unsafe: torch_module().ops.aten.index_put_(
+        self, indices, values, accumulate
+    ),
 )
 
 # --- decompositions with what their gradients keep --------------------------------------------------------------------
@@ -161,7 +165,10 @@ _sampled(2)
 _sampled(3)
 
 
-@composite("linear_backward(Tensor self, Tensor grad_output, Tensor weight, bool[3] output_mask) -> (Tensor, Tensor, Tensor)", **_HIDDEN)
+@composite(
+    "linear_backward(Tensor self, Tensor grad_output, Tensor weight, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    **_HIDDEN,
+)
 def linear_backward(self, grad_output, weight, output_mask):
     rows = grad_output.reshape(-1, grad_output.size(-1))
     return (
@@ -183,16 +190,24 @@ def _cdist_backward(grad, x1, x2, p, cdist):
 def _prelu_kernel_backward(grad_output, self, weight):
     torch = torch_module()
     above = self > 0
-    return torch.where(above, grad_output, weight * grad_output), torch.where(above, 0.0, self * grad_output).to(self.dtype)
+    return torch.where(above, grad_output, weight * grad_output), torch.where(above, 0.0, self * grad_output).to(
+        self.dtype
+    )
 
 
 @composite("_assert_async(Tensor self) -> ()", **_HIDDEN)
 def _assert_async(self):
     """RuntimeError where the one element is zero: at once, here."""
     if self.numel() != 1:
-        raise RuntimeError("Boolean value of Tensor with " + ("no values" if not self.numel() else "more than one value") + " is ambiguous")
+        raise RuntimeError(
+            "Boolean value of Tensor with "
+            + ("no values" if not self.numel() else "more than one value")
+            + " is ambiguous"
+        )
     if not self.is_meta and not bool(self):
-        raise RuntimeError(f"Expected Tensor with single {'nonzero' if self.dtype is not _core.bool else 'true'} value, but got zero")
+        raise RuntimeError(
+            f"Expected Tensor with single {'nonzero' if self.dtype is not _core.bool else 'true'} value, but got zero"
+        )
 
 
 # --- copies of the parts of sparse tensors ----------------------------------------------------------------------------

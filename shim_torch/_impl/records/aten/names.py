@@ -105,7 +105,8 @@ _name("stride.int(Tensor self, int dim) -> int", lambda self, dim: self.stride(d
 _name("stride(Tensor self) -> int[]", lambda self: list(self.stride()))
 _name("can_cast(ScalarType from_, ScalarType to) -> bool", lambda from_, to: torch_module().can_cast(from_, to))
 _name(
-    "promote_types(ScalarType type1, ScalarType type2) -> ScalarType", lambda type1, type2: _core.promote_types(type1, type2)
+    "promote_types(ScalarType type1, ScalarType type2) -> ScalarType",
+    lambda type1, type2: _core.promote_types(type1, type2),
 )
 
 # --- functions --------------------------------------------------------------------------------------------------------
@@ -149,20 +150,26 @@ _REDUCTION = ("none", "mean", "sum")
 for _shrink in ("hardshrink", "softshrink"):
     _name(
         f"{_shrink}_backward(Tensor grad_{'out' if _shrink == 'hardshrink' else 'output'}, Tensor self, Scalar lambd) -> Tensor",
-        (lambda shrink: lambda g, self, lambd: _pulled(g, lambda x: getattr(torch_module().nn.functional, shrink)(x, lambd), self))(
-            _shrink
-        ),
+        (
+            lambda shrink: (
+                lambda g, self, lambd: _pulled(
+                    g, lambda x: getattr(torch_module().nn.functional, shrink)(x, lambd), self
+                )
+            )
+        )(_shrink),
     )
 for _loss, _setting in (("huber_loss", "delta"), ("smooth_l1_loss", "beta")):
     _name(
         f"{_loss}_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float {_setting}) -> Tensor",
         (
-            lambda loss, setting: lambda g, self, target, reduction, value: _pulled(
-                g,
-                lambda x: getattr(torch_module().nn.functional, loss)(
-                    x, target, reduction=_REDUCTION[reduction], **{setting: value}
-                ),
-                self,
+            lambda loss, setting: (
+                lambda g, self, target, reduction, value: _pulled(
+                    g,
+                    lambda x: getattr(torch_module().nn.functional, loss)(
+                        x, target, reduction=_REDUCTION[reduction], **{setting: value}
+                    ),
+                    self,
+                )
             )
         )(_loss, _setting),
     )
@@ -185,8 +192,10 @@ for _mode, _long in (("reflection", "reflect"), ("replication", "replicate")):
         _name(
             f"{_mode}_pad{_n}d_backward(Tensor grad_output, Tensor self, SymInt[{2 * _n}] padding) -> Tensor",
             (
-                lambda mode: lambda g, self, padding: _pulled(
-                    g, lambda x: torch_module().nn.functional.pad(x, list(padding), mode), self
+                lambda mode: (
+                    lambda g, self, padding: _pulled(
+                        g, lambda x: torch_module().nn.functional.pad(x, list(padding), mode), self
+                    )
                 )
             )(_long),
         )
@@ -195,35 +204,44 @@ for _n in (2, 3):
         f"avg_pool{_n}d_backward(Tensor grad_output, Tensor self, int[{_n}] kernel_size, int[{_n}] stride, int[{_n}] padding,"
         " bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
         (
-            lambda n: lambda g, self, size, stride, padding, ceil_mode, count_include_pad, divisor_override: _pulled(
-                g,
-                lambda x: getattr(torch_module().nn.functional, f"avg_pool{n}d")(
-                    x, size, stride or None, padding, ceil_mode, count_include_pad, divisor_override
-                ),
-                self,
+            lambda n: (
+                lambda g, self, size, stride, padding, ceil_mode, count_include_pad, divisor_override: _pulled(
+                    g,
+                    lambda x: getattr(torch_module().nn.functional, f"avg_pool{n}d")(
+                        x, size, stride or None, padding, ceil_mode, count_include_pad, divisor_override
+                    ),
+                    self,
+                )
             )
         )(_n),
     )
     _name(
         f"_adaptive_avg_pool{_n}d_backward(Tensor grad_output, Tensor self) -> Tensor",
         (
-            lambda n: lambda g, self: _pulled(
-                g, lambda x: getattr(torch_module().nn.functional, f"adaptive_avg_pool{n}d")(x, g.shape[-n:]), self
+            lambda n: (
+                lambda g, self: _pulled(
+                    g, lambda x: getattr(torch_module().nn.functional, f"adaptive_avg_pool{n}d")(x, g.shape[-n:]), self
+                )
             )
         )(_n),
     )
     for _forward, _settings in (
-        (f"max_pool{_n}d_with_indices", ", int[{0}] kernel_size, int[{0}] stride, int[{0}] padding, int[{0}] dilation, bool ceil_mode"),
+        (
+            f"max_pool{_n}d_with_indices",
+            ", int[{0}] kernel_size, int[{0}] stride, int[{0}] padding, int[{0}] dilation, bool ceil_mode",
+        ),
         (f"adaptive_max_pool{_n}d", ""),
     ):
         _name(
             f"{_forward}_backward(Tensor grad_output, Tensor self{_settings.format(_n)}, Tensor indices) -> Tensor",
             (
-                lambda n: lambda g, self, *rest: (
-                    self.new_zeros(self.shape)
-                    .flatten(-n)
-                    .scatter_add(-1, rest[-1].flatten(-n), g.flatten(-n))
-                    .reshape(self.shape)
+                lambda n: (
+                    lambda g, self, *rest: (
+                        self.new_zeros(self.shape)
+                        .flatten(-n)
+                        .scatter_add(-1, rest[-1].flatten(-n), g.flatten(-n))
+                        .reshape(self.shape)
+                    )
                 )
             )(_n),
         )

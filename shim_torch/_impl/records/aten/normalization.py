@@ -145,7 +145,12 @@ def batch_norm_backward_reduce(g, x, mean, invstd, weight, input_g, weight_g, bi
     sum_dy_xmu = (dy * (x.to(mean.dtype) - _channels(x, mean))).sum(_others(x))
     kept = mean.dtype if weight is None else weight.dtype
     grad_weight = (sum_dy_xmu * invstd).to(kept) if weight_g else None
-    return sum_dy if input_g else None, sum_dy_xmu if input_g else None, grad_weight, sum_dy.to(kept) if bias_g else None
+    return (
+        sum_dy if input_g else None,
+        sum_dy_xmu if input_g else None,
+        grad_weight,
+        sum_dy.to(kept) if bias_g else None,
+    )
 
 
 @aten("batch_norm_backward_elemt", public=True)

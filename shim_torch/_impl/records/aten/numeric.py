@@ -105,7 +105,11 @@ def _jagged_to_padded_dense_forward(values, offsets, max_lengths, padding_value)
     starts, ends = offsets[0][:-1], offsets[0][1:]
     at = starts.unsqueeze(1) + torch().arange(max_lengths[0], device=values.device)
     inside = at < ends.unsqueeze(1)
-    rows = values[at.clamp(max=max(values.shape[0] - 1, 0))] if values.shape[0] else values.new_zeros((*at.shape, *values.shape[1:]))
+    rows = (
+        values[at.clamp(max=max(values.shape[0] - 1, 0))]
+        if values.shape[0]
+        else values.new_zeros((*at.shape, *values.shape[1:]))
+    )
     return rows.where(inside.reshape(*inside.shape, *[1] * (values.dim() - 1)), padding_value)
 
 
@@ -148,12 +152,20 @@ def _edges(found: Any) -> list[Any]:
 
 @aten("_histogramdd_bin_edges", public=True)
 def _histogramdd_bin_edges(self, bins, range, weight, density):
-    return _edges(torch().histogramdd(self, list(bins), range=None if range is None else list(range), weight=weight, density=density))
+    return _edges(
+        torch().histogramdd(
+            self, list(bins), range=None if range is None else list(range), weight=weight, density=density
+        )
+    )
 
 
 @aten("_histogramdd_from_bin_cts", public=True)
 def _histogramdd_from_bin_cts(self, bins, range, weight, density):
-    return torch().histogramdd(self, list(bins), range=None if range is None else list(range), weight=weight, density=density).hist
+    return (
+        torch()
+        .histogramdd(self, list(bins), range=None if range is None else list(range), weight=weight, density=density)
+        .hist
+    )
 
 
 @aten("_histogramdd_from_bin_tensors", public=True)
@@ -173,7 +185,13 @@ def _sparse(kind: str, given: int) -> Any:
     return body
 
 
-for _kind, _parts in (("csr", "crow_col"), ("csc", "ccol_row"), ("bsr", "crow_col"), ("bsc", "ccol_row"), ("compressed", "comp_plain")):
+for _kind, _parts in (
+    ("csr", "crow_col"),
+    ("csc", "ccol_row"),
+    ("bsr", "crow_col"),
+    ("bsc", "ccol_row"),
+    ("compressed", "comp_plain"),
+):
     aten(f"sparse_{_kind}_tensor.{_parts}_value")(_sparse(_kind, 3))
     aten(f"sparse_{_kind}_tensor.{_parts}_value_size")(_sparse(_kind, 4))
 aten("sparse_coo_tensor.indices")(_sparse("coo", 2))
@@ -203,4 +221,6 @@ def _sparse_mm_reduce(sparse, dense, reduce):
 @aten("_ctc_loss", "_ctc_loss.Tensor", public=True)
 def _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity):
     """The loss of every sequence; the second result, PyTorch's table of alignments, is empty: gradients come of the first."""
-    return ops().ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, 0, zero_infinity), log_probs.new_empty((0,))
+    return ops().ctc_loss(
+        log_probs, targets, input_lengths, target_lengths, blank, 0, zero_infinity
+    ), log_probs.new_empty((0,))

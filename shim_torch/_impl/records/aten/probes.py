@@ -39,7 +39,7 @@ def _test_ambiguous_defaults_a(dummy, a, b):
 @aten("_test_ambiguous_defaults.b", public=True)
 def _test_ambiguous_defaults_b(dummy, a, b):
     if (a, b) != (2, "2"):
-        raise RuntimeError("Expected a == 2" if a != 2 else "Expected b == \"2\"")
+        raise RuntimeError("Expected a == 2" if a != 2 else 'Expected b == "2"')
     return dummy
 
 

@@ -47,7 +47,9 @@ def _thnn_fused_lstm_cell_backward(grad_hy, grad_cy, cx, cy, workspace, has_bias
 
 
 @aten("_thnn_differentiable_lstm_cell_backward")
-def _thnn_differentiable_lstm_cell_backward(grad_hy, grad_cy, input_gates, hidden_gates, input_bias, hidden_bias, cx, cy):
+def _thnn_differentiable_lstm_cell_backward(
+    grad_hy, grad_cy, input_gates, hidden_gates, input_bias, hidden_bias, cx, cy
+):
     def again(gates: Any, c: Any) -> Any:
         return _lstm(gates, c)[:2]
 
@@ -88,4 +90,10 @@ def _thnn_differentiable_gru_cell_backward(grad_hy, input_gates, hidden_gates, h
         return _gru(left, right, h, input_bias, hidden_bias)[0]
 
     left, right, grad_hx = pulled(again, (input_gates, hidden_gates, hx), grad_hy)
-    return left, right, grad_hx, None if input_bias is None else left.sum(0), None if hidden_bias is None else right.sum(0)
+    return (
+        left,
+        right,
+        grad_hx,
+        None if input_bias is None else left.sum(0),
+        None if hidden_bias is None else right.sum(0),
+    )

@@ -102,7 +102,9 @@ def pin_memory(self, device):
 @aten("_resize_output_")
 def _resize_output_(self, size, device):
     if self.device != device:
-        raise RuntimeError(f"out Tensor doesn't have the correct device set expected device: {device}, got: {self.device}")
+        raise RuntimeError(
+            f"out Tensor doesn't have the correct device set expected device: {device}, got: {self.device}"
+        )
     return self if tuple(self.shape) == tuple(size) else self.resize_(size)
 
 
@@ -203,7 +205,9 @@ def _debug_has_internal_overlap(self):
 
 
 # The numbers of PyTorch's ScalarType, as which its operators (not its functions) return a dtype.
-_NUMBERS = "uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool - - - bfloat16".split()
+_NUMBERS = (
+    "uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool - - - bfloat16".split()
+)
 for _overload in ("Tensor", "Scalar", "Scalar_Tensor", "Scalar_Scalar"):
     aten(f"result_type.{_overload}")(lambda one, two: _NUMBERS.index(str(torch().result_type(one, two))[6:]))
 
@@ -213,7 +217,9 @@ for _overload in ("Tensor", "Scalar", "Scalar_Tensor", "Scalar_Scalar"):
 @aten("_assert_async.msg")
 def _assert_async(self, message):
     if self.numel() != 1:
-        raise RuntimeError(f"Boolean value of Tensor with {'no values' if not self.numel() else 'more than one value'} is ambiguous")
+        raise RuntimeError(
+            f"Boolean value of Tensor with {'no values' if not self.numel() else 'more than one value'} is ambiguous"
+        )
     if not self.is_meta and not bool(self.item()):
         raise RuntimeError(message)
 
@@ -288,22 +294,36 @@ def _linalg_check_errors(info, api_name, is_matrix):
     where = "" if is_matrix else f"(Batch element {at}): "
     code = flat[at]
     if code < 0:
-        raise RuntimeError(f"{api_name}: {where}Argument {-code} has illegal value. Most certainly there is a bug in the implementation calling the backend library.")
+        raise RuntimeError(
+            f"{api_name}: {where}Argument {-code} has illegal value. Most certainly there is a bug in the implementation calling the backend library."
+        )
     error = torch().linalg.LinAlgError
     if "inv" in api_name:
-        raise error(f"{api_name}: {where}The diagonal element {code} is zero, the inversion could not be completed because the input matrix is singular.")
+        raise error(
+            f"{api_name}: {where}The diagonal element {code} is zero, the inversion could not be completed because the input matrix is singular."
+        )
     if "solve" in api_name:
         raise error(f"{api_name}: {where}The solver failed because the input matrix is singular.")
     if "cholesky" in api_name:
-        raise error(f"{api_name}: {where}The factorization could not be completed because the input is not positive-definite (the leading minor of order {code} is not positive-definite).")
+        raise error(
+            f"{api_name}: {where}The factorization could not be completed because the input is not positive-definite (the leading minor of order {code} is not positive-definite)."
+        )
     if "svd" in api_name:
-        raise error(f"{api_name}: {where}The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated singular values (error code: {code}).")
+        raise error(
+            f"{api_name}: {where}The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated singular values (error code: {code})."
+        )
     if "eig" in api_name:
-        raise error(f"{api_name}: {where}The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated eigenvalues (error code: {code}).")
+        raise error(
+            f"{api_name}: {where}The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated eigenvalues (error code: {code})."
+        )
     if "lstsq" in api_name:
-        raise error(f"{api_name}: {where}The least squares solution could not be computed because the input matrix does not have full rank (error code: {code}).")
+        raise error(
+            f"{api_name}: {where}The least squares solution could not be computed because the input matrix does not have full rank (error code: {code})."
+        )
     if "lu_factor" in api_name:
-        raise RuntimeError(f"{api_name}: {where}U[{code},{code}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)")
+        raise RuntimeError(
+            f"{api_name}: {where}U[{code},{code}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+        )
     raise RuntimeError(f"{api_name}: Unknown error code: {code}.")
 
 

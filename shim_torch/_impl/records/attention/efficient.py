@@ -68,9 +68,7 @@ def _efficient_attention_forward(
         longest = (query.size(1), key.size(1))
     else:
         parts = _pieces(cu_seqlens_q, cu_seqlens_k, seqlen_k)
-        found = [
-            run(query[0, a], key[0, b], value[0, b], None if bias is None else bias[0, :, a, b]) for a, b in parts
-        ]
+        found = [run(query[0, a], key[0, b], value[0, b], None if bias is None else bias[0, :, a, b]) for a, b in parts]
         out = torch.cat([o for o, _ in found], 0).unsqueeze(0)
         longest = tuple(max(s.stop - s.start for s in side) for side in zip(*parts, strict=True))
         padded = [torch.ops.aten.constant_pad_nd(one, [0, longest[0] - one.size(-1)], math.inf) for _, one in found]
@@ -101,7 +99,12 @@ def _efficient_attention_backward(
     if cu_seqlens_q is None:
         lse = logsumexp[..., : query.size(1)]
         gq, gk, gv, ds = run(grad_out_, query, key, value, out, lse, bias)
-        return gq, gk, gv, (ds.sum_to_size(bias.shape).to(bias.dtype) if bias is not None and bias_requires_grad else None)
+        return (
+            gq,
+            gk,
+            gv,
+            (ds.sum_to_size(bias.shape).to(bias.dtype) if bias is not None and bias_requires_grad else None),
+        )
     grads = [torch.zeros_like(t) for t in (query, key, value)]
     bias_grad = torch.zeros_like(bias) if bias is not None and bias_requires_grad else None
     for i, (a, b) in enumerate(_parts(cu_seqlens_q, cu_seqlens_k)):
@@ -148,7 +151,9 @@ def philox_uniform(xp, self, seed, offset):
     return (words.astype(xp.float32) * unit + unit / xp.float32(2)).reshape(self.shape)
 
 
-@composite("_fill_mem_eff_dropout_mask_(Tensor(a!) self, float dropout_p, int seed, int offset) -> Tensor(a!)", method=False)
+@composite(
+    "_fill_mem_eff_dropout_mask_(Tensor(a!) self, float dropout_p, int seed, int offset) -> Tensor(a!)", method=False
+)
 def _fill_mem_eff_dropout_mask_(self, dropout_p, seed, offset):
     """The numbers of (0, 1] that PyTorch's memory-efficient kernel compares with ``dropout_p``: self (batch, heads, queries, keys)."""
     if not self.is_cuda:

@@ -16,7 +16,12 @@ _MOST = 128  # elements of a head
 def in_one_kernel(q: Any, k: Any, v: Any, mask: Any, shared: bool) -> bool:
     """Whether the kernel takes these: of one half-precision dtype on CUDA, heads of 16 to 128 elements, equal leading dims
     (``shared``: fewer heads of keys and values), a mask without gradient."""
-    if not (q.is_cuda and k.is_cuda and v.is_cuda) or q.dtype not in NARROW or q.dim() not in (3, 4) or k.dim() != q.dim():
+    if (
+        not (q.is_cuda and k.is_cuda and v.is_cuda)
+        or q.dtype not in NARROW
+        or q.dim() not in (3, 4)
+        or k.dim() != q.dim()
+    ):
         return False
     if k.shape != v.shape or q.size(-1) != k.size(-1) or q.size(-1) % 16 or q.size(-1) > _MOST:
         return False
@@ -33,9 +38,7 @@ def in_one_kernel(q: Any, k: Any, v: Any, mask: Any, shared: bool) -> bool:
     return bool(mask.is_cuda and not mask.requires_grad and fits and mask.dtype in (_core.bool, q.dtype))
 
 
-def attention_kernel(
-    q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: float | None, dropout: float = 0.0
-) -> Any:
+def attention_kernel(q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: float | None, dropout: float = 0.0) -> Any:
     """softmax(scale · q kᵀ + mask) v, (*, L, D) of q (*, L, D), k and v (*, S, D); weights are left out with the chance ``dropout``."""
     factor = 1 / math.sqrt(q.size(-1) or 1) if scale is None else float(scale)
     whole = tuple(t.unsqueeze(0) for t in (q, k, v)) if q.dim() == 3 else (q, k, v)
@@ -60,7 +63,9 @@ def _kept(xp, q_shape, cols, p, seed, start):
     from shim_torch._impl.tensor.generator import philox
 
     batch, heads, rows = q_shape[:3]
-    words = philox(xp, seed, start, _blocks(q_shape, cols)).reshape(batch * heads, -(-rows // 16), -(-cols // 16), 32, 4)
+    words = philox(xp, seed, start, _blocks(q_shape, cols)).reshape(
+        batch * heads, -(-rows // 16), -(-cols // 16), 32, 4
+    )
     row, col = xp.arange(rows)[:, None], xp.arange(cols)[None, :]
     lane, word = row % 8 * 4 + col % 8 // 2, row // 8 % 2 * 2 + col // 8 % 2
     bits = words[:, row // 16, col // 16, lane, word] >> xp.uint32(16) * (col % 2).astype(xp.uint32) & xp.uint32(0xFFFF)
@@ -82,9 +87,7 @@ def _grads(g, q, k, v, mask, result0, result1, causal, scale, dropout, seed, sta
     if _core.is_grad_enabled():  # to be differentiated itself
         gq, gk, gv = _by_steps(g, q, k, v, mask, causal, scale, dropout, seed, start)
     else:
-        gq, gk, gv = shim().attention_backward(
-            g, q, k, v, mask, result0, result1, causal, scale, dropout, seed, start
-        )
+        gq, gk, gv = shim().attention_backward(g, q, k, v, mask, result0, result1, causal, scale, dropout, seed, start)
     times = q.size(1) // k.size(1)
     if times > 1:
         gk, gv = (t.unflatten(1, (k.size(1), times)).sum(2) for t in (gk, gv))
@@ -105,7 +108,9 @@ def _by_steps(g, q, k, v, mask, causal, scale, dropout, seed, start):
     left = 1.0
     if dropout:
         left = shim().attention_kept(q, k.size(-2), dropout, seed, start).float() / (1 - dropout)
-    ds = p * (wide_g.matmul(wide_v.transpose(-2, -1)) * left - (wide_g * (p * left).matmul(wide_v)).sum(-1, keepdim=True))
+    ds = p * (
+        wide_g.matmul(wide_v.transpose(-2, -1)) * left - (wide_g * (p * left).matmul(wide_v)).sum(-1, keepdim=True)
+    )
     gq, gk = ds.matmul(wide_k) * scale, ds.transpose(-2, -1).matmul(wide_q) * scale
     return gq.to(q.dtype), gk.to(k.dtype), (p * left).transpose(-2, -1).matmul(wide_g).to(v.dtype)
 
@@ -167,9 +172,7 @@ def attention(xp, query, key, value, mask, causal, scale, dropout, seed, start):
     native="attention_backward",
     function=False,
 )
-def attention_backward(
-    xp, grad_output, query, key, value, mask, out, logsumexp, causal, scale, dropout, seed, start
-):
+def attention_backward(xp, grad_output, query, key, value, mask, out, logsumexp, causal, scale, dropout, seed, start):
     """The gradients of ``attention``; those of keys and values have as many heads as the queries."""
     times = query.shape[1] // key.shape[1]
     key, value = (xp.repeat(t, times, 1) for t in (key, value))
@@ -180,4 +183,8 @@ def attention_backward(
     if dropout:
         left = _kept(xp, query.shape, key.shape[2], dropout, seed, start) / p.dtype.type(1 - dropout)
     ds = p * (xp.matmul(grad_output, value.swapaxes(-2, -1)) * left - inner) * query.dtype.type(scale)
-    return xp.matmul(ds, key), xp.matmul(ds.swapaxes(-2, -1), query), xp.matmul((p * left).swapaxes(-2, -1), grad_output)
+    return (
+        xp.matmul(ds, key),
+        xp.matmul(ds.swapaxes(-2, -1), query),
+        xp.matmul((p * left).swapaxes(-2, -1), grad_output),
+    )

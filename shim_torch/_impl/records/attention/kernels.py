@@ -201,7 +201,9 @@ def _flash_attention_forward(
     torch = torch_module()
     _no_dropout("_flash_attention_forward", dropout_p)
     if alibi_slopes is not None:
-        raise NotImplementedError("torch.ops.aten._flash_attention_forward: alibi_slopes is not supported by shim-torch")
+        raise NotImplementedError(
+            "torch.ops.aten._flash_attention_forward: alibi_slopes is not supported by shim-torch"
+        )
 
     def run(q: Any, k: Any, v: Any) -> tuple[Any, Any]:
         q, k, v = (t.transpose(-3, -2) for t in (q, k, v))

@@ -26,7 +26,9 @@ def _masked_softmax(self, mask, dim, mask_type):
     return hidden.softmax(self.dim() - 1 if dim is None else dim)
 
 
-@composite("_transform_bias_rescale_qkv(Tensor qkv, Tensor qkv_bias, int num_heads) -> (Tensor, Tensor, Tensor)", **_PRIVATE)
+@composite(
+    "_transform_bias_rescale_qkv(Tensor qkv, Tensor qkv_bias, int num_heads) -> (Tensor, Tensor, Tensor)", **_PRIVATE
+)
 def _transform_bias_rescale_qkv(qkv, qkv_bias, num_heads):
     """(B, T, 3 · D) with its bias as queries, keys and values (B, heads, T, D / heads); the queries are scaled."""
     width = qkv_bias.shape[0] // 3

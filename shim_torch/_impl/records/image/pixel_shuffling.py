@@ -35,7 +35,13 @@ def shuffle_pixels(xp, self, factor, up):
 
 
 def _in_one_kernel(self: Any, r: int) -> bool:
-    return r in (2, 4) and self.is_cuda and _core.unseen_on_cuda(self) and 0 < self.numel() < 2**31 and self.itemsize * r <= 16
+    return (
+        r in (2, 4)
+        and self.is_cuda
+        and _core.unseen_on_cuda(self)
+        and 0 < self.numel() < 2**31
+        and self.itemsize * r <= 16
+    )
 
 
 @composite("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", out=True, method=False, follows=("self",))
@@ -97,7 +103,9 @@ def native_channel_shuffle(self, groups):
 def channel_shuffle(self, groups):
     """Channels dealt out of their groups in turn."""
     if self.dim() < 3:
-        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {sizes_text(self.shape)}")
+        raise RuntimeError(
+            f"channel_shuffle expects input with > 2 dims, but got input with sizes {sizes_text(self.shape)}"
+        )
     if groups <= 0:
         raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
     c = self.shape[1]

@@ -239,7 +239,10 @@ def _antialiased(self: Any, output_size: Any, align_corners: bool, scales: Any, 
     if self.is_cuda and self.dtype in NARROW:
         return _antialiased(self.float(), output_size, align_corners, scales, kernel, support).to(self.dtype)
     if not self.is_meta and taps_here(self):
-        keys = [(s, out, given, align_corners, support) for s, out, given in zip(self.shape[2:], output_size, scales, strict=True)]
+        keys = [
+            (s, out, given, align_corners, support)
+            for s, out, given in zip(self.shape[2:], output_size, scales, strict=True)
+        ]
         return separable(self, 2, _cubic_spans if support > 1 else _triangle_spans, keys)
     x = widened(self)
     for i, (out, given) in enumerate(zip(output_size, scales, strict=True)):

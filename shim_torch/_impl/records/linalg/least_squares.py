@@ -264,7 +264,11 @@ def _lstsq_of(self, b, rcond, driver):
     if m > n:  # what is left over, as one row of its length
         left = (b - self @ solution).abs().square().sum(-2, keepdim=True).sqrt().to(self.dtype)
         solution = aten().constant_pad_nd(torch_module().cat([solution, left], -2), [0, 0, 0, m - n - 1])
-    return solution, rank if driver != "gels" else rank.reshape(-1)[:0], values if driver in ("gelsd", "gelss") else values.reshape(-1)[:0]
+    return (
+        solution,
+        rank if driver != "gels" else rank.reshape(-1)[:0],
+        values if driver in ("gelsd", "gelss") else values.reshape(-1)[:0],
+    )
 
 
 def _check_rank(rank: Any, driver: str, full: int) -> None:

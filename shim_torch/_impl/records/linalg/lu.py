@@ -287,4 +287,6 @@ def _lu_solve_of(xp, LU, pivots, B, left, adjoint):
         known = solve(xp, LU, xp.take_along_axis(B, order, -2), False, True, True)
         return solve(xp, LU, known, True, True, False)
     A = swapped(xp, LU).conj()
-    return xp.take_along_axis(solve(xp, A, solve(xp, A, B, False, True, False), True, True, True), order.argsort(-2), -2)
+    return xp.take_along_axis(
+        solve(xp, A, solve(xp, A, B, False, True, False), True, True, True), order.argsort(-2), -2
+    )

@@ -110,7 +110,18 @@ _SUPPORTED_SCALING = (0, 1, 4, 5)  # ScalingType: by tensor, by row, blocks of 1
     "_scaled_mm_v2(Tensor self, Tensor mat2, Tensor[] scale_a, int[] recipe_a, int[] swizzle_a, Tensor[] scale_b, int[] recipe_b, int[] swizzle_b, Tensor? bias, ScalarType? out_dtype, int[] contraction_dim=[], bool use_fast_accum=False) -> Tensor",
     out=True, **_METHODLESS)  # fmt: skip
 def _scaled_mm_v2(
-    self, mat2, scale_a, recipe_a, swizzle_a, scale_b, recipe_b, swizzle_b, bias, out_dtype, contraction_dim, use_fast_accum
+    self,
+    mat2,
+    scale_a,
+    recipe_a,
+    swizzle_a,
+    scale_b,
+    recipe_b,
+    swizzle_b,
+    bias,
+    out_dtype,
+    contraction_dim,
+    use_fast_accum,
 ):
     """``_scaled_mm`` with the kinds of scaling said (numbers of ScalingType), one scale for each matrix."""
     if len(scale_a) != 1 or len(scale_b) != 1:

@@ -198,9 +198,12 @@ def _cross(self: Any, other: Any, dim: int) -> Any:
     return shim_torch.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], d)
 
 
-composite("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", out=True, native="vector_product_whole", **_LINALG)(
-    lambda self, other, dim: _cross(self, other, dim)
-)
+composite(
+    "linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
+    out=True,
+    native="vector_product_whole",
+    **_LINALG,
+)(lambda self, other, dim: _cross(self, other, dim))
 
 
 @composite("cross(Tensor self, Tensor other, int? dim=None) -> Tensor", out=True, native="vector_product_whole")

@@ -109,9 +109,7 @@ def _declare_mean(n: int) -> None:
             raise NotImplementedError(f"\"avg_pool{n}d_out_frame\" not implemented for 'Bool'")
         if n == 2 and self.is_floating_point() and (self.is_cuda or (_core.unseen(self) and _plain_order(self))):
             kernel, step, pad, _ = settings
-            return shim().mean_pool(
-                self, kernel, step, pad, ceil_mode, count_include_pad, divisor_override or 0
-            )
+            return shim().mean_pool(self, kernel, step, pad, ceil_mode, count_include_pad, divisor_override or 0)
         self = _core.flat_input(gradient_in_format(self) if n == 2 else self)
         if n == 3 and separable_here(self):
             return _mean_of_boxes(self, settings, ceil_mode, count_include_pad, divisor_override)

@@ -98,7 +98,11 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
     return _normalized(input, weight, bias, running_mean, running_var, training, momentum, eps, False)[0]
 
 
-@composite(f"native_batch_norm({_NORM}, {_RUNNING}, {_SETTINGS}) -> (Tensor, Tensor, Tensor)", out=("out", "save_mean", "save_invstd"), **_METHODLESS)
+@composite(
+    f"native_batch_norm({_NORM}, {_RUNNING}, {_SETTINGS}) -> (Tensor, Tensor, Tensor)",
+    out=("out", "save_mean", "save_invstd"),
+    **_METHODLESS,
+)
 def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
     y, mean, rstd = _normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)
     kept = _statistics_dtype(input, mean.dtype, weight, bias, running_mean, running_var)
@@ -113,7 +117,11 @@ def _native_batch_norm_legit(input, weight, bias, running_mean, running_var, tra
     return native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
-@composite(f"_native_batch_norm_legit.no_stats({_NORM}, {_SETTINGS}) -> (Tensor, Tensor, Tensor)", out=("out", "save_mean", "save_invstd"), **_METHODLESS)
+@composite(
+    f"_native_batch_norm_legit.no_stats({_NORM}, {_SETTINGS}) -> (Tensor, Tensor, Tensor)",
+    out=("out", "save_mean", "save_invstd"),
+    **_METHODLESS,
+)
 def _native_batch_norm_legit_no_stats(input, weight, bias, training, momentum, eps):
     return native_batch_norm(input, weight, bias, None, None, training, momentum, eps)
 

@@ -254,7 +254,9 @@ def _convolution_weight(xp, input, grad_output, kernel, stride, padding, dilatio
 # Gradients lie in channels_last where the input or the weight does, whatever the gradient that comes in lies in.
 
 
-def _kept_input_grad(g, input_shape, input_strides, weight, stride, padding, dilation, transposed, output_padding, groups):
+def _kept_input_grad(
+    g, input_shape, input_strides, weight, stride, padding, dilation, transposed, output_padding, groups
+):
     found = _input_grad(g, input_shape, weight, stride, padding, dilation, transposed, output_padding, groups)
     return in_format(found, told(input_shape, input_strides) or asked((weight,)))
 

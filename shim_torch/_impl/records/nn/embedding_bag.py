@@ -14,7 +14,9 @@ from shim_torch._utils import _scalar
 _TYPES = {"float32": "torch.FloatTensor", "float64": "torch.DoubleTensor", "float16": "torch.HalfTensor"}
 
 
-def _check(weight: Any, indices: Any, offsets: Any, mode: int, per_sample_weights: Any, padding: int, known: bool) -> None:
+def _check(
+    weight: Any, indices: Any, offsets: Any, mode: int, per_sample_weights: Any, padding: int, known: bool
+) -> None:
     for t, what, at in ((indices, "indices", 1), (offsets, "offsets", 1)):
         if t.dtype not in (_core.int32, _core.int64):
             name = _TYPES.get(str(t.dtype).removeprefix("torch."), f"torch.{_scalar(t.dtype)}Tensor")
@@ -141,7 +143,9 @@ def _bags_by_steps(
     samples = samples if samples is None else gradient_once(samples, _BY_SAMPLES)
     table = widened(weight)
     values = torch.ops.aten._embedding_sparse(table, rows, -1, False) if sparse else table.index_select(0, rows)
-    if scale_by_freq and values.requires_grad:  # the same values, whose gradient is divided by how often their row occurs
+    if (
+        scale_by_freq and values.requires_grad
+    ):  # the same values, whose gradient is divided by how often their row occurs
         often = rows.bincount(minlength=weight.size(0))[rows].to(values.dtype).unsqueeze(1)
         values = values.detach() + (values - values.detach()) / often
     zeros = values.new_zeros((bags, weight.size(1)))
@@ -152,7 +156,9 @@ def _bags_by_steps(
         values = values * samples.reshape(-1)[used].to(values.dtype).unsqueeze(1)
     out = zeros.index_add(0, bag, values)
     if mode == 1:
-        if heeded and bags and int(offsets[-1]) < indices.numel():  # the values of the rest do not count, their gradients do
+        if (
+            heeded and bags and int(offsets[-1]) < indices.numel()
+        ):  # the values of the rest do not count, their gradients do
             rest = (used >= offsets[-1]).unsqueeze(1)
             out = out - zeros.index_add(0, bag, values.detach().masked_fill(~rest, 0))
         out = out / counts.clamp(min=1).to(out.dtype).unsqueeze(1)
@@ -169,7 +175,11 @@ def _one_kernel(weight: Any, indices: Any, offsets: Any, samples: Any, bags: int
         kinds = (_core.float32, _core.float64)
     else:
         return False
-    whole = indices.dtype in (_core.int32, _core.int64) and offsets.dtype in (_core.int32, _core.int64) and offsets.dim() == 1
+    whole = (
+        indices.dtype in (_core.int32, _core.int64)
+        and offsets.dtype in (_core.int32, _core.int64)
+        and offsets.dim() == 1
+    )
     fits = samples is None or (samples.dtype == weight.dtype and samples.numel() == indices.numel())
     return weight.dim() == 2 and weight.dtype in kinds and whole and fits and bags > 0 and weight.numel() > 0
 
@@ -238,7 +248,9 @@ def embedding_bags(xp, weight, indices, offsets, per_sample_weights, mode, close
             taken = values[: int(offsets[b + 1]) - int(offsets[b])] if heeded and b + 1 == bags else values
             out[b] = taken.sum(axis=0) / len(values)
         else:
-            out[b] = (values if per_sample_weights is None else values * per_sample_weights[places][:, None]).sum(axis=0)
+            out[b] = (values if per_sample_weights is None else values * per_sample_weights[places][:, None]).sum(
+                axis=0
+            )
     return out, bag_of, counts, most
 
 

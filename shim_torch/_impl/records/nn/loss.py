@@ -211,7 +211,9 @@ def nll_loss_nd(self, target, weight, reduction, ignore_index):
         loss = shim().nll_loss(x, t, weight, reduction, ignore_index)[0]
         return loss.squeeze(0) if reduction == 0 and not batched else loss
     keep = t != ignore_index
-    if t.numel() and t.device.type == "cpu" and type(t) is _core.Tensor:  # what a class of Python holds may have no values
+    if (
+        t.numel() and t.device.type == "cpu" and type(t) is _core.Tensor
+    ):  # what a class of Python holds may have no values
         bad = keep & ((t < 0) | (t >= x.size(1)))
         if bool(bad.any()):
             raise IndexError(f"Target {int(t[bad][0])} is out of bounds.")
@@ -333,7 +335,9 @@ def hinge_embedding_loss(self, target, margin, reduction):
     import shim_torch
 
     zero = shim_torch.zeros_like(self)
-    margin = shim_torch.full((), margin, dtype=self.dtype, device=self.device)  # in the dtype of the input, as PyTorch has it
+    margin = shim_torch.full(
+        (), margin, dtype=self.dtype, device=self.device
+    )  # in the dtype of the input, as PyTorch has it
     return _reduce(
         shim_torch.where(target != 1, margin.sub(self).clamp(min=0), zero) + shim_torch.where(target != -1, self, zero),
         reduction,

@@ -202,7 +202,9 @@ def dropout(input, p, train):
         raise not_implemented("bernoulli_scalar_cpu_", input.dtype)
     if input.dtype.is_floating_point and (input.is_cuda or (input.is_contiguous() and _core.unseen(input))):
         return _dropped(input, p)[0]
-    keep = _core.function("aten::empty_like")(input, dtype=_core.bool).bernoulli_(1 - p)  # in the order of the input's memory
+    keep = _core.function("aten::empty_like")(input, dtype=_core.bool).bernoulli_(
+        1 - p
+    )  # in the order of the input's memory
     return input * keep.to(input.dtype).mul_(1 / (1 - p))
 
 
@@ -250,9 +252,13 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
 
     if attn_mask is not None and is_causal:
         if not _takes_both_masks(query, key, value, attn_mask, dropout_p):
-            raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+            raise RuntimeError(
+                "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+            )
         before = shim_torch.ones((query.size(-2), key.size(-2)), dtype=_core.bool).tril()
-        attn_mask = attn_mask & before if attn_mask.dtype == _core.bool else attn_mask.masked_fill(~before, float("-inf"))
+        attn_mask = (
+            attn_mask & before if attn_mask.dtype == _core.bool else attn_mask.masked_fill(~before, float("-inf"))
+        )
         is_causal = False
     _check_attention(query, key, value)
     if 0 <= dropout_p < 1 and in_one_kernel(query, key, value, attn_mask, enable_gqa):

@@ -70,7 +70,9 @@ def _continued(self: Any, pad: Any, mode: str) -> Any:
         kind = "reflection" if mode == "reflect" else "replication"
         raise NotImplementedError(f"\"{kind}_pad{n}d\" not implemented for 'Bool'")
     x = _core.flat_input(gradient_in_format(self))
-    kernel = x.is_cuda and x.is_floating_point() and x.itemsize > 1 and 0 < x.numel() < 2**30 and _core.unseen_on_cuda(x)
+    kernel = (
+        x.is_cuda and x.is_floating_point() and x.itemsize > 1 and 0 < x.numel() < 2**30 and _core.unseen_on_cuda(x)
+    )
     for i in range(n):
         before, after = pad[2 * i], pad[2 * i + 1]
         d = self.dim() - 1 - i
@@ -133,9 +135,7 @@ def _declare(n: int) -> None:
     size = f"SymInt[{2 * n}] padding"
     for name, mode in (("reflection_pad", "reflect"), ("replication_pad", "replicate")):
         schema = f"{name}{n}d(Tensor self, {size}) -> Tensor"
-        composite(schema, out=True, follows=("self",), native=name, **_HIDDEN)(
-            _kernel(n, mode)
-        )
+        composite(schema, out=True, follows=("self",), native=name, **_HIDDEN)(_kernel(n, mode))
 
 
 for _n in (1, 2, 3):

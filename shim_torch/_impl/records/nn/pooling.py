@@ -257,7 +257,11 @@ def _check_adaptive(name: str, n: int, shape: Any, output_size: Any, colon: str)
             wrong = next(o for o in output_size if o < 0)
             sizes = sizes_text((*shape[:-n], *one, *output_size))
             raise RuntimeError(f"Trying to create tensor with negative dimension {wrong}: {sizes}")
-        given = f"{output_size[0]}, {output_size[1]},{output_size[2]}" if n == 3 else ", ".join(map(str, (*one, *output_size)))
+        given = (
+            f"{output_size[0]}, {output_size[1]},{output_size[2]}"
+            if n == 3
+            else ", ".join(map(str, (*one, *output_size)))
+        )
         raise RuntimeError(
             f"adaptive_avg_pool{max(n, 2)}d: elements of output_size must be greater than or equal to 0 but received {{{given}}}"
         )
@@ -336,9 +340,15 @@ def _unpool(self: Any, indices: Any, output_size: Any) -> Any:
         volume = "x".join(map(str, output_size))
         raise RuntimeError(f"Found an invalid max index: {wrong} (output volumes are of size {volume})")
     values = self.reshape(*lead, places)
-    if _tangents_are_taken():  # of values with one place the last one's stays, and so does its tangent; gradients go to each
+    if (
+        _tangents_are_taken()
+    ):  # of values with one place the last one's stays, and so does its tangent; gradients go to each
         order = shim_torch.arange(places, device=flat.device).expand_as(flat)
-        stays = shim_torch.zeros((*lead, count), dtype=order.dtype, device=flat.device).scatter(-1, flat, order).gather(-1, flat)
+        stays = (
+            shim_torch.zeros((*lead, count), dtype=order.dtype, device=flat.device)
+            .scatter(-1, flat, order)
+            .gather(-1, flat)
+        )
         values = values.masked_fill(stays != order, 0)
         return values.new_zeros((*lead, count)).scatter_add(-1, flat, values).reshape(*lead, *output_size)
     return self.new_zeros((*lead, count)).scatter(-1, flat, values).reshape(*lead, *output_size)

@@ -21,14 +21,18 @@ def _check_p(p: float) -> None:
 def _noise(input: Any, p: float, whole: bool) -> Any:
     """1 where a value (or a whole channel) is kept. Errors: NotImplementedError for complex, RuntimeError for integers."""
     if input.is_complex():
-        raise NotImplementedError(f"\"bernoulli_scalar_{input.device.type}_\" not implemented for '{type_name(input.dtype)}'")
+        raise NotImplementedError(
+            f"\"bernoulli_scalar_{input.device.type}_\" not implemented for '{type_name(input.dtype)}'"
+        )
     if not input.is_floating_point():
         raise RuntimeError(f"result type Float can't be cast to the desired output type {type_name(input.dtype)}")
     if whole and input.dim() < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     shape = (*input.shape[:2], *[1] * (input.dim() - 2)) if whole else tuple(input.shape)
     torch = torch_module()
-    chances = torch.full(shape, 1 - p, dtype=_core.float64, device=input.device)  # float64: the draws of bernoulli_(1 - p)
+    chances = torch.full(
+        shape, 1 - p, dtype=_core.float64, device=input.device
+    )  # float64: the draws of bernoulli_(1 - p)
     return torch.bernoulli(chances).to(input.dtype)
 
 

@@ -176,7 +176,9 @@ def ctc_alignments_backward(xp, grad_output, log_probs, targets, input_lengths, 
         labels = targets[n, : int(target_lengths[n])]
         scores, places = _scores(xp, log_probs[:, n], labels, input_lengths[n], blank)
         if not bool(xp.isfinite(losses[n])):
-            found[: len(scores), n] = xp.nan if grad_output[n] != 0 else 0  # where no way is asked for a slope, as PyTorch
+            found[: len(scores), n] = (
+                xp.nan if grad_output[n] != 0 else 0
+            )  # where no way is asked for a slope, as PyTorch
             continue
         beta = _ways(xp, scores[::-1, ::-1], labels[::-1])[::-1, ::-1]
         chance = xp.exp(alpha[n, : len(scores), : len(places)] + beta - scores + losses[n])
@@ -188,7 +190,14 @@ def ctc_alignments_backward(xp, grad_output, log_probs, targets, input_lengths, 
 
 
 def _ctc(
-    log_probs: Any, targets: Any, inputs: Any, ends: Any, blank: int, reduction: int, zero_infinity: bool, given: Any = (None, None)
+    log_probs: Any,
+    targets: Any,
+    inputs: Any,
+    ends: Any,
+    blank: int,
+    reduction: int,
+    zero_infinity: bool,
+    given: Any = (None, None),
 ) -> Any:
     torch = torch_module()
     log_probs = gradient_once(log_probs, "_ctc_loss_backward")
@@ -201,7 +210,9 @@ def _ctc(
     device = lp.device
     labels = _padded_targets(targets, ends, blank).to(device=device, dtype=_core.int64)
     input_ends, label_ends = (
-        t if t is not None and t.dim() == 1 and t.dtype == _core.int64 and t.device == device else torch.tensor(n, device=device)
+        t
+        if t is not None and t.dim() == 1 and t.dtype == _core.int64 and t.device == device
+        else torch.tensor(n, device=device)
         for t, n in zip(given, (inputs, ends), strict=True)
     )
     if not lp.is_meta and steps < 1 << 16:
@@ -271,7 +282,9 @@ def multi_margin_loss(self, target, p, margin, weight, reduction):
     if target.dtype is not _core.int64:
         raise RuntimeError(f"expected scalar type Long but found {_scalar(target.dtype)}")
     if x.is_cuda and y.is_cuda and x.dtype in FLOATS and n and (weight is None or weight.dtype == x.dtype):
-        loss = shim().multi_margin_loss(x, y, weight, int(p), float(margin), reduction)  # a target out of range ends the program
+        loss = shim().multi_margin_loss(
+            x, y, weight, int(p), float(margin), reduction
+        )  # a target out of range ends the program
         return loss.squeeze(0) if reduction == 0 and not target.dim() else loss
     if not y.is_meta and bool(((y < 0) | (y >= c)).any()):
         raise RuntimeError("target out of range")

@@ -350,7 +350,9 @@ def prelu(self, weight):
     import shim_torch
 
     if weight.dtype != self.dtype:
-        raise RuntimeError(f"prelu: Type promoting not supported. Got {type_name(self.dtype)} and {type_name(weight.dtype)}")
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {type_name(self.dtype)} and {type_name(weight.dtype)}"
+        )
     if weight.dim() > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}")
     if self.dim() == 0:

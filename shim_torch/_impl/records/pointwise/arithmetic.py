@@ -113,7 +113,10 @@ binary_op(
     out=True,
     native="div",
     aliases=("divide", "true_divide"),
-    grad={"self": lambda g, other: g / conjugate(other), "other": lambda g, self, other: -g * conjugate(self / other / other)},
+    grad={
+        "self": lambda g, other: g / conjugate(other),
+        "other": lambda g, self, other: -g * conjugate(self / other / other),
+    },
 )
 def div(xp, self, other):
     return self / other

@@ -34,7 +34,12 @@ def equal(self: Any, other: Any) -> bool:
         raise no_meta_kernel("equal")
     if self.shape != other.shape:
         return False
-    if self.is_cuda and self.data_ptr() == other.data_ptr() and self.dtype == other.dtype and self.device == other.device:
+    if (
+        self.is_cuda
+        and self.data_ptr() == other.data_ptr()
+        and self.dtype == other.dtype
+        and self.device == other.device
+    ):
         if self.stride() == other.stride() and self.is_conj() == other.is_conj() and self.is_neg() == other.is_neg():
             return True  # as PyTorch on CUDA: the same memory is equal, also where it is not a number
     return bool(self.eq(other).all()) if self.numel() else True

@@ -125,7 +125,14 @@ def _laguerre(xp: Any, x: Any, n: Any) -> Any:
 
 
 def _declare(name: str, run: Any) -> None:
-    op(f"special_{name}(Tensor x, Tensor n) -> Tensor", shape=broadcast, dtype=int_to_float, out=True, native=name, **_SPECIAL)(run)
+    op(
+        f"special_{name}(Tensor x, Tensor n) -> Tensor",
+        shape=broadcast,
+        dtype=int_to_float,
+        out=True,
+        native=name,
+        **_SPECIAL,
+    )(run)
     with_numbers(f"special_{name}", "x", "n", ("x_scalar", "n_scalar"))
 
 

@@ -84,7 +84,9 @@ def _of_x(name: str, body: Any) -> None:
     def run(xp: Any, x: Any) -> Any:
         return xp.asarray(body(xp, x)).astype(x.dtype)
 
-    op(f"{name}(Tensor x) -> Tensor", shape=_shape_of_x, dtype=int_to_float, out=True, native=_native(name), **_SPECIAL)(run)
+    op(
+        f"{name}(Tensor x) -> Tensor", shape=_shape_of_x, dtype=int_to_float, out=True, native=_native(name), **_SPECIAL
+    )(run)
 
 
 for _n in (0, 1):

@@ -135,7 +135,13 @@ def positive(self):
 
 
 _unary("square", lambda xp, self: self * self, lambda g, self: g * (2 * self).conj(), lambda self: _square_dtype(self))
-_unary("sgn", lambda xp, self: _sign(xp, self), lambda g, self, result: _sgn_grad(g, self, result), same_dtype, native="sign")
+_unary(
+    "sgn",
+    lambda xp, self: _sign(xp, self),
+    lambda g, self, result: _sgn_grad(g, self, result),
+    same_dtype,
+    native="sign",
+)
 _unary("sign", lambda xp, self: _sign(xp, self), zeros_as, same_dtype)
 _unary("logical_not", _f("logical_not"), None, fixed("bool"))
 _unary("bitwise_not", lambda xp, self: ~self, None, same_dtype)

@@ -225,9 +225,7 @@ def random_to(self, to, generator):
     return _random(self, 0, to, generator)
 
 
-@composite(
-    "random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)", **_INTEGERS
-)
+@composite("random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)", **_INTEGERS)
 def random_from(self, low, to, generator):
     return _random(self, low, _end_of(self) if to is None else to, generator)
 
@@ -259,7 +257,12 @@ def _one_draw(self: Any, kind: str, settings: Any, generator: Any) -> bool:
     """Fills a CUDA tensor in one kernel, of the stream's numbers that the tensor operations would take; False where it cannot be."""
     from shim_torch._impl.tensor.generator import chosen
 
-    if kind not in _CHECKS or not self.is_contiguous() or self.is_neg() or (self.requires_grad and _core.is_grad_enabled()):
+    if (
+        kind not in _CHECKS
+        or not self.is_contiguous()
+        or self.is_neg()
+        or (self.requires_grad and _core.is_grad_enabled())
+    ):
         return False
     _CHECKS[kind](*settings)
     a, b = (*settings, 0.0)[:2]
@@ -275,7 +278,9 @@ def _one_draw(self: Any, kind: str, settings: Any, generator: Any) -> bool:
 
 def _exponential(u: Any, lambd: float) -> Any:
     _positive("exponential_", "lambda", lambd)
-    least = 2.0**-24 if u.dtype == _core.float32 else 2.0**-53  # a draw of zero is the next one: PyTorch's are never zero
+    least = (
+        2.0**-24 if u.dtype == _core.float32 else 2.0**-53
+    )  # a draw of zero is the next one: PyTorch's are never zero
     return (1 - u).log().neg_().clamp_(min=least) / lambd
 
 

@@ -121,7 +121,11 @@ def _dirichlet_draw_grad(g: Any, self: Any, result: Any) -> Any:
     return slope * (g - (result * g).sum(-1, True))
 
 
-@direct("_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor", method=False, grad={"self": _dirichlet_draw_grad})
+@direct(
+    "_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor",
+    method=False,
+    grad={"self": _dirichlet_draw_grad},
+)
 def _sample_dirichlet(self, generator):
     """Draws that add up to one along the last dim, none of them 0 or 1."""
     if not self.is_floating_point():

@@ -27,7 +27,6 @@ def _linear(x: Any, w: Any, b: Any) -> Any:
 def _lstm_step(gates: Any, state: Any, w: Any) -> Any:
     h, c = state
     if gates.dtype in WIDE and c.dtype == gates.dtype and c.dim() == gates.dim() and _core.unseen(gates, h, c):
-
         h, c, _ = shim().lstm_step(gates, _linear(h, w[0], w[1]), c)
         return (h if w[2] is None else h.matmul(w[2].t())), c
     i, f, g, o = (gates + _linear(h, w[0], w[1])).chunk(4, -1)
@@ -196,7 +195,9 @@ _DATA = "Tensor[] params, bool has_biases, int num_layers, float dropout, bool t
 def lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
     if len(hx) != 2:
         raise RuntimeError("lstm expects two hidden states")
-    y, finals = _padded(_lstm_step, "LSTM", input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+    y, finals = _padded(
+        _lstm_step, "LSTM", input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+    )
     return (y, *finals)
 
 
@@ -204,19 +205,25 @@ def lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectiona
     f"lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, {_DATA}) -> (Tensor, Tensor, Tensor)", **_METHODLESS
 )
 def lstm_packed(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional):
-    y, finals = _packed(_lstm_step, "LSTM", data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
+    y, finals = _packed(
+        _lstm_step, "LSTM", data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional
+    )
     return (y, *finals)
 
 
 def _declare(name: str, mode: str, step: Callable[..., Any]) -> None:
     @composite(f"{name}.input(Tensor input, Tensor hx, {_INPUT}) -> (Tensor, Tensor)", **_METHODLESS)
     def padded(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
-        y, finals = _padded(step, mode, input, (hx,), params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+        y, finals = _padded(
+            step, mode, input, (hx,), params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+        )
         return y, finals[0]
 
     @composite(f"{name}.data(Tensor data, Tensor batch_sizes, Tensor hx, {_DATA}) -> (Tensor, Tensor)", **_METHODLESS)
     def packed(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional):
-        y, finals = _packed(step, mode, data, batch_sizes, (hx,), params, has_biases, num_layers, dropout, train, bidirectional)
+        y, finals = _packed(
+            step, mode, data, batch_sizes, (hx,), params, has_biases, num_layers, dropout, train, bidirectional
+        )
         return y, finals[0]
 
     @composite(

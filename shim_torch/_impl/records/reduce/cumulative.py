@@ -109,7 +109,9 @@ def logcumsumexp(xp, self, dim):
     if self.dtype.kind != "c":
         return xp.logaddexp.accumulate(self, axis=dim)
     rows = xp.moveaxis(self, dim, 0)
-    found = [logaddexp(xp, rows[0], xp.full_like(rows[0], -xp.inf))]  # PyTorch begins with log 0, whose angle -inf keeps
+    found = [
+        logaddexp(xp, rows[0], xp.full_like(rows[0], -xp.inf))
+    ]  # PyTorch begins with log 0, whose angle -inf keeps
     for row in rows[1:]:
         found.append(logaddexp(xp, row, found[-1]))
     return xp.stack(found, axis=dim)
@@ -143,7 +145,9 @@ def _logcumsumexp_grad(g, self, result, dim):
         with shim_torch.no_grad():
             values = _logcumsumexp_grad(g, self, result, dim)
         again = _logcumsumexp_grad_of_pairs(g, self, result, dim)
-        nothing = again - again.detach()  # the values are those of the logs, as PyTorch's; what is differentiated is the pairs
+        nothing = (
+            again - again.detach()
+        )  # the values are those of the logs, as PyTorch's; what is differentiated is the pairs
         return values + nothing.where(nothing == 0, 0)
 
     def share(log):

@@ -84,7 +84,8 @@ def _gradient(self: Any, spacing: Any, dim: Any, edge_order: int) -> Any:
         if self.size(d) < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
     return tuple(
-        _along(self, d, space, edge_order) for d, space in zip(dims, _spacings(self, spacing, dims, dim is not None), strict=True)
+        _along(self, d, space, edge_order)
+        for d, space in zip(dims, _spacings(self, spacing, dims, dim is not None), strict=True)
     )
 
 

@@ -324,7 +324,11 @@ def pdist(self, p):
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
     first, second = shim_torch.triu_indices(self.size(0), self.size(0), 1, device=self.device).unbind(0)
-    plain = self.dtype in (_core.float32, _core.float64) and _core.unseen(self) and not (self.requires_grad and _core.is_grad_enabled())
+    plain = (
+        self.dtype in (_core.float32, _core.float64)
+        and _core.unseen(self)
+        and not (self.requires_grad and _core.is_grad_enabled())
+    )
     if plain and first.numel() and self.size(1):
         between = shim_torch.cdist(self, self, p, "donot_use_mm_for_euclid_dist")  # twice the distances, by a kernel
         return between.view(-1).index_select(0, first * self.size(0) + second)

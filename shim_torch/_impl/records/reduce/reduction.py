@@ -121,7 +121,13 @@ def _prod_grad(g, self, result):
     return g * conjugate(left * right).reshape(self.shape)
 
 
-@op("prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", **_ALL, dtype=sum_dtype, native="prod", grad={"self": _prod_grad})
+@op(
+    "prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    **_ALL,
+    dtype=sum_dtype,
+    native="prod",
+    grad={"self": _prod_grad},
+)
 def prod_all(xp, self, dtype):
     return self.all() if self.dtype == "bool" else self.prod()
 
@@ -214,7 +220,8 @@ for _name in ("all", "any"):
     native="logsumexp",
     grad={
         "self": lambda g, self, result, dim, keepdim: (
-            with_dims(g, self.shape, dim, keepdim) * conjugate((self - with_dims(result, self.shape, dim, keepdim)).exp())
+            with_dims(g, self.shape, dim, keepdim)
+            * conjugate((self - with_dims(result, self.shape, dim, keepdim)).exp())
         )
     },
 )

@@ -40,7 +40,9 @@ def frexp_out(self, mantissa, exponent):
         if out.dtype is not dtype:
             wanted = _C_NAMES[dtype] if what == "exponent" else f"dtype {_C_NAMES.get(dtype, dtype)}"
             wanted = f"{wanted} dtype" if what == "exponent" else wanted
-            raise RuntimeError(f"torch.frexp() expects {what} to have {wanted} but got {_C_NAMES.get(out.dtype, out.dtype)}")
+            raise RuntimeError(
+                f"torch.frexp() expects {what} to have {wanted} but got {_C_NAMES.get(out.dtype, out.dtype)}"
+            )
     if _core.is_grad_enabled() and any(t.requires_grad for t in (self, mantissa, exponent)):
         raise RuntimeError(
             "frexp(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
@@ -57,7 +59,15 @@ _C_NAMES = {
 }  # fmt: skip
 
 
-_INITIAL = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf, "amax": -math.inf, "amin": math.inf}
+_INITIAL = {
+    "sum": 0.0,
+    "mean": 0.0,
+    "prod": 1.0,
+    "max": -math.inf,
+    "min": math.inf,
+    "amax": -math.inf,
+    "amin": math.inf,
+}
 _REDUCE = {"sum": "sum", "mean": "mean", "prod": "prod", "max": "amax", "min": "amin", "amax": "amax", "amin": "amin"}
 
 
@@ -132,7 +142,9 @@ def _reduced(x: Any, index: Any, start: Any, reduce: str) -> Any:
             if reduce == "prod":
                 return _product_gradient(x, index, start, g, r)
             chosen = (x == r) | x.isnan()
-            ties = chosen.new_zeros(start.shape, dtype=x.dtype).scatter_add(0, index, chosen.to(x.dtype)).gather(0, index)
+            ties = (
+                chosen.new_zeros(start.shape, dtype=x.dtype).scatter_add(0, index, chosen.to(x.dtype)).gather(0, index)
+            )
             return (g / ties.clamp(min=1)).masked_fill(~chosen, 0)
 
     return Reduced.apply(x) if x.requires_grad else start.scatter_reduce(0, index, x, reduce, include_self=True)

@@ -16,7 +16,9 @@ _ONE_ROW = 1 << 21  # elements that one block of a CUDA kernel looks through soo
 def nanmedian(self):
     if self.is_meta:
         return self.median()
-    if self.is_cuda and self.is_floating_point() and 0 < self.numel() <= _ONE_ROW:  # without waiting for how many are left
+    if (
+        self.is_cuda and self.is_floating_point() and 0 < self.numel() <= _ONE_ROW
+    ):  # without waiting for how many are left
         return shim().nanmedian(self.reshape(-1), 0, False)[0]
     kept = self.masked_select(~self.isnan())
     return kept.median() if kept.numel() else self.median()

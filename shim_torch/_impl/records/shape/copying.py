@@ -30,7 +30,11 @@ def _test_parallel_materialize(self, num_parallel, skip_first):
     return _core.own_in_parallel(self, num_parallel, skip_first)
 
 
-@composite("contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)", function=False, native="contiguous")
+@composite(
+    "contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)",
+    function=False,
+    native="contiguous",
+)
 def contiguous(self, memory_format):
     if self.is_contiguous(memory_format=memory_format):
         return self

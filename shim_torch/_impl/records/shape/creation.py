@@ -97,7 +97,9 @@ def _dense(self: Any) -> bool:
 
 
 @composite(
-    f"empty_like(Tensor self, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", method=False, native="empty_like"
+    f"empty_like(Tensor self, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
+    method=False,
+    native="empty_like",
 )
 def empty_like(self, dtype, layout, device, pin_memory, memory_format):
     dtype, device = dtype or self.dtype, device or self.device
@@ -401,11 +403,19 @@ def _index_dtype(name: str) -> Any:
     return rule
 
 
-@op(f"tril_indices(int row, int col, int offset=0, {_OPTIONS}) -> Tensor", dtype=_index_dtype("tril_indices"), native="tril_indices")
+@op(
+    f"tril_indices(int row, int col, int offset=0, {_OPTIONS}) -> Tensor",
+    dtype=_index_dtype("tril_indices"),
+    native="tril_indices",
+)
 def tril_indices(xp, row, col, offset, dtype, layout, device, pin_memory):
     return xp.stack(xp.tril_indices(row, offset, col)).astype("int64")
 
 
-@op(f"triu_indices(int row, int col, int offset=0, {_OPTIONS}) -> Tensor", dtype=_index_dtype("triu_indices"), native="triu_indices")
+@op(
+    f"triu_indices(int row, int col, int offset=0, {_OPTIONS}) -> Tensor",
+    dtype=_index_dtype("triu_indices"),
+    native="triu_indices",
+)
 def triu_indices(xp, row, col, offset, dtype, layout, device, pin_memory):
     return xp.stack(xp.triu_indices(row, offset, col)).astype("int64")

@@ -52,7 +52,9 @@ def _new_zeros_with_same_feature_meta(self, other, self_num_batch_dims):
     for n in reversed(lead):
         outer.insert(0, step)
         step *= n
-    return other.new_zeros(count * elements).as_strided([*lead, *other.shape], [*outer, *strides], other.storage_offset())
+    return other.new_zeros(count * elements).as_strided(
+        [*lead, *other.shape], [*outer, *strides], other.storage_offset()
+    )
 
 
 @composite("prim::device(Tensor a) -> Device", function=False, method=False)

@@ -314,7 +314,9 @@ def _laid_out_alike(self: Any) -> Any:
     overlaps = any(step == 0 and n > 1 for n, step in zip(self.shape, self.stride(), strict=True))
     if (self.is_contiguous() and not self.storage_offset()) or overlaps or not _core.unseen(self):
         return self.clone(memory_format=_core.contiguous_format)
-    memory = _core.empty_tensor((self.untyped_storage().nbytes() // self.element_size(),), dtype=self.dtype, device=self.device)
+    memory = _core.empty_tensor(
+        (self.untyped_storage().nbytes() // self.element_size(),), dtype=self.dtype, device=self.device
+    )
     return memory.as_strided(self.shape, self.stride(), self.storage_offset()).copy_(self)
 
 

@@ -80,14 +80,18 @@ def _matrices(self, name):
         return self.transpose(-2, -1)
     if self.dim() == 0:
         return None
-    raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor.")
+    raise RuntimeError(
+        f"tensor.{name} is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."
+    )
 
 
 def _adjoint(self, name):
     transposed = _matrices(self, name)
     if transposed is None:
         shown = name if name.endswith("()") else "Tensor." + name
-        warn_once(f"{shown} is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=5 if name == "mH" else 4)
+        warn_once(
+            f"{shown} is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=5 if name == "mH" else 4
+        )
     return (self if transposed is None else transposed).conj()
 
 

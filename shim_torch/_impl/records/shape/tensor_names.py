@@ -202,7 +202,10 @@ def convert_element_type(a, dtype):
     return a.to(dtype, copy=True)
 
 
-@composite("_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()", method=False)
+@composite(
+    "_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()",
+    method=False,
+)
 def _assert_tensor_metadata(a, size, stride, dtype, device, layout):
     """RuntimeError unless the tensor has what is given."""
     from shim_torch._utils import _scalar

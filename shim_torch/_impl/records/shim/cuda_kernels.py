@@ -180,7 +180,10 @@ def _entropy_grad(g0, g1, target, reduction, result1, result2, result3):
         (self.shape[0],),
         (),
     ],
-    dtype=lambda self: (accumulation_dtype(self.dtype), [self.dtype, self.dtype, *[accumulation_dtype(self.dtype)] * 2]),
+    dtype=lambda self: (
+        accumulation_dtype(self.dtype),
+        [self.dtype, self.dtype, *[accumulation_dtype(self.dtype)] * 2],
+    ),
     keep=("target",),
     native="cross_entropy",
     differentiable=(0, 1),

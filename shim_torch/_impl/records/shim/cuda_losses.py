@@ -75,7 +75,11 @@ def nll_loss_backward(xp, grad_output, target, weight, total_weight, sizes, redu
 def _margin_slopes(xp, g, self, target, weight, p, margin, reduction):
     """In operations that tensors and arrays have alike."""
     n, c = self.shape
-    hot = xp.arange(c) == target[:, None] if xp is not torch_module() else xp.arange(c, device=self.device) == target[:, None]
+    hot = (
+        xp.arange(c) == target[:, None]
+        if xp is not torch_module()
+        else xp.arange(c, device=self.device) == target[:, None]
+    )
     own = (self * hot).sum(1)[:, None]
     gap = margin - own + self
     slope = (gap > 0) * (1 if p == 1 else 2 * gap) * ~hot

@@ -69,9 +69,7 @@ def _out_sizes(self: Any, kernel: Any, stride: Any, padding: Any, ceil_mode: boo
 def mean_pool(xp, self, kernel, stride, padding, ceil_mode, include_pad, divisor):
     """Means over windows of the last two dims; padding counts with ``include_pad``, ``divisor`` stands for the count unless 0."""
     out = _out_sizes(self, kernel, stride, padding, ceil_mode)
-    rows, cols = _window_means(
-        xp, self.shape[-2:], out, (kernel, stride, padding), include_pad, divisor, self.dtype
-    )
+    rows, cols = _window_means(xp, self.shape[-2:], out, (kernel, stride, padding), include_pad, divisor, self.dtype)
     total = xp.matmul(xp.matmul(rows, self), cols.T)
     return total / self.dtype.type(divisor) if divisor else total
 

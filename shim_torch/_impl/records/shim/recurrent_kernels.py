@@ -47,12 +47,12 @@ def _grads(g0, g1, gates, more, cell, result1, result2):
         "gates": lambda g0, g1, gates, more, cell, result1, result2: _grads(
             g0, g1, gates, more, cell, result1, result2
         )[0],
-        "more": lambda g0, g1, gates, more, cell, result1, result2: _grads(
-            g0, g1, gates, more, cell, result1, result2
-        )[1],
-        "cell": lambda g0, g1, gates, more, cell, result1, result2: _grads(
-            g0, g1, gates, more, cell, result1, result2
-        )[2],
+        "more": lambda g0, g1, gates, more, cell, result1, result2: _grads(g0, g1, gates, more, cell, result1, result2)[
+            1
+        ],
+        "cell": lambda g0, g1, gates, more, cell, result1, result2: _grads(g0, g1, gates, more, cell, result1, result2)[
+            2
+        ],
     },
     fused={
         "gates, more, cell": _grads,

@@ -19,7 +19,9 @@ _CACHED = 256  # sizes whose taps are kept
 _taps: dict[Any, tuple[Any, Any]] = {}
 
 
-_turned: dict[int, tuple[Any, Any]] = {}  # of CUDA's taps, by their places' id: the places, kept alive, and what turns the taps round
+_turned: dict[
+    int, tuple[Any, Any]
+] = {}  # of CUDA's taps, by their places' id: the places, kept alive, and what turns the taps round
 
 
 def _spread(g: Any, dim: int, size: int, places: Any, weights: Any) -> Any:
@@ -38,7 +40,9 @@ def _turned_round(places: Any, weights: Any, size: int) -> tuple[Any, Any]:
     begins = counts.cumsum(0) - counts
     column = torch.arange(at.numel(), device=at.device) - begins[at[order]]
     most = max(int(counts.max()), 1)
-    back = torch.full((size, most), -1, dtype=torch.int64, device=at.device).index_put_((at[order], column), outs[order])
+    back = torch.full((size, most), -1, dtype=torch.int64, device=at.device).index_put_(
+        (at[order], column), outs[order]
+    )
     return back, given.new_zeros((size, most)).index_put_((at[order], column), given[order])
 
 
@@ -52,9 +56,7 @@ def _replaced(sizes: Any, dim: int, size: int) -> tuple[int, ...]:
     dtype=lambda self: self.dtype,
     keep=("places",),
     native="weighted_taps",
-    grad={
-        "self": lambda g, self_shape, dim, places, weights: _spread(g, dim, self_shape[dim], places, weights)
-    },
+    grad={"self": lambda g, self_shape, dim, places, weights: _spread(g, dim, self_shape[dim], places, weights)},
     **_SHIM,
 )
 def weighted_taps(xp, self, dim, places, weights):
@@ -126,7 +128,9 @@ def separable_here(self: Any) -> bool:
     """Whether ``separable`` serves a tensor: plain, on the CPU (or meta), float32 or float64, with elements, in the usual order."""
     if self.dtype not in WIDE or not self.numel():
         return False
-    if not _core.unseen(self) and not (self.is_meta and type(self) is _core.Tensor and not _core._len_torch_dispatch_stack()):
+    if not _core.unseen(self) and not (
+        self.is_meta and type(self) is _core.Tensor and not _core._len_torch_dispatch_stack()
+    ):
         return False
     return _in_usual_order(self)
 

@@ -95,7 +95,11 @@ def csr_to_coo(crow_indices, col_indices, out_int32, transpose):
     import shim_torch
 
     values = shim_torch.zeros(col_indices.shape, dtype=_core.bool, device=col_indices.device)
-    size = (*col_indices.shape[:-1], crow_indices.shape[-1] - 1, int(col_indices.max()) + 1 if col_indices.numel() else 0)
+    size = (
+        *col_indices.shape[:-1],
+        crow_indices.shape[-1] - 1,
+        int(col_indices.max()) + 1 if col_indices.numel() else 0,
+    )
     t = _compressed().unsafe(crow_indices, col_indices, values, size, _core.sparse_csr, None, None)
     found = _compressed().to_coo(t)._indices().to(_core.int32 if out_int32 else _core.int64)
     return shim_torch.cat([found[:-2], found[-1:], found[-2:-1]]) if transpose else found
@@ -116,7 +120,9 @@ def _softmaxes(name: str, log: bool) -> None:
     def public(self, dim, dtype):
         import shim_torch
 
-        return getattr(shim_torch.ops.aten, f"_sparse_{name}").default(self if dtype is None else self.to(dtype), dim, False)
+        return getattr(shim_torch.ops.aten, f"_sparse_{name}").default(
+            self if dtype is None else self.to(dtype), dim, False
+        )
 
     composite(f"_sparse_{name}.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", method=False)(public)
 
@@ -146,8 +152,8 @@ def _products() -> Any:
     **_PRIVATE,
     grad={
         "self": lambda g, self, other: _products().masked_gradient(g, other, self),
-        "other": lambda g, self, other: self.t().conj().mm(g).sparse_mask(
-            other.coalesce() if other.layout == _core.sparse_coo else other
+        "other": lambda g, self, other: (
+            self.t().conj().mm(g).sparse_mask(other.coalesce() if other.layout == _core.sparse_coo else other)
         ),
     },
 )

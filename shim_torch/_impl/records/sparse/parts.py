@@ -356,8 +356,12 @@ def _to_compressed(name: str) -> None:
         return self.to_sparse(layout=layout, blocksize=blocksize, dense_dim=dense_dim)
 
     size = "int[2] blocksize, " if blocked else ""
-    composite(f"to_sparse_{name}(Tensor self, {size}int? dense_dim=None) -> Tensor", **_METHOD)(block if blocked else plain)
-    composite(f"_to_sparse_{name}(Tensor self, {size}int? dense_dim=None) -> Tensor", **_METHOD)(block if blocked else plain)
+    composite(f"to_sparse_{name}(Tensor self, {size}int? dense_dim=None) -> Tensor", **_METHOD)(
+        block if blocked else plain
+    )
+    composite(f"_to_sparse_{name}(Tensor self, {size}int? dense_dim=None) -> Tensor", **_METHOD)(
+        block if blocked else plain
+    )
 
 
 for _layout in ("csr", "csc", "bsr", "bsc"):
@@ -396,9 +400,7 @@ def sparse_resize_and_clear_(self, size, sparse_dim, dense_dim):
     return _coo().resize_and_clear(self, size, sparse_dim, dense_dim)
 
 
-@direct(
-    "resize_as_sparse_(Tensor(a!) self, Tensor the_template) -> Tensor(a!)", function=True, method=True
-)
+@direct("resize_as_sparse_(Tensor(a!) self, Tensor the_template) -> Tensor(a!)", function=True, method=True)
 def resize_as_sparse_(self, the_template):
     if any(t.layout not in (_core.strided, _core.sparse_coo) for t in (self, the_template)):
         return _compressed().resize_as(self, the_template)

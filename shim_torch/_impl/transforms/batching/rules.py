@@ -227,7 +227,11 @@ def _in_place(call: Call, args: Any, kwargs: Any) -> Any:
 def _view_in_place(call: Call, args: Any, kwargs: Any) -> Any:
     """The tensor takes the place of its view."""
     name = call.func._qualified_op_name.removeprefix("aten::").removesuffix("_")
-    view = batched(getattr(getattr(torch.ops.aten, _VIEWS.get(name, name)), _OVERLOADS.get(name, call.func._overloadname)), args, kwargs)
+    view = batched(
+        getattr(getattr(torch.ops.aten, _VIEWS.get(name, name)), _OVERLOADS.get(name, call.func._overloadname)),
+        args,
+        kwargs,
+    )
     args[0].value = view.value
     return _core.take_view(args[0], view)
 

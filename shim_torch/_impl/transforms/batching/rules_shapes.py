@@ -47,7 +47,9 @@ def _moved(dim: int, dims: int) -> int:
 
 _DIMS = ("dim", "dims", "dim0", "dim1", "dim2", "start_dim", "end_dim", "axis0", "axis1", "source", "destination",
          "dimension")  # fmt: skip
-_OF_NUMBERS = frozenset("all any argsort sort cumsum cumprod cummax cummin softmax log_softmax max min argmax argmin".split())
+_OF_NUMBERS = frozenset(
+    "all any argsort sort cumsum cumprod cummax cummin softmax log_softmax max min argmax argmin".split()
+)
 
 
 def _of_numbers(call: Call, given: dict[str, Any]) -> Any:

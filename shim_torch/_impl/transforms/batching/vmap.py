@@ -126,7 +126,9 @@ def _running(level: int) -> Level:
     return next(s for s in stack if s.depth == level)
 
 
-def _create_batched_inputs(flat_in_dims: list[int | None], flat_args: list[Any], vmap_level: int, args_spec: Any) -> Any:
+def _create_batched_inputs(
+    flat_in_dims: list[int | None], flat_args: list[Any], vmap_level: int, args_spec: Any
+) -> Any:
     """The arguments of the function: tensors with a batch dim without it."""
     level = _running(vmap_level)
     given = [x if d is None else level.wrap(x, d) for x, d in zip(flat_args, flat_in_dims, strict=True)]
@@ -150,7 +152,9 @@ def _run(func: Any, leaves: Any, dims: Any, spec: Any, size: int, out_dims: Any,
         return _step("_unwrap_batched")(found, out_dims, level.depth, size, func)
 
 
-def _maybe_remove_batch_dim(name: str, batched_output: Any, vmap_level: int, batch_size: int, out_dim: int | None) -> Any:
+def _maybe_remove_batch_dim(
+    name: str, batched_output: Any, vmap_level: int, batch_size: int, out_dim: int | None
+) -> Any:
     """A result of the function ``name`` with its batch at ``out_dim``; None: it has none. Errors: ValueError."""
     x = batched_output
     if out_dim is None:
@@ -216,5 +220,6 @@ def _in_chunks(
         for column, d in zip(zip(*parts, strict=True), wanted or [], strict=True)
     ]
     return tree_unflatten(joined, found_spec)
+
 
 naming.present(globals(), "torch.func")

@@ -243,7 +243,9 @@ def elu(self: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
     return _torch().where(self > 0, self * scale, (self * input_scale).expm1() * (alpha * scale))
 
 
-_GELU_CURVES: dict[str, Callable[[Any], Any]] = {  # what takes x / 2 to its part: -1 far on the left, 1 far on the right
+_GELU_CURVES: dict[
+    str, Callable[[Any], Any]
+] = {  # what takes x / 2 to its part: -1 far on the left, 1 far on the right
     "none": lambda x: (x * math.sqrt(0.5)).erf(),
     "tanh": lambda x: (math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)).tanh(),
 }

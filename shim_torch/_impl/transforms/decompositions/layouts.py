@@ -19,7 +19,11 @@ def _dim(x: Any, dim: int) -> int:
 @formula("masked_fill.Scalar", "masked_fill.Tensor")
 def masked_fill(self: Any, mask: Any, value: Any) -> Any:
     torch = _torch()
-    filled = value.to(self.dtype) if isinstance(value, _core.TensorBase) else torch.scalar_tensor(value, dtype=self.dtype, device=self.device)
+    filled = (
+        value.to(self.dtype)
+        if isinstance(value, _core.TensorBase)
+        else torch.scalar_tensor(value, dtype=self.dtype, device=self.device)
+    )
     return torch.where(mask, filled, self)
 
 
@@ -100,7 +104,11 @@ def index_copy_(self: Any, dim: int, index: Any, source: Any) -> Any:
 @formula("index_fill.int_Scalar", "index_fill.int_Tensor")
 def index_fill(self: Any, dim: int, index: Any, value: Any) -> Any:
     torch = _torch()
-    filled = value.to(self.dtype) if isinstance(value, _core.TensorBase) else torch.scalar_tensor(value, dtype=self.dtype, device=self.device)
+    filled = (
+        value.to(self.dtype)
+        if isinstance(value, _core.TensorBase)
+        else torch.scalar_tensor(value, dtype=self.dtype, device=self.device)
+    )
     x, d = _first(self), _dim(self, dim)
     found = x.index_put((*[None] * d, _first(index)), filled)
     return found.squeeze(0) if self.dim() == 0 else found
@@ -212,7 +220,11 @@ def native_layer_norm(input: Any, normalized_shape: Any, weight: Any, bias: Any,
     y = (x - mean) * rstd
     y = y if weight is None else y * weight
     y = y if bias is None else y + bias
-    kept = input.dtype if input.device.type == "cpu" and not (weight is not None and weight.dtype != input.dtype) else x.dtype
+    kept = (
+        input.dtype
+        if input.device.type == "cpu" and not (weight is not None and weight.dtype != input.dtype)
+        else x.dtype
+    )
     return y.to(input.dtype), mean.to(kept), rstd.to(kept)
 
 
@@ -222,9 +234,7 @@ def _statistics(x: Any, dims: list[int], eps: float) -> tuple[Any, Any]:
 
 
 @formula("native_group_norm")
-def native_group_norm(
-    input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
-) -> Any:
+def native_group_norm(input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float) -> Any:
     x = _opmath(input).reshape(N, group, C // group * HxW)
     mean, rstd = _statistics(x, [2], eps)
     y = ((x - mean) * rstd).view(input.shape)

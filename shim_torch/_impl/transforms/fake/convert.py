@@ -21,7 +21,9 @@ class _MetaConverter:
     """Which storages of fakes stand for those of real tensors, while both live."""
 
     def __init__(self) -> None:
-        self.memories: dict[int, _Memory] = {}  # by the address of the real storage: valid while one of its tensors lives
+        self.memories: dict[
+            int, _Memory
+        ] = {}  # by the address of the real storage: valid while one of its tensors lives
 
     @property
     def storage_memo(self) -> dict[int, Any]:
@@ -55,7 +57,9 @@ class _MetaConverter:
         storage = fake.untyped_storage()
         for memory in self.memories.values():
             if memory.storage() is storage:
-                return next((t.untyped_storage() for t in (r() for r in memory.tensors.values()) if t is not None), None)
+                return next(
+                    (t.untyped_storage() for t in (r() for r in memory.tensors.values()) if t is not None), None
+                )
         return None
 
 
@@ -63,7 +67,9 @@ class FakeTensorConverter:
     """Remembers the fake of each tensor while both live."""
 
     def __init__(self) -> None:
-        self._fakes: dict[tuple[int], tuple[Any, Any]] = {}  # identity of a tensor -> weak references to it and its fake
+        self._fakes: dict[
+            tuple[int], tuple[Any, Any]
+        ] = {}  # identity of a tensor -> weak references to it and its fake
         self.meta_converter = _MetaConverter()
         self._known: dict[int, list[Any]] = {}  # memory of values that are known -> weak references to their fakes
 

@@ -152,7 +152,9 @@ class MetaConverter:
 
         def made() -> Any:
             meta = _core.empty_strided((0,), (1,), t.dtype, _core.device("meta"))
-            return meta.set_(self.meta_storage(t.untyped_storage()), t.storage_offset(), tuple(t.shape), tuple(t.stride()))
+            return meta.set_(
+                self.meta_storage(t.untyped_storage()), t.storage_offset(), tuple(t.shape), tuple(t.stride())
+            )
 
         with no_grad():
             found = made() if callback is None else callback(made)

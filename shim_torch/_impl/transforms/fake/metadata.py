@@ -90,7 +90,9 @@ def __getattr__(name: str) -> Any:
         from shim_torch._ops import ops
 
         aten: Any = ops.aten
-        found = _overloads("_resize_output_ _resize_output pin_memory _pin_memory is_pinned _nested_tensor_from_tensor_list")
+        found = _overloads(
+            "_resize_output_ _resize_output pin_memory _pin_memory is_pinned _nested_tensor_from_tensor_list"
+        )
         found = (*found, *(getattr(aten.to, o) for o in ("device", "prim_Device") if o in aten.to.overloads()))
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

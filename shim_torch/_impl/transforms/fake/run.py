@@ -11,7 +11,8 @@ from shim_torch.utils._pytree import tree_leaves, tree_map
 
 _META = _core.device("meta")
 _DATA = frozenset(
-    "aten::" + n for n in "_local_scalar_dense item equal is_nonzero allclose _is_any_true _is_all_true is_nonzero".split()
+    "aten::" + n
+    for n in "_local_scalar_dense item equal is_nonzero allclose _is_any_true _is_all_true is_nonzero".split()
 )
 _SHAPED_BY_DATA = frozenset(
     "aten::" + n
@@ -75,7 +76,9 @@ def _forget_constants(mode: Any, func: Any, args: Any, kwargs: Any) -> None:
 
 def _lifted(mode: Any, t: Any) -> Any:
     """A new tensor of known data: fake, with its value where that is one number."""
-    fake = mode.fake_tensor_converter.from_real_tensor(mode, t, make_constant=t.numel() == 1 and t.device.type != "meta")
+    fake = mode.fake_tensor_converter.from_real_tensor(
+        mode, t, make_constant=t.numel() == 1 and t.device.type != "meta"
+    )
     return fake
 
 
@@ -116,7 +119,11 @@ def _of_constants(mode: Any, func: Any, name: str, args: Any, kwargs: Any, tenso
             return (_known_view(mode, func, args, kwargs, tensors[0].fake_device, made),)
 
         def fake(x: Any) -> Any:
-            return mode.fake_tensor_converter.from_real_tensor(mode, x, make_constant=True) if isinstance(x, _core.TensorBase) else x
+            return (
+                mode.fake_tensor_converter.from_real_tensor(mode, x, make_constant=True)
+                if isinstance(x, _core.TensorBase)
+                else x
+            )
 
         return (tree_map(fake, found),)
     for x in made:  # what was written to has its value no more

@@ -61,7 +61,9 @@ def compare_tensor_meta(
             raise MetadataMismatchError(text)
 
 
-def _unequal(names: str, of: Callable[[Any], Any], alike: Callable[[Any, Any], bool] = eq) -> Callable[[Any, Any], str | None]:
+def _unequal(
+    names: str, of: Callable[[Any], Any], alike: Callable[[Any, Any], bool] = eq
+) -> Callable[[Any, Any], str | None]:
     def told(a: Any, b: Any) -> str | None:
         x, y = of(a), of(b)
         return None if alike(x, y) else f"{names} {x} and {y} are not equal!"
@@ -78,7 +80,9 @@ def _unlike_placed(a: Any, b: Any) -> str | None:
     if not same:
         return f"Stride mismatch! Strides are {a.stride()} and {b.stride()} (mismatched at {at})!"
     offsets = a.storage_offset(), b.storage_offset()
-    return None if offsets[0] == offsets[1] else "Storage offset mismatch! Storage offsets are {} and {}!".format(*offsets)
+    return (
+        None if offsets[0] == offsets[1] else "Storage offset mismatch! Storage offsets are {} and {}!".format(*offsets)
+    )
 
 
 def _unlike_bit(name: str) -> Callable[[Any, Any], str | None]:
@@ -89,7 +93,9 @@ def _unlike_bit(name: str) -> Callable[[Any, Any], str | None]:
     return told
 
 
-_META: dict[str, Callable[[Any, Any], str | None]] = {  # in the order they are told in: what two tensors differ by, or None
+_META: dict[
+    str, Callable[[Any, Any], str | None]
+] = {  # in the order they are told in: what two tensors differ by, or None
     "Shapes": _unequal("Shapes", lambda t: t.shape),
     "Dtypes": _unequal("Dtypes", lambda t: t.dtype),
     "Devices": _unequal("Devices", lambda t: t.device, _same_device),

@@ -71,24 +71,36 @@ def _to_numbers(integers: Any, scale: Any, zero: Any) -> Any:
 # --- one scale for a tensor -----------------------------------------------------------------------------------------
 
 
-@_operator("quantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor")
+@_operator(
+    "quantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor"
+)
 def quantize_per_tensor(input: Any, scale: float, zero_point: int, quant_min: int, quant_max: int, dtype: Any) -> Any:
     input = _wide(input)
     _check_bounds(quant_min, quant_max, dtype)
     return _to_integers(input, scale, zero_point, quant_min, quant_max).to(dtype)
 
 
-@_operator("quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor")
-def quantize_per_tensor_tensor(input: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int, dtype: Any) -> Any:
+@_operator(
+    "quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor"
+)
+def quantize_per_tensor_tensor(
+    input: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int, dtype: Any
+) -> Any:
     return quantize_per_tensor(input, _one("scale", scale), _one("zero_point", zero_point), quant_min, quant_max, dtype)
 
 
-@_operator("quantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype) -> Tensor")
-def quantize_per_tensor_tensor2(input: Any, scale: Any, zero_point: Any, quant_min: Any, quant_max: Any, dtype: Any) -> Any:
+@_operator(
+    "quantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype) -> Tensor"
+)
+def quantize_per_tensor_tensor2(
+    input: Any, scale: Any, zero_point: Any, quant_min: Any, quant_max: Any, dtype: Any
+) -> Any:
     return quantize_per_tensor_tensor(input, scale, zero_point, quant_min.item(), quant_max.item(), dtype)
 
 
-@_operator("dequantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor")
+@_operator(
+    "dequantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor"
+)
 def dequantize_per_tensor(
     input: Any, scale: float, zero_point: int, quant_min: int, quant_max: int, dtype: Any, *, out_dtype: Any = None
 ) -> Any:
@@ -99,7 +111,9 @@ def dequantize_per_tensor(
     return (input.to(torch.float32 if out_dtype is None else out_dtype) - zero_point) * scale
 
 
-@_operator("dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor")
+@_operator(
+    "dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor"
+)
 def dequantize_per_tensor_tensor(
     input: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int, dtype: Any, *, out_dtype: Any = None
 ) -> Any:
@@ -107,7 +121,9 @@ def dequantize_per_tensor_tensor(
     return dequantize_per_tensor(input, *numbers, quant_min, quant_max, dtype, out_dtype=out_dtype)
 
 
-@_operator("dequantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor")
+@_operator(
+    "dequantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor"
+)
 def dequantize_per_tensor_tensor2(
     input: Any, scale: Any, zero_point: Any, quant_min: Any, quant_max: Any, dtype: Any, *, out_dtype: Any = None
 ) -> Any:
@@ -127,9 +143,7 @@ def _scale_of(low: Any, high: Any, qmin: int, qmax: int, symmetric: bool, eps: f
 
 def _choose(input: Any, qmin: int, qmax: int, eps: float, dtype: Any, symmetric: bool) -> tuple[Any, Any]:
     if input.dtype not in (torch.float32, *_HALVES):
-        raise AssertionError(
-            f"Expecting input to have dtype torch.float32/16/b16, but got dtype: {input.dtype}"
-        )
+        raise AssertionError(f"Expecting input to have dtype torch.float32/16/b16, but got dtype: {input.dtype}")
     if dtype not in _BOUNDS:
         raise AssertionError(f"Expecting target dtype to be one of {list(_BOUNDS)}, but got: {dtype}")
     if not qmin <= 0 <= qmax:
@@ -141,12 +155,16 @@ def _choose(input: Any, qmin: int, qmax: int, eps: float, dtype: Any, symmetric:
     return scale.reshape(1), zero.reshape(1)
 
 
-@_operator("choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)")
+@_operator(
+    "choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)"
+)
 def choose_qparams_tensor(input: Any, qmin: int, qmax: int, eps: float, dtype: Any) -> tuple[Any, Any]:
     return _choose(input, qmin, qmax, eps, dtype, False)
 
 
-@_operator("choose_qparams_symmetric.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)")
+@_operator(
+    "choose_qparams_symmetric.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)"
+)
 def choose_qparams_symmetric_tensor(input: Any, qmin: int, qmax: int, eps: float, dtype: Any) -> tuple[Any, Any]:
     return _choose(input, qmin, qmax, eps, dtype, True)
 
@@ -167,7 +185,9 @@ def _channels(input: Any, axis: int, *values: Any) -> list[Any]:
     return [None if v is None else _along(v, axis, input.dim()) for v in values]
 
 
-@_operator("quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max, ScalarType dtype) -> Tensor")
+@_operator(
+    "quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max, ScalarType dtype) -> Tensor"
+)
 def quantize_per_channel(
     input: Any, scales: Any, zero_points: Any, axis: int, quant_min: int, quant_max: int, dtype: Any
 ) -> Any:
@@ -177,9 +197,19 @@ def quantize_per_channel(
     return _to_integers(numbers, scale, zero, quant_min, quant_max).to(dtype)
 
 
-@_operator("dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor")
+@_operator(
+    "dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor"
+)
 def dequantize_per_channel(
-    input: Any, scales: Any, zero_points: Any, axis: int, quant_min: int, quant_max: int, dtype: Any, *, out_dtype: Any = None
+    input: Any,
+    scales: Any,
+    zero_points: Any,
+    axis: int,
+    quant_min: int,
+    quant_max: int,
+    dtype: Any,
+    *,
+    out_dtype: Any = None,
 ) -> Any:
     if input.dtype != dtype:
         raise AssertionError(f"Expecting input to have dtype: {dtype}, but got dtype: {input.dtype}")
@@ -203,7 +233,9 @@ class FakeQuantPerChannel(Function):
         return gy * ctx.saved_tensors[0], None, None, None, None, None
 
 
-@_operator("fake_quant_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max) -> Tensor")
+@_operator(
+    "fake_quant_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max) -> Tensor"
+)
 def fake_quant_per_channel(input: Any, scales: Any, zero_points: Any, axis: int, quant_min: int, quant_max: int) -> Any:
     return FakeQuantPerChannel.apply(input, scales, zero_points, axis, quant_min, quant_max)
 
@@ -249,16 +281,26 @@ def choose_qparams_per_token_asymmetric(input: Any, dtype: Any) -> tuple[Any, An
     return _choose_qparams_per_token_asymmetric_impl(input, dtype)
 
 
-@_operator("quantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype) -> Tensor")
+@_operator(
+    "quantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype) -> Tensor"
+)
 def quantize_per_token(input: Any, scales: Any, zero_points: Any, quant_min: int, quant_max: int, dtype: Any) -> Any:
     _check_bounds(quant_min, quant_max, dtype)
     _per_token_quant_qparam_dim_check(input, scales, zero_points)
     return _to_integers(input, scales, zero_points, quant_min, quant_max, round_last=True).to(dtype)
 
 
-@_operator("dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, ScalarType output_dtype) -> Tensor")
+@_operator(
+    "dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, ScalarType output_dtype) -> Tensor"
+)
 def dequantize_per_token(
-    input: Any, scales: Any, zero_points: Any, quant_min: int, quant_max: int, dtype: Any, output_dtype: Any = torch.float32
+    input: Any,
+    scales: Any,
+    zero_points: Any,
+    quant_min: int,
+    quant_max: int,
+    dtype: Any,
+    output_dtype: Any = torch.float32,
 ) -> Any:
     return (input - zero_points).to(output_dtype) * scales.to(output_dtype)
 
@@ -278,7 +320,9 @@ def _grouped(input: Any, group_size: int, scales: Any, zero_points: Any) -> tupl
     return input.reshape(-1, group_size), scales.reshape(-1, 1), zero
 
 
-@_operator("quantize_per_channel_group(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size) -> Tensor")
+@_operator(
+    "quantize_per_channel_group(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size) -> Tensor"
+)
 def quantize_per_channel_group(
     input: Any, scales: Any, zero_points: Any, quant_min: int, quant_max: int, dtype: Any, group_size: int = 128
 ) -> Any:
@@ -286,7 +330,9 @@ def quantize_per_channel_group(
     return q.to(dtype).reshape(input.shape)
 
 
-@_operator("dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size, ScalarType output_dtype) -> Tensor")
+@_operator(
+    "dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size, ScalarType output_dtype) -> Tensor"
+)
 def dequantize_per_channel_group(
     input: Any, scales: Any, zero_points: Any, quant_min: int, quant_max: int, dtype: Any, group_size: int = 128,
     output_dtype: Any = torch.float32,

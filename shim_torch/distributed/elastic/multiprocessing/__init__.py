@@ -1,4 +1,3 @@
 """``torch.distributed.elastic.multiprocessing``: the errors of workers."""
 
-
 __all__: list[str] = []

@@ -25,7 +25,11 @@ class InternalMatch:
 
     def __copy__(self) -> InternalMatch:
         return InternalMatch(
-            self.anchors, self.nodes_map.copy(), self.placeholder_nodes.copy(), self.returning_nodes.copy(), dict(self.name_node_map)
+            self.anchors,
+            self.nodes_map.copy(),
+            self.placeholder_nodes.copy(),
+            self.returning_nodes.copy(),
+            dict(self.name_node_map),
         )
 
 
@@ -84,7 +88,9 @@ class SubgraphMatcher:
             todo.extend(reversed(pairs))
         return True
 
-    def _together(self, places: list[tuple[Node, list[Node]]], found: dict[Node, Any], name: str) -> Iterator[dict[Node, Any]]:
+    def _together(
+        self, places: list[tuple[Node, list[Node]]], found: dict[Node, Any], name: str
+    ) -> Iterator[dict[Node, Any]]:
         """The ways to find all the last nodes, each beginning from what is found."""
         if not places:
             yield found

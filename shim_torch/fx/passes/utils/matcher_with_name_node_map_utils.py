@@ -28,7 +28,9 @@ def _split_to_graph_and_name_node_map(gm: GraphModule) -> tuple[GraphModule, dic
             raise AssertionError("Expecting the pattern graph to have at least two outputs")
         *results, names = output
         if not isinstance(names, dict):
-            raise AssertionError(f"Expecting the input graph to have a dict output as the last element, got {type(names)}")
+            raise AssertionError(
+                f"Expecting the input graph to have a dict output as the last element, got {type(names)}"
+            )
         flat, out_spec = _pytree.tree_flatten(results)
         node.args = (flat,) if spec is not None else (tuple(results),)
         if spec is not None:

@@ -37,14 +37,18 @@ def _source(node: Node, wanted: list[Any]) -> tuple[Any, str] | None:
         path, kind = list(modules.values())[-1]
         for source in wanted:
             name = f"{source.__module__}.{source.__qualname__}" if isinstance(source, type) else source
-            if kind in (source, name) or (isinstance(source, type) and isinstance(kind, type) and issubclass(kind, source)):
+            if kind in (source, name) or (
+                isinstance(source, type) and isinstance(kind, type) and issubclass(kind, source)
+            ):
                 return source, path
     return None
 
 
 def _partition(nodes: list[Node], source: Any) -> SourcePartition:
     inside = set(nodes)
-    read = dict.fromkeys(a for n in nodes for a in n.args if isinstance(a, Node) and a not in inside and a.op != "get_attr")
+    read = dict.fromkeys(
+        a for n in nodes for a in n.args if isinstance(a, Node) and a not in inside and a.op != "get_attr"
+    )
     given = [n for n in nodes if n.op != "get_attr" and any(u not in inside for u in n.users)]
     return SourcePartition(nodes, source, list(read), given, [n for n in nodes if n.op == "get_attr"])
 
@@ -59,7 +63,9 @@ def get_source_partitions(
         if found is not None:
             calls.setdefault(found[0], {}).setdefault(found[1], []).append(node)
     return {
-        source: [_partition(nodes, source) for nodes in named.values() if filter_fn is None or all(map(filter_fn, nodes))]
+        source: [
+            _partition(nodes, source) for nodes in named.values() if filter_fn is None or all(map(filter_fn, nodes))
+        ]
         for source, named in calls.items()
     }
 

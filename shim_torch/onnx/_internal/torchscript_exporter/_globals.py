@@ -25,7 +25,9 @@ class _InternalGlobals:
     @training_mode.setter
     def training_mode(self, training_mode: TrainingMode) -> None:
         if not isinstance(training_mode, TrainingMode):
-            raise TypeError("training_mode must be of type 'torch.onnx.TrainingMode'. This is likely a bug in torch.onnx.")
+            raise TypeError(
+                "training_mode must be of type 'torch.onnx.TrainingMode'. This is likely a bug in torch.onnx."
+            )
         self._training_mode = training_mode
 
     @property

@@ -12,7 +12,15 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 
-__all__ = ["Measurement", "TaskSpec", "ordered_unique", "select_unit", "set_torch_threads", "trim_sigfig", "unit_to_english"]
+__all__ = [
+    "Measurement",
+    "TaskSpec",
+    "ordered_unique",
+    "select_unit",
+    "set_torch_threads",
+    "trim_sigfig",
+    "unit_to_english",
+]
 
 _UNITS = {"ns": ("nanosecond", 1e-9), "us": ("microsecond", 1e-6), "ms": ("millisecond", 1e-3), "s": ("second", 1)}
 _SPREAD, _GROSS_SPREAD = 0.1, 0.25  # interquartile range over median, from which a measurement carries a warning
@@ -159,7 +167,9 @@ class Measurement:
         if not self.raw_times or self.meets_confidence():
             return ""
         gross = not self.meets_confidence(_GROSS_SPREAD)
-        said = "This suggests significant environmental influence." if gross else "This could indicate system fluctuation."
+        said = (
+            "This suggests significant environmental influence." if gross else "This could indicate system fluctuation."
+        )
         part = f"{self.iqr / self.median * 100:.1f}% of the median measurement."
         return f"  WARNING: Interquartile range is {part}\n           {said}"
 

@@ -122,7 +122,9 @@ class Timer:
         ``callback`` gets the number of calls and the seconds of each run.
         """
         number = self._estimate_block_size(min_run_time)
-        return self._measured(number, self._runs(number, lambda times: bool(times) and sum(times) >= min_run_time, callback))
+        return self._measured(
+            number, self._runs(number, lambda times: bool(times) and sum(times) >= min_run_time, callback)
+        )
 
     def adaptive_autorange(
         self,
@@ -136,7 +138,11 @@ class Timer:
         number = self._estimate_block_size(min_run_time=0.05)
 
         def enough(times: list[float]) -> bool:
-            return len(times) > 3 and sum(times) >= min_run_time and self._measured(number, times).meets_confidence(threshold)
+            return (
+                len(times) > 3
+                and sum(times) >= min_run_time
+                and self._measured(number, times).meets_confidence(threshold)
+            )
 
         return self._measured(number, self._runs(number, enough, callback, max_run_time))
 

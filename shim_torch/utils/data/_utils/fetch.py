@@ -8,7 +8,12 @@ from typing import Any
 
 class _BaseDatasetFetcher:
     def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool) -> None:
-        self.dataset, self.auto_collation, self.collate_fn, self.drop_last = dataset, auto_collation, collate_fn, drop_last
+        self.dataset, self.auto_collation, self.collate_fn, self.drop_last = (
+            dataset,
+            auto_collation,
+            collate_fn,
+            drop_last,
+        )
 
     def fetch(self, keys: Any) -> Any:
         raise NotImplementedError

@@ -102,7 +102,9 @@ def _driver() -> type:
             All configurations of an autotuned kernel measure the same, so Triton takes the first.
             """
 
-            def measure(kernel_call: Callable[[], None], *, quantiles: Sequence[float] = (), **_: object) -> list[float]:
+            def measure(
+                kernel_call: Callable[[], None], *, quantiles: Sequence[float] = (), **_: object
+            ) -> list[float]:
                 return [1.0] * max(len(quantiles or ()), 1)
 
             return measure

@@ -32,6 +32,4 @@ def _questions(cuda: ModuleType, patch: Patch) -> None:
             patch.set(cuda, name, answer)
 
 
-MENDS = (
-    Mend("tl.extra.cuda", "num_threads, smid, globaltimer, gdc_wait", "triton.language.extra.cuda", _questions),
-)
+MENDS = (Mend("tl.extra.cuda", "num_threads, smid, globaltimer, gdc_wait", "triton.language.extra.cuda", _questions),)

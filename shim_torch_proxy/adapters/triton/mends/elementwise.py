@@ -20,7 +20,9 @@ def _map_elementwise(core: ModuleType, patch: Patch) -> None:
 
         return core.tensor(interpreter.TensorHandle(np.array([value]), dtype), dtype)
 
-    def map_elementwise(scalar_fn: Any, *args: Any, pack: int = 1, _semantic: Any = None, _generator: Any = None) -> Any:
+    def map_elementwise(
+        scalar_fn: Any, *args: Any, pack: int = 1, _semantic: Any = None, _generator: Any = None
+    ) -> Any:
         from triton.runtime import interpreter
 
         pack = getattr(pack, "value", pack)
@@ -40,7 +42,9 @@ def _map_elementwise(core: ModuleType, patch: Patch) -> None:
             data = data.astype(interpreter._get_np_dtype(dtype)).reshape(shape)
             block = any(arg.type.is_block() for arg in args)
             results.append(
-                core.tensor(interpreter.TensorHandle(data, dtype), core.block_type(dtype, list(shape)) if block else dtype)
+                core.tensor(
+                    interpreter.TensorHandle(data, dtype), core.block_type(dtype, list(shape)) if block else dtype
+                )
             )
         return results[0] if len(results) == 1 else core.tuple(results)
 
@@ -51,5 +55,7 @@ def _map_elementwise(core: ModuleType, patch: Patch) -> None:
 
 
 MENDS = (
-    Mend("map_elementwise", "calls its function for each element", "triton.language.core", _map_elementwise, since=(3, 5)),
+    Mend(
+        "map_elementwise", "calls its function for each element", "triton.language.core", _map_elementwise, since=(3, 5)
+    ),
 )

@@ -51,7 +51,9 @@ def _logic(interpreter: ModuleType, patch: Patch) -> None:
 
     def visit_BoolOp(self: Any, node: ast.BoolOp) -> ast.expr:
         self.generic_visit(node)
-        if any(isinstance(n, ast.NamedExpr) for n in ast.walk(node)):  # it names something for the kernel, not for a part
+        if any(
+            isinstance(n, ast.NamedExpr) for n in ast.walk(node)
+        ):  # it names something for the kernel, not for a part
             return node
         both = ast.Constant(isinstance(node.op, ast.And))
         return ast.copy_location(_call("shim_logical", both, *map(_later, node.values)), node)
@@ -60,7 +62,9 @@ def _logic(interpreter: ModuleType, patch: Patch) -> None:
         self.generic_visit(node)
         return ast.copy_location(_call("shim_not", node.operand), node) if isinstance(node.op, ast.Not) else node
 
-    patch.set(interpreter, "shim_logical", shim_logical)  # Triton copies its interpreter's names into the kernel's globals
+    patch.set(
+        interpreter, "shim_logical", shim_logical
+    )  # Triton copies its interpreter's names into the kernel's globals
     patch.set(interpreter, "shim_not", shim_not)
     patch.set(transformer, "visit_BoolOp", visit_BoolOp)
     patch.set(transformer, "visit_UnaryOp", visit_UnaryOp)

@@ -19,7 +19,9 @@ class Bindings:
     """The language functions bound outside the language, exchanged during a launch."""
 
     def __init__(self, language: ModuleType) -> None:
-        self._modules = [module for module in (language, language.core, language.math) if isinstance(module, ModuleType)]
+        self._modules = [
+            module for module in (language, language.core, language.math) if isinstance(module, ModuleType)
+        ]
         self._functions: dict[FunctionType, tuple[ModuleType, str]] = {}
         for module in reversed(self._modules):
             for name, member in vars(module).items():

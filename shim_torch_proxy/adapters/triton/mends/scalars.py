@@ -96,6 +96,8 @@ def _index(interpreter: ModuleType, patch: Patch) -> None:
 
 
 _MODULE = "triton.runtime.interpreter"
+
+
 def _conditions(interpreter: ModuleType, patch: Patch) -> None:
     """A scalar comparison beside a block (``(n > 0) & mask``) stays int1; stock makes it a block of int32, no mask."""
     import numpy as np

@@ -30,7 +30,13 @@ _NUMPY = {
 }  # fmt: skip
 
 _PI = "3.14159265358979323846264338327950288"
-_MATH: dict[str, Function] = {"erf": math.erf, "erfc": math.erfc, "tgamma": math.gamma, "lgamma": math.lgamma, "remainder": math.remainder}
+_MATH: dict[str, Function] = {
+    "erf": math.erf,
+    "erfc": math.erfc,
+    "tgamma": math.gamma,
+    "lgamma": math.lgamma,
+    "remainder": math.remainder,
+}
 
 
 def _each(function: Callable[..., float]) -> Function:
