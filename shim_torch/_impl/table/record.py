@@ -23,6 +23,9 @@ from shim_torch._impl.native import _core
 
 RECORDS: dict[str, Record] = {}
 
+# What else a record may say of its operator, and who reads it.
+TRAITS: dict[str, str] = {}
+
 
 class Record:
     """One operator: schema, rules, body, gradient formulas and the variants to derive."""
@@ -52,6 +55,7 @@ class Record:
         "follows",
         "order",
         "ops_only",
+        "traits",
     )
 
     def __init__(
@@ -76,6 +80,7 @@ class Record:
         follows: Sequence[str] = (),
         order: Any = None,
         ops_only: bool = False,
+        **traits: Any,
     ) -> None:
         self.schema = schema
         self.body = body
@@ -98,6 +103,9 @@ class Record:
         self.follows = tuple(follows)
         self.order = order
         self.ops_only = ops_only
+        self.traits = traits
+        if unknown := traits.keys() - TRAITS.keys():
+            raise TypeError(f"{self.key}: unknown options {sorted(unknown)}")
         if self.key in RECORDS:
             raise TypeError(f"{self.key}: declared twice")
         RECORDS[self.key] = self
@@ -154,6 +162,8 @@ def op(schema: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[.
     ops_only       torch.ops has the overload; torch's function and the tensor's method of that name do not take its arguments
     order          how each result lies in memory, a tuple or a rule giving one: None (contiguous), "columns" (the last two
                    dims swapped, as LAPACK writes matrices) or the dims from the slowest to the fastest
+
+    Further options are the traits that TRAITS lists: what one part of the house needs to know of the operator.
     """
 
     def declare(body: Callable[..., Any]) -> Callable[..., Any]:
