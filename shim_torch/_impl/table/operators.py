@@ -110,6 +110,7 @@ LATER = (
     "shim.image_kernels",
     "reduce.counting",
     "shape.chunks_and_masks",
+    "shape.grids",
 )
 LATER_METHODS = """_resize_sparse_ _standard_gamma bincount cholesky cholesky_inverse cholesky_solve corrcoef cov cross det diff
     geqrf hash_tensor histc histogram i0 i0_ igamma igamma_ igammac igammac_ inverse istft kron logdet lu_solve matrix_exp matrix_power

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.attention.kernels import (
     _HIDDEN,
     _empty,
@@ -14,7 +15,7 @@ from shim_torch._impl.records.attention.kernels import (
     attend,
     attend_backward,
 )
-from shim_torch._impl.records.shared.formulas import shim, torch_module
+from shim_torch._impl.table.calls import aten, shim, torch
 from shim_torch._impl.table.record import composite, op
 
 
@@ -54,7 +55,6 @@ def _efficient_attention_forward(
     compute_log_sumexp, scale, seqlen_k, window_size,
 ):  # fmt: skip
     """Packed sequences stand in one batch; their logsumexp is padded to the longest."""
-    torch = torch_module()
     _no_dropout("_efficient_attention_forward", dropout_p)
     _checked(query, key, value, cu_seqlens_q, cu_seqlens_k)
 
@@ -71,7 +71,7 @@ def _efficient_attention_forward(
         found = [run(query[0, a], key[0, b], value[0, b], None if bias is None else bias[0, :, a, b]) for a, b in parts]
         out = torch.cat([o for o, _ in found], 0).unsqueeze(0)
         longest = tuple(max(s.stop - s.start for s in side) for side in zip(*parts, strict=True))
-        padded = [torch.ops.aten.constant_pad_nd(one, [0, longest[0] - one.size(-1)], math.inf) for _, one in found]
+        padded = [aten.constant_pad_nd(one, [0, longest[0] - one.size(-1)], math.inf) for _, one in found]
         lse = torch.stack(padded, 0)
     none = _empty(query)
     return out.contiguous(), (lse if compute_log_sumexp else lse[..., :0]), none, none, *longest
@@ -86,7 +86,6 @@ def _efficient_attention_backward(
     shared_storage_dqdkdv,
 ):  # fmt: skip
     """Gradients of query, key, value and, where it is asked for, bias."""
-    torch = torch_module()
     _no_dropout("_efficient_attention_backward", dropout_p)
     _checked(query, key, value, cu_seqlens_q, cu_seqlens_k)
 
@@ -163,8 +162,8 @@ def _fill_mem_eff_dropout_mask_(self, dropout_p, seed, offset):
         )
     if not self.is_contiguous():
         raise RuntimeError("Expected self.is_contiguous() to be true, but got false.")
-    if self.dtype is not torch_module().float32:
+    if self.dtype is not _core.float32:
         raise RuntimeError("Expected self.dtype() == at::ScalarType::Float to be true, but got false.")
     for d in range(4):
         self.size(d)
-    return self.copy_(shim().philox_uniform(self.detach(), seed, offset))
+    return self.copy_(shim.philox_uniform(self.detach(), seed, offset))

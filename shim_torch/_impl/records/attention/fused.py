@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import shim, torch_module
+from shim_torch._impl.table.calls import shim, torch
 from shim_torch._impl.table.record import op
 from shim_torch._impl.table.rules import NARROW
 
@@ -49,7 +49,7 @@ def attention_kernel(q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: flo
         seed, start = chosen(None, q.device)._take(4 * _blocks(whole[0].shape, k.size(-2)))
     if q.dim() == 3:
         mask = mask.unsqueeze(0) if mask is not None and mask.dim() == 3 else mask
-    out = shim().attention(*whole, mask, causal, factor, float(dropout), seed, start)[0]
+    out = shim.attention(*whole, mask, causal, factor, float(dropout), seed, start)[0]
     return out.squeeze(0) if q.dim() == 3 else out
 
 
@@ -87,7 +87,7 @@ def _grads(g, q, k, v, mask, result0, result1, causal, scale, dropout, seed, sta
     if _core.is_grad_enabled():  # to be differentiated itself
         gq, gk, gv = _by_steps(g, q, k, v, mask, causal, scale, dropout, seed, start)
     else:
-        gq, gk, gv = shim().attention_backward(g, q, k, v, mask, result0, result1, causal, scale, dropout, seed, start)
+        gq, gk, gv = shim.attention_backward(g, q, k, v, mask, result0, result1, causal, scale, dropout, seed, start)
     times = q.size(1) // k.size(1)
     if times > 1:
         gk, gv = (t.unflatten(1, (k.size(1), times)).sum(2) for t in (gk, gv))
@@ -103,11 +103,11 @@ def _by_steps(g, q, k, v, mask, causal, scale, dropout, seed, start):
     if mask is not None:
         s = s.masked_fill(~mask, -math.inf) if mask.dtype == _core.bool else s + mask.float()
     if causal:
-        s = s.masked_fill(~torch_module().ones(s.shape[-2:], dtype=_core.bool, device=s.device).tril(), -math.inf)
+        s = s.masked_fill(~torch.ones(s.shape[-2:], dtype=_core.bool, device=s.device).tril(), -math.inf)
     p = s.softmax(-1).masked_fill(s == -math.inf, 0.0)
     left = 1.0
     if dropout:
-        left = shim().attention_kept(q, k.size(-2), dropout, seed, start).float() / (1 - dropout)
+        left = shim.attention_kept(q, k.size(-2), dropout, seed, start).float() / (1 - dropout)
     ds = p * (
         wide_g.matmul(wide_v.transpose(-2, -1)) * left - (wide_g * (p * left).matmul(wide_v)).sum(-1, keepdim=True)
     )

@@ -6,8 +6,10 @@ import math
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import torch_module, widened
+from shim_torch._impl.records.shared.formulas import widened
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import composite
+from shim_torch._impl.tensor.type_info import finfo
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False}
 _FUNCTION: dict[str, Any] = {"method": False}
@@ -15,7 +17,6 @@ _FUNCTION: dict[str, Any] = {"method": False}
 
 def _hidden(lq: int, lk: int, causal: bool, left: int, right: int, bottom: bool, device: Any) -> Any:
     """True where a query may not look: after it if causal, or outside its window; None if it may look everywhere."""
-    torch = torch_module()
     right = 0 if causal else right
     if left < 0 and right < 0:
         return None
@@ -50,7 +51,7 @@ def attend(
     weights = (s - lse.unsqueeze(-1)).exp()
     weights = weights.masked_fill(s == -math.inf, 0.0)
     if dropout_p:
-        weights = torch_module().dropout(weights, dropout_p, True)
+        weights = torch.dropout(weights, dropout_p, True)
     return weights.matmul(widened(_repeated(q, v))).to(q.dtype), lse
 
 
@@ -80,7 +81,7 @@ def _no_dropout(name: str, dropout_p: float) -> None:
 
 
 def _empty(like: Any) -> Any:
-    return torch_module().empty((0,), dtype=_core.int64, device=like.device)
+    return torch.empty((0,), dtype=_core.int64, device=like.device)
 
 
 # --- dense: (batch, heads, length, size) ----------------------------------------------------------------------------
@@ -100,7 +101,7 @@ def _scaled_dot_product_attention_math(
     if dropout_mask is not None:
         weights = weights.masked_fill(~dropout_mask, 0.0) / (1 - dropout_p)
     elif dropout_p:
-        weights = torch_module().dropout(weights, dropout_p, True)
+        weights = torch.dropout(weights, dropout_p, True)
     return weights.matmul(widened(v)).to(query.dtype), weights.to(query.dtype)
 
 
@@ -198,7 +199,6 @@ def _flash_attention_forward(
     window_size_left, window_size_right, seqused_k, alibi_slopes, block_table, num_splits,
 ):  # fmt: skip
     """Causal masks and windows end at the last key; packed sequences have a logsumexp (heads, all lengths)."""
-    torch = torch_module()
     _no_dropout("_flash_attention_forward", dropout_p)
     if alibi_slopes is not None:
         raise NotImplementedError(
@@ -227,7 +227,6 @@ def _flash_attention_backward(
     grad_out, query, key, value, out, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, rng_state,
     unused, scale, window_size_left, window_size_right,
 ):  # fmt: skip
-    torch = torch_module()
     _no_dropout("_flash_attention_backward", dropout_p)
 
     def run(g: Any, q: Any, k: Any, v: Any, o: Any, lse: Any) -> Any:
@@ -257,10 +256,9 @@ def _fused_sdp_choice(query, key, value, attn_mask, dropout_p, is_causal, scale,
 )
 def _fused_rms_norm(input, normalized_shape, weight, eps):
     """x / √(mean(x²) + eps) · weight over the last dims, and 1 / √(…)."""
-    torch = torch_module()
     dims = list(range(-len(normalized_shape), 0))
     x = widened(input)
-    eps = torch.finfo(input.dtype).eps if eps is None else eps
+    eps = finfo(input.dtype).eps if eps is None else eps
     rstd = (x.square().mean(dims, keepdim=True) + eps).rsqrt()
     y = x * rstd
     return (y if weight is None else y * widened(weight)).to(input.dtype), rstd

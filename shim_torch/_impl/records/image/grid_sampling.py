@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.image.resampling import cubic_weights
-from shim_torch._impl.records.shared.formulas import shim, sizes_text
+from shim_torch._impl.records.shared.formulas import sizes_text
 from shim_torch._impl.records.shim.weighted_taps import separable_here
+from shim_torch._impl.table.calls import shim, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import FLOATS, NARROW
 
@@ -35,9 +37,9 @@ def _check_grid(input: Any, grid: Any, mode: int) -> None:
     if input.dim() == 5 and mode == 2:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
     if input.dtype != grid.dtype:
-        from shim_torch._utils import _scalar
-
-        raise RuntimeError(f"expected scalar type {_scalar(input.dtype)} but found {_scalar(grid.dtype)}")
+        raise RuntimeError(
+            f"expected scalar type {_core.scalar_name(input.dtype)} but found {_core.scalar_name(grid.dtype)}"
+        )
 
 
 def _reflected(x: Any, twice_low: float, twice_high: float) -> Any:
@@ -143,7 +145,7 @@ for _name in ("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"):
         here = (separable_here(input) and separable_here(grid)) or _one_kernel(input, grid)
         if interpolation_mode in (0, 1) and padding_mode in (0, 1, 2) and here:
             _check_grid(input, grid, interpolation_mode)
-            run = shim().sample_grid
+            run = shim.sample_grid
             return run(input, grid, interpolation_mode, padding_mode, align_corners)
         return _sampled(input, grid, interpolation_mode, padding_mode, align_corners)
 
@@ -160,12 +162,10 @@ def _affine_base(xp: Any, sizes: Any, dtype: Any, align_corners: bool) -> Any:
 
 def _affine_grid_backward(g: Any, size: Any, align_corners: bool) -> Any:
     """Of the places (N, *out, n) to the maps (N, n, n + 1); the map of ones on the diagonal gives the places themselves."""
-    import shim_torch
-
     n = len(size) - 2
-    identity = shim_torch.eye(n + 1, dtype=g.dtype, device=g.device)[:n].unsqueeze(0)
-    places = shim_torch.affine_grid_generator(identity, [1, *size[1:]], align_corners).reshape(-1, n)
-    base = shim_torch.cat([places, shim_torch.ones_like(places[:, :1])], 1).t()
+    identity = torch.eye(n + 1, dtype=g.dtype, device=g.device)[:n].unsqueeze(0)
+    places = torch.affine_grid_generator(identity, [1, *size[1:]], align_corners).reshape(-1, n)
+    base = torch.cat([places, torch.ones_like(places[:, :1])], 1).t()
     return base.unsqueeze(0).expand(size[0], -1, -1).bmm(g.reshape(size[0], -1, n)).transpose(1, 2)
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import aten, differentiated, torch_module, without_slope
+from shim_torch._impl.records.shared.formulas import differentiated, without_slope
 from shim_torch._impl.records.shared.matrices import LinAlgError, adjoint, check_matrix
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, direct, op
 from shim_torch._impl.table.rules import no_meta_kernel
-from shim_torch._utils import _scalar
+from shim_torch._impl.tensor import from_data
+from shim_torch._impl.tensor.type_info import finfo
 
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
 
 
 def _epsilon(a: Any) -> float:
-    import shim_torch
-
-    return shim_torch.finfo(a.dtype).eps
+    return finfo(a.dtype).eps
 
 
 def _tolerances(a: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
@@ -37,7 +37,7 @@ def _full_precision(a: Any) -> None:
 
 
 def _singular_values(a: Any, hermitian: bool) -> Any:
-    return aten().linalg_eigvalsh(a).abs() if hermitian else aten().linalg_svdvals(a)
+    return aten.linalg_eigvalsh(a).abs() if hermitian else aten.linalg_svdvals(a)
 
 
 def _limit(values: Any, atol: Any, rtol: Any) -> Any:
@@ -48,13 +48,11 @@ def _limit(values: Any, atol: Any, rtol: Any) -> Any:
 
 
 def _rank(name: str, a: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
-    import shim_torch
-
     if a.dim() < 2:
         raise RuntimeError(f"{name}: The input tensor input must have at least 2 dimensions.")
     _full_precision(a)
     if a.numel() == 0:
-        return shim_torch.zeros(a.shape[:-2], dtype=_core.int64, device=a.device)
+        return torch.zeros(a.shape[:-2], dtype=_core.int64, device=a.device)
     values = _singular_values(a.detach(), hermitian)
     atol, rtol = _tolerances(a, atol, rtol)
     return (values > _limit(values, atol, rtol)).sum(-1)
@@ -95,7 +93,7 @@ def matrix_rank_tensor(input, tol, hermitian):
 def _pinv_shape(A: Any) -> Any:
     if A.dim() < 2 or A.dtype not in (_core.float32, _core.float64, _core.complex64, _core.complex128):
         raise RuntimeError(
-            f"linalg.pinv({_scalar(A.dtype)}{{{list(A.shape)}}}): expected a tensor with 2 or more dimensions of float, double, "
+            f"linalg.pinv({_core.scalar_name(A.dtype)}{{{list(A.shape)}}}): expected a tensor with 2 or more dimensions of float, double, "
             "cfloat or cdouble types"
         )
     return (*A.shape[:-2], A.shape[-1], A.shape[-2])
@@ -156,22 +154,22 @@ def _pinv_of(xp, A, atol, rtol, hermitian):
 def _real_tolerances(name: str, **given: Any) -> None:
     for what, t in given.items():
         if isinstance(t, _core.TensorBase) and t.is_complex():
-            raise RuntimeError(f"{name}: {what} tensor of complex type is not supported. Got {_scalar(t.dtype)}")
+            raise RuntimeError(
+                f"{name}: {what} tensor of complex type is not supported. Got {_core.scalar_name(t.dtype)}"
+            )
 
 
 def _pinv(a: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
-    import shim_torch
-
     _pinv_shape(a)
     _real_tolerances("torch.linalg.pinv", atol=atol, rtol=rtol)
     if hermitian:
         check_matrix("linalg.pinv", a, True)
     atol, rtol = _tolerances(a, atol, rtol)
     as_tensor = [
-        t if isinstance(t, _core.TensorBase) else shim_torch.tensor(t, dtype=_core.float64, device=a.device)
+        t if isinstance(t, _core.TensorBase) else from_data.tensor(t, dtype=_core.float64, device=a.device)
         for t in (atol, rtol)
     ]
-    return aten()._pinv_of(a, *as_tensor, hermitian)
+    return aten._pinv_of(a, *as_tensor, hermitian)
 
 
 @composite("linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
@@ -196,7 +194,7 @@ def pinv(self, rcond, hermitian):
 def pinv_tensor(self, rcond, hermitian):
     if rcond.is_complex():
         raise RuntimeError(
-            f"torch.linalg.pinv: rcond tensor of complex type is not supported. Got {_scalar(rcond.dtype)}"
+            f"torch.linalg.pinv: rcond tensor of complex type is not supported. Got {_core.scalar_name(rcond.dtype)}"
         )
     without_slope("linalg_pinv", rtol=rcond)
     return _pinv(self, 0.0, rcond, hermitian)
@@ -219,8 +217,8 @@ def _check_least_squares(a: Any, b: Any, driver: Any) -> bool:
         raise RuntimeError(f"{name}: other must have at least 1 dimension.")
     if a.dtype != b.dtype:
         raise RuntimeError(
-            f"{name}: Expected input and other to have the same dtype, but got input's dtype {_scalar(a.dtype)} and other's "
-            f"dtype {_scalar(b.dtype)}"
+            f"{name}: Expected input and other to have the same dtype, but got input's dtype {_core.scalar_name(a.dtype)} and other's "
+            f"dtype {_core.scalar_name(b.dtype)}"
         )
     _full_precision(a)
     difference = a.dim() - b.dim()
@@ -242,7 +240,7 @@ def _in_columns(solution: Any, rows: int) -> Any:
     missing = rows - solution.size(-2)
     by_columns = solution.mT.contiguous()
     if missing:
-        by_columns = aten().constant_pad_nd(by_columns, [0, missing]).narrow(-1, 0, solution.size(-2))
+        by_columns = aten.constant_pad_nd(by_columns, [0, missing]).narrow(-1, 0, solution.size(-2))
     return by_columns.mT
 
 
@@ -263,7 +261,7 @@ def _lstsq_of(self, b, rcond, driver):
     solution = inverse @ b
     if m > n:  # what is left over, as one row of its length
         left = (b - self @ solution).abs().square().sum(-2, keepdim=True).sqrt().to(self.dtype)
-        solution = aten().constant_pad_nd(torch_module().cat([solution, left], -2), [0, 0, 0, m - n - 1])
+        solution = aten.constant_pad_nd(torch.cat([solution, left], -2), [0, 0, 0, m - n - 1])
     return (
         solution,
         rank if driver != "gels" else rank.reshape(-1)[:0],
@@ -281,7 +279,7 @@ def _check_rank(rank: Any, driver: str, full: int) -> None:
 
 def _by_lapack(a: Any, b: Any, rcond: float, driver: str, vector: bool) -> Any:
     m, n = a.shape[-2:]
-    rows, rank, values = aten()._lstsq_of(a, b, rcond, driver)
+    rows, rank, values = aten._lstsq_of(a, b, rcond, driver)
     solution = rows.narrow(-2, 0, n)
     residuals = values.new_zeros((0,))
     if m > n and driver != "gelsy" and (driver == "gels" or bool((rank == n).all())):
@@ -335,8 +333,8 @@ def _condition_by_inverse(self: Any, p: Any) -> Any:
             f"linalg.cond(ord={shown}): A must be batches of square matrices, but they are {self.shape[-2]} by "
             f"{self.shape[-1]} matrices"
         )
-    inverse, info = aten().linalg_inv_ex(self)
-    norm = aten().linalg_matrix_norm
+    inverse, info = aten.linalg_inv_ex(self)
+    norm = aten.linalg_matrix_norm
     inverse = inverse.masked_fill(
         (info > 0).unsqueeze(-1).unsqueeze(-1), 0
     )  # there is none: the singular values of it neither
@@ -350,7 +348,7 @@ def linalg_cond(self, p):
     if self.dim() < 2:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
     if p is None or abs(p) == 2:
-        values = aten().linalg_svdvals(self)
+        values = aten.linalg_svdvals(self)
         if self.numel() == 0:
             return values.new_zeros(self.shape[:-2])
         found = values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]

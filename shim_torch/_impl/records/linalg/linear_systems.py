@@ -6,7 +6,6 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.linalg.lu import lu
-from shim_torch._impl.records.shared.formulas import aten
 from shim_torch._impl.records.shared.matrices import (
     LinAlgError,
     adjoint,
@@ -17,16 +16,14 @@ from shim_torch._impl.records.shared.matrices import (
     swapped,
 )
 from shim_torch._impl.surface.warnings import warn_once
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, op
-from shim_torch._utils import _scalar
 
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
 
 
 def identity(a: Any, n: int) -> Any:
-    import shim_torch
-
-    return shim_torch.eye(n, dtype=a.dtype, device=a.device)
+    return torch.eye(n, dtype=a.dtype, device=a.device)
 
 
 def _first_zero_pivot(xp: Any, a: Any) -> Any:
@@ -78,7 +75,7 @@ def linalg_inv_ex(xp, A, check_errors):
 
 @composite("linalg_inv(Tensor A) -> Tensor", out=True, **_LINALG)
 def linalg_inv(A):
-    inverse, info = aten().linalg_inv_ex(A)
+    inverse, info = aten.linalg_inv_ex(A)
     if not info.is_meta and bool((info > 0).any()):
         raise _singular("linalg.inv", info.cpu().numpy())
     return inverse
@@ -101,8 +98,8 @@ def _check_system(name: str, A: Any, B: Any, left: bool, vector: bool) -> Any:
     if A.dtype != B.dtype:
         check_matrix(name, A)
         raise RuntimeError(
-            f"{name}: Expected A and B to have the same dtype, but found A of type {_scalar(A.dtype)} and B of type "
-            f"{_scalar(B.dtype)} instead"
+            f"{name}: Expected A and B to have the same dtype, but found A of type {_core.scalar_name(A.dtype)} and B of type "
+            f"{_core.scalar_name(B.dtype)} instead"
         )
     check_matrix(name, A, True)
     if not vector and B.dim() < 2:
@@ -132,7 +129,7 @@ def _solve_order(left: bool) -> Any:
 
 
 def _solve_b_grad(g: Any, A: Any, left: bool) -> Any:
-    return aten().linalg_solve(adjoint(A), g, left=left)
+    return aten.linalg_solve(adjoint(A), g, left=left)
 
 
 def _solve_a_grad(g: Any, A: Any, result0: Any, B_shape: Any, left: bool) -> Any:
@@ -177,7 +174,7 @@ def _unsolvable(name: str, info: Any) -> Any:
 
 @composite("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", out=True, **_LINALG)
 def linalg_solve(A, B, left):
-    result, info = aten().linalg_solve_ex(A, B, left=left)
+    result, info = aten.linalg_solve_ex(A, B, left=left)
     if not info.is_meta and bool((info > 0).any()):
         raise _unsolvable("torch.linalg.solve", info.cpu().numpy())
     return result
@@ -193,7 +190,7 @@ def _triangle(x: Any, upper: bool, unit: bool) -> Any:
 
 
 def _triangular_b_grad(g: Any, self: Any, upper: bool, left: bool, unitriangular: bool) -> Any:
-    solve = aten().linalg_solve_triangular
+    solve = aten.linalg_solve_triangular
     return solve(adjoint(self), g, upper=not upper, left=left, unitriangular=unitriangular)
 
 
@@ -248,7 +245,7 @@ def triangular_solve(self, A, upper, transpose, unitriangular):
             f"{self.size(-2)} by {self.size(-1)}"
         )
     a = A.transpose(-2, -1) if transpose else A
-    solve = aten().linalg_solve_triangular
+    solve = aten.linalg_solve_triangular
     solution = solve(a, self, upper=upper != transpose, unitriangular=unitriangular)
     batch = solution.shape[:-2]
     solution = solution.mT.contiguous().mT  # as LAPACK writes it
@@ -272,7 +269,7 @@ def _det_grad(g: Any, A: Any, result: Any) -> Any:
     eye = identity(A, A.size(-1))
     zero = (result == 0).unsqueeze(-1).unsqueeze(-1)
     a = eye.where(zero, A) if bool(zero.any()) else A
-    return aten().linalg_solve(adjoint(a), eye * scale.unsqueeze(-1).unsqueeze(-1))
+    return aten.linalg_solve(adjoint(a), eye * scale.unsqueeze(-1).unsqueeze(-1))
 
 
 @op("linalg_det(Tensor A) -> Tensor", shape=_det_shape("linalg.det"), dtype=lambda A: A.dtype, out=True,
@@ -283,7 +280,7 @@ def linalg_det(xp, A):
 
 @composite("det(Tensor self) -> Tensor")
 def det(self):
-    return aten().linalg_det(self)
+    return aten.linalg_det(self)
 
 
 def _slogdet_shape(A: Any) -> Any:
@@ -292,17 +289,15 @@ def _slogdet_shape(A: Any) -> Any:
 
 
 def _slogdet_grad(g0: Any, g1: Any, A: Any, result0: Any) -> Any:
-    import shim_torch
-
     if A.is_complex():
-        real = g1 if g1 is not None else shim_torch.zeros_like(result0.real)
-        turn = (g0.conj() * result0).imag if g0 is not None else shim_torch.zeros_like(real)
-        scale = shim_torch.complex(real, -turn)
+        real = g1 if g1 is not None else torch.zeros_like(result0.real)
+        turn = (g0.conj() * result0).imag if g0 is not None else torch.zeros_like(real)
+        scale = torch.complex(real, -turn)
     elif g1 is None:
         return A * 0
     else:
         scale = g1
-    return aten().linalg_solve(adjoint(A), identity(A, A.size(-1)) * scale.unsqueeze(-1).unsqueeze(-1))
+    return aten.linalg_solve(adjoint(A), identity(A, A.size(-1)) * scale.unsqueeze(-1).unsqueeze(-1))
 
 
 @op("linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", shape=_slogdet_shape,
@@ -314,12 +309,12 @@ def linalg_slogdet(xp, A):
 
 @composite("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", out=True)
 def slogdet(self):
-    return tuple(aten().linalg_slogdet(self))
+    return tuple(aten.linalg_slogdet(self))
 
 
 @composite("logdet(Tensor self) -> Tensor")
 def logdet(self):
     """log(det): nan where the determinant is negative."""
     check_matrix("logdet", self, True)
-    sign, size = aten().linalg_slogdet(self)
+    sign, size = aten.linalg_slogdet(self)
     return sign.log() + size.to(sign.dtype)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.arrays.windows import add_windows, expanded, padded, windows
-from shim_torch._impl.records.shared.formulas import operator, sizes_text
+from shim_torch._impl.native import _core
+from shim_torch._impl.records.shared.formulas import sizes_text
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.formats import asked, in_format, told
 from shim_torch._impl.table.record import composite, op
-from shim_torch._utils import _scalar as scalar_name
 
 
 def _times(sizes: Any) -> str:
@@ -131,12 +132,14 @@ _TYPES = {
 
 def _type(dtype: Any) -> str:
     name = str(dtype).removeprefix("torch.")
-    return _TYPES.get(name) or scalar_name(dtype)
+    return _TYPES.get(name) or _core.scalar_name(dtype)
 
 
 def _convolution_dtype(input: Any, weight: Any, bias: Any) -> Any:
     if input.dtype != weight.dtype:
-        raise RuntimeError(f"expected scalar type {scalar_name(input.dtype)} but found {scalar_name(weight.dtype)}")
+        raise RuntimeError(
+            f"expected scalar type {_core.scalar_name(input.dtype)} but found {_core.scalar_name(weight.dtype)}"
+        )
     if bias is not None and bias.dtype != input.dtype:
         raise RuntimeError(f"Input type ({_type(input.dtype)}) and bias type ({_type(bias.dtype)}) should be the same")
     return input.dtype
@@ -180,11 +183,9 @@ def _input_grad(g, input_shape, weight, stride, padding, dilation, transposed, o
     n = weight.dim() - 2
     stride, padding, dilation = expanded(stride, n), expanded(padding, n), expanded(dilation, n)
     w = weight.conj() if weight.is_complex() else weight
-    import shim_torch
-
     if not transposed and not input_shape[1]:  # without channels the output has none either: it depends on nothing
         return g.new_zeros(tuple(input_shape))
-    convolution = shim_torch.ops.aten.convolution
+    convolution = aten.convolution
     if transposed:
         found = convolution(g, w, None, stride, padding, dilation, False, (0,) * n, groups)
         return _cut(found, input_shape)
@@ -213,7 +214,7 @@ def _weight_grad(g, input, weight_shape, stride, padding, dilation, transposed, 
     x = input.conj() if input.is_complex() else input
     if transposed:  # the roles of input and gradient change
         x, g = g, x
-    return operator("_convolution_weight")(x, g, tuple(weight_shape[2:]), stride, padding, dilation, groups)
+    return torch._convolution_weight(x, g, tuple(weight_shape[2:]), stride, padding, dilation, groups)
 
 
 def _weight_input_grad(g, input_shape, grad_output, stride, padding, dilation, groups):
@@ -232,7 +233,7 @@ def _weight_input_grad(g, input_shape, grad_output, stride, padding, dilation, g
     grad={
         "input": _weight_input_grad,
         "grad_output": lambda g, input, grad_output_shape, stride, padding, dilation, groups: _cut(
-            operator("convolution")(
+            torch.convolution(
                 input.conj() if input.is_complex() else input, g, None, stride, padding, dilation, False, (0,), groups
             ),
             grad_output_shape,
@@ -272,18 +273,18 @@ def _kept_weight_grad(g, input, weight_shape, weight_strides, stride, padding, d
 def _all_grads(g, input, weight, stride, padding, dilation, transposed, output_padding, groups):
     sizes = [weight.shape[1] * groups if transposed else weight.shape[0]]
     settings = (sizes, stride, padding, dilation, transposed, output_padding, groups)
-    return operator("convolution_backward")(g, input, weight, *settings, (True, True, True))
+    return torch.convolution_backward(g, input, weight, *settings, (True, True, True))
 
 
 def _input_weight_grads(g, input, weight, stride, padding, dilation, transposed, output_padding, groups):
     settings = (None, stride, padding, dilation, transposed, output_padding, groups)
-    return operator("convolution_backward")(g, input, weight, *settings, (True, True, False))[:2]
+    return torch.convolution_backward(g, input, weight, *settings, (True, True, False))[:2]
 
 
 def _weight_bias_grads(g, input, weight, stride, padding, dilation, transposed, output_padding, groups):
     sizes = [weight.shape[1] * groups if transposed else weight.shape[0]]
     settings = (sizes, stride, padding, dilation, transposed, output_padding, groups)
-    return operator("convolution_backward")(g, input, weight, *settings, (False, True, True))[1:]
+    return torch.convolution_backward(g, input, weight, *settings, (False, True, True))[1:]
 
 
 @op("convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",

@@ -6,10 +6,10 @@ import sys
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import gradient_once, once, shim, torch_module, widened
+from shim_torch._impl.records.shared.formulas import gradient_once, once, widened
+from shim_torch._impl.table.calls import aten, shim, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import FLOATS, accumulation_dtype
-from shim_torch._utils import _scalar
 
 _TYPES = {"float32": "torch.FloatTensor", "float64": "torch.DoubleTensor", "float16": "torch.HalfTensor"}
 
@@ -19,7 +19,7 @@ def _check(
 ) -> None:
     for t, what, at in ((indices, "indices", 1), (offsets, "offsets", 1)):
         if t.dtype not in (_core.int32, _core.int64):
-            name = _TYPES.get(str(t.dtype).removeprefix("torch."), f"torch.{_scalar(t.dtype)}Tensor")
+            name = _TYPES.get(str(t.dtype).removeprefix("torch."), f"torch.{_core.scalar_name(t.dtype)}Tensor")
             raise RuntimeError(
                 f"Expected tensor for argument #{at} '{what}' to have one of the following scalar types: Long, Int; but got {name} "
                 "instead (while checking arguments for embedding_bag)"
@@ -27,7 +27,7 @@ def _check(
     if weight.dtype not in FLOATS:
         raise RuntimeError(
             "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, Double; "
-            f"but got torch.{_scalar(weight.dtype)}Tensor instead (while checking arguments for embedding_bag)"
+            f"but got torch.{_core.scalar_name(weight.dtype)}Tensor instead (while checking arguments for embedding_bag)"
         )
     if weight.dim() != 2:
         raise RuntimeError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
@@ -47,7 +47,7 @@ def _check(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'"
         )
     if per_sample_weights is not None and per_sample_weights.dtype != weight.dtype:
-        names = [_TYPES.get(str(t.dtype).removeprefix("torch."), f"torch.{_scalar(t.dtype)}Tensor")
+        names = [_TYPES.get(str(t.dtype).removeprefix("torch."), f"torch.{_core.scalar_name(t.dtype)}Tensor")
                  for t in (weight, per_sample_weights)]  # fmt: skip
         raise RuntimeError(
             "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; but "
@@ -86,7 +86,7 @@ def _bags(
     if one_kernel:
         samples = samples if samples is None else samples.reshape(-1)
         offsets = offsets if offsets.dtype == indices.dtype else offsets.to(indices.dtype)
-        out, where, counts, most = shim().embedding_bags(weight, indices, offsets, samples, mode, last, padding)
+        out, where, counts, most = shim.embedding_bags(weight, indices, offsets, samples, mode, last, padding)
         if mode == 0:
             counts = most = counts.new_zeros((bags,))
         return out, where if mode or padding >= 0 else where[:0], counts, most if mode != 1 else counts
@@ -112,7 +112,6 @@ def _heeded(dtype: Any, last: bool, padding: int, mode: int) -> bool:
 
 def _places(indices: Any, offsets: Any, heeded: bool, last: bool, padding: int, bags: int) -> tuple[Any, Any]:
     """The bag of each index; and the places of those that count, which are in a bag and no padding."""
-    torch = torch_module()
     ends = offsets[1:].long()
     if not last:
         ends = torch.cat([ends, ends.new_full((1,), indices.numel())])
@@ -132,7 +131,6 @@ def _bags_by_steps(
     padding: int,
 ) -> tuple[Any, Any, Any, Any]:  # fmt: skip
     """The results of ``_embedding_bag`` in tensor operations."""
-    torch = torch_module()
     bags = offsets.numel() - 1 if last else offsets.numel()
     heeded = _heeded(weight.dtype, last, padding, mode) and not weight.is_cuda
     bag_of, used = _places(indices, offsets, heeded and mode == 0, last, padding, bags)
@@ -142,7 +140,7 @@ def _bags_by_steps(
         weight = gradient_once(weight, "_embedding_bag_backward" if samples is None else _BY_SAMPLES)
     samples = samples if samples is None else gradient_once(samples, _BY_SAMPLES)
     table = widened(weight)
-    values = torch.ops.aten._embedding_sparse(table, rows, -1, False) if sparse else table.index_select(0, rows)
+    values = aten._embedding_sparse(table, rows, -1, False) if sparse else table.index_select(0, rows)
     if (
         scale_by_freq and values.requires_grad
     ):  # the same values, whose gradient is divided by how often their row occurs
@@ -190,7 +188,7 @@ def _weight_grad(g0, weight_shape, indices, per_sample_weights, mode, padding, r
         return once(g.new_zeros(weight_shape).scatter_add(0, result3, g), g0, "_embedding_bag_backward")
     if g0.is_cuda and not _core.is_grad_enabled():
         settings = (per_sample_weights, weight_shape[0], mode == 1, padding)
-        return shim().embedding_bags_backward(g0, indices, result1, result2, *settings)
+        return shim.embedding_bags_backward(g0, indices, result1, result2, *settings)
     used = (result1 < g0.size(0)) & (indices != padding)
     slopes, name = g0[result1[used]], "_embedding_bag_backward"
     if mode == 1:
@@ -202,7 +200,7 @@ def _weight_grad(g0, weight_shape, indices, per_sample_weights, mode, padding, r
 
 def _sample_grad(g0, weight, indices, padding, result1):
     if g0.is_cuda and not _core.is_grad_enabled():
-        return shim().embedding_bags_samples(g0, weight, indices, result1, padding)
+        return shim.embedding_bags_samples(g0, weight, indices, result1, padding)
     used = (result1 < g0.size(0)) & (indices != padding)
     found = (g0[result1.masked_fill(~used, 0)] * weight[indices]).sum(1)
     return once(found.masked_fill(~used, 0), weight, _BY_SAMPLES)
@@ -294,7 +292,6 @@ def embedding_bags_samples(xp, grad_output, weight, indices, bag_of, padding):
 
 def _maxima(values: Any, rows: Any, bag: Any, zeros: Any) -> tuple[Any, Any]:
     """The largest of each bag and column, and the embedding it came from; the first of equals."""
-    torch = torch_module()
     index = bag.unsqueeze(1).expand(values.shape)
     best = zeros.scatter_reduce(0, index, values.detach(), "amax", include_self=False)
     count = values.size(0)

@@ -18,7 +18,6 @@ from shim_torch._impl.records.shared.linear_layers import (
 from shim_torch._impl.records.shared.products import addmm_dtype, addmm_shape, combined
 from shim_torch._impl.records.shim.cuda_kernels import pointwise_backward
 from shim_torch._impl.table.record import op
-from shim_torch._utils import _scalar
 
 
 def _activated(xp, z, activation):
@@ -34,7 +33,7 @@ def _addmm_activation_dtype(self, mat1, mat2, use_gelu):
     if dtype.is_complex:
         raise NotImplementedError("clamp is not supported for complex types")
     if use_gelu and not dtype.is_floating_point:
-        raise NotImplementedError(f"\"GeluKernelImpl\" not implemented for '{_scalar(dtype)}'")
+        raise NotImplementedError(f"\"GeluKernelImpl\" not implemented for '{_core.scalar_name(dtype)}'")
     return dtype
 
 

@@ -6,13 +6,12 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import (
-    aten,
     binary_cross_entropies,
     logit_cross_entropies,
     no_tangent_behind,
-    shim,
     without_slope,
 )
+from shim_torch._impl.table.calls import aten, shim, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import FLOATS, broadcast, int_to_float, not_implemented, promote, type_name
 
@@ -38,7 +37,7 @@ def _in_one_pass(self: Any, target: Any, reduction: int, name: str, setting: flo
     if target.dtype != self.dtype or target.device != self.device or not self.numel():
         return None
 
-    return shim().pair_loss(self, target, name, reduction == 1, float(setting))
+    return shim.pair_loss(self, target, name, reduction == 1, float(setting))
 
 
 @composite("mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", native="squared_error_loss", **_NN)
@@ -62,8 +61,6 @@ def l1_loss(self, target, reduction):
     **_NN,
 )
 def smooth_l1_loss(self, target, reduction, beta):
-    import shim_torch
-
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
@@ -72,15 +69,13 @@ def smooth_l1_loss(self, target, reduction, beta):
     if found is not None:
         return found
     d = _difference("smooth_l1_cpu", self, target).abs()
-    return _reduce(shim_torch.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta), reduction)
+    return _reduce(torch.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta), reduction)
 
 
 @composite(
     "huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.0) -> Tensor", native="huber_loss", **_NN
 )
 def huber_loss(self, target, reduction, delta):
-    import shim_torch
-
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     found = _in_one_pass(self, target, reduction, "huber", delta)
@@ -88,16 +83,14 @@ def huber_loss(self, target, reduction, delta):
         return found
     self = no_tangent_behind(self, "huber_loss_backward")
     d = _difference("huber_cpu", self, target).abs()
-    return _reduce(shim_torch.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta)), reduction)
+    return _reduce(torch.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta)), reduction)
 
 
 @composite("kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", **_NN)
 def kl_div(self, target, reduction, log_target):
-    import shim_torch
-
     if log_target:
         return _reduce(target.exp() * (target - self), reduction)
-    return _reduce(shim_torch.xlogy(target, target) - target * self, reduction)
+    return _reduce(torch.xlogy(target, target) - target * self, reduction)
 
 
 @op(
@@ -123,8 +116,6 @@ def _binary_cross_entropy_each(xp, self, target):
 
 @composite("binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", **_NN)
 def binary_cross_entropy(self, target, weight, reduction):
-    import shim_torch
-
     if target.dtype != self.dtype:
         raise RuntimeError(f"Found dtype {type_name(target.dtype)} but expected {type_name(self.dtype)}")
     if not self.is_floating_point():
@@ -133,7 +124,7 @@ def binary_cross_entropy(self, target, weight, reduction):
     found = _in_one_pass(self, target, reduction, "chance") if weight is None else None
     if found is not None:
         return found
-    loss = shim_torch.ops.aten._binary_cross_entropy_each(self, target)
+    loss = aten._binary_cross_entropy_each(self, target)
     return _reduce(loss if weight is None else loss * weight, reduction)
 
 
@@ -156,16 +147,14 @@ def bce_logits_each(xp, self, target):
     **_NN,
 )
 def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction):
-    import shim_torch
-
     without_slope("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     found = _in_one_pass(self, target, reduction, "logit") if weight is None and pos_weight is None else None
     if found is not None:
         return found
     if pos_weight is None and self.is_cuda and self.dtype in FLOATS and target.dtype == self.dtype:
-        loss = shim().bce_logits_each(self, target)
+        loss = shim.bce_logits_each(self, target)
         return _reduce(loss if weight is None else loss * weight, reduction)
-    log_sigmoid = shim_torch.ops.aten.log_sigmoid(self)
+    log_sigmoid = aten.log_sigmoid(self)
     if pos_weight is None:
         loss = (1 - target) * self - log_sigmoid
     else:
@@ -202,13 +191,13 @@ def nll_loss_nd(self, target, weight, reduction, ignore_index):
             f"{list(weight.shape)}"
         )
     if weight is not None and weight.dtype != x.dtype and not x.is_meta:
-        from shim_torch._utils import _scalar
-
-        raise RuntimeError(f"expected scalar type {_scalar(x.dtype)} but found {_scalar(weight.dtype)}")
+        raise RuntimeError(
+            f"expected scalar type {_core.scalar_name(x.dtype)} but found {_core.scalar_name(weight.dtype)}"
+        )
     without_slope("nll_loss_forward" if self.dim() <= 2 else "nll_loss2d_forward", weight=weight)
     t = t.long()
     if x.is_cuda and t.is_cuda and x.dtype in FLOATS and (weight is None or weight.dtype == x.dtype):
-        loss = shim().nll_loss(x, t, weight, reduction, ignore_index)[0]
+        loss = shim.nll_loss(x, t, weight, reduction, ignore_index)[0]
         return loss.squeeze(0) if reduction == 0 and not batched else loss
     keep = t != ignore_index
     if (
@@ -229,9 +218,7 @@ def nll_loss_nd(self, target, weight, reduction, ignore_index):
 def _check_target_dtype(target: Any) -> None:
     """PyTorch's CPU takes int64 and uint8; int32 too are taken elsewhere."""
     if target.dtype not in (_core.int64, _core.uint8) and (target.device.type == "cpu" or target.dtype != _core.int32):
-        from shim_torch._utils import _scalar
-
-        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {_scalar(target.dtype)}")
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {_core.scalar_name(target.dtype)}")
 
 
 def _check_target(self: Any, target: Any) -> None:
@@ -274,7 +261,7 @@ def _cross_entropy(self, target, weight, reduction, ignore_index):
     weight = weight if weight is None else weight.contiguous()
     keep = self.requires_grad and _core.is_grad_enabled()
     arguments = (target.reshape(-1).contiguous(), weight, reduction, ignore_index, keep)
-    loss = shim().cross_entropy(x.contiguous(), *arguments)[0]
+    loss = shim.cross_entropy(x.contiguous(), *arguments)[0]
     return loss.reshape(target.shape) if reduction == 0 else loss
 
 
@@ -308,7 +295,7 @@ def cross_entropy_loss(self, target, weight, reduction, ignore_index, label_smoo
             loss = loss.sum() if reduction == 2 else loss.sum() / (self.numel() // n if n else loss.new_zeros(()))
         return loss
     seen = _core._len_torch_dispatch_stack() > 0  # by a mode, which sees the operator whole
-    nll = (aten().nll_loss_nd if seen else nll_loss_nd)(log_p, target, weight, reduction, ignore_index)
+    nll = (aten.nll_loss_nd if seen else nll_loss_nd)(log_p, target, weight, reduction, ignore_index)
     if not label_smoothing:
         return nll
     keep = target != ignore_index
@@ -332,14 +319,12 @@ def soft_margin_loss(self, target, reduction):
 
 @composite("hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=1) -> Tensor", **_NN)
 def hinge_embedding_loss(self, target, margin, reduction):
-    import shim_torch
-
-    zero = shim_torch.zeros_like(self)
-    margin = shim_torch.full(
+    zero = torch.zeros_like(self)
+    margin = torch.full(
         (), margin, dtype=self.dtype, device=self.device
     )  # in the dtype of the input, as PyTorch has it
     return _reduce(
-        shim_torch.where(target != 1, margin.sub(self).clamp(min=0), zero) + shim_torch.where(target != -1, self, zero),
+        torch.where(target != 1, margin.sub(self).clamp(min=0), zero) + torch.where(target != -1, self, zero),
         reduction,
     )
 
@@ -363,8 +348,6 @@ def margin_ranking_loss(input1, input2, target, margin, reduction):
     **_NN,
 )
 def cosine_embedding_loss(input1, input2, target, margin, reduction):
-    import shim_torch
-
     eps = 1e-12
     dim = target.dim()
     sizes = f"tensors, but found inputs with sizes {list(input1.shape)} and {list(input2.shape)}."
@@ -376,10 +359,9 @@ def cosine_embedding_loss(input1, input2, target, margin, reduction):
         raise RuntimeError(f"0D target tensor expects 1D input {sizes}")
     a, b = (input1 * input1).sum(dim) + eps, (input2 * input2).sum(dim) + eps
     cos = (input1 * input2).sum(dim) / (a * b).sqrt()
-    zero = shim_torch.zeros_like(cos)
+    zero = torch.zeros_like(cos)
     return _reduce(
-        shim_torch.where(target == 1, 1 - cos, zero)
-        + shim_torch.where(target == -1, (cos - margin).clamp(min=0), zero),
+        torch.where(target == 1, 1 - cos, zero) + torch.where(target == -1, (cos - margin).clamp(min=0), zero),
         reduction,
     )
 
@@ -389,19 +371,17 @@ def cosine_embedding_loss(input1, input2, target, margin, reduction):
     **_NN,
 )
 def triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction):
-    import shim_torch
-
     if not anchor.dim() == positive.dim() == negative.dim():
         raise RuntimeError(
             "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
             f"{anchor.dim()}D, positive {positive.dim()}D, and negative {negative.dim()}D inputs"
         )
     near, far = (
-        shim_torch.pairwise_distance(anchor, positive, p, eps),
-        shim_torch.pairwise_distance(anchor, negative, p, eps),
+        torch.pairwise_distance(anchor, positive, p, eps),
+        torch.pairwise_distance(anchor, negative, p, eps),
     )
     if swap:
-        far = far.minimum(shim_torch.pairwise_distance(positive, negative, p, eps))
+        far = far.minimum(torch.pairwise_distance(positive, negative, p, eps))
     return _reduce((margin + near - far).clamp(min=0), reduction)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from shim_torch._impl.arrays.windows import expanded
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import flat, sizes_text
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.formats import in_format, told
 from shim_torch._impl.table.record import composite, op
 
@@ -154,11 +155,9 @@ def _first_valid(xp: Any, values: Any, valid: Any) -> Any:
 
 
 def _no_bool(name: str) -> Any:
-    from shim_torch._utils import _scalar
-
     def rule(self: Any) -> Any:
         if self.dtype == _core.bool or self.dtype.is_complex:
-            raise NotImplementedError(f"\"{name}\" not implemented for '{_scalar(self.dtype)}'")
+            raise NotImplementedError(f"\"{name}\" not implemented for '{_core.scalar_name(self.dtype)}'")
         return self.dtype, [self.dtype, _core.int64]
 
     return rule
@@ -308,9 +307,7 @@ def max_unpool3d(self, indices, output_size, stride, padding):
 
 def _unpool(self: Any, indices: Any, output_size: Any) -> Any:
     """Values at the places max pooling found them, zeros elsewhere."""
-    import shim_torch
     from shim_torch._impl.tensor.python_functions import alert_not_deterministic
-    from shim_torch._utils import _scalar
 
     n = len(output_size)
     alert_not_deterministic(f"max_unpooling{n}d_forward_out")  # two values may have the same place
@@ -320,7 +317,7 @@ def _unpool(self: Any, indices: Any, output_size: Any) -> Any:
             f"Input to max_unpooling{n}d should be a {dims} Tensor, but got a tensor with {self.dim()} dimensions."
         )
     if indices.dtype != _core.int64:
-        raise RuntimeError(f"elements in indices should be type int64 but got: {_scalar(indices.dtype)}")
+        raise RuntimeError(f"elements in indices should be type int64 but got: {_core.scalar_name(indices.dtype)}")
     if self.shape != indices.shape:
         raise RuntimeError(
             f"Expected shape of indices to be same as that of the input tensor ({sizes_text(self.shape)}) but got indices tensor "
@@ -343,11 +340,9 @@ def _unpool(self: Any, indices: Any, output_size: Any) -> Any:
     if (
         _tangents_are_taken()
     ):  # of values with one place the last one's stays, and so does its tangent; gradients go to each
-        order = shim_torch.arange(places, device=flat.device).expand_as(flat)
+        order = torch.arange(places, device=flat.device).expand_as(flat)
         stays = (
-            shim_torch.zeros((*lead, count), dtype=order.dtype, device=flat.device)
-            .scatter(-1, flat, order)
-            .gather(-1, flat)
+            torch.zeros((*lead, count), dtype=order.dtype, device=flat.device).scatter(-1, flat, order).gather(-1, flat)
         )
         values = values.masked_fill(stays != order, 0)
         return values.new_zeros((*lead, count)).scatter_add(-1, flat, values).reshape(*lead, *output_size)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import gradient_once, shim, torch_module, without_slope
+from shim_torch._impl.records.shared.formulas import gradient_once, gradients, without_slope
+from shim_torch._impl.table.calls import shim, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import FLOATS, WIDE, no_meta_kernel
-from shim_torch._utils import _scalar
+from shim_torch._impl.tensor import from_data
 
 _NEVER = -1e30  # the log of zero: finite, so that gradients of what never happens are zero
 
@@ -41,7 +42,7 @@ def _check_ctc(log_probs: Any, targets: Any, inputs: list[int], ends: list[int],
     if len(ends) != batch:
         raise RuntimeError("target_lengths must be of size batch_size")
     if log_probs.dtype not in WIDE:
-        raise NotImplementedError(f"\"ctc_loss_cpu\" not implemented for '{_scalar(log_probs.dtype)}'")
+        raise NotImplementedError(f"\"ctc_loss_cpu\" not implemented for '{_core.scalar_name(log_probs.dtype)}'")
     where = "(while checking arguments for ctc_loss_allocate_outputs)"
     for n in ends:
         if n < 0:
@@ -64,7 +65,6 @@ def _check_ctc(log_probs: Any, targets: Any, inputs: list[int], ends: list[int],
 
 def _by_steps(lp: Any, labels: Any, input_ends: Any, label_ends: Any, blank: int) -> Any:
     """The losses of sequences in tensor operations, a step at a time; infinite where there is no way."""
-    torch = torch_module()
     steps, batch, _ = lp.shape
     device, size = lp.device, labels.size(1)
     places = torch.full((batch, 2 * size + 1), blank, dtype=_core.int64, device=device)
@@ -98,13 +98,12 @@ def _by_steps(lp: Any, labels: Any, input_ends: Any, label_ends: Any, blank: int
 
 
 def _alignment_grad(g0, log_probs, targets, input_lengths, target_lengths, blank, result0, result1):
-    torch = torch_module()
     lengths = (input_lengths, target_lengths)
-    found = shim().ctc_alignments_backward(g0.detach(), log_probs.detach(), targets, *lengths, result0, result1, blank)
+    found = shim.ctc_alignments_backward(g0.detach(), log_probs.detach(), targets, *lengths, result0, result1, blank)
     if not _core.is_grad_enabled():
         return found
     leaf = log_probs if log_probs.requires_grad else log_probs.detach().requires_grad_()
-    again = torch.autograd.grad(_by_steps(leaf, targets, *lengths, blank), leaf, g0, create_graph=True)[0]
+    again = gradients(_by_steps(leaf, targets, *lengths, blank), (leaf,), g0, True)[0]
     return found + (again - again.detach())  # the same numbers as without a history
 
 
@@ -199,7 +198,6 @@ def _ctc(
     zero_infinity: bool,
     given: Any = (None, None),
 ) -> Any:
-    torch = torch_module()
     log_probs = gradient_once(log_probs, "_ctc_loss_backward")
     single = log_probs.dim() == 2
     lp = log_probs.unsqueeze(1) if single else log_probs
@@ -212,11 +210,11 @@ def _ctc(
     input_ends, label_ends = (
         t
         if t is not None and t.dim() == 1 and t.dtype == _core.int64 and t.device == device
-        else torch.tensor(n, device=device)
+        else from_data.tensor(n, device=device)
         for t, n in zip(given, (inputs, ends), strict=True)
     )
     if not lp.is_meta and steps < 1 << 16:
-        loss = shim().ctc_alignments(lp, labels.contiguous(), input_ends, label_ends, blank)[0]
+        loss = shim.ctc_alignments(lp, labels.contiguous(), input_ends, label_ends, blank)[0]
     else:
         loss = _by_steps(lp, labels, input_ends, label_ends, blank)
     if zero_infinity:
@@ -224,7 +222,7 @@ def _ctc(
     if single:
         loss = loss.squeeze(0)
     if reduction == 1:
-        divisor = torch.tensor([max(n, 1) for n in ends], dtype=loss.dtype, device=device)
+        divisor = from_data.tensor([max(n, 1) for n in ends], dtype=loss.dtype, device=device)
         return (loss / (divisor.squeeze(0) if single else divisor)).mean()
     return loss if reduction == 0 else loss.sum()
 
@@ -263,7 +261,6 @@ def _check_rows(x: Any) -> None:
            function=False, method=False)  # fmt: skip
 def multi_margin_loss(self, target, p, margin, weight, reduction):
     """Σ max(0, margin - x[y] + x[i])^p / C over the other classes."""
-    torch = torch_module()
     if p not in (1, 2):
         raise RuntimeError("only p == 1 and p == 2 supported")
     _check_rows(self)
@@ -280,9 +277,9 @@ def multi_margin_loss(self, target, p, margin, weight, reduction):
     if weight is not None and (weight.dim() != 1 or weight.numel() != c):
         raise RuntimeError(f"inconsistent weight size, expected {c} but got {list(weight.shape)}")
     if target.dtype is not _core.int64:
-        raise RuntimeError(f"expected scalar type Long but found {_scalar(target.dtype)}")
+        raise RuntimeError(f"expected scalar type Long but found {_core.scalar_name(target.dtype)}")
     if x.is_cuda and y.is_cuda and x.dtype in FLOATS and n and (weight is None or weight.dtype == x.dtype):
-        loss = shim().multi_margin_loss(
+        loss = shim.multi_margin_loss(
             x, y, weight, int(p), float(margin), reduction
         )  # a target out of range ends the program
         return loss.squeeze(0) if reduction == 0 and not target.dim() else loss
@@ -304,17 +301,16 @@ _MOST_MARKED = 32 * 1024  # classes of a row in one kernel
 )
 def multilabel_margin_loss(self, target, reduction):
     """Σ max(0, 1 - (x[j] - x[i])) / C over target classes j (up to the first -1) and the others i."""
-    torch = torch_module()
     _check_rows(self)
     if self.shape != target.shape and not (self.dim() <= 1 and target.dim() <= 1 and self.numel() == target.numel()):
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}")
     if target.dtype != _core.int64:
-        raise RuntimeError(f"expected scalar type Long but found {_scalar(target.dtype)}")
+        raise RuntimeError(f"expected scalar type Long but found {_core.scalar_name(target.dtype)}")
     scores = gradient_once(self, "multilabel_margin_loss_backward")
     x, y = (t if t.dim() == 2 else t.reshape(1, -1) for t in (scores, target))
     c = x.size(1)
     if x.is_cuda and y.is_cuda and x.dtype in FLOATS and x.size(0) and c <= _MOST_MARKED:
-        loss = shim().multilabel_margin_loss(x, y, reduction)  # a target out of range ends the program
+        loss = shim.multilabel_margin_loss(x, y, reduction)  # a target out of range ends the program
         return loss if reduction or self.dim() == 2 else loss.squeeze(0)
     named = (y >= 0).cumprod(1).bool()
     places = y.clamp(min=0)

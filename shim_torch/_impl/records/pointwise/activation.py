@@ -7,18 +7,12 @@ from typing import Any
 
 from shim_torch._impl.arrays.special import special
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import (
-    compared,
-    flat,
-    once,
-    one_pass,
-    one_pass_on_cuda,
-    shim,
-    torch_module,
-)
+from shim_torch._impl.records.shared.formulas import compared, flat, once, one_pass, one_pass_on_cuda
+from shim_torch._impl.table.calls import aten, shim, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import refusing
 from shim_torch._impl.table.rules import int_to_float, promote, same, same_dtype, type_name, wrap_dim
+from shim_torch._impl.tensor.type_info import finfo
 
 _NN = {"module": "nn.functional", "method": False}
 
@@ -127,9 +121,7 @@ def _elu_grad(g, x, alpha, scale, input_scale):
 
 
 def _elu_slope(x, alpha, scale, input_scale):
-    import shim_torch
-
-    return shim_torch.where(x > 0, float(scale), (x * input_scale).exp() * (alpha * scale * input_scale))
+    return torch.where(x > 0, float(scale), (x * input_scale).exp() * (alpha * scale * input_scale))
 
 
 @op(
@@ -147,10 +139,8 @@ def leaky_relu(xp, self, negative_slope):
 
 
 def _leaky(g, x, slope):
-    import shim_torch
-
     done = one_pass_on_cuda(g, x, "leaky_relu_backward", slope)
-    return done if done is not None else shim_torch.where(x > 0, g, g * slope)
+    return done if done is not None else torch.where(x > 0, g, g * slope)
 
 
 @op(
@@ -168,10 +158,8 @@ def softplus(xp, self, beta, threshold):
 
 
 def _softplus_grad(g, x, beta, threshold):
-    import shim_torch
-
     done = one_pass_on_cuda(g, x, "softplus_backward", beta, threshold)
-    return done if done is not None else shim_torch.where(x * beta > threshold, g, g * (x * beta).sigmoid())
+    return done if done is not None else torch.where(x * beta > threshold, g, g * (x * beta).sigmoid())
 
 
 @op(
@@ -211,9 +199,7 @@ def _mish_grad(g, x):
     done = one_pass(g, x, "mish_backward")
     if done is not None:
         return done
-    import shim_torch.nn.functional as F
-
-    t = F.softplus(x).tanh()
+    t = aten.softplus(x).tanh()
     return g * (t + x * (1 - t * t) * x.sigmoid())
 
 
@@ -286,9 +272,7 @@ def hardshrink(xp, self, lambd):
 
 def _softshrink_shape(self: Any, lambd: Any) -> Any:
     if not 0 <= lambd:
-        import shim_torch
-
-        largest = f"{shim_torch.finfo(self.dtype).max:.6g}" if self.is_floating_point() else "0"
+        largest = f"{finfo(self.dtype).max:.6g}" if self.is_floating_point() else "0"
         raise RuntimeError(
             f"lambda must be in range [0, {largest}] for input dtype {type_name(self.dtype)}, but found {lambd:g}"
         )
@@ -316,7 +300,7 @@ def softshrink(xp, self, lambd):
     dtype=same_dtype,
     inplace=True,
     method=False,
-    grad={"self": flat(lambda g, self, threshold: torch_module().where(compared(self) <= threshold, 0, g))},
+    grad={"self": flat(lambda g, self, threshold: torch.where(compared(self) <= threshold, 0, g))},
 )
 def threshold_(xp, self, threshold, value):
     if self.dtype.kind == "u" and value < 0:
@@ -340,15 +324,11 @@ def prelu_kernel(xp, self, weight):
 
 
 def _where(condition, a, b):
-    import shim_torch
-
-    return shim_torch.where(condition, a, b)
+    return torch.where(condition, a, b)
 
 
 @composite("prelu(Tensor self, Tensor weight) -> Tensor")
 def prelu(self, weight):
-    import shim_torch
-
     if weight.dtype != self.dtype:
         raise RuntimeError(
             f"prelu: Type promoting not supported. Got {type_name(self.dtype)} and {type_name(weight.dtype)}"
@@ -367,7 +347,7 @@ def prelu(self, weight):
                 f"channel size = {channels}."
             )
         weight = weight.reshape([-1 if i == 1 else 1 for i in range(max(self.dim(), 1))])
-    return shim_torch.ops.aten._prelu_kernel(self, weight)
+    return aten._prelu_kernel(self, weight)
 
 
 @composite("glu(Tensor self, int dim=-1) -> Tensor", module="nn.functional", method=False, native="glu")
@@ -398,9 +378,7 @@ def _softmax_dtype(name):
 
 
 def _scalar(dtype):
-    from shim_torch._utils import _scalar as name
-
-    return name(dtype)
+    return _core.scalar_name(dtype)
 
 
 @op(
@@ -435,9 +413,7 @@ def _has_handler(x):
 
 def _shown(name, g, result, dim):
     """The operator that subclasses with a handler are shown for a gradient."""
-    import shim_torch
-
-    return getattr(shim_torch.ops.aten, name)(g, result, dim, result.dtype)
+    return getattr(aten, name)(g, result, dim, result.dtype)
 
 
 def _log_softmax_grad(g, result, dim):
@@ -450,7 +426,7 @@ def _log_softmax_grad(g, result, dim):
 
 def _softmax_backward(g, result, dim, log):
 
-    return shim().softmax_backward(g, result, dim, log)
+    return shim.softmax_backward(g, result, dim, log)
 
 
 @op(

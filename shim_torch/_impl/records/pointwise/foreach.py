@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite
-from shim_torch._utils import _scalar
 
 _METHODLESS: dict[str, Any] = {"method": False}
 
@@ -205,7 +205,7 @@ def _no_complex(kernel: str, t: Any, other: Any) -> None:
     if t.is_complex() and not t.is_meta:
         t.eq(other)  # refuses sizes that do not fit, of which PyTorch speaks first
         kind = _core.promote_types(t.dtype, other.dtype)
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{_scalar(kind)}'")
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{_core.scalar_name(kind)}'")
 
 
 def _least(t: Any, other: Any) -> Any:
@@ -225,7 +225,7 @@ def _greatest(t: Any, other: Any) -> Any:
 def _put(t: Any, new: Any) -> Any:
     if not _core.can_cast(new.dtype, t.dtype):
         raise RuntimeError(
-            f"result type {_scalar(new.dtype)} can't be cast to the desired output type {_scalar(t.dtype)}"
+            f"result type {_core.scalar_name(new.dtype)} can't be cast to the desired output type {_core.scalar_name(t.dtype)}"
         )
     return t.copy_(new)
 
@@ -261,9 +261,7 @@ for _name, _run, _write in (
 
 @composite("_foreach_pow.ScalarAndTensor(Scalar self, Tensor[] exponent) -> Tensor[]", **_METHODLESS)
 def foreach_pow_scalar(self, exponent):
-    import shim_torch
-
-    return tuple(shim_torch.pow(self, e) for e in exponent)
+    return tuple(torch.pow(self, e) for e in exponent)
 
 
 def _lerp(t: Any, other: Any, weight: Any) -> Any:
@@ -337,13 +335,11 @@ _declare_fused("addcdiv")
 
 @composite("_foreach_norm.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]", **_METHODLESS)
 def foreach_norm(self, ord, dtype):
-    import shim_torch
-
     _lists(self)
     found = norms_on_cuda(self, ord) if dtype is None else None
     if found is not None:
         return found.unbind(0)
-    return tuple(shim_torch.ops.aten.linalg_vector_norm(t, ord, dtype=dtype) for t in self)
+    return tuple(aten.linalg_vector_norm(t, ord, dtype=dtype) for t in self)
 
 
 def norms_on_cuda(tensors: Any, order: Any) -> Any:

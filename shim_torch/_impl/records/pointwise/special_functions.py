@@ -9,10 +9,11 @@ from shim_torch._impl.arrays import bessel
 from shim_torch._impl.arrays.gamma_incomplete import gamma_incomplete
 from shim_torch._impl.arrays.special import special
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import aten
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import refusing
 from shim_torch._impl.table.rules import NARROW, broadcast, int_to_float, promote, same, type_name
+from shim_torch._impl.tensor import from_data
 
 _SPECIAL: dict[str, Any] = {"module": "special", "method": False}
 
@@ -34,10 +35,10 @@ def _over(body: Any) -> Any:
     return lambda xp, self: body(xp, self)
 
 
-_unary("i0", lambda xp, x: bessel.modified_i(xp, x, 0, False), lambda g, self: g * aten().special_i1(self),
+_unary("i0", lambda xp, x: bessel.modified_i(xp, x, 0, False), lambda g, self: g * aten.special_i1(self),
        module="", method=True, inplace=True)  # fmt: skip
 _unary("special_i0e", lambda xp, x: bessel.modified_i(xp, x, 0, True),
-       lambda g, self, result: g * (aten().special_i1e(self) - self.sgn() * result))  # fmt: skip
+       lambda g, self, result: g * (aten.special_i1e(self) - self.sgn() * result))  # fmt: skip
 
 
 def _no_low_precision(kernel: str, self: Any) -> None:
@@ -49,14 +50,14 @@ def _i1_grad(g: Any, self: Any, result: Any) -> Any:
     _no_low_precision("i1_backward", self)
     zero = self == 0
     safe = self.masked_fill(zero, 1.0)
-    return g * (aten().i0(self) - result / safe).masked_fill(zero, 0.5)
+    return g * (aten.i0(self) - result / safe).masked_fill(zero, 0.5)
 
 
 def _i1e_grad(g: Any, self: Any, result: Any) -> Any:
     _no_low_precision("i1e_backward", self)
     zero = self == 0
     safe = self.masked_fill(zero, 1.0)
-    return g * (aten().special_i0e(self) - result * (self.sgn() + 1 / safe)).masked_fill(zero, 0.5)
+    return g * (aten.special_i0e(self) - result * (self.sgn() + 1 / safe)).masked_fill(zero, 0.5)
 
 
 def _finite_i(xp: Any, x: Any, order: int) -> Any:
@@ -109,7 +110,7 @@ def _vector(xp: Any, name: str) -> Any:
     """``name`` over arrays; of NumPy's, through the operator, whose kernel is native."""
     if xp.__name__ != "numpy":
         return special(xp, name)
-    return lambda x: _core.to_numpy(getattr(aten(), name)(_core.from_numpy(xp.array(x, dtype="float64"))))
+    return lambda x: _core.to_numpy(getattr(aten, name)(_core.from_numpy(xp.array(x, dtype="float64"))))
 
 
 def _erfcx(xp: Any, x: Any) -> Any:
@@ -148,7 +149,7 @@ _unary("special_ndtr", _ndtr, lambda g, self: g * (-0.5 * self * self).exp() / _
 _unary(
     "special_log_ndtr",
     _log_ndtr,
-    lambda g, self: g * math.sqrt(2 / math.pi) / aten().special_erfcx(self * -math.sqrt(0.5)),
+    lambda g, self: g * math.sqrt(2 / math.pi) / aten.special_erfcx(self * -math.sqrt(0.5)),
 )
 _unary("special_ndtri", _ndtri, lambda g, result: g * _ROOT * (0.5 * result * result).exp())
 
@@ -187,7 +188,7 @@ _polygamma_shape.elementwise = True  # type: ignore[attr-defined]
 
 for _name, _options in (("polygamma", {"module": "", "method": False}), ("special_polygamma", _SPECIAL)):
     op(f"{_name}(int n, Tensor self) -> Tensor", shape=_polygamma_shape, dtype=int_to_float, out=True, native="polygamma",
-       grad={"self": lambda g, n, self: g * aten().polygamma(n + 1, self)}, **_options)(
+       grad={"self": lambda g, n, self: g * aten.polygamma(n + 1, self)}, **_options)(
         lambda xp, n, self: _polygamma_body(xp, n, self))  # fmt: skip
 
 
@@ -196,10 +197,8 @@ def _multigamma(a: Any, p: int) -> Any:
         raise RuntimeError("p has to be greater than or equal to 1")
     if a.dtype == _core.bool:
         raise RuntimeError("The input tensor may not be a boolean tensor.")
-    import shim_torch
-
-    x = a if a.is_floating_point() else a.to(shim_torch.get_default_dtype())
-    steps = shim_torch.arange(0, p, dtype=x.dtype, device=x.device) * -0.5
+    x = a if a.is_floating_point() else a.to(_core.get_default_dtype())
+    steps = torch.arange(0, p, dtype=x.dtype, device=x.device) * -0.5
     return (x.unsqueeze(-1) + steps).lgamma().sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
 
 
@@ -230,7 +229,7 @@ def _incomplete(name: str, upper: bool) -> None:
     op(f"{name}(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing(name, promote), out=True, inplace=True,
        native=name, grad={"self": _no_derivative(f"{name}: input"), "other": grad})(run)  # fmt: skip
     composite(f"special_gammainc{'c' if upper else ''}(Tensor self, Tensor other) -> Tensor", out=True, **_SPECIAL)(
-        lambda self, other: getattr(aten(), name)(self, other)
+        lambda self, other: getattr(aten, name)(self, other)
     )
 
 
@@ -239,7 +238,7 @@ _incomplete("igammac", True)
 
 
 @op("special_zeta(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing("special_zeta", int_to_float), out=True,
-    native="zeta", grad={"self": _no_derivative("zeta"), "other": lambda g, self, other: g * -self * aten().special_zeta(self + 1, other)}, **_SPECIAL)  # fmt: skip
+    native="zeta", grad={"self": _no_derivative("zeta"), "other": lambda g, self, other: g * -self * aten.special_zeta(self + 1, other)}, **_SPECIAL)  # fmt: skip
 def special_zeta(xp, self, other):
     return bessel.zeta(xp, self, other).astype(self.dtype)
 
@@ -264,13 +263,11 @@ def with_numbers(name: str, first: str, second: str, words: tuple[str, str]) -> 
     """Overloads that take a number for one of two tensors."""
 
     def numbered(a: Any, b: Any) -> Any:
-        import shim_torch
-
         if not isinstance(a, _core.TensorBase):
-            a = shim_torch.tensor(a, dtype=shim_torch.result_type(b, a), device=b.device)
+            a = from_data.tensor(a, dtype=_core.result_type(b, a), device=b.device)
         if not isinstance(b, _core.TensorBase):
-            b = shim_torch.tensor(b, dtype=shim_torch.result_type(a, b), device=a.device)
-        return getattr(aten(), name)(a, b)
+            b = from_data.tensor(b, dtype=_core.result_type(a, b), device=a.device)
+        return getattr(aten, name)(a, b)
 
     composite(f"{name}.{words[0]}(Scalar {first}, Tensor {second}) -> Tensor", out=True, **_SPECIAL)(numbered)
     composite(f"{name}.{words[1]}(Tensor {first}, Scalar {second}) -> Tensor", out=True, **_SPECIAL)(numbered)
@@ -288,9 +285,7 @@ _SAME = {
 
 
 def _named(name: str, target: str) -> None:
-    composite(f"special_{name}(Tensor self) -> Tensor", out=True, **_SPECIAL)(
-        lambda self: getattr(aten(), target)(self)
-    )
+    composite(f"special_{name}(Tensor self) -> Tensor", out=True, **_SPECIAL)(lambda self: getattr(aten, target)(self))
 
 
 for _name, _target in _SAME.items():
@@ -299,7 +294,7 @@ for _name, _target in _SAME.items():
 
 @composite("special_logit(Tensor self, float? eps=None) -> Tensor", out=True, **_SPECIAL)
 def special_logit(self, eps):
-    return aten().logit(self, eps)
+    return aten.logit(self, eps)
 
 
 @composite("special_round(Tensor self, *, int decimals=0) -> Tensor", out=True, **_SPECIAL)
@@ -309,7 +304,7 @@ def special_round(self, decimals):
 
 @composite("special_xlogy(Tensor self, Tensor other) -> Tensor", out=True, **_SPECIAL)
 def special_xlogy(self, other):
-    return aten().xlogy(self, other)
+    return aten.xlogy(self, other)
 
 
 with_numbers("special_xlogy", "self", "other", ("self_scalar", "other_scalar"))

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from shim_torch._impl.autograd.grad_mode import no_grad
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import operator
 from shim_torch._impl.records.shared.random_range import check_countable, check_uniform, checked, end_of
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, direct, op
 from shim_torch._impl.table.rules import (
     WIDE,
@@ -101,10 +102,8 @@ def _draw(self: Any, kind: str, a: Any, b: Any, generator: Any) -> Any:
 
 
 def _drawn(template: Any, kind: str, a: Any, b: Any, seed: int, start: int) -> Any:
-    import shim_torch
-
-    with shim_torch.no_grad():
-        return shim_torch.ops.aten._random_bits(template, kind, a, b, seed, start)
+    with no_grad():
+        return aten._random_bits(template, kind, a, b, seed, start)
 
 
 _WHOLE = ("integer", "word")
@@ -159,9 +158,7 @@ def _parts(self: Any, fill: Any) -> None:
 
 def _check_float(self: Any, name: str) -> None:
     if not (self.dtype.is_floating_point or self.dtype.is_complex):
-        from shim_torch._utils import _scalar
-
-        raise NotImplementedError(f"\"{name}\" not implemented for '{_scalar(self.dtype)}'")
+        raise NotImplementedError(f"\"{name}\" not implemented for '{_core.scalar_name(self.dtype)}'")
 
 
 @composite(
@@ -358,9 +355,7 @@ def bernoulli_p(self, p, generator):
     """1 with the chance ``p``, else 0, in a new tensor like ``self``."""
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
-    import shim_torch
-
-    return shim_torch.empty_like(self).bernoulli_(p, generator=generator)
+    return torch.empty_like(self).bernoulli_(p, generator=generator)
 
 
 @composite("bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)", method=False)
@@ -442,10 +437,8 @@ def randperm(n, generator, dtype, layout, device, pin_memory):
 
 def _like(name: str, fill: Any, signature: str = "", native: str = "randint_like") -> None:
     def body(self, *args):
-        import shim_torch
-
         *settings, dtype, layout, device, pin_memory, memory_format = args
-        made = shim_torch.empty_like(self, dtype=dtype, device=device, memory_format=memory_format)
+        made = torch.empty_like(self, dtype=dtype, device=device, memory_format=memory_format)
         return fill(made, *settings)
 
     composite(
@@ -502,7 +495,7 @@ def normal_floats(mean, std, size, generator, dtype, layout, device, pin_memory)
 def _check_chances(p: Any) -> None:
     """Of a CUDA tensor with elements, asking the GPU once."""
     least, most, sums = p.amin(), p.amax(), p.sum(-1).amin()
-    least, most, total = operator("stack")([least, most, sums.to(p.dtype)]).tolist()
+    least, most, total = torch.stack([least, most, sums.to(p.dtype)]).tolist()
     if not (least >= 0 and most < math.inf):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     if not total > 0:
@@ -544,7 +537,7 @@ def multinomial(self, num_samples, replacement, generator):
             _core.empty_tensor((p.size(0), num_samples), _core.float64, self.device), "uniform", 0.0, 1.0, generator
         )
         if self.is_cuda:
-            found = operator("searchsorted")(edges, u * edges[:, -1:], right=True).clamp(max=p.size(-1) - 1)
+            found = torch.searchsorted(edges, u * edges[:, -1:], right=True).clamp(max=p.size(-1) - 1)
         else:
             found = (edges.unsqueeze(1) <= (u * edges[:, -1:]).unsqueeze(-1)).sum(-1).clamp(max=p.size(-1) - 1)
     else:  # exponential races: the greatest p/E are a sample without replacement

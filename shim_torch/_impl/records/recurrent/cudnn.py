@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._impl.autograd.grad_mode import no_grad
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import aten, torch_module
+from shim_torch._impl.table.calls import aten
 from shim_torch._impl.table.record import direct
 
 _METHODLESS: dict[str, Any] = {"method": False}
@@ -43,9 +44,7 @@ def check_attributes(input: Any, hidden: Any, params: Any, dtypes: bool) -> None
                     f"Input and {name} tensors are not at the same device, found input tensor at {input.device} and {name} tensor at {t.device}"
                 )
             if dtypes and t.dtype != input.dtype:
-                from shim_torch._utils import _scalar
-
-                names = [_scalar(x.dtype) for x in (input, t)]
+                names = [_core.scalar_name(x.dtype) for x in (input, t)]
                 raise RuntimeError(
                     f"Input and {name} tensors are not the same dtype, found input tensor with {names[0]} and {name} tensor with {names[1]}"
                 )
@@ -88,7 +87,7 @@ def _grads(
     if _core.is_grad_enabled():
         return _by_steps(g0, g1, g2, input, weight, weight_stride0, hx, cx, settings, wanted)
     reserve = result3.clone() if _core._graph_task_retains_graph() else result3  # it is written to
-    dx, dhx, dcx, slopes = aten()._cudnn_rnn_backward(
+    dx, dhx, dcx, slopes = aten._cudnn_rnn_backward(
         input, weight, weight_stride0, result4, hx, cx, result0, g0, g1, None if cx is None else g2, *settings, dropout_state,
         reserve, [wanted[0], wanted[2], wanted[3], wanted[1]],
     )  # fmt: skip
@@ -146,7 +145,7 @@ def _cudnn_rnn_flatten_weight(
     if found is None:
         raise _unsupported("_cudnn_rnn_flatten_weight", weight_arr[0])
     buffer, parts = found
-    with torch_module().no_grad():
+    with no_grad():
         for weight, part in zip(weight_arr, parts, strict=True):
             weight.set_(part)
     return buffer
@@ -206,7 +205,7 @@ def layers(
     keeps = _core.is_grad_enabled() and any(t.requires_grad for t in (input, *hidden, *params))
     drops = train and dropout > 0 and num_layers > 1
     try:
-        found = aten()._cudnn_rnn(
+        found = aten._cudnn_rnn(
             input, list(params), 2 + 2 * has_biases + (proj_size > 0), None, hx, cx, mode, hidden_size, proj_size, num_layers,
             batch_first, dropout if drops else 0.0, drops or keeps, bidirectional, batch_sizes,
             dropout_state(dropout, input.device) if drops else None,

@@ -8,17 +8,16 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.recurrent.cudnn import MODES, check_attributes
 from shim_torch._impl.records.recurrent.cudnn import layers as cudnn_layers
-from shim_torch._impl.records.shared.formulas import shim
+from shim_torch._impl.table.calls import aten, shim, torch
 from shim_torch._impl.table.record import composite
 from shim_torch._impl.table.rules import WIDE
+from shim_torch._impl.tensor import from_data
 
 _METHODLESS: dict[str, Any] = {"method": False}
 
 
 def _linear(x: Any, w: Any, b: Any) -> Any:
-    import shim_torch
-
-    return shim_torch.ops.aten.linear(x, w, b)
+    return aten.linear(x, w, b)
 
 
 # A step takes the input's part of the gates (all steps at once beforehand), the state, and the recurrent weights.
@@ -27,7 +26,7 @@ def _linear(x: Any, w: Any, b: Any) -> Any:
 def _lstm_step(gates: Any, state: Any, w: Any) -> Any:
     h, c = state
     if gates.dtype in WIDE and c.dtype == gates.dtype and c.dim() == gates.dim() and _core.unseen(gates, h, c):
-        h, c, _ = shim().lstm_step(gates, _linear(h, w[0], w[1]), c)
+        h, c, _ = shim.lstm_step(gates, _linear(h, w[0], w[1]), c)
         return (h if w[2] is None else h.matmul(w[2].t())), c
     i, f, g, o = (gates + _linear(h, w[0], w[1])).chunk(4, -1)
     c = f.sigmoid() * c + i.sigmoid() * g.tanh()
@@ -73,14 +72,12 @@ def _one_kernel(gates: Any, *others: Any) -> bool:
 
 def _steps(step: Callable[..., Any], x: Any, state: Any, weights: Any, back: bool) -> tuple[Any, Any]:
     """One direction of one layer over (L, N, C)."""
-    import shim_torch
-
     if x.size(0) == 0:
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
     whole = _linear(x, w_ih, b_ih)
     if step is _lstm_step and w_hr is None and _one_kernel(whole, *state, w_hh, *(() if b_hh is None else (b_hh,))):
-        y, c, _ = shim().lstm_layer(whole.flip(0) if back else whole, *state, w_hh, b_hh)
+        y, c, _ = shim.lstm_layer(whole.flip(0) if back else whole, *state, w_hh, b_hh)
         return y.flip(0) if back else y, (y[-1], c[-1])
     gates = whole.unbind(0)
     outputs = []
@@ -89,15 +86,13 @@ def _steps(step: Callable[..., Any], x: Any, state: Any, weights: Any, back: boo
         outputs.append(state[0])
     if back:
         outputs.reverse()
-    return shim_torch.stack(outputs, 0), state
+    return torch.stack(outputs, 0), state
 
 
 def _packed_steps(
     step: Callable[..., Any], x: Any, sizes: list[int], state: Any, weights: Any, back: bool
 ) -> tuple[Any, Any]:
     """One direction of one layer over packed rows: sequences end (or, backwards, begin) as the batch sizes change."""
-    import shim_torch
-
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
     gates = _linear(x, w_ih, b_ih).split(sizes, 0)
     outputs: list[Any] = []
@@ -107,11 +102,11 @@ def _packed_steps(
         for t in reversed(range(len(sizes))):
             have, n = state[0].size(0), sizes[t]
             if n > have:
-                state = tuple(shim_torch.cat([s, f[have:n]], 0) for s, f in zip(state, first, strict=True))
+                state = tuple(torch.cat([s, f[have:n]], 0) for s, f in zip(state, first, strict=True))
             state = step(gates[t], state, (w_hh, b_hh, w_hr))
             outputs.append(state[0])
         outputs.reverse()
-        return shim_torch.cat(outputs, 0), state
+        return torch.cat(outputs, 0), state
     ended: list[Any] = []
     for t, n in enumerate(sizes):
         if n < state[0].size(0):
@@ -120,7 +115,7 @@ def _packed_steps(
         state = step(gates[t], state, (w_hh, b_hh, w_hr))
         outputs.append(state[0])
     parts = [state, *reversed(ended)]
-    return shim_torch.cat(outputs, 0), tuple(shim_torch.cat(p, 0) for p in zip(*parts, strict=True))
+    return torch.cat(outputs, 0), tuple(torch.cat(p, 0) for p in zip(*parts, strict=True))
 
 
 def _layers(
@@ -128,8 +123,6 @@ def _layers(
     train: bool, bidirectional: bool,
 ) -> tuple[Any, Any]:  # fmt: skip
     """All layers: outputs of the last, and the final states stacked by layer and direction."""
-    import shim_torch
-
     directions = 2 if bidirectional else 1
     finals: list[Any] = []
     for layer in range(num_layers):
@@ -144,10 +137,10 @@ def _layers(
                 y, state = _packed_steps(step, x, sizes, state, weights[k], back)
             outputs.append(y)
             finals.append(state)
-        x = outputs[0] if directions == 1 else shim_torch.cat(outputs, -1)
+        x = outputs[0] if directions == 1 else torch.cat(outputs, -1)
         if dropout and train and layer < num_layers - 1:
-            x = shim_torch.dropout(x, dropout, True)
-    return x, tuple(shim_torch.stack(part, 0) for part in zip(*finals, strict=True))
+            x = torch.dropout(x, dropout, True)
+    return x, tuple(torch.stack(part, 0) for part in zip(*finals, strict=True))
 
 
 def _padded(
@@ -263,8 +256,6 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih, b_hh):
 @composite("_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)", **_METHODLESS)
 def _pack_padded_sequence(input, lengths, batch_first):
     """Rows of (L, N, *) step by step without the padding, and how many sequences each step has; longest first."""
-    import shim_torch
-
     x = input.transpose(0, 1) if batch_first else input
     ends = lengths.tolist()
     if len(ends) != x.size(1):
@@ -282,16 +273,14 @@ def _pack_padded_sequence(input, lengths, batch_first):
             "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
         )
     sizes = [sum(1 for e in ends if e > t) for t in range(ends[0] if ends else 0)]
-    data = shim_torch.cat([x[t, :n] for t, n in enumerate(sizes)], 0)
-    return data, shim_torch.tensor(sizes, dtype=shim_torch.int64)
+    data = torch.cat([x[t, :n] for t, n in enumerate(sizes)], 0)
+    return data, from_data.tensor(sizes, dtype=_core.int64)
 
 
 @composite(
     "_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, int total_length) -> (Tensor, Tensor)",
     **_METHODLESS)  # fmt: skip
 def _pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_length):
-    import shim_torch
-
     sizes = batch_sizes.tolist()
     longest = len(sizes)
     if total_length > 0:
@@ -305,9 +294,9 @@ def _pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_le
     for part in data.split(sizes, 0):
         missing = sizes[0] - part.size(0)
         if missing:
-            part = shim_torch.cat([part, part.new_full((missing, *part.shape[1:]), padding_value)], 0)
+            part = torch.cat([part, part.new_full((missing, *part.shape[1:]), padding_value)], 0)
         rows.append(part)
     rows += [data.new_full((sizes[0], *data.shape[1:]), padding_value)] * (longest - len(sizes))
-    padded = shim_torch.stack(rows, 0)
+    padded = torch.stack(rows, 0)
     lengths = [sum(1 for n in sizes if n > i) for i in range(sizes[0])]
-    return (padded.transpose(0, 1) if batch_first else padded), shim_torch.tensor(lengths, dtype=shim_torch.int64)
+    return (padded.transpose(0, 1) if batch_first else padded), from_data.tensor(lengths, dtype=_core.int64)

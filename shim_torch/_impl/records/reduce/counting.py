@@ -9,9 +9,10 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.arguments import need_tensor
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import not_implemented, same_dtype, type_name, wrap_dim
-from shim_torch._utils import _scalar
+from shim_torch._impl.tensor import from_data
 
 _UNIQUE = {
     "dtype": lambda self: (self.dtype, [self.dtype, _core.int64, _core.int64]),
@@ -59,9 +60,7 @@ def _unique2(xp, self, sorted, return_inverse, return_counts):
 
 @composite("_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)", method=False)
 def _unique(self, sorted, return_inverse):
-    import shim_torch
-
-    return shim_torch._unique2(self, sorted, return_inverse)[:2]
+    return torch._unique2(self, sorted, return_inverse)[:2]
 
 
 def _lexicographic(xp: Any, rows: Any) -> Any:
@@ -164,29 +163,23 @@ def unique(
     input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
 ) -> Any:
     """The distinct values (slices along ``dim``), sorted; with their places in ``input`` and their counts if asked for."""
-    import shim_torch
-
     need_tensor(input, "_unique2" if dim is None else "unique_dim")
     if dim is None:
-        found = shim_torch.ops.aten._unique2(input, sorted, return_inverse, return_counts)
+        found = aten._unique2(input, sorted, return_inverse, return_counts)
     else:
-        found = shim_torch.ops.aten.unique_dim(input, dim, sorted, return_inverse, return_counts)
+        found = aten.unique_dim(input, dim, sorted, return_inverse, return_counts)
     return _picked(found, return_inverse, return_counts)
 
 
 def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None) -> Any:
     """The first of every run of equal values (slices along ``dim``)."""
-    import shim_torch
-
     need_tensor(input, "unique_consecutive")
-    found = shim_torch.ops.aten._unique_consecutive(input, return_inverse, return_counts, dim)
+    found = aten._unique_consecutive(input, return_inverse, return_counts, dim)
     return _picked(found, return_inverse, return_counts)
 
 
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     """Flat indices as one tensor of coordinates a dim of ``shape``."""
-    import shim_torch
-
     if _core._has_torch_function_unary(indices):
         return _core._handle_torch_function(unravel_index, (indices,), indices, shape=shape)
     if not isinstance(indices, _core.TensorBase):
@@ -205,8 +198,8 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     for n in sizes[:0:-1]:
         steps.insert(0, steps[0] * n)
     like = {"device": indices.device, "dtype": _core.int64}
-    found = indices.to(_core.int64).unsqueeze(-1).floor_divide(shim_torch.tensor(steps[: len(sizes)], **like))
-    return tuple((found % shim_torch.tensor(sizes, **like)).unbind(-1)) if sizes else ()
+    found = indices.to(_core.int64).unsqueeze(-1).floor_divide(from_data.tensor(steps[: len(sizes)], **like))
+    return tuple((found % from_data.tensor(sizes, **like)).unbind(-1)) if sizes else ()
 
 
 def functions() -> dict[str, Any]:
@@ -252,7 +245,7 @@ def bincount(xp, self, weights, minlength):
 
 
 def _kind(array: Any) -> str:
-    return _scalar(getattr(_core, str(array.dtype)))
+    return _core.scalar_name(getattr(_core, str(array.dtype)))
 
 
 def _bounds(xp: Any, self: Any, low: float, high: float) -> tuple[float, float]:
@@ -363,10 +356,8 @@ def searchsorted(xp, sorted_sequence, self, out_int32, right, side, sorter):
 @composite("searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None,"
            " Tensor? sorter=None) -> Tensor", method=False)  # fmt: skip
 def searchsorted_scalar(sorted_sequence, self, out_int32, right, side, sorter):
-    import shim_torch
-
-    value = shim_torch.scalar_tensor(self, dtype=sorted_sequence.dtype, device=sorted_sequence.device)
-    return shim_torch.searchsorted(sorted_sequence, value, out_int32=out_int32, right=right, side=side, sorter=sorter)
+    value = torch.scalar_tensor(self, dtype=sorted_sequence.dtype, device=sorted_sequence.device)
+    return torch.searchsorted(sorted_sequence, value, out_int32=out_int32, right=right, side=side, sorter=sorter)
 
 
 def _bucket_check(boundaries: Any) -> None:
@@ -377,19 +368,15 @@ def _bucket_check(boundaries: Any) -> None:
 @composite("bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
            method=False, out=True, native="bucketize")  # fmt: skip
 def bucketize(self, boundaries, out_int32, right):
-    import shim_torch
-
     _bucket_check(boundaries)
-    return shim_torch.searchsorted(boundaries, self, out_int32=out_int32, right=right)
+    return torch.searchsorted(boundaries, self, out_int32=out_int32, right=right)
 
 
 @composite("bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
            method=False)  # fmt: skip
 def bucketize_scalar(self, boundaries, out_int32, right):
-    import shim_torch
-
     _bucket_check(boundaries)
-    return shim_torch.searchsorted(boundaries, self, out_int32=out_int32, right=right)
+    return torch.searchsorted(boundaries, self, out_int32=out_int32, right=right)
 
 
 for _function in (unique, unique_consecutive, unravel_index):

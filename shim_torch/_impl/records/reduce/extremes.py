@@ -81,8 +81,6 @@ def amin(xp, self, dim, keepdim):
 
 @composite("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", out=True)
 def aminmax(self, dim, keepdim):
-    from shim_torch import return_types
-
     refuse("aminmax", self.dtype)
     if dim is None and self.numel() == 0:
         raise RuntimeError(
@@ -92,7 +90,7 @@ def aminmax(self, dim, keepdim):
         raise IndexError(f"aminmax: Expected reduction dim {wrap_dim(dim, self.dim())} to have non-zero size.")
 
     dims = () if dim is None else (dim,)
-    return return_types.aminmax((self.amin(dims, keepdim), self.amax(dims, keepdim)))
+    return self.amin(dims, keepdim), self.amax(dims, keepdim)
 
 
 @composite("_aminmax(Tensor self) -> (Tensor, Tensor)", method=False)

@@ -6,15 +6,14 @@ import math
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import torch_module
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import composite
 from shim_torch._impl.table.rules import WIDE
-from shim_torch._utils import _scalar
 
 
 def _float_only(self: Any) -> None:
     if self.dtype not in WIDE:
-        raise NotImplementedError(f"\"histogramdd\" not implemented for '{_scalar(self.dtype)}'")
+        raise NotImplementedError(f"\"histogramdd\" not implemented for '{_core.scalar_name(self.dtype)}'")
 
 
 def _edges(x: Any, bins: int, low: float | None, high: float | None, dim: int) -> Any:
@@ -30,11 +29,10 @@ def _edges(x: Any, bins: int, low: float | None, high: float | None, dim: int) -
         raise RuntimeError(f"torch.histogramdd: dimension {dim}'s range [{low:g}, {high:g}] is not finite")
     if low == high:
         low, high = low - 0.5, high + 0.5
-    return torch_module().linspace(low, high, bins + 1, dtype=x.dtype, device=x.device)
+    return torch.linspace(low, high, bins + 1, dtype=x.dtype, device=x.device)
 
 
 def _counted(columns: list[Any], edges: list[Any], weight: Any, density: bool) -> Any:
-    torch = torch_module()
     sizes = [e.numel() - 1 for e in edges]
     flat: Any = None
     inside: Any = None
@@ -99,7 +97,7 @@ def histogram_edges(self, bins, weight, density):
 
 def _lower(t: Any) -> str:
     return {"float32": "float", "float64": "double", "int64": "long int"}.get(
-        str(t.dtype).removeprefix("torch."), _scalar(t.dtype)
+        str(t.dtype).removeprefix("torch."), _core.scalar_name(t.dtype)
     )
 
 

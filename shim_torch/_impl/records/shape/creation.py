@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import broadcast, real_pair, type_name, type_word
 from shim_torch._impl.tensor.uninitialized import fixed
@@ -192,9 +193,7 @@ def _range(start: Any, end: Any, step: Any, dtype: Any, device: Any) -> Any:
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{type_name(dtype)}'")
     if not (end - start) / step < 2**63:
         raise RuntimeError("invalid size, possible overflow?")
-    import shim_torch
-
-    return shim_torch.ops.aten._arange(start, end, step, dtype, device)
+    return aten._arange(start, end, step, dtype, device)
 
 
 def _range_size(start: Any, end: Any, step: Any, dtype: Any) -> int:
@@ -294,8 +293,6 @@ def _spaced_by_tensors(name: str, more: str) -> None:
         first, second = overload.split("_")
 
         def body(start, end, steps, *rest):
-            import shim_torch
-
             wrong = [
                 f"{end_name} with {value.dim()} dimension(s)"
                 for end_name, value in (("start", start), ("end", end))
@@ -310,7 +307,7 @@ def _spaced_by_tensors(name: str, more: str) -> None:
             numbers = [v.item() if isinstance(v, _core.TensorBase) else v for v in (start, end)]
             base = rest[:-4]
             dtype, _, device, _ = rest[-4:]
-            return getattr(shim_torch, name)(*numbers, steps, *base, dtype=dtype, device=device)
+            return getattr(torch, name)(*numbers, steps, *base, dtype=dtype, device=device)
 
         composite(
             f"{name}.{overload}({first} start, {second} end, int steps, {more}{_OPTIONS}) -> Tensor",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import same, same_dtype, wrap_dim, wrap_dims
 
@@ -154,9 +155,7 @@ def tile(self, dims):
 
 def _repeat_places(xp: Any, repeats: Any, output_size: Any) -> Any:
     if repeats.dtype not in ("int32", "int64"):
-        from shim_torch._utils import _scalar
-
-        kind = _scalar(getattr(_core, str(repeats.dtype)))
+        kind = _core.scalar_name(getattr(_core, str(repeats.dtype)))
         raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{kind}'")
     if repeats.ndim > 1:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
@@ -178,8 +177,6 @@ def _repeat_places(xp: Any, repeats: Any, output_size: Any) -> Any:
     "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor"
 )
 def repeat_interleave_tensor(self, repeats, dim, output_size):
-    import shim_torch
-
     x, d = (self.reshape(-1), 0) if dim is None else (self, dim)
     if repeats.dim() == 0 or (repeats.dim() == 1 and repeats.size(0) == 1):
         repeats = repeats.reshape(1).expand(x.size(d) if x.dim() else 1)
@@ -193,23 +190,21 @@ def repeat_interleave_tensor(self, repeats, dim, output_size):
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
     places = _places_on_cuda(repeats, output_size) if repeats.is_cuda and repeats.numel() else None
     if places is None:
-        places = shim_torch.ops.aten.repeat_interleave.Tensor(repeats, output_size=output_size)
+        places = aten.repeat_interleave.Tensor(repeats, output_size=output_size)
     return x.index_select(d, places)
 
 
 def _places_on_cuda(repeats: Any, output_size: Any) -> Any:
     """The places, asking the GPU at most once: for their number."""
-    import shim_torch
-
     if repeats.dtype not in (_core.int32, _core.int64):
         return None
     ends = repeats.cumsum(0)
     if output_size is None:
-        output_size, least = shim_torch.stack([ends[-1], repeats.amin().to(ends.dtype)]).tolist()
+        output_size, least = torch.stack([ends[-1], repeats.amin().to(ends.dtype)]).tolist()
         if least < 0:
             raise RuntimeError("repeats can not be negative")
-    places = shim_torch.arange(output_size, device=repeats.device)
-    return shim_torch.searchsorted(ends, places, right=True, out_int32=repeats.dtype == _core.int32)
+    places = torch.arange(output_size, device=repeats.device)
+    return torch.searchsorted(ends, places, right=True, out_int32=repeats.dtype == _core.int32)
 
 
 @op("repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", keep=("repeats",), method=False,
@@ -343,9 +338,7 @@ def select_scatter(self, src, dim, index):
     out=True,
 )
 def slice_scatter(self, src, dim, start, end, step):
-    import shim_torch
-
-    return _with_part(self, src, lambda t: shim_torch.ops.aten.slice(t, dim, start, end, step))
+    return _with_part(self, src, lambda t: aten.slice(t, dim, start, end, step))
 
 
 @composite(

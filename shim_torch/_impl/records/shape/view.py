@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import torch_module
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, op, view
 from shim_torch._impl.table.rules import same_dtype, wrap_dim
 
@@ -190,9 +190,7 @@ def select(self, dim, index):
 
 
 def _select_grad(g, shape, dim, index):
-    import shim_torch
-
-    return shim_torch.ops.aten.select_backward(g, shape, dim, index)
+    return aten.select_backward(g, shape, dim, index)
 
 
 @view(
@@ -206,11 +204,7 @@ def slice_(self, dim, start, end, step):
 
 
 def _slice_grad(g, shape, dim, start, end, step):
-    import shim_torch
-
-    return shim_torch.ops.aten.slice_backward(
-        g, shape, dim, 0 if start is None else start, 2**63 - 1 if end is None else end, step
-    )
+    return aten.slice_backward(g, shape, dim, 0 if start is None else start, 2**63 - 1 if end is None else end, step)
 
 
 def _padded(g, shape, place):
@@ -221,12 +215,10 @@ def _padded(g, shape, place):
 
 @composite("narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", native="narrow")
 def narrow(self, dim, start, length):
-    import shim_torch
-
     _core.narrow(self, dim, start, length)  # its errors
     if start < 0:
         start += self.size(dim)
-    return shim_torch.ops.aten.slice(self, dim, start, start + length, 1)
+    return aten.slice(self, dim, start, start + length, 1)
 
 
 @composite("narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)")
@@ -250,12 +242,11 @@ def as_strided(self, size, stride, storage_offset):
 
 def _as_strided_grad(g, shape, strides, size, stride, offset):
     """Every element of the result adds to the element of the input that it is; ``offset`` counts from the input's start."""
-    import shim_torch
 
     def places(sizes, steps):
-        index = shim_torch.zeros(tuple(sizes), dtype=shim_torch.int64, device=g.device)
+        index = torch.zeros(tuple(sizes), dtype=_core.int64, device=g.device)
         for d, (n, s) in enumerate(zip(sizes, steps, strict=True)):
-            index = index + (shim_torch.arange(n, device=g.device) * s).reshape(
+            index = index + (torch.arange(n, device=g.device) * s).reshape(
                 [-1 if i == d else 1 for i in range(len(sizes))]
             )
         return index
@@ -280,14 +271,12 @@ def unfold(self, dimension, size, step):
 
 
 def _unfold_grad(g, shape, dim, size, step):
-    import shim_torch
-
     if not len(shape):
         return g.reshape(())
     d = wrap_dim(dim, len(shape))
     windows = g.size(d)
-    starts = shim_torch.arange(windows, device=g.device) * step
-    index = (starts[:, None] + shim_torch.arange(size, device=g.device)).reshape(-1)
+    starts = torch.arange(windows, device=g.device) * step
+    index = (starts[:, None] + torch.arange(size, device=g.device)).reshape(-1)
     moved = g.movedim(-1, d + 1).flatten(d, d + 1)
     return g.new_zeros(shape).index_add(d, index, moved)
 
@@ -307,7 +296,7 @@ def diagonal(self, offset, dim1, dim2):
 @view(
     "view_as_real(Tensor(a) self) -> Tensor(a)",
     method=False,
-    grad={"self": lambda g: torch_module().view_as_complex(g.contiguous())},
+    grad={"self": lambda g: torch.view_as_complex(g.contiguous())},
 )
 def view_as_real(self):
     return _core.view_as_real(self)
@@ -316,7 +305,7 @@ def view_as_real(self):
 @view(
     "view_as_complex(Tensor(a) self) -> Tensor(a)",
     method=False,
-    grad={"self": lambda g: torch_module().view_as_real(g.contiguous().resolve_conj())},
+    grad={"self": lambda g: torch.view_as_real(g.contiguous().resolve_conj())},
 )
 def view_as_complex(self):
     return _core.view_as_complex(self)

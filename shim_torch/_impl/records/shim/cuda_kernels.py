@@ -9,12 +9,8 @@ import math
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import (
-    binary_cross_entropies,
-    logit_cross_entropies,
-    shim,
-    widened,
-)
+from shim_torch._impl.records.shared.formulas import binary_cross_entropies, logit_cross_entropies, widened
+from shim_torch._impl.table.calls import shim, torch
 from shim_torch._impl.table.record import op
 from shim_torch._impl.table.rules import accumulation_dtype
 
@@ -30,7 +26,7 @@ _SHIM = {"function": False}
     dtype=lambda input: (input.dtype, [input.dtype, _core.bool]),
     native="cuda_dropout",
     differentiable=(0,),
-    grad={"input": lambda g, p, result1: shim().masked_scale(g, result1, 1 / (1 - p))},
+    grad={"input": lambda g, p, result1: shim.masked_scale(g, result1, 1 / (1 - p))},
     **_SHIM,
 )
 def dropout(xp, input, p, seed, start):
@@ -48,7 +44,7 @@ def dropout(xp, input, p, seed, start):
     dtype=lambda self: self.dtype,
     keep=("mask",),
     native="masked_scale",
-    grad={"self": lambda g, mask, scale: shim().masked_scale(g, mask, scale)},
+    grad={"self": lambda g, mask, scale: shim.masked_scale(g, mask, scale)},
     **_SHIM,
 )
 def masked_scale(xp, self, mask, scale):
@@ -159,7 +155,7 @@ def softmax_backward(xp, grad_output, result, dim, log):
 
 def _entropy_grad(g0, g1, target, reduction, result1, result2, result3):
     if g1 is None and not _core.is_grad_enabled():
-        return shim().cross_entropy_backward(g0, result1, target, result2, result3, reduction)
+        return shim.cross_entropy_backward(g0, result1, target, result2, result3, reduction)
     p = widened(result1).exp()
     found: Any = 0
     if g0 is not None:
@@ -260,10 +256,8 @@ def _pair_slope(xp, self, target, name, setting):
 
 def _pair_grad(g, self, target, name, mean, setting):
     if not _core.is_grad_enabled():
-        return shim().pair_loss_backward(g, self, target, name, mean, setting)
-    import shim_torch
-
-    return _pair_slope(shim_torch, self, target, name, setting) * (g / self.numel() if mean else g)
+        return shim.pair_loss_backward(g, self, target, name, mean, setting)
+    return _pair_slope(torch, self, target, name, setting) * (g / self.numel() if mean else g)
 
 
 def _pair_target_grad(g, self, target, name, mean, setting):
@@ -339,7 +333,7 @@ def _norm_grads(g, input, weight, mean, rstd, cols, span, groups, centred, of_we
     if _core.is_grad_enabled():
         return _norm_by_steps(g, input, weight, mean, rstd, cols, span, groups, centred, (of_weight, of_bias))
     arguments = (cols, span, groups, centred, of_weight, of_bias)
-    return shim().norm_backward(g.contiguous(), input, weight, mean, rstd, *arguments)
+    return shim.norm_backward(g.contiguous(), input, weight, mean, rstd, *arguments)
 
 
 def _norm_input(g, input, weight, result1, result2, cols, span, groups, centred):

@@ -5,8 +5,9 @@ What they serve calls them on CUDA only. A gradient of theirs that is to be diff
 
 from __future__ import annotations
 
+from shim_torch._impl.autograd.grad_mode import no_grad
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import shim, torch_module
+from shim_torch._impl.table.calls import shim, torch
 from shim_torch._impl.table.record import op
 from shim_torch._impl.table.rules import accumulation_dtype
 
@@ -18,7 +19,7 @@ _SHIM = {"function": False, "method": False}
 
 def _nll_grad(g0, self_shape, target, weight, reduction, ignore_index, result1):
     if not _core.is_grad_enabled():
-        return shim().nll_loss_backward(g0, target, weight, result1, self_shape, reduction, ignore_index)
+        return shim.nll_loss_backward(g0, target, weight, result1, self_shape, reduction, ignore_index)
     keep = target != ignore_index
     named = target.masked_fill(~keep, 0)
     factors = keep.to(g0.dtype) if weight is None else weight[named] * keep
@@ -75,11 +76,7 @@ def nll_loss_backward(xp, grad_output, target, weight, total_weight, sizes, redu
 def _margin_slopes(xp, g, self, target, weight, p, margin, reduction):
     """In operations that tensors and arrays have alike."""
     n, c = self.shape
-    hot = (
-        xp.arange(c) == target[:, None]
-        if xp is not torch_module()
-        else xp.arange(c, device=self.device) == target[:, None]
-    )
+    hot = xp.arange(c) == target[:, None] if xp is not torch else xp.arange(c, device=self.device) == target[:, None]
     own = (self * hot).sum(1)[:, None]
     gap = margin - own + self
     slope = (gap > 0) * (1 if p == 1 else 2 * gap) * ~hot
@@ -90,9 +87,8 @@ def _margin_slopes(xp, g, self, target, weight, p, margin, reduction):
 
 
 def _margin_grad(g, self, target, weight, p, margin, reduction):
-    torch = torch_module()
     if not _core.is_grad_enabled():
-        return shim().multi_margin_loss_backward(g, self, target, weight, p, margin, reduction)
+        return shim.multi_margin_loss_backward(g, self, target, weight, p, margin, reduction)
     return _margin_slopes(torch, g, self, target, weight, p, margin, reduction)
 
 
@@ -142,11 +138,11 @@ def _multilabel_gaps(xp, self, target):
 
 def _multilabel_grad(g, self, target, reduction):
     if not _core.is_grad_enabled():
-        return shim().multilabel_margin_loss_backward(g, self, target, reduction)
-    torch = torch_module()  # the slopes do not depend on the scores
+        return shim.multilabel_margin_loss_backward(g, self, target, reduction)
+    # the slopes do not depend on the scores
     rows, classes = self.shape
-    with torch.no_grad():
-        each = shim().multilabel_margin_loss_backward(self.new_ones((rows,)), self, target, 0)
+    with no_grad():
+        each = shim.multilabel_margin_loss_backward(self.new_ones((rows,)), self, target, 0)
     return each * (g.unsqueeze(1) if reduction == 0 else g / rows if reduction == 1 else g)
 
 

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from shim_torch._impl.autograd.grad_mode import enable_grad, inference_mode, no_grad
+from shim_torch._impl.cuda.graphs import is_current_stream_capturing
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import shim, torch_module
+from shim_torch._impl.records.shared.formulas import gradients
+from shim_torch._impl.table.calls import shim, torch
 from shim_torch._impl.table.record import op
 from shim_torch._impl.table.rules import WIDE
 
@@ -26,12 +29,11 @@ _turned: dict[
 
 def _spread(g: Any, dim: int, size: int, places: Any, weights: Any) -> Any:
     found = _turned.get(id(places)) if g.is_cuda else None
-    return shim().weighted_taps(g, dim, *found[1]) if found else shim().spread_taps(g, dim, size, places, weights)
+    return shim.weighted_taps(g, dim, *found[1]) if found else shim.spread_taps(g, dim, size, places, weights)
 
 
 def _turned_round(places: Any, weights: Any, size: int) -> tuple[Any, Any]:
     """The taps by which each of ``size`` places of the input gets the gradients of the results that it went into; without history."""
-    torch = torch_module()
     there = places >= 0
     at, given = places[there], weights[there]
     outs = torch.arange(places.size(0), device=at.device).unsqueeze(1).expand(places.shape)[there]
@@ -40,7 +42,7 @@ def _turned_round(places: Any, weights: Any, size: int) -> tuple[Any, Any]:
     begins = counts.cumsum(0) - counts
     column = torch.arange(at.numel(), device=at.device) - begins[at[order]]
     most = max(int(counts.max()), 1)
-    back = torch.full((size, most), -1, dtype=torch.int64, device=at.device).index_put_(
+    back = torch.full((size, most), -1, dtype=_core.int64, device=at.device).index_put_(
         (at[order], column), outs[order]
     )
     return back, given.new_zeros((size, most)).index_put_((at[order], column), given[order])
@@ -72,7 +74,7 @@ def weighted_taps(xp, self, dim, places, weights):
     dtype=lambda grad_output: grad_output.dtype,
     keep=("places",),
     native="spread_taps",
-    grad={"grad_output": lambda g, dim, places, weights: shim().weighted_taps(g, dim, places, weights)},
+    grad={"grad_output": lambda g, dim, places, weights: shim.weighted_taps(g, dim, places, weights)},
     **_SHIM,
 )
 def spread_taps(xp, grad_output, dim, size, places, weights):
@@ -89,8 +91,7 @@ def taps(key: Any, make: Callable[..., tuple[Any, Any]], like: Any) -> tuple[Any
         return _taps_on_cuda(key, make, like)
     found = _taps.get((make, key, like.dtype))
     if found is None:
-        torch = torch_module()
-        with torch.inference_mode(False), torch.no_grad():
+        with inference_mode(False), no_grad():
             found = make(torch.empty((), dtype=like.dtype, device="cpu"), *key)
         if len(_taps) >= _CACHED:
             _taps.clear()
@@ -101,8 +102,7 @@ def taps(key: Any, make: Callable[..., tuple[Any, Any]], like: Any) -> tuple[Any
 def _taps_on_cuda(key: Any, make: Callable[..., tuple[Any, Any]], like: Any) -> tuple[Any, Any]:
     found = _taps.get((make, key, like.dtype, like.device.index))
     if found is None:
-        torch = torch_module()
-        with torch.inference_mode(False), torch.no_grad():
+        with inference_mode(False), no_grad():
             host = taps(key, make, torch.empty((), dtype=like.dtype, device="cpu"))
             found = tuple(t.contiguous().to(like.device) for t in host)
             back = tuple(t.to(like.device) for t in _turned_round(*host, key[0]))
@@ -116,7 +116,7 @@ def _taps_on_cuda(key: Any, make: Callable[..., tuple[Any, Any]], like: Any) -> 
 
 def separable(self: Any, first: int, make: Callable[..., tuple[Any, Any]], keys: Sequence[Any]) -> Any:
     """The taps of each key along the dims from ``first`` on (a key of None: nothing along its dim), one after the other."""
-    run = shim().weighted_taps
+    run = shim.weighted_taps
     x = self
     for i, key in enumerate(keys):
         if key is not None:
@@ -145,7 +145,7 @@ def taps_here(self: Any) -> bool:
         return separable_here(self)
     if self.dtype not in WIDE or not self.numel() or self.numel() >= 1 << 31 or not _core.unseen_on_cuda(self):
         return False
-    return _in_usual_order(self) and not torch_module().cuda.is_current_stream_capturing()
+    return _in_usual_order(self) and not is_current_stream_capturing()
 
 
 # --- grids --------------------------------------------------------------------------------------------------------------
@@ -160,14 +160,14 @@ def _by_composite(input: Any, grid: Any, mode: int, padding: int, align_corners:
 def _grid_gradient(of_grid: bool) -> Callable[..., Any]:
     def formula(g, input, grid, mode, padding, align_corners):
         if not _core.is_grad_enabled():
-            return shim().sample_grid_backward(g, input, grid, mode, padding, align_corners, of_grid)
-        torch = torch_module()  # gradients of gradients: those of the tensor operations
+            return shim.sample_grid_backward(g, input, grid, mode, padding, align_corners, of_grid)
+        # gradients of gradients: those of the tensor operations
         leaf = grid if of_grid else input
         if not leaf.requires_grad:
             leaf = leaf.detach().requires_grad_()
             input, grid = (input, leaf) if of_grid else (leaf, grid)
         found = _by_composite(input, grid, mode, padding, align_corners)
-        return torch.autograd.grad(found, leaf, g, create_graph=True)[0]
+        return gradients(found, (leaf,), g, True)[0]
 
     return formula
 
@@ -199,9 +199,8 @@ def sample_grid(xp, input, grid, mode, padding, align_corners):
 )
 def sample_grid_backward(xp, grad_output, input, grid, mode, padding, align_corners, of_grid):
     """The gradient of ``sample_grid`` by its grid, or by its input."""
-    torch = torch_module()
     g, x, at = (_on_host(xp, a) for a in (grad_output, input, grid))
-    with torch.enable_grad():
+    with enable_grad():
         leaf = (at if of_grid else x).requires_grad_()
-        found = torch.autograd.grad(_by_composite(x, at, mode, padding, align_corners), leaf, g)[0]
+        found = gradients(_by_composite(x, at, mode, padding, align_corners), (leaf,), g)[0]
     return xp.asarray(_core.to_numpy(found))

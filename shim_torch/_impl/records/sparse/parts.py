@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import composite, direct, view
 from shim_torch._impl.table.rules import no_meta_kernel
 
@@ -92,9 +93,7 @@ def compressed_unsafe(compressed_indices, plain_indices, values, size, dtype, la
 
 def _unsafe_of(layout_name: str, compressed: str, plain: str) -> None:
     def body(compressed_indices, plain_indices, values, size, dtype, layout, device, pin_memory):
-        import shim_torch
-
-        return shim_torch._sparse_compressed_tensor_unsafe(
+        return torch._sparse_compressed_tensor_unsafe(
             compressed_indices,
             plain_indices,
             values,
@@ -257,9 +256,7 @@ def coalesce_raw(self):
 
 @composite("coalesce(Tensor(a) self) -> Tensor(a)", **_METHOD)
 def coalesce(self):
-    import shim_torch
-
-    return self if _coo().is_coalesced(self, "coalesce") else shim_torch._coalesce(self)
+    return self if _coo().is_coalesced(self, "coalesce") else torch._coalesce(self)
 
 
 # --- there and back --------------------------------------------------------------------------------------------------------
