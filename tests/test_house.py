@@ -21,20 +21,20 @@ IMPL = "shim_torch._impl"
 # What a check counts -> the most that it may count.
 BOUNDS = {
     "files that PyTorch lacks": 0,
-    "families that import another": 21,
-    "records that import the surface": 91,
+    "families that import another": 0,
+    "records that import the surface": 0,
     "arrays that import records": 0,
     "files that import CuPy, beside arrays": 6,
     "modules of _impl that import compat": 0,
     "largest circle of eager imports (goal 4)": 4,
-    "largest circle of imports, lazy ones too (goal 20)": 227,
+    "largest circle of imports, lazy ones too (goal 20)": 226,
     "lists of operators' names in Python": 46,
     "lists of operators' names in C++": 57,
     "files with Python.h outside native/src/python": 2,
     "folders of native/src in circles of includes": 5,
-    "files of more than 300 lines": 143,
+    "files of more than 300 lines": 140,
     "functions of more than 60 lines": 24,
-    "families without a test file": 84,
+    "families without a test file": 83,
 }
 
 # Files that no module of PyTorch has the name of, with reasons.

@@ -47,6 +47,7 @@ FAMILIES = (
     "nn.linear",
     "nn.fused_linear",
     "random.draws",
+    "attention.fused",
     "nn.nn_functional",
     "shim.cuda_kernels",
     "shim.cuda_losses",

@@ -6,7 +6,8 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import widened
-from shim_torch._impl.records.shim.weighted_taps import separable, taps_here
+from shim_torch._impl.records.shared.interpolation import cubic_weights
+from shim_torch._impl.records.shared.taps import separable, taps_here
 from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.formats import gradient_like_results
 from shim_torch._impl.table.record import composite
@@ -152,18 +153,6 @@ def _picture(self: Any, run: Any, output_size: Any, scales: Any) -> Any:
         moved = x.transpose(d, 3).to(_core.float64) @ whole  # sums below 2 ** 32: exact
         x = ((moved + (1 << (bits - 1))) / (1 << bits)).floor().clamp(0, 255).to(_core.uint8).transpose(d, 3)
     return x.clone() if x is self else x
-
-
-def cubic_weights(t: Any, a: float = -0.75) -> list[Any]:
-    """Weights of the four taps around a place, ``t`` past the second."""
-
-    def near(x: Any) -> Any:
-        return ((a + 2) * x - (a + 3)) * x * x + 1
-
-    def far(x: Any) -> Any:
-        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-
-    return [far(t + 1), near(t), near(1 - t), far(2 - t)]
 
 
 def _cubic(self: Any, output_size: Any, align_corners: bool, scales: Any) -> Any:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.linalg.lu import lu
+from shim_torch._impl.records.shared.elimination import lu, substituted
 from shim_torch._impl.records.shared.matrices import (
     LinAlgError,
     adjoint,
     check_matrix,
     cuda_linalg,
     first_failed,
+    identity,
     on_cuda,
     swapped,
 )
@@ -20,10 +21,6 @@ from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, op
 
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
-
-
-def identity(a: Any, n: int) -> Any:
-    return torch.eye(n, dtype=a.dtype, device=a.device)
 
 
 def _first_zero_pivot(xp: Any, a: Any) -> Any:
@@ -205,20 +202,7 @@ def _triangular_a_grad(g: Any, self: Any, upper: bool, left: bool, unitriangular
     grad={"self": _triangular_a_grad, "B": _triangular_b_grad}, order=("columns",), native="solve_triangular", **_LINALG)  # fmt: skip
 def linalg_solve_triangular(xp, self, B, upper, left, unitriangular):
     """Substitution, row by row; zeros on the diagonal give infinities, as in PyTorch."""
-    if on_cuda(B):
-        return cuda_linalg().solve_triangular(self, B, upper, left, unitriangular)
-    a, b = (self, B) if left else (swapped(xp, self), swapped(xp, B))
-    upper = upper if left else not upper
-    n = a.shape[-1]
-    lead = xp.broadcast(xp.empty(a.shape[:-2]), xp.empty(b.shape[:-2])).shape
-    x = xp.array(xp.broadcast_to(b, (*lead, *b.shape[-2:])))
-    for i in reversed(range(n)) if upper else range(n):
-        known = slice(i + 1, n) if upper else slice(0, i)
-        row = x[..., i, :]
-        if known.stop > known.start:
-            row = row - xp.matmul(a[..., i : i + 1, known], x[..., known, :])[..., 0, :]
-        x[..., i, :] = row if unitriangular else row / a[..., i, i][..., None]
-    return x if left else swapped(xp, x)
+    return substituted(xp, self, B, upper, left, unitriangular)
 
 
 @composite(

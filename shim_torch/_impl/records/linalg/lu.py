@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.records.shared.elimination import lu, substituted
 from shim_torch._impl.records.shared.formulas import speaks_for_itself
 from shim_torch._impl.records.shared.matrices import (
     adjoint,
@@ -24,57 +25,6 @@ from shim_torch._impl.table.rules import type_name
 
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
 _adjoint = adjoint  # the name of an argument, too
-
-
-_PANEL = 32  # columns that are eliminated one by one before the rest of the matrix takes them as one product
-
-
-def _panel(xp: Any, x: Any, pivots: Any, info: Any, start: int, stop: int, pivot: bool) -> Any:
-    """Eliminates the columns [start, stop) among themselves; rows are exchanged whole."""
-    each = xp.arange(x.shape[0])
-    for j in range(start, stop):
-        if pivot:
-            column = x[:, j:, j]  # LAPACK measures complex numbers by |re| + |im|
-            size = xp.abs(column.real) + xp.abs(column.imag) if column.dtype.kind == "c" else xp.abs(column)
-            best = j + size.argmax(axis=1)
-            pivots[:, j] = best + 1
-            row = x[each, best].copy()
-            x[each, best] = x[:, j]
-            x[:, j] = row
-        head = x[:, j, j]
-        info = xp.where((head == 0) & (info == 0), j + 1, info)
-        scale = xp.where(head == 0, xp.ones((), x.dtype), head)
-        x[:, j + 1 :, j] /= scale[:, None]
-        x[:, j + 1 :, j + 1 : stop] -= x[:, j + 1 :, j, None] * x[:, j, None, j + 1 : stop]
-    return info
-
-
-def _after_panel(x: Any, start: int, stop: int) -> None:
-    """The columns right of a panel: its rows of U by forward substitution, the rest by one product."""
-    for j in range(start, stop - 1):
-        x[:, j + 1 : stop, stop:] -= x[:, j + 1 : stop, j, None] * x[:, j, None, stop:]
-    if stop < x.shape[1]:
-        x[:, stop:, stop:] -= x[:, stop:, start:stop] @ x[:, start:stop, stop:]
-
-
-def lu(xp: Any, a: Any, pivot: bool = True) -> tuple[Any, Any, Any]:
-    """Packed L and U, pivots from 1 (int32) and the first zero pivot (0: none) of a batch of matrices."""
-    if pivot and on_cuda(a):
-        return cuda_linalg().lu(a)
-    *batch, m, n = a.shape
-    k = min(m, n)
-    count = 1
-    for size in batch:
-        count *= size
-    x = a.reshape(count, m, n).copy()
-    pivots = xp.broadcast_to(xp.arange(1, k + 1, dtype="int32"), (count, k)).copy()
-    info = xp.zeros(count, "int32")
-    for start in range(0, k if x.size else 0, _PANEL):
-        stop = min(start + _PANEL, k)
-        info = _panel(xp, x, pivots, info, start, stop, pivot)
-        if stop < n:
-            _after_panel(x, start, stop)
-    return x.reshape(a.shape), pivots.reshape(*batch, k), info.reshape(tuple(batch)).astype("int32")
 
 
 def _lu_grad(g: Any, result0: Any, result1: Any) -> Any:
@@ -263,15 +213,13 @@ def _lu_solve_of(xp, LU, pivots, B, left, adjoint):
         return cuda_linalg().lu_solve(LU, pivots, B, left, adjoint)
     if not left:
         return swapped(xp, _lu_solve_of(xp, LU, pivots, swapped(xp, B).conj(), True, not adjoint)).conj()
-    from shim_torch._impl.records.linalg.linear_systems import linalg_solve_triangular as solve
-
     lead, n = np.broadcast_shapes(LU.shape[:-2], B.shape[:-2]), LU.shape[-1]
     order = xp.broadcast_to(_row_order(xp, pivots, n), (*lead, n))[..., None]
     B = xp.broadcast_to(B, (*lead, *B.shape[-2:]))
     if not adjoint:
-        known = solve(xp, LU, xp.take_along_axis(B, order, -2), False, True, True)
-        return solve(xp, LU, known, True, True, False)
+        known = substituted(xp, LU, xp.take_along_axis(B, order, -2), False, True, True)
+        return substituted(xp, LU, known, True, True, False)
     A = swapped(xp, LU).conj()
     return xp.take_along_axis(
-        solve(xp, A, solve(xp, A, B, False, True, False), True, True, True), order.argsort(-2), -2
+        substituted(xp, A, substituted(xp, A, B, False, True, False), True, True, True), order.argsort(-2), -2
     )

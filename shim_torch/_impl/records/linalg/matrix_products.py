@@ -6,8 +6,7 @@ import math
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.linalg.linear_systems import identity, linalg_inv, linalg_solve
-from shim_torch._impl.records.shared.matrices import check_matrix
+from shim_torch._impl.records.shared.matrices import check_matrix, identity
 from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.calls import aten, shim, torch
 from shim_torch._impl.table.record import composite, op
@@ -24,7 +23,7 @@ def _power(self: Any, n: int) -> Any:
     if n == 0:
         every = aten.ones_like(self, dtype=_core.bool)  # of A the gradient is zero, not absent
         return self.masked_fill(every, 0) + identity(self, self.size(-1))
-    base, n = (linalg_inv(self), -n) if n < 0 else (self, n)
+    base, n = (aten.linalg_inv(self), -n) if n < 0 else (self, n)
     result = None
     while n:
         if n & 1:
@@ -263,7 +262,7 @@ def linalg_tensorinv(self, ind):
         raise RuntimeError(
             f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {n} != {m}"
         )
-    return linalg_inv(self.reshape(m, n)).reshape([*last, *first])
+    return aten.linalg_inv(self.reshape(m, n)).reshape([*last, *first])
 
 
 def _product(sizes: Any) -> int:
@@ -287,4 +286,4 @@ def linalg_tensorsolve(self, other, dims):
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but "
             f"got {m} != {k}"
         )
-    return linalg_solve(self.reshape(m, m), other.reshape(-1), True).reshape(last)
+    return aten.linalg_solve(self.reshape(m, m), other.reshape(-1)).reshape(last)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.nn.pooling import (
-    _check_adaptive,
-    _check_some,
-    _pool_shape,
-    _settings,
+from shim_torch._impl.records.shared.pooling_windows import (
+    check_adaptive,
+    check_some,
+    pool_settings,
+    pool_shape,
     pooled_size,
 )
-from shim_torch._impl.records.shim.weighted_taps import separable, separable_here
+from shim_torch._impl.records.shared.taps import separable, separable_here
 from shim_torch._impl.table.calls import aten, shim, torch
 from shim_torch._impl.table.formats import gradient_in_format
 from shim_torch._impl.table.record import composite
@@ -98,11 +98,11 @@ def _declare_mean(n: int) -> None:
             raise RuntimeError("divisor must be not zero")
         if n == 1:
             if self.dim() not in (2, 3):
-                _check_adaptive(name, 1, tuple(self.shape), (1,), " ")
+                check_adaptive(name, 1, tuple(self.shape), (1,), " ")
         elif n == 2 and self.dim() < 3:
             self.size(-3)
-        settings = _settings(name, n, kernel_size, stride, padding)
-        _pool_shape(name, n, self, settings, ceil_mode)
+        settings = pool_settings(name, n, kernel_size, stride, padding)
+        pool_shape(name, n, self, settings, ceil_mode)
         if self.dtype == _core.bool:
             raise NotImplementedError(f"\"avg_pool{n}d_out_frame\" not implemented for 'Bool'")
         if n == 2 and self.is_floating_point() and (self.is_cuda or (_core.unseen(self) and _plain_order(self))):
@@ -132,7 +132,7 @@ def _declare_mean(n: int) -> None:
 
 
 def _adaptive_mean(name: str, n: int, self: Any, output_size: Any) -> Any:
-    _check_adaptive(name, n, tuple(self.shape), output_size, " ")
+    check_adaptive(name, n, tuple(self.shape), output_size, " ")
     if not self.is_floating_point():
         if all(o == 1 for o in output_size):
             return self.mean(list(range(-n, 0)), keepdim=True)
@@ -170,7 +170,7 @@ def _adaptive_mean(name: str, n: int, self: Any, output_size: Any) -> Any:
         x = x.movedim(d, -1).matmul(weights.t()).movedim(-1, d)
     y = x.contiguous() if narrow is None else x.to(narrow)
     if 0 in output_size and y.requires_grad:
-        y.register_hook(lambda g: _check_some(f"{name}_backward", n, g))
+        y.register_hook(lambda g: check_some(f"{name}_backward", n, g))
     if n == 2 and all(o == 1 for o in output_size) and _core.suggest_memory_format(self) == _core.channels_last:
         c = y.size(-3)
         return y.as_strided((y.size(0), c, 1, 1), (c, 1, c, c)) if self.dim() == 4 else y

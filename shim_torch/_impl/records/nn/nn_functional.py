@@ -7,7 +7,7 @@ from typing import Any
 
 from shim_torch._impl.backends.attention import flash_sdp_enabled
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.attention.fused import attention_kernel, in_one_kernel
+from shim_torch._impl.records.shared.attention import attention_kernel, in_one_kernel
 from shim_torch._impl.records.shared.formulas import widened
 from shim_torch._impl.table.calls import aten, shim, torch
 from shim_torch._impl.table.formats import gradient_like_results

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.pointwise.unary import Formula
 from shim_torch._impl.records.shared.formulas import conjugate, zeros_as
+from shim_torch._impl.records.shared.pointwise import binary_op
 from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import refusing
 from shim_torch._impl.table.rules import broadcast, int_to_float, not_implemented, promote, underived
-
-
-def binary_op(name: str, body: Formula, grad: dict[str, Formula] | None, dtype: Any = promote, **options: Any) -> None:
-    options.setdefault("inplace", True)
-    options.setdefault("out", True)
-    options.setdefault("native", name)
-    signature = options.pop("signature", f"{name}.Tensor(Tensor self, Tensor other) -> Tensor")
-    op(signature, shape=broadcast, dtype=refusing(name, dtype), grad=grad, **options)(body)
 
 
 def _is_bool(x):

@@ -9,11 +9,11 @@ from shim_torch._impl.arrays import bessel
 from shim_torch._impl.arrays.gamma_incomplete import gamma_incomplete
 from shim_torch._impl.arrays.special import special
 from shim_torch._impl.native import _core
+from shim_torch._impl.records.shared.pointwise import with_numbers
 from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import refusing
 from shim_torch._impl.table.rules import NARROW, broadcast, int_to_float, promote, same, type_name
-from shim_torch._impl.tensor import from_data
 
 _SPECIAL: dict[str, Any] = {"module": "special", "method": False}
 
@@ -257,20 +257,6 @@ def _xlog1py(xp: Any, self: Any, other: Any) -> Any:
 op("special_xlog1py(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing("special_xlog1py", int_to_float), out=True, native="xlog1py",
    grad={"self": _xlog1py_grad,
          "other": lambda g, self, other: g * self / (other + 1)}, **_SPECIAL)(_xlog1py)  # fmt: skip
-
-
-def with_numbers(name: str, first: str, second: str, words: tuple[str, str]) -> None:
-    """Overloads that take a number for one of two tensors."""
-
-    def numbered(a: Any, b: Any) -> Any:
-        if not isinstance(a, _core.TensorBase):
-            a = from_data.tensor(a, dtype=_core.result_type(b, a), device=b.device)
-        if not isinstance(b, _core.TensorBase):
-            b = from_data.tensor(b, dtype=_core.result_type(a, b), device=a.device)
-        return getattr(aten, name)(a, b)
-
-    composite(f"{name}.{words[0]}(Scalar {first}, Tensor {second}) -> Tensor", out=True, **_SPECIAL)(numbered)
-    composite(f"{name}.{words[1]}(Tensor {first}, Scalar {second}) -> Tensor", out=True, **_SPECIAL)(numbered)
 
 
 for _name in ("special_xlog1py", "special_zeta"):

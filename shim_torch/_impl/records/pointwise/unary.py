@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.arrays.special import special
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import one_pass, zeros_as
+from shim_torch._impl.records.shared.pointwise import Formula
 from shim_torch._impl.table.calls import aten
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import refuse, refusing
 from shim_torch._impl.table.rules import fixed, int_to_float, same, same_dtype
 from shim_torch._impl.tensor.type_info import finfo
-
-Formula = Callable[..., Any]
 
 
 def _unary(name: str, body: Formula, grad: Formula | None, dtype: Any = int_to_float, **options: Any) -> None:

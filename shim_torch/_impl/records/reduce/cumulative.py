@@ -5,10 +5,10 @@ from __future__ import annotations
 from shim_torch._impl.arrays.special import logaddexp
 from shim_torch._impl.autograd.grad_mode import no_grad
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.reduce.extremes import refusing_like
 from shim_torch._impl.records.shared.formulas import conjugate, speaks_for_itself
 from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import op
+from shim_torch._impl.table.refusals import refusing_like
 from shim_torch._impl.table.rules import sum_dtype, wrap_dim
 from shim_torch._impl.tensor.type_info import finfo
 

@@ -12,6 +12,7 @@ _HIDDEN: dict[str, Any] = {"function": False, "method": False}
 
 @composite("meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", **_HIDDEN)
 def meshgrid_indexing(tensors, indexing):
+    """Grids of coordinates, the first along the rows ("ij") or the columns ("xy")."""
     given = list(tensors)
     if not given:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
@@ -40,6 +41,10 @@ def meshgrid(tensors):
 
 @composite("cartesian_prod(Tensor[] tensors) -> Tensor", **_HIDDEN)
 def cartesian_prod(tensors):
+    """All combinations of one element each."""
+    for t in tensors:
+        if t.dim() != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(t.shape)}")
     if len(tensors) == 1:
         return tensors[0]
     return torch.stack([g.reshape(-1) for g in meshgrid(tensors)], 1)

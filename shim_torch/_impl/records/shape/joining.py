@@ -195,8 +195,10 @@ def block_diag(tensors):
 )
 def pad_sequence(sequences, batch_first, padding_value, padding_side):
     """Sequences (L_i, *) stacked into (max L, B, *) or, ``batch_first``, (B, max L, *)."""
+    if not sequences:
+        raise RuntimeError("received an empty list of sequences")
     if padding_side not in ("left", "right"):
-        raise RuntimeError(f"padding_side should be one of 'left' or 'right', got {padding_side}")
+        raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
     longest = max(s.size(0) for s in sequences)
     out = sequences[0].new_full((len(sequences), longest, *sequences[0].shape[1:]), padding_value)
     for i, s in enumerate(sequences):

@@ -114,3 +114,7 @@ def refuse_phases(name: str, of: str, depends: str, *imaginary: Any) -> None:
             f"{name}: The {of} in the complex case are specified up to multiplication by e^{{i phi}}. The specified loss function "
             f"depends on this {depends}"
         )
+
+
+def identity(a: Any, n: int) -> Any:
+    return torch.eye(n, dtype=a.dtype, device=a.device)

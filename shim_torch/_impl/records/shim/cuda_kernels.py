@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.records.shared.activation_slopes import activation_slope
 from shim_torch._impl.records.shared.formulas import binary_cross_entropies, logit_cross_entropies, widened
 from shim_torch._impl.table.calls import shim, torch
 from shim_torch._impl.table.record import op
@@ -85,17 +86,6 @@ def add_runs(xp, self, keys, order, values, skip):
 # --- gradients of activations ---------------------------------------------------------------------------------------------
 
 
-_SLOPES = {
-    "leaky_relu_backward": lambda xp, x, p, q, r: xp.where(x > 0, 1, p),
-    "elu_backward": lambda xp, x, p, q, r: xp.where(x > 0, q, p * q * r * xp.exp(xp.minimum(x, 0) * r)),
-    "softplus_backward": lambda xp, x, p, q, r: xp.where(x * p > q, 1, 1 / (1 + xp.exp(-x * p))),
-    "hardtanh_backward": lambda xp, x, p, q, r: (x > p) & (x < q),
-    "hardswish_backward": lambda xp, x, p, q, r: xp.where(x < -3, 0, xp.where(x > 3, 1, x / 3 + 0.5)),
-    "hardsigmoid_backward": lambda xp, x, p, q, r: ((x > -3) & (x < 3)) / 6,
-    "log_sigmoid_backward": lambda xp, x, p, q, r: 1 / (1 + xp.exp(x)),
-}
-
-
 @op(
     "shim::pointwise_backward(Tensor grad_output, Tensor saved, str name, float p=0, float q=0, float r=0) -> Tensor",
     shape=lambda grad_output: grad_output.shape,
@@ -106,29 +96,8 @@ _SLOPES = {
 def pointwise_backward(xp, grad_output, saved, name, p=0.0, q=0.0, r=0.0):
     """g · f'(x) for "silu_backward", "gelu_backward", "gelu_tanh_backward", on the CPU "mish_backward" (saved: x), and
     "sigmoid_backward", "tanh_backward", "relu_backward" (saved: the result); and, of the input and the numbers p, q, r, those of
-    ``_SLOPES``."""
-    g, x = grad_output, saved
-    if name in _SLOPES:
-        return g * _SLOPES[name](xp, x, p, q, r).astype(x.dtype)
-    if name == "relu_backward":
-        return xp.where(x <= 0, g.dtype.type(0), g)
-    if name in ("sigmoid_backward", "tanh_backward"):
-        return g * (x * (1 - x) if name == "sigmoid_backward" else 1 - x * x)
-    if name == "silu_backward":
-        s = 1 / (1 + xp.exp(-x))
-        return g * s * (1 + x * (1 - s))
-    if name == "gelu_tanh_backward":
-        c = math.sqrt(2 / math.pi)
-        t = xp.tanh(c * (x + 0.044715 * x * x * x))
-        return g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * c * (1 + 3 * 0.044715 * x * x))
-    if name == "mish_backward":
-        e = xp.exp(xp.minimum(x, 20))
-        t = e * (e + 2) / (e * (e + 2) + 2)
-        return xp.where(x > 20, g, g * (t + x * (1 - t * t) / (1 + xp.exp(-x))))
-    from shim_torch._impl.arrays.special import special
-
-    cdf = 0.5 * (1 + special(xp, "erf")(x * x.dtype.type(1 / math.sqrt(2))))
-    return g * (cdf + x * xp.exp(-0.5 * x * x) * x.dtype.type(1 / math.sqrt(2 * math.pi)))
+    ``SLOPES``."""
+    return activation_slope(xp, grad_output, saved, name, p, q, r)
 
 
 def one_kernel(g: Any, saved: Any) -> bool:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.sparse.parts import _METHOD, _PRIVATE, _compressed, _coo
+from shim_torch._impl.records.shared.sparse_layouts import compressed_module, coo_module
 from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, direct
+
+_PRIVATE: dict[str, Any] = {"function": False, "method": False, "module": "_C"}
+_METHOD: dict[str, Any] = {"function": False, "method": True}
 
 # --- sums and softmax -------------------------------------------------------------------------------------------------------
 
@@ -43,7 +46,7 @@ def sum_dims(self, dim, dtype, everywhere):
 )
 def sum_kept(self, dim, keepdim, dtype):
     """The sum of a compressed matrix over some dims, which are kept."""
-    return _compressed().sum_dim(self, dim, keepdim, dtype)
+    return compressed_module().sum_dim(self, dim, keepdim, dtype)
 
 
 @direct(
@@ -97,8 +100,8 @@ def csr_to_coo(crow_indices, col_indices, out_int32, transpose):
         crow_indices.shape[-1] - 1,
         int(col_indices.max()) + 1 if col_indices.numel() else 0,
     )
-    t = _compressed().unsafe(crow_indices, col_indices, values, size, _core.sparse_csr, None, None)
-    found = _compressed().to_coo(t)._indices().to(_core.int32 if out_int32 else _core.int64)
+    t = compressed_module().unsafe(crow_indices, col_indices, values, size, _core.sparse_csr, None, None)
+    found = compressed_module().to_coo(t)._indices().to(_core.int32 if out_int32 else _core.int64)
     return torch.cat([found[:-2], found[-1:], found[-2:-1]]) if transpose else found
 
 
@@ -109,7 +112,7 @@ def _softmaxes(name: str, log: bool) -> None:
     def body(self, dim, half_to_float):
         if half_to_float:
             raise RuntimeError(f"softmax with half to float conversion is not supported on {self.device.type.upper()}")
-        _coo().raw_part(self, f"_sparse_{name}")
+        coo_module().raw_part(self, f"_sparse_{name}")
         return _reductions().softmax(self, dim, log)
 
     direct(f"_sparse_{name}(Tensor self, int dim, bool half_to_float) -> Tensor", **_PRIVATE, grad={"self": grad})(body)
@@ -236,7 +239,7 @@ def sparse_stack(tensors, dim):
     "_embedding_sparse(Tensor weight, Tensor indices, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor",
     **_PRIVATE,
     grad={
-        "weight": lambda g, weight_shape, indices, padding_idx, scale_grad_by_freq: _coo().embedding_gradient(
+        "weight": lambda g, weight_shape, indices, padding_idx, scale_grad_by_freq: coo_module().embedding_gradient(
             g, weight_shape, indices, padding_idx, scale_grad_by_freq
         )
     },

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.records.shared.sparse_layouts import compressed_module, coo_module
 from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import composite, direct, view
 from shim_torch._impl.table.rules import no_meta_kernel
@@ -12,18 +13,6 @@ from shim_torch._impl.table.rules import no_meta_kernel
 _OPTIONS = "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 _PRIVATE: dict[str, Any] = {"function": False, "method": False, "module": "_C"}
 _METHOD: dict[str, Any] = {"function": False, "method": True}
-
-
-def _coo() -> Any:
-    from shim_torch._impl.sparse import coo as _coo
-
-    return _coo
-
-
-def _compressed() -> Any:
-    from shim_torch._impl.sparse import compressed as _compressed
-
-    return _compressed
 
 
 # --- making -------------------------------------------------------------------------------------------------------------
@@ -35,7 +24,7 @@ def _compressed() -> Any:
     method=False,
 )
 def with_dims(sparse_dim, dense_dim, size, dtype, layout, device, pin_memory):
-    return _coo().empty(size, sparse_dim, dense_dim, dtype, device)
+    return coo_module().empty(size, sparse_dim, dense_dim, dtype, device)
 
 
 @direct(
@@ -66,7 +55,7 @@ def with_dims_and_tensors(
     method=False,
 )
 def coo_unsafe(indices, values, size, dtype, layout, device, pin_memory, is_coalesced):
-    return _coo().unsafe(indices, values, size, dtype, device, is_coalesced)
+    return coo_module().unsafe(indices, values, size, dtype, device, is_coalesced)
 
 
 @composite(
@@ -88,7 +77,7 @@ def validate_coo(indices, values, size, is_coalesced, check_pinning):
     grad={"values": lambda g, result: g.sparse_mask(result).values()},
 )
 def compressed_unsafe(compressed_indices, plain_indices, values, size, dtype, layout, device, pin_memory):
-    return _compressed().unsafe(compressed_indices, plain_indices, values, size, layout, dtype, device)
+    return compressed_module().unsafe(compressed_indices, plain_indices, values, size, layout, dtype, device)
 
 
 def _unsafe_of(layout_name: str, compressed: str, plain: str) -> None:
@@ -163,7 +152,9 @@ def validate_indices(is_crow, compressed_idx, plain_idx, cdim, dim, nnz):
 )
 def compressed_with_dims(nnz, dense_dim, size, blocksize, index_dtype, dtype, layout, device, pin_memory):
     layout = layout or _core.strided
-    return _compressed().with_dims(nnz, dense_dim, tuple(size), tuple(blocksize), index_dtype, dtype, layout, device)
+    return compressed_module().with_dims(
+        nnz, dense_dim, tuple(size), tuple(blocksize), index_dtype, dtype, layout, device
+    )
 
 
 # --- the parts ------------------------------------------------------------------------------------------------------------
@@ -171,92 +162,92 @@ def compressed_with_dims(nnz, dense_dim, size, blocksize, index_dtype, dtype, la
 
 @composite("sparse_dim(Tensor self) -> int", **_METHOD)
 def sparse_dim(self):
-    return _coo().sparse_dim(self)
+    return coo_module().sparse_dim(self)
 
 
 @composite("dense_dim(Tensor self) -> int", **_METHOD)
 def dense_dim(self):
-    return _coo().dense_dim(self)
+    return coo_module().dense_dim(self)
 
 
 @composite("_dimI(Tensor self) -> int", **_METHOD)
 def dim_i(self):
-    return _coo().sparse_dim(self)
+    return coo_module().sparse_dim(self)
 
 
 @composite("_dimV(Tensor self) -> int", **_METHOD)
 def dim_v(self):
-    return _coo().dense_dim(self)
+    return coo_module().dense_dim(self)
 
 
 @composite("_nnz(Tensor self) -> int", **_METHOD)
 def nnz(self):
-    return _coo().nnz(self)
+    return coo_module().nnz(self)
 
 
 @composite("is_coalesced(Tensor self) -> bool", **_METHOD)
 def is_coalesced(self):
-    return _coo().is_coalesced(self)
+    return coo_module().is_coalesced(self)
 
 
 @composite("_indices(Tensor(a) self) -> Tensor(a)", **_METHOD)
 def raw_indices(self):
-    return _coo().raw_part(self, "_indices").indices
+    return coo_module().raw_part(self, "_indices").indices
 
 
 @composite("_values(Tensor(a) self) -> Tensor(a)", **_METHOD)
 def raw_values(self):
-    return _coo().raw_part(self, "_values").values
+    return coo_module().raw_part(self, "_values").values
 
 
 @view("indices(Tensor(a) self) -> Tensor(a)", **_METHOD)
 def indices(self):
-    return _coo().indices(self)
+    return coo_module().indices(self)
 
 
 def _values_grad(g, self):
-    return _coo().values_backward(g, self)
+    return coo_module().values_backward(g, self)
 
 
 @view("values(Tensor(a) self) -> Tensor(a)", **_METHOD, grad={"self": _values_grad})
 def values(self):
-    return _coo().values(self)
+    return coo_module().values(self)
 
 
 @view("crow_indices(Tensor(a) self) -> Tensor(a)", **_METHOD)
 def crow_indices(self):
-    return _compressed().part(self, "crow_indices")
+    return compressed_module().part(self, "crow_indices")
 
 
 @view("col_indices(Tensor(a) self) -> Tensor(a)", **_METHOD)
 def col_indices(self):
-    return _compressed().part(self, "col_indices")
+    return compressed_module().part(self, "col_indices")
 
 
 @view("ccol_indices(Tensor(a) self) -> Tensor(a)", **_METHOD)
 def ccol_indices(self):
-    return _compressed().part(self, "ccol_indices")
+    return compressed_module().part(self, "ccol_indices")
 
 
 @view("row_indices(Tensor(a) self) -> Tensor(a)", **_METHOD)
 def row_indices(self):
-    return _compressed().part(self, "row_indices")
+    return compressed_module().part(self, "row_indices")
 
 
 @direct("_coalesced_(Tensor(a!) self, bool coalesced) -> Tensor(a!)", **_METHOD)
 def coalesced_(self, coalesced):
-    _coo().raw_part(self, "_coalesced_")
+    coo_module().raw_part(self, "_coalesced_")
     return _core.set_coalesced(self, coalesced)
 
 
 @direct("_coalesce(Tensor self) -> Tensor", function=True, method=False, grad={"self": lambda g: g})
 def coalesce_raw(self):
-    return _coo().coalesce(self)
+    return coo_module().coalesce(self)
 
 
 @composite("coalesce(Tensor(a) self) -> Tensor(a)", **_METHOD)
 def coalesce(self):
-    return self if _coo().is_coalesced(self, "coalesce") else torch._coalesce(self)
+    return self if coo_module().is_coalesced(self, "coalesce") else torch._coalesce(self)
 
 
 # --- there and back --------------------------------------------------------------------------------------------------------
@@ -269,7 +260,7 @@ def _dense_grad(g, self, masked_grad):
         return g.sparse_mask(self.coalesce() if self.layout == _core.sparse_coo else self)
     if self.layout == _core.sparse_coo:
         return g.to_sparse(self.sparse_dim())
-    return g.to_sparse(layout=self.layout, blocksize=_compressed().blocksize(self), dense_dim=self.dense_dim())
+    return g.to_sparse(layout=self.layout, blocksize=compressed_module().blocksize(self), dense_dim=self.dense_dim())
 
 
 @direct(
@@ -278,7 +269,7 @@ def _dense_grad(g, self, masked_grad):
     grad={"self": _dense_grad},
 )
 def to_dense_raw(self, dtype, masked_grad):
-    return _coo().to_dense(self, dtype)
+    return coo_module().to_dense(self, dtype)
 
 
 @composite("to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor", **_METHOD)
@@ -293,7 +284,11 @@ def _sparse_grad(g, self):
         return g.to_dense() if g.layout != _core.strided else g
     if g.layout == self.layout:
         return g
-    return g.to_sparse(layout=self.layout, blocksize=_compressed().blocksize(self)) if g.layout != _core.strided else g
+    return (
+        g.to_sparse(layout=self.layout, blocksize=compressed_module().blocksize(self))
+        if g.layout != _core.strided
+        else g
+    )
 
 
 @direct("_to_sparse.sparse_dim(Tensor self, int sparse_dim) -> Tensor", **_METHOD, grad={"self": _sparse_grad})
@@ -389,19 +384,19 @@ def mask_projection(self, mask, accumulate_matches):
 
 @direct("sparse_resize_(Tensor(a!) self, int[] size, int sparse_dim, int dense_dim) -> Tensor(a!)", **_METHOD)
 def sparse_resize_(self, size, sparse_dim, dense_dim):
-    return _coo().resize(self, size, sparse_dim, dense_dim)
+    return coo_module().resize(self, size, sparse_dim, dense_dim)
 
 
 @direct("sparse_resize_and_clear_(Tensor(a!) self, int[] size, int sparse_dim, int dense_dim) -> Tensor(a!)", **_METHOD)
 def sparse_resize_and_clear_(self, size, sparse_dim, dense_dim):
-    return _coo().resize_and_clear(self, size, sparse_dim, dense_dim)
+    return coo_module().resize_and_clear(self, size, sparse_dim, dense_dim)
 
 
 @direct("resize_as_sparse_(Tensor(a!) self, Tensor the_template) -> Tensor(a!)", function=True, method=True)
 def resize_as_sparse_(self, the_template):
     if any(t.layout not in (_core.strided, _core.sparse_coo) for t in (self, the_template)):
-        return _compressed().resize_as(self, the_template)
-    return _coo().resize(self, tuple(the_template.shape), the_template.sparse_dim(), the_template.dense_dim())
+        return compressed_module().resize_as(self, the_template)
+    return coo_module().resize(self, tuple(the_template.shape), the_template.sparse_dim(), the_template.dense_dim())
 
 
 @direct("copy_sparse_to_sparse_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", **_PRIVATE)
