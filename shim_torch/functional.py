@@ -233,8 +233,8 @@ def functions() -> dict[str, Any]:
         "stft",
         "get_device",
     )
-    own = {n: globals()[n] for n in names} | _lowrank.functions() | _counting().functions()
-    own |= {n: _overridable(own[n]) for n in _counting().methods()}
+    own = {n: globals()[n] for n in names} | _lowrank.functions() | _distinct_values().functions()
+    own |= {n: _overridable(own[n]) for n in _distinct_values().methods()}
     also = {n: _also(n, place) for n, place in _ALSO.items()}
     return own | also
 
@@ -261,14 +261,14 @@ def methods() -> dict[str, Any]:
         "lu": _lowrank.lu_method,
         "polygamma": polygamma,
         "polygamma_": polygamma_,
-        **{n: _overridable(f) for n, f in (_METHODS | _counting().methods()).items()},
+        **{n: _overridable(f) for n, f in (_METHODS | _distinct_values().methods()).items()},
     }
 
 
-def _counting() -> Any:
-    from shim_torch._impl.records.reduce import counting
+def _distinct_values() -> Any:
+    from shim_torch._impl.records.reduce import distinct_values
 
-    return counting
+    return distinct_values
 
 
 _missing_name = _asked_of(__name__)

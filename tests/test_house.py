@@ -27,14 +27,14 @@ BOUNDS = {
     "files that import CuPy, beside arrays": 6,
     "modules of _impl that import compat": 0,
     "largest circle of eager imports (goal 4)": 4,
-    "largest circle of imports, lazy ones too (goal 20)": 226,
+    "largest circle of imports, lazy ones too (goal 20)": 227,
     "lists of operators' names in Python": 46,
     "lists of operators' names in C++": 57,
     "files with Python.h outside native/src/python": 2,
     "folders of native/src in circles of includes": 5,
-    "files of more than 300 lines": 140,
+    "files of more than 300 lines": 121,
     "functions of more than 60 lines": 24,
-    "families without a test file": 83,
+    "families without a test file": 104,
 }
 
 # Files that no module of PyTorch has the name of, with reasons.

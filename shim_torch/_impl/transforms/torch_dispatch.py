@@ -185,7 +185,7 @@ def _nll_loss(self: Any, target: Any, weight: Any = None, reduction: int = 1, ig
 def _nll_loss_nd(self: Any, target: Any, weight: Any = None, reduction: int = 1, ignore_index: int = -100) -> Any:
     if self.dim() in (1, 2):
         return _nll_loss(self, target, weight, reduction, ignore_index)
-    from shim_torch._impl.records.nn.loss import nll_loss_nd
+    from shim_torch._impl.records.nn.cross_entropy import nll_loss_nd
 
     return nll_loss_nd(self, target, weight, reduction, ignore_index)
 

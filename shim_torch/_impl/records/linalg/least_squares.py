@@ -1,34 +1,17 @@
-"""Pseudo-inverses, ranks, condition numbers and least squares."""
+"""Ranks, condition numbers and least squares."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import differentiated, without_slope
-from shim_torch._impl.records.shared.matrices import LinAlgError, adjoint, check_matrix
+from shim_torch._impl.records.shared.formulas import differentiated
+from shim_torch._impl.records.shared.matrices import LinAlgError, epsilon, rank_tolerances, refuse_complex_tolerances
 from shim_torch._impl.table.calls import aten, torch
-from shim_torch._impl.table.record import composite, direct, op
+from shim_torch._impl.table.record import composite, direct
 from shim_torch._impl.table.rules import no_meta_kernel
-from shim_torch._impl.tensor import from_data
-from shim_torch._impl.tensor.type_info import finfo
 
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
-
-
-def _epsilon(a: Any) -> float:
-    return finfo(a.dtype).eps
-
-
-def _tolerances(a: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
-    """PyTorch's defaults: rtol is epsilon · max(m, n) unless an absolute tolerance is given."""
-    if rtol is None:
-        fallback = _epsilon(a) * max(a.shape[-2:])
-        if isinstance(atol, _core.TensorBase):
-            rtol = (atol <= 0).to(atol.dtype) * fallback
-        else:
-            rtol = 0.0 if atol is not None and atol > 0 else fallback
-    return (0.0 if atol is None else atol), rtol
 
 
 def _full_precision(a: Any) -> None:
@@ -54,7 +37,7 @@ def _rank(name: str, a: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     if a.numel() == 0:
         return torch.zeros(a.shape[:-2], dtype=_core.int64, device=a.device)
     values = _singular_values(a.detach(), hermitian)
-    atol, rtol = _tolerances(a, atol, rtol)
+    atol, rtol = rank_tolerances(a, atol, rtol)
     return (values > _limit(values, atol, rtol)).sum(-1)
 
 
@@ -65,7 +48,7 @@ _NAME = "torch.linalg.matrix_rank"
            out=True, **_LINALG)  # fmt: skip
 def matrix_rank_tensors(input, atol, rtol, hermitian):
     """How many singular values exceed max(atol, rtol · largest)."""
-    _real_tolerances(_NAME, atol=atol, rtol=rtol)
+    refuse_complex_tolerances(_NAME, atol=atol, rtol=rtol)
     return _rank(_NAME, input, atol, rtol, hermitian)
 
 
@@ -85,124 +68,6 @@ def matrix_rank(self, tol, hermitian):
 )
 def matrix_rank_tensor(input, tol, hermitian):
     return _rank(_NAME, input, tol, 0.0, hermitian)
-
-
-# --- pseudo-inverse -------------------------------------------------------------------------------------------------
-
-
-def _pinv_shape(A: Any) -> Any:
-    if A.dim() < 2 or A.dtype not in (_core.float32, _core.float64, _core.complex64, _core.complex128):
-        raise RuntimeError(
-            f"linalg.pinv({_core.scalar_name(A.dtype)}{{{list(A.shape)}}}): expected a tensor with 2 or more dimensions of float, double, "
-            "cfloat or cdouble types"
-        )
-    return (*A.shape[:-2], A.shape[-1], A.shape[-2])
-
-
-def _pinv_of_shape(A: Any, atol: Any, rtol: Any) -> Any:
-    *batch, m, n = A.shape
-    if A.numel() == 0:
-        return (*batch, n, m)
-    return (*_core.broadcast_shapes([tuple(batch), tuple(atol.shape), tuple(rtol.shape)]), n, m)
-
-
-def _pinv_grad(g: Any, A: Any, result: Any) -> Any:
-    """Golub and Pereyra's derivative of the pseudo-inverse, for constant rank."""
-    P, Ph, gh = result, adjoint(result), adjoint(g)
-    if A.size(-2) <= A.size(-1):
-        K = gh @ P
-        KPh = K @ Ph
-        return -adjoint(P @ K) + KPh - (A @ P) @ KPh + (Ph @ P) @ (gh - K @ A)
-    K = P @ gh
-    PhK = Ph @ K
-    return -adjoint(K @ P) + (gh - A @ K) @ P @ Ph + PhK - (PhK @ P) @ A
-
-
-def _need_finite(xp, A, hermitian):
-    """LAPACK may not end on NaN or infinities. Errors: LinAlgError, which names the first such matrix."""
-    finite = xp.isfinite(xp.tril(A) if hermitian else A).all((-2, -1))  # eigh reads the lower triangle
-    if bool(finite.all()):
-        return
-    place = f"(Batch element {int(xp.argmin(finite.reshape(-1)))}): " if A.ndim > 2 else ""
-    name = "linalg.eigh" if hermitian else "linalg.svd"
-    raise LinAlgError(
-        f"{name}: {place}The algorithm failed to converge because the input matrix contained non-finite values."
-    )
-
-
-@op("_pinv_of(Tensor A, Tensor atol, Tensor rtol, bool hermitian) -> Tensor", shape=_pinv_of_shape,
-    dtype=lambda A: A.dtype, keep=("atol", "rtol"), grad={"A": _pinv_grad}, function=False, method=False)  # fmt: skip
-def _pinv_of(xp, A, atol, rtol, hermitian):
-    m, n = A.shape[-2:]
-    if A.size == 0:
-        return xp.zeros((*A.shape[:-2], n, m), A.dtype)
-    _need_finite(xp, A, hermitian)
-    if hermitian:
-        values, u = xp.linalg.eigh(A)
-        size = xp.abs(values)
-        left, right = u, xp.swapaxes(u.conj(), -1, -2)
-    else:
-        u, values, vh = xp.linalg.svd(A, full_matrices=False)
-        size = values
-        left, right = xp.swapaxes(vh.conj(), -1, -2), xp.swapaxes(u.conj(), -1, -2)
-    limit = xp.maximum(atol[..., None], rtol[..., None] * size.max(-1, keepdims=True))
-    kept = size > limit
-    inverse = xp.where(kept, 1 / xp.where(kept, values, xp.ones((), values.dtype)), xp.zeros((), values.dtype))
-    return xp.matmul(left * inverse[..., None, :].astype(A.real.dtype), right)
-
-
-def _real_tolerances(name: str, **given: Any) -> None:
-    for what, t in given.items():
-        if isinstance(t, _core.TensorBase) and t.is_complex():
-            raise RuntimeError(
-                f"{name}: {what} tensor of complex type is not supported. Got {_core.scalar_name(t.dtype)}"
-            )
-
-
-def _pinv(a: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
-    _pinv_shape(a)
-    _real_tolerances("torch.linalg.pinv", atol=atol, rtol=rtol)
-    if hermitian:
-        check_matrix("linalg.pinv", a, True)
-    atol, rtol = _tolerances(a, atol, rtol)
-    as_tensor = [
-        t if isinstance(t, _core.TensorBase) else from_data.tensor(t, dtype=_core.float64, device=a.device)
-        for t in (atol, rtol)
-    ]
-    return aten._pinv_of(a, *as_tensor, hermitian)
-
-
-@composite("linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
-           out=True, **_LINALG)  # fmt: skip
-def pinv_tensors(self, atol, rtol, hermitian):
-    """Moore and Penrose's inverse; singular values up to max(atol, rtol · largest) count as zero."""
-    return _pinv(self, atol, rtol, hermitian)
-
-
-@composite("linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
-           out=True, **_LINALG)  # fmt: skip
-def pinv_floats(self, atol, rtol, hermitian):
-    return _pinv(self, atol, rtol, hermitian)
-
-
-@composite("linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor", out=True, **_LINALG)
-def pinv(self, rcond, hermitian):
-    return _pinv(self, 0.0, rcond, hermitian)
-
-
-@composite("linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor", out=True, **_LINALG)
-def pinv_tensor(self, rcond, hermitian):
-    if rcond.is_complex():
-        raise RuntimeError(
-            f"torch.linalg.pinv: rcond tensor of complex type is not supported. Got {_core.scalar_name(rcond.dtype)}"
-        )
-    without_slope("linalg_pinv", rtol=rcond)
-    return _pinv(self, 0.0, rcond, hermitian)
-
-
-@composite("pinverse(Tensor self, float rcond=1e-15) -> Tensor")
-def pinverse(self, rcond):
-    return _pinv(self, 0.0, rcond, False)
 
 
 # --- least squares --------------------------------------------------------------------------------------------------
@@ -257,7 +122,7 @@ def _lstsq_of(self, b, rcond, driver):
     values = _singular_values(self, False)
     rank = (values > _limit(values, 0.0, rcond)).sum(-1)
     _check_rank(rank, driver, min(m, n))
-    inverse = _pinv(self, 0.0, max(rcond, 0.0), False)
+    inverse = aten.linalg_pinv(self, max(rcond, 0.0), False)
     solution = inverse @ b
     if m > n:  # what is left over, as one row of its length
         left = (b - self @ solution).abs().square().sum(-2, keepdim=True).sqrt().to(self.dtype)
@@ -297,10 +162,10 @@ def linalg_lstsq(self, b, rcond, driver):
     driver = "gelsy" if driver is None else driver
     right = b.unsqueeze(-1) if vector else b
     m, n = self.shape[-2:]
-    rcond = _epsilon(self) * max(m, n) if rcond is None else rcond
+    rcond = epsilon(self) * max(m, n) if rcond is None else rcond
     if _for_lapack(self, right):
         return _by_lapack(self, right, rcond, driver, vector)
-    inverse = _pinv(self, 0.0, max(rcond, 0.0), False)
+    inverse = aten.linalg_pinv(self, max(rcond, 0.0), False)
     solution = inverse @ right
     real = self.dtype.to_real() if self.is_complex() else self.dtype
     none = self.new_zeros((0,), dtype=real)

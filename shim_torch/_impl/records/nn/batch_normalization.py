@@ -1,4 +1,4 @@
-"""Normalisation over the batch or each sample's own values, with running statistics."""
+"""Normalisation over the batch or each sample's own values, with running statistics, and the update of those."""
 
 from __future__ import annotations
 
@@ -170,3 +170,21 @@ def instance_norm(input, weight, bias, running_mean, running_var, use_input_stat
             if running is not None and use_input_stats:
                 running.copy_(moved.reshape(n, c).mean(0))
     return y.reshape(input.shape)
+
+
+@composite(
+    "batch_norm_update_stats(Tensor input, Tensor? running_mean, Tensor? running_var, float momentum) -> (Tensor, Tensor)",
+    method=False,
+)
+def batch_norm_update_stats(input, running_mean, running_var, momentum):
+    """The mean and the biased variance of each channel; running statistics move towards them, in place."""
+    if not input.numel():
+        raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
+    dims = [d for d in range(input.dim()) if d != 1]
+    count = input.numel() // input.shape[1]
+    mean, variance = input.mean(dims), input.var(dims, correction=0)
+    if running_mean is not None:
+        running_mean.mul_(1 - momentum).add_(mean, alpha=momentum)
+    if running_var is not None:
+        running_var.mul_(1 - momentum).add_(variance, alpha=momentum * (count / max(count - 1, 1)))
+    return mean, variance

@@ -10,8 +10,7 @@ from shim_torch._impl.table.record import composite
 _HIDDEN: dict[str, Any] = {"function": False, "method": False}
 
 
-@composite("meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", **_HIDDEN)
-def meshgrid_indexing(tensors, indexing):
+def _grids(tensors: Any, indexing: str) -> Any:
     """Grids of coordinates, the first along the rows ("ij") or the columns ("xy")."""
     given = list(tensors)
     if not given:
@@ -36,7 +35,12 @@ def meshgrid_indexing(tensors, indexing):
 
 @composite("meshgrid(Tensor[] tensors) -> Tensor[]", **_HIDDEN)
 def meshgrid(tensors):
-    return meshgrid_indexing(tensors, "ij")
+    return _grids(tensors, "ij")
+
+
+@composite("meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", **_HIDDEN)
+def meshgrid_indexing(tensors, indexing):
+    return _grids(tensors, indexing)
 
 
 @composite("cartesian_prod(Tensor[] tensors) -> Tensor", **_HIDDEN)
@@ -47,4 +51,4 @@ def cartesian_prod(tensors):
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(t.shape)}")
     if len(tensors) == 1:
         return tensors[0]
-    return torch.stack([g.reshape(-1) for g in meshgrid(tensors)], 1)
+    return torch.stack([g.reshape(-1) for g in _grids(tensors, "ij")], 1)

@@ -195,3 +195,10 @@ def reduced_count(shape: Any, dim: Any) -> int:
     for d in wrap_dims(dim, len(shape)):
         n *= shape[d]
     return n
+
+
+def padded(g: Any, shape: Any, place: Callable[[Any], Any]) -> Any:
+    """The gradient of a view of a part: zeros of ``shape`` with ``g`` in the part that ``place`` views."""
+    full = g.new_zeros(shape)
+    place(full).copy_(g)
+    return full

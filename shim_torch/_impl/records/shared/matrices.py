@@ -7,6 +7,7 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.rules import NARROW
+from shim_torch._impl.tensor.type_info import finfo
 
 
 class LinAlgError(RuntimeError):
@@ -118,3 +119,26 @@ def refuse_phases(name: str, of: str, depends: str, *imaginary: Any) -> None:
 
 def identity(a: Any, n: int) -> Any:
     return torch.eye(n, dtype=a.dtype, device=a.device)
+
+
+def epsilon(a: Any) -> float:
+    return finfo(a.dtype).eps
+
+
+def rank_tolerances(a: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
+    """PyTorch's defaults: rtol is epsilon · max(m, n) unless an absolute tolerance is given."""
+    if rtol is None:
+        fallback = epsilon(a) * max(a.shape[-2:])
+        if isinstance(atol, _core.TensorBase):
+            rtol = (atol <= 0).to(atol.dtype) * fallback
+        else:
+            rtol = 0.0 if atol is not None and atol > 0 else fallback
+    return (0.0 if atol is None else atol), rtol
+
+
+def refuse_complex_tolerances(name: str, **given: Any) -> None:
+    for what, t in given.items():
+        if isinstance(t, _core.TensorBase) and t.is_complex():
+            raise RuntimeError(
+                f"{name}: {what} tensor of complex type is not supported. Got {_core.scalar_name(t.dtype)}"
+            )

@@ -1,4 +1,4 @@
-"""How pointwise operators of two operands are declared."""
+"""How pointwise operators are declared."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.table.calls import aten
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import refusing
-from shim_torch._impl.table.rules import broadcast, promote
+from shim_torch._impl.table.rules import broadcast, int_to_float, promote
 from shim_torch._impl.tensor import from_data
 
 Formula = Callable[..., Any]
+
+
+def float_only(self: Any) -> Any:
+    """The dtype rule of one operand alone: integers become the default floating dtype."""
+    return int_to_float(self)
 
 
 def binary_op(name: str, body: Formula, grad: dict[str, Formula] | None, dtype: Any = promote, **options: Any) -> None:
