@@ -213,18 +213,8 @@ def _istft_text(x, n_fft, hop, win, window, center, normalized, onesided, length
     )
 
 
-@composite(
-    "istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor"
-)
-def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex):
-    """The inverse of stft: frames overlap and add, over the sum of the squared windows."""
-    _warn_without_window(window, ".Please provide the same window used by stft to make the inversion lossless.")
-    hop, win = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
-    if not self.is_complex():
-        raise RuntimeError(
-            "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."
-        )
-    call = _istft_text(self, n_fft, hop, win, window, center, normalized, onesided, length, return_complex)
+def _check_istft(self: Any, call: str, n_fft: int, hop: int, win: int, onesided: Any) -> tuple[Any, bool]:
+    """The transforms as a batch, and whether they are of one side."""
     if self.numel() == 0:
         raise RuntimeError(f"{call} : input tensor cannot be empty.")
     if self.dim() not in (2, 3):
@@ -243,21 +233,39 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
         raise RuntimeError(f"{call} : expected 0 < win_length <= n_fft")
     if self.is_meta:  # PyTorch looks whether the windows add up to nothing somewhere
         raise no_meta_kernel("equal")
+    return x, sided
+
+
+def _frames_of(x: Any, n_fft: int, sided: bool, norm: int, return_complex: bool) -> Any:
+    """The frames (B, frames, n_fft) of transforms (B, frequencies, frames)."""
+    frames = x.transpose(1, 2)
+    if not return_complex:
+        half = frames if sided else frames.narrow(2, 0, n_fft // 2 + 1)
+        return aten._fft_c2r(half, [2], norm, n_fft)
+    if sided:
+        raise RuntimeError("Cannot have onesided output if window or input is complex")
+    return aten._fft_c2c(frames, [2], norm, False)
+
+
+@composite(
+    "istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor"
+)
+def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex):
+    """The inverse of stft: frames overlap and add, over the sum of the squared windows."""
+    _warn_without_window(window, ".Please provide the same window used by stft to make the inversion lossless.")
+    hop, win = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
+    if not self.is_complex():
+        raise RuntimeError(
+            "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."
+        )
+    call = _istft_text(self, n_fft, hop, win, window, center, normalized, onesided, length, return_complex)
+    x, sided = _check_istft(self, call, n_fft, hop, win, onesided)
     if window is not None and window.is_complex() and not return_complex:
         raise RuntimeError("Complex windows are incompatible with return_complex=False")
     real = x.dtype.to_real()
     taper = _full_window(window, win, n_fft, self)
     taper = torch.ones(n_fft, dtype=real, device=x.device) if taper is None else taper
-    frames = x.transpose(1, 2)
-    norm = 1 if normalized else 2
-    if return_complex:
-        if sided:
-            raise RuntimeError("Cannot have onesided output if window or input is complex")
-        parts = aten._fft_c2c(frames, [2], norm, False)
-    else:
-        half = frames if sided else frames.narrow(2, 0, n_fft // 2 + 1)
-        parts = aten._fft_c2r(half, [2], norm, n_fft)
-    parts = parts * taper
+    parts = _frames_of(x, n_fft, sided, 1 if normalized else 2, return_complex) * taper
     count = parts.size(1)
     total = n_fft + hop * (count - 1)
     place = (torch.arange(count, device=x.device).unsqueeze(1) * hop + torch.arange(n_fft, device=x.device)).reshape(-1)
