@@ -52,7 +52,7 @@ def hardswish(xp, self):
 
 def _hardswish_grad(g, x):
     done = one_pass_on_cuda(g, x, "hardswish_backward")
-    return g * (((x * 2 + 3) / 6).masked_fill(x < -3, 0.0).masked_fill(x > 3, 1.0)) if done is None else done
+    return g * (((x * 2 + 3) / 6).masked_fill(x <= -3, 0.0).masked_fill(x >= 3, 1.0)) if done is None else done
 
 
 @op(
