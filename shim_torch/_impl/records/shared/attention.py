@@ -25,6 +25,7 @@ def hidden_keys(lq: int, lk: int, causal: bool, left: int, right: int, bottom: b
 
 
 def attention_scores(q: Any, k: Any, bias: Any, mask: Any, scale: float | None) -> Any:
+    """The scaled products (*, L, S) of queries and keys, with what ``bias`` adds and ``mask`` hides; False in a bool bias hides too."""
     factor = 1 / math.sqrt(q.size(-1) or 1) if scale is None else scale
     s = (q * factor).matmul(k.transpose(-2, -1))
     if bias is not None:
@@ -72,11 +73,13 @@ def attend_backward(
 
 
 def refuse_dropout(name: str, dropout_p: float) -> None:
+    """NotImplementedError where dropout is asked of a kernel that has none here."""
     if dropout_p:
         raise NotImplementedError(f"torch.ops.aten.{name}: dropout is not supported by shim-torch")
 
 
 def no_random_state(like: Any) -> Any:
+    """What stands for the seed and offset of kernels that drew nothing: an empty int64 tensor."""
     return torch.empty((0,), dtype=_core.int64, device=like.device)
 
 

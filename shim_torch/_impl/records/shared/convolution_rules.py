@@ -89,6 +89,7 @@ def convolution_shape(
     input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
     output_padding: Any, groups: int,
 ) -> tuple[int, ...]:  # fmt: skip
+    """The shape of a convolution, all arguments checked in PyTorch's words."""
     n = weight.dim() - 2
     stride, padding, dilation = expanded(stride, n), expanded(padding, n), expanded(dilation, n)
     extra = expanded(output_padding, n)
@@ -128,11 +129,13 @@ _TYPES = {
 
 
 def c_type_name(dtype: Any) -> str:
+    """A dtype as C++ names it: float, long, c10::Half."""
     name = str(dtype).removeprefix("torch.")
     return _TYPES.get(name) or _core.scalar_name(dtype)
 
 
 def convolution_dtype(input: Any, weight: Any, bias: Any) -> Any:
+    """The dtype that input, weight and bias have alike; RuntimeError where they differ."""
     if input.dtype != weight.dtype:
         raise RuntimeError(
             f"expected scalar type {_core.scalar_name(input.dtype)} but found {_core.scalar_name(weight.dtype)}"

@@ -12,6 +12,7 @@ _METHODLESS: dict[str, Any] = {"method": False}
 
 
 def check_lists(first: Any, *others: Any) -> None:
+    """RuntimeError unless all lists have as many tensors, at least one."""
     for other in others:
         if len(other) != len(first):
             raise RuntimeError(f"Tensor lists must have the same number of tensors, got {len(first)} and {len(other)}")
@@ -20,12 +21,14 @@ def check_lists(first: Any, *others: Any) -> None:
 
 
 def check_scalars(first: Any, scalars: Any) -> None:
+    """RuntimeError unless there is a number for each tensor."""
     check_lists(first)
     if len(scalars) != len(first):
         raise RuntimeError("Tensor list must have same number of elements as scalar list.")
 
 
 def check_scalar_tensor(scalar: Any) -> None:
+    """RuntimeError unless a tensor is one number."""
     if scalar.dim() or scalar.numel() != 1:
         raise RuntimeError(
             f"scalar tensor expected to be 0 dim but it has {scalar.dim()} dimensions and {scalar.numel()} elements."
@@ -90,6 +93,7 @@ def declare_both(
     launch: Callable[..., Launch],
     write: Callable[..., Any],
 ) -> None:
+    """Declares an overload and its in-place form."""
     functional, in_place = of_each(run, check, launch, write)
     dot = f".{overload}" if overload else ""
     comma = f", {rest}" if rest else ""
@@ -99,22 +103,27 @@ def declare_both(
 
 
 def check_with_list(self: Any, other: Any, *_: Any) -> None:
+    """Checks the lists of an operator whose second argument is a list of tensors."""
     check_lists(self, other)
 
 
 def check_alone(self: Any, *_: Any) -> None:
+    """Checks the list of an operator whose other arguments are numbers."""
     check_lists(self)
 
 
 def check_with_tensor(self: Any, other: Any, *_: Any) -> None:
+    """Checks the list of an operator whose second argument is a tensor of one number."""
     check_lists(self)
     check_scalar_tensor(other)
 
 
 def check_with_lists(self: Any, *others: Any) -> None:
+    """Checks the lists of an operator; numbers among the arguments are passed over."""
     check_lists(self, *(o for o in others if isinstance(o, list)))
 
 
 def check_pair_scalars(self: Any, first: Any, *rest: Any) -> None:
+    """Checks lists of tensors and, last, a number for each of them."""
     check_lists(self, first, *rest[:-1])
     check_scalars(self, rest[-1])

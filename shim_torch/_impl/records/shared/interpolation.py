@@ -22,6 +22,7 @@ def cubic_weights(t: Any, a: float = -0.75) -> list[Any]:
 
 
 def check_grid(input: Any, grid: Any, mode: int) -> None:
+    """RuntimeError in the words of ``grid_sampler`` for an input and a grid that do not go together."""
     shown = f"input with sizes {sizes_text(input.shape)} and grid with sizes {sizes_text(grid.shape)}"
     if input.shape[0] != grid.shape[0]:
         raise RuntimeError(f"grid_sampler(): expected grid and input to have same batch size, but got {shown}")
@@ -83,6 +84,7 @@ def _taken(input: Any, places: Any) -> Any:
 
 
 def sampled_at(input: Any, grid: Any, mode: int, padding_mode: int, align_corners: bool) -> Any:
+    """Samples (N, C, *out) of images or volumes at the places (N, *out, dims) of a grid, as ``grid_sampler`` numbers its modes."""
     check_grid(input, grid, mode)
     if input.dtype in NARROW:
         return sampled_at(input.float(), grid.float(), mode, padding_mode, align_corners).to(input.dtype)

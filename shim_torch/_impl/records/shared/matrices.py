@@ -118,10 +118,12 @@ def refuse_phases(name: str, of: str, depends: str, *imaginary: Any) -> None:
 
 
 def identity(a: Any, n: int) -> Any:
+    """The identity of ``n`` rows, of the dtype and device of ``a``."""
     return torch.eye(n, dtype=a.dtype, device=a.device)
 
 
 def epsilon(a: Any) -> float:
+    """The rounding error of the dtype of ``a``."""
     return finfo(a.dtype).eps
 
 
@@ -137,6 +139,7 @@ def rank_tolerances(a: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
 
 
 def refuse_complex_tolerances(name: str, **given: Any) -> None:
+    """RuntimeError where a tolerance is a complex tensor."""
     for what, t in given.items():
         if isinstance(t, _core.TensorBase) and t.is_complex():
             raise RuntimeError(

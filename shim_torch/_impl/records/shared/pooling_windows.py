@@ -57,6 +57,7 @@ def pool_settings(name: str, n: int, kernel: Any, stride: Any, padding: Any, dil
 
 
 def pool_shape(name: str, n: int, self: Any, settings: Any, ceil_mode: bool) -> tuple[int, ...]:
+    """The shape of a pooling, with PyTorch's texts for inputs that it does not take."""
     shape = tuple(self.shape)
     if n == 2 and (len(shape) not in (3, 4) or 0 in shape[-3:]):
         if len(shape) not in (3, 4):
@@ -89,6 +90,7 @@ def pool_shape(name: str, n: int, self: Any, settings: Any, ceil_mode: bool) -> 
 
 
 def check_some(name: str, n: int, g: Any) -> None:
+    """RuntimeError where a gradient has no elements along the pooled dims."""
     for d in range(g.dim() - n, g.dim()):
         if not g.size(d):
             raise RuntimeError(
@@ -98,6 +100,7 @@ def check_some(name: str, n: int, g: Any) -> None:
 
 
 def check_adaptive(name: str, n: int, shape: Any, output_size: Any, colon: str) -> None:
+    """RuntimeError for dims and sizes that an adaptive pooling does not take."""
     if len(output_size) != n:
         if n == 1:
             raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(output_size)})")

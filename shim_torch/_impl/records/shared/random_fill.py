@@ -91,6 +91,7 @@ def fill_parts(self: Any, fill: Any) -> None:
 
 
 def check_floating(self: Any, name: str) -> None:
+    """NotImplementedError, with the kernel's name, for dtypes that hold no fractions."""
     if not (self.dtype.is_floating_point or self.dtype.is_complex):
         raise NotImplementedError(f"\"{name}\" not implemented for '{_core.scalar_name(self.dtype)}'")
 
@@ -102,6 +103,7 @@ def fill_integers(self: Any, low: int, high: int, generator: Any) -> Any:
 
 
 def fill_whole(self: Any, kind: str, low: int, high: int, generator: Any) -> Any:
+    """Fills ``self`` in place with whole numbers, by way of int64 where CUDA's kernel does not draw its dtype."""
     if not self.is_cuda or self.dtype in (_core.int64, _core.int32, _core.int16, _core.int8, _core.uint8):
         return fill_random(self, kind, low, high, generator)
     whole = _core.empty_tensor(self.shape, _core.int64, self.device)

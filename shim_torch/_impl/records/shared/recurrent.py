@@ -11,10 +11,12 @@ from shim_torch._impl.table.rules import WIDE
 
 
 def linear(x: Any, w: Any, b: Any) -> Any:
+    """x wᵀ + b."""
     return aten.linear(x, w, b)
 
 
 def lstm_step(gates: Any, state: Any, w: Any) -> Any:
+    """The states (h, c) after a step of an LSTM; w: recurrent weight and bias, and the projection or None."""
     h, c = state
     if gates.dtype in WIDE and c.dtype == gates.dtype and c.dim() == gates.dim() and _core.unseen(gates, h, c):
         h, c, _ = shim.lstm_step(gates, linear(h, w[0], w[1]), c)
@@ -26,6 +28,7 @@ def lstm_step(gates: Any, state: Any, w: Any) -> Any:
 
 
 def gru_step(gates: Any, state: Any, w: Any) -> Any:
+    """The state (h,) after a step of a GRU."""
     (h,) = state
     r, z, n = gates.chunk(3, -1)
     hr, hz, hn = linear(h, w[0], w[1]).chunk(3, -1)
@@ -35,10 +38,12 @@ def gru_step(gates: Any, state: Any, w: Any) -> Any:
 
 
 def tanh_step(gates: Any, state: Any, w: Any) -> Any:
+    """The state (h,) after a step of a tanh network."""
     return ((gates + linear(state[0], w[0], w[1])).tanh(),)
 
 
 def relu_step(gates: Any, state: Any, w: Any) -> Any:
+    """The state (h,) after a step of a ReLU network."""
     return ((gates + linear(state[0], w[0], w[1])).relu(),)
 
 
