@@ -11,6 +11,7 @@ from shim_torch._impl.surface import naming
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.surface.warnings import warn_once as _warn_once
 from shim_torch._impl.table.arguments import type_name as _type_name
+from shim_torch._impl.table.calls import aten as _aten
 from shim_torch._impl.table.overridable import overridable as _overridable
 from shim_torch._impl.tensor.einsum import einsum as einsum
 
@@ -92,24 +93,10 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing is None:
         _warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
-    if indexing not in (None, "ij", "xy"):
-        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     for i, t in enumerate(given):
         if not isinstance(t, _core.TensorBase):
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
-        if t.dim() > 1:
-            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t}")
-        for what in ("dtype", "device"):
-            if getattr(t, what) != getattr(given[0], what):
-                raise RuntimeError(f"meshgrid expects all tensors to have the same {what}")
-    swap = indexing == "xy" and len(given) >= 2
-    if swap:
-        given[0], given[1] = given[1], given[0]
-    shape = [t.numel() for t in given]
-    grids = [t.reshape([-1 if i == k else 1 for i in range(len(given))]).expand(shape) for k, t in enumerate(given)]
-    if swap:
-        grids[0], grids[1] = grids[1], grids[0]
-    return tuple(grids)
+    return tuple(_aten.meshgrid.indexing(given, indexing="ij" if indexing is None else indexing))
 
 
 @_overridable
@@ -143,41 +130,13 @@ def _each(name: str, tensors: tuple[Any, ...]) -> Any:
 @_overridable
 def cartesian_prod(*tensors: Any) -> Any:
     """All combinations of one element each."""
-    import shim_torch
-
-    if len(tensors) == 1:
-        return tensors[0]
-    return shim_torch.stack([g.reshape(-1) for g in meshgrid(*tensors, indexing="ij")], 1)
+    return _aten.cartesian_prod(tensors)
 
 
 @_overridable
 def block_diag(*tensors: Any) -> Any:
     """Matrices along the diagonal of one matrix."""
-    import shim_torch
-
-    if not tensors:
-        return shim_torch.empty(1, 0)
-    for i, t in enumerate(tensors):
-        if t.dim() > 2:
-            raise RuntimeError(
-                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {t.dim()} dimensions"
-            )
-        if t.device != tensors[0].device:
-            raise RuntimeError(
-                f"torch.block_diag: input tensors must all be on the same device. Input 0 is on device {tensors[0].device} and "
-                f"input {i} is on device {t.device}"
-            )
-    blocks = [t.reshape(1, -1) if t.dim() < 2 else t for t in tensors]
-    out = shim_torch.zeros(
-        (sum(b.size(0) for b in blocks), sum(b.size(1) for b in blocks)),
-        dtype=_core.result_type(*blocks),
-        device=blocks[0].device,
-    )
-    row = col = 0
-    for b in blocks:
-        out[row : row + b.size(0), col : col + b.size(1)] = b
-        row, col = row + b.size(0), col + b.size(1)
-    return out
+    return _aten.block_diag(tensors)
 
 
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
@@ -274,8 +233,8 @@ def functions() -> dict[str, Any]:
         "stft",
         "get_device",
     )
-    own = {n: globals()[n] for n in names} | _lowrank.functions() | _counting().functions()
-    own |= {n: _overridable(own[n]) for n in _counting().methods()}
+    own = {n: globals()[n] for n in names} | _lowrank.functions() | _distinct_values().functions()
+    own |= {n: _overridable(own[n]) for n in _distinct_values().methods()}
     also = {n: _also(n, place) for n, place in _ALSO.items()}
     return own | also
 
@@ -302,14 +261,14 @@ def methods() -> dict[str, Any]:
         "lu": _lowrank.lu_method,
         "polygamma": polygamma,
         "polygamma_": polygamma_,
-        **{n: _overridable(f) for n, f in (_METHODS | _counting().methods()).items()},
+        **{n: _overridable(f) for n, f in (_METHODS | _distinct_values().methods()).items()},
     }
 
 
-def _counting() -> Any:
-    from shim_torch._impl.records.reduce import counting
+def _distinct_values() -> Any:
+    from shim_torch._impl.records.reduce import distinct_values
 
-    return counting
+    return distinct_values
 
 
 _missing_name = _asked_of(__name__)

@@ -21,8 +21,8 @@ IMPL = "shim_torch._impl"
 # What a check counts -> the most that it may count.
 BOUNDS = {
     "files that PyTorch lacks": 0,
-    "families that import another": 21,
-    "records that import the surface": 91,
+    "families that import another": 0,
+    "records that import the surface": 0,
     "arrays that import records": 0,
     "files that import CuPy, beside arrays": 6,
     "modules of _impl that import compat": 0,
@@ -32,9 +32,9 @@ BOUNDS = {
     "lists of operators' names in C++": 57,
     "files with Python.h outside native/src/python": 2,
     "folders of native/src in circles of includes": 5,
-    "files of more than 300 lines": 143,
+    "files of more than 300 lines": 121,
     "functions of more than 60 lines": 24,
-    "families without a test file": 84,
+    "families without a test file": 82,
 }
 
 # Files that no module of PyTorch has the name of, with reasons.

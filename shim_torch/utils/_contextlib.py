@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from shim_torch.autograd.grad_mode import _BareDecorator, _Decorator
+from shim_torch._impl.autograd.grad_mode import _BareDecorator, _Decorator
 
 __all__ = ["context_decorator"]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import shim_torch as torch
-from shim_torch._impl.records.nn import embedding_bag as records
+from shim_torch._impl.records.shim import embedding_bags as records
 from shim_torch.nn import functional as F
 
 rng = np.random.default_rng(0)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import shim_torch as torch
+from shim_torch._impl.records.shared import taps as tables_of_taps
 from shim_torch.nn import functional as F
 
 RECORDS = "shim_torch._impl.records"
@@ -136,8 +137,8 @@ def test_tables_are_made_on_the_host_whatever_the_default_device_is():
     tables = {}
     for default in ("cpu", "meta"):
         with torch.device(default):
-            made = weighted_taps.taps((7, 5, None, default == "cpu"), resampling._linear_taps, like)
-            tables[default] = [*made, *weighted_taps._turned_round(*made, 7)]
+            made = tables_of_taps.taps((7, 5, None, default == "cpu"), resampling._linear_taps, like)
+            tables[default] = [*made, *tables_of_taps._turned_round(*made, 7)]
             assert {t.device.type for t in tables[default]} == {"cpu"}
     torch.testing.assert_close(tables["meta"][1].sum(1), torch.ones(5))
     torch.testing.assert_close(tables["meta"][3].sum(), torch.tensor(5.0))

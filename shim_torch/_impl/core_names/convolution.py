@@ -71,9 +71,9 @@ def _select_conv_backend(
     ``input`` is ``(N, C, *size)`` of one to three dims. An input or weight without elements is ``Empty``. RuntimeError for
     arguments that no convolution takes, in PyTorch's words.
     """
-    from shim_torch._impl.records.nn.convolution import _convolution_shape
+    from shim_torch._impl.records.shared.convolution_rules import convolution_shape
 
-    shape = _convolution_shape(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+    shape = convolution_shape(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
     if input.shape[0] == 0 or input.shape[1] == 0 or not weight.numel():
         return _ConvBackend.Empty
     if any(n <= 0 for n in shape[2:]):

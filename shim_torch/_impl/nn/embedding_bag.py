@@ -7,7 +7,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.nn.calls import _overridden, _override, operators
-from shim_torch._impl.records.shared.formulas import torch_module
+from shim_torch._impl.table.calls import torch
 
 _MODES = {"sum": 0, "mean": 1, "max": 2}
 _SWAPPED = (
@@ -43,7 +43,7 @@ def _bags(input: Any, offsets: Any) -> tuple[Any, Any]:
             "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. "
             f"However, found offsets of type {type(offsets)}"
         )
-    starts = torch_module().arange(0, input.numel(), input.size(1), dtype=input.dtype, device=input.device)
+    starts = torch.arange(0, input.numel(), input.size(1), dtype=input.dtype, device=input.device)
     return input.reshape(-1), starts
 
 

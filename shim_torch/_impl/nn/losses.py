@@ -235,9 +235,9 @@ def gaussian_nll_loss(
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not valid")
     if not spread.is_floating_point():
-        from shim_torch._impl.records.nn.convolution import _type
+        from shim_torch._impl.records.shared.convolution_rules import c_type_name
 
-        raise RuntimeError(f"result type Float can't be cast to the desired output type {_type(spread.dtype)}")
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {c_type_name(spread.dtype)}")
     spread.detach().clamp_(min=eps)
     loss = (spread.log() + (input - target).square() / spread) * 0.5
     return reduced(loss + math.log(2 * math.pi) / 2 if full else loss, reduction)

@@ -7,7 +7,7 @@ from typing import Any
 
 from shim_torch._impl.nn.calls import _overridden, _override, operators
 from shim_torch._impl.nn.losses import _number, need, old_reduction, reduced
-from shim_torch._impl.records.shared.formulas import torch_module
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch.nn._reduction import get_enum as _enum
 
 
@@ -48,8 +48,7 @@ def multilabel_soft_margin_loss(
     """The mean over classes of the binary cross entropy of each."""
     if _overridden(input, target, weight):
         return _override(multilabel_soft_margin_loss, 2, input, target, weight)
-    F = torch_module().nn.functional
-    loss = -(target * F.logsigmoid(input) + (1 - target) * F.logsigmoid(-input))
+    loss = -(target * aten.log_sigmoid(input) + (1 - target) * aten.log_sigmoid(-input))
     loss = loss if weight is None else loss * weight
     loss = loss.sum(input.dim() - 1) / input.size(input.dim() - 1)
     reduction = old_reduction(reduction, size_average, reduce)
@@ -65,7 +64,6 @@ def triplet_margin_with_distance_loss(
     """max(0, d(anchor, positive) - d(anchor, negative) + margin)."""
     if _overridden(anchor, positive, negative):
         return _override(triplet_margin_with_distance_loss, 3, anchor, positive, negative)
-    torch = torch_module()
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     if margin <= 0:

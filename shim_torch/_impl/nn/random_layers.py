@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.nn.calls import _overridden, _overridden_one, _override, operators
-from shim_torch._impl.records.shared.formulas import torch_module
+from shim_torch._impl.table.calls import torch
 
 
 def _alpha(name: str) -> Any:
@@ -56,7 +56,7 @@ def _fractional(n: int) -> dict[str, Any]:
             raise RuntimeError(f"fractional_max_pool{n}d: output_size must either be a single Int or tuple of {ints}")
         if _random_samples is None:
             batch = 1 if input.dim() == n + 1 else input.size(0)
-            _random_samples = torch_module().rand(batch, input.size(-n - 1), n, dtype=input.dtype, device=input.device)
+            _random_samples = torch.rand(batch, input.size(-n - 1), n, dtype=input.dtype, device=input.device)
         return getattr(operators, f"fractional_max_pool{n}d")(input, kernel, size, _random_samples)
 
     def pool(
@@ -80,7 +80,9 @@ def _in_place(name: str, *settings: Any) -> Any:
     """relu_ and its like: the activation with ``inplace``."""
 
     def run(input: Any, *args: Any, **kwargs: Any) -> Any:
-        return getattr(torch_module().nn.functional, name)(input, *args, inplace=True, **kwargs)
+        from shim_torch.nn import functional
+
+        return getattr(functional, name)(input, *args, inplace=True, **kwargs)
 
     run.__name__ = run.__qualname__ = name + "_"
     run.__doc__ = f"{name} in place."

@@ -1,7 +1,7 @@
 """Coordinate (COO) tensors: their parts, sorted and unique entries, and the dense tensor of them.
 
 ``indices`` is (sparse_dim, nnz) int64, ``values`` (nnz, *dense sizes). Functions here know no gradients: they are run
-without history, by the records of ``shim_torch._impl.records.sparse.parts`` and the kernels beside this file.
+without history, by the records of ``shim_torch._impl.records.sparse`` and the kernels beside this file.
 """
 
 from __future__ import annotations

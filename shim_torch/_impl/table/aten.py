@@ -15,9 +15,12 @@ from shim_torch._impl.native import _core
 
 FAMILIES: tuple[str, ...] = (
     "aten.tensors",
+    "aten.assertions",
+    "aten.draws",
     "aten.fused_optimizers",
     "aten.normalization",
     "aten.gradients",
+    "aten.loss_gradients",
     "aten.fake_quantization",
     "aten.convolutions",
     "aten.recurrent_cells",

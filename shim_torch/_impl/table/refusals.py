@@ -149,3 +149,13 @@ def refusing(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
 
     checked.takes_all = True  # type: ignore[attr-defined]
     return checked
+
+
+def refusing_like(name: str, *others: Any) -> Callable[..., Any]:
+    """The dtype rule of results like the input (and others), where the operator takes the dtype."""
+
+    def rule(self: Any) -> Any:
+        refuse(name, self.dtype)
+        return (self.dtype, [self.dtype, *others]) if others else self.dtype
+
+    return rule

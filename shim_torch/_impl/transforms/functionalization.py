@@ -13,10 +13,16 @@ from functools import cache, lru_cache
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import aten
 from shim_torch._impl.transforms.view_inverses import INVERSES
 from shim_torch.utils._python_dispatch import TorchDispatchMode, _any_batched, _no_dispatch
 from shim_torch.utils._pytree import tree_leaves, tree_map
+
+
+def aten() -> Any:
+    """``torch.ops.aten``, whose overloads are what handlers are given."""
+    from shim_torch._ops import ops
+
+    return ops.aten
 
 
 class _View:

@@ -11,7 +11,7 @@ from typing import Any
 
 from shim_torch._impl import data
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import aten
+from shim_torch._impl.table.calls import aten
 from shim_torch._impl.transforms import torch_dispatch_linear
 
 
@@ -80,7 +80,7 @@ def _matmul(self: Any, other: Any) -> Any:
         wide = other.unsqueeze(1) if b == 1 else other
         rows = torch.mm(self.reshape(math.prod(self.shape[:-1]), self.shape[-1]), wide)
         shape = (*self.shape[:-1], wide.shape[1])
-        made = aten()._unsafe_view(rows, shape)
+        made = aten._unsafe_view(rows, shape)
         return made.squeeze(-1) if b == 1 else made
     return _batched(self, other)
 
@@ -94,17 +94,17 @@ def _batched(self: Any, other: Any) -> Any:
     count = math.prod(batch)
     one = left.expand(*batch, *left.shape[-2:]).reshape(count, *left.shape[-2:])
     two = right.expand(*batch, *right.shape[-2:]).reshape(count, *right.shape[-2:])
-    made = aten()._unsafe_view(torch.bmm(one, two), (*batch, left.shape[-2], right.shape[-1]))
+    made = aten._unsafe_view(torch.bmm(one, two), (*batch, left.shape[-2], right.shape[-1]))
     made = made.squeeze(-2) if self.dim() == 1 else made
     return made.squeeze(-1) if other.dim() == 1 else made
 
 
 def _softmax(self: Any, dim: int, dtype: Any = None) -> Any:
-    return aten()._softmax(self if dtype is None else self.to(dtype), dim, False)
+    return aten._softmax(self if dtype is None else self.to(dtype), dim, False)
 
 
 def _log_softmax(self: Any, dim: int, dtype: Any = None) -> Any:
-    return aten()._log_softmax(self if dtype is None else self.to(dtype), dim, False)
+    return aten._log_softmax(self if dtype is None else self.to(dtype), dim, False)
 
 
 def _square(self: Any) -> Any:
@@ -116,7 +116,7 @@ def _reshape(self: Any, shape: Any) -> Any:
     sizes = _core.infer_size(tuple(shape), self.numel())
     if _core.can_view(self, sizes):
         return self.view(sizes)
-    return aten()._unsafe_view(self.clone(memory_format=_core.contiguous_format), sizes)
+    return aten._unsafe_view(self.clone(memory_format=_core.contiguous_format), sizes)
 
 
 def _to(self: Any, dtype: Any, device: Any, copy: bool, memory_format: Any) -> Any:
@@ -129,7 +129,7 @@ def _to(self: Any, dtype: Any, device: Any, copy: bool, memory_format: Any) -> A
         return self
     form = None if memory_format is _core.preserve_format else memory_format
     given = {"dtype": dtype, "device": device, "memory_format": form}
-    return aten()._to_copy(self, **{k: v for k, v in given.items() if v is not None})
+    return aten._to_copy(self, **{k: v for k, v in given.items() if v is not None})
 
 
 def _contiguous(self: Any, memory_format: Any = _core.contiguous_format) -> Any:
@@ -151,7 +151,7 @@ def _dropout(input: Any, p: float, train: bool) -> Any:
     if p == 1:
         return input.mul(torch.zeros((), dtype=input.dtype, device=input.device))
     if input.device.type == "cuda":
-        return aten().native_dropout(input, p, train)[0]
+        return aten.native_dropout(input, p, train)[0]
     if _differs_in_vmap():  # items that are the same until here: nothing is there that the draws could be written to
         noise = torch.bernoulli(torch.full_like(input, 1 - p))
     else:
@@ -167,7 +167,7 @@ def _layer_norm(
     eps: float = 1e-5,
     cudnn_enable: bool = True,
 ) -> Any:
-    return aten().native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
+    return aten.native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
 
 
 def _group_norm(
@@ -175,17 +175,17 @@ def _group_norm(
 ) -> Any:
     batch, channels, *rest = input.shape
     settings = (batch, channels, math.prod(rest), num_groups, eps)
-    return aten().native_group_norm(input.contiguous(), weight, bias, *settings)[0]
+    return aten.native_group_norm(input.contiguous(), weight, bias, *settings)[0]
 
 
 def _nll_loss(self: Any, target: Any, weight: Any = None, reduction: int = 1, ignore_index: int = -100) -> Any:
-    return aten().nll_loss_forward(self, target, weight, reduction, ignore_index)[0]
+    return aten.nll_loss_forward(self, target, weight, reduction, ignore_index)[0]
 
 
 def _nll_loss_nd(self: Any, target: Any, weight: Any = None, reduction: int = 1, ignore_index: int = -100) -> Any:
     if self.dim() in (1, 2):
         return _nll_loss(self, target, weight, reduction, ignore_index)
-    from shim_torch._impl.records.nn.loss import nll_loss_nd
+    from shim_torch._impl.records.nn.cross_entropy import nll_loss_nd
 
     return nll_loss_nd(self, target, weight, reduction, ignore_index)
 
@@ -202,22 +202,22 @@ def _batch_norm(
     *_: Any,
 ) -> Any:
     given = (input, weight, bias, running_mean, running_var, training, momentum, eps)
-    return aten().native_batch_norm(*given)[0]
+    return aten.native_batch_norm(*given)[0]
 
 
 def _log_sigmoid(self: Any) -> Any:
-    return aten().log_sigmoid_forward(self)[0]
+    return aten.log_sigmoid_forward(self)[0]
 
 
 def _adaptive_avg_pool2d(self: Any, output_size: Any) -> Any:
     """A mean where one value a channel is asked for."""
     if tuple(output_size) == (1, 1):
         return self.mean((-1, -2), keepdim=True)
-    return aten()._adaptive_avg_pool2d(self, output_size)
+    return aten._adaptive_avg_pool2d(self, output_size)
 
 
 def _grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
-    one = aten().grid_sampler_2d if input.dim() == 4 else aten().grid_sampler_3d
+    one = aten.grid_sampler_2d if input.dim() == 4 else aten.grid_sampler_3d
     return one(input, grid, interpolation_mode, padding_mode, align_corners)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shim_torch._impl.records.shared.formulas import aten
+from shim_torch._impl.table.calls import aten
 
 
 def _same_shape(base: Any, value: Any, *_: Any, **__: Any) -> Any:
@@ -54,32 +54,32 @@ def _expanded(base: Any, value: Any, *_: Any, **__: Any) -> Any:
 
 
 def _selected(base: Any, value: Any, which: Any, dim: int, index: int) -> Any:
-    return aten().select_scatter(base, value, dim, index)
+    return aten.select_scatter(base, value, dim, index)
 
 
 def _sliced(base: Any, value: Any, which: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
-    return aten().slice_scatter(base, value, dim, start, end, step)
+    return aten.slice_scatter(base, value, dim, start, end, step)
 
 
 def _diagonal(base: Any, value: Any, which: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    return aten().diagonal_scatter(base, value, offset, dim1, dim2)
+    return aten.diagonal_scatter(base, value, offset, dim1, dim2)
 
 
 def _strided(base: Any, value: Any, which: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
-    return aten().as_strided_scatter(base, value, size, stride, storage_offset)
+    return aten.as_strided_scatter(base, value, size, stride, storage_offset)
 
 
 def _split(base: Any, value: Any, which: int, size: int, dim: int = 0) -> Any:
-    return aten().slice_scatter(base, value, dim, which * size, min((which + 1) * size, base.shape[dim]))
+    return aten.slice_scatter(base, value, dim, which * size, min((which + 1) * size, base.shape[dim]))
 
 
 def _split_sizes(base: Any, value: Any, which: int, sizes: Any, dim: int = 0) -> Any:
     start = sum(sizes[:which])
-    return aten().slice_scatter(base, value, dim, start, start + sizes[which])
+    return aten.slice_scatter(base, value, dim, start, start + sizes[which])
 
 
 def _unbound(base: Any, value: Any, which: int, dim: int = 0) -> Any:
-    return aten().select_scatter(base, value, dim, which)
+    return aten.select_scatter(base, value, dim, which)
 
 
 INVERSES: dict[str, Callable[..., Any]] = {
@@ -104,6 +104,6 @@ INVERSES: dict[str, Callable[..., Any]] = {
     "split": _split,
     "split_with_sizes": _split_sizes,
     "unbind": _unbound,
-    "view_as_real": lambda base, value, index: aten().view_as_complex(value),
-    "view_as_complex": lambda base, value, index: aten().view_as_real(value),
+    "view_as_real": lambda base, value, index: aten.view_as_complex(value),
+    "view_as_complex": lambda base, value, index: aten.view_as_real(value),
 }

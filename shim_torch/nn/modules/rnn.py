@@ -124,7 +124,7 @@ class RNNBase(Module):
             return
         if len({w.data_ptr() for w in weights}) != len(weights) or not _core.cudnn_rnn_takes(*weights):
             return  # some are one: they are copied at every call
-        from shim_torch._impl.records.recurrent.cudnn import MODES, Unsupported
+        from shim_torch._impl.records.shared.cudnn_recurrent import MODES, Unsupported
 
         per = 2 + 2 * self.bias + (self.proj_size > 0)
         with contextlib.suppress(Unsupported):

@@ -7,25 +7,19 @@ from typing import Any, NamedTuple
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.table.arguments import need_tensor as _need_tensor
+from shim_torch._impl.table.calls import aten as _aten
 
 
 def pad_sequence(
     sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Any:
     """Stacks sequences (L_i, *) into (max L, B, *) or, ``batch_first``, (B, max L, *)."""
-    if padding_side not in ("left", "right"):
-        raise RuntimeError(f"padding_side should be one of 'left' or 'right', got {padding_side}")
     if not isinstance(sequences, Iterable):
         raise RuntimeError(
             f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
         )
     sequences = sequences.unbind(0) if isinstance(sequences, _core.TensorBase) else tuple(sequences)
-    longest = max(s.size(0) for s in sequences)
-    out = sequences[0].new_full((len(sequences), longest, *sequences[0].shape[1:]), padding_value)
-    for i, s in enumerate(sequences):
-        start = longest - s.size(0) if padding_side == "left" else 0
-        out[i, start : start + s.size(0)] = s
-    return out if batch_first else out.transpose(0, 1)
+    return _aten.pad_sequence(sequences, batch_first, padding_value, padding_side)
 
 
 def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = False) -> list[Any]:

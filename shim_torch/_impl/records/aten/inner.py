@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import recording, torch_module
+from shim_torch._impl.records.shared.formulas import gradients, recording
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False}
@@ -21,16 +22,14 @@ def _name(schema: str, body: Callable[..., Any]) -> None:
 for _n in (2, 3):
     _name(
         f"_adaptive_avg_pool{_n}d(Tensor self, SymInt[{_n}] output_size) -> Tensor",
-        lambda self, output_size, n=_n: getattr(torch_module().nn.functional, f"adaptive_avg_pool{n}d")(
-            self, output_size
-        ),
+        lambda self, output_size, n=_n: getattr(aten, f"adaptive_avg_pool{n}d")(self, output_size),
     )
 _name(
     "_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
-    lambda x1, x2, p, compute_mode: torch_module().cdist(x1, x2, p),
+    lambda x1, x2, p, compute_mode: aten.cdist(x1, x2, p, None),
 )
-_name("_euclidean_dist(Tensor x1, Tensor x2) -> Tensor", lambda x1, x2: torch_module().cdist(x1, x2))
-_name("_pdist_forward(Tensor self, float p=2.) -> Tensor", lambda self, p: torch_module().nn.functional.pdist(self, p))
+_name("_euclidean_dist(Tensor x1, Tensor x2) -> Tensor", lambda x1, x2: aten.cdist(x1, x2, 2.0, None))
+_name("_pdist_forward(Tensor self, float p=2.) -> Tensor", lambda self, p: aten.pdist(self, p))
 _name("_logcumsumexp(Tensor self, int dim) -> Tensor", lambda self, dim: self.logcumsumexp(dim))
 _name(
     "_masked_scale(Tensor self, Tensor mask, float scale) -> Tensor",
@@ -48,14 +47,14 @@ def _convolution(
     cudnn_enabled, allow_tf32,
 ):  # fmt: skip
     settings = (stride, padding, dilation, transposed, output_padding, groups)
-    return torch_module().ops.aten.convolution(input, weight, bias, *settings)
+    return aten.convolution(input, weight, bias, *settings)
 
 
 @composite("log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", **_HIDDEN)
 def log_sigmoid_forward(self):
     """Also exp(-|x|), which the CPU's backward reads; CUDA's has nothing to keep."""
     kept = (-self.detach().abs()).exp() if self.device.type == "cpu" else self.new_empty((0,))
-    return torch_module().nn.functional.logsigmoid(self), kept
+    return aten.log_sigmoid(self), kept
 
 
 @composite("_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)", **_HIDDEN)
@@ -69,17 +68,15 @@ def _weight_norm_interface(v, g, dim):
 
 _name(
     "_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
-    lambda self, indices: torch_module().ops.aten.index(self, indices),
+    lambda self, indices: aten.index(self, indices),
 )
 _name(
     "_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
-    lambda self, indices, values, accumulate: torch_module().ops.aten.index_put(self, indices, values, accumulate),
+    lambda self, indices, values, accumulate: aten.index_put(self, indices, values, accumulate),
 )
 _name(
     "_index_put_impl_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor(a!)",
-    lambda self, indices, values, accumulate, unsafe: torch_module().ops.aten.index_put_(
-        self, indices, values, accumulate
-    ),
+    lambda self, indices, values, accumulate, unsafe: aten.index_put_(self, indices, values, accumulate),
 )
 
 # --- decompositions with what their gradients keep --------------------------------------------------------------------
@@ -87,14 +84,14 @@ _name(
 
 @composite("_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)", **_HIDDEN)
 def _linalg_det(A):
-    lu, pivots, _ = torch_module().linalg.lu_factor_ex(A.detach())
-    return torch_module().linalg.det(A), lu, pivots
+    lu, pivots, _ = aten.linalg_lu_factor_ex(A.detach())
+    return aten.linalg_det(A), lu, pivots
 
 
 @composite("_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)", **_HIDDEN)
 def _linalg_slogdet(A):
-    lu, pivots, _ = torch_module().linalg.lu_factor_ex(A.detach())
-    return (*torch_module().linalg.slogdet(A), lu, pivots)
+    lu, pivots, _ = aten.linalg_lu_factor_ex(A.detach())
+    return (*aten.linalg_slogdet(A), lu, pivots)
 
 
 @composite(
@@ -102,8 +99,8 @@ def _linalg_slogdet(A):
 )
 def _linalg_eigh(A, UPLO, compute_v):
     if compute_v:
-        return tuple(torch_module().linalg.eigh(A, UPLO))
-    return torch_module().linalg.eigvalsh(A, UPLO), A.new_empty((0,))
+        return tuple(aten.linalg_eigh(A, UPLO))
+    return aten.linalg_eigvalsh(A, UPLO), A.new_empty((0,))
 
 
 @composite(
@@ -112,8 +109,8 @@ def _linalg_eigh(A, UPLO, compute_v):
 )
 def _linalg_svd(A, full_matrices, compute_uv, driver):
     if compute_uv:
-        return tuple(torch_module().linalg.svd(A, full_matrices))
-    return A.new_empty((0,)), torch_module().linalg.svdvals(A), A.new_empty((0,))
+        return tuple(aten.linalg_svd(A, full_matrices))
+    return A.new_empty((0,)), aten.linalg_svdvals(A), A.new_empty((0,))
 
 
 # --- gradients --------------------------------------------------------------------------------------------------------
@@ -121,10 +118,9 @@ def _linalg_svd(A, full_matrices, compute_uv, driver):
 
 def _pulled(function: Callable[..., Any], inputs: tuple[Any, ...], g: Any) -> tuple[Any, ...]:
     """The gradients of ``function`` at ``inputs`` along ``g``, with no history of their own."""
-    torch = torch_module()
     with recording():
         leaves = tuple(_core._require_grad(x.detach()) for x in inputs)
-        return tuple(torch.autograd.grad(function(*leaves), leaves, g.detach()))
+        return gradients(function(*leaves), leaves, g.detach())
 
 
 def _resampled(name: str, n: int, align: bool) -> None:
@@ -133,7 +129,7 @@ def _resampled(name: str, n: int, align: bool) -> None:
     asked = ", bool align_corners" if align else ""
 
     def body(grad_output: Any, output_size: Any, input_size: Any, *settings: Any) -> Any:
-        forward = getattr(torch_module().ops.aten, name)
+        forward = getattr(aten, name)
         zeros = grad_output.new_zeros(tuple(input_size))
         return _pulled(lambda x: forward(x, output_size, *settings), (zeros,), grad_output)[0]
 
@@ -150,7 +146,7 @@ for _n, _kind in ((1, "linear1d"), (2, "bilinear2d"), (3, "trilinear3d"), (2, "b
 
 def _sampled(n: int) -> None:
     def body(grad_output: Any, input: Any, grid: Any, mode: int, padding: int, align: bool, mask: Any) -> Any:
-        forward = getattr(torch_module().ops.aten, f"grid_sampler_{n}d")
+        forward = getattr(aten, f"grid_sampler_{n}d")
         found = _pulled(lambda x, at: forward(x, at, mode, padding, align), (input, grid), grad_output)
         return tuple(g if wanted else None for g, wanted in zip(found, mask, strict=True))
 
@@ -183,12 +179,11 @@ def linear_backward(self, grad_output, weight, output_mask):
     **_HIDDEN,
 )
 def _cdist_backward(grad, x1, x2, p, cdist):
-    return _pulled(lambda a: torch_module().cdist(a, x2.detach(), p), (x1,), grad)[0]
+    return _pulled(lambda a: aten.cdist(a, x2.detach(), p, None), (x1,), grad)[0]
 
 
 @composite("_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)", **_HIDDEN)
 def _prelu_kernel_backward(grad_output, self, weight):
-    torch = torch_module()
     above = self > 0
     return torch.where(above, grad_output, weight * grad_output), torch.where(above, 0.0, self * grad_output).to(
         self.dtype

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import recording, torch_module
+from shim_torch._impl.records.shared.formulas import gradients, recording
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite
+from shim_torch._impl.tensor.einsum import einsum
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False}
 
@@ -18,22 +20,9 @@ def _name(schema: str, body: Callable[..., Any]) -> None:
 
 # --- of lists ---------------------------------------------------------------------------------------------------------
 
-_name("block_diag(Tensor[] tensors) -> Tensor", lambda tensors: torch_module().block_diag(*tensors))
-_name("cartesian_prod(Tensor[] tensors) -> Tensor", lambda tensors: torch_module().cartesian_prod(*tensors))
 _name(
     "einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
-    lambda equation, tensors, path: torch_module().einsum(equation, *tensors),
-)
-_name("meshgrid(Tensor[] tensors) -> Tensor[]", lambda tensors: list(torch_module().meshgrid(*tensors, indexing="ij")))
-_name(
-    "meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]",
-    lambda tensors, indexing: list(torch_module().meshgrid(*tensors, indexing=indexing)),
-)
-_name(
-    'pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0.0, str padding_side="right") -> Tensor',
-    lambda sequences, batch_first, padding_value, padding_side: torch_module().nn.utils.rnn.pad_sequence(
-        sequences, batch_first, padding_value, padding_side
-    ),
+    lambda equation, tensors, path: einsum(equation, *tensors),
 )
 
 # --- drawn into a copy ------------------------------------------------------------------------------------------------
@@ -49,7 +38,7 @@ for _call, _settings in (
     def _drawn(method: str) -> Callable[..., Any]:
         def body(self: Any, *settings: Any) -> Any:
             *numbers, generator = settings
-            return getattr(torch_module().empty_like(self), method)(*numbers, generator=generator)
+            return getattr(torch.empty_like(self), method)(*numbers, generator=generator)
 
         return body
 
@@ -103,7 +92,7 @@ _name("size.int(Tensor self, int dim) -> int", lambda self, dim: self.size(dim))
 _name("size(Tensor self) -> int[]", lambda self: list(self.shape))
 _name("stride.int(Tensor self, int dim) -> int", lambda self, dim: self.stride(dim))
 _name("stride(Tensor self) -> int[]", lambda self: list(self.stride()))
-_name("can_cast(ScalarType from_, ScalarType to) -> bool", lambda from_, to: torch_module().can_cast(from_, to))
+_name("can_cast(ScalarType from_, ScalarType to) -> bool", lambda from_, to: _core.can_cast(from_, to))
 _name(
     "promote_types(ScalarType type1, ScalarType type2) -> ScalarType",
     lambda type1, type2: _core.promote_types(type1, type2),
@@ -111,13 +100,13 @@ _name(
 
 # --- functions --------------------------------------------------------------------------------------------------------
 
-_name("relu6(Tensor self) -> Tensor", lambda self: torch_module().nn.functional.relu6(self))
+_name("relu6(Tensor self) -> Tensor", lambda self: aten.hardtanh(self, 0.0, 6.0))
 _name("nonzero_numpy(Tensor self) -> Tensor[]", lambda self: list(self.nonzero(as_tuple=True)))
 for _loss in ("nll_loss", "nll_loss2d"):
     _name(
         f"{_loss}(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
-        lambda self, target, weight, reduction, ignore_index: torch_module().nn.functional.nll_loss(
-            self, target, weight, ignore_index=ignore_index, reduction=("none", "mean", "sum")[reduction]
+        lambda self, target, weight, reduction, ignore_index: aten.nll_loss_nd(
+            self, target, weight, reduction, ignore_index
         ),
     )
 
@@ -127,7 +116,6 @@ for _loss in ("nll_loss", "nll_loss2d"):
     **_HIDDEN,
 )
 def unique_consecutive(self, return_inverse, return_counts, dim):
-    aten = torch_module().ops.aten
     if dim is None:
         return aten._unique_consecutive(self, return_inverse, return_counts, None)
     return aten.unique_dim_consecutive(self, dim, True, return_counts)
@@ -138,11 +126,10 @@ def unique_consecutive(self, return_inverse, return_counts, dim):
 
 def _pulled(g: Any, function: Callable[[Any], Any], at: Any) -> Any:
     """The gradient of ``function`` at ``at``, weighted by ``g``."""
-    torch = torch_module()
-    keep = torch.is_grad_enabled()
+    keep = _core.is_grad_enabled()
     with recording():
         x = at if at.requires_grad and keep else _core._require_grad(at.detach())
-        (found,) = torch.autograd.grad(function(x), x, g, create_graph=keep)
+        (found,) = gradients(function(x), (x,), g, keep)
     return found
 
 
@@ -150,13 +137,7 @@ _REDUCTION = ("none", "mean", "sum")
 for _shrink in ("hardshrink", "softshrink"):
     _name(
         f"{_shrink}_backward(Tensor grad_{'out' if _shrink == 'hardshrink' else 'output'}, Tensor self, Scalar lambd) -> Tensor",
-        (
-            lambda shrink: (
-                lambda g, self, lambd: _pulled(
-                    g, lambda x: getattr(torch_module().nn.functional, shrink)(x, lambd), self
-                )
-            )
-        )(_shrink),
+        (lambda shrink: lambda g, self, lambd: _pulled(g, lambda x: getattr(aten, shrink)(x, lambd), self))(_shrink),
     )
 for _loss, _setting in (("huber_loss", "delta"), ("smooth_l1_loss", "beta")):
     _name(
@@ -165,9 +146,7 @@ for _loss, _setting in (("huber_loss", "delta"), ("smooth_l1_loss", "beta")):
             lambda loss, setting: (
                 lambda g, self, target, reduction, value: _pulled(
                     g,
-                    lambda x: getattr(torch_module().nn.functional, loss)(
-                        x, target, reduction=_REDUCTION[reduction], **{setting: value}
-                    ),
+                    lambda x: getattr(aten, loss)(x, target, reduction, value),
                     self,
                 )
             )
@@ -175,15 +154,13 @@ for _loss, _setting in (("huber_loss", "delta"), ("smooth_l1_loss", "beta")):
     )
 _name(
     "soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor",
-    lambda g, self, target, reduction: _pulled(
-        g, lambda x: torch_module().nn.functional.soft_margin_loss(x, target, reduction=_REDUCTION[reduction]), self
-    ),
+    lambda g, self, target, reduction: _pulled(g, lambda x: aten.soft_margin_loss(x, target, reduction), self),
 )
 _name(
     "binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor",
     lambda g, self, target, weight, reduction: _pulled(
         g,
-        lambda x: torch_module().nn.functional.binary_cross_entropy(x, target, weight, reduction=_REDUCTION[reduction]),
+        lambda x: aten.binary_cross_entropy(x, target, weight, reduction),
         self,
     ),
 )
@@ -191,13 +168,7 @@ for _mode, _long in (("reflection", "reflect"), ("replication", "replicate")):
     for _n in (1, 2, 3):
         _name(
             f"{_mode}_pad{_n}d_backward(Tensor grad_output, Tensor self, SymInt[{2 * _n}] padding) -> Tensor",
-            (
-                lambda mode: (
-                    lambda g, self, padding: _pulled(
-                        g, lambda x: torch_module().nn.functional.pad(x, list(padding), mode), self
-                    )
-                )
-            )(_long),
+            (lambda mode: lambda g, self, padding: _pulled(g, lambda x: aten.pad(x, list(padding), mode), self))(_long),
         )
 for _n in (2, 3):
     _name(
@@ -207,8 +178,8 @@ for _n in (2, 3):
             lambda n: (
                 lambda g, self, size, stride, padding, ceil_mode, count_include_pad, divisor_override: _pulled(
                     g,
-                    lambda x: getattr(torch_module().nn.functional, f"avg_pool{n}d")(
-                        x, size, stride or None, padding, ceil_mode, count_include_pad, divisor_override
+                    lambda x: getattr(aten, f"avg_pool{n}d")(
+                        x, size, stride, padding, ceil_mode, count_include_pad, divisor_override
                     ),
                     self,
                 )
@@ -219,9 +190,7 @@ for _n in (2, 3):
         f"_adaptive_avg_pool{_n}d_backward(Tensor grad_output, Tensor self) -> Tensor",
         (
             lambda n: (
-                lambda g, self: _pulled(
-                    g, lambda x: getattr(torch_module().nn.functional, f"adaptive_avg_pool{n}d")(x, g.shape[-n:]), self
-                )
+                lambda g, self: _pulled(g, lambda x: getattr(aten, f"adaptive_avg_pool{n}d")(x, g.shape[-n:]), self)
             )
         )(_n),
     )
@@ -266,7 +235,7 @@ _name(
     " -> Tensor",
     lambda g, indices, num_weights, padding_idx, scale_grad_by_freq, sparse: _pulled(
         g,
-        lambda x: torch_module().ops.aten.embedding(x, indices, padding_idx, scale_grad_by_freq, sparse),
+        lambda x: aten.embedding(x, indices, padding_idx, scale_grad_by_freq, sparse),
         g.new_zeros((num_weights, g.size(-1))),
     ),
 )

@@ -94,6 +94,6 @@ def _nested_get_values(self):
 
 @aten("_nested_from_padded_tensor", public=True)
 def _nested_from_padded_tensor(padded, offsets, dummy, ragged_idx, min_seqlen, max_seqlen, sum_S):
-    from shim_torch.nested._internal.nested_tensor import nested_from_padded
-
-    return nested_from_padded(padded, offsets, ragged_idx)
+    ends = offsets.tolist()
+    rows = [padded[b].narrow(ragged_idx - 1, 0, ends[b + 1] - ends[b]) for b in range(len(ends) - 1)]
+    return torch().nested.nested_tensor_from_jagged(torch().cat(rows, ragged_idx - 1), offsets, None, ragged_idx)

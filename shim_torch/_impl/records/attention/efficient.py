@@ -5,28 +5,30 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from shim_torch._impl.records.attention.kernels import (
-    _HIDDEN,
-    _empty,
-    _hidden,
-    _no_dropout,
-    _parts,
+from shim_torch._impl.native import _core
+from shim_torch._impl.records.shared.attention import (
     attend,
     attend_backward,
+    hidden_keys,
+    no_random_state,
+    packed_parts,
+    refuse_dropout,
 )
-from shim_torch._impl.records.shared.formulas import shim, torch_module
+from shim_torch._impl.table.calls import aten, shim, torch
 from shim_torch._impl.table.record import composite, op
+
+_HIDDEN: dict[str, Any] = {"function": False, "method": False}
 
 
 def _mask(q: Any, k: Any, kind: int, window: int | None) -> Any:
     """What each query may not look at. ``kind``: 0 nothing, 1 later keys, 2 later keys counted from the ends."""
     left = -1 if not window else window - 1
-    return _hidden(q.size(-2), k.size(-2), kind > 0, left, -1, kind == 2, q.device)
+    return hidden_keys(q.size(-2), k.size(-2), kind > 0, left, -1, kind == 2, q.device)
 
 
 def _pieces(cum_q: Any, cum_k: Any, seqlen_k: Any) -> list[tuple[slice, slice]]:
     """Where each packed sequence lies; of its keys the first ``seqlen_k`` count."""
-    parts = _parts(cum_q, cum_k)
+    parts = packed_parts(cum_q, cum_k)
     if seqlen_k is None:
         return parts
     return [(a, slice(b.start, b.start + n)) for (a, b), n in zip(parts, seqlen_k.tolist(), strict=True)]
@@ -54,8 +56,7 @@ def _efficient_attention_forward(
     compute_log_sumexp, scale, seqlen_k, window_size,
 ):  # fmt: skip
     """Packed sequences stand in one batch; their logsumexp is padded to the longest."""
-    torch = torch_module()
-    _no_dropout("_efficient_attention_forward", dropout_p)
+    refuse_dropout("_efficient_attention_forward", dropout_p)
     _checked(query, key, value, cu_seqlens_q, cu_seqlens_k)
 
     def run(q: Any, k: Any, v: Any, bias: Any) -> tuple[Any, Any]:
@@ -71,9 +72,9 @@ def _efficient_attention_forward(
         found = [run(query[0, a], key[0, b], value[0, b], None if bias is None else bias[0, :, a, b]) for a, b in parts]
         out = torch.cat([o for o, _ in found], 0).unsqueeze(0)
         longest = tuple(max(s.stop - s.start for s in side) for side in zip(*parts, strict=True))
-        padded = [torch.ops.aten.constant_pad_nd(one, [0, longest[0] - one.size(-1)], math.inf) for _, one in found]
+        padded = [aten.constant_pad_nd(one, [0, longest[0] - one.size(-1)], math.inf) for _, one in found]
         lse = torch.stack(padded, 0)
-    none = _empty(query)
+    none = no_random_state(query)
     return out.contiguous(), (lse if compute_log_sumexp else lse[..., :0]), none, none, *longest
 
 
@@ -86,8 +87,7 @@ def _efficient_attention_backward(
     shared_storage_dqdkdv,
 ):  # fmt: skip
     """Gradients of query, key, value and, where it is asked for, bias."""
-    torch = torch_module()
-    _no_dropout("_efficient_attention_backward", dropout_p)
+    refuse_dropout("_efficient_attention_backward", dropout_p)
     _checked(query, key, value, cu_seqlens_q, cu_seqlens_k)
 
     def run(g: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, bias: Any) -> list[Any]:
@@ -107,7 +107,7 @@ def _efficient_attention_backward(
         )
     grads = [torch.zeros_like(t) for t in (query, key, value)]
     bias_grad = torch.zeros_like(bias) if bias is not None and bias_requires_grad else None
-    for i, (a, b) in enumerate(_parts(cu_seqlens_q, cu_seqlens_k)):
+    for i, (a, b) in enumerate(packed_parts(cu_seqlens_q, cu_seqlens_k)):
         g, q, k, v, o = (t[0, s] for t, s in ((grad_out_, a), (query, a), (key, b), (value, b), (out, a)))
         part = None if bias is None else bias[0, :, a, b]
         *found, ds = run(g, q, k, v, o, logsumexp[i, :, : a.stop - a.start], part)
@@ -126,9 +126,9 @@ def _scaled_dot_product_efficient_attention_backward(
     is_causal, scale,
 ):  # fmt: skip
     """Of (batch, heads, length, size); an ``attn_bias`` of no elements, or None, is none."""
-    _no_dropout("_scaled_dot_product_efficient_attention_backward", dropout_p)
+    refuse_dropout("_scaled_dot_product_efficient_attention_backward", dropout_p)
     bias = attn_bias if attn_bias is not None and attn_bias.numel() else None
-    mask = _hidden(query.size(-2), key.size(-2), is_causal, -1, -1, False, query.device)
+    mask = hidden_keys(query.size(-2), key.size(-2), is_causal, -1, -1, False, query.device)
     lse = logsumexp[..., : query.size(-2)]
     gq, gk, gv, ds = attend_backward(grad_out_, query, key, value, out, lse, bias, mask, scale)
     grad_bias = ds.sum_to_size(bias.shape).to(bias.dtype) if bias is not None and grad_input_mask[3] else None
@@ -163,8 +163,8 @@ def _fill_mem_eff_dropout_mask_(self, dropout_p, seed, offset):
         )
     if not self.is_contiguous():
         raise RuntimeError("Expected self.is_contiguous() to be true, but got false.")
-    if self.dtype is not torch_module().float32:
+    if self.dtype is not _core.float32:
         raise RuntimeError("Expected self.dtype() == at::ScalarType::Float to be true, but got false.")
     for d in range(4):
         self.size(d)
-    return self.copy_(shim().philox_uniform(self.detach(), seed, offset))
+    return self.copy_(shim.philox_uniform(self.detach(), seed, offset))

@@ -6,56 +6,9 @@ import math
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import shim, torch_module
+from shim_torch._impl.records.shared.attention import random_blocks
+from shim_torch._impl.table.calls import shim, torch
 from shim_torch._impl.table.record import op
-from shim_torch._impl.table.rules import NARROW
-
-_MOST = 128  # elements of a head
-
-
-def in_one_kernel(q: Any, k: Any, v: Any, mask: Any, shared: bool) -> bool:
-    """Whether the kernel takes these: of one half-precision dtype on CUDA, heads of 16 to 128 elements, equal leading dims
-    (``shared``: fewer heads of keys and values), a mask without gradient."""
-    if (
-        not (q.is_cuda and k.is_cuda and v.is_cuda)
-        or q.dtype not in NARROW
-        or q.dim() not in (3, 4)
-        or k.dim() != q.dim()
-    ):
-        return False
-    if k.shape != v.shape or q.size(-1) != k.size(-1) or q.size(-1) % 16 or q.size(-1) > _MOST:
-        return False
-    if not q.numel() or not k.numel() or q.shape[:-3] != k.shape[:-3]:
-        return False
-    if q.size(-3) != k.size(-3) and not (shared and q.dim() == 4 and q.size(-3) % k.size(-3) == 0):
-        return False
-    if mask is None:
-        return True
-    whole = (*q.shape[:-1], k.size(-2))
-    fits = mask.dim() <= len(whole) and all(
-        m in (1, w) for m, w in zip(reversed(mask.shape), reversed(whole), strict=False)
-    )
-    return bool(mask.is_cuda and not mask.requires_grad and fits and mask.dtype in (_core.bool, q.dtype))
-
-
-def attention_kernel(q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: float | None, dropout: float = 0.0) -> Any:
-    """softmax(scale · q kᵀ + mask) v, (*, L, D) of q (*, L, D), k and v (*, S, D); weights are left out with the chance ``dropout``."""
-    factor = 1 / math.sqrt(q.size(-1) or 1) if scale is None else float(scale)
-    whole = tuple(t.unsqueeze(0) for t in (q, k, v)) if q.dim() == 3 else (q, k, v)
-    seed = start = 0
-    if dropout:
-        from shim_torch._impl.tensor.generator import chosen
-
-        seed, start = chosen(None, q.device)._take(4 * _blocks(whole[0].shape, k.size(-2)))
-    if q.dim() == 3:
-        mask = mask.unsqueeze(0) if mask is not None and mask.dim() == 3 else mask
-    out = shim().attention(*whole, mask, causal, factor, float(dropout), seed, start)[0]
-    return out.squeeze(0) if q.dim() == 3 else out
-
-
-def _blocks(q_shape: Any, cols: int) -> int:
-    """Of how many blocks of the generator's stream the weights take their bits: 32 for 16 queries and 16 keys."""
-    return math.prod(q_shape[:2]) * -(-q_shape[2] // 16) * -(-cols // 16) * 32
 
 
 def _kept(xp, q_shape, cols, p, seed, start):
@@ -63,7 +16,7 @@ def _kept(xp, q_shape, cols, p, seed, start):
     from shim_torch._impl.tensor.generator import philox
 
     batch, heads, rows = q_shape[:3]
-    words = philox(xp, seed, start, _blocks(q_shape, cols)).reshape(
+    words = philox(xp, seed, start, random_blocks(q_shape, cols)).reshape(
         batch * heads, -(-rows // 16), -(-cols // 16), 32, 4
     )
     row, col = xp.arange(rows)[:, None], xp.arange(cols)[None, :]
@@ -87,7 +40,7 @@ def _grads(g, q, k, v, mask, result0, result1, causal, scale, dropout, seed, sta
     if _core.is_grad_enabled():  # to be differentiated itself
         gq, gk, gv = _by_steps(g, q, k, v, mask, causal, scale, dropout, seed, start)
     else:
-        gq, gk, gv = shim().attention_backward(g, q, k, v, mask, result0, result1, causal, scale, dropout, seed, start)
+        gq, gk, gv = shim.attention_backward(g, q, k, v, mask, result0, result1, causal, scale, dropout, seed, start)
     times = q.size(1) // k.size(1)
     if times > 1:
         gk, gv = (t.unflatten(1, (k.size(1), times)).sum(2) for t in (gk, gv))
@@ -103,11 +56,11 @@ def _by_steps(g, q, k, v, mask, causal, scale, dropout, seed, start):
     if mask is not None:
         s = s.masked_fill(~mask, -math.inf) if mask.dtype == _core.bool else s + mask.float()
     if causal:
-        s = s.masked_fill(~torch_module().ones(s.shape[-2:], dtype=_core.bool, device=s.device).tril(), -math.inf)
+        s = s.masked_fill(~torch.ones(s.shape[-2:], dtype=_core.bool, device=s.device).tril(), -math.inf)
     p = s.softmax(-1).masked_fill(s == -math.inf, 0.0)
     left = 1.0
     if dropout:
-        left = shim().attention_kept(q, k.size(-2), dropout, seed, start).float() / (1 - dropout)
+        left = shim.attention_kept(q, k.size(-2), dropout, seed, start).float() / (1 - dropout)
     ds = p * (
         wide_g.matmul(wide_v.transpose(-2, -1)) * left - (wide_g * (p * left).matmul(wide_v)).sum(-1, keepdim=True)
     )

@@ -2,85 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import torch_module, widened
+from shim_torch._impl.records.shared.attention import (
+    attend,
+    attend_backward,
+    attention_scores,
+    hidden_keys,
+    no_random_state,
+    packed_parts,
+    refuse_dropout,
+    repeated_heads,
+)
+from shim_torch._impl.records.shared.formulas import widened
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import composite
+from shim_torch._impl.tensor.type_info import finfo
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False}
 _FUNCTION: dict[str, Any] = {"method": False}
-
-
-def _hidden(lq: int, lk: int, causal: bool, left: int, right: int, bottom: bool, device: Any) -> Any:
-    """True where a query may not look: after it if causal, or outside its window; None if it may look everywhere."""
-    torch = torch_module()
-    right = 0 if causal else right
-    if left < 0 and right < 0:
-        return None
-    offset = lk - lq if bottom else 0
-    i = torch.arange(lq, device=device).unsqueeze(1) + offset
-    j = torch.arange(lk, device=device)
-    mask = torch.zeros((lq, lk), dtype=_core.bool, device=device)
-    mask = mask | (j > i + right) if right >= 0 else mask
-    return mask | (j < i - left) if left >= 0 else mask
-
-
-def _scores(q: Any, k: Any, bias: Any, mask: Any, scale: float | None) -> Any:
-    factor = 1 / math.sqrt(q.size(-1) or 1) if scale is None else scale
-    s = (q * factor).matmul(k.transpose(-2, -1))
-    if bias is not None:
-        s = s.masked_fill(~bias, -math.inf) if bias.dtype == _core.bool else s + bias.to(s.dtype)
-    return s if mask is None else s.masked_fill(mask, -math.inf)
-
-
-def _repeated(q: Any, k: Any) -> Any:
-    """Keys or values once for every query head, where there are fewer of them."""
-    times = q.size(-3) // max(k.size(-3), 1)
-    return k if times == 1 else k.repeat_interleave(times, -3)
-
-
-def attend(
-    q: Any, k: Any, v: Any, bias: Any = None, mask: Any = None, scale: float | None = None, dropout_p: float = 0.0
-) -> tuple[Any, Any]:
-    """Outputs (*, L, D) of queries (*, L, D), keys and values (*, S, D), and the scores' logsumexp (*, L)."""
-    s = _scores(widened(q), widened(_repeated(q, k)), bias, mask, scale)
-    lse = s.logsumexp(-1)
-    weights = (s - lse.unsqueeze(-1)).exp()
-    weights = weights.masked_fill(s == -math.inf, 0.0)
-    if dropout_p:
-        weights = torch_module().dropout(weights, dropout_p, True)
-    return weights.matmul(widened(_repeated(q, v))).to(q.dtype), lse
-
-
-def attend_backward(
-    g: Any, q: Any, k: Any, v: Any, out: Any, lse: Any, bias: Any = None, mask: Any = None, scale: float | None = None
-) -> tuple[Any, Any, Any, Any]:
-    """Gradients of queries, keys, values and scores, from what the forward pass kept."""
-    heads = k.size(-3)
-    full_k, full_v = _repeated(q, k), _repeated(q, v)
-    factor = 1 / math.sqrt(q.size(-1) or 1) if scale is None else scale
-    g, wide_q, wide_k, wide_v = widened(g), widened(q), widened(full_k), widened(full_v)
-    s = _scores(wide_q, wide_k, bias, mask, scale)
-    p = (s - lse.unsqueeze(-1)).exp().masked_fill(s == -math.inf, 0.0)
-    inner = (g * widened(out)).sum(-1, keepdim=True)
-    ds = p * (g.matmul(wide_v.transpose(-2, -1)) - inner)
-    gq = ds.matmul(wide_k) * factor
-    gk, gv = ds.transpose(-2, -1).matmul(wide_q) * factor, p.transpose(-2, -1).matmul(g)
-    if heads != q.size(-3):
-        times = q.size(-3) // heads
-        gk, gv = (t.unflatten(-3, (heads, times)).sum(-3) for t in (gk, gv))
-    return gq.to(q.dtype), gk.to(k.dtype), gv.to(v.dtype), ds
-
-
-def _no_dropout(name: str, dropout_p: float) -> None:
-    if dropout_p:
-        raise NotImplementedError(f"torch.ops.aten.{name}: dropout is not supported by shim-torch")
-
-
-def _empty(like: Any) -> Any:
-    return torch_module().empty((0,), dtype=_core.int64, device=like.device)
 
 
 # --- dense: (batch, heads, length, size) ----------------------------------------------------------------------------
@@ -94,13 +35,13 @@ def _scaled_dot_product_attention_math(
 ):
     if attn_mask is not None and is_causal:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
-    mask = _hidden(query.size(-2), key.size(-2), is_causal, -1, -1, False, query.device)
-    k, v = (_repeated(query, key), _repeated(query, value)) if enable_gqa else (key, value)
-    weights = _scores(widened(query), widened(k), attn_mask, mask, scale).softmax(-1)
+    mask = hidden_keys(query.size(-2), key.size(-2), is_causal, -1, -1, False, query.device)
+    k, v = (repeated_heads(query, key), repeated_heads(query, value)) if enable_gqa else (key, value)
+    weights = attention_scores(widened(query), widened(k), attn_mask, mask, scale).softmax(-1)
     if dropout_mask is not None:
         weights = weights.masked_fill(~dropout_mask, 0.0) / (1 - dropout_p)
     elif dropout_p:
-        weights = torch_module().dropout(weights, dropout_p, True)
+        weights = torch.dropout(weights, dropout_p, True)
     return weights.matmul(widened(v)).to(query.dtype), weights.to(query.dtype)
 
 
@@ -108,8 +49,8 @@ def _scaled_dot_product_attention_math(
     "_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
     **_FUNCTION)  # fmt: skip
 def _scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p, is_causal, attn_mask, scale):
-    _no_dropout("_scaled_dot_product_flash_attention_for_cpu", dropout_p)
-    mask = _hidden(query.size(-2), key.size(-2), is_causal, -1, -1, False, query.device)
+    refuse_dropout("_scaled_dot_product_flash_attention_for_cpu", dropout_p)
+    mask = hidden_keys(query.size(-2), key.size(-2), is_causal, -1, -1, False, query.device)
     return attend(query, key, value, attn_mask, mask, scale)
 
 
@@ -117,7 +58,7 @@ def _scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p, is
     "_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value)",
     **_HIDDEN)  # fmt: skip
 def _flash_for_cpu_backward(grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale):
-    mask = _hidden(query.size(-2), key.size(-2), is_causal, -1, -1, False, query.device)
+    mask = hidden_keys(query.size(-2), key.size(-2), is_causal, -1, -1, False, query.device)
     return attend_backward(grad_out, query, key, value, out, logsumexp, attn_mask, mask, scale)[:3]
 
 
@@ -125,10 +66,10 @@ def _flash_for_cpu_backward(grad_out, query, key, value, out, logsumexp, dropout
     "_scaled_dot_product_flash_attention(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool is_causal=False, bool return_debug_mask=False, *, float? scale=None) -> (Tensor output, Tensor logsumexp, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, Tensor rng_state, Tensor unused, Tensor debug_attn_mask)",
     **_FUNCTION)  # fmt: skip
 def _scaled_dot_product_flash_attention(query, key, value, dropout_p, is_causal, return_debug_mask, scale):
-    _no_dropout("_scaled_dot_product_flash_attention", dropout_p)
+    refuse_dropout("_scaled_dot_product_flash_attention", dropout_p)
     lq, lk = query.size(-2), key.size(-2)
-    out, lse = attend(query, key, value, None, _hidden(lq, lk, is_causal, -1, -1, False, query.device), scale)
-    none = _empty(query)
+    out, lse = attend(query, key, value, None, hidden_keys(lq, lk, is_causal, -1, -1, False, query.device), scale)
+    none = no_random_state(query)
     return out, lse, none, none, lq, lk, none, none, query.new_empty((0,))
 
 
@@ -139,7 +80,7 @@ def _scaled_flash_backward(
     grad_out, query, key, value, out, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, philox_seed,
     philox_offset, scale,
 ):  # fmt: skip
-    mask = _hidden(query.size(-2), key.size(-2), is_causal, -1, -1, False, query.device)
+    mask = hidden_keys(query.size(-2), key.size(-2), is_causal, -1, -1, False, query.device)
     return attend_backward(grad_out, query, key, value, out, logsumexp, None, mask, scale)[:3]
 
 
@@ -149,20 +90,14 @@ def _scaled_flash_backward(
 def _scaled_dot_product_efficient_attention(
     query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, scale
 ):
-    _no_dropout("_scaled_dot_product_efficient_attention", dropout_p)
-    mask = _hidden(query.size(-2), key.size(-2), is_causal, -1, -1, False, query.device)
+    refuse_dropout("_scaled_dot_product_efficient_attention", dropout_p)
+    mask = hidden_keys(query.size(-2), key.size(-2), is_causal, -1, -1, False, query.device)
     out, lse = attend(query, key, value, attn_bias, mask, scale)
-    none = _empty(query)
+    none = no_random_state(query)
     return out, (lse if compute_log_sumexp else lse[..., :0]), none, none
 
 
 # --- flash: (batch, length, heads, size), or packed (all lengths, heads, size) --------------------------------------
-
-
-def _parts(cum_q: Any, cum_k: Any) -> list[tuple[slice, slice]]:
-    """Where each packed sequence's queries and keys lie."""
-    q, k = cum_q.tolist(), cum_k.tolist()
-    return [(slice(q[i], q[i + 1]), slice(k[i], k[i + 1])) for i in range(len(q) - 1)]
 
 
 def _keys(key: Any, value: Any, cum_k: Any, used: Any, table: Any) -> list[tuple[Any, Any]]:
@@ -185,7 +120,7 @@ def _keys(key: Any, value: Any, cum_k: Any, used: Any, table: Any) -> list[tuple
 
 def _window(q: Any, k: Any, causal: bool, left: Any, right: Any) -> Any:
     sides = (-1 if left is None else left, -1 if right is None else right)
-    return _hidden(q.size(-2), k.size(-2), causal, *sides, True, q.device)
+    return hidden_keys(q.size(-2), k.size(-2), causal, *sides, True, q.device)
 
 
 _FLASH = "Tensor query, Tensor key, Tensor value, Tensor? cum_seq_q, Tensor? cum_seq_k, SymInt max_q, SymInt max_k, float dropout_p, bool is_causal, bool return_debug_mask, *, float? scale=None, SymInt? window_size_left=None, SymInt? window_size_right=None, Tensor? seqused_k=None, Tensor? alibi_slopes=None, Tensor? block_table=None, int? num_splits=None"
@@ -198,8 +133,7 @@ def _flash_attention_forward(
     window_size_left, window_size_right, seqused_k, alibi_slopes, block_table, num_splits,
 ):  # fmt: skip
     """Causal masks and windows end at the last key; packed sequences have a logsumexp (heads, all lengths)."""
-    torch = torch_module()
-    _no_dropout("_flash_attention_forward", dropout_p)
+    refuse_dropout("_flash_attention_forward", dropout_p)
     if alibi_slopes is not None:
         raise NotImplementedError(
             "torch.ops.aten._flash_attention_forward: alibi_slopes is not supported by shim-torch"
@@ -217,7 +151,7 @@ def _flash_attention_forward(
         keys = _keys(key, value, cum_seq_k, seqused_k, block_table)
         found = [run(query[a:b], k, v) for a, b, (k, v) in zip(ends, ends[1:], keys, strict=False)]
         out, lse = torch.cat([o for o, _ in found], 0), torch.cat([one for _, one in found], -1)
-    return out.contiguous(), lse, _empty(query), _empty(query), query.new_empty((0,))
+    return out.contiguous(), lse, no_random_state(query), no_random_state(query), query.new_empty((0,))
 
 
 @composite(
@@ -227,8 +161,7 @@ def _flash_attention_backward(
     grad_out, query, key, value, out, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, rng_state,
     unused, scale, window_size_left, window_size_right,
 ):  # fmt: skip
-    torch = torch_module()
-    _no_dropout("_flash_attention_backward", dropout_p)
+    refuse_dropout("_flash_attention_backward", dropout_p)
 
     def run(g: Any, q: Any, k: Any, v: Any, o: Any, lse: Any) -> Any:
         g, q, k, v, o = (t.transpose(-3, -2) for t in (g, q, k, v, o))
@@ -238,7 +171,8 @@ def _flash_attention_backward(
     if cum_seq_q is None or cum_seq_q.numel() == 0:
         return tuple(run(grad_out, query, key, value, out, logsumexp))
     found = [
-        run(grad_out[a], query[a], key[b], value[b], out[a], logsumexp[..., a]) for a, b in _parts(cum_seq_q, cum_seq_k)
+        run(grad_out[a], query[a], key[b], value[b], out[a], logsumexp[..., a])
+        for a, b in packed_parts(cum_seq_q, cum_seq_k)
     ]
     return tuple(torch.cat(list(part), 0) for part in zip(*found, strict=True))
 
@@ -257,10 +191,9 @@ def _fused_sdp_choice(query, key, value, attn_mask, dropout_p, is_causal, scale,
 )
 def _fused_rms_norm(input, normalized_shape, weight, eps):
     """x / √(mean(x²) + eps) · weight over the last dims, and 1 / √(…)."""
-    torch = torch_module()
     dims = list(range(-len(normalized_shape), 0))
     x = widened(input)
-    eps = torch.finfo(input.dtype).eps if eps is None else eps
+    eps = finfo(input.dtype).eps if eps is None else eps
     rstd = (x.square().mean(dims, keepdim=True) + eps).rsqrt()
     y = x * rstd
     return (y if weight is None else y * widened(weight)).to(input.dtype), rstd

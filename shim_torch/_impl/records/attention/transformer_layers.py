@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from shim_torch._impl.records.shared.formulas import torch_module
+from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import aten
 from shim_torch._impl.table.record import composite
 
 _PRIVATE: dict[str, Any] = {"method": False}
@@ -18,7 +19,7 @@ def _masked_softmax(self, mask, dim, mask_type):
         raise RuntimeError("Mask Type should be defined")
     if mask_type not in (0, 1, 2):
         raise RuntimeError("Mask Type should be 0 (src_mask), 1 (src_key_padding_mask), or 2 (default_mask)")
-    if mask.dtype is not torch_module().bool:
+    if mask.dtype is not _core.bool:
         raise RuntimeError("Mask should be a boolean tensor")
     if mask_type == 1 and mask.dim() == 2:
         mask = mask.reshape(mask.shape[0], *[1] * (self.dim() - 2), mask.shape[1])
@@ -73,7 +74,7 @@ def _native_multi_head_attention(
 ):  # fmt: skip
     """(attention of (B, T, D) projected in and out, its weights (B, T, S), or by head; None when not needed)."""
     _check_attention(query, key, value, embed_dim, num_head, qkv_weight, qkv_bias)
-    linear = torch_module().nn.functional.linear
+    linear = aten.linear
     if query is key and key is value:
         together = linear(query, qkv_weight)
         q, k, v = _transform_bias_rescale_qkv(together, qkv_bias, num_head)
@@ -100,16 +101,15 @@ def _transformer_encoder_layer_fwd(
     norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2, mask, mask_type,
 ):  # fmt: skip
     """A layer of attention and a feed-forward net, each with a norm and a way around it."""
-    functional = torch_module().nn.functional
 
     def norm(x: Any, weight: Any, bias: Any) -> Any:
-        return functional.layer_norm(x, (embed_dim,), weight, bias, eps)
+        return aten.layer_norm(x, (embed_dim,), weight, bias, eps)
 
     x = norm(src, norm_weight_1, norm_bias_1) if norm_first else src
     attention = (embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, False, True, mask_type)
     x = src + _native_multi_head_attention(x, x, x, *attention)[0]
     x = x if norm_first else norm(x, norm_weight_1, norm_bias_1)
-    inner = functional.linear(norm(x, norm_weight_2, norm_bias_2) if norm_first else x, ffn_weight_1, ffn_bias_1)
-    inner = functional.gelu(inner) if use_gelu else functional.relu(inner)
-    x = x + functional.linear(inner, ffn_weight_2, ffn_bias_2)
+    inner = aten.linear(norm(x, norm_weight_2, norm_bias_2) if norm_first else x, ffn_weight_1, ffn_bias_1)
+    inner = aten.gelu(inner) if use_gelu else aten.relu(inner)
+    x = x + aten.linear(inner, ffn_weight_2, ffn_bias_2)
     return x if norm_first else norm(x, norm_weight_2, norm_bias_2)

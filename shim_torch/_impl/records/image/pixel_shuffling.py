@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import shim, sizes_text
+from shim_torch._impl.records.shared.formulas import sizes_text
+from shim_torch._impl.table.calls import shim
 from shim_torch._impl.table.record import composite, op
 
 
@@ -20,7 +21,7 @@ def _shuffled_shape(self: Any, factor: int, up: bool) -> tuple[int, ...]:
     shape=_shuffled_shape,
     dtype=lambda self: self.dtype,
     native="shuffle_pixels",
-    grad={"self": lambda g, factor, up: shim().shuffle_pixels(g, factor, not up)},
+    grad={"self": lambda g, factor, up: shim.shuffle_pixels(g, factor, not up)},
     function=False,
 )
 def shuffle_pixels(xp, self, factor, up):
@@ -61,7 +62,7 @@ def pixel_shuffle(self, upscale_factor):
             f"input.size(-3)={c} is not divisible by {r * r}"
         )
     if _in_one_kernel(self, r):
-        return shim().shuffle_pixels(self, r, True)
+        return shim.shuffle_pixels(self, r, True)
     k = len(lead)
     x = self.reshape(*lead, c // (r * r), r, r, h, w).permute(*range(k + 1), k + 3, k + 1, k + 4, k + 2)
     x = x.reshape(*lead, c // (r * r), h * r, w * r)
@@ -86,7 +87,7 @@ def pixel_unshuffle(self, downscale_factor):
                 f"divisible by {r}"
             )
     if _in_one_kernel(self, r):
-        return shim().shuffle_pixels(self, r, False)
+        return shim.shuffle_pixels(self, r, False)
     k = len(lead)
     x = self.reshape(*lead, c, h // r, r, w // r, r).permute(*range(k + 1), k + 2, k + 4, k + 1, k + 3)
     x = x.reshape(*lead, c * r * r, h // r, w // r)

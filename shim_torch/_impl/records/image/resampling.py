@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import operator, widened
-from shim_torch._impl.records.shim.weighted_taps import separable, taps_here
+from shim_torch._impl.records.shared.formulas import widened
+from shim_torch._impl.records.shared.interpolation import cubic_weights
+from shim_torch._impl.records.shared.taps import separable, taps_here
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.formats import gradient_like_results
 from shim_torch._impl.table.record import composite
 from shim_torch._impl.table.rules import NARROW
@@ -17,7 +19,7 @@ _HIDDEN: dict[str, Any] = {"function": False, "method": False, "out": True}
 def _places(x: Any, size: int, exact: bool = False) -> Any:
     """0, 1, ... size - 1 in the dtype that places are computed in."""
     dtype = _core.float64 if x.dtype == _core.float64 and not exact else _core.float32
-    return operator("arange")(size, dtype=dtype, device=x.device)
+    return torch.arange(size, dtype=dtype, device=x.device)
 
 
 def _check(self: Any, n: int, output_size: Any) -> None:
@@ -35,9 +37,7 @@ def _check(self: Any, n: int, output_size: Any) -> None:
             f"Input and output sizes should be greater than 0, but got input ({given}) output ({wanted})"
         )
     if self.dtype == _core.bool or self.is_complex():
-        from shim_torch._utils import _scalar
-
-        raise NotImplementedError(f"upsampling is not implemented for '{_scalar(self.dtype)}'")
+        raise NotImplementedError(f"upsampling is not implemented for '{_core.scalar_name(self.dtype)}'")
 
 
 def _scale(size: int, out: int, given: float | None, align_corners: bool) -> float:
@@ -80,7 +80,7 @@ def _linear_taps(x: Any, size: int, out: int, given: float | None, align_corners
     source = _source(x, size, out, given, align_corners, False)
     low = source.floor().clamp(max=size - 1)
     high, first = (source - low).to(x.dtype), low.long()
-    stack = operator("stack")
+    stack = torch.stack
     return stack([first, (first + 1).clamp(max=size - 1)], 1), stack([1 - high, high], 1)
 
 
@@ -88,7 +88,7 @@ def _cubic_taps(x: Any, size: int, out: int, given: float | None, align_corners:
     source = _source(x, size, out, given, align_corners, True)
     low = source.floor()
     weights, first = cubic_weights(source - low), low.long() - 1
-    stack = operator("stack")
+    stack = torch.stack
     return stack([(first + k).clamp(0, size - 1) for k in range(4)], 1), stack([w.to(x.dtype) for w in weights], 1)
 
 
@@ -127,11 +127,9 @@ def _linear(self: Any, output_size: Any, align_corners: bool, scales: Any) -> An
 
 
 def _whole(self: Any, run: Any, output_size: Any, scales: Any) -> Any:
-    from shim_torch._utils import _scalar
-
     n = len(output_size)
     if self.dtype != _core.uint8:
-        raise NotImplementedError(f"\"upsample_{n}d\" not implemented for '{_scalar(self.dtype)}'")
+        raise NotImplementedError(f"\"upsample_{n}d\" not implemented for '{_core.scalar_name(self.dtype)}'")
     if n == 2 and self.size(1) <= 4 and self.device.type == "cpu":
         return _picture(self, run, output_size, scales)
     return run(self.float(), output_size, scales).round().clamp(0, 255).to(_core.uint8)
@@ -140,14 +138,12 @@ def _whole(self: Any, run: Any, output_size: Any, scales: Any) -> Any:
 def _picture(self: Any, run: Any, output_size: Any, scales: Any) -> Any:
     """Images of bytes as PyTorch's (and Pillow's) kernels do them: rows, then columns, with weights of 16 bits, and bytes
     between the two."""
-    import shim_torch
-
     x = self
     for d in (3, 2):
         size, out = self.size(d), output_size[d - 2]
         if size == out:
             continue
-        one = shim_torch.eye(size, dtype=_core.float64).view(1, size, size, 1)
+        one = torch.eye(size, dtype=_core.float64).view(1, size, size, 1)
         weights = run(one, (out, 1), (scales[d - 2], None)).view(size, out)  # what each source gives to each result
         most, bits = float(weights.max()), 0
         while bits < 22 and int(0.5 + most * (1 << (bits + 1))) < 1 << 15:
@@ -157,18 +153,6 @@ def _picture(self: Any, run: Any, output_size: Any, scales: Any) -> Any:
         moved = x.transpose(d, 3).to(_core.float64) @ whole  # sums below 2 ** 32: exact
         x = ((moved + (1 << (bits - 1))) / (1 << bits)).floor().clamp(0, 255).to(_core.uint8).transpose(d, 3)
     return x.clone() if x is self else x
-
-
-def cubic_weights(t: Any, a: float = -0.75) -> list[Any]:
-    """Weights of the four taps around a place, ``t`` past the second."""
-
-    def near(x: Any) -> Any:
-        return ((a + 2) * x - (a + 3)) * x * x + 1
-
-    def far(x: Any) -> Any:
-        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-
-    return [far(t + 1), near(t), near(1 - t), far(2 - t)]
 
 
 def _cubic(self: Any, output_size: Any, align_corners: bool, scales: Any) -> Any:
@@ -221,7 +205,7 @@ def _span_weights(
 def _spans(kernel: Any) -> Any:
     def make(x: Any, size: int, out: int, given: float | None, align_corners: bool, support: float) -> tuple[Any, Any]:
         weights, first, last = _span_weights(x, size, out, given, align_corners, kernel, support)
-        at = first + operator("arange")(int((last - first).max()), device=x.device)
+        at = first + torch.arange(int((last - first).max()), device=x.device)
         return at.where(at < last, -1), weights.gather(1, at.clamp(max=size - 1))
 
     return make

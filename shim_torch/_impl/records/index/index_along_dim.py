@@ -8,7 +8,6 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.indices import add_at, check_bounds, copied, in_bounds, key_along
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import holding, same_dtype, type_name, wrap_dim
-from shim_torch._utils import _scalar
 
 
 @op(
@@ -104,11 +103,11 @@ def _index_copy_shape(self, dim, index, source):
             f"dimensionality ({len(source.shape)}), destination dimensionality ({len(self.shape)})"
         )
     if index.dtype != _core.int64:
-        raise RuntimeError("index_copy_(): Expected a long tensor for index, but got " + _scalar(index.dtype))
+        raise RuntimeError("index_copy_(): Expected a long tensor for index, but got " + _core.scalar_name(index.dtype))
     if self.dtype != source.dtype:
         raise RuntimeError(
-            f"index_copy_(): self and source expected to have the same dtype, but got (self) {_scalar(self.dtype)} and "
-            f"(source) {_scalar(source.dtype)}"
+            f"index_copy_(): self and source expected to have the same dtype, but got (self) {_core.scalar_name(self.dtype)} and "
+            f"(source) {_core.scalar_name(source.dtype)}"
         )
     if len(source.shape) and count != source.shape[d]:
         raise IndexError(
@@ -193,7 +192,7 @@ def _flat_places(xp: Any, self: Any, index: Any) -> Any:
 
 def _take_shape(self, index):
     if index.dtype != _core.int64:
-        raise RuntimeError(f"take(): Expected a long tensor for index, but got {_scalar(index.dtype)}")
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {_core.scalar_name(index.dtype)}")
     return index.shape
 
 
@@ -205,11 +204,11 @@ def take(xp, self, index):
 
 def _put_shape(self, index, source):
     if index.dtype != _core.int64:
-        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {_scalar(index.dtype)}")
+        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {_core.scalar_name(index.dtype)}")
     if self.dtype != source.dtype:
         raise RuntimeError(
-            f"put_(): self and source expected to have the same dtype, but got self.dtype = {_scalar(self.dtype)} and "
-            f"source.dtype = {_scalar(source.dtype)}"
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = {_core.scalar_name(self.dtype)} and "
+            f"source.dtype = {_core.scalar_name(source.dtype)}"
         )
     if index.numel() != source.numel():
         raise IndexError(
@@ -248,7 +247,9 @@ def take_along_dim(self, indices, dim):
             f"{self.dim()} dimensions for input, and {indices.dim()} dimensions for indices"
         )
     if indices.dtype != _core.int64:
-        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {_scalar(indices.dtype)}")
+        raise RuntimeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {_core.scalar_name(indices.dtype)}"
+        )
     d = wrap_dim(dim, self.dim())
     one = lambda shape: [1 if i == d else n for i, n in enumerate(shape)]
     common = list(_core.broadcast_shapes([one(self.shape), one(indices.shape)]))

@@ -6,8 +6,8 @@ import warnings
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import aten
 from shim_torch._impl.records.shared.indices import add_at
+from shim_torch._impl.table.calls import aten
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import type_name
 
@@ -87,7 +87,7 @@ def _key(xp: Any, self: Any, indices: Any) -> tuple[Any, ...]:
 @composite("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", function=False, method=False, native="index")
 def index(self, indices):
     """``self[indices]``; None keeps a dim, masks stand for as many dims as they have."""
-    return aten()._index_at(self, _places(self, indices))
+    return aten._index_at(self, _places(self, indices))
 
 
 def _index_order(self: Any, indices: Any) -> tuple[tuple[int, ...] | None]:
@@ -112,7 +112,7 @@ def _index_order(self: Any, indices: Any) -> tuple[tuple[int, ...] | None]:
     keep=("self", "indices"),
     shape=_indexed_shape,
     order=_index_order,
-    grad={"self": lambda g, self_shape, indices: aten().index_put(g.new_zeros(self_shape), indices, g, True)},
+    grad={"self": lambda g, self_shape, indices: aten.index_put(g.new_zeros(self_shape), indices, g, True)},
 )
 def _index_at(xp, self, indices):
     out = self[_key(xp, self, indices)]
@@ -130,7 +130,7 @@ def index_put(self, indices, values, accumulate):
         return self.masked_fill(masked, values)
     if self.is_meta and _has_mask(indices):
         return self.clone()
-    return aten()._index_put_at(self, *_assigned(self, indices, values), accumulate)
+    return aten._index_put_at(self, *_assigned(self, indices, values), accumulate)
 
 
 @composite(
@@ -143,7 +143,7 @@ def index_put_(self, indices, values, accumulate):
         return self.masked_fill_(masked, values)
     if self.is_meta and _has_mask(indices):
         return self
-    return aten()._index_put_at_(self, *_assigned(self, indices, values), accumulate)
+    return aten._index_put_at_(self, *_assigned(self, indices, values), accumulate)
 
 
 def _has_mask(indices: Any) -> bool:
@@ -193,7 +193,7 @@ def _assigned(self, indices, values):
     keep=("self", "indices", "values"),
     grad={
         "self": lambda g, indices, values_shape, accumulate: g if accumulate else _cleared(g, indices),
-        "values": lambda g, indices: aten().index(g, indices),
+        "values": lambda g, indices: aten.index(g, indices),
     },
 )
 def _index_put_at(xp, self, indices, values, accumulate):
@@ -206,7 +206,7 @@ def _index_put_at(xp, self, indices, values, accumulate):
 
 
 def _cleared(g, indices):
-    return aten().index_put(g, indices, g.new_zeros(()), False)
+    return aten.index_put(g, indices, g.new_zeros(()), False)
 
 
 @composite(
@@ -226,8 +226,6 @@ def select_backward(grad_output, input_sizes, dim, index):
     function=False,
 )
 def slice_backward(grad_output, input_sizes, dim, start, end, step):
-    import shim_torch
-
     full = grad_output.new_zeros(input_sizes)
-    shim_torch.ops.aten.slice(full, dim, start, end, step).copy_(grad_output)
+    aten.slice(full, dim, start, end, step).copy_(grad_output)
     return full

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import broadcast, holding, no_meta_kernel, type_name
-from shim_torch._utils import _scalar
 
 
 def _mask_shape(self, mask):
@@ -79,8 +79,6 @@ def _nonzero(xp, self):
 
 @composite("nonzero(Tensor self) -> Tensor", out=True, function=False, method=False)
 def nonzero(self):
-    import shim_torch
-
     if self.is_meta:
         raise NotImplementedError(
             "The register_meta function for torch.nonzero() raises unimplemented by default, as a correct data-independent "
@@ -88,13 +86,11 @@ def nonzero(self):
             "non-zero. To enable this registration, please set "
             "'torch.fx.experimental._config.meta_nonzero_assume_all_nonzero' to True."
         )
-    return _core.transpose(shim_torch.ops.aten._nonzero(self), 0, 1)
+    return _core.transpose(aten._nonzero(self), 0, 1)
 
 
 def nonzero_function(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:
     """Indices of the nonzero elements, (n, dims) int64; ``as_tuple``: one tensor a dim."""
-    import shim_torch
-
     if out is not None and as_tuple:
         raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
     if out is not None and out.dtype != _core.int64:
@@ -105,7 +101,7 @@ def nonzero_function(input: Any, *, out: Any = None, as_tuple: bool = False) -> 
         raise RuntimeError(
             f"nonzero: Expected out and input to be on the same device, but got out on {out.device} and input on {input.device}"
         )
-    places = shim_torch.ops.aten.nonzero(input)
+    places = aten.nonzero(input)
     if not as_tuple:
         if out is None:
             return places
@@ -121,24 +117,22 @@ def where_condition(condition):
 
 
 def _masked_source_grad(g, mask, source_shape):
-    import shim_torch
-
     count = 1
     for n in source_shape:
         count *= n
     used = g.masked_select(mask.expand_as(g))
-    return shim_torch.cat([used, g.new_zeros(count - used.numel())]).view(source_shape)
+    return torch.cat([used, g.new_zeros(count - used.numel())]).view(source_shape)
 
 
 def _masked_scatter_dtype(self, mask, source):
     if self.dtype != source.dtype:
         raise RuntimeError(
             "masked_scatter: expected self and source to have same dtypes but got"
-            f"{_scalar(self.dtype)} and {_scalar(source.dtype)}"
+            f"{_core.scalar_name(self.dtype)} and {_core.scalar_name(source.dtype)}"
         )
     if mask.dtype != _core.bool:
         raise RuntimeError(
-            f"masked_scatter_ only supports boolean masks, but got mask with dtype {_scalar(mask.dtype)}"
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {_core.scalar_name(mask.dtype)}"
         )
     return self.dtype
 
@@ -160,9 +154,7 @@ def masked_scatter(xp, self, mask, source):
 
 @composite("argwhere(Tensor self) -> Tensor")
 def argwhere(self):
-    import shim_torch
-
-    return shim_torch.ops.aten.nonzero(self)
+    return aten.nonzero(self)
 
 
 @op("nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", keep=("self",),
@@ -187,17 +179,13 @@ def masked_scatter_backward(xp, grad_output, mask, sizes):
 def one_hot(self, num_classes):
     """int64 rows with a 1 where ``self`` says. On CUDA given classes are not checked, which would wait for the GPU: a class that
     there is not has no 1."""
-    import shim_torch
-
     if self.is_meta and self.dtype == _core.int64 and num_classes >= 0:
-        return shim_torch.empty((*self.shape, num_classes), dtype=_core.int64, device="meta")
+        return torch.empty((*self.shape, num_classes), dtype=_core.int64, device="meta")
     if not self.is_cuda or self.dtype != _core.int64 or not self.numel():
-        return shim_torch.ops.aten._one_hot(
-            self, int(self.max()) + 1 if self.is_meta and num_classes == -1 else num_classes
-        )
+        return aten._one_hot(self, int(self.max()) + 1 if self.is_meta and num_classes == -1 else num_classes)
     if num_classes == -1:
         num_classes = int(self.max()) + 1
-    classes = shim_torch.arange(num_classes, device=self.device)
+    classes = torch.arange(num_classes, device=self.device)
     return (self.unsqueeze(-1) == classes).to(_core.int64)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.indices import full_key, in_bounds, key_along
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import op
 from shim_torch._impl.table.rules import same_dtype, type_name, wrap_dim
 
@@ -74,14 +75,19 @@ class _Places:
 
     def once(self, t: Any) -> Any:
         """The gradient of a product with several zeros in a place, whose own gradient is not what its formula would give."""
-        from shim_torch._C._functions import DelayedError
-
         method, name = ("index_reduce", "source") if self.along else ("scatter_reduce", "src")
-        return DelayedError(
-            f"{method}(): Double backward is unsupported for {name} when >1 zeros in {name} are scattered to the same position "
-            "in self",
-            1,
-        )(t)
+
+        def refuse(g: Any) -> None:
+            raise RuntimeError(
+                f"{method}(): Double backward is unsupported for {name} when >1 zeros in {name} are scattered to the same "
+                "position in self"
+            )
+
+        if not t.requires_grad:
+            return t
+        alias = t.view_as(t)
+        alias.register_hook(refuse)
+        return alias
 
     def product(self, t: Any, src: Any, include_self: bool) -> Any:
         method = t.index_reduce if self.along else t.scatter_reduce
@@ -91,8 +97,6 @@ class _Places:
 def _reduce_grads(
     g: Any, self: Any, src: Any, result: Any, reduce: str, include_self: bool, at: _Places
 ) -> tuple[Any, Any]:
-    import shim_torch
-
     if reduce == "sum":
         of_self, of_src = g, at.read(g)
     elif reduce == "mean":
@@ -111,8 +115,8 @@ def _reduce_grads(
         zeros = at.read(at.added(self.new_zeros(self.shape), zero.to(self.dtype)))
         alone = zero & (zeros == 1)
         others = at.product(self, src.masked_fill(alone, 1), include_self)
-        of_src = shim_torch.where(alone, at.read(g * others), at.read(g * result) / src.masked_fill(zero, 1))
-        if shim_torch.is_grad_enabled() and not g.is_meta and bool((zero & (zeros > 1)).any()):
+        of_src = torch.where(alone, at.read(g * others), at.read(g * result) / src.masked_fill(zero, 1))
+        if _core.is_grad_enabled() and not g.is_meta and bool((zero & (zeros > 1)).any()):
             of_src = at.once(of_src)
     return (of_self if include_self else at.cleared(of_self)), of_src
 

@@ -20,7 +20,6 @@ from shim_torch._impl.records.shared.products import (
 )
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import NARROW, not_implemented
-from shim_torch._utils import _scalar
 
 
 def _add_scaled(self, product, beta, alpha):
@@ -152,7 +151,7 @@ def _addbmm_into(target: Any, self: Any, batch1: Any, batch2: Any, beta: Any, al
         target.resize_(found.shape)
     if target.dtype is not batch1.dtype:
         raise RuntimeError(
-            f"self and mat2 must have the same dtype, but got {_scalar(target.dtype)} and {_scalar(batch1.dtype)}"
+            f"self and mat2 must have the same dtype, but got {_core.scalar_name(target.dtype)} and {_core.scalar_name(batch1.dtype)}"
         )
     if target.shape != found.shape:
         target.resize_(found.shape)

@@ -17,16 +17,15 @@ from shim_torch._impl.records.shared.matrices import (
     swapped,
 )
 from shim_torch._impl.surface.warnings import warn_once
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, direct, op
 
 _LINALG = {"module": "linalg", "method": False}
 
 
 def _cholesky_grad(g: Any, result0: Any, upper: bool) -> Any:
-    import shim_torch
-
     L, g = (adjoint(result0), adjoint(g)) if upper else (result0, g)
-    solve = shim_torch.ops.aten.linalg_solve_triangular
+    solve = aten.linalg_solve_triangular
     inner = (adjoint(L) @ g).tril()
     inner = (inner + adjoint(inner.tril(-1))) * 0.5
     return solve(L, solve(adjoint(L), inner, upper=True), upper=False, left=False)
@@ -90,9 +89,7 @@ def linalg_cholesky(self, upper):
 
 
 def _cholesky(name: str, self: Any, upper: bool) -> Any:
-    import shim_torch
-
-    L, info = shim_torch.ops.aten.linalg_cholesky_ex(self, upper=upper)
+    L, info = aten.linalg_cholesky_ex(self, upper=upper)
     if not self.is_meta and bool((info > 0).any()):
         info = info.cpu().numpy()
         raise LinAlgError(_not_definite(name, info))
@@ -118,8 +115,6 @@ def _cholesky_inverse_grad(g: Any, self: Any, result: Any, upper: bool) -> Any:
 @direct("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", out=True, native="cholesky_inverse",
         grad={"self": _cholesky_inverse_grad})  # fmt: skip
 def cholesky_inverse(self, upper):
-    import shim_torch
-
     check_matrix("cholesky_inverse", self, True)
     diagonal = self.diagonal(0, -2, -1)
     if not self.is_meta and bool((diagonal == 0).any()):
@@ -129,29 +124,23 @@ def cholesky_inverse(self, upper):
             f"cholesky_inverse: {batch}The diagonal element {places[1] + 1} is zero, the inversion could not be completed because "
             "the input matrix is singular."
         )
-    one = shim_torch.eye(self.size(-1), dtype=self.dtype, device=self.device).expand(self.shape)
+    one = torch.eye(self.size(-1), dtype=self.dtype, device=self.device).expand(self.shape)
     return cholesky_solve(one, self, upper)
 
 
 def _cholesky_solve_factor(g: Any, input2: Any, result: Any, upper: bool) -> Any:
-    import shim_torch
-
-    both = shim_torch.ops.aten.cholesky_solve(g, input2, upper) @ adjoint(result)
+    both = aten.cholesky_solve(g, input2, upper) @ adjoint(result)
     both = both + adjoint(both)
     return -(input2 @ both) if upper else -(both @ input2)
 
 
 def _cholesky_solve_grad(g: Any, input2: Any, upper: bool) -> Any:
-    import shim_torch
-
-    return shim_torch.ops.aten.cholesky_solve(g, input2, upper)
+    return aten.cholesky_solve(g, input2, upper)
 
 
 @direct("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", out=True, native="cholesky_solve",
         grad={"self": _cholesky_solve_grad, "input2": _cholesky_solve_factor})  # fmt: skip
 def cholesky_solve(self, input2, upper):
-    import shim_torch
-
     if self.dim() < 2:
         raise RuntimeError(f"b should have at least 2 dimensions, but has {self.dim()} dimensions instead")
     if input2.dim() < 2:
@@ -165,6 +154,6 @@ def cholesky_solve(self, input2, upper):
             f"Incompatible matrix sizes for cholesky_solve: each A matrix is {input2.size(-1)} by {input2.size(-1)} but each b "
             f"matrix is {self.size(-2)} by {self.size(-1)}"
         )
-    solve = shim_torch.ops.aten.linalg_solve_triangular
+    solve = aten.linalg_solve_triangular
     first, second = (adjoint(input2), input2) if upper else (input2, adjoint(input2))
     return solve(second, solve(first, self, upper=False), upper=True)

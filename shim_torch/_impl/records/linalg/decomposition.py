@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import differentiated
 from shim_torch._impl.records.shared.matrices import (
     LinAlgError,
@@ -16,8 +17,8 @@ from shim_torch._impl.records.shared.matrices import (
     refuse_phases,
 )
 from shim_torch._impl.surface.warnings import warn_once
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, op
-from shim_torch._utils import _scalar
 
 _LINALG = {"module": "linalg", "method": False}
 _VECTORS = ("eigenvectors", "quantity, so it is ill-defined.")
@@ -37,8 +38,6 @@ def _qr_shape(A: Any, mode: str) -> Any:
 
 
 def _qr_grad(g0: Any, g1: Any, result0: Any, result1: Any, mode: str, A_shape: Any) -> Any:
-    import shim_torch
-
     m, n = A_shape[-2:]
     if mode == "r":
         raise RuntimeError(
@@ -59,13 +58,11 @@ def _qr_grad(g0: Any, g1: Any, result0: Any, result1: Any, mode: str, A_shape: A
         through = Q @ R[..., m:] @ adjoint(side)
         g0 = through if g0 is None else g0 + through
     first = _qr_square_grad(g0, None if g1 is None else g1[..., :m], Q, U)
-    return shim_torch.cat([first, rest], -1)
+    return torch.cat([first, rest], -1)
 
 
 def _qr_square_grad(g0: Any, g1: Any, Q: Any, R: Any) -> Any:
     """(gQ + Q · copyltu(R gRᴴ - gQᴴ Q)) R⁻ᴴ."""
-    import shim_torch
-
     M: Any = 0
     if g1 is not None:
         M = R @ adjoint(g1)
@@ -76,7 +73,7 @@ def _qr_square_grad(g0: Any, g1: Any, Q: Any, R: Any) -> Any:
     diagonal = diagonal.real.to(M.dtype) if M.is_complex() else diagonal  # R's is real
     x = Q @ (low + adjoint(low) + diagonal.diag_embed())
     x = x if g0 is None else x + g0
-    return adjoint(shim_torch.ops.aten.linalg_solve_triangular(R, adjoint(x), upper=True))
+    return adjoint(aten.linalg_solve_triangular(R, adjoint(x), upper=True))
 
 
 @op("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", shape=_qr_shape, dtype=lambda A: (A.dtype, [A.dtype] * 2),
@@ -96,15 +93,13 @@ def linalg_qr(xp, A, mode):
 
 @composite("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)", out=True)
 def qr(self, some):
-    import shim_torch
-
     warn_once(
         "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\n"
         "The boolean parameter 'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\n"
         "should be replaced with\nQ, R = torch.linalg.qr(A, 'reduced' if some else 'complete')"
     )
 
-    return tuple(shim_torch.linalg.qr(self, "reduced" if some else "complete"))
+    return tuple(aten.linalg_qr(self, "reduced" if some else "complete"))
 
 
 # --- singular values ------------------------------------------------------------------------------------------------
@@ -182,10 +177,7 @@ def linalg_svd(xp, A, full_matrices, driver):
 
 @composite("linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", out=True, **_LINALG)
 def linalg_svdvals(A, driver):
-    import shim_torch
-
     check_matrix("linalg.svdvals", A)
-    aten = shim_torch.ops.aten
     if driver is not None or differentiated(A):
         return aten.linalg_svd(A, False, driver=driver)[1]
     return aten._svdvals_of(A)
@@ -199,10 +191,8 @@ def _svdvals_of(xp, A):
 
 @composite("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", out=True)
 def svd(self, some, compute_uv):
-    import shim_torch
-
     check_matrix("svd", self)
-    U, S, Vh = shim_torch.ops.aten.linalg_svd(self, not some)
+    U, S, Vh = aten.linalg_svd(self, not some)
     return (U, S, adjoint(Vh)) if compute_uv else (U.detach().zero_(), S, adjoint(Vh).detach().zero_())
 
 
@@ -248,9 +238,6 @@ def linalg_eigh(xp, self, UPLO):
 
 @composite("linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor", out=True, **_LINALG)
 def linalg_eigvalsh(self, UPLO):
-    import shim_torch
-
-    aten = shim_torch.ops.aten
     return aten.linalg_eigh(self, UPLO)[0] if differentiated(self) else aten._eigvalsh_of(self, UPLO)
 
 
@@ -262,14 +249,12 @@ def _eigvalsh_of(xp, self, UPLO):
 
 def _eig_shape(self: Any) -> Any:
     if self.dim() > 1 and not (self.dtype.is_floating_point or self.dtype.is_complex):
-        raise RuntimeError(f"Unknown Complex ScalarType for {_scalar(self.dtype)}")
+        raise RuntimeError(f"Unknown Complex ScalarType for {_core.scalar_name(self.dtype)}")
     check_matrix("linalg.eig", self, True)
     return [tuple(self.shape[:-1]), tuple(self.shape)]
 
 
 def _eig_grad(g0: Any, g1: Any, self_dtype: Any, result0: Any, result1: Any) -> Any:
-    import shim_torch
-
     L, V = result0, result1
     inner = 0 if g0 is None else g0.diag_embed()
     if g1 is not None:
@@ -278,9 +263,9 @@ def _eig_grad(g0: Any, g1: Any, self_dtype: Any, result0: Any, result1: Any) -> 
         refuse_phases("linalg_eig_backward", *_VECTORS, diagonal.imag)
         change = VhgV - adjoint(V) @ (V * diagonal.real.unsqueeze(-2))
         E = (L.unsqueeze(-2) - L.unsqueeze(-1)).conj()
-        change = change / (E + shim_torch.eye(E.size(-1), dtype=E.dtype, device=E.device))
+        change = change / (E + torch.eye(E.size(-1), dtype=E.dtype, device=E.device))
         inner = inner + change - change.diagonal(0, -2, -1).diag_embed()
-    g = shim_torch.ops.aten.linalg_solve(adjoint(V), inner @ adjoint(V))
+    g = aten.linalg_solve(adjoint(V), inner @ adjoint(V))
     return g if self_dtype.is_complex else g.real
 
 
@@ -299,9 +284,6 @@ def linalg_eig(xp, self):
 
 @composite("linalg_eigvals(Tensor self) -> Tensor", out=True, **_LINALG)
 def linalg_eigvals(self):
-    import shim_torch
-
-    aten = shim_torch.ops.aten
     return aten.linalg_eig(self)[0] if differentiated(self) else aten._eigvals_of(self)
 
 

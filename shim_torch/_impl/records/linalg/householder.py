@@ -7,9 +7,9 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import differentiated
 from shim_torch._impl.records.shared.matrices import adjoint, check_matrix, cuda_linalg, on_cuda, swapped
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, direct, op
 from shim_torch._impl.table.rules import type_name
-from shim_torch._utils import _scalar
 
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
 
@@ -33,8 +33,6 @@ def _check_tau(name: str, input: Any, tau: Any) -> None:
 @composite("linalg_householder_product(Tensor input, Tensor tau) -> Tensor", out=True, **_LINALG)
 def linalg_householder_product(input, tau):
     """The first n columns of the product of the reflections that ``geqrf`` packs below the diagonal."""
-    import shim_torch
-
     name = "torch.linalg.householder_product"
     if input.dim() < 2:
         raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
@@ -53,20 +51,18 @@ def linalg_householder_product(input, tau):
             f"{name}: tau dtype {type_name(tau.dtype)} does not match input dtype {type_name(input.dtype)}"
         )
     if input.device.type == "cpu" and not _of_lapack(input.dtype):
-        raise NotImplementedError(f"\"orgqr_cpu\" not implemented for '{_scalar(input.dtype)}'")
+        raise NotImplementedError(f"\"orgqr_cpu\" not implemented for '{_core.scalar_name(input.dtype)}'")
     if input.numel() and tau.numel() and not differentiated(input, tau):
-        return shim_torch.ops.aten._householder_of(input, tau)
+        return aten._householder_of(input, tau)
     return _product_of_reflections(input, tau)
 
 
 def _product_of_reflections(input: Any, tau: Any) -> Any:
-    import shim_torch
-
     m, n = input.shape[-2:]
-    eye = shim_torch.eye(m, n, dtype=input.dtype, device=input.device)
+    eye = torch.eye(m, n, dtype=input.dtype, device=input.device)
     x = eye.expand(*input.shape[:-2], m, n)
     if not tau.size(-1) or not n:  # constant, but still a function of the input
-        x = x + input.masked_fill(shim_torch.ones_like(input, dtype=_core.bool), 0)
+        x = x + input.masked_fill(torch.ones_like(input, dtype=_core.bool), 0)
     below = input.tril(-1) + eye
     for k in reversed(range(tau.size(-1))):
         v = below[..., k : k + 1]
@@ -164,13 +160,11 @@ def _check_ormqr(self: Any, tau: Any, other: Any, left: bool) -> None:
 @composite("ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", out=True)
 def ormqr(self, input2, input3, left, transpose):
     """The full Q of packed reflections times ``input3``."""
-    import shim_torch
-
     _check_ormqr(self, input2, input3, left)
     if self.device.type == "cpu" and not _of_lapack(self.dtype):
-        raise NotImplementedError(f"\"ormqr_cpu\" not implemented for '{_scalar(self.dtype)}'")
+        raise NotImplementedError(f"\"ormqr_cpu\" not implemented for '{_core.scalar_name(self.dtype)}'")
     if input3.numel() and input2.numel() and self.device.type == "cpu" and not differentiated(self, input2, input3):
-        return shim_torch.ops.aten._ormqr_of(self, input2, input3, left, transpose)
+        return aten._ormqr_of(self, input2, input3, left, transpose)
     return _times_full_q(self, input2, input3, left, transpose)
 
 
@@ -181,12 +175,10 @@ def _ormqr_of(self, tau, other, left, transpose):
 
 
 def _times_full_q(self: Any, input2: Any, input3: Any, left: bool, transpose: bool) -> Any:
-    import shim_torch
-
     m = self.size(-2)
     wide = self
     if self.size(-1) < m:
-        wide = shim_torch.cat([self, self.new_zeros((*self.shape[:-1], m - self.size(-1)))], -1)
+        wide = torch.cat([self, self.new_zeros((*self.shape[:-1], m - self.size(-1)))], -1)
     Q = linalg_householder_product(wide[..., :m], input2)
     Q = adjoint(Q) if transpose else Q
     product = Q @ input3 if left else input3 @ Q

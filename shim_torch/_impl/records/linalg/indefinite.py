@@ -7,6 +7,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.matrices import check_matrix
+from shim_torch._impl.table.calls import aten
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import type_name, underived
 
@@ -110,9 +111,7 @@ def linalg_ldl_factor_ex(xp, self, hermitian, check_errors):
 
 @composite("linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)", out=True, **_LINALG)
 def linalg_ldl_factor(self, hermitian):
-    import shim_torch
-
-    packed, pivots, info = shim_torch.ops.aten.linalg_ldl_factor_ex(self, hermitian=hermitian)
+    packed, pivots, info = aten.linalg_ldl_factor_ex(self, hermitian=hermitian)
     if not info.is_meta and bool((info > 0).any()):
         raise RuntimeError(f"torch.linalg.ldl_factor: Unknown error code: {int(info.max())}.")
     return packed, pivots

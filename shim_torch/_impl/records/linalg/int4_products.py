@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import torch_module
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import composite
-from shim_torch._utils import _scalar
 
 _FUNCTION: dict[str, Any] = {"method": False}
 _ROWS = 64  # rows that share bytes, as in PyTorch's layout for AVX-512: row i and row i + 32; in a shorter rest 2 i and 2 i + 1
@@ -16,7 +15,6 @@ _ROWS = 64  # rows that share bytes, as in PyTorch's layout for AVX-512: row i a
 @composite("_convert_weight_to_int4pack_for_cpu(Tensor self, int innerKTiles) -> Tensor", **_FUNCTION)
 def _convert_weight_to_int4pack_for_cpu(self, innerKTiles):
     """Weights (N, K) int32 from 0 to 15 -> (N, K / 2) uint8 in the layout of the product below."""
-    torch = torch_module()
     if self.dim() != 2:
         raise RuntimeError("_convert_weight_to_int4pack_cpu : expect weight to be 2D tensor.")
     if self.dtype != _core.int32:
@@ -33,12 +31,11 @@ def _convert_weight_to_int4pack_for_cpu(self, innerKTiles):
         (blocks[:, 0] | blocks[:, 1] << 4).transpose(1, 2).reshape(-1),
         (rest[:, 0] | rest[:, 1] << 4).t().reshape(-1),
     ]
-    return (torch.cat(parts) & 255).to(torch.uint8).reshape(rows, columns // 2)
+    return (torch.cat(parts) & 255).to(_core.uint8).reshape(rows, columns // 2)
 
 
 def _unpacked(packed: Any, columns: int) -> Any:
     """The weights (N, K) again, as numbers from 0 to 15."""
-    torch = torch_module()
     rows = packed.size(0)
     whole = rows - rows % _ROWS
     blocks = packed[:whole].reshape(-1, columns, _ROWS // 2).transpose(1, 2)
@@ -83,7 +80,9 @@ def _weight_int4pack_mm_for_cpu(self, mat2, qGroupSize, qScaleAndZeros):
     _check_product(self, mat2, qGroupSize, qScaleAndZeros)
     rows, columns = mat2.size(0), self.size(1)
     if qScaleAndZeros.dtype != self.dtype:
-        raise RuntimeError(f"expected scalar type {_scalar(self.dtype)} but found {_scalar(qScaleAndZeros.dtype)}")
+        raise RuntimeError(
+            f"expected scalar type {_core.scalar_name(self.dtype)} but found {_core.scalar_name(qScaleAndZeros.dtype)}"
+        )
     factors = qScaleAndZeros.float().transpose(0, 1).repeat_interleave(qGroupSize, 1)[:, :columns]
     weights = (_unpacked(mat2, columns).float() - 8) * factors[..., 0] + factors[..., 1]
     return self.float().mm(weights.reshape(rows, columns).t()).to(self.dtype)

@@ -1,34 +1,17 @@
-"""Pseudo-inverses, ranks, condition numbers and least squares."""
+"""Ranks, condition numbers and least squares."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import aten, differentiated, torch_module, without_slope
-from shim_torch._impl.records.shared.matrices import LinAlgError, adjoint, check_matrix
-from shim_torch._impl.table.record import composite, direct, op
+from shim_torch._impl.records.shared.formulas import differentiated
+from shim_torch._impl.records.shared.matrices import LinAlgError, epsilon, rank_tolerances, refuse_complex_tolerances
+from shim_torch._impl.table.calls import aten, torch
+from shim_torch._impl.table.record import composite, direct
 from shim_torch._impl.table.rules import no_meta_kernel
-from shim_torch._utils import _scalar
 
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
-
-
-def _epsilon(a: Any) -> float:
-    import shim_torch
-
-    return shim_torch.finfo(a.dtype).eps
-
-
-def _tolerances(a: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
-    """PyTorch's defaults: rtol is epsilon · max(m, n) unless an absolute tolerance is given."""
-    if rtol is None:
-        fallback = _epsilon(a) * max(a.shape[-2:])
-        if isinstance(atol, _core.TensorBase):
-            rtol = (atol <= 0).to(atol.dtype) * fallback
-        else:
-            rtol = 0.0 if atol is not None and atol > 0 else fallback
-    return (0.0 if atol is None else atol), rtol
 
 
 def _full_precision(a: Any) -> None:
@@ -37,7 +20,7 @@ def _full_precision(a: Any) -> None:
 
 
 def _singular_values(a: Any, hermitian: bool) -> Any:
-    return aten().linalg_eigvalsh(a).abs() if hermitian else aten().linalg_svdvals(a)
+    return aten.linalg_eigvalsh(a).abs() if hermitian else aten.linalg_svdvals(a)
 
 
 def _limit(values: Any, atol: Any, rtol: Any) -> Any:
@@ -48,15 +31,13 @@ def _limit(values: Any, atol: Any, rtol: Any) -> Any:
 
 
 def _rank(name: str, a: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
-    import shim_torch
-
     if a.dim() < 2:
         raise RuntimeError(f"{name}: The input tensor input must have at least 2 dimensions.")
     _full_precision(a)
     if a.numel() == 0:
-        return shim_torch.zeros(a.shape[:-2], dtype=_core.int64, device=a.device)
+        return torch.zeros(a.shape[:-2], dtype=_core.int64, device=a.device)
     values = _singular_values(a.detach(), hermitian)
-    atol, rtol = _tolerances(a, atol, rtol)
+    atol, rtol = rank_tolerances(a, atol, rtol)
     return (values > _limit(values, atol, rtol)).sum(-1)
 
 
@@ -67,7 +48,7 @@ _NAME = "torch.linalg.matrix_rank"
            out=True, **_LINALG)  # fmt: skip
 def matrix_rank_tensors(input, atol, rtol, hermitian):
     """How many singular values exceed max(atol, rtol · largest)."""
-    _real_tolerances(_NAME, atol=atol, rtol=rtol)
+    refuse_complex_tolerances(_NAME, atol=atol, rtol=rtol)
     return _rank(_NAME, input, atol, rtol, hermitian)
 
 
@@ -89,124 +70,6 @@ def matrix_rank_tensor(input, tol, hermitian):
     return _rank(_NAME, input, tol, 0.0, hermitian)
 
 
-# --- pseudo-inverse -------------------------------------------------------------------------------------------------
-
-
-def _pinv_shape(A: Any) -> Any:
-    if A.dim() < 2 or A.dtype not in (_core.float32, _core.float64, _core.complex64, _core.complex128):
-        raise RuntimeError(
-            f"linalg.pinv({_scalar(A.dtype)}{{{list(A.shape)}}}): expected a tensor with 2 or more dimensions of float, double, "
-            "cfloat or cdouble types"
-        )
-    return (*A.shape[:-2], A.shape[-1], A.shape[-2])
-
-
-def _pinv_of_shape(A: Any, atol: Any, rtol: Any) -> Any:
-    *batch, m, n = A.shape
-    if A.numel() == 0:
-        return (*batch, n, m)
-    return (*_core.broadcast_shapes([tuple(batch), tuple(atol.shape), tuple(rtol.shape)]), n, m)
-
-
-def _pinv_grad(g: Any, A: Any, result: Any) -> Any:
-    """Golub and Pereyra's derivative of the pseudo-inverse, for constant rank."""
-    P, Ph, gh = result, adjoint(result), adjoint(g)
-    if A.size(-2) <= A.size(-1):
-        K = gh @ P
-        KPh = K @ Ph
-        return -adjoint(P @ K) + KPh - (A @ P) @ KPh + (Ph @ P) @ (gh - K @ A)
-    K = P @ gh
-    PhK = Ph @ K
-    return -adjoint(K @ P) + (gh - A @ K) @ P @ Ph + PhK - (PhK @ P) @ A
-
-
-def _need_finite(xp, A, hermitian):
-    """LAPACK may not end on NaN or infinities. Errors: LinAlgError, which names the first such matrix."""
-    finite = xp.isfinite(xp.tril(A) if hermitian else A).all((-2, -1))  # eigh reads the lower triangle
-    if bool(finite.all()):
-        return
-    place = f"(Batch element {int(xp.argmin(finite.reshape(-1)))}): " if A.ndim > 2 else ""
-    name = "linalg.eigh" if hermitian else "linalg.svd"
-    raise LinAlgError(
-        f"{name}: {place}The algorithm failed to converge because the input matrix contained non-finite values."
-    )
-
-
-@op("_pinv_of(Tensor A, Tensor atol, Tensor rtol, bool hermitian) -> Tensor", shape=_pinv_of_shape,
-    dtype=lambda A: A.dtype, keep=("atol", "rtol"), grad={"A": _pinv_grad}, function=False, method=False)  # fmt: skip
-def _pinv_of(xp, A, atol, rtol, hermitian):
-    m, n = A.shape[-2:]
-    if A.size == 0:
-        return xp.zeros((*A.shape[:-2], n, m), A.dtype)
-    _need_finite(xp, A, hermitian)
-    if hermitian:
-        values, u = xp.linalg.eigh(A)
-        size = xp.abs(values)
-        left, right = u, xp.swapaxes(u.conj(), -1, -2)
-    else:
-        u, values, vh = xp.linalg.svd(A, full_matrices=False)
-        size = values
-        left, right = xp.swapaxes(vh.conj(), -1, -2), xp.swapaxes(u.conj(), -1, -2)
-    limit = xp.maximum(atol[..., None], rtol[..., None] * size.max(-1, keepdims=True))
-    kept = size > limit
-    inverse = xp.where(kept, 1 / xp.where(kept, values, xp.ones((), values.dtype)), xp.zeros((), values.dtype))
-    return xp.matmul(left * inverse[..., None, :].astype(A.real.dtype), right)
-
-
-def _real_tolerances(name: str, **given: Any) -> None:
-    for what, t in given.items():
-        if isinstance(t, _core.TensorBase) and t.is_complex():
-            raise RuntimeError(f"{name}: {what} tensor of complex type is not supported. Got {_scalar(t.dtype)}")
-
-
-def _pinv(a: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
-    import shim_torch
-
-    _pinv_shape(a)
-    _real_tolerances("torch.linalg.pinv", atol=atol, rtol=rtol)
-    if hermitian:
-        check_matrix("linalg.pinv", a, True)
-    atol, rtol = _tolerances(a, atol, rtol)
-    as_tensor = [
-        t if isinstance(t, _core.TensorBase) else shim_torch.tensor(t, dtype=_core.float64, device=a.device)
-        for t in (atol, rtol)
-    ]
-    return aten()._pinv_of(a, *as_tensor, hermitian)
-
-
-@composite("linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
-           out=True, **_LINALG)  # fmt: skip
-def pinv_tensors(self, atol, rtol, hermitian):
-    """Moore and Penrose's inverse; singular values up to max(atol, rtol · largest) count as zero."""
-    return _pinv(self, atol, rtol, hermitian)
-
-
-@composite("linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
-           out=True, **_LINALG)  # fmt: skip
-def pinv_floats(self, atol, rtol, hermitian):
-    return _pinv(self, atol, rtol, hermitian)
-
-
-@composite("linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor", out=True, **_LINALG)
-def pinv(self, rcond, hermitian):
-    return _pinv(self, 0.0, rcond, hermitian)
-
-
-@composite("linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor", out=True, **_LINALG)
-def pinv_tensor(self, rcond, hermitian):
-    if rcond.is_complex():
-        raise RuntimeError(
-            f"torch.linalg.pinv: rcond tensor of complex type is not supported. Got {_scalar(rcond.dtype)}"
-        )
-    without_slope("linalg_pinv", rtol=rcond)
-    return _pinv(self, 0.0, rcond, hermitian)
-
-
-@composite("pinverse(Tensor self, float rcond=1e-15) -> Tensor")
-def pinverse(self, rcond):
-    return _pinv(self, 0.0, rcond, False)
-
-
 # --- least squares --------------------------------------------------------------------------------------------------
 
 
@@ -219,8 +82,8 @@ def _check_least_squares(a: Any, b: Any, driver: Any) -> bool:
         raise RuntimeError(f"{name}: other must have at least 1 dimension.")
     if a.dtype != b.dtype:
         raise RuntimeError(
-            f"{name}: Expected input and other to have the same dtype, but got input's dtype {_scalar(a.dtype)} and other's "
-            f"dtype {_scalar(b.dtype)}"
+            f"{name}: Expected input and other to have the same dtype, but got input's dtype {_core.scalar_name(a.dtype)} and other's "
+            f"dtype {_core.scalar_name(b.dtype)}"
         )
     _full_precision(a)
     difference = a.dim() - b.dim()
@@ -242,7 +105,7 @@ def _in_columns(solution: Any, rows: int) -> Any:
     missing = rows - solution.size(-2)
     by_columns = solution.mT.contiguous()
     if missing:
-        by_columns = aten().constant_pad_nd(by_columns, [0, missing]).narrow(-1, 0, solution.size(-2))
+        by_columns = aten.constant_pad_nd(by_columns, [0, missing]).narrow(-1, 0, solution.size(-2))
     return by_columns.mT
 
 
@@ -259,11 +122,11 @@ def _lstsq_of(self, b, rcond, driver):
     values = _singular_values(self, False)
     rank = (values > _limit(values, 0.0, rcond)).sum(-1)
     _check_rank(rank, driver, min(m, n))
-    inverse = _pinv(self, 0.0, max(rcond, 0.0), False)
+    inverse = aten.linalg_pinv(self, max(rcond, 0.0), False)
     solution = inverse @ b
     if m > n:  # what is left over, as one row of its length
         left = (b - self @ solution).abs().square().sum(-2, keepdim=True).sqrt().to(self.dtype)
-        solution = aten().constant_pad_nd(torch_module().cat([solution, left], -2), [0, 0, 0, m - n - 1])
+        solution = aten.constant_pad_nd(torch.cat([solution, left], -2), [0, 0, 0, m - n - 1])
     return (
         solution,
         rank if driver != "gels" else rank.reshape(-1)[:0],
@@ -281,7 +144,7 @@ def _check_rank(rank: Any, driver: str, full: int) -> None:
 
 def _by_lapack(a: Any, b: Any, rcond: float, driver: str, vector: bool) -> Any:
     m, n = a.shape[-2:]
-    rows, rank, values = aten()._lstsq_of(a, b, rcond, driver)
+    rows, rank, values = aten._lstsq_of(a, b, rcond, driver)
     solution = rows.narrow(-2, 0, n)
     residuals = values.new_zeros((0,))
     if m > n and driver != "gelsy" and (driver == "gels" or bool((rank == n).all())):
@@ -299,10 +162,10 @@ def linalg_lstsq(self, b, rcond, driver):
     driver = "gelsy" if driver is None else driver
     right = b.unsqueeze(-1) if vector else b
     m, n = self.shape[-2:]
-    rcond = _epsilon(self) * max(m, n) if rcond is None else rcond
+    rcond = epsilon(self) * max(m, n) if rcond is None else rcond
     if _for_lapack(self, right):
         return _by_lapack(self, right, rcond, driver, vector)
-    inverse = _pinv(self, 0.0, max(rcond, 0.0), False)
+    inverse = aten.linalg_pinv(self, max(rcond, 0.0), False)
     solution = inverse @ right
     real = self.dtype.to_real() if self.is_complex() else self.dtype
     none = self.new_zeros((0,), dtype=real)
@@ -335,8 +198,8 @@ def _condition_by_inverse(self: Any, p: Any) -> Any:
             f"linalg.cond(ord={shown}): A must be batches of square matrices, but they are {self.shape[-2]} by "
             f"{self.shape[-1]} matrices"
         )
-    inverse, info = aten().linalg_inv_ex(self)
-    norm = aten().linalg_matrix_norm
+    inverse, info = aten.linalg_inv_ex(self)
+    norm = aten.linalg_matrix_norm
     inverse = inverse.masked_fill(
         (info > 0).unsqueeze(-1).unsqueeze(-1), 0
     )  # there is none: the singular values of it neither
@@ -350,7 +213,7 @@ def linalg_cond(self, p):
     if self.dim() < 2:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
     if p is None or abs(p) == 2:
-        values = aten().linalg_svdvals(self)
+        values = aten.linalg_svdvals(self)
         if self.numel() == 0:
             return values.new_zeros(self.shape[:-2])
         found = values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]

@@ -1,12 +1,11 @@
-"""Solving linear systems, inverses, determinants and what is made of them."""
+"""Solving linear systems, and inverses."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.linalg.lu import lu
-from shim_torch._impl.records.shared.formulas import aten
+from shim_torch._impl.records.shared.elimination import lu, substituted
 from shim_torch._impl.records.shared.matrices import (
     LinAlgError,
     adjoint,
@@ -17,16 +16,10 @@ from shim_torch._impl.records.shared.matrices import (
     swapped,
 )
 from shim_torch._impl.surface.warnings import warn_once
+from shim_torch._impl.table.calls import aten
 from shim_torch._impl.table.record import composite, op
-from shim_torch._utils import _scalar
 
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
-
-
-def identity(a: Any, n: int) -> Any:
-    import shim_torch
-
-    return shim_torch.eye(n, dtype=a.dtype, device=a.device)
 
 
 def _first_zero_pivot(xp: Any, a: Any) -> Any:
@@ -78,7 +71,7 @@ def linalg_inv_ex(xp, A, check_errors):
 
 @composite("linalg_inv(Tensor A) -> Tensor", out=True, **_LINALG)
 def linalg_inv(A):
-    inverse, info = aten().linalg_inv_ex(A)
+    inverse, info = aten.linalg_inv_ex(A)
     if not info.is_meta and bool((info > 0).any()):
         raise _singular("linalg.inv", info.cpu().numpy())
     return inverse
@@ -101,8 +94,8 @@ def _check_system(name: str, A: Any, B: Any, left: bool, vector: bool) -> Any:
     if A.dtype != B.dtype:
         check_matrix(name, A)
         raise RuntimeError(
-            f"{name}: Expected A and B to have the same dtype, but found A of type {_scalar(A.dtype)} and B of type "
-            f"{_scalar(B.dtype)} instead"
+            f"{name}: Expected A and B to have the same dtype, but found A of type {_core.scalar_name(A.dtype)} and B of type "
+            f"{_core.scalar_name(B.dtype)} instead"
         )
     check_matrix(name, A, True)
     if not vector and B.dim() < 2:
@@ -132,7 +125,7 @@ def _solve_order(left: bool) -> Any:
 
 
 def _solve_b_grad(g: Any, A: Any, left: bool) -> Any:
-    return aten().linalg_solve(adjoint(A), g, left=left)
+    return aten.linalg_solve(adjoint(A), g, left=left)
 
 
 def _solve_a_grad(g: Any, A: Any, result0: Any, B_shape: Any, left: bool) -> Any:
@@ -177,7 +170,7 @@ def _unsolvable(name: str, info: Any) -> Any:
 
 @composite("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", out=True, **_LINALG)
 def linalg_solve(A, B, left):
-    result, info = aten().linalg_solve_ex(A, B, left=left)
+    result, info = aten.linalg_solve_ex(A, B, left=left)
     if not info.is_meta and bool((info > 0).any()):
         raise _unsolvable("torch.linalg.solve", info.cpu().numpy())
     return result
@@ -193,7 +186,7 @@ def _triangle(x: Any, upper: bool, unit: bool) -> Any:
 
 
 def _triangular_b_grad(g: Any, self: Any, upper: bool, left: bool, unitriangular: bool) -> Any:
-    solve = aten().linalg_solve_triangular
+    solve = aten.linalg_solve_triangular
     return solve(adjoint(self), g, upper=not upper, left=left, unitriangular=unitriangular)
 
 
@@ -208,20 +201,7 @@ def _triangular_a_grad(g: Any, self: Any, upper: bool, left: bool, unitriangular
     grad={"self": _triangular_a_grad, "B": _triangular_b_grad}, order=("columns",), native="solve_triangular", **_LINALG)  # fmt: skip
 def linalg_solve_triangular(xp, self, B, upper, left, unitriangular):
     """Substitution, row by row; zeros on the diagonal give infinities, as in PyTorch."""
-    if on_cuda(B):
-        return cuda_linalg().solve_triangular(self, B, upper, left, unitriangular)
-    a, b = (self, B) if left else (swapped(xp, self), swapped(xp, B))
-    upper = upper if left else not upper
-    n = a.shape[-1]
-    lead = xp.broadcast(xp.empty(a.shape[:-2]), xp.empty(b.shape[:-2])).shape
-    x = xp.array(xp.broadcast_to(b, (*lead, *b.shape[-2:])))
-    for i in reversed(range(n)) if upper else range(n):
-        known = slice(i + 1, n) if upper else slice(0, i)
-        row = x[..., i, :]
-        if known.stop > known.start:
-            row = row - xp.matmul(a[..., i : i + 1, known], x[..., known, :])[..., 0, :]
-        x[..., i, :] = row if unitriangular else row / a[..., i, i][..., None]
-    return x if left else swapped(xp, x)
+    return substituted(xp, self, B, upper, left, unitriangular)
 
 
 @composite(
@@ -248,78 +228,8 @@ def triangular_solve(self, A, upper, transpose, unitriangular):
             f"{self.size(-2)} by {self.size(-1)}"
         )
     a = A.transpose(-2, -1) if transpose else A
-    solve = aten().linalg_solve_triangular
+    solve = aten.linalg_solve_triangular
     solution = solve(a, self, upper=upper != transpose, unitriangular=unitriangular)
     batch = solution.shape[:-2]
     solution = solution.mT.contiguous().mT  # as LAPACK writes it
     return solution, A.expand(*batch, *A.shape[-2:]).mT.contiguous().mT
-
-
-# --- determinants ---------------------------------------------------------------------------------------------------
-
-
-def _det_shape(name: str) -> Any:
-    def rule(A: Any) -> Any:
-        check_matrix(name, A, True)
-        return tuple(A.shape[:-2])
-
-    return rule
-
-
-def _det_grad(g: Any, A: Any, result: Any) -> Any:
-    """g · det · A⁻ᴴ: zero where the determinant is, as PyTorch has it."""
-    scale = g * (result.conj() if result.is_complex() else result)
-    eye = identity(A, A.size(-1))
-    zero = (result == 0).unsqueeze(-1).unsqueeze(-1)
-    a = eye.where(zero, A) if bool(zero.any()) else A
-    return aten().linalg_solve(adjoint(a), eye * scale.unsqueeze(-1).unsqueeze(-1))
-
-
-@op("linalg_det(Tensor A) -> Tensor", shape=_det_shape("linalg.det"), dtype=lambda A: A.dtype, out=True,
-    grad={"A": _det_grad}, native="det", **_LINALG)  # fmt: skip
-def linalg_det(xp, A):
-    return xp.asarray(xp.linalg.det(A)).astype(A.dtype)
-
-
-@composite("det(Tensor self) -> Tensor")
-def det(self):
-    return aten().linalg_det(self)
-
-
-def _slogdet_shape(A: Any) -> Any:
-    check_matrix("linalg.slogdet", A, True)
-    return [tuple(A.shape[:-2])] * 2
-
-
-def _slogdet_grad(g0: Any, g1: Any, A: Any, result0: Any) -> Any:
-    import shim_torch
-
-    if A.is_complex():
-        real = g1 if g1 is not None else shim_torch.zeros_like(result0.real)
-        turn = (g0.conj() * result0).imag if g0 is not None else shim_torch.zeros_like(real)
-        scale = shim_torch.complex(real, -turn)
-    elif g1 is None:
-        return A * 0
-    else:
-        scale = g1
-    return aten().linalg_solve(adjoint(A), identity(A, A.size(-1)) * scale.unsqueeze(-1).unsqueeze(-1))
-
-
-@op("linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", shape=_slogdet_shape,
-    dtype=lambda A: (A.dtype, [A.dtype, A.dtype.to_real()]), out=True, grad={"A": _slogdet_grad}, **_LINALG)  # fmt: skip
-def linalg_slogdet(xp, A):
-    sign, size = xp.linalg.slogdet(A)
-    return xp.asarray(sign).astype(A.dtype), xp.asarray(size).astype(A.real.dtype)
-
-
-@composite("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", out=True)
-def slogdet(self):
-    return tuple(aten().linalg_slogdet(self))
-
-
-@composite("logdet(Tensor self) -> Tensor")
-def logdet(self):
-    """log(det): nan where the determinant is negative."""
-    check_matrix("logdet", self, True)
-    sign, size = aten().linalg_slogdet(self)
-    return sign.log() + size.to(sign.dtype)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.records.shared.elimination import lu, substituted
 from shim_torch._impl.records.shared.formulas import speaks_for_itself
 from shim_torch._impl.records.shared.matrices import (
     adjoint,
@@ -18,6 +19,7 @@ from shim_torch._impl.records.shared.matrices import (
     swapped,
 )
 from shim_torch._impl.surface.warnings import warn_once
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import type_name
 
@@ -25,64 +27,11 @@ _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
 _adjoint = adjoint  # the name of an argument, too
 
 
-_PANEL = 32  # columns that are eliminated one by one before the rest of the matrix takes them as one product
-
-
-def _panel(xp: Any, x: Any, pivots: Any, info: Any, start: int, stop: int, pivot: bool) -> Any:
-    """Eliminates the columns [start, stop) among themselves; rows are exchanged whole."""
-    each = xp.arange(x.shape[0])
-    for j in range(start, stop):
-        if pivot:
-            column = x[:, j:, j]  # LAPACK measures complex numbers by |re| + |im|
-            size = xp.abs(column.real) + xp.abs(column.imag) if column.dtype.kind == "c" else xp.abs(column)
-            best = j + size.argmax(axis=1)
-            pivots[:, j] = best + 1
-            row = x[each, best].copy()
-            x[each, best] = x[:, j]
-            x[:, j] = row
-        head = x[:, j, j]
-        info = xp.where((head == 0) & (info == 0), j + 1, info)
-        scale = xp.where(head == 0, xp.ones((), x.dtype), head)
-        x[:, j + 1 :, j] /= scale[:, None]
-        x[:, j + 1 :, j + 1 : stop] -= x[:, j + 1 :, j, None] * x[:, j, None, j + 1 : stop]
-    return info
-
-
-def _after_panel(x: Any, start: int, stop: int) -> None:
-    """The columns right of a panel: its rows of U by forward substitution, the rest by one product."""
-    for j in range(start, stop - 1):
-        x[:, j + 1 : stop, stop:] -= x[:, j + 1 : stop, j, None] * x[:, j, None, stop:]
-    if stop < x.shape[1]:
-        x[:, stop:, stop:] -= x[:, stop:, start:stop] @ x[:, start:stop, stop:]
-
-
-def lu(xp: Any, a: Any, pivot: bool = True) -> tuple[Any, Any, Any]:
-    """Packed L and U, pivots from 1 (int32) and the first zero pivot (0: none) of a batch of matrices."""
-    if pivot and on_cuda(a):
-        return cuda_linalg().lu(a)
-    *batch, m, n = a.shape
-    k = min(m, n)
-    count = 1
-    for size in batch:
-        count *= size
-    x = a.reshape(count, m, n).copy()
-    pivots = xp.broadcast_to(xp.arange(1, k + 1, dtype="int32"), (count, k)).copy()
-    info = xp.zeros(count, "int32")
-    for start in range(0, k if x.size else 0, _PANEL):
-        stop = min(start + _PANEL, k)
-        info = _panel(xp, x, pivots, info, start, stop, pivot)
-        if stop < n:
-            _after_panel(x, start, stop)
-    return x.reshape(a.shape), pivots.reshape(*batch, k), info.reshape(tuple(batch)).astype("int32")
-
-
 def _lu_grad(g: Any, result0: Any, result1: Any) -> Any:
     """Gradient of packed L and U: P (L⁻ᴴ (tril(Lᴴ gL, -1) + triu(gU Uᴴ)) U⁻ᴴ), for each block that is square."""
-    import shim_torch
-
     m, n = result0.shape[-2:]
     k = min(m, n)
-    solve = shim_torch.ops.aten.linalg_solve_triangular
+    solve = aten.linalg_solve_triangular
     P, L, U = lu_unpack(result0, result1, True, True)
     gL, gU = g[..., :, :k].tril(-1), g[..., :k, :].triu()
     L1, U1 = L[..., :k, :], U[..., :, :k]  # the square blocks; the rest of A follows from one of the two factors
@@ -95,9 +44,9 @@ def _lu_grad(g: Any, result0: Any, result1: Any) -> Any:
         inner = inner - right.tril(-1)
     square = solve(adjoint(U1), solve(adjoint(L1), inner, upper=True, unitriangular=True), upper=False, left=False)
     if m > k:
-        square = shim_torch.cat([square, solve(adjoint(U1), gL[..., k:, :], upper=False, left=False)], -2)
+        square = torch.cat([square, solve(adjoint(U1), gL[..., k:, :], upper=False, left=False)], -2)
     if n > k:
-        square = shim_torch.cat([square, solve(adjoint(L1), gU[..., :, k:], upper=True, unitriangular=True)], -1)
+        square = torch.cat([square, solve(adjoint(L1), gU[..., :, k:], upper=True, unitriangular=True)], -1)
     return P @ square
 
 
@@ -125,16 +74,12 @@ def linalg_lu_factor_ex(xp, A, pivot, check_errors):
 @composite("_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor info)",
            method=False)  # fmt: skip
 def _lu_with_info(self, pivot, check_errors):
-    import shim_torch
-
-    return tuple(shim_torch.ops.aten.linalg_lu_factor_ex(self, pivot=pivot, check_errors=check_errors))
+    return tuple(aten.linalg_lu_factor_ex(self, pivot=pivot, check_errors=check_errors))
 
 
 @composite("linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", out=True, **_LINALG)
 def linalg_lu_factor(A, pivot):
-    import shim_torch
-
-    packed, pivots, info = shim_torch.ops.aten.linalg_lu_factor_ex(A, pivot=pivot)
+    packed, pivots, info = aten.linalg_lu_factor_ex(A, pivot=pivot)
     if not info.is_meta and bool((info > 0).any()):
         raise RuntimeError(_zero_pivot("torch.linalg.lu_factor", info.cpu().numpy()))
     return packed, pivots
@@ -150,9 +95,7 @@ def _zero_pivot(name: str, info: Any) -> str:
 
 @composite("linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", out=True, **_LINALG)
 def linalg_lu(A, pivot):
-    import shim_torch
-
-    packed, pivots, _ = shim_torch.ops.aten.linalg_lu_factor_ex(A, pivot=pivot)
+    packed, pivots, _ = aten.linalg_lu_factor_ex(A, pivot=pivot)
     P, L, U = lu_unpack(packed, pivots, True, pivot)
     return P, L, U
 
@@ -160,8 +103,6 @@ def linalg_lu(A, pivot):
 @composite("lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)",
            method=False, out=True)  # fmt: skip
 def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
-    import shim_torch
-
     m, n = LU_data.shape[-2:]
     k = min(m, n)
     if unpack_pivots:
@@ -169,11 +110,11 @@ def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
     none = LU_data.new_zeros((0,))
     L = U = P = none
     if unpack_data:
-        eye = shim_torch.eye(m, k, dtype=LU_data.dtype, device=LU_data.device)
+        eye = torch.eye(m, k, dtype=LU_data.dtype, device=LU_data.device)
         L, U = LU_data.narrow(-1, 0, k).tril(-1) + eye, LU_data.narrow(-2, 0, k).triu()
     if unpack_pivots:
-        order = shim_torch.ops.aten._row_order(LU_pivots, m)
-        rows = shim_torch.arange(m, device=order.device)
+        order = aten._row_order(LU_pivots, m)
+        rows = torch.arange(m, device=order.device)
         P = (order.unsqueeze(-2) == rows.unsqueeze(-1)).to(LU_data.dtype)
     return P, L, U
 
@@ -224,8 +165,6 @@ def lu_solve(self, LU_data, LU_pivots):
     **_LINALG,
 )
 def linalg_lu_solve(LU, pivots, B, left, adjoint):
-    import shim_torch
-
     if B.dim() < 2:
         raise RuntimeError("linalg.lu_solve: The input tensor B must have at least 2 dimensions.")
     check_matrix("torch.linalg.lu_solve", LU)
@@ -244,7 +183,7 @@ def linalg_lu_solve(LU, pivots, B, left, adjoint):
         raise RuntimeError(
             "Pivots given to lu_solve must all be smaller or equal to LU.size(-2). Did you properly pass the result of lu_factor?"
         )
-    return shim_torch.ops.aten._lu_solve_of(LU, pivots, B, left, adjoint)
+    return aten._lu_solve_of(LU, pivots, B, left, adjoint)
 
 
 def _lu_solve_shape(LU: Any, B: Any) -> Any:
@@ -253,9 +192,7 @@ def _lu_solve_shape(LU: Any, B: Any) -> Any:
 
 def _lu_solve_factors_grad(g: Any, LU: Any, pivots: Any, left: bool, adjoint: bool, result: Any) -> Any:
     """By way of the gradient of A = P L U: with Y that of B, -Y Xᴴ or, X standing on the other side of A or of its adjoint, its like."""
-    import shim_torch
-
-    Y, X = shim_torch.ops.aten._lu_solve_of(LU, pivots, g, left, not adjoint), result
+    Y, X = aten._lu_solve_of(LU, pivots, g, left, not adjoint), result
     first, second = (Y, X) if left != adjoint else (X, Y)
     gA = -(first @ _adjoint(second)) if left else -(_adjoint(first) @ second)
     P, L, U = lu_unpack(LU, pivots, True, True)
@@ -264,9 +201,7 @@ def _lu_solve_factors_grad(g: Any, LU: Any, pivots: Any, left: bool, adjoint: bo
 
 
 def _lu_solve_b_grad(g: Any, LU: Any, pivots: Any, left: bool, adjoint: bool) -> Any:
-    import shim_torch
-
-    return shim_torch.ops.aten._lu_solve_of(LU, pivots, g, left, not adjoint)
+    return aten._lu_solve_of(LU, pivots, g, left, not adjoint)
 
 
 @op("_lu_solve_of(Tensor LU, Tensor pivots, Tensor B, bool left, bool adjoint) -> Tensor", shape=_lu_solve_shape, dtype=lambda LU: LU.dtype,
@@ -278,15 +213,13 @@ def _lu_solve_of(xp, LU, pivots, B, left, adjoint):
         return cuda_linalg().lu_solve(LU, pivots, B, left, adjoint)
     if not left:
         return swapped(xp, _lu_solve_of(xp, LU, pivots, swapped(xp, B).conj(), True, not adjoint)).conj()
-    from shim_torch._impl.records.linalg.linear_systems import linalg_solve_triangular as solve
-
     lead, n = np.broadcast_shapes(LU.shape[:-2], B.shape[:-2]), LU.shape[-1]
     order = xp.broadcast_to(_row_order(xp, pivots, n), (*lead, n))[..., None]
     B = xp.broadcast_to(B, (*lead, *B.shape[-2:]))
     if not adjoint:
-        known = solve(xp, LU, xp.take_along_axis(B, order, -2), False, True, True)
-        return solve(xp, LU, known, True, True, False)
+        known = substituted(xp, LU, xp.take_along_axis(B, order, -2), False, True, True)
+        return substituted(xp, LU, known, True, True, False)
     A = swapped(xp, LU).conj()
     return xp.take_along_axis(
-        solve(xp, A, solve(xp, A, B, False, True, False), True, True, True), order.argsort(-2), -2
+        substituted(xp, A, substituted(xp, A, B, False, True, False), True, True, True), order.argsort(-2), -2
     )

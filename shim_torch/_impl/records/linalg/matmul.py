@@ -14,9 +14,9 @@ from shim_torch._impl.records.shared.products import (
     same_scalar,
     same_vectors,
 )
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import wrap_dim
-from shim_torch._utils import _scalar
 
 
 def _size_of(array: Any) -> float:
@@ -86,7 +86,7 @@ def _dot_check(self, tensor):
         raise RuntimeError(f"1D tensors expected, but got {self.dim()}D and {tensor.dim()}D tensors")
     if self.dtype != tensor.dtype:
         raise RuntimeError(
-            f"dot : expected both vectors to have same dtype, but found {_scalar(self.dtype)} and {_scalar(tensor.dtype)}"
+            f"dot : expected both vectors to have same dtype, but found {_core.scalar_name(self.dtype)} and {_core.scalar_name(tensor.dtype)}"
         )
     if self.numel() != tensor.numel():
         raise RuntimeError(
@@ -176,8 +176,6 @@ def outer(self, vec2):
 
 @composite("inner(Tensor self, Tensor other) -> Tensor", out=True)
 def inner(self, other):
-    import shim_torch
-
     if 0 in (self.dim(), other.dim()):
         return self * other
     if self.size(-1) != other.size(-1):
@@ -189,7 +187,7 @@ def inner(self, other):
         raise RuntimeError("both inputs should have same dtype")
     if self.dim() == 1 and other.dim() == 1:
         return self.dot(other)
-    return shim_torch.tensordot(self, other, ([-1], [-1]))
+    return torch.tensordot(self, other, [-1], [-1])
 
 
 @composite("matmul(Tensor self, Tensor other) -> Tensor", out=True, native="matmul")

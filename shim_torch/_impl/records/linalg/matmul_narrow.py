@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite
-from shim_torch._utils import _scalar
 
 _METHODLESS: dict[str, Any] = {"method": False}
 _FLOAT8 = (_core.float8_e4m3fn, _core.float8_e5m2, _core.float8_e4m3fnuz, _core.float8_e5m2fnuz)
@@ -14,7 +14,7 @@ _FLOAT8 = (_core.float8_e4m3fn, _core.float8_e5m2, _core.float8_e4m3fnuz, _core.
 
 def _type(dtype: Any) -> str:
     name = str(dtype).removeprefix("torch.")
-    return name.capitalize() if name.startswith("float8") else _scalar(dtype)
+    return name.capitalize() if name.startswith("float8") else _core.scalar_name(dtype)
 
 
 def _check_scaled(self: Any, mat2: Any) -> None:
@@ -61,9 +61,9 @@ def _scaled_product(self: Any, mat2: Any, scale_a: Any, scale_b: Any) -> Any:
             "- For TensorWise scaling, a and b should be float8, scales should be float and singletons.\n"
             f"- For RowWise scaling, a and b should be float8, scales should be float, scale_a should be ({m}, 1) and scale_b "
             f"should be (1, {n}), and both should be contiguous.\n"
-            f"Got mat_a.dtype()={_type(a_dtype)}, scale_a.dtype()={_scalar(scale_a.dtype)}, "
+            f"Got mat_a.dtype()={_type(a_dtype)}, scale_a.dtype()={_core.scalar_name(scale_a.dtype)}, "
             f"scale_a.size()={list(scale_a.shape)}, scale_a.stride()={list(scale_a.stride())}, mat_b.dtype()={_type(b_dtype)}, "
-            f"scale_b.dtype()={_scalar(scale_b.dtype)}, scale_b.size()={list(scale_b.shape)} and "
+            f"scale_b.dtype()={_core.scalar_name(scale_b.dtype)}, scale_b.size()={list(scale_b.shape)} and "
             f"scale_b.stride()={list(scale_b.stride())}"
         )
     # Scales of whole rows and columns leave the sum; those of blocks along K enter it.
@@ -135,9 +135,7 @@ def _scaled_mm_v2(
             )
     if any(swizzle_a) or any(swizzle_b):
         raise NotImplementedError("torch._scaled_mm_v2: swizzled scales are not supported by shim-torch")
-    from shim_torch._ops import ops
-
-    return ops.aten._scaled_mm(self, mat2, scale_a[0], scale_b[0], bias, None, out_dtype, use_fast_accum)
+    return aten._scaled_mm(self, mat2, scale_a[0], scale_b[0], bias, None, out_dtype, use_fast_accum)
 
 
 @composite("_int_mm(Tensor self, Tensor mat2) -> Tensor", out=True, **_METHODLESS)
@@ -154,7 +152,7 @@ def _int_mm(self, mat2):
     for t, what in ((self, "self"), (mat2, "mat2")):
         if t.dtype not in (_core.int8, _core.uint8):
             raise RuntimeError(
-                f"int_mm_out_cpu: Expected {what} dtype to be int8 or uint8 but got {names.get(t.dtype, _scalar(t.dtype))}"
+                f"int_mm_out_cpu: Expected {what} dtype to be int8 or uint8 but got {names.get(t.dtype, _core.scalar_name(t.dtype))}"
             )
     # Whole numbers below 2⁵³ are exact in float64, whose products are fast.
     return self.double().mm(mat2.double()).to(_core.int32)
@@ -173,26 +171,24 @@ def _ends(offs: Any, groups: int, what: str) -> list[tuple[int, int]]:
 
 def _grouped(self: Any, mat2: Any, offs: Any, product: Any) -> Any:
     """The groups' products: rows, columns or the summed dim are cut at the offsets."""
-    import shim_torch
-
     if (offs is not None) != (self.dim() == 2 or mat2.dim() == 2):
         raise RuntimeError("Have to provide offsets if there is a 2d matrix, or no offset if both matrices are 3d")
     if self.size(-1) != mat2.size(-2):
         raise RuntimeError("contraction dimension of mat_a and mat_b must match")
     if offs is None:
-        return shim_torch.stack([product(self[i], mat2[i], i) for i in range(self.size(0))])
+        return torch.stack([product(self[i], mat2[i], i) for i in range(self.size(0))])
     if self.dim() == 2 and mat2.dim() == 3:
         cuts = _ends(offs, mat2.size(0), "mat2")
         parts = [product(self[a:b], mat2[i], i) for i, (a, b) in enumerate(cuts)]
         rest = self.size(0) - (cuts[-1][1] if cuts else 0)
         if rest:
             parts.append(self.new_zeros((rest, mat2.size(2)), dtype=parts[0].dtype if parts else None))
-        return shim_torch.cat(parts, 0)
+        return torch.cat(parts, 0)
     if self.dim() == 3 and mat2.dim() == 2:
         cuts = _ends(offs, self.size(0), "self")
         parts = [product(self[i], mat2[:, a:b], i) for i, (a, b) in enumerate(cuts)]
-        return shim_torch.cat(parts, 1)
-    return shim_torch.stack([product(self[:, a:b], mat2[a:b], i) for i, (a, b) in enumerate(_ends(offs, -1, ""))])
+        return torch.cat(parts, 1)
+    return torch.stack([product(self[:, a:b], mat2[a:b], i) for i, (a, b) in enumerate(_ends(offs, -1, ""))])
 
 
 @composite(
@@ -210,7 +206,9 @@ def _grouped_mm(self, mat2, offs, bias, out_dtype):
     if self.dim() not in (2, 3) or mat2.dim() not in (2, 3):
         raise RuntimeError(f"mat_{'a' if self.dim() not in (2, 3) else 'b'} has to be 2 or 3d")
     if self.dtype != mat2.dtype:
-        raise RuntimeError(f"expected scalar type {_scalar(self.dtype)} but found {_scalar(mat2.dtype)}")
+        raise RuntimeError(
+            f"expected scalar type {_core.scalar_name(self.dtype)} but found {_core.scalar_name(mat2.dtype)}"
+        )
     if self.dim() == 2 and mat2.dim() == 2 and self.size(1) != mat2.size(0):
         raise RuntimeError("contraction dimension of mat_a and mat_b must match")
     return _grouped(self, mat2, offs, lambda a, b, i: a.mm(b))

@@ -6,13 +6,11 @@ import math
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.linalg.linear_systems import identity, linalg_inv, linalg_solve
-from shim_torch._impl.records.shared.formulas import aten, shim
-from shim_torch._impl.records.shared.matrices import check_matrix
+from shim_torch._impl.records.shared.matrices import check_matrix, identity
 from shim_torch._impl.surface.warnings import warn_once
+from shim_torch._impl.table.calls import aten, shim, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import NARROW, wrap_dim
-from shim_torch._utils import _scalar
 
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
 
@@ -23,9 +21,9 @@ def _power(self: Any, n: int) -> Any:
             "linalg.inv" if self.dim() > 1 and self.size(-1) == self.size(-2) else "linalg.matrix_power", self, True
         )
     if n == 0:
-        every = aten().ones_like(self, dtype=_core.bool)  # of A the gradient is zero, not absent
+        every = aten.ones_like(self, dtype=_core.bool)  # of A the gradient is zero, not absent
         return self.masked_fill(every, 0) + identity(self, self.size(-1))
-    base, n = (linalg_inv(self), -n) if n < 0 else (self, n)
+    base, n = (aten.linalg_inv(self), -n) if n < 0 else (self, n)
     result = None
     while n:
         if n & 1:
@@ -96,7 +94,7 @@ def linalg_multi_dot(tensors):
     }
     for i, t in enumerate(tensors):
         if t.dtype != tensors[0].dtype:
-            first, other = (words.get(_scalar(x.dtype), _scalar(x.dtype)) for x in (tensors[0], t))
+            first, other = (words.get(_core.scalar_name(x.dtype), _core.scalar_name(x.dtype)) for x in (tensors[0], t))
             raise RuntimeError(
                 f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {first} and tensor {i} {other}"
             )
@@ -178,8 +176,6 @@ _CROSSED = (_core.float32, _core.float64, _core.int32, _core.int64)  # of which 
 
 
 def _cross(self: Any, other: Any, dim: int) -> Any:
-    import shim_torch
-
     if self.dim() != other.dim():
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     d = wrap_dim(dim, self.dim())
@@ -190,12 +186,14 @@ def _cross(self: Any, other: Any, dim: int) -> Any:
     if self.dtype is _core.bool:
         raise NotImplementedError("\"cross\" not implemented for 'Bool'")
     if self.dtype != other.dtype:
-        raise RuntimeError(f"expected scalar type {_scalar(self.dtype)} but found {_scalar(other.dtype)}")
-    a, b = (self, other) if self.shape == other.shape else shim_torch.broadcast_tensors(self, other)
+        raise RuntimeError(
+            f"expected scalar type {_core.scalar_name(self.dtype)} but found {_core.scalar_name(other.dtype)}"
+        )
+    a, b = (self, other) if self.shape == other.shape else aten.broadcast_tensors([self, other])
     if (a.is_cuda and b.is_cuda and not a.is_complex()) or (a.is_cpu and b.is_cpu and a.dtype in _CROSSED):
-        return shim().vector_product(a, b, d)
+        return shim.vector_product(a, b, d)
     (a0, a1, a2), (b0, b1, b2) = a.unbind(d), b.unbind(d)
-    return shim_torch.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], d)
+    return torch.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], d)
 
 
 composite(
@@ -226,7 +224,7 @@ def linalg_vecdot(x, y, dim):
     """Σ conj(x) · y over ``dim``."""
     if not (x.dtype.is_floating_point or x.dtype.is_complex):
         raise RuntimeError(
-            f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {_scalar(x.dtype)}"
+            f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {_core.scalar_name(x.dtype)}"
         )
     if x.dim() == 1 and y.dim() == 1:
         return x.vdot(y) if x.is_complex() else x.dot(y)
@@ -236,18 +234,16 @@ def linalg_vecdot(x, y, dim):
 @composite("linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor", **_LINALG)
 def linalg_vander(x, N):
     """Powers 0 ... N - 1 of each value."""
-    import shim_torch
-
     if x.dtype in (_core.bool, _core.float16, _core.bfloat16):
         raise RuntimeError(
-            f"linalg.vander supports floating point, complex, and integer tensors, but got {_scalar(x.dtype)}"
+            f"linalg.vander supports floating point, complex, and integer tensors, but got {_core.scalar_name(x.dtype)}"
         )
     x = x.unsqueeze(-1) if x.dim() == 0 else x
     n = x.size(-1) if N is None else N
     if n <= 1:
         raise RuntimeError("N must be greater than 1.")
     powers = x.unsqueeze(-1).expand(*x.shape, n - 1).cumprod(-1)
-    return shim_torch.cat([shim_torch.ones_like(powers[..., :1]), powers], -1)
+    return torch.cat([torch.ones_like(powers[..., :1]), powers], -1)
 
 
 @composite("linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)", **_LINALG)
@@ -266,7 +262,7 @@ def linalg_tensorinv(self, ind):
         raise RuntimeError(
             f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {n} != {m}"
         )
-    return linalg_inv(self.reshape(m, n)).reshape([*last, *first])
+    return aten.linalg_inv(self.reshape(m, n)).reshape([*last, *first])
 
 
 def _product(sizes: Any) -> int:
@@ -290,4 +286,4 @@ def linalg_tensorsolve(self, other, dims):
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but "
             f"got {m} != {k}"
         )
-    return linalg_solve(self.reshape(m, m), other.reshape(-1), True).reshape(last)
+    return aten.linalg_solve(self.reshape(m, m), other.reshape(-1)).reshape(last)

@@ -8,6 +8,7 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import tangents_wanted, widened
 from shim_torch._impl.records.shared.norm_statistics import statistics_dtype, traced_statistics
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, direct
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False}
@@ -89,11 +90,9 @@ def _mish(g: Any, x: Any) -> Any:
 
 
 def _glu(g: Any, x: Any, dim: int) -> Any:
-    import shim_torch
-
     a, b = x.chunk(2, dim)
     s = b.sigmoid()
-    return shim_torch.cat([g * s, g * a * s * (1 - s)], dim)
+    return torch.cat([g * s, g * a * s * (1 - s)], dim)
 
 
 def _logit(g: Any, x: Any, eps: float | None) -> Any:
@@ -153,15 +152,13 @@ def _log_softmax_backward_data(grad_output, output, dim, input_dtype):
 @composite("native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", method=False)
 def native_dropout(input, p, train):
     """The values and the mask of those kept."""
-    import shim_torch
-
     if not 0 <= p <= 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
     if input.numel() == 0 or train is False or p == 0:
-        return input.clone(), shim_torch.ones_like(input, dtype=_core.bool)
+        return input.clone(), torch.ones_like(input, dtype=_core.bool)
     if p == 1:
-        return shim_torch.zeros_like(input), shim_torch.zeros_like(input, dtype=_core.bool)
-    mask = shim_torch.empty_like(input, dtype=_core.bool).bernoulli_(1 - p)
+        return torch.zeros_like(input), torch.zeros_like(input, dtype=_core.bool)
+    mask = torch.empty_like(input, dtype=_core.bool).bernoulli_(1 - p)
     return input * mask.to(input.dtype).mul_(1 / (1 - p)), mask
 
 
@@ -193,9 +190,7 @@ def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, sca
 )
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
     """The normalised values, the means and 1 / standard deviations (float32 for half precisions)."""
-    import shim_torch
-
-    y = shim_torch.ops.aten.layer_norm(input, normalized_shape, weight, bias, eps)
+    y = aten.layer_norm(input, normalized_shape, weight, bias, eps)
     dims = list(range(-len(normalized_shape), 0))
     x = widened(input)
     mean = x.mean(dims, keepdim=True)
@@ -231,9 +226,7 @@ def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, we
     method=False,
 )
 def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
-    import shim_torch
-
-    y = shim_torch.ops.aten.group_norm(input, group, weight, bias, eps)
+    y = aten.group_norm(input, group, weight, bias, eps)
     x = widened(input.reshape(N, group, C * HxW // group))
     mean = x.mean(-1)
     rstd = ((x - mean.unsqueeze(-1)).square().mean(-1) + eps).rsqrt()
@@ -242,9 +235,7 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
 
 @composite("_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", method=False)
 def _weight_norm(v, g, dim):
-    import shim_torch
-
-    return v * (g / shim_torch.norm_except_dim(v, 2, dim))
+    return v * (g / torch.norm_except_dim(v, 2, dim))
 
 
 @composite("_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", method=False)

@@ -1,12 +1,14 @@
-"""Normalisation over the batch or each sample's own values, with running statistics."""
+"""Normalisation over the batch or each sample's own values, with running statistics, and the update of those."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._impl.autograd.grad_mode import no_grad
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import shim, torch_module, widened
+from shim_torch._impl.records.shared.formulas import widened
 from shim_torch._impl.records.shared.norm_statistics import statistics_dtype as _statistics_dtype
+from shim_torch._impl.table.calls import shim
 from shim_torch._impl.table.formats import gradient_in_format
 from shim_torch._impl.table.record import composite
 
@@ -51,7 +53,7 @@ def _normalized(
         raise RuntimeError(f"{missing} must be defined in evaluation mode")
     if _one_kernel(input, weight, bias, running_mean, running_var):
         given = (None, None) if training else (running_mean, running_var)
-        y, mean, variance = shim().channel_norm(input, weight, bias, *given, training, float(eps))
+        y, mean, variance = shim.channel_norm(input, weight, bias, *given, training, float(eps))
         if training:
             _track(running_mean, running_var, mean, variance, input.numel() // channels, momentum)
         return y, mean, (variance + eps).rsqrt() if training and asked else None
@@ -79,7 +81,7 @@ def _track(running_mean: Any, running_var: Any, mean: Any, variance: Any, count:
         t.is_cuda and _core.unseen_on_cuda(t) for t in (running_mean, running_var, mean, variance)
     ) and _core.cuda_track(running_mean, running_var, mean, variance, float(momentum), count / max(count - 1, 1)):  # fmt: skip
         return
-    with torch_module().no_grad():
+    with no_grad():
         if running_mean is not None:
             running_mean.mul_(1 - momentum).add_(mean.to(running_mean.dtype), alpha=momentum)
         if running_var is not None:
@@ -163,8 +165,26 @@ def instance_norm(input, weight, bias, running_mean, running_var, use_input_stat
         input.reshape(1, n * c, *input.shape[2:]), every(weight), every(bias), means, variances, use_input_stats,
         momentum, eps,
     )  # fmt: skip
-    with torch_module().no_grad():
+    with no_grad():
         for running, moved in ((running_mean, means), (running_var, variances)):
             if running is not None and use_input_stats:
                 running.copy_(moved.reshape(n, c).mean(0))
     return y.reshape(input.shape)
+
+
+@composite(
+    "batch_norm_update_stats(Tensor input, Tensor? running_mean, Tensor? running_var, float momentum) -> (Tensor, Tensor)",
+    method=False,
+)
+def batch_norm_update_stats(input, running_mean, running_var, momentum):
+    """The mean and the biased variance of each channel; running statistics move towards them, in place."""
+    if not input.numel():
+        raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
+    dims = [d for d in range(input.dim()) if d != 1]
+    count = input.numel() // input.shape[1]
+    mean, variance = input.mean(dims), input.var(dims, correction=0)
+    if running_mean is not None:
+        running_mean.mul_(1 - momentum).add_(mean, alpha=momentum)
+    if running_var is not None:
+        running_var.mul_(1 - momentum).add_(variance, alpha=momentum * (count / max(count - 1, 1)))
+    return mean, variance

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.arrays.windows import add_windows, padded, windows
-from shim_torch._impl.records.shared.formulas import operator, sizes_text
+from shim_torch._impl.records.shared.formulas import sizes_text
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import op
 
 
@@ -48,7 +49,7 @@ _SAME: dict[str, Any] = {"dtype": lambda self: self.dtype, "out": True, "method"
 @op("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
     shape=_im2col_shape,
     native="im2col",
-    grad={"self": lambda g, self_shape, kernel_size, dilation, padding, stride: operator("col2im")(
+    grad={"self": lambda g, self_shape, kernel_size, dilation, padding, stride: torch.col2im(
         g, self_shape[-2:], kernel_size, dilation, padding, stride)}, **_SAME)  # fmt: skip
 def im2col(xp, self, kernel_size, dilation, padding, stride):
     """Windows of (*, C, H, W) as columns: (*, C · kernel, count)."""
@@ -93,7 +94,7 @@ def _col2im_shape(self, output_size, kernel_size, dilation, padding, stride):
 @op("col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
     shape=_col2im_shape,
     native="col2im",
-    grad={"self": lambda g, kernel_size, dilation, padding, stride: operator("im2col")(
+    grad={"self": lambda g, kernel_size, dilation, padding, stride: torch.im2col(
         g, kernel_size, dilation, padding, stride)}, **_SAME)  # fmt: skip
 def col2im(xp, self, output_size, kernel_size, dilation, padding, stride):
     """Sums columns of windows back into an image: the adjoint of im2col."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.records.shared.formulas import operator, sizes_text
+from shim_torch._impl.records.shared.formulas import sizes_text
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite
 
 
 def _run(name: str, n: int, input: Any, weight: Any, bias: Any, settings: Any) -> Any:
-    import shim_torch
-
     if input.dim() not in (n + 1, n + 2):
         raise RuntimeError(
             f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: {sizes_text(input.shape)}"
@@ -19,7 +18,7 @@ def _run(name: str, n: int, input: Any, weight: Any, bias: Any, settings: Any) -
         raise RuntimeError("weight should have at least three dimensions")
     batched = input.dim() == n + 2
     x = input if batched else input.unsqueeze(0)
-    y = shim_torch.ops.aten.convolution(x, weight, bias, *settings)
+    y = aten.convolution(x, weight, bias, *settings)
     return y if batched else y.squeeze(0)
 
 
@@ -51,7 +50,7 @@ def _declare(n: int) -> None:
             total = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:], strict=True)]
             pads = tuple(t // 2 for t in total)
             odd = [x for t in reversed(total) for x in (0, t % 2)]
-            input = operator("constant_pad_nd")(input, odd) if any(odd) else input
+            input = torch.constant_pad_nd(input, odd) if any(odd) else input
         else:
             raise RuntimeError(f"Invalid padding string: '{padding}'")
         return _run(f"conv{n}d", n, input, weight, bias, (stride, pads, dilation, False, (0,) * n, groups))
@@ -81,8 +80,6 @@ def slow_conv3d(self, weight, kernel_size, bias, stride, padding):
 @composite("conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor", method=False)
 def conv_tbc(self, weight, bias, pad):
     """Convolution of (time, batch, channels) with (kernel, in, out)."""
-    import shim_torch
-
     x, w = self.permute(1, 2, 0), weight.permute(2, 1, 0)
-    y = shim_torch.ops.aten.convolution(x, w, bias, (1,), (pad,), (1,), False, (0,), 1)
+    y = aten.convolution(x, w, bias, (1,), (pad,), (1,), False, (0,), 1)
     return y.permute(2, 0, 1)

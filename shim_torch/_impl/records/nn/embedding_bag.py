@@ -6,10 +6,11 @@ import sys
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import gradient_once, once, shim, torch_module, widened
-from shim_torch._impl.table.record import composite, op
-from shim_torch._impl.table.rules import FLOATS, accumulation_dtype
-from shim_torch._utils import _scalar
+from shim_torch._impl.records.shared.embedding_bags import BY_SAMPLES, end_heeded
+from shim_torch._impl.records.shared.formulas import gradient_once, widened
+from shim_torch._impl.table.calls import aten, shim, torch
+from shim_torch._impl.table.record import composite
+from shim_torch._impl.table.rules import FLOATS
 
 _TYPES = {"float32": "torch.FloatTensor", "float64": "torch.DoubleTensor", "float16": "torch.HalfTensor"}
 
@@ -19,7 +20,7 @@ def _check(
 ) -> None:
     for t, what, at in ((indices, "indices", 1), (offsets, "offsets", 1)):
         if t.dtype not in (_core.int32, _core.int64):
-            name = _TYPES.get(str(t.dtype).removeprefix("torch."), f"torch.{_scalar(t.dtype)}Tensor")
+            name = _TYPES.get(str(t.dtype).removeprefix("torch."), f"torch.{_core.scalar_name(t.dtype)}Tensor")
             raise RuntimeError(
                 f"Expected tensor for argument #{at} '{what}' to have one of the following scalar types: Long, Int; but got {name} "
                 "instead (while checking arguments for embedding_bag)"
@@ -27,7 +28,7 @@ def _check(
     if weight.dtype not in FLOATS:
         raise RuntimeError(
             "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, Double; "
-            f"but got torch.{_scalar(weight.dtype)}Tensor instead (while checking arguments for embedding_bag)"
+            f"but got torch.{_core.scalar_name(weight.dtype)}Tensor instead (while checking arguments for embedding_bag)"
         )
     if weight.dim() != 2:
         raise RuntimeError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
@@ -47,7 +48,7 @@ def _check(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'"
         )
     if per_sample_weights is not None and per_sample_weights.dtype != weight.dtype:
-        names = [_TYPES.get(str(t.dtype).removeprefix("torch."), f"torch.{_scalar(t.dtype)}Tensor")
+        names = [_TYPES.get(str(t.dtype).removeprefix("torch."), f"torch.{_core.scalar_name(t.dtype)}Tensor")
                  for t in (weight, per_sample_weights)]  # fmt: skip
         raise RuntimeError(
             "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; but "
@@ -86,7 +87,7 @@ def _bags(
     if one_kernel:
         samples = samples if samples is None else samples.reshape(-1)
         offsets = offsets if offsets.dtype == indices.dtype else offsets.to(indices.dtype)
-        out, where, counts, most = shim().embedding_bags(weight, indices, offsets, samples, mode, last, padding)
+        out, where, counts, most = shim.embedding_bags(weight, indices, offsets, samples, mode, last, padding)
         if mode == 0:
             counts = most = counts.new_zeros((bags,))
         return out, where if mode or padding >= 0 else where[:0], counts, most if mode != 1 else counts
@@ -105,14 +106,8 @@ def _is_fake(t: Any) -> bool:
     return made is not None and isinstance(t, made.FakeTensor)
 
 
-def _heeded(dtype: Any, last: bool, padding: int, mode: int) -> bool:
-    """Whether the offset of the end ends the last bag: PyTorch's fast sums heed it, all else goes to the end of the indices."""
-    return last and padding < 0 and mode < 2 and dtype not in (_core.float64, "float64")
-
-
 def _places(indices: Any, offsets: Any, heeded: bool, last: bool, padding: int, bags: int) -> tuple[Any, Any]:
     """The bag of each index; and the places of those that count, which are in a bag and no padding."""
-    torch = torch_module()
     ends = offsets[1:].long()
     if not last:
         ends = torch.cat([ends, ends.new_full((1,), indices.numel())])
@@ -124,25 +119,21 @@ def _places(indices: Any, offsets: Any, heeded: bool, last: bool, padding: int, 
     return bag_of, kept.nonzero().squeeze(1) if not bool(kept.all()) else place
 
 
-_BY_SAMPLES = "_embedding_bag_per_sample_weights_backward"
-
-
 def _bags_by_steps(
     weight: Any, indices: Any, offsets: Any, scale_by_freq: bool, mode: int, sparse: bool, samples: Any, last: bool,
     padding: int,
 ) -> tuple[Any, Any, Any, Any]:  # fmt: skip
     """The results of ``_embedding_bag`` in tensor operations."""
-    torch = torch_module()
     bags = offsets.numel() - 1 if last else offsets.numel()
-    heeded = _heeded(weight.dtype, last, padding, mode) and not weight.is_cuda
+    heeded = end_heeded(weight.dtype, last, padding, mode) and not weight.is_cuda
     bag_of, used = _places(indices, offsets, heeded and mode == 0, last, padding, bags)
     rows, bag = indices[used], bag_of[used]
     counts = bag.bincount(minlength=bags) if bag.numel() else torch.zeros(bags, dtype=_core.int64, device=weight.device)
     if not sparse:
-        weight = gradient_once(weight, "_embedding_bag_backward" if samples is None else _BY_SAMPLES)
-    samples = samples if samples is None else gradient_once(samples, _BY_SAMPLES)
+        weight = gradient_once(weight, "_embedding_bag_backward" if samples is None else BY_SAMPLES)
+    samples = samples if samples is None else gradient_once(samples, BY_SAMPLES)
     table = widened(weight)
-    values = torch.ops.aten._embedding_sparse(table, rows, -1, False) if sparse else table.index_select(0, rows)
+    values = aten._embedding_sparse(table, rows, -1, False) if sparse else table.index_select(0, rows)
     if (
         scale_by_freq and values.requires_grad
     ):  # the same values, whose gradient is divided by how often their row occurs
@@ -184,117 +175,8 @@ def _one_kernel(weight: Any, indices: Any, offsets: Any, samples: Any, bags: int
     return weight.dim() == 2 and weight.dtype in kinds and whole and fits and bags > 0 and weight.numel() > 0
 
 
-def _weight_grad(g0, weight_shape, indices, per_sample_weights, mode, padding, result1, result2, result3):
-    if mode == 2:  # as PyTorch's, in no order
-        g = g0.masked_fill((result2 == 0).unsqueeze(1), 0)
-        return once(g.new_zeros(weight_shape).scatter_add(0, result3, g), g0, "_embedding_bag_backward")
-    if g0.is_cuda and not _core.is_grad_enabled():
-        settings = (per_sample_weights, weight_shape[0], mode == 1, padding)
-        return shim().embedding_bags_backward(g0, indices, result1, result2, *settings)
-    used = (result1 < g0.size(0)) & (indices != padding)
-    slopes, name = g0[result1[used]], "_embedding_bag_backward"
-    if mode == 1:
-        slopes = slopes / result2[result1[used]].to(slopes.dtype).unsqueeze(1)
-    elif per_sample_weights is not None:
-        slopes, name = slopes * per_sample_weights[used].unsqueeze(1), _BY_SAMPLES
-    return once(g0.new_zeros(weight_shape).index_add(0, indices[used], slopes), g0, name)
-
-
-def _sample_grad(g0, weight, indices, padding, result1):
-    if g0.is_cuda and not _core.is_grad_enabled():
-        return shim().embedding_bags_samples(g0, weight, indices, result1, padding)
-    used = (result1 < g0.size(0)) & (indices != padding)
-    found = (g0[result1.masked_fill(~used, 0)] * weight[indices]).sum(1)
-    return once(found.masked_fill(~used, 0), weight, _BY_SAMPLES)
-
-
-def _bags_shape(weight, indices, offsets, mode, closed):
-    bags = offsets.shape[0] - int(closed)
-    return [(bags, weight.shape[1]), indices.shape, (bags,), (bags, weight.shape[1]) if mode == 2 else (0,)]
-
-
-@op(
-    "shim::embedding_bags(Tensor weight, Tensor indices, Tensor offsets, Tensor? per_sample_weights, int mode, bool closed, int padding) -> (Tensor, Tensor, Tensor, Tensor)",
-    shape=_bags_shape,
-    dtype=lambda weight: (accumulation_dtype(weight.dtype), [weight.dtype, *[_core.int64] * 3]),
-    keep=("indices", "offsets"),
-    native="embedding_bags",
-    differentiable=(0,),
-    grad={"weight": _weight_grad, "per_sample_weights": _sample_grad},
-    function=False,
-    method=False,
-)
-def embedding_bags(xp, weight, indices, offsets, per_sample_weights, mode, closed, padding):
-    """Sums (mode 0), means (1) or maxima (2) of bags; the bag of each index, how many each bag has, the rows that maxima came from.
-
-    Shapes:  weight (rows, width), indices (n,), offsets (bags,), or with ``closed`` (bags + 1,), the last one the end of the last bag
-    """
-    n, bags = len(indices), len(offsets) - int(closed)
-    heeded = _heeded(str(weight.dtype), closed, padding, mode)
-    out, bag_of = xp.zeros((bags, weight.shape[1]), weight.dtype), xp.full((n,), bags, "int64")
-    counts, most = xp.zeros((bags,), "int64"), xp.zeros(out.shape if mode == 2 else (0,), "int64")
-    for b in range(bags):
-        end = n if b + 1 == bags and not (heeded and mode == 0) else int(offsets[b + 1])
-        bag_of[int(offsets[b]) : end] = b
-        places = xp.arange(int(offsets[b]), end)
-        places = places[indices[places] != padding]
-        counts[b] = len(places)
-        if not len(places):
-            continue
-        values = weight[indices[places]]
-        if mode == 2:
-            out[b], most[b] = values.max(axis=0), indices[places][values.argmax(axis=0)]
-        elif mode == 1:
-            taken = values[: int(offsets[b + 1]) - int(offsets[b])] if heeded and b + 1 == bags else values
-            out[b] = taken.sum(axis=0) / len(values)
-        else:
-            out[b] = (values if per_sample_weights is None else values * per_sample_weights[places][:, None]).sum(
-                axis=0
-            )
-    return out, bag_of, counts, most
-
-
-@op(
-    "shim::embedding_bags_backward(Tensor grad_output, Tensor indices, Tensor bag_of, Tensor counts, Tensor? per_sample_weights, int rows, bool mean, int padding) -> Tensor",
-    shape=lambda grad_output, rows: (rows, grad_output.shape[1]),
-    dtype=lambda grad_output: (accumulation_dtype(grad_output.dtype), grad_output.dtype),
-    keep=("indices", "bag_of", "counts"),
-    native="embedding_bags_backward",
-    function=False,
-    method=False,
-)
-def embedding_bags_backward(xp, grad_output, indices, bag_of, counts, per_sample_weights, rows, mean, padding):
-    """The gradient of ``embedding_bags`` by the table, of sums or means: the same sums in every run."""
-    used = (bag_of < len(counts)) & (indices != padding)
-    slopes = grad_output[bag_of[used]]
-    if mean:
-        slopes = slopes / counts[bag_of[used]][:, None]
-    elif per_sample_weights is not None:
-        slopes = slopes * per_sample_weights[used][:, None]
-    found = xp.zeros((rows, grad_output.shape[1]), grad_output.dtype)
-    xp.add.at(found, indices[used], slopes.astype(found.dtype))
-    return found
-
-
-@op(
-    "shim::embedding_bags_samples(Tensor grad_output, Tensor weight, Tensor indices, Tensor bag_of, int padding) -> Tensor",
-    shape=lambda indices: indices.shape,
-    dtype=lambda grad_output: (accumulation_dtype(grad_output.dtype), grad_output.dtype),
-    keep=("indices", "bag_of"),
-    native="embedding_bags_samples",
-    function=False,
-    method=False,
-)
-def embedding_bags_samples(xp, grad_output, weight, indices, bag_of, padding):
-    """The gradient of sums by the samples' weights."""
-    used = (bag_of < len(grad_output)) & (indices != padding)
-    found = (grad_output[xp.minimum(bag_of, len(grad_output) - 1)] * weight[indices]).sum(axis=1)
-    return xp.where(used, found, 0).astype(found.dtype)
-
-
 def _maxima(values: Any, rows: Any, bag: Any, zeros: Any) -> tuple[Any, Any]:
     """The largest of each bag and column, and the embedding it came from; the first of equals."""
-    torch = torch_module()
     index = bag.unsqueeze(1).expand(values.shape)
     best = zeros.scatter_reduce(0, index, values.detach(), "amax", include_self=False)
     count = values.size(0)

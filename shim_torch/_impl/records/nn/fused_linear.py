@@ -6,6 +6,7 @@ import math
 
 from shim_torch._impl.arrays.special import special
 from shim_torch._impl.native import _core
+from shim_torch._impl.records.shared.activation_slopes import activation_slope
 from shim_torch._impl.records.shared.linear_layers import (
     backward_dtype,
     bias_grad,
@@ -16,9 +17,7 @@ from shim_torch._impl.records.shared.linear_layers import (
     weight_grad,
 )
 from shim_torch._impl.records.shared.products import addmm_dtype, addmm_shape, combined
-from shim_torch._impl.records.shim.cuda_kernels import pointwise_backward
 from shim_torch._impl.table.record import op
-from shim_torch._utils import _scalar
 
 
 def _activated(xp, z, activation):
@@ -34,7 +33,7 @@ def _addmm_activation_dtype(self, mat1, mat2, use_gelu):
     if dtype.is_complex:
         raise NotImplementedError("clamp is not supported for complex types")
     if use_gelu and not dtype.is_floating_point:
-        raise NotImplementedError(f"\"GeluKernelImpl\" not implemented for '{_scalar(dtype)}'")
+        raise NotImplementedError(f"\"GeluKernelImpl\" not implemented for '{_core.scalar_name(dtype)}'")
     return dtype
 
 
@@ -84,7 +83,7 @@ def _saved_grad(g, grad_output, saved, activation):
 def activation_backward(xp, grad_output, saved, activation):
     """dy · act'(z). ``saved`` is the result y for relu (0 where y <= 0, so NaN passes as PyTorch's does), z for gelu."""
     grad_output = grad_output.astype(saved.dtype, copy=False)
-    return pointwise_backward(xp, grad_output, saved, f"{activation}_backward")
+    return activation_slope(xp, grad_output, saved, f"{activation}_backward")
 
 
 @op(

@@ -21,6 +21,7 @@ from shim_torch._impl.records.shared.linear_layers import (
     weight_grad,
 )
 from shim_torch._impl.table.record import composite, op
+from shim_torch._impl.tensor.einsum import einsum
 
 
 @op(
@@ -127,7 +128,5 @@ def linear_backward_bias(xp, grad_output):
 
 @composite("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", module="nn.functional")
 def bilinear(input1, input2, weight, bias):
-    import shim_torch
-
-    out = shim_torch.einsum("...i,kij,...j->...k", input1, weight, input2)
+    out = einsum("...i,kij,...j->...k", input1, weight, input2)
     return out if bias is None else out + bias

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from shim_torch._impl.backends.attention import flash_sdp_enabled
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.attention.fused import attention_kernel, in_one_kernel
-from shim_torch._impl.records.shared.formulas import shim, widened
+from shim_torch._impl.records.shared.attention import attention_kernel, in_one_kernel
+from shim_torch._impl.records.shared.formulas import widened
+from shim_torch._impl.table.calls import aten, shim, torch
 from shim_torch._impl.table.formats import gradient_like_results
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import FLOATS, NARROW, accumulation_dtype, not_implemented
+from shim_torch._impl.tensor.type_info import finfo
 
 _NN = {"module": "nn.functional", "method": False}
 
@@ -21,35 +24,29 @@ _NN = {"module": "nn.functional", "method": False}
     native="embedding",
 )
 def embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse):
-    import shim_torch
-
     if indices.dtype not in (_core.int64, _core.int32):
-        from shim_torch._utils import typename
-
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"{typename(indices)} instead (while checking arguments for embedding)"
+            f"torch.{'cuda.' if indices.is_cuda else ''}{_core.scalar_name(indices.dtype)}Tensor instead (while checking arguments for embedding)"
         )
     if weight.dim() != 2:
         raise RuntimeError("'weight' must be 2-D")
     if sparse:
-        return shim_torch.ops.aten._embedding_sparse(weight, indices, padding_idx, scale_grad_by_freq)
-    return shim_torch.ops.aten._embedding(weight, indices, padding_idx, scale_grad_by_freq)
+        return aten._embedding_sparse(weight, indices, padding_idx, scale_grad_by_freq)
+    return aten._embedding(weight, indices, padding_idx, scale_grad_by_freq)
 
 
 def _embedding_grad(g, weight_shape, indices, padding_idx, scale_grad_by_freq):
-    import shim_torch
-
     flat, rows = indices.reshape(-1), g.reshape(-1, weight_shape[1])
     if padding_idx >= 0:
         rows = rows.masked_fill((flat == padding_idx).unsqueeze(1), 0)  # even where it is not a number
     if scale_grad_by_freq:
-        counts = g.new_zeros(weight_shape[0]).index_add(0, flat, shim_torch.ones_like(flat, dtype=g.dtype))
+        counts = g.new_zeros(weight_shape[0]).index_add(0, flat, torch.ones_like(flat, dtype=g.dtype))
         rows = rows / counts[flat].unsqueeze(1)
     zeros = g.new_zeros(weight_shape)
     if g.is_cuda:  # in the order of the indices: the same sums in every run
         keys, order = flat.long().sort(stable=True)
-        return shim().add_runs(zeros, keys, order, rows, -1)
+        return shim.add_runs(zeros, keys, order, rows, -1)
     return zeros.index_add(0, flat, rows)
 
 
@@ -113,7 +110,7 @@ def _norm_kernel(input: Any, weight: Any, bias: Any) -> bool:
 
 def _normed(input: Any, weight: Any, bias: Any, cols: int, span: int, groups: int, centred: bool, eps: float) -> Any:
     weight, bias = (t if t is None else t.contiguous() for t in (weight, bias))
-    return shim().norm(input.contiguous(), weight, bias, cols, span, groups, centred, float(eps))[0]
+    return shim.norm(input.contiguous(), weight, bias, cols, span, groups, centred, float(eps))[0]
 
 
 @composite(
@@ -140,16 +137,14 @@ def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
     follows=("input",),
 )
 def rms_norm(input, normalized_shape, weight, eps):
-    import shim_torch
-
     n = _check_normalized(input, normalized_shape, weight, None, "*")
     if _norm_kernel(input, weight, None):
-        eps = shim_torch.finfo(accumulation_dtype(input.dtype)).eps if eps is None else eps
+        eps = finfo(accumulation_dtype(input.dtype)).eps if eps is None else eps
         size = math.prod(normalized_shape)
         return gradient_like_results(input, lambda x: _normed(x, weight, None, size, 0, 1, False, eps))
     dims = tuple(range(input.dim() - n, input.dim()))
     x = widened(input)
-    y = x * ((x * x).mean(dims, True) + (shim_torch.finfo(x.dtype).eps if eps is None else eps)).rsqrt()
+    y = x * ((x * x).mean(dims, True) + (finfo(x.dtype).eps if eps is None else eps)).rsqrt()
     return (y if weight is None else y * weight).to(input.dtype)
 
 
@@ -185,9 +180,9 @@ def _dropped(input: Any, p: float) -> Any:
     from shim_torch._impl.tensor.generator import chosen
 
     if input.is_cuda:
-        return shim().dropout(input, p, *chosen(None, input.device)._take(2 * input.numel()))
+        return shim.dropout(input, p, *chosen(None, input.device)._take(2 * input.numel()))
     keep = _core.empty_tensor(input.shape, _core.bool, input.device).bernoulli_(1 - p)
-    return shim().masked_scale(input, keep, 1 / (1 - p)), keep
+    return shim.masked_scale(input, keep, 1 / (1 - p)), keep
 
 
 @composite("dropout(Tensor input, float p, bool train) -> Tensor", method=False, inplace=True)
@@ -230,8 +225,6 @@ def _check_attention(query: Any, key: Any, value: Any) -> None:
 
 def _takes_both_masks(query: Any, key: Any, value: Any, mask: Any, dropout_p: float) -> bool:
     """Whether PyTorch's kernel of the CPU would run, which alone takes a mask and causality together."""
-    from shim_torch.backends import cuda
-
     tensors = (query, key, value)
     return (
         all(t.device.type == "cpu" and t.dim() == 4 and t.numel() and t.stride(-1) == 1 for t in tensors)
@@ -239,7 +232,7 @@ def _takes_both_masks(query: Any, key: Any, value: Any, mask: Any, dropout_p: fl
         and not dropout_p
         and mask.dim() in (2, 4)
         and not mask.requires_grad
-        and cuda.flash_sdp_enabled()
+        and flash_sdp_enabled()
     )
 
 
@@ -248,14 +241,12 @@ def _takes_both_masks(query: Any, key: Any, value: Any, mask: Any, dropout_p: fl
     **_NN,
 )
 def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
-    import shim_torch
-
     if attn_mask is not None and is_causal:
         if not _takes_both_masks(query, key, value, attn_mask, dropout_p):
             raise RuntimeError(
                 "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
             )
-        before = shim_torch.ones((query.size(-2), key.size(-2)), dtype=_core.bool).tril()
+        before = torch.ones((query.size(-2), key.size(-2)), dtype=_core.bool).tril()
         attn_mask = (
             attn_mask & before if attn_mask.dtype == _core.bool else attn_mask.masked_fill(~before, float("-inf"))
         )
@@ -271,7 +262,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
     q, k, v = widened(query), widened(key), widened(value)
     scores = (q * factor).matmul(k.transpose(-2, -1))
     if is_causal:
-        mask = shim_torch.ones((q.size(-2), k.size(-2)), dtype=_core.bool, device=q.device).tril()
+        mask = torch.ones((q.size(-2), k.size(-2)), dtype=_core.bool, device=q.device).tril()
         scores = scores.masked_fill(~mask, float("-inf"))
     elif attn_mask is not None:
         scores = scores.masked_fill(~attn_mask, float("-inf")) if attn_mask.dtype == _core.bool else scores + attn_mask
@@ -279,5 +270,5 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
     if attn_mask is not None and attn_mask.dtype == _core.bool:
         weights = weights.masked_fill(scores == float("-inf"), 0.0)
     if dropout_p:
-        weights = shim_torch.dropout(weights, dropout_p, True)
+        weights = torch.dropout(weights, dropout_p, True)
     return weights.matmul(v).to(dtype)

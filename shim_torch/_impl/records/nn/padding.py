@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import aten, shim, sizes_text
+from shim_torch._impl.records.shared.formulas import sizes_text
+from shim_torch._impl.table.calls import aten, shim
 from shim_torch._impl.table.formats import asked, gradient_in_format, in_format
 from shim_torch._impl.table.record import composite, op
 
@@ -29,7 +30,7 @@ def _frame_places(xp: Any, size: int, before: int, after: int, reflect: bool) ->
     shape=_framed_shape,
     dtype=lambda self: self.dtype,
     native="framed",
-    grad={"self": lambda g, self_shape, pad, reflect: shim().unframed(g, list(self_shape), pad, reflect)},
+    grad={"self": lambda g, self_shape, pad, reflect: shim.unframed(g, list(self_shape), pad, reflect)},
     function=False,
 )
 def framed(xp, self, pad, reflect):
@@ -45,7 +46,7 @@ def framed(xp, self, pad, reflect):
     shape=lambda sizes: tuple(sizes),
     dtype=lambda grad_output: grad_output.dtype,
     native="unframed",
-    grad={"grad_output": lambda g, pad, reflect: shim().framed(g, pad, reflect)},
+    grad={"grad_output": lambda g, pad, reflect: shim.framed(g, pad, reflect)},
     function=False,
 )
 def unframed(xp, grad_output, sizes, pad, reflect):
@@ -89,13 +90,13 @@ def _continued(self: Any, pad: Any, mode: str) -> Any:
             )
         if kernel:
             continue
-        place = aten().arange(-before, size + after, device=x.device)
+        place = aten.arange(-before, size + after, device=x.device)
         if mode == "reflect":
             place = (size - 1) - ((size - 1) - place.abs()).abs()
         else:
             place = place.clamp(0, size - 1)
         x = x.index_select(d, place)
-    return shim().framed(x, list(pad), mode == "reflect") if kernel else x
+    return shim.framed(x, list(pad), mode == "reflect") if kernel else x
 
 
 def _circular(self: Any, pad: Any) -> Any:
@@ -114,7 +115,7 @@ def _circular(self: Any, pad: Any) -> Any:
         x = x.narrow(d, min(cut[0], size), max(size - cut[0] - cut[1], 0)) if any(cut) else x
         if max(before, 0) or max(after, 0):
             left = x.size(d)
-            place = aten().arange(-max(before, 0), left + max(after, 0), device=x.device)
+            place = aten.arange(-max(before, 0), left + max(after, 0), device=x.device)
             x, fresh = x.index_select(d, place.remainder(left) if left else place[:0]), True
     if fresh:
         return x
@@ -162,7 +163,7 @@ def pad(self, pad, mode, value):
             f"{len(pad)} and input of dimension {self.dim()}"
         )
     if mode == "constant":
-        return aten().constant_pad_nd(self, pad, 0 if value is None else value)
+        return aten.constant_pad_nd(self, pad, 0 if value is None else value)
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     n = len(pad) // 2

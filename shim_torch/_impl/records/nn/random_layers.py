@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import torch_module
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite
 from shim_torch._impl.table.rules import type_name
 
@@ -29,7 +29,6 @@ def _noise(input: Any, p: float, whole: bool) -> Any:
     if whole and input.dim() < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     shape = (*input.shape[:2], *[1] * (input.dim() - 2)) if whole else tuple(input.shape)
-    torch = torch_module()
     chances = torch.full(
         shape, 1 - p, dtype=_core.float64, device=input.device
     )  # float64: the draws of bernoulli_(1 - p)
@@ -75,7 +74,7 @@ def rrelu(self, lower, upper, training, generator):
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
-        return torch_module().ops.aten.leaky_relu(self, (lower + upper) / 2).contiguous()
+        return aten.leaky_relu(self, (lower + upper) / 2).contiguous()
     on = _core._pause_tangents(False)  # slopes have none
     try:
         slope = _slopes(self, lower, upper, generator)
@@ -89,21 +88,21 @@ def _slopes(self: Any, lower: float, upper: float, generator: Any) -> Any:
         falls = self <= 0
         drawn = _core.empty_tensor((int(falls.sum()),), _core.float64, self.device)
         drawn.uniform_(lower, upper, generator=generator)
-        return torch_module().ones_like(self).masked_scatter_(falls, drawn.to(self.dtype))
+        return torch.ones_like(self).masked_scatter_(falls, drawn.to(self.dtype))
     slope = _core.empty_tensor(self.shape, _core.float32, self.device).uniform_(lower, upper, generator=generator)
     return slope.to(self.dtype).masked_fill(self > 0, 1.0)
 
 
 @composite("selu(Tensor self) -> Tensor", **_PLAIN)
 def selu(self):
-    return torch_module().ops.aten.elu(self, 1.6732632423543772, 1.0507009873554805)
+    return aten.elu(self, 1.6732632423543772, 1.0507009873554805)
 
 
 @composite("celu(Tensor self, Scalar alpha=1.0) -> Tensor", **_PLAIN)
 def celu(self, alpha):
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return torch_module().ops.aten.elu(self, alpha, 1.0, 1.0 / alpha)
+    return aten.elu(self, alpha, 1.0, 1.0 / alpha)
 
 
 # --- fractional pooling ---------------------------------------------------------------------------------------------
@@ -111,7 +110,6 @@ def celu(self, alpha):
 
 def _starts(samples: Any, size: int, out: int, kernel: int) -> Any:
     """Where the windows of a dim begin, moved by the random sample: (batch, channels, out)."""
-    torch = torch_module()
     alpha = (size - kernel) / (out - 1) if out > 1 else 0.0
     k = torch.arange(out, device=samples.device, dtype=samples.dtype)
     base = (samples.unsqueeze(-1) * alpha).trunc()
@@ -146,7 +144,6 @@ def _check_fractional(self: Any, kernel: Any, output: Any, samples: Any, lead: A
 
 
 def _fractional(self: Any, kernel: Any, output: Any, samples: Any) -> Any:
-    torch = torch_module()
     n = len(kernel)
     x = self if self.dim() == n + 2 else self.unsqueeze(0)
     lead, sizes = tuple(x.shape[:2]), tuple(x.shape[2:])

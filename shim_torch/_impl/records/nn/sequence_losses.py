@@ -1,20 +1,17 @@
-"""Losses over sequences and over classes: CTC, multi-class and multi-label margins."""
+"""CTC, the loss over sequences."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import gradient_once, shim, torch_module, without_slope
+from shim_torch._impl.records.shared.formulas import gradient_once, gradients
+from shim_torch._impl.table.calls import shim, torch
 from shim_torch._impl.table.record import composite, op
-from shim_torch._impl.table.rules import FLOATS, WIDE, no_meta_kernel
-from shim_torch._utils import _scalar
+from shim_torch._impl.table.rules import WIDE, no_meta_kernel
+from shim_torch._impl.tensor import from_data
 
 _NEVER = -1e30  # the log of zero: finite, so that gradients of what never happens are zero
-
-
-def _reduced(loss: Any, reduction: int) -> Any:
-    return loss if reduction == 0 else loss.mean() if reduction == 1 else loss.sum()
 
 
 def _padded_targets(targets: Any, lengths: list[int], blank: int) -> Any:
@@ -41,7 +38,7 @@ def _check_ctc(log_probs: Any, targets: Any, inputs: list[int], ends: list[int],
     if len(ends) != batch:
         raise RuntimeError("target_lengths must be of size batch_size")
     if log_probs.dtype not in WIDE:
-        raise NotImplementedError(f"\"ctc_loss_cpu\" not implemented for '{_scalar(log_probs.dtype)}'")
+        raise NotImplementedError(f"\"ctc_loss_cpu\" not implemented for '{_core.scalar_name(log_probs.dtype)}'")
     where = "(while checking arguments for ctc_loss_allocate_outputs)"
     for n in ends:
         if n < 0:
@@ -64,7 +61,6 @@ def _check_ctc(log_probs: Any, targets: Any, inputs: list[int], ends: list[int],
 
 def _by_steps(lp: Any, labels: Any, input_ends: Any, label_ends: Any, blank: int) -> Any:
     """The losses of sequences in tensor operations, a step at a time; infinite where there is no way."""
-    torch = torch_module()
     steps, batch, _ = lp.shape
     device, size = lp.device, labels.size(1)
     places = torch.full((batch, 2 * size + 1), blank, dtype=_core.int64, device=device)
@@ -98,13 +94,12 @@ def _by_steps(lp: Any, labels: Any, input_ends: Any, label_ends: Any, blank: int
 
 
 def _alignment_grad(g0, log_probs, targets, input_lengths, target_lengths, blank, result0, result1):
-    torch = torch_module()
     lengths = (input_lengths, target_lengths)
-    found = shim().ctc_alignments_backward(g0.detach(), log_probs.detach(), targets, *lengths, result0, result1, blank)
+    found = shim.ctc_alignments_backward(g0.detach(), log_probs.detach(), targets, *lengths, result0, result1, blank)
     if not _core.is_grad_enabled():
         return found
     leaf = log_probs if log_probs.requires_grad else log_probs.detach().requires_grad_()
-    again = torch.autograd.grad(_by_steps(leaf, targets, *lengths, blank), leaf, g0, create_graph=True)[0]
+    again = gradients(_by_steps(leaf, targets, *lengths, blank), (leaf,), g0, True)[0]
     return found + (again - again.detach())  # the same numbers as without a history
 
 
@@ -199,7 +194,6 @@ def _ctc(
     zero_infinity: bool,
     given: Any = (None, None),
 ) -> Any:
-    torch = torch_module()
     log_probs = gradient_once(log_probs, "_ctc_loss_backward")
     single = log_probs.dim() == 2
     lp = log_probs.unsqueeze(1) if single else log_probs
@@ -212,11 +206,11 @@ def _ctc(
     input_ends, label_ends = (
         t
         if t is not None and t.dim() == 1 and t.dtype == _core.int64 and t.device == device
-        else torch.tensor(n, device=device)
+        else from_data.tensor(n, device=device)
         for t, n in zip(given, (inputs, ends), strict=True)
     )
     if not lp.is_meta and steps < 1 << 16:
-        loss = shim().ctc_alignments(lp, labels.contiguous(), input_ends, label_ends, blank)[0]
+        loss = shim.ctc_alignments(lp, labels.contiguous(), input_ends, label_ends, blank)[0]
     else:
         loss = _by_steps(lp, labels, input_ends, label_ends, blank)
     if zero_infinity:
@@ -224,7 +218,7 @@ def _ctc(
     if single:
         loss = loss.squeeze(0)
     if reduction == 1:
-        divisor = torch.tensor([max(n, 1) for n in ends], dtype=loss.dtype, device=device)
+        divisor = from_data.tensor([max(n, 1) for n in ends], dtype=loss.dtype, device=device)
         return (loss / (divisor.squeeze(0) if single else divisor)).mean()
     return loss if reduction == 0 else loss.sum()
 
@@ -250,76 +244,3 @@ def ctc_loss_tensors(log_probs, targets, input_lengths, target_lengths, blank, r
         raise no_meta_kernel("_ctc_loss.Tensor")
     inputs, ends = (t.reshape(-1).tolist() for t in (input_lengths, target_lengths))
     return _ctc(log_probs, targets, inputs, ends, blank, reduction, zero_infinity, (input_lengths, target_lengths))
-
-
-def _check_rows(x: Any) -> None:
-    if x.dim() > 2 or (x.dim() and not x.size(-1)):
-        raise RuntimeError(
-            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(x.shape)}"
-        )
-
-
-@composite("multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor",
-           function=False, method=False)  # fmt: skip
-def multi_margin_loss(self, target, p, margin, weight, reduction):
-    """Σ max(0, margin - x[y] + x[i])^p / C over the other classes."""
-    torch = torch_module()
-    if p not in (1, 2):
-        raise RuntimeError("only p == 1 and p == 2 supported")
-    _check_rows(self)
-    without_slope("multi_margin_loss", weight=weight)
-    self = gradient_once(self, "multi_margin_loss_backward")
-    x = self if self.dim() == 2 else self.reshape(1, -1)
-    y = target.reshape(-1)
-    n, c = x.shape
-    if y.numel() != n or target.dim() > 1:
-        raise RuntimeError(
-            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
-            f"Expected target size [{n}], but got {list(target.shape)}. Input has shape {list(self.shape)}."
-        )
-    if weight is not None and (weight.dim() != 1 or weight.numel() != c):
-        raise RuntimeError(f"inconsistent weight size, expected {c} but got {list(weight.shape)}")
-    if target.dtype is not _core.int64:
-        raise RuntimeError(f"expected scalar type Long but found {_scalar(target.dtype)}")
-    if x.is_cuda and y.is_cuda and x.dtype in FLOATS and n and (weight is None or weight.dtype == x.dtype):
-        loss = shim().multi_margin_loss(
-            x, y, weight, int(p), float(margin), reduction
-        )  # a target out of range ends the program
-        return loss.squeeze(0) if reduction == 0 and not target.dim() else loss
-    if not y.is_meta and bool(((y < 0) | (y >= c)).any()):
-        raise RuntimeError("target out of range")
-    gap = (margin - x.gather(1, y.unsqueeze(1)) + x).relu()  # without a slope at 0
-    gap = gap if p == 1 else gap * gap
-    gap = gap if weight is None else gap * weight[y].unsqueeze(1)
-    own = torch.arange(c, device=x.device) == y.unsqueeze(1)
-    loss = gap.masked_fill(own, 0).sum(1) / c
-    return _reduced(loss if target.dim() else loss.squeeze(0), reduction)
-
-
-_MOST_MARKED = 32 * 1024  # classes of a row in one kernel
-
-
-@composite(
-    "multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", function=False, method=False
-)
-def multilabel_margin_loss(self, target, reduction):
-    """Σ max(0, 1 - (x[j] - x[i])) / C over target classes j (up to the first -1) and the others i."""
-    torch = torch_module()
-    _check_rows(self)
-    if self.shape != target.shape and not (self.dim() <= 1 and target.dim() <= 1 and self.numel() == target.numel()):
-        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}")
-    if target.dtype != _core.int64:
-        raise RuntimeError(f"expected scalar type Long but found {_scalar(target.dtype)}")
-    scores = gradient_once(self, "multilabel_margin_loss_backward")
-    x, y = (t if t.dim() == 2 else t.reshape(1, -1) for t in (scores, target))
-    c = x.size(1)
-    if x.is_cuda and y.is_cuda and x.dtype in FLOATS and x.size(0) and c <= _MOST_MARKED:
-        loss = shim().multilabel_margin_loss(x, y, reduction)  # a target out of range ends the program
-        return loss if reduction or self.dim() == 2 else loss.squeeze(0)
-    named = (y >= 0).cumprod(1).bool()
-    places = y.clamp(min=0)
-    is_target = torch.zeros(x.shape, dtype=_core.int64, device=x.device).scatter_add(1, places, named.long()) > 0
-    gap = (1 - (x.gather(1, places).unsqueeze(2) - x.unsqueeze(1))).relu()
-    keep = named.unsqueeze(2) & ~is_target.unsqueeze(1)
-    loss = gap.masked_fill(~keep, 0).sum((1, 2)) / c
-    return _reduced(loss if self.dim() == 2 else loss.squeeze(0), reduction)

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.pointwise.unary import Formula
 from shim_torch._impl.records.shared.formulas import conjugate, zeros_as
+from shim_torch._impl.records.shared.pointwise import binary_op
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import refusing
 from shim_torch._impl.table.rules import broadcast, int_to_float, not_implemented, promote, underived
-
-
-def binary_op(name: str, body: Formula, grad: dict[str, Formula] | None, dtype: Any = promote, **options: Any) -> None:
-    options.setdefault("inplace", True)
-    options.setdefault("out", True)
-    options.setdefault("native", name)
-    signature = options.pop("signature", f"{name}.Tensor(Tensor self, Tensor other) -> Tensor")
-    op(signature, shape=broadcast, dtype=refusing(name, dtype), grad=grad, **options)(body)
 
 
 def _is_bool(x):
@@ -88,10 +79,8 @@ def sub(xp, self, other, alpha):
 
 @composite("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", method=False)
 def rsub(self, other, alpha):
-    import shim_torch
-
-    if isinstance(other, shim_torch.Tensor):
-        return shim_torch.sub(other, self, alpha=alpha)
+    if isinstance(other, _core.Tensor):
+        return torch.sub(other, self, alpha=alpha)
     _no_bool_minus(self, other, alpha)
     wide = self.to(_core.result_type(self, other))  # before the sign changes: unsigned ones have none
     return -_scaled(wide, alpha) + other
@@ -215,9 +204,7 @@ def remainder(xp, self, other):
 
 
 def _floored(a, b):
-    import shim_torch
-
-    return shim_torch.div(a, b, rounding_mode="floor")
+    return torch.div(a, b, rounding_mode="floor")
 
 
 @op(

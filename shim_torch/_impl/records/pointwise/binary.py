@@ -6,9 +6,9 @@ import math
 
 from shim_torch._impl.arrays.special import logaddexp
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.pointwise.arithmetic import binary_op
-from shim_torch._impl.records.pointwise.unary import Formula
 from shim_torch._impl.records.shared.formulas import conjugate, zeros_as
+from shim_torch._impl.records.shared.pointwise import Formula, binary_op
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import refuse, refusing
 from shim_torch._impl.table.rules import broadcast, fixed, int_to_float, promote, underived
@@ -17,12 +17,10 @@ from shim_torch._impl.table.rules import broadcast, fixed, int_to_float, promote
 def _pick_grads(better: str) -> dict[str, Formula]:
     def share(mine: str, theirs: str) -> Formula:
         def formula(g, self, other):
-            import shim_torch
-
             a, b = (self, other) if mine == "self" else (other, self)
-            wins = getattr(shim_torch, better)(a, b)
-            zero = shim_torch.zeros_like(g)
-            return shim_torch.where(wins, g, shim_torch.where(a == b, g / 2, zero))
+            wins = getattr(torch, better)(a, b)
+            zero = torch.zeros_like(g)
+            return torch.where(wins, g, torch.where(a == b, g / 2, zero))
 
         return formula
 
@@ -165,9 +163,7 @@ def heaviside(xp, self, values):
 
 @composite("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", inplace=True, out=True)
 def ldexp(self, other):
-    import shim_torch
-
-    return self * shim_torch.pow(2.0, other)
+    return self * torch.pow(2.0, other)
 
 
 for _name, _np in (

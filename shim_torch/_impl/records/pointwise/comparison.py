@@ -52,9 +52,7 @@ def _close_dtype(self: Any, other: Any) -> Any:
 
 
 def _scalar(t: Any) -> str:
-    from shim_torch._utils import _scalar as name
-
-    return name(t.dtype)
+    return _core.scalar_name(t.dtype)
 
 
 @op(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from shim_torch._impl.records.shared.formulas import aten, zeros_as
+from shim_torch._impl.records.shared.formulas import zeros_as
+from shim_torch._impl.table.calls import aten
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import broadcast, int_to_float, real_pair, same, same_dtype
 
@@ -26,7 +27,7 @@ def _conj_physical(xp, self):
 @composite("conj_physical(Tensor self) -> Tensor", inplace=True, out=True)
 def conj_physical(self):
     """The conjugate; a real tensor is its own."""
-    return aten()._conj_physical(self) if self.is_complex() else self
+    return aten._conj_physical(self) if self.is_complex() else self
 
 
 def _angle_grad(g, x):
@@ -42,7 +43,7 @@ def _angle_grad(g, x):
     out=True,
     native="polar",
     grad={
-        "abs": lambda g, result: (g.conj() * aten().sgn(result)).real,
+        "abs": lambda g, result: (g.conj() * aten.sgn(result)).real,
         "angle": lambda g, result: (g.conj() * (result * 1j)).real,
     },
 )

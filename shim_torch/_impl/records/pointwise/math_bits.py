@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import aten
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, view
 
 
@@ -26,7 +26,7 @@ def conj(self):
     """The conjugate, lazily; a real tensor is its own."""
     if not self.is_complex():
         return self
-    return aten()._conj(self) if self.layout == _core.strided else self.conj_physical()
+    return aten._conj(self) if self.layout == _core.strided else self.conj_physical()
 
 
 @composite("resolve_conj(Tensor(a) self) -> Tensor(a)", function=False)
@@ -43,10 +43,8 @@ def resolve_neg(self):
 
 def part(self: Any, which: int) -> Any:
     """The real (0) or imaginary (1) part, a view; of a conjugate, the imaginary part's negative bit is set."""
-    import shim_torch
-
-    real = shim_torch.view_as_real
+    real = torch.view_as_real
     if not self.is_conj():
         return real(self).select(-1, which)
-    found = real(aten()._conj(self)).select(-1, which)
-    return aten()._neg_view(found) if which else found
+    found = real(aten._conj(self)).select(-1, which)
+    return aten._neg_view(found) if which else found

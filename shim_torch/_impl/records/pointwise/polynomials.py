@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shim_torch._impl.records.pointwise.special_functions import with_numbers
+from shim_torch._impl.records.shared.pointwise import with_numbers
 from shim_torch._impl.table.record import op
 from shim_torch._impl.table.rules import broadcast, int_to_float
 

@@ -7,21 +7,20 @@ import math
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import conjugate, zeros_as
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import refuse
 from shim_torch._impl.table.rules import broadcast, promote, resized_out, type_name
 
 
 def _pow_self(g, self, exponent):
-    import shim_torch
-
-    if not isinstance(exponent, shim_torch.Tensor):
+    if not isinstance(exponent, _core.Tensor):
         if exponent == 0:
             return zeros_as(g)
         return g * conjugate(exponent * self.pow(exponent - 1))
     zero = exponent == 0
     slope = g * conjugate(exponent * self.pow(exponent - 1))
-    return shim_torch.where(zero, shim_torch.zeros_like(slope), slope)
+    return torch.where(zero, torch.zeros_like(slope), slope)
 
 
 def _not_negative(x):
@@ -36,14 +35,12 @@ def _log(x, complex_too):
 
 
 def _pow_exponent(g, self, exponent, result):
-    import shim_torch
-
-    if not isinstance(self, shim_torch.Tensor):
+    if not isinstance(self, _core.Tensor):
         slope = g * conjugate(result * _log(self, result.is_complex()))
-        return shim_torch.where(_not_negative(exponent), shim_torch.zeros_like(slope), slope) if self == 0 else slope
+        return torch.where(_not_negative(exponent), torch.zeros_like(slope), slope) if self == 0 else slope
     mask = (self == 0) & _not_negative(exponent)
     slope = g * conjugate(result * self.to(result.dtype).log())  # of a complex result: negative bases have logarithms
-    return shim_torch.where(mask, shim_torch.zeros_like(slope), slope)
+    return torch.where(mask, torch.zeros_like(slope), slope)
 
 
 def _pow_dtype(self, exponent):
@@ -106,9 +103,7 @@ def _doubled(x):
 
 @composite("float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor")
 def float_power(self, exponent):
-    import shim_torch
-
-    return shim_torch.pow(_doubled(self), _doubled(exponent))
+    return torch.pow(_doubled(self), _doubled(exponent))
 
 
 @composite("float_power.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)", method=False)

@@ -1,4 +1,4 @@
-"""torch.special: gamma, Bessel, error and zeta functions, the normal distribution, orthogonal polynomials."""
+"""torch.special: Bessel and error functions, the normal distribution, and other names of functions that torch has."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import math
 from typing import Any
 
 from shim_torch._impl.arrays import bessel
-from shim_torch._impl.arrays.gamma_incomplete import gamma_incomplete
 from shim_torch._impl.arrays.special import special
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import aten
+from shim_torch._impl.records.shared.pointwise import with_numbers
+from shim_torch._impl.table.calls import aten
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import refusing
-from shim_torch._impl.table.rules import NARROW, broadcast, int_to_float, promote, same, type_name
+from shim_torch._impl.table.rules import NARROW, int_to_float, same, type_name
 
 _SPECIAL: dict[str, Any] = {"module": "special", "method": False}
 
@@ -34,10 +34,10 @@ def _over(body: Any) -> Any:
     return lambda xp, self: body(xp, self)
 
 
-_unary("i0", lambda xp, x: bessel.modified_i(xp, x, 0, False), lambda g, self: g * aten().special_i1(self),
+_unary("i0", lambda xp, x: bessel.modified_i(xp, x, 0, False), lambda g, self: g * aten.special_i1(self),
        module="", method=True, inplace=True)  # fmt: skip
 _unary("special_i0e", lambda xp, x: bessel.modified_i(xp, x, 0, True),
-       lambda g, self, result: g * (aten().special_i1e(self) - self.sgn() * result))  # fmt: skip
+       lambda g, self, result: g * (aten.special_i1e(self) - self.sgn() * result))  # fmt: skip
 
 
 def _no_low_precision(kernel: str, self: Any) -> None:
@@ -49,14 +49,14 @@ def _i1_grad(g: Any, self: Any, result: Any) -> Any:
     _no_low_precision("i1_backward", self)
     zero = self == 0
     safe = self.masked_fill(zero, 1.0)
-    return g * (aten().i0(self) - result / safe).masked_fill(zero, 0.5)
+    return g * (aten.i0(self) - result / safe).masked_fill(zero, 0.5)
 
 
 def _i1e_grad(g: Any, self: Any, result: Any) -> Any:
     _no_low_precision("i1e_backward", self)
     zero = self == 0
     safe = self.masked_fill(zero, 1.0)
-    return g * (aten().special_i0e(self) - result * (self.sgn() + 1 / safe)).masked_fill(zero, 0.5)
+    return g * (aten.special_i0e(self) - result * (self.sgn() + 1 / safe)).masked_fill(zero, 0.5)
 
 
 def _finite_i(xp: Any, x: Any, order: int) -> Any:
@@ -109,7 +109,7 @@ def _vector(xp: Any, name: str) -> Any:
     """``name`` over arrays; of NumPy's, through the operator, whose kernel is native."""
     if xp.__name__ != "numpy":
         return special(xp, name)
-    return lambda x: _core.to_numpy(getattr(aten(), name)(_core.from_numpy(xp.array(x, dtype="float64"))))
+    return lambda x: _core.to_numpy(getattr(aten, name)(_core.from_numpy(xp.array(x, dtype="float64"))))
 
 
 def _erfcx(xp: Any, x: Any) -> Any:
@@ -148,7 +148,7 @@ _unary("special_ndtr", _ndtr, lambda g, self: g * (-0.5 * self * self).exp() / _
 _unary(
     "special_log_ndtr",
     _log_ndtr,
-    lambda g, self: g * math.sqrt(2 / math.pi) / aten().special_erfcx(self * -math.sqrt(0.5)),
+    lambda g, self: g * math.sqrt(2 / math.pi) / aten.special_erfcx(self * -math.sqrt(0.5)),
 )
 _unary("special_ndtri", _ndtri, lambda g, result: g * _ROOT * (0.5 * result * result).exp())
 
@@ -160,125 +160,6 @@ def _entropy(xp: Any, x: Any) -> Any:
 
 _unary("special_entr", _entropy, lambda g, self: g * (-(self.log()) - 1))
 
-# --- gamma and zeta -------------------------------------------------------------------------------------------------
-
-
-def _polygamma_body(xp: Any, n: int, self: Any) -> Any:
-    if n == 0:
-        return special(xp, "digamma")(self)
-    factorial = math.factorial(n) if n <= 170 else math.inf  # beyond what float64 holds
-    factor = factorial if n % 2 else -factorial
-    z = self.astype("float64")
-    return (factor * bessel.zeta(xp, xp.full_like(z, n + 1.0), z)).astype(self.dtype)
-
-
-def _check_order(n: int) -> None:
-    if n < 0:
-        raise RuntimeError("polygamma(n, x) does not support negative n.")
-
-
-def _polygamma_shape(n: int, self: Any) -> Any:
-    _check_order(n)
-    return self.shape
-
-
-_polygamma_shape.elementwise = True  # type: ignore[attr-defined]
-
-
-for _name, _options in (("polygamma", {"module": "", "method": False}), ("special_polygamma", _SPECIAL)):
-    op(f"{_name}(int n, Tensor self) -> Tensor", shape=_polygamma_shape, dtype=int_to_float, out=True, native="polygamma",
-       grad={"self": lambda g, n, self: g * aten().polygamma(n + 1, self)}, **_options)(
-        lambda xp, n, self: _polygamma_body(xp, n, self))  # fmt: skip
-
-
-def _multigamma(a: Any, p: int) -> Any:
-    if p < 1:
-        raise RuntimeError("p has to be greater than or equal to 1")
-    if a.dtype == _core.bool:
-        raise RuntimeError("The input tensor may not be a boolean tensor.")
-    import shim_torch
-
-    x = a if a.is_floating_point() else a.to(shim_torch.get_default_dtype())
-    steps = shim_torch.arange(0, p, dtype=x.dtype, device=x.device) * -0.5
-    return (x.unsqueeze(-1) + steps).lgamma().sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
-
-
-composite("mvlgamma(Tensor self, int p) -> Tensor", out=True, inplace=True)(lambda self, p: _multigamma(self, p))
-composite("special_multigammaln(Tensor self, int p) -> Tensor", out=True, **_SPECIAL)(
-    lambda self, p: _multigamma(self, p)
-)
-
-
-def _no_derivative(name: str) -> Any:
-    def missing(g: Any) -> Any:
-        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
-
-    return missing
-
-
-def _incomplete(name: str, upper: bool) -> None:
-    sign = -1.0 if upper else 1.0
-
-    def run(xp: Any, self: Any, other: Any) -> Any:
-        dtype = self.dtype
-        found = gamma_incomplete(xp, self, other, upper, special(xp, "lgamma"), special(xp, "erfc"))
-        return found.astype(dtype)
-
-    def grad(g: Any, self: Any, other: Any) -> Any:
-        return g * sign * ((self - 1) * other.log() - other - self.lgamma()).exp()
-
-    op(f"{name}(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing(name, promote), out=True, inplace=True,
-       native=name, grad={"self": _no_derivative(f"{name}: input"), "other": grad})(run)  # fmt: skip
-    composite(f"special_gammainc{'c' if upper else ''}(Tensor self, Tensor other) -> Tensor", out=True, **_SPECIAL)(
-        lambda self, other: getattr(aten(), name)(self, other)
-    )
-
-
-_incomplete("igamma", False)
-_incomplete("igammac", True)
-
-
-@op("special_zeta(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing("special_zeta", int_to_float), out=True,
-    native="zeta", grad={"self": _no_derivative("zeta"), "other": lambda g, self, other: g * -self * aten().special_zeta(self + 1, other)}, **_SPECIAL)  # fmt: skip
-def special_zeta(xp, self, other):
-    return bessel.zeta(xp, self, other).astype(self.dtype)
-
-
-def _xlog1py_grad(g: Any, self: Any, other: Any) -> Any:
-    if not isinstance(other, _core.TensorBase):
-        return g * math.log1p(other) if other > -1 else (g * -math.inf).masked_fill(self == 0, 0.0)
-    return (g * other.log1p()).masked_fill((self == 0) & (other <= -1), 0.0)
-
-
-def _xlog1py(xp: Any, self: Any, other: Any) -> Any:
-    found = self * xp.log1p(other)
-    return xp.where(xp.isnan(other), other, xp.where(self == 0, xp.zeros((), self.dtype), found))
-
-
-op("special_xlog1py(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing("special_xlog1py", int_to_float), out=True, native="xlog1py",
-   grad={"self": _xlog1py_grad,
-         "other": lambda g, self, other: g * self / (other + 1)}, **_SPECIAL)(_xlog1py)  # fmt: skip
-
-
-def with_numbers(name: str, first: str, second: str, words: tuple[str, str]) -> None:
-    """Overloads that take a number for one of two tensors."""
-
-    def numbered(a: Any, b: Any) -> Any:
-        import shim_torch
-
-        if not isinstance(a, _core.TensorBase):
-            a = shim_torch.tensor(a, dtype=shim_torch.result_type(b, a), device=b.device)
-        if not isinstance(b, _core.TensorBase):
-            b = shim_torch.tensor(b, dtype=shim_torch.result_type(a, b), device=a.device)
-        return getattr(aten(), name)(a, b)
-
-    composite(f"{name}.{words[0]}(Scalar {first}, Tensor {second}) -> Tensor", out=True, **_SPECIAL)(numbered)
-    composite(f"{name}.{words[1]}(Tensor {first}, Scalar {second}) -> Tensor", out=True, **_SPECIAL)(numbered)
-
-
-for _name in ("special_xlog1py", "special_zeta"):
-    with_numbers(_name, "self", "other", ("self_scalar", "other_scalar"))
-
 # --- other names of functions that torch has ------------------------------------------------------------------------
 
 _SAME = {
@@ -288,9 +169,7 @@ _SAME = {
 
 
 def _named(name: str, target: str) -> None:
-    composite(f"special_{name}(Tensor self) -> Tensor", out=True, **_SPECIAL)(
-        lambda self: getattr(aten(), target)(self)
-    )
+    composite(f"special_{name}(Tensor self) -> Tensor", out=True, **_SPECIAL)(lambda self: getattr(aten, target)(self))
 
 
 for _name, _target in _SAME.items():
@@ -299,7 +178,7 @@ for _name, _target in _SAME.items():
 
 @composite("special_logit(Tensor self, float? eps=None) -> Tensor", out=True, **_SPECIAL)
 def special_logit(self, eps):
-    return aten().logit(self, eps)
+    return aten.logit(self, eps)
 
 
 @composite("special_round(Tensor self, *, int decimals=0) -> Tensor", out=True, **_SPECIAL)
@@ -309,7 +188,7 @@ def special_round(self, decimals):
 
 @composite("special_xlogy(Tensor self, Tensor other) -> Tensor", out=True, **_SPECIAL)
 def special_xlogy(self, other):
-    return aten().xlogy(self, other)
+    return aten.xlogy(self, other)
 
 
 with_numbers("special_xlogy", "self", "other", ("self_scalar", "other_scalar"))

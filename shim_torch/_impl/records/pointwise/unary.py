@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.arrays.special import special
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import aten, one_pass, zeros_as
+from shim_torch._impl.records.shared.formulas import one_pass, zeros_as
+from shim_torch._impl.records.shared.pointwise import Formula
+from shim_torch._impl.table.calls import aten
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import refuse, refusing
 from shim_torch._impl.table.rules import fixed, int_to_float, same, same_dtype
-
-Formula = Callable[..., Any]
+from shim_torch._impl.tensor.type_info import finfo
 
 
 def _unary(name: str, body: Formula, grad: Formula | None, dtype: Any = int_to_float, **options: Any) -> None:
@@ -69,7 +69,7 @@ _unary("erf", _special("erf"), lambda g, self: 2 / math.sqrt(math.pi) * (-(self 
 _unary("erfc", _special("erfc"), lambda g, self: -2 / math.sqrt(math.pi) * (-(self * self)).exp() * g)
 _unary("erfinv", _special("erfinv"), lambda g, self: 0.5 * math.sqrt(math.pi) * self.erfinv().square().exp() * g)
 _unary("lgamma", _special("lgamma"), lambda g, self: g * self.digamma())
-_unary("digamma", _special("digamma"), lambda g, self: g * aten().polygamma(1, self))
+_unary("digamma", _special("digamma"), lambda g, self: g * aten.polygamma(1, self))
 
 
 def _sinc(xp, self):  # CuPy's own is 1 where the argument is infinite
@@ -250,12 +250,10 @@ def _nan_to_num(xp, self, nan, posinf, neginf):
 )
 def nan_to_num(self, nan, posinf, neginf):
     """NaN as ``nan`` (zero), the infinities as given or as the dtype's largest and least numbers."""
-    import shim_torch
-
     if not (self.is_floating_point() or self.is_complex()):
         return self.clone()
     if self.is_complex() and self.requires_grad and _core.is_grad_enabled():
         raise RuntimeError("nan_to_num does not support automatic differentiation for outputs with complex dtype.")
-    info = shim_torch.finfo(self.dtype)
+    info = finfo(self.dtype)
     most, least = info.max if posinf is None else posinf, info.min if neginf is None else neginf
-    return aten()._nan_to_num(self, 0.0 if nan is None else nan, most, least)
+    return aten._nan_to_num(self, 0.0 if nan is None else nan, most, least)

@@ -6,10 +6,9 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.draws import drawn_with
-from shim_torch._impl.records.shared.formulas import torch_module
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import direct
 from shim_torch._impl.table.rules import not_implemented
-from shim_torch._utils import _scalar
 
 _SMALL = 30  # up to this mean count, or this number of trials, counts are drawn step by step
 
@@ -19,7 +18,7 @@ def _uniform(like: Any, generator: Any) -> Any:
 
 
 def _gamma(shape: Any, generator: Any) -> Any:
-    return torch_module().ops.aten._standard_gamma(shape, generator)
+    return aten._standard_gamma(shape, generator)
 
 
 @direct("poisson(Tensor self, Generator? generator=None) -> Tensor", method=False, grad={"self": lambda g: g * 0})
@@ -54,7 +53,6 @@ def _counted(rate: Any, generator: Any) -> Any:
     The m-th event of a process happens at a gamma-distributed time. Either it is before the end, and what is left of the
     time is drawn for in the same way, or the first m - 1 events are spread evenly over it.
     """
-    torch = torch_module()
     if bool((rate < 0).any()):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     total = torch.zeros_like(rate)
@@ -70,7 +68,6 @@ def _counted(rate: Any, generator: Any) -> Any:
 
 def _inverted(rate: Any, u: Any) -> Any:
     """The count whose cumulative probability first exceeds ``u``."""
-    torch = torch_module()
     term = (-rate).exp()
     below, count = term.clone(), torch.zeros_like(rate)
     for k in range(1, 200):
@@ -88,7 +85,6 @@ def _binomial(n: Any, p: Any, generator: Any) -> Any:
 
     The i-th smallest of them is beta-distributed; where it is at most p, so are i, and the others are spread above it.
     """
-    torch = torch_module()
     total = torch.zeros_like(n)
     while bool((big := n > _SMALL).any()):
         i = torch.where(big, ((n + 1) / 2).floor(), 1)
@@ -107,15 +103,18 @@ def _binomial(n: Any, p: Any, generator: Any) -> Any:
         grad={"count": lambda g: g * 0, "prob": lambda g: g * 0})  # fmt: skip
 def binomial(count, prob, generator):
     """How many of ``count`` trials succeed, each with probability ``prob``."""
-    torch = torch_module()
     for name, t in (("count", count), ("prob", prob)):
         if not t.is_floating_point():
-            raise ValueError(f"binomial only supports floating-point dtypes for {name}, got: {_scalar(t.dtype)}")
+            raise ValueError(
+                f"binomial only supports floating-point dtypes for {name}, got: {_core.scalar_name(t.dtype)}"
+            )
     if not count.is_cuda:
         if count.dtype != prob.dtype:
-            raise RuntimeError(f"Found dtype {_scalar(prob.dtype)} but expected {_scalar(count.dtype)}")
+            raise RuntimeError(
+                f"Found dtype {_core.scalar_name(prob.dtype)} but expected {_core.scalar_name(count.dtype)}"
+            )
         if count.dtype not in (_core.float32, _core.float64):
             raise not_implemented("binomial_cpu", count.dtype)
-        return drawn_with("binomial", generator, *torch.broadcast_tensors(count, prob))
-    n, p = torch.broadcast_tensors(count.double(), prob.double())
+        return drawn_with("binomial", generator, *aten.broadcast_tensors([count, prob]))
+    n, p = aten.broadcast_tensors([count.double(), prob.double()])
     return _binomial(n.floor(), p, generator).to(count.dtype)

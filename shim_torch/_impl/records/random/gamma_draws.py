@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._impl.autograd.grad_mode import no_grad
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.draws import drawn_with
-from shim_torch._impl.records.shared.formulas import torch_module
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, direct
 from shim_torch._impl.table.rules import not_implemented
+from shim_torch._impl.tensor.type_info import finfo
 
 
 def _drawn(like: Any, generator: Any, kind: str) -> Any:
@@ -17,7 +19,7 @@ def _drawn(like: Any, generator: Any, kind: str) -> Any:
 
 
 def _gamma_grad(g: Any, self: Any, result: Any) -> Any:
-    return g * torch_module().ops.aten._standard_gamma_grad(self, result)
+    return g * aten._standard_gamma_grad(self, result)
 
 
 @direct("_standard_gamma(Tensor self, Generator? generator=None) -> Tensor", grad={"self": _gamma_grad})
@@ -29,12 +31,11 @@ def _standard_gamma(self, generator):
         if self.dtype not in (_core.float32, _core.float64):
             raise not_implemented("gamma_cpu", self.dtype)
         return drawn_with("gamma", generator, self)
-    return _log_gamma(self, generator).exp().to(self.dtype).clamp(min=torch_module().finfo(self.dtype).tiny)
+    return _log_gamma(self, generator).exp().to(self.dtype).clamp(min=finfo(self.dtype).tiny)
 
 
 def _log_gamma(self: Any, generator: Any) -> Any:
     """The log of a draw (Marsaglia and Tsang's rejection, 2000), which for small shape parameters no float holds itself."""
-    torch = torch_module()
     alpha = self.double()
     d = torch.where(alpha < 1, alpha + 1, alpha) - 1.0 / 3.0
     c = 1.0 / (9.0 * d).sqrt()
@@ -75,9 +76,8 @@ def _standard_gamma_grad(self, output):
     That is the integral of density(t) / density(x) * (psi(a) - log t) from 0 to x, or, with the sign turned, from x on;
     the side where psi(a) - log t keeps one sign loses no digits. To 0, t = x * exp(-v); to infinity, t = x + v.
     """
-    torch = torch_module()
-    with torch.no_grad():
-        a, x = torch.broadcast_tensors(self.double(), output.double())
+    with no_grad():
+        a, x = aten.broadcast_tensors([self.double(), output.double()])
         above = a.digamma() - x.log()
         low = above >= 0
         # How fast the integrand falls: its slope at x, and the width of the density's peak.
@@ -96,9 +96,8 @@ def _standard_gamma_grad(self, output):
 @composite("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor", method=False)
 def _dirichlet_grad(x, alpha, total):
     """How x, a draw of Beta(alpha, total - alpha), moves with alpha, over 1 - x (see ``_standard_gamma_grad``)."""
-    torch = torch_module()
-    with torch.no_grad():
-        y, a, b = torch.broadcast_tensors(x.double(), alpha.double(), (total - alpha).double())
+    with no_grad():
+        y, a, b = aten.broadcast_tensors([x.double(), alpha.double(), (total - alpha).double()])
         above = a.digamma() - (a + b).digamma() - y.log()
         low = above >= 0
         # Towards 0, t = near * exp(-v) with near = y; towards 1, 1 - t is that with near = 1 - y.
@@ -117,7 +116,7 @@ def _dirichlet_grad(x, alpha, total):
 
 
 def _dirichlet_draw_grad(g: Any, self: Any, result: Any) -> Any:
-    slope = torch_module()._dirichlet_grad(result, self, self.sum(-1, True).expand_as(self))
+    slope = torch._dirichlet_grad(result, self, self.sum(-1, True).expand_as(self))
     return slope * (g - (result * g).sum(-1, True))
 
 
@@ -130,7 +129,7 @@ def _sample_dirichlet(self, generator):
     """Draws that add up to one along the last dim, none of them 0 or 1."""
     if not self.is_floating_point():
         raise not_implemented("dirichlet", self.dtype)
-    info = torch_module().finfo(self.dtype)
+    info = finfo(self.dtype)
     if self.is_cuda:
         drawn = _log_gamma(self, generator).softmax(-1).to(self.dtype)
     elif self.dtype not in (_core.float32, _core.float64):

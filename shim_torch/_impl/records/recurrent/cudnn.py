@@ -5,12 +5,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._impl.autograd.grad_mode import no_grad
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import aten, torch_module
+from shim_torch._impl.records.shared.cudnn_recurrent import Unsupported, check_attributes
+from shim_torch._impl.records.shared.recurrent import (
+    all_layers,
+    gru_step,
+    layer_weights,
+    lstm_step,
+    relu_step,
+    tanh_step,
+)
+from shim_torch._impl.table.calls import aten
 from shim_torch._impl.table.record import direct
 
 _METHODLESS: dict[str, Any] = {"method": False}
-MODES = {"RNN_RELU": 0, "RNN_TANH": 1, "LSTM": 2, "GRU": 3}
 _SETTINGS = (
     "int mode, SymInt hidden_size, SymInt proj_size, int num_layers, bool batch_first, float dropout, bool train, "
     "bool bidirectional, SymInt[] batch_sizes, Tensor? dropout_state"
@@ -22,51 +31,27 @@ _TWICE = (
 )
 
 
-class Unsupported(NotImplementedError):
-    """cuDNN is not there, or has no kernel for these layers."""
-
-
 def _unsupported(name: str, t: Any) -> Unsupported:
     backend = t.device.type.upper()
     why = "cuDNN is not there, or has no kernel for these layers" if t.is_cuda else "it is cuDNN's"
     return Unsupported(f"Could not run 'aten::{name}' with arguments from the '{backend}' backend: {why}")
 
 
-def check_attributes(input: Any, hidden: Any, params: Any, dtypes: bool) -> None:
-    """RuntimeError where a state or a weight is on another device than the input, or (where asked for) of another dtype."""
-    for name, tensors in (("hidden", hidden), ("parameter", params)):
-        for t in tensors:
-            if t is None:
-                continue
-            if t.device != input.device:
-                raise RuntimeError(
-                    f"Input and {name} tensors are not at the same device, found input tensor at {input.device} and {name} tensor at {t.device}"
-                )
-            if dtypes and t.dtype != input.dtype:
-                from shim_torch._utils import _scalar
-
-                names = [_scalar(x.dtype) for x in (input, t)]
-                raise RuntimeError(
-                    f"Input and {name} tensors are not the same dtype, found input tensor with {names[0]} and {name} tensor with {names[1]}"
-                )
-
-
 def _by_steps(g0, g1, g2, input, weight, stride, hx, cx, settings, wanted):
     """The gradients in tensor operations, so that they can be differentiated."""
-    from shim_torch._impl.records.recurrent import layers as recurrent
     from shim_torch._impl.table.aten_declare import pulled
 
     mode, hidden_size, proj_size, num_layers, batch_first, dropout, train, bidirectional, batch_sizes = settings
     if dropout and train and num_layers > 1:
         raise RuntimeError(_TWICE)
-    step = (recurrent._relu_step, recurrent._tanh_step, recurrent._lstm_step, recurrent._gru_step)[mode]
+    step = (relu_step, tanh_step, lstm_step, gru_step)[mode]
     states = 1 if cx is None else 2
 
     def run(x: Any, *others: Any) -> Any:
-        weights = recurrent._weights(others[states:], stride - (proj_size > 0) == 4, proj_size > 0)
+        weights = layer_weights(others[states:], stride - (proj_size > 0) == 4, proj_size > 0)
         swapped = batch_first and not batch_sizes
         x = x.transpose(0, 1) if swapped else x
-        y, finals = recurrent._layers(
+        y, finals = all_layers(
             step, x, list(batch_sizes) or None, others[:states], weights, num_layers, 0.0, False, bidirectional
         )
         return (y.transpose(0, 1) if swapped else y, *finals)
@@ -88,7 +73,7 @@ def _grads(
     if _core.is_grad_enabled():
         return _by_steps(g0, g1, g2, input, weight, weight_stride0, hx, cx, settings, wanted)
     reserve = result3.clone() if _core._graph_task_retains_graph() else result3  # it is written to
-    dx, dhx, dcx, slopes = aten()._cudnn_rnn_backward(
+    dx, dhx, dcx, slopes = aten._cudnn_rnn_backward(
         input, weight, weight_stride0, result4, hx, cx, result0, g0, g1, None if cx is None else g2, *settings, dropout_state,
         reserve, [wanted[0], wanted[2], wanted[3], wanted[1]],
     )  # fmt: skip
@@ -146,7 +131,7 @@ def _cudnn_rnn_flatten_weight(
     if found is None:
         raise _unsupported("_cudnn_rnn_flatten_weight", weight_arr[0])
     buffer, parts = found
-    with torch_module().no_grad():
+    with no_grad():
         for weight, part in zip(weight_arr, parts, strict=True):
             weight.set_(part)
     return buffer
@@ -171,46 +156,3 @@ def _cudnn_init_dropout_state(dropout, train, dropout_seed, dtype, layout, devic
     if state is None:
         raise Unsupported("torch._cudnn_init_dropout_state: cuDNN is not there")
     return state
-
-
-_states: dict[int, tuple[int, Any]] = {}  # device -> (how often its generator was set, the state of cuDNN's dropout)
-
-
-def dropout_state(p: float, device: Any) -> Any:
-    """The state that dropout between layers draws from on a device: made anew after the device's generator was set."""
-    from shim_torch._impl.tensor.generator import cuda_generator
-
-    index = _core.cuda_current_device() if device.index is None else device.index
-    generator = cuda_generator(index)
-    kept = _states.get(index)
-    if kept is None or kept[0] != generator._times_set:
-        seed, start = generator._take(4)
-        state = _core.cudnn_dropout_state(p, (seed + 0x9E3779B97F4A7C15 * start) & 0x7FFF_FFFF_FFFF_FFFF, index)
-        if state is None:
-            raise Unsupported("cuDNN is not there")
-        kept = _states[index] = (generator._times_set, state)
-    return kept[1]
-
-
-def layers(
-    mode: int, input: Any, hidden: Any, params: Any, has_biases: bool, num_layers: int, dropout: float, train: bool,
-    bidirectional: bool, batch_first: bool, batch_sizes: Any,
-) -> Any:  # fmt: skip
-    """(output, last states) by cuDNN; None where it does not take them."""
-    if not _core.cudnn_rnn_takes(input, *hidden, *params):
-        return None
-    hx, cx = hidden if mode == 2 else (hidden[0], None)
-    hidden_size, proj_size = (hx if cx is None else cx).size(2), 0
-    if cx is not None and cx.size(2) != hx.size(2):
-        proj_size = hx.size(2)
-    keeps = _core.is_grad_enabled() and any(t.requires_grad for t in (input, *hidden, *params))
-    drops = train and dropout > 0 and num_layers > 1
-    try:
-        found = aten()._cudnn_rnn(
-            input, list(params), 2 + 2 * has_biases + (proj_size > 0), None, hx, cx, mode, hidden_size, proj_size, num_layers,
-            batch_first, dropout if drops else 0.0, drops or keeps, bidirectional, batch_sizes,
-            dropout_state(dropout, input.device) if drops else None,
-        )  # fmt: skip
-    except Unsupported:
-        return None
-    return found[0], found[1:2] if cx is None else found[1:3]

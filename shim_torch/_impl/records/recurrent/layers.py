@@ -6,148 +6,24 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.recurrent.cudnn import MODES, check_attributes
-from shim_torch._impl.records.recurrent.cudnn import layers as cudnn_layers
-from shim_torch._impl.records.shared.formulas import shim
+from shim_torch._impl.records.shared.cudnn_recurrent import MODES, check_attributes, cudnn_layers
+from shim_torch._impl.records.shared.recurrent import (
+    all_layers,
+    gru_step,
+    layer_weights,
+    linear,
+    lstm_step,
+    relu_step,
+    tanh_step,
+)
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import composite
-from shim_torch._impl.table.rules import WIDE
+from shim_torch._impl.tensor import from_data
 
 _METHODLESS: dict[str, Any] = {"method": False}
 
 
-def _linear(x: Any, w: Any, b: Any) -> Any:
-    import shim_torch
-
-    return shim_torch.ops.aten.linear(x, w, b)
-
-
 # A step takes the input's part of the gates (all steps at once beforehand), the state, and the recurrent weights.
-
-
-def _lstm_step(gates: Any, state: Any, w: Any) -> Any:
-    h, c = state
-    if gates.dtype in WIDE and c.dtype == gates.dtype and c.dim() == gates.dim() and _core.unseen(gates, h, c):
-        h, c, _ = shim().lstm_step(gates, _linear(h, w[0], w[1]), c)
-        return (h if w[2] is None else h.matmul(w[2].t())), c
-    i, f, g, o = (gates + _linear(h, w[0], w[1])).chunk(4, -1)
-    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-    h = o.sigmoid() * c.tanh()
-    return (h if w[2] is None else h.matmul(w[2].t())), c
-
-
-def _gru_step(gates: Any, state: Any, w: Any) -> Any:
-    (h,) = state
-    r, z, n = gates.chunk(3, -1)
-    hr, hz, hn = _linear(h, w[0], w[1]).chunk(3, -1)
-    update = (z + hz).sigmoid()
-    new = (n + (r + hr).sigmoid() * hn).tanh()
-    return (new + update * (h - new),)
-
-
-def _tanh_step(gates: Any, state: Any, w: Any) -> Any:
-    return ((gates + _linear(state[0], w[0], w[1])).tanh(),)
-
-
-def _relu_step(gates: Any, state: Any, w: Any) -> Any:
-    return ((gates + _linear(state[0], w[0], w[1])).relu(),)
-
-
-def _weights(params: Any, has_biases: bool, projected: bool) -> list[tuple[Any, ...]]:
-    """For each layer and direction: w_ih, w_hh, b_ih, b_hh, w_hr."""
-    size = 2 + 2 * has_biases + projected
-    if len(params) % size:
-        raise RuntimeError("got an incorrect number of RNN parameters")
-    found = []
-    for i in range(0, len(params), size):
-        part = list(params[i : i + size])
-        biases = part[2:4] if has_biases else [None, None]
-        found.append((part[0], part[1], *biases, part[-1] if projected else None))
-    return found
-
-
-def _one_kernel(gates: Any, *others: Any) -> bool:
-    """Whether all steps may be one kernel: of one plain dtype on the CPU, nobody looking on."""
-    plain = gates.dtype in WIDE and all(t.dtype == gates.dtype for t in others)
-    return plain and gates.is_cpu and _core.unseen(gates, *others)
-
-
-def _steps(step: Callable[..., Any], x: Any, state: Any, weights: Any, back: bool) -> tuple[Any, Any]:
-    """One direction of one layer over (L, N, C)."""
-    import shim_torch
-
-    if x.size(0) == 0:
-        raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
-    w_ih, w_hh, b_ih, b_hh, w_hr = weights
-    whole = _linear(x, w_ih, b_ih)
-    if step is _lstm_step and w_hr is None and _one_kernel(whole, *state, w_hh, *(() if b_hh is None else (b_hh,))):
-        y, c, _ = shim().lstm_layer(whole.flip(0) if back else whole, *state, w_hh, b_hh)
-        return y.flip(0) if back else y, (y[-1], c[-1])
-    gates = whole.unbind(0)
-    outputs = []
-    for g in reversed(gates) if back else gates:
-        state = step(g, state, (w_hh, b_hh, w_hr))
-        outputs.append(state[0])
-    if back:
-        outputs.reverse()
-    return shim_torch.stack(outputs, 0), state
-
-
-def _packed_steps(
-    step: Callable[..., Any], x: Any, sizes: list[int], state: Any, weights: Any, back: bool
-) -> tuple[Any, Any]:
-    """One direction of one layer over packed rows: sequences end (or, backwards, begin) as the batch sizes change."""
-    import shim_torch
-
-    w_ih, w_hh, b_ih, b_hh, w_hr = weights
-    gates = _linear(x, w_ih, b_ih).split(sizes, 0)
-    outputs: list[Any] = []
-    if back:
-        first = state
-        state = tuple(s[: sizes[-1]] for s in first)
-        for t in reversed(range(len(sizes))):
-            have, n = state[0].size(0), sizes[t]
-            if n > have:
-                state = tuple(shim_torch.cat([s, f[have:n]], 0) for s, f in zip(state, first, strict=True))
-            state = step(gates[t], state, (w_hh, b_hh, w_hr))
-            outputs.append(state[0])
-        outputs.reverse()
-        return shim_torch.cat(outputs, 0), state
-    ended: list[Any] = []
-    for t, n in enumerate(sizes):
-        if n < state[0].size(0):
-            ended.append(tuple(s[n:] for s in state))
-            state = tuple(s[:n] for s in state)
-        state = step(gates[t], state, (w_hh, b_hh, w_hr))
-        outputs.append(state[0])
-    parts = [state, *reversed(ended)]
-    return shim_torch.cat(outputs, 0), tuple(shim_torch.cat(p, 0) for p in zip(*parts, strict=True))
-
-
-def _layers(
-    step: Callable[..., Any], x: Any, sizes: list[int] | None, hx: Any, weights: Any, num_layers: int, dropout: float,
-    train: bool, bidirectional: bool,
-) -> tuple[Any, Any]:  # fmt: skip
-    """All layers: outputs of the last, and the final states stacked by layer and direction."""
-    import shim_torch
-
-    directions = 2 if bidirectional else 1
-    finals: list[Any] = []
-    for layer in range(num_layers):
-        outputs = []
-        for direction in range(directions):
-            k = layer * directions + direction
-            state = tuple(h[k] for h in hx)
-            back = direction == 1
-            if sizes is None:
-                y, state = _steps(step, x, state, weights[k], back)
-            else:
-                y, state = _packed_steps(step, x, sizes, state, weights[k], back)
-            outputs.append(y)
-            finals.append(state)
-        x = outputs[0] if directions == 1 else shim_torch.cat(outputs, -1)
-        if dropout and train and layer < num_layers - 1:
-            x = shim_torch.dropout(x, dropout, True)
-    return x, tuple(shim_torch.stack(part, 0) for part in zip(*finals, strict=True))
 
 
 def _padded(
@@ -162,9 +38,9 @@ def _padded(
         )
         if found is not None:
             return found
-    weights = _weights(params, has_biases, len(hx) > 1 and hx[0].size(2) != hx[1].size(2))
+    weights = layer_weights(params, has_biases, len(hx) > 1 and hx[0].size(2) != hx[1].size(2))
     x = input.transpose(0, 1) if batch_first else input
-    y, finals = _layers(step, x, None, hx, weights, num_layers, dropout, train, bidirectional)
+    y, finals = all_layers(step, x, None, hx, weights, num_layers, dropout, train, bidirectional)
     return (y.transpose(0, 1) if batch_first else y), finals
 
 
@@ -181,8 +57,8 @@ def _packed(
         )
         if found is not None:
             return found
-    weights = _weights(params, has_biases, len(hx) > 1 and hx[0].size(2) != hx[1].size(2))
-    return _layers(step, data, sizes, hx, weights, num_layers, dropout, train, bidirectional)
+    weights = layer_weights(params, has_biases, len(hx) > 1 and hx[0].size(2) != hx[1].size(2))
+    return all_layers(step, data, sizes, hx, weights, num_layers, dropout, train, bidirectional)
 
 
 _INPUT = (
@@ -196,7 +72,7 @@ def lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectiona
     if len(hx) != 2:
         raise RuntimeError("lstm expects two hidden states")
     y, finals = _padded(
-        _lstm_step, "LSTM", input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+        lstm_step, "LSTM", input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
     )
     return (y, *finals)
 
@@ -206,7 +82,7 @@ def lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectiona
 )
 def lstm_packed(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional):
     y, finals = _packed(
-        _lstm_step, "LSTM", data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional
+        lstm_step, "LSTM", data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional
     )
     return (y, *finals)
 
@@ -231,12 +107,12 @@ def _declare(name: str, mode: str, step: Callable[..., Any]) -> None:
         **_METHODLESS)  # fmt: skip
     def cell(input, hx, w_ih, w_hh, b_ih, b_hh):
         _check_cell(input, hx, w_ih, w_hh)
-        return step(_linear(input, w_ih, b_ih), (hx,), (w_hh, b_hh, None))[0]
+        return step(linear(input, w_ih, b_ih), (hx,), (w_hh, b_hh, None))[0]
 
 
-_declare("gru", "GRU", _gru_step)
-_declare("rnn_tanh", "RNN_TANH", _tanh_step)
-_declare("rnn_relu", "RNN_RELU", _relu_step)
+_declare("gru", "GRU", gru_step)
+_declare("rnn_tanh", "RNN_TANH", tanh_step)
+_declare("rnn_relu", "RNN_RELU", relu_step)
 
 
 def _check_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, place: int = 0) -> None:
@@ -257,14 +133,12 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih, b_hh):
         raise RuntimeError("lstm_cell expects two hidden states")
     for place, state in enumerate(hx):
         _check_cell(input, state, w_ih, w_hh, place)
-    return _lstm_step(_linear(input, w_ih, b_ih), tuple(hx), (w_hh, b_hh, None))
+    return lstm_step(linear(input, w_ih, b_ih), tuple(hx), (w_hh, b_hh, None))
 
 
 @composite("_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)", **_METHODLESS)
 def _pack_padded_sequence(input, lengths, batch_first):
     """Rows of (L, N, *) step by step without the padding, and how many sequences each step has; longest first."""
-    import shim_torch
-
     x = input.transpose(0, 1) if batch_first else input
     ends = lengths.tolist()
     if len(ends) != x.size(1):
@@ -282,16 +156,14 @@ def _pack_padded_sequence(input, lengths, batch_first):
             "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
         )
     sizes = [sum(1 for e in ends if e > t) for t in range(ends[0] if ends else 0)]
-    data = shim_torch.cat([x[t, :n] for t, n in enumerate(sizes)], 0)
-    return data, shim_torch.tensor(sizes, dtype=shim_torch.int64)
+    data = torch.cat([x[t, :n] for t, n in enumerate(sizes)], 0)
+    return data, from_data.tensor(sizes, dtype=_core.int64)
 
 
 @composite(
     "_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, int total_length) -> (Tensor, Tensor)",
     **_METHODLESS)  # fmt: skip
 def _pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_length):
-    import shim_torch
-
     sizes = batch_sizes.tolist()
     longest = len(sizes)
     if total_length > 0:
@@ -305,9 +177,9 @@ def _pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_le
     for part in data.split(sizes, 0):
         missing = sizes[0] - part.size(0)
         if missing:
-            part = shim_torch.cat([part, part.new_full((missing, *part.shape[1:]), padding_value)], 0)
+            part = torch.cat([part, part.new_full((missing, *part.shape[1:]), padding_value)], 0)
         rows.append(part)
     rows += [data.new_full((sizes[0], *data.shape[1:]), padding_value)] * (longest - len(sizes))
-    padded = shim_torch.stack(rows, 0)
+    padded = torch.stack(rows, 0)
     lengths = [sum(1 for n in sizes if n > i) for i in range(sizes[0])]
-    return (padded.transpose(0, 1) if batch_first else padded), shim_torch.tensor(lengths, dtype=shim_torch.int64)
+    return (padded.transpose(0, 1) if batch_first else padded), from_data.tensor(lengths, dtype=_core.int64)

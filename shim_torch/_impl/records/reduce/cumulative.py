@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from shim_torch._impl.arrays.special import logaddexp
+from shim_torch._impl.autograd.grad_mode import no_grad
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.reduce.extremes import refusing_like
 from shim_torch._impl.records.shared.formulas import conjugate, speaks_for_itself
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import op
+from shim_torch._impl.table.refusals import refusing_like
 from shim_torch._impl.table.rules import sum_dtype, wrap_dim
+from shim_torch._impl.tensor.type_info import finfo
 
 
 def _cum_shape(self, dim):
@@ -43,15 +46,13 @@ def _cumprod_grad(g, self, result, dim):
         return g
     if not speaks_for_itself(g, self, result) and not bool((self == 0).any()):
         return (g * conjugate(result)).flip(dim).cumsum(dim).flip(dim) / conjugate(self)
-    import shim_torch
-
     n = self.size(dim)
     parts = []
     for i in range(n):  # products without element i
         before = self.narrow(dim, 0, i).prod(dim, True) if i else self.narrow(dim, 0, 1) * 0 + 1
-        after = shim_torch.cat([self.narrow(dim, i, 1) * 0 + 1, self.narrow(dim, i + 1, n - i - 1)], dim).cumprod(dim)
+        after = torch.cat([self.narrow(dim, i, 1) * 0 + 1, self.narrow(dim, i + 1, n - i - 1)], dim).cumprod(dim)
         parts.append((g.narrow(dim, i, n - i) * conjugate(before * after)).sum(dim, True))
-    return shim_torch.cat(parts, dim)
+    return torch.cat(parts, dim)
 
 
 @op(
@@ -118,9 +119,7 @@ def logcumsumexp(xp, self, dim):
 
 
 def _limits(dtype):
-    import shim_torch
-
-    return shim_torch.finfo(dtype)
+    return finfo(dtype)
 
 
 _SMALL = 1024  # places whose pairs are held at once
@@ -128,10 +127,8 @@ _SMALL = 1024  # places whose pairs are held at once
 
 def _logcumsumexp_grad_of_pairs(g, self, result, dim):
     """The same sum with every pair's share: linear in g, as a gradient that is differentiated once more has to be."""
-    import shim_torch
-
     x, r, g = (t.movedim(dim, -1) for t in (self, result, g))
-    is_later = shim_torch.ones(x.size(-1), x.size(-1), dtype=_core.bool, device=x.device).triu()
+    is_later = torch.ones(x.size(-1), x.size(-1), dtype=_core.bool, device=x.device).triu()
     gap = (x.unsqueeze(-1) - r.unsqueeze(-2)).masked_fill(~is_later, 0)
     shares = gap.exp().masked_fill(~is_later, 0)
     return (conjugate(shares) * g.unsqueeze(-2)).sum(-1).movedim(-1, dim)
@@ -139,10 +136,8 @@ def _logcumsumexp_grad_of_pairs(g, self, result, dim):
 
 def _logcumsumexp_grad(g, self, result, dim):
     """Σ over later places of g · e^(self - result), in logs: neither factor overflows."""
-    import shim_torch
-
-    if shim_torch.is_grad_enabled() and self.size(dim) <= _SMALL:
-        with shim_torch.no_grad():
+    if _core.is_grad_enabled() and self.size(dim) <= _SMALL:
+        with no_grad():
             values = _logcumsumexp_grad(g, self, result, dim)
         again = _logcumsumexp_grad_of_pairs(g, self, result, dim)
         nothing = (

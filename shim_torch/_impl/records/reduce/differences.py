@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import torch_module
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import composite
 from shim_torch._impl.table.rules import wrap_dim
 
@@ -35,7 +35,7 @@ def diff(self, n, dim, prepend, append):
     if n == 0:
         return self.clone()
     parts = [t for t in (prepend, self, append) if t is not None]
-    x = torch_module().cat(parts, d) if len(parts) > 1 else self
+    x = torch.cat(parts, d) if len(parts) > 1 else self
     for _ in range(min(n, x.size(d))):
         m = max(x.size(d) - 1, 0)
         a, b = x.narrow(d, x.size(d) - m, m), x.narrow(d, 0, m)
@@ -90,7 +90,6 @@ def _gradient(self: Any, spacing: Any, dim: Any, edge_order: int) -> Any:
 
 
 def _along(x: Any, d: int, space: Any, edge_order: int) -> Any:
-    torch = torch_module()
     n = x.size(d)
     if isinstance(space, _core.TensorBase):
         if space.dim() != 1 or space.numel() != n:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.reduce.reduction import _ALL
 from shim_torch._impl.records.shared.formulas import axes_of, speaks_for_itself, with_dims
 from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.record import composite, op
-from shim_torch._impl.table.refusals import refuse
+from shim_torch._impl.table.refusals import refuse, refusing_like
 from shim_torch._impl.table.rules import reduced, wrap_dim, wrap_dims
 
 
@@ -27,16 +26,6 @@ def full_extremum_grad(g, self, result):
     else:
         hit = self.isnan() if bool(result.isnan()) else self == result
     return hit * (g / hit.sum())
-
-
-def refusing_like(name, *others):
-    """The dtype rule of results like the input (and others), where the operator takes the dtype."""
-
-    def rule(self):
-        refuse(name, self.dtype)
-        return (self.dtype, [self.dtype, *others]) if others else self.dtype
-
-    return rule
 
 
 def nonempty(name):
@@ -81,8 +70,6 @@ def amin(xp, self, dim, keepdim):
 
 @composite("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", out=True)
 def aminmax(self, dim, keepdim):
-    from shim_torch import return_types
-
     refuse("aminmax", self.dtype)
     if dim is None and self.numel() == 0:
         raise RuntimeError(
@@ -92,7 +79,7 @@ def aminmax(self, dim, keepdim):
         raise IndexError(f"aminmax: Expected reduction dim {wrap_dim(dim, self.dim())} to have non-zero size.")
 
     dims = () if dim is None else (dim,)
-    return return_types.aminmax((self.amin(dims, keepdim), self.amax(dims, keepdim)))
+    return self.amin(dims, keepdim), self.amax(dims, keepdim)
 
 
 @composite("_aminmax(Tensor self) -> (Tensor, Tensor)", method=False)
@@ -236,7 +223,7 @@ def _no_median(xp, dtype):
 
 @op(
     "median(Tensor self) -> Tensor",
-    **_ALL,
+    shape=lambda self: (),
     dtype=refusing_like("median"),
     native="median",
     grad={"self": full_extremum_grad},

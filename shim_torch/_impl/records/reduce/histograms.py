@@ -1,4 +1,4 @@
-"""Histograms of one and of several dims."""
+"""Counts of values, and histograms of one and of several dims."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import math
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import torch_module
-from shim_torch._impl.table.record import composite
-from shim_torch._impl.table.rules import WIDE
-from shim_torch._utils import _scalar
+from shim_torch._impl.table.calls import torch
+from shim_torch._impl.table.record import composite, op
+from shim_torch._impl.table.rules import WIDE, same_dtype
 
 
 def _float_only(self: Any) -> None:
     if self.dtype not in WIDE:
-        raise NotImplementedError(f"\"histogramdd\" not implemented for '{_scalar(self.dtype)}'")
+        raise NotImplementedError(f"\"histogramdd\" not implemented for '{_core.scalar_name(self.dtype)}'")
 
 
 def _edges(x: Any, bins: int, low: float | None, high: float | None, dim: int) -> Any:
@@ -30,11 +29,10 @@ def _edges(x: Any, bins: int, low: float | None, high: float | None, dim: int) -
         raise RuntimeError(f"torch.histogramdd: dimension {dim}'s range [{low:g}, {high:g}] is not finite")
     if low == high:
         low, high = low - 0.5, high + 0.5
-    return torch_module().linspace(low, high, bins + 1, dtype=x.dtype, device=x.device)
+    return torch.linspace(low, high, bins + 1, dtype=x.dtype, device=x.device)
 
 
 def _counted(columns: list[Any], edges: list[Any], weight: Any, density: bool) -> Any:
-    torch = torch_module()
     sizes = [e.numel() - 1 for e in edges]
     flat: Any = None
     inside: Any = None
@@ -99,7 +97,7 @@ def histogram_edges(self, bins, weight, density):
 
 def _lower(t: Any) -> str:
     return {"float32": "float", "float64": "double", "int64": "long int"}.get(
-        str(t.dtype).removeprefix("torch."), _scalar(t.dtype)
+        str(t.dtype).removeprefix("torch."), _core.scalar_name(t.dtype)
     )
 
 
@@ -158,3 +156,62 @@ def _histogramdd(self: Any, bins: Any, range: Any, weight: Any, density: bool) -
 _DD = "float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)"
 for _overload, _bins in (("", "int[] bins"), (".int_bins", "int bins"), (".TensorList_bins", "Tensor[] bins")):
     composite(f"histogramdd{_overload}(Tensor self, {_bins}, {_DD}", method=False)(_histogramdd)
+
+
+def _bincount_dtype(self, weights):
+    if weights is None:
+        return None, _core.int64
+    return None, (_core.float32 if weights.dtype == _core.float32 else _core.float64)
+
+
+@op("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", native="bincount", dtype=_bincount_dtype,
+    keep=("self", "weights"))  # fmt: skip
+def bincount(xp, self, weights, minlength):
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    if self.dtype.kind not in "iu":
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{_kind(self)}'")
+    if self.ndim != 1 or (self.size and int(self.min()) < 0):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if weights is not None and (weights.ndim != 1 or weights.shape != self.shape):
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    if self.size == 0:
+        return xp.zeros(
+            (minlength,), "int64" if weights is None else weights.dtype if weights.dtype == "float32" else "float64"
+        )
+    places = self.astype("int64")
+    if weights is None:
+        return xp.bincount(places, minlength=minlength).astype("int64")
+    return xp.bincount(places, weights.astype("float64"), minlength).astype(
+        "float32" if weights.dtype == "float32" else "float64"
+    )
+
+
+def _kind(array: Any) -> str:
+    return _core.scalar_name(getattr(_core, str(array.dtype)))
+
+
+def _bounds(xp: Any, self: Any, low: float, high: float) -> tuple[float, float]:
+    if low == high and self.size:
+        low, high = float(self.min()), float(self.max())
+    if low == high:
+        low, high = low - 1, high + 1
+    if not (abs(low) < float("inf") and abs(high) < float("inf")):
+        raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
+    if low >= high:
+        raise RuntimeError("torch.histc: max must be larger than min")
+    return low, high
+
+
+@op("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", shape=lambda bins: (bins,), dtype=same_dtype,
+    native="histc", out=True)  # fmt: skip
+def histc(xp, self, bins, min, max):
+    if self.dtype.kind != "f":
+        raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{_kind(self)}'")
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    low, high = _bounds(xp, self, float(min), float(max))
+    flat = self.reshape(-1)
+    flat = flat[(flat >= low) & (flat <= high)]
+    place = ((flat - low) * (bins / (high - low))).astype("int64")
+    return xp.bincount(xp.minimum(place, bins - 1), minlength=bins).astype(self.dtype)

@@ -1,14 +1,13 @@
-"""Norms of vectors and matrices, and the distances made of them."""
+"""Norms of vectors and matrices."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import gradient_once
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import reduced, wrap_dim, wrap_dims
-from shim_torch._utils import _scalar
 
 _INF = float("inf")
 _LINALG = {"module": "linalg", "method": False}
@@ -17,7 +16,9 @@ _LINALG = {"module": "linalg", "method": False}
 def check_floating(name: str, dtype: Any) -> None:
     """RuntimeError for integers, in torch.linalg's words."""
     if not (dtype.is_floating_point or dtype.is_complex):
-        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {_scalar(dtype)}")
+        raise RuntimeError(
+            f"{name}: Expected a floating point or complex tensor as input. Got {_core.scalar_name(dtype)}"
+        )
 
 
 def _norm_dtype(self: Any, dtype: Any) -> tuple[Any, Any]:
@@ -25,13 +26,17 @@ def _norm_dtype(self: Any, dtype: Any) -> tuple[Any, Any]:
     if dtype is None:
         return self.dtype, self.dtype.to_real()
     if not (dtype.is_floating_point or dtype.is_complex):
-        raise RuntimeError(f"linalg.vector_norm: dtype should be floating point or complex, but got {_scalar(dtype)}")
+        raise RuntimeError(
+            f"linalg.vector_norm: dtype should be floating point or complex, but got {_core.scalar_name(dtype)}"
+        )
     if self.dtype.is_complex and not dtype.is_complex:
-        raise RuntimeError("linalg.vector_norm: dtype should be complex for complex inputs. Got " + _scalar(dtype))
+        raise RuntimeError(
+            "linalg.vector_norm: dtype should be complex for complex inputs. Got " + _core.scalar_name(dtype)
+        )
     if _core.promote_types(self.dtype, dtype) != dtype:
         raise RuntimeError(
-            f"linalg.vector_norm: the dtype of the input ({_scalar(self.dtype)}) should be convertible without narrowing to the "
-            f"specified dtype ({_scalar(dtype)})"
+            f"linalg.vector_norm: the dtype of the input ({_core.scalar_name(self.dtype)}) should be convertible without narrowing to the "
+            f"specified dtype ({_core.scalar_name(dtype)})"
         )
     return dtype, dtype.to_real()
 
@@ -142,9 +147,7 @@ def _largest(sizes: Any, dim: int, keepdim: bool) -> Any:
 
 def linalg_norm_of(x: Any, ord: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """vector_norm through the table."""
-    import shim_torch
-
-    return shim_torch.ops.aten.linalg_vector_norm(x, ord, dim, keepdim, dtype=dtype)
+    return aten.linalg_vector_norm(x, ord, dim, keepdim, dtype=dtype)
 
 
 @composite(
@@ -231,8 +234,6 @@ def norm_except_dim(v, pow, dim):
 @composite("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", inplace=True, out=True)
 def renorm(self, p, dim, maxnorm):
     """Parts along ``dim`` whose norm exceeds ``maxnorm`` are scaled down to it."""
-    import shim_torch
-
     if p <= 0:
         raise RuntimeError("renorm: non-positive-norm not supported")
     if maxnorm < 0:
@@ -241,114 +242,5 @@ def renorm(self, p, dim, maxnorm):
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self.dim()} dimensions")
     d = wrap_dim(dim, self.dim())
     norm = linalg_norm_of(self, p, [i for i in range(self.dim()) if i != d], True)
-    factor = shim_torch.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1.0)
+    factor = torch.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1.0)
     return (self * factor).to(self.dtype)
-
-
-@composite("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor")
-def cosine_similarity(x1, x2, dim, eps):
-    """x1·x2 / (max(‖x1‖, eps) · max(‖x2‖, eps)) over ``dim``; the inputs broadcast."""
-    import shim_torch
-
-    if eps < 0:
-        raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
-    dtype = shim_torch.promote_types(x1.dtype, x2.dtype)
-    if not dtype.is_floating_point:
-        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {_scalar(dtype)}")
-    a, b = shim_torch.broadcast_tensors(x1.to(dtype), x2.to(dtype))
-    first = linalg_norm_of(a, 2, dim, True).clamp(min=eps)
-    second = linalg_norm_of(b, 2, dim, True).clamp(min=eps)
-    return ((a / first) * (b / second)).sum(dim)
-
-
-@composite(
-    "pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor", method=False
-)
-def pairwise_distance(x1, x2, p, eps, keepdim):
-    """‖x1 - x2 + eps‖ over the last dim."""
-    return linalg_norm_of(x1 - x2 + eps, p, -1, keepdim)
-
-
-def _distances_by_products(x1: Any, x2: Any) -> Any:
-    """√(‖a‖² - 2 a·b + ‖b‖²) as one product of lengthened rows."""
-    import shim_torch
-
-    first, second = (x.square().sum(-1, keepdim=True) for x in (x1, x2))
-    left = shim_torch.cat([x1 * -2, first, shim_torch.ones_like(first)], -1)
-    right = shim_torch.cat([x2, shim_torch.ones_like(second), second], -1)
-    return left.matmul(right.transpose(-2, -1)).clamp_min(1e-30).sqrt()
-
-
-def _lengths(between: Any, p: Any) -> Any:
-    found = linalg_norm_of(between, p, -1)
-    if p == 0:  # the count has no gradient, distances have a zero one
-        found = found + between.masked_fill(between == between, 0).sum(-1)
-    return found
-
-
-@composite("cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor", function=False, method=False,
-    native="cdist")  # fmt: skip
-def cdist(x1, x2, p, compute_mode):
-    """Distances between all rows: (*, P, M), (*, R, M) -> (*, P, R)."""
-    for name, t in (("X1", x1), ("X2", x2)):
-        if not t.dtype.is_floating_point:
-            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {_scalar(t.dtype)}")
-        if t.dim() < 2:
-            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {t.dim()}D")
-    if x1.dtype != x2.dtype:
-        raise RuntimeError(f"expected scalar type {_scalar(x1.dtype)} but found {_scalar(x2.dtype)}")
-    if x1.size(-1) != x2.size(-1):
-        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.size(-1)} X2: {x2.size(-1)}")
-    if p < 0:
-        raise RuntimeError("cdist only supports non-negative p values")
-    if compute_mode not in (None, 0, 1, 2):
-        raise RuntimeError(f"possible modes: 0, 1, 2, but was: {compute_mode}")
-    by_products = compute_mode == 1 or (compute_mode != 2 and max(x1.size(-2), x2.size(-2)) > 25)
-    if p == 2 and x1.is_cuda and by_products and x1.numel() and x2.numel():
-        return _distances_by_products(x1, x2)
-    if p != 2 or not by_products:
-        x1, x2 = gradient_once(x1, "_cdist_backward"), gradient_once(x2, "_cdist_backward")
-    between = x1.unsqueeze(-2) - x2.unsqueeze(-3)
-    return _lengths(between, p)
-
-
-@composite("pdist(Tensor self, float p=2) -> Tensor", method=False)
-def pdist(self, p):
-    """Distances between all pairs of rows (N, M), i < j: N (N - 1) / 2 of them."""
-    import shim_torch
-
-    if self.dim() != 2:
-        raise RuntimeError(f"pdist only supports 2D tensors, got: {self.dim()}D")
-    if not self.is_floating_point():
-        raise RuntimeError("pdist only supports floating-point dtypes")
-    if p < 0:
-        raise RuntimeError("pdist only supports non-negative p values")
-    first, second = shim_torch.triu_indices(self.size(0), self.size(0), 1, device=self.device).unbind(0)
-    plain = (
-        self.dtype in (_core.float32, _core.float64)
-        and _core.unseen(self)
-        and not (self.requires_grad and _core.is_grad_enabled())
-    )
-    if plain and first.numel() and self.size(1):
-        between = shim_torch.cdist(self, self, p, "donot_use_mm_for_euclid_dist")  # twice the distances, by a kernel
-        return between.view(-1).index_select(0, first * self.size(0) + second)
-    self = gradient_once(self, "_pdist_backward")
-    return _lengths(self.index_select(0, first) - self.index_select(0, second), p)
-
-
-@composite(
-    "batch_norm_update_stats(Tensor input, Tensor? running_mean, Tensor? running_var, float momentum) -> (Tensor, Tensor)",
-    method=False,
-)
-def batch_norm_update_stats(input, running_mean, running_var, momentum):
-    """The mean and the biased variance of each channel; running statistics move towards them, in place."""
-    if not input.numel():
-        raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
-    dims = [d for d in range(input.dim()) if d != 1]
-    count = input.numel() // input.shape[1]
-    mean, variance = input.mean(dims), input.var(dims, correction=0)
-    if running_mean is not None:
-        running_mean.mul_(1 - momentum).add_(mean, alpha=momentum)
-    if running_var is not None:
-        running_var.mul_(1 - momentum).add_(variance, alpha=momentum * (count / max(count - 1, 1)))
-    return mean, variance

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import torch_module
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import composite
 from shim_torch._impl.table.rules import WIDE, wrap_dim
+from shim_torch._impl.tensor import from_data
 
 
 def _check_quantile(self: Any, q: Any) -> None:
@@ -24,11 +25,10 @@ def _check_quantile(self: Any, q: Any) -> None:
 
 
 def _quantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool = False) -> Any:
-    torch = torch_module()
     if not isinstance(q, _core.TensorBase):
         if not 0 <= q <= 1:
             raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
-        q = torch.tensor(float(q), dtype=self.dtype, device=self.device)
+        q = from_data.tensor(float(q), dtype=self.dtype, device=self.device)
     _check_quantile(self, q)
     x, d = (self.reshape(-1), 0) if dim is None or self.dim() == 0 else (self, wrap_dim(dim, self.dim()))
     ordered = x.sort(d)[0].movedim(d, -1)  # nan sorts last
@@ -36,7 +36,7 @@ def _quantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolation: 
     count = (
         missing.logical_not().sum(-1, keepdim=True)
         if skip_nan
-        else torch.full_like(missing[..., :1], x.size(d), dtype=torch.int64)
+        else torch.full_like(missing[..., :1], x.size(d), dtype=_core.int64)
     )
     place = (q.reshape(-1) * (count - 1).to(q.dtype)).clamp(min=0)
     if not skip_nan:  # NaN is the answer, and the gradient goes to one

@@ -7,6 +7,7 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import axes_of, conjugate, reduced_count, spread, with_dims
 from shim_torch._impl.records.shared.matrices import on_cuda
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import fixed, int_to_float, reduced, sum_dtype
 
@@ -16,10 +17,8 @@ _ALL = {"shape": lambda self: ()}
 def _mean_dtype(self: Any, dtype: Any) -> Any:
     kind = dtype or self.dtype
     if not (kind.is_floating_point or kind.is_complex):
-        from shim_torch._utils import _scalar
-
         what = "Input dtype" if dtype is None else "Optional dtype"
-        got = f"Got: {_scalar(kind)}"
+        got = f"Got: {_core.scalar_name(kind)}"
         raise RuntimeError(
             f"mean(): could not infer output dtype. {what} must be either a floating point or complex dtype. {got}"
         )
@@ -114,10 +113,8 @@ def _prod_grad(g, self, result):
         return g * conjugate(result / self)
     flat = self.reshape(-1)
     ones = flat.new_ones(1)
-    import shim_torch
-
-    left = shim_torch.cat([ones, flat[:-1].cumprod(0)])
-    right = shim_torch.cat([ones, flat.flip(0)[:-1].cumprod(0)]).flip(0)
+    left = torch.cat([ones, flat[:-1].cumprod(0)])
+    right = torch.cat([ones, flat.flip(0)[:-1].cumprod(0)]).flip(0)
     return g * conjugate(left * right).reshape(self.shape)
 
 
@@ -133,8 +130,6 @@ def prod_all(xp, self, dtype):
 
 
 def _prod_dim_grad(g, self, result, dim, keepdim):
-    import shim_torch
-
     if self.dim() == 0:
         return g
     g, result = with_dims(g, self.shape, (dim,), keepdim), with_dims(result, self.shape, (dim,), keepdim)
@@ -142,9 +137,9 @@ def _prod_dim_grad(g, self, result, dim, keepdim):
         return g * conjugate(result / self)
     ones = self.narrow(dim, 0, 1) * 0 + 1
     n = self.size(dim)
-    left = shim_torch.cat([ones, self.narrow(dim, 0, n - 1).cumprod(dim)], dim)
+    left = torch.cat([ones, self.narrow(dim, 0, n - 1).cumprod(dim)], dim)
     flipped = self.flip(dim)
-    right = shim_torch.cat([ones, flipped.narrow(dim, 0, n - 1).cumprod(dim)], dim).flip(dim)
+    right = torch.cat([ones, flipped.narrow(dim, 0, n - 1).cumprod(dim)], dim).flip(dim)
     return g * conjugate(left * right)
 
 
@@ -257,6 +252,4 @@ def count_nonzero(xp, self, dim):
 
 @composite("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor")
 def dist(self, other, p):
-    import shim_torch
-
-    return shim_torch.ops.aten.linalg_vector_norm(self - other, p)
+    return aten.linalg_vector_norm(self - other, p)

@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import gradient_once, torch_module
-from shim_torch._impl.table.record import composite, op
+from shim_torch._impl.records.shared.formulas import gradient_once
+from shim_torch._impl.table.calls import shim, torch
+from shim_torch._impl.table.record import composite, direct, op
 from shim_torch._impl.table.rules import resized_out, wrap_dim
 
 
@@ -48,7 +49,7 @@ def frexp_out(self, mantissa, exponent):
             "frexp(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
             "requires grad."
         )
-    found = torch_module().frexp(self)
+    found = torch.frexp(self)
     return tuple(resized_out(out, f.shape).copy_(f) for out, f in zip((mantissa, exponent), found, strict=True))
 
 
@@ -77,7 +78,6 @@ _REDUCE = {"sum": "sum", "mean": "mean", "prod": "prod", "max": "amax", "min": "
 )
 def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initial):
     """Sums, means, products, maxima or minima of the segments of a dim, cut by ``lengths`` or ``offsets``."""
-    torch = torch_module()
     if reduce not in _REDUCE:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     if indices is not None:
@@ -109,7 +109,6 @@ def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initia
 
 
 def _segments(x: Any, counts: Any, reduce: str, initial: float, given: bool) -> Any:
-    torch = torch_module()
     k = counts.numel()
     where = torch.arange(k, device=x.device).repeat_interleave(counts)
     index = where.reshape(-1, *[1] * (x.dim() - 1)).expand(where.numel(), *x.shape[1:])
@@ -121,33 +120,27 @@ def _segments(x: Any, counts: Any, reduce: str, initial: float, given: bool) -> 
         return torch.where(sizes == 0, math.nan if not given else initial, total / sizes.clamp(min=1).to(x.dtype))
     if reduce == "sum":
         return start.scatter_add(0, index, x)
-    return _reduced(x, index, start, _REDUCE[reduce])
+    return shim.segment_reduce(x, index, start, _REDUCE[reduce])
 
 
-def _reduced(x: Any, index: Any, start: Any, reduce: str) -> Any:
-    """Products and extremes of segments. Of an extreme only what is it (or NaN) has a gradient, shared by ties."""
-    from shim_torch.autograd import Function
+def _segment_reduce_grad(g, self, index, start, reduce, result):
+    """Of an extreme only what is it (or NaN) has a gradient, shared by ties."""
+    g, r = g.gather(0, index), result.gather(0, index)
+    if reduce == "prod":
+        return _product_gradient(self, index, start, g, r)
+    chosen = (self == r) | self.isnan()
+    ties = chosen.new_zeros(start.shape, dtype=self.dtype).scatter_add(0, index, chosen.to(self.dtype)).gather(0, index)
+    return (g / ties.clamp(min=1)).masked_fill(~chosen, 0)
 
-    class Reduced(Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            result = start.scatter_reduce(0, index, x, reduce, include_self=True)
-            ctx.save_for_backward(x, result)
-            return result
 
-        @staticmethod
-        def backward(ctx: Any, grad: Any) -> Any:
-            x, result = ctx.saved_tensors
-            g, r = grad.gather(0, index), result.gather(0, index)
-            if reduce == "prod":
-                return _product_gradient(x, index, start, g, r)
-            chosen = (x == r) | x.isnan()
-            ties = (
-                chosen.new_zeros(start.shape, dtype=x.dtype).scatter_add(0, index, chosen.to(x.dtype)).gather(0, index)
-            )
-            return (g / ties.clamp(min=1)).masked_fill(~chosen, 0)
-
-    return Reduced.apply(x) if x.requires_grad else start.scatter_reduce(0, index, x, reduce, include_self=True)
+@direct(
+    "shim::segment_reduce(Tensor self, Tensor index, Tensor start, str reduce) -> Tensor",
+    function=False,
+    grad={"self": _segment_reduce_grad},
+)
+def reduced_segments(self, index, start, reduce):
+    """Products and extremes of segments, from what ``start`` has."""
+    return start.scatter_reduce(0, index, self, reduce, include_self=True)
 
 
 def _product_gradient(x: Any, index: Any, start: Any, g: Any, r: Any) -> Any:

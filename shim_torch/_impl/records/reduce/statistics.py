@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import shim
+from shim_torch._impl.table.calls import shim, torch
 from shim_torch._impl.table.record import composite
 from shim_torch._impl.table.rules import no_meta_kernel, type_name, wrap_dim
+from shim_torch._impl.tensor import from_data
 
 _ONE_ROW = 1 << 21  # elements that one block of a CUDA kernel looks through sooner than they are sorted
 
@@ -19,19 +20,17 @@ def nanmedian(self):
     if (
         self.is_cuda and self.is_floating_point() and 0 < self.numel() <= _ONE_ROW
     ):  # without waiting for how many are left
-        return shim().nanmedian(self.reshape(-1), 0, False)[0]
+        return shim.nanmedian(self.reshape(-1), 0, False)[0]
     kept = self.masked_select(~self.isnan())
     return kept.median() if kept.numel() else self.median()
 
 
 @composite("nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", out=True)
 def nanmedian_dim(self, dim, keepdim):
-    from shim_torch import return_types
-
     if self.dim() == 0:
-        return return_types.nanmedian(tuple(self.median(dim, keepdim)))
+        return tuple(self.median(dim, keepdim))
     if self.is_cuda and self.is_floating_point() and 0 < self.size(dim) <= _ONE_ROW:
-        return shim().nanmedian(self, dim, keepdim)
+        return shim.nanmedian(self, dim, keepdim)
     values, indices = self.sort(stable=True, dim=dim)
     count = (~self.isnan()).sum(dim, True)
     middle = ((count - 1) // 2).clamp(min=0)
@@ -79,8 +78,6 @@ def _areas(y: Any, steps: Any, dim: int) -> Any:
 
 @composite("vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", method=False)
 def vander(x, N, increasing):
-    import shim_torch
-
     if x.dim() != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
     count = x.numel() if N is None else N
@@ -90,15 +87,13 @@ def vander(x, N, increasing):
     column = x.unsqueeze(-1)
     powers = column[:, :count].new_ones((x.numel(), min(count, 1)))
     if count > 1:
-        powers = shim_torch.cat([powers, column.expand(-1, count - 1).cumprod(-1)], -1)
+        powers = torch.cat([powers, column.expand(-1, count - 1).cumprod(-1)], -1)
     return powers if increasing else powers.flip(-1)
 
 
 @composite("combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", method=False)
 def combinations(self, r, with_replacement):
     import itertools
-
-    import shim_torch
 
     if self.dim() != 1:
         raise RuntimeError("Expect a 1D vector, but got shape " + str(list(self.shape)))
@@ -110,7 +105,7 @@ def combinations(self, r, with_replacement):
         raise no_meta_kernel("masked_select")
     pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = list(pick(range(self.numel()), r))
-    return self[shim_torch.tensor(rows, dtype=_core.int64, device=self.device).reshape(len(rows), r)]
+    return self[from_data.tensor(rows, dtype=_core.int64, device=self.device).reshape(len(rows), r)]
 
 
 def _check_weights(x: Any, fweights: Any, aweights: Any) -> None:
@@ -179,6 +174,4 @@ def corrcoef(self):
     scaled = c / deviation.unsqueeze(-1) / deviation
     if not scaled.is_complex():
         return scaled.clamp(-1, 1)
-    import shim_torch
-
-    return shim_torch.complex(scaled.real.clamp(-1, 1), scaled.imag.clamp(-1, 1))
+    return torch.complex(scaled.real.clamp(-1, 1), scaled.imag.clamp(-1, 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import torch_module
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, direct, op
 from shim_torch._impl.table.rules import not_implemented, reduced, underived, wrap_dim, wrap_dims
 
@@ -45,9 +45,9 @@ def _chunk_cat(tensors, dim, num_chunks):
     for t in tensors:
         missing = -t.size(dim) % num_chunks
         if missing:
-            t = torch_module().cat([t, t.new_zeros((*t.shape[:dim], missing, *t.shape[dim + 1 :]))], dim)
+            t = torch.cat([t, t.new_zeros((*t.shape[:dim], missing, *t.shape[dim + 1 :]))], dim)
         parts.append(t.reshape(*t.shape[:dim], num_chunks, -1))
-    return torch_module().cat(parts, dim + 1)
+    return torch.cat(parts, dim + 1)
 
 
 def _clamped(self: Any, indices: list[Any]) -> list[Any]:
@@ -59,7 +59,7 @@ def _unsafe_masked_index(self, mask, indices, fill):
     """``self[indices]`` with ``fill`` where the mask is false; indices out of range may stand there."""
     if mask.numel() == 0 or self.numel() == 0:
         return self.new_full(_core.broadcast_shapes([mask.shape, *(i.shape for i in indices if i is not None)]), fill)
-    return torch_module().ops.aten.index(self, _clamped(self, indices)).masked_fill(mask.logical_not(), fill)
+    return aten.index(self, _clamped(self, indices)).masked_fill(mask.logical_not(), fill)
 
 
 @composite(
@@ -71,7 +71,7 @@ def _unsafe_masked_index_put_accumulate(self, mask, indices, values):
     if self.numel() == 0:
         return self.clone()
     values = values.masked_fill(mask.logical_not(), 0)
-    return torch_module().ops.aten.index_put(self, _clamped(self, indices), values, True)
+    return aten.index_put(self, _clamped(self, indices), values, True)
 
 
 # --- a hash ---------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import aten
 from shim_torch._impl.table.record import composite, direct, op
 from shim_torch._impl.table.rules import same, same_dtype
 
@@ -60,8 +61,6 @@ def _to_copy(xp, self, dtype, layout, device, pin_memory, non_blocking, memory_f
 
 
 def _convert(self: Any, device: Any, dtype: Any, non_blocking: bool, copy: bool, memory_format: Any) -> Any:
-    import shim_torch
-
     if device is not None and device.type == "cuda" and device.index is None:
         device = _core.device("cuda", _core.cuda_current_device())
     if device is not None and device.type == "cpu":
@@ -75,9 +74,7 @@ def _convert(self: Any, device: Any, dtype: Any, non_blocking: bool, copy: bool,
     )
     if same_place and same_kind and same_form and not copy:
         return self
-    return shim_torch.ops.aten._to_copy(
-        self, dtype=dtype, device=device, non_blocking=non_blocking, memory_format=memory_format
-    )
+    return aten._to_copy(self, dtype=dtype, device=device, non_blocking=non_blocking, memory_format=memory_format)
 
 
 @composite(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import aten
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, direct, op
 from shim_torch._impl.table.rules import wrap_dim
 
@@ -81,8 +81,6 @@ def cat(xp, tensors, dim):
 
 @composite("stack(Tensor[] tensors, int dim=0) -> Tensor", method=False, out=True, native="stack")
 def stack(tensors, dim):
-    import shim_torch
-
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
     first = tensors[0]
@@ -92,17 +90,15 @@ def stack(tensors, dim):
                 f"stack expects each tensor to be equal size, but got {list(first.shape)} at entry 0 and {list(t.shape)} at entry {i}"
             )
     d = wrap_dim(dim, first.dim() + 1)
-    return shim_torch.cat([t.unsqueeze(d) for t in tensors], d)
+    return torch.cat([t.unsqueeze(d) for t in tensors], d)
 
 
 def _stacking(name: str, least: str, dim: Any) -> None:
     def body(tensors):
-        import shim_torch
-
         if not tensors:
             raise RuntimeError(f"{name} expects a non-empty TensorList")
-        parts = [getattr(shim_torch, least)(t) for t in tensors]
-        return shim_torch.cat(parts, dim if dim is not None else 0 if parts[0].dim() == 1 else 1)
+        parts = [getattr(torch, least)(t) for t in tensors]
+        return torch.cat(parts, dim if dim is not None else 0 if parts[0].dim() == 1 else 1)
 
     composite(f"{name}(Tensor[] tensors) -> Tensor", method=False, out=True,
               aliases=("row_stack",) if name == "vstack" else ())(body)  # fmt: skip
@@ -115,9 +111,7 @@ _stacking("dstack", "atleast_3d", 2)
 
 @composite("column_stack(Tensor[] tensors) -> Tensor", method=False, out=True)
 def column_stack(tensors):
-    import shim_torch
-
-    return shim_torch.hstack([t.reshape(t.numel(), 1) if t.dim() <= 1 else t for t in tensors])
+    return torch.hstack([t.reshape(t.numel(), 1) if t.dim() <= 1 else t for t in tensors])
 
 
 @direct(
@@ -125,11 +119,9 @@ def column_stack(tensors):
     method=False,
     follows=("self",),
     native="constant_pad",
-    grad={"self": lambda g, pad: aten().constant_pad_nd(g, [-p for p in pad])},
+    grad={"self": lambda g, pad: aten.constant_pad_nd(g, [-p for p in pad])},
 )
 def constant_pad_nd(self, pad, value):
-    import shim_torch
-
     n = self.dim()
     if len(pad) % 2:
         raise RuntimeError("Length of pad must be even but instead it equals " + str(len(pad)))
@@ -146,7 +138,7 @@ def constant_pad_nd(self, pad, value):
         raise RuntimeError(
             f"The input size {list(self.shape)}, plus negative padding {list(pad)}, resulted in a negative output size"
         )
-    source, target = self, shim_torch.full(shape, value, dtype=self.dtype, device=self.device)
+    source, target = self, torch.full(shape, value, dtype=self.dtype, device=self.device)
     place = target
     for d in range(n):
         start, length = max(-before[d], 0), self.size(d) - max(-before[d], 0) - max(-after[d], 0)
@@ -158,9 +150,7 @@ def constant_pad_nd(self, pad, value):
 
 @composite("flatten_dense_tensors(Tensor[] tensors) -> Tensor", function=False, method=False)
 def flatten_dense_tensors(tensors):
-    import shim_torch
-
-    return shim_torch.cat([t.contiguous().view(-1) for t in tensors])
+    return torch.cat([t.contiguous().view(-1) for t in tensors])
 
 
 @composite("unflatten_dense_tensors(Tensor flat, Tensor[] tensors) -> Tensor[]", function=False, method=False)
@@ -171,3 +161,47 @@ def unflatten_dense_tensors(flat, tensors):
         parts.append(flat.narrow(0, at, t.numel()).view(t.shape) if t.numel() else flat.new_empty(t.shape))
         at += t.numel()
     return tuple(parts)
+
+
+@composite("block_diag(Tensor[] tensors) -> Tensor", function=False, method=False)
+def block_diag(tensors):
+    """The matrices along the diagonal of one matrix."""
+    if not tensors:
+        return torch.empty(1, 0)
+    for i, t in enumerate(tensors):
+        if t.dim() > 2:
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {t.dim()} dimensions"
+            )
+        if t.device != tensors[0].device:
+            raise RuntimeError(
+                f"torch.block_diag: input tensors must all be on the same device. Input 0 is on device {tensors[0].device} and "
+                f"input {i} is on device {t.device}"
+            )
+    blocks = [t.reshape(1, -1) if t.dim() < 2 else t for t in tensors]
+    shape = (sum(b.size(0) for b in blocks), sum(b.size(1) for b in blocks))
+    out = torch.zeros(shape, dtype=_core.result_type(*blocks), device=blocks[0].device)
+    row = col = 0
+    for b in blocks:
+        out[row : row + b.size(0), col : col + b.size(1)] = b
+        row, col = row + b.size(0), col + b.size(1)
+    return out
+
+
+@composite(
+    'pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0.0, str padding_side="right") -> Tensor',
+    function=False,
+    method=False,
+)
+def pad_sequence(sequences, batch_first, padding_value, padding_side):
+    """Sequences (L_i, *) stacked into (max L, B, *) or, ``batch_first``, (B, max L, *)."""
+    if not sequences:
+        raise RuntimeError("received an empty list of sequences")
+    if padding_side not in ("left", "right"):
+        raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
+    longest = max(s.size(0) for s in sequences)
+    out = sequences[0].new_full((len(sequences), longest, *sequences[0].shape[1:]), padding_value)
+    for i, s in enumerate(sequences):
+        start = longest - s.size(0) if padding_side == "left" else 0
+        out[i, start : start + s.size(0)] = s
+    return out if batch_first else out.transpose(0, 1)

@@ -1,4 +1,4 @@
-"""Rearranged and repeated copies: flips, rolls, repeats, triangles and diagonals."""
+"""Rearranged and repeated copies: flips, rolls and repeats."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import same, same_dtype, wrap_dim, wrap_dims
 
@@ -154,9 +155,7 @@ def tile(self, dims):
 
 def _repeat_places(xp: Any, repeats: Any, output_size: Any) -> Any:
     if repeats.dtype not in ("int32", "int64"):
-        from shim_torch._utils import _scalar
-
-        kind = _scalar(getattr(_core, str(repeats.dtype)))
+        kind = _core.scalar_name(getattr(_core, str(repeats.dtype)))
         raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{kind}'")
     if repeats.ndim > 1:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
@@ -178,8 +177,6 @@ def _repeat_places(xp: Any, repeats: Any, output_size: Any) -> Any:
     "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor"
 )
 def repeat_interleave_tensor(self, repeats, dim, output_size):
-    import shim_torch
-
     x, d = (self.reshape(-1), 0) if dim is None else (self, dim)
     if repeats.dim() == 0 or (repeats.dim() == 1 and repeats.size(0) == 1):
         repeats = repeats.reshape(1).expand(x.size(d) if x.dim() else 1)
@@ -193,23 +190,21 @@ def repeat_interleave_tensor(self, repeats, dim, output_size):
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
     places = _places_on_cuda(repeats, output_size) if repeats.is_cuda and repeats.numel() else None
     if places is None:
-        places = shim_torch.ops.aten.repeat_interleave.Tensor(repeats, output_size=output_size)
+        places = aten.repeat_interleave.Tensor(repeats, output_size=output_size)
     return x.index_select(d, places)
 
 
 def _places_on_cuda(repeats: Any, output_size: Any) -> Any:
     """The places, asking the GPU at most once: for their number."""
-    import shim_torch
-
     if repeats.dtype not in (_core.int32, _core.int64):
         return None
     ends = repeats.cumsum(0)
     if output_size is None:
-        output_size, least = shim_torch.stack([ends[-1], repeats.amin().to(ends.dtype)]).tolist()
+        output_size, least = torch.stack([ends[-1], repeats.amin().to(ends.dtype)]).tolist()
         if least < 0:
             raise RuntimeError("repeats can not be negative")
-    places = shim_torch.arange(output_size, device=repeats.device)
-    return shim_torch.searchsorted(ends, places, right=True, out_int32=repeats.dtype == _core.int32)
+    places = torch.arange(output_size, device=repeats.device)
+    return torch.searchsorted(ends, places, right=True, out_int32=repeats.dtype == _core.int32)
 
 
 @op("repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", keep=("repeats",), method=False,
@@ -234,130 +229,6 @@ def repeat_interleave_int(self, repeats, dim, output_size):
     if output_size is not None and output_size != out.size(d):
         raise RuntimeError("repeat_interleave: Invalid output_size")
     return out
-
-
-# --- triangles and diagonals -------------------------------------------------------------------------------------------------
-
-
-def _triangle(name: str) -> None:
-    def shape(self):
-        if len(self.shape) < 2:
-            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-        return self.shape
-
-    def body(xp, self, diagonal):
-        return getattr(xp, name)(self, diagonal)
-
-    op(f"{name}(Tensor self, SymInt diagonal=0) -> Tensor", shape=shape, inplace=True, out=True, native=name,
-       grad={"self": lambda g, diagonal: getattr(g, name)(diagonal)}, **_COPY)(body)  # fmt: skip
-
-
-_triangle("tril")
-_triangle("triu")
-
-
-def _embed_dims(ndim: int, dim1: int, dim2: int) -> tuple[int, int]:
-    a, b = wrap_dim(dim1, ndim + 1), wrap_dim(dim2, ndim + 1)
-    if a == b:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return a, b
-
-
-def _embed_shape(self, offset, dim1, dim2):
-    n = len(self.shape)
-    a, b = sorted(_embed_dims(n, dim1, dim2))
-    side = self.shape[-1] + abs(offset)
-    shape = list(self.shape[:-1])
-    shape.insert(a, side)
-    shape.insert(b, side)
-    return tuple(shape)
-
-
-@op("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", shape=_embed_shape, native="diag_embed",
-    grad={"self": lambda g, offset, dim1, dim2: g.diagonal(offset, dim1, dim2)}, **_COPY)  # fmt: skip
-def diag_embed(xp, self, offset, dim1, dim2):
-    a, b = _embed_dims(self.ndim, dim1, dim2)
-    n = self.shape[-1]
-    full = xp.zeros((*self.shape[:-1], n + abs(offset), n + abs(offset)), self.dtype)
-    i = xp.arange(n)
-    full[..., i + max(-offset, 0), i + max(offset, 0)] = self
-    return xp.moveaxis(full, (-2, -1), (a, b))
-
-
-@composite("diag(Tensor self, int diagonal=0) -> Tensor", out=True)
-def diag(self, diagonal):
-    if self.dim() == 1:
-        return self.diag_embed(diagonal)
-    if self.dim() != 2:
-        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {self.dim()}D")
-    return self.diagonal(diagonal).clone()
-
-
-@composite("diagflat(Tensor self, int offset=0) -> Tensor")
-def diagflat(self, offset):
-    return self.contiguous().view(-1).diag_embed(offset)
-
-
-# --- copies with a part replaced -----------------------------------------------------------------------------------------------
-
-
-def _part_check(part: Any, src: Any) -> None:
-    if tuple(part.shape) != tuple(src.shape):
-        raise RuntimeError(
-            "expected src to have a size equal to the slice of self. "
-            f"src size = {list(src.shape)}, slice size = {list(part.shape)}"
-        )
-
-
-def _laid_out_alike(self: Any) -> Any:
-    """A copy with the strides and the start of ``self``: in C order where it overlaps itself or somebody looks on."""
-    overlaps = any(step == 0 and n > 1 for n, step in zip(self.shape, self.stride(), strict=True))
-    if (self.is_contiguous() and not self.storage_offset()) or overlaps or not _core.unseen(self):
-        return self.clone(memory_format=_core.contiguous_format)
-    memory = _core.empty_tensor(
-        (self.untyped_storage().nbytes() // self.element_size(),), dtype=self.dtype, device=self.device
-    )
-    return memory.as_strided(self.shape, self.stride(), self.storage_offset()).copy_(self)
-
-
-def _with_part(self: Any, src: Any, take: Any) -> Any:
-    full = _laid_out_alike(self)
-    part = take(full)
-    _part_check(part, src)
-    part.copy_(src)
-    return full
-
-
-@composite("diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor")
-def diagonal_scatter(self, src, offset, dim1, dim2):
-    return _with_part(self, src, lambda t: t.diagonal(offset, dim1, dim2))
-
-
-@composite("select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor")
-def select_scatter(self, src, dim, index):
-    return _with_part(self, src, lambda t: t.select(dim, index))
-
-
-@composite(
-    "slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor",
-    out=True,
-)
-def slice_scatter(self, src, dim, start, end, step):
-    import shim_torch
-
-    return _with_part(self, src, lambda t: shim_torch.ops.aten.slice(t, dim, start, end, step))
-
-
-@composite(
-    "as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor"
-)
-def as_strided_scatter(self, src, size, stride, storage_offset):
-    if self.requires_grad and not self.is_contiguous():
-        raise RuntimeError(
-            "!self.requires_grad() || self.is_contiguous() INTERNAL ASSERT FAILED: as_strided_scatter is currently only supported "
-            "for contiguous inputs"
-        )
-    return _with_part(self, src, lambda t: t.as_strided(size, stride, storage_offset))
 
 
 @composite("narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", out=True)

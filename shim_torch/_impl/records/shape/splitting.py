@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, view
 from shim_torch._impl.table.rules import wrap_dim
 
@@ -16,9 +17,7 @@ def _cut(self, dim, sizes):
 
 
 def _joined(g, dim):
-    import shim_torch
-
-    return shim_torch.cat(g, dim)
+    return torch.cat(g, dim)
 
 
 @view(
@@ -96,10 +95,8 @@ def tensor_split(self, sections, dim):
 @composite("tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]")
 def tensor_split_indices(self, indices, dim):
     _splittable(self)
-    import shim_torch
-
     edges = [None, *indices, None]
-    return tuple(shim_torch.ops.aten.slice(self, dim, a, b, 1) for a, b in zip(edges, edges[1:], strict=False))
+    return tuple(aten.slice(self, dim, a, b, 1) for a, b in zip(edges, edges[1:], strict=False))
 
 
 @composite(
@@ -124,9 +121,7 @@ def tensor_split_tensor(self, tensor_indices_or_sections, dim):
 
 
 def _stacked(g, dim):
-    import shim_torch
-
-    return shim_torch.stack(g, dim)
+    return torch.stack(g, dim)
 
 
 @view("unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", native="unbind", grad={"self": _stacked})

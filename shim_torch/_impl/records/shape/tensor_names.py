@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._impl.autograd.grad_mode import no_grad
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import torch_module
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, direct
+from shim_torch._impl.tensor import from_data
 from shim_torch._impl.tensor.uninitialized import fixed
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False}
@@ -40,12 +42,10 @@ composite("__and__.Scalar(Tensor self, Scalar other) -> Tensor", **_HIDDEN)(lamb
 composite("__or__.Tensor(Tensor self, Tensor other) -> Tensor", **_HIDDEN)(lambda self, other: self | other)
 composite("__or__.Scalar(Tensor self, Scalar other) -> Tensor", **_HIDDEN)(lambda self, other: self | other)
 composite("__xor__.Tensor(Tensor self, Tensor other) -> Tensor", **_HIDDEN)(lambda self, other: self ^ other)
-composite("_shape_as_tensor(Tensor self) -> Tensor", **_FUNCTION)(lambda self: torch_module().tensor(list(self.shape)))
+composite("_shape_as_tensor(Tensor self) -> Tensor", **_FUNCTION)(lambda self: from_data.tensor(list(self.shape)))
 composite("_is_all_true(Tensor self) -> Tensor")(lambda self: self.all())
 composite("_is_any_true(Tensor self) -> Tensor")(lambda self: self.any())
-composite("_stack(Tensor[] tensors, int dim=0) -> Tensor", **_FUNCTION)(
-    lambda tensors, dim: torch_module().stack(tensors, dim)
-)
+composite("_stack(Tensor[] tensors, int dim=0) -> Tensor", **_FUNCTION)(lambda tensors, dim: torch.stack(tensors, dim))
 composite("is_set_to(Tensor self, Tensor tensor) -> bool", function=False)(
     lambda self, tensor: (
         self.untyped_storage()._cdata == tensor.untyped_storage()._cdata
@@ -69,7 +69,7 @@ def is_non_overlapping_and_dense(self):
 
 
 # Splits whose parts share memory but do not count as views of one tensor.
-_UNSAFE: dict[str, Any] = {"grad": {"self": lambda g, dim: torch_module().cat(g, dim)}}
+_UNSAFE: dict[str, Any] = {"grad": {"self": lambda g, dim: torch.cat(g, dim)}}
 
 
 def _unsafe(parts: Any) -> tuple[Any, ...]:
@@ -119,17 +119,17 @@ def empty_permuted(size, physical_layout, dtype, layout, device, pin_memory):
 
 @composite("frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", out=True, **_FUNCTION)
 def frobenius_norm(self, dim, keepdim):
-    return torch_module().ops.aten.linalg_vector_norm(self, 2, dim, keepdim)
+    return aten.linalg_vector_norm(self, 2, dim, keepdim)
 
 
 @composite("nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", out=True, **_FUNCTION)
 def nuclear_norm(self, keepdim):
-    return torch_module().ops.aten.linalg_matrix_norm(self, "nuc", (-2, -1), keepdim)
+    return aten.linalg_matrix_norm(self, "nuc", (-2, -1), keepdim)
 
 
 @composite("nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor", out=True, **_FUNCTION)
 def nuclear_norm_dim(self, dim, keepdim):
-    return torch_module().ops.aten.linalg_matrix_norm(self, "nuc", dim, keepdim)
+    return aten.linalg_matrix_norm(self, "nuc", dim, keepdim)
 
 
 # --- losses' halves -------------------------------------------------------------------------------------------------
@@ -181,11 +181,10 @@ def nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index
 )
 def embedding_renorm_(self, indices, max_norm, norm_type):
     """Scales the rows that ``indices`` names down to norm ``max_norm`` where they exceed it."""
-    torch = torch_module()
     rows = indices.reshape(-1).unique()
-    with torch.no_grad():
+    with no_grad():
         chosen = self[rows]
-        norms = torch.ops.aten.linalg_vector_norm(chosen, norm_type, (1,), True)
+        norms = aten.linalg_vector_norm(chosen, norm_type, (1,), True)
         self[rows] = torch.where(norms > max_norm, chosen * (max_norm / (norms + 1e-7)), chosen)
     return self
 
@@ -208,13 +207,11 @@ def convert_element_type(a, dtype):
 )
 def _assert_tensor_metadata(a, size, stride, dtype, device, layout):
     """RuntimeError unless the tensor has what is given."""
-    from shim_torch._utils import _scalar
-
     layouts = {_core.strided: "Strided", _core.sparse_coo: "Sparse", _core.sparse_csr: "SparseCsr"}
     checks: tuple[tuple[str, Any, Any, Any], ...] = (
         ("sizes", size, list(a.shape) if size is not None else None, list),
         ("strides", stride, list(a.stride()) if stride is not None else None, list),
-        ("dtype", dtype, a.dtype, _scalar),
+        ("dtype", dtype, a.dtype, _core.scalar_name),
         ("device", device, a.device, str),
         ("layout", layout, a.layout, lambda kind: layouts.get(kind, str(kind))),
     )

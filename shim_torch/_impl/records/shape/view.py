@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import torch_module
+from shim_torch._impl.records.shared.formulas import padded
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import composite, op, view
 from shim_torch._impl.table.rules import same_dtype, wrap_dim
 
@@ -182,61 +183,6 @@ def unsqueeze(self, dim):
 
 
 @view(
-    "select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
-    grad={"self": lambda g, self_shape, dim, index: _select_grad(g, self_shape, dim, index)},
-)
-def select(self, dim, index):
-    return _core.select(self, dim, index)
-
-
-def _select_grad(g, shape, dim, index):
-    import shim_torch
-
-    return shim_torch.ops.aten.select_backward(g, shape, dim, index)
-
-
-@view(
-    "slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)",
-    function=False,
-    method=False,
-    grad={"self": lambda g, self_shape, dim, start, end, step: _slice_grad(g, self_shape, dim, start, end, step)},
-)
-def slice_(self, dim, start, end, step):
-    return _core.slice(self, dim, 0 if start is None else start, 2**63 - 1 if end is None else end, step)
-
-
-def _slice_grad(g, shape, dim, start, end, step):
-    import shim_torch
-
-    return shim_torch.ops.aten.slice_backward(
-        g, shape, dim, 0 if start is None else start, 2**63 - 1 if end is None else end, step
-    )
-
-
-def _padded(g, shape, place):
-    full = g.new_zeros(shape)
-    place(full).copy_(g)
-    return full
-
-
-@composite("narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", native="narrow")
-def narrow(self, dim, start, length):
-    import shim_torch
-
-    _core.narrow(self, dim, start, length)  # its errors
-    if start < 0:
-        start += self.size(dim)
-    return shim_torch.ops.aten.slice(self, dim, start, start + length, 1)
-
-
-@composite("narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)")
-def narrow_tensor(self, dim, start, length):
-    if start.dim() or start.is_floating_point() or start.is_complex() or start.dtype is _core.bool:
-        raise RuntimeError("start must be an 0-dim integral Tensor.")
-    return narrow(self, dim, int(start.item()), length)
-
-
-@view(
     "as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
     grad={
         "self": lambda g, self_shape, self_strides, self_start, size, stride, storage_offset: _as_strided_grad(
@@ -250,12 +196,11 @@ def as_strided(self, size, stride, storage_offset):
 
 def _as_strided_grad(g, shape, strides, size, stride, offset):
     """Every element of the result adds to the element of the input that it is; ``offset`` counts from the input's start."""
-    import shim_torch
 
     def places(sizes, steps):
-        index = shim_torch.zeros(tuple(sizes), dtype=shim_torch.int64, device=g.device)
+        index = torch.zeros(tuple(sizes), dtype=_core.int64, device=g.device)
         for d, (n, s) in enumerate(zip(sizes, steps, strict=True)):
-            index = index + (shim_torch.arange(n, device=g.device) * s).reshape(
+            index = index + (torch.arange(n, device=g.device) * s).reshape(
                 [-1 if i == d else 1 for i in range(len(sizes))]
             )
         return index
@@ -280,14 +225,12 @@ def unfold(self, dimension, size, step):
 
 
 def _unfold_grad(g, shape, dim, size, step):
-    import shim_torch
-
     if not len(shape):
         return g.reshape(())
     d = wrap_dim(dim, len(shape))
     windows = g.size(d)
-    starts = shim_torch.arange(windows, device=g.device) * step
-    index = (starts[:, None] + shim_torch.arange(size, device=g.device)).reshape(-1)
+    starts = torch.arange(windows, device=g.device) * step
+    index = (starts[:, None] + torch.arange(size, device=g.device)).reshape(-1)
     moved = g.movedim(-1, d + 1).flatten(d, d + 1)
     return g.new_zeros(shape).index_add(d, index, moved)
 
@@ -295,7 +238,7 @@ def _unfold_grad(g, shape, dim, size, step):
 @view(
     "diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
     grad={
-        "self": lambda g, self_shape, offset, dim1, dim2: _padded(
+        "self": lambda g, self_shape, offset, dim1, dim2: padded(
             g, self_shape, lambda full: full.diagonal(offset, dim1, dim2)
         )
     },
@@ -307,7 +250,7 @@ def diagonal(self, offset, dim1, dim2):
 @view(
     "view_as_real(Tensor(a) self) -> Tensor(a)",
     method=False,
-    grad={"self": lambda g: torch_module().view_as_complex(g.contiguous())},
+    grad={"self": lambda g: torch.view_as_complex(g.contiguous())},
 )
 def view_as_real(self):
     return _core.view_as_real(self)
@@ -316,7 +259,7 @@ def view_as_real(self):
 @view(
     "view_as_complex(Tensor(a) self) -> Tensor(a)",
     method=False,
-    grad={"self": lambda g: torch_module().view_as_real(g.contiguous().resolve_conj())},
+    grad={"self": lambda g: torch.view_as_real(g.contiguous().resolve_conj())},
 )
 def view_as_complex(self):
     return _core.view_as_complex(self)

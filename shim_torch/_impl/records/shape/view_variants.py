@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import aten
 from shim_torch._impl.table.record import composite
 
 # (schema of the arguments, view method): the tensor takes the place of its view.
@@ -47,9 +48,7 @@ _LIST_COPIES = {
 
 
 def _aten(name: str) -> Any:
-    import shim_torch
-
-    return getattr(shim_torch.ops.aten, name)
+    return getattr(aten, name)
 
 
 def _replaced(name: str) -> Any:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import shim
 from shim_torch._impl.table.rules import NARROW, wrap_dims
 
 
@@ -24,7 +25,7 @@ def one_pass(g: Any, saved: Any, name: str, *numbers: float) -> Any:
     """g · f' in one kernel, ``shim::pointwise_backward``; None where there is none, and where it is to be differentiated itself."""
     if not _core.one_pass(g, saved):
         return None
-    return shim().pointwise_backward(g, saved, name, *numbers)
+    return shim.pointwise_backward(g, saved, name, *numbers)
 
 
 def one_pass_on_cuda(g: Any, saved: Any, name: str, *numbers: float) -> Any:
@@ -44,16 +45,14 @@ def recording() -> Iterator[None]:
         _core._set_below_dispatch(below)
 
 
-def torch_module() -> Any:
-    """The module that presents itself as torch: the families are imported before it is complete."""
-    import shim_torch
-
-    return shim_torch
-
-
-def aten() -> Any:
-    """``torch.ops.aten``, for operators that torch has no function of."""
-    return torch_module().ops.aten
+def gradients(output: Any, inputs: Sequence[Any], g: Any, create_graph: bool = False) -> tuple[Any, ...]:
+    """The gradients of ``output`` by ``inputs`` along ``g``, found by the engine: ``torch.autograd.grad`` of one output."""
+    if g.shape != output.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[0] has a shape of {g.shape} and output[0] has a shape of {output.shape}."
+        )
+    start = g if g.dtype == output.dtype else g.to(output.dtype)
+    return _core.run_backward((output,), [start], tuple(inputs), create_graph, create_graph, False, False)
 
 
 _linear = threading.local()
@@ -89,7 +88,7 @@ def once(gradient: Any, given: Any, name: str) -> Any:
         raise NotImplementedError(f"Trying to use forward AD with aten::{name} that does not support it.")
     if not _core.is_grad_enabled() or _core._is_dual_level_open() or tangents_wanted():
         return gradient
-    return shim().underived(gradient, given, name)
+    return shim.underived(gradient, given, name)
 
 
 def tangents_wanted() -> bool:
@@ -121,16 +120,6 @@ def gradient_once(t: Any, name: str) -> Any:
     alias = t.view_as(t)
     alias.register_hook(lambda g: once(g, t, name))
     return alias
-
-
-def shim() -> Any:
-    """``torch.ops.shim``, operators of our own."""
-    return torch_module().ops.shim
-
-
-def operator(name: str) -> Any:
-    """The operator ``aten::name`` as a function, for those that torch has no function of, checked as functions are."""
-    return _core.function(f"aten::{name}")
 
 
 def sizes_text(sizes: Any) -> str:
@@ -206,3 +195,10 @@ def reduced_count(shape: Any, dim: Any) -> int:
     for d in wrap_dims(dim, len(shape)):
         n *= shape[d]
     return n
+
+
+def padded(g: Any, shape: Any, place: Callable[[Any], Any]) -> Any:
+    """The gradient of a view of a part: zeros of ``shape`` with ``g`` in the part that ``place`` views."""
+    full = g.new_zeros(shape)
+    place(full).copy_(g)
+    return full

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.rules import NARROW
-from shim_torch._utils import _scalar
+from shim_torch._impl.tensor.type_info import finfo
 
 
 class LinAlgError(RuntimeError):
@@ -49,12 +51,14 @@ def check_matrix(name: str, a: Any, square: bool = False, argument: str = "A") -
         (low and a.dtype.is_floating_point and name in _KERNELS)
         or (name in _NO_CHECK and not (a.dtype.is_floating_point or a.dtype.is_complex))
     ):
-        raise NotImplementedError(f"\"{_KERNELS[name]}\" not implemented for '{_scalar(a.dtype)}'")
+        raise NotImplementedError(f"\"{_KERNELS[name]}\" not implemented for '{_core.scalar_name(a.dtype)}'")
     if not (a.dtype.is_floating_point or a.dtype.is_complex):
         name = _SAYING.get(name, name)
-        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {_scalar(a.dtype)}")
+        raise RuntimeError(
+            f"{name}: Expected a floating point or complex tensor as input. Got {_core.scalar_name(a.dtype)}"
+        )
     if low:
-        raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {_scalar(a.dtype)}")
+        raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {_core.scalar_name(a.dtype)}")
     return a.dtype
 
 
@@ -102,14 +106,42 @@ def refuse_phases(name: str, of: str, depends: str, *imaginary: Any) -> None:
     ``imaginary``: what the loss changes by as each side's phases turn; together they must cancel. Nothing is read of tensors without
     values (meta, batched and traced ones).
     """
-    import shim_torch
-
     there = [x for x in imaginary if x is not None]
-    if any(x.is_meta or type(x) is not shim_torch.Tensor for x in there) or not there:
+    if any(x.is_meta or type(x) is not _core.Tensor for x in there) or not there:
         return
-    first, second = there[0], -there[1] if len(there) > 1 else shim_torch.zeros_like(there[0])
-    if not bool(shim_torch.allclose(first.detach(), second.detach(), rtol=1e-2, atol=1e-2)):
+    first, second = there[0], -there[1] if len(there) > 1 else torch.zeros_like(there[0])
+    if not bool(torch.allclose(first.detach(), second.detach(), rtol=1e-2, atol=1e-2)):
         raise RuntimeError(
             f"{name}: The {of} in the complex case are specified up to multiplication by e^{{i phi}}. The specified loss function "
             f"depends on this {depends}"
         )
+
+
+def identity(a: Any, n: int) -> Any:
+    """The identity of ``n`` rows, of the dtype and device of ``a``."""
+    return torch.eye(n, dtype=a.dtype, device=a.device)
+
+
+def epsilon(a: Any) -> float:
+    """The rounding error of the dtype of ``a``."""
+    return finfo(a.dtype).eps
+
+
+def rank_tolerances(a: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
+    """PyTorch's defaults: rtol is epsilon · max(m, n) unless an absolute tolerance is given."""
+    if rtol is None:
+        fallback = epsilon(a) * max(a.shape[-2:])
+        if isinstance(atol, _core.TensorBase):
+            rtol = (atol <= 0).to(atol.dtype) * fallback
+        else:
+            rtol = 0.0 if atol is not None and atol > 0 else fallback
+    return (0.0 if atol is None else atol), rtol
+
+
+def refuse_complex_tolerances(name: str, **given: Any) -> None:
+    """RuntimeError where a tolerance is a complex tensor."""
+    for what, t in given.items():
+        if isinstance(t, _core.TensorBase) and t.is_complex():
+            raise RuntimeError(
+                f"{name}: {what} tensor of complex type is not supported. Got {_core.scalar_name(t.dtype)}"
+            )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._utils import _scalar
 
 
 def same_kind(a: Any, b: Any) -> Any:
@@ -16,13 +15,13 @@ def same_kind(a: Any, b: Any) -> Any:
 
 def same_scalar(a: Any, b: Any) -> Any:
     if a.dtype != b.dtype:
-        raise RuntimeError(f"expected scalar type {_scalar(a.dtype)} but found {_scalar(b.dtype)}")
+        raise RuntimeError(f"expected scalar type {_core.scalar_name(a.dtype)} but found {_core.scalar_name(b.dtype)}")
     return a.dtype
 
 
 def same_vectors(self: Any, mat: Any, vec: Any) -> Any:
     if not self.dtype == mat.dtype == vec.dtype:
-        names = [_scalar(t.dtype) for t in (self, mat, vec)]
+        names = [_core.scalar_name(t.dtype) for t in (self, mat, vec)]
         raise RuntimeError(
             f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and {names[2]}"
         )
@@ -95,7 +94,7 @@ def check_addmm(self: Any, wanted: Any) -> None:
     have = list(self.shape)
     if len(have) > len(wanted):
         raise RuntimeError(
-            f"expand(torch.{_scalar(self.dtype)}Tensor{{{have}}}, size={list(wanted)}): the number of sizes provided "
+            f"expand(torch.{_core.scalar_name(self.dtype)}Tensor{{{have}}}, size={list(wanted)}): the number of sizes provided "
             f"({len(wanted)}) must be greater or equal to the number of dimensions in the tensor ({len(have)})"
         )
     for dim in range(len(wanted) - 1, len(wanted) - 1 - len(have), -1):
@@ -123,11 +122,11 @@ def addmm_shape(self, mat1, mat2):
 def addmm_dtype(self, mat1, mat2):
     if mat1.dtype != mat2.dtype:
         raise RuntimeError(
-            f"mat1 and mat2 must have the same dtype, but got {_scalar(mat1.dtype)} and {_scalar(mat2.dtype)}"
+            f"mat1 and mat2 must have the same dtype, but got {_core.scalar_name(mat1.dtype)} and {_core.scalar_name(mat2.dtype)}"
         )
     if self.dtype != mat2.dtype:
         raise RuntimeError(
-            f"self and mat2 must have the same dtype, but got {_scalar(self.dtype)} and {_scalar(mat2.dtype)}"
+            f"self and mat2 must have the same dtype, but got {_core.scalar_name(self.dtype)} and {_core.scalar_name(mat2.dtype)}"
         )
     return self.dtype
 

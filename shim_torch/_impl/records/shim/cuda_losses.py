@@ -5,8 +5,12 @@ What they serve calls them on CUDA only. A gradient of theirs that is to be diff
 
 from __future__ import annotations
 
+from typing import Any
+
+from shim_torch._impl.autograd.grad_mode import no_grad
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import shim, torch_module
+from shim_torch._impl.records.shared.formulas import widened
+from shim_torch._impl.table.calls import shim, torch
 from shim_torch._impl.table.record import op
 from shim_torch._impl.table.rules import accumulation_dtype
 
@@ -18,7 +22,7 @@ _SHIM = {"function": False, "method": False}
 
 def _nll_grad(g0, self_shape, target, weight, reduction, ignore_index, result1):
     if not _core.is_grad_enabled():
-        return shim().nll_loss_backward(g0, target, weight, result1, self_shape, reduction, ignore_index)
+        return shim.nll_loss_backward(g0, target, weight, result1, self_shape, reduction, ignore_index)
     keep = target != ignore_index
     named = target.masked_fill(~keep, 0)
     factors = keep.to(g0.dtype) if weight is None else weight[named] * keep
@@ -75,11 +79,7 @@ def nll_loss_backward(xp, grad_output, target, weight, total_weight, sizes, redu
 def _margin_slopes(xp, g, self, target, weight, p, margin, reduction):
     """In operations that tensors and arrays have alike."""
     n, c = self.shape
-    hot = (
-        xp.arange(c) == target[:, None]
-        if xp is not torch_module()
-        else xp.arange(c, device=self.device) == target[:, None]
-    )
+    hot = xp.arange(c) == target[:, None] if xp is not torch else xp.arange(c, device=self.device) == target[:, None]
     own = (self * hot).sum(1)[:, None]
     gap = margin - own + self
     slope = (gap > 0) * (1 if p == 1 else 2 * gap) * ~hot
@@ -90,9 +90,8 @@ def _margin_slopes(xp, g, self, target, weight, p, margin, reduction):
 
 
 def _margin_grad(g, self, target, weight, p, margin, reduction):
-    torch = torch_module()
     if not _core.is_grad_enabled():
-        return shim().multi_margin_loss_backward(g, self, target, weight, p, margin, reduction)
+        return shim.multi_margin_loss_backward(g, self, target, weight, p, margin, reduction)
     return _margin_slopes(torch, g, self, target, weight, p, margin, reduction)
 
 
@@ -142,11 +141,11 @@ def _multilabel_gaps(xp, self, target):
 
 def _multilabel_grad(g, self, target, reduction):
     if not _core.is_grad_enabled():
-        return shim().multilabel_margin_loss_backward(g, self, target, reduction)
-    torch = torch_module()  # the slopes do not depend on the scores
+        return shim.multilabel_margin_loss_backward(g, self, target, reduction)
+    # the slopes do not depend on the scores
     rows, classes = self.shape
-    with torch.no_grad():
-        each = shim().multilabel_margin_loss_backward(self.new_ones((rows,)), self, target, 0)
+    with no_grad():
+        each = shim.multilabel_margin_loss_backward(self.new_ones((rows,)), self, target, 0)
     return each * (g.unsqueeze(1) if reduction == 0 else g / rows if reduction == 1 else g)
 
 
@@ -180,3 +179,67 @@ def multilabel_margin_loss_backward(xp, grad_output, self, target, reduction):
     slopes = active.sum(1) - (hot * active.sum(2)[:, :, None]).sum(1)
     g = grad_output[:, None] if reduction == 0 else grad_output / (len(self) if reduction == 1 else 1)
     return slopes * g / self.shape[1]
+
+
+def _entropy_grad(g0, g1, target, reduction, result1, result2, result3):
+    if g1 is None and not _core.is_grad_enabled():
+        return shim.cross_entropy_backward(g0, result1, target, result2, result3, reduction)
+    p = widened(result1).exp()
+    found: Any = 0
+    if g0 is not None:
+        hot = _core.empty_tensor(p.shape, p.dtype, p.device).zero_()
+        hot.scatter_(1, target.unsqueeze(1).clamp(0, p.size(1) - 1), 1.0)
+        scale = (g0 / result3 if reduction == 1 else g0) * result2
+        found = (p - hot) * (scale.unsqueeze(1) * (result2 != 0).unsqueeze(1))
+    if g1 is not None:
+        found = found + (g1 - p * g1.sum(1, keepdim=True))
+    return found.to(result1.dtype)
+
+
+@op(
+    "shim::cross_entropy(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index, bool keep) -> (Tensor, Tensor, Tensor, Tensor)",
+    shape=lambda self, reduction, keep: [
+        (self.shape[0],) if reduction == 0 else (),
+        self.shape if keep else (0,),
+        (self.shape[0],),
+        (),
+    ],
+    dtype=lambda self: (
+        accumulation_dtype(self.dtype),
+        [self.dtype, self.dtype, *[accumulation_dtype(self.dtype)] * 2],
+    ),
+    keep=("target",),
+    native="cross_entropy",
+    differentiable=(0, 1),
+    grad={"self": _entropy_grad},
+    **_SHIM,
+)
+def cross_entropy(xp, self, target, weight, reduction, ignore_index, keep):
+    """The loss of logits (rows, classes) for int64 targets (rows,); with ``keep``, which gradients need, log_softmax of the
+    logits; per row the factor (the target's weight, 0 where it is ignored); the factors' sum."""
+    top = self.max(axis=1, keepdims=True)
+    log_p = self - top - xp.log(xp.exp(self - top).sum(axis=1, keepdims=True))
+    valid = target != ignore_index
+    safe = xp.where(valid, target, 0)
+    factors = (xp.ones(len(safe), self.dtype) if weight is None else weight[safe]) * valid
+    losses = -log_p[xp.arange(len(safe)), safe] * factors
+    total = factors.sum()
+    loss = losses if reduction == 0 else losses.sum() / total if reduction == 1 else losses.sum()
+    return loss, log_p if keep else log_p[:0, 0], factors, total
+
+
+@op(
+    "shim::cross_entropy_backward(Tensor grad_output, Tensor log_p, Tensor target, Tensor factors, Tensor total, int reduction) -> Tensor",
+    shape=lambda log_p: log_p.shape,
+    dtype=lambda log_p: (accumulation_dtype(log_p.dtype), log_p.dtype),
+    keep=("target",),
+    native="cross_entropy_backward",
+    **_SHIM,
+)
+def cross_entropy_backward(xp, grad_output, log_p, target, factors, total, reduction):
+    """The gradient of ``cross_entropy`` by its logits."""
+    scale = grad_output * factors / (total if reduction == 1 else 1)
+    p = xp.exp(log_p)
+    rows = xp.arange(len(target))
+    p[rows, xp.where(factors != 0, target, 0)] -= 1
+    return p * scale[:, None]

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import flat, shim
+from shim_torch._impl.records.shared.formulas import flat
+from shim_torch._impl.table.calls import shim
 from shim_torch._impl.table.formats import asked, in_format
 from shim_torch._impl.table.record import op
 from shim_torch._impl.table.rules import accumulation_dtype
@@ -59,7 +60,7 @@ def _out_sizes(self: Any, kernel: Any, stride: Any, padding: Any, ceil_mode: boo
     native="mean_pool",
     grad={
         "self": flat(
-            lambda g, self_shape, kernel, stride, padding, include_pad, divisor: shim().mean_pool_backward(
+            lambda g, self_shape, kernel, stride, padding, include_pad, divisor: shim.mean_pool_backward(
                 g, self_shape[-2:], kernel, stride, padding, include_pad, divisor
             )
         )
@@ -98,7 +99,7 @@ def mean_pool_backward(xp, grad_output, size, kernel, stride, padding, include_p
 def _same_windows(g, shape, window, stride, padding, include_pad, divisor):
     """``mean_pool`` of g, with as many windows as ``shape`` says: in ceil mode or not."""
     floor = _out_sizes(g, window, stride, padding, False)
-    return shim().mean_pool(g, window, stride, padding, list(shape[-2:]) != floor, include_pad, divisor)
+    return shim.mean_pool(g, window, stride, padding, list(shape[-2:]) != floor, include_pad, divisor)
 
 
 # --- norms over channels ----------------------------------------------------------------------------------------------
@@ -123,7 +124,7 @@ def _by_steps(g, input, weight, mean, variance, eps, of_batch):
 
 
 def _grads(g, input, weight, mean, variance, eps, of_batch):
-    compute = _by_steps if _core.is_grad_enabled() else shim().channel_norm_backward
+    compute = _by_steps if _core.is_grad_enabled() else shim.channel_norm_backward
     dx, dw, db = compute(g, input, weight, mean, variance, eps, of_batch)
     return in_format(dx, asked([input])), dw, db
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import shim, torch_module
+from shim_torch._impl.table.calls import aten, shim, torch
 from shim_torch._impl.table.record import op
 
 _SHIM = {"function": False}
@@ -13,7 +13,6 @@ _SHIM = {"function": False}
 
 def _by_steps(g0: Any, g1: Any, gates: Any, more: Any, cell: Any) -> tuple[Any, Any]:
     """The gradients in tensor operations, from the inputs, so that they can be differentiated."""
-    torch = torch_module()
     i, f, g, o = (gates + more).chunk(4, -1)
     i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
     t = (f * cell + i * g).tanh()
@@ -33,7 +32,7 @@ def _grads(g0, g1, gates, more, cell, result1, result2):
     if _core.is_grad_enabled():
         of_gates, of_cell = _by_steps(g0, g1, gates, more, cell)
     else:
-        of_gates, of_cell = shim().lstm_step_backward(g0, g1, result2, cell, result1)
+        of_gates, of_cell = shim.lstm_step_backward(g0, g1, result2, cell, result1)
     return of_gates, of_gates, of_cell
 
 
@@ -92,8 +91,7 @@ def lstm_step_backward(xp, of_h, of_cell, gates, before, after):
 
 def _layer_by_steps(g0, g1, gates, h, c, weight, bias):
     """The gradients in tensor operations, from the inputs, so that they can be differentiated."""
-    torch = torch_module()
-    linear, kept, states = torch.nn.functional.linear, [], []
+    linear, kept, states = aten.linear, [], []
     for step in gates.unbind(0):
         more = linear(h, weight, bias)
         i, f, g, o = (step + more).chunk(4, -1)
@@ -116,8 +114,7 @@ def _layer_by_steps(g0, g1, gates, h, c, weight, bias):
 def _layer_grads(g0, g1, gates, h, c, weight, bias, result0, result1, result2):
     if _core.is_grad_enabled():
         return _layer_by_steps(g0, g1, gates, h, c, weight, bias)
-    torch = torch_module()
-    of_gates, of_h, of_c = shim().lstm_layer_backward(g0, g1, result2, c, weight, result1)
+    of_gates, of_h, of_c = shim.lstm_layer_backward(g0, g1, result2, c, weight, result1)
     flat = of_gates.flatten(0, 1)
     return of_gates, of_h, of_c, flat.t() @ torch.cat([h, result0[:-1].flatten(0, 1)]), flat.sum(0)
 

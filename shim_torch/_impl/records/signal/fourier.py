@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms: three kernels (complex, from real, to real) and the functions of torch.fft over them."""
+"""The functions of torch.fft, over the kernels of Fourier transforms."""
 
 from __future__ import annotations
 
@@ -6,155 +6,12 @@ import math
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import aten
-from shim_torch._impl.table.record import composite, op
+from shim_torch._impl.table.calls import aten
+from shim_torch._impl.table.record import composite
 from shim_torch._impl.table.rules import wrap_dim
-from shim_torch._utils import _scalar
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False, "out": True}
 _FFT: dict[str, Any] = {"module": "fft", "method": False}
-
-
-def _scaled(xp: Any, y: Any, sizes: Any, normalization: int) -> Any:
-    count = math.prod(sizes)
-    if normalization == 0 or count == 0:
-        return y
-    return y / y.real.dtype.type(math.sqrt(count) if normalization == 1 else count)
-
-
-def _complex_dtype(self: Any) -> Any:
-    return self.dtype.to_complex()
-
-
-def _sorted_dims(self: Any, dim: Any, but_last: bool) -> list[int]:
-    """The transformed dims, largest strides first; the last one stays last where it is halved."""
-    dims, strides = list(_axes(dim, self.dim())), self.stride()
-    end = len(dims) - 1 if but_last else len(dims)
-    return sorted(dims[:end], key=lambda d: -strides[d]) + dims[end:]
-
-
-def _order(self: Any, dims: list[int]) -> tuple[Any, ...]:
-    """Where PyTorch's CPU transforms leave their results: the other dims first, then the transformed ones."""
-    if self.device.type == "cuda":
-        return (None,)
-    strides = self.stride()
-    return ((*sorted((d for d in range(self.dim()) if d not in dims), key=lambda d: -strides[d]), *dims),)
-
-
-def _complex_order(self: Any, dim: Any) -> tuple[Any, ...]:
-    return _order(self, _sorted_dims(self, dim, False)) if dim else (None,)
-
-
-def _from_real_order(self: Any, dim: Any) -> tuple[Any, ...]:
-    return _order(self, _sorted_dims(self, dim, True))
-
-
-def _to_real_order(self: Any, dim: Any) -> tuple[Any, ...]:
-    last = wrap_dim(dim[-1], self.dim())
-    if len(dim) == 1:
-        return _order(self, [last])
-    (before,) = _complex_order(self, dim[:-1])
-    return (None,) if before is None else ((*(d for d in before if d != last), last),)
-
-
-def _transformed(self: Any, from_complex: bool) -> Any:
-    """The dtype of what is transformed; RuntimeError for one that the kernel does not take."""
-    if not (self.dtype.is_complex if from_complex else self.dtype.is_floating_point):
-        wanted = "complex" if from_complex else "floating-point"
-        raise RuntimeError(f"Only supports {wanted} dtypes, but found: {_scalar(self.dtype)}")
-    return self.dtype
-
-
-def _axes(dim: Any, ndim: int) -> tuple[int, ...]:
-    return tuple(wrap_dim(d, ndim) for d in dim)
-
-
-@op("_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor", shape=lambda self, dim: _same_shape(self, dim),
-    dtype=lambda self: _transformed(self, True),
-    grad={"self": lambda g, dim, normalization, forward: aten()._fft_c2c(g, dim, normalization, not forward)},
-    order=_complex_order, native="fft_c2c", **_HIDDEN)  # fmt: skip
-def _fft_c2c(xp, self, dim, normalization, forward):
-    axes = _axes(dim, self.ndim)
-    if not axes or not self.size:
-        return self.copy()
-    # Inverse transforms come unscaled with norm="forward".
-    y = xp.fft.fftn(self, axes=axes) if forward else xp.fft.ifftn(self, axes=axes, norm="forward")
-    return _scaled(xp, y.astype(self.dtype), [self.shape[a] for a in axes], normalization)
-
-
-def _check_half(self: Any, dim: Any, last: int | None = None) -> None:
-    """RuntimeError for signals of half precision whose sizes are no powers of two, which cuFFT refuses."""
-    if self.dtype not in (_core.float16, _core.complex32) or not self.is_cuda or not self.numel():
-        return
-    sizes = [self.shape[d] for d in _axes(dim, self.dim())]
-    sizes[-1:] = sizes[-1:] if last is None else [last]
-    if any(n & (n - 1) for n in sizes):
-        raise RuntimeError(
-            "cuFFT only supports dimensions whose sizes are powers of two when computing in half precision, but got a signal size of"
-            + str(sizes)
-        )
-
-
-def _same_shape(self: Any, dim: Any) -> tuple[int, ...]:
-    _check_half(self, dim)
-    return tuple(self.shape)
-
-
-def _half_shape(self: Any, dim: Any, onesided: bool) -> tuple[int, ...]:
-    _check_half(self, dim)
-    shape = list(self.shape)
-    if onesided:
-        last = wrap_dim(dim[-1], len(shape))
-        shape[last] = shape[last] // 2 + 1
-    return tuple(shape)
-
-
-def _from_real_grad(g: Any, self_shape: Any, dim: Any, normalization: int, onesided: bool) -> Any:
-    if onesided:
-        last = wrap_dim(dim[-1], len(self_shape))
-        missing = self_shape[last] - g.size(last)
-        pads = [0, 0] * (g.dim() - 1 - last) + [0, missing]
-        g = aten().constant_pad_nd(g, pads) if missing else g
-    return aten()._fft_c2c(g, dim, normalization, False).real
-
-
-@op("_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", shape=_half_shape,
-    dtype=lambda self: (_transformed(self, False), _complex_dtype(self)), grad={"self": _from_real_grad},
-    order=_from_real_order, native="fft_r2c", **_HIDDEN)  # fmt: skip
-def _fft_r2c(xp, self, dim, normalization, onesided):
-    axes = _axes(dim, self.ndim)
-    y = (xp.fft.rfftn if onesided else xp.fft.fftn)(self, axes=axes)
-    made = "complex64" if self.dtype.itemsize == 4 else "complex128"
-    return _scaled(xp, y.astype(made), [self.shape[a] for a in axes], normalization)
-
-
-def _full_shape(self: Any, dim: Any, last_dim_size: int) -> tuple[int, ...]:
-    _check_half(self, dim, last_dim_size)
-    shape = list(self.shape)
-    shape[wrap_dim(dim[-1], len(shape))] = last_dim_size
-    return tuple(shape)
-
-
-def _to_real_grad(g: Any, dim: Any, normalization: int) -> Any:
-    """The half spectrum stands for two, but for its first value and (even sizes) its last."""
-    back = aten()._fft_r2c(g, dim, normalization, True)
-    last = wrap_dim(dim[-1], g.dim())
-    twice = g.size(last) - back.size(last)
-    if twice > 0:
-        place = aten().arange(back.size(last), device=g.device)
-        factor = ((place >= 1) & (place <= twice)).to(g.dtype) + 1
-        back = back * factor.reshape([-1 if d == last else 1 for d in range(g.dim())])
-    return back
-
-
-@op("_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor", shape=_full_shape,
-    dtype=lambda self: (_transformed(self, True), self.dtype.to_real()), grad={"self": _to_real_grad},
-    order=_to_real_order, native="fft_c2r", **_HIDDEN)  # fmt: skip
-def _fft_c2r(xp, self, dim, normalization, last_dim_size):
-    axes = _axes(dim, self.ndim)
-    y = xp.fft.ifftn(self, axes=axes[:-1], norm="forward") if len(axes) > 1 else self
-    y = xp.fft.irfft(y, n=last_dim_size, axis=axes[-1], norm="forward")
-    return _scaled(xp, y.astype(self.real.dtype), [y.shape[a] for a in axes], normalization)
 
 
 # --- the functions --------------------------------------------------------------------------------------------------
@@ -179,7 +36,7 @@ def _promoted(self: Any, complex_wanted: bool = False) -> Any:
     if dtype not in (_core.float32, _core.float64, _core.complex64, _core.complex128, *halves):
         if dtype is _core.complex32:
             raise RuntimeError("MKL FFT doesn't support tensors of type: Half")
-        raise RuntimeError(f"Unsupported dtype {_scalar(dtype)}")
+        raise RuntimeError(f"Unsupported dtype {_core.scalar_name(dtype)}")
     return self.to(dtype.to_complex() if complex_wanted else dtype)
 
 
@@ -191,7 +48,7 @@ def _resized(x: Any, dims: Any, sizes: Any) -> Any:
         if n < x.size(d):
             x = x.narrow(d, 0, n)
         elif n > x.size(d):
-            x = aten().constant_pad_nd(x, [0, 0] * (x.dim() - 1 - d) + [0, n - x.size(d)])
+            x = aten.constant_pad_nd(x, [0, 0] * (x.dim() - 1 - d) + [0, n - x.size(d)])
     return x
 
 
@@ -213,15 +70,15 @@ def _c2c(x: Any, n: int | None, dim: int, norm: str | None, forward: bool) -> An
     x = _resized(x, [d], [size])
     mode = _normalization(norm, forward)
     if x.is_complex():
-        return aten()._fft_c2c(x, [d], mode, forward)
+        return aten._fft_c2c(x, [d], mode, forward)
     if forward:
-        return aten()._fft_r2c(x, [d], mode, False)
-    return aten()._fft_r2c(x, [d], mode, False).conj()
+        return aten._fft_r2c(x, [d], mode, False)
+    return aten._fft_r2c(x, [d], mode, False).conj()
 
 
 def _no_complex(name: str, x: Any, kind: str = "real") -> None:
     if x.is_complex():
-        raise RuntimeError(f"{name} expects a {kind} input tensor, but got {_scalar(x.dtype)}")
+        raise RuntimeError(f"{name} expects a {kind} input tensor, but got {_core.scalar_name(x.dtype)}")
 
 
 @composite("fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out=True, **_FFT)
@@ -239,7 +96,7 @@ def _real_to_half(name: str, x: Any, n: int | None, dim: int, norm: str | None, 
     x = _promoted(x)
     d = _one_dim(x, dim)
     x = _resized(x, [d], [_positive(x.size(d) if n is None else n)])
-    y = aten()._fft_r2c(x, [d], _normalization(norm, forward), True)
+    y = aten._fft_r2c(x, [d], _normalization(norm, forward), True)
     return y if forward else y.conj()
 
 
@@ -249,7 +106,7 @@ def _half_to_real(x: Any, n: int | None, dim: int, norm: str | None, forward: bo
     size = _positive(2 * (x.size(d) - 1) if n is None else n)
     x = _resized(x, [d], [size // 2 + 1])
     x = x.conj().resolve_conj() if forward else x
-    return aten()._fft_c2r(x, [d], _normalization(norm, forward), size)
+    return aten._fft_c2r(x, [d], _normalization(norm, forward), size)
 
 
 @composite("fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out=True, **_FFT)
@@ -294,7 +151,7 @@ def _dims_and_sizes(x: Any, s: Any, dim: Any) -> tuple[list[int], list[int]]:
 def _c2cn(x: Any, s: Any, dim: Any, norm: str | None, forward: bool) -> Any:
     x = _promoted(x, True)
     dims, sizes = _dims_and_sizes(x, s, dim)
-    return aten()._fft_c2c(_resized(x, dims, sizes), dims, _normalization(norm, forward), forward)
+    return aten._fft_c2c(_resized(x, dims, sizes), dims, _normalization(norm, forward), forward)
 
 
 def _rfftn(name: str, x: Any, s: Any, dim: Any, norm: str | None, forward: bool) -> Any:
@@ -305,10 +162,10 @@ def _rfftn(name: str, x: Any, s: Any, dim: Any, norm: str | None, forward: bool)
         raise RuntimeError(f"{name} must transform at least one axis")
     x = _resized(x, dims, sizes)
     if forward:
-        return aten()._fft_r2c(x, dims, _normalization(norm, True), True)
+        return aten._fft_r2c(x, dims, _normalization(norm, True), True)
     mode = _normalization(norm, False)
-    half = aten()._fft_r2c(x, dims[-1:], mode, True).conj()
-    return aten()._fft_c2c(half.resolve_conj(), dims[:-1], mode, False) if len(dims) > 1 else half
+    half = aten._fft_r2c(x, dims[-1:], mode, True).conj()
+    return aten._fft_c2c(half.resolve_conj(), dims[:-1], mode, False) if len(dims) > 1 else half
 
 
 def _irfftn(name: str, x: Any, s: Any, dim: Any, norm: str | None, forward: bool) -> Any:
@@ -324,9 +181,9 @@ def _irfftn(name: str, x: Any, s: Any, dim: Any, norm: str | None, forward: bool
     x = _resized(x, dims, [*sizes[:-1], last // 2 + 1])
     mode = _normalization(norm, forward)
     if not forward:
-        return aten()._fft_c2r(x, dims, mode, last)
-    rest = aten()._fft_c2c(x, dims[:-1], mode, True) if len(dims) > 1 else x
-    return aten()._fft_c2r(rest.conj().resolve_conj(), dims[-1:], mode, last)
+        return aten._fft_c2r(x, dims, mode, last)
+    rest = aten._fft_c2c(x, dims[:-1], mode, True) if len(dims) > 1 else x
+    return aten._fft_c2r(rest.conj().resolve_conj(), dims[-1:], mode, last)
 
 
 def _declare(name: str, run: Any) -> None:
@@ -357,7 +214,7 @@ def _frequencies(name: str, n: int, d: float, dtype: Any, device: Any, first: in
     if not (dtype.is_floating_point or dtype.is_complex):
         raise RuntimeError(f"{name} requires a floating point or complex dtype")
     width = n * d
-    return aten().arange(first, last, dtype=dtype, device=device) * (1.0 / width if width else math.inf)
+    return aten.arange(first, last, dtype=dtype, device=device) * (1.0 / width if width else math.inf)
 
 
 @composite(f"fft_fftfreq(int n, float d=1.0, *, {_FACTORY}) -> Tensor", out=True, **_FFT)
@@ -366,7 +223,7 @@ def fft_fftfreq(n, d, dtype, layout, device, pin_memory):
     half = (n + 1) // 2
     parts = [(0, half), (half - n, 0)]
     made = [_frequencies("fftfreq", n, d, dtype, device, *part) for part in parts]
-    return aten().cat(made)
+    return aten.cat(made)
 
 
 @composite(f"fft_rfftfreq(int n, float d=1.0, *, {_FACTORY}) -> Tensor", out=True, **_FFT)

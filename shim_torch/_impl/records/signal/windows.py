@@ -6,21 +6,21 @@ import math
 import warnings
 from typing import Any
 
-from shim_torch._impl.records.shared.formulas import torch_module
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface.warnings import warn_once
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite
 from shim_torch._impl.table.rules import no_meta_kernel
-from shim_torch._utils import _scalar
+from shim_torch._impl.tensor import from_data
 
 _FACTORY = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
 
 def _window(name: str, n: int, periodic: bool, dtype: Any, device: Any, shape: Any) -> Any:
     """``shape(place, last)`` over places 0 ... n - 1; a periodic window is a longer one without its last value."""
-    torch = torch_module()
-    dtype = torch.get_default_dtype() if dtype is None else dtype
+    dtype = _core.get_default_dtype() if dtype is None else dtype
     if not (dtype.is_floating_point or dtype.is_complex):
-        kind = {"int64": "long int", "int32": "int"}.get(str(dtype).removeprefix("torch."), _scalar(dtype))
+        kind = {"int64": "long int", "int32": "int"}.get(str(dtype).removeprefix("torch."), _core.scalar_name(dtype))
         raise RuntimeError(
             f"{name} expects floating point dtypes, got: TensorOptions(dtype={kind}, device=cpu, layout=Strided (default), "
             "requires_grad=false (default), pinned_memory=false, memory_format=(nullopt))"
@@ -30,7 +30,7 @@ def _window(name: str, n: int, periodic: bool, dtype: Any, device: Any, shape: A
     if n <= 1:
         return torch.ones(n, dtype=dtype, device=device)
     last = n if periodic else n - 1
-    wide = torch.float64 if dtype == torch.float64 else torch.float32
+    wide = _core.float64 if dtype == _core.float64 else _core.float32
     return shape(torch.arange(n, dtype=wide, device=device), last).to(dtype)
 
 
@@ -54,9 +54,9 @@ def _bartlett(n: int, periodic: bool, dtype: Any, device: Any) -> Any:
 
 def _kaiser(n: int, periodic: bool, beta: float, dtype: Any, device: Any) -> Any:
     def shape(k: Any, last: int) -> Any:
-        i0 = torch_module().ops.aten.i0
+        i0 = aten.i0
         place = k * (2 / last) - 1
-        top = i0(torch_module().tensor(beta, dtype=k.dtype, device=k.device))
+        top = i0(from_data.tensor(beta, dtype=k.dtype, device=k.device))
         return i0((1 - place * place).clamp(min=0).sqrt() * beta) / top
 
     return _window("kaiser_window", n, periodic, dtype, device, shape)
@@ -94,8 +94,8 @@ _declare("kaiser_window", _P + ", float beta", "beta", _kaiser)
 def _refused(self: Any, settings: tuple[Any, ...], what: str) -> RuntimeError:
     """PyTorch's text: the whole call, then what is wrong with it."""
     n_fft, hop, win, window, normalized, onesided, return_complex = settings
-    kind = f"torch.{_scalar(self.dtype)}Tensor"
-    shown = "None" if window is None else f"torch.{_scalar(window.dtype)}Tensor{{{list(window.shape)}}}"
+    kind = f"torch.{_core.scalar_name(self.dtype)}Tensor"
+    shown = "None" if window is None else f"torch.{_core.scalar_name(window.dtype)}Tensor{{{list(window.shape)}}}"
     sided = "None" if onesided is None else int(onesided)
     return RuntimeError(
         f"stft({kind}{list(self.shape)}, n_fft={n_fft}, hop_length={hop}, win_length={win}, window={shown}, "
@@ -112,7 +112,6 @@ def _warn_without_window(window: Any, reason: str) -> None:
 
 
 def _full_window(window: Any, win: int, n_fft: int, like: Any) -> Any:
-    torch = torch_module()
     if window is None:
         if win == n_fft:
             return None
@@ -120,7 +119,7 @@ def _full_window(window: Any, win: int, n_fft: int, like: Any) -> Any:
         window = torch.ones(win, dtype=real, device=like.device)
     if win < n_fft:
         left = (n_fft - win) // 2
-        window = torch.ops.aten.constant_pad_nd(window, [left, n_fft - win - left])
+        window = aten.constant_pad_nd(window, [left, n_fft - win - left])
     return window
 
 
@@ -128,7 +127,6 @@ def _stft(
     self: Any, n_fft: int, hop_length: Any, win_length: Any, window: Any, center: bool, pad_mode: str, normalized: bool,
     onesided: Any, return_complex: Any,
 ) -> Any:  # fmt: skip
-    torch = torch_module()
     _warn_without_window(
         window,
         ",which is known to cause spectral leakage. Other windows such as torch.hann_window or torch.hamming_window are "
@@ -151,7 +149,7 @@ def _stft(
     x = self if self.dim() == 2 else self.unsqueeze(0)
     if center:
         pad = n_fft // 2
-        x = torch.nn.functional.pad(x.unsqueeze(0), (pad, pad), pad_mode).squeeze(0)
+        x = aten.pad(x.unsqueeze(0), (pad, pad), pad_mode).squeeze(0)
     length, given = x.size(1), x if self.dim() == 2 else x[0]
     if n_fft <= 0 or n_fft > length:
         raise _refused(given, settings, f"expected 0 < n_fft < {length}, but got n_fft={win}")
@@ -173,9 +171,9 @@ def _stft(
     frames = frames if taper is None else frames * taper
     norm = 1 if normalized else 0
     if complex_in:
-        out = torch.ops.aten._fft_c2c(frames, [2], norm, True)
+        out = aten._fft_c2c(frames, [2], norm, True)
     else:
-        out = torch.ops.aten._fft_r2c(frames, [2], norm, onesided)
+        out = aten._fft_r2c(frames, [2], norm, onesided)
     out = out.transpose(1, 2)
     out = out if self.dim() == 2 else out.squeeze(0)
     return out if return_complex else torch.view_as_real(out)
@@ -203,29 +201,20 @@ def stft_centred(
 
 
 def _istft_text(x, n_fft, hop, win, window, center, normalized, onesided, length, return_complex):
-    kind = "" if window is None else f"CPU{_scalar(window.dtype)}Type" if window.is_complex() else window.type()
+    kind = (
+        "" if window is None else f"CPU{_core.scalar_name(window.dtype)}Type" if window.is_complex() else window.type()
+    )
     shown = f"{kind}{{{list(window.shape)}}}" if kind else "None"
     sided = "None" if onesided is None else int(onesided)
     return (
-        f"istft(CPU{_scalar(x.dtype)}Type{list(x.shape)}, n_fft={n_fft}, hop_length={hop}, win_length={win}, window={shown}, "
+        f"istft(CPU{_core.scalar_name(x.dtype)}Type{list(x.shape)}, n_fft={n_fft}, hop_length={hop}, win_length={win}, window={shown}, "
         f"center={int(center)}, normalized={int(normalized)}, onesided={sided}, length={length}, "
         f"return_complex={int(return_complex)})"
     )
 
 
-@composite(
-    "istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor"
-)
-def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex):
-    """The inverse of stft: frames overlap and add, over the sum of the squared windows."""
-    torch = torch_module()
-    _warn_without_window(window, ".Please provide the same window used by stft to make the inversion lossless.")
-    hop, win = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
-    if not self.is_complex():
-        raise RuntimeError(
-            "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."
-        )
-    call = _istft_text(self, n_fft, hop, win, window, center, normalized, onesided, length, return_complex)
+def _check_istft(self: Any, call: str, n_fft: int, hop: int, win: int, onesided: Any) -> tuple[Any, bool]:
+    """The transforms as a batch, and whether they are of one side."""
     if self.numel() == 0:
         raise RuntimeError(f"{call} : input tensor cannot be empty.")
     if self.dim() not in (2, 3):
@@ -244,21 +233,39 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
         raise RuntimeError(f"{call} : expected 0 < win_length <= n_fft")
     if self.is_meta:  # PyTorch looks whether the windows add up to nothing somewhere
         raise no_meta_kernel("equal")
+    return x, sided
+
+
+def _frames_of(x: Any, n_fft: int, sided: bool, norm: int, return_complex: bool) -> Any:
+    """The frames (B, frames, n_fft) of transforms (B, frequencies, frames)."""
+    frames = x.transpose(1, 2)
+    if not return_complex:
+        half = frames if sided else frames.narrow(2, 0, n_fft // 2 + 1)
+        return aten._fft_c2r(half, [2], norm, n_fft)
+    if sided:
+        raise RuntimeError("Cannot have onesided output if window or input is complex")
+    return aten._fft_c2c(frames, [2], norm, False)
+
+
+@composite(
+    "istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor"
+)
+def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex):
+    """The inverse of stft: frames overlap and add, over the sum of the squared windows."""
+    _warn_without_window(window, ".Please provide the same window used by stft to make the inversion lossless.")
+    hop, win = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
+    if not self.is_complex():
+        raise RuntimeError(
+            "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."
+        )
+    call = _istft_text(self, n_fft, hop, win, window, center, normalized, onesided, length, return_complex)
+    x, sided = _check_istft(self, call, n_fft, hop, win, onesided)
     if window is not None and window.is_complex() and not return_complex:
         raise RuntimeError("Complex windows are incompatible with return_complex=False")
     real = x.dtype.to_real()
     taper = _full_window(window, win, n_fft, self)
     taper = torch.ones(n_fft, dtype=real, device=x.device) if taper is None else taper
-    frames = x.transpose(1, 2)
-    norm = 1 if normalized else 2
-    if return_complex:
-        if sided:
-            raise RuntimeError("Cannot have onesided output if window or input is complex")
-        parts = torch.ops.aten._fft_c2c(frames, [2], norm, False)
-    else:
-        half = frames if sided else frames.narrow(2, 0, n_fft // 2 + 1)
-        parts = torch.ops.aten._fft_c2r(half, [2], norm, n_fft)
-    parts = parts * taper
+    parts = _frames_of(x, n_fft, sided, 1 if normalized else 2, return_complex) * taper
     count = parts.size(1)
     total = n_fft + hop * (count - 1)
     place = (torch.arange(count, device=x.device).unsqueeze(1) * hop + torch.arange(n_fft, device=x.device)).reshape(-1)
@@ -277,5 +284,5 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
             "Please check your center and hop_length settings.",
             stacklevel=2,
         )
-        y = torch.ops.aten.constant_pad_nd(y, [0, end - total])
+        y = aten.constant_pad_nd(y, [0, end - total])
     return y if self.dim() == 3 else y.squeeze(0)

@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.sparse.parts import _METHOD, _PRIVATE, _compressed, _coo
+from shim_torch._impl.records.shared.sparse_layouts import compressed_module, coo_module
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, direct
+
+_PRIVATE: dict[str, Any] = {"function": False, "method": False, "module": "_C"}
+_METHOD: dict[str, Any] = {"function": False, "method": True}
 
 # --- sums and softmax -------------------------------------------------------------------------------------------------------
 
@@ -42,7 +46,7 @@ def sum_dims(self, dim, dtype, everywhere):
 )
 def sum_kept(self, dim, keepdim, dtype):
     """The sum of a compressed matrix over some dims, which are kept."""
-    return _compressed().sum_dim(self, dim, keepdim, dtype)
+    return compressed_module().sum_dim(self, dim, keepdim, dtype)
 
 
 @direct(
@@ -79,10 +83,8 @@ def sparse_sum_dim_dtype(self, dim, dtype):
 @direct("_convert_indices_from_coo_to_csr(Tensor self, int size, *, bool out_int32=False) -> Tensor", method=False)
 def coo_to_csr(self, size, out_int32):
     """How many of the sorted row numbers lie below each row: (size + 1,)."""
-    import shim_torch
-
-    rows = shim_torch.arange(size + 1, device=self.device)
-    return shim_torch.searchsorted(self.long(), rows).to(_core.int32 if out_int32 else _core.int64)
+    rows = torch.arange(size + 1, device=self.device)
+    return torch.searchsorted(self.long(), rows).to(_core.int32 if out_int32 else _core.int64)
 
 
 @direct(
@@ -92,17 +94,15 @@ def coo_to_csr(self, size, out_int32):
 )
 def csr_to_coo(crow_indices, col_indices, out_int32, transpose):
     """(2, nnz) COO indices of CSR ones; of batches (batch dims + 2, nnz); ``transpose``: columns first."""
-    import shim_torch
-
-    values = shim_torch.zeros(col_indices.shape, dtype=_core.bool, device=col_indices.device)
+    values = torch.zeros(col_indices.shape, dtype=_core.bool, device=col_indices.device)
     size = (
         *col_indices.shape[:-1],
         crow_indices.shape[-1] - 1,
         int(col_indices.max()) + 1 if col_indices.numel() else 0,
     )
-    t = _compressed().unsafe(crow_indices, col_indices, values, size, _core.sparse_csr, None, None)
-    found = _compressed().to_coo(t)._indices().to(_core.int32 if out_int32 else _core.int64)
-    return shim_torch.cat([found[:-2], found[-1:], found[-2:-1]]) if transpose else found
+    t = compressed_module().unsafe(crow_indices, col_indices, values, size, _core.sparse_csr, None, None)
+    found = compressed_module().to_coo(t)._indices().to(_core.int32 if out_int32 else _core.int64)
+    return torch.cat([found[:-2], found[-1:], found[-2:-1]]) if transpose else found
 
 
 def _softmaxes(name: str, log: bool) -> None:
@@ -112,17 +112,13 @@ def _softmaxes(name: str, log: bool) -> None:
     def body(self, dim, half_to_float):
         if half_to_float:
             raise RuntimeError(f"softmax with half to float conversion is not supported on {self.device.type.upper()}")
-        _coo().raw_part(self, f"_sparse_{name}")
+        coo_module().raw_part(self, f"_sparse_{name}")
         return _reductions().softmax(self, dim, log)
 
     direct(f"_sparse_{name}(Tensor self, int dim, bool half_to_float) -> Tensor", **_PRIVATE, grad={"self": grad})(body)
 
     def public(self, dim, dtype):
-        import shim_torch
-
-        return getattr(shim_torch.ops.aten, f"_sparse_{name}").default(
-            self if dtype is None else self.to(dtype), dim, False
-        )
+        return getattr(aten, f"_sparse_{name}").default(self if dtype is None else self.to(dtype), dim, False)
 
     composite(f"_sparse_{name}.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", method=False)(public)
 
@@ -190,14 +186,11 @@ def _right_grad(g, mat1, mat2, alpha):
 
 @composite("_sparse_mm(Tensor sparse, Tensor dense) -> Tensor", method=False, module="_C", function=False)
 def sparse_mm(sparse, dense):
-    import shim_torch
-
-    aten = shim_torch.ops.aten
     if sparse.layout != _core.strided and dense.layout != _core.strided:
         return aten._sparse_sparse_matmul(sparse, dense)
     if sparse.dim() != 2 or dense.dim() != 2:
-        return shim_torch.mm(sparse, dense)
-    out = shim_torch.zeros((sparse.shape[0], dense.shape[1]), dtype=sparse.dtype, device=sparse.device)
+        return torch.mm(sparse, dense)
+    out = torch.zeros((sparse.shape[0], dense.shape[1]), dtype=sparse.dtype, device=sparse.device)
     return aten._sparse_addmm(out, sparse, dense, beta=0, alpha=1)
 
 
@@ -236,9 +229,7 @@ def sparse_sampled_addmm(self, mat1, mat2, beta, alpha):
     grad={"tensors": lambda g, tensors, dim: [g.select(dim, i) for i in range(len(tensors))]},
 )
 def sparse_stack(tensors, dim):
-    import shim_torch
-
-    return shim_torch.cat([t.unsqueeze(dim) for t in tensors], dim)
+    return torch.cat([t.unsqueeze(dim) for t in tensors], dim)
 
 
 # --- embeddings ---------------------------------------------------------------------------------------------------------------
@@ -248,13 +239,11 @@ def sparse_stack(tensors, dim):
     "_embedding_sparse(Tensor weight, Tensor indices, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor",
     **_PRIVATE,
     grad={
-        "weight": lambda g, weight_shape, indices, padding_idx, scale_grad_by_freq: _coo().embedding_gradient(
+        "weight": lambda g, weight_shape, indices, padding_idx, scale_grad_by_freq: coo_module().embedding_gradient(
             g, weight_shape, indices, padding_idx, scale_grad_by_freq
         )
     },
 )
 def embedding_sparse(weight, indices, padding_idx, scale_grad_by_freq):
     """Rows of ``weight``; the gradient is a COO tensor of the rows that were looked up."""
-    import shim_torch
-
-    return shim_torch.ops.aten._embedding(weight, indices, padding_idx, scale_grad_by_freq)
+    return aten._embedding(weight, indices, padding_idx, scale_grad_by_freq)

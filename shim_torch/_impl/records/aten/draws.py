@@ -1,0 +1,85 @@
+"""Draws like another tensor, and ranges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shim_torch._impl.table.aten_declare import aten, ops, torch
+
+
+def _made_as(x: Any, dtype: Any, device: Any, memory_format: Any) -> Any:
+    return torch().empty_like(x, dtype=dtype, device=device, memory_format=memory_format or torch().preserve_format)
+
+
+@aten("rand_like.generator")
+def rand_like(self, generator, dtype, layout, device, pin_memory, memory_format):
+    return _made_as(self, dtype, device, memory_format).uniform_(0, 1, generator=generator)
+
+
+@aten("randn_like.generator")
+def randn_like(self, generator, dtype, layout, device, pin_memory, memory_format):
+    return _made_as(self, dtype, device, memory_format).normal_(0, 1, generator=generator)
+
+
+@aten("randint_like.generator")
+def randint_like(self, high, generator, dtype, layout, device, pin_memory, memory_format):
+    return _made_as(self, dtype, device, memory_format).random_(0, int(high), generator=generator)
+
+
+@aten("randint_like.Tensor")
+def randint_like_tensor(self, high, dtype, layout, device, pin_memory, memory_format):
+    return randint_like(self, int(high.item()), None, dtype, layout, device, pin_memory, memory_format)
+
+
+@aten("randint_like.Tensor_generator")
+def randint_like_tensor_generator(self, high, generator, dtype, layout, device, pin_memory, memory_format):
+    return randint_like(self, int(high.item()), generator, dtype, layout, device, pin_memory, memory_format)
+
+
+@aten("randint_like.low_generator_dtype")
+def randint_like_low(self, low, high, generator, dtype, layout, device, pin_memory, memory_format):
+    return _made_as(self, dtype, device, memory_format).random_(low, high, generator=generator)
+
+
+@aten("normal_functional")
+def normal_functional(self, mean, std, generator):
+    return torch().empty_like(self).normal_(mean, std, generator=generator)
+
+
+@aten("normal.out")
+def normal_out(self, mean, std, generator, out):
+    drawn = torch().empty_like(self).normal_(mean, std, generator=generator)
+    return ops()._resize_output_(out, drawn.shape, drawn.device).copy_(drawn)
+
+
+@aten("range")
+def range_(start, end, dtype, layout, device, pin_memory):
+    return ops().range.step(start, end, 1, dtype=dtype, device=device)
+
+
+@aten("_fused_dropout")
+def _fused_dropout(self, p, generator):
+    """p: the share that stays; the values scaled, and the mask of bytes."""
+    mask = torch().empty_like(self).bernoulli_(p, generator=generator)
+    return self * mask / p, mask.to(torch().uint8)
+
+
+@aten("rrelu_with_noise_")
+def rrelu_with_noise_(self, noise, lower, upper, training, generator):
+    return self.copy_(rrelu_with_noise(self, noise, lower, upper, training, generator))
+
+
+@aten("rrelu_with_noise")
+def rrelu_with_noise(self, noise, lower, upper, training, generator):
+    """Negative values times a draw of [lower, upper], which the noise keeps (1 for the others); the mean where not training."""
+    if not training:
+        return torch().nn.functional.leaky_relu(self, (float(lower) + float(upper)) / 2)
+    drawn = torch().empty_like(self).uniform_(float(lower), float(upper), generator=generator)
+    with torch().no_grad():
+        noise.copy_(drawn.where(self <= 0, 1.0))
+    return self * noise.clone()
+
+
+@aten("_dim_arange", public=True)
+def _dim_arange(like, dim):
+    return torch().arange(like.shape[dim], dtype=torch().int64, device=like.device)

@@ -1,0 +1,68 @@
+"""Gradients and forward halves of losses that are operators of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shim_torch._impl.table.aten_declare import aten, ops, pulled, torch
+
+_REDUCTIONS = ("none", "mean", "sum")
+
+
+@aten("multi_margin_loss_backward")
+def multi_margin_loss_backward(grad, self, target, p, margin, weight, reduction):
+    def again(x: Any) -> Any:
+        return torch().nn.functional.multi_margin_loss(x, target, p, margin, weight, reduction=_REDUCTIONS[reduction])
+
+    return pulled(again, (self,), grad)[0]
+
+
+@aten("multilabel_margin_loss_forward")
+def multilabel_margin_loss_forward(self, target, reduction):
+    """The loss, and ones where a class is a target: targets of a row end at the first negative one."""
+    counted = (target >= 0).to(torch().int64).cumprod(-1).bool()
+    marks = torch().zeros_like(self).scatter_add(-1, target.clamp(min=0), counted.to(self.dtype))
+    return torch().nn.functional.multilabel_margin_loss(self, target, reduction=_REDUCTIONS[reduction]), (marks > 0).to(
+        self.dtype
+    )
+
+
+@aten("multilabel_margin_loss_backward")
+def multilabel_margin_loss_backward(grad, self, target, reduction, is_target):
+    def again(x: Any) -> Any:
+        return torch().nn.functional.multilabel_margin_loss(x, target, reduction=_REDUCTIONS[reduction])
+
+    return pulled(again, (self,), grad)[0]
+
+
+@aten("nll_loss2d_forward")
+def nll_loss2d_forward(self, target, weight, reduction, ignore_index):
+    """Of (N, C, H, W) and (N, H, W): the loss, and the sum of the weights that counted (0 where nothing is reduced)."""
+    loss = torch().nn.functional.nll_loss(
+        self, target, weight, ignore_index=ignore_index, reduction=_REDUCTIONS[reduction]
+    )
+    if reduction == 0:
+        return loss, self.new_zeros(())
+    counted = target != ignore_index
+    ones = self.new_ones((self.shape[1],)) if weight is None else weight
+    return loss, (ones[target.where(counted, 0)] * counted).sum().to(self.dtype)
+
+
+@aten("nll_loss2d_backward")
+def nll_loss2d_backward(grad, self, target, weight, reduction, ignore_index, total_weight):
+    def again(x: Any) -> Any:
+        return torch().nn.functional.nll_loss(
+            x, target, weight, ignore_index=ignore_index, reduction=_REDUCTIONS[reduction]
+        )
+
+    return pulled(again, (self,), grad)[0]
+
+
+@aten("_ctc_loss_backward", "_ctc_loss_backward.Tensor")
+def _ctc_loss_backward(
+    grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
+):
+    def again(x: Any) -> Any:
+        return ops().ctc_loss(x, targets, input_lengths, target_lengths, blank, 0, zero_infinity)
+
+    return pulled(again, (log_probs,), grad)[0]

@@ -1,0 +1,218 @@
+"""Distinct values: unique and its like, and indices unravelled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cmp_to_key
+from typing import Any
+
+from shim_torch._impl.native import _core
+from shim_torch._impl.table.arguments import need_tensor
+from shim_torch._impl.table.calls import aten, torch
+from shim_torch._impl.table.record import composite, op
+from shim_torch._impl.table.rules import wrap_dim
+from shim_torch._impl.tensor import from_data
+
+_UNIQUE = {
+    "dtype": lambda self: (self.dtype, [self.dtype, _core.int64, _core.int64]),
+    "method": False,
+    "differentiable": (),
+}
+
+
+def _counted(xp: Any, flat: Any) -> tuple[Any, Any, Any]:
+    """Sorted distinct values, their inverse and counts; every NaN is a value of its own."""
+    order = xp.argsort(flat, kind="stable")
+    ranked = flat[order]
+    starts = _starts(xp, ranked)
+    inverse = xp.empty(flat.shape, "int64")
+    inverse[order] = xp.cumsum(starts) - 1
+    return ranked[starts], inverse, _lengths(xp, starts)
+
+
+def _starts(xp: Any, rows: Any) -> Any:
+    """Where, along the first dim, a run of equal rows starts."""
+    starts = xp.ones(rows.shape[:1], "bool")
+    differs = rows[1:] != rows[:-1]
+    starts[1:] = differs.any(axis=tuple(range(1, differs.ndim)))
+    return starts
+
+
+def _lengths(xp: Any, starts: Any) -> Any:
+    at = xp.nonzero(starts)[0]
+    return xp.diff(xp.concatenate([at, xp.asarray([starts.shape[0]], dtype=at.dtype)])).astype("int64")
+
+
+def _asked(
+    xp: Any, values: Any, inverse: Any, counts: Any, return_inverse: bool, return_counts: bool
+) -> tuple[Any, Any, Any]:
+    none = xp.zeros((0,), "int64")
+    return values, inverse.astype("int64") if return_inverse else none, counts if return_counts else none
+
+
+@op("_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False)"
+    " -> (Tensor, Tensor, Tensor)", native="unique", **_UNIQUE)  # fmt: skip
+def _unique2(xp, self, sorted, return_inverse, return_counts):
+    values, inverse, counts = _counted(xp, self.reshape(-1))
+    return _asked(xp, values, inverse.reshape(self.shape), counts, return_inverse, return_counts)
+
+
+@composite("_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)", method=False)
+def _unique(self, sorted, return_inverse):
+    return torch._unique2(self, sorted, return_inverse)[:2]
+
+
+def _lexicographic(xp: Any, rows: Any) -> Any:
+    """The order of rows by their first element, then by the second, and so on; rows that NaN leaves equal stay in place."""
+    if rows.dtype.kind == "f" and bool((rows != rows).any()):
+        return xp.asarray(_order_with_nan((rows.get() if hasattr(rows, "get") else rows).tolist()))
+    order = xp.arange(rows.shape[0])
+    for column in range(rows.shape[1] - 1, -1, -1):
+        order = order[xp.argsort(rows[order, column], kind="stable")]
+    return order
+
+
+def _order_with_nan(rows: list[list[float]]) -> list[int]:
+    """As PyTorch compares rows: an element that is neither smaller nor larger leaves it to the next one."""
+
+    def compare(i: int, j: int) -> int:
+        for a, b in zip(rows[i], rows[j], strict=True):
+            if a < b or a > b:
+                return -1 if a < b else 1
+        return 0
+
+    return sorted(range(len(rows)), key=cmp_to_key(compare))
+
+
+def _rows(xp: Any, self: Any, dim: int) -> tuple[Any, Any]:
+    """``self`` with ``dim`` first, and the same as a matrix of rows."""
+    moved = xp.moveaxis(self, dim, 0)
+    width = 1
+    for n in moved.shape[1:]:
+        width *= n
+    return moved, moved.reshape(moved.shape[0], width)
+
+
+def _check_empty(self: Any, dim: int) -> None:
+    """Slices of no element are all equal: only where ``dim`` alone is empty is there an answer."""
+    zeros = self.shape.count(0)
+    if zeros == 0:
+        return
+    if self.shape[dim]:
+        raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+    if zeros > 1:
+        raise RuntimeError("Number of zero sized dimensions is more than one, so unique cannot be applied ")
+
+
+def _moved_order(self, dim):
+    d = wrap_dim(dim, self.dim())
+    return (d, *(i for i in range(self.dim()) if i != d)), None, None
+
+
+@op("unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False)"
+    " -> (Tensor, Tensor, Tensor)", function=False, order=_moved_order, **_UNIQUE)  # fmt: skip
+def unique_dim(xp, self, dim, sorted, return_inverse, return_counts):
+    d = wrap_dim(dim, self.ndim)
+    _check_empty(self, d)
+    moved, rows = _rows(xp, self, d)
+    order = _lexicographic(xp, rows)
+    starts = _starts(xp, rows[order])
+    inverse = xp.empty(order.shape, "int64")
+    inverse[order] = xp.cumsum(starts) - 1
+    values = xp.moveaxis(moved[order[starts]], 0, d)
+    # counts and inverse always come with a dim, as PyTorch's do
+    return values, inverse, _lengths(xp, starts)
+
+
+def _consecutive(xp: Any, self: Any, dim: Any, return_inverse: bool, return_counts: bool) -> tuple[Any, Any, Any]:
+    if dim is None:
+        flat = self.reshape(-1)
+        starts = _starts(xp, flat)
+        values, shape = flat[starts], self.shape
+    else:
+        d = wrap_dim(dim, self.ndim)
+        _check_empty(self, d)
+        moved, rows = _rows(xp, self, d)
+        starts = _starts(xp, rows)
+        values, shape = xp.moveaxis(moved[starts], 0, d), starts.shape
+    inverse = (xp.cumsum(starts) - 1).reshape(shape)
+    return _asked(xp, values, inverse, _lengths(xp, starts), return_inverse, return_counts)
+
+
+@op("_unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None)"
+    " -> (Tensor, Tensor, Tensor)", module="_C", function=False, native="unique_consecutive", **_UNIQUE)  # fmt: skip
+def _unique_consecutive(xp, self, return_inverse, return_counts, dim):
+    return _consecutive(xp, self, dim, return_inverse, return_counts)
+
+
+@op("unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False)"
+    " -> (Tensor, Tensor, Tensor)", function=False, order=_moved_order, **_UNIQUE)  # fmt: skip
+def unique_dim_consecutive(xp, self, dim, return_inverse, return_counts):
+    return _consecutive(xp, self, dim, return_inverse, return_counts)
+
+
+def _picked(results: Any, return_inverse: bool, return_counts: bool) -> Any:
+    values, inverse, counts = results
+    if not (return_inverse or return_counts):
+        return values
+    return (values, *([inverse] if return_inverse else []), *([counts] if return_counts else []))
+
+
+def unique(
+    input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
+) -> Any:
+    """The distinct values (slices along ``dim``), sorted; with their places in ``input`` and their counts if asked for."""
+    need_tensor(input, "_unique2" if dim is None else "unique_dim")
+    if dim is None:
+        found = aten._unique2(input, sorted, return_inverse, return_counts)
+    else:
+        found = aten.unique_dim(input, dim, sorted, return_inverse, return_counts)
+    return _picked(found, return_inverse, return_counts)
+
+
+def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None) -> Any:
+    """The first of every run of equal values (slices along ``dim``)."""
+    need_tensor(input, "unique_consecutive")
+    found = aten._unique_consecutive(input, return_inverse, return_counts, dim)
+    return _picked(found, return_inverse, return_counts)
+
+
+def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
+    """Flat indices as one tensor of coordinates a dim of ``shape``."""
+    if _core._has_torch_function_unary(indices):
+        return _core._handle_torch_function(unravel_index, (indices,), indices, shape=shape)
+    if not isinstance(indices, _core.TensorBase):
+        raise TypeError(f"unravel_index() argument 'indices' (position 1) must be Tensor, not {type(indices).__name__}")
+    if indices.dtype.is_floating_point or indices.dtype.is_complex or indices.dtype == _core.bool:
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if not isinstance(shape, (int, Sequence)):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    for n in sizes:
+        if not isinstance(n, int):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(n)}")
+    if any(n < 0 for n in sizes):
+        raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
+    steps = [1]
+    for n in sizes[:0:-1]:
+        steps.insert(0, steps[0] * n)
+    like = {"device": indices.device, "dtype": _core.int64}
+    found = indices.to(_core.int64).unsqueeze(-1).floor_divide(from_data.tensor(steps[: len(sizes)], **like))
+    return tuple((found % from_data.tensor(sizes, **like)).unbind(-1)) if sizes else ()
+
+
+def functions() -> dict[str, Any]:
+    """What torch takes from here."""
+    return {"unique": unique, "unique_consecutive": unique_consecutive, "unravel_index": unravel_index}
+
+
+def methods() -> dict[str, Any]:
+    """What the tensor type takes from here."""
+    return {"unique": unique, "unique_consecutive": unique_consecutive}
+
+
+# --- places in sorted sequences ------------------------------------------------------------------------------------------------
+
+
+for _function in (unique, unique_consecutive, unravel_index):
+    _function.__module__ = "torch.functional"

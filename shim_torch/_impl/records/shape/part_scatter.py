@@ -1,0 +1,66 @@
+"""Copies with a part replaced: diagonal_scatter, select_scatter and their like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import aten
+from shim_torch._impl.table.record import composite
+
+
+def _part_check(part: Any, src: Any) -> None:
+    if tuple(part.shape) != tuple(src.shape):
+        raise RuntimeError(
+            "expected src to have a size equal to the slice of self. "
+            f"src size = {list(src.shape)}, slice size = {list(part.shape)}"
+        )
+
+
+def _laid_out_alike(self: Any) -> Any:
+    """A copy with the strides and the start of ``self``: in C order where it overlaps itself or somebody looks on."""
+    overlaps = any(step == 0 and n > 1 for n, step in zip(self.shape, self.stride(), strict=True))
+    if (self.is_contiguous() and not self.storage_offset()) or overlaps or not _core.unseen(self):
+        return self.clone(memory_format=_core.contiguous_format)
+    memory = _core.empty_tensor(
+        (self.untyped_storage().nbytes() // self.element_size(),), dtype=self.dtype, device=self.device
+    )
+    return memory.as_strided(self.shape, self.stride(), self.storage_offset()).copy_(self)
+
+
+def _with_part(self: Any, src: Any, take: Any) -> Any:
+    full = _laid_out_alike(self)
+    part = take(full)
+    _part_check(part, src)
+    part.copy_(src)
+    return full
+
+
+@composite("diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor")
+def diagonal_scatter(self, src, offset, dim1, dim2):
+    return _with_part(self, src, lambda t: t.diagonal(offset, dim1, dim2))
+
+
+@composite("select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor")
+def select_scatter(self, src, dim, index):
+    return _with_part(self, src, lambda t: t.select(dim, index))
+
+
+@composite(
+    "slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor",
+    out=True,
+)
+def slice_scatter(self, src, dim, start, end, step):
+    return _with_part(self, src, lambda t: aten.slice(t, dim, start, end, step))
+
+
+@composite(
+    "as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor"
+)
+def as_strided_scatter(self, src, size, stride, storage_offset):
+    if self.requires_grad and not self.is_contiguous():
+        raise RuntimeError(
+            "!self.requires_grad() || self.is_contiguous() INTERNAL ASSERT FAILED: as_strided_scatter is currently only supported "
+            "for contiguous inputs"
+        )
+    return _with_part(self, src, lambda t: t.as_strided(size, stride, storage_offset))

@@ -1,0 +1,193 @@
+"""Ranges: arange, range, linspace and logspace."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import aten, torch
+from shim_torch._impl.table.record import composite, op
+from shim_torch._impl.table.rules import type_name, type_word
+
+_OPTIONS = "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+
+
+def _range(start: Any, end: Any, step: Any, dtype: Any, device: Any) -> Any:
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if any(isinstance(v, float) and not math.isfinite(v) for v in (start, end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    if dtype is None:
+        dtype = _core.int64 if all(isinstance(v, int) for v in (start, end, step)) else _core.get_default_dtype()
+    if dtype is _core.bool or dtype.is_complex:
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{type_name(dtype)}'")
+    if not (end - start) / step < 2**63:
+        raise RuntimeError("invalid size, possible overflow?")
+    return aten._arange(start, end, step, dtype, device)
+
+
+def _range_size(start: Any, end: Any, step: Any, dtype: Any) -> int:
+    """How many steps there are; for int64 between the ends cut to whole numbers."""
+    if dtype is not _core.int64 or all(isinstance(v, int) for v in (start, end, step)):
+        return max(0, math.ceil((end - start) / step))
+    first, last, by = int(start), int(end), int(step)
+    if not by:
+        raise ValueError("step must be nonzero")
+    return max(0, int((last - first + by - (1 if by > 0 else -1)) / by))
+
+
+@op(
+    "_arange(Scalar start, Scalar end, Scalar step, ScalarType dtype, Device? device) -> Tensor",
+    function=False,
+    method=False,
+    module="_C",
+    shape=lambda start, end, step, dtype: (_range_size(start, end, step, dtype),),
+    dtype=lambda dtype: dtype,
+)
+def _arange(xp, start, end, step, dtype, device):
+    n = _range_size(start, end, step, dtype)
+    if not (dtype.is_floating_point or dtype.is_complex):  # whole steps from a whole start
+        start, step = int(start), int(step)
+    whole = all(isinstance(v, int) for v in (start, step))
+    values = xp.arange(n, dtype="int64" if whole else "float64") * step + start
+    if dtype.is_floating_point:
+        return values.astype("float64" if dtype == _core.float64 else "float32")
+    return values.astype(str(dtype).removeprefix("torch."))
+
+
+@composite(f"arange(Scalar end, {_OPTIONS}) -> Tensor", native="arange", out=True)
+def arange(end, dtype, layout, device, pin_memory):
+    return _range(0, end, 1, dtype, device)
+
+
+@composite(f"arange.start(Scalar start, Scalar end, {_OPTIONS}) -> Tensor", native="arange")
+def arange_start(start, end, dtype, layout, device, pin_memory):
+    return _range(start, end, 1, dtype, device)
+
+
+@composite(
+    f"arange.start_step(Scalar start, Scalar end, Scalar step=1, {_OPTIONS}) -> Tensor", out=True, native="arange"
+)
+def arange_step(start, end, step, dtype, layout, device, pin_memory):
+    return _range(start, end, step, dtype, device)
+
+
+@composite(f"range.step(Scalar start, Scalar end, Scalar step=1, {_OPTIONS}) -> Tensor", out=True)
+def range_(start, end, step, dtype, layout, device, pin_memory):
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's "
+        "range builtin. Instead, use torch.arange, which produces values in [start, end).",
+        stacklevel=2,
+    )
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    n = math.floor((end - start) / step) + 1
+    return _range(start, start + n * step, step, dtype or _core.get_default_dtype(), device)
+
+
+def _steps(steps):
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    if steps >= 2**59:  # of 16 bytes each, more than 64 bits count
+        raise RuntimeError(f"Storage size calculation overflowed with sizes=[{steps}]")
+    return (steps,)
+
+
+def _spaced_dtype_of(name: str) -> Any:
+    def rule(start, end, dtype):
+        """``dtype``, or the default one of the ends' kind."""
+        found = dtype or _core.get_default_dtype()
+        if isinstance(start, complex) or isinstance(end, complex):
+            natural = _core.get_default_dtype().to_complex()
+            if dtype is None:
+                return natural
+            if not found.is_complex:
+                raise RuntimeError(
+                    f"torch.{name}(): inferred dtype {type_word(natural)} can't be safely cast to passed dtype {type_name(dtype)}"
+                )
+        if found is _core.bool:
+            raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+        return found
+
+    return rule
+
+
+_linspace_dtype, _logspace_dtype = _spaced_dtype_of("linspace"), _spaced_dtype_of("logspace")
+
+
+def _spaced_by_tensors(name: str, more: str) -> None:
+    """The overloads whose ends are 0-d tensors."""
+    for overload in ("Tensor_Tensor", "Tensor_Scalar", "Scalar_Tensor"):
+        first, second = overload.split("_")
+
+        def body(start, end, steps, *rest):
+            wrong = [
+                f"{end_name} with {value.dim()} dimension(s)"
+                for end_name, value in (("start", start), ("end", end))
+                if isinstance(value, _core.TensorBase) and value.dim()
+            ]
+            if wrong:
+                raise RuntimeError(
+                    f"{name} only supports 0-dimensional start and end tensors, but got {' and '.join(wrong)}."
+                )
+            if any(isinstance(v, _core.TensorBase) and v.is_meta for v in (start, end)):  # the values do not matter
+                start, end = 0.0, 1.0
+            numbers = [v.item() if isinstance(v, _core.TensorBase) else v for v in (start, end)]
+            base = rest[:-4]
+            dtype, _, device, _ = rest[-4:]
+            return getattr(torch, name)(*numbers, steps, *base, dtype=dtype, device=device)
+
+        composite(
+            f"{name}.{overload}({first} start, {second} end, int steps, {more}{_OPTIONS}) -> Tensor",
+            out=True,
+            method=False,
+        )(body)
+
+
+_spaced_by_tensors("linspace", "")
+
+
+@op(
+    f"linspace(Scalar start, Scalar end, int steps, {_OPTIONS}) -> Tensor",
+    native="linspace",
+    shape=_steps,
+    out=True,
+    dtype=_linspace_dtype,
+)
+def linspace(xp, start, end, steps, dtype, layout, device, pin_memory):
+    return _as(xp, _spaced(xp, start, end, steps), _linspace_dtype(start, end, dtype))
+
+
+def _spaced(xp, start, end, steps):
+    i = xp.arange(steps, dtype="float64")
+    if steps < 2:
+        return i + start
+    step = (end - start) / (steps - 1)
+    return xp.where(i < steps / 2, start + step * i, end - step * (steps - 1 - i))
+
+
+def _as(xp, values, dtype):
+    if dtype.is_complex:
+        return values.astype("complex128" if dtype == _core.complex128 else "complex64")
+    if dtype.is_floating_point:
+        return values.astype("float64" if dtype == _core.float64 else "float32")
+    return values.astype(str(dtype).removeprefix("torch."))
+
+
+_spaced_by_tensors("logspace", "float base=10.0, ")
+
+
+@op(
+    f"logspace(Scalar start, Scalar end, int steps, float base=10.0, {_OPTIONS}) -> Tensor",
+    shape=_steps,
+    out=True,
+    dtype=_logspace_dtype,
+)
+def logspace(xp, start, end, steps, base, dtype, layout, device, pin_memory):
+    return _as(xp, xp.power(float(base), _spaced(xp, start, end, steps)), _logspace_dtype(start, end, dtype))

@@ -1,0 +1,48 @@
+"""Views of a part of a tensor: select, slice and narrow."""
+
+from __future__ import annotations
+
+from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import aten
+from shim_torch._impl.table.record import composite, view
+
+
+@view(
+    "select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
+    grad={"self": lambda g, self_shape, dim, index: _select_grad(g, self_shape, dim, index)},
+)
+def select(self, dim, index):
+    return _core.select(self, dim, index)
+
+
+def _select_grad(g, shape, dim, index):
+    return aten.select_backward(g, shape, dim, index)
+
+
+@view(
+    "slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)",
+    function=False,
+    method=False,
+    grad={"self": lambda g, self_shape, dim, start, end, step: _slice_grad(g, self_shape, dim, start, end, step)},
+)
+def slice_(self, dim, start, end, step):
+    return _core.slice(self, dim, 0 if start is None else start, 2**63 - 1 if end is None else end, step)
+
+
+def _slice_grad(g, shape, dim, start, end, step):
+    return aten.slice_backward(g, shape, dim, 0 if start is None else start, 2**63 - 1 if end is None else end, step)
+
+
+@composite("narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", native="narrow")
+def narrow(self, dim, start, length):
+    _core.narrow(self, dim, start, length)  # its errors
+    if start < 0:
+        start += self.size(dim)
+    return aten.slice(self, dim, start, start + length, 1)
+
+
+@composite("narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)")
+def narrow_tensor(self, dim, start, length):
+    if start.dim() or start.is_floating_point() or start.is_complex() or start.dtype is _core.bool:
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
+    return narrow(self, dim, int(start.item()), length)

@@ -1,0 +1,137 @@
+"""Attention in tensor operations, and as one kernel: what its operators and scaled_dot_product_attention share."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from shim_torch._impl.native import _core
+from shim_torch._impl.records.shared.formulas import widened
+from shim_torch._impl.table.calls import shim, torch
+from shim_torch._impl.table.rules import NARROW
+
+
+def hidden_keys(lq: int, lk: int, causal: bool, left: int, right: int, bottom: bool, device: Any) -> Any:
+    """True where a query may not look: after it if causal, or outside its window; None if it may look everywhere."""
+    right = 0 if causal else right
+    if left < 0 and right < 0:
+        return None
+    offset = lk - lq if bottom else 0
+    i = torch.arange(lq, device=device).unsqueeze(1) + offset
+    j = torch.arange(lk, device=device)
+    mask = torch.zeros((lq, lk), dtype=_core.bool, device=device)
+    mask = mask | (j > i + right) if right >= 0 else mask
+    return mask | (j < i - left) if left >= 0 else mask
+
+
+def attention_scores(q: Any, k: Any, bias: Any, mask: Any, scale: float | None) -> Any:
+    """The scaled products (*, L, S) of queries and keys, with what ``bias`` adds and ``mask`` hides; False in a bool bias hides too."""
+    factor = 1 / math.sqrt(q.size(-1) or 1) if scale is None else scale
+    s = (q * factor).matmul(k.transpose(-2, -1))
+    if bias is not None:
+        s = s.masked_fill(~bias, -math.inf) if bias.dtype == _core.bool else s + bias.to(s.dtype)
+    return s if mask is None else s.masked_fill(mask, -math.inf)
+
+
+def repeated_heads(q: Any, k: Any) -> Any:
+    """Keys or values once for every query head, where there are fewer of them."""
+    times = q.size(-3) // max(k.size(-3), 1)
+    return k if times == 1 else k.repeat_interleave(times, -3)
+
+
+def attend(
+    q: Any, k: Any, v: Any, bias: Any = None, mask: Any = None, scale: float | None = None, dropout_p: float = 0.0
+) -> tuple[Any, Any]:
+    """Outputs (*, L, D) of queries (*, L, D), keys and values (*, S, D), and the scores' logsumexp (*, L)."""
+    s = attention_scores(widened(q), widened(repeated_heads(q, k)), bias, mask, scale)
+    lse = s.logsumexp(-1)
+    weights = (s - lse.unsqueeze(-1)).exp()
+    weights = weights.masked_fill(s == -math.inf, 0.0)
+    if dropout_p:
+        weights = torch.dropout(weights, dropout_p, True)
+    return weights.matmul(widened(repeated_heads(q, v))).to(q.dtype), lse
+
+
+def attend_backward(
+    g: Any, q: Any, k: Any, v: Any, out: Any, lse: Any, bias: Any = None, mask: Any = None, scale: float | None = None
+) -> tuple[Any, Any, Any, Any]:
+    """Gradients of queries, keys, values and scores, from what the forward pass kept."""
+    heads = k.size(-3)
+    full_k, full_v = repeated_heads(q, k), repeated_heads(q, v)
+    factor = 1 / math.sqrt(q.size(-1) or 1) if scale is None else scale
+    g, wide_q, wide_k, wide_v = widened(g), widened(q), widened(full_k), widened(full_v)
+    s = attention_scores(wide_q, wide_k, bias, mask, scale)
+    p = (s - lse.unsqueeze(-1)).exp().masked_fill(s == -math.inf, 0.0)
+    inner = (g * widened(out)).sum(-1, keepdim=True)
+    ds = p * (g.matmul(wide_v.transpose(-2, -1)) - inner)
+    gq = ds.matmul(wide_k) * factor
+    gk, gv = ds.transpose(-2, -1).matmul(wide_q) * factor, p.transpose(-2, -1).matmul(g)
+    if heads != q.size(-3):
+        times = q.size(-3) // heads
+        gk, gv = (t.unflatten(-3, (heads, times)).sum(-3) for t in (gk, gv))
+    return gq.to(q.dtype), gk.to(k.dtype), gv.to(v.dtype), ds
+
+
+def refuse_dropout(name: str, dropout_p: float) -> None:
+    """NotImplementedError where dropout is asked of a kernel that has none here."""
+    if dropout_p:
+        raise NotImplementedError(f"torch.ops.aten.{name}: dropout is not supported by shim-torch")
+
+
+def no_random_state(like: Any) -> Any:
+    """What stands for the seed and offset of kernels that drew nothing: an empty int64 tensor."""
+    return torch.empty((0,), dtype=_core.int64, device=like.device)
+
+
+def packed_parts(cum_q: Any, cum_k: Any) -> list[tuple[slice, slice]]:
+    """Where each packed sequence's queries and keys lie."""
+    q, k = cum_q.tolist(), cum_k.tolist()
+    return [(slice(q[i], q[i + 1]), slice(k[i], k[i + 1])) for i in range(len(q) - 1)]
+
+
+_MOST = 128  # elements of a head
+
+
+def in_one_kernel(q: Any, k: Any, v: Any, mask: Any, shared: bool) -> bool:
+    """Whether the kernel takes these: of one half-precision dtype on CUDA, heads of 16 to 128 elements, equal leading dims
+    (``shared``: fewer heads of keys and values), a mask without gradient."""
+    if (
+        not (q.is_cuda and k.is_cuda and v.is_cuda)
+        or q.dtype not in NARROW
+        or q.dim() not in (3, 4)
+        or k.dim() != q.dim()
+    ):
+        return False
+    if k.shape != v.shape or q.size(-1) != k.size(-1) or q.size(-1) % 16 or q.size(-1) > _MOST:
+        return False
+    if not q.numel() or not k.numel() or q.shape[:-3] != k.shape[:-3]:
+        return False
+    if q.size(-3) != k.size(-3) and not (shared and q.dim() == 4 and q.size(-3) % k.size(-3) == 0):
+        return False
+    if mask is None:
+        return True
+    whole = (*q.shape[:-1], k.size(-2))
+    fits = mask.dim() <= len(whole) and all(
+        m in (1, w) for m, w in zip(reversed(mask.shape), reversed(whole), strict=False)
+    )
+    return bool(mask.is_cuda and not mask.requires_grad and fits and mask.dtype in (_core.bool, q.dtype))
+
+
+def attention_kernel(q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: float | None, dropout: float = 0.0) -> Any:
+    """softmax(scale · q kᵀ + mask) v, (*, L, D) of q (*, L, D), k and v (*, S, D); weights are left out with the chance ``dropout``."""
+    factor = 1 / math.sqrt(q.size(-1) or 1) if scale is None else float(scale)
+    whole = tuple(t.unsqueeze(0) for t in (q, k, v)) if q.dim() == 3 else (q, k, v)
+    seed = start = 0
+    if dropout:
+        from shim_torch._impl.tensor.generator import chosen
+
+        seed, start = chosen(None, q.device)._take(4 * random_blocks(whole[0].shape, k.size(-2)))
+    if q.dim() == 3:
+        mask = mask.unsqueeze(0) if mask is not None and mask.dim() == 3 else mask
+    out = shim.attention(*whole, mask, causal, factor, float(dropout), seed, start)[0]
+    return out.squeeze(0) if q.dim() == 3 else out
+
+
+def random_blocks(q_shape: Any, cols: int) -> int:
+    """Of how many blocks of the generator's stream the weights take their bits: 32 for 16 queries and 16 keys."""
+    return math.prod(q_shape[:2]) * -(-q_shape[2] // 16) * -(-cols // 16) * 32

@@ -1,0 +1,39 @@
+"""unique and its like: values, where they came from, counts, along a dim; unravel_index."""
+
+from __future__ import annotations
+
+import pytest
+
+import shim_torch as torch
+
+
+def test_values_places_and_counts():
+    x = torch.tensor([3, 1, 3, 2])
+    assert torch.unique(x).tolist() == [1, 2, 3] and x.unique().tolist() == [1, 2, 3]
+    values, inverse, counts = torch.unique(x, return_inverse=True, return_counts=True)
+    assert values[inverse].tolist() == x.tolist() and counts.tolist() == [1, 1, 2]
+
+
+def test_along_a_dim():
+    x = torch.tensor([[1, 2], [0, 5], [1, 2]])
+    values, inverse, counts = torch.unique(x, dim=0, return_inverse=True, return_counts=True)
+    assert values.tolist() == [[0, 5], [1, 2]] and inverse.tolist() == [1, 0, 1] and counts.tolist() == [1, 2]
+    assert torch.unique(x, dim=1).tolist() == x.tolist()
+
+
+def test_runs():
+    x = torch.tensor([1, 1, 2, 1])
+    values, inverse, counts = torch.unique_consecutive(x, return_inverse=True, return_counts=True)
+    assert values.tolist() == [1, 2, 1] and inverse.tolist() == [0, 0, 1, 2] and counts.tolist() == [2, 1, 1]
+    rows = torch.tensor([[1, 2], [1, 2], [3, 4]])
+    assert torch.unique_consecutive(rows, dim=0).tolist() == [[1, 2], [3, 4]]
+    assert torch.unique(torch.empty(0)).shape == (0,)
+
+
+def test_indices_unravelled():
+    rows, columns = torch.unravel_index(torch.tensor([0, 5, 7]), (3, 4))
+    assert rows.tolist() == [0, 1, 1] and columns.tolist() == [0, 1, 3]
+    with pytest.raises(TypeError, match="expected 'indices' to be integer dtype"):
+        torch.unravel_index(torch.ones(1), (2,))
+    with pytest.raises(ValueError, match="'shape' cannot have negative values"):
+        torch.unravel_index(torch.tensor([0]), (-2,))
