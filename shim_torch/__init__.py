@@ -225,7 +225,7 @@ def _attribute(name: str) -> Any:
         if name in TENSORS:
             return legacy_type(name, "cpu")
     if name.endswith("Storage") and name != "_LegacyStorage":
-        from shim_torch._impl.tensor.legacy_storages import legacy_storage
+        from shim_torch._impl.tensor.typed_storage import legacy_storage
 
         if name == "Storage":  # the storage of the default dtype
             from shim_torch._impl.table.rules import scalar_word

@@ -11,21 +11,7 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 
 if TYPE_CHECKING:
-    from shim_torch._impl.table.schemas import FunctionSchema
-
-
-def _tags(of: OpOverload) -> list[Any]:
-    """The tags that PyTorch or a compiled library gave its operator."""
-    names = _core.operator_tags(of._qualified_op_name, of._overload)
-    if not names and of.namespace == "aten":
-        from shim_torch._impl.table.aten_tags import tags_of
-
-        return list(tags_of(of))
-    if not names:
-        return []
-    from shim_torch._impl.table.tags import Tag
-
-    return [Tag[name] for name in names]
+    from shim_torch._impl.table.schema import FunctionSchema
 
 
 _KERNEL_KEYS = ("AutogradCUDA", "AutogradCPU", "Autograd", "CUDA", "CPU", "Meta")  # highest first
@@ -59,21 +45,18 @@ class OpOverload(_core.OperatorCall):
     @property
     def _schema(self) -> FunctionSchema:
         if self._lazy_schema is None:
-            from shim_torch._impl.table.schemas import FunctionSchema, parse_schema
+            from shim_torch._impl.table.schema import schema_of_overload
 
-            shown = _schema_shown(self._qualified_op_name, self._overload)
-            self._lazy_schema = (
-                parse_schema(shown)
-                if shown
-                else FunctionSchema(_core.operator_schema(self._qualified_op_name, self._overload))
-            )
+            self._lazy_schema = schema_of_overload(self._qualified_op_name, self._overload)
         return self._lazy_schema
 
     @property
     def tags(self) -> list[Any]:
         """Its ``torch.Tag``s."""
         if self._lazy_tags is None:
-            self._lazy_tags = _tags(self)
+            from shim_torch._impl.table.schema import tags_of_overload
+
+            self._lazy_tags = tags_of_overload(self)
         return self._lazy_tags
 
     @tags.setter
@@ -146,16 +129,6 @@ class OpOverload(_core.OperatorCall):
 
     def __reduce__(self) -> Any:
         return _lookup, (self.namespace, self._opname, self._overloadname)
-
-
-def _schema_shown(qualified: str, overload: str) -> str | None:
-    """PyTorch's schema where an overload of ours takes further arguments."""
-    if not qualified.startswith("aten::"):
-        return None
-    from shim_torch._impl.table.aten import complete, schema_of
-
-    complete(qualified[6:])
-    return schema_of(qualified[6:], overload)
 
 
 class OpOverloadPacket(_core.OperatorCall):
@@ -327,9 +300,9 @@ def __getattr__(name: str) -> Any:
 
         return HigherOrderOperator
     if name in ("AliasInfo", "Argument", "FunctionSchema", "parse_schema"):
-        from shim_torch._impl.table import schemas
+        from shim_torch._impl.table import schema
 
-        return getattr(schemas, name)
+        return getattr(schema, name)
     from shim_torch._impl.surface.missing import missing
 
     return missing("torch._ops", name)

@@ -164,8 +164,7 @@ def share_memory_(self: Any) -> Any:
 
 def storage_type(self: Any) -> Any:
     """The class of ``storage()``: torch.FloatStorage for float32."""
-    from shim_torch._impl.tensor.legacy_storages import legacy_storage
-    from shim_torch._impl.tensor.typed_storage import _dtype_to_storage_type_map
+    from shim_torch._impl.tensor.typed_storage import _dtype_to_storage_type_map, legacy_storage
 
     return legacy_storage(_dtype_to_storage_type_map()[self.dtype], self.device.type)
 

@@ -36,7 +36,7 @@ from shim_torch._impl.serialization.settings import byte_order as _byte_order
 from shim_torch._impl.serialization.settings import config as _config
 from shim_torch._impl.serialization.settings import skipping as _skipping
 from shim_torch._impl.surface.missing import asked_of as _asked_of
-from shim_torch._impl.tensor.legacy_storages import legacy_storage as _legacy_storage
+from shim_torch._impl.tensor.typed_storage import legacy_storage as _legacy_storage
 from shim_torch.storage import TypedStorage
 
 __all__ = [

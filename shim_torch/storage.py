@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.tensor.legacy_storages import _LegacyMeta
+from shim_torch._impl.tensor.legacy_storages import LegacyMeta as _LegacyStorageMeta  # noqa: F401
 from shim_torch._impl.tensor.storage_arguments import OnlyChildren as _OnlyChildren
 from shim_torch._impl.tensor.typed_storage import TypedStorage
 from shim_torch._impl.tensor.typed_storage import _dtype_to_storage_type_map as _dtype_to_storage_type_map
@@ -42,8 +42,8 @@ def __getattr__(name: str) -> Any:
         return UntypedStorage
     if name == "_load_from_bytes":
         return _from_bytes
-    if name in ("_LegacyStorage", "_LegacyStorageMeta"):
-        return {"_LegacyStorage": _OnlyChildren, "_LegacyStorageMeta": _LegacyMeta}[name]
+    if name == "_LegacyStorage":
+        return _OnlyChildren
     from shim_torch._impl.surface.missing import missing
 
     return missing("torch.storage", name)

@@ -128,7 +128,7 @@ def _overlaps(x: Any, y: Any) -> bool:
 
 def parse_schema(schema: str) -> Any:
     """A schema string as FunctionSchema. Errors: RuntimeError with the place where it is bad."""
-    from shim_torch._impl.table.schemas import FunctionSchema
+    from shim_torch._impl.table.schema import FunctionSchema
 
     head, _, rest = schema.partition("(")
     if "..." in rest:
@@ -327,9 +327,9 @@ def __getattr__(name: str) -> Any:
 
         return getattr(files, name)
     if name in ("FunctionSchema", "Argument"):
-        from shim_torch._impl.table import schemas
+        from shim_torch._impl.table import schema
 
-        return getattr(schemas, name)
+        return getattr(schema, name)
     if name in ("ScriptDict", "ScriptFunction", "ScriptList", "ScriptMethod"):
         from shim_torch import jit
 
@@ -471,9 +471,9 @@ _TEXTS = {
 
 
 def _type_text(text: str) -> Any:
-    from shim_torch._impl.table.schemas import _Type
+    from shim_torch._impl.table.schema import SchemaType
 
-    return _Type(text)
+    return SchemaType(text)
 
 
 def _schema_type(name: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
-from shim_torch._impl.table.schemas import parse_schema as _parse_schema
+from shim_torch._impl.table.schema import parse_schema as _parse_schema
 
 from .. import _ops
 from .infer_schema import infer_schema

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.table.schemas import FunctionSchema, parse_schema
+from shim_torch._impl.table.schema import FunctionSchema, parse_schema
 from shim_torch._ops import OpOverload
 
 

@@ -327,7 +327,7 @@ def __getattr__(name: str) -> Any:
 
         return AcceleratorError
     if name.endswith("Storage"):
-        from shim_torch._impl.tensor.legacy_storages import legacy_storage
+        from shim_torch._impl.tensor.typed_storage import legacy_storage
 
         try:
             return legacy_storage(name, "cuda")

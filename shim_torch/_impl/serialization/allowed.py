@@ -37,8 +37,8 @@ def _values() -> dict[str, Any]:
 
 
 def _classes() -> dict[str, Any]:
-    from shim_torch._impl.tensor.legacy_storages import legacy_storage
-    from shim_torch._impl.tensor.typed_storage import CLASSES, TypedStorage
+    from shim_torch._impl.tensor.legacy_storages import DTYPES
+    from shim_torch._impl.tensor.typed_storage import TypedStorage, legacy_storage
     from shim_torch.nn.parameter import Parameter
 
     return {
@@ -46,7 +46,7 @@ def _classes() -> dict[str, Any]:
         "torch.nn.parameter.Parameter": Parameter,
         "torch.storage.UntypedStorage": _core.UntypedStorage,
         "torch.storage.TypedStorage": TypedStorage,
-        **{f"torch.{name}": legacy_storage(name) for name in CLASSES},
+        **{f"torch.{name}": legacy_storage(name) for name in DTYPES},
     }
 
 

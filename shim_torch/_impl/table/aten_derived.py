@@ -7,7 +7,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.table.aten import complete
-from shim_torch._impl.table.schemas import Argument, FunctionSchema, parse_schema
+from shim_torch._impl.table.schema import Argument, FunctionSchema, parse_schema
 
 _NUMBERS = ("number", "Tensor")
 

@@ -1,21 +1,33 @@
-"""``torch.FloatStorage`` and its like: storages of one dtype on one device."""
+"""The old storage types: ``torch.FloatStorage`` and its like, each of one dtype on one device."""
 
 from __future__ import annotations
 
-from functools import cache
+import sys
 from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.tensor.storage_arguments import check_legacy, not_for_cuda
-from shim_torch._impl.tensor.typed_storage import CLASSES, TypedStorage
 
-UntypedStorage = _core.UntypedStorage
+# The dtypes that have a storage class of their own, by that class's name.
+DTYPES: dict[str, Any] = {
+    "DoubleStorage": _core.float64,
+    "FloatStorage": _core.float32,
+    "HalfStorage": _core.float16,
+    "LongStorage": _core.int64,
+    "IntStorage": _core.int32,
+    "ShortStorage": _core.int16,
+    "CharStorage": _core.int8,
+    "ByteStorage": _core.uint8,
+    "BoolStorage": _core.bool,
+    "BFloat16Storage": _core.bfloat16,
+    "ComplexDoubleStorage": _core.complex128,
+    "ComplexFloatStorage": _core.complex64,
+}
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 
-def storage_over(buffer: Any, dtype: Any, byte_order: str, count: int, offset: int) -> TypedStorage:
-    """A copy of a buffer's elements, which stand there in ``byte_order``: "native", "little" or "big"."""
-    import sys
-
+def elements_of(buffer: Any, dtype: Any, byte_order: str, count: int, offset: int) -> Any:
+    """A tensor of a copy of a buffer's elements, which stand there in ``byte_order``: "native", "little" or "big"."""
     import numpy as np
 
     from shim_torch._impl.tensor.from_data import tensor
@@ -44,11 +56,10 @@ def storage_over(buffer: Any, dtype: Any, byte_order: str, count: int, offset: i
         elements = elements.reshape(count, parts, size // parts)[:, :, ::-1]
     if dtype is _core.bool:
         elements = elements.reshape(-1) != 0
-    made = frombuffer(bytearray(elements.tobytes()), dtype=dtype) if count else tensor([], dtype=dtype)
-    return TypedStorage._new_of(made)
+    return frombuffer(bytearray(elements.tobytes()), dtype=dtype) if count else tensor([], dtype=dtype)
 
 
-class _LegacyMeta(type):
+class LegacyMeta(type):
     """``isinstance(storage, torch.FloatStorage)`` asks for the dtype."""
 
     dtype: Any
@@ -56,32 +67,31 @@ class _LegacyMeta(type):
 
     def __instancecheck__(cls, instance: Any) -> bool:
         kind = cls._device_type
-        return type(instance) in (TypedStorage, cls) and instance.dtype == cls.dtype and instance.device.type == kind
+        return type(instance) in (cls.__base__, cls) and instance.dtype == cls.dtype and instance.device.type == kind
 
 
-@cache
-def legacy_storage(name: str, device_type: str = "cpu") -> Any:
-    """``torch.FloatStorage`` and its like: a TypedStorage of one dtype on one device. KeyError for an unknown name."""
-    dtype = CLASSES[name]
+def legacy_class_of(base: Any, name: str, device_type: str) -> Any:
+    """A child of ``base``, the TypedStorage, for one dtype on one device. KeyError for an unknown name."""
+    dtype = DTYPES[name]
 
     def __new__(cls: Any, *args: Any, wrap_storage: Any = None, **others: Any) -> Any:
         check_legacy(cls, args, wrap_storage, others)
         device = device_type if wrap_storage is None else None
-        return TypedStorage(*args, wrap_storage=wrap_storage, dtype=dtype, device=device)
+        return base(*args, wrap_storage=wrap_storage, dtype=dtype, device=device)
 
     def from_buffer(buffer: Any, byte_order: str = "native", count: int = -1, offset: int = 0) -> Any:
-        return storage_over(buffer, dtype, byte_order, count, offset)
+        return base._new_of(elements_of(buffer, dtype, byte_order, count, offset))
 
     def from_file(filename: Any, shared: bool = False, size: int = 0) -> Any:
-        storage = UntypedStorage.from_file(filename, shared, size * dtype.itemsize)
-        return TypedStorage(wrap_storage=storage, dtype=dtype)
+        storage = _core.UntypedStorage.from_file(filename, shared, size * dtype.itemsize)
+        return base(wrap_storage=storage, dtype=dtype)
 
     members = {"from_buffer": staticmethod(from_buffer), "from_file": staticmethod(from_file)}
     if device_type == "cuda":
         members |= {n: not_for_cuda(n) for n in ("from_buffer", "_new_with_weak_ptr", "_new_shared_filename")}
-    return _LegacyMeta(
+    return LegacyMeta(
         name,
-        (TypedStorage,),
+        (base,),
         {
             "__module__": "torch" if device_type == "cpu" else f"torch.{device_type}",
             "__new__": __new__,

@@ -3,45 +3,25 @@
 from __future__ import annotations
 
 import copy
+from functools import cache
 from operator import index
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.tensor.legacy_storages import DTYPES, NAMES, legacy_class_of
 from shim_torch._impl.tensor.storage_arguments import check_typed as _check_typed
 from shim_torch._impl.tensor.untyped_storage import check_real as _check_real
 from shim_torch._impl.tensor.untyped_storage import over as _over
 
 UntypedStorage = _core.UntypedStorage
 
-# The dtypes that have a storage class of their own, by that class's name.
-CLASSES: dict[str, Any] = {
-    "DoubleStorage": _core.float64,
-    "FloatStorage": _core.float32,
-    "HalfStorage": _core.float16,
-    "LongStorage": _core.int64,
-    "IntStorage": _core.int32,
-    "ShortStorage": _core.int16,
-    "CharStorage": _core.int8,
-    "ByteStorage": _core.uint8,
-    "BoolStorage": _core.bool,
-    "BFloat16Storage": _core.bfloat16,
-    "ComplexDoubleStorage": _core.complex128,
-    "ComplexFloatStorage": _core.complex64,
-}
-_NAMES = {dtype: name for name, dtype in CLASSES.items()}
-
 
 def _dtype_to_storage_type_map() -> dict[Any, str]:
-    return dict(_NAMES)
+    return dict(NAMES)
 
 
 def _storage_type_to_dtype_map() -> dict[str, Any]:
-    return dict(CLASSES)
-
-
-def _dtype_of(name: str) -> Any:
-    """The dtype of ``"FloatStorage"``; KeyError for others."""
-    return CLASSES[name]
+    return dict(DTYPES)
 
 
 def _bytes_of(sequence: Any, dtype: Any, device: Any) -> Any:
@@ -230,13 +210,13 @@ class TypedStorage:
 
     def pickle_storage_type(self) -> str:
         """``"FloatStorage"``: the name under which files know this dtype; KeyError for the dtypes without."""
-        return _NAMES[self.dtype]
+        return NAMES[self.dtype]
 
     _pickle_storage_type = pickle_storage_type
 
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
         if dtype is None:
-            return f"torch.{'cuda.' if self.is_cuda else ''}{_NAMES[self.dtype]}"
+            return f"torch.{'cuda.' if self.is_cuda else ''}{NAMES[self.dtype]}"
         return self._to(dtype)
 
     def __copy__(self) -> TypedStorage:
@@ -267,6 +247,12 @@ for _name in "double float half long int short char byte bool bfloat16 complex_d
         _name, _name
     )
     setattr(TypedStorage, _name, lambda self, _to=getattr(_core, _dtype): self._to(_to))
+
+
+@cache
+def legacy_storage(name: str, device_type: str = "cpu") -> Any:
+    """``torch.FloatStorage`` and its like: a TypedStorage of one dtype on one device. KeyError for an unknown name."""
+    return legacy_class_of(TypedStorage, name, device_type)
 
 
 TypedStorage.__module__ = "torch.storage"

@@ -1,4 +1,4 @@
-"""Schemas as objects: what ``torch.ops.aten.add.Tensor._schema`` is made of."""
+"""Schemas as objects: their arguments, the types of these, and what they share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 
 
-class _Type(str):
+class SchemaType(str):
     """The type of an argument as PyTorch prints it: ``Optional[Tensor]``, ``List[int]``, ``number``."""
 
     __slots__ = ()
@@ -26,15 +26,15 @@ class _Type(str):
         }  # fmt: skip
         return names.get(head, head[:1].upper() + head[1:] + "Type")
 
-    def getElementType(self) -> _Type:
+    def getElementType(self) -> SchemaType:
         """Of a list or optional: what it holds."""
-        return _Type(self.split("[", 1)[1][:-1])
+        return SchemaType(self.split("[", 1)[1][:-1])
 
-    def containedTypes(self) -> list[_Type]:
+    def containedTypes(self) -> list[SchemaType]:
         """What a list or optional holds."""
         return [self.getElementType()] if self.startswith(("List[", "Optional[")) else []
 
-    def isSubtypeOf(self, other: _Type) -> bool:
+    def isSubtypeOf(self, other: SchemaType) -> bool:
         """Whether its values are values of the other type: ``int`` of ``number``, ``None`` of every optional; lists only of their own."""
         if self == other or other == "Any" or (other == "number" and self in ("int", "float", "complex")):
             return True
@@ -55,7 +55,7 @@ class _Type(str):
         return self[:]
 
 
-class _RealType(_Type):
+class _RealType(SchemaType):
     """A type that calls see as another one: ``SymInt`` as int, ``ScalarType`` as int."""
 
     __slots__ = ("_written",)
@@ -94,7 +94,7 @@ class Argument:
             self.N,
             self._text,
         ) = data
-        self.type = _Type(kind.replace("SymInt", "int"))
+        self.type = SchemaType(kind.replace("SymInt", "int"))
         self.real_type = _RealType(kind, re.sub(r"\(.*?\)|(?<=\[)\d+(?=\])", "", self._text))
         self.alias_info = AliasInfo(*alias) if alias is not None else None
 
@@ -159,5 +159,29 @@ def parse_schema(text: str) -> FunctionSchema:
     return FunctionSchema(_core.parse_schema_data(text))
 
 
-_Type.__module__ = _RealType.__module__ = "shim_torch._ops"
+def schema_of_overload(qualified: str, overload: str) -> FunctionSchema:
+    """An overload's schema: PyTorch's, where ours takes further arguments."""
+    if qualified.startswith("aten::"):
+        from shim_torch._impl.table.aten import complete, schema_of
+
+        complete(qualified[6:])
+        if shown := schema_of(qualified[6:], overload):
+            return parse_schema(shown)
+    return FunctionSchema(_core.operator_schema(qualified, overload))
+
+
+def tags_of_overload(of: Any) -> list[Any]:
+    """The tags that PyTorch or a compiled library gave its operator."""
+    names = _core.operator_tags(of._qualified_op_name, of._overload)
+    if not names and of.namespace == "aten":
+        from shim_torch._impl.table.aten_tags import tags_of
+
+        return list(tags_of(of))
+    if not names:
+        return []
+    from shim_torch._impl.table.tags import Tag
+
+    return [Tag[name] for name in names]
+
+
 naming.present(globals(), "torch._C")
