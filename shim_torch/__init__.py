@@ -62,7 +62,6 @@ get_num_threads, set_num_threads = _core.get_num_threads, _core.set_num_threads
 
 from shim_torch import _ops as _operators  # noqa: E402
 from shim_torch import version  # noqa: E402
-from shim_torch._classes import classes  # noqa: E402
 
 if TYPE_CHECKING:  # imported when first asked for, as the modules of _LAZY
     from shim_torch import nn
@@ -101,6 +100,7 @@ _FROM = {
     "_enable_functionalization": ("_impl.transforms.functional_state", "_enable_functionalization"),
     "_disable_functionalization": ("_impl.transforms.functional_state", "_disable_functionalization"),
     "Future": ("futures", "Future"),
+    "classes": ("_classes", "classes"),
     "StorageBase": ("_C", "StorageBase"),
     "ScriptModule": ("jit", "ScriptModule"),
     "ScriptFunction": ("jit", "ScriptFunction"),
@@ -225,12 +225,12 @@ def _attribute(name: str) -> Any:
         if name in TENSORS:
             return legacy_type(name, "cpu")
     if name.endswith("Storage") and name != "_LegacyStorage":
-        from shim_torch._impl.tensor.legacy_types import legacy_storage
+        from shim_torch._impl.tensor.typed_storage import legacy_storage
 
         if name == "Storage":  # the storage of the default dtype
-            from shim_torch._utils import _scalar
+            from shim_torch._impl.table.rules import scalar_word
 
-            name = f"{_scalar(get_default_dtype())}Storage"
+            name = f"{scalar_word(get_default_dtype())}Storage"
 
         try:
             return legacy_storage(name)

@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import torch as _torch
 from shim_torch._impl.table.overridable import overridable as _overridable
 
 _GONE = "This function was deprecated since version 1.9 and is now removed. "
@@ -41,7 +42,6 @@ def matrix_rank(input: Any, tol: Any = None, symmetric: bool = False, *, out: An
 @_overridable
 def lu(A: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """Packed L and U and the pivots, and with ``get_infos`` where a pivot is zero."""
-    import shim_torch
     from shim_torch._impl.surface.warnings import warn_once
 
     warn_once(
@@ -51,7 +51,7 @@ def lu(A: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> 
         "LU, pivots, info = torch.lu(A, compute_pivots, get_infos=True)\nshould be replaced with\n"
         "LU, pivots, info = torch.linalg.lu_factor_ex(A, compute_pivots)"
     )
-    found = shim_torch._lu_with_info(A, pivot=pivot, check_errors=not get_infos)
+    found = _torch._lu_with_info(A, pivot=pivot, check_errors=not get_infos)
     wanted = found if get_infos else tuple(found)[:2]
     if out is None:
         return wanted
@@ -71,7 +71,7 @@ lu_method.__name__, lu_method.__qualname__ = "lu", "Tensor.lu"
 @_overridable
 def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> Any:
     """U, S, V of a matrix of rank about ``q``, from random directions sharpened ``niter`` times (Halko and others, 2009)."""
-    import shim_torch
+    from shim_torch import linalg
 
     q, niter = 6 if q is None else q, 2 if niter is None else niter
     A = A if M is None else A - M.expand(A.shape)
@@ -79,12 +79,12 @@ def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None)
         raise RuntimeError("svd_lowrank: input should have at least 2 dimensions")
     wide = A.shape[-2] < A.shape[-1]
     X = A.mH if wide else A
-    qr = shim_torch.linalg.qr
-    directions = shim_torch.randn((*X.shape[:-2], X.shape[-1], q), dtype=X.dtype, device=X.device)
+    qr = linalg.qr
+    directions = _torch.randn((*X.shape[:-2], X.shape[-1], q), dtype=X.dtype, device=X.device)
     Q = qr(X @ directions).Q
     for _ in range(niter):
         Q = qr(X @ qr(X.mH @ Q).Q).Q
-    U, S, Vh = shim_torch.linalg.svd(Q.mH @ X, full_matrices=False)
+    U, S, Vh = linalg.svd(Q.mH @ X, full_matrices=False)
     U, V = Q @ U, Vh.mH
     return (V, S, U) if wide else (U, S, V)
 
@@ -112,7 +112,7 @@ def lobpcg(
 
     Shapes:  A, B (*, m, m) symmetric (B positive definite), X (*, m, n), iK (*, m, m) -> values (*, k), vectors (*, m, k)
     """
-    import shim_torch
+    from shim_torch._impl.tensor.type_info import finfo
 
     m = A.shape[-1]
     k = (1 if X is None else X.shape[-1]) if k is None else k
@@ -125,8 +125,8 @@ def lobpcg(
         raise ValueError(f"method must be 'basic' or 'ortho', got {method}")
     if tracker is not None:
         raise NotImplementedError("torch.lobpcg: tracker= is not supported by shim-torch; leave it out")
-    tol = shim_torch.finfo(A.dtype).eps ** 0.5 if tol is None else tol
-    X = shim_torch.randn((*A.shape[:-1], n), dtype=A.dtype, device=A.device) if X is None else X
+    tol = finfo(A.dtype).eps ** 0.5 if tol is None else tol
+    X = _torch.randn((*A.shape[:-1], n), dtype=A.dtype, device=A.device) if X is None else X
     largest = True if largest is None else largest
     steps = 1000 if niter is None or niter < 0 else niter
     if _core.is_grad_enabled() and (A.requires_grad or (B is not None and B.requires_grad)):
@@ -139,9 +139,9 @@ def lobpcg(
 @functools.cache
 def _eigenpairs() -> Any:
     """LOBPCG as an ``autograd.Function``: gradients of some eigenpairs of a symmetric matrix."""
-    import shim_torch
+    from shim_torch.autograd.function import Function
 
-    class LOBPCGAutogradFunction(shim_torch.autograd.Function):
+    class LOBPCGAutogradFunction(Function):
         @staticmethod
         def forward(ctx: Any, A: Any, B: Any, X: Any, iK: Any, steps: int, tol: float, largest: bool, k: int) -> Any:
             values, vectors = _lobpcg(A, B, X, iK, steps, tol, largest)
@@ -151,6 +151,8 @@ def _eigenpairs() -> Any:
 
         @staticmethod
         def backward(ctx: Any, of_values: Any, of_vectors: Any) -> Any:
+            from shim_torch import linalg
+
             A, B, values, vectors = ctx.saved_tensors
             start = "lobpcg.backward does not support"
             if A.is_sparse or (B is not None and B.is_sparse and ctx.needs_input_grad[1]):
@@ -162,9 +164,9 @@ def _eigenpairs() -> Any:
             # Of one pair: (pseudo-inverse of (lambda - A) g + g_lambda u) u'; with u u' added the matrix has an inverse.
             u = vectors.mT.unsqueeze(-1)
             g = of_vectors.mT.unsqueeze(-1)
-            eye = shim_torch.eye(A.shape[-1], dtype=A.dtype, device=A.device)
+            eye = _torch.eye(A.shape[-1], dtype=A.dtype, device=A.device)
             shifted = values[..., None, None] * eye - A.unsqueeze(-3) + u @ u.mT
-            moved = shim_torch.linalg.solve(shifted, g - u @ (u.mT @ g))
+            moved = linalg.solve(shifted, g - u @ (u.mT @ g))
             return ((moved + of_values[..., None, None] * u) @ u.mT).sum(-3), *[None] * 7
 
     return LOBPCGAutogradFunction
@@ -172,17 +174,18 @@ def _eigenpairs() -> Any:
 
 def _ritz(A: Any, B: Any, S: Any, largest: bool, n: int) -> tuple[Any, Any]:
     """The best ``n`` values in the span of the columns of S, and their coefficients."""
-    import shim_torch
+    from shim_torch import linalg
+    from shim_torch._impl.tensor.type_info import finfo
 
-    eigh = shim_torch.linalg.eigh
+    eigh = linalg.eigh
     gram = S.mT @ (S if B is None else B @ S)
     size, turn = eigh((gram + gram.mT) / 2)
-    kept = size > size.amax(-1, keepdim=True) * S.shape[-2] * shim_torch.finfo(S.dtype).eps
-    scale = shim_torch.where(kept, size.clamp(min=shim_torch.finfo(S.dtype).tiny).rsqrt(), 0.0)
+    kept = size > size.amax(-1, keepdim=True) * S.shape[-2] * finfo(S.dtype).eps
+    scale = _torch.where(kept, size.clamp(min=finfo(S.dtype).tiny).rsqrt(), 0.0)
     basis = turn * scale.unsqueeze(-2)  # directions that the span does not have are zero columns
     inner = basis.mT @ (S.mT @ (A @ S)) @ basis
     worst = inner.abs().amax((-2, -1), keepdim=True) * (-2.0 if largest else 2.0) + (-1.0 if largest else 1.0)
-    inner = (inner + inner.mT) / 2 + shim_torch.diag_embed((~kept).to(S.dtype)) * worst
+    inner = (inner + inner.mT) / 2 + _torch.diag_embed((~kept).to(S.dtype)) * worst
     values, found = eigh(inner)
     if largest:
         values, found = values.flip(-1), found.flip(-1)
@@ -190,23 +193,22 @@ def _ritz(A: Any, B: Any, S: Any, largest: bool, n: int) -> tuple[Any, Any]:
 
 
 def _lobpcg(A: Any, B: Any, X: Any, iK: Any, niter: int, tol: float, largest: bool) -> tuple[Any, Any]:
-    import shim_torch
+    from shim_torch import linalg
+    from shim_torch._impl.tensor.type_info import finfo
 
     n = X.shape[-1]
     values, C = _ritz(A, B, X, largest, n)
     X, P = X @ C, None
-    norm_a = shim_torch.linalg.matrix_norm(A).amax() if A.layout == _core.strided else A.norm()
+    norm_a = linalg.matrix_norm(A).amax() if A.layout == _core.strided else A.norm()
     for _ in range(niter):
         BX = X if B is None else B @ X
         R = A @ X - BX * values.unsqueeze(-2)
-        size = shim_torch.linalg.vector_norm(R, dim=-2) / (
-            shim_torch.linalg.vector_norm(X, dim=-2) * (norm_a + values.abs())
-        )
+        size = linalg.vector_norm(R, dim=-2) / (linalg.vector_norm(X, dim=-2) * (norm_a + values.abs()))
         if bool((size < tol).all()):
             break
         W = R if iK is None else iK @ R
-        W = W / shim_torch.linalg.vector_norm(W, dim=-2, keepdim=True).clamp(min=shim_torch.finfo(W.dtype).tiny)
-        S = shim_torch.cat([X, W] if P is None else [X, W, P], -1)
+        W = W / linalg.vector_norm(W, dim=-2, keepdim=True).clamp(min=finfo(W.dtype).tiny)
+        S = _torch.cat([X, W] if P is None else [X, W, P], -1)
         values, C = _ritz(A, B, S, largest, n)
         P = S[..., n:] @ C[..., n:, :]
         X = S[..., :n] @ C[..., :n, :] + P

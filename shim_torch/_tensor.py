@@ -7,6 +7,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.table.arguments import need_bool as _need_bool
+from shim_torch._impl.table.calls import torch as _torch
 
 # Pickles of before name ``_rebuild`` and ``_rebuild_storage`` here; files of torch.save name ``_rebuild_from_type_v2``.
 from shim_torch._impl.tensor.copies import (  # noqa: F401
@@ -137,7 +138,7 @@ def storage(self: Any) -> Any:
 
 def _typed_storage(self: Any) -> Any:
     """The same without the warning."""
-    from shim_torch.storage import TypedStorage
+    from shim_torch._impl.tensor.typed_storage import TypedStorage
 
     return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype)
 
@@ -145,7 +146,7 @@ def _typed_storage(self: Any) -> Any:
 def is_shared(self: Any) -> bool:
     """Whether the storage is in memory that other processes can map; always so for CUDA tensors."""
     if _core._has_torch_function_unary(self):
-        from shim_torch.overrides import handle_torch_function
+        from shim_torch._impl.tensor.torch_function import handle_torch_function
 
         return bool(handle_torch_function(type(self).is_shared, (self,), self))
     return bool(self.untyped_storage().is_shared())
@@ -154,7 +155,7 @@ def is_shared(self: Any) -> bool:
 def share_memory_(self: Any) -> Any:
     """Moves the storage to memory that other processes can map; nothing for CUDA tensors."""
     if _core._has_torch_function_unary(self):
-        from shim_torch.overrides import handle_torch_function
+        from shim_torch._impl.tensor.torch_function import handle_torch_function
 
         return handle_torch_function(type(self).share_memory_, (self,), self)
     self.untyped_storage().share_memory_()
@@ -163,11 +164,9 @@ def share_memory_(self: Any) -> Any:
 
 def storage_type(self: Any) -> Any:
     """The class of ``storage()``: torch.FloatStorage for float32."""
-    import shim_torch
-    from shim_torch.storage import _dtype_to_storage_type_map
+    from shim_torch._impl.tensor.typed_storage import _dtype_to_storage_type_map, legacy_storage
 
-    module = shim_torch.cuda if self.is_cuda else shim_torch
-    return getattr(module, _dtype_to_storage_type_map()[self.dtype])
+    return legacy_storage(_dtype_to_storage_type_map()[self.dtype], self.device.type)
 
 
 def new_tensor(
@@ -207,9 +206,8 @@ def nonzero(self: Any, *, as_tuple: bool = False) -> Any:
 
 
 def where(self: Any, condition: Any, other: Any) -> Any:
-    import shim_torch
 
-    return shim_torch.where(condition, self, other)
+    return _torch.where(condition, self, other)
 
 
 def apply_(self: Any, function: Any) -> Any:
@@ -230,7 +228,7 @@ def map2_(self: Any, x: Any, y: Any, function: Any) -> Any:
 
 
 def _replaced(name: str, self: Any, others: list[Any], function: Any) -> Any:
-    from shim_torch import tensor
+    from shim_torch._impl.tensor.from_data import tensor
 
     if any(t.requires_grad for t in (self, *others)):
         raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
@@ -421,8 +419,7 @@ def _core_real(self: Any, which: int) -> Any:
     from shim_torch._impl.records.pointwise import math_bits
 
     if self.layout != _core.strided:
-        import shim_torch
         from shim_torch._impl.sparse.coo import parts, with_values
 
-        return with_values(self, shim_torch.view_as_real(parts(self).values).select(-1, which))
+        return with_values(self, _torch.view_as_real(parts(self).values).select(-1, which))
     return math_bits.part(self, which)

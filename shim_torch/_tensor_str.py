@@ -182,8 +182,8 @@ def _str(self: Any, *, tensor_contents: str | None = None) -> str:
 
         with _disable_current_modes():  # printing is no part of what modes are to see
             return _str(self, tensor_contents=tensor_contents)
+    from shim_torch._impl.tensor.torch_function import DisableTorchFunctionSubclass
     from shim_torch.nn.parameter import Parameter
-    from shim_torch.overrides import DisableTorchFunctionSubclass
 
     with no_grad(), DisableTorchFunctionSubclass():
         kind = type(self)

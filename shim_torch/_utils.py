@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from importlib import import_module
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.rules import scalar_word as _scalar
 
 
 def is_compiling() -> bool:
-    """Whether a graph is being traced (``torch.compiler.is_compiling``)."""
-    from shim_torch import compiler
-
-    return compiler.is_compiling()
+    """Whether a graph is being traced (``torch.compiler.is_compiling``): never."""
+    return False
 
 
 def typename(o: Any) -> str:
@@ -26,27 +26,6 @@ def typename(o: Any) -> str:
     if not isinstance(module, str) or module in ("builtins", "__builtin__"):
         return str(name)
     return f"{'torch' + module[10:] if module.startswith('shim_torch') else module}.{name}"
-
-
-_NAMES = {
-    "float32": "Float",
-    "float64": "Double",
-    "float16": "Half",
-    "bfloat16": "BFloat16",
-    "int64": "Long",
-    "int32": "Int",
-    "int16": "Short",
-    "int8": "Char",
-    "uint8": "Byte",
-    "bool": "Bool",
-    "complex64": "ComplexFloat",
-    "complex128": "ComplexDouble",
-}
-
-
-def _scalar(dtype: Any) -> str:
-    name = str(dtype).removeprefix("torch.")
-    return _NAMES.get(name, name)
 
 
 # The names under which files of torch.save know how to make tensors again.
@@ -126,18 +105,22 @@ def _rebuild_tensor_v3(
     return _set(tensor, requires_grad, backward_hooks, metadata)
 
 
+def _module_of(device_type: str) -> Any:
+    """``torch.cuda``, ``torch.cpu`` …, the module named after a kind of device; None where there is none."""
+    try:
+        return import_module(f"shim_torch.{device_type}")
+    except ModuleNotFoundError:
+        return None
+
+
 def _get_available_device_type() -> str | None:
     """The kind of accelerator that is here: ``"cuda"``, or None."""
-    import shim_torch
-
-    return "cuda" if shim_torch.cuda.is_available() else None
+    return "cuda" if _core.cuda_device_count() else None
 
 
 def _get_device_module(device_type: str) -> Any:
     """``torch.cuda``, ``torch.cpu`` …; RuntimeError for a kind of device that has none."""
-    import shim_torch
-
-    found = getattr(shim_torch, device_type, None)
+    found = _module_of(device_type)
     if found is None:
         raise RuntimeError(
             f"Device '{device_type}' does not have a corresponding module registered as 'torch.{device_type}'."
@@ -259,18 +242,16 @@ class ExceptionWrapper:
 
 def _flatten_dense_tensors(tensors: Any) -> Any:
     """Tensors of one dtype as one vector, copied."""
-    from shim_torch import _C
+    from shim_torch._impl.nn.calls import operators
 
-    nn: Any = _C._nn
-    return nn.flatten_dense_tensors(tensors)
+    return operators.flatten_dense_tensors(tensors)
 
 
 def _unflatten_dense_tensors(flat: Any, tensors: Any) -> Any:
     """Views of a vector with the shapes of ``tensors``, one after the other."""
-    from shim_torch import _C
+    from shim_torch._impl.nn.calls import operators
 
-    nn: Any = _C._nn
-    return nn.unflatten_dense_tensors(flat, tensors)
+    return operators.unflatten_dense_tensors(flat, tensors)
 
 
 def _take_tensors(tensors: Any, size_limit: int) -> Any:
@@ -314,36 +295,33 @@ def _is_privateuse1_backend_available() -> bool:
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> Any:
     """The index of a GPU given as an index, a text or a device; -1 for the CPU with ``allow_cpu``; with ``optional`` the
     current GPU's (None where there is none) for what has no index. Errors: ValueError for the CPU and None otherwise."""
-    import shim_torch as torch
-
-    device = torch.device(device) if isinstance(device, str) else device
+    device = _core.device(device) if isinstance(device, str) else device
     match device:
         case int():
             return device
-        case torch.device(type="cpu"):
+        case _core.device(type="cpu"):
             if not allow_cpu:
                 raise ValueError(f"Expected a non cpu device, but got: {device}")
             return -1
-        case torch.device(index=int(index)):
+        case _core.device(index=int(index)):
             return index
     if not optional:
         raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
-    return torch.cuda.current_device() if torch.cuda.is_available() else None
+    from shim_torch import cuda
+
+    return cuda.current_device() if cuda.is_available() else None
 
 
 def get_device_module(device: Any = None) -> Any:
     """``torch.cuda``, ``torch.cpu`` ... of a device, its text, or the accelerator there is; RuntimeError for others."""
-    import shim_torch as torch
-
     match device:
         case None:
-            kind = "cuda" if torch.cuda.is_available() else "cpu"
-        case str() | torch.device():
-            kind = torch.device(device).type
+            kind = "cuda" if _core.cuda_device_count() else "cpu"
+        case str() | _core.device():
+            kind = _core.device(device).type
         case _:
             raise RuntimeError(f"Invalid value of device '{device}', expect torch.device, str, or None")
-    try:
-        return getattr(torch, kind)
-    except AttributeError:
-        text = f"Device '{kind}' does not have a corresponding module registered as 'torch.{kind}'."
-        raise RuntimeError(text) from None
+    found = _module_of(kind)
+    if found is None:
+        raise RuntimeError(f"Device '{kind}' does not have a corresponding module registered as 'torch.{kind}'.")
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools as _functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,9 @@ from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.surface.warnings import warn_once as _warn_once
 from shim_torch._impl.table.arguments import type_name as _type_name
 from shim_torch._impl.table.calls import aten as _aten
+from shim_torch._impl.table.calls import torch as _torch
 from shim_torch._impl.table.overridable import overridable as _overridable
+from shim_torch._impl.table.record import function as _function
 from shim_torch._impl.tensor.einsum import einsum as einsum
 
 __all__ = (  # some are asked for by __getattr__ below
@@ -27,8 +30,6 @@ Tensor = _core.Tensor
 @_overridable
 def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
     """Contracts ``dims`` (a number, or two lists) of two tensors."""
-    import shim_torch
-
     if isinstance(dims, Tensor):
         dims = int(dims) if dims.numel() == 1 else dims.tolist()
     if isinstance(dims, int):
@@ -39,8 +40,8 @@ def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
         dims = (list(range(-dims, 0)), list(range(dims)))
     first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
     if out is not None:
-        return shim_torch.ops.aten.tensordot.out(a, b, first, second, out=out)
-    return shim_torch.ops.aten.tensordot(a, b, first, second)
+        return _aten.tensordot.out(a, b, first, second, out=out)
+    return _aten.tensordot(a, b, first, second)
 
 
 @_overridable
@@ -118,9 +119,8 @@ def atleast_3d(*tensors: Any) -> Any:
 
 
 def _each(name: str, tensors: tuple[Any, ...]) -> Any:
-    import shim_torch
 
-    one = getattr(shim_torch.ops.aten, name)
+    one = getattr(_aten, name)
     if len(tensors) == 1 and not isinstance(tensors[0], (list, tuple)):
         return one(tensors[0])
     given = tensors[0] if len(tensors) == 1 else tensors
@@ -141,7 +141,7 @@ def block_diag(*tensors: Any) -> Any:
 
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
     """Vector or matrix norm."""
-    import shim_torch
+    from shim_torch import linalg
 
     if input.layout != _core.strided:
         from shim_torch._impl.sparse.reductions import norm as sparse_norm
@@ -151,18 +151,16 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out
         p = 2
     elif isinstance(p, str):
         dims = (0, 1) if dim is None else dim
-        return shim_torch.linalg.matrix_norm(input, p, dims, keepdim, dtype=dtype, out=out)
-    return shim_torch.linalg.vector_norm(input, p, dim, keepdim, dtype=dtype, out=out)
+        return linalg.matrix_norm(input, p, dims, keepdim, dtype=dtype, out=out)
+    return linalg.vector_norm(input, p, dim, keepdim, dtype=dtype, out=out)
 
 
 def chain_matmul(*matrices: Any, out: Any = None) -> Any:
     """The product of matrices in the cheapest order."""
-    import shim_torch
-
     given = list(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else list(matrices)
     if _core._has_torch_function(given):
         return _core._handle_torch_function(chain_matmul, given, *matrices)
-    result = shim_torch.ops.aten.chain_matmul(given)
+    result = _aten.chain_matmul(given)
     return result if out is None else out.copy_(result)
 
 
@@ -172,12 +170,10 @@ def stft(
     return_complex: bool | None = None, align_to_window: bool | None = None,
 ) -> Any:  # fmt: skip
     """Fourier transforms of overlapping frames: (L,) or (B, L) -> (B, frequencies, frames)."""
-    import shim_torch
-
     if align_to_window is not None and center:
         raise RuntimeError("stft align_to_window should only be set when center = false")
     settings = (n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex)
-    return shim_torch.ops.aten.stft.center(input, *settings, align_to_window)
+    return _aten.stft.center(input, *settings, align_to_window)
 
 
 _METHODS = {"norm": norm, "stft": stft}  # the methods are functions of their own: overrides are told which was called
@@ -191,7 +187,7 @@ _ALSO = {
 
 
 def _also(name: str, place: int) -> Any:
-    table = _core.function(f"aten::{name}", "torch")
+    table = _function(f"aten::{name}", "torch")
     if place < 0:
         return table
 
@@ -214,6 +210,7 @@ def get_device(input: Any) -> int:
     return input.get_device()
 
 
+@_functools.cache
 def functions() -> dict[str, Any]:
     """What torch takes from here."""
     names = (
@@ -241,9 +238,7 @@ def functions() -> dict[str, Any]:
 
 def polygamma(self: Any, n: int) -> Any:
     """The n-th derivative of digamma."""
-    import shim_torch
-
-    return shim_torch.ops.aten.polygamma(n, self)
+    return _aten.polygamma(n, self)
 
 
 def polygamma_(self: Any, n: int) -> Any:
@@ -278,15 +273,13 @@ _OF_TORCH = frozenset(
 
 
 def __getattr__(name: str) -> Any:
-    if name == "F":  # PyTorch's module imports torch.nn.functional by this name
-        from shim_torch.nn import functional
-
-        return functional
     if name not in _OF_TORCH:
         return _missing_name(name)
-    import shim_torch
+    if name == "cdist":
+        from shim_torch._impl.tensor.python_functions import cdist
 
-    return getattr(shim_torch, name)
+        return cdist
+    return functions().get(name) or getattr(_torch, name)
 
 
 naming.present(

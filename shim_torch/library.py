@@ -8,14 +8,12 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from shim_torch._impl.library import registrations as _registrations
 from shim_torch._impl.library.kernel import get_kernel
 from shim_torch._impl.library.schema_types import check_type_names
 from shim_torch._impl.native import _core
 
 from . import _ops
-from ._library.custom_ops import (
-    VMAP_RULES as _VMAP_RULES,
-)
 from ._library.custom_ops import (
     CustomOpDef,
     custom_op,
@@ -58,7 +56,6 @@ __all__ = [
     "wrap_triton",
 ]
 
-_defined: set[tuple[str, str]] = set()  # (ns::name, overload) of what libraries of Python define
 _defined_namespaces: weakref.WeakValueDictionary[str, Library] = weakref.WeakValueDictionary()
 
 
@@ -112,7 +109,7 @@ class Library:
         check_type_names(schema)
         qualified, overload = _core.define_schema(self.ns, schema)
         self._defs.append((qualified, overload))
-        _defined.add((qualified, overload))
+        _registrations.defined.add((qualified, overload))
         _ops.forget(qualified)
         name = qualified.partition("::")[2]
         if tags:
@@ -208,7 +205,7 @@ class Library:
 
 def _given_keys(function: Callable[..., Any], key: str) -> Callable[..., Any]:
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        from ._C import DispatchKeySet
+        from shim_torch._impl.core_names.dispatch import DispatchKeySet
 
         return function(DispatchKeySet(key), *args, **kwargs)
 
@@ -219,16 +216,11 @@ def _take_back(impls: list[tuple[str, str, str, Any]], defs: list[tuple[str, str
     for qualified, overload, key, old in reversed(impls):
         _core.implement(qualified, overload, key, old)
     for qualified, overload in defs:
-        _defined.discard((qualified, overload))
+        _registrations.defined.discard((qualified, overload))
         _core.undefine_schema(qualified, overload)
         _ops.forget(qualified)
     impls.clear()
     defs.clear()
-
-
-def defined_in_python(qualified: str, overload: str) -> bool:
-    """Whether a library of Python defined the operator "ns::name"."""
-    return (qualified, overload) in _defined
 
 
 _kept: list[Library] = []  # libraries of the module-level functions live as long as the process
@@ -421,7 +413,7 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Li
         raise ValueError(f"register_vmap({op}): got unexpected type for op: {type(op)}")
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        _VMAP_RULES[_qualified_name(op).removesuffix(".default")] = function
+        _registrations.VMAP_RULES[_qualified_name(op).removesuffix(".default")] = function
         return function
 
     return register if func is None else register(func)

@@ -18,6 +18,7 @@ from shim_torch._impl.serialization import archive
 from shim_torch._impl.serialization import pickler as _pickler
 from shim_torch._impl.serialization.allowed import layouts, table
 from shim_torch._impl.serialization.checked import DamagedFile, storage_id
+from shim_torch._impl.serialization.class_pickling import resolve as _resolve
 from shim_torch._impl.serialization.locations import default_restore_location, location_tag, register_package
 from shim_torch._impl.serialization.locations import restorer as _restorer
 from shim_torch._impl.serialization.settings import (
@@ -35,6 +36,7 @@ from shim_torch._impl.serialization.settings import byte_order as _byte_order
 from shim_torch._impl.serialization.settings import config as _config
 from shim_torch._impl.serialization.settings import skipping as _skipping
 from shim_torch._impl.surface.missing import asked_of as _asked_of
+from shim_torch._impl.tensor.typed_storage import legacy_storage as _legacy_storage
 from shim_torch.storage import TypedStorage
 
 __all__ = [
@@ -127,7 +129,7 @@ class _Storages:
         if untyped_only:
             kind, dtype = _core.UntypedStorage, _core.uint8
         else:
-            kind, dtype = _pickler.legacy_class(obj.pickle_storage_type()), obj.dtype
+            kind, dtype = _legacy_storage(obj.pickle_storage_type()), obj.dtype
         pointer = 0 if storage.device.type == "meta" else storage.data_ptr()
         if pointer and self._dtypes.setdefault(pointer, dtype) != dtype:
             raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
@@ -285,7 +287,7 @@ class _Unpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         if _pickler.torch_module(module) == module:
-            return _pickler.resolve(module, name)
+            return _resolve(module, name)
         return super().find_class(module, name)
 
 
@@ -301,7 +303,7 @@ def _unpickler_of(module: Any) -> Any:
 
         def find_class(self, module: str, name: str) -> Any:
             if _pickler.torch_module(module) == module:
-                return _pickler.resolve(module, name)
+                return _resolve(module, name)
             return super().find_class(module, name)
 
     return Own

@@ -16,8 +16,8 @@ from shim_torch._impl.core_names.dispatch import (
 )
 from shim_torch._impl.native import _core
 from shim_torch._impl.tensor.generator import Generator
-from shim_torch.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
-from shim_torch.overrides import _EnableTorchFunction as _EnableTorchFunction
+from shim_torch._impl.tensor.torch_function import DisableTorchFunction, DisableTorchFunctionSubclass
+from shim_torch._impl.tensor.torch_function import _EnableTorchFunction as _EnableTorchFunction
 
 ExcludeDispatchKeyGuard = _ExcludeDispatchKeyGuard
 TensorBase = _core.TensorBase
@@ -128,7 +128,7 @@ def _overlaps(x: Any, y: Any) -> bool:
 
 def parse_schema(schema: str) -> Any:
     """A schema string as FunctionSchema. Errors: RuntimeError with the place where it is bad."""
-    from shim_torch._ops import FunctionSchema
+    from shim_torch._impl.table.schema import FunctionSchema
 
     head, _, rest = schema.partition("(")
     if "..." in rest:
@@ -319,7 +319,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(convolution, name)
     if name == "Tag":
-        from shim_torch import Tag
+        from shim_torch._impl.table.tags import Tag
 
         return Tag
     if name in ("PyTorchFileReader", "PyTorchFileWriter"):
@@ -327,9 +327,9 @@ def __getattr__(name: str) -> Any:
 
         return getattr(files, name)
     if name in ("FunctionSchema", "Argument"):
-        from shim_torch import _ops
+        from shim_torch._impl.table import schema
 
-        return getattr(_ops, name)
+        return getattr(schema, name)
     if name in ("ScriptDict", "ScriptFunction", "ScriptList", "ScriptMethod"):
         from shim_torch import jit
 
@@ -399,14 +399,12 @@ def _get_privateuse1_backend_name() -> str:
 
 def _get_all_dtypes() -> list[Any]:
     """The dtypes that PyTorch's headers list: all but quantized ones and integers of fewer than 8 bits."""
-    import shim_torch
-
     names = (
         "uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool bfloat16 bits1x8 bits2x4 "
         "bits4x2 bits8 bits16 float8_e5m2 float8_e4m3fn float8_e5m2fnuz float8_e4m3fnuz uint16 uint32 uint64 "
         "float8_e8m0fnu float4_e2m1fn_x2"
     )
-    return [getattr(shim_torch, n) for n in names.split()]
+    return [getattr(_core, n) for n in names.split()]
 
 
 def _get_cpu_capability() -> str:
@@ -473,9 +471,9 @@ _TEXTS = {
 
 
 def _type_text(text: str) -> Any:
-    from shim_torch._ops import _Type
+    from shim_torch._impl.table.schema import SchemaType
 
-    return _Type(text)
+    return SchemaType(text)
 
 
 def _schema_type(name: str) -> Any:

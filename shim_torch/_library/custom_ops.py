@@ -8,6 +8,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
+from shim_torch._impl.table.schema import parse_schema as _parse_schema
 
 from .. import _ops
 from .infer_schema import infer_schema
@@ -51,7 +52,7 @@ class CustomOpDef:
         self._backend_fns: dict[str | None, Callable[..., Any]] = {}
         self._disabled: set[str] = set()
         update_wrapper(self, fn, updated=())
-        if has_kwarg_only_tensors(_ops.parse_schema(name + schema)):
+        if has_kwarg_only_tensors(_parse_schema(name + schema)):
             raise NotImplementedError(
                 f"custom_op with kwarg-only Tensor args. Please make your tensors not kwarg-only. Got: {name}{schema}"
             )
@@ -210,9 +211,6 @@ def autocast_kernel(op: Any, device_type: str, dtype: Any) -> Callable[..., Any]
     return kernel
 
 
-VMAP_RULES: dict[str, Callable[..., Any]] = {}  # "ns::name" -> the rule of register_vmap
-
-
 def below_autograd(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Calls an operator past its Autograd kernel."""
     old = _core._set_below_autograd(True)
@@ -266,7 +264,7 @@ def _defined(
 def _consistent(schema: str, mutates_args: str | Iterable[str]) -> str:
     """The schema itself; ValueError where it says that other arguments are written than ``mutates_args`` does."""
     text = f"custom{schema}" if schema.lstrip().startswith("(") else schema
-    written = {a.name for a in _ops.parse_schema(text).arguments if a.is_write}
+    written = {a.name for a in _parse_schema(text).arguments if a.is_write}
     if mutates_args != "unknown" and written != set(mutates_args):
         raise ValueError(
             f"Attempted to create a custom op with `mutates_args={mutates_args}` and `schema={schema}. The schema suggests that the op "

@@ -7,7 +7,9 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from shim_torch._ops import FunctionSchema, OpOverload, parse_schema
+from shim_torch._impl.native import _core
+from shim_torch._impl.table.schema import FunctionSchema, parse_schema
+from shim_torch._ops import OpOverload
 
 
 @dataclasses.dataclass
@@ -148,12 +150,11 @@ def get_device_arg_index(schema: FunctionSchema) -> int | None:
 
 def iter_tensors(args: tuple[Any, ...], kwargs: dict[str, Any], allowed_nesting: int = 1) -> Iterator[Any]:
     """Every tensor among arguments, in lists and tuples up to that depth."""
-    from shim_torch import Tensor
 
     values = [*args, *kwargs.values()]
     for _ in range(allowed_nesting):  # each round opens the outermost lists, in place
         values = [x for v in values for x in (v if isinstance(v, (tuple, list)) else [v])]
-    return (v for v in values if isinstance(v, Tensor))
+    return (v for v in values if isinstance(v, _core.Tensor))
 
 
 def check_aliasing_constraint(

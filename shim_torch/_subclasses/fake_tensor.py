@@ -6,10 +6,9 @@ import sys
 import threading
 from typing import Any
 
-from shim_torch._C import _disabled_torch_function_impl
 from shim_torch._impl.native import _core
+from shim_torch._impl.tensor.torch_function import TorchFunctionMode
 from shim_torch._impl.transforms.fake.convert import FakeTensorConverter
-from shim_torch.overrides import TorchFunctionMode
 from shim_torch.utils._python_dispatch import (
     TorchDispatchMode,
     _any_batched,
@@ -84,7 +83,7 @@ class FakeTensor(_core.Tensor):  # type: ignore[misc]
     fake_mode: Any
     fake_device: Any
     constant: Any
-    __torch_function__ = _disabled_torch_function_impl
+    __torch_function__ = _core._disabled_torch_function_impl
 
     @staticmethod
     def __new__(cls: Any, fake_mode: Any, elem: Any, device: Any, constant: Any = None, **_: Any) -> Any:
@@ -305,7 +304,7 @@ class FakeCopyMode(TorchFunctionMode):
             if id(tensor) not in memo:
                 memo[id(tensor)] = self.fake_mode.from_tensor(tensor)
             return memo[id(tensor)]
-        from shim_torch.overrides import DisableTorchFunctionSubclass
+        from shim_torch._impl.tensor.torch_function import DisableTorchFunctionSubclass
 
         with DisableTorchFunctionSubclass():
             return func(*args, **kwargs)

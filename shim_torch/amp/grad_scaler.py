@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import torch as _torch
 
 __all__ = ["GradScaler", "OptState"]
 
@@ -56,9 +57,7 @@ class _MultiDeviceReplicator:
 
 def _number(value: float, device: Any, dtype: Any = _core.float32) -> Any:
     """A tensor without dims."""
-    import shim_torch as torch
-
-    return torch.full((), value, dtype=dtype, device=device)
+    return _torch.full((), value, dtype=dtype, device=device)
 
 
 def _each(values: Any, change: Callable[[Any], Any]) -> Any:
@@ -166,15 +165,15 @@ class GradScaler:
 
     def _unscale_grads_(self, optimizer: Any, inv_scale: Any, found_inf: Any, allow_fp16: bool) -> dict[Any, Any]:
         """Multiplies the gradients by ``inv_scale``; by device, 1 where one of them is not finite (else found_inf)."""
-        import shim_torch as torch
+        from shim_torch.autograd.grad_mode import no_grad
 
         scales, found = _MultiDeviceReplicator(inv_scale), _MultiDeviceReplicator(found_inf)
-        with torch.no_grad():
+        with no_grad():
             kinds: dict[tuple[Any, Any], list[Any]] = {}  # one call takes tensors of one device and dtype
             for grad in _gradients(optimizer, allow_fp16):
                 kinds.setdefault((grad.device, grad.dtype), []).append(grad)
             for (device, _), grads in kinds.items():
-                torch._amp_foreach_non_finite_check_and_unscale_(grads, found.get(device), scales.get(device))
+                _torch._amp_foreach_non_finite_check_and_unscale_(grads, found.get(device), scales.get(device))
         return found._per_device_tensors
 
     def _begin(self, call: str, optimizer: Any) -> dict[str, Any]:
@@ -263,10 +262,8 @@ class GradScaler:
             first, *others = self._overflows(*self._per_optimizer_states.values()) or (None,)
             if first is None:
                 raise AssertionError("No inf checks were recorded prior to update.")
-            import shim_torch as torch
-
             factors: Any = self._growth_factor, self._backoff_factor, self._growth_interval
-            torch._amp_update_scale_(*own, sum(others, first), *factors)
+            _torch._amp_update_scale_(*own, sum(others, first), *factors)
         else:
             self._take(new_scale)
         self._forget()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import torch as _torch
 from shim_torch.autograd import anomaly_mode, function, grad_mode, graph, variable
 from shim_torch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from shim_torch.autograd.function import Function, NestedIOFunction
@@ -68,9 +69,7 @@ def _ones_for(out: Any) -> Any:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if not out.dtype.is_floating_point:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
-    import shim_torch
-
-    return shim_torch.ones_like(out)
+    return _torch.ones_like(out)
 
 
 def _fit_start(i: int, out: Any, g: Any) -> Any:
@@ -261,8 +260,6 @@ def _grad_of_each(
     materialize_grads: bool,
 ) -> tuple[Any, ...]:
     """``grad`` once for each item of the gradients' first dim, and the results stacked along it."""
-    import shim_torch
-
     given = [None] * len(outputs) if grad_outputs is None else list(_sequence(grad_outputs))
     batches = {g.shape[0] for g in given if g is not None and g.dim()}
     if not batches or any(g is not None and not g.dim() for g in given):
@@ -301,7 +298,7 @@ def _grad_of_each(
                 materialize_grads=materialize_grads,
             )
         )
-    return tuple(None if column[0] is None else shim_torch.stack(column) for column in zip(*rows, strict=True))
+    return tuple(None if column[0] is None else _torch.stack(column) for column in zip(*rows, strict=True))
 
 
 def _shape_of(out: Any) -> Any:
@@ -356,10 +353,6 @@ def install(tensor_type: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "torch":  # PyTorch's module has imported it
-        import shim_torch
-
-        return shim_torch
     if name in ("forward_ad", "functional", "profiler", "profiler_util", "_functions"):
         import importlib
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import torch as _torch
 from shim_torch._utils import typename as _typename
 from shim_torch.autograd.grad_mode import no_grad as _no_grad
 
@@ -224,11 +225,8 @@ class DelayedError:
         self.message = message
 
     def __call__(self, *args: Any) -> Any:
-        import shim_torch
 
-        given = [
-            shim_torch.zeros(()) if a is None else a for a in args
-        ]  # None is an input too: one that has no history
+        given = [_torch.zeros(()) if a is None else a for a in args]  # None is an input too: one that has no history
         results = Error.apply(self.message, *given)
         if len(args) == 1:
             return None if args[0] is None else results

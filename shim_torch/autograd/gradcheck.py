@@ -14,6 +14,7 @@ from shim_torch._impl.autograd.old_jacobians import _iter_tensors as _iter_tenso
 from shim_torch._impl.autograd.old_jacobians import get_analytical_jacobian as get_analytical_jacobian
 from shim_torch._impl.autograd.old_jacobians import get_numerical_jacobian as get_numerical_jacobian
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import torch as _torch
 from shim_torch.autograd.grad_mode import enable_grad
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
@@ -163,10 +164,8 @@ def _gradients_of(func: Callable[..., Any], inputs: tuple[Any, ...], seeds: tupl
 
 def _random_like(x: Any, noncontiguous: bool) -> Any:
     """Values in (-1, 1) that want a gradient."""
-    import shim_torch
-
     shape = (*x.shape, 2) if noncontiguous and x.numel() > 1 else tuple(x.shape)
-    values = shim_torch.rand(shape, dtype=x.dtype, device=x.device) * 2 - 1
+    values = _torch.rand(shape, dtype=x.dtype, device=x.device) * 2 - 1
     return (values[..., 0] if len(shape) > x.dim() else values).detach().requires_grad_()
 
 

@@ -11,6 +11,7 @@ from operator import methodcaller
 from typing import Any, Literal, NamedTuple
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import torch as _torch
 from shim_torch.autograd.function import BackwardCFunction
 from shim_torch.autograd.function import DelayedError as _DelayedError
 from shim_torch.autograd.grad_mode import enable_grad as _enable_grad
@@ -134,10 +135,8 @@ class save_on_cpu(saved_tensors_hooks):
 
 def _pinned_copy(saved: Any) -> Any:
     """A copy in CPU memory, page-locked where there is a GPU to copy from it."""
-    import shim_torch
-
-    lock = not saved.is_sparse and shim_torch.cuda.is_available()
-    memory = shim_torch.empty(saved.shape, dtype=saved.dtype, layout=saved.layout, pin_memory=lock)
+    lock = not saved.is_sparse and _core.cuda_device_count() > 0
+    memory = _torch.empty(saved.shape, dtype=saved.dtype, layout=saved.layout, pin_memory=lock)
     return memory.copy_(saved)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import torch as _torch
 
 __all__ = ["Variable", "VariableMeta"]
 
@@ -41,7 +42,6 @@ class Variable(metaclass=VariableMeta):
     _execution_engine = ImperativeEngine()
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Any:
-        import shim_torch
 
         if volatile is not None:
             import warnings
@@ -52,7 +52,7 @@ class Variable(metaclass=VariableMeta):
                 stacklevel=2,
             )
         if data is None:
-            data = shim_torch.empty(0)
+            data = _torch.empty(0)
         elif not isinstance(data, _core.Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         t = data.detach()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any, NamedTuple
 
+from shim_torch._impl.cuda import need_device as _need_device
 from shim_torch._impl.cuda.graphs import (
     CUDAGraph,
     graph,
@@ -155,11 +156,7 @@ def init() -> None:
 
 
 def _lazy_init() -> None:
-    if not is_available():
-        raise RuntimeError(
-            f"Found no NVIDIA driver or GPU on your system: {_core.cuda_why_not()}. Use device='cpu', or run on a machine "
-            "with an NVIDIA GPU and driver."
-        )
+    _need_device()
 
 
 def _lazy_call(callable: Any, **kwargs: Any) -> None:
@@ -270,16 +267,16 @@ class _Cudart:
 
     @staticmethod
     def cudaProfilerStart() -> int:
-        import cupy
+        from shim_torch._impl.arrays import cupy_runtime
 
-        cupy.cuda.runtime.profilerStart()
+        cupy_runtime.start_profiler()
         return 0
 
     @staticmethod
     def cudaProfilerStop() -> int:
-        import cupy
+        from shim_torch._impl.arrays import cupy_runtime
 
-        cupy.cuda.runtime.profilerStop()
+        cupy_runtime.stop_profiler()
         return 0
 
 
@@ -289,8 +286,7 @@ _lock = threading.Lock()
 
 def _sleep(cycles: int) -> None:
     """Keeps the current stream busy for about ``cycles`` clock cycles."""
-    import cupy
-
+    from shim_torch._impl.arrays import cupy_runtime
     from shim_torch._impl.cuda.streams import link_cupy
 
     link_cupy()
@@ -300,8 +296,8 @@ def _sleep(cycles: int) -> None:
                 'extern "C" __global__ void shim_sleep(long long n) '
                 "{ long long start = clock64(); while (clock64() - start < n) {} }"
             )
-            _sleep_kernel["kernel"] = cupy.RawKernel(source, "shim_sleep")
-    _sleep_kernel["kernel"]((1,), (1,), (cupy.int64(cycles),))
+            _sleep_kernel["kernel"] = cupy_runtime.kernel(source, "shim_sleep")
+    _sleep_kernel["kernel"]((1,), (1,), (cupy_runtime.int64(cycles),))
 
 
 _DIAGNOSTICS = frozenset(
@@ -331,7 +327,7 @@ def __getattr__(name: str) -> Any:
 
         return AcceleratorError
     if name.endswith("Storage"):
-        from shim_torch._impl.tensor.legacy_types import legacy_storage
+        from shim_torch._impl.tensor.typed_storage import legacy_storage
 
         try:
             return legacy_storage(name, "cuda")

@@ -29,7 +29,7 @@ _MOST = 8  # inputs, outputs
 
 @cache
 def _kernel(code: str, name: str, by_reference: bool, inputs: int, outputs: int, scalars: int, c_type: str) -> Any:
-    import cupy
+    from shim_torch._impl.arrays import cupy_runtime
 
     pointers = [f"const {c_type}* a{i}" for i in range(inputs)] + [f"{c_type}* r{i}" for i in range(outputs)]
     parameters = ", ".join(["long long n", *pointers, *(f"{c_type} s{i}" for i in range(scalars))])
@@ -44,7 +44,7 @@ extern "C" __global__ void elementwise({parameters}) {{
     {statement}
   }}
 }}"""
-    return cupy.RawModule(code=source, options=("--std=c++17",)).get_function("elementwise")
+    return cupy_runtime.kernel(source, "elementwise", ("--std=c++17",))
 
 
 class _JittedFunction:

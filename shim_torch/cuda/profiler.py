@@ -10,16 +10,16 @@ __all__ = ["profile", "start", "stop"]
 
 def start() -> None:
     """The profiler records from here."""
-    from cupy.cuda import profiler
+    from shim_torch._impl.arrays import cupy_runtime
 
-    profiler.start()
+    cupy_runtime.start_profiler()
 
 
 def stop() -> None:
     """The profiler records up to here."""
-    from cupy.cuda import profiler
+    from shim_torch._impl.arrays import cupy_runtime
 
-    profiler.stop()
+    cupy_runtime.stop_profiler()
 
 
 @contextlib.contextmanager

@@ -72,7 +72,7 @@ def rebuild_tensor(cls: Any, storage: Any, metadata: tuple[Any, ...]) -> Any:
 
 
 def _parameter() -> Any:
-    from shim_torch.nn import Parameter
+    from shim_torch.nn.parameter import Parameter
 
     return Parameter
 
@@ -147,7 +147,7 @@ def reduce_storage(storage: Any) -> tuple[Any, tuple[Any, ...]]:
 
 def rebuild_typed_storage(storage: Any, dtype: Any) -> Any:
     """A TypedStorage over a storage."""
-    from shim_torch.storage import TypedStorage
+    from shim_torch._impl.tensor.typed_storage import TypedStorage
 
     return TypedStorage(wrap_storage=storage, dtype=dtype)
 
@@ -159,10 +159,9 @@ def reduce_typed_storage(storage: Any) -> tuple[Any, tuple[Any, ...]]:
 
 def init_reductions() -> None:
     """Tells Python's multiprocessing how tensors, parameters and storages are sent."""
-    import shim_torch
-    from shim_torch.storage import TypedStorage
+    from shim_torch._impl.tensor.typed_storage import TypedStorage
 
     ForkingPickler.register(_core.UntypedStorage, reduce_storage)
     ForkingPickler.register(TypedStorage, reduce_typed_storage)
-    ForkingPickler.register(shim_torch.Tensor, reduce_tensor)
+    ForkingPickler.register(_core.Tensor, reduce_tensor)
     ForkingPickler.register(_parameter(), reduce_tensor)

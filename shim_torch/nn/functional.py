@@ -12,6 +12,7 @@ from shim_torch._impl.nn.calls import _overridden, _overridden_one, _override
 from shim_torch._impl.nn.calls import operators as _operators
 from shim_torch._impl.nn.embedding_bag import embedding_bag as embedding_bag
 from shim_torch._impl.nn.linear_cross_entropy import linear_cross_entropy as linear_cross_entropy
+from shim_torch._impl.table.calls import torch as _torch
 from shim_torch._impl.table.operators import functions as _table
 
 globals().update(_table("nn.functional"))
@@ -383,24 +384,18 @@ def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out:
     """x / max(|x|_p, eps) over dim."""
     if _overridden(input, out):
         return _override(normalize, 1, input, out)
-    import shim_torch
-
-    return shim_torch.div(input, _aten().linalg_vector_norm(input, p, dim, True).clamp_min(eps), out=out)
+    return _torch.div(input, _aten().linalg_vector_norm(input, p, dim, True).clamp_min(eps), out=out)
 
 
 def _one_hot(soft: Any, dim: int) -> Any:
     """A one for the largest along ``dim``, zeros for the rest, with the gradient of ``soft`` (straight through)."""
-    import shim_torch
-
-    ones = shim_torch.zeros_like(soft).scatter_(dim, soft.argmax(dim, keepdim=True), 1.0)
+    ones = _torch.zeros_like(soft).scatter_(dim, soft.argmax(dim, keepdim=True), 1.0)
     return ones - soft.detach() + soft
 
 
 def _noisy(logits: Any) -> Any:
     """Logits with noise of the standard Gumbel distribution: minus the logarithms of exponential samples."""
-    import shim_torch
-
-    return logits - shim_torch.empty_like(logits).exponential_().log_()
+    return logits - _torch.empty_like(logits).exponential_().log_()
 
 
 def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
@@ -426,13 +421,9 @@ def __getattr__(name: str) -> Any:
         "has_torch_function_unary",
         "has_torch_function_variadic",
     ):
-        from shim_torch import overrides
+        from shim_torch._impl.tensor import torch_function
 
-        return getattr(overrides, name)
-    if name == "torch":
-        import shim_torch
-
-        return shim_torch
+        return getattr(torch_function, name)
     if not name.startswith("__"):
         from shim_torch._impl.nn import functional_helpers
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._impl.table.calls import aten as _aten
+
 
 def _gradient(n: int, which: int) -> Any:
     def run(
         a: Any, b: Any, grad_output: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
     ) -> Any:
-        import shim_torch
 
         # For the input: its size and the weight. For the weight: the input and the weight's size.
         input, weight = (
@@ -17,9 +18,9 @@ def _gradient(n: int, which: int) -> Any:
         )
         sizes = [(v,) * n if isinstance(v, int) else tuple(v) for v in (stride, padding, dilation)]
         mask = [which == 0, which == 1, False]
-        return shim_torch.ops.aten.convolution_backward(
-            grad_output, input, weight, None, *sizes, False, (0,) * n, groups, mask
-        )[which]
+        return _aten.convolution_backward(grad_output, input, weight, None, *sizes, False, (0,) * n, groups, mask)[
+            which
+        ]
 
     def for_input(
         input_size: Any,

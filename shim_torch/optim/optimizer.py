@@ -10,11 +10,11 @@ from copy import deepcopy
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.nn.modules.hooks import RemovableHandle
 from shim_torch._impl.optim import groups as _groups
 from shim_torch._impl.optim.groups import _RequiredParameter as _RequiredParameter
 from shim_torch._impl.optim.groups import required as required
 from shim_torch._impl.serialization import class_pickling
+from shim_torch._impl.utils.handles import RemovableHandle
 from shim_torch.autograd.grad_mode import enable_grad as _enable_grad
 
 Tensor = _core.Tensor

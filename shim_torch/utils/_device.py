@@ -7,6 +7,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from shim_torch._impl.native import _core
+
 
 def device_decorator(device: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     """The function runs with that default device."""
@@ -27,18 +29,15 @@ def device_decorator(device: Any, function: Callable[..., Any]) -> Callable[...,
 
 def set_device(device: Any) -> Callable[..., Any]:
     """A decorator: the function runs with that default device."""
-    import shim_torch as torch
-
-    return functools.partial(device_decorator, torch.device(device))
+    return functools.partial(device_decorator, _core.device(device))
 
 
 class DeviceContext:
     """``with DeviceContext(device):`` new tensors go to device."""
 
     def __init__(self, device: Any) -> None:
-        import shim_torch as torch
 
-        self.device = torch.device(device)
+        self.device = _core.device(device)
 
     def __enter__(self) -> DeviceContext:
         self.device.__enter__()

@@ -77,23 +77,24 @@ def _infer_device_type(*args: Any) -> str:
 
 def _get_device_module(device: str = "cuda") -> Any:
     """``torch.cuda`` of ``"cuda"``; for ``"meta"`` its device."""
-    import shim_torch as torch
+    from shim_torch import _utils
 
-    return torch.device("meta") if device == "meta" else getattr(torch, device)
+    return _core.device("meta") if device == "meta" else _utils.get_device_module(device)
 
 
 def _get_autocast_kwargs(device_type: str = "cuda") -> tuple[dict[str, Any] | None, dict[str, Any]]:
     """How autocast stands for a device (None where it has none) and for the CPU, as ``torch.autocast`` takes it."""
-    import shim_torch as torch
+    from shim_torch import amp
+    from shim_torch.amp.autocast_mode import get_autocast_dtype, is_autocast_enabled
 
     def state(device: str) -> dict[str, Any]:
         return {
-            "enabled": torch.is_autocast_enabled(device),
-            "dtype": torch.get_autocast_dtype(device),
-            "cache_enabled": torch.is_autocast_cache_enabled(),
+            "enabled": is_autocast_enabled(device),
+            "dtype": get_autocast_dtype(device),
+            "cache_enabled": _core.is_autocast_cache_enabled(),
         }
 
-    return state(device_type) if torch.amp.is_autocast_available(device_type) else None, state("cpu")
+    return state(device_type) if amp.is_autocast_available(device_type) else None, state("cpu")
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -306,7 +307,7 @@ def _checkpoint_without_reentrant_generator(
 
 def _second_pass(function: Any, args: Any, kwargs: Any, context: Any, preserve: bool) -> Callable[..., None]:
     """Runs the function as it ran first: random state, autocast, default device."""
-    from shim_torch.overrides import _get_current_function_mode_stack
+    from shim_torch._impl.tensor.torch_function import _get_current_function_mode_stack
     from shim_torch.utils._device import DeviceContext
 
     surroundings = _Surroundings((args, kwargs), preserve)

@@ -176,3 +176,10 @@ def test_functions_are_made_overridable_by_their_relevant_arguments():
     assert function(Answers()) == (function, (Answers,), 1, [])
     assert function(1, b=Answers()) == (function, (Answers,), 1, ["b"])
     assert (function.__name__, function.__doc__) == ("function", "Told.") and function.__wrapped__ is not function
+
+
+@pytest.mark.parametrize("name", ["stack", "where", "conv1d", "_weight_norm"])
+def test_functions_called_inside_are_those_that_torch_shows(name):
+    from shim_torch._impl.table import calls
+
+    assert getattr(calls.torch, name) is getattr(torch._C._VariableFunctions, name)

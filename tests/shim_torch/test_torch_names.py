@@ -10,7 +10,7 @@ from types import FunctionType
 import pytest
 
 import shim_torch as torch
-from shim_torch._impl.serialization.pickler import resolve
+from shim_torch._impl.serialization.class_pickling import resolve
 from shim_torch._impl.surface.missing import has
 
 MODULES = {

@@ -9,12 +9,12 @@ from typing import Any
 from shim_torch._impl.autograd import jacobians as _j
 from shim_torch._impl.autograd.jacobians import GradcheckError
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import torch
 
 Tensor = _core.Tensor
 
 
 def check_inputs(inputs: tuple[Any, ...]) -> list[Any]:
-    import shim_torch
 
     wanted = _j.flat_inputs(inputs)
     if not wanted:
@@ -24,13 +24,13 @@ def check_inputs(inputs: tuple[Any, ...]) -> list[Any]:
     for i, t in enumerate(inputs):
         if not isinstance(t, Tensor) or not t.requires_grad:
             continue
-        if t.dtype not in (shim_torch.float64, shim_torch.complex128):
+        if t.dtype not in (_core.float64, _core.complex128):
             warnings.warn(
                 f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will "
                 "likely fail if all the inputs are not of double precision floating point or complex. ",
                 stacklevel=3,
             )
-        if t.layout == shim_torch.strided and any(n > 1 and s == 0 for n, s in zip(t.shape, t.stride(), strict=True)):
+        if t.layout == _core.strided and any(n > 1 and s == 0 for n, s in zip(t.shape, t.stride(), strict=True)):
             raise RuntimeError(
                 f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to "
                 "be able to compute the numerical gradients correctly. You should call .contiguous on the input before "
@@ -56,14 +56,14 @@ def check_constant(
 
 def _vectors(tensors: list[Any]) -> list[tuple[Any, ...]]:
     """Random vectors of length one, and for a complex tensor a second one times i."""
-    import shim_torch
+    from shim_torch._impl.tensor.generator import Generator
 
-    generator = shim_torch.Generator()
+    generator = Generator()
     found = []
     for t in tensors:
         made = []
         for factor in (1, 1j) if t.is_complex() else (1,):
-            vector = shim_torch.rand(t.numel(), generator=generator, device="cpu").to(shim_torch.float64)
+            vector = torch.rand(t.numel(), generator=generator, device="cpu").to(_core.float64)
             made.append(((vector / vector.norm()) * factor).to(t.device))
         found.append(tuple(made))
     return found
@@ -193,14 +193,13 @@ def check_missing_tangents(func: Callable[..., Any], inputs: tuple[Any, ...]) ->
 
 def check_multiplied(outputs: list[Any], wanted: list[Any], masked: bool) -> None:
     """A zero gradient of the outputs must give zero gradients of the inputs."""
-    import shim_torch
     from shim_torch.autograd import grad
 
-    zeros = [shim_torch.zeros(tuple(o.shape), dtype=o.dtype, device=o.device) for o in outputs]
+    zeros = [torch.zeros(tuple(o.shape), dtype=o.dtype, device=o.device) for o in outputs]
     for g, t in zip(grad(outputs, wanted, zeros, allow_unused=True, retain_graph=True), wanted, strict=True):
         if g is None:
             continue
-        moved = not _j.close(g, shim_torch.zeros_like(g), 1e-5, 1e-8) if masked else bool((g != 0).any().item())
+        moved = not _j.close(g, torch.zeros_like(g), 1e-5, 1e-8) if masked else bool((g != 0).any().item())
         if moved:
             raise GradcheckError("backward not multiplied by grad_output")
         if g.dtype != t.dtype:
@@ -238,10 +237,9 @@ def check_undefined(func: Callable[..., Any], inputs: tuple[Any, ...], wanted: l
 
 
 def _check_undefined_support(outputs: list[Any], wanted: list[Any]) -> None:
-    import shim_torch
     from shim_torch.autograd import grad
 
-    zeros = [shim_torch.zeros(tuple(o.shape), dtype=o.dtype, device=o.device) for o in outputs]
+    zeros = [torch.zeros(tuple(o.shape), dtype=o.dtype, device=o.device) for o in outputs]
     try:
         grads = grad(outputs, wanted, zeros, allow_unused=True, retain_graph=True)
     except RuntimeError as error:
@@ -273,10 +271,9 @@ _BATCHED_FORWARD = "gradcheck failed while testing batched gradient computation 
 
 def check_batched(output: Any, wanted: list[Any], k: int) -> None:
     """Batched gradients must be those of the single seeds."""
-    import shim_torch
     from shim_torch.autograd import grad
 
-    seeds = shim_torch.stack([shim_torch.randn_like(output) for _ in range(2)])
+    seeds = torch.stack([torch.randn_like(output) for _ in range(2)])
     single = [grad(output, wanted, s, retain_graph=True, allow_unused=True) for s in seeds]
     try:
         batched = grad(output, wanted, seeds, retain_graph=True, allow_unused=True, is_grads_batched=True)
@@ -288,20 +285,19 @@ def check_batched(output: Any, wanted: list[Any], k: int) -> None:
 
 
 def _check_same(k: int, j: int, found: Any, single: list[Any], text: str) -> None:
-    import shim_torch
 
-    expected = shim_torch.stack([shim_torch.zeros_like(found[0]) if s is None else s for s in single])
+    expected = torch.stack([torch.zeros_like(found[0]) if s is None else s for s in single])
     if not _j.close(found, expected, 1e-5, 1e-8):
         raise GradcheckError(f"For output {k} and input {j}:\n\n{text}\n\nGot:\n{found}\n\nExpected:\n{expected}")
 
 
 def check_batched_forward(func: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
     """Tangents in a batch must give the batch of their results."""
-    import shim_torch
+    from shim_torch._impl.tensor.python_functions import is_tensor
     from shim_torch._vmap_internals import _vmap  # under it a Function needs no setup_context
 
     for i, x in enumerate(inputs):
-        if not shim_torch.is_tensor(x) or not x.requires_grad or not _j.is_differentiable(x):
+        if not is_tensor(x) or not x.requires_grad or not _j.is_differentiable(x):
             continue
 
         def pushed(tangent: Any, i: int = i) -> tuple[Any, ...]:
@@ -309,10 +305,10 @@ def check_batched_forward(func: Callable[..., Any], inputs: tuple[Any, ...]) -> 
             found = _j.push_forward(func, inputs, {**constants, i: tangent})
             return tuple(v.new_zeros(()).expand(v.shape) if t is None else t for v, t in found)
 
-        tangents = [shim_torch.randn_like(x) for _ in range(2)]
+        tangents = [torch.randn_like(x) for _ in range(2)]
         single = [pushed(t) for t in tangents]
         try:
-            batched = _vmap(pushed)(shim_torch.stack(tangents))
+            batched = _vmap(pushed)(torch.stack(tangents))
         except RuntimeError as error:
             raise GradcheckError(f"While computing batched gradients, got: {error}\n\n{_BATCHED_FORWARD}") from error
         for k, found in enumerate(batched):

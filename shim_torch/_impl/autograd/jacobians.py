@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import torch
 
 Tensor = _core.Tensor
 Function = Callable[..., Any]
@@ -47,31 +48,24 @@ def parts(out: Any) -> list[tuple[str, Callable[[Any], Any]]]:
     """A complex output is checked as its imaginary and its real part."""
     if not out.is_complex():
         return [("", lambda o: o)]
-    import shim_torch
-
     return [
-        ("imaginary", lambda o: shim_torch.view_as_real(o.resolve_conj()).select(-1, 1)),
-        ("real", lambda o: shim_torch.view_as_real(o.resolve_conj()).select(-1, 0)),
+        ("imaginary", lambda o: torch.view_as_real(o.resolve_conj()).select(-1, 1)),
+        ("real", lambda o: torch.view_as_real(o.resolve_conj()).select(-1, 0)),
     ]
 
 
 def split(g: Any) -> tuple[Any, Any]:
     """Real and imaginary part, flat."""
-    import shim_torch
-
-    pairs = shim_torch.view_as_real(g.resolve_conj()).reshape(-1, 2)
+    pairs = torch.view_as_real(g.resolve_conj()).reshape(-1, 2)
     return pairs[:, 0], pairs[:, 1]
 
 
 def close(a: Any, b: Any, rtol: float, atol: float) -> bool:
-    import shim_torch
 
     if a.numel() == 0:
         return True
-    dtype = shim_torch.promote_types(a.dtype, b.dtype)
-    return bool(
-        shim_torch.allclose(a.to(dtype), b.to(device=a.device, dtype=dtype), rtol=rtol, atol=atol, equal_nan=True)
-    )
+    dtype = _core.promote_types(a.dtype, b.dtype)
+    return bool(torch.allclose(a.to(dtype), b.to(device=a.device, dtype=dtype), rtol=rtol, atol=atol, equal_nan=True))
 
 
 # --- differences
@@ -111,8 +105,6 @@ def difference_jacobians(
     func: Function, inputs: tuple[Any, ...], x: Any, eps: float, factors: tuple[complex, ...]
 ) -> list[list[Any]]:
     """For each output and each of ``factors`` (1 moves the real, 1j the imaginary part): (x.numel(), output.numel())."""
-    import shim_torch
-
     data = x.data
     columns: list[list[list[Any]]] = []
     for index in indices(tuple(x.shape)):
@@ -127,10 +119,8 @@ def difference_jacobians(
             found.append(_slopes(above, below, eps))
         columns.append(found)
     if not columns:
-        return [[shim_torch.zeros((0, o.numel()), dtype=o.dtype) for _ in factors] for o in _values(func, inputs)]
-    return [
-        [shim_torch.stack([c[f][k] for c in columns]) for f in range(len(factors))] for k in range(len(columns[0][0]))
-    ]
+        return [[torch.zeros((0, o.numel()), dtype=o.dtype) for _ in factors] for o in _values(func, inputs)]
+    return [[torch.stack([c[f][k] for c in columns]) for f in range(len(factors))] for k in range(len(columns[0][0]))]
 
 
 def numerical_jacobians(func: Function, inputs: tuple[Any, ...], x: Any, eps: float) -> list[Callable[[Any], Any]]:
@@ -156,13 +146,12 @@ def pull_back(piece: Any, wanted: list[Any], seed: Any) -> tuple[Any, ...]:
 
 
 def _row(g: Any, x: Any, seen: dict[str, bool]) -> Any:
-    import shim_torch
 
     if g is None:
-        return shim_torch.zeros(x.numel(), dtype=x.dtype, device=x.device)
+        return torch.zeros(x.numel(), dtype=x.dtype, device=x.device)
     if g.shape != x.shape:
         seen["size"] = True
-        return shim_torch.zeros(x.numel(), dtype=x.dtype, device=x.device)
+        return torch.zeros(x.numel(), dtype=x.dtype, device=x.device)
     if g.dtype != x.dtype:
         seen["type"] = True
     g = g.detach()
@@ -170,13 +159,12 @@ def _row(g: Any, x: Any, seen: dict[str, bool]) -> Any:
 
 
 def _seeds(piece: Any, seed: Any) -> Iterable[Any]:
-    import shim_torch
 
     if seed is not None:
         yield seed.reshape(piece.shape).to(piece.dtype)
         return
     for index in indices(tuple(piece.shape)):
-        unit = shim_torch.zeros(tuple(piece.shape), dtype=piece.dtype, device=piece.device)
+        unit = torch.zeros(tuple(piece.shape), dtype=piece.dtype, device=piece.device)
         unit[index] = 1
         yield unit
 
@@ -184,8 +172,6 @@ def _seeds(piece: Any, seed: Any) -> Iterable[Any]:
 def backward_jacobians(piece: Any, wanted: list[Any], options: dict[str, Any], seed: Any = None) -> list[Any]:
     """For each input (x.numel(), n): one column an element of ``piece``, or the one of ``seed``. Computed twice:
     GradcheckError where the two differ, or where a gradient is not like its input."""
-    import shim_torch
-
     seen: dict[str, bool] = {}
     runs = []
     for _ in range(2):
@@ -195,7 +181,7 @@ def backward_jacobians(piece: Any, wanted: list[Any], options: dict[str, Any], s
                 rows[i].append(_row(g, x, seen))
         runs.append(
             [
-                shim_torch.stack(r, 1) if r else shim_torch.zeros((x.numel(), 0), dtype=x.dtype, device=x.device)
+                torch.stack(r, 1) if r else torch.zeros((x.numel(), 0), dtype=x.dtype, device=x.device)
                 for r, x in zip(rows, wanted, strict=True)
             ]
         )
@@ -218,7 +204,6 @@ def backward_jacobians(piece: Any, wanted: list[Any], options: dict[str, Any], s
 
 def _dual_inputs(inputs: tuple[Any, ...], tangents: dict[int, Any]) -> list[Any]:
     """The inputs, detached; those whose position has a tangent carry it, the others that want gradients carry zeros."""
-    import shim_torch
     from shim_torch.autograd.forward_ad import make_dual
 
     found = []
@@ -230,7 +215,7 @@ def _dual_inputs(inputs: tuple[Any, ...], tangents: dict[int, Any]) -> list[Any]
         if tangent is None:
             found.append(x.detach())
         else:
-            zeros = shim_torch.zeros_like(x.detach())
+            zeros = torch.zeros_like(x.detach())
             found.append(make_dual(x.detach(), tangent if isinstance(tangent, Tensor) else zeros))
     return found
 
@@ -248,15 +233,13 @@ def forward_along(
     func: Function, inputs: tuple[Any, ...], position: int, direction: Any, options: dict[str, Any]
 ) -> list[Any]:
     """The tangents of the outputs, flat, where the input at ``position`` moves along ``direction``."""
-    import shim_torch
-
     x = inputs[position]
     tangent = direction.reshape(x.shape).to(x.dtype)
     found = []
     for value, t in push_forward(func, inputs, {position: tangent}):
         if t is not None and options["check_grad_dtypes"] and t.is_complex() != value.is_complex():
             raise GradcheckError("Forward AD gradient has dtype mismatch.")
-        found.append((shim_torch.zeros_like(value) if t is None else t).reshape(-1))
+        found.append((torch.zeros_like(value) if t is None else t).reshape(-1))
     return found
 
 
@@ -264,14 +247,12 @@ def forward_jacobians(
     func: Function, inputs: tuple[Any, ...], position: int, factor: complex, options: dict[str, Any]
 ) -> list[Any]:
     """For each output (x.numel(), output.numel()): its tangents along each element of the input."""
-    import shim_torch
-
     x = inputs[position]
     rows = []
     for index in indices(tuple(x.shape)):
-        unit = shim_torch.zeros(tuple(x.shape), dtype=x.dtype, device=x.device)
+        unit = torch.zeros(tuple(x.shape), dtype=x.dtype, device=x.device)
         unit[index] = factor
         rows.append(forward_along(func, inputs, position, unit, options))
     if not rows:
-        return [shim_torch.zeros((0, o.numel()), dtype=o.dtype) for o in _values(func, inputs)]
-    return [shim_torch.stack([r[k] for r in rows]) for k in range(len(rows[0]))]
+        return [torch.zeros((0, o.numel()), dtype=o.dtype) for o in _values(func, inputs)]
+    return [torch.stack([r[k] for r in rows]) for k in range(len(rows[0]))]

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.tensor.torch_function import TorchFunctionMode
 from shim_torch.autograd.graph import saved_tensors_hooks
-from shim_torch.overrides import TorchFunctionMode
 
 Tensor = _core.Tensor
 _active: list[Any] = []

@@ -16,6 +16,7 @@ from shim_torch._impl.autograd.jacobians import (
     numerical_jacobians,
     pull_back,
 )
+from shim_torch._impl.table.calls import torch
 
 
 def _whole(jacobian: Any) -> Any:
@@ -99,19 +100,17 @@ def get_analytical_jacobian(
             "Expected output to be non-complex. get_analytical_jacobian no longer supports functions that return complex outputs."
         )
     wanted = flat_inputs(as_tuple(inputs))
-    import shim_torch
-
     sizes, dtypes = True, True
     columns: list[list[Any]] = [[] for _ in wanted]
     again: list[list[Any]] = [[] for _ in wanted]
     for kept in (columns, again):
         for index in indices(tuple(output.shape)):
-            seed = shim_torch.zeros_like(output)
+            seed = torch.zeros_like(output)
             seed[index] = grad_out
             for i, (g, x) in enumerate(zip(pull_back(output, wanted, seed), wanted, strict=True)):
                 right = g is None or g.shape == x.shape
                 sizes, dtypes = sizes and right, dtypes and (g is None or g.dtype == x.dtype)
                 kept[i].append(x.new_zeros(x.numel()) if g is None or not right else g.detach().reshape(-1))
-    first, second = ([shim_torch.stack(c, 1) for c in kept] for kept in (columns, again))
+    first, second = ([torch.stack(c, 1) for c in kept] for kept in (columns, again))
     reentrant = all(close(a, b, 0.0, nondet_tol) for a, b in zip(first, second, strict=True))
     return tuple(first), reentrant, sizes, dtypes

@@ -115,37 +115,37 @@ def _set_math_sdp_allow_fp16_bf16_reduction(value: bool, /) -> None:
 
 
 def _get_deterministic_algorithms() -> bool:
-    import shim_torch
+    from shim_torch._impl.tensor.python_functions import are_deterministic_algorithms_enabled
 
-    return bool(shim_torch.are_deterministic_algorithms_enabled())
+    return bool(are_deterministic_algorithms_enabled())
 
 
 def _get_deterministic_algorithms_warn_only() -> bool:
-    import shim_torch
+    from shim_torch._impl.tensor.python_functions import is_deterministic_algorithms_warn_only_enabled
 
-    return bool(shim_torch.is_deterministic_algorithms_warn_only_enabled())
+    return bool(is_deterministic_algorithms_warn_only_enabled())
 
 
 def _set_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    import shim_torch
+    from shim_torch._impl.tensor.python_functions import use_deterministic_algorithms
 
     if not isinstance(mode, bool):
         raise TypeError(
             f"_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not {type(mode).__name__}"
         )
-    shim_torch.use_deterministic_algorithms(mode, warn_only=warn_only)
+    use_deterministic_algorithms(mode, warn_only=warn_only)
 
 
 def _get_float32_matmul_precision() -> str:
-    import shim_torch
+    from shim_torch._impl.tensor.python_functions import get_float32_matmul_precision
 
-    return str(shim_torch.get_float32_matmul_precision())
+    return str(get_float32_matmul_precision())
 
 
 def _set_float32_matmul_precision(precision: str, /) -> None:
-    import shim_torch
+    from shim_torch._impl.tensor.python_functions import set_float32_matmul_precision
 
-    shim_torch.set_float32_matmul_precision(precision)
+    set_float32_matmul_precision(precision)
 
 
 def _get_fp32_precision_getter(backend: str, op: str, /) -> str:

@@ -15,9 +15,9 @@ class CudaError(RuntimeError):
 
 
 def _error_text(code: int) -> str:
-    import cupy
+    from shim_torch._impl.arrays import cupy_runtime
 
-    return str(cupy.cuda.runtime.getErrorString(code))
+    return cupy_runtime.error_text(code)
 
 
 def check_error(res: int) -> None:

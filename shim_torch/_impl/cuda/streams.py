@@ -44,10 +44,10 @@ def link_cupy() -> None:
     if not hasattr(cupy, "get_default_memory_pool"):
         return  # CuPy is being imported
     _linked = True
-    from cupy_backends.cuda import stream as backend
+    from shim_torch._impl.arrays import cupy_runtime
 
-    capsule = getattr(backend, "__pyx_capi__", {}).get("get_stream_ptr")
-    if capsule is not None and "intptr_t (int)" in repr(capsule):
+    capsule = cupy_runtime.stream_getter()
+    if capsule is not None:
         current = [(i, _core.cuda_current_stream(i)) for i in range(_core.cuda_device_count())]
         _core.cuda_use_cupy_stream_getter(capsule)
         for index, pointer in current:  # CuPy may be loaded while a stream of ours is current

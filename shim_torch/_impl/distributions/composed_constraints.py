@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import shim_torch as torch
 from shim_torch._impl.distributions.constraint import Constraint
 from shim_torch._impl.surface import naming
+from shim_torch._impl.table.calls import torch
 
 HOME = "torch.distributions.constraints"  # where PyTorch has them, and pickles look
 

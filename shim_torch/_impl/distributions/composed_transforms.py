@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
-import shim_torch as torch
 from shim_torch._impl.distributions.transform import Reshaping, Transform
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
+from shim_torch._impl.table.calls import torch
 from shim_torch.distributions import constraints
 from shim_torch.distributions.utils import _sum_rightmost, lazy_property
 
@@ -164,7 +165,7 @@ class ReshapeTransform(Reshaping, Transform):
     bijective = True
 
     def __init__(self, in_shape: Any, out_shape: Any, cache_size: int = 0) -> None:
-        self.in_shape, self.out_shape = torch.Size(in_shape), torch.Size(out_shape)
+        self.in_shape, self.out_shape = _core.Size(in_shape), _core.Size(out_shape)
         if self.in_shape.numel() != self.out_shape.numel():
             raise ValueError("in_shape, out_shape have different numbers of elements")
         super().__init__(cache_size=cache_size)
@@ -197,7 +198,7 @@ class ReshapeTransform(Reshaping, Transform):
 
     def _exchanged(self, event: Any, expected: Any, other: Any) -> Any:
         if event != expected:
-            raise ValueError(f"Shape mismatch: expected {torch.Size(event)} but got {expected}")
+            raise ValueError(f"Shape mismatch: expected {_core.Size(event)} but got {expected}")
         return other
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import shim_torch as torch
+from shim_torch._impl.table.calls import torch
+from shim_torch._impl.tensor.from_data import as_tensor
 from shim_torch.distributions import constraints
 from shim_torch.distributions.transformed_distribution import TransformedDistribution
 from shim_torch.distributions.transforms import AbsTransform
@@ -29,7 +30,7 @@ class Folded(TransformedDistribution):
     def log_prob(self, value: Any) -> Any:
         value = self._checked(value)
         found = self.base_dist.log_prob(value) + math.log(2)
-        return torch.where(torch.as_tensor(value >= 0, device=found.device), found, -math.inf)
+        return torch.where(as_tensor(value >= 0, device=found.device), found, -math.inf)
 
     def cdf(self, value: Any) -> Any:
         return 2 * self.base_dist.cdf(self._checked(value)) - 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import shim_torch as torch
+from shim_torch._impl.table.calls import torch
 from shim_torch.distributions.transformed_distribution import TransformedDistribution
 from shim_torch.distributions.uniform import Uniform
 

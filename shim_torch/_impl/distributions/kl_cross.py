@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import shim_torch as torch
 from shim_torch._impl.distributions.kl_registry import register_kl
+from shim_torch._impl.table.calls import torch
 from shim_torch.distributions.bernoulli import Bernoulli
 from shim_torch.distributions.beta import Beta
 from shim_torch.distributions.binomial import Binomial

@@ -6,9 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import shim_torch as torch
+from shim_torch import linalg
 from shim_torch._impl.distributions.transform import ByClass, Reshaping, Transform
 from shim_torch._impl.surface import naming
+from shim_torch._impl.table.calls import torch
+from shim_torch._impl.tensor.type_info import finfo
 from shim_torch.distributions import constraints
 from shim_torch.distributions.utils import (
     _sum_rightmost,
@@ -20,7 +22,7 @@ from shim_torch.nn.functional import logsigmoid, pad, softplus
 
 
 def _clipped_sigmoid(x: Any) -> Any:
-    info = torch.finfo(x.dtype)
+    info = finfo(x.dtype)
     return torch.clamp(torch.sigmoid(x), min=info.tiny, max=1.0 - info.eps)
 
 
@@ -50,7 +52,7 @@ class CorrCholeskyTransform(Reshaping, Transform):
         return _after_first(1 - y.square().cumsum(-1))
 
     def _call(self, x: Any) -> Any:
-        most = math.atanh(1 - torch.finfo(x.dtype).eps)  # tanh stays one rounding away from -1 and 1
+        most = math.atanh(1 - finfo(x.dtype).eps)  # tanh stays one rounding away from -1 and 1
         x = vec_to_tril_matrix(x.clamp(-most, most), diag=-1)
         # Of a row's length left before it an element takes the share tanh(x) and leaves 1 / cosh(x).
         left = _after_first(x.cosh().reciprocal().cumprod(-1))
@@ -107,7 +109,7 @@ class StickBreakingTransform(ByClass, Reshaping, Transform):
 
     def _inverse(self, y: Any) -> Any:
         shares = y[..., :-1]
-        left = torch.clamp(1 - shares.cumsum(-1), min=torch.finfo(y.dtype).tiny)
+        left = torch.clamp(1 - shares.cumsum(-1), min=finfo(y.dtype).tiny)
         return shares.log() - left.log() + self._shift(shares)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
@@ -145,7 +147,7 @@ class PositiveDefiniteTransform(ByClass, Transform):
         return x @ x.mT
 
     def _inverse(self, y: Any) -> Any:
-        return LowerCholeskyTransform().inv(torch.linalg.cholesky(y))
+        return LowerCholeskyTransform().inv(linalg.cholesky(y))
 
 
 class _Several(Transform):

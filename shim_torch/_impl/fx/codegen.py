@@ -7,6 +7,7 @@ import operator
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from shim_torch._impl.native import _core
 from shim_torch.fx.node import Node, _get_qualified_name
 
 if TYPE_CHECKING:
@@ -82,8 +83,6 @@ class _Writer:
 
     def text(self, a: Any) -> str:
         """An argument as source."""
-        import shim_torch
-
         if isinstance(a, Node):
             return a.name
         if isinstance(a, tuple):
@@ -95,10 +94,10 @@ class _Writer:
             return "{" + ", ".join(f"{k!r}: {self.text(v)}" for k, v in a.items()) + "}"
         if isinstance(a, slice):
             return f"slice({self.text(a.start)}, {self.text(a.stop)}, {self.text(a.step)})"
-        if isinstance(a, shim_torch.dtype) or isinstance(a, (shim_torch.layout, shim_torch.memory_format)):
+        if isinstance(a, _core.dtype) or isinstance(a, (_core.layout, _core.memory_format)):
             return repr(a)
-        if isinstance(a, shim_torch.device):
-            self.globals["device"] = shim_torch.device
+        if isinstance(a, _core.device):
+            self.globals["device"] = _core.device
             return repr(a)
         if isinstance(a, enum.Enum):
             return f"{self.add_global(type(a).__name__, type(a))}.{a.name}"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from shim_torch._C._functorch import CInterpreter, TransformType
+from shim_torch._impl.library import registrations
 from shim_torch._impl.native import _core
 from shim_torch._impl.transforms.batching.tensors import stack
 
@@ -24,9 +25,6 @@ class Interpreter(CInterpreter):
             self._running.__enter__()
 
 
-registered: dict[str, HigherOrderOperator] = {}
-
-
 class HigherOrderOperator:
     """An operator without a schema: ``py_impl(key)`` registers an implementation for a dispatch key, a transform or a class.
 
@@ -40,7 +38,7 @@ class HigherOrderOperator:
         self._name = self.__name__ = name
         self._ns, self._cacheable = "higher_order", cacheable
         self.py_kernels: dict[Any, Callable[..., Any]] = {}
-        registered[name] = self
+        registrations.higher_order[name] = self
 
     @property
     def namespace(self) -> str:
@@ -90,7 +88,7 @@ class HigherOrderOperator:
         return None
 
     def _keys(self, tensors: list[Any]) -> Iterator[Any]:
-        from shim_torch._C import DispatchKey
+        from shim_torch._impl.core_names.dispatch import DispatchKey
 
         device = (tensors[0].device.type if tensors else "cpu").upper()
         yield "Autograd"
@@ -100,7 +98,7 @@ class HigherOrderOperator:
                 yield key
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        from shim_torch.overrides import handle_torch_function, has_torch_function
+        from shim_torch._impl.tensor.torch_function import handle_torch_function, has_torch_function
         from shim_torch.utils._pytree import tree_leaves
 
         tensors = [x for x in tree_leaves((args, kwargs)) if isinstance(x, _core.TensorBase)]

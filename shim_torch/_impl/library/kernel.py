@@ -64,14 +64,14 @@ def get_kernel(op: Any, dispatch_key: Any) -> _SafeKernelFunction:
 
     ``kernel.call_boxed(keys, *args)`` calls it; what is registered for the operator afterwards does not change it.
     """
-    from shim_torch import _C
+    from shim_torch._impl.core_names.dispatch import DispatchKey
     from shim_torch._ops import OpOverload
 
     if not isinstance(op, (str, OpOverload)):
         raise ValueError(f"get_kernel({op}): got unexpected type for op: {type(op)}")
     name = qualified_name(op)
     key = str(dispatch_key).rpartition(".")[2]
-    if not hasattr(_C.DispatchKey, key):
+    if not hasattr(DispatchKey, key):
         raise ValueError(f"Invalid dispatch key: {dispatch_key}")
     qualified, _, overload = name.partition(".")
     if overload not in _core.operator_overloads(qualified):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from shim_torch._impl.native import _core
@@ -90,37 +91,38 @@ def where(mask: Any, input: Any, fill_value: Any) -> Any:
     pattern = kept.coalesce()
     flags = pattern.values()
     indices = pattern.indices()[:, flags.reshape(len(flags), -1).any(1) if flags.dim() > 1 else flags]
-    import shim_torch as torch
+    from shim_torch._impl.sparse.construct import sparse_coo_tensor
 
-    made = torch.sparse_coo_tensor(indices, dense[tuple(indices)], dense.shape, is_coalesced=True)
+    made = sparse_coo_tensor(indices, dense[tuple(indices)], dense.shape, is_coalesced=True)
     return made if mask.layout == _core.sparse_coo else made.to_sparse_csr()
 
 
 def identity(name: str, input: Any, *args: Any) -> Any:
     """What a reduction leaves its result at where nothing is kept, as a tensor; None where there is no such value."""
-    import shim_torch as torch
+    from shim_torch._impl.tensor.from_data import tensor
+    from shim_torch._impl.tensor.type_info import iinfo
 
     dtype, device = input.dtype, input.device
     name = name.rsplit(".", 1)[-1]
     if name in ("sum", "cumsum"):
-        return torch.tensor(0, dtype=dtype, device=device)
+        return tensor(0, dtype=dtype, device=device)
     if name in ("prod", "cumprod"):
-        return torch.tensor(1, dtype=dtype, device=device)
+        return tensor(1, dtype=dtype, device=device)
     if name in ("amax", "argmax", "logaddexp", "logsumexp", "amin", "argmin"):
         low = name not in ("amin", "argmin")
         if dtype.is_complex or dtype.is_floating_point:
-            return torch.tensor(-torch.inf if low else torch.inf, dtype=dtype, device=device)
-        info = torch.iinfo(dtype)
-        return torch.tensor(info.min if low else info.max, dtype=dtype, device=device)
+            return tensor(-math.inf if low else math.inf, dtype=dtype, device=device)
+        info = iinfo(dtype)
+        return tensor(info.min if low else info.max, dtype=dtype, device=device)
     if name == "mean":
         return None
     if name == "norm":
         order = args[0] if args else 2
         if order == float("-inf"):
-            return torch.tensor(torch.inf, dtype=dtype, device=device)
-        return torch.tensor(0, dtype=dtype, device=device)
+            return tensor(math.inf, dtype=dtype, device=device)
+        return tensor(0, dtype=dtype, device=device)
     if name == "median":
-        return torch.tensor(torch.nan, dtype=dtype if dtype.is_floating_point else torch.float, device=device)
+        return tensor(math.nan, dtype=dtype if dtype.is_floating_point else _core.float, device=device)
     if name in ("var", "std"):
         return None
     raise NotImplementedError(f"identity of {name} on {dtype} input")

@@ -6,6 +6,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.sparse import conversions, coo
+from shim_torch._impl.table.calls import torch
 
 _OF_SPARSE = {"sum", "prod", "amax", "amin"}
 
@@ -48,13 +49,12 @@ def _entries(input: Any, mask: Any) -> tuple[Any, Any]:
 
 
 def _grouped(values: Any, group: Any, count: int, name: str) -> Any:
-    import shim_torch
 
     if name == "sum":
         return coo.sum_rows(values, group, count)
     spread = group.reshape(-1, *(1 for _ in values.shape[1:])).expand(values.shape)
     zeros = values.new_zeros((count, *values.shape[1:]))
-    return shim_torch.scatter_reduce(zeros, 0, spread, values, name, include_self=False)
+    return torch.scatter_reduce(zeros, 0, spread, values, name, include_self=False)
 
 
 def reduced(name: str, input: Any, dims: tuple[int, ...], keepdim: bool, dtype: Any, mask: Any) -> Any:
@@ -93,23 +93,22 @@ def reduced(name: str, input: Any, dims: tuple[int, ...], keepdim: bool, dtype: 
 
 def _made(name: str, indices: Any, values: Any, size: list[int], gone: list[int]) -> Any:
     """The COO tensor with the reduced dims of size 1."""
-    import shim_torch
+    from shim_torch._impl.records.reduce.counting import unique
 
     moved = indices.clone()
     for d in gone:
         moved[d] = 0
     n = indices.shape[0]
-    place, group = shim_torch.unique(coo.flat(moved, size[:n]), return_inverse=True)
+    place, group = unique(coo.flat(moved, size[:n]), return_inverse=True)
     result = _grouped(values, group, place.shape[0], name)
     return coo.make(coo.unflat(place, size[:n]), result, size, True)
 
 
 def _mean(input: Any, indices: Any, values: Any, dims: tuple[int, ...]) -> Any:
-    import shim_torch
 
     if not (values.is_floating_point() or values.is_complex()):
         values = values.to(_core.get_default_dtype())
     size = [1 if d in dims else k for d, k in enumerate(input.shape)]
     total = _made("sum", indices, values, size, list(dims))
-    count = _made("sum", indices, shim_torch.ones_like(values), size, list(dims))
+    count = _made("sum", indices, torch.ones_like(values), size, list(dims))
     return coo.with_values(total, coo.parts(total).values / coo.parts(count).values).to_sparse_csr()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import shim_torch as torch
-from shim_torch.overrides import DisableTorchFunctionSubclass
+from shim_torch._impl.native import _core
+from shim_torch._impl.tensor.torch_function import DisableTorchFunctionSubclass
 
 __all__ = ["HANDLERS", "Nested", "handles", "is_nested", "plain_call", "seen", "wrapper"]
 
@@ -60,10 +60,10 @@ def wrapper(of: Any) -> Any:
 
 def seen(t: Any) -> Any:
     """A holder as a view, so that what is done to the part has a history of its own."""
-    return t.view_as(t) if t.requires_grad and t.is_leaf and torch.is_grad_enabled() else t
+    return t.view_as(t) if t.requires_grad and t.is_leaf and _core.is_grad_enabled() else t
 
 
-class Nested(torch.Tensor):
+class Nested(_core.Tensor):
     """A tensor of tensors whose sizes may vary from one to the next; ``parts()`` are they, and autograd works on them."""
 
     @classmethod

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import shim_torch as torch
+from shim_torch._impl.native import _core
 from shim_torch._impl.nested.base import handles, is_nested
 from shim_torch._impl.nested.strided import StridedNestedTensor
+from shim_torch._impl.nn.calls import operators
+from shim_torch._impl.table.calls import torch
 from shim_torch.nested._internal.nested_int import NestedInt, _tensor_symint_registry, get_tensor_symint
 from shim_torch.nested._internal.nested_tensor import NestedTensor
 
@@ -20,7 +22,7 @@ def _each_holder(func: Any, args: Any, kwargs: Any) -> Any:
     if not is_nested(x):
         raise RuntimeError(f"{func.__name__}: expected a nested tensor first")
     kwargs = {k: v for k, v in kwargs.items() if k != "layout"}
-    if kwargs.get("memory_format") not in (None, torch.preserve_format, torch.contiguous_format):
+    if kwargs.get("memory_format") not in (None, _core.preserve_format, _core.contiguous_format):
         name = "".join(word.title() for word in str(kwargs["memory_format"]).removeprefix("torch.").split("_"))
         raise RuntimeError(
             f"Nested tensor {func.__name__} supports Preserve and Contiguous memory formats, called {func.__name__} with memory format: {name}"
@@ -160,5 +162,5 @@ def _to_padded(func: Any, args: Any, kwargs: Any) -> Any:
         amounts: list[int] = []
         for n, m in zip(reversed(p.shape), reversed(longest), strict=True):
             amounts += [0, m - n]
-        rows.append(torch.nn.functional.pad(p, amounts, value=padding))
+        rows.append(operators.pad(p, amounts, value=padding))
     return torch.stack(rows)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import shim_torch as torch
 from shim_torch._impl.nested.base import handles
+from shim_torch._impl.table.calls import torch
 from shim_torch.nested._internal.nested_tensor import NestedTensor
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import shim_torch as torch
+from shim_torch._impl.native import _core
 from shim_torch._impl.nested.base import HANDLERS, is_nested
 from shim_torch.nested._internal.nested_tensor import NestedTensor
 
@@ -34,7 +34,7 @@ _IN_PLACE_ONLY = "fill_ zero_ normal_ uniform_ random_ bernoulli_ exponential_ c
 def _mapped(x: Any, change: Any) -> Any:
     if isinstance(x, (list, tuple)) and type(x) in (list, tuple):
         return type(x)(_mapped(i, change) for i in x)
-    return change(x) if isinstance(x, torch.Tensor) else x
+    return change(x) if isinstance(x, _core.Tensor) else x
 
 
 def _tensors(args: Any, kwargs: Any) -> list[Any]:
@@ -148,7 +148,7 @@ for _name in _IN_PLACE_ONLY:
 
 def _fill(func: Any, args: Any, kwargs: Any) -> Any:
     value = args[1] if len(args) > 1 else kwargs["value"]
-    if isinstance(value, torch.Tensor) and value.dim():
+    if isinstance(value, _core.Tensor) and value.dim():
         raise RuntimeError(
             f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions."
         )

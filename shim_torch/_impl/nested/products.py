@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import shim_torch as torch
 from shim_torch._impl.nested.base import handles, is_nested
+from shim_torch._impl.table.calls import torch
 from shim_torch.nested._internal.nested_tensor import NestedTensor
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import shim_torch as torch
+from shim_torch import autograd
+from shim_torch._impl.native import _core
 from shim_torch._impl.nested.base import Nested, handles, is_nested, seen
+from shim_torch._impl.table.calls import aten, torch
+from shim_torch._impl.tensor.from_data import tensor
 from shim_torch.nested._internal.nested_tensor import NestedTensor
 
 
@@ -73,7 +76,7 @@ def _len(func: Any, args: Any, kwargs: Any) -> int:
 
 @handles("layout.get")
 def _layout(func: Any, args: Any, kwargs: Any) -> Any:
-    return torch.jagged if isinstance(args[0], NestedTensor) else torch.strided
+    return _core.jagged if isinstance(args[0], NestedTensor) else _core.strided
 
 
 @handles("is_nested.get")
@@ -133,18 +136,18 @@ def _offsets(func: Any, args: Any, kwargs: Any) -> Any:
 
 @handles("_nested_tensor_size")
 def _nested_sizes(func: Any, args: Any, kwargs: Any) -> Any:
-    return torch.tensor([list(p.shape) for p in args[0].parts()], dtype=torch.int64)
+    return tensor([list(p.shape) for p in args[0].parts()], dtype=_core.int64)
 
 
 @handles("_nested_tensor_strides")
 def _nested_strides(func: Any, args: Any, kwargs: Any) -> Any:
-    return torch.tensor([list(p.stride()) for p in args[0].parts()], dtype=torch.int64)
+    return tensor([list(p.stride()) for p in args[0].parts()], dtype=_core.int64)
 
 
 @handles("_nested_tensor_storage_offsets")
 def _nested_storage_offsets(func: Any, args: Any, kwargs: Any) -> Any:
     sizes = [math.prod(p.shape) for p in args[0].parts()]
-    return torch.tensor([sum(sizes[:i]) for i in range(len(sizes))], dtype=torch.int64)
+    return tensor([sum(sizes[:i]) for i in range(len(sizes))], dtype=_core.int64)
 
 
 @handles("is_same_size")
@@ -244,7 +247,7 @@ def _view_func(func: Any, args: Any, kwargs: Any) -> Any:
 def _is_dense(func: Any, args: Any, kwargs: Any) -> bool:
     x = args[0]
     return not (isinstance(x, NestedTensor) and x._lengths is not None) and all(
-        torch.ops.aten.is_non_overlapping_and_dense(h) for h in x.held()
+        aten.is_non_overlapping_and_dense(h) for h in x.held()
     )
 
 
@@ -322,7 +325,7 @@ def _backward(func: Any, args: Any, kwargs: Any) -> None:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     wanted = [i for i, h in enumerate(flat) if h.requires_grad]
     spread = _spread_grads(outputs, grads)
-    torch.autograd.backward(
+    autograd.backward(
         [flat[i] for i in wanted], None if spread is None else [spread[i] for i in wanted],
         retain_graph=given.get("retain_graph"), create_graph=bool(given.get("create_graph")), inputs=inputs,
     )  # fmt: skip

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import shim_torch as torch
+from shim_torch._impl.native import _core
 from shim_torch._impl.nested.base import handles, is_nested
 from shim_torch._impl.nested.properties import wrapped_dim
+from shim_torch._impl.table.calls import torch
 from shim_torch.nested._internal.nested_tensor import NestedTensor
 
 _KEEPDIM_THIRD = "sum mean amax amin any all prod max min argmax argmin norm count_nonzero median nansum nanmean logsumexp var std".split()
@@ -87,7 +88,7 @@ def _reduce(func: Any, args: Any, kwargs: Any) -> Any:
         kwargs["ord"] = rest.pop(0) if rest else kwargs.get("ord", 2)
     if name == "norm":
         kwargs["p"] = rest.pop(0) if rest else kwargs.get("p", 2)
-    if name in ("max", "min") and rest and isinstance(rest[0], torch.Tensor):
+    if name in ("max", "min") and rest and isinstance(rest[0], _core.Tensor):
         from shim_torch._impl.nested.pointwise import pointwise
 
         return pointwise(func, args, kwargs)
@@ -147,7 +148,7 @@ def _softmax(func: Any, args: Any, kwargs: Any) -> Any:
     x, kwargs = args[0], dict(kwargs)
     dim = args[1] if len(args) > 1 else kwargs.pop("dim", kwargs.pop("dims", None))
     kwargs.pop("_stacklevel", None)
-    rest = [a for a in args[2:] if a is None or isinstance(a, torch.dtype)] if func.__name__ != "_softmax" else args[2:]
+    rest = [a for a in args[2:] if a is None or isinstance(a, _core.dtype)] if func.__name__ != "_softmax" else args[2:]
     if "dtype" in kwargs:
         rest = []
     if not isinstance(x, NestedTensor) and not x._parts:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import shim_torch as torch
+from shim_torch._impl.native import _core
 from shim_torch._impl.nested.base import handles, is_nested
 from shim_torch._impl.nested.properties import wrapped_dim
+from shim_torch._impl.table.calls import torch
+from shim_torch._impl.tensor.from_data import as_tensor
 from shim_torch.nested._internal.nested_int import NestedInt
 from shim_torch.nested._internal.nested_tensor import NestedTensor
 
@@ -141,7 +143,7 @@ def _view_strided(func: Any, x: Any, size: list[Any]) -> Any:
 @handles("view", "reshape", "_unsafe_view", "_reshape_alias")
 def _view(func: Any, args: Any, kwargs: Any) -> Any:
     x = args[0]
-    if len(args) == 2 and isinstance(args[1], torch.dtype):
+    if len(args) == 2 and isinstance(args[1], _core.dtype):
         return x.like([h.view(args[1]) for h in x.held()])
     size = _list(args[1:]) if len(args) > 1 else list(kwargs.get("shape", kwargs.get("size")))
     if isinstance(x, NestedTensor):
@@ -342,9 +344,9 @@ def _getitem(func: Any, args: Any, kwargs: Any) -> Any:
             x, dim = (x[(slice(None),) * dim + (e,)] if not is_nested(x) else _sliced(x, dim, e)), dim + 1
         elif isinstance(e, int) and not isinstance(e, bool):
             x = x.select(dim, e)
-        elif dim == 0 and isinstance(e, (list, torch.Tensor)) and len(entries) == 1:
-            chosen = torch.as_tensor(e)
-            rows = chosen.nonzero().flatten() if chosen.dtype == torch.bool else chosen
+        elif dim == 0 and isinstance(e, (list, _core.Tensor)) and len(entries) == 1:
+            chosen = as_tensor(e)
+            rows = chosen.nonzero().flatten() if chosen.dtype == _core.bool else chosen
             return x.of_parts([x.parts()[i] for i in rows.tolist()])
         else:
             raise NotImplementedError(
@@ -357,11 +359,11 @@ def _getitem(func: Any, args: Any, kwargs: Any) -> Any:
 def _setitem(func: Any, args: Any, kwargs: Any) -> None:
     x, index, value = args[:3]
     if func.__name__ == "__setitem__" and isinstance(index, int):
-        x.parts()[index].copy_(torch.as_tensor(value))
+        x.parts()[index].copy_(as_tensor(value))
         return
     if func.__name__ == "__setitem__" and isinstance(index, slice) and index == slice(None):
         for p in x.parts():
-            p.copy_(torch.as_tensor(value))
+            p.copy_(as_tensor(value))
         return
     raise NotImplementedError(
         f"torch.{func.__name__} of a nested tensor is not supported by shim-torch: use its parts (unbind)"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import shim_torch as torch
+from shim_torch._impl.native import _core
 from shim_torch._impl.nested.base import Nested, seen, wrapper
+from shim_torch._impl.table.calls import torch
 
 __all__ = ["StridedNestedTensor"]
 
@@ -19,11 +20,11 @@ class StridedNestedTensor(Nested):
     @staticmethod
     def __new__(cls: Any, parts: Sequence[Any], dtype: Any = None, device: Any = None) -> Any:
         first = parts[0] if parts else None
-        made: Any = wrapper(torch.Tensor)(
+        made: Any = wrapper(_core.Tensor)(
             cls,
             (len(parts), *(first.shape if first is not None else ())),
-            dtype=first.dtype if first is not None else dtype or torch.get_default_dtype(),
-            device=first.device if first is not None else device or torch.device("cpu"),
+            dtype=first.dtype if first is not None else dtype or _core.get_default_dtype(),
+            device=first.device if first is not None else device or _core.device("cpu"),
         )
         made._parts = list(parts)
         return made

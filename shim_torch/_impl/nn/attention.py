@@ -7,12 +7,13 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.nn.calls import _overridden, _override
+from shim_torch._impl.table.calls import torch
 
 
-def _torch() -> Any:
-    import shim_torch
+def _functional() -> Any:
+    from shim_torch.nn import functional
 
-    return shim_torch
+    return functional
 
 
 def _mask(mask: Any, name: str, other: Any, other_name: str, dtype: Any, check_other: bool = True) -> Any:
@@ -30,7 +31,7 @@ def _mask(mask: Any, name: str, other: Any, other_name: str, dtype: Any, check_o
         )
     if mask.is_floating_point():
         return mask
-    return _torch().zeros_like(mask, dtype=dtype).masked_fill_(mask, -math.inf)
+    return torch.zeros_like(mask, dtype=dtype).masked_fill_(mask, -math.inf)
 
 
 def _check_shapes(query: Any, key: Any, value: Any, key_padding_mask: Any, attn_mask: Any, num_heads: int) -> bool:
@@ -84,7 +85,7 @@ def _check_projections(query: Any, key: Any, value: Any, embed_dim: int, num_hea
 def _projected(
     query: Any, key: Any, value: Any, weights: Any, in_proj_weight: Any, in_proj_bias: Any
 ) -> tuple[Any, ...]:
-    linear = _torch().nn.functional.linear
+    linear = _functional().linear
     if weights is None:
         weights = in_proj_weight.chunk(3)
     biases = (None, None, None) if in_proj_bias is None else in_proj_bias.chunk(3)
@@ -143,8 +144,7 @@ def multi_head_attention_forward(
             out_proj_weight,
             out_proj_bias,
         )
-    torch = _torch()
-    F = torch.nn.functional
+    F = _functional()
     batched = _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
         query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
@@ -210,12 +210,11 @@ def multi_head_attention_forward(
 
 def _weighted(q: Any, k: Any, v: Any, mask: Any, sizes: Any, dropout_p: float) -> tuple[Any, Any]:
     """Attention with its weights: (L, N, E) and (N, heads, L, S)."""
-    torch = _torch()
     batch, heads, target, source, head = sizes
     scaled = q * math.sqrt(1.0 / head)
     scores = scaled.bmm(k.transpose(-2, -1)) if mask is None else torch.baddbmm(mask, scaled, k.transpose(-2, -1))
     weights = scores.softmax(-1)
-    weights = torch.nn.functional.dropout(weights, dropout_p) if dropout_p > 0 else weights
+    weights = _functional().dropout(weights, dropout_p) if dropout_p > 0 else weights
     out = weights.bmm(v).transpose(0, 1).reshape(target, batch, heads * head)
     return out, weights.view(batch, heads, target, source)
 
@@ -229,5 +228,5 @@ def _fused(q: Any, k: Any, v: Any, mask: Any, sizes: Any, dropout_p: float, caus
             else mask.view(batch, heads, mask.size(-2), source)
         )
     parts = (q.view(batch, heads, target, head), k.view(batch, heads, source, head), v.view(batch, heads, source, head))
-    out = _torch().nn.functional.scaled_dot_product_attention(*parts, mask, dropout_p, causal)
+    out = _functional().scaled_dot_product_attention(*parts, mask, dropout_p, causal)
     return out.permute(2, 0, 1, 3).reshape(target, batch, heads * head)

@@ -6,7 +6,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from shim_torch._impl.native import _core
+from shim_torch._impl.nn.calls import operators
 from shim_torch._impl.surface import naming
+from shim_torch._impl.table.calls import torch
 
 _DEFAULT_SPARSE_BLOCK_SIZE = 128
 _LARGE_SPARSE_BLOCK_SIZE = 1 << 30
@@ -25,23 +28,19 @@ def _bool() -> Any:
 
 def ordered(dense: Any) -> tuple[Any, Any]:
     """(how many blocks each row has, their columns, those first) of a 0/1 matrix of blocks."""
-    import shim_torch
-
-    dense = dense.to(shim_torch.int32)
+    dense = dense.to(_core.int32)
     count = dense.sum(-1)
-    indices = shim_torch.argsort(dense, dim=-1, descending=True, stable=True)
-    return count.to(shim_torch.int32).contiguous(), indices.to(shim_torch.int32).contiguous()
+    indices = torch.argsort(dense, dim=-1, descending=True, stable=True)
+    return count.to(_core.int32).contiguous(), indices.to(_core.int32).contiguous()
 
 
 def dense(count: Any, indices: Any, columns: int | None = None) -> Any:
     """The 0/1 matrix of blocks that ``ordered`` was made of."""
-    import shim_torch
-
     width = indices.shape[-1] if columns is None else columns
-    used = shim_torch.arange(indices.shape[-1], device=count.device) < count.unsqueeze(-1)
-    place = shim_torch.where(used, indices.long(), width)
-    made = shim_torch.zeros(*count.shape, width + 1, dtype=shim_torch.int32, device=count.device)
-    return made.scatter(-1, place, used.to(shim_torch.int32))[..., :width].contiguous()
+    used = torch.arange(indices.shape[-1], device=count.device) < count.unsqueeze(-1)
+    place = torch.where(used, indices.long(), width)
+    made = torch.zeros(*count.shape, width + 1, dtype=_core.int32, device=count.device)
+    return made.scatter(-1, place, used.to(_core.int32))[..., :width].contiguous()
 
 
 class BlockMask:
@@ -161,10 +160,8 @@ full_q_indices""".split()
 
 def evaluate(mod: Callable[..., Any], prefix: tuple[Any, ...], B: int, H: int, Q: int, K: int, device: Any) -> Any:
     """``mod(*prefix, b, h, q, k)`` for all places at once: the indices are tensors that broadcast to (B, H, Q, K)."""
-    import shim_torch
-
     sizes = ((B, 1, 1, 1), (1, H, 1, 1), (1, 1, Q, 1), (1, 1, 1, K))
-    places = [shim_torch.arange(max(s), device=device).reshape(s) for s in sizes]
+    places = [torch.arange(max(s), device=device).reshape(s) for s in sizes]
     result = mod(*prefix, *places)
     return result.expand(B, H, Q, K)
 
@@ -175,14 +172,12 @@ def create_mask(
     """The whole mask, (B, H, queries, keys): booleans of a mask function, or 0 and -inf of a score function."""
     import inspect
 
-    import shim_torch
-
     B, H = B or 1, H or 1
     count = sum(p.default is p.empty for p in inspect.signature(mod_fn).parameters.values())
     if count == 5:
-        score = shim_torch.zeros(B, H, Q_LEN, KV_LEN, device=device)
+        score = torch.zeros(B, H, Q_LEN, KV_LEN, device=device)
         found = evaluate(mod_fn, (score,), B, H, Q_LEN, KV_LEN, device)
-        return shim_torch.where(shim_torch.isneginf(found), False, True)
+        return torch.where(torch.isneginf(found), False, True)
     if count != 4:
         raise AssertionError(
             "Unknown mod_fn type: it should take (b, h, q_idx, kv_idx) or (score, b, h, q_idx, kv_idx)"
@@ -203,12 +198,10 @@ def create_block_mask(
     **_: Any,
 ) -> BlockMask:
     """The blocks that ``mask_mod(b, h, q_idx, kv_idx)`` leaves; B or H None where the mask is the same for all."""
-    import shim_torch
-
     size_q, size_kv = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
     mask = create_mask(mask_mod, B, H, Q_LEN, KV_LEN, device)
     rows, columns = -(-Q_LEN // size_q), -(-KV_LEN // size_kv)
-    padded = shim_torch.nn.functional.pad(mask, (0, columns * size_kv - KV_LEN, 0, rows * size_q - Q_LEN))
+    padded = operators.pad(mask, (0, columns * size_kv - KV_LEN, 0, rows * size_q - Q_LEN))
     blocks = padded.reshape(*mask.shape[:2], rows, size_q, columns, size_kv).permute(0, 1, 2, 4, 3, 5)
     total = blocks.sum((-2, -1))
     full = total == size_q * size_kv

@@ -8,6 +8,7 @@ from typing import Any, Optional
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.nn import attention
+from shim_torch._impl.table.calls import aten
 from shim_torch.nn import _reduction
 from shim_torch.nn import grad as grad
 from shim_torch.nn.modules.utils import _list_with_default as _list_with_default
@@ -79,9 +80,9 @@ def _in_projection(
     for what, b in (("query", b_q), ("key", b_k), ("value", b_v)):
         if b is not None and tuple(b.shape) != (width,):
             raise AssertionError(f"expecting {what} bias shape of {(width,)}, but got {b.shape}")
-    import shim_torch
+    from shim_torch.nn import functional
 
-    linear: Any = shim_torch.nn.functional.linear
+    linear: Any = functional.linear
     return linear(q, w_q, b_q), linear(k, w_k, b_k), linear(v, w_v, b_v)
 
 
@@ -115,9 +116,8 @@ def _get_softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
 
 
 def _no_grad_embedding_renorm_(weight: Any, input: Any, max_norm: float, norm_type: float) -> Any:
-    import shim_torch
 
-    shim_torch.ops.aten.embedding_renorm_(weight.detach(), input, max_norm, norm_type)
+    aten.embedding_renorm_(weight.detach(), input, max_norm, norm_type)
 
 
 def assert_int_or_pair(arg: Any, arg_name: str, message: str) -> None:

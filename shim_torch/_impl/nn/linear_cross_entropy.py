@@ -6,6 +6,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.nn.calls import _overridden, _override
+from shim_torch._impl.table.calls import torch
 
 
 def _functions() -> Any:
@@ -83,8 +84,6 @@ def _chunked(
     input: Any, linear_weight: Any, target: Any, bias: Any, weight: Any, reduction: str, ignored: int, options: Any
 ) -> Any:
     """The losses of chunks of rows; the backward computes a chunk's logits again instead of keeping them."""
-    import shim_torch
-
     F: Any = _functions()
     from shim_torch.utils.checkpoint import checkpoint
 
@@ -105,7 +104,7 @@ def _chunked(
         for i in range(0, max(x.size(0), 1), rows)
     ]
     if reduction == "none":
-        result = shim_torch.cat(found).to(input.dtype)
+        result = torch.cat(found).to(input.dtype)
         return result if input.dim() == 2 else result.squeeze(0)
     total = found[0]
     for loss in found[1:]:

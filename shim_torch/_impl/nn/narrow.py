@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
+from shim_torch._impl.native import _core
 from shim_torch._impl.nn.calls import operators
 
 
@@ -77,9 +78,8 @@ def _aten() -> Any:
 
 
 def _bfloat16() -> Any:
-    import shim_torch
 
-    return shim_torch.bfloat16
+    return _core.bfloat16
 
 
 _DEFAULT: Any = object()

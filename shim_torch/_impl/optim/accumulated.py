@@ -84,9 +84,9 @@ class Adagrad(Each):
         values = g._values()
 
         def at_entries(x: Any) -> Any:
-            import shim_torch
+            from shim_torch._impl.sparse.construct import sparse_coo_tensor
 
-            return shim_torch.sparse_coo_tensor(g._indices(), x, g.shape, is_coalesced=True)
+            return sparse_coo_tensor(g._indices(), x, g.shape, is_coalesced=True)
 
         total.add_(at_entries(values.pow(2)))
         deviation = total.sparse_mask(g)._values().sqrt().add_(eps)

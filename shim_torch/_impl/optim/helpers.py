@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import torch
 from shim_torch.autograd.grad_mode import set_grad_enabled
 from shim_torch.utils._foreach_utils import (
     _get_foreach_kernels_supported_devices as _get_foreach_kernels_supported_devices,
@@ -97,13 +98,11 @@ def _dispatch_sqrt(x: Any) -> Any:
 
 def _view_as_real(params: list[Any], *state_and_grads: list[Any]) -> None:
     """Puts views of real and imaginary parts in place of complex tensors, in every list."""
-    import shim_torch
-
     for i, p in enumerate(params):
         if p.is_complex():
-            params[i] = shim_torch.view_as_real(p)
+            params[i] = torch.view_as_real(p)
             for values in state_and_grads:
-                values[i] = shim_torch.view_as_real(values[i])
+                values[i] = torch.view_as_real(values[i])
 
 
 def _use_grad_for_differentiable(func: Callable[..., _T]) -> Callable[..., _T]:

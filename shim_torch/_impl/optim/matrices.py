@@ -9,6 +9,7 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.optim.forms import asked_of as _asked_of
 from shim_torch._impl.optim.groups import with_gradients
 from shim_torch._impl.optim.per_parameter import Each
+from shim_torch._impl.table.calls import torch
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.optim.optimizer import Optimizer, check, closure_loss
 
@@ -69,10 +70,10 @@ class Adafactor(Each):
             state["variance"] = p.grad.new_zeros(p.grad.shape)
 
     def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: float, step: float) -> None:
-        import shim_torch as torch
+        from shim_torch._impl.tensor.type_info import finfo
 
         smallest, scale = group["eps"]
-        smallest = torch.finfo(p.dtype).eps if smallest is None else smallest
+        smallest = finfo(p.dtype).eps if smallest is None else smallest
         new = step ** group["beta2_decay"]
         size = max(scale, p.norm(2).item() / p.numel() ** 0.5) * min(lr, 1 / step**0.5)
         if group["weight_decay"]:
@@ -92,8 +93,6 @@ class Adafactor(Each):
 
 def _orthogonalized(g: Any, coefficients: tuple[float, float, float], steps: int, eps: float) -> Any:
     """The matrix with all its singular values near 1, by Newton and Schulz's iteration in bfloat16."""
-    import shim_torch as torch
-
     _require(steps < 100, "Number of steps must be less than 100 for computational efficiency")
     _require(g.dim() == 2, "Input tensor gradient must be a 2D matrix")
     _require(len(coefficients) == 3, "Coefficients must be a tuple of exactly 3 values")
@@ -221,10 +220,10 @@ class SparseAdam(Optimizer):
         values = g._values()
         if not values.numel():
             return
-        import shim_torch
+        from shim_torch._impl.sparse.construct import sparse_coo_tensor
 
         def at_entries(x: Any) -> Any:
-            return shim_torch.sparse_coo_tensor(g._indices(), x, g.shape, is_coalesced=True)
+            return sparse_coo_tensor(g._indices(), x, g.shape, is_coalesced=True)
 
         beta1, beta2 = group["betas"]
         old = state["exp_avg"].sparse_mask(g)._values()

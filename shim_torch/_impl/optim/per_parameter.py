@@ -7,6 +7,7 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.optim import tensor_lists as _together
 from shim_torch._impl.optim.helpers import _device_dtype_check_for_fused, _get_scalar_dtype
+from shim_torch._impl.table.calls import torch
 from shim_torch.autograd.grad_mode import set_grad_enabled
 from shim_torch.optim.optimizer import Optimizer, check, check_rate, closure_loss
 
@@ -121,20 +122,20 @@ class Each(Optimizer):
 
     def _begin_complex(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
         """State of a complex parameter is complex where it has the parameter's shape."""
-        import shim_torch
+        from shim_torch._impl.tensor.python_functions import is_tensor
 
-        real = shim_torch.view_as_real(p.detach())
+        real = torch.view_as_real(p.detach())
         self._begin(real, state, group)
         for name, value in state.items():
-            if shim_torch.is_tensor(value) and value.shape == real.shape:
-                state[name] = shim_torch.view_as_complex(value)
+            if is_tensor(value) and value.shape == real.shape:
+                state[name] = torch.view_as_complex(value)
 
     def _update_complex(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
         """Real and imaginary parts are updated as if they were two parameters."""
-        import shim_torch
+        from shim_torch._impl.tensor.python_functions import is_tensor
 
         def real(x: Any) -> Any:
-            return shim_torch.view_as_real(x) if shim_torch.is_tensor(x) and x.is_complex() else x
+            return torch.view_as_real(x) if is_tensor(x) and x.is_complex() else x
 
         seen = {name: real(value) for name, value in state.items()}
         before = dict(seen)
@@ -142,7 +143,7 @@ class Each(Optimizer):
         for name, value in seen.items():
             if value is not before.get(name):
                 whole = isinstance(value, TensorBase) and value.dim() == p.dim() + 1
-                state[name] = shim_torch.view_as_complex(value) if whole else value
+                state[name] = torch.view_as_complex(value) if whole else value
 
     def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
         raise NotImplementedError
@@ -160,9 +161,7 @@ def _count(p: Any, group: dict[str, Any], value: float) -> Any:
 
 def zeros_like(p: Any) -> Any:
     """State of a parameter: zeros in its own memory format."""
-    import shim_torch
-
-    return shim_torch.zeros_like(p.detach())
+    return torch.zeros_like(p.detach())
 
 
 def add_scaled(p: Any, value: Any, rate: Any) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch import _ops
+from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import torch
 from shim_torch.autograd.profiler import record_function
 from shim_torch.library import Library
 
@@ -35,9 +37,7 @@ def _exit_new(record: Any) -> None:
 
 def _enter(name: str, args: str | None = None) -> Any:
     """The older form: the handle is a tensor, which knows the range by its address."""
-    from shim_torch import empty, uint8
-
-    handle = empty(64, dtype=uint8)
+    handle = torch.empty(64, dtype=_core.uint8)
     _open[handle.data_ptr()] = found = record_function(name, args)
     found.__enter__()
     return handle

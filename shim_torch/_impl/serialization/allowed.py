@@ -37,16 +37,16 @@ def _values() -> dict[str, Any]:
 
 
 def _classes() -> dict[str, Any]:
-    from shim_torch import storage
-    from shim_torch._impl.tensor import legacy_types
+    from shim_torch._impl.tensor.legacy_storages import DTYPES
+    from shim_torch._impl.tensor.typed_storage import TypedStorage, legacy_storage
     from shim_torch.nn.parameter import Parameter
 
     return {
         "torch.Tensor": _core.Tensor,
         "torch.nn.parameter.Parameter": Parameter,
-        "torch.storage.UntypedStorage": storage.UntypedStorage,
-        "torch.storage.TypedStorage": storage.TypedStorage,
-        **{f"torch.{name}": legacy_types.legacy_storage(name) for name in storage._CLASSES},
+        "torch.storage.UntypedStorage": _core.UntypedStorage,
+        "torch.storage.TypedStorage": TypedStorage,
+        **{f"torch.{name}": legacy_storage(name) for name in DTYPES},
     }
 
 

@@ -135,7 +135,7 @@ def _metadata(function: str, bits: Any, dtype: Any) -> None:
 
 
 def _place(function: str, storage: Any, offset: Any, sizes: Any, strides: Any) -> tuple[Any, int, Any, Any]:
-    from shim_torch.storage import TypedStorage
+    from shim_torch._impl.tensor.typed_storage import TypedStorage
 
     need(isinstance(storage, (TypedStorage, _core.UntypedStorage)), function, "a storage", storage)
     need(type(offset) is int and 0 <= offset < _INT64, function, "an offset from 0 on", offset)
@@ -261,7 +261,7 @@ def storage_id(pid: Any, parts: int) -> tuple[Any, ...]:
 
     Returns (dtype, or None for bytes; key; location; elements; the rest).
     """
-    from shim_torch.storage import TypedStorage
+    from shim_torch._impl.tensor.typed_storage import TypedStorage
 
     need(type(pid) is tuple and len(pid) == parts, "storage", f"{parts} parts", pid)
     _, kind, key, location, count, *rest = pid

@@ -9,7 +9,26 @@ from __future__ import annotations
 import builtins
 import copyreg
 import sys
+from importlib import import_module
 from typing import Any
+
+ROOT = "shim_torch"
+
+
+def resolve(module: str, name: str) -> Any:
+    """The object that a file calls ``torch.module.name``; ImportError or AttributeError if there is none."""
+    path = module.split(".")[1:]
+    for known in range(len(path), -1, -1):  # some of torch's modules are names within ours
+        try:
+            found: Any = import_module(".".join([ROOT, *path[:known]]))
+        except ModuleNotFoundError:
+            if not known:
+                raise
+            continue
+        break
+    for part in [*path[known:], *name.split(".")]:
+        found = getattr(found, part)
+    return found
 
 
 def reduce_ex(self: Any, protocol: Any) -> Any:
@@ -26,8 +45,6 @@ def reduce_ex(self: Any, protocol: Any) -> Any:
 def _is_ours(cls: type) -> bool:
     if cls.__module__ != "torch" and not cls.__module__.startswith("torch."):
         return False
-    from shim_torch._impl.serialization.pickler import resolve
-
     try:
         return resolve(cls.__module__, cls.__qualname__) is cls
     except (AttributeError, ImportError):
@@ -55,7 +72,5 @@ def _seen(cls: type, frame: Any) -> bool:
 
 
 def _new(module: str, name: str, *args: Any) -> Any:
-    from shim_torch._impl.serialization.pickler import resolve
-
     cls = resolve(module, name)
     return cls.__new__(cls, *args)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from shim_torch._impl.native import _core
 from shim_torch._impl.serialization.archive import _LOCAL_HEADER, Reader, Writer
+from shim_torch._impl.table.calls import torch
 
 
 class PyTorchFileReader:
@@ -59,12 +61,9 @@ class PyTorchFileReader:
 
     def get_storage_from_record(self, name: str, numel: int, dtype: Any) -> Any:
         """An empty tensor whose storage holds ``numel`` elements of the record; ``dtype`` may be ``UntypedStorage``."""
-        from shim_torch import empty, uint8
-        from shim_torch._C import dtype as dtype_type
-
-        kind = dtype if isinstance(dtype, dtype_type) else uint8
+        kind = dtype if isinstance(dtype, _core.dtype) else _core.uint8
         storage = self._reader.storage(name, numel * kind.itemsize)
-        return empty(0, dtype=kind).set_(storage, 0, (0,), (1,))
+        return torch.empty(0, dtype=kind).set_(storage, 0, (0,), (1,))
 
 
 class PyTorchFileWriter:
@@ -108,7 +107,6 @@ class PyTorchFileWriter:
 
 
 def _bytes_of(storage: Any) -> Any:
-    from shim_torch._impl.native import _core
     from shim_torch._impl.tensor.untyped_storage import untyped_tensor
 
     return _core.to_numpy(untyped_tensor(getattr(storage, "_untyped_storage", storage).cpu()))

@@ -9,8 +9,8 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.serialization.archive import bytes_left, read_into
 from shim_torch._impl.serialization.checked import storage_id
+from shim_torch._impl.tensor.typed_storage import TypedStorage
 from shim_torch._impl.tensor.untyped_storage import untyped_tensor
-from shim_torch.storage import TypedStorage
 
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 PROTOCOL_VERSION = 1001

@@ -5,17 +5,15 @@ from __future__ import annotations
 import pickle
 from collections import OrderedDict
 from collections.abc import Callable
-from importlib import import_module
 from types import FunctionType
 from typing import IO, Any
 
 from shim_torch import _tensor, _utils
 from shim_torch._impl.native import _core
 from shim_torch._impl.serialization import class_pickling
+from shim_torch._impl.serialization.class_pickling import ROOT
+from shim_torch._impl.tensor.typed_storage import TypedStorage
 from shim_torch.nn.parameter import Parameter
-from shim_torch.storage import TypedStorage, legacy_class
-
-ROOT = "shim_torch"
 
 
 def torch_module(name: str) -> str | None:
@@ -23,24 +21,6 @@ def torch_module(name: str) -> str | None:
     if name == ROOT or name.startswith(ROOT + "."):
         return "torch" + name[len(ROOT) :]
     return name if name == "torch" or name.startswith("torch.") else None
-
-
-def resolve(module: str, name: str) -> Any:
-    """The object that a file calls ``torch.module.name``; ImportError or AttributeError if there is none."""
-    if module == "torch" and name.endswith("Storage"):
-        return legacy_class(name)
-    path = module.split(".")[1:]
-    for known in range(len(path), -1, -1):  # some of torch's modules are names within ours
-        try:
-            found: Any = import_module(".".join([ROOT, *path[:known]]))
-        except ModuleNotFoundError:
-            if not known:
-                raise
-            continue
-        break
-    for part in [*path[known:], *name.split(".")]:
-        found = getattr(found, part)
-    return found
 
 
 _PICKLER: Any = pickle._Pickler  # type: ignore[attr-defined]

@@ -7,6 +7,7 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.sparse import coo
 from shim_torch._impl.sparse.dispatch import kernel, refuse
+from shim_torch._impl.table.calls import torch
 
 Tensor = _core.TensorBase
 
@@ -37,7 +38,6 @@ def _same_sizes(a: Any, b: Any) -> None:
 
 
 def _add_coo(a: Any, b: Any, alpha: Any) -> Any:
-    import shim_torch
 
     _same_sizes(a, b)
     one, two = coo.parts(a), coo.parts(b)
@@ -57,9 +57,7 @@ def _add_coo(a: Any, b: Any, alpha: Any) -> Any:
         whole = one.values.is_contiguous() and right.is_contiguous()
         if whole and bool((one.indices == two.indices).all()):
             return coo.with_values(a, one.values + right)
-    made = coo.make(
-        shim_torch.cat([one.indices, two.indices], 1), shim_torch.cat([one.values, right], 0), a.shape, False
-    )
+    made = coo.make(torch.cat([one.indices, two.indices], 1), torch.cat([one.values, right], 0), a.shape, False)
     return coo.coalesce(made) if one.coalesced and two.coalesced else made
 
 
@@ -146,8 +144,6 @@ def _scalar(x: Any) -> Any:
 
 def _intersect(a: Any, b: Any) -> Any:
     """The entries that both coalesced tensors have, multiplied."""
-    import shim_torch
-
     one, two = coo.parts(a), coo.parts(b)
     if a.dim() != b.dim() or one.sparse_dim != two.sparse_dim or a.shape[: one.sparse_dim] != b.shape[: two.sparse_dim]:
         raise RuntimeError(
@@ -160,7 +156,7 @@ def _intersect(a: Any, b: Any) -> Any:
     if not left.shape[0] or not right.shape[0]:
         at_left = at_right = left[:0]
     else:
-        found = shim_torch.searchsorted(right, left).clamp_(max=right.shape[0] - 1)
+        found = torch.searchsorted(right, left).clamp_(max=right.shape[0] - 1)
         at_left = (right.index_select(0, found) == left).nonzero().squeeze(1)
         at_right = found.index_select(0, at_left)
     values = one.values.index_select(0, at_left) * two.values.index_select(0, at_right)

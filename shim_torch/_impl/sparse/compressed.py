@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.sparse import coo
+from shim_torch._impl.table.calls import torch
 
 ROWS = ("crow_indices", "col_indices")
 COLUMNS = ("ccol_indices", "row_indices")
@@ -76,8 +77,6 @@ def unsafe(compressed: Any, plain: Any, values: Any, size: Sequence[int], layout
 
 def entries(t: Any) -> Entries:
     """The entries of a compressed tensor, in the order of its layout."""
-    import shim_torch
-
     p = coo.parts(t)
     batch_shape = tuple(p.plain.shape[:-1])
     count, nnz = math.prod(batch_shape), p.plain.shape[-1]
@@ -87,9 +86,9 @@ def entries(t: Any) -> Entries:
     dense_shape = tuple(t.shape[base:])
     major = blocks[1] if p.layout in BY_COLUMN else blocks[0]
     counts = p.indices.to(_core.int64).reshape(count, major + 1).diff(dim=1).reshape(-1)
-    along = shim_torch.repeat_interleave(shim_torch.arange(count * major, device=t.device), counts)
+    along = torch.repeat_interleave(torch.arange(count * major, device=t.device), counts)
     along = along % major if major else along
-    batch = shim_torch.arange(count, device=t.device).repeat_interleave(nnz)
+    batch = torch.arange(count, device=t.device).repeat_interleave(nnz)
     plain = p.plain.to(_core.int64).reshape(-1)
     row, column = (plain, along) if p.layout in BY_COLUMN else (along, plain)
     values = p.values.reshape(count * nnz, *block, *dense_shape)
@@ -98,21 +97,19 @@ def entries(t: Any) -> Entries:
 
 def assemble(e: Entries, layout: Any, index_dtype: Any = None, name: str = "to_sparse") -> Any:
     """The compressed tensor of entries in any order, none of one place twice."""
-    import shim_torch
-
     down, across = e.blocks
     major, minor = (e.column, e.row) if layout in BY_COLUMN else (e.row, e.column)
     n_major, n_minor = (across, down) if layout in BY_COLUMN else (down, across)
     count = math.prod(e.batch_shape)
-    order = shim_torch.argsort((e.batch * n_major + major) * max(n_minor, 1) + minor, stable=True)
-    per = shim_torch.bincount(e.batch * n_major + major, minlength=count * n_major).reshape(count, n_major)
+    order = torch.argsort((e.batch * n_major + major) * max(n_minor, 1) + minor, stable=True)
+    per = torch.bincount(e.batch * n_major + major, minlength=count * n_major).reshape(count, n_major)
     totals = per.sum(1)
     if count > 1 and bool((totals != totals[0]).any()):
         raise RuntimeError(f"{name}: Expect the same number of specified elements per batch.")
     nnz = e.row.shape[0] // count if count else 0
     kind = index_dtype or _core.int64
-    start = shim_torch.zeros((count, 1), dtype=_core.int64, device=e.row.device)
-    compressed = shim_torch.cat([start, per.cumsum(1)], 1).reshape(*e.batch_shape, n_major + 1).to(kind)
+    start = torch.zeros((count, 1), dtype=_core.int64, device=e.row.device)
+    compressed = torch.cat([start, per.cumsum(1)], 1).reshape(*e.batch_shape, n_major + 1).to(kind)
     plain = minor.index_select(0, order).reshape(*e.batch_shape, nnz).to(kind)
     b0, b1 = e.values.shape[1:3]
     block = (b0, b1) if layout in BLOCKED else ()
@@ -123,14 +120,12 @@ def assemble(e: Entries, layout: Any, index_dtype: Any = None, name: str = "to_s
 
 def _spread(e: Entries) -> Entries:
     """Every element of a block as an entry of its own."""
-    import shim_torch
-
     b0, b1 = e.values.shape[1:3]
     if b0 == b1 == 1:
         return e
     n, each = e.row.shape[0], b0 * b1
-    inside = shim_torch.arange(each, device=e.row.device).repeat(n)
-    row = e.row.repeat_interleave(each) * b0 + shim_torch.div(inside, b1, rounding_mode="floor")
+    inside = torch.arange(each, device=e.row.device).repeat(n)
+    row = e.row.repeat_interleave(each) * b0 + torch.div(inside, b1, rounding_mode="floor")
     column = e.column.repeat_interleave(each) * b1 + inside % b1
     values = e.values.reshape(n * each, 1, 1, *e.dense_shape)
     size = (e.blocks[0] * b0, e.blocks[1] * b1)
@@ -139,13 +134,13 @@ def _spread(e: Entries) -> Entries:
 
 def _gathered(e: Entries, block: tuple[int, int]) -> Entries:
     """1x1 entries gathered into blocks; what a block lacks is zero."""
-    import shim_torch
+    from shim_torch._impl.records.reduce.counting import unique
 
     b0, b1 = block
     down, across = e.blocks[0] // b0, e.blocks[1] // b1
-    place = (e.batch * down + shim_torch.div(e.row, b0, rounding_mode="floor")) * max(across, 1)
-    place = place + shim_torch.div(e.column, b1, rounding_mode="floor")
-    found, at = shim_torch.unique(place, return_inverse=True)
+    place = (e.batch * down + torch.div(e.row, b0, rounding_mode="floor")) * max(across, 1)
+    place = place + torch.div(e.column, b1, rounding_mode="floor")
+    found, at = unique(place, return_inverse=True)
     inside = (at * b0 + e.row % b0) * b1 + e.column % b1
     values = coo.sum_rows(e.values.reshape(-1, *e.dense_shape), inside, found.shape[0] * b0 * b1)
     batch, row, column = coo.unflat(found, (max(math.prod(e.batch_shape), 1), down, max(across, 1)))
@@ -168,13 +163,11 @@ def to_dense(t: Any, dtype: Any = None) -> Any:
 
 def to_coo(t: Any) -> Any:
     """COO with the batch dims as sparse dims; coalesced."""
-    import shim_torch
-
     e = _spread(entries(t))
     rows = [e.row, e.column]
     if e.batch_shape:
         rows = [*coo.unflat(e.batch, e.batch_shape), *rows]
-    made = coo.make(shim_torch.stack(rows), e.values.reshape(-1, *e.dense_shape), t.shape, False)
+    made = coo.make(torch.stack(rows), e.values.reshape(-1, *e.dense_shape), t.shape, False)
     if t.layout == _core.sparse_csr:
         return _core.set_coalesced(made, True)
     return coo.coalesce(made)

@@ -9,6 +9,7 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.sparse import coo, invariants
 from shim_torch._impl.sparse.compressed import BLOCKED, BY_COLUMN, NAMES, _with_index, blocksize
+from shim_torch._impl.table.calls import torch
 
 
 def _estimated_size(compressed: Any, plain: Any, values: Any, layout: Any) -> tuple[int, ...]:
@@ -24,7 +25,6 @@ def _estimated_size(compressed: Any, plain: Any, values: Any, layout: Any) -> tu
 
 def construct(name: str, layout: Any, names: tuple[str, str], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``torch.sparse_csr_tensor(crow_indices, col_indices, values, size=None, *, ...)`` and its relatives."""
-    import shim_torch
     from shim_torch._impl.sparse.construct import as_indices, as_values, checks
 
     keys = ("dtype", "layout", "device", "pin_memory", "requires_grad", "check_invariants")
@@ -55,7 +55,7 @@ def construct(name: str, layout: Any, names: tuple[str, str], args: tuple[Any, .
         invariants.check_compressed(compressed, plain, values, size, chosen)
     if options["requires_grad"]:
         values = values.detach()
-    made = shim_torch._sparse_compressed_tensor_unsafe(compressed, plain, values, size, layout=chosen)
+    made = torch._sparse_compressed_tensor_unsafe(compressed, plain, values, size, layout=chosen)
     return made.requires_grad_() if options["requires_grad"] else made
 
 
@@ -70,8 +70,6 @@ def with_dims(
     device: Any,
 ) -> Any:
     """A tensor with room for ``nnz`` entries a batch; its indices and values are zero. RuntimeError where the sizes disagree."""
-    import shim_torch
-
     name = "sparse_compressed_tensor_with_dims"
     if layout not in NAMES:
         raise RuntimeError(f"{name} expected sparse compressed tensor layout but got {coo.word(layout)}")
@@ -100,9 +98,9 @@ def with_dims(
     if index_dtype not in (_core.int32, _core.int64):
         raise RuntimeError(f"indices dtype must be Int or Long, but got {invariants.kind(index_dtype)}")
     batch = tuple(size[: base - 2])
-    compressed = shim_torch.zeros((*batch, size[major] // step + 1), dtype=index_dtype, device=device)
-    plain = shim_torch.zeros((*batch, nnz), dtype=index_dtype, device=device)
-    values = shim_torch.zeros((*batch, nnz, *block, *size[base:]), dtype=dtype, device=device)
+    compressed = torch.zeros((*batch, size[major] // step + 1), dtype=index_dtype, device=device)
+    plain = torch.zeros((*batch, nnz), dtype=index_dtype, device=device)
+    values = torch.zeros((*batch, nnz, *block, *size[base:]), dtype=dtype, device=device)
     return _core.sparse_tensor(layout, size, compressed, plain, values, 2, dense_dim, False)
 
 
@@ -139,8 +137,6 @@ def empty_like(t: Any, dtype: Any, device: Any) -> Any:
 
 def resize_(self: Any, size: Sequence[int]) -> Any:
     """In place: rows are added empty; of fewer places than entries the first ones stay."""
-    import shim_torch
-
     p = coo.parts(self)
     if p.layout not in (_core.sparse_csr, _core.sparse_csc) or len(size) < 2:
         raise RuntimeError(f"torch.resize_: Only batched sparse CSR matrices are supported, but got size {list(size)}")
@@ -160,12 +156,12 @@ def resize_(self: Any, size: Sequence[int]) -> Any:
         count = math.prod(batch) * length
         flat = part.reshape(-1)
         if flat.shape[0] < count:
-            flat = shim_torch.cat([flat, flat.new_zeros(count - flat.shape[0])])
+            flat = torch.cat([flat, flat.new_zeros(count - flat.shape[0])])
         return flat[:count].reshape(*batch, length).clone()
 
     if tuple(p.indices.shape[:-1]) == batch:  # rows of every batch
         have = min(p.indices.shape[-1], major + 1)
-        compressed = shim_torch.full((*batch, major + 1), nnz, dtype=p.indices.dtype, device=self.device)
+        compressed = torch.full((*batch, major + 1), nnz, dtype=p.indices.dtype, device=self.device)
         compressed[..., :have] = p.indices[..., :have]
         if major + 1 <= p.indices.shape[-1]:
             compressed[..., -1] = nnz

@@ -6,6 +6,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.sparse import coo, invariants
+from shim_torch._impl.table.calls import torch
 
 
 def _here() -> Any:
@@ -48,15 +49,15 @@ def _refuse_blocks() -> Any:
 
 def _merged(one: Any, two: Any) -> Any:
     """The entries of both, those of one place summed."""
-    import shim_torch
+    from shim_torch._impl.records.reduce.counting import unique
 
     down, across = one.blocks
 
     def place(e: Any) -> Any:
         return (e.batch * down + e.row) * max(across, 1) + e.column
 
-    found, at = shim_torch.unique(shim_torch.cat([place(one), place(two)]), return_inverse=True)
-    values = coo.sum_rows(shim_torch.cat([one.values, two.values]), at, found.shape[0])
+    found, at = unique(torch.cat([place(one), place(two)]), return_inverse=True)
+    values = coo.sum_rows(torch.cat([one.values, two.values]), at, found.shape[0])
     count = 1
     for n in one.batch_shape:
         count *= n

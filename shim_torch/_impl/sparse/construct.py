@@ -8,6 +8,7 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.sparse import invariants
 from shim_torch._impl.table.arguments import need_tensor
+from shim_torch._impl.table.calls import torch
 
 _SIGNATURES = """sparse_coo_tensor() received an invalid combination of arguments - got ({}), but expected one of:
  * (object indices, object values, *, torch.dtype dtype = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False, bool check_invariants = None, bool is_coalesced = None)
@@ -35,21 +36,21 @@ def checks(given: Any) -> bool:
 
 def as_values(data: Any, dtype: Any, device: Any) -> Any:
     """The values as a tensor: of their own dtype unless another is asked for."""
-    import shim_torch
+    from shim_torch._impl.tensor.from_data import tensor
 
     if isinstance(data, _core.TensorBase):
         return data.to(dtype=dtype or data.dtype, device=device or data.device)
-    return shim_torch.tensor(data, dtype=dtype, device=device)
+    return tensor(data, dtype=dtype, device=device)
 
 
 def as_indices(data: Any, device: Any, dtype: Any = None) -> Any:
     """Indices as an integer tensor where the values are."""
-    import shim_torch
+    from shim_torch._impl.tensor.from_data import tensor
 
     dtype = dtype or _core.int64
     if isinstance(data, _core.TensorBase):
         return data.to(dtype=dtype, device=device)
-    return shim_torch.tensor(data, dtype=dtype, device=device)
+    return tensor(data, dtype=dtype, device=device)
 
 
 def inferred_size(indices: Any, values: Any) -> tuple[int, ...]:
@@ -107,7 +108,6 @@ def _coo_tensor(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _from_entries(indices: Any, values: Any, size: Any, options: dict[str, Any], device: Any) -> Any:
-    import shim_torch
 
     values = as_values(values, options["dtype"], device)
     indices = as_indices(indices, values.device)
@@ -128,7 +128,7 @@ def _from_entries(indices: Any, values: Any, size: Any, options: dict[str, Any],
     if options["requires_grad"]:
         values = values.detach()
     n = indices.shape[0]
-    made = shim_torch._sparse_coo_tensor_with_dims_and_tensors(
+    made = torch._sparse_coo_tensor_with_dims_and_tensors(
         n, len(size) - n, size, indices, values, is_coalesced=options["is_coalesced"]
     )
     return made.requires_grad_() if options["requires_grad"] else made
@@ -169,16 +169,12 @@ spmm = dsmm
 
 def hsmm(mat1: Any, mat2: Any) -> Any:
     """``torch.hspmm`` by an older name."""
-    import shim_torch
-
-    return shim_torch.hspmm(mat1, mat2)
+    return torch.hspmm(mat1, mat2)
 
 
 def saddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``torch.sspaddmm`` by an older name."""
-    import shim_torch
-
-    return shim_torch.sspaddmm(input, mat1, mat2, beta=beta, alpha=alpha)
+    return torch.sspaddmm(input, mat1, mat2, beta=beta, alpha=alpha)
 
 
 def native_norm(input: Any, p: Any = 2) -> Any:

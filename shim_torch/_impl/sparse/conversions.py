@@ -6,6 +6,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.sparse import coo
+from shim_torch._impl.table.calls import torch
 
 COMPRESSED = (_core.sparse_csr, _core.sparse_csc, _core.sparse_bsr, _core.sparse_bsc)
 
@@ -51,8 +52,6 @@ def is_there(name: str, t: Any, layout: Any, blocksize: Any, dense_dim: Any) -> 
 
 def to_coo(t: Any, sparse_dim: Any = None) -> Any:
     """The coalesced COO tensor: of a dense tensor its nonzero entries, with the trailing dims dense."""
-    import shim_torch
-
     if t.layout in COMPRESSED:
         from shim_torch._impl.sparse import compressed
 
@@ -70,7 +69,7 @@ def to_coo(t: Any, sparse_dim: Any = None) -> Any:
         raise RuntimeError(f"dense_to_sparse: sparse_dim argument must be in [0,{n}] range, but {k} is given")
     if n == 0:
         there = t.reshape(1).nonzero().shape[0]
-        indices = shim_torch.empty((0, there), dtype=_core.int64, device=t.device)
+        indices = torch.empty((0, there), dtype=_core.int64, device=t.device)
         return coo.make(indices, t.reshape(1)[:there].clone(), (), True)
     filled = t != 0
     rest = filled.flatten(k).any(-1) if k < n else filled
@@ -114,8 +113,6 @@ def mask(t: Any, pattern: Any) -> Any:
 
 def values_at(t: Any, indices: Any, sparse_dim: int) -> Any:
     """The rows of a sparse tensor at (sparse_dim, n) indices; zeros where it has no entry."""
-    import shim_torch
-
     if t.layout != _core.sparse_coo:
         t = to_coo(t)
     t = t if coo.parts(t).coalesced else coo.coalesce(t)
@@ -129,10 +126,10 @@ def values_at(t: Any, indices: Any, sparse_dim: int) -> Any:
             f"`self.sparse_dim() == {p.sparse_dim}` != `mask.sparse_dim() == {sparse_dim}`."
         )
     if not p.values.shape[0]:
-        return shim_torch.zeros((count, *p.values.shape[1:]), dtype=t.dtype, device=t.device)
+        return torch.zeros((count, *p.values.shape[1:]), dtype=t.dtype, device=t.device)
     size = t.shape[:sparse_dim]
     have, want = coo.flat(p.indices, size), coo.flat(indices, size)
-    at = shim_torch.searchsorted(have, want).clamp_(max=have.shape[0] - 1)
+    at = torch.searchsorted(have, want).clamp_(max=have.shape[0] - 1)
     values = p.values.index_select(0, at)
     missing = have.index_select(0, at) != want
     return values.masked_fill(missing.reshape(-1, *(1 for _ in values.shape[1:])), 0)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import torch
 
 _INT64_MAX = 2**63 - 1
 
@@ -85,12 +86,10 @@ def check_size(size: Sequence[int]) -> None:
 
 def unsafe(indices: Any, values: Any, size: Any, dtype: Any = None, device: Any = None, coalesced: Any = None) -> Any:
     """As ``torch.sparse_coo_tensor`` without checks; differentiable in the values."""
-    import shim_torch
-
     if values.dim() == 0:
         values = values.expand(1).clone()
     n = indices.shape[0]
-    return shim_torch._sparse_coo_tensor_with_dims_and_tensors(
+    return torch._sparse_coo_tensor_with_dims_and_tensors(
         n, values.dim() - 1, size, indices, values, dtype=dtype, device=device, is_coalesced=coalesced
     )
 
@@ -160,12 +159,10 @@ def values(t: Any) -> Any:
 
 def values_backward(g: Any, t: Any) -> Any:
     """The gradient of a tensor whose values have the gradient ``g``."""
-    import shim_torch
-
     p = parts(t)
     if p.layout == _core.sparse_coo:
         return unsafe(p.indices, g, t.shape, coalesced=True)
-    return shim_torch._sparse_compressed_tensor_unsafe(p.indices, p.plain, g, t.shape, layout=p.layout)
+    return torch._sparse_compressed_tensor_unsafe(p.indices, p.plain, g, t.shape, layout=p.layout)
 
 
 # --- entries ---------------------------------------------------------------------------------------------------------------
@@ -173,10 +170,8 @@ def values_backward(g: Any, t: Any) -> Any:
 
 def flat(index: Any, size: Sequence[int]) -> Any:
     """(sparse_dim, nnz) indices as places in the C order of ``size``: (nnz,)."""
-    import shim_torch
-
     if index.shape[0] == 0:
-        return shim_torch.zeros(index.shape[1], dtype=_core.int64, device=index.device)
+        return torch.zeros(index.shape[1], dtype=_core.int64, device=index.device)
     place = index[0]
     for d in range(1, index.shape[0]):
         place = place * size[d] + index[d]
@@ -185,24 +180,20 @@ def flat(index: Any, size: Sequence[int]) -> Any:
 
 def unflat(place: Any, size: Sequence[int]) -> Any:
     """The inverse of ``flat``: (nnz,) places as (len(size), nnz) indices."""
-    import shim_torch
-
     rows = []
     for n in reversed(size):
         rows.append(place % n)
-        place = shim_torch.div(place, n, rounding_mode="floor")
+        place = torch.div(place, n, rounding_mode="floor")
     if not rows:
-        return shim_torch.zeros((0, place.shape[0]), dtype=_core.int64, device=place.device)
-    return shim_torch.stack(rows[::-1])
+        return torch.zeros((0, place.shape[0]), dtype=_core.int64, device=place.device)
+    return torch.stack(rows[::-1])
 
 
 def sum_rows(values: Any, place: Any, count: int) -> Any:
     """(count, ...): the rows of ``values`` summed by place; of bools, whether any is true."""
-    import shim_torch
-
     if values.dtype == _core.bool:
         return sum_rows(values.to(_core.int64), place, count).to(_core.bool)
-    made = shim_torch.zeros((count, *values.shape[1:]), dtype=values.dtype, device=values.device)
+    made = torch.zeros((count, *values.shape[1:]), dtype=values.dtype, device=values.device)
     if not values.numel():
         return made
     if values.is_cuda:  # in the order of the entries: the same sums in every run
@@ -212,15 +203,15 @@ def sum_rows(values: Any, place: Any, count: int) -> Any:
 
 def coalesce(t: Any) -> Any:
     """Entries sorted, those of one place summed."""
-    import shim_torch
+    from shim_torch._impl.records.reduce.counting import unique
 
     p = parts(t)
     if p.coalesced or p.values.shape[0] < 2:
         return make(p.indices.clone(), p.values.clone(), t.shape, True)
     size = t.shape[: p.sparse_dim]
-    place, inverse = shim_torch.unique(flat(p.indices, size), sorted=True, return_inverse=True)
+    place, inverse = unique(flat(p.indices, size), sorted=True, return_inverse=True)
     if place.shape[0] == p.values.shape[0]:  # no two meet: only the order changes
-        order = shim_torch.argsort(inverse)
+        order = torch.argsort(inverse)
         return make(p.indices.index_select(1, order), p.values.index_select(0, order), t.shape, True)
     return make(unflat(place, size), sum_rows(p.values, inverse, place.shape[0]), t.shape, True)
 
@@ -275,8 +266,6 @@ def embedding_gradient(g: Any, size: Sequence[int], index: Any, padding_idx: int
 
 def gather_gradient(g: Any, size: Sequence[int], dim: int, index: Any) -> Any:
     """The gradient of ``gather``: one entry an index, not summed."""
-    import shim_torch
-
     n = len(size)
     if n == 0:
         return unsafe(index.new_empty((0, g.numel())), g.reshape(-1), tuple(size))
@@ -285,9 +274,9 @@ def gather_gradient(g: Any, size: Sequence[int], dim: int, index: Any) -> Any:
     d = dim % n
     rows = []
     for k, length in enumerate(index.shape):
-        along = shim_torch.arange(length, device=index.device).reshape([-1 if i == k else 1 for i in range(n)])
+        along = torch.arange(length, device=index.device).reshape([-1 if i == k else 1 for i in range(n)])
         rows.append((index.to(_core.int64) if k == d else along.expand(index.shape)).reshape(-1))
-    return unsafe(shim_torch.stack(rows), g.reshape(-1), tuple(size))
+    return unsafe(torch.stack(rows), g.reshape(-1), tuple(size))
 
 
 # --- sizes -----------------------------------------------------------------------------------------------------------------
@@ -302,8 +291,6 @@ _OPTIONS = (
 
 def resize(t: Any, size: Sequence[int], sparse_dim: int, dense_dim: int) -> Any:
     """``sparse_resize_``: in place; a tensor with entries neither shrinks nor changes its numbers of dims."""
-    import shim_torch
-
     p = raw_part(t, "sparse_resize_")
     if sparse_dim + dense_dim != len(size):
         raise RuntimeError(
@@ -329,12 +316,12 @@ def resize(t: Any, size: Sequence[int], sparse_dim: int, dense_dim: int) -> Any:
                 )
     values, index = p.values, p.indices
     if tuple(values.shape[1:]) != tuple(size[sparse_dim:]):
-        grown = shim_torch.zeros((count, *size[sparse_dim:]), dtype=values.dtype, device=values.device)
+        grown = torch.zeros((count, *size[sparse_dim:]), dtype=values.dtype, device=values.device)
         if count:
             grown[tuple(slice(n) for n in values.shape)].copy_(values)
         values = grown
     if index.shape[0] != sparse_dim:
-        index = shim_torch.empty((sparse_dim, 0), dtype=_core.int64, device=index.device)
+        index = torch.empty((sparse_dim, 0), dtype=_core.int64, device=index.device)
     return _core.replace_sparse(t, make(index, values, size, p.coalesced))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.sparse import coo, dispatch
 from shim_torch._impl.sparse.dispatch import kernel
+from shim_torch._impl.table.calls import torch
 
 dispatch.runs_as_it_is(["detach", "detach_", "alias", "is_same_size", "lift_fresh", "lift"])
 
@@ -88,14 +89,12 @@ def resize_(self: Any, size: Any) -> Any:
 
 
 def _new(self: Any, size: Any, dtype: Any, layout: Any, device: Any, what: str, value: Any = None) -> Any:
-    import shim_torch
-
     layout = layout or self.layout
     options = {"dtype": dtype or self.dtype, "device": device or self.device}
     if layout == _core.strided:
         if what == "full":
-            return shim_torch.full(size, value, **options)
-        return getattr(shim_torch, what)(size, **options)
+            return torch.full(size, value, **options)
+        return getattr(torch, what)(size, **options)
     if what in ("full", "ones"):
         if layout == _core.sparse_coo:
             raise (
@@ -166,8 +165,6 @@ for _name, _what in (("zeros_like", "zeros"), ("empty_like", "empty"), ("ones_li
 
 def _random_like(name: str, drawn: str) -> None:
     def body(self: Any, *rest: Any) -> Any:
-        import shim_torch
-
         layout = rest[-4]
         if rest[-1] is not None and layout != _core.strided:
             raise RuntimeError("memory format option is only supported by strided tensors")
@@ -176,7 +173,7 @@ def _random_like(name: str, drawn: str) -> None:
             return coo.with_values(self, getattr(values, drawn)())
         if layout == _core.strided:
             dtype, device = rest[-5] or self.dtype, rest[-3] or self.device
-            return getattr(shim_torch, name.removesuffix("_like"))(tuple(self.shape), dtype=dtype, device=device)
+            return getattr(torch, name.removesuffix("_like"))(tuple(self.shape), dtype=dtype, device=device)
         raise NotImplementedError(dispatch.could_not_run(f"aten::{drawn}", dispatch.backend([self])))
 
     kernel(name)(body)

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import torch
 
 
 def spdiags(diagonals: Any, offsets: Any, shape: Sequence[int], layout: Any = None) -> Any:
     """A matrix of ``shape`` whose diagonal number ``offsets[i]`` is row i of ``diagonals``, by columns."""
-    import shim_torch
+    from shim_torch._impl.sparse.construct import sparse_coo_tensor
 
     many = diagonals if diagonals.dim() == 2 else diagonals.unsqueeze(0)
     if diagonals.dim() not in (1, 2):
@@ -38,11 +39,11 @@ def spdiags(diagonals: Any, offsets: Any, shape: Sequence[int], layout: Any = No
     for i, k in enumerate(numbers):
         first = max(k, 0)
         last = min(n_columns, n_rows + k, many.shape[1])
-        columns = shim_torch.arange(first, max(last, first), device=many.device)
-        indices.append(shim_torch.stack([columns - k, columns]))
+        columns = torch.arange(first, max(last, first), device=many.device)
+        indices.append(torch.stack([columns - k, columns]))
         values.append(many[i, first : max(last, first)])
     if not indices:
-        made = shim_torch.sparse_coo_tensor((n_rows, n_columns), dtype=many.dtype, device=many.device)
+        made = sparse_coo_tensor((n_rows, n_columns), dtype=many.dtype, device=many.device)
     else:
-        made = shim_torch.sparse_coo_tensor(shim_torch.cat(indices, 1), shim_torch.cat(values), (n_rows, n_columns))
+        made = sparse_coo_tensor(torch.cat(indices, 1), torch.cat(values), (n_rows, n_columns))
     return made if layout is None or layout == _core.sparse_coo else made.to_sparse(layout=layout)

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.rules import scalar_word
 
 PASS, REFUSE, KERNEL, PARTS = 1, 2, 3, 4
 FAMILIES = ("pointwise", "arithmetic", "shapes", "copies", "products", "reductions")
@@ -198,9 +199,7 @@ def _layout_word(t: Any) -> str:
 
 
 def _scalar(dtype: Any) -> str:
-    from shim_torch._utils import _scalar as word
-
-    return word(dtype)
+    return scalar_word(dtype)
 
 
 def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:

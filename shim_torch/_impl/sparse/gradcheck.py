@@ -7,6 +7,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.sparse import coo
+from shim_torch._impl.table.calls import torch
 
 
 def _is_checked(x: Any) -> bool:
@@ -21,17 +22,15 @@ def any_sparse(inputs: Any) -> bool:
 
 def _filled(t: Any) -> Any:
     """The tensor with every place an entry."""
-    import shim_torch
-
     if t.layout == _core.sparse_coo:
-        whole = shim_torch.ones(tuple(t.shape[: t.sparse_dim()]), dtype=_core.bool, device=t.device).to_sparse()
+        whole = torch.ones(tuple(t.shape[: t.sparse_dim()]), dtype=_core.bool, device=t.device).to_sparse()
         p = coo.parts(whole)
-        values = shim_torch.ones((p.values.shape[0], *t.shape[t.sparse_dim() :]), dtype=_core.bool, device=t.device)
+        values = torch.ones((p.values.shape[0], *t.shape[t.sparse_dim() :]), dtype=_core.bool, device=t.device)
         pattern = coo.make(p.indices, values, t.shape, True)
     else:
         from shim_torch._impl.sparse import compressed
 
-        ones = shim_torch.ones(tuple(t.shape), dtype=_core.bool, device=t.device)
+        ones = torch.ones(tuple(t.shape), dtype=_core.bool, device=t.device)
         pattern = compressed.from_any(ones, t.layout, compressed.blocksize(t), t.dense_dim())
     return t.to_dense().sparse_mask(pattern)
 
@@ -45,12 +44,11 @@ class _Pattern:
         self.parts, self.shape = coo.parts(t), tuple(t.shape)
 
     def tensor(self, values: Any) -> Any:
-        import shim_torch
 
         p = self.parts
         if p.layout == _core.sparse_coo:
             return coo.unsafe(p.indices, values, self.shape, coalesced=p.coalesced)
-        return shim_torch._sparse_compressed_tensor_unsafe(p.indices, p.plain, values, self.shape, layout=p.layout)
+        return torch._sparse_compressed_tensor_unsafe(p.indices, p.plain, values, self.shape, layout=p.layout)
 
 
 def as_sparse_gradcheck(gradcheck: Any) -> Any:

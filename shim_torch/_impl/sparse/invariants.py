@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import torch
 
 enabled = False
 chosen = False  # whether the user said, or was warned
@@ -176,12 +177,8 @@ def check_indices(
     if not plain.numel():
         return
     _require(bool(((plain >= 0) & (plain < minor)).all()), f"`0 <= {p} < {minor_name}` is not satisfied.")
-    import shim_torch
-
     count = plain.numel() // nnz
-    lines = shim_torch.repeat_interleave(
-        shim_torch.arange(count * major, device=plain.device), steps.reshape(-1).to(_core.int64)
-    )
+    lines = torch.repeat_interleave(torch.arange(count * major, device=plain.device), steps.reshape(-1).to(_core.int64))
     flat = lines * minor + plain.reshape(-1)
     _require(
         bool((flat[1:] > flat[:-1]).all()),

@@ -11,7 +11,7 @@ from shim_torch._impl.tensor.legacy_types import TENSORS, tensortype
 
 def build(args: tuple[Any, ...], kwargs: dict[str, Any], dtype: Any, device: Any) -> Any:
     """A COO tensor: empty, of a size, of indices and values, or the given sparse tensor itself."""
-    import shim_torch
+    from shim_torch._impl.sparse.construct import sparse_coo_tensor
 
     given = kwargs.pop("device", None)
     if given is not None and _core.device(given).type != device.type:
@@ -19,16 +19,16 @@ def build(args: tuple[Any, ...], kwargs: dict[str, Any], dtype: Any, device: Any
             f"legacy constructor expects device type: {device.type} but device type: {_core.device(given).type} was passed"
         )
     if not args and "size" not in kwargs:
-        return shim_torch.sparse_coo_tensor((0,), dtype=dtype, device=device)
+        return sparse_coo_tensor((0,), dtype=dtype, device=device)
     if len(args) == 1 and isinstance(args[0], _core.TensorBase) and args[0].is_sparse:
         return _core.alias(args[0])
     if args and all(isinstance(a, int) and not isinstance(a, bool) for a in args):
-        return shim_torch.sparse_coo_tensor(args, dtype=dtype, device=device)
+        return sparse_coo_tensor(args, dtype=dtype, device=device)
     if len(args) == 1 and not isinstance(args[0], _core.Size):
         raise TypeError(f"new(): expected a torch.Size, or indices and values, but got {type(args[0]).__name__}")
     if len(args) >= 2 and isinstance(args[1], _core.TensorBase) and args[1].dtype != dtype:
         raise RuntimeError(f"expected values of {dtype}, but got {args[1].dtype}")
-    return shim_torch.sparse_coo_tensor(*args, dtype=dtype, device=device, **kwargs)
+    return sparse_coo_tensor(*args, dtype=dtype, device=device, **kwargs)
 
 
 class sparsetype(tensortype):

@@ -18,16 +18,14 @@ def arguments(t: Any) -> tuple[Any, tuple[Any, ...]]:
 
 def rebuild(layout: Any, data: Any) -> Any:
     """The tensor of such arguments. The parts are checked: files are anybody's."""
-    import shim_torch
+    from shim_torch._impl.sparse.construct import sparse_compressed_tensor, sparse_coo_tensor
 
     if layout == _core.sparse_coo:
         indices, values, size, *coalesced = data
-        return shim_torch.sparse_coo_tensor(
+        return sparse_coo_tensor(
             indices, values, size, check_invariants=True, is_coalesced=coalesced[0] if coalesced else None
         )
     if layout in (_core.sparse_csr, _core.sparse_csc, _core.sparse_bsr, _core.sparse_bsc):
         compressed, plain, values, size = data
-        return shim_torch.sparse_compressed_tensor(
-            compressed, plain, values, size, layout=layout, check_invariants=True
-        )
+        return sparse_compressed_tensor(compressed, plain, values, size, layout=layout, check_invariants=True)
     raise NotImplementedError(f"rebuilding sparse tensor for layout {layout}")

@@ -7,6 +7,7 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.sparse import coo
 from shim_torch._impl.sparse.dispatch import composite, kernel, refuse
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.operators import records
 
 # Of every sparse layout.
@@ -30,12 +31,11 @@ def _unary(name: str) -> None:
         return coo.with_values(self, _function(public)(p.values, *rest))
 
     def differentiable(self: Any, *rest: Any) -> Any:  # through its values
-        import shim_torch
 
         if self.layout != _core.sparse_coo:
             crow, plain = coo.parts(self)[1:3]
             values = _function(public)(self.values(), *rest)
-            return shim_torch._sparse_compressed_tensor_unsafe(crow, plain, values, self.shape, layout=self.layout)
+            return torch._sparse_compressed_tensor_unsafe(crow, plain, values, self.shape, layout=self.layout)
         whole = self.coalesce()
         return coo.unsafe(whole.indices(), _function(public)(whole.values(), *rest), self.shape, coalesced=True)
 
@@ -57,11 +57,7 @@ def _unary(name: str) -> None:
 
 
 def _function(name: str) -> Any:
-    import shim_torch
-
-    if name.startswith("special_"):
-        return getattr(shim_torch.special, name.removeprefix("special_"))
-    return getattr(shim_torch, name, None) or getattr(_core.Tensor, name)
+    return getattr(torch, name, None) or getattr(_core.Tensor, name)
 
 
 for _name in _UNARY:
@@ -70,16 +66,13 @@ for _name in _UNARY:
 
 @kernel("threshold_backward")
 def threshold_backward(grad_output: Any, self: Any, threshold: Any) -> Any:
-    import shim_torch
 
     if grad_output.layout != self.layout:
         grad_output = grad_output.sparse_mask(self) if self.layout != _core.strided else grad_output.to_dense()
     if self.layout == _core.strided:
-        return shim_torch.ops.aten.threshold_backward(grad_output, self, threshold)
+        return aten.threshold_backward(grad_output, self, threshold)
     grad_output, self = _coalesced(grad_output), _coalesced(self)
-    values = shim_torch.ops.aten.threshold_backward(
-        coo.parts(grad_output.sparse_mask(self)).values, coo.parts(self).values, threshold
-    )
+    values = aten.threshold_backward(coo.parts(grad_output.sparse_mask(self)).values, coo.parts(self).values, threshold)
     return coo.with_values(self, values)
 
 

@@ -9,6 +9,7 @@ from shim_torch._impl.sparse import coo as _coo
 from shim_torch._impl.sparse.arithmetic import is_sparse
 from shim_torch._impl.sparse.conversions import COMPRESSED, to_coo
 from shim_torch._impl.sparse.dispatch import composite, kernel, refuse
+from shim_torch._impl.table.calls import shim, torch
 
 
 def _entries(t: Any) -> Any:
@@ -53,15 +54,13 @@ def _check_shapes(a: Any, b: Any) -> None:
 
 def _times(a: Any, dense: Any) -> Any:
     """Sparse (m, k) times dense (k, n)."""
-    import shim_torch
-
     if a.layout == _core.sparse_csr and a.device.type == "cpu" and a.dtype in (_core.float32, _core.float64):
         p = _coo.parts(a)
         whole = p.dense_dim == 0 and p.values.numel() and dense.numel() and p.indices.numel() == a.shape[0] + 1
         if whole and bool((p.indices.diff() >= 0).all()):  # a row's products are a bag of the dense matrix' rows
-            return shim_torch.ops.shim.embedding_bags(dense, p.plain, p.indices, p.values, 0, True, -1)[0]
+            return shim.embedding_bags(dense, p.plain, p.indices, p.values, 0, True, -1)[0]
     p = _entries(a)
-    made = shim_torch.zeros((a.shape[0], dense.shape[1]), dtype=dense.dtype, device=dense.device)
+    made = torch.zeros((a.shape[0], dense.shape[1]), dtype=dense.dtype, device=dense.device)
     if not p.values.numel() or not dense.numel():
         return made
     rows = dense.index_select(0, p.indices[1]) * p.values.reshape(-1, 1)
@@ -163,7 +162,6 @@ def addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Any
 
 @composite("mv")
 def mv(self: Any, vec: Any) -> Any:
-    import shim_torch
 
     if self.dim() != 2 or vec.dim() != 1:
         raise RuntimeError(
@@ -171,7 +169,7 @@ def mv(self: Any, vec: Any) -> Any:
         )
     if self.shape[1] != vec.shape[0]:
         raise RuntimeError("mv: expected self.size(-1) == vec.size(-1)")
-    return shim_torch.mm(self, vec.unsqueeze(1)).squeeze(1)
+    return torch.mm(self, vec.unsqueeze(1)).squeeze(1)
 
 
 @composite("addmv")
@@ -185,21 +183,20 @@ def addmv(self: Any, mat: Any, vec: Any, beta: Any = 1, alpha: Any = 1) -> Any:
 
 @composite("matmul", "__matmul__", "linalg_matmul")
 def matmul(self: Any, other: Any) -> Any:
-    import shim_torch
 
     a, b = self.dim(), other.dim()
     if a == 0 or b == 0:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a}D and {b}D")
     if a == 2 and b == 2:
-        return shim_torch.mm(self, other)
+        return torch.mm(self, other)
     if a == 2 and b == 1:
-        return shim_torch.mv(self, other)
+        return torch.mv(self, other)
     if a == 1 and b == 2 and not is_sparse(self):
-        return shim_torch.mm(self.unsqueeze(0), other).squeeze(0)
+        return torch.mm(self.unsqueeze(0), other).squeeze(0)
     if a == 3 and b == 3:
-        return shim_torch.bmm(self, other)
+        return torch.bmm(self, other)
     if a == 3 and b == 2 and is_sparse(self) and not is_sparse(other):
-        return shim_torch.bmm(self, other.unsqueeze(0).expand(self.shape[0], *other.shape))
+        return torch.bmm(self, other.unsqueeze(0).expand(self.shape[0], *other.shape))
     return refuse("aten::dot" if a == b == 1 else "aten::expand", [self, other])
 
 
@@ -226,17 +223,16 @@ def _bmm(self: Any, mat2: Any) -> Any:
 
 @kernel("bmm")
 def bmm(self: Any, mat2: Any) -> Any:
-    import shim_torch
 
     _bmm(self, mat2)
     if self.layout in COMPRESSED:
         count = self.shape[0]
-        return shim_torch.stack([product(_batch(self, i), mat2[i]) for i in range(count)])
+        return torch.stack([product(_batch(self, i), mat2[i]) for i in range(count)])
     p = _coo.parts(self)
     b, m, k = self.shape
     rows = p.indices[0] * m + p.indices[1]
     columns = p.indices[0] * k + p.indices[2]
-    wide = _coo.make(shim_torch.stack([rows, columns]), p.values, (b * m, b * k), False)
+    wide = _coo.make(torch.stack([rows, columns]), p.values, (b * m, b * k), False)
     return _times(wide, mat2.reshape(b * k, -1)).reshape(b, m, mat2.shape[2])
 
 
@@ -270,17 +266,16 @@ def sspmm(mat1: Any, mat2: Any) -> Any:
 
 
 def _rows(t: Any) -> Any:
-    import shim_torch
+    from shim_torch._impl.records.reduce.counting import unique
 
-    return shim_torch.unique(_entries(t).indices[0])
+    return unique(_entries(t).indices[0])
 
 
 def _spread(rows: Any, values: Any, size: Any) -> Any:
-    import shim_torch
 
     n = size[1]
-    columns = shim_torch.arange(n, device=rows.device).repeat(rows.shape[0])
-    indices = shim_torch.stack([shim_torch.repeat_interleave(rows, n), columns])
+    columns = torch.arange(n, device=rows.device).repeat(rows.shape[0])
+    indices = torch.stack([torch.repeat_interleave(rows, n), columns])
     return _coo.make(indices, values.reshape(-1), size, True)
 
 
@@ -317,8 +312,6 @@ def sampled_addmm(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any
 
 def mm_reduce(mat1: Any, mat2: Any, reduce: str) -> Any:
     """CSR times dense where the products of a row meet by sum, mean, amax or amin; rows without entries are zero."""
-    import shim_torch
-
     if reduce not in ("sum", "mean", "amax", "amin"):
         raise RuntimeError(f"torch.sparse.mm: reduce argument must be either sum, mean, amax or amin, got {reduce}")
     if mat1.layout != _core.sparse_csr or mat2.layout != _core.strided:
@@ -328,4 +321,4 @@ def mm_reduce(mat1: Any, mat2: Any, reduce: str) -> Any:
     products = mat2.index_select(0, p.indices[1]) * mat1.values().reshape(-1, 1)
     zeros = mat2.new_zeros((mat1.shape[0], mat2.shape[1]))
     index = p.indices[0].unsqueeze(1).expand(products.shape)
-    return shim_torch.scatter_reduce(zeros, 0, index, products, reduce, include_self=False)
+    return torch.scatter_reduce(zeros, 0, index, products, reduce, include_self=False)

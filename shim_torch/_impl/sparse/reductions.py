@@ -9,6 +9,7 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.sparse import coo
 from shim_torch._impl.sparse.dispatch import composite, kernel, refuse
+from shim_torch._impl.table.calls import aten, torch
 
 
 def _dims(dim: Any, n: int) -> list[int]:
@@ -31,24 +32,23 @@ def _sum_dtype(t: Any, dtype: Any) -> Any:
 
 @composite("sum", "sum.dim_IntList")
 def sum_(self: Any, *rest: Any) -> Any:
-    import shim_torch
 
     if len(rest) == 1:
-        return shim_torch.ops.aten._sparse_sum_all(self, rest[0])
+        return aten._sparse_sum_all(self, rest[0])
     dim, keepdim, dtype = rest
     if self.layout != _core.sparse_coo:
         if not keepdim and (dim is None or (not isinstance(dim, int) and not len(dim))):
-            return shim_torch.ops.aten._sparse_sum_all(self, dtype)
-        return shim_torch.ops.aten._sparse_sum_kept(self, dim, keepdim, dtype)
+            return aten._sparse_sum_all(self, dtype)
+        return aten._sparse_sum_kept(self, dim, keepdim, dtype)
     dims = (
         list(range(self.dim()))
         if dim is None or (not isinstance(dim, int) and not len(dim))
         else _dims(dim, self.dim())
     )
     if len(dims) == self.dim():
-        whole = shim_torch.ops.aten._sparse_sum_all(self, dtype)
+        whole = aten._sparse_sum_all(self, dtype)
         return whole.reshape([1] * self.dim()).to_sparse() if keepdim and self.dim() else whole
-    made = shim_torch.ops.aten._sparse_sum_dims(self, dims, dtype, True)
+    made = aten._sparse_sum_dims(self, dims, dtype, True)
     for d in sorted(dims) if keepdim else ():
         made = made.unsqueeze(d)
     return made if made.layout != _core.strided or not keepdim else made.to_sparse()
@@ -113,8 +113,6 @@ def norm_of(t: Any, p: Any = 2) -> Any:
 
 def norm(input: Any, p: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     """``torch.norm`` of a sparse tensor: over all entries."""
-    import shim_torch
-
     if p == "fro" and dtype is not None:
         raise ValueError("dtype argument is not supported in frobenius norm")
     if isinstance(p, str) and p != "fro":
@@ -125,8 +123,8 @@ def norm(input: Any, p: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
         raise RuntimeError("norm_sparse currently does not support 'dtype' argument")
     p = 2 if p in ("fro", None) else p
     if dim is None:
-        return shim_torch.ops.aten.norm.Scalar(input, p)
-    return shim_torch.ops.aten.norm.ScalarOpt_dim(input, p, dim, keepdim)
+        return aten.norm.Scalar(input, p)
+    return aten.norm.ScalarOpt_dim(input, p, dim, keepdim)
 
 
 @composite("norm.Scalar")
@@ -161,20 +159,18 @@ def native_norm(self: Any, p: Any = 2) -> Any:
 
 def _groups(p: Any, size: Any, dim: int) -> tuple[Any, int]:
     """The entries numbered by their indices in all sparse dims but ``dim``."""
-    import shim_torch
+    from shim_torch._impl.records.reduce.counting import unique
 
     left = [d for d in range(p.sparse_dim) if d != dim]
     if not left:
-        return shim_torch.zeros(p.indices.shape[1], dtype=_core.int64, device=p.indices.device), 1
+        return torch.zeros(p.indices.shape[1], dtype=_core.int64, device=p.indices.device), 1
     place = coo.flat(p.indices[left], [size[d] for d in left])
-    found, group = shim_torch.unique(place, return_inverse=True)
+    found, group = unique(place, return_inverse=True)
     return group, found.shape[0]
 
 
 def softmax(self: Any, dim: int, log: bool) -> Any:
     """Softmax along a dim over the entries that are there; the others are minus infinity."""
-    import shim_torch
-
     if self.dim() == 0 and dim not in (0, -1):
         raise IndexError(f"Dimension out of range (expected to be in range of [-1, 0], but got {dim})")
     d = _dims(dim, self.dim())[0] if self.dim() else 0
@@ -188,25 +184,23 @@ def softmax(self: Any, dim: int, log: bool) -> Any:
     group, count = _groups(p, self.shape, d)
     flat = p.values.reshape(p.values.shape[0], -1)
     spread = group.unsqueeze(1).expand(flat.shape)
-    top = shim_torch.full((count, flat.shape[1]), -math.inf, dtype=flat.dtype, device=flat.device)
+    top = torch.full((count, flat.shape[1]), -math.inf, dtype=flat.dtype, device=flat.device)
     top = top.scatter_reduce(0, spread, flat, "amax")
-    top = shim_torch.where(top == -math.inf, shim_torch.zeros_like(top), top)
+    top = torch.where(top == -math.inf, torch.zeros_like(top), top)
     moved = flat - top.index_select(0, group)
-    total = shim_torch.zeros_like(top).index_add_(0, group, moved.exp())
+    total = torch.zeros_like(top).index_add_(0, group, moved.exp())
     made = moved - total.log().index_select(0, group) if log else moved.exp() / total.index_select(0, group)
     return coo.with_values(self, made.reshape(p.values.shape))
 
 
 def softmax_backward(g: Any, output: Any, dim: int, log: bool) -> Any:
     """The gradient of a softmax whose result is ``output``: of its pattern."""
-    import shim_torch
-
     d = _dims(dim, output.dim())[0] if output.dim() else 0
     p = coo.parts(output)
     grad = coo.parts(g.sparse_mask(output)).values
     if d >= p.sparse_dim:
         at = d - p.sparse_dim + 1
-        kind = shim_torch.ops.aten
+        kind = aten
         back = kind._log_softmax_backward_data if log else kind._softmax_backward_data
         return coo.with_values(output, back(grad, p.values, at, p.values.dtype))
     if not p.values.numel():
@@ -214,7 +208,7 @@ def softmax_backward(g: Any, output: Any, dim: int, log: bool) -> Any:
     group, count = _groups(p, output.shape, d)
     weighed = grad if log else grad * p.values
     rows = weighed.reshape(weighed.shape[0], -1)
-    total = shim_torch.zeros((count, rows.shape[1]), dtype=rows.dtype, device=rows.device).index_add_(0, group, rows)
+    total = torch.zeros((count, rows.shape[1]), dtype=rows.dtype, device=rows.device).index_add_(0, group, rows)
     spread = total.index_select(0, group).reshape(grad.shape)
     made = grad - p.values.exp() * spread if log else p.values * (grad - spread)
     return coo.with_values(output, made)
@@ -222,8 +216,6 @@ def softmax_backward(g: Any, output: Any, dim: int, log: bool) -> Any:
 
 def sum_at_entries(t: Any, dim: Any, dtype: Any) -> Any:
     """``torch.sparse.sum`` over some dims: the gradient has the entries of ``t``."""
-    import shim_torch
-
     if t.layout != _core.sparse_coo:
         return t.sum(dim, dtype=dtype)
-    return shim_torch.ops.aten._sparse_sum_dims(t, _dims(dim, t.dim()), dtype)
+    return aten._sparse_sum_dims(t, _dims(dim, t.dim()), dtype)

@@ -8,6 +8,7 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.sparse import coo
 from shim_torch._impl.sparse.dispatch import composite, kernel, refuse
+from shim_torch._impl.table.calls import aten, torch
 
 
 def _dim(dim: int, n: int) -> int:
@@ -115,7 +116,6 @@ def permute(self: Any, dims: Sequence[int]) -> Any:
 
 @kernel("unsqueeze")
 def unsqueeze(self: Any, dim: int) -> Any:
-    import shim_torch
 
     if not _is_coo(self):
         raise RuntimeError("Sparse CSR tensors do not have strides")
@@ -123,8 +123,8 @@ def unsqueeze(self: Any, dim: int) -> Any:
     p = coo.parts(self)
     size = [*self.shape[:d], 1, *self.shape[d:]]
     if d <= p.sparse_dim:
-        row = shim_torch.zeros((1, p.indices.shape[1]), dtype=_core.int64, device=p.indices.device)
-        indices = shim_torch.cat([p.indices[:d], row, p.indices[d:]])
+        row = torch.zeros((1, p.indices.shape[1]), dtype=_core.int64, device=p.indices.device)
+        indices = torch.cat([p.indices[:d], row, p.indices[d:]])
         return _core.sparse_tensor(
             _core.sparse_coo, size, indices, None, p.values, p.sparse_dim + 1, p.dense_dim, p.coalesced
         )
@@ -170,7 +170,6 @@ def select_copy(self: Any, dim: int, index: int) -> Any:
 
 @kernel("index_select")
 def index_select(self: Any, dim: int, index: Any) -> Any:
-    import shim_torch
 
     if not isinstance(self, _core.TensorBase) or not _is_coo(self):
         refuse("aten::index_select", [self])
@@ -190,28 +189,26 @@ def index_select(self: Any, dim: int, index: Any) -> Any:
             raise IndexError(
                 f"index_select(): index contains {bad} that is out of range for tensor of size {list(self.shape)} at dimension {d}"
             )
-    index = shim_torch.where(index < 0, index + size[d], index)
+    index = torch.where(index < 0, index + size[d], index)
     p = coo.parts(self)
     size[d] = count
     if d >= p.sparse_dim:
         return coo.make(p.indices, p.values.index_select(d - p.sparse_dim + 1, index), size, p.coalesced)
     place, entry = _matches(index, p.indices[d])
     indices = p.indices.index_select(1, entry)
-    indices = shim_torch.cat([indices[:d], place.unsqueeze(0), indices[d + 1 :]])
+    indices = torch.cat([indices[:d], place.unsqueeze(0), indices[d + 1 :]])
     return coo.make(indices, p.values.index_select(0, entry), size, False)
 
 
 def _matches(index: Any, row: Any) -> tuple[Any, Any]:
     """All pairs (place in index, entry) where index[place] == row[entry], by place and then entry."""
-    import shim_torch
-
-    order = shim_torch.argsort(row, stable=True)
+    order = torch.argsort(row, stable=True)
     found = row.index_select(0, order)
-    first, last = shim_torch.searchsorted(found, index), shim_torch.searchsorted(found, index, right=True)
+    first, last = torch.searchsorted(found, index), torch.searchsorted(found, index, right=True)
     counts = last - first
-    place = shim_torch.repeat_interleave(shim_torch.arange(index.shape[0], device=index.device), counts)
+    place = torch.repeat_interleave(torch.arange(index.shape[0], device=index.device), counts)
     start = counts.cumsum(0) - counts
-    within = shim_torch.arange(place.shape[0], device=index.device) - start.index_select(0, place)
+    within = torch.arange(place.shape[0], device=index.device) - start.index_select(0, place)
     return place, order.index_select(0, first.index_select(0, place) + within)
 
 
@@ -246,7 +243,6 @@ def narrow_copy(self: Any, dim: int, start: int, length: int) -> Any:
 
 @kernel("cat", "concat", "concatenate")
 def cat(tensors: list[Any], dim: int = 0) -> Any:
-    import shim_torch
 
     for i, t in enumerate(tensors):
         if t.layout == _core.strided:
@@ -279,17 +275,16 @@ def cat(tensors: list[Any], dim: int = 0) -> Any:
             after = sum(s.shape[d] for s in tensors) - offset - t.shape[d]
             shape = list(value.shape)
             pad = [value.new_zeros([*shape[: d - n + 1], k, *shape[d - n + 2 :]]) for k in (offset, after)]
-            value = shim_torch.cat([pad[0], value, pad[1]], d - n + 1)
+            value = torch.cat([pad[0], value, pad[1]], d - n + 1)
         offset += t.shape[d]
         indices.append(index)
         values.append(value)
     size[d] = offset
-    return coo.make(shim_torch.cat(indices, 1), shim_torch.cat(values, 0), size, False)
+    return coo.make(torch.cat(indices, 1), torch.cat(values, 0), size, False)
 
 
 @composite("stack")
 def stack(tensors: list[Any], dim: int = 0) -> Any:
-    import shim_torch
 
     d = _dim(dim, tensors[0].dim() + 1)
     for i, t in enumerate(tensors):
@@ -298,7 +293,7 @@ def stack(tensors: list[Any], dim: int = 0) -> Any:
                 f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and {list(t.shape)} at "
                 f"entry {i}"
             )
-    return shim_torch.ops.aten._sparse_stack(tensors, d)
+    return aten._sparse_stack(tensors, d)
 
 
 @composite("unbind.int")
@@ -309,8 +304,6 @@ def unbind(self: Any, dim: int = 0) -> Any:
 
 def broadcast_to(t: Any, shape: tuple[int, ...]) -> Any:
     """The tensor repeated: new dims lead, dims of size 1 grow."""
-    import shim_torch
-
     p = coo.parts(t)
     extra = len(shape) - t.dim()
     for d, k in enumerate(t.shape):
@@ -322,12 +315,12 @@ def broadcast_to(t: Any, shape: tuple[int, ...]) -> Any:
     n = p.sparse_dim + extra
     grown = [d for d in range(n) if d < extra or t.shape[d - extra] != shape[d]]
     values = p.values.expand(p.values.shape[0], *shape[n:])
-    lead = shim_torch.zeros((extra, p.indices.shape[1]), dtype=_core.int64, device=p.indices.device)
-    indices = shim_torch.cat([lead, p.indices])
+    lead = torch.zeros((extra, p.indices.shape[1]), dtype=_core.int64, device=p.indices.device)
+    indices = torch.cat([lead, p.indices])
     for d in reversed(grown):
         count, k = indices.shape[1], shape[d]
         indices = indices.repeat(1, k)
-        indices[d] = shim_torch.repeat_interleave(shim_torch.arange(k, device=indices.device), count)
+        indices[d] = torch.repeat_interleave(torch.arange(k, device=indices.device), count)
         values = values.repeat(k, *(1 for _ in values.shape[1:]))
     coalesced = p.coalesced and all(d == i for i, d in enumerate(grown))
     return _core.sparse_tensor(_core.sparse_coo, shape, indices, None, values, n, p.dense_dim, coalesced)

@@ -12,6 +12,7 @@ from typing import Any
 
 from shim_torch._impl import data
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.record import function
 
 FAMILIES: tuple[str, ...] = (
     "aten.tensors",
@@ -88,7 +89,7 @@ def public_function(name: str) -> Any:
     """The function ``torch.<name>`` of an operator, or None where there is none of that name."""
     complete(name)
     qualified = f"aten::{name}"
-    return _core.function(qualified, "torch") if _core.operator_overloads(qualified) else None
+    return function(qualified, "torch") if _core.operator_overloads(qualified) else None
 
 
 def schema_of(name: str, overload: str) -> str | None:

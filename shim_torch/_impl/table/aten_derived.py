@@ -7,7 +7,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.table.aten import complete
-from shim_torch._ops import Argument, FunctionSchema, parse_schema
+from shim_torch._impl.table.schema import Argument, FunctionSchema, parse_schema
 
 _NUMBERS = ("number", "Tensor")
 
@@ -87,11 +87,11 @@ def _fill_out(other: FunctionSchema, given: list[Argument]) -> Callable[..., Any
     names = [a.name for a in given[split:]]
 
     def body(*bound: Any) -> Any:
-        from shim_torch._impl.transforms.torch_dispatch import overload as find
-
         *values, out = bound
         keywords = dict(zip(names, values[split:], strict=True))
-        made = find(other.name, other.overload_name)(*values[:split], **keywords, dtype=out.dtype, device=out.device)
+        made = _core.OperatorCall(other.name, other.overload_name)(
+            *values[:split], **keywords, dtype=out.dtype, device=out.device
+        )
         if out.shape != made.shape:
             out.resize_(made.shape)
         return out.copy_(made)
@@ -124,12 +124,12 @@ def _on_copies(other: FunctionSchema, schema: FunctionSchema) -> Callable[..., A
     names = [a.name for a in other.arguments]
 
     def body(*bound: Any) -> Any:
-        from shim_torch._impl.transforms.torch_dispatch import overload as find
-
         values = list(bound)
         for i in written:
             values[i] = [t.clone() for t in values[i]] if isinstance(values[i], (list, tuple)) else _copied(values[i])
-        made = find(name, overload)(*values[:split], **dict(zip(names[split:], values[split:], strict=True)))
+        made = _core.OperatorCall(name, overload)(
+            *values[:split], **dict(zip(names[split:], values[split:], strict=True))
+        )
         results = made if isinstance(made, (tuple, list)) and len(other.returns) > 1 else (made,)
         found = (*(results[i] for i in own), *(values[i] for i in written))
         return found[0] if len(schema.returns) == 1 else tuple(found)

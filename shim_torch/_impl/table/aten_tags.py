@@ -7,7 +7,7 @@ from collections import defaultdict
 from typing import Any
 
 from shim_torch._impl import data
-from shim_torch._impl.tensor.symbols import Tag
+from shim_torch._impl.table.tags import Tag
 
 
 @functools.cache

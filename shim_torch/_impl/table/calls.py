@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.record import function
 
 
 class _Overloads(_core.OperatorCall):  # type: ignore[misc]
@@ -51,7 +52,7 @@ class _Functions:
         qualified = f"aten::{name}"
         if name.startswith("__") or not _core.operator_overloads(qualified):
             raise AttributeError(f"torch has no operator {name}")
-        found = self.__dict__[name] = _core.function(qualified, "torch")
+        found = self.__dict__[name] = function(qualified, "torch")
         return found
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.table.formats import following
 from shim_torch._impl.table.guards import guarded
-from shim_torch._impl.table.record import RECORDS, Record
+from shim_torch._impl.table.record import RECORDS, Record, function
 from shim_torch._impl.table.run import make_run
 
 FAMILIES = (
@@ -257,10 +257,9 @@ def functions(module: str = "") -> dict[str, Any]:
                 continue
             public = name[len(prefix) :] if module and name.startswith(prefix) else name
             if public not in found:
-                function = _core.function(f"{record.ns}::{name}", path)
+                made = found[public] = function(f"{record.ns}::{name}", path)
                 if public != name:
-                    function.__qualname__ = public
-                found[public] = function
+                    made.__qualname__ = public
     return found
 
 

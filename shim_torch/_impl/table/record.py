@@ -17,6 +17,7 @@ formula does not name is not saved.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from shim_torch._impl.native import _core
@@ -201,3 +202,9 @@ def view(schema: str, **options: Any) -> Callable[[Callable[..., Any]], Callable
         return body
 
     return declare
+
+
+@cache
+def function(qualified: str, module: str) -> Any:
+    """The function of an operator that a module of PyTorch has; the same object each time, as overrides compare it."""
+    return _core.function(qualified, module)

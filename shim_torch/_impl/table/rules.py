@@ -190,3 +190,25 @@ def reduced(self: Any, dim: Any, keepdim: bool) -> tuple[int, ...]:
     if keepdim:
         return tuple(1 if i in dims else n for i, n in enumerate(self.shape))
     return tuple(n for i, n in enumerate(self.shape) if i not in dims)
+
+
+_SCALAR_WORDS = {
+    "float32": "Float",
+    "float64": "Double",
+    "float16": "Half",
+    "bfloat16": "BFloat16",
+    "int64": "Long",
+    "int32": "Int",
+    "int16": "Short",
+    "int8": "Char",
+    "uint8": "Byte",
+    "bool": "Bool",
+    "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
+}
+
+
+def scalar_word(dtype: Any) -> str:
+    """A dtype as errors name it: ``Float``, ``Long``; the newer ones as torch does."""
+    name = str(dtype).removeprefix("torch.")
+    return _SCALAR_WORDS.get(name, name)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shim_torch._impl import arrays as array_libraries
+from shim_torch._impl.cuda import need_device
 from shim_torch._impl.native import _core
 from shim_torch._impl.table.record import Record, parameters
 from shim_torch._impl.table.rules import no_meta_kernel
@@ -181,7 +182,7 @@ def execute(plan: Plan, bound: tuple[Any, ...]) -> Any:
     if where == "meta" or (where != "cpu" and where != "cuda"):
         return _meta(plan, bound, shape, compute, result, device)
     if where == "cuda" and not tensors:
-        _need_cuda()
+        need_device()
     backend = array_libraries.of_type(where)
     if where == "cuda":
         try:
@@ -191,13 +192,6 @@ def execute(plan: Plan, bound: tuple[Any, ...]) -> Any:
                 raise
             return _on_host(plan, bound, device, error)
     return _compute(plan, bound, shape, compute, result, tensors, backend)
-
-
-def _need_cuda() -> None:
-    """Refuses a factory's CUDA device in our words, not CuPy's, where there is none."""
-    from shim_torch import cuda
-
-    cuda._lazy_init()
 
 
 def _compute(
@@ -215,9 +209,9 @@ def _compute(
 
 def _on_host(plan: Plan, bound: tuple[Any, ...], device: Any, error: Exception) -> Any:
     """What CuPy has no function for is computed with NumPy and carried back: right, slow and counted."""
-    from shim_torch import cuda
+    from shim_torch._impl.cuda import graphs
 
-    if cuda.is_current_stream_capturing():
+    if graphs.is_current_stream_capturing():
         raise NotImplementedError(
             f"{plan.record.key} has no CUDA kernel for these arguments ({error}) and cannot run on the host while a CUDA "
             "graph is captured"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from shim_torch._impl.native import _core
+
 
 def _fail(error: type[Exception], message: Callable[[], object] | str | None) -> None:
     if message is None:
@@ -70,10 +72,8 @@ def _check_is_size(i: Any, message: Callable[[], object] | None = None, *, max: 
 def _assert(condition: Any, message: str) -> Any:
     """An assertion that tracing sees: a condition that overrides functions answers for itself; AssertionError unless it holds."""
     if type(condition) is not bool:
-        from shim_torch import overrides
-
-        if overrides.has_torch_function((condition,)):
-            return overrides.handle_torch_function(_assert, (condition,), condition, message)
+        if _core._has_torch_function((condition,)):
+            return _core._handle_torch_function(_assert, (condition,), condition, message)
     if not condition:
         raise AssertionError(message)
     return None

@@ -70,21 +70,10 @@ def build(args: tuple[Any, ...], kwargs: dict[str, Any], dtype: Any, device: str
             raise TypeError(f"expected {prefix}{wanted} (got {first.type()})")
         return _alias(first)
     if isinstance(first, _core.UntypedStorage) or type(first).__name__ == "TypedStorage":
-        return _over(first, dtype)
+        from shim_torch._impl.tensor.untyped_storage import over_either
+
+        return over_either(first, dtype)
     return _data(first, dtype, where)
-
-
-def _over(storage: Any, dtype: Any) -> Any:
-    from shim_torch._impl.table.rules import type_name
-    from shim_torch._impl.tensor.untyped_storage import over
-
-    if isinstance(storage, _core.UntypedStorage):
-        return over(storage, dtype)
-    if storage.dtype != dtype:
-        raise RuntimeError(
-            f"Expected a Storage of type {type_name(dtype)} or an UntypedStorage, but got {type_name(storage.dtype)}"
-        )
-    return over(storage.untyped(), dtype)
 
 
 def _sizes(args: tuple[Any, ...]) -> tuple[int, ...]:

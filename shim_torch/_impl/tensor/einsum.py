@@ -17,12 +17,11 @@ def einsum(*args: Any) -> Any:
 
     Operands of any dtypes that ``matmul`` takes together. RuntimeError, in PyTorch's words, for equations that do not fit.
     """
-    import shim_torch
 
     if len(args) == 2 and isinstance(args[0], str) and isinstance(args[1], (list, tuple)):
         args = (args[0], *args[1])
     if _core._has_torch_function(args[1:] if args and isinstance(args[0], str) else args):
-        from shim_torch.overrides import handle_torch_function
+        from shim_torch._impl.tensor.torch_function import handle_torch_function
 
         return handle_torch_function(einsum, args[1:] if isinstance(args[0], str) else args, *args)
     if len(args) < 2:
@@ -58,7 +57,7 @@ def einsum(*args: Any) -> Any:
         parts, t = _diagonals(_names(s, dots, t.dim()), t, len(parsed))
         parsed.append(parts)
         tensors.append(t)
-    return _contract(shim_torch, parsed, tensors, out)
+    return _contract(parsed, tensors, out)
 
 
 einsum.__module__ = "torch.functional"  # torch.functional.einsum in generated code
@@ -247,7 +246,7 @@ def _diagonals(parts: list[str], t: Any, operand: int) -> tuple[list[str], Any]:
     return parts, t
 
 
-def _contract(torch: Any, parsed: list[list[str]], tensors: list[Any], out: list[str]) -> Any:
+def _contract(parsed: list[list[str]], tensors: list[Any], out: list[str]) -> Any:
     sizes: dict[str, int] = {}
     for k, (parts, t) in enumerate(zip(parsed, tensors, strict=True)):
         for name, n in zip(parts, t.shape, strict=True):

@@ -10,6 +10,7 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.arguments import as_dtype
+from shim_torch._impl.table.calls import aten
 from shim_torch._impl.tensor.from_memory import (
     from_array,
     from_cuda,
@@ -82,9 +83,6 @@ def _unseen(data: Any, dtype: Any) -> Any:
 
 def _shown_to_modes(made: Any, device: Any) -> Any:
     """What dispatch modes make of new data: a tensor on the CPU is lifted, then moved."""
-    from shim_torch._ops import ops
-
-    aten: Any = ops.aten
     lifted = aten.lift_fresh.default(made)
     return lifted if device is None or device.type == "cpu" else lifted.to(device)
 
@@ -128,9 +126,9 @@ def _shared(obj: Any, dtype: Any, copy: bool | None) -> Any:
     if type(obj).__name__ == "PyCapsule":
         return _core.from_dlpack_capsule(obj)
     if isinstance(obj, _core.UntypedStorage):
-        from shim_torch._impl.tensor.constructor import _over
+        from shim_torch._impl.tensor.untyped_storage import over
 
-        return _over(obj, dtype or _core.int64)
+        return over(obj, dtype or _core.int64)
     try:
         memoryview(obj)
     except TypeError:

@@ -10,6 +10,7 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.arguments import need_dtype
+from shim_torch._impl.table.calls import aten
 
 Tensor = _core.Tensor
 
@@ -44,9 +45,6 @@ def from_numpy(ndarray: Any) -> Any:
     made = _core.from_numpy(ndarray)
     if not _core._len_torch_dispatch_stack():
         return made
-    from shim_torch._ops import ops
-
-    aten: Any = ops.aten
     return aten.lift_fresh.default(made)  # what dispatch modes make of it
 
 

@@ -190,10 +190,10 @@ def _from_data(data: Any, dtype: Any, device: Any) -> Any:
     if dtype is not None and not isinstance(dtype, _core.dtype):
         raise TypeError(f"tensor(): argument 'dtype' must be torch.dtype, not {type_name(dtype)}")
     if isinstance(data, _core.UntypedStorage) or type(data).__name__ == "TypedStorage":
-        from shim_torch._impl.tensor.constructor import _over
+        from shim_torch._impl.tensor.untyped_storage import over_either
 
         typed = _core.int64 if isinstance(data, _core.UntypedStorage) else data.dtype  # bytes count as whole numbers
-        return _over(data, dtype or typed).to(device)  # memory is shared: no copy is made of a storage
+        return over_either(data, dtype or typed).to(device)  # memory is shared: no copy is made of a storage
     made = _core.tensor_from_numbers(data, dtype)
     if made is not None:
         return made if device.type == "cpu" else made.to(device)

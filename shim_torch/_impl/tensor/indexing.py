@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import aten, torch
 
 Tensor = _core.TensorBase
 _MASKS = (_core.bool, _core.uint8)
@@ -28,12 +29,12 @@ def _sequence(item: Any) -> bool:
 
 def _as_index(item: Any, device: Any) -> Any:
     """A sequence or array as an index tensor: of its own dtype if bool or uint8, else int64."""
-    import shim_torch
+    from shim_torch._impl.tensor.from_data import as_tensor, tensor
 
     if isinstance(item, np.ndarray):
-        made = shim_torch.as_tensor(item)
+        made = as_tensor(item)
     else:
-        made = shim_torch.tensor(item) if len(item) else shim_torch.empty((0,), dtype=_core.int64)
+        made = tensor(item) if len(item) else torch.empty((0,), dtype=_core.int64)
     if made.dtype not in _MASKS and made.dtype is not _core.int64:
         made = made.to(_core.int64)
     return made.to(device)
@@ -118,12 +119,6 @@ def _tensor_index(item: Any, x: Any) -> Any:
         raise IndexError(_NO_INDEX.format(type(item).__name__)) from None
 
 
-def _aten() -> Any:
-    import shim_torch
-
-    return shim_torch.ops.aten
-
-
 def _select(x: Any, dim: int, i: int, place: int) -> Any:
     if x.dim() == 0:
         raise IndexError(
@@ -159,7 +154,7 @@ def _sliced(x: Any, dim: int, s: slice) -> Any:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     if start is None and stop is None and step == 1:
         return x
-    return _aten().slice(x, dim, start, stop, step)
+    return aten.slice(x, dim, start, stop, step)
 
 
 def getitem(self: Any, key: Any) -> Any:
@@ -168,11 +163,11 @@ def getitem(self: Any, key: Any) -> Any:
         return _select(self, 0, key, 0)
     if type(key) is slice:
         x = _sliced(self, 0, key)
-        return _aten().alias(x) if x is self else x
+        return aten.alias(x) if x is self else x
     x, indices = _apply(self, _items(key))
     if not indices:
-        return _aten().alias(x) if x is self else x
-    return _aten().index(x, indices)
+        return aten.alias(x) if x is self else x
+    return aten.index(x, indices)
 
 
 def setitem(self: Any, key: Any, value: Any) -> None:
@@ -206,7 +201,7 @@ def setitem(self: Any, key: Any, value: Any) -> None:
         value = value.view(value.shape[leading:])
     if value.device != x.device and value.dim() == 0:
         value = value.to(x.device)
-    _aten().index_put_(x, indices, value, False)
+    aten.index_put_(x, indices, value, False)
 
 
 def _number_at(self: Any, key: Any, value: Any) -> bool:
@@ -220,7 +215,7 @@ def _number_at(self: Any, key: Any, value: Any) -> bool:
         return True
     if key.dtype is not _core.int64 or not key.dim() or not self.dim() or not key.numel() or not self.numel():
         return False
-    _aten()._index_put_at_(self, [key], _core.empty_tensor((), self.dtype, self.device).fill_(value), False)
+    aten._index_put_at_(self, [key], _core.empty_tensor((), self.dtype, self.device).fill_(value), False)
     return True
 
 

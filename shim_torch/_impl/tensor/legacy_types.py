@@ -41,10 +41,9 @@ class tensortype(type):
         )
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        from shim_torch import cuda
         from shim_torch._impl.tensor import constructor
 
-        if cls.is_cuda and not cuda.is_available():
+        if cls.is_cuda and not _core.cuda_device_count():
             raise TypeError(f"type {cls} not available: {_core.cuda_why_not()}")
         return constructor.build(args, kwargs, cls.dtype, cls._device, typed=True)
 
@@ -72,14 +71,6 @@ def legacy_type(name: str, device_type: str) -> Any:
 def all_types() -> set[Any]:
     """Every class of the kind of ``torch.FloatTensor``."""
     return {legacy_type(name, device) for name in TENSORS for device in ("cpu", "cuda")}
-
-
-@cache
-def legacy_storage(name: str, device_type: str = "cpu") -> Any:
-    """The class ``torch.FloatStorage`` (or ``torch.cuda.FloatStorage``); KeyError for an unknown name."""
-    from shim_torch.storage import legacy_class
-
-    return legacy_class(name, device_type)
 
 
 def type_of(tensor: Any) -> str:

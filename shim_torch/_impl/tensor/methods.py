@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import aten
 
 Tensor = _core.TensorBase
 
@@ -15,9 +16,9 @@ def _delitem(self: Any, key: Any) -> None:
 
 def is_nonzero(self: Any) -> bool:
     """Whether the one element is not zero; RuntimeError for another number of elements."""
-    import shim_torch
+    from shim_torch._impl.tensor.python_functions import is_nonzero
 
-    return shim_torch.is_nonzero(self)
+    return is_nonzero(self)
 
 
 def is_same_size(self: Any, other: Any) -> bool:
@@ -85,12 +86,6 @@ def _is_any_true(self: Any) -> Any:
     return self.any()
 
 
-def _aten() -> Any:
-    import shim_torch
-
-    return shim_torch.ops.aten
-
-
 def _is_zerotensor(self: Any) -> bool:
     """Whether it is zeros without memory: there are none."""
     return False
@@ -122,7 +117,7 @@ def _named_method(name: str) -> Any:
 
 def _operator_method(name: str) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return getattr(_aten(), name)(self, *args, **kwargs)
+        return getattr(aten, name)(self, *args, **kwargs)
 
     method.__name__ = method.__qualname__ = name
     return method

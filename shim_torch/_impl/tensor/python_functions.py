@@ -7,6 +7,7 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch._impl.table.arguments import need_bool, need_tensor, type_name
+from shim_torch._impl.table.calls import aten
 from shim_torch._impl.tensor.uninitialized import settings as _uninitialized
 
 Tensor = _core.Tensor
@@ -186,8 +187,6 @@ def nonzero(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:
 
 def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Any:
     """Distances between all rows of two batches: (*, P, M), (*, R, M) -> (*, P, R)."""
-    import shim_torch
-
     if _core._has_torch_function_variadic(x1, x2):
         return _core._handle_torch_function(cdist, (x1, x2), x1, x2, p=p, compute_mode=compute_mode)
     modes = {
@@ -199,7 +198,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_eucl
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     need_tensor(x1, "cdist", "x1")
     need_tensor(x2, "cdist", "x2", 2)
-    return shim_torch.ops.aten.cdist(x1, x2, p, modes[compute_mode])
+    return aten.cdist(x1, x2, p, modes[compute_mode])
 
 
 # --- settings -----------------------------------------------------------------------------------------------------------------

@@ -37,13 +37,14 @@ def fixed(made: Any) -> Any:
     """A new tensor, with the fixed value where that is asked for."""
     if not settings.active or made.device.type == "meta":
         return made
-    import shim_torch as torch
+    from shim_torch._impl.tensor.type_info import iinfo
+    from shim_torch.autograd.grad_mode import no_grad
 
     dtype = made.dtype
-    with torch.no_grad():
+    with no_grad():
         if dtype.is_floating_point or dtype.is_complex:
             return made.fill_(math.nan)
-        return made.fill_(True if dtype is torch.bool else torch.iinfo(dtype).max)
+        return made.fill_(True if dtype is _core.bool else iinfo(dtype).max)
 
 
 def fill_grown(self: Any, had: int) -> None:

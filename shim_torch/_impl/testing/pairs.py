@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.testing.mismatch import (
     ErrorMeta,
     Identifier,
@@ -210,12 +211,12 @@ class TensorLikePair(_ClosePair):
         return self._to_tensor(actual), self._to_tensor(expected)
 
     def _to_tensor(self, tensor_like: Any) -> Any:
-        import shim_torch
+        from shim_torch._impl.tensor.from_data import as_tensor
 
         if isinstance(tensor_like, Tensor):
             return tensor_like
         try:
-            return shim_torch.as_tensor(tensor_like)
+            return as_tensor(tensor_like)
         except Exception:
             self._inputs_not_supported()
 
@@ -322,9 +323,8 @@ class TensorLikePair(_ClosePair):
         equal_nan: bool,
         identifier: Identifier = None,
     ) -> None:
-        import shim_torch
 
-        matches = shim_torch.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan)
+        matches = torch.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan)
         if bool(matches.all()):
             return
         options: dict[str, Any] = {"rtol": rtol, "atol": atol, "identifier": identifier}

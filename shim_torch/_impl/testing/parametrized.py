@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import shim_torch
+from shim_torch._impl.native import _core
 
 
 class subtest:
@@ -53,7 +53,7 @@ class parametrize:
 
 
 def _named(name: str, value: Any, number: int) -> str:
-    if isinstance(value, shim_torch.dtype):
+    if isinstance(value, _core.dtype):
         return f"{name}_{str(value).split('.')[1]}"
     if isinstance(value, (type, type(_named))) or hasattr(value, "__name__"):
         return f"{name}_{value.__name__}"

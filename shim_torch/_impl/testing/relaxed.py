@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-import shim_torch
+from shim_torch._impl.native import _core
+from shim_torch._impl.tensor.from_data import as_tensor
 from shim_torch.testing._comparison import BooleanPair, NumberPair, ObjectPair, Pair, TensorLikePair, UnsupportedInputs
 
 
 def _is_scalar_tensor(x: Any) -> bool:
-    return isinstance(x, shim_torch.Tensor) and x.numel() == 1 or isinstance(x, np.ndarray) and x.size == 1
+    return isinstance(x, _core.Tensor) and x.numel() == 1 or isinstance(x, np.ndarray) and x.size == 1
 
 
 def _check_one_element(pair: Any, *inputs: Any) -> None:
@@ -53,19 +54,19 @@ class TensorOrArrayPair(TensorLikePair):
     """A tensor against a tensor, an array, or a sequence of numbers."""
 
     def _takes(self, actual: Any, expected: Any) -> bool:
-        return any(isinstance(x, (shim_torch.Tensor, np.ndarray)) for x in (actual, expected))
+        return any(isinstance(x, (_core.Tensor, np.ndarray)) for x in (actual, expected))
 
     def _as_tensors(self, actual: Any, expected: Any) -> tuple[Any, Any]:
         return _as_tensor(actual, expected), _as_tensor(expected, actual)
 
 
 def _as_tensor(x: Any, other: Any) -> Any:
-    if isinstance(x, shim_torch.Tensor):
+    if isinstance(x, _core.Tensor):
         return x
     if not isinstance(x, (np.ndarray, Sequence)):
         raise UnsupportedInputs
-    like = other if isinstance(other, shim_torch.Tensor) and not isinstance(x, np.ndarray) else None
-    return shim_torch.as_tensor(x, dtype=None if like is None else like.dtype)
+    like = other if isinstance(other, _core.Tensor) and not isinstance(x, np.ndarray) else None
+    return as_tensor(x, dtype=None if like is None else like.dtype)
 
 
 class SetPair(Pair):

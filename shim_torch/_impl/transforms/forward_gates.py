@@ -6,7 +6,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import tangents_wanted
-from shim_torch.overrides import TorchFunctionMode
+from shim_torch._impl.tensor.torch_function import TorchFunctionMode
 from shim_torch.utils._pytree import tree_leaves, tree_map
 
 

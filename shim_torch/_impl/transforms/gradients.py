@@ -11,6 +11,7 @@ from shim_torch import autograd
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import for_tangents
 from shim_torch._impl.surface import naming
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.transforms.batching.tensors import in_all_levels
 from shim_torch._impl.transforms.batching.vmap import vmap
 from shim_torch._impl.transforms.levels import gradients, reaches_outside, writable
@@ -223,10 +224,9 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 
 def _basis(result: Any) -> Any:
-    import shim_torch
 
     count = result.numel()
-    return shim_torch.eye(count, dtype=result.dtype, device=result.device).reshape((count, *result.shape))
+    return torch.eye(count, dtype=result.dtype, device=result.device).reshape((count, *result.shape))
 
 
 def _jacobian(
@@ -236,7 +236,6 @@ def _jacobian(
 
     @wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        import shim_torch
 
         numbers = _pick(args, argnums)
         enabled, outer = _core.is_grad_enabled(), _outer((args, kwargs))
@@ -263,7 +262,7 @@ def _jacobian(
                             return tuple(_gradients([result], leaves, [seed], True))
 
                     if chunk_size == 1:  # no vmap, and so none of its limits
-                        columns = [shim_torch.stack(c) for c in zip(*map(row, _basis(result).unbind()), strict=True)]
+                        columns = [torch.stack(c) for c in zip(*map(row, _basis(result).unbind()), strict=True)]
                     else:
                         columns = vmap(row, chunk_size=chunk_size)(_basis(result))
                 else:
@@ -345,9 +344,7 @@ def _checked_primals(primals: Any, tangents: Any) -> None:
 
 def _pushforward(results: list[Any], leaves: list[Any], create_graph: bool) -> Callable[[list[Any]], list[Any]]:
     """Derivatives of results along tangents: the gradient, by its cotangents, of the gradient, which is linear in them."""
-    import shim_torch
-
-    duals = [_leaf(shim_torch.zeros_like(r)) if r.requires_grad else None for r in results]
+    duals = [_leaf(torch.zeros_like(r)) if r.requires_grad else None for r in results]
     live = [(r, d) for r, d in zip(results, duals, strict=True) if d is not None]
     with for_tangents():
         slopes = _gradients([r for r, _ in live], leaves, [d for _, d in live], True) if live else []
@@ -364,7 +361,7 @@ def _pushforward(results: list[Any], leaves: list[Any], create_graph: bool) -> C
             found = (None,) * len(wanted)
         by_id = {id(d): g for d, g in zip(wanted, found, strict=True)}
         return [
-            shim_torch.zeros_like(r) if d is None or by_id[id(d)] is None else by_id[id(d)]
+            torch.zeros_like(r) if d is None or by_id[id(d)] is None else by_id[id(d)]
             for r, d in zip(results, duals, strict=True)
         ]
 

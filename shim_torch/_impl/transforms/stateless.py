@@ -8,6 +8,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
+from shim_torch._impl.table.calls import torch
 
 
 def functional_call(
@@ -145,8 +146,6 @@ def check_alike(name: str, models: Sequence[Any]) -> None:
 
 def stack_module_state(models: list[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The parameters and the buffers of several like modules, each stacked along a new first dim."""
-    import shim_torch
-
     check_alike("stack_module_state", models)
 
     def stacked(tables: list[dict[str, Any]], leaf: bool) -> dict[str, Any]:
@@ -154,7 +153,7 @@ def stack_module_state(models: list[Any]) -> tuple[dict[str, Any], dict[str, Any
         for name in tables[0]:
             if leaf and len({t[name].requires_grad for t in tables}) > 1:
                 raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
-            value = shim_torch.stack([t[name].detach() for t in tables])
+            value = torch.stack([t[name].detach() for t in tables])
             made[name] = value.requires_grad_(tables[0][name].requires_grad) if leaf else value
         return made
 

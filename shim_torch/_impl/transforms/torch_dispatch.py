@@ -11,7 +11,7 @@ from typing import Any
 
 from shim_torch._impl import data
 from shim_torch._impl.native import _core
-from shim_torch._impl.table.calls import aten
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.transforms import torch_dispatch_linear
 
 
@@ -65,8 +65,6 @@ def name_parts() -> None:
 
 def _matmul(self: Any, other: Any) -> Any:
     """Products of every rank by mv, mm and bmm."""
-    import shim_torch as torch
-
     a, b = self.dim(), other.dim()
     if a == 1 and b == 1:
         return torch.dot(self, other)
@@ -86,11 +84,9 @@ def _matmul(self: Any, other: Any) -> Any:
 
 
 def _batched(self: Any, other: Any) -> Any:
-    import shim_torch as torch
-
     left = self.unsqueeze(0) if self.dim() == 1 else self
     right = other.unsqueeze(1) if other.dim() == 1 else other
-    batch = torch.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+    batch = _core.broadcast_shapes([left.shape[:-2], right.shape[:-2]])
     count = math.prod(batch)
     one = left.expand(*batch, *left.shape[-2:]).reshape(count, *left.shape[-2:])
     two = right.expand(*batch, *right.shape[-2:]).reshape(count, *right.shape[-2:])
@@ -121,9 +117,7 @@ def _reshape(self: Any, shape: Any) -> Any:
 
 def _to(self: Any, dtype: Any, device: Any, copy: bool, memory_format: Any) -> Any:
     """The tensor itself where nothing changes, else ``_to_copy``."""
-    import shim_torch as torch
-
-    same = (dtype is None or dtype == self.dtype) and (device is None or torch.device(device) == self.device)
+    same = (dtype is None or dtype == self.dtype) and (device is None or _core.device(device) == self.device)
     fits = memory_format in (None, _core.preserve_format) or self.is_contiguous(memory_format=memory_format)
     if same and fits and not copy:
         return self
@@ -144,7 +138,6 @@ def _differs_in_vmap() -> bool:
 
 
 def _dropout(input: Any, p: float, train: bool) -> Any:
-    import shim_torch as torch
 
     if not train or p == 0 or not input.numel():
         return input

@@ -11,7 +11,6 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.nn.modules import hooks, registration
 from shim_torch._impl.nn.modules.conversion import ConversionMixin
 from shim_torch._impl.nn.modules.hooks import (
-    RemovableHandle,
     register_module_backward_hook,
     register_module_forward_hook,
     register_module_forward_pre_hook,
@@ -25,6 +24,7 @@ from shim_torch._impl.nn.modules.registration import (
 )
 from shim_torch._impl.nn.modules.state import StateDictMixin
 from shim_torch._impl.serialization import class_pickling
+from shim_torch._impl.utils.handles import RemovableHandle
 from shim_torch._utils import typename as _typename
 from shim_torch.nn.parameter import Buffer, Parameter
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import shim_torch
+from shim_torch._impl.table.calls import torch
 from shim_torch.nn import functional as F
 from shim_torch.nn import init
 from shim_torch.nn.modules.linear import NonDynamicallyQuantizableLinear
@@ -46,7 +46,7 @@ class MultiheadAttention(Module):
             raise AssertionError("embed_dim must be divisible by num_heads")
 
         def made(*shape: int) -> Parameter:
-            return Parameter(shim_torch.empty(shape, dtype=dtype, device=device))
+            return Parameter(torch.empty(shape, dtype=dtype, device=device))
 
         same = self._qkv_same_embed_dim
         for name, size in (("q_proj_weight", embed_dim), ("k_proj_weight", self.kdim), ("v_proj_weight", self.vdim)):

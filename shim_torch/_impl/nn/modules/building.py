@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-import shim_torch
+from shim_torch._impl.table.calls import torch
 from shim_torch.nn import init
 from shim_torch.nn.parameter import Parameter
 
@@ -17,7 +17,7 @@ def make_parameters(layer: Any, device: Any, dtype: Any, **shapes: tuple[int, ..
         if shape is None:
             layer.register_parameter(name, None)
         else:
-            setattr(layer, name, Parameter(shim_torch.empty(shape, dtype=dtype, device=device)))
+            setattr(layer, name, Parameter(torch.empty(shape, dtype=dtype, device=device)))
 
 
 def draw_within(parameters: Iterable[Any], size: int) -> None:

@@ -6,8 +6,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from shim_torch._impl.nn.modules.hooks import RemovableHandle
 from shim_torch._impl.surface import naming
+from shim_torch._impl.utils.handles import RemovableHandle
 
 tables: dict[str, OrderedDict[int, Callable[..., Any]]] = {k: OrderedDict() for k in ("parameter", "buffer", "module")}
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from shim_torch.__future__ import get_swap_module_params_on_conversion
 from shim_torch._impl.native import _core
-from shim_torch._impl.nn.modules.hooks import RemovableHandle
+from shim_torch._impl.utils.handles import RemovableHandle
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn.parameter import Parameter, is_lazy
 from shim_torch.utils import swap_tensors

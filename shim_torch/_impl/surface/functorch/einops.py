@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import torch
+
 __all__ = ["rearrange"]
 _ALONE = "... "  # an ellipsis outside brackets: as many dims as there are, not their product
 
@@ -54,10 +57,8 @@ def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> Any:
     ``tensor``: one tensor, or a list of them, stacked in a first dim. ``axes_lengths``: sizes of factors that the shape leaves
     open, one in each bracket at most. Errors: ValueError for a bad pattern or sizes that do not fit.
     """
-    import shim_torch
-
-    if not isinstance(tensor, shim_torch.Tensor):
-        tensor = shim_torch.stack(list(tensor))
+    if not isinstance(tensor, _core.Tensor):
+        tensor = torch.stack(list(tensor))
     halves = pattern.split("->")
     if len(halves) != 2:
         raise ValueError(f"a pattern has one '->': {pattern!r}")
@@ -85,4 +86,4 @@ def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> Any:
             sizes[open_[0]] = size // known
     split = tensor.reshape([sizes[n] for n in names])
     moved = split.permute([names.index(n) for d in right for n in d])
-    return moved.reshape([int(shim_torch.Size([sizes[n] for n in d]).numel()) for d in right])
+    return moved.reshape([int(_core.Size([sizes[n] for n in d]).numel()) for d in right])

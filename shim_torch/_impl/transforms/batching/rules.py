@@ -6,11 +6,12 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import shim_torch as torch
-from shim_torch import Tensor
+from shim_torch._impl.library.registrations import VMAP_RULES
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.operators import records
 from shim_torch._impl.table.rules import broadcast, same
+from shim_torch._impl.tensor.python_functions import result_type
 from shim_torch._impl.transforms.batching.tensors import (
     CONTROL_FLOW,
     ITEM,
@@ -20,7 +21,9 @@ from shim_torch._impl.transforms.batching.tensors import (
     stack,
     whole,
 )
-from shim_torch._library.custom_ops import VMAP_RULES
+from shim_torch._ops import ops
+
+Tensor = _core.Tensor
 
 Rule = Callable[..., Any]
 RULES: dict[str, Rule] = {}
@@ -182,9 +185,9 @@ def _pointwise(call: Call, args: Any, kwargs: Any) -> Any:
     def prepared(x: Any) -> Any:
         if not isinstance(x, Tensor):
             return x
-        if call.mine(x) and dims and not x.dim() and len(dtypes) > 1 and x.dtype != torch.bool:
+        if call.mine(x) and dims and not x.dim() and len(dtypes) > 1 and x.dtype != _core.bool:
             full = [t for t in tensors if t.dim()]
-            kinds = torch.result_type(full[0], x) if full else x.dtype
+            kinds = result_type(full[0], x) if full else x.dtype
             return call.padded(x, dims).to(kinds)
         return call.padded(x, dims)
 
@@ -210,7 +213,7 @@ def _in_place(call: Call, args: Any, kwargs: Any) -> Any:
     if not call.mine(target):
         name = "inplace arithmetic" if len(args) > 1 and isinstance(args[1], Tensor) else call.func._qualified_op_name
         raise RuntimeError(wider_than_target(name))
-    packet = getattr(torch.ops.aten, call.func._qualified_op_name.removeprefix("aten::").removesuffix("_"), None)
+    packet = getattr(ops.aten, call.func._qualified_op_name.removeprefix("aten::").removesuffix("_"), None)
     overload = call.func._overloadname
     if packet is None or overload not in packet.overloads():
         return _loop(call, args, kwargs)
@@ -228,7 +231,7 @@ def _view_in_place(call: Call, args: Any, kwargs: Any) -> Any:
     """The tensor takes the place of its view."""
     name = call.func._qualified_op_name.removeprefix("aten::").removesuffix("_")
     view = batched(
-        getattr(getattr(torch.ops.aten, _VIEWS.get(name, name)), _OVERLOADS.get(name, call.func._overloadname)),
+        getattr(getattr(ops.aten, _VIEWS.get(name, name)), _OVERLOADS.get(name, call.func._overloadname)),
         args,
         kwargs,
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import shim_torch as torch
+from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.transforms.batching.rules import RULES, Call, _loop, _spread, _wrap, rule
 
 
@@ -92,7 +93,7 @@ def _joined(items: int) -> Any:
             return _loop(call, args, kwargs)
         lead = x.value.shape[:2]
         found = call.func(x.value.flatten(0, 1), *rest, **kwargs)
-        if isinstance(found, torch.Tensor):
+        if isinstance(found, _core.Tensor):
             return _wrap(call, found.unflatten(0, lead))
         return tuple(_wrap(call, f.unflatten(0, lead)) for f in found)
 
@@ -152,7 +153,7 @@ def _matrices(call: Call, args: Any, kwargs: Any) -> Any:
     if not call.mine(args[0]) or args[0].dim() < 2 or any(map(call.mine, args[1:])):
         return _loop(call, args, kwargs)
     found = call.func(args[0].value, *args[1:], **kwargs)
-    if isinstance(found, torch.Tensor):
+    if isinstance(found, _core.Tensor):
         return _wrap(call, found)
     return type(found)([_wrap(call, f) for f in found])
 
@@ -169,4 +170,4 @@ def _solved(call: Call, args: Any, kwargs: Any) -> Any:
         return value.reshape(value.shape[:1] + (1,) * (dims - x.dim()) + value.shape[1:])
 
     found = call.func(lead(a), lead(b), *rest, **kwargs)
-    return _wrap(call, found) if isinstance(found, torch.Tensor) else type(found)([_wrap(call, f) for f in found])
+    return _wrap(call, found) if isinstance(found, _core.Tensor) else type(found)([_wrap(call, f) for f in found])

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import shim_torch as torch
-from shim_torch import Tensor
+from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.transforms.batching.rules import RULES, Call, _loop, _wrap, rule
+
+Tensor = _core.Tensor
 
 
 def _names(func: Any) -> list[str]:
@@ -114,7 +116,7 @@ def _of_all(to: str, **more: Any) -> Any:
     def function(call: Call, args: Any, kwargs: Any) -> Any:
         value = args[0].value
         name, _, overload = to.partition(".")
-        run = getattr(getattr(torch.ops.aten, name), overload or "default")
+        run = getattr(getattr(aten, name), overload or "default")
         flat = value.reshape(value.shape[0], -1)
         found = run(flat, **more, **kwargs)
         return _wrap(call, found[0] if isinstance(found, tuple) else found)
@@ -280,7 +282,7 @@ def _embedding(call: Call, args: Any, kwargs: Any) -> Any:
     index = call.whole(index)
     start = torch.arange(call.size, device=index.device) * value.shape[1]
     index = index + start.reshape((-1,) + (1,) * (index.dim() - 1))
-    return _wrap(call, torch.ops.aten.embedding.default(value.flatten(0, 1), index))
+    return _wrap(call, aten.embedding.default(value.flatten(0, 1), index))
 
 
 @rule("index.Tensor", "index_put", "index_put_", "_index_put_impl_")
@@ -289,7 +291,7 @@ def _index(call: Call, args: Any, kwargs: Any) -> Any:
     x, indices, *rest = args
     found: list[Any] = []
     for i in indices:
-        if i is not None and i.dtype in (torch.bool, torch.uint8):
+        if i is not None and i.dtype in (_core.bool, _core.uint8):
             if call.mine(i):
                 raise RuntimeError(
                     "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over "
@@ -306,7 +308,7 @@ def _index(call: Call, args: Any, kwargs: Any) -> Any:
             "being vmapped over in a vmap. Please try to use out-of-place operators instead of index_put_. If said operator is "
             "being called inside the PyTorch framework, please file a bug report instead."
         )
-    shape = torch.broadcast_shapes(*(i.shape for i in found if i is not None))
+    shape = _core.broadcast_shapes([i.shape for i in found if i is not None])
     rank = len(shape)
     places = [k for k, i in enumerate(found) if i is not None]
     together = places[-1] - places[0] + 1 == len(places)

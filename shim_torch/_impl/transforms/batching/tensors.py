@@ -10,14 +10,15 @@ import itertools
 import sys
 from typing import Any, NamedTuple
 
-from shim_torch import Tensor
-from shim_torch._C import _disabled_torch_function_impl
 from shim_torch._impl.native import _core
 from shim_torch._impl.surface.own import is_own
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.transforms import levels as _levels
-from shim_torch.autograd import Function
+from shim_torch.autograd.function import Function
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.utils._python_dispatch import TorchDispatchMode
+
+Tensor = _core.Tensor
 
 CONTROL_FLOW = (
     "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, "
@@ -53,7 +54,7 @@ class BatchedTensor(Tensor):
 
     value: Any
     level: int
-    __torch_function__ = _disabled_torch_function_impl
+    __torch_function__ = _core._disabled_torch_function_impl
 
     @staticmethod
     def __new__(cls, value: Any, level: int) -> Any:
@@ -393,9 +394,7 @@ def _random(level: Level, func: Any, name: str, args: Any, kwargs: Any) -> Any:
     if op == "randperm":
         if same:
             return func(*args, **kwargs)
-        from shim_torch import stack as stacked
-
-        return BatchedTensor(stacked([func(*args, **kwargs) for _ in range(level.size)]), level.id)
+        return BatchedTensor(torch.stack([func(*args, **kwargs) for _ in range(level.size)]), level.id)
     if op.endswith("_"):
         if same and not any(mine):
             return func(*args, **kwargs)

@@ -9,6 +9,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.transforms.batching.tensors import BatchedTensor, Level, stack
 from shim_torch.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 
@@ -201,22 +202,22 @@ def _in_chunks(
     func: Any, leaves: Any, dims: Any, spec: Any, size: int, out_dims: Any, randomness: str, kwargs: Any, chunk: int
 ) -> Any:
     """Some items at a time; with the same randomness every chunk starts from the same state of the generator."""
-    import shim_torch
+    from shim_torch.random import get_rng_state, set_rng_state
 
-    state = shim_torch.get_rng_state() if randomness == "same" else None
+    state = get_rng_state() if randomness == "same" else None
     parts: list[list[Any]] = []
     found_spec: Any = None
     for start in range(0, size, chunk):
         count = min(chunk, size - start)
         if state is not None:
-            shim_torch.set_rng_state(state)
+            set_rng_state(state)
         given = [x if d is None else x.narrow(d, start, count) for x, d in zip(leaves, dims, strict=True)]
         found = _run(func, given, dims, spec, count, out_dims, randomness, kwargs)
         flat, found_spec = tree_flatten(found)
         parts.append(flat)
     wanted = _broadcast_to_and_flatten(out_dims, found_spec, is_leaf=_is_dim)
     joined = [
-        column[0] if d is None else shim_torch.cat(column, d)
+        column[0] if d is None else torch.cat(column, d)
         for column, d in zip(zip(*parts, strict=True), wanted or [], strict=True)
     ]
     return tree_unflatten(joined, found_spec)

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from shim_torch._impl import data
+from shim_torch._ops import ops
 
 Table = dict[Any, Callable[..., Any]]
 
@@ -31,10 +32,8 @@ def names() -> Iterator[tuple[str, bool]]:
 
 def overload(name: str) -> Any:
     """The object ``torch.ops.aten.add.Tensor`` of a name, None where there is none here."""
-    import shim_torch
-
     operator, _, variant = name.partition(".")
-    packet = getattr(shim_torch.ops.aten, operator, None)
+    packet = getattr(ops.aten, operator, None)
     return getattr(packet, variant or "default", None)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import torch
 from shim_torch.utils._python_dispatch import _disable_current_modes, is_traceable_wrapper_subclass
 
 
@@ -172,11 +173,9 @@ class MetaConverter:
 
 def _viewed(base: Any, t: Any) -> Any:
     """The view of a meta tensor that ``t`` is of its base: of other dtype, strides and bits."""
-    import shim_torch
-
     if base.dtype != t.dtype:
         if base.dtype.is_complex and t.dtype == base.dtype.to_real():
-            base = shim_torch.view_as_real(base.conj() if base.is_conj() else base)
+            base = torch.view_as_real(base.conj() if base.is_conj() else base)
         elif t.dtype.is_complex and base.dtype == t.dtype.to_real():
             return _as_complex(base, t)
         else:
@@ -191,10 +190,8 @@ def _viewed(base: Any, t: Any) -> Any:
 
 def _as_complex(base: Any, t: Any) -> Any:
     """The complex view: strides and offset count pairs, so the pairs are laid out before they are viewed."""
-    import shim_torch
-
     pairs = base.as_strided((*t.shape, 2), (*(2 * s for s in t.stride()), 1), 2 * t.storage_offset())
-    return shim_torch.view_as_complex(pairs)
+    return torch.view_as_complex(pairs)
 
 
 def _parameter() -> Any:

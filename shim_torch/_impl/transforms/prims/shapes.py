@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import torch
 
 Tensor = _core.Tensor
 _ordered_types = (bool, int, float, complex)
@@ -170,9 +171,7 @@ def set_correction(unbiased: bool | None = None, correction: Any = None) -> floa
 
 def mask_tensor(mask: Any, t: Any) -> Any:
     """``t`` where the mask is true, else 0; of a bool tensor a bool one."""
-    import shim_torch
-
-    return mask.logical_and(t) if t.dtype is _core.bool else shim_torch.where(mask, t, 0)
+    return mask.logical_and(t) if t.dtype is _core.bool else torch.where(mask, t, 0)
 
 
 def check_in_bounds_for_storage(a: Any, shape: Sequence[int], strides: Sequence[int], storage_offset: int) -> None:
