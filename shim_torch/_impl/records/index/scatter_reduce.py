@@ -180,7 +180,7 @@ def _index_reduce_grad(g, self, dim, index, source, reduce, include_self, result
 
 @op("index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
     native="index_reduce", inplace=True, out=True, shape=_index_reduce_shape, dtype=same_dtype, keep=("index",),
-    grad={"self, source": _index_reduce_grad})  # fmt: skip
+    grad={"self, source": _index_reduce_grad}, refuses=(("bc", "index_func_"),))  # fmt: skip
 def index_reduce(xp, self, dim, index, source, reduce, include_self):
     if index.size == 0:
         return self

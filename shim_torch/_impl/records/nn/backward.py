@@ -134,7 +134,9 @@ def _cast(t: Any, dtype: Any) -> Any:
 
 
 @composite(
-    "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", method=False
+    "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
+    method=False,
+    refuses=(("bic", "softmax_backward_lastdim_kernel_impl"),),
 )
 def _softmax_backward_data(grad_output, output, dim, input_dtype):
     g, y = widened(grad_output), widened(output)
@@ -150,7 +152,12 @@ def _log_softmax_backward_data(grad_output, output, dim, input_dtype):
     return _cast(g - y.exp() * g.sum(dim, keepdim=True), input_dtype)
 
 
-@composite("native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", method=False)
+@composite(
+    "native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
+    method=False,
+    batching="random",
+    nested="pointwise",
+)
 def native_dropout(input, p, train):
     """The values and the mask of those kept."""
     import shim_torch
@@ -165,7 +172,12 @@ def native_dropout(input, p, train):
     return input * mask.to(input.dtype).mul_(1 / (1 - p)), mask
 
 
-@composite("native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", **_HIDDEN)
+@composite(
+    "native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor",
+    **_HIDDEN,
+    batching="pointwise",
+    no_complex_gradient="native_dropout_backward",
+)
 def native_dropout_backward(grad_output, mask, scale):
     return grad_output * (mask.to(grad_output.dtype) * scale)
 
@@ -190,6 +202,7 @@ def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, sca
 @composite(
     "native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
     method=False,
+    refuses=(("bic", "LayerNormKernelImpl"),),
 )
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
     """The normalised values, the means and 1 / standard deviations (float32 for half precisions)."""
@@ -229,6 +242,7 @@ def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, we
 @composite(
     "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
     method=False,
+    refuses=(("bic", "GroupNormKernelImpl"),),
 )
 def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     import shim_torch

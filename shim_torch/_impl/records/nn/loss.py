@@ -91,7 +91,12 @@ def huber_loss(self, target, reduction, delta):
     return _reduce(shim_torch.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta)), reduction)
 
 
-@composite("kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", **_NN)
+@composite(
+    "kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor",
+    **_NN,
+    also="torch",
+    refuses=(("bi", "kl_div: Integral inputs not supported."), ("c", "kl_div: Complex inputs not supported.")),
+)
 def kl_div(self, target, reduction, log_target):
     import shim_torch
 
@@ -154,6 +159,8 @@ def bce_logits_each(xp, self, target):
 @composite(
     "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor",
     **_NN,
+    also="torch",
+    refuses=(("bic", "log_sigmoid_cpu"),),
 )
 def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction):
     import shim_torch
@@ -177,6 +184,7 @@ def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction
     "nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
     native="nll_loss_whole",
     **_NN,
+    refuses=(("bic", "nll_loss_out_frame"),),
 )
 def nll_loss_nd(self, target, weight, reduction, ignore_index):
 
@@ -325,12 +333,19 @@ def _along(weight: Any, x: Any, channel: int) -> Any:
     return 1 if weight is None else weight.reshape([-1 if i == channel else 1 for i in range(x.dim())])
 
 
-@composite("soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", **_NN)
+@composite(
+    "soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    **_NN,
+    no_complex_gradient="soft_margin_loss",
+    refuses=(("i", "result type Float can't be cast to the desired output type {}"),),
+)
 def soft_margin_loss(self, target, reduction):
     return _reduce((no_tangent_behind(self, "soft_margin_loss_backward") * -target).exp().log1p(), reduction)
 
 
-@composite("hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=1) -> Tensor", **_NN)
+@composite(
+    "hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=1) -> Tensor", **_NN, also="torch"
+)
 def hinge_embedding_loss(self, target, margin, reduction):
     import shim_torch
 
@@ -347,6 +362,7 @@ def hinge_embedding_loss(self, target, margin, reduction):
 @composite(
     "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) -> Tensor",
     **_NN,
+    also="torch",
 )
 def margin_ranking_loss(input1, input2, target, margin, reduction):
     if not input1.dim() == input2.dim() == target.dim():
@@ -361,6 +377,7 @@ def margin_ranking_loss(input1, input2, target, margin, reduction):
 @composite(
     "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) -> Tensor",
     **_NN,
+    also="torch",
 )
 def cosine_embedding_loss(input1, input2, target, margin, reduction):
     import shim_torch
@@ -387,6 +404,7 @@ def cosine_embedding_loss(input1, input2, target, margin, reduction):
 @composite(
     "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, int reduction=1) -> Tensor",
     **_NN,
+    also="torch",
 )
 def triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction):
     import shim_torch
@@ -408,6 +426,7 @@ def triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduct
 @composite(
     "poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor",
     **_NN,
+    also="torch",
 )
 def poisson_nll_loss(input, target, log_input, full, eps, reduction):
     import math

@@ -286,14 +286,14 @@ for _n in (1, 2, 3):
 
 @composite(
     "max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor",
-    method=False, function=False, follows=("self",))  # fmt: skip
+    method=False, function=False, follows=("self",), refuses=(("bic", "max_unpool2d"),))  # fmt: skip
 def max_unpool2d(self, indices, output_size):
     return _unpool(self, indices, output_size)
 
 
 @composite(
     "max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor",
-    method=False, function=False)  # fmt: skip
+    method=False, function=False, refuses=(("bic", "max_unpool3d"),))  # fmt: skip
 def max_unpool3d(self, indices, output_size, stride, padding):
     for name, value in (("output_size", output_size), ("stride", stride), ("padding", padding)):
         if len(value) != 3:

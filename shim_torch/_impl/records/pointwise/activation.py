@@ -42,9 +42,10 @@ def _sigmoid(xp, x):
     "relu(Tensor self) -> Tensor",
     shape=same,
     dtype=refusing("relu", same_dtype),
-    inplace=True,
+    inplace="function",
     native="relu",
     grad={"self": flat(lambda g, result: _relu_grad(g, result))},
+    sparse="zero_preserving",
 )
 def relu(xp, self):
     return xp.maximum(self, self.dtype.type(0))
@@ -59,6 +60,7 @@ def relu(xp, self):
     native="silu",
     **_NN,
     grad={"self": lambda g, self: _silu_grad(g, self)},
+    refuses=(("bi", "silu_cpu"),),
 )
 def silu(xp, self):
     return self * _sigmoid(xp, self)
@@ -86,6 +88,7 @@ def _silu_grad(g, x):
     native="gelu",
     **_NN,
     grad={"self": lambda g, self, approximate: _gelu_grad(g, self, approximate)},
+    refuses=(("bic", "GeluKernelImpl"),),
 )
 def gelu(xp, self, approximate):
     if approximate == "tanh":
@@ -116,6 +119,7 @@ def _gelu_grad(g, x, approximate):
     method=False,
     module="_C",
     grad={"self": lambda g, self, alpha, scale, input_scale: _elu_grad(g, self, alpha, scale, input_scale)},
+    refuses=(("bic", "elu_cpu"),),
 )
 def elu(xp, self, alpha, scale, input_scale):
     return xp.where(self > 0, self * scale, alpha * scale * xp.expm1(xp.minimum(self, 0) * input_scale))
@@ -141,6 +145,7 @@ def _elu_slope(x, alpha, scale, input_scale):
     method=False,
     module="_C",
     grad={"self": flat(lambda g, self, negative_slope: _leaky(g, self, negative_slope))},
+    refuses=(("bic", "leaky_relu_cpu"),),
 )
 def leaky_relu(xp, self, negative_slope):
     return xp.where(self > 0, self, self * self.dtype.type(negative_slope))
@@ -161,6 +166,7 @@ def _leaky(g, x, slope):
     out=True,
     **_NN,
     grad={"self": lambda g, self, beta, threshold: _softplus_grad(g, self, beta, threshold)},
+    refuses=(("bic", "softplus_cpu"),),
 )
 def softplus(xp, self, beta, threshold):
     x = self * beta
@@ -183,6 +189,7 @@ def _softplus_grad(g, x, beta, threshold):
     module="_C",
     out=True,
     grad={"self": lambda g, self: _log_sigmoid_grad(g, self)},
+    refuses=(("bic", "log_sigmoid_cpu"),),
 )
 def log_sigmoid(xp, self):
     return -_softplus(xp, -self)
@@ -202,6 +209,7 @@ def _log_sigmoid_grad(g, x):
     out=True,
     **_NN,
     grad={"self": lambda g, self: _mish_grad(g, self)},
+    refuses=(("bic", "mish_cpu"),),
 )
 def mish(xp, self):
     return self * xp.tanh(_softplus(xp, self))
@@ -226,6 +234,7 @@ def _mish_grad(g, x):
     method=False,
     module="_C",
     grad={"self": flat(lambda g, self, min_val, max_val: _hardtanh_grad(g, self, min_val, max_val))},
+    refuses=(("b", "Bool inputs not supported for hardtanh"), ("c", "!clamp is not supported for complex types")),
 )
 def hardtanh(xp, self, min_val, max_val):
     return xp.clip(self, self.dtype.type(min_val), self.dtype.type(max_val))
@@ -248,6 +257,7 @@ def _hardtanh_grad(g, x, least, most):
     method=False,
     module="_C",
     grad={"self": lambda g, self: _hardswish_grad(g, self)},
+    refuses=(("bic", "hardswish_cpu"),),
 )
 def hardswish(xp, self):
     return self * xp.clip(self + 3, 0, 6) / 6
@@ -267,6 +277,7 @@ def _hardswish_grad(g, x):
     method=False,
     module="_C",
     grad={"self": lambda g, self: once(g * ((self > -3) & (self < 3)) / 6, self, "hardsigmoid_backward")},
+    refuses=(("bic", "hardsigmoid_cpu"),),
 )
 def hardsigmoid(xp, self):
     return xp.clip(self + 3, 0, 6) / 6
@@ -279,6 +290,7 @@ def hardsigmoid(xp, self):
     dtype=_float_only,
     out=True,
     grad={"self": flat(lambda g, self, lambd: g * (self.abs() > lambd))},
+    refuses=(("bic", "hardshrink_cpu"),),
 )
 def hardshrink(xp, self, lambd):
     return xp.where(xp.abs(self) <= lambd, xp.zeros((), self.dtype), self)  # what is no number stays
@@ -303,6 +315,8 @@ def _softshrink_shape(self: Any, lambd: Any) -> Any:
     **_NN,
     out=True,
     grad={"self": flat(lambda g, self, lambd: g * (self.abs() > lambd))},
+    pointwise=True,
+    refuses=(("bic", "softshrink_check"),),
 )
 def softshrink(xp, self, lambd):
     inside = xp.where(xp.isnan(self), self, xp.zeros((), self.dtype))
@@ -317,6 +331,7 @@ def softshrink(xp, self, lambd):
     inplace=True,
     method=False,
     grad={"self": flat(lambda g, self, threshold: torch_module().where(compared(self) <= threshold, 0, g))},
+    refuses=(("bc", "threshold_cpu"),),
 )
 def threshold_(xp, self, threshold, value):
     if self.dtype.kind == "u" and value < 0:
@@ -345,7 +360,7 @@ def _where(condition, a, b):
     return shim_torch.where(condition, a, b)
 
 
-@composite("prelu(Tensor self, Tensor weight) -> Tensor")
+@composite("prelu(Tensor self, Tensor weight) -> Tensor", one_dtype=True, refuses=(("bic", "prelu_cpu"),))
 def prelu(self, weight):
     import shim_torch
 
@@ -370,7 +385,13 @@ def prelu(self, weight):
     return shim_torch.ops.aten._prelu_kernel(self, weight)
 
 
-@composite("glu(Tensor self, int dim=-1) -> Tensor", module="nn.functional", method=False, native="glu")
+@composite(
+    "glu(Tensor self, int dim=-1) -> Tensor",
+    module="nn.functional",
+    method=False,
+    native="glu",
+    refuses=(("bic", "glu_cpu"),),
+)
 def glu(self, dim):
     if self.dim() == 0:
         raise RuntimeError("glu does not support 0-dimensional tensors")

@@ -65,6 +65,7 @@ def _scaled_grad(g, alpha):
     out=True,
     native="add",
     grad={"self": lambda g: g, "other": lambda g, alpha: _scaled_grad(g, alpha)},
+    symbol="add",
 )
 def add(xp, self, other, alpha):
     if self.dtype.kind == "b":
@@ -81,12 +82,13 @@ def add(xp, self, other, alpha):
     native="sub",
     aliases=("subtract",),
     grad={"self": lambda g: g, "other": lambda g, alpha: -_scaled_grad(g, alpha)},
+    symbol="sub",
 )
 def sub(xp, self, other, alpha):
     return self - (other if alpha == 1 else other * self.dtype.type(alpha))
 
 
-@composite("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", method=False)
+@composite("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", method=False, pointwise=True)
 def rsub(self, other, alpha):
     import shim_torch
 
@@ -102,6 +104,7 @@ binary_op(
     lambda xp, self, other: self * other,
     {"self": lambda g, other: g * conjugate(other), "other": lambda g, self: g * conjugate(self)},
     aliases=("multiply",),
+    symbol="mul",
 )
 
 
@@ -117,6 +120,7 @@ binary_op(
         "self": lambda g, other: g / conjugate(other),
         "other": lambda g, self, other: -g * conjugate(self / other / other),
     },
+    symbol="truediv",
 )
 def div(xp, self, other):
     return self / other
@@ -185,6 +189,7 @@ def _floor_float(xp, a, b):
     out=True,
     native="floor_divide",
     grad={"self": underived("floor_divide"), "other": underived("floor_divide")},
+    symbol="floordiv",
 )
 def floor_divide(xp, self, other):
     if self.dtype.kind in "iub":
@@ -207,6 +212,8 @@ def _remainder_other(g, self, other):
     out=True,
     native="remainder",
     grad={"self": lambda g: g, "other": lambda g, self, other: _remainder_other(g, self, other)},
+    number_kernel=True,
+    symbol="mod",
 )
 def remainder(xp, self, other):
     if self.dtype.kind in "iu":
@@ -228,6 +235,7 @@ def _floored(a, b):
     out=True,
     native="fmod",
     grad={"self": lambda g: g, "other": lambda g, self, other: -g * (self / other).trunc()},
+    number_kernel=True,
 )
 def fmod(xp, self, other):
     if self.dtype.kind in "iu":

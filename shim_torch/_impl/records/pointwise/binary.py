@@ -128,7 +128,7 @@ def _xlogy_self(g, self, other):
     native="xlogy",
     shape=broadcast,
     dtype=refusing("xlogy", int_to_float),
-    inplace=True,
+    inplace="function",
     out=True,
     grad={
         "self": lambda g, self, other: _xlogy_self(g, self, other),
@@ -139,12 +139,24 @@ def xlogy(xp, self, other):
     return xp.where((self == 0) & ~xp.isnan(other), 0, self * xp.log(other))
 
 
-@op("gcd(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing("gcd", promote), inplace=True, out=True)
+@op(
+    "gcd(Tensor self, Tensor other) -> Tensor",
+    shape=broadcast,
+    dtype=refusing("gcd", promote),
+    inplace="function",
+    out=True,
+)
 def gcd(xp, self, other):
     return xp.gcd(self, other)
 
 
-@op("lcm(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing("lcm", promote), inplace=True, out=True)
+@op(
+    "lcm(Tensor self, Tensor other) -> Tensor",
+    shape=broadcast,
+    dtype=refusing("lcm", promote),
+    inplace="function",
+    out=True,
+)
 def lcm(xp, self, other):
     return xp.lcm(self, other)
 
@@ -163,7 +175,7 @@ def heaviside(xp, self, values):
     return xp.where(self == 0, values, (self > 0).astype(self.dtype))
 
 
-@composite("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", inplace=True, out=True)
+@composite("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", inplace="function", out=True, pointwise=True)
 def ldexp(self, other):
     import shim_torch
 

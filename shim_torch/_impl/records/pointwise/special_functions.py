@@ -35,9 +35,9 @@ def _over(body: Any) -> Any:
 
 
 _unary("i0", lambda xp, x: bessel.modified_i(xp, x, 0, False), lambda g, self: g * aten().special_i1(self),
-       module="", method=True, inplace=True)  # fmt: skip
+       module="", method=True, inplace="function")  # fmt: skip
 _unary("special_i0e", lambda xp, x: bessel.modified_i(xp, x, 0, True),
-       lambda g, self, result: g * (aten().special_i1e(self) - self.sgn() * result))  # fmt: skip
+       lambda g, self, result: g * (aten().special_i1e(self) - self.sgn() * result), refuses=(("c", "i0e_cpu"),))  # fmt: skip
 
 
 def _no_low_precision(kernel: str, self: Any) -> None:
@@ -64,8 +64,8 @@ def _finite_i(xp: Any, x: Any, order: int) -> Any:
     return xp.where(xp.isinf(x), math.nan, bessel.modified_i(xp, x, order, False))
 
 
-_unary("special_i1", lambda xp, x: _finite_i(xp, x, 1), _i1_grad)
-_unary("special_i1e", lambda xp, x: bessel.modified_i(xp, x, 1, True), _i1e_grad)
+_unary("special_i1", lambda xp, x: _finite_i(xp, x, 1), _i1_grad, refuses=(("c", "i1_cpu"),))
+_unary("special_i1e", lambda xp, x: bessel.modified_i(xp, x, 1, True), _i1e_grad, refuses=(("c", "i1e_cpu"),))
 for _n in (0, 1):
     _unary(f"special_bessel_j{_n}", lambda xp, x, n=_n: bessel.bessel_j(xp, x, n), None)
     _unary(f"special_bessel_y{_n}", lambda xp, x, n=_n: bessel.bessel_y(xp, x, n), None)
@@ -143,14 +143,22 @@ def _ndtri(xp: Any, p: Any) -> Any:
 
 
 _ROOT = math.sqrt(2 * math.pi)
-_unary("special_erfcx", _erfcx, lambda g, self, result: g * (2 * self * result - 2 / math.sqrt(math.pi)))
-_unary("special_ndtr", _ndtr, lambda g, self: g * (-0.5 * self * self).exp() / _ROOT)
+_unary(
+    "special_erfcx",
+    _erfcx,
+    lambda g, self, result: g * (2 * self * result - 2 / math.sqrt(math.pi)),
+    refuses=(("cl", "erfcx_cpu"),),
+)
+_unary("special_ndtr", _ndtr, lambda g, self: g * (-0.5 * self * self).exp() / _ROOT, refuses=(("c", "erf_vml_cpu"),))
 _unary(
     "special_log_ndtr",
     _log_ndtr,
     lambda g, self: g * math.sqrt(2 / math.pi) / aten().special_erfcx(self * -math.sqrt(0.5)),
+    refuses=(("cl", "log_ndtr_cpu"),),
 )
-_unary("special_ndtri", _ndtri, lambda g, result: g * _ROOT * (0.5 * result * result).exp())
+_unary(
+    "special_ndtri", _ndtri, lambda g, result: g * _ROOT * (0.5 * result * result).exp(), refuses=(("cl", "ndtri_cpu"),)
+)
 
 
 def _entropy(xp: Any, x: Any) -> Any:
@@ -158,7 +166,7 @@ def _entropy(xp: Any, x: Any) -> Any:
     return xp.where(xp.isnan(x), x, xp.where(x > 0, -inside * xp.log(inside), xp.where(x == 0, 0.0, -math.inf)))
 
 
-_unary("special_entr", _entropy, lambda g, self: g * (-(self.log()) - 1))
+_unary("special_entr", _entropy, lambda g, self: g * (-(self.log()) - 1), refuses=(("c", "entr_cpu"),))
 
 # --- gamma and zeta -------------------------------------------------------------------------------------------------
 
@@ -203,7 +211,9 @@ def _multigamma(a: Any, p: int) -> Any:
     return (x.unsqueeze(-1) + steps).lgamma().sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
 
 
-composite("mvlgamma(Tensor self, int p) -> Tensor", out=True, inplace=True)(lambda self, p: _multigamma(self, p))
+composite(
+    "mvlgamma(Tensor self, int p) -> Tensor", out=True, inplace=True, pointwise=True, refuses=(("c", "arange_cpu"),)
+)(lambda self, p: _multigamma(self, p))
 composite("special_multigammaln(Tensor self, int p) -> Tensor", out=True, **_SPECIAL)(
     lambda self, p: _multigamma(self, p)
 )
@@ -239,7 +249,7 @@ _incomplete("igammac", True)
 
 
 @op("special_zeta(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing("special_zeta", int_to_float), out=True,
-    native="zeta", grad={"self": _no_derivative("zeta"), "other": lambda g, self, other: g * -self * aten().special_zeta(self + 1, other)}, **_SPECIAL)  # fmt: skip
+    native="zeta", grad={"self": _no_derivative("zeta"), "other": lambda g, self, other: g * -self * aten().special_zeta(self + 1, other)}, **_SPECIAL, refuses=(("cl", "zeta_cpu"),))  # fmt: skip
 def special_zeta(xp, self, other):
     return bessel.zeta(xp, self, other).astype(self.dtype)
 

@@ -27,6 +27,7 @@ def _tensors3(self, tensor1, tensor2):
         "tensor1": lambda g, tensor2, value: g * conjugate(tensor2) * conjugate(value),
         "tensor2": lambda g, tensor1, value: g * conjugate(tensor1) * conjugate(value),
     },
+    refuses=(("b", "addcmul_cpu_out"),),
 )
 def addcmul(xp, self, tensor1, tensor2, value):
     return self + self.dtype.type(value) * tensor1 * tensor2
@@ -81,6 +82,8 @@ def _lerp_dtype(self, end, weight):
         "end": lambda g, weight: g * conjugate(weight),
         "weight": lambda g, self, end: g * conjugate(end - self),
     },
+    one_dtype=True,
+    refuses=(("bi", "lerp_kernel_tensor"),),
 )
 def lerp(xp, self, end, weight):
     return xp.where(xp.abs(weight) < 0.5, self + weight * (end - self), end - (end - self) * (1 - weight))
@@ -94,6 +97,7 @@ def lerp(xp, self, end, weight):
     inplace=True,
     out=True,
     grad={"self": lambda g, weight: g * conjugate(1 - weight), "end": lambda g, weight: g * conjugate(weight)},
+    refuses=(("bi", "lerp_kernel_scalar"),),
 )
 def lerp_scalar(xp, self, end, weight):
     w = self.dtype.type(weight)
@@ -151,7 +155,7 @@ def _bound(xp, self, bound):
     native="clamp_tensors",
     shape=broadcast,
     dtype=_clamp_dtype,
-    inplace=True,
+    inplace="function",
     out=True,
     aliases=("clip",),
     grad={
@@ -176,7 +180,7 @@ def _clamp_bound(g, self, bound, other, low):
     "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
     shape=same,
     dtype=_clamp_dtype,
-    inplace=True,
+    inplace="function",
     out=True,
     native="clamp",
     aliases=("clip",),
@@ -190,7 +194,7 @@ def clamp(xp, self, min, max):
     "clamp_min.Tensor(Tensor self, Tensor min) -> Tensor",
     shape=broadcast,
     dtype=refusing("clamp_min.Tensor", promote),
-    inplace=True,
+    inplace="function",
     out=True,
     native="clamp_min_tensor",
     grad={
@@ -206,7 +210,7 @@ def clamp_min_tensor(xp, self, min):
     "clamp_min(Tensor self, Scalar min) -> Tensor",
     shape=same,
     dtype=lambda self, min: _held(self, [min], "clamp_min"),
-    inplace=True,
+    inplace="function",
     out=True,
     native="clamp_min",
     grad={"self": lambda g, self, min: _kept(g, self >= min)},
@@ -219,7 +223,7 @@ def clamp_min(xp, self, min):
     "clamp_max.Tensor(Tensor self, Tensor max) -> Tensor",
     shape=broadcast,
     dtype=refusing("clamp_max.Tensor", promote),
-    inplace=True,
+    inplace="function",
     out=True,
     native="clamp_max_tensor",
     grad={
@@ -235,7 +239,7 @@ def clamp_max_tensor(xp, self, max):
     "clamp_max(Tensor self, Scalar max) -> Tensor",
     shape=same,
     dtype=lambda self, max: _held(self, [max], "clamp_max"),
-    inplace=True,
+    inplace="function",
     out=True,
     native="clamp_max",
     grad={"self": lambda g, self, max: _kept(g, self <= max)},

@@ -43,31 +43,88 @@ def _special(function: str) -> Formula:
     return body
 
 
-_unary("exp", _f("exp"), lambda g, result: g * result.conj())
-_unary("exp2", _f("exp2"), lambda g, result: g * result.conj() * math.log(2))
-_unary("expm1", _f("expm1"), lambda g, result: g * (result.conj() + 1))
-_unary("log", _f("log"), lambda g, self: g / self.conj())
-_unary("log2", _f("log2"), lambda g, self: g / (self.conj() * math.log(2)))
-_unary("log10", _f("log10"), lambda g, self: g / (self.conj() * math.log(10)))
-_unary("log1p", _f("log1p"), lambda g, self: g / (self + 1).conj())
-_unary("sqrt", _f("sqrt"), lambda g, result: g / (2 * result.conj()))
-_unary("rsqrt", lambda xp, self: 1 / xp.sqrt(self), lambda g, result: -0.5 * g * result.pow(3).conj())
-_unary("reciprocal", lambda xp, self: 1 / self, lambda g, result: -g * (result * result).conj())
-_unary("sin", _f("sin"), lambda g, self: g * self.cos().conj())
-_unary("cos", _f("cos"), lambda g, self: g * -self.sin().conj())
-_unary("tan", _f("tan"), lambda g, result: g * (1 + result * result).conj())
-_unary("asin", _f("arcsin"), lambda g, self: g * (-self * self + 1).rsqrt().conj(), aliases=("arcsin",))
-_unary("acos", _f("arccos"), lambda g, self: g * -(-self * self + 1).rsqrt().conj(), aliases=("arccos",))
-_unary("atan", _f("arctan"), lambda g, self: g / (self * self + 1).conj(), aliases=("arctan",))
-_unary("sinh", _f("sinh"), lambda g, self: g * self.cosh().conj())
-_unary("cosh", _f("cosh"), lambda g, self: g * self.sinh().conj())
-_unary("tanh", _f("tanh"), lambda g, result: _tanh_grad(g, result))
-_unary("asinh", _f("arcsinh"), lambda g, self: g * (self.pow(2) + 1).rsqrt().conj(), aliases=("arcsinh",))
-_unary("acosh", _f("arccosh"), lambda g, self: g * (self.pow(2) - 1).rsqrt().conj(), aliases=("arccosh",))
-_unary("atanh", _f("arctanh"), lambda g, self: g / (1 - self.pow(2)).conj(), aliases=("arctanh",))
-_unary("erf", _special("erf"), lambda g, self: 2 / math.sqrt(math.pi) * (-(self * self)).exp() * g)
-_unary("erfc", _special("erfc"), lambda g, self: -2 / math.sqrt(math.pi) * (-(self * self)).exp() * g)
-_unary("erfinv", _special("erfinv"), lambda g, self: 0.5 * math.sqrt(math.pi) * self.erfinv().square().exp() * g)
+_unary("exp", _f("exp"), lambda g, result: g * result.conj(), inplace="function")
+_unary("exp2", _f("exp2"), lambda g, result: g * result.conj() * math.log(2), inplace="function")
+_unary("expm1", _f("expm1"), lambda g, result: g * (result.conj() + 1), inplace="function", sparse="zero_preserving")
+_unary("log", _f("log"), lambda g, self: g / self.conj(), inplace="function")
+_unary("log2", _f("log2"), lambda g, self: g / (self.conj() * math.log(2)), inplace="function")
+_unary("log10", _f("log10"), lambda g, self: g / (self.conj() * math.log(10)), inplace="function")
+_unary("log1p", _f("log1p"), lambda g, self: g / (self + 1).conj(), inplace="function", sparse="zero_preserving")
+_unary("sqrt", _f("sqrt"), lambda g, result: g / (2 * result.conj()), inplace="function", sparse="zero_preserving")
+_unary(
+    "rsqrt", lambda xp, self: 1 / xp.sqrt(self), lambda g, result: -0.5 * g * result.pow(3).conj(), inplace="function"
+)
+_unary("reciprocal", lambda xp, self: 1 / self, lambda g, result: -g * (result * result).conj(), inplace="function")
+_unary("sin", _f("sin"), lambda g, self: g * self.cos().conj(), inplace="function", sparse="zero_preserving")
+_unary("cos", _f("cos"), lambda g, self: g * -self.sin().conj(), inplace="function")
+_unary(
+    "tan", _f("tan"), lambda g, result: g * (1 + result * result).conj(), inplace="function", sparse="zero_preserving"
+)
+_unary(
+    "asin",
+    _f("arcsin"),
+    lambda g, self: g * (-self * self + 1).rsqrt().conj(),
+    aliases=("arcsin",),
+    inplace="function",
+    sparse="zero_preserving",
+)
+_unary(
+    "acos",
+    _f("arccos"),
+    lambda g, self: g * -(-self * self + 1).rsqrt().conj(),
+    aliases=("arccos",),
+    inplace="function",
+)
+_unary(
+    "atan",
+    _f("arctan"),
+    lambda g, self: g / (self * self + 1).conj(),
+    aliases=("arctan",),
+    inplace="function",
+    sparse="zero_preserving",
+)
+_unary("sinh", _f("sinh"), lambda g, self: g * self.cosh().conj(), inplace="function", sparse="zero_preserving")
+_unary("cosh", _f("cosh"), lambda g, self: g * self.sinh().conj(), inplace="function")
+_unary("tanh", _f("tanh"), lambda g, result: _tanh_grad(g, result), inplace="function", sparse="zero_preserving")
+_unary(
+    "asinh",
+    _f("arcsinh"),
+    lambda g, self: g * (self.pow(2) + 1).rsqrt().conj(),
+    aliases=("arcsinh",),
+    inplace="function",
+    sparse="zero_preserving",
+)
+_unary(
+    "acosh",
+    _f("arccosh"),
+    lambda g, self: g * (self.pow(2) - 1).rsqrt().conj(),
+    aliases=("arccosh",),
+    inplace="function",
+)
+_unary(
+    "atanh",
+    _f("arctanh"),
+    lambda g, self: g / (1 - self.pow(2)).conj(),
+    aliases=("arctanh",),
+    inplace="function",
+    sparse="zero_preserving",
+)
+_unary(
+    "erf",
+    _special("erf"),
+    lambda g, self: 2 / math.sqrt(math.pi) * (-(self * self)).exp() * g,
+    inplace="function",
+    sparse="zero_preserving",
+)
+_unary(
+    "erfc", _special("erfc"), lambda g, self: -2 / math.sqrt(math.pi) * (-(self * self)).exp() * g, inplace="function"
+)
+_unary(
+    "erfinv",
+    _special("erfinv"),
+    lambda g, self: 0.5 * math.sqrt(math.pi) * self.erfinv().square().exp() * g,
+    sparse="zero_preserving",
+)
 _unary("lgamma", _special("lgamma"), lambda g, self: g * self.digamma())
 _unary("digamma", _special("digamma"), lambda g, self: g * aten().polygamma(1, self))
 
@@ -77,9 +134,9 @@ def _sinc(xp, self):  # CuPy's own is 1 where the argument is infinite
     return xp.where(self == 0, 1, xp.sin(turns) / xp.where(self == 0, 1, turns))
 
 
-_unary("sinc", _sinc, lambda g, self: g * _sinc_grad(self).conj())
-_unary("deg2rad", _f("deg2rad"), lambda g: g * (math.pi / 180))
-_unary("rad2deg", _f("rad2deg"), lambda g: g * (180 / math.pi))
+_unary("sinc", _sinc, lambda g, self: g * _sinc_grad(self).conj(), inplace="function")
+_unary("deg2rad", _f("deg2rad"), lambda g: g * (math.pi / 180), inplace="function", sparse="zero_preserving")
+_unary("rad2deg", _f("rad2deg"), lambda g: g * (180 / math.pi), inplace="function", sparse="zero_preserving")
 
 
 def _sinc_grad(x):
@@ -92,7 +149,7 @@ def _sinc_grad(x):
     "sigmoid(Tensor self) -> Tensor",
     shape=same,
     dtype=int_to_float,
-    inplace=True,
+    inplace="function",
     out=True,
     native="sigmoid",
     grad={"self": lambda g, result: _sigmoid_grad(g, result)},
@@ -123,33 +180,57 @@ def _integers_unchanged(function: str) -> Formula:
 
 for _name, _np in (("floor", "floor"), ("ceil", "ceil"), ("trunc", "trunc")):
     _unary(_name, _integers_unchanged(_np), zeros_as, same_dtype, aliases=("fix",) if _name == "trunc" else ())
-_unary("round", _integers_unchanged("rint"), zeros_as, same_dtype)
-_unary("frac", lambda xp, self: self - xp.trunc(self), lambda g: g, same_dtype)
-_unary("neg", lambda xp, self: -self, lambda g: -g, same_dtype, aliases=("negative",))
+_unary("round", _integers_unchanged("rint"), zeros_as, same_dtype, inplace="function", sparse="zero_preserving")
+_unary(
+    "frac",
+    lambda xp, self: self - xp.trunc(self),
+    lambda g: g,
+    same_dtype,
+    inplace="function",
+    sparse="zero_preserving",
+)
+_unary(
+    "neg",
+    lambda xp, self: -self,
+    lambda g: -g,
+    same_dtype,
+    aliases=("negative",),
+    inplace="function",
+    sparse="linear",
+    symbol="neg",
+)
 
 
-@composite("positive(Tensor(a) self) -> Tensor(a)")
+@composite("positive(Tensor(a) self) -> Tensor(a)", pointwise=True, sparse="zero_preserving", symbol="pos")
 def positive(self):
     refuse("positive", self.dtype)
     return self
 
 
-_unary("square", lambda xp, self: self * self, lambda g, self: g * (2 * self).conj(), lambda self: _square_dtype(self))
+_unary(
+    "square",
+    lambda xp, self: self * self,
+    lambda g, self: g * (2 * self).conj(),
+    lambda self: _square_dtype(self),
+    inplace="function",
+    sparse="zero_preserving",
+)
 _unary(
     "sgn",
     lambda xp, self: _sign(xp, self),
     lambda g, self, result: _sgn_grad(g, self, result),
     same_dtype,
     native="sign",
+    sparse="zero_preserving",
 )
-_unary("sign", lambda xp, self: _sign(xp, self), zeros_as, same_dtype)
+_unary("sign", lambda xp, self: _sign(xp, self), zeros_as, same_dtype, sparse="zero_preserving")
 _unary("logical_not", _f("logical_not"), None, fixed("bool"))
-_unary("bitwise_not", lambda xp, self: ~self, None, same_dtype)
-_unary("signbit", _f("signbit"), None, fixed("bool"), inplace=False)
+_unary("bitwise_not", lambda xp, self: ~self, None, same_dtype, symbol="invert")
+_unary("signbit", _f("signbit"), None, fixed("bool"), inplace=False, sparse="zero_preserving")
 for _name in ("isnan", "isfinite", "isinf"):
     _unary(_name, _f(_name), None, fixed("bool"), inplace=False, out=False)
-_unary("isposinf", _f("isposinf"), None, fixed("bool"), inplace=False)
-_unary("isneginf", _f("isneginf"), None, fixed("bool"), inplace=False)
+_unary("isposinf", _f("isposinf"), None, fixed("bool"), inplace=False, sparse="zero_preserving")
+_unary("isneginf", _f("isneginf"), None, fixed("bool"), inplace=False, sparse="zero_preserving")
 _unary("isreal", _f("isreal"), None, fixed("bool"), inplace=False, out=False)
 
 
@@ -184,10 +265,11 @@ def _decimals_dtype(self, decimals):
     "round.decimals(Tensor self, *, int decimals) -> Tensor",
     shape=same,
     dtype=_decimals_dtype,
-    inplace=True,
+    inplace="function",
     out=True,
     native="round_decimals",
     grad={"self": zeros_as},
+    sparse="zero_preserving",
 )
 def round_decimals(xp, self, decimals):
     return xp.round(self, decimals)
@@ -201,11 +283,13 @@ def _abs_dtype(self):
     "abs(Tensor self) -> Tensor",
     shape=same,
     dtype=refusing("abs", _abs_dtype),
-    inplace=True,
+    inplace=("abs_",),
     out=True,
     native="abs",
     grad={"self": lambda g, self: g * self.sgn()},
     aliases=("absolute",),
+    sparse="zero_preserving",
+    symbol="abs",
 )
 def abs_(xp, self):
     return self if self.dtype.kind == "b" else xp.abs(self)
@@ -215,7 +299,7 @@ def abs_(xp, self):
     "logit(Tensor self, float? eps=None) -> Tensor",
     shape=same,
     dtype=refusing("logit", int_to_float),
-    inplace=True,
+    inplace="function",
     out=True,
     native="logit",
     grad={"self": lambda g, self, eps: _logit_grad(g, self, eps)},
@@ -246,7 +330,11 @@ def _nan_to_num(xp, self, nan, posinf, neginf):
 
 
 @composite(
-    "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", inplace=True, out=True
+    "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
+    inplace="function",
+    out=True,
+    pointwise=True,
+    sparse="zero_preserving",
 )
 def nan_to_num(self, nan, posinf, neginf):
     """NaN as ``nan`` (zero), the infinities as given or as the dtype's largest and least numbers."""

@@ -22,7 +22,12 @@ def _gamma(shape: Any, generator: Any) -> Any:
     return torch_module().ops.aten._standard_gamma(shape, generator)
 
 
-@direct("poisson(Tensor self, Generator? generator=None) -> Tensor", method=False, grad={"self": lambda g: g * 0})
+@direct(
+    "poisson(Tensor self, Generator? generator=None) -> Tensor",
+    method=False,
+    grad={"self": lambda g: g * 0},
+    batching="random",
+)
 def poisson(self, generator):
     """Counts of Poisson's distribution at the given rates."""
     if not self.is_floating_point():
@@ -104,7 +109,7 @@ def _binomial(n: Any, p: Any, generator: Any) -> Any:
 
 
 @direct("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", method=False,
-        grad={"count": lambda g: g * 0, "prob": lambda g: g * 0})  # fmt: skip
+        grad={"count": lambda g: g * 0, "prob": lambda g: g * 0}, batching="random")  # fmt: skip
 def binomial(count, prob, generator):
     """How many of ``count`` trials succeed, each with probability ``prob``."""
     torch = torch_module()

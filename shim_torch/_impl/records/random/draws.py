@@ -168,6 +168,8 @@ def _check_float(self: Any, name: str) -> None:
     "uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)",
     function=False,
     native="draw_uniform",
+    batching="random",
+    nested="pointwise",
 )
 def uniform_(self, low, high, generator):
     if self.dtype.is_complex:
@@ -182,6 +184,8 @@ def uniform_(self, low, high, generator):
     "normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)",
     function=False,
     native="draw_normal",
+    batching="random",
+    nested="pointwise",
 )
 def normal_(self, mean, std, generator):
     if std < 0:
@@ -213,19 +217,34 @@ def _end_of(self: Any) -> int:
 _INTEGERS: dict[str, Any] = {"function": False, "native": "draw_integer"}
 
 
-@composite("random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)", **_INTEGERS)
+@composite(
+    "random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)",
+    **_INTEGERS,
+    batching="random",
+    nested="pointwise",
+)
 def random_(self, generator):
     low, high = checked(self.dtype, 0, _end_of(self))
     short = not self.is_cuda and self.dtype == _core.int32  # one word a number, though the range is wide
     return _draw_whole(self, "word" if short else "integer", low, high, generator)
 
 
-@composite("random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)", **_INTEGERS)
+@composite(
+    "random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)",
+    **_INTEGERS,
+    batching="random",
+    nested="pointwise",
+)
 def random_to(self, to, generator):
     return _random(self, 0, to, generator)
 
 
-@composite("random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)", **_INTEGERS)
+@composite(
+    "random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)",
+    **_INTEGERS,
+    batching="random",
+    nested="pointwise",
+)
 def random_from(self, low, to, generator):
     return _random(self, low, _end_of(self) if to is None else to, generator)
 
@@ -322,6 +341,9 @@ _shifted("geometric_", _geometric, "float p")
 @composite(
     "log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)",
     function=False,
+    batching="random",
+    nested="pointwise",
+    refuses=(("c", "log_normal_cpu"),),
 )
 def log_normal_(self, mean, std, generator):
     _check_float(self, "log_normal_cpu")
@@ -341,6 +363,8 @@ def _chances(like: Any, dtype: Any, generator: Any) -> Any:
     "bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
     grad={"self": lambda g: g * 0},
     native="bernoulli",
+    batching="random",
+    nested="pointwise",
 )
 def bernoulli(self, generator):
     if not self.dtype.is_floating_point:
@@ -353,7 +377,9 @@ def bernoulli(self, generator):
     return (_chances(self, accumulation_dtype(self.dtype), generator) < self).to(self.dtype)
 
 
-@composite("bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor")
+@composite(
+    "bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", batching="random", nested="pointwise"
+)
 def bernoulli_p(self, p, generator):
     """1 with the chance ``p``, else 0, in a new tensor like ``self``."""
     if not 0 <= p <= 1:
@@ -363,7 +389,12 @@ def bernoulli_p(self, p, generator):
     return shim_torch.empty_like(self).bernoulli_(p, generator=generator)
 
 
-@composite("bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)", method=False)
+@composite(
+    "bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
+    method=False,
+    batching="random",
+    nested="pointwise",
+)
 def bernoulli_out(self, generator, out):
     if _core.is_grad_enabled() and (self.requires_grad or out.requires_grad):
         raise RuntimeError(
@@ -373,7 +404,12 @@ def bernoulli_out(self, generator, out):
     return out.resize_(self.shape).copy_(bernoulli(self, generator))
 
 
-@composite("bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)", function=False)
+@composite(
+    "bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)",
+    function=False,
+    batching="random",
+    nested="pointwise",
+)
 def bernoulli_tensor(self, p, generator):
     wide = self.device.type == "cpu" and p.dtype == _core.float64
     return self.copy_(_chances(self, _core.float64 if wide else _core.float32, generator) < p)
@@ -383,6 +419,8 @@ def bernoulli_tensor(self, p, generator):
     "bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)",
     function=False,
     native="draw_chance",
+    batching="random",
+    nested="pointwise",
 )
 def bernoulli_float(self, p, generator):
     if not 0 <= p <= 1:
@@ -401,13 +439,23 @@ def _empty(size, dtype, device, pin_memory):
     return _core.empty_tensor(size, dtype, device, bool(pin_memory))
 
 
-@composite(f"rand(SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=True, native="rand")
+@composite(
+    f"rand(SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor",
+    out=True,
+    native="rand",
+    batching="random",
+)
 def rand(size, generator, dtype, layout, device, pin_memory):
     made = _empty(size, dtype, device, pin_memory)
     return _draw(made, "uniform", 0, 1, generator) if made.dtype in WIDE else made.uniform_(0, 1, generator=generator)
 
 
-@composite(f"randn(SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=True, native="randn")
+@composite(
+    f"randn(SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor",
+    out=True,
+    native="randn",
+    batching="random",
+)
 def randn(size, generator, dtype, layout, device, pin_memory):
     made = _empty(size, dtype, device, pin_memory)
     return _draw(made, "normal", 0, 1, generator) if made.dtype in WIDE else made.normal_(0, 1, generator=generator)
@@ -417,6 +465,7 @@ def randn(size, generator, dtype, layout, device, pin_memory):
     f"randint(SymInt high, SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor",
     out=True,
     native="randint",
+    batching="random",
 )
 def randint(high, size, generator, dtype, layout, device, pin_memory):
     return randint_low(0, high, size, generator, dtype, layout, device, pin_memory)
@@ -426,12 +475,18 @@ def randint(high, size, generator, dtype, layout, device, pin_memory):
     f"randint.low(SymInt low, SymInt high, SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor",
     out=True,
     native="randint",
+    batching="random",
 )
 def randint_low(low, high, size, generator, dtype, layout, device, pin_memory):
     return _random(_empty(size, dtype or _core.int64, device, pin_memory), low, high, generator)
 
 
-@composite(f"randperm(SymInt n, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=True, native="randperm")
+@composite(
+    f"randperm(SymInt n, *, Generator? generator=None, {_OPTIONS}) -> Tensor",
+    out=True,
+    native="randperm",
+    batching="random",
+)
 def randperm(n, generator, dtype, layout, device, pin_memory):
     check_countable(dtype or _core.int64, n)
     if _core.device(device or "cpu").type == "cpu" and dtype not in (None, _core.int64):
@@ -494,6 +549,7 @@ for _schema in (
     method=False,
     native="new_normal",
     out=True,
+    batching="random",
 )
 def normal_floats(mean, std, size, generator, dtype, layout, device, pin_memory):
     return _empty(size, dtype, device, pin_memory).normal_(mean, std, generator=generator)
@@ -512,6 +568,7 @@ def _check_chances(p: Any) -> None:
 @composite(
     "multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
     out=True,
+    batching="random",
 )
 def multinomial(self, num_samples, replacement, generator):
 

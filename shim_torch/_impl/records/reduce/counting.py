@@ -51,7 +51,7 @@ def _asked(
 
 
 @op("_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False)"
-    " -> (Tensor, Tensor, Tensor)", native="unique", **_UNIQUE)  # fmt: skip
+    " -> (Tensor, Tensor, Tensor)", native="unique", **_UNIQUE, dynamic_shape=True, refuses=(("c", "unique"),))  # fmt: skip
 def _unique2(xp, self, sorted, return_inverse, return_counts):
     values, inverse, counts = _counted(xp, self.reshape(-1))
     return _asked(xp, values, inverse.reshape(self.shape), counts, return_inverse, return_counts)
@@ -112,7 +112,7 @@ def _moved_order(self, dim):
 
 
 @op("unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False)"
-    " -> (Tensor, Tensor, Tensor)", function=False, order=_moved_order, **_UNIQUE)  # fmt: skip
+    " -> (Tensor, Tensor, Tensor)", function=False, order=_moved_order, **_UNIQUE, dynamic_shape=True, refuses=(("c", "unique"),))  # fmt: skip
 def unique_dim(xp, self, dim, sorted, return_inverse, return_counts):
     d = wrap_dim(dim, self.ndim)
     _check_empty(self, d)
@@ -142,13 +142,13 @@ def _consecutive(xp: Any, self: Any, dim: Any, return_inverse: bool, return_coun
 
 
 @op("_unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None)"
-    " -> (Tensor, Tensor, Tensor)", module="_C", function=False, native="unique_consecutive", **_UNIQUE)  # fmt: skip
+    " -> (Tensor, Tensor, Tensor)", module="_C", function=False, native="unique_consecutive", **_UNIQUE, dynamic_shape=True, refuses=(("c", "unique"),))  # fmt: skip
 def _unique_consecutive(xp, self, return_inverse, return_counts, dim):
     return _consecutive(xp, self, dim, return_inverse, return_counts)
 
 
 @op("unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False)"
-    " -> (Tensor, Tensor, Tensor)", function=False, order=_moved_order, **_UNIQUE)  # fmt: skip
+    " -> (Tensor, Tensor, Tensor)", function=False, order=_moved_order, **_UNIQUE, dynamic_shape=True, refuses=(("c", "unique"),))  # fmt: skip
 def unique_dim_consecutive(xp, self, dim, return_inverse, return_counts):
     return _consecutive(xp, self, dim, return_inverse, return_counts)
 
@@ -229,7 +229,7 @@ def _bincount_dtype(self, weights):
 
 
 @op("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", native="bincount", dtype=_bincount_dtype,
-    keep=("self", "weights"))  # fmt: skip
+    keep=("self", "weights"), dynamic_shape=True)  # fmt: skip
 def bincount(xp, self, weights, minlength):
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
@@ -268,7 +268,7 @@ def _bounds(xp: Any, self: Any, low: float, high: float) -> tuple[float, float]:
 
 
 @op("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", shape=lambda bins: (bins,), dtype=same_dtype,
-    native="histc", out=True)  # fmt: skip
+    native="histc", out=True, refuses=(("b", "linspace_cpu"),))  # fmt: skip
 def histc(xp, self, bins, min, max):
     if self.dtype.kind != "f":
         raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{_kind(self)}'")
@@ -375,7 +375,7 @@ def _bucket_check(boundaries: Any) -> None:
 
 
 @composite("bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
-           method=False, out=True, native="bucketize")  # fmt: skip
+           method=False, out=True, native="bucketize", refuses=(("bc", "searchsorted_out_cpu"),))  # fmt: skip
 def bucketize(self, boundaries, out_int32, right):
     import shim_torch
 

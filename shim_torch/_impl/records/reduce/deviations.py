@@ -75,6 +75,7 @@ def _quiet(xp):
     native="var",
     out=True,
     grad={"self": _var_grad},
+    nested="reduction",
 )
 def var(xp, self, dim, correction, keepdim):
     c = 1 if correction is None else correction
@@ -90,6 +91,7 @@ def var(xp, self, dim, correction, keepdim):
     native="std",
     out=True,
     grad={"self": _std_grad},
+    nested="reduction",
 )
 def std(xp, self, dim, correction, keepdim):
     c = 1 if correction is None else correction

@@ -130,23 +130,35 @@ def _edge(a: Any, b: Any, c: Any, h: Any, k: Any) -> Any:
 composite(
     "gradient.scalarint(Tensor self, *, Scalar? spacing=None, int? dim=None, int edge_order=1) -> Tensor[]",
     method=False,
+    refuses=(("u", "torch.gradient does not support uint8 input."),),
 )(_gradient)
 composite(
-    "gradient.scalararray(Tensor self, *, Scalar spacing, int[] dim, int edge_order=1) -> Tensor[]", method=False
-)(_gradient)
-composite("gradient.array(Tensor self, *, int[] dim, int edge_order=1) -> Tensor[]", method=False)(
-    lambda self, dim, edge_order: _gradient(self, None, dim, edge_order)
-)
-composite(
-    "gradient.scalarrayint(Tensor self, *, Scalar[] spacing, int? dim=None, int edge_order=1) -> Tensor[]", method=False
+    "gradient.scalararray(Tensor self, *, Scalar spacing, int[] dim, int edge_order=1) -> Tensor[]",
+    method=False,
+    refuses=(("u", "torch.gradient does not support uint8 input."),),
 )(_gradient)
 composite(
-    "gradient.scalarrayarray(Tensor self, *, Scalar[] spacing, int[] dim, int edge_order=1) -> Tensor[]", method=False
+    "gradient.array(Tensor self, *, int[] dim, int edge_order=1) -> Tensor[]",
+    method=False,
+    refuses=(("u", "torch.gradient does not support uint8 input."),),
+)(lambda self, dim, edge_order: _gradient(self, None, dim, edge_order))
+composite(
+    "gradient.scalarrayint(Tensor self, *, Scalar[] spacing, int? dim=None, int edge_order=1) -> Tensor[]",
+    method=False,
+    refuses=(("u", "torch.gradient does not support uint8 input."),),
+)(_gradient)
+composite(
+    "gradient.scalarrayarray(Tensor self, *, Scalar[] spacing, int[] dim, int edge_order=1) -> Tensor[]",
+    method=False,
+    refuses=(("u", "torch.gradient does not support uint8 input."),),
 )(_gradient)
 composite(
     "gradient.tensorarrayint(Tensor self, *, Tensor[] spacing, int? dim=None, int edge_order=1) -> Tensor[]",
     method=False,
+    refuses=(("u", "torch.gradient does not support uint8 input."),),
 )(_gradient)
 composite(
-    "gradient.tensorarray(Tensor self, *, Tensor[] spacing, int[] dim, int edge_order=1) -> Tensor[]", method=False
+    "gradient.tensorarray(Tensor self, *, Tensor[] spacing, int[] dim, int edge_order=1) -> Tensor[]",
+    method=False,
+    refuses=(("u", "torch.gradient does not support uint8 input."),),
 )(_gradient)

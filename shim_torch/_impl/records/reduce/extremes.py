@@ -62,6 +62,7 @@ def nonempty(name):
     out=True,
     native="amax",
     grad={"self": _extremum_grad},
+    nested="reduction",
 )
 def amax(xp, self, dim, keepdim):
     return self.max(axis=axes_of(dim, self.ndim), keepdims=keepdim)
@@ -74,6 +75,7 @@ def amax(xp, self, dim, keepdim):
     out=True,
     native="amin",
     grad={"self": _extremum_grad},
+    nested="reduction",
 )
 def amin(xp, self, dim, keepdim):
     return self.min(axis=axes_of(dim, self.ndim), keepdims=keepdim)
@@ -257,6 +259,7 @@ def median_all(xp, self):
     dtype=refusing_like("median", _core.int64),
     native="median",
     grad={"self": picked_grad},
+    nested="reduction",
 )
 def median_dim(xp, self, dim, keepdim):
     if self.ndim == 0:

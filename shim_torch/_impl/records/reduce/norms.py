@@ -82,7 +82,7 @@ def _norm_grad(g: Any, self: Any, ord: Any, dim: Any, keepdim: bool, result: Any
 
 
 @op("linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    shape=_norm_shape, dtype=_norm_dtype, out=True, native="vector_norm", grad={"self": _norm_grad}, **_LINALG)  # fmt: skip
+    shape=_norm_shape, dtype=_norm_dtype, out=True, native="vector_norm", grad={"self": _norm_grad}, **_LINALG, nested="reduction")  # fmt: skip
 def linalg_vector_norm(xp, self, ord, dim, keepdim):
     """The ``ord`` norm over ``dim`` (all dims by default): 0 counts, inf and -inf pick, others sum powers."""
     axis = wrap_dims(dim, self.ndim)
@@ -198,6 +198,7 @@ _HIDDEN = {"module": "_C", "function": False, "method": False}
 @composite(
     "norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor",
     **_HIDDEN,
+    nested="reduction",
 )
 def norm_dim_dtype(self, p, dim, keepdim, dtype):
     return linalg_norm_of(self, 2 if p is None else p, dim, keepdim, dtype)
@@ -213,7 +214,11 @@ def norm_scalar(self, p):
     return linalg_norm_of(self, p)
 
 
-@composite("norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor", **_HIDDEN)
+@composite(
+    "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
+    **_HIDDEN,
+    nested="reduction",
+)
 def norm_dim(self, p, dim, keepdim):
     return linalg_norm_of(self, 2 if p is None else p, dim, keepdim)
 
@@ -287,7 +292,7 @@ def _lengths(between: Any, p: Any) -> Any:
 
 
 @composite("cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor", function=False, method=False,
-    native="cdist")  # fmt: skip
+    native="cdist", refuses=(("l", "cdist"),))  # fmt: skip
 def cdist(x1, x2, p, compute_mode):
     """Distances between all rows: (*, P, M), (*, R, M) -> (*, P, R)."""
     for name, t in (("X1", x1), ("X2", x2)):

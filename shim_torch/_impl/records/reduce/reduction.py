@@ -44,6 +44,7 @@ def sum_all(xp, self, dtype):
     native="sum",
     out=True,
     grad={"self": lambda g, self_shape, dim, keepdim: spread(g, self_shape, dim, keepdim)},
+    nested="reduction",
 )
 def sum_dim(xp, self, dim, keepdim, dtype):
     add = self.any if self.dtype.kind == "b" else self.sum
@@ -57,6 +58,7 @@ def sum_dim(xp, self, dim, keepdim, dtype):
     native="nansum",
     out=True,
     grad={"self": lambda g, self, dim, keepdim: spread(g, self.shape, dim, keepdim) * ~self.isnan()},
+    nested="reduction",
 )
 def nansum(xp, self, dim, keepdim, dtype):
     if self.dtype.kind == "c" and not on_cuda(self):
@@ -96,12 +98,18 @@ def mean_all(xp, self, dtype):
             spread(g, self_shape, dim, keepdim) / max(reduced_count(self_shape, dim), 1)
         )
     },
+    nested="reduction",
 )
 def mean_dim(xp, self, dim, keepdim, dtype):
     return _mean(self, axes_of(dim, self.ndim), keepdim)
 
 
-@composite("nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=True)
+@composite(
+    "nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    out=True,
+    nested="reduction",
+    refuses=(("bi", "nanmean(): expected input to have floating point or complex dtype but got {}"),),
+)
 def nanmean(self, dim, keepdim, dtype):
     return self.nansum(dim, keepdim, dtype=dtype) / (~self.isnan()).sum(dim, keepdim)
 
@@ -155,6 +163,7 @@ def _prod_dim_grad(g, self, result, dim, keepdim):
     native="prod",
     out=True,
     grad={"self": _prod_dim_grad},
+    nested="reduction",
 )
 def prod_dim(xp, self, dim, keepdim, dtype):
     axis = axes_of((dim,), self.ndim)
@@ -224,6 +233,7 @@ for _name in ("all", "any"):
             * conjugate((self - with_dims(result, self.shape, dim, keepdim)).exp())
         )
     },
+    nested="reduction",
 )
 def logsumexp(xp, self, dim, keepdim):
     axes = axes_of(dim, self.ndim)
@@ -240,6 +250,7 @@ def logsumexp(xp, self, dim, keepdim):
     shape=lambda self, dim: reduced(self, dim, False),
     dtype=fixed("int64"),
     native="count_nonzero",
+    nested="reduction",
 )
 def count_nonzero_dims(xp, self, dim):
     return (self != 0).sum(axis=axes_of(dim, self.ndim)).astype("int64")
@@ -255,7 +266,10 @@ def count_nonzero(xp, self, dim):
     return (self != 0).sum(axis=axes_of(None if dim is None else (dim,), self.ndim)).astype("int64")
 
 
-@composite("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor")
+@composite(
+    "dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
+    refuses=(("i", "norm(): input dtype should be either floating point or complex. Got {} instead."),),
+)
 def dist(self, other, p):
     import shim_torch
 

@@ -213,7 +213,7 @@ def _places_on_cuda(repeats: Any, output_size: Any) -> Any:
 
 
 @op("repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", keep=("repeats",), method=False,
-    dtype=lambda repeats: (None, repeats.dtype))  # fmt: skip
+    dtype=lambda repeats: (None, repeats.dtype), dynamic_shape=True)  # fmt: skip
 def repeat_interleave_places(xp, repeats, output_size):
     return _repeat_places(xp, repeats, output_size).astype(repeats.dtype)
 
@@ -333,7 +333,9 @@ def diagonal_scatter(self, src, offset, dim1, dim2):
     return _with_part(self, src, lambda t: t.diagonal(offset, dim1, dim2))
 
 
-@composite("select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor")
+@composite(
+    "select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", no_complex_gradient="select_scatter"
+)
 def select_scatter(self, src, dim, index):
     return _with_part(self, src, lambda t: t.select(dim, index))
 
@@ -341,6 +343,7 @@ def select_scatter(self, src, dim, index):
 @composite(
     "slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor",
     out=True,
+    no_complex_gradient="slice_scatter",
 )
 def slice_scatter(self, src, dim, start, end, step):
     import shim_torch
@@ -375,7 +378,7 @@ def narrow_copy(self, dim, start, length):
 
 
 @op("fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", function=False, shape=same,
-    dtype=same_dtype, grad={"self": lambda g, wrap: g.clone().fill_diagonal_(0, wrap)})  # fmt: skip
+    dtype=same_dtype, grad={"self": lambda g, wrap: g.clone().fill_diagonal_(0, wrap)}, pointwise=False)  # fmt: skip
 def fill_diagonal_(xp, self, fill_value, wrap):
     if self.ndim < 2:
         raise RuntimeError("dimensions must larger than 1")

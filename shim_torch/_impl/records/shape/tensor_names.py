@@ -13,13 +13,13 @@ _HIDDEN: dict[str, Any] = {"function": False, "method": False}
 _FUNCTION: dict[str, Any] = {"method": False}
 
 
-composite("detach(Tensor(a) self) -> Tensor(a)", **_FUNCTION)(lambda self: self.detach())
+composite("detach(Tensor(a) self) -> Tensor(a)", **_FUNCTION, batching="pointwise")(lambda self: self.detach())
 composite("detach_(Tensor(a!) self) -> Tensor(a!)", **_FUNCTION)(lambda self: self.detach_())
 composite("_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", **_HIDDEN)(
     lambda self, size, stride: self.as_strided(size, stride)
 )
 composite("lift(Tensor self) -> Tensor", **_HIDDEN)(lambda self: self)
-composite("lift_fresh(Tensor(a) self) -> Tensor(a)", **_HIDDEN)(lambda self: self)
+composite("lift_fresh(Tensor(a) self) -> Tensor(a)", **_HIDDEN, batching="pointwise")(lambda self: self)
 composite("lift_fresh_copy(Tensor self) -> Tensor", **_HIDDEN)(lambda self: self.clone())
 composite("fill.Scalar(Tensor self, Scalar value) -> Tensor", **_FUNCTION)(
     lambda self, value: self.clone().fill_(value)

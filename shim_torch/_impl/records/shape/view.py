@@ -171,7 +171,9 @@ def squeeze_dims(self, dim):
     return _core.squeeze(self, dim)
 
 
-@view("alias(Tensor(a) self) -> Tensor(a)", function=False, method=False, grad={"self": lambda g: g})
+@view(
+    "alias(Tensor(a) self) -> Tensor(a)", function=False, method=False, grad={"self": lambda g: g}, batching="pointwise"
+)
 def alias(self):
     return _core.alias(self)
 
@@ -308,6 +310,8 @@ def diagonal(self, offset, dim1, dim2):
     "view_as_real(Tensor(a) self) -> Tensor(a)",
     method=False,
     grad={"self": lambda g: torch_module().view_as_complex(g.contiguous())},
+    batching="pointwise",
+    nested="pointwise",
 )
 def view_as_real(self):
     return _core.view_as_real(self)
@@ -317,6 +321,7 @@ def view_as_real(self):
     "view_as_complex(Tensor(a) self) -> Tensor(a)",
     method=False,
     grad={"self": lambda g: torch_module().view_as_real(g.contiguous().resolve_conj())},
+    batching="pointwise",
 )
 def view_as_complex(self):
     return _core.view_as_complex(self)
