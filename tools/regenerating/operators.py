@@ -92,7 +92,14 @@ def dispatch_leaves():
     return lines_of(sorted(filter(is_leaf, names)), 120)
 
 
+def later():
+    """Names of our records that are defined at their first use, which must be there from the start."""
+    head = "# What the families of LATER (shim_torch/_impl/table/operators.py) give torch, and the tensor.\n"
+    return head + "".join(f"[{kind}]\n" + lines_of(sorted(set(names)), 118) for kind, names in ask("later").items())
+
+
 FILES = {
+    "shim_torch/_impl/data/later.txt": later,
     "shim_torch/_impl/data/aten_overloads.txt": overloads,
     "shim_torch/_impl/data/aten_tags.txt": tags,
     "shim_torch/_impl/data/dispatch_leaves.txt": dispatch_leaves,

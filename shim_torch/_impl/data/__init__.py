@@ -1,4 +1,4 @@
-"""Tables taken from PyTorch's public interface; ``tools/regenerate.py`` writes them."""
+"""Tables taken from PyTorch's public interface, and from our own records; ``tools/regenerate.py`` writes them."""
 
 from __future__ import annotations
 

@@ -263,7 +263,7 @@ def _laid_out(result: Any, source: Any) -> Any:
     return result.contiguous() if format == _core.contiguous_format else result.contiguous(memory_format=format)
 
 
-def _declare(name: str, n: int, run: Any, aligned: bool) -> None:
+def _declare(name: str, n: int, run: Any, aligned: bool, refused: str, kernel: str) -> None:
     align = ", bool align_corners" if aligned else ""
     rest = "SymInt[]? output_size" + align + ", float[]? scale_factors"
 
@@ -284,15 +284,27 @@ def _declare(name: str, n: int, run: Any, aligned: bool) -> None:
         return laid_out(input, output_size, *more[:aligned], scales)
 
     schema = f"{name}(Tensor self, SymInt[{n}] output_size{align}, {_named(n)}) -> Tensor"
-    composite(schema, native=name, **_HIDDEN)(fixed)
-    composite(f"{name}.vec(Tensor input, {rest}) -> Tensor", function=False, method=False, native=f"{name}_vec")(chosen)
+    refuses = ((refused, kernel),)
+    composite(schema, native=name, refuses=refuses, **_HIDDEN)(fixed)
+    composite(
+        f"{name}.vec(Tensor input, {rest}) -> Tensor",
+        function=False,
+        method=False,
+        native=f"{name}_vec",
+        refuses=refuses,
+    )(chosen)
 
 
 for _n in (1, 2, 3):
-    _declare(f"upsample_nearest{_n}d", _n, lambda x, size, scales: _nearest(x, size, scales, False), False)
-    _declare(f"_upsample_nearest_exact{_n}d", _n, lambda x, size, scales: _nearest(x, size, scales, True), False)
-for _n, _name in enumerate(("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d"), 1):
-    _declare(_name, _n, _linear, True)
-_declare("upsample_bicubic2d", 2, _cubic, True)
-_declare("_upsample_bilinear2d_aa", 2, lambda s, o, a, f: _antialiased(s, o, a, f, _triangle, 1.0), True)
-_declare("_upsample_bicubic2d_aa", 2, lambda s, o, a, f: _antialiased(s, o, a, f, _cubic_kernel, 2.0), True)
+    _refused = "bsc", "upsample_nearest2d_channels_last" if _n == 2 else "compute_indices_weights_nearest"
+    _declare(f"upsample_nearest{_n}d", _n, lambda x, size, scales: _nearest(x, size, scales, False), False, *_refused)
+    _declare(
+        f"_upsample_nearest_exact{_n}d", _n, lambda x, size, scales: _nearest(x, size, scales, True), False, *_refused
+    )
+_declare("upsample_linear1d", 1, _linear, True, "bic", "compute_indices_weights_linear")
+_declare("upsample_bilinear2d", 2, _linear, True, "bsc", "upsample_bilinear2d_channels_last")
+_declare("upsample_trilinear3d", 3, _linear, True, "bic", "compute_indices_weights_linear")
+_declare("upsample_bicubic2d", 2, _cubic, True, "bsc", "compute_indices_weights_cubic")
+_SPANS = "bscl", "compute_index_ranges_weights"
+_declare("_upsample_bilinear2d_aa", 2, lambda s, o, a, f: _antialiased(s, o, a, f, _triangle, 1.0), True, *_SPANS)
+_declare("_upsample_bicubic2d_aa", 2, lambda s, o, a, f: _antialiased(s, o, a, f, _cubic_kernel, 2.0), True, *_SPANS)

@@ -118,7 +118,7 @@ def nonzero_function(input: Any, *, out: Any = None, as_tuple: bool = False) -> 
     return places.unbind(1)
 
 
-@composite("where(Tensor condition) -> Tensor[]", method=False, pointwise=True)
+@composite("where(Tensor condition) -> Tensor[]", method=False)
 def where_condition(condition):
     return nonzero_function(condition, as_tuple=True)
 

@@ -105,10 +105,16 @@ def _logit(g: Any, x: Any, eps: float | None) -> Any:
 
 _declare("silu_backward(Tensor grad_output, Tensor self) -> Tensor", _silu)
 _declare("gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none') -> Tensor", _gelu)
-_declare("sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", lambda g, y: g * ((1 - y) * y).conj())
-_declare("tanh_backward(Tensor grad_output, Tensor output) -> Tensor", lambda g, y: g * (1 - y * y).conj())
+_declare(
+    "sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor",
+    lambda g, y: g * ((1 - y) * y).conj(),
+    pointwise=True,
+)
+_declare(
+    "tanh_backward(Tensor grad_output, Tensor output) -> Tensor", lambda g, y: g * (1 - y * y).conj(), pointwise=True
+)
 _declare("threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor",
-         lambda g, x, threshold: g.masked_fill(x <= threshold, 0))  # fmt: skip
+         lambda g, x, threshold: g.masked_fill(x <= threshold, 0), pointwise=True)  # fmt: skip
 _declare("hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor",
          lambda g, x, low, high: g.masked_fill((x <= low) | (x >= high), 0))  # fmt: skip
 _declare("leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor",

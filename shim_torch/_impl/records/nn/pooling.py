@@ -216,7 +216,9 @@ def _declare_max(n: int) -> None:
        out=("out", "indices") if n > 1 else False,
        differentiable=(0,), grad={"self": _spread_back(n)}, follows=("self",), **function)(run)  # fmt: skip
 
-    @composite(f"max_pool{n}d({arguments}) -> Tensor", method=False, native=f"max_pool{n}d")
+    refuses = {"refuses": (("bi", "max_pool2d"),)} if n == 1 else {}
+
+    @composite(f"max_pool{n}d({arguments}) -> Tensor", method=False, native=f"max_pool{n}d", **refuses)
     def max_pool(self, kernel_size, stride, padding, dilation, ceil_mode):
         if n == 1:
             _pool_shape("max_pool1d()", 1, self, settings(kernel_size, stride, padding, dilation), ceil_mode)
@@ -234,7 +236,8 @@ def _declare_max(n: int) -> None:
 
     op(f"adaptive_max_pool{n}d(Tensor self, int[{n}] output_size) -> (Tensor, Tensor)", shape=adaptive_shape, native=f"adaptive_max_pool{n}d",
        dtype=_no_bool(f"adaptive_max_pool{n}d"), out=("out", "indices") if n > 1 else False, differentiable=(0,), grad={"self": _spread_back(n, True)},
-       follows=() if n == 3 else ("self",), **function)(adaptive)  # fmt: skip
+       follows=() if n == 3 else ("self",), **function,
+       refuses=(("bic", "adaptive_max_pool3d_cpu" if n == 3 else "adaptive_max_pool2d"),))(adaptive)  # fmt: skip
 
 
 def _check_adaptive(name: str, n: int, shape: Any, output_size: Any, colon: str) -> None:

@@ -41,7 +41,11 @@ def _sigmoid(xp, x):
 @op(
     "relu(Tensor self) -> Tensor",
     shape=same,
-    dtype=refusing("relu", same_dtype),
+    dtype=refusing(
+        same_dtype,
+        ("c", "!clamp is not supported for complex types"),
+        ("b", "Boolean inputs not supported for relu"),
+    ),
     inplace="function",
     native="relu",
     grad={"self": flat(lambda g, result: _relu_grad(g, result))},

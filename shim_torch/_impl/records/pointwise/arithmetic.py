@@ -8,16 +8,23 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.records.pointwise.unary import Formula
 from shim_torch._impl.records.shared.formulas import conjugate, zeros_as
 from shim_torch._impl.table.record import composite, op
-from shim_torch._impl.table.refusals import refusing
+from shim_torch._impl.table.refusals import Refusals, refusing
 from shim_torch._impl.table.rules import broadcast, int_to_float, not_implemented, promote, underived
 
 
-def binary_op(name: str, body: Formula, grad: dict[str, Formula] | None, dtype: Any = promote, **options: Any) -> None:
+def binary_op(
+    name: str,
+    body: Formula,
+    grad: dict[str, Formula] | None,
+    dtype: Any = promote,
+    refused: Refusals = (),
+    **options: Any,
+) -> None:
     options.setdefault("inplace", True)
     options.setdefault("out", True)
     options.setdefault("native", name)
     signature = options.pop("signature", f"{name}.Tensor(Tensor self, Tensor other) -> Tensor")
-    op(signature, shape=broadcast, dtype=refusing(name, dtype), grad=grad, **options)(body)
+    op(signature, shape=broadcast, dtype=refusing(dtype, *refused), grad=grad, **options)(body)
 
 
 def _is_bool(x):
@@ -184,7 +191,7 @@ def _floor_float(xp, a, b):
 @op(
     "floor_divide(Tensor self, Tensor other) -> Tensor",
     shape=broadcast,
-    dtype=refusing("floor_divide", promote),
+    dtype=refusing(promote, ("bc", "div_floor_cpu")),
     inplace=True,
     out=True,
     native="floor_divide",
@@ -207,7 +214,7 @@ def _remainder_other(g, self, other):
 @op(
     "remainder.Tensor(Tensor self, Tensor other) -> Tensor",
     shape=broadcast,
-    dtype=refusing("remainder", promote),
+    dtype=refusing(promote, ("bc", "remainder_cpu")),
     inplace=True,
     out=True,
     native="remainder",
@@ -230,7 +237,7 @@ def _floored(a, b):
 @op(
     "fmod.Tensor(Tensor self, Tensor other) -> Tensor",
     shape=broadcast,
-    dtype=refusing("fmod", promote),
+    dtype=refusing(promote, ("bc", "fmod_cpu")),
     inplace=True,
     out=True,
     native="fmod",

@@ -33,7 +33,7 @@ for _name, _better in (("maximum", "gt"), ("minimum", "lt"), ("fmax", "gt"), ("f
     op(
         f"{_name}(Tensor self, Tensor other) -> Tensor",
         shape=broadcast,
-        dtype=refusing(_name, promote),
+        dtype=refusing(promote, ("c", f"{_name} not implemented for complex tensors.")),
         out=True,
         native=_name,
         grad=_pick_grads(_better),
@@ -88,11 +88,12 @@ def _of_xp(name):
 
 
 _BODIES = {"logaddexp": logaddexp, "nextafter": _nextafter}
+_KINDS = {"atan2": "c", "hypot": "bic", "logaddexp": "bi", "logaddexp2": "bic", "nextafter": "bic"}  # refused
 for _name, (_np, _grads) in _FLOATS2.items():
     op(
         f"{_name}(Tensor self, Tensor other) -> Tensor",
         shape=broadcast,
-        dtype=refusing(_name, int_to_float if _name == "atan2" else promote),
+        dtype=refusing(int_to_float if _name == "atan2" else promote, (_KINDS[_name], f"{_name}_cpu")),
         out=True,
         inplace=_name in ("atan2", "hypot", "nextafter"),
         grad=_grads,
@@ -106,7 +107,7 @@ for _name, (_np, _grads) in _FLOATS2.items():
     "copysign.Tensor(Tensor self, Tensor other) -> Tensor",
     native="copysign",
     shape=broadcast,
-    dtype=refusing("copysign", int_to_float),
+    dtype=refusing(int_to_float, ("c", "copysign_cpu")),
     inplace=True,
     out=True,
     grad={"self": lambda g, self, result: g * (result / self).masked_fill(self == 0, 0.0), "other": zeros_as},
@@ -127,7 +128,7 @@ def _xlogy_self(g, self, other):
     "xlogy.Tensor(Tensor self, Tensor other) -> Tensor",
     native="xlogy",
     shape=broadcast,
-    dtype=refusing("xlogy", int_to_float),
+    dtype=refusing(int_to_float, ("c", "xlogy_cpu")),
     inplace="function",
     out=True,
     grad={
@@ -142,7 +143,7 @@ def xlogy(xp, self, other):
 @op(
     "gcd(Tensor self, Tensor other) -> Tensor",
     shape=broadcast,
-    dtype=refusing("gcd", promote),
+    dtype=refusing(promote, ("bfc", "gcd_cpu")),
     inplace="function",
     out=True,
 )
@@ -153,7 +154,7 @@ def gcd(xp, self, other):
 @op(
     "lcm(Tensor self, Tensor other) -> Tensor",
     shape=broadcast,
-    dtype=refusing("lcm", promote),
+    dtype=refusing(promote, ("bfc", "lcm_cpu")),
     inplace="function",
     out=True,
 )
@@ -162,8 +163,8 @@ def lcm(xp, self, other):
 
 
 def _heaviside_dtype(self, values):
-    refuse("heaviside", self.dtype)
-    refuse("heaviside", values.dtype)
+    for t in (self, values):
+        refuse(t.dtype, ("c", "heaviside is not yet implemented for complex tensors."))
     if self.dtype != values.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
     return self.dtype
@@ -182,14 +183,20 @@ def ldexp(self, other):
     return self * shim_torch.pow(2.0, other)
 
 
-for _name, _np in (
-    ("bitwise_and", "bitwise_and"),
-    ("bitwise_or", "bitwise_or"),
-    ("bitwise_xor", "bitwise_xor"),
-    ("bitwise_left_shift", "left_shift"),
-    ("bitwise_right_shift", "right_shift"),
+for _name, _np, _symbol, _refused in (
+    ("bitwise_and", "bitwise_and", "and", ("fc", "bitwise_and_cpu")),
+    ("bitwise_or", "bitwise_or", "or", ("fc", "bitwise_or_cpu")),
+    ("bitwise_xor", "bitwise_xor", "xor", ("fc", "bitwise_xor_cpu")),
+    ("bitwise_left_shift", "left_shift", "lshift", ("bfc", "lshift_cpu")),
+    ("bitwise_right_shift", "right_shift", "rshift", ("bfc", "rshift_cpu")),
 ):
-    binary_op(_name, (lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_np), None)
+    binary_op(
+        _name,
+        (lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_np),
+        None,
+        refused=(_refused,),
+        symbol=_symbol,
+    )
 for _name in ("logical_and", "logical_or", "logical_xor"):
     op(
         f"{_name}(Tensor self, Tensor other) -> Tensor",

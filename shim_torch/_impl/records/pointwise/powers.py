@@ -48,7 +48,7 @@ def _pow_exponent(g, self, exponent, result):
 
 def _pow_dtype(self, exponent):
     dtype = promote(self, exponent)
-    refuse("pow", dtype)
+    refuse(dtype, ("b", "pow"))
     if isinstance(exponent, int) and exponent < 0 and not (dtype.is_floating_point or dtype.is_complex):
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     return dtype
@@ -81,7 +81,7 @@ def pow_(xp, self, exponent):
 
 def _pow_scalar_dtype(self, exponent):
     dtype = promote(self, exponent)
-    refuse("pow", dtype)
+    refuse(dtype, ("b", "pow"))
     return dtype
 
 

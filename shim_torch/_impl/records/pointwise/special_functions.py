@@ -10,8 +10,8 @@ from shim_torch._impl.arrays.gamma_incomplete import gamma_incomplete
 from shim_torch._impl.arrays.special import special
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import aten
-from shim_torch._impl.table.record import composite, op
-from shim_torch._impl.table.refusals import refusing
+from shim_torch._impl.table.record import RECORDS, composite, op
+from shim_torch._impl.table.refusals import Refusals, refusing
 from shim_torch._impl.table.rules import NARROW, broadcast, int_to_float, promote, same, type_name
 
 _SPECIAL: dict[str, Any] = {"module": "special", "method": False}
@@ -22,11 +22,11 @@ def _native(name: str) -> str:
     return name.removeprefix("special_")
 
 
-def _unary(name: str, body: Any, grad: Any, **options: Any) -> None:
+def _unary(name: str, body: Any, grad: Any, refused: Refusals = (), **options: Any) -> None:
     def run(xp: Any, self: Any) -> Any:
         return xp.asarray(body(xp, self)).astype(self.dtype)
 
-    op(f"{name}(Tensor self) -> Tensor", shape=same, dtype=refusing(name, int_to_float), out=True, native=_native(name),
+    op(f"{name}(Tensor self) -> Tensor", shape=same, dtype=refusing(int_to_float, *refused), out=True, native=_native(name),
        grad={"self": grad} if grad else None, **{**_SPECIAL, **options})(run)  # fmt: skip
 
 
@@ -35,7 +35,7 @@ def _over(body: Any) -> Any:
 
 
 _unary("i0", lambda xp, x: bessel.modified_i(xp, x, 0, False), lambda g, self: g * aten().special_i1(self),
-       module="", method=True, inplace="function")  # fmt: skip
+       module="", method=True, inplace="function", refused=(("c", "i0_vml_cpu"),))  # fmt: skip
 _unary("special_i0e", lambda xp, x: bessel.modified_i(xp, x, 0, True),
        lambda g, self, result: g * (aten().special_i1e(self) - self.sgn() * result), refuses=(("c", "i0e_cpu"),))  # fmt: skip
 
@@ -66,11 +66,18 @@ def _finite_i(xp: Any, x: Any, order: int) -> Any:
 
 _unary("special_i1", lambda xp, x: _finite_i(xp, x, 1), _i1_grad, refuses=(("c", "i1_cpu"),))
 _unary("special_i1e", lambda xp, x: bessel.modified_i(xp, x, 1, True), _i1e_grad, refuses=(("c", "i1e_cpu"),))
+
+
+def _plain(name: str, body: Any) -> None:
+    """Without a gradient."""
+    _unary(f"special_{name}", body, None, refuses=(("cl", f"{name}_cpu"),))
+
+
 for _n in (0, 1):
-    _unary(f"special_bessel_j{_n}", lambda xp, x, n=_n: bessel.bessel_j(xp, x, n), None)
-    _unary(f"special_bessel_y{_n}", lambda xp, x, n=_n: bessel.bessel_y(xp, x, n), None)
-    _unary(f"special_modified_bessel_i{_n}", lambda xp, x, n=_n: _finite_i(xp, x, n), None)
-    _unary(f"special_modified_bessel_k{_n}", lambda xp, x, n=_n: bessel.modified_k(xp, x, n, False), None)
+    _plain(f"bessel_j{_n}", lambda xp, x, n=_n: bessel.bessel_j(xp, x, n))
+    _plain(f"bessel_y{_n}", lambda xp, x, n=_n: bessel.bessel_y(xp, x, n))
+    _plain(f"modified_bessel_i{_n}", lambda xp, x, n=_n: _finite_i(xp, x, n))
+    _plain(f"modified_bessel_k{_n}", lambda xp, x, n=_n: bessel.modified_k(xp, x, n, False))
 
 
 def _shape_of_x(x: Any) -> Any:
@@ -85,7 +92,13 @@ def _of_x(name: str, body: Any) -> None:
         return xp.asarray(body(xp, x)).astype(x.dtype)
 
     op(
-        f"{name}(Tensor x) -> Tensor", shape=_shape_of_x, dtype=int_to_float, out=True, native=_native(name), **_SPECIAL
+        f"{name}(Tensor x) -> Tensor",
+        shape=_shape_of_x,
+        dtype=int_to_float,
+        out=True,
+        native=_native(name),
+        refuses=(("cl", f"{_native(name)}_cpu"),),
+        **_SPECIAL,
     )(run)
 
 
@@ -195,7 +208,7 @@ _polygamma_shape.elementwise = True  # type: ignore[attr-defined]
 
 for _name, _options in (("polygamma", {"module": "", "method": False}), ("special_polygamma", _SPECIAL)):
     op(f"{_name}(int n, Tensor self) -> Tensor", shape=_polygamma_shape, dtype=int_to_float, out=True, native="polygamma",
-       grad={"self": lambda g, n, self: g * aten().polygamma(n + 1, self)}, **_options)(
+       grad={"self": lambda g, n, self: g * aten().polygamma(n + 1, self)}, refuses=(("c", "trigamma"),), **_options)(
         lambda xp, n, self: _polygamma_body(xp, n, self))  # fmt: skip
 
 
@@ -237,7 +250,7 @@ def _incomplete(name: str, upper: bool) -> None:
     def grad(g: Any, self: Any, other: Any) -> Any:
         return g * sign * ((self - 1) * other.log() - other - self.lgamma()).exp()
 
-    op(f"{name}(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing(name, promote), out=True, inplace=True,
+    op(f"{name}(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing(promote, ("bic", f"{name}_cpu")), out=True, inplace=True,
        native=name, grad={"self": _no_derivative(f"{name}: input"), "other": grad})(run)  # fmt: skip
     composite(f"special_gammainc{'c' if upper else ''}(Tensor self, Tensor other) -> Tensor", out=True, **_SPECIAL)(
         lambda self, other: getattr(aten(), name)(self, other)
@@ -248,7 +261,7 @@ _incomplete("igamma", False)
 _incomplete("igammac", True)
 
 
-@op("special_zeta(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing("special_zeta", int_to_float), out=True,
+@op("special_zeta(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing(int_to_float, ("c", "zeta_cpu")), out=True,
     native="zeta", grad={"self": _no_derivative("zeta"), "other": lambda g, self, other: g * -self * aten().special_zeta(self + 1, other)}, **_SPECIAL, refuses=(("cl", "zeta_cpu"),))  # fmt: skip
 def special_zeta(xp, self, other):
     return bessel.zeta(xp, self, other).astype(self.dtype)
@@ -265,7 +278,7 @@ def _xlog1py(xp: Any, self: Any, other: Any) -> Any:
     return xp.where(xp.isnan(other), other, xp.where(self == 0, xp.zeros((), self.dtype), found))
 
 
-op("special_xlog1py(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing("special_xlog1py", int_to_float), out=True, native="xlog1py",
+op("special_xlog1py(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing(int_to_float, ("c", "xlog1py_cpu")), out=True, native="xlog1py",
    grad={"self": _xlog1py_grad,
          "other": lambda g, self, other: g * self / (other + 1)}, **_SPECIAL)(_xlog1py)  # fmt: skip
 
@@ -298,7 +311,9 @@ _SAME = {
 
 
 def _named(name: str, target: str) -> None:
-    composite(f"special_{name}(Tensor self) -> Tensor", out=True, **_SPECIAL)(
+    same = RECORDS[f"aten::{target}"].traits
+    options = {"sparse": same["sparse"]} if "sparse" in same else {}
+    composite(f"special_{name}(Tensor self) -> Tensor", out=True, pointwise=True, **options, **_SPECIAL)(
         lambda self: getattr(aten(), target)(self)
     )
 

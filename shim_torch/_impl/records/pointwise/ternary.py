@@ -110,15 +110,18 @@ def _clamp_dtype(self, min, max):
     given = [a for a in (min, max) if a is not None]
     if isinstance(given[0], _core.TensorBase):
         dtype = promote(self, *given)
-        refuse("clamp.Tensor", dtype)
+        refuse(dtype, _NO_COMPLEX, ("b", "clamp_cpu"))
         return dtype
-    return _held(self, given, "clamp")
+    return _held(self, given, "clamp_scalar_cpu")
 
 
-def _held(self, numbers, name):
+_NO_COMPLEX = ("c", "!clamp is not supported for complex types")
+
+
+def _held(self, numbers, kernel):
     """The dtype of a clamp with numbers, which it must hold."""
     dtype = promote(self, *numbers)
-    refuse(name, dtype)
+    refuse(dtype, _NO_COMPLEX, ("b", kernel))
     for n in numbers:
         _core.check_fits(n, dtype)
     return dtype
@@ -193,7 +196,7 @@ def clamp(xp, self, min, max):
 @op(
     "clamp_min.Tensor(Tensor self, Tensor min) -> Tensor",
     shape=broadcast,
-    dtype=refusing("clamp_min.Tensor", promote),
+    dtype=refusing(promote, ("c", "maximum_cpu")),
     inplace="function",
     out=True,
     native="clamp_min_tensor",
@@ -209,7 +212,7 @@ def clamp_min_tensor(xp, self, min):
 @op(
     "clamp_min(Tensor self, Scalar min) -> Tensor",
     shape=same,
-    dtype=lambda self, min: _held(self, [min], "clamp_min"),
+    dtype=lambda self, min: _held(self, [min], "clamp_min_scalar_cpu"),
     inplace="function",
     out=True,
     native="clamp_min",
@@ -222,7 +225,7 @@ def clamp_min(xp, self, min):
 @op(
     "clamp_max.Tensor(Tensor self, Tensor max) -> Tensor",
     shape=broadcast,
-    dtype=refusing("clamp_max.Tensor", promote),
+    dtype=refusing(promote, ("c", "minimum_cpu")),
     inplace="function",
     out=True,
     native="clamp_max_tensor",
@@ -238,7 +241,7 @@ def clamp_max_tensor(xp, self, max):
 @op(
     "clamp_max(Tensor self, Scalar max) -> Tensor",
     shape=same,
-    dtype=lambda self, max: _held(self, [max], "clamp_max"),
+    dtype=lambda self, max: _held(self, [max], "clamp_max_scalar_cpu"),
     inplace="function",
     out=True,
     native="clamp_max",

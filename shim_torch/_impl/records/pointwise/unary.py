@@ -10,20 +10,33 @@ from shim_torch._impl.arrays.special import special
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import aten, one_pass, zeros_as
 from shim_torch._impl.table.record import composite, op
-from shim_torch._impl.table.refusals import refuse, refusing
+from shim_torch._impl.table.refusals import Refusals, refuse, refusing
 from shim_torch._impl.table.rules import fixed, int_to_float, same, same_dtype
 
 Formula = Callable[..., Any]
 
+_NEGATION = (
+    "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+    "`logical_not()` operator instead."
+)
+_SIGN = "!Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
 
-def _unary(name: str, body: Formula, grad: Formula | None, dtype: Any = int_to_float, **options: Any) -> None:
+
+def _unary(
+    name: str,
+    body: Formula,
+    grad: Formula | None,
+    dtype: Any = int_to_float,
+    refused: Refusals = (),
+    **options: Any,
+) -> None:
     options.setdefault("inplace", True)
     options.setdefault("out", True)
     options.setdefault("native", name)
     op(
         f"{name}(Tensor self) -> Tensor",
         shape=same,
-        dtype=refusing(name, dtype),
+        dtype=refusing(dtype, *refused),
         grad=None if grad is None else {"self": grad},
         **options,
     )(body)
@@ -115,18 +128,24 @@ _unary(
     lambda g, self: 2 / math.sqrt(math.pi) * (-(self * self)).exp() * g,
     inplace="function",
     sparse="zero_preserving",
+    refused=(("c", "erf_vml_cpu"),),
 )
 _unary(
-    "erfc", _special("erfc"), lambda g, self: -2 / math.sqrt(math.pi) * (-(self * self)).exp() * g, inplace="function"
+    "erfc",
+    _special("erfc"),
+    lambda g, self: -2 / math.sqrt(math.pi) * (-(self * self)).exp() * g,
+    inplace="function",
+    refused=(("c", "erfc_vml_cpu"),),
 )
 _unary(
     "erfinv",
     _special("erfinv"),
     lambda g, self: 0.5 * math.sqrt(math.pi) * self.erfinv().square().exp() * g,
     sparse="zero_preserving",
+    refused=(("c", "erfinv_vml_cpu"),),
 )
-_unary("lgamma", _special("lgamma"), lambda g, self: g * self.digamma())
-_unary("digamma", _special("digamma"), lambda g, self: g * aten().polygamma(1, self))
+_unary("lgamma", _special("lgamma"), lambda g, self: g * self.digamma(), refused=(("c", "lgamma_vml_cpu"),))
+_unary("digamma", _special("digamma"), lambda g, self: g * aten().polygamma(1, self), refused=(("c", "digamma"),))
 
 
 def _sinc(xp, self):  # CuPy's own is 1 where the argument is infinite
@@ -135,8 +154,22 @@ def _sinc(xp, self):  # CuPy's own is 1 where the argument is infinite
 
 
 _unary("sinc", _sinc, lambda g, self: g * _sinc_grad(self).conj(), inplace="function")
-_unary("deg2rad", _f("deg2rad"), lambda g: g * (math.pi / 180), inplace="function", sparse="zero_preserving")
-_unary("rad2deg", _f("rad2deg"), lambda g: g * (180 / math.pi), inplace="function", sparse="zero_preserving")
+_unary(
+    "deg2rad",
+    _f("deg2rad"),
+    lambda g: g * (math.pi / 180),
+    inplace="function",
+    sparse="zero_preserving",
+    refused=(("c", "deg2rad is not supported for complex tensors."),),
+)
+_unary(
+    "rad2deg",
+    _f("rad2deg"),
+    lambda g: g * (180 / math.pi),
+    inplace="function",
+    sparse="zero_preserving",
+    refused=(("c", "rad2deg is not supported for complex tensors."),),
+)
 
 
 def _sinc_grad(x):
@@ -179,8 +212,25 @@ def _integers_unchanged(function: str) -> Formula:
 
 
 for _name, _np in (("floor", "floor"), ("ceil", "ceil"), ("trunc", "trunc")):
-    _unary(_name, _integers_unchanged(_np), zeros_as, same_dtype, aliases=("fix",) if _name == "trunc" else ())
-_unary("round", _integers_unchanged("rint"), zeros_as, same_dtype, inplace="function", sparse="zero_preserving")
+    _unary(
+        _name,
+        _integers_unchanged(_np),
+        zeros_as,
+        same_dtype,
+        (("c", f"!{_name} is not supported for complex inputs"), ("b", f"{_name}_vml_cpu")),
+        aliases=("fix",) if _name == "trunc" else (),
+        inplace="function",
+        sparse="zero_preserving",
+    )
+_unary(
+    "round",
+    _integers_unchanged("rint"),
+    zeros_as,
+    same_dtype,
+    inplace="function",
+    sparse="zero_preserving",
+    refused=(("bc", "round_vml_cpu"),),
+)
 _unary(
     "frac",
     lambda xp, self: self - xp.trunc(self),
@@ -188,6 +238,7 @@ _unary(
     same_dtype,
     inplace="function",
     sparse="zero_preserving",
+    refused=(("bic", "frac_cpu"),),
 )
 _unary(
     "neg",
@@ -198,12 +249,13 @@ _unary(
     inplace="function",
     sparse="linear",
     symbol="neg",
+    refused=(("b", _NEGATION),),
 )
 
 
 @composite("positive(Tensor(a) self) -> Tensor(a)", pointwise=True, sparse="zero_preserving", symbol="pos")
 def positive(self):
-    refuse("positive", self.dtype)
+    refuse(self.dtype, ("b", "The `+` operator, on a bool tensor is not supported."))
     return self
 
 
@@ -223,14 +275,41 @@ _unary(
     native="sign",
     sparse="zero_preserving",
 )
-_unary("sign", lambda xp, self: _sign(xp, self), zeros_as, same_dtype, sparse="zero_preserving")
+_unary(
+    "sign", lambda xp, self: _sign(xp, self), zeros_as, same_dtype, sparse="zero_preserving", refused=(("c", _SIGN),)
+)
 _unary("logical_not", _f("logical_not"), None, fixed("bool"))
-_unary("bitwise_not", lambda xp, self: ~self, None, same_dtype, symbol="invert")
-_unary("signbit", _f("signbit"), None, fixed("bool"), inplace=False, sparse="zero_preserving")
+_unary("bitwise_not", lambda xp, self: ~self, None, same_dtype, symbol="invert", refused=(("fc", "bitwise_not_cpu"),))
+_unary(
+    "signbit",
+    _f("signbit"),
+    None,
+    fixed("bool"),
+    inplace=False,
+    sparse="zero_preserving",
+    refused=(("c", "!signbit is not implemented for complex tensors."),),
+)
 for _name in ("isnan", "isfinite", "isinf"):
-    _unary(_name, _f(_name), None, fixed("bool"), inplace=False, out=False)
-_unary("isposinf", _f("isposinf"), None, fixed("bool"), inplace=False, sparse="zero_preserving")
-_unary("isneginf", _f("isneginf"), None, fixed("bool"), inplace=False, sparse="zero_preserving")
+    _options = {} if _name == "isfinite" else {"sparse": "zero_preserving"}
+    _unary(_name, _f(_name), None, fixed("bool"), inplace=False, out=False, **_options)
+_unary(
+    "isposinf",
+    _f("isposinf"),
+    None,
+    fixed("bool"),
+    inplace=False,
+    sparse="zero_preserving",
+    refused=(("c", "isposinf does not support complex inputs."),),
+)
+_unary(
+    "isneginf",
+    _f("isneginf"),
+    None,
+    fixed("bool"),
+    inplace=False,
+    sparse="zero_preserving",
+    refused=(("c", "isneginf does not support complex inputs."),),
+)
 _unary("isreal", _f("isreal"), None, fixed("bool"), inplace=False, out=False)
 
 
@@ -257,7 +336,7 @@ def _sgn_grad(g, x, sgn):
 
 
 def _decimals_dtype(self, decimals):
-    refuse("round.none" if decimals == 0 else "round.decimals", self.dtype)
+    refuse(self.dtype, ("bic", "round_vml_cpu" if decimals == 0 else "round_cpu"))
     return self.dtype
 
 
@@ -282,7 +361,7 @@ def _abs_dtype(self):
 @op(
     "abs(Tensor self) -> Tensor",
     shape=same,
-    dtype=refusing("abs", _abs_dtype),
+    dtype=refusing(_abs_dtype, ("b", "abs_cpu")),
     inplace=("abs_",),
     out=True,
     native="abs",
@@ -298,7 +377,7 @@ def abs_(xp, self):
 @op(
     "logit(Tensor self, float? eps=None) -> Tensor",
     shape=same,
-    dtype=refusing("logit", int_to_float),
+    dtype=refusing(int_to_float, ("c", "logit_cpu")),
     inplace="function",
     out=True,
     native="logit",

@@ -269,7 +269,7 @@ def _shifted(name: str, f: Any, signature: str, **options: Any) -> None:
         return self.copy_(f(u, *settings))
 
     schema = f"{name}(Tensor(a!) self, {signature}, *, Generator? generator=None) -> Tensor(a!)"
-    composite(schema, function=False, **options)(body)
+    composite(schema, function=False, batching="random", nested="pointwise", **options)(body)
 
 
 def _one_draw(self: Any, kind: str, settings: Any, generator: Any) -> bool:
@@ -335,7 +335,7 @@ def _geometric(u: Any, p: float) -> Any:
     return ((u if u.device.type == "cpu" else 1 - u).log() / math.log1p(-p)).ceil().clamp(min=1)
 
 
-_shifted("geometric_", _geometric, "float p")
+_shifted("geometric_", _geometric, "float p", refuses=(("bc", "geometric_cpu"),))
 
 
 @composite(
@@ -507,6 +507,7 @@ def _like(name: str, fill: Any, signature: str = "", native: str = "randint_like
         f"{name}(Tensor self, {signature}*, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
         method=False,
         native=native,
+        batching="random",
     )(body)
 
 
@@ -541,7 +542,7 @@ for _schema in (
 ):
     # A draw does not move with its mean or deviation: PyTorch's gradients are zero (distributions' rsample has others).
     _still = {name: lambda g: g * 0 for name in ("mean", "std") if f"Tensor {name}" in _schema}
-    direct(_schema, method=False, out=True, grad=_still)(_normal_of)
+    direct(_schema, method=False, out=True, grad=_still, batching="random", no_complex_gradient="normal")(_normal_of)
 
 
 @composite(

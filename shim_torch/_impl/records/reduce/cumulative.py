@@ -82,7 +82,7 @@ def _cum_extremum(name, accumulate, better):
         native=name,
         shape=lambda self, dim: [_cum_shape(self, dim)] * 2,
         out=True,
-        dtype=refusing_like(name, _core.int64),
+        dtype=refusing_like(("c", f"{name}_cpu"), _core.int64),
         grad={
             "self": lambda g, self_shape, result1, dim: (
                 g.new_zeros(self_shape).scatter_add(dim, result1, g) if len(self_shape) else g
@@ -98,7 +98,7 @@ _cum_extremum("cummin", "minimum", "le")
 @op(
     "logcumsumexp(Tensor self, int dim) -> Tensor",
     shape=_cum_shape,
-    dtype=refusing_like("logcumsumexp"),
+    dtype=refusing_like(("bi", "logcumsumexp_out_cpu")),
     out=True,
     native="logcumsumexp",
     grad={"self": lambda g, self, result, dim: _logcumsumexp_grad(g, self, result, dim) if g.dim() else g},

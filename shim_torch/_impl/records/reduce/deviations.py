@@ -106,10 +106,15 @@ def _both(name, self, dim, unbiased, keepdim):
 
 
 for _name in ("var", "std"):
+    _refuses = (("bi", f"{_name}_mean only support floating point and complex dtypes"),)
     composite(f"{_name}(Tensor self, bool unbiased) -> Tensor")(
         (lambda n: lambda self, unbiased: getattr(self, n)(None, correction=int(unbiased)))(_name)
     )
-    composite(f"{_name}.dim(Tensor self, int[1]? dim, bool unbiased, bool keepdim=False) -> Tensor", out=True)(
+    composite(
+        f"{_name}.dim(Tensor self, int[1]? dim, bool unbiased, bool keepdim=False) -> Tensor",
+        out=True,
+        nested="reduction",
+    )(
         (
             lambda n: (
                 lambda self, dim, unbiased, keepdim: getattr(self, n)(dim, correction=int(unbiased), keepdim=keepdim)
@@ -121,6 +126,7 @@ for _name in ("var", "std"):
         method=False,
         native=f"{_name}_mean",
         grad={"self": _std_mean_grad if _name == "std" else _var_mean_grad},
+        refuses=_refuses,
     )(
         (
             lambda n: (
@@ -131,10 +137,11 @@ for _name in ("var", "std"):
             )
         )(_name)
     )
-    composite(f"{_name}_mean(Tensor self, bool unbiased) -> (Tensor, Tensor)", method=False)(
+    composite(f"{_name}_mean(Tensor self, bool unbiased) -> (Tensor, Tensor)", method=False, refuses=_refuses)(
         (lambda n: lambda self, unbiased: _both(n, self, None, unbiased, False))(_name)
     )
     composite(
         f"{_name}_mean.dim(Tensor self, int[1]? dim, bool unbiased, bool keepdim=False) -> (Tensor, Tensor)",
         method=False,
+        refuses=_refuses,
     )((lambda n: lambda self, dim, unbiased, keepdim: _both(n, self, dim, unbiased, keepdim))(_name))

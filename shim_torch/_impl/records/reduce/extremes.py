@@ -29,11 +29,11 @@ def full_extremum_grad(g, self, result):
     return hit * (g / hit.sum())
 
 
-def refusing_like(name, *others):
-    """The dtype rule of results like the input (and others), where the operator takes the dtype."""
+def refusing_like(refused, *others):
+    """The dtype rule of results like the input (and others), of which ``refused`` says the dtypes that are not taken."""
 
     def rule(self):
-        refuse(name, self.dtype)
+        refuse(self.dtype, refused)
         return (self.dtype, [self.dtype, *others]) if others else self.dtype
 
     return rule
@@ -58,7 +58,7 @@ def nonempty(name):
 @op(
     "amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
     shape=nonempty("amax"),
-    dtype=refusing_like("amax"),
+    dtype=refusing_like(("c", "max_values_cpu")),
     out=True,
     native="amax",
     grad={"self": _extremum_grad},
@@ -71,7 +71,7 @@ def amax(xp, self, dim, keepdim):
 @op(
     "amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
     shape=nonempty("amin"),
-    dtype=refusing_like("amin"),
+    dtype=refusing_like(("c", "min_values_cpu")),
     out=True,
     native="amin",
     grad={"self": _extremum_grad},
@@ -85,7 +85,7 @@ def amin(xp, self, dim, keepdim):
 def aminmax(self, dim, keepdim):
     from shim_torch import return_types
 
-    refuse("aminmax", self.dtype)
+    refuse(self.dtype, ("c", "aminmax_cpu"))
     if dim is None and self.numel() == 0:
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
@@ -140,7 +140,7 @@ def _full_extremum(name, reduce):
     op(
         f"{name}(Tensor self) -> Tensor",
         shape=check,
-        dtype=refusing_like(name),
+        dtype=refusing_like(("c", f"{name}_all")),
         out=True,
         native=f"a{name}",
         grad={"self": full_extremum_grad},
@@ -174,8 +174,9 @@ def _with_index(name, arg):
         f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
         shape=shapes,
         native=f"{name}_dim",
+        nested="reduction",
         out=True,
-        dtype=refusing_like(f"{name}.dim", _core.int64),
+        dtype=refusing_like(("c", f"{name}(): does not support complex input"), _core.int64),
         grad={"self": picked_grad},
     )(body)
 
@@ -197,9 +198,13 @@ def _arg_shape(self, dim, keepdim):
     return nonempty("argmax")(self, (dim,), keepdim)
 
 
+def _no_arg(name, kinds, word):
+    return kinds, f"{name}(): does not support {word} input"
+
+
 def _arg_dtype(name):
     def rule(self):
-        refuse(name, self.dtype)
+        refuse(self.dtype, *(_no_arg(name, kinds, word) for kinds, word in (("c", "complex"), ("b", "bool"))))
         return None, _core.int64
 
     return rule
@@ -212,6 +217,8 @@ for _name in ("argmax", "argmin"):
         dtype=_arg_dtype(_name),
         out=True,
         native=_name,
+        nested="reduction",
+        refuses=(_no_arg(_name, "b", "bool"),),
     )((lambda n: lambda xp, self, dim, keepdim: _arg(xp, self, dim, keepdim, n))(_name))
 
 
@@ -229,6 +236,9 @@ def _arg(xp, self, dim, keepdim, name):
     return found
 
 
+_NO_MEDIAN = ("bc", "median_cpu")
+
+
 def _no_median(xp, dtype):
     """NaN, or what becomes of it in PyTorch's whole numbers."""
     if dtype.kind == "f":
@@ -239,7 +249,7 @@ def _no_median(xp, dtype):
 @op(
     "median(Tensor self) -> Tensor",
     **_ALL,
-    dtype=refusing_like("median"),
+    dtype=refusing_like(_NO_MEDIAN),
     native="median",
     grad={"self": full_extremum_grad},
 )
@@ -256,7 +266,7 @@ def median_all(xp, self):
     "median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     out=True,
     shape=lambda self, dim, keepdim: [nonempty("median")(self, (dim,), keepdim)] * 2,
-    dtype=refusing_like("median", _core.int64),
+    dtype=refusing_like(_NO_MEDIAN, _core.int64),
     native="median",
     grad={"self": picked_grad},
     nested="reduction",

@@ -191,6 +191,7 @@ for _name in ("all", "any"):
         f"{_name}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
         out=True,
         native=f"{_name}_dim",
+        nested="reduction",
         shape=lambda self, dim, keepdim: reduced(self, (dim,), keepdim),
         dtype=_truth_dtype,
     )(
@@ -206,6 +207,7 @@ for _name in ("all", "any"):
         f"{_name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
         out=True,
         native=f"{_name}",
+        nested="reduction",
         shape=_truth_shape,
         dtype=_truth_dtype,
     )(

@@ -131,7 +131,10 @@ def _like(name: str, fill: Any) -> None:
         return fill(empty_like(self, dtype, layout, device, pin_memory, memory_format))
 
     composite(
-        f"{name}(Tensor self, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", method=False, native=name
+        f"{name}(Tensor self, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
+        method=False,
+        native=name,
+        batching="pointwise",
     )(body)
 
 
