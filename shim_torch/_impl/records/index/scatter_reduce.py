@@ -139,7 +139,7 @@ def _scatter_reduce_grad(g, self, dim, index, src, reduce, include_self, result)
 
 @op("scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
     inplace=True, out=True, native="scatter_reduce", shape=_scatter_reduce_shape, dtype=same_dtype, keep=("index",),
-    grad={"self, src": _scatter_reduce_grad})  # fmt: skip
+    grad={"self, src": _scatter_reduce_grad}, batching="along_dim")  # fmt: skip
 def scatter_reduce(xp, self, dim, index, src, reduce, include_self):
     if index.size == 0:
         return self

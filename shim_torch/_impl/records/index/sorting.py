@@ -51,23 +51,27 @@ _SORT_GRAD = {"self": lambda g, self_shape, result1, dim: _to_places(g, self_sha
 
 
 @op("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", shape=_sort_shape, out=True, native="sort",
-    grad=_SORT_GRAD, **_ranked(_NO_COMPLEX_SORT))  # fmt: skip
+    grad=_SORT_GRAD, **_ranked(_NO_COMPLEX_SORT), batching="along_dim_or_none")  # fmt: skip
 def sort(xp, self, dim, descending):
     return _sorted(xp, self, dim, descending)
 
 
 @op("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
-    shape=_sort_shape, out=True, native="sort", grad=_SORT_GRAD, **_ranked(_NO_COMPLEX_SORT))  # fmt: skip
+    shape=_sort_shape, out=True, native="sort", grad=_SORT_GRAD, **_ranked(_NO_COMPLEX_SORT), batching="along_dim_or_none")  # fmt: skip
 def sort_stable(xp, self, stable, dim, descending):
     return _sorted(xp, self, dim, descending)
 
 
-@composite("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor")
+@composite("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", batching="along_dim_or_none")
 def argsort(self, dim, descending):
     return self.sort(dim, descending)[1]
 
 
-@composite("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", out=True)
+@composite(
+    "argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
+    out=True,
+    batching="along_dim_or_none",
+)
 def argsort_stable(self, stable, dim, descending):
     return self.sort(stable=stable, dim=dim, descending=descending)[1]
 
@@ -89,7 +93,7 @@ def _topk_shape(self, k, dim):
 
 
 @op("topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
-    shape=_topk_shape, out=True, native="topk", grad=_SORT_GRAD, **_ranked(("c", " topk does not support complex dtypes on CPU"), ("b", "topk does not support bool dtypes on CPU")), refuses=(("b", "topk does not support bool dtypes on CPU"),))  # fmt: skip
+    shape=_topk_shape, out=True, native="topk", grad=_SORT_GRAD, **_ranked(("c", " topk does not support complex dtypes on CPU"), ("b", "topk does not support bool dtypes on CPU")), refuses=(("b", "topk does not support bool dtypes on CPU"),), batching="along_dim")  # fmt: skip
 def topk(xp, self, k, dim, largest, sorted):
     if self.ndim == 0:
         empty = (xp.zeros((0,), self.dtype), xp.zeros((0,), "int64"))
@@ -123,7 +127,7 @@ def _kth_grad(g, self_shape, result1, dim, keepdim):
 
 
 @op("kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", shape=_kth_shape,
-    out=True, native="kthvalue", grad={"self": _kth_grad}, **_ranked(("bc", "kthvalue_cpu")))  # fmt: skip
+    out=True, native="kthvalue", grad={"self": _kth_grad}, **_ranked(("bc", "kthvalue_cpu")), batching="along_dim")  # fmt: skip
 def kthvalue(xp, self, k, dim, keepdim):
     if self.ndim == 0:
         return self, xp.zeros((), "int64")
@@ -160,7 +164,7 @@ def _mode_shape(self, dim, keepdim):
 
 
 @op("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", shape=_mode_shape, out=True,
-    native="mode", grad={"self": _kth_grad}, **_ranked(("c", "mode_cpu")))  # fmt: skip
+    native="mode", grad={"self": _kth_grad}, **_ranked(("c", "mode_cpu")), batching="along_dim")  # fmt: skip
 def mode(xp, self, dim, keepdim):
     """The most frequent value, the smallest where several are; its last place."""
     if self.ndim == 0:

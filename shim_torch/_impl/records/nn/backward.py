@@ -143,6 +143,7 @@ def _cast(t: Any, dtype: Any) -> Any:
     "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
     method=False,
     refuses=(("bic", "softmax_backward_lastdim_kernel_impl"),),
+    batching="along_dim",
 )
 def _softmax_backward_data(grad_output, output, dim, input_dtype):
     g, y = widened(grad_output), widened(output)
@@ -152,6 +153,7 @@ def _softmax_backward_data(grad_output, output, dim, input_dtype):
 @composite(
     "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
     method=False,
+    batching="along_dim",
 )
 def _log_softmax_backward_data(grad_output, output, dim, input_dtype):
     g, y = widened(grad_output), widened(output)

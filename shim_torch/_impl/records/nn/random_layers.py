@@ -103,7 +103,7 @@ def selu(self):
     return torch_module().ops.aten.elu(self, 1.6732632423543772, 1.0507009873554805)
 
 
-@composite("celu(Tensor self, Scalar alpha=1.0) -> Tensor", **_PLAIN, pointwise=True)
+@composite("celu(Tensor self, Scalar alpha=1.0) -> Tensor", **_PLAIN, pointwise=True, batching="along_dim")
 def celu(self, alpha):
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")

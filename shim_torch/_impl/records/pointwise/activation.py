@@ -395,6 +395,7 @@ def prelu(self, weight):
     method=False,
     native="glu",
     refuses=(("bic", "glu_cpu"),),
+    batching="along_dim",
 )
 def glu(self, dim):
     if self.dim() == 0:
@@ -435,6 +436,7 @@ def _scalar(dtype):
     native="softmax",
     out=True,
     grad={"self": lambda g, result, dim: _softmax_grad(g, result, dim)},
+    batching="along_dim_or_none",
 )
 def softmax(xp, self, dim, dtype):
     if self.ndim == 0:
@@ -485,6 +487,7 @@ def _softmax_backward(g, result, dim, log):
     native="log_softmax",
     out=True,
     grad={"self": lambda g, result, dim: _log_softmax_grad(g, result, dim)},
+    batching="along_dim_or_none",
 )
 def log_softmax(xp, self, dim, dtype):
     if self.ndim == 0:
@@ -495,11 +498,11 @@ def log_softmax(xp, self, dim, dtype):
     return x - xp.log(xp.exp(x).sum(axis=dim, keepdims=True))
 
 
-@composite("_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", method=False)
+@composite("_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", method=False, batching="along_dim")
 def _softmax(self, dim, half_to_float):
     return self.softmax(dim, dtype=_core.float32 if half_to_float else None)
 
 
-@composite("_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", method=False)
+@composite("_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", method=False, batching="along_dim")
 def _log_softmax(self, dim, half_to_float):
     return self.log_softmax(dim, dtype=_core.float32 if half_to_float else None)

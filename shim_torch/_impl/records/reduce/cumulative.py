@@ -33,6 +33,7 @@ def _running_dtype(name):
     out=True,
     native="cumsum",
     grad={"self": lambda g, dim: g.flip(dim).cumsum(dim).flip(dim) if g.dim() else g},
+    batching="along_dim_or_none",
 )
 def cumsum(xp, self, dim, dtype):
     return self.cumsum(axis=dim).astype(self.dtype) if self.ndim else self
@@ -62,6 +63,7 @@ def _cumprod_grad(g, self, result, dim):
     out=True,
     native="cumprod",
     grad={"self": _cumprod_grad},
+    batching="along_dim_or_none",
 )
 def cumprod(xp, self, dim, dtype):
     return self.cumprod(axis=dim).astype(self.dtype) if self.ndim else self
@@ -102,6 +104,7 @@ _cum_extremum("cummin", "minimum", "le")
     out=True,
     native="logcumsumexp",
     grad={"self": lambda g, self, result, dim: _logcumsumexp_grad(g, self, result, dim) if g.dim() else g},
+    batching="along_dim",
 )
 def logcumsumexp(xp, self, dim):
     if self.ndim == 0 or self.size == 0:

@@ -81,7 +81,11 @@ def amin(xp, self, dim, keepdim):
     return self.min(axis=axes_of(dim, self.ndim), keepdims=keepdim)
 
 
-@composite("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", out=True)
+@composite(
+    "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
+    out=True,
+    batching="along_dim",
+)
 def aminmax(self, dim, keepdim):
     from shim_torch import return_types
 
@@ -270,6 +274,7 @@ def median_all(xp, self):
     native="median",
     grad={"self": picked_grad},
     nested="reduction",
+    batching="along_dim",
 )
 def median_dim(xp, self, dim, keepdim):
     if self.ndim == 0:

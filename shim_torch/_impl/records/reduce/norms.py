@@ -199,6 +199,7 @@ _HIDDEN = {"module": "_C", "function": False, "method": False}
     "norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor",
     **_HIDDEN,
     nested="reduction",
+    batching="along_dim",
 )
 def norm_dim_dtype(self, p, dim, keepdim, dtype):
     return linalg_norm_of(self, 2 if p is None else p, dim, keepdim, dtype)
@@ -218,6 +219,7 @@ def norm_scalar(self, p):
     "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
     **_HIDDEN,
     nested="reduction",
+    batching="along_dim",
 )
 def norm_dim(self, p, dim, keepdim):
     return linalg_norm_of(self, 2 if p is None else p, dim, keepdim)

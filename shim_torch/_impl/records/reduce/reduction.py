@@ -109,6 +109,7 @@ def mean_dim(xp, self, dim, keepdim, dtype):
     out=True,
     nested="reduction",
     refuses=(("bi", "nanmean(): expected input to have floating point or complex dtype but got {}"),),
+    batching="along_dim",
 )
 def nanmean(self, dim, keepdim, dtype):
     return self.nansum(dim, keepdim, dtype=dtype) / (~self.isnan()).sum(dim, keepdim)
@@ -164,6 +165,7 @@ def _prod_dim_grad(g, self, result, dim, keepdim):
     out=True,
     grad={"self": _prod_dim_grad},
     nested="reduction",
+    batching="along_dim",
 )
 def prod_dim(xp, self, dim, keepdim, dtype):
     axis = axes_of((dim,), self.ndim)
@@ -236,6 +238,7 @@ for _name in ("all", "any"):
         )
     },
     nested="reduction",
+    batching="along_dim",
 )
 def logsumexp(xp, self, dim, keepdim):
     axes = axes_of(dim, self.ndim)
@@ -253,6 +256,7 @@ def logsumexp(xp, self, dim, keepdim):
     dtype=fixed("int64"),
     native="count_nonzero",
     nested="reduction",
+    batching="along_dim",
 )
 def count_nonzero_dims(xp, self, dim):
     return (self != 0).sum(axis=axes_of(dim, self.ndim)).astype("int64")

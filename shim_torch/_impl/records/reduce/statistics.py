@@ -24,7 +24,11 @@ def nanmedian(self):
     return kept.median() if kept.numel() else self.median()
 
 
-@composite("nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", out=True)
+@composite(
+    "nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    out=True,
+    batching="along_dim",
+)
 def nanmedian_dim(self, dim, keepdim):
     from shim_torch import return_types
 

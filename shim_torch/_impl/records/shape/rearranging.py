@@ -30,6 +30,7 @@ def _flip_shape(self, dims):
     follows=("self",),
     grad={"self": lambda g, dims: g.flip(dims)},
     **_COPY,
+    batching="along_dim",
 )
 def flip(xp, self, dims):
     axes = _flip_dims(self, dims)
@@ -99,7 +100,7 @@ def _rot90_order(self, k, dims):
 
 
 @op("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", shape=_rot90_shape, out=True, order=_rot90_order,
-    grad={"self": lambda g, k, dims: g.rot90(-k, dims)}, **_COPY)  # fmt: skip
+    grad={"self": lambda g, k, dims: g.rot90(-k, dims)}, **_COPY, batching="along_dim")  # fmt: skip
 def rot90(xp, self, k, dims):
     a, b = dims
     if k % 4 == 0:

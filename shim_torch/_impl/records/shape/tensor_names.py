@@ -76,10 +76,10 @@ def _unsafe(parts: Any) -> tuple[Any, ...]:
     return tuple(t.data for t in parts)  # with a count of writes of their own
 
 
-direct("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", **_UNSAFE)(
+direct("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", **_UNSAFE, batching="along_dim")(
     lambda self, chunks, dim: _unsafe(self.chunk(chunks, dim))
 )
-direct("unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", **_UNSAFE)(
+direct("unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", **_UNSAFE, batching="along_dim")(
     lambda self, split_size, dim: _unsafe(self.split(split_size, dim))
 )
 direct("unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", **_UNSAFE)(

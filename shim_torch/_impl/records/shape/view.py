@@ -60,17 +60,18 @@ def reshape_as(self, other):
 @view(
     "transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
     grad={"self": lambda g, dim0, dim1: g.transpose(dim0, dim1)},
+    batching="along_dim",
 )
 def transpose(self, dim0, dim1):
     return _core.transpose(self, dim0, dim1)
 
 
-@composite("swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)")
+@composite("swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", batching="along_dim")
 def swapaxes(self, axis0, axis1):
     return self.transpose(axis0, axis1)
 
 
-@composite("swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)")
+@composite("swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", batching="along_dim")
 def swapdims(self, dim0, dim1):
     return self.transpose(dim0, dim1)
 
@@ -95,7 +96,11 @@ def _inverse(dims: Any) -> list[int]:
     return out
 
 
-@composite("movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", aliases=("moveaxis",))
+@composite(
+    "movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
+    aliases=("moveaxis",),
+    batching="along_dim",
+)
 def movedim(self, source, destination):
     n = self.dim()
     if len(source) != len(destination):
@@ -114,7 +119,9 @@ def movedim(self, source, destination):
     return self.permute([next(rest) if d < 0 else d for d in order])
 
 
-@composite("movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", aliases=("moveaxis",))
+@composite(
+    "movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", aliases=("moveaxis",), batching="along_dim"
+)
 def movedim_int(self, source, destination):
     n = self.dim()
     if not (-n <= source < n and -n <= destination < n):
@@ -159,13 +166,19 @@ def squeeze(self):
     return _core.squeeze(self)
 
 
-@view("squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", grad={"self": lambda g, self_shape: g.reshape(self_shape)})
+@view(
+    "squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)",
+    grad={"self": lambda g, self_shape: g.reshape(self_shape)},
+    batching="along_dim",
+)
 def squeeze_dim(self, dim):
     return _core.squeeze(self, (dim,))
 
 
 @view(
-    "squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", grad={"self": lambda g, self_shape: g.reshape(self_shape)}
+    "squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)",
+    grad={"self": lambda g, self_shape: g.reshape(self_shape)},
+    batching="along_dim",
 )
 def squeeze_dims(self, dim):
     return _core.squeeze(self, dim)
@@ -186,6 +199,7 @@ def unsqueeze(self, dim):
 @view(
     "select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
     grad={"self": lambda g, self_shape, dim, index: _select_grad(g, self_shape, dim, index)},
+    batching="along_dim",
 )
 def select(self, dim, index):
     return _core.select(self, dim, index)
@@ -202,6 +216,7 @@ def _select_grad(g, shape, dim, index):
     function=False,
     method=False,
     grad={"self": lambda g, self_shape, dim, start, end, step: _slice_grad(g, self_shape, dim, start, end, step)},
+    batching="along_dim",
 )
 def slice_(self, dim, start, end, step):
     return _core.slice(self, dim, 0 if start is None else start, 2**63 - 1 if end is None else end, step)
@@ -221,7 +236,9 @@ def _padded(g, shape, place):
     return full
 
 
-@composite("narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", native="narrow")
+@composite(
+    "narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", native="narrow", batching="along_dim"
+)
 def narrow(self, dim, start, length):
     import shim_torch
 
@@ -231,7 +248,7 @@ def narrow(self, dim, start, length):
     return shim_torch.ops.aten.slice(self, dim, start, start + length, 1)
 
 
-@composite("narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)")
+@composite("narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)", batching="along_dim")
 def narrow_tensor(self, dim, start, length):
     if start.dim() or start.is_floating_point() or start.is_complex() or start.dtype is _core.bool:
         raise RuntimeError("start must be an 0-dim integral Tensor.")
@@ -276,6 +293,7 @@ def _as_strided_grad(g, shape, strides, size, stride, offset):
     "unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
     function=False,
     grad={"self": lambda g, self_shape, dimension, size, step: _unfold_grad(g, self_shape, dimension, size, step)},
+    batching="along_dim",
 )
 def unfold(self, dimension, size, step):
     return _core.unfold(self, dimension, size, step)
@@ -301,6 +319,7 @@ def _unfold_grad(g, shape, dim, size, step):
             g, self_shape, lambda full: full.diagonal(offset, dim1, dim2)
         )
     },
+    batching="along_dim",
 )
 def diagonal(self, offset, dim1, dim2):
     return _core.diagonal(self, offset, dim1, dim2)
