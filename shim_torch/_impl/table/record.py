@@ -27,7 +27,7 @@ RECORDS: dict[str, Record] = {}
 TRAITS: dict[str, str] = {
     "pointwise": "bool: it computes each element by itself, or does not, where the shape rule does not say so (Record.pointwise)",
     "batching": "how vmap runs it: 'pointwise'; 'random'; 'along_dim', 'along_dim_or_none': with the dims of its first tensor, which "
-    "may be a number in the second case (transforms/batching)",
+    "may be a number in the second case; 'loop': item by item (transforms/batching)",
     "nested": "how nested tensors take it: 'pointwise', 'reduction' (nested)",
     "sparse": "'zero_preserving': zeros stay zeros, so it runs on a sparse tensor's values; 'linear': also before duplicates are summed",
     "number_kernel": "PyTorch's overload for a number is a kernel of its own, which errors name (sparse/dispatch.py)",

@@ -84,6 +84,7 @@ def _lerp_dtype(self, end, weight):
     },
     one_dtype=True,
     refuses=(("bi", "lerp_kernel_tensor"),),
+    batching="loop",
 )
 def lerp(xp, self, end, weight):
     return xp.where(xp.abs(weight) < 0.5, self + weight * (end - self), end - (end - self) * (1 - weight))
@@ -98,6 +99,7 @@ def lerp(xp, self, end, weight):
     out=True,
     grad={"self": lambda g, weight: g * conjugate(1 - weight), "end": lambda g, weight: g * conjugate(weight)},
     refuses=(("bi", "lerp_kernel_scalar"),),
+    batching="loop",
 )
 def lerp_scalar(xp, self, end, weight):
     w = self.dtype.type(weight)

@@ -82,6 +82,7 @@ def _cum_extremum(name, accumulate, better):
     op(
         f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)",
         native=name,
+        batching="along_dim_or_none",
         shape=lambda self, dim: [_cum_shape(self, dim)] * 2,
         out=True,
         dtype=refusing_like(("c", f"{name}_cpu"), _core.int64),

@@ -125,6 +125,7 @@ for _name in ("var", "std"):
         f"{_name}_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
         method=False,
         native=f"{_name}_mean",
+        batching="along_dim",
         grad={"self": _std_mean_grad if _name == "std" else _var_mean_grad},
         refuses=_refuses,
     )(

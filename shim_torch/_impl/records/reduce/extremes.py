@@ -178,6 +178,7 @@ def _with_index(name, arg):
         f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
         shape=shapes,
         native=f"{name}_dim",
+        batching="along_dim_or_none",
         nested="reduction",
         out=True,
         dtype=refusing_like(("c", f"{name}(): does not support complex input"), _core.int64),
@@ -221,6 +222,7 @@ for _name in ("argmax", "argmin"):
         dtype=_arg_dtype(_name),
         out=True,
         native=_name,
+        batching="along_dim_or_none",
         nested="reduction",
         refuses=(_no_arg(_name, "b", "bool"),),
     )((lambda n: lambda xp, self, dim, keepdim: _arg(xp, self, dim, keepdim, n))(_name))

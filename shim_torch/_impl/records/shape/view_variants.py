@@ -83,7 +83,8 @@ for _schema, _name in _COPIES.items():
     _options = {"batching": "pointwise"} if _name == "alias" else {}
     composite(f"{_schema} -> Tensor", out=True, method=False, **_options)(_copied(_name, _count))
 for _schema, _name in _LIST_COPIES.items():
-    composite(f"{_schema} -> Tensor[]", out=True, method=False)(_copied_list(_name))
+    _options = {"batching": "along_dim"} if _name == "split_with_sizes" else {}
+    composite(f"{_schema} -> Tensor[]", out=True, method=False, **_options)(_copied_list(_name))
 
 
 @composite("t_(Tensor(a!) self) -> Tensor(a!)", function=False)
