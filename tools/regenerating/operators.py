@@ -1,6 +1,7 @@
 """Tables of PyTorch's operators: overloads that are no records here, tags, decompositions, references."""
 
 import importlib
+import inspect
 from collections import defaultdict
 
 import torch
@@ -77,12 +78,20 @@ def decompositions():
 
 
 def references():
-    """``__all__`` of torch._refs and of its modules."""
+    """``__all__`` of torch._refs, of its modules and of torch._prims, and the functions of the former that take ``out=``."""
     text = ""
     for name in REFERENCES:
         module = importlib.import_module("torch._refs" + (f".{name}" if name else ""))
         text += f"[{name or '.'}]\n" + lines_of(sorted(set(module.__all__)), 118)
-    return text
+        if writing := [n for n in dir(module) if n.strip("_") == n and _takes_out(module, n)]:
+            text += f"[out {name or '.'}]\n" + lines_of(sorted(writing), 118)
+    return text + "[prims]\n" + lines_of(sorted(set(importlib.import_module("torch._prims").__all__)), 118)
+
+
+def _takes_out(module, name):
+    function = getattr(module, name)
+    own = inspect.isfunction(function) and function.__module__ == module.__name__
+    return own and "out" in inspect.signature(function).parameters
 
 
 def dispatch_leaves():

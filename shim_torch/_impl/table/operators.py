@@ -241,7 +241,7 @@ def _is_function(record: Record, name: str) -> bool:
 def later(section: str) -> list[str]:
     """Names that the families of LATER give (``data/later.txt``): the tensor's ``methods``, and what torch has beside
     nn.functional's of that name, ``functions`` and ``losses``."""
-    return data.read("later.txt").partition(f"[{section}]\n")[2].partition("[")[0].split()
+    return data.section("later.txt", section)
 
 
 def install(tensor_type: Any) -> None:
