@@ -14,6 +14,8 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import aten
+from shim_torch._impl.table import aten_tags
+from shim_torch._impl.tensor.symbols import Tag
 from shim_torch._impl.transforms.view_inverses import INVERSES
 from shim_torch.utils._python_dispatch import TorchDispatchMode, _any_batched, _no_dispatch
 from shim_torch.utils._pytree import tree_leaves, tree_map
@@ -208,7 +210,7 @@ class FunctionalTensorMode(TorchDispatchMode):
         if written:
             name = func._schema.name.removeprefix("aten::")
             target = args[0] if args else kwargs["self"]
-            if name in _RESHAPERS and isinstance(target, FunctionalTensor):
+            if (name == "rename_" or aten_tags.has(name, Tag.inplace_view)) and isinstance(target, FunctionalTensor):
                 return self._reshaped(func, name, target, args[1:], kwargs)
             return self._without_write(func, written, args, kwargs)
         if func.is_view or func._schema.name in ("aten::lift_fresh", "aten::lift"):
@@ -299,20 +301,12 @@ class FunctionalTensorMode(TorchDispatchMode):
         return targets[0] if len(func._schema.returns) == 1 else tuple(targets)
 
 
-_RESHAPERS = frozenset(
-    "set_ resize_ resize_as_ t_ transpose_ squeeze_ unsqueeze_ as_strided_ swapaxes_ swapdims_ detach_ rename_".split()
+_SHAPED = {"detach_": ("alias", "default")} | dict.fromkeys(
+    ("transpose_", "swapaxes_", "swapdims_"), ("transpose", "int")
 )
-_SHAPED = {
-    "transpose_": ("transpose", "int"), "swapaxes_": ("transpose", "int"), "swapdims_": ("transpose", "int"), "detach_": ("alias", "default"),
-}  # fmt: skip
 _OTHER = {
     "bernoulli_.float": "bernoulli.p", "normal_.": "normal_functional.", "masked_fill_.Scalar": "masked_fill.Scalar",
 }  # fmt: skip
-
-# Composites of a copy and a write here, single operators of PyTorch: shown whole.
-_MADE_OF_WRITES = frozenset(
-    "copy zero uniform normal_functional random exponential geometric cauchy log_normal".split()
-)
 
 
 def _value(x: Any) -> Any:
@@ -350,8 +344,6 @@ def _without_place(name: str, overload: str) -> Any:
     found = getattr(getattr(aten(), stem, None), variant or "default", None)
     if found is None or found._schema.is_mutable:
         return None
-    if stem in _MADE_OF_WRITES:
-        _core._mark_for_dispatch(f"aten::{stem}", variant if variant != "default" else "", True, None)
     return found
 
 
