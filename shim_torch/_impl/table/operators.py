@@ -19,6 +19,7 @@ from shim_torch._impl.table.run import make_run
 
 FAMILIES = (
     "pointwise.unary",
+    "pointwise.rounding",
     "pointwise.arithmetic",
     "pointwise.powers",
     "pointwise.binary",

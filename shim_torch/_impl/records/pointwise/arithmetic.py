@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.pointwise.unary import Formula
 from shim_torch._impl.records.shared.formulas import conjugate, zeros_as
+from shim_torch._impl.records.shared.pointwise import Formula
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import Refusals, refusing
 from shim_torch._impl.table.rules import broadcast, int_to_float, not_implemented, promote, underived

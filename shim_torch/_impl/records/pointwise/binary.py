@@ -7,8 +7,8 @@ import math
 from shim_torch._impl.arrays.special import logaddexp
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.pointwise.arithmetic import binary_op
-from shim_torch._impl.records.pointwise.unary import Formula
 from shim_torch._impl.records.shared.formulas import conjugate, zeros_as
+from shim_torch._impl.records.shared.pointwise import Formula
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import refuse, refusing
 from shim_torch._impl.table.rules import broadcast, fixed, int_to_float, promote, underived

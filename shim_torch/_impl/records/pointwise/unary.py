@@ -1,52 +1,16 @@
-"""Pointwise operators of one operand: exponentials, logarithms, trigonometry, rounding, signs and tests."""
+"""Pointwise operators of one operand: exponentials, logarithms, trigonometry and what is near them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 from shim_torch._impl.arrays.special import special
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import aten, one_pass, zeros_as
+from shim_torch._impl.records.shared.formulas import aten, one_pass
+from shim_torch._impl.records.shared.pointwise import Formula, array_function, unary_op
 from shim_torch._impl.table.record import composite, op
-from shim_torch._impl.table.refusals import Refusals, refuse, refusing
-from shim_torch._impl.table.rules import fixed, int_to_float, same, same_dtype
-
-Formula = Callable[..., Any]
-
-_NEGATION = (
-    "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
-    "`logical_not()` operator instead."
-)
-_SIGN = "!Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
-
-
-def _unary(
-    name: str,
-    body: Formula,
-    grad: Formula | None,
-    dtype: Any = int_to_float,
-    refused: Refusals = (),
-    **options: Any,
-) -> None:
-    options.setdefault("inplace", True)
-    options.setdefault("out", True)
-    options.setdefault("native", name)
-    op(
-        f"{name}(Tensor self) -> Tensor",
-        shape=same,
-        dtype=refusing(dtype, *refused),
-        grad=None if grad is None else {"self": grad},
-        **options,
-    )(body)
-
-
-def _f(function: str) -> Formula:
-    def body(xp, self):
-        return getattr(xp, function)(self)
-
-    return body
+from shim_torch._impl.table.refusals import refusing
+from shim_torch._impl.table.rules import int_to_float, same, same_dtype
 
 
 def _special(function: str) -> Formula:
@@ -56,96 +20,83 @@ def _special(function: str) -> Formula:
     return body
 
 
-_unary("exp", _f("exp"), lambda g, result: g * result.conj(), inplace="function")
-_unary("exp2", _f("exp2"), lambda g, result: g * result.conj() * math.log(2), inplace="function")
-_unary("expm1", _f("expm1"), lambda g, result: g * (result.conj() + 1), inplace="function", sparse="zero_preserving")
-_unary("log", _f("log"), lambda g, self: g / self.conj(), inplace="function")
-_unary("log2", _f("log2"), lambda g, self: g / (self.conj() * math.log(2)), inplace="function")
-_unary("log10", _f("log10"), lambda g, self: g / (self.conj() * math.log(10)), inplace="function")
-_unary("log1p", _f("log1p"), lambda g, self: g / (self + 1).conj(), inplace="function", sparse="zero_preserving")
-_unary("sqrt", _f("sqrt"), lambda g, result: g / (2 * result.conj()), inplace="function", sparse="zero_preserving")
-_unary(
-    "rsqrt", lambda xp, self: 1 / xp.sqrt(self), lambda g, result: -0.5 * g * result.pow(3).conj(), inplace="function"
-)
-_unary("reciprocal", lambda xp, self: 1 / self, lambda g, result: -g * (result * result).conj(), inplace="function")
-_unary("sin", _f("sin"), lambda g, self: g * self.cos().conj(), inplace="function", sparse="zero_preserving")
-_unary("cos", _f("cos"), lambda g, self: g * -self.sin().conj(), inplace="function")
-_unary(
-    "tan", _f("tan"), lambda g, result: g * (1 + result * result).conj(), inplace="function", sparse="zero_preserving"
-)
-_unary(
+unary_op("exp", array_function("exp"), lambda g, result: g * result.conj())
+unary_op("exp2", array_function("exp2"), lambda g, result: g * result.conj() * math.log(2))
+unary_op("expm1", array_function("expm1"), lambda g, result: g * (result.conj() + 1), sparse="zero_preserving")
+unary_op("log", array_function("log"), lambda g, self: g / self.conj())
+unary_op("log2", array_function("log2"), lambda g, self: g / (self.conj() * math.log(2)))
+unary_op("log10", array_function("log10"), lambda g, self: g / (self.conj() * math.log(10)))
+unary_op("log1p", array_function("log1p"), lambda g, self: g / (self + 1).conj(), sparse="zero_preserving")
+unary_op("sqrt", array_function("sqrt"), lambda g, result: g / (2 * result.conj()), sparse="zero_preserving")
+unary_op("rsqrt", lambda xp, self: 1 / xp.sqrt(self), lambda g, result: -0.5 * g * result.pow(3).conj())
+unary_op("reciprocal", lambda xp, self: 1 / self, lambda g, result: -g * (result * result).conj())
+unary_op("sin", array_function("sin"), lambda g, self: g * self.cos().conj(), sparse="zero_preserving")
+unary_op("cos", array_function("cos"), lambda g, self: g * -self.sin().conj())
+unary_op("tan", array_function("tan"), lambda g, result: g * (1 + result * result).conj(), sparse="zero_preserving")
+unary_op(
     "asin",
-    _f("arcsin"),
+    array_function("arcsin"),
     lambda g, self: g * (-self * self + 1).rsqrt().conj(),
     aliases=("arcsin",),
-    inplace="function",
     sparse="zero_preserving",
 )
-_unary(
-    "acos",
-    _f("arccos"),
-    lambda g, self: g * -(-self * self + 1).rsqrt().conj(),
-    aliases=("arccos",),
-    inplace="function",
-)
-_unary(
+unary_op("acos", array_function("arccos"), lambda g, self: g * -(-self * self + 1).rsqrt().conj(), aliases=("arccos",))
+unary_op(
     "atan",
-    _f("arctan"),
+    array_function("arctan"),
     lambda g, self: g / (self * self + 1).conj(),
     aliases=("arctan",),
-    inplace="function",
     sparse="zero_preserving",
 )
-_unary("sinh", _f("sinh"), lambda g, self: g * self.cosh().conj(), inplace="function", sparse="zero_preserving")
-_unary("cosh", _f("cosh"), lambda g, self: g * self.sinh().conj(), inplace="function")
-_unary("tanh", _f("tanh"), lambda g, result: _tanh_grad(g, result), inplace="function", sparse="zero_preserving")
-_unary(
+unary_op("sinh", array_function("sinh"), lambda g, self: g * self.cosh().conj(), sparse="zero_preserving")
+unary_op("cosh", array_function("cosh"), lambda g, self: g * self.sinh().conj())
+unary_op("tanh", array_function("tanh"), lambda g, result: _tanh_grad(g, result), sparse="zero_preserving")
+unary_op(
     "asinh",
-    _f("arcsinh"),
+    array_function("arcsinh"),
     lambda g, self: g * (self.pow(2) + 1).rsqrt().conj(),
     aliases=("arcsinh",),
-    inplace="function",
     sparse="zero_preserving",
 )
-_unary(
-    "acosh",
-    _f("arccosh"),
-    lambda g, self: g * (self.pow(2) - 1).rsqrt().conj(),
-    aliases=("arccosh",),
-    inplace="function",
-)
-_unary(
+unary_op("acosh", array_function("arccosh"), lambda g, self: g * (self.pow(2) - 1).rsqrt().conj(), aliases=("arccosh",))
+unary_op(
     "atanh",
-    _f("arctanh"),
+    array_function("arctanh"),
     lambda g, self: g / (1 - self.pow(2)).conj(),
     aliases=("arctanh",),
-    inplace="function",
     sparse="zero_preserving",
 )
-_unary(
+unary_op(
     "erf",
     _special("erf"),
     lambda g, self: 2 / math.sqrt(math.pi) * (-(self * self)).exp() * g,
-    inplace="function",
     sparse="zero_preserving",
     refused=(("c", "erf_vml_cpu"),),
 )
-_unary(
+unary_op(
     "erfc",
     _special("erfc"),
     lambda g, self: -2 / math.sqrt(math.pi) * (-(self * self)).exp() * g,
-    inplace="function",
     refused=(("c", "erfc_vml_cpu"),),
 )
-_unary(
+unary_op(
     "erfinv",
     _special("erfinv"),
     lambda g, self: 0.5 * math.sqrt(math.pi) * self.erfinv().square().exp() * g,
     sparse="zero_preserving",
     refused=(("c", "erfinv_vml_cpu"),),
+    inplace=True,
 )
-_unary("lgamma", _special("lgamma"), lambda g, self: g * self.digamma(), refused=(("c", "lgamma_vml_cpu"),))
-_unary("digamma", _special("digamma"), lambda g, self: g * aten().polygamma(1, self), refused=(("c", "digamma"),))
+unary_op(
+    "lgamma", _special("lgamma"), lambda g, self: g * self.digamma(), refused=(("c", "lgamma_vml_cpu"),), inplace=True
+)
+unary_op(
+    "digamma",
+    _special("digamma"),
+    lambda g, self: g * aten().polygamma(1, self),
+    refused=(("c", "digamma"),),
+    inplace=True,
+)
 
 
 def _sinc(xp, self):  # CuPy's own is 1 where the argument is infinite
@@ -153,20 +104,18 @@ def _sinc(xp, self):  # CuPy's own is 1 where the argument is infinite
     return xp.where(self == 0, 1, xp.sin(turns) / xp.where(self == 0, 1, turns))
 
 
-_unary("sinc", _sinc, lambda g, self: g * _sinc_grad(self).conj(), inplace="function")
-_unary(
+unary_op("sinc", _sinc, lambda g, self: g * _sinc_grad(self).conj())
+unary_op(
     "deg2rad",
-    _f("deg2rad"),
+    array_function("deg2rad"),
     lambda g: g * (math.pi / 180),
-    inplace="function",
     sparse="zero_preserving",
     refused=(("c", "deg2rad is not supported for complex tensors."),),
 )
-_unary(
+unary_op(
     "rad2deg",
-    _f("rad2deg"),
+    array_function("rad2deg"),
     lambda g: g * (180 / math.pi),
-    inplace="function",
     sparse="zero_preserving",
     refused=(("c", "rad2deg is not supported for complex tensors."),),
 )
@@ -202,176 +151,6 @@ def _tanh_grad(g, result):
 def _sigmoid_grad(g, result):
     done = one_pass(g, result, "sigmoid_backward")
     return g * (result * (1 - result)).conj() if done is None else done
-
-
-def _integers_unchanged(function: str) -> Formula:
-    def body(xp, self):
-        return self if self.dtype.kind in "iub" else getattr(xp, function)(self)
-
-    return body
-
-
-for _name, _np in (("floor", "floor"), ("ceil", "ceil"), ("trunc", "trunc")):
-    _unary(
-        _name,
-        _integers_unchanged(_np),
-        zeros_as,
-        same_dtype,
-        (("c", f"!{_name} is not supported for complex inputs"), ("b", f"{_name}_vml_cpu")),
-        aliases=("fix",) if _name == "trunc" else (),
-        inplace="function",
-        sparse="zero_preserving",
-    )
-_unary(
-    "round",
-    _integers_unchanged("rint"),
-    zeros_as,
-    same_dtype,
-    inplace="function",
-    sparse="zero_preserving",
-    refused=(("bc", "round_vml_cpu"),),
-)
-_unary(
-    "frac",
-    lambda xp, self: self - xp.trunc(self),
-    lambda g: g,
-    same_dtype,
-    inplace="function",
-    sparse="zero_preserving",
-    refused=(("bic", "frac_cpu"),),
-)
-_unary(
-    "neg",
-    lambda xp, self: -self,
-    lambda g: -g,
-    same_dtype,
-    aliases=("negative",),
-    inplace="function",
-    sparse="linear",
-    symbol="neg",
-    refused=(("b", _NEGATION),),
-)
-
-
-@composite("positive(Tensor(a) self) -> Tensor(a)", pointwise=True, sparse="zero_preserving", symbol="pos")
-def positive(self):
-    refuse(self.dtype, ("b", "The `+` operator, on a bool tensor is not supported."))
-    return self
-
-
-_unary(
-    "square",
-    lambda xp, self: self * self,
-    lambda g, self: g * (2 * self).conj(),
-    lambda self: _square_dtype(self),
-    inplace="function",
-    sparse="zero_preserving",
-)
-_unary(
-    "sgn",
-    lambda xp, self: _sign(xp, self),
-    lambda g, self, result: _sgn_grad(g, self, result),
-    same_dtype,
-    native="sign",
-    sparse="zero_preserving",
-)
-_unary(
-    "sign", lambda xp, self: _sign(xp, self), zeros_as, same_dtype, sparse="zero_preserving", refused=(("c", _SIGN),)
-)
-_unary("logical_not", _f("logical_not"), None, fixed("bool"))
-_unary("bitwise_not", lambda xp, self: ~self, None, same_dtype, symbol="invert", refused=(("fc", "bitwise_not_cpu"),))
-_unary(
-    "signbit",
-    _f("signbit"),
-    None,
-    fixed("bool"),
-    inplace=False,
-    sparse="zero_preserving",
-    refused=(("c", "!signbit is not implemented for complex tensors."),),
-)
-for _name in ("isnan", "isfinite", "isinf"):
-    _options = {} if _name == "isfinite" else {"sparse": "zero_preserving"}
-    _unary(_name, _f(_name), None, fixed("bool"), inplace=False, out=False, **_options)
-_unary(
-    "isposinf",
-    _f("isposinf"),
-    None,
-    fixed("bool"),
-    inplace=False,
-    sparse="zero_preserving",
-    refused=(("c", "isposinf does not support complex inputs."),),
-)
-_unary(
-    "isneginf",
-    _f("isneginf"),
-    None,
-    fixed("bool"),
-    inplace=False,
-    sparse="zero_preserving",
-    refused=(("c", "isneginf does not support complex inputs."),),
-)
-_unary("isreal", _f("isreal"), None, fixed("bool"), inplace=False, out=False)
-
-
-def _square_dtype(self):
-    return _core.int64 if self.dtype is _core.bool else self.dtype
-
-
-def _sign(xp, x):
-    """NaN has sign 0, as PyTorch says (x > 0) - (x < 0)."""
-    if x.dtype.kind == "b":
-        return x
-    if x.dtype.kind == "c":
-        size = xp.abs(x)
-        return xp.where(size == 0, 0, x / xp.where(size == 0, 1, size)).astype(x.dtype)
-    return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
-
-
-def _sgn_grad(g, x, sgn):
-    if not x.is_complex():
-        return zeros_as(g)
-    size = x.abs()
-    slope = g / size - (g / sgn).real * sgn / size
-    return slope.masked_fill(size == 0, 0.0)
-
-
-def _decimals_dtype(self, decimals):
-    refuse(self.dtype, ("bic", "round_vml_cpu" if decimals == 0 else "round_cpu"))
-    return self.dtype
-
-
-@op(
-    "round.decimals(Tensor self, *, int decimals) -> Tensor",
-    shape=same,
-    dtype=_decimals_dtype,
-    inplace="function",
-    out=True,
-    native="round_decimals",
-    grad={"self": zeros_as},
-    sparse="zero_preserving",
-)
-def round_decimals(xp, self, decimals):
-    return xp.round(self, decimals)
-
-
-def _abs_dtype(self):
-    return self.dtype, self.dtype.to_real()
-
-
-@op(
-    "abs(Tensor self) -> Tensor",
-    shape=same,
-    dtype=refusing(_abs_dtype, ("b", "abs_cpu")),
-    inplace=("abs_",),
-    out=True,
-    native="abs",
-    grad={"self": lambda g, self: g * self.sgn()},
-    aliases=("absolute",),
-    sparse="zero_preserving",
-    symbol="abs",
-)
-def abs_(xp, self):
-    return self if self.dtype.kind == "b" else xp.abs(self)
 
 
 @op(
