@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import zeros_as
 from shim_torch._impl.records.shared.pointwise import Formula, array_function, unary_op
@@ -114,7 +116,7 @@ unary_op(
 
 
 for _name in ("isnan", "isfinite", "isinf"):
-    _options = {} if _name == "isfinite" else {"sparse": "zero_preserving"}
+    _options: dict[str, Any] = {} if _name == "isfinite" else {"sparse": "zero_preserving"}
     unary_op(_name, array_function(_name), None, fixed("bool"), inplace=False, out=False, **_options)
 unary_op(
     "isposinf",
