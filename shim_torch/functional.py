@@ -11,6 +11,7 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 from shim_torch._impl.surface.warnings import warn_once as _warn_once
+from shim_torch._impl.table import operators as _operators
 from shim_torch._impl.table.arguments import type_name as _type_name
 from shim_torch._impl.table.calls import aten as _aten
 from shim_torch._impl.table.calls import torch as _torch
@@ -179,22 +180,15 @@ def stft(
 _METHODS = {"norm": norm, "stft": stft}  # the methods are functions of their own: overrides are told which was called
 norm, stft = _overridable(norm), _overridable(stft)
 
-# Functions that torch has beside nn.functional; there nothing is reduced unless asked: the place of ``reduction``.
-_ALSO = {
-    "bilinear": -1, "binary_cross_entropy_with_logits": 4, "cosine_embedding_loss": 4, "ctc_loss": 5, "hinge_embedding_loss": 3,
-    "kl_div": 2, "margin_ranking_loss": 4, "poisson_nll_loss": -1, "triplet_margin_loss": 7,
-}  # fmt: skip
 
-
-def _also(name: str, place: int) -> Any:
+def _loss(name: str) -> Any:
+    """A loss that torch has beside nn.functional's; there nothing is reduced unless asked."""
     table = _function(f"aten::{name}", "torch")
-    if place < 0:
-        return table
 
     def run(*args: Any, **kwargs: Any) -> Any:
         if _core._has_torch_function(args):
             return _core._handle_torch_function(run, args, *args, **kwargs)
-        if len(args) <= place:
+        if len(args) <= _operators.named(name)[0].arguments.index("reduction"):
             kwargs.setdefault("reduction", 0)
         return table(*args, **kwargs)
 
@@ -232,8 +226,8 @@ def functions() -> dict[str, Any]:
     )
     own = {n: globals()[n] for n in names} | _lowrank.functions() | _distinct_values().functions()
     own |= {n: _overridable(own[n]) for n in _distinct_values().methods()}
-    also = {n: _also(n, place) for n, place in _ALSO.items()}
-    return own | also
+    own |= {n: _function(f"aten::{n}", "torch") for n in _operators.later("functions")}
+    return own | {n: _loss(n) for n in _operators.later("losses")}
 
 
 def polygamma(self: Any, n: int) -> Any:

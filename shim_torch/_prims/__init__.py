@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import shim_torch as torch
 from shim_torch import _prims_common as utils
+from shim_torch._impl import data
 
 # Names that differ from those of the operators.
 _RENAMED = {
@@ -29,12 +31,6 @@ _RENAMED = {
     "shift_right_arithmetic": "bitwise_right_shift",
     "rev": "flip",
 }
-_SAME = frozenset(
-    "abs acos acosh asin asinh atan atanh cos cosh bitwise_not ceil conj_physical digamma erf erfc exp expm1 exp2 floor imag "
-    "isfinite lgamma log log1p log2 log10 neg real reciprocal round sign signbit sin sinh sqrt tan tanh trunc add atan2 "
-    "bitwise_and bitwise_or bitwise_xor eq fmax fmin fmod frexp gcd ge gt hypot igamma igammac le lt maximum minimum mul ne "
-    "nextafter pow remainder rsqrt sub as_strided conj squeeze as_strided_scatter reshape where clone scalar_tensor".split()
-)
 
 
 def cbrt(a: Any) -> Any:
@@ -215,12 +211,17 @@ def fft_c2r(self: Any, *, dim: Sequence[int], last_dim_size: int) -> Any:
     return torch._fft_c2r(self, tuple(dim), 0, last_dim_size)
 
 
+@cache
+def _names() -> frozenset[str]:
+    return frozenset(data.section("refs.txt", "prims"))
+
+
 def __getattr__(name: str) -> Any:
     if name in ("context", "executor"):
         from importlib import import_module
 
         return import_module(f"shim_torch._prims.{name}")
-    if name in _SAME or name in _RENAMED:
+    if name in _RENAMED or (name in _names() and hasattr(torch, name)):  # the operator of that name
         found: Any = torch
         for part in _RENAMED.get(name, name).split("."):
             found = getattr(found, part)

@@ -10,13 +10,16 @@ import builtins
 import contextlib
 import sys
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import cache, wraps
 from types import FunctionType
 from typing import Any
 
 from shim_torch._impl import data
 from shim_torch._impl.native import _core
 from shim_torch._impl.surface.own import in_torch
+from shim_torch._impl.table import aten_tags
+from shim_torch._impl.table.operators import named
+from shim_torch._impl.tensor.symbols import Tag
 
 _MODULES = frozenset(("_conversions", "fft", "linalg", "nn", "special"))
 _PLAIN_METHODS = {"copy_to": "copy_"}  # names of no operator
@@ -85,36 +88,43 @@ def alias(a: Any) -> Any:
     return a.view_as(a)
 
 
-# Functions of torch.nn.functional without out=, which the references of the same name have.
-_WRITING = frozenset(
-    """celu channel_shuffle dropout elu gelu glu hardshrink hardsigmoid hardtanh huber_loss leaky_relu mish nll_loss pairwise_distance
-    pdist pixel_shuffle pixel_unshuffle relu relu6 selu softplus softshrink threshold""".split()
-)
+def _lacks_out(module: Any, name: str) -> bool:
+    """Whether a function has no ``out=``, which the reference of the same name has."""
+    if module is sys.modules["shim_torch"]:  # its name is torch where the proxy is
+        of_python = isinstance(vars(module)[name], FunctionType)
+        return not of_python and name in _with_out(".") and not any(r.out or "out" in r.overload for r in named(name))
+    return module.__name__.endswith("nn.functional") and name in _with_out("nn.functional")
 
 
-_WRITING_TENSORS = frozenset(
-    "as_strided_scatter diag_embed diagonal_scatter isfinite isinf isnan isreal".split()
-)  # of torch itself
+@cache
+def _with_out(module: str) -> frozenset[str]:
+    return frozenset(data.section("refs.txt", f"out {module}"))
 
 
 def _writing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with ``out=``, a tensor that takes the result."""
+    """The function with ``out=``, a tensor (or tuple of them) that takes the result."""
 
     @wraps(function)
     def written(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         found = function(*args, **kwargs)
         if out is None:
             return found
-        from shim_torch._impl.table.rules import resized_out
-
-        if not _core.can_cast(found.dtype, out.dtype):
-            raise RuntimeError(
-                f"result type {_core.scalar_name(found.dtype)} can't be cast to the desired output type {_core.scalar_name(out.dtype)}"
-            )
-        return resized_out(out, found.shape).copy_(found)
+        if isinstance(found, tuple):
+            return tuple(map(_stored, out, found))
+        return _stored(out, found)
 
     written._torch_decompositions_out_wrapper = "The out wrapper"  # type: ignore[attr-defined]
     return written
+
+
+def _stored(out: Any, found: Any) -> Any:
+    from shim_torch._impl.table.rules import resized_out
+
+    if not _core.can_cast(found.dtype, out.dtype):
+        raise RuntimeError(
+            f"result type {_core.scalar_name(found.dtype)} can't be cast to the desired output type {_core.scalar_name(out.dtype)}"
+        )
+    return resized_out(out, found.shape).copy_(found)
 
 
 def _described(served: Any, name: str) -> Any:
@@ -151,19 +161,19 @@ def _described(served: Any, name: str) -> Any:
 
 
 _OF_ALL = frozenset(("mean", "sum"))
-# The references that reduce: what asks for their arguments is told.
-_REDUCING = frozenset("all amax amin any count_nonzero mean nansum norm std sum var vector_norm".split())
+
+
+def _reduces(name: str) -> bool:
+    return any(aten_tags.has(n, Tag.reduction) for n in (name, f"linalg_{name}"))
 
 
 def find(module: Any, name: str) -> Any:
     """The function of that name: of ``module``, a method of tensors, or an in-place method on a copy; None without."""
     served = vars(module).get(name)
     if served is not None and callable(served) and not isinstance(served, type):
-        if name in _REDUCING and not isinstance(served, FunctionType):
+        if _reduces(name) and not isinstance(served, FunctionType):  # what asks for its arguments is told
             return _described(served, name)
-        if name in _WRITING_TENSORS and module is sys.modules["shim_torch"]:  # its name is torch where the proxy is
-            return _writing(served)
-        return _writing(served) if name in _WRITING and module.__name__.endswith("nn.functional") else served
+        return _writing(served) if _lacks_out(module, name) else served
     method = getattr(_core.Tensor, _PLAIN_METHODS.get(name, name), None)
     if callable(method):
         return wraps(method)(lambda self, *args, **kwargs: method(self, *args, **kwargs))
@@ -174,9 +184,7 @@ def find(module: Any, name: str) -> Any:
 
 def names_of(presented: str) -> list[str]:
     """``__all__`` of a module of references: PyTorch's."""
-    section = in_torch(presented).removeprefix("torch._refs").lstrip(".") or "."
-    text = data.read("refs.txt")
-    return text.partition(f"[{section}]\n")[2].partition("[")[0].split()
+    return data.section("refs.txt", in_torch(presented).removeprefix("torch._refs").lstrip(".") or ".")
 
 
 def served_as(names: dict[str, Any], module: Any, name: str) -> Any:

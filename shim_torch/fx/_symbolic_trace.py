@@ -48,7 +48,18 @@ class PHWithMeta(PHBase):
 _wrapped: dict[tuple[int, str], dict[str, Any]] = {}
 _wrapped_methods_to_patch: list[tuple[type, str]] = []  # methods that become nodes too
 _tracing = 0
-_CREATION = "zeros ones empty full arange linspace eye rand randn randint randperm".split()
+
+
+@functools.cache
+def _factories() -> list[str]:
+    """torch's functions that make tensors of no others."""
+    from shim_torch._impl.table.operators import records
+
+    makes = (
+        r for r in records().values() if r.ns == "aten" and r.function and not r.module and "device" in r.arguments
+    )
+    names = {r.name for r in makes if "Tensor" not in r.schema.partition("->")[0]}
+    return sorted(name for name in names if name in vars(torch))
 
 
 def is_fx_tracing() -> bool:
@@ -362,7 +373,7 @@ class Tracer(TracerBase):
             for name, found in list(space.items()):
                 if name[:1] != "_" and isinstance(found, FunctionType):
                     _replace(undo, space, name, found, True)
-        for name in _CREATION:  # their sizes may be values that are not known
+        for name in _factories():  # their arguments may be values that are not known
             _replace(undo, vars(torch), name, getattr(torch, name))
         for module in self._autowrap_modules:
             for name, found in list(vars(module).items()):

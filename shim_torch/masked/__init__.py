@@ -279,16 +279,16 @@ def _looks_at_layout(function: Any) -> Any:
             if mask is not None and mask.layout != _core.strided:
                 kwargs["mask"] = mask.to_dense()
             return function(input, *args, **kwargs)
+        from shim_torch._impl.masked.sparse import of_sparse as _of_sparse
         from shim_torch._impl.masked.sparse import reduced
 
-        dim = kwargs.get("dim", args[0] if args else None) if name in _REDUCED else None
+        dim = kwargs.get("dim", args[0] if args else None) if _of_sparse(name) else None
         options = (kwargs.get("keepdim", False), kwargs.get("dtype"), kwargs.get("mask"))
         return reduced(name, input, _dims(input, dim), *options)
 
     return masked
 
 
-_REDUCED = frozenset("sum prod amax amin mean".split())
 for _function in (
     sum, prod, amax, amin, mean, argmax, argmin, var, std, norm, logsumexp, softmax, log_softmax, softmin, cumsum, cumprod,
     median, normalize,

@@ -67,6 +67,11 @@ def test_references_have_their_names_and_arguments():
     out = torch.empty(0, dtype=torch.bool)
     assert _refs.isfinite(torch.tensor([1.0, float("nan")]), out=out) is out and out.tolist() == [True, False]
     assert _refs.sum(torch.ones(3), dtype=torch.int64).item() == 3
+    out = torch.empty(2)
+    assert _refs.rsub(torch.ones(2), torch.tensor([3.0, 4.0]), out=out) is out and out.tolist() == [2.0, 3.0]
+    outs = torch.empty(2, 3), torch.empty(2, 1), torch.empty(2, 1)
+    found = _refs.native_layer_norm(torch.arange(6.0).reshape(2, 3), (3,), None, None, 1e-5, out=outs)
+    assert found[1] is outs[1] and outs[1].flatten().tolist() == [1.0, 4.0]
 
 
 def test_attention_with_a_function_as_an_operator():

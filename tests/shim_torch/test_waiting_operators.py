@@ -112,7 +112,7 @@ before = set(ops._defined)
 later = {key: record for key, record in ops.records().items() if key not in before}
 print(len(later) > 400)
 methods = {name for key, record in later.items() if record.method and record.ns == "aten" for name in ops._defined[key]}
-print(sorted(methods ^ set(ops.LATER_METHODS)), [name for name in methods if not hasattr(shim_torch.Tensor, name)])
+print(sorted(methods ^ set(ops.later("methods"))), [name for name in methods if not hasattr(shim_torch.Tensor, name)])
 print(sorted(there & {(record.ns, name) for key, record in later.items() for name in ops._defined[key]}))
 """)
         == "True\n[] []\n[]"

@@ -50,6 +50,20 @@ def _composites(_):
     ]
 
 
+def _later(_):
+    """What the families that are defined later give: the tensor's methods, and functions that torch has beside nn.functional's."""
+    from shim_torch._impl.table import operators
+
+    there = set(operators._defined)
+    later = [record for key, record in operators.records().items() if key not in there and record.ns == "aten"]
+    also = list(operators.having("also", "torch"))
+    return {
+        "methods": [name for record in later if record.method for name in operators._defined[record.key]],
+        "functions": [record.name for record in also if "int reduction=" not in record.schema],
+        "losses": [record.name for record in also if "int reduction=" in record.schema],
+    }
+
+
 def _rows(_):
     """The modules of PyTorch that are rows of a table here and no files, ``xpu`` for ``torch.xpu``."""
     from shim_torch._impl.surface import shells

@@ -1,6 +1,7 @@
 """Tables of PyTorch's operators: overloads that are no records here, tags, decompositions, references."""
 
 import importlib
+import inspect
 from collections import defaultdict
 
 import torch
@@ -77,12 +78,20 @@ def decompositions():
 
 
 def references():
-    """``__all__`` of torch._refs and of its modules."""
+    """``__all__`` of torch._refs, of its modules and of torch._prims, and the functions of the former that take ``out=``."""
     text = ""
     for name in REFERENCES:
         module = importlib.import_module("torch._refs" + (f".{name}" if name else ""))
         text += f"[{name or '.'}]\n" + lines_of(sorted(set(module.__all__)), 118)
-    return text
+        if writing := [n for n in dir(module) if n.strip("_") == n and _takes_out(module, n)]:
+            text += f"[out {name or '.'}]\n" + lines_of(sorted(writing), 118)
+    return text + "[prims]\n" + lines_of(sorted(set(importlib.import_module("torch._prims").__all__)), 118)
+
+
+def _takes_out(module, name):
+    function = getattr(module, name)
+    own = inspect.isfunction(function) and function.__module__ == module.__name__
+    return own and "out" in inspect.signature(function).parameters
 
 
 def dispatch_leaves():
@@ -92,7 +101,14 @@ def dispatch_leaves():
     return lines_of(sorted(filter(is_leaf, names)), 120)
 
 
+def later():
+    """Names of our records that are defined at their first use, which must be there from the start."""
+    head = "# What the families of LATER (shim_torch/_impl/table/operators.py) give torch, and the tensor.\n"
+    return head + "".join(f"[{kind}]\n" + lines_of(sorted(set(names)), 118) for kind, names in ask("later").items())
+
+
 FILES = {
+    "shim_torch/_impl/data/later.txt": later,
     "shim_torch/_impl/data/aten_overloads.txt": overloads,
     "shim_torch/_impl/data/aten_tags.txt": tags,
     "shim_torch/_impl/data/dispatch_leaves.txt": dispatch_leaves,

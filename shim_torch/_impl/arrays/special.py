@@ -53,12 +53,10 @@ def _lgamma(x: float) -> float:
         return math.inf
 
 
-_SCALAR = {"erf": math.erf, "erfc": math.erfc, "lgamma": _lgamma, "erfinv": _erfinv}
-
-
 @cache
 def _numpy(name: str) -> Any:
-    f = _digamma if name == "digamma" else np.frompyfunc(_SCALAR[name], 1, 1)
+    own = {"lgamma": _lgamma, "erfinv": _erfinv}
+    f = _digamma if name == "digamma" else np.frompyfunc(own.get(name) or getattr(math, name), 1, 1)
 
     def apply(x: Any) -> Any:
         return np.asarray(f(x)).astype(x.dtype)

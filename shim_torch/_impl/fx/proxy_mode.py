@@ -228,11 +228,11 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
 
     def _constant(self, func: Any, name: str, args: Any, kwargs: Any, tensors: list[Any]) -> Any:
         """What the operator gives of values that are known when tracing: small data that was lifted, and what follows of it."""
-        from shim_torch._impl.transforms.batching.tensors import RANDOM
+        from shim_torch._impl.transforms.batching.tensors import is_random
 
         if name == "aten::lift_fresh" and tensors and tensors[0].numel() <= 1:
             return self._on_constants(func, args, kwargs)
-        if not tensors or name in RANDOM or not all(id(t) in self._constants for t in tensors):
+        if not tensors or is_random(name) or not all(id(t) in self._constants for t in tensors):
             if func._schema.is_mutable:
                 for t in tensors:
                     self._constants.pop(id(t), None)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import cache
+from inspect import signature
 from typing import Any
 
 from shim_torch._impl.native import _core
 
 _SPARSE = (_core.sparse_coo, _core.sparse_csr)
-_NORMALIZATIONS = frozenset("softmax log_softmax softmin normalize cumsum cumprod".split())
-_REDUCTIONS = frozenset("sum prod amax amin argmax argmin mean median norm var std logsumexp".split())
 
 
 def canonical_dim(dim: Any, ndim: int) -> tuple[int, ...]:
@@ -54,16 +54,26 @@ def input_mask(input: Any, *args: Any, **kwargs: Any) -> Any:
     return mask if mask.dtype == _core.bool else mask.bool()
 
 
+@cache
+def _parameters(name: str) -> frozenset[str]:
+    """Of the masked operation of that name; empty without one."""
+    from shim_torch import masked
+
+    found = signature(getattr(masked, name)).parameters if name in masked.__all__ else {}
+    return frozenset(found) if found.keys() & {"dim", "input_mask"} and name[0] != "_" else frozenset()
+
+
 def output_mask(op: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
     """Which elements of ``op(input, *args, **kwargs)`` have at least one element that the mask keeps."""
     name = getattr(op, "__name__", "")
-    if not callable(op) or name not in _REDUCTIONS | _NORMALIZATIONS | {"logaddexp"}:
+    parameters = _parameters(name) if callable(op) else frozenset()
+    if not parameters:
         raise ValueError(f"_output_mask expected masked operation (got callable {op})")
     if name == "logaddexp":
         first = input_mask(input, mask=kwargs.get("input_mask"))
         return first | input_mask(args[0], mask=kwargs.get("other_mask"))
     mask = input_mask(input, *args, **kwargs)
-    if name in _NORMALIZATIONS:
+    if "keepdim" not in parameters:  # it keeps the shape
         return mask
     keepdim = kwargs.get("keepdim", False)
     dim = args[1 if name == "norm" else 0] if len(args) > (name == "norm") else kwargs.get("dim")

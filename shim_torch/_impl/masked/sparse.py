@@ -8,11 +8,16 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.sparse import conversions, coo
 from shim_torch._impl.table.calls import torch
 
-_OF_SPARSE = {"sum", "prod", "amax", "amin"}
+_OF_SPARSE = ("sum", "prod", "amax", "amin")  # reductions of torch.masked
+
+
+def of_sparse(name: str) -> bool:
+    """Whether the function of torch.masked reduces sparse tensors."""
+    return name in _OF_SPARSE or name == "mean"
 
 
 def _refuse(name: str, input: Any, mask: Any, keepdim: bool) -> None:
-    if name not in _OF_SPARSE and name != "mean":
+    if not of_sparse(name):
         word = {"var": "std/var", "std": "std/var"}.get(name, name)
         raise ValueError(f"masked {word} expects strided tensor (got {input.layout} tensor)")
     if input.layout not in (_core.sparse_coo, _core.sparse_csr) or (name == "mean" and input.is_sparse):

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.tensor.torch_function import DisableTorchFunctionSubclass
 
-__all__ = ["HANDLERS", "Nested", "handles", "is_nested", "plain_call", "seen", "wrapper"]
+__all__ = ["HANDLERS", "RULES", "Nested", "handles", "is_nested", "plain_call", "seen", "wrapper"]
 
 Handler = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 HANDLERS: dict[str, Handler] = {}
+RULES: list[
+    tuple[Callable[[str], bool], Handler]
+] = []  # handlers of the functions that have none by name, by their records
 # Facts about the tensor as a whole, which the wrapper itself answers.
 _OF_THE_WRAPPER = frozenset(
     "device.get dtype.get is_cuda.get is_cpu.get is_sparse.get is_quantized.get is_meta.get is_mkldnn.get is_xpu.get "
@@ -31,6 +35,11 @@ def handles(*names: str) -> Callable[[Handler], Handler]:
         return handler
 
     return register
+
+
+@cache
+def _by_rule(name: str) -> Handler | None:
+    return next((handler for fits, handler in RULES if fits(name)), None)
 
 
 def is_nested(x: object) -> bool:
@@ -72,7 +81,7 @@ class Nested(_core.Tensor):
 
         _load()
         key = key_of(func)
-        handler = HANDLERS.get(key)
+        handler = HANDLERS.get(key) or _by_rule(key)
         if handler is not None:
             return handler(func, args, kwargs or {})
         if key.startswith("_foreach_"):

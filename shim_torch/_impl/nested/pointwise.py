@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.nested.base import HANDLERS, is_nested
+from shim_torch._impl.nested.base import RULES, handles, is_nested
+from shim_torch._impl.table.operators import named, symbols
+from shim_torch._impl.table.record import Record
 from shim_torch.nested._internal.nested_tensor import NestedTensor
 
-_ONE = (
-    "abs absolute acos arccos acosh arccosh angle asin arcsin asinh arcsinh atan arctan atanh arctanh bernoulli bitwise_not ceil celu "
-    "clamp clamp_max clamp_min clip conj conj_physical cos cosh deg2rad digamma dropout alpha_dropout elu erf erfc erfinv exp exp2 "
-    "expm1 fix floor frac gelu hardshrink hardsigmoid hardswish hardtanh i0 isfinite isinf isnan isneginf isposinf isreal leaky_relu "
-    "lgamma log log10 log1p log2 logical_not logit logsigmoid log_sigmoid mish mvlgamma nan_to_num neg negative polygamma positive "
-    "rad2deg reciprocal relu relu6 round rrelu rsqrt selu sgn sigmoid sign signbit silu sin sinc sinh softplus softshrink softsign "
-    "sqrt square tan tanh tanhshrink threshold trunc native_dropout feature_dropout feature_alpha_dropout real imag "
-    "special_bessel_j0 special_bessel_j1 special_entr special_erfcx special_i0 special_i0e special_i1 special_i1e special_log_ndtr "
-    "special_ndtr special_ndtri view_as_real dropout1d xlog1py _neg_view resolve_conj resolve_neg"
-).split()
-_SEVERAL = (
-    "add addcdiv addcmul atan2 arctan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor copysign div divide "
-    "eq float_power floor_divide fmax fmin fmod ge greater greater_equal gt heaviside hypot isclose ldexp le lerp less less_equal "
-    "logaddexp logaddexp2 logical_and logical_or logical_xor lt masked_fill maximum minimum mul multiply ne nextafter not_equal pow "
-    "remainder rsub sub subtract true_divide where xlogy __and__ __or__ __xor__ __radd__ __rmul__ __rsub__ __rtruediv__ __rpow__ "
-    "__rdiv__ __rfloordiv__ __rmod__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __pow__ __invert__ __iand__ __ior__ __ixor__ __idiv__ "
-    "__lshift__ __rshift__ __rand__ __ror__ __rxor__ __add__ __sub__ __mul__ __truediv__ __floordiv__ __mod__ __ipow__ __div__ "
-    "__iadd__ __isub__ __imul__ __itruediv__ __ifloordiv__ __neg__ __abs__ __pos__ masked_fill threshold_backward "
-    "polar complex special_xlog1py special_zeta gcd lcm"
-).split()
-_IN_PLACE_ONLY = "fill_ zero_ normal_ uniform_ random_ bernoulli_ exponential_ cauchy_ geometric_ log_normal_".split()
+# Of nn.functional: functions of Python.
+_FUNCTIONS = ("dropout1d", "logsigmoid", "softsign", "tanhshrink")
 
 
 def _mapped(x: Any, change: Any) -> Any:
@@ -112,10 +96,21 @@ def _check_strided(name: str, x: Any, tensors: list[Any]) -> None:
         )
     ):
         raise RuntimeError(f"{name} requires strides to match when given NestedTensors")
-    if len(tensors) == 1 and name in _ONE and "dropout" not in name and not x.contiguous_parts():
+    if len(tensors) == 1 and not x.contiguous_parts() and _of_one_operand(name):
         raise RuntimeError("NestedTensor must be contiguous to get buffer.")
 
 
+@cache
+def _of_one_operand(name: str) -> bool:
+    def fits(record: Record) -> bool:
+        arguments = record.schema.partition("->")[0]
+        only = arguments.count("Tensor") == 1 and "self" in record.arguments and "Scalar self" not in arguments
+        return only and "other" not in record.arguments
+
+    return (name in _FUNCTIONS and name != "dropout1d") or any(map(fits, named(name)))
+
+
+@handles(*_FUNCTIONS)
 def pointwise(func: Any, args: Any, kwargs: Any) -> Any:
     """A function of corresponding elements; numbers and plain tensors broadcast. RuntimeError for rows that differ."""
     tensors = _tensors(args, kwargs)
@@ -128,24 +123,32 @@ def pointwise(func: Any, args: Any, kwargs: Any) -> Any:
         found = _whole(func, x, args, kwargs)
         if inplace:
             return x
-        return tuple(x.with_values(f) for f in found) if isinstance(found, tuple) else x.with_values(found)
+        return type(found)(map(x.with_values, found)) if isinstance(found, tuple) else x.with_values(found)
     if not isinstance(x, NestedTensor):
         _check_strided(name.strip("_"), x, tensors)
     parts = _by_parts(func, x, args, kwargs)
     if inplace:
         return args[0]
     if parts and isinstance(parts[0], tuple):
-        return tuple(x.of_parts(list(column)) for column in zip(*parts, strict=True))
+        return type(parts[0])(x.of_parts(list(column)) for column in zip(*parts, strict=True))
     return x.of_parts(parts)
 
 
-for _name in (*_ONE, *_SEVERAL):
-    for _n in (_name, _name if _name.startswith("__") else _name + "_"):
-        HANDLERS.setdefault(_n, pointwise)
-for _name in _IN_PLACE_ONLY:
-    HANDLERS.setdefault(_name, pointwise)
+def _is_pointwise(name: str) -> bool:
+    """Whether a function of this name (``add``, ``add_``, ``__radd__``) computes each element by itself."""
+    if name.startswith("__"):
+        symbol = name.strip("_")
+        known = symbols()
+        record = known.get(symbol) or known.get(symbol[1:]) or (known["truediv"] if symbol in _DIVISIONS else None)
+        return record is not None and record.pointwise
+    found = named(name) or named(name.removesuffix("_"))
+    return any(record.pointwise or record.traits.get("nested") == "pointwise" for record in found)
 
 
+_DIVISIONS = ("div", "idiv", "rdiv")  # Python 2's
+
+
+@handles("fill_")
 def _fill(func: Any, args: Any, kwargs: Any) -> Any:
     value = args[1] if len(args) > 1 else kwargs["value"]
     if isinstance(value, _core.Tensor) and value.dim():
@@ -155,4 +158,4 @@ def _fill(func: Any, args: Any, kwargs: Any) -> Any:
     return pointwise(func, args, kwargs)
 
 
-HANDLERS["fill_"] = _fill
+RULES.append((_is_pointwise, pointwise))

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.nested.base import handles, is_nested
+from shim_torch._impl.nested.base import RULES, handles, is_nested
 from shim_torch._impl.nested.properties import wrapped_dim
 from shim_torch._impl.table.calls import torch
+from shim_torch._impl.table.operators import named
 from shim_torch.nested._internal.nested_tensor import NestedTensor
-
-_KEEPDIM_THIRD = "sum mean amax amin any all prod max min argmax argmin norm count_nonzero median nansum nanmean logsumexp var std".split()
 
 
 def _dims_of(x: Any, given: Any) -> list[int]:
@@ -79,7 +78,10 @@ def _reduce_strided(func: Any, x: Any, dims: list[int], keepdim: bool, kwargs: A
     return x.of_parts([func(p, [-1] if several else -1, keepdim=True, **kwargs) for p in x.parts()])
 
 
-@handles(*_KEEPDIM_THIRD, "linalg_vector_norm")
+def _is_reduction(name: str) -> bool:
+    return any(record.traits.get("nested") == "reduction" for record in named(name))
+
+
 def _reduce(func: Any, args: Any, kwargs: Any) -> Any:
     x, kwargs = args[0], dict(kwargs)
     name = func.__name__.partition(".")[0]
@@ -99,26 +101,20 @@ def _reduce(func: Any, args: Any, kwargs: Any) -> Any:
     dims = _dims_of(x, dim)
     if len(set(dims)) < len(dims):
         raise RuntimeError(f"dim {dims[-1]} appears multiple times in the list of dims")
-    several = name in (
-        "sum",
-        "mean",
-        "amax",
-        "amin",
-        "nansum",
-        "nanmean",
-        "logsumexp",
-        "var",
-        "std",
-        "norm",
-        "linalg_vector_norm",
-        "count_nonzero",
-    )
-    several = several or (name in ("any", "all") and isinstance(dim, (list, tuple)))
+    several = _takes(name, "int[1]") or (isinstance(dim, (list, tuple)) and _takes(name, "int[]"))
     call = (lambda t, at, keepdim: func(t, at)) if name == "count_nonzero" else func
     if call is not func:
         call.__name__ = name
     reduce = _reduce_jagged if isinstance(x, NestedTensor) else _reduce_strided
     return reduce(call, x, dims, bool(keepdim), kwargs, several)
+
+
+def _takes(name: str, dims: str) -> bool:
+    """Whether an overload of the operator has an argument of that type."""
+    return any(f"{dims} dim" in record.schema or f"{dims}? dim" in record.schema for record in named(name))
+
+
+RULES.append((_is_reduction, _reduce))
 
 
 def _per_row(func: Any, x: Any, dim: int, call: Any) -> Any:

@@ -111,7 +111,6 @@ _NAMED = {
     "fill.Scalar": "fill_.Scalar",
     "uniform": "uniform_",
 }
-_BY_NUMBER = frozenset("eq ne lt le gt ge lerp remainder fmod".split())
 _REFUSED = {
     "dropout": "bernoulli_.float",
     "dropout_": "bernoulli_.float",
@@ -127,7 +126,7 @@ _REASONS = {
 def refuse(qualified: str, args: list[Any]) -> NoReturn:
     """NotImplementedError in PyTorch's words: the operator has no kernel for sparse tensors."""
     name = qualified.removeprefix("aten::")
-    if len(args) > 1 and not isinstance(args[1], _core.TensorBase) and name.partition(".")[0] in _BY_NUMBER:
+    if len(args) > 1 and not isinstance(args[1], _core.TensorBase) and _has_number_kernel(qualified):
         name = f"{name.partition('.')[0]}.Scalar"
     where = backend(args)
     if name in _REASONS:
@@ -147,6 +146,14 @@ def _is_pointwise(qualified: str) -> bool:
 
     record = records().get(qualified)
     return getattr(getattr(record, "shape", None), "__name__", "") in ("broadcast", "same") and record is not None
+
+
+def _has_number_kernel(qualified: str) -> bool:
+    """Whether the operator for a number in the second place has a name of its own."""
+    from shim_torch._impl.table.operators import named
+
+    name = qualified.removeprefix("aten::").partition(".")[0]
+    return any("number_kernel" in record.traits for record in named(name))
 
 
 def _first_layout(args: list[Any]) -> str:

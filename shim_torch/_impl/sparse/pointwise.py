@@ -9,21 +9,18 @@ from shim_torch._impl.sparse import coo
 from shim_torch._impl.sparse.dispatch import composite, kernel, refuse
 from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.operators import records
-
-# Of every sparse layout.
-_UNARY = """abs absolute asin arcsin asinh arcsinh atan arctan atanh arctanh ceil erf erfinv expm1 floor frac log1p neg negative positive rad2deg
-deg2rad relu round round.decimals sgn sign sin sinh sqrt tan tanh trunc fix square nan_to_num isnan isinf signbit isposinf
-isneginf conj_physical _conj_physical special_erf special_erfinv special_expm1 special_log1p""".split()
-_LINEAR = frozenset("neg negative conj_physical _conj_physical".split())  # of sums: entries need not be summed before
-_ALIASES = {f"arc{n}": f"a{n}" for n in ("sin", "sinh", "tan", "tanh")} | {"absolute": "abs", "fix": "trunc"}
+from shim_torch._impl.table.record import Record
 
 
-def _unary(name: str) -> None:
-    public, _, variant = name.partition(".")
+def _unary(public: str, record: Record) -> None:
+    """Of every sparse layout."""
+    variant = record.overload
+    linear = record.traits["sparse"] == "linear"  # of sums: entries need not be summed before
+    name = f"{public}.{variant}" if variant else public
 
     def body(self: Any, *rest: Any) -> Any:
         p = coo.parts(self)
-        if p.layout == _core.sparse_coo and not p.coalesced and public not in _LINEAR:
+        if p.layout == _core.sparse_coo and not p.coalesced and not linear:
             self = coo.coalesce(self)
             p = coo.parts(self)
         if variant:
@@ -39,16 +36,15 @@ def _unary(name: str) -> None:
         whole = self.coalesce()
         return coo.unsafe(whole.indices(), _function(public)(whole.values(), *rest), self.shape, coalesced=True)
 
-    record = records().get(f"aten::{name}")
-    if record is not None and (record.kind == "composite" or name in ("relu", "log1p")):
+    if record.kind == "composite" or name in ("relu", "log1p"):
         composite(name)(differentiable)
     else:
         kernel(name)(body)
 
     def inplace(self: Any, *rest: Any) -> Any:
         p = coo.parts(self)
-        if p.layout == _core.sparse_coo and not p.coalesced and public not in _LINEAR:
-            raise RuntimeError(f"{_ALIASES.get(public, public)}_ requires coalesced input")
+        if p.layout == _core.sparse_coo and not p.coalesced and not linear:
+            raise RuntimeError(f"{record.name}_ requires coalesced input")
         getattr(p.values, f"{public}_")(*rest) if not variant else p.values.round_(decimals=rest[0])
         return self
 
@@ -60,8 +56,10 @@ def _function(name: str) -> Any:
     return getattr(torch, name, None) or getattr(_core.Tensor, name)
 
 
-for _name in _UNARY:
-    _unary(_name)
+for _record in records().values():
+    if "sparse" in _record.traits:
+        for _name in _record.names:
+            _unary(_name, _record)
 
 
 @kernel("threshold_backward")

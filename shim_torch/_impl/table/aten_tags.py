@@ -23,6 +23,16 @@ def _table() -> dict[str, list[Tag]]:
     return found
 
 
+def has(name: str, tag: Tag) -> bool:
+    """Whether an overload of aten's operator ``name`` has the tag."""
+    return name in _names_with(tag)
+
+
+@functools.cache
+def _names_with(tag: Tag) -> frozenset[str]:
+    return frozenset(full.partition(".")[0] for full, tags in _table().items() if tag in tags)
+
+
 def tags_of(overload: Any) -> list[Tag]:
     """The tags of an overload of the namespace aten, in the order of their numbers."""
     name = overload._name.removeprefix("aten::")

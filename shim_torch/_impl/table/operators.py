@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gc
+import operator
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from importlib import import_module
 from typing import Any
 
+from shim_torch._impl import data
 from shim_torch._impl.native import _core
 from shim_torch._impl.table.formats import following
 from shim_torch._impl.table.guards import guarded
@@ -16,6 +19,7 @@ from shim_torch._impl.table.run import make_run
 
 FAMILIES = (
     "pointwise.unary",
+    "pointwise.rounding",
     "pointwise.arithmetic",
     "pointwise.powers",
     "pointwise.binary",
@@ -134,20 +138,6 @@ LATER = (
     "shape.chunks_and_masks",
     "shape.grids",
 )
-LATER_METHODS = """_resize_sparse_ _standard_gamma bincount cholesky cholesky_inverse cholesky_solve corrcoef cov cross det diff
-    geqrf hash_tensor histc histogram i0 i0_ igamma igamma_ igammac igammac_ inverse istft kron logdet lu_solve matrix_exp matrix_power
-    mvlgamma mvlgamma_ nanmedian nanquantile orgqr ormqr pinverse qr quantile renorm renorm_ slogdet smm sspaddmm svd
-    triangular_solve""".split()
-
-# The in-place functions that torch has as functions too; the others are methods only.
-INPLACE_FUNCTIONS = frozenset(
-    """abs_ acos_ acosh_ addmv_ alpha_dropout_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_
-    atanh_ as_strided_ ceil_ celu_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ detach_
-    dropout_ embedding_renorm_ erf_ erfc_ exp2_ exp_ expm1_ feature_alpha_dropout_ feature_dropout_ fill_ fix_
-    floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_
-    rad2deg_ reciprocal_ relu_ resize_as_ resize_as_sparse_ round_ rrelu_ rsqrt_ selu_ sigmoid_ sin_ sinc_
-    sinh_ sqrt_ square_ squeeze_ tan_ tanh_ threshold_ trunc_ xlogy_ zero_ elu_ hardtanh_ leaky_relu_""".split()
-)
 
 _defined: dict[str, list[str]] = {}  # record key -> names of its operators and variants
 _functions: dict[str, list[Record]] = {}  # module -> the records that give it functions
@@ -164,28 +154,10 @@ SEEN_AS_SYMBOLS = {
     iand ior ixor ilshift irshift""".split()
 } | {"__rtruediv__": "__rdiv__", "__pow__": "pow", "__ipow__": "pow_"}
 
-# Python's symbols and the operators behind them.
-SYMBOLS = {
-    "add": "add",
-    "sub": "sub",
-    "mul": "mul",
-    "truediv": "div",
-    "floordiv": "floor_divide",
-    "mod": "remainder",
-    "pow": "pow",
-    "matmul": "matmul",
-    "and": "bitwise_and",
-    "or": "bitwise_or",
-    "xor": "bitwise_xor",
-    "lshift": "bitwise_left_shift",
-    "rshift": "bitwise_right_shift",
-}
 # With the tensor on the right: PyTorch swaps the operands only where their order says something, so that
 # the result's strides follow the tensor; `1 / x` is the product of the reciprocal, rounded twice.
 SWAPPED = ("sub", "pow", "floordiv", "mod", "matmul", "lshift", "rshift")
 ON_THE_RIGHT = {"truediv": "mul"}
-COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
-UNARY = {"neg": "neg", "pos": "positive", "abs": "abs", "invert": "bitwise_not"}
 
 
 def define_families(families: Iterable[str]) -> None:
@@ -231,6 +203,25 @@ def records() -> dict[str, Record]:
     return RECORDS
 
 
+def named(name: str) -> Sequence[Record]:
+    """The records of the namespace aten whose operator, or an alias of it, has the name: one an overload."""
+    return _by_name().get(name, ())
+
+
+@cache
+def _by_name() -> dict[str, list[Record]]:
+    found: dict[str, list[Record]] = {}
+    for record in records().values():
+        for name in record.names if record.ns == "aten" else ():
+            found.setdefault(name, []).append(record)
+    return found
+
+
+def having(trait: str, value: Any = True) -> Iterator[Record]:
+    """The records whose trait has the value."""
+    return (record for record in records().values() if record.traits.get(trait) == value)
+
+
 def define(record: Record) -> list[str]:
     """Adds one record to the table; the qualified names it got."""
     run = make_run(record) if record.kind == "kernel" else record.body
@@ -253,7 +244,7 @@ def functions(module: str = "") -> dict[str, Any]:
     prefix = module.rpartition(".")[2] + "_"
     for record in _functions.get(module, ()):
         for name in _defined[record.key]:
-            if name[-1] == "_" and record.method and name not in INPLACE_FUNCTIONS and not name.endswith("__"):
+            if name[-1] == "_" and record.method and not name.endswith("__") and not _is_function(record, name):
                 continue
             public = name[len(prefix) :] if module and name.startswith(prefix) else name
             if public not in found:
@@ -263,10 +254,23 @@ def functions(module: str = "") -> dict[str, Any]:
     return found
 
 
+def _is_function(record: Record, name: str) -> bool:
+    """Whether torch has the operator in place, not only the tensor."""
+    if isinstance(record.inplace, tuple):
+        return name in record.inplace
+    return record.inplace == "function" or record.name == name
+
+
+def later(section: str) -> list[str]:
+    """Names that the families of LATER give (``data/later.txt``): the tensor's ``methods``, and what torch has beside
+    nn.functional's of that name, ``functions`` and ``losses``."""
+    return data.section("later.txt", section)
+
+
 def install(tensor_type: Any) -> None:
     """Adds the methods to the tensor type; names that the type has already stay its own."""
     own = set(vars(tensor_type))
-    for name in LATER_METHODS:
+    for name in later("methods"):
         if name not in own:
             own.add(name)
             setattr(tensor_type, name, _core.method(f"aten::{name}"))
@@ -281,20 +285,22 @@ def install(tensor_type: Any) -> None:
     _install_symbols(tensor_type)
 
 
+def symbols() -> dict[str, Record]:
+    """Python's symbols (``"add"`` of +), and the operators that they are."""
+    return {record.traits["symbol"]: record for record in RECORDS.values() if "symbol" in record.traits}
+
+
 def _install_symbols(tensor_type: Any) -> None:
     def put(symbol: str, name: str, reflected: bool = False) -> None:
         if _core.operator_overloads(f"aten::{name}"):
             seen = SEEN_AS_SYMBOLS.get(symbol) or getattr(tensor_type, name, None)
             setattr(tensor_type, symbol, _core.symbol_method(symbol, f"aten::{name}", reflected, seen))
 
-    for symbol, name in SYMBOLS.items():
-        put(f"__{symbol}__", name)
-        put(f"__r{symbol}__", ON_THE_RIGHT.get(symbol, name), reflected=symbol in SWAPPED)
-        put(f"__i{symbol}__", f"{name}_")
-    for name in COMPARISONS:
-        put(f"__{name}__", name)
-    for symbol, name in UNARY.items():
-        put(f"__{symbol}__", name)
+    for symbol, record in symbols().items():
+        put(f"__{symbol}__", record.name)
+        if hasattr(operator, f"i{symbol}"):  # not comparisons, nor symbols of one operand
+            put(f"__r{symbol}__", ON_THE_RIGHT.get(symbol, record.name), reflected=symbol in SWAPPED)
+            put(f"__i{symbol}__", f"{record.name}_")
 
 
 define_families(FAMILIES)

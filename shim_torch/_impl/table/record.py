@@ -25,7 +25,20 @@ from shim_torch._impl.native import _core
 RECORDS: dict[str, Record] = {}
 
 # What else a record may say of its operator, and who reads it.
-TRAITS: dict[str, str] = {}
+TRAITS: dict[str, str] = {
+    "pointwise": "bool: it computes each element by itself, or does not, where the shape rule does not say so (Record.pointwise)",
+    "batching": "how vmap runs it: 'pointwise'; 'random'; 'along_dim', 'along_dim_or_none': with the dims of its first tensor, which "
+    "may be a number in the second case; 'loop': item by item (transforms/batching)",
+    "nested": "how nested tensors take it: 'pointwise', 'reduction' (nested)",
+    "sparse": "'zero_preserving': zeros stay zeros, so it runs on a sparse tensor's values; 'linear': also before duplicates are summed",
+    "number_kernel": "PyTorch's overload for a number is a kernel of its own, which errors name (sparse/dispatch.py)",
+    "refuses": "((kinds, text), ...) of the first argument's dtype (table/guards.py)",
+    "one_dtype": "operands of different dtypes are refused before the dtype (table/guards.py)",
+    "no_complex_gradient": "PyTorch's name for it in the refusal of complex numbers that need gradients (table/guards.py)",
+    "dynamic_shape": "the shapes of the results depend on values (table/run.py)",
+    "symbol": "the Python symbol that it is: 'add' for + (table/operators.py)",
+    "also": "'torch': torch has it beside nn.functional's function of that name (functional.py)",
+}
 
 
 class Record:
@@ -72,7 +85,7 @@ class Record:
         native: str | None = None,
         function: bool = True,
         method: bool | None = None,
-        inplace: bool = False,
+        inplace: bool | str | tuple[str, ...] = False,
         out: bool | tuple[str, ...] = False,
         aliases: Sequence[str] = (),
         keep: Sequence[str] = (),
@@ -110,6 +123,17 @@ class Record:
         if self.key in RECORDS:
             raise TypeError(f"{self.key}: declared twice")
         RECORDS[self.key] = self
+
+    @property
+    def pointwise(self) -> bool:
+        """Whether each element of the results is computed from the elements that correspond to it."""
+        named = getattr(self.shape, "__name__", "") in ("broadcast", "same")
+        return self.traits.get("pointwise", named or getattr(self.shape, "elementwise", False))  # type: ignore[no-any-return]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The operator's name and its aliases, without the overload."""
+        return (self.name, *self.aliases)
 
     def check(self) -> None:
         """TypeError where a rule, the body or a formula names what the schema does not have. The tests check every record."""
@@ -154,7 +178,7 @@ def op(schema: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[.
     grad, fused    {"input": formula}, {"input1, input2": formula giving a tuple}; fused serves when all are wanted
     native         name of the C++ kernel; the body is then its reference
     function, method, inplace, out    which of torch.f, Tensor.f, f_ and out= follow (inplace and out: False by default; a tuple names
-                   the out= arguments)
+                   the out= arguments). inplace="function": torch has f_ too, not only the tensor; a tuple names those f_ that it has
     aliases        further names of the same operator ("absolute" for abs)
     keep           tensor arguments that are not cast to the compute dtype (indices, masks)
     module         where the function stands if not in torch: "nn.functional", "linalg", "special", "_C" (table only)

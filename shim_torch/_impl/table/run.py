@@ -397,15 +397,8 @@ def _known(plan: Plan, dtype: Any, first: Any) -> Any:
     return first.dtype
 
 
-# Where the shape of the result is a question of values, arrays without memory tell nothing.
-_BY_VALUES = frozenset(
-    """_unique2 unique_dim _unique_consecutive unique_dim_consecutive bincount repeat_interleave _nonzero
-    masked_select""".split()
-)
-
-
 def _inferred(plan: Plan, bound: tuple[Any, ...], compute: Any, dtype: Any, device: Any) -> Any:
-    if plan.record.name in _BY_VALUES:
+    if "dynamic_shape" in plan.record.traits:  # arrays without memory tell nothing
         name = plan.record.key.partition("::")[2]
         if name == "repeat_interleave.Tensor":
             size = bound[1]

@@ -13,6 +13,8 @@ from functools import cache, lru_cache
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table import aten_tags
+from shim_torch._impl.tensor.symbols import Tag
 from shim_torch._impl.transforms.view_inverses import INVERSES
 from shim_torch.utils._python_dispatch import TorchDispatchMode, _any_batched, _no_dispatch
 from shim_torch.utils._pytree import tree_leaves, tree_map
@@ -214,7 +216,7 @@ class FunctionalTensorMode(TorchDispatchMode):
         if written:
             name = func._schema.name.removeprefix("aten::")
             target = args[0] if args else kwargs["self"]
-            if name in _RESHAPERS and isinstance(target, FunctionalTensor):
+            if (name == "rename_" or aten_tags.has(name, Tag.inplace_view)) and isinstance(target, FunctionalTensor):
                 return self._reshaped(func, name, target, args[1:], kwargs)
             return self._without_write(func, written, args, kwargs)
         if func.is_view or func._schema.name in ("aten::lift_fresh", "aten::lift"):
@@ -269,13 +271,13 @@ class FunctionalTensorMode(TorchDispatchMode):
                 raise RuntimeError(
                     "Attempted to resize a view tensor to a larger size. This is not allowed in the functionalization pass"
                 )
-            made = FunctionalTensor(aten().resize.default(target.elem, sizes), self)
+            made = FunctionalTensor(aten.resize.default(target.elem, sizes), self)
             made._memory.changed = True
             return target._become(made)
         strides, step = [1] * len(sizes), 1
         for i in reversed(range(len(sizes))):
             strides[i], step = step, step * max(sizes[i], 1)
-        return target._become(self._viewed(aten().as_strided.default, (target, sizes, tuple(strides)), {}))
+        return target._become(self._viewed(aten.as_strided.default, (target, sizes, tuple(strides)), {}))
 
     def _without_write(self, func: Any, written: list[Any], args: Any, kwargs: Any) -> Any:
         """The operator without the write, whose results the written tensors then have."""
@@ -305,20 +307,12 @@ class FunctionalTensorMode(TorchDispatchMode):
         return targets[0] if len(func._schema.returns) == 1 else tuple(targets)
 
 
-_RESHAPERS = frozenset(
-    "set_ resize_ resize_as_ t_ transpose_ squeeze_ unsqueeze_ as_strided_ swapaxes_ swapdims_ detach_ rename_".split()
+_SHAPED = {"detach_": ("alias", "default")} | dict.fromkeys(
+    ("transpose_", "swapaxes_", "swapdims_"), ("transpose", "int")
 )
-_SHAPED = {
-    "transpose_": ("transpose", "int"), "swapaxes_": ("transpose", "int"), "swapdims_": ("transpose", "int"), "detach_": ("alias", "default"),
-}  # fmt: skip
 _OTHER = {
     "bernoulli_.float": "bernoulli.p", "normal_.": "normal_functional.", "masked_fill_.Scalar": "masked_fill.Scalar",
 }  # fmt: skip
-
-# Composites of a copy and a write here, single operators of PyTorch: shown whole.
-_MADE_OF_WRITES = frozenset(
-    "copy zero uniform normal_functional random exponential geometric cauchy log_normal".split()
-)
 
 
 def _value(x: Any) -> Any:
@@ -356,8 +350,6 @@ def _without_place(name: str, overload: str) -> Any:
     found = getattr(getattr(aten(), stem, None), variant or "default", None)
     if found is None or found._schema.is_mutable:
         return None
-    if stem in _MADE_OF_WRITES:
-        _core._mark_for_dispatch(f"aten::{stem}", variant if variant != "default" else "", True, None)
     return found
 
 

@@ -14,6 +14,20 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.transforms import torch_dispatch_linear
 
+Body = Callable[..., Any]
+PARTS: dict[str, Body] = {}
+CALLS: dict[str, tuple[str, ...]] = {}  # the operators that a kernel may be registered for which they call
+
+
+def _parts(name: str, *calls: str) -> Callable[[Body], Body]:
+    """Declares what an operator of PyTorch's consists of there, and which operators that calls."""
+
+    def declare(body: Body) -> Body:
+        PARTS[name], CALLS[name] = body, calls
+        return body
+
+    return declare
+
 
 def overload(qualified: str, name: str) -> Any:
     """The object ``torch.ops.aten.add.Tensor`` of an operator."""
@@ -59,10 +73,11 @@ def name_parts() -> None:
     """Names the parts of PyTorch's composites; runs once, when the first kernel of ``torch.library`` replaces one of aten's."""
     for full, calls in CALLS.items():
         name, _, variant = full.partition(".")
-        parts = [(f"aten::{part}", of) for part, _, of in (c.partition(".") for c in calls.split())]
+        parts = [(f"aten::{part}", of) for part, _, of in (c.partition(".") for c in calls)]
         _core._name_parts(f"aten::{name}", variant, PARTS[full], parts)
 
 
+@_parts("matmul", "mm", "mv", "bmm", "dot")
 def _matmul(self: Any, other: Any) -> Any:
     """Products of every rank by mv, mm and bmm."""
     a, b = self.dim(), other.dim()
@@ -95,18 +110,22 @@ def _batched(self: Any, other: Any) -> Any:
     return made.squeeze(-1) if other.dim() == 1 else made
 
 
+@_parts("softmax.int", "_softmax")
 def _softmax(self: Any, dim: int, dtype: Any = None) -> Any:
     return aten._softmax(self if dtype is None else self.to(dtype), dim, False)
 
 
+@_parts("log_softmax.int", "_log_softmax")
 def _log_softmax(self: Any, dim: int, dtype: Any = None) -> Any:
     return aten._log_softmax(self if dtype is None else self.to(dtype), dim, False)
 
 
+@_parts("square", "pow.Tensor_Scalar")
 def _square(self: Any) -> Any:
     return self.pow(2)
 
 
+@_parts("reshape", "clone")
 def _reshape(self: Any, shape: Any) -> Any:
     """A view where strides allow it, else a copy seen as the shape."""
     sizes = _core.infer_size(tuple(shape), self.numel())
@@ -126,6 +145,7 @@ def _to(self: Any, dtype: Any, device: Any, copy: bool, memory_format: Any) -> A
     return aten._to_copy(self, **{k: v for k, v in given.items() if v is not None})
 
 
+@_parts("contiguous", "clone")
 def _contiguous(self: Any, memory_format: Any = _core.contiguous_format) -> Any:
     return self if self.is_contiguous(memory_format=memory_format) else self.clone(memory_format=memory_format)
 
@@ -137,6 +157,7 @@ def _differs_in_vmap() -> bool:
     return bool(stack) and stack[-1].randomness == "different"
 
 
+@_parts("dropout", "native_dropout", "bernoulli_.float")
 def _dropout(input: Any, p: float, train: bool) -> Any:
 
     if not train or p == 0 or not input.numel():
@@ -152,6 +173,7 @@ def _dropout(input: Any, p: float, train: bool) -> Any:
     return input * noise.div_(1 - p)
 
 
+@_parts("layer_norm", "native_layer_norm")
 def _layer_norm(
     input: Any,
     normalized_shape: Any,
@@ -163,6 +185,7 @@ def _layer_norm(
     return aten.native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
 
 
+@_parts("group_norm", "native_group_norm")
 def _group_norm(
     input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5, cudnn_enabled: bool = True
 ) -> Any:
@@ -171,10 +194,12 @@ def _group_norm(
     return aten.native_group_norm(input.contiguous(), weight, bias, *settings)[0]
 
 
+@_parts("nll_loss", "nll_loss_forward")
 def _nll_loss(self: Any, target: Any, weight: Any = None, reduction: int = 1, ignore_index: int = -100) -> Any:
     return aten.nll_loss_forward(self, target, weight, reduction, ignore_index)[0]
 
 
+@_parts("nll_loss_nd", "nll_loss_forward")
 def _nll_loss_nd(self: Any, target: Any, weight: Any = None, reduction: int = 1, ignore_index: int = -100) -> Any:
     if self.dim() in (1, 2):
         return _nll_loss(self, target, weight, reduction, ignore_index)
@@ -183,6 +208,7 @@ def _nll_loss_nd(self: Any, target: Any, weight: Any = None, reduction: int = 1,
     return nll_loss_nd(self, target, weight, reduction, ignore_index)
 
 
+@_parts("batch_norm", "native_batch_norm")
 def _batch_norm(
     input: Any,
     weight: Any,
@@ -198,10 +224,12 @@ def _batch_norm(
     return aten.native_batch_norm(*given)[0]
 
 
+@_parts("log_sigmoid", "log_sigmoid_forward")
 def _log_sigmoid(self: Any) -> Any:
     return aten.log_sigmoid_forward(self)[0]
 
 
+@_parts("adaptive_avg_pool2d", "_adaptive_avg_pool2d", "mean.dim")
 def _adaptive_avg_pool2d(self: Any, output_size: Any) -> Any:
     """A mean where one value a channel is asked for."""
     if tuple(output_size) == (1, 1):
@@ -209,54 +237,30 @@ def _adaptive_avg_pool2d(self: Any, output_size: Any) -> Any:
     return aten._adaptive_avg_pool2d(self, output_size)
 
 
+@_parts("grid_sampler", "grid_sampler_2d", "grid_sampler_3d")
 def _grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
     one = aten.grid_sampler_2d if input.dim() == 4 else aten.grid_sampler_3d
     return one(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
-PARTS: dict[str, Callable[..., Any]] = {
-    "linear": torch_dispatch_linear.linear,
-    "matmul": _matmul,
-    "softmax.int": _softmax,
-    "log_softmax.int": _log_softmax,
-    "square": _square,
-    "reshape": _reshape,
-    "contiguous": _contiguous,
-    "dropout": _dropout,
-    "layer_norm": _layer_norm,
-    "group_norm": _group_norm,
-    "batch_norm": _batch_norm,
-    "nll_loss": _nll_loss,
-    "nll_loss_nd": _nll_loss_nd,
-    "log_sigmoid": _log_sigmoid,
-    "adaptive_avg_pool2d": _adaptive_avg_pool2d,
-    "grid_sampler": _grid_sampler,
-    "to.dtype": lambda self, dtype, wait, copy, form: _to(self, dtype, None, copy, form),
-    "to.device": lambda self, device, dtype, wait, copy, form: _to(self, dtype, device, copy, form),
-    "to.dtype_layout": lambda self, dtype, layout, device, pin, wait, copy, form: _to(self, dtype, device, copy, form),
-    "to.other": lambda self, other, wait, copy, form: _to(self, other.dtype, other.device, copy, form),
-}
+_parts("linear", "addmm", "mm", "mv", "bmm")(torch_dispatch_linear.linear)
 
-# The operators that a kernel may be registered for which they call.
-CALLS = {
-    "linear": "addmm mm mv bmm",
-    "matmul": "mm mv bmm dot",
-    "softmax.int": "_softmax",
-    "log_softmax.int": "_log_softmax",
-    "square": "pow.Tensor_Scalar",
-    "reshape": "clone",
-    "contiguous": "clone",
-    "dropout": "native_dropout bernoulli_.float",
-    "layer_norm": "native_layer_norm",
-    "group_norm": "native_group_norm",
-    "batch_norm": "native_batch_norm",
-    "nll_loss": "nll_loss_forward",
-    "nll_loss_nd": "nll_loss_forward",
-    "log_sigmoid": "log_sigmoid_forward",
-    "adaptive_avg_pool2d": "_adaptive_avg_pool2d mean.dim",
-    "grid_sampler": "grid_sampler_2d grid_sampler_3d",
-    "to.dtype": "_to_copy",
-    "to.device": "_to_copy",
-    "to.dtype_layout": "_to_copy",
-    "to.other": "_to_copy",
-}
+
+@_parts("to.dtype", "_to_copy")
+def _to_dtype(self: Any, dtype: Any, wait: bool, copy: bool, form: Any) -> Any:
+    return _to(self, dtype, None, copy, form)
+
+
+@_parts("to.device", "_to_copy")
+def _to_device(self: Any, device: Any, dtype: Any, wait: bool, copy: bool, form: Any) -> Any:
+    return _to(self, dtype, device, copy, form)
+
+
+@_parts("to.dtype_layout", "_to_copy")
+def _to_layout(self: Any, dtype: Any, layout: Any, device: Any, pin: Any, wait: bool, copy: bool, form: Any) -> Any:
+    return _to(self, dtype, device, copy, form)
+
+
+@_parts("to.other", "_to_copy")
+def _to_other(self: Any, other: Any, wait: bool, copy: bool, form: Any) -> Any:
+    return _to(self, other.dtype, other.device, copy, form)

@@ -7,19 +7,36 @@ from typing import Any
 
 from shim_torch._impl.table.calls import aten
 
+Rule = Callable[..., Any]
+INVERSES: dict[str, Rule] = {}
 
+
+def _inverse(*names: str) -> Callable[[Rule], Rule]:
+    """Declares the rule of views of these names (one overload, or all)."""
+
+    def declare(rule: Rule) -> Rule:
+        INVERSES.update(dict.fromkeys(names, rule))
+        return rule
+
+    return declare
+
+
+@_inverse("view", "_unsafe_view", "_reshape_alias")
 def _same_shape(base: Any, value: Any, *_: Any, **__: Any) -> Any:
     return value.view(base.shape)
 
 
+@_inverse("alias", "detach", "lift_fresh", "lift")
 def _as_it_is(base: Any, value: Any, *_: Any, **__: Any) -> Any:
     return value
 
 
+@_inverse("transpose")
 def _transposed(base: Any, value: Any, index: Any, dim0: int, dim1: int) -> Any:
     return value.transpose(dim0, dim1)
 
 
+@_inverse("permute")
 def _permuted(base: Any, value: Any, index: Any, dims: Any) -> Any:
     back = [0] * len(dims)
     for at, dim in enumerate(dims):
@@ -27,10 +44,12 @@ def _permuted(base: Any, value: Any, index: Any, dims: Any) -> Any:
     return value.permute(back)
 
 
+@_inverse("unsqueeze")
 def _unsqueezed(base: Any, value: Any, index: Any, dim: int) -> Any:
     return value.squeeze(dim)
 
 
+@_inverse("squeeze")
 def _squeezed(base: Any, value: Any, index: Any, dim: Any = None) -> Any:
     count = base.dim()
     asked = (
@@ -44,6 +63,7 @@ def _squeezed(base: Any, value: Any, index: Any, dim: Any = None) -> Any:
     return value
 
 
+@_inverse("expand")
 def _expanded(base: Any, value: Any, *_: Any, **__: Any) -> Any:
     if tuple(value.shape) != tuple(base.shape):
         raise RuntimeError(
@@ -53,57 +73,57 @@ def _expanded(base: Any, value: Any, *_: Any, **__: Any) -> Any:
     return value
 
 
+@_inverse("select")
 def _selected(base: Any, value: Any, which: Any, dim: int, index: int) -> Any:
     return aten.select_scatter(base, value, dim, index)
 
 
+@_inverse("slice")
 def _sliced(base: Any, value: Any, which: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
     return aten.slice_scatter(base, value, dim, start, end, step)
 
 
+@_inverse("diagonal")
 def _diagonal(base: Any, value: Any, which: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     return aten.diagonal_scatter(base, value, offset, dim1, dim2)
 
 
+@_inverse("as_strided")
 def _strided(base: Any, value: Any, which: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
     return aten.as_strided_scatter(base, value, size, stride, storage_offset)
 
 
+@_inverse("split")
 def _split(base: Any, value: Any, which: int, size: int, dim: int = 0) -> Any:
     return aten.slice_scatter(base, value, dim, which * size, min((which + 1) * size, base.shape[dim]))
 
 
+@_inverse("split_with_sizes")
 def _split_sizes(base: Any, value: Any, which: int, sizes: Any, dim: int = 0) -> Any:
     start = sum(sizes[:which])
     return aten.slice_scatter(base, value, dim, start, start + sizes[which])
 
 
+@_inverse("unbind")
 def _unbound(base: Any, value: Any, which: int, dim: int = 0) -> Any:
     return aten.select_scatter(base, value, dim, which)
 
 
-INVERSES: dict[str, Callable[..., Any]] = {
-    "view.dtype": lambda base, value, index, dtype: value.view(base.dtype),
-    "view": _same_shape,
-    "_unsafe_view": _same_shape,
-    "_reshape_alias": _same_shape,
-    "alias": _as_it_is,
-    "detach": _as_it_is,
-    "lift_fresh": _as_it_is,
-    "lift": _as_it_is,
-    "t": lambda base, value, index: value.t(),
-    "transpose": _transposed,
-    "permute": _permuted,
-    "unsqueeze": _unsqueezed,
-    "squeeze": _squeezed,
-    "expand": _expanded,
-    "select": _selected,
-    "slice": _sliced,
-    "diagonal": _diagonal,
-    "as_strided": _strided,
-    "split": _split,
-    "split_with_sizes": _split_sizes,
-    "unbind": _unbound,
-    "view_as_real": lambda base, value, index: aten.view_as_complex(value),
-    "view_as_complex": lambda base, value, index: aten.view_as_real(value),
-}
+@_inverse("view.dtype")
+def _in_dtype(base: Any, value: Any, index: Any, dtype: Any) -> Any:
+    return value.view(base.dtype)
+
+
+@_inverse("t")
+def _t(base: Any, value: Any, index: Any) -> Any:
+    return value.t()
+
+
+@_inverse("view_as_real")
+def _as_complex(base: Any, value: Any, index: Any) -> Any:
+    return aten.view_as_complex(value)
+
+
+@_inverse("view_as_complex")
+def _as_real(base: Any, value: Any, index: Any) -> Any:
+    return aten.view_as_real(value)

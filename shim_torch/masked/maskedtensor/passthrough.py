@@ -9,9 +9,28 @@ from shim_torch.masked.maskedtensor.core import _map_mt_args_kwargs, _wrap_resul
 
 __all__: list[str] = []
 
-_NAMES = """select transpose split t slice slice_backward select_backward index expand view _unsafe_view _reshape_alias cat unsqueeze
-unfold unfold_backward im2col col2im stack""".split()
-PASSTHROUGH_FNS = [getattr(torch.ops.aten, name) for name in _NAMES if hasattr(torch.ops.aten, name)]
+_aten = torch.ops.aten
+PASSTHROUGH_FNS = [
+    _aten.select,
+    _aten.transpose,
+    _aten.split,
+    _aten.t,
+    _aten.slice,
+    _aten.slice_backward,
+    _aten.select_backward,
+    _aten.index,
+    _aten.expand,
+    _aten.view,
+    _aten._unsafe_view,
+    _aten._reshape_alias,
+    _aten.cat,
+    _aten.unsqueeze,
+    _aten.unfold,
+    _aten.unfold_backward,
+    _aten.im2col,
+    _aten.col2im,
+    _aten.stack,
+]
 
 
 def _is_pass_through_fn(fn: Any) -> bool:

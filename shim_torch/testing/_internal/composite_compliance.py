@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-_VIEWS_THAT_WRITE = {"as_strided_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"}
-_VIEWS_THAT_WRITE |= {"detach_", "resize_", "set_"}
+from shim_torch._ops import ops
 
 
 def is_view_fn(func: Any) -> bool:
@@ -17,7 +16,8 @@ def is_view_fn(func: Any) -> bool:
 
 def is_inplace_view_fn(func: Any) -> bool:
     """Whether the OpOverload changes the shape or strides of its input."""
-    return func.overloadpacket.__name__ in _VIEWS_THAT_WRITE
+    view = getattr(ops.aten, func.overloadpacket.__name__.removesuffix("_"), None) if is_inplace(func) else None
+    return view is not None and any(is_view_fn(getattr(view, overload)) for overload in view.overloads())
 
 
 def is_inplace(func: Any) -> bool:

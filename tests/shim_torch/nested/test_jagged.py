@@ -246,3 +246,17 @@ def test_factories_of_varying_sizes():
     )
     with pytest.raises(RuntimeError, match="stands for are not known"):
         torch.zeros(3, x.size(1))
+
+
+def test_whatever_is_pointwise_keeps_the_structure():
+    """Values are PyTorch's."""
+    x = torch.nested.nested_tensor(
+        [torch.tensor([[0.5, 1.0, 2.0]]), torch.tensor([[3.0, 0.25, 4.0]])], layout=torch.jagged
+    )
+    found = torch.igamma(x, x).values()
+    expected = torch.tensor([[0.6826895, 0.6321205, 0.5939941], [0.5768099, 0.7436782, 0.5665299]])
+    torch.testing.assert_close(found, expected)
+    parts = torch.frexp(x)
+    assert type(parts).__name__ == "frexp" and parts.exponent.values().tolist() == [[0, 1, 2], [2, -1, 3]]
+    assert (2 << x.to(torch.int64)).values().tolist() == [[2, 4, 8], [16, 2, 32]]
+    assert torch.special.polygamma(1, x).offsets() is x.offsets()

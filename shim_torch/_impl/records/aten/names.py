@@ -14,8 +14,8 @@ from shim_torch._impl.tensor.einsum import einsum
 _HIDDEN: dict[str, Any] = {"function": False, "method": False}
 
 
-def _name(schema: str, body: Callable[..., Any]) -> None:
-    composite(schema, **_HIDDEN)(body)
+def _name(schema: str, body: Callable[..., Any], **options: Any) -> None:
+    composite(schema, **_HIDDEN, **options)(body)
 
 
 # --- of lists ---------------------------------------------------------------------------------------------------------
@@ -46,8 +46,8 @@ for _call, _settings in (
 
 # --- views and copies -------------------------------------------------------------------------------------------------
 
-_name("real(Tensor(a) self) -> Tensor(a)", lambda self: self.real)
-_name("imag(Tensor(a) self) -> Tensor(a)", lambda self: self.imag)
+_name("real(Tensor(a) self) -> Tensor(a)", lambda self: self.real, pointwise=True)
+_name("imag(Tensor(a) self) -> Tensor(a)", lambda self: self.imag, pointwise=True)
 _name("mT(Tensor(a) self) -> Tensor(a)", lambda self: self.mT)
 _name("mH(Tensor(a) self) -> Tensor(a)", lambda self: self.mH)
 _name("matrix_H(Tensor(a) self) -> Tensor(a)", lambda self: self.H)
@@ -100,7 +100,7 @@ _name(
 
 # --- functions --------------------------------------------------------------------------------------------------------
 
-_name("relu6(Tensor self) -> Tensor", lambda self: aten.hardtanh(self, 0.0, 6.0))
+_name("relu6(Tensor self) -> Tensor", lambda self: aten.hardtanh(self, 0.0, 6.0), pointwise=True)
 _name("nonzero_numpy(Tensor self) -> Tensor[]", lambda self: list(self.nonzero(as_tuple=True)))
 for _loss in ("nll_loss", "nll_loss2d"):
     _name(
@@ -213,6 +213,7 @@ for _n in (2, 3):
                     )
                 )
             )(_n),
+            **({"refuses": (("bic", "max_pool2d_backward"),)} if _forward == "max_pool2d_with_indices" else {}),
         )
 _name(
     "unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor",

@@ -25,7 +25,8 @@ for _name in ("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"):
 
     @composite(
         f"{_name}(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
-        native="grid_sampler", **_METHODLESS)  # fmt: skip
+        native="grid_sampler", **_METHODLESS,
+        refuses=(("bic", "grid_sampler3d_cpu" if _name == "grid_sampler_3d" else "grid_sampler_2d_cpu_kernel_impl"),))  # fmt: skip
     def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
         here = (separable_here(input) and separable_here(grid)) or _one_kernel(input, grid)
         if interpolation_mode in (0, 1) and padding_mode in (0, 1, 2) and here:

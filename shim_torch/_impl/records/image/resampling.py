@@ -23,7 +23,6 @@ def _places(x: Any, size: int, exact: bool = False) -> Any:
 
 
 def _check(self: Any, n: int, output_size: Any) -> None:
-    names = ("D", "H", "W")[-n:]
     if len(output_size) != n:
         raise RuntimeError(f"It is expected output_size equals to {n}, but got size {len(output_size)}")
     if self.dim() != n + 2:
@@ -31,7 +30,7 @@ def _check(self: Any, n: int, output_size: Any) -> None:
     sizes = self.shape[2:]
     if min(*sizes, *output_size) <= 0:
         given, wanted = (
-            ", ".join(f"{a}: {s}" for a, s in zip(names, every, strict=True)) for every in (sizes, output_size)
+            ", ".join(f"{a}: {s}" for a, s in zip("DHW"[-n:], every, strict=True)) for every in (sizes, output_size)
         )
         raise RuntimeError(
             f"Input and output sizes should be greater than 0, but got input ({given}) output ({wanted})"
@@ -247,36 +246,39 @@ def _laid_out(result: Any, source: Any) -> Any:
     return result.contiguous() if format == _core.contiguous_format else result.contiguous(memory_format=format)
 
 
-def _declare(name: str, n: int, run: Any, aligned: bool) -> None:
+def _declare(name: str, n: int, run: Any, aligned: bool, *refuses: tuple[str, str]) -> None:
     align = ", bool align_corners" if aligned else ""
-    rest = "SymInt[]? output_size" + align + ", float[]? scale_factors"
 
     def laid_out(source, *settings):
         return _laid_out(gradient_like_results(source, lambda x: run(x, *settings), "cubic" not in name), source)
 
     def fixed(self, output_size, *more):
-        scales = more[1:] if aligned else more
-        return laid_out(self, output_size, *more[:aligned], scales)
+        return laid_out(self, output_size, *more[:aligned], more[aligned:])
 
     def chosen(input, output_size, *more):
         factors = more[-1]
+        if output_size is None and factors is None:
+            raise RuntimeError("Must specify exactly one of output_size and scale_factors")
         if output_size is None:
-            if factors is None:
-                raise RuntimeError("Must specify exactly one of output_size and scale_factors")
             output_size = [int(s * f) for s, f in zip(input.shape[2:], factors, strict=True)]
-        scales = factors if factors is not None else (None,) * n
-        return laid_out(input, output_size, *more[:aligned], scales)
+        return laid_out(input, output_size, *more[:aligned], (None,) * n if factors is None else factors)
 
-    schema = f"{name}(Tensor self, SymInt[{n}] output_size{align}, {_named(n)}) -> Tensor"
-    composite(schema, native=name, **_HIDDEN)(fixed)
-    composite(f"{name}.vec(Tensor input, {rest}) -> Tensor", function=False, method=False, native=f"{name}_vec")(chosen)
+    sizes = f"Tensor self, SymInt[{n}] output_size{align}, {_named(n)}"
+    composite(f"{name}({sizes}) -> Tensor", native=name, refuses=refuses, **_HIDDEN)(fixed)
+    options = {**_HIDDEN, "out": False, "native": f"{name}_vec", "refuses": refuses}
+    composite(f"{name}.vec(Tensor input, SymInt[]? output_size{align}, float[]? scale_factors) -> Tensor", **options)(
+        chosen
+    )
 
 
 for _n in (1, 2, 3):
-    _declare(f"upsample_nearest{_n}d", _n, lambda x, size, scales: _nearest(x, size, scales, False), False)
-    _declare(f"_upsample_nearest_exact{_n}d", _n, lambda x, size, scales: _nearest(x, size, scales, True), False)
-for _n, _name in enumerate(("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d"), 1):
-    _declare(_name, _n, _linear, True)
-_declare("upsample_bicubic2d", 2, _cubic, True)
-_declare("_upsample_bilinear2d_aa", 2, lambda s, o, a, f: _antialiased(s, o, a, f, _triangle, 1.0), True)
-_declare("_upsample_bicubic2d_aa", 2, lambda s, o, a, f: _antialiased(s, o, a, f, _cubic_kernel, 2.0), True)
+    _refused = "bsc", "upsample_nearest2d_channels_last" if _n == 2 else "compute_indices_weights_nearest"
+    for _name, _exact in ((f"upsample_nearest{_n}d", False), (f"_upsample_nearest_exact{_n}d", True)):
+        _declare(_name, _n, lambda x, size, scales, e=_exact: _nearest(x, size, scales, e), False, _refused)
+_declare("upsample_linear1d", 1, _linear, True, ("bic", "compute_indices_weights_linear"))
+_declare("upsample_trilinear3d", 3, _linear, True, ("bic", "compute_indices_weights_linear"))
+_declare("upsample_bilinear2d", 2, _linear, True, ("bsc", "upsample_bilinear2d_channels_last"))
+_declare("upsample_bicubic2d", 2, _cubic, True, ("bsc", "compute_indices_weights_cubic"))
+for _name, _of, _reach in (("_upsample_bilinear2d_aa", _triangle, 1.0), ("_upsample_bicubic2d_aa", _cubic_kernel, 2.0)):
+    _run = (lambda of, reach: lambda s, o, a, f: _antialiased(s, o, a, f, of, reach))(_of, _reach)
+    _declare(_name, 2, _run, True, ("bscl", "compute_index_ranges_weights"))

@@ -237,7 +237,7 @@ def put(xp, self, index, source, accumulate):
     return out.reshape(self.shape)
 
 
-@composite("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", out=True)
+@composite("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", out=True, batching="along_dim")
 def take_along_dim(self, indices, dim):
     if dim is None:
         return self.reshape(-1).gather(0, indices.reshape(-1))

@@ -24,6 +24,7 @@ def _mask_shape(self, mask):
     dtype=lambda self: self.dtype,
     keep=("mask", "value"),
     grad={"self": lambda g, mask: g.masked_fill(mask, 0), "value": lambda g, mask: g.masked_fill(~mask, 0).sum()},
+    pointwise=True,
 )
 def masked_fill_tensor(xp, self, mask, value):
     if value.ndim:
@@ -47,12 +48,13 @@ def masked_fill_tensor(xp, self, mask, value):
     keep=("mask",),
     native="masked_fill",
     grad={"self": lambda g, mask: g.masked_fill(mask, 0)},
+    pointwise=True,
 )
 def masked_fill(xp, self, mask, value):
     return xp.where(mask, xp.asarray(value).astype(self.dtype), self)
 
 
-@composite("masked_select(Tensor self, Tensor mask) -> Tensor", out=True, native="masked_select")
+@composite("masked_select(Tensor self, Tensor mask) -> Tensor", out=True, native="masked_select", dynamic_shape=True)
 def masked_select(self, mask):
     if mask.dtype != _core.bool:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, but got {mask.dtype}")
@@ -69,6 +71,7 @@ def masked_select(self, mask):
     method=False,
     module="_C",
     dtype=lambda self: (None, _core.int64),
+    dynamic_shape=True,
 )
 def _nonzero(xp, self):
     """A row for each dim, so that the indices of one dim lie side by side."""

@@ -41,6 +41,7 @@ def _gather_grad(g, self_shape, dim, index, sparse_grad):
     shape=_gather_shape,
     out=True,
     grad={"self": _gather_grad},
+    batching="along_dim",
 )
 def gather(xp, self, dim, index, sparse_grad):
     if self.ndim == 0:
@@ -129,6 +130,7 @@ def _scatter_dtype(self, src):
         "self": lambda g, dim, index: g.scatter(dim, index, 0),
         "src": lambda g, dim, index, src_shape: _gather_to(g, dim, index, src_shape),
     },
+    batching="along_dim",
 )
 def scatter_src(xp, self, dim, index, src):
     return _scatter(xp, self, dim, index, src, None)
@@ -150,6 +152,7 @@ def _gather_to(g, dim, index, shape):
     **_SCATTER,
     dtype=lambda self: self.dtype,
     grad={"self": lambda g, dim, index: g.scatter(dim, index, 0)},
+    batching="along_dim",
 )
 def scatter_value(xp, self, dim, index, value):
     return _scatter(xp, self, dim, index, self.dtype.type(value), None)
@@ -181,6 +184,7 @@ def scatter_value_reduce(xp, self, dim, index, value, reduce):
     **_SCATTER_SRC,
     dtype=_scatter_dtype,
     grad={"self": lambda g: g, "src": lambda g, dim, index, src_shape: _gather_to(g, dim, index, src_shape)},
+    batching="along_dim",
 )
 def scatter_add(xp, self, dim, index, src):
     return _scatter(xp, self, dim, index, src, "add")

@@ -6,15 +6,15 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.table.record import composite, op
-from shim_torch._impl.table.refusals import refuse
+from shim_torch._impl.table.refusals import Refusal, refuse
 from shim_torch._impl.table.rules import reduced, wrap_dim
 
 
-def _ranked(name: str) -> dict[str, Any]:
+def _ranked(*refused: Refusal) -> dict[str, Any]:
     """What all of them share: values and their places, for dtypes that have an order."""
 
     def dtype(self: Any) -> Any:
-        refuse(name, self.dtype)
+        refuse(self.dtype, *refused)
         return self.dtype, [self.dtype, _core.int64]
 
     return {"dtype": dtype, "differentiable": (0,)}
@@ -46,27 +46,34 @@ def _sort_shape(self, dim):
     return [self.shape, self.shape]
 
 
+_NO_COMPLEX_SORT = ("c", " Sort does not support complex dtypes on CPU")
+
+
 _SORT_GRAD = {"self": lambda g, self_shape, result1, dim: _to_places(g, self_shape, result1, dim)}
 
 
 @op("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", shape=_sort_shape, out=True, native="sort",
-    grad=_SORT_GRAD, **_ranked("sort"))  # fmt: skip
+    grad=_SORT_GRAD, **_ranked(_NO_COMPLEX_SORT), batching="along_dim_or_none")  # fmt: skip
 def sort(xp, self, dim, descending):
     return _sorted(xp, self, dim, descending)
 
 
 @op("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
-    shape=_sort_shape, out=True, native="sort", grad=_SORT_GRAD, **_ranked("sort"))  # fmt: skip
+    shape=_sort_shape, out=True, native="sort", grad=_SORT_GRAD, **_ranked(_NO_COMPLEX_SORT), batching="along_dim_or_none")  # fmt: skip
 def sort_stable(xp, self, stable, dim, descending):
     return _sorted(xp, self, dim, descending)
 
 
-@composite("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor")
+@composite("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", batching="along_dim_or_none")
 def argsort(self, dim, descending):
     return self.sort(dim, descending)[1]
 
 
-@composite("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", out=True)
+@composite(
+    "argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
+    out=True,
+    batching="along_dim_or_none",
+)
 def argsort_stable(self, stable, dim, descending):
     return self.sort(stable=stable, dim=dim, descending=descending)[1]
 
@@ -88,7 +95,7 @@ def _topk_shape(self, k, dim):
 
 
 @op("topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
-    shape=_topk_shape, out=True, native="topk", grad=_SORT_GRAD, **_ranked("topk"))  # fmt: skip
+    shape=_topk_shape, out=True, native="topk", grad=_SORT_GRAD, **_ranked(("c", " topk does not support complex dtypes on CPU"), ("b", "topk does not support bool dtypes on CPU")), refuses=(("b", "topk does not support bool dtypes on CPU"),), batching="along_dim")  # fmt: skip
 def topk(xp, self, k, dim, largest, sorted):
     if self.ndim == 0:
         empty = (xp.zeros((0,), self.dtype), xp.zeros((0,), "int64"))
@@ -122,7 +129,7 @@ def _kth_grad(g, self_shape, result1, dim, keepdim):
 
 
 @op("kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", shape=_kth_shape,
-    out=True, native="kthvalue", grad={"self": _kth_grad}, **_ranked("kthvalue"))  # fmt: skip
+    out=True, native="kthvalue", grad={"self": _kth_grad}, **_ranked(("bc", "kthvalue_cpu")), batching="along_dim")  # fmt: skip
 def kthvalue(xp, self, k, dim, keepdim):
     if self.ndim == 0:
         return self, xp.zeros((), "int64")
@@ -136,7 +143,7 @@ def kthvalue(xp, self, k, dim, keepdim):
 
 @op("shim::nanmedian(Tensor self, int dim, bool keepdim) -> (Tensor values, Tensor indices)", shape=lambda self, dim, keepdim: [
         reduced(self, (dim,), keepdim)] * 2, native="nanmedian", grad={"self": _kth_grad}, function=False, method=False,
-    **_ranked("median"))  # fmt: skip
+    **_ranked(("bc", "median_cpu")))  # fmt: skip
 def nanmedian(xp, self, dim, keepdim):
     """The median of a row's numbers, or what is no number where it has none; the place that a stable sort gives it."""
     axis = wrap_dim(dim, self.ndim)
@@ -159,7 +166,7 @@ def _mode_shape(self, dim, keepdim):
 
 
 @op("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", shape=_mode_shape, out=True,
-    native="mode", grad={"self": _kth_grad}, **_ranked("mode"))  # fmt: skip
+    native="mode", grad={"self": _kth_grad}, **_ranked(("c", "mode_cpu")), batching="along_dim")  # fmt: skip
 def mode(xp, self, dim, keepdim):
     """The most frequent value, the smallest where several are; its last place."""
     if self.ndim == 0:

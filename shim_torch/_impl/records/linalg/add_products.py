@@ -46,6 +46,8 @@ def _add_scaled(self, product, beta, alpha):
             right_grad(g, mat1, mat2_shape, mat2_strides), alpha
         ),
     },
+    one_dtype=True,
+    refuses=(("b", "addmm_impl_cpu_"),),
 )
 def addmm(xp, self, mat1, mat2, beta, alpha):
     return combined(xp, self, xp.matmul(mat1, mat2), beta, alpha)
@@ -65,7 +67,7 @@ def _addmv_shape(self, mat, vec):
     "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     shape=_addmv_shape,
     dtype=same_vectors,
-    inplace=True,
+    inplace="function",
     out=True,
     native="addmv",
     grad={
@@ -73,6 +75,8 @@ def _addmv_shape(self, mat, vec):
         "mat": lambda g, vec, alpha: times(g.outer(vec.conj()), alpha),
         "vec": lambda g, mat, alpha: times(mat.t().conj().mv(g), alpha),
     },
+    one_dtype=True,
+    refuses=(("b", "addmv_impl_cpu"),),
 )
 def addmv(xp, self, mat, vec, beta, alpha):
     return combined(xp, self, xp.matmul(mat, vec), beta, alpha)
@@ -118,6 +122,8 @@ def _baddbmm_dtype(self, batch1, batch2):
         "batch1": lambda g, batch2, alpha: times(g.bmm(batch2.transpose(1, 2).conj()), alpha),
         "batch2": lambda g, batch1, alpha: times(batch1.transpose(1, 2).conj().bmm(g), alpha),
     },
+    one_dtype=True,
+    refuses=(("b", "baddbmm"),),
 )
 def baddbmm(xp, self, batch1, batch2, beta, alpha):
     return combined(xp, self, xp.matmul(batch1, batch2), beta, alpha)

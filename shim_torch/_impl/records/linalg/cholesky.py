@@ -96,7 +96,7 @@ def _cholesky(name: str, self: Any, upper: bool) -> Any:
     return L
 
 
-@composite("cholesky(Tensor self, bool upper=False) -> Tensor", out=True)
+@composite("cholesky(Tensor self, bool upper=False) -> Tensor", out=True, refuses=(("bi", "cholesky_cpu"),))
 def cholesky(self, upper):
     warn_once(
         "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch release.\n"
@@ -113,7 +113,7 @@ def _cholesky_inverse_grad(g: Any, self: Any, result: Any, upper: bool) -> Any:
 
 
 @direct("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", out=True, native="cholesky_inverse",
-        grad={"self": _cholesky_inverse_grad})  # fmt: skip
+        grad={"self": _cholesky_inverse_grad}, refuses=(("bil", "cholesky_inverse_out_cpu"),))  # fmt: skip
 def cholesky_inverse(self, upper):
     check_matrix("cholesky_inverse", self, True)
     diagonal = self.diagonal(0, -2, -1)
@@ -139,7 +139,7 @@ def _cholesky_solve_grad(g: Any, input2: Any, upper: bool) -> Any:
 
 
 @direct("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", out=True, native="cholesky_solve",
-        grad={"self": _cholesky_solve_grad, "input2": _cholesky_solve_factor})  # fmt: skip
+        grad={"self": _cholesky_solve_grad, "input2": _cholesky_solve_factor}, refuses=(("bil", "cholesky_solve_cpu"),))  # fmt: skip
 def cholesky_solve(self, input2, upper):
     if self.dim() < 2:
         raise RuntimeError(f"b should have at least 2 dimensions, but has {self.dim()} dimensions instead")

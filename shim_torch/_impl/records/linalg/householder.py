@@ -97,7 +97,7 @@ def _geqrf_dtype(self: Any) -> Any:
 
 @op("geqrf(Tensor self) -> (Tensor a, Tensor tau)",
     shape=lambda self: (_geqrf_dtype(self), [tuple(self.shape), (*self.shape[:-2], min(self.shape[-2:]))])[1],
-    dtype=lambda self: (_geqrf_dtype(self), [self.dtype] * 2), out=True, order=("columns", None), native="geqrf")  # fmt: skip
+    dtype=lambda self: (_geqrf_dtype(self), [self.dtype] * 2), out=True, order=("columns", None), native="geqrf", refuses=(("bil", "geqrf_cpu"),))  # fmt: skip
 def geqrf(xp, self):
     """Householder's reflections below the diagonal, R on and above it, and their scales (LAPACK's conventions)."""
     if on_cuda(self):

@@ -39,6 +39,8 @@ def _product(xp: Any, a: Any, b: Any) -> Any:
     out=True,
     native="mm",
     grad={"self": left_grad, "mat2": right_grad},
+    one_dtype=True,
+    refuses=(("b", "addmm_impl_cpu_"),),
 )
 def mm(xp, self, mat2):
     return _product(xp, self, mat2)
@@ -54,6 +56,8 @@ def mm(xp, self, mat2):
         "self": lambda g, mat2: g.bmm(mat2.transpose(1, 2).conj()),
         "mat2": lambda g, self: self.transpose(1, 2).conj().bmm(g),
     },
+    one_dtype=True,
+    refuses=(("b", "bmm"),),
 )
 def bmm(xp, self, mat2):
     return _product(xp, self, mat2)
@@ -76,6 +80,8 @@ def _mv_shape(self, vec):
     out=True,
     native="mv",
     grad={"self": lambda g, vec: g.outer(vec.conj()), "vec": lambda g, self: self.t().conj().mv(g)},
+    one_dtype=True,
+    refuses=(("b", "addmv_impl_cpu"),),
 )
 def mv(xp, self, vec):
     return xp.matmul(self, vec)
@@ -103,12 +109,14 @@ def _dot_check(self, tensor):
     out=True,
     native="dot",
     grad={"self": lambda g, tensor: g * tensor.conj(), "tensor": lambda g, self: g * self.conj()},
+    one_dtype=True,
+    refuses=(("b", "dot"),),
 )
 def dot(xp, self, tensor):
     return xp.matmul(self, tensor)
 
 
-@composite("vdot(Tensor self, Tensor other) -> Tensor", out=True)
+@composite("vdot(Tensor self, Tensor other) -> Tensor", out=True, one_dtype=True, refuses=(("b", "dot"),))
 def vdot(self, other):
     return (self.conj() if self.is_complex() else self).dot(other)
 
@@ -190,7 +198,7 @@ def inner(self, other):
     return torch.tensordot(self, other, [-1], [-1])
 
 
-@composite("matmul(Tensor self, Tensor other) -> Tensor", out=True, native="matmul")
+@composite("matmul(Tensor self, Tensor other) -> Tensor", out=True, native="matmul", symbol="matmul")
 def matmul(self, other):
     a, b = self.dim(), other.dim()
     if a == 0 or b == 0:
@@ -278,7 +286,7 @@ def _size(t, dims):
     return n
 
 
-@composite("trace(Tensor self) -> Tensor", native="trace")
+@composite("trace(Tensor self) -> Tensor", native="trace", refuses=(("b", "trace"),))
 def trace(self):
     if self.dim() != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.dim()}")

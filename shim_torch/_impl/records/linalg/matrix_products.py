@@ -201,10 +201,16 @@ composite(
     out=True,
     native="vector_product_whole",
     **_LINALG,
+    batching="along_dim",
 )(lambda self, other, dim: _cross(self, other, dim))
 
 
-@composite("cross(Tensor self, Tensor other, int? dim=None) -> Tensor", out=True, native="vector_product_whole")
+@composite(
+    "cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
+    out=True,
+    native="vector_product_whole",
+    batching="along_dim",
+)
 def cross(self, other, dim):
     """The vector product over a dim of size 3: the first one where none is named."""
     if dim is None:

@@ -104,10 +104,16 @@ def _logit(g: Any, x: Any, eps: float | None) -> Any:
 
 _declare("silu_backward(Tensor grad_output, Tensor self) -> Tensor", _silu)
 _declare("gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none') -> Tensor", _gelu)
-_declare("sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", lambda g, y: g * ((1 - y) * y).conj())
-_declare("tanh_backward(Tensor grad_output, Tensor output) -> Tensor", lambda g, y: g * (1 - y * y).conj())
+_declare(
+    "sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor",
+    lambda g, y: g * ((1 - y) * y).conj(),
+    pointwise=True,
+)
+_declare(
+    "tanh_backward(Tensor grad_output, Tensor output) -> Tensor", lambda g, y: g * (1 - y * y).conj(), pointwise=True
+)
 _declare("threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor",
-         lambda g, x, threshold: g.masked_fill(x <= threshold, 0))  # fmt: skip
+         lambda g, x, threshold: g.masked_fill(x <= threshold, 0), pointwise=True)  # fmt: skip
 _declare("hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor",
          lambda g, x, low, high: g.masked_fill((x <= low) | (x >= high), 0))  # fmt: skip
 _declare("leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor",
@@ -133,7 +139,10 @@ def _cast(t: Any, dtype: Any) -> Any:
 
 
 @composite(
-    "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", method=False
+    "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
+    method=False,
+    refuses=(("bic", "softmax_backward_lastdim_kernel_impl"),),
+    batching="along_dim",
 )
 def _softmax_backward_data(grad_output, output, dim, input_dtype):
     g, y = widened(grad_output), widened(output)
@@ -143,13 +152,19 @@ def _softmax_backward_data(grad_output, output, dim, input_dtype):
 @composite(
     "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
     method=False,
+    batching="along_dim",
 )
 def _log_softmax_backward_data(grad_output, output, dim, input_dtype):
     g, y = widened(grad_output), widened(output)
     return _cast(g - y.exp() * g.sum(dim, keepdim=True), input_dtype)
 
 
-@composite("native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", method=False)
+@composite(
+    "native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
+    method=False,
+    batching="random",
+    nested="pointwise",
+)
 def native_dropout(input, p, train):
     """The values and the mask of those kept."""
     if not 0 <= p <= 1:
@@ -162,7 +177,12 @@ def native_dropout(input, p, train):
     return input * mask.to(input.dtype).mul_(1 / (1 - p)), mask
 
 
-@composite("native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", **_HIDDEN)
+@composite(
+    "native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor",
+    **_HIDDEN,
+    batching="pointwise",
+    no_complex_gradient="native_dropout_backward",
+)
 def native_dropout_backward(grad_output, mask, scale):
     return grad_output * (mask.to(grad_output.dtype) * scale)
 
@@ -187,6 +207,7 @@ def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, sca
 @composite(
     "native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
     method=False,
+    refuses=(("bic", "LayerNormKernelImpl"),),
 )
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
     """The normalised values, the means and 1 / standard deviations (float32 for half precisions)."""
@@ -224,6 +245,7 @@ def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, we
 @composite(
     "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
     method=False,
+    refuses=(("bic", "GroupNormKernelImpl"),),
 )
 def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     y = aten.group_norm(input, group, weight, bias, eps)

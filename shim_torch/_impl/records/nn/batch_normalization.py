@@ -94,7 +94,11 @@ _RUNNING = "Tensor? running_mean, Tensor? running_var"
 _SETTINGS = "bool training, float momentum, float eps"
 
 
-@composite(f"batch_norm({_NORM}, {_RUNNING}, {_SETTINGS}, bool cudnn_enabled) -> Tensor", **_METHODLESS)
+@composite(
+    f"batch_norm({_NORM}, {_RUNNING}, {_SETTINGS}, bool cudnn_enabled) -> Tensor",
+    **_METHODLESS,
+    refuses=(("bic", "batch_norm"),),
+)
 def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
     """(x - mean) / √(var + eps) · weight + bias for each channel: the batch's statistics in training, else the running ones."""
     return _normalized(input, weight, bias, running_mean, running_var, training, momentum, eps, False)[0]
@@ -104,6 +108,7 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
     f"native_batch_norm({_NORM}, {_RUNNING}, {_SETTINGS}) -> (Tensor, Tensor, Tensor)",
     out=("out", "save_mean", "save_invstd"),
     **_METHODLESS,
+    refuses=(("bic", "batch_norm"),),
 )
 def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
     y, mean, rstd = _normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)
@@ -114,7 +119,7 @@ def native_batch_norm(input, weight, bias, running_mean, running_var, training, 
 
 
 @composite(f"_native_batch_norm_legit({_NORM}, Tensor(a!) running_mean, Tensor(b!) running_var, {_SETTINGS}) -> (Tensor, Tensor, Tensor)",
-           out=("out", "save_mean", "save_invstd"), **_METHODLESS)  # fmt: skip
+           out=("out", "save_mean", "save_invstd"), **_METHODLESS, refuses=(("bic", "batch_norm"),))  # fmt: skip
 def _native_batch_norm_legit(input, weight, bias, running_mean, running_var, training, momentum, eps):
     return native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
@@ -129,7 +134,7 @@ def _native_batch_norm_legit_no_stats(input, weight, bias, training, momentum, e
 
 
 @composite(f"_batch_norm_with_update({_NORM}, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps)"
-           " -> (Tensor, Tensor, Tensor, Tensor)", **_METHODLESS)  # fmt: skip
+           " -> (Tensor, Tensor, Tensor, Tensor)", **_METHODLESS, refuses=(("bic", "batch_norm"),))  # fmt: skip
 def _batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps):
     """native_batch_norm of training, and what a library would keep for backward: nothing."""
     found = native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
@@ -150,7 +155,7 @@ def _native_batch_norm_legit_no_training(input, weight, bias, running_mean, runn
 
 
 @composite(f"instance_norm({_NORM}, {_RUNNING}, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-           **_METHODLESS)  # fmt: skip
+           **_METHODLESS, refuses=(("bic", "batch_norm"),))  # fmt: skip
 def instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled):
     """Each channel of each sample by its own statistics, or by the running ones, which are the samples' mean."""
     if not use_input_stats and (running_mean is None or running_var is None):

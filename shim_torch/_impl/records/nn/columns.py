@@ -50,7 +50,7 @@ _SAME: dict[str, Any] = {"dtype": lambda self: self.dtype, "out": True, "method"
     shape=_im2col_shape,
     native="im2col",
     grad={"self": lambda g, self_shape, kernel_size, dilation, padding, stride: torch.col2im(
-        g, self_shape[-2:], kernel_size, dilation, padding, stride)}, **_SAME)  # fmt: skip
+        g, self_shape[-2:], kernel_size, dilation, padding, stride)}, **_SAME, refuses=(("i", "im2col_out_cpu"),))  # fmt: skip
 def im2col(xp, self, kernel_size, dilation, padding, stride):
     """Windows of (*, C, H, W) as columns: (*, C · kernel, count)."""
     out = _column_grid(self.shape[-2:], kernel_size, dilation, padding, stride)

@@ -66,6 +66,8 @@ def bce_logits_each(xp, self, target):
 @composite(
     "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor",
     **_NN,
+    also="torch",
+    refuses=(("bic", "log_sigmoid_cpu"),),
 )
 def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction):
     without_slope("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
@@ -87,6 +89,7 @@ def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction
     "nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
     native="nll_loss_whole",
     **_NN,
+    refuses=(("bic", "nll_loss_out_frame"),),
 )
 def nll_loss_nd(self, target, weight, reduction, ignore_index):
 

@@ -32,6 +32,8 @@ from shim_torch._impl.tensor.einsum import einsum
     native="linear",
     out=True,
     grad={"input": input_grad, "weight": weight_grad, "bias": bias_grad},
+    one_dtype=True,
+    refuses=(("bn", "addmm_impl_cpu_"),),
 )
 def linear(xp, input, weight, bias):
     """y = input · weightᵀ + bias.
@@ -126,7 +128,13 @@ def linear_backward_bias(xp, grad_output):
     return grad_output.reshape(math.prod(grad_output.shape[:-1]), grad_output.shape[-1]).sum(0)
 
 
-@composite("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", module="nn.functional")
+@composite(
+    "bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
+    module="nn.functional",
+    also="torch",
+    no_complex_gradient="_trilinear",
+    refuses=(("bn", "bmm"),),
+)
 def bilinear(input1, input2, weight, bias):
     out = einsum("...i,kij,...j->...k", input1, weight, input2)
     return out if bias is None else out + bias

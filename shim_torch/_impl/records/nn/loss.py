@@ -67,19 +67,31 @@ def huber_loss(self, target, reduction, delta):
     return reduced_loss(torch.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta)), reduction)
 
 
-@composite("kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", **_NN)
+@composite(
+    "kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor",
+    **_NN,
+    also="torch",
+    refuses=(("bi", "kl_div: Integral inputs not supported."), ("c", "kl_div: Complex inputs not supported.")),
+)
 def kl_div(self, target, reduction, log_target):
     if log_target:
         return reduced_loss(target.exp() * (target - self), reduction)
     return reduced_loss(torch.xlogy(target, target) - target * self, reduction)
 
 
-@composite("soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", **_NN)
+@composite(
+    "soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    **_NN,
+    no_complex_gradient="soft_margin_loss",
+    refuses=(("i", "result type Float can't be cast to the desired output type {}"),),
+)
 def soft_margin_loss(self, target, reduction):
     return reduced_loss((no_tangent_behind(self, "soft_margin_loss_backward") * -target).exp().log1p(), reduction)
 
 
-@composite("hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=1) -> Tensor", **_NN)
+@composite(
+    "hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=1) -> Tensor", **_NN, also="torch"
+)
 def hinge_embedding_loss(self, target, margin, reduction):
     zero = torch.zeros_like(self)
     margin = torch.full(
@@ -94,6 +106,7 @@ def hinge_embedding_loss(self, target, margin, reduction):
 @composite(
     "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) -> Tensor",
     **_NN,
+    also="torch",
 )
 def margin_ranking_loss(input1, input2, target, margin, reduction):
     if not input1.dim() == input2.dim() == target.dim():
@@ -108,6 +121,7 @@ def margin_ranking_loss(input1, input2, target, margin, reduction):
 @composite(
     "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) -> Tensor",
     **_NN,
+    also="torch",
 )
 def cosine_embedding_loss(input1, input2, target, margin, reduction):
     eps = 1e-12
@@ -131,6 +145,7 @@ def cosine_embedding_loss(input1, input2, target, margin, reduction):
 @composite(
     "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, int reduction=1) -> Tensor",
     **_NN,
+    also="torch",
 )
 def triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction):
     if not anchor.dim() == positive.dim() == negative.dim():
@@ -150,6 +165,7 @@ def triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduct
 @composite(
     "poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor",
     **_NN,
+    also="torch",
 )
 def poisson_nll_loss(input, target, log_input, full, eps, reduction):
     import math

@@ -22,6 +22,7 @@ _NN = {"module": "nn.functional", "method": False}
     "embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
     method=False,
     native="embedding",
+    no_complex_gradient="embedding",
 )
 def embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse):
     if indices.dtype not in (_core.int64, _core.int32):
@@ -117,6 +118,7 @@ def _normed(input: Any, weight: Any, bias: Any, cols: int, span: int, groups: in
     "layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
     method=False,
     native="layer_norm",
+    refuses=(("bic", "LayerNormKernelImpl"),),
 )
 def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
     n = _check_normalized(input, normalized_shape, weight, bias)
@@ -135,6 +137,7 @@ def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
     method=False,
     native="rms_norm",
     follows=("input",),
+    refuses=(("bi", "rms_norm"),),
 )
 def rms_norm(input, normalized_shape, weight, eps):
     n = _check_normalized(input, normalized_shape, weight, None, "*")
@@ -152,6 +155,8 @@ def rms_norm(input, normalized_shape, weight, eps):
     "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
     method=False,
     follows=("input",),
+    one_dtype=True,
+    refuses=(("bic", "GroupNormKernelImpl"),),
 )
 def group_norm(input, num_groups, weight, bias, eps, cudnn_enabled):
     if input.dim() < 2:
@@ -185,7 +190,13 @@ def _dropped(input: Any, p: float) -> Any:
     return shim.masked_scale(input, keep, 1 / (1 - p)), keep
 
 
-@composite("dropout(Tensor input, float p, bool train) -> Tensor", method=False, inplace=True)
+@composite(
+    "dropout(Tensor input, float p, bool train) -> Tensor",
+    method=False,
+    inplace=True,
+    batching="random",
+    nested="pointwise",
+)
 def dropout(input, p, train):
     if not 0 <= p <= 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")

@@ -133,7 +133,9 @@ def _declare_max(n: int) -> None:
        out=("out", "indices") if n > 1 else False,
        differentiable=(0,), grad={"self": _spread_back(n)}, follows=("self",), **function)(run)  # fmt: skip
 
-    @composite(f"max_pool{n}d({arguments}) -> Tensor", method=False, native=f"max_pool{n}d")
+    refuses = {"refuses": (("bi", "max_pool2d"),)} if n == 1 else {}
+
+    @composite(f"max_pool{n}d({arguments}) -> Tensor", method=False, native=f"max_pool{n}d", **refuses)
     def max_pool(self, kernel_size, stride, padding, dilation, ceil_mode):
         if n == 1:
             pool_shape("max_pool1d()", 1, self, settings(kernel_size, stride, padding, dilation), ceil_mode)
@@ -151,7 +153,8 @@ def _declare_max(n: int) -> None:
 
     op(f"adaptive_max_pool{n}d(Tensor self, int[{n}] output_size) -> (Tensor, Tensor)", shape=adaptive_shape, native=f"adaptive_max_pool{n}d",
        dtype=_no_bool(f"adaptive_max_pool{n}d"), out=("out", "indices") if n > 1 else False, differentiable=(0,), grad={"self": _spread_back(n, True)},
-       follows=() if n == 3 else ("self",), **function)(adaptive)  # fmt: skip
+       follows=() if n == 3 else ("self",), **function,
+       refuses=(("bic", "adaptive_max_pool3d_cpu" if n == 3 else "adaptive_max_pool2d"),))(adaptive)  # fmt: skip
 
 
 for _n in (1, 2, 3):
@@ -160,14 +163,14 @@ for _n in (1, 2, 3):
 
 @composite(
     "max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor",
-    method=False, function=False, follows=("self",))  # fmt: skip
+    method=False, function=False, follows=("self",), refuses=(("bic", "max_unpool2d"),))  # fmt: skip
 def max_unpool2d(self, indices, output_size):
     return _unpool(self, indices, output_size)
 
 
 @composite(
     "max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor",
-    method=False, function=False)  # fmt: skip
+    method=False, function=False, refuses=(("bic", "max_unpool3d"),))  # fmt: skip
 def max_unpool3d(self, indices, output_size, stride, padding):
     for name, value in (("output_size", output_size), ("stride", stride), ("padding", padding)):
         if len(value) != 3:

@@ -56,18 +56,22 @@ def _feature_dropout(input: Any, p: float, train: bool) -> Any:
 
 
 _PLAIN: dict[str, Any] = {"method": False, "inplace": True}
-composite("alpha_dropout(Tensor input, float p, bool train) -> Tensor", **_PLAIN)(
-    lambda input, p, train: _alpha_dropout(input, p, train, False)
-)
-composite("feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor", **_PLAIN)(
+composite(
+    "alpha_dropout(Tensor input, float p, bool train) -> Tensor", **_PLAIN, batching="random", nested="pointwise"
+)(lambda input, p, train: _alpha_dropout(input, p, train, False))
+composite("feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor", **_PLAIN, nested="pointwise")(
     lambda input, p, train: _alpha_dropout(input, p, train, True)
 )
-composite("feature_dropout(Tensor input, float p, bool train) -> Tensor", **_PLAIN)(_feature_dropout)
+composite(
+    "feature_dropout(Tensor input, float p, bool train) -> Tensor", **_PLAIN, batching="random", nested="pointwise"
+)(_feature_dropout)
 
 
 @composite(
     "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor",
     **_PLAIN,
+    nested="pointwise",
+    refuses=(("bich", "rrelu_with_noise_out_cpu"),),
 )
 def rrelu(self, lower, upper, training, generator):
     """x where positive, elsewhere times a slope drawn from U(lower, upper), or their mean when not training."""
@@ -93,12 +97,12 @@ def _slopes(self: Any, lower: float, upper: float, generator: Any) -> Any:
     return slope.to(self.dtype).masked_fill(self > 0, 1.0)
 
 
-@composite("selu(Tensor self) -> Tensor", **_PLAIN)
+@composite("selu(Tensor self) -> Tensor", **_PLAIN, pointwise=True)
 def selu(self):
     return aten.elu(self, 1.6732632423543772, 1.0507009873554805)
 
 
-@composite("celu(Tensor self, Scalar alpha=1.0) -> Tensor", **_PLAIN)
+@composite("celu(Tensor self, Scalar alpha=1.0) -> Tensor", **_PLAIN, pointwise=True, batching="along_dim")
 def celu(self, alpha):
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
@@ -177,9 +181,11 @@ composite(
     "fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)",
     function=False,
     method=False,
+    refuses=(("bic", "fractional_max_pool2d_out_frame"),),
 )(_fractional)
 composite(
     "fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)",
     function=False,
     method=False,
+    refuses=(("bic", "fractional_max_pool3d_out_frame"),),
 )(_fractional)

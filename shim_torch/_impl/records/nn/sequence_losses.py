@@ -226,6 +226,8 @@ def _ctc(
 @composite(
     "ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor",
     method=False,
+    also="torch",
+    refuses=(("bicl", "ctc_loss_cpu"),),
 )
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
     """The log probability of all alignments: log_probs (T, N, C), targets (N, S) or all in one list."""
@@ -235,6 +237,8 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction
 @composite(
     "ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor",
     method=False,
+    also="torch",
+    refuses=(("bicl", "ctc_loss_cpu"),),
 )
 def ctc_loss_tensors(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
     for name, lengths in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):

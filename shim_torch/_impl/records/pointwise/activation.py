@@ -29,10 +29,15 @@ def _sigmoid(xp, x):
 @op(
     "relu(Tensor self) -> Tensor",
     shape=same,
-    dtype=refusing("relu", same_dtype),
-    inplace=True,
+    dtype=refusing(
+        same_dtype,
+        ("c", "!clamp is not supported for complex types"),
+        ("b", "Boolean inputs not supported for relu"),
+    ),
+    inplace="function",
     native="relu",
     grad={"self": flat(lambda g, result: _relu_grad(g, result))},
+    sparse="zero_preserving",
 )
 def relu(xp, self):
     return xp.maximum(self, self.dtype.type(0))
@@ -47,6 +52,7 @@ def relu(xp, self):
     native="silu",
     **_NN,
     grad={"self": lambda g, self: _silu_grad(g, self)},
+    refuses=(("bi", "silu_cpu"),),
 )
 def silu(xp, self):
     return self * _sigmoid(xp, self)
@@ -74,6 +80,7 @@ def _silu_grad(g, x):
     native="gelu",
     **_NN,
     grad={"self": lambda g, self, approximate: _gelu_grad(g, self, approximate)},
+    refuses=(("bic", "GeluKernelImpl"),),
 )
 def gelu(xp, self, approximate):
     if approximate == "tanh":
@@ -104,6 +111,7 @@ def _gelu_grad(g, x, approximate):
     method=False,
     module="_C",
     grad={"self": lambda g, self, alpha, scale, input_scale: _elu_grad(g, self, alpha, scale, input_scale)},
+    refuses=(("bic", "elu_cpu"),),
 )
 def elu(xp, self, alpha, scale, input_scale):
     return xp.where(self > 0, self * scale, alpha * scale * xp.expm1(xp.minimum(self, 0) * input_scale))
@@ -127,6 +135,7 @@ def _elu_slope(x, alpha, scale, input_scale):
     method=False,
     module="_C",
     grad={"self": flat(lambda g, self, negative_slope: _leaky(g, self, negative_slope))},
+    refuses=(("bic", "leaky_relu_cpu"),),
 )
 def leaky_relu(xp, self, negative_slope):
     return xp.where(self > 0, self, self * self.dtype.type(negative_slope))
@@ -145,6 +154,7 @@ def _leaky(g, x, slope):
     out=True,
     **_NN,
     grad={"self": lambda g, self, beta, threshold: _softplus_grad(g, self, beta, threshold)},
+    refuses=(("bic", "softplus_cpu"),),
 )
 def softplus(xp, self, beta, threshold):
     x = self * beta
@@ -165,6 +175,7 @@ def _softplus_grad(g, x, beta, threshold):
     module="_C",
     out=True,
     grad={"self": lambda g, self: _log_sigmoid_grad(g, self)},
+    refuses=(("bic", "log_sigmoid_cpu"),),
 )
 def log_sigmoid(xp, self):
     return -_softplus(xp, -self)
@@ -184,6 +195,7 @@ def _log_sigmoid_grad(g, x):
     out=True,
     **_NN,
     grad={"self": lambda g, self: _mish_grad(g, self)},
+    refuses=(("bic", "mish_cpu"),),
 )
 def mish(xp, self):
     return self * xp.tanh(_softplus(xp, self))
@@ -216,7 +228,7 @@ def _where(condition, a, b):
     return torch.where(condition, a, b)
 
 
-@composite("prelu(Tensor self, Tensor weight) -> Tensor")
+@composite("prelu(Tensor self, Tensor weight) -> Tensor", one_dtype=True, refuses=(("bic", "prelu_cpu"),))
 def prelu(self, weight):
     if weight.dtype != self.dtype:
         raise RuntimeError(
@@ -239,7 +251,14 @@ def prelu(self, weight):
     return aten._prelu_kernel(self, weight)
 
 
-@composite("glu(Tensor self, int dim=-1) -> Tensor", module="nn.functional", method=False, native="glu")
+@composite(
+    "glu(Tensor self, int dim=-1) -> Tensor",
+    module="nn.functional",
+    method=False,
+    native="glu",
+    refuses=(("bic", "glu_cpu"),),
+    batching="along_dim",
+)
 def glu(self, dim):
     if self.dim() == 0:
         raise RuntimeError("glu does not support 0-dimensional tensors")

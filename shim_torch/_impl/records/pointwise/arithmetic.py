@@ -56,6 +56,7 @@ def _scaled_grad(g, alpha):
     out=True,
     native="add",
     grad={"self": lambda g: g, "other": lambda g, alpha: _scaled_grad(g, alpha)},
+    symbol="add",
 )
 def add(xp, self, other, alpha):
     if self.dtype.kind == "b":
@@ -72,12 +73,13 @@ def add(xp, self, other, alpha):
     native="sub",
     aliases=("subtract",),
     grad={"self": lambda g: g, "other": lambda g, alpha: -_scaled_grad(g, alpha)},
+    symbol="sub",
 )
 def sub(xp, self, other, alpha):
     return self - (other if alpha == 1 else other * self.dtype.type(alpha))
 
 
-@composite("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", method=False)
+@composite("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", method=False, pointwise=True)
 def rsub(self, other, alpha):
     if isinstance(other, _core.Tensor):
         return torch.sub(other, self, alpha=alpha)
@@ -91,6 +93,7 @@ binary_op(
     lambda xp, self, other: self * other,
     {"self": lambda g, other: g * conjugate(other), "other": lambda g, self: g * conjugate(self)},
     aliases=("multiply",),
+    symbol="mul",
 )
 
 
@@ -106,6 +109,7 @@ binary_op(
         "self": lambda g, other: g / conjugate(other),
         "other": lambda g, self, other: -g * conjugate(self / other / other),
     },
+    symbol="truediv",
 )
 def div(xp, self, other):
     return self / other
@@ -169,11 +173,12 @@ def _floor_float(xp, a, b):
 @op(
     "floor_divide(Tensor self, Tensor other) -> Tensor",
     shape=broadcast,
-    dtype=refusing("floor_divide", promote),
+    dtype=refusing(promote, ("bc", "div_floor_cpu")),
     inplace=True,
     out=True,
     native="floor_divide",
     grad={"self": underived("floor_divide"), "other": underived("floor_divide")},
+    symbol="floordiv",
 )
 def floor_divide(xp, self, other):
     if self.dtype.kind in "iub":
@@ -191,11 +196,13 @@ def _remainder_other(g, self, other):
 @op(
     "remainder.Tensor(Tensor self, Tensor other) -> Tensor",
     shape=broadcast,
-    dtype=refusing("remainder", promote),
+    dtype=refusing(promote, ("bc", "remainder_cpu")),
     inplace=True,
     out=True,
     native="remainder",
     grad={"self": lambda g: g, "other": lambda g, self, other: _remainder_other(g, self, other)},
+    number_kernel=True,
+    symbol="mod",
 )
 def remainder(xp, self, other):
     if self.dtype.kind in "iu":
@@ -210,11 +217,12 @@ def _floored(a, b):
 @op(
     "fmod.Tensor(Tensor self, Tensor other) -> Tensor",
     shape=broadcast,
-    dtype=refusing("fmod", promote),
+    dtype=refusing(promote, ("bc", "fmod_cpu")),
     inplace=True,
     out=True,
     native="fmod",
     grad={"self": lambda g: g, "other": lambda g, self, other: -g * (self / other).trunc()},
+    number_kernel=True,
 )
 def fmod(xp, self, other):
     if self.dtype.kind in "iu":

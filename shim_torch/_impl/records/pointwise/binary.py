@@ -31,7 +31,7 @@ for _name, _better in (("maximum", "gt"), ("minimum", "lt"), ("fmax", "gt"), ("f
     op(
         f"{_name}(Tensor self, Tensor other) -> Tensor",
         shape=broadcast,
-        dtype=refusing(_name, promote),
+        dtype=refusing(promote, ("c", f"{_name} not implemented for complex tensors.")),
         out=True,
         native=_name,
         grad=_pick_grads(_better),
@@ -86,11 +86,14 @@ def _of_xp(name):
 
 
 _BODIES = {"logaddexp": logaddexp, "nextafter": _nextafter}
+
+
+_KINDS = {"atan2": "c", "hypot": "bic", "logaddexp": "bi", "logaddexp2": "bic", "nextafter": "bic"}  # refused
 for _name, (_np, _grads) in _FLOATS2.items():
     op(
         f"{_name}(Tensor self, Tensor other) -> Tensor",
         shape=broadcast,
-        dtype=refusing(_name, int_to_float if _name == "atan2" else promote),
+        dtype=refusing(int_to_float if _name == "atan2" else promote, (_KINDS[_name], f"{_name}_cpu")),
         out=True,
         inplace=_name in ("atan2", "hypot", "nextafter"),
         grad=_grads,
@@ -104,7 +107,7 @@ for _name, (_np, _grads) in _FLOATS2.items():
     "copysign.Tensor(Tensor self, Tensor other) -> Tensor",
     native="copysign",
     shape=broadcast,
-    dtype=refusing("copysign", int_to_float),
+    dtype=refusing(int_to_float, ("c", "copysign_cpu")),
     inplace=True,
     out=True,
     grad={"self": lambda g, self, result: g * (result / self).masked_fill(self == 0, 0.0), "other": zeros_as},
@@ -125,8 +128,8 @@ def _xlogy_self(g, self, other):
     "xlogy.Tensor(Tensor self, Tensor other) -> Tensor",
     native="xlogy",
     shape=broadcast,
-    dtype=refusing("xlogy", int_to_float),
-    inplace=True,
+    dtype=refusing(int_to_float, ("c", "xlogy_cpu")),
+    inplace="function",
     out=True,
     grad={
         "self": lambda g, self, other: _xlogy_self(g, self, other),
@@ -137,19 +140,31 @@ def xlogy(xp, self, other):
     return xp.where((self == 0) & ~xp.isnan(other), 0, self * xp.log(other))
 
 
-@op("gcd(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing("gcd", promote), inplace=True, out=True)
+@op(
+    "gcd(Tensor self, Tensor other) -> Tensor",
+    shape=broadcast,
+    dtype=refusing(promote, ("bfc", "gcd_cpu")),
+    inplace="function",
+    out=True,
+)
 def gcd(xp, self, other):
     return xp.gcd(self, other)
 
 
-@op("lcm(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing("lcm", promote), inplace=True, out=True)
+@op(
+    "lcm(Tensor self, Tensor other) -> Tensor",
+    shape=broadcast,
+    dtype=refusing(promote, ("bfc", "lcm_cpu")),
+    inplace="function",
+    out=True,
+)
 def lcm(xp, self, other):
     return xp.lcm(self, other)
 
 
 def _heaviside_dtype(self, values):
-    refuse("heaviside", self.dtype)
-    refuse("heaviside", values.dtype)
+    for t in (self, values):
+        refuse(t.dtype, ("c", "heaviside is not yet implemented for complex tensors."))
     if self.dtype != values.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
     return self.dtype
@@ -161,19 +176,25 @@ def heaviside(xp, self, values):
     return xp.where(self == 0, values, (self > 0).astype(self.dtype))
 
 
-@composite("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", inplace=True, out=True)
+@composite("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", inplace="function", out=True, pointwise=True)
 def ldexp(self, other):
     return self * torch.pow(2.0, other)
 
 
-for _name, _np in (
-    ("bitwise_and", "bitwise_and"),
-    ("bitwise_or", "bitwise_or"),
-    ("bitwise_xor", "bitwise_xor"),
-    ("bitwise_left_shift", "left_shift"),
-    ("bitwise_right_shift", "right_shift"),
+for _name, _np, _symbol, _refused in (
+    ("bitwise_and", "bitwise_and", "and", ("fc", "bitwise_and_cpu")),
+    ("bitwise_or", "bitwise_or", "or", ("fc", "bitwise_or_cpu")),
+    ("bitwise_xor", "bitwise_xor", "xor", ("fc", "bitwise_xor_cpu")),
+    ("bitwise_left_shift", "left_shift", "lshift", ("bfc", "lshift_cpu")),
+    ("bitwise_right_shift", "right_shift", "rshift", ("bfc", "rshift_cpu")),
 ):
-    binary_op(_name, (lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_np), None)
+    binary_op(
+        _name,
+        (lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_np),
+        None,
+        refused=(_refused,),
+        symbol=_symbol,
+    )
 for _name in ("logical_and", "logical_or", "logical_xor"):
     op(
         f"{_name}(Tensor self, Tensor other) -> Tensor",

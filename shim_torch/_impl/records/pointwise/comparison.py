@@ -20,11 +20,13 @@ for _name, _np, _aliases in (
     op(
         f"{_name}.Tensor(Tensor self, Tensor other) -> Tensor",
         shape=broadcast,
-        dtype=refusing(_name, comparison),
+        dtype=refusing(comparison, *((("c", f"{_name}_cpu"),) if _name not in ("eq", "ne") else ())),
         inplace=True,
         out=True,
         native=_name,
         aliases=_aliases,
+        symbol=_name,
+        number_kernel=True,
     )((lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_np))
 
 
@@ -87,6 +89,7 @@ def allclose(self, other, rtol, atol, equal_nan):
     dtype=lambda elements, test_elements: (promote(elements, test_elements), _core.bool),
     out=True,
     native="isin",
+    refuses=(("bc", "Unsupported input type encountered for isin(): {}"),),
 )
 def isin(xp, elements, test_elements, assume_unique, invert):
     return xp.isin(elements, test_elements, assume_unique=assume_unique, invert=invert)

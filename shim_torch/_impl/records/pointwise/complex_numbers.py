@@ -19,12 +19,13 @@ from shim_torch._impl.table.rules import broadcast, int_to_float, real_pair, sam
     function=False,
     method=False,
     grad={"self": lambda g: g.conj()},
+    sparse="linear",
 )
 def _conj_physical(xp, self):
     return xp.conjugate(self) if self.dtype.kind == "c" else self
 
 
-@composite("conj_physical(Tensor self) -> Tensor", inplace=True, out=True)
+@composite("conj_physical(Tensor self) -> Tensor", inplace="function", out=True, pointwise=True, sparse="linear")
 def conj_physical(self):
     """The conjugate; a real tensor is its own."""
     return aten._conj_physical(self) if self.is_complex() else self
@@ -46,6 +47,7 @@ def _angle_grad(g, x):
         "abs": lambda g, result: (g.conj() * aten.sgn(result)).real,
         "angle": lambda g, result: (g.conj() * (result * 1j)).real,
     },
+    refuses=(("h", "polar_cpu"),),
 )
 def polar(xp, abs, angle):
     real = abs * xp.cos(angle)

@@ -42,7 +42,7 @@ _polygamma_shape.elementwise = True  # type: ignore[attr-defined]
 
 for _name, _options in (("polygamma", {"module": "", "method": False}), ("special_polygamma", _SPECIAL)):
     op(f"{_name}(int n, Tensor self) -> Tensor", shape=_polygamma_shape, dtype=int_to_float, out=True, native="polygamma",
-       grad={"self": lambda g, n, self: g * aten.polygamma(n + 1, self)}, **_options)(
+       grad={"self": lambda g, n, self: g * aten.polygamma(n + 1, self)}, refuses=(("c", "trigamma"),), **_options)(
         lambda xp, n, self: _polygamma_body(xp, n, self))  # fmt: skip
 
 
@@ -56,7 +56,9 @@ def _multigamma(a: Any, p: int) -> Any:
     return (x.unsqueeze(-1) + steps).lgamma().sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
 
 
-composite("mvlgamma(Tensor self, int p) -> Tensor", out=True, inplace=True)(lambda self, p: _multigamma(self, p))
+composite(
+    "mvlgamma(Tensor self, int p) -> Tensor", out=True, inplace=True, pointwise=True, refuses=(("c", "arange_cpu"),)
+)(lambda self, p: _multigamma(self, p))
 
 
 composite("special_multigammaln(Tensor self, int p) -> Tensor", out=True, **_SPECIAL)(
@@ -82,7 +84,7 @@ def _incomplete(name: str, upper: bool) -> None:
     def grad(g: Any, self: Any, other: Any) -> Any:
         return g * sign * ((self - 1) * other.log() - other - self.lgamma()).exp()
 
-    op(f"{name}(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing(name, promote), out=True, inplace=True,
+    op(f"{name}(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing(promote, ("bic", f"{name}_cpu")), out=True, inplace=True,
        native=name, grad={"self": _no_derivative(f"{name}: input"), "other": grad})(run)  # fmt: skip
     composite(f"special_gammainc{'c' if upper else ''}(Tensor self, Tensor other) -> Tensor", out=True, **_SPECIAL)(
         lambda self, other: getattr(aten, name)(self, other)
@@ -95,8 +97,8 @@ _incomplete("igamma", False)
 _incomplete("igammac", True)
 
 
-@op("special_zeta(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing("special_zeta", int_to_float), out=True,
-    native="zeta", grad={"self": _no_derivative("zeta"), "other": lambda g, self, other: g * -self * aten.special_zeta(self + 1, other)}, **_SPECIAL)  # fmt: skip
+@op("special_zeta(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing(int_to_float, ("c", "zeta_cpu")), out=True,
+    native="zeta", grad={"self": _no_derivative("zeta"), "other": lambda g, self, other: g * -self * aten.special_zeta(self + 1, other)}, **_SPECIAL, refuses=(("cl", "zeta_cpu"),))  # fmt: skip
 def special_zeta(xp, self, other):
     return bessel.zeta(xp, self, other).astype(self.dtype)
 
@@ -112,7 +114,7 @@ def _xlog1py(xp: Any, self: Any, other: Any) -> Any:
     return xp.where(xp.isnan(other), other, xp.where(self == 0, xp.zeros((), self.dtype), found))
 
 
-op("special_xlog1py(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing("special_xlog1py", int_to_float), out=True, native="xlog1py",
+op("special_xlog1py(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing(int_to_float, ("c", "xlog1py_cpu")), out=True, native="xlog1py",
    grad={"self": _xlog1py_grad,
          "other": lambda g, self, other: g * self / (other + 1)}, **_SPECIAL)(_xlog1py)  # fmt: skip
 

@@ -23,6 +23,7 @@ _NN = {"module": "nn.functional", "method": False}
     method=False,
     module="_C",
     grad={"self": flat(lambda g, self, min_val, max_val: _hardtanh_grad(g, self, min_val, max_val))},
+    refuses=(("b", "Bool inputs not supported for hardtanh"), ("c", "!clamp is not supported for complex types")),
 )
 def hardtanh(xp, self, min_val, max_val):
     return xp.clip(self, self.dtype.type(min_val), self.dtype.type(max_val))
@@ -45,6 +46,7 @@ def _hardtanh_grad(g, x, least, most):
     method=False,
     module="_C",
     grad={"self": lambda g, self: _hardswish_grad(g, self)},
+    refuses=(("bic", "hardswish_cpu"),),
 )
 def hardswish(xp, self):
     return self * xp.clip(self + 3, 0, 6) / 6
@@ -64,6 +66,7 @@ def _hardswish_grad(g, x):
     method=False,
     module="_C",
     grad={"self": lambda g, self: once(g * ((self > -3) & (self < 3)) / 6, self, "hardsigmoid_backward")},
+    refuses=(("bic", "hardsigmoid_cpu"),),
 )
 def hardsigmoid(xp, self):
     return xp.clip(self + 3, 0, 6) / 6
@@ -76,6 +79,7 @@ def hardsigmoid(xp, self):
     dtype=float_only,
     out=True,
     grad={"self": flat(lambda g, self, lambd: g * (self.abs() > lambd))},
+    refuses=(("bic", "hardshrink_cpu"),),
 )
 def hardshrink(xp, self, lambd):
     return xp.where(xp.abs(self) <= lambd, xp.zeros((), self.dtype), self)  # what is no number stays
@@ -98,6 +102,8 @@ def _softshrink_shape(self: Any, lambd: Any) -> Any:
     **_NN,
     out=True,
     grad={"self": flat(lambda g, self, lambd: g * (self.abs() > lambd))},
+    pointwise=True,
+    refuses=(("bic", "softshrink_check"),),
 )
 def softshrink(xp, self, lambd):
     inside = xp.where(xp.isnan(self), self, xp.zeros((), self.dtype))
@@ -112,6 +118,7 @@ def softshrink(xp, self, lambd):
     inplace=True,
     method=False,
     grad={"self": flat(lambda g, self, threshold: torch.where(compared(self) <= threshold, 0, g))},
+    refuses=(("bc", "threshold_cpu"),),
 )
 def threshold_(xp, self, threshold, value):
     if self.dtype.kind == "u" and value < 0:

@@ -131,6 +131,7 @@ def _declare(name: str, run: Any) -> None:
         dtype=int_to_float,
         out=True,
         native=name,
+        refuses=(("cl", f"{name}_cpu"),),
         **_SPECIAL,
     )(run)
     with_numbers(f"special_{name}", "x", "n", ("x_scalar", "n_scalar"))

@@ -45,7 +45,7 @@ def _pow_exponent(g, self, exponent, result):
 
 def _pow_dtype(self, exponent):
     dtype = promote(self, exponent)
-    refuse("pow", dtype)
+    refuse(dtype, ("b", "pow"))
     if isinstance(exponent, int) and exponent < 0 and not (dtype.is_floating_point or dtype.is_complex):
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     return dtype
@@ -59,6 +59,7 @@ def _pow_dtype(self, exponent):
     out=True,
     native="pow",
     grad={"self": _pow_self, "exponent": _pow_exponent},
+    symbol="pow",
 )
 def pow_(xp, self, exponent):
     if self.dtype.kind == "u":
@@ -77,7 +78,7 @@ def pow_(xp, self, exponent):
 
 def _pow_scalar_dtype(self, exponent):
     dtype = promote(self, exponent)
-    refuse("pow", dtype)
+    refuse(dtype, ("b", "pow"))
     return dtype
 
 
@@ -89,6 +90,7 @@ def _pow_scalar_dtype(self, exponent):
     out=True,
     method=False,
     grad={"exponent": _pow_exponent},
+    pointwise=True,
 )
 def pow_scalar(xp, self, exponent):
     return pow_(xp, xp.asarray(self).astype(exponent.dtype), exponent)
@@ -101,12 +103,16 @@ def _doubled(x):
     return x
 
 
-@composite("float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor")
+@composite("float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", pointwise=True)
 def float_power(self, exponent):
     return torch.pow(_doubled(self), _doubled(exponent))
 
 
-@composite("float_power.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)", method=False)
+@composite(
+    "float_power.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
+    method=False,
+    pointwise=True,
+)
 def float_power_out(self, exponent, out):
     made = float_power(self, exponent)
     if out.dtype != made.dtype:

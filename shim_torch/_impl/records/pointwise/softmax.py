@@ -31,6 +31,7 @@ def _scalar(dtype):
     native="softmax",
     out=True,
     grad={"self": lambda g, result, dim: _softmax_grad(g, result, dim)},
+    batching="along_dim_or_none",
 )
 def softmax(xp, self, dim, dtype):
     if self.ndim == 0:
@@ -79,6 +80,7 @@ def _softmax_backward(g, result, dim, log):
     native="log_softmax",
     out=True,
     grad={"self": lambda g, result, dim: _log_softmax_grad(g, result, dim)},
+    batching="along_dim_or_none",
 )
 def log_softmax(xp, self, dim, dtype):
     if self.ndim == 0:
@@ -89,11 +91,11 @@ def log_softmax(xp, self, dim, dtype):
     return x - xp.log(xp.exp(x).sum(axis=dim, keepdims=True))
 
 
-@composite("_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", method=False)
+@composite("_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", method=False, batching="along_dim")
 def _softmax(self, dim, half_to_float):
     return self.softmax(dim, dtype=_core.float32 if half_to_float else None)
 
 
-@composite("_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", method=False)
+@composite("_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", method=False, batching="along_dim")
 def _log_softmax(self, dim, half_to_float):
     return self.log_softmax(dim, dtype=_core.float32 if half_to_float else None)

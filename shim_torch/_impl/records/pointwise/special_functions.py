@@ -10,8 +10,8 @@ from shim_torch._impl.arrays.special import special
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.pointwise import with_numbers
 from shim_torch._impl.table.calls import aten
-from shim_torch._impl.table.record import composite, op
-from shim_torch._impl.table.refusals import refusing
+from shim_torch._impl.table.record import RECORDS, composite, op
+from shim_torch._impl.table.refusals import Refusals, refusing
 from shim_torch._impl.table.rules import NARROW, int_to_float, same, type_name
 
 _SPECIAL: dict[str, Any] = {"module": "special", "method": False}
@@ -22,11 +22,11 @@ def _native(name: str) -> str:
     return name.removeprefix("special_")
 
 
-def _unary(name: str, body: Any, grad: Any, **options: Any) -> None:
+def _unary(name: str, body: Any, grad: Any, refused: Refusals = (), **options: Any) -> None:
     def run(xp: Any, self: Any) -> Any:
         return xp.asarray(body(xp, self)).astype(self.dtype)
 
-    op(f"{name}(Tensor self) -> Tensor", shape=same, dtype=refusing(name, int_to_float), out=True, native=_native(name),
+    op(f"{name}(Tensor self) -> Tensor", shape=same, dtype=refusing(int_to_float, *refused), out=True, native=_native(name),
        grad={"self": grad} if grad else None, **{**_SPECIAL, **options})(run)  # fmt: skip
 
 
@@ -35,9 +35,9 @@ def _over(body: Any) -> Any:
 
 
 _unary("i0", lambda xp, x: bessel.modified_i(xp, x, 0, False), lambda g, self: g * aten.special_i1(self),
-       module="", method=True, inplace=True)  # fmt: skip
+       module="", method=True, inplace="function", refused=(("c", "i0_vml_cpu"),))  # fmt: skip
 _unary("special_i0e", lambda xp, x: bessel.modified_i(xp, x, 0, True),
-       lambda g, self, result: g * (aten.special_i1e(self) - self.sgn() * result))  # fmt: skip
+       lambda g, self, result: g * (aten.special_i1e(self) - self.sgn() * result), refuses=(("c", "i0e_cpu"),))  # fmt: skip
 
 
 def _no_low_precision(kernel: str, self: Any) -> None:
@@ -64,13 +64,20 @@ def _finite_i(xp: Any, x: Any, order: int) -> Any:
     return xp.where(xp.isinf(x), math.nan, bessel.modified_i(xp, x, order, False))
 
 
-_unary("special_i1", lambda xp, x: _finite_i(xp, x, 1), _i1_grad)
-_unary("special_i1e", lambda xp, x: bessel.modified_i(xp, x, 1, True), _i1e_grad)
+_unary("special_i1", lambda xp, x: _finite_i(xp, x, 1), _i1_grad, refuses=(("c", "i1_cpu"),))
+_unary("special_i1e", lambda xp, x: bessel.modified_i(xp, x, 1, True), _i1e_grad, refuses=(("c", "i1e_cpu"),))
+
+
+def _plain(name: str, body: Any) -> None:
+    """Without a gradient."""
+    _unary(f"special_{name}", body, None, refuses=(("cl", f"{name}_cpu"),))
+
+
 for _n in (0, 1):
-    _unary(f"special_bessel_j{_n}", lambda xp, x, n=_n: bessel.bessel_j(xp, x, n), None)
-    _unary(f"special_bessel_y{_n}", lambda xp, x, n=_n: bessel.bessel_y(xp, x, n), None)
-    _unary(f"special_modified_bessel_i{_n}", lambda xp, x, n=_n: _finite_i(xp, x, n), None)
-    _unary(f"special_modified_bessel_k{_n}", lambda xp, x, n=_n: bessel.modified_k(xp, x, n, False), None)
+    _plain(f"bessel_j{_n}", lambda xp, x, n=_n: bessel.bessel_j(xp, x, n))
+    _plain(f"bessel_y{_n}", lambda xp, x, n=_n: bessel.bessel_y(xp, x, n))
+    _plain(f"modified_bessel_i{_n}", lambda xp, x, n=_n: _finite_i(xp, x, n))
+    _plain(f"modified_bessel_k{_n}", lambda xp, x, n=_n: bessel.modified_k(xp, x, n, False))
 
 
 def _shape_of_x(x: Any) -> Any:
@@ -85,7 +92,13 @@ def _of_x(name: str, body: Any) -> None:
         return xp.asarray(body(xp, x)).astype(x.dtype)
 
     op(
-        f"{name}(Tensor x) -> Tensor", shape=_shape_of_x, dtype=int_to_float, out=True, native=_native(name), **_SPECIAL
+        f"{name}(Tensor x) -> Tensor",
+        shape=_shape_of_x,
+        dtype=int_to_float,
+        out=True,
+        native=_native(name),
+        refuses=(("cl", f"{_native(name)}_cpu"),),
+        **_SPECIAL,
     )(run)
 
 
@@ -143,14 +156,22 @@ def _ndtri(xp: Any, p: Any) -> Any:
 
 
 _ROOT = math.sqrt(2 * math.pi)
-_unary("special_erfcx", _erfcx, lambda g, self, result: g * (2 * self * result - 2 / math.sqrt(math.pi)))
-_unary("special_ndtr", _ndtr, lambda g, self: g * (-0.5 * self * self).exp() / _ROOT)
+_unary(
+    "special_erfcx",
+    _erfcx,
+    lambda g, self, result: g * (2 * self * result - 2 / math.sqrt(math.pi)),
+    refuses=(("cl", "erfcx_cpu"),),
+)
+_unary("special_ndtr", _ndtr, lambda g, self: g * (-0.5 * self * self).exp() / _ROOT, refuses=(("c", "erf_vml_cpu"),))
 _unary(
     "special_log_ndtr",
     _log_ndtr,
     lambda g, self: g * math.sqrt(2 / math.pi) / aten.special_erfcx(self * -math.sqrt(0.5)),
+    refuses=(("cl", "log_ndtr_cpu"),),
 )
-_unary("special_ndtri", _ndtri, lambda g, result: g * _ROOT * (0.5 * result * result).exp())
+_unary(
+    "special_ndtri", _ndtri, lambda g, result: g * _ROOT * (0.5 * result * result).exp(), refuses=(("cl", "ndtri_cpu"),)
+)
 
 
 def _entropy(xp: Any, x: Any) -> Any:
@@ -158,7 +179,7 @@ def _entropy(xp: Any, x: Any) -> Any:
     return xp.where(xp.isnan(x), x, xp.where(x > 0, -inside * xp.log(inside), xp.where(x == 0, 0.0, -math.inf)))
 
 
-_unary("special_entr", _entropy, lambda g, self: g * (-(self.log()) - 1))
+_unary("special_entr", _entropy, lambda g, self: g * (-(self.log()) - 1), refuses=(("c", "entr_cpu"),))
 
 # --- other names of functions that torch has ------------------------------------------------------------------------
 
@@ -169,7 +190,11 @@ _SAME = {
 
 
 def _named(name: str, target: str) -> None:
-    composite(f"special_{name}(Tensor self) -> Tensor", out=True, **_SPECIAL)(lambda self: getattr(aten, target)(self))
+    same = RECORDS[f"aten::{target}"].traits
+    options = {"sparse": same["sparse"]} if "sparse" in same else {}
+    composite(f"special_{name}(Tensor self) -> Tensor", out=True, pointwise=True, **options, **_SPECIAL)(
+        lambda self: getattr(aten, target)(self)
+    )
 
 
 for _name, _target in _SAME.items():

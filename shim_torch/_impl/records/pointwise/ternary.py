@@ -27,6 +27,7 @@ def _tensors3(self, tensor1, tensor2):
         "tensor1": lambda g, tensor2, value: g * conjugate(tensor2) * conjugate(value),
         "tensor2": lambda g, tensor1, value: g * conjugate(tensor1) * conjugate(value),
     },
+    refuses=(("b", "addcmul_cpu_out"),),
 )
 def addcmul(xp, self, tensor1, tensor2, value):
     return self + self.dtype.type(value) * tensor1 * tensor2
@@ -81,6 +82,9 @@ def _lerp_dtype(self, end, weight):
         "end": lambda g, weight: g * conjugate(weight),
         "weight": lambda g, self, end: g * conjugate(end - self),
     },
+    one_dtype=True,
+    refuses=(("bi", "lerp_kernel_tensor"),),
+    batching="loop",
 )
 def lerp(xp, self, end, weight):
     return xp.where(xp.abs(weight) < 0.5, self + weight * (end - self), end - (end - self) * (1 - weight))
@@ -94,6 +98,8 @@ def lerp(xp, self, end, weight):
     inplace=True,
     out=True,
     grad={"self": lambda g, weight: g * conjugate(1 - weight), "end": lambda g, weight: g * conjugate(weight)},
+    refuses=(("bi", "lerp_kernel_scalar"),),
+    batching="loop",
 )
 def lerp_scalar(xp, self, end, weight):
     w = self.dtype.type(weight)
@@ -106,15 +112,18 @@ def _clamp_dtype(self, min, max):
     given = [a for a in (min, max) if a is not None]
     if isinstance(given[0], _core.TensorBase):
         dtype = promote(self, *given)
-        refuse("clamp.Tensor", dtype)
+        refuse(dtype, _NO_COMPLEX, ("b", "clamp_cpu"))
         return dtype
-    return _held(self, given, "clamp")
+    return _held(self, given, "clamp_scalar_cpu")
 
 
-def _held(self, numbers, name):
+_NO_COMPLEX = ("c", "!clamp is not supported for complex types")
+
+
+def _held(self, numbers, kernel):
     """The dtype of a clamp with numbers, which it must hold."""
     dtype = promote(self, *numbers)
-    refuse(name, dtype)
+    refuse(dtype, _NO_COMPLEX, ("b", kernel))
     for n in numbers:
         _core.check_fits(n, dtype)
     return dtype
@@ -151,7 +160,7 @@ def _bound(xp, self, bound):
     native="clamp_tensors",
     shape=broadcast,
     dtype=_clamp_dtype,
-    inplace=True,
+    inplace="function",
     out=True,
     aliases=("clip",),
     grad={
@@ -176,7 +185,7 @@ def _clamp_bound(g, self, bound, other, low):
     "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
     shape=same,
     dtype=_clamp_dtype,
-    inplace=True,
+    inplace="function",
     out=True,
     native="clamp",
     aliases=("clip",),
@@ -189,8 +198,8 @@ def clamp(xp, self, min, max):
 @op(
     "clamp_min.Tensor(Tensor self, Tensor min) -> Tensor",
     shape=broadcast,
-    dtype=refusing("clamp_min.Tensor", promote),
-    inplace=True,
+    dtype=refusing(promote, ("c", "maximum_cpu")),
+    inplace="function",
     out=True,
     native="clamp_min_tensor",
     grad={
@@ -205,8 +214,8 @@ def clamp_min_tensor(xp, self, min):
 @op(
     "clamp_min(Tensor self, Scalar min) -> Tensor",
     shape=same,
-    dtype=lambda self, min: _held(self, [min], "clamp_min"),
-    inplace=True,
+    dtype=lambda self, min: _held(self, [min], "clamp_min_scalar_cpu"),
+    inplace="function",
     out=True,
     native="clamp_min",
     grad={"self": lambda g, self, min: _kept(g, self >= min)},
@@ -218,8 +227,8 @@ def clamp_min(xp, self, min):
 @op(
     "clamp_max.Tensor(Tensor self, Tensor max) -> Tensor",
     shape=broadcast,
-    dtype=refusing("clamp_max.Tensor", promote),
-    inplace=True,
+    dtype=refusing(promote, ("c", "minimum_cpu")),
+    inplace="function",
     out=True,
     native="clamp_max_tensor",
     grad={
@@ -234,8 +243,8 @@ def clamp_max_tensor(xp, self, max):
 @op(
     "clamp_max(Tensor self, Scalar max) -> Tensor",
     shape=same,
-    dtype=lambda self, max: _held(self, [max], "clamp_max"),
-    inplace=True,
+    dtype=lambda self, max: _held(self, [max], "clamp_max_scalar_cpu"),
+    inplace="function",
     out=True,
     native="clamp_max",
     grad={"self": lambda g, self, max: _kept(g, self <= max)},

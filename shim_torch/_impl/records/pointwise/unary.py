@@ -1,39 +1,17 @@
-"""Pointwise operators of one operand: exponentials, logarithms, trigonometry, rounding, signs and tests."""
+"""Pointwise operators of one operand: exponentials, logarithms, trigonometry and what is near them."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from shim_torch._impl.arrays.special import special
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import one_pass, zeros_as
-from shim_torch._impl.records.shared.pointwise import Formula
+from shim_torch._impl.records.shared.formulas import one_pass
+from shim_torch._impl.records.shared.pointwise import Formula, array_function, unary_op
 from shim_torch._impl.table.calls import aten
 from shim_torch._impl.table.record import composite, op
-from shim_torch._impl.table.refusals import refuse, refusing
-from shim_torch._impl.table.rules import fixed, int_to_float, same, same_dtype
-from shim_torch._impl.tensor.type_info import finfo
-
-
-def _unary(name: str, body: Formula, grad: Formula | None, dtype: Any = int_to_float, **options: Any) -> None:
-    options.setdefault("inplace", True)
-    options.setdefault("out", True)
-    options.setdefault("native", name)
-    op(
-        f"{name}(Tensor self) -> Tensor",
-        shape=same,
-        dtype=refusing(name, dtype),
-        grad=None if grad is None else {"self": grad},
-        **options,
-    )(body)
-
-
-def _f(function: str) -> Formula:
-    def body(xp, self):
-        return getattr(xp, function)(self)
-
-    return body
+from shim_torch._impl.table.refusals import refusing
+from shim_torch._impl.table.rules import int_to_float, same, same_dtype
 
 
 def _special(function: str) -> Formula:
@@ -43,33 +21,83 @@ def _special(function: str) -> Formula:
     return body
 
 
-_unary("exp", _f("exp"), lambda g, result: g * result.conj())
-_unary("exp2", _f("exp2"), lambda g, result: g * result.conj() * math.log(2))
-_unary("expm1", _f("expm1"), lambda g, result: g * (result.conj() + 1))
-_unary("log", _f("log"), lambda g, self: g / self.conj())
-_unary("log2", _f("log2"), lambda g, self: g / (self.conj() * math.log(2)))
-_unary("log10", _f("log10"), lambda g, self: g / (self.conj() * math.log(10)))
-_unary("log1p", _f("log1p"), lambda g, self: g / (self + 1).conj())
-_unary("sqrt", _f("sqrt"), lambda g, result: g / (2 * result.conj()))
-_unary("rsqrt", lambda xp, self: 1 / xp.sqrt(self), lambda g, result: -0.5 * g * result.pow(3).conj())
-_unary("reciprocal", lambda xp, self: 1 / self, lambda g, result: -g * (result * result).conj())
-_unary("sin", _f("sin"), lambda g, self: g * self.cos().conj())
-_unary("cos", _f("cos"), lambda g, self: g * -self.sin().conj())
-_unary("tan", _f("tan"), lambda g, result: g * (1 + result * result).conj())
-_unary("asin", _f("arcsin"), lambda g, self: g * (-self * self + 1).rsqrt().conj(), aliases=("arcsin",))
-_unary("acos", _f("arccos"), lambda g, self: g * -(-self * self + 1).rsqrt().conj(), aliases=("arccos",))
-_unary("atan", _f("arctan"), lambda g, self: g / (self * self + 1).conj(), aliases=("arctan",))
-_unary("sinh", _f("sinh"), lambda g, self: g * self.cosh().conj())
-_unary("cosh", _f("cosh"), lambda g, self: g * self.sinh().conj())
-_unary("tanh", _f("tanh"), lambda g, result: _tanh_grad(g, result))
-_unary("asinh", _f("arcsinh"), lambda g, self: g * (self.pow(2) + 1).rsqrt().conj(), aliases=("arcsinh",))
-_unary("acosh", _f("arccosh"), lambda g, self: g * (self.pow(2) - 1).rsqrt().conj(), aliases=("arccosh",))
-_unary("atanh", _f("arctanh"), lambda g, self: g / (1 - self.pow(2)).conj(), aliases=("arctanh",))
-_unary("erf", _special("erf"), lambda g, self: 2 / math.sqrt(math.pi) * (-(self * self)).exp() * g)
-_unary("erfc", _special("erfc"), lambda g, self: -2 / math.sqrt(math.pi) * (-(self * self)).exp() * g)
-_unary("erfinv", _special("erfinv"), lambda g, self: 0.5 * math.sqrt(math.pi) * self.erfinv().square().exp() * g)
-_unary("lgamma", _special("lgamma"), lambda g, self: g * self.digamma())
-_unary("digamma", _special("digamma"), lambda g, self: g * aten.polygamma(1, self))
+unary_op("exp", array_function("exp"), lambda g, result: g * result.conj())
+unary_op("exp2", array_function("exp2"), lambda g, result: g * result.conj() * math.log(2))
+unary_op("expm1", array_function("expm1"), lambda g, result: g * (result.conj() + 1), sparse="zero_preserving")
+unary_op("log", array_function("log"), lambda g, self: g / self.conj())
+unary_op("log2", array_function("log2"), lambda g, self: g / (self.conj() * math.log(2)))
+unary_op("log10", array_function("log10"), lambda g, self: g / (self.conj() * math.log(10)))
+unary_op("log1p", array_function("log1p"), lambda g, self: g / (self + 1).conj(), sparse="zero_preserving")
+unary_op("sqrt", array_function("sqrt"), lambda g, result: g / (2 * result.conj()), sparse="zero_preserving")
+unary_op("rsqrt", lambda xp, self: 1 / xp.sqrt(self), lambda g, result: -0.5 * g * result.pow(3).conj())
+unary_op("reciprocal", lambda xp, self: 1 / self, lambda g, result: -g * (result * result).conj())
+unary_op("sin", array_function("sin"), lambda g, self: g * self.cos().conj(), sparse="zero_preserving")
+unary_op("cos", array_function("cos"), lambda g, self: g * -self.sin().conj())
+unary_op("tan", array_function("tan"), lambda g, result: g * (1 + result * result).conj(), sparse="zero_preserving")
+unary_op(
+    "asin",
+    array_function("arcsin"),
+    lambda g, self: g * (-self * self + 1).rsqrt().conj(),
+    aliases=("arcsin",),
+    sparse="zero_preserving",
+)
+unary_op("acos", array_function("arccos"), lambda g, self: g * -(-self * self + 1).rsqrt().conj(), aliases=("arccos",))
+unary_op(
+    "atan",
+    array_function("arctan"),
+    lambda g, self: g / (self * self + 1).conj(),
+    aliases=("arctan",),
+    sparse="zero_preserving",
+)
+unary_op("sinh", array_function("sinh"), lambda g, self: g * self.cosh().conj(), sparse="zero_preserving")
+unary_op("cosh", array_function("cosh"), lambda g, self: g * self.sinh().conj())
+unary_op("tanh", array_function("tanh"), lambda g, result: _tanh_grad(g, result), sparse="zero_preserving")
+unary_op(
+    "asinh",
+    array_function("arcsinh"),
+    lambda g, self: g * (self.pow(2) + 1).rsqrt().conj(),
+    aliases=("arcsinh",),
+    sparse="zero_preserving",
+)
+unary_op("acosh", array_function("arccosh"), lambda g, self: g * (self.pow(2) - 1).rsqrt().conj(), aliases=("arccosh",))
+unary_op(
+    "atanh",
+    array_function("arctanh"),
+    lambda g, self: g / (1 - self.pow(2)).conj(),
+    aliases=("arctanh",),
+    sparse="zero_preserving",
+)
+unary_op(
+    "erf",
+    _special("erf"),
+    lambda g, self: 2 / math.sqrt(math.pi) * (-(self * self)).exp() * g,
+    sparse="zero_preserving",
+    refused=(("c", "erf_vml_cpu"),),
+)
+unary_op(
+    "erfc",
+    _special("erfc"),
+    lambda g, self: -2 / math.sqrt(math.pi) * (-(self * self)).exp() * g,
+    refused=(("c", "erfc_vml_cpu"),),
+)
+unary_op(
+    "erfinv",
+    _special("erfinv"),
+    lambda g, self: 0.5 * math.sqrt(math.pi) * self.erfinv().square().exp() * g,
+    sparse="zero_preserving",
+    refused=(("c", "erfinv_vml_cpu"),),
+    inplace=True,
+)
+unary_op(
+    "lgamma", _special("lgamma"), lambda g, self: g * self.digamma(), refused=(("c", "lgamma_vml_cpu"),), inplace=True
+)
+unary_op(
+    "digamma",
+    _special("digamma"),
+    lambda g, self: g * aten.polygamma(1, self),
+    refused=(("c", "digamma"),),
+    inplace=True,
+)
 
 
 def _sinc(xp, self):  # CuPy's own is 1 where the argument is infinite
@@ -77,9 +105,21 @@ def _sinc(xp, self):  # CuPy's own is 1 where the argument is infinite
     return xp.where(self == 0, 1, xp.sin(turns) / xp.where(self == 0, 1, turns))
 
 
-_unary("sinc", _sinc, lambda g, self: g * _sinc_grad(self).conj())
-_unary("deg2rad", _f("deg2rad"), lambda g: g * (math.pi / 180))
-_unary("rad2deg", _f("rad2deg"), lambda g: g * (180 / math.pi))
+unary_op("sinc", _sinc, lambda g, self: g * _sinc_grad(self).conj())
+unary_op(
+    "deg2rad",
+    array_function("deg2rad"),
+    lambda g: g * (math.pi / 180),
+    sparse="zero_preserving",
+    refused=(("c", "deg2rad is not supported for complex tensors."),),
+)
+unary_op(
+    "rad2deg",
+    array_function("rad2deg"),
+    lambda g: g * (180 / math.pi),
+    sparse="zero_preserving",
+    refused=(("c", "rad2deg is not supported for complex tensors."),),
+)
 
 
 def _sinc_grad(x):
@@ -92,7 +132,7 @@ def _sinc_grad(x):
     "sigmoid(Tensor self) -> Tensor",
     shape=same,
     dtype=int_to_float,
-    inplace=True,
+    inplace="function",
     out=True,
     native="sigmoid",
     grad={"self": lambda g, result: _sigmoid_grad(g, result)},
@@ -114,108 +154,11 @@ def _sigmoid_grad(g, result):
     return g * (result * (1 - result)).conj() if done is None else done
 
 
-def _integers_unchanged(function: str) -> Formula:
-    def body(xp, self):
-        return self if self.dtype.kind in "iub" else getattr(xp, function)(self)
-
-    return body
-
-
-for _name, _np in (("floor", "floor"), ("ceil", "ceil"), ("trunc", "trunc")):
-    _unary(_name, _integers_unchanged(_np), zeros_as, same_dtype, aliases=("fix",) if _name == "trunc" else ())
-_unary("round", _integers_unchanged("rint"), zeros_as, same_dtype)
-_unary("frac", lambda xp, self: self - xp.trunc(self), lambda g: g, same_dtype)
-_unary("neg", lambda xp, self: -self, lambda g: -g, same_dtype, aliases=("negative",))
-
-
-@composite("positive(Tensor(a) self) -> Tensor(a)")
-def positive(self):
-    refuse("positive", self.dtype)
-    return self
-
-
-_unary("square", lambda xp, self: self * self, lambda g, self: g * (2 * self).conj(), lambda self: _square_dtype(self))
-_unary(
-    "sgn",
-    lambda xp, self: _sign(xp, self),
-    lambda g, self, result: _sgn_grad(g, self, result),
-    same_dtype,
-    native="sign",
-)
-_unary("sign", lambda xp, self: _sign(xp, self), zeros_as, same_dtype)
-_unary("logical_not", _f("logical_not"), None, fixed("bool"))
-_unary("bitwise_not", lambda xp, self: ~self, None, same_dtype)
-_unary("signbit", _f("signbit"), None, fixed("bool"), inplace=False)
-for _name in ("isnan", "isfinite", "isinf"):
-    _unary(_name, _f(_name), None, fixed("bool"), inplace=False, out=False)
-_unary("isposinf", _f("isposinf"), None, fixed("bool"), inplace=False)
-_unary("isneginf", _f("isneginf"), None, fixed("bool"), inplace=False)
-_unary("isreal", _f("isreal"), None, fixed("bool"), inplace=False, out=False)
-
-
-def _square_dtype(self):
-    return _core.int64 if self.dtype is _core.bool else self.dtype
-
-
-def _sign(xp, x):
-    """NaN has sign 0, as PyTorch says (x > 0) - (x < 0)."""
-    if x.dtype.kind == "b":
-        return x
-    if x.dtype.kind == "c":
-        size = xp.abs(x)
-        return xp.where(size == 0, 0, x / xp.where(size == 0, 1, size)).astype(x.dtype)
-    return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
-
-
-def _sgn_grad(g, x, sgn):
-    if not x.is_complex():
-        return zeros_as(g)
-    size = x.abs()
-    slope = g / size - (g / sgn).real * sgn / size
-    return slope.masked_fill(size == 0, 0.0)
-
-
-def _decimals_dtype(self, decimals):
-    refuse("round.none" if decimals == 0 else "round.decimals", self.dtype)
-    return self.dtype
-
-
-@op(
-    "round.decimals(Tensor self, *, int decimals) -> Tensor",
-    shape=same,
-    dtype=_decimals_dtype,
-    inplace=True,
-    out=True,
-    native="round_decimals",
-    grad={"self": zeros_as},
-)
-def round_decimals(xp, self, decimals):
-    return xp.round(self, decimals)
-
-
-def _abs_dtype(self):
-    return self.dtype, self.dtype.to_real()
-
-
-@op(
-    "abs(Tensor self) -> Tensor",
-    shape=same,
-    dtype=refusing("abs", _abs_dtype),
-    inplace=True,
-    out=True,
-    native="abs",
-    grad={"self": lambda g, self: g * self.sgn()},
-    aliases=("absolute",),
-)
-def abs_(xp, self):
-    return self if self.dtype.kind == "b" else xp.abs(self)
-
-
 @op(
     "logit(Tensor self, float? eps=None) -> Tensor",
     shape=same,
-    dtype=refusing("logit", int_to_float),
-    inplace=True,
+    dtype=refusing(int_to_float, ("c", "logit_cpu")),
+    inplace="function",
     out=True,
     native="logit",
     grad={"self": lambda g, self, eps: _logit_grad(g, self, eps)},
@@ -246,14 +189,20 @@ def _nan_to_num(xp, self, nan, posinf, neginf):
 
 
 @composite(
-    "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", inplace=True, out=True
+    "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
+    inplace="function",
+    out=True,
+    pointwise=True,
+    sparse="zero_preserving",
 )
 def nan_to_num(self, nan, posinf, neginf):
     """NaN as ``nan`` (zero), the infinities as given or as the dtype's largest and least numbers."""
+    import shim_torch
+
     if not (self.is_floating_point() or self.is_complex()):
         return self.clone()
     if self.is_complex() and self.requires_grad and _core.is_grad_enabled():
         raise RuntimeError("nan_to_num does not support automatic differentiation for outputs with complex dtype.")
-    info = finfo(self.dtype)
+    info = shim_torch.finfo(self.dtype)
     most, least = info.max if posinf is None else posinf, info.min if neginf is None else neginf
     return aten._nan_to_num(self, 0.0 if nan is None else nan, most, least)

@@ -21,7 +21,12 @@ def _gamma(shape: Any, generator: Any) -> Any:
     return aten._standard_gamma(shape, generator)
 
 
-@direct("poisson(Tensor self, Generator? generator=None) -> Tensor", method=False, grad={"self": lambda g: g * 0})
+@direct(
+    "poisson(Tensor self, Generator? generator=None) -> Tensor",
+    method=False,
+    grad={"self": lambda g: g * 0},
+    batching="random",
+)
 def poisson(self, generator):
     """Counts of Poisson's distribution at the given rates."""
     if not self.is_floating_point():
@@ -100,7 +105,7 @@ def _binomial(n: Any, p: Any, generator: Any) -> Any:
 
 
 @direct("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", method=False,
-        grad={"count": lambda g: g * 0, "prob": lambda g: g * 0})  # fmt: skip
+        grad={"count": lambda g: g * 0, "prob": lambda g: g * 0}, batching="random")  # fmt: skip
 def binomial(count, prob, generator):
     """How many of ``count`` trials succeed, each with probability ``prob``."""
     for name, t in (("count", count), ("prob", prob)):

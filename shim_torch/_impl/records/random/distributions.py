@@ -36,7 +36,7 @@ def _shifted(name: str, f: Any, signature: str, **options: Any) -> None:
         return self.copy_(f(u, *settings))
 
     schema = f"{name}(Tensor(a!) self, {signature}, *, Generator? generator=None) -> Tensor(a!)"
-    composite(schema, function=False, **options)(body)
+    composite(schema, function=False, batching="random", nested="pointwise", **options)(body)
 
 
 def _one_draw(self: Any, kind: str, settings: Any, generator: Any) -> bool:
@@ -100,12 +100,15 @@ def _geometric(u: Any, p: float) -> Any:
 
 _shifted("exponential_", _exponential, "float lambd=1", native="draw_exponential")
 _shifted("cauchy_", _cauchy, "float median=0, float sigma=1")
-_shifted("geometric_", _geometric, "float p")
+_shifted("geometric_", _geometric, "float p", refuses=(("bc", "geometric_cpu"),))
 
 
 @composite(
     "log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)",
     function=False,
+    batching="random",
+    nested="pointwise",
+    refuses=(("c", "log_normal_cpu"),),
 )
 def log_normal_(self, mean, std, generator):
     check_floating(self, "log_normal_cpu")
@@ -125,6 +128,8 @@ def _chances(like: Any, dtype: Any, generator: Any) -> Any:
     "bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
     grad={"self": lambda g: g * 0},
     native="bernoulli",
+    batching="random",
+    nested="pointwise",
 )
 def bernoulli(self, generator):
     if not self.dtype.is_floating_point:
@@ -137,7 +142,9 @@ def bernoulli(self, generator):
     return (_chances(self, accumulation_dtype(self.dtype), generator) < self).to(self.dtype)
 
 
-@composite("bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor")
+@composite(
+    "bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", batching="random", nested="pointwise"
+)
 def bernoulli_p(self, p, generator):
     """1 with the chance ``p``, else 0, in a new tensor like ``self``."""
     if not 0 <= p <= 1:
@@ -145,7 +152,12 @@ def bernoulli_p(self, p, generator):
     return torch.empty_like(self).bernoulli_(p, generator=generator)
 
 
-@composite("bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)", method=False)
+@composite(
+    "bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
+    method=False,
+    batching="random",
+    nested="pointwise",
+)
 def bernoulli_out(self, generator, out):
     if _core.is_grad_enabled() and (self.requires_grad or out.requires_grad):
         raise RuntimeError(
@@ -155,7 +167,12 @@ def bernoulli_out(self, generator, out):
     return out.resize_(self.shape).copy_(bernoulli(self, generator))
 
 
-@composite("bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)", function=False)
+@composite(
+    "bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)",
+    function=False,
+    batching="random",
+    nested="pointwise",
+)
 def bernoulli_tensor(self, p, generator):
     wide = self.device.type == "cpu" and p.dtype == _core.float64
     return self.copy_(_chances(self, _core.float64 if wide else _core.float32, generator) < p)
@@ -165,6 +182,8 @@ def bernoulli_tensor(self, p, generator):
     "bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)",
     function=False,
     native="draw_chance",
+    batching="random",
+    nested="pointwise",
 )
 def bernoulli_float(self, p, generator):
     if not 0 <= p <= 1:
@@ -189,6 +208,7 @@ def _check_chances(p: Any) -> None:
 @composite(
     "multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
     out=True,
+    batching="random",
 )
 def multinomial(self, num_samples, replacement, generator):
 

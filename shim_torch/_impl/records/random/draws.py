@@ -86,6 +86,8 @@ def _normal(xp, self, mean, std, seed, start):
     "uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)",
     function=False,
     native="draw_uniform",
+    batching="random",
+    nested="pointwise",
 )
 def uniform_(self, low, high, generator):
     if self.dtype.is_complex:
@@ -100,6 +102,8 @@ def uniform_(self, low, high, generator):
     "normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)",
     function=False,
     native="draw_normal",
+    batching="random",
+    nested="pointwise",
 )
 def normal_(self, mean, std, generator):
     if std < 0:
@@ -118,19 +122,34 @@ def _end_of(self: Any) -> int:
 _INTEGERS: dict[str, Any] = {"function": False, "native": "draw_integer"}
 
 
-@composite("random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)", **_INTEGERS)
+@composite(
+    "random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)",
+    **_INTEGERS,
+    batching="random",
+    nested="pointwise",
+)
 def random_(self, generator):
     low, high = checked(self.dtype, 0, _end_of(self))
     short = not self.is_cuda and self.dtype == _core.int32  # one word a number, though the range is wide
     return fill_whole(self, "word" if short else "integer", low, high, generator)
 
 
-@composite("random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)", **_INTEGERS)
+@composite(
+    "random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)",
+    **_INTEGERS,
+    batching="random",
+    nested="pointwise",
+)
 def random_to(self, to, generator):
     return fill_integers(self, 0, to, generator)
 
 
-@composite("random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)", **_INTEGERS)
+@composite(
+    "random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)",
+    **_INTEGERS,
+    batching="random",
+    nested="pointwise",
+)
 def random_from(self, low, to, generator):
     return fill_integers(self, low, _end_of(self) if to is None else to, generator)
 
@@ -142,7 +161,12 @@ def _empty(size, dtype, device, pin_memory):
     return _core.empty_tensor(size, dtype, device, bool(pin_memory))
 
 
-@composite(f"rand(SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=True, native="rand")
+@composite(
+    f"rand(SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor",
+    out=True,
+    native="rand",
+    batching="random",
+)
 def rand(size, generator, dtype, layout, device, pin_memory):
     made = _empty(size, dtype, device, pin_memory)
     return (
@@ -152,7 +176,12 @@ def rand(size, generator, dtype, layout, device, pin_memory):
     )
 
 
-@composite(f"randn(SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=True, native="randn")
+@composite(
+    f"randn(SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor",
+    out=True,
+    native="randn",
+    batching="random",
+)
 def randn(size, generator, dtype, layout, device, pin_memory):
     made = _empty(size, dtype, device, pin_memory)
     return (
@@ -164,6 +193,7 @@ def randn(size, generator, dtype, layout, device, pin_memory):
     f"randint(SymInt high, SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor",
     out=True,
     native="randint",
+    batching="random",
 )
 def randint(high, size, generator, dtype, layout, device, pin_memory):
     return randint_low(0, high, size, generator, dtype, layout, device, pin_memory)
@@ -173,12 +203,18 @@ def randint(high, size, generator, dtype, layout, device, pin_memory):
     f"randint.low(SymInt low, SymInt high, SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor",
     out=True,
     native="randint",
+    batching="random",
 )
 def randint_low(low, high, size, generator, dtype, layout, device, pin_memory):
     return fill_integers(_empty(size, dtype or _core.int64, device, pin_memory), low, high, generator)
 
 
-@composite(f"randperm(SymInt n, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=True, native="randperm")
+@composite(
+    f"randperm(SymInt n, *, Generator? generator=None, {_OPTIONS}) -> Tensor",
+    out=True,
+    native="randperm",
+    batching="random",
+)
 def randperm(n, generator, dtype, layout, device, pin_memory):
     check_countable(dtype or _core.int64, n)
     if _core.device(device or "cpu").type == "cpu" and dtype not in (None, _core.int64):
@@ -197,6 +233,7 @@ def _like(name: str, fill: Any, signature: str = "", native: str = "randint_like
         f"{name}(Tensor self, {signature}*, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
         method=False,
         native=native,
+        batching="random",
     )(body)
 
 
@@ -231,7 +268,7 @@ for _schema in (
 ):
     # A draw does not move with its mean or deviation: PyTorch's gradients are zero (distributions' rsample has others).
     _still = {name: lambda g: g * 0 for name in ("mean", "std") if f"Tensor {name}" in _schema}
-    direct(_schema, method=False, out=True, grad=_still)(_normal_of)
+    direct(_schema, method=False, out=True, grad=_still, batching="random", no_complex_gradient="normal")(_normal_of)
 
 
 @composite(
@@ -239,6 +276,7 @@ for _schema in (
     method=False,
     native="new_normal",
     out=True,
+    batching="random",
 )
 def normal_floats(mean, std, size, generator, dtype, layout, device, pin_memory):
     return _empty(size, dtype, device, pin_memory).normal_(mean, std, generator=generator)

@@ -22,7 +22,9 @@ def _gamma_grad(g: Any, self: Any, result: Any) -> Any:
     return g * aten._standard_gamma_grad(self, result)
 
 
-@direct("_standard_gamma(Tensor self, Generator? generator=None) -> Tensor", grad={"self": _gamma_grad})
+@direct(
+    "_standard_gamma(Tensor self, Generator? generator=None) -> Tensor", grad={"self": _gamma_grad}, batching="random"
+)
 def _standard_gamma(self, generator):
     """Draws of shape parameter ``self`` and rate 1."""
     if not self.is_floating_point():
@@ -124,6 +126,7 @@ def _dirichlet_draw_grad(g: Any, self: Any, result: Any) -> Any:
     "_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor",
     method=False,
     grad={"self": _dirichlet_draw_grad},
+    batching="random",
 )
 def _sample_dirichlet(self, generator):
     """Draws that add up to one along the last dim, none of them 0 or 1."""

@@ -36,6 +36,7 @@ def _running_dtype(name):
     out=True,
     native="cumsum",
     grad={"self": lambda g, dim: g.flip(dim).cumsum(dim).flip(dim) if g.dim() else g},
+    batching="along_dim_or_none",
 )
 def cumsum(xp, self, dim, dtype):
     return self.cumsum(axis=dim).astype(self.dtype) if self.ndim else self
@@ -63,6 +64,7 @@ def _cumprod_grad(g, self, result, dim):
     out=True,
     native="cumprod",
     grad={"self": _cumprod_grad},
+    batching="along_dim_or_none",
 )
 def cumprod(xp, self, dim, dtype):
     return self.cumprod(axis=dim).astype(self.dtype) if self.ndim else self
@@ -81,9 +83,10 @@ def _cum_extremum(name, accumulate, better):
     op(
         f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)",
         native=name,
+        batching="along_dim_or_none",
         shape=lambda self, dim: [_cum_shape(self, dim)] * 2,
         out=True,
-        dtype=refusing_like(name, _core.int64),
+        dtype=refusing_like(("c", f"{name}_cpu"), _core.int64),
         grad={
             "self": lambda g, self_shape, result1, dim: (
                 g.new_zeros(self_shape).scatter_add(dim, result1, g) if len(self_shape) else g
@@ -99,10 +102,11 @@ _cum_extremum("cummin", "minimum", "le")
 @op(
     "logcumsumexp(Tensor self, int dim) -> Tensor",
     shape=_cum_shape,
-    dtype=refusing_like("logcumsumexp"),
+    dtype=refusing_like(("bi", "logcumsumexp_out_cpu")),
     out=True,
     native="logcumsumexp",
     grad={"self": lambda g, self, result, dim: _logcumsumexp_grad(g, self, result, dim) if g.dim() else g},
+    batching="along_dim",
 )
 def logcumsumexp(xp, self, dim):
     if self.ndim == 0 or self.size == 0:

@@ -75,6 +75,7 @@ def _quiet(xp):
     native="var",
     out=True,
     grad={"self": _var_grad},
+    nested="reduction",
 )
 def var(xp, self, dim, correction, keepdim):
     c = 1 if correction is None else correction
@@ -90,6 +91,7 @@ def var(xp, self, dim, correction, keepdim):
     native="std",
     out=True,
     grad={"self": _std_grad},
+    nested="reduction",
 )
 def std(xp, self, dim, correction, keepdim):
     c = 1 if correction is None else correction
@@ -104,10 +106,15 @@ def _both(name, self, dim, unbiased, keepdim):
 
 
 for _name in ("var", "std"):
+    _refuses = (("bi", f"{_name}_mean only support floating point and complex dtypes"),)
     composite(f"{_name}(Tensor self, bool unbiased) -> Tensor")(
         (lambda n: lambda self, unbiased: getattr(self, n)(None, correction=int(unbiased)))(_name)
     )
-    composite(f"{_name}.dim(Tensor self, int[1]? dim, bool unbiased, bool keepdim=False) -> Tensor", out=True)(
+    composite(
+        f"{_name}.dim(Tensor self, int[1]? dim, bool unbiased, bool keepdim=False) -> Tensor",
+        out=True,
+        nested="reduction",
+    )(
         (
             lambda n: (
                 lambda self, dim, unbiased, keepdim: getattr(self, n)(dim, correction=int(unbiased), keepdim=keepdim)
@@ -118,7 +125,9 @@ for _name in ("var", "std"):
         f"{_name}_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
         method=False,
         native=f"{_name}_mean",
+        batching="along_dim",
         grad={"self": _std_mean_grad if _name == "std" else _var_mean_grad},
+        refuses=_refuses,
     )(
         (
             lambda n: (
@@ -129,10 +138,11 @@ for _name in ("var", "std"):
             )
         )(_name)
     )
-    composite(f"{_name}_mean(Tensor self, bool unbiased) -> (Tensor, Tensor)", method=False)(
+    composite(f"{_name}_mean(Tensor self, bool unbiased) -> (Tensor, Tensor)", method=False, refuses=_refuses)(
         (lambda n: lambda self, unbiased: _both(n, self, None, unbiased, False))(_name)
     )
     composite(
         f"{_name}_mean.dim(Tensor self, int[1]? dim, bool unbiased, bool keepdim=False) -> (Tensor, Tensor)",
         method=False,
+        refuses=_refuses,
     )((lambda n: lambda self, dim, unbiased, keepdim: _both(n, self, dim, unbiased, keepdim))(_name))

@@ -21,7 +21,11 @@ def _check_diff(self: Any, other: Any, dim: int) -> None:
             )
 
 
-@composite("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", out=True)
+@composite(
+    "diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
+    out=True,
+    batching="along_dim",
+)
 def diff(self, n, dim, prepend, append):
     """The n-th differences along a dim."""
     if self.dim() == 0:
@@ -129,23 +133,35 @@ def _edge(a: Any, b: Any, c: Any, h: Any, k: Any) -> Any:
 composite(
     "gradient.scalarint(Tensor self, *, Scalar? spacing=None, int? dim=None, int edge_order=1) -> Tensor[]",
     method=False,
+    refuses=(("u", "torch.gradient does not support uint8 input."),),
 )(_gradient)
 composite(
-    "gradient.scalararray(Tensor self, *, Scalar spacing, int[] dim, int edge_order=1) -> Tensor[]", method=False
-)(_gradient)
-composite("gradient.array(Tensor self, *, int[] dim, int edge_order=1) -> Tensor[]", method=False)(
-    lambda self, dim, edge_order: _gradient(self, None, dim, edge_order)
-)
-composite(
-    "gradient.scalarrayint(Tensor self, *, Scalar[] spacing, int? dim=None, int edge_order=1) -> Tensor[]", method=False
+    "gradient.scalararray(Tensor self, *, Scalar spacing, int[] dim, int edge_order=1) -> Tensor[]",
+    method=False,
+    refuses=(("u", "torch.gradient does not support uint8 input."),),
 )(_gradient)
 composite(
-    "gradient.scalarrayarray(Tensor self, *, Scalar[] spacing, int[] dim, int edge_order=1) -> Tensor[]", method=False
+    "gradient.array(Tensor self, *, int[] dim, int edge_order=1) -> Tensor[]",
+    method=False,
+    refuses=(("u", "torch.gradient does not support uint8 input."),),
+)(lambda self, dim, edge_order: _gradient(self, None, dim, edge_order))
+composite(
+    "gradient.scalarrayint(Tensor self, *, Scalar[] spacing, int? dim=None, int edge_order=1) -> Tensor[]",
+    method=False,
+    refuses=(("u", "torch.gradient does not support uint8 input."),),
+)(_gradient)
+composite(
+    "gradient.scalarrayarray(Tensor self, *, Scalar[] spacing, int[] dim, int edge_order=1) -> Tensor[]",
+    method=False,
+    refuses=(("u", "torch.gradient does not support uint8 input."),),
 )(_gradient)
 composite(
     "gradient.tensorarrayint(Tensor self, *, Tensor[] spacing, int? dim=None, int edge_order=1) -> Tensor[]",
     method=False,
+    refuses=(("u", "torch.gradient does not support uint8 input."),),
 )(_gradient)
 composite(
-    "gradient.tensorarray(Tensor self, *, Tensor[] spacing, int[] dim, int edge_order=1) -> Tensor[]", method=False
+    "gradient.tensorarray(Tensor self, *, Tensor[] spacing, int[] dim, int edge_order=1) -> Tensor[]",
+    method=False,
+    refuses=(("u", "torch.gradient does not support uint8 input."),),
 )(_gradient)

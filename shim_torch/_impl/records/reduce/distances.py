@@ -50,7 +50,7 @@ def _lengths(between: Any, p: Any) -> Any:
 
 
 @composite("cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor", function=False, method=False,
-    native="cdist")  # fmt: skip
+    native="cdist", refuses=(("l", "cdist"),))  # fmt: skip
 def cdist(x1, x2, p, compute_mode):
     """Distances between all rows: (*, P, M), (*, R, M) -> (*, P, R)."""
     for name, t in (("X1", x1), ("X2", x2)):

@@ -51,7 +51,7 @@ def _asked(
 
 
 @op("_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False)"
-    " -> (Tensor, Tensor, Tensor)", native="unique", **_UNIQUE)  # fmt: skip
+    " -> (Tensor, Tensor, Tensor)", native="unique", **_UNIQUE, dynamic_shape=True, refuses=(("c", "unique"),))  # fmt: skip
 def _unique2(xp, self, sorted, return_inverse, return_counts):
     values, inverse, counts = _counted(xp, self.reshape(-1))
     return _asked(xp, values, inverse.reshape(self.shape), counts, return_inverse, return_counts)
@@ -110,7 +110,7 @@ def _moved_order(self, dim):
 
 
 @op("unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False)"
-    " -> (Tensor, Tensor, Tensor)", function=False, order=_moved_order, **_UNIQUE)  # fmt: skip
+    " -> (Tensor, Tensor, Tensor)", function=False, order=_moved_order, **_UNIQUE, dynamic_shape=True, refuses=(("c", "unique"),))  # fmt: skip
 def unique_dim(xp, self, dim, sorted, return_inverse, return_counts):
     d = wrap_dim(dim, self.ndim)
     _check_empty(self, d)
@@ -140,13 +140,13 @@ def _consecutive(xp: Any, self: Any, dim: Any, return_inverse: bool, return_coun
 
 
 @op("_unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None)"
-    " -> (Tensor, Tensor, Tensor)", module="_C", function=False, native="unique_consecutive", **_UNIQUE)  # fmt: skip
+    " -> (Tensor, Tensor, Tensor)", module="_C", function=False, native="unique_consecutive", **_UNIQUE, dynamic_shape=True, refuses=(("c", "unique"),))  # fmt: skip
 def _unique_consecutive(xp, self, return_inverse, return_counts, dim):
     return _consecutive(xp, self, dim, return_inverse, return_counts)
 
 
 @op("unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False)"
-    " -> (Tensor, Tensor, Tensor)", function=False, order=_moved_order, **_UNIQUE)  # fmt: skip
+    " -> (Tensor, Tensor, Tensor)", function=False, order=_moved_order, **_UNIQUE, dynamic_shape=True, refuses=(("c", "unique"),))  # fmt: skip
 def unique_dim_consecutive(xp, self, dim, return_inverse, return_counts):
     return _consecutive(xp, self, dim, return_inverse, return_counts)
 

@@ -47,10 +47,11 @@ def nonempty(name):
 @op(
     "amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
     shape=nonempty("amax"),
-    dtype=refusing_like("amax"),
+    dtype=refusing_like(("c", "max_values_cpu")),
     out=True,
     native="amax",
     grad={"self": _extremum_grad},
+    nested="reduction",
 )
 def amax(xp, self, dim, keepdim):
     return self.max(axis=axes_of(dim, self.ndim), keepdims=keepdim)
@@ -59,18 +60,23 @@ def amax(xp, self, dim, keepdim):
 @op(
     "amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
     shape=nonempty("amin"),
-    dtype=refusing_like("amin"),
+    dtype=refusing_like(("c", "min_values_cpu")),
     out=True,
     native="amin",
     grad={"self": _extremum_grad},
+    nested="reduction",
 )
 def amin(xp, self, dim, keepdim):
     return self.min(axis=axes_of(dim, self.ndim), keepdims=keepdim)
 
 
-@composite("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", out=True)
+@composite(
+    "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
+    out=True,
+    batching="along_dim",
+)
 def aminmax(self, dim, keepdim):
-    refuse("aminmax", self.dtype)
+    refuse(self.dtype, ("c", "aminmax_cpu"))
     if dim is None and self.numel() == 0:
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
@@ -125,7 +131,7 @@ def _full_extremum(name, reduce):
     op(
         f"{name}(Tensor self) -> Tensor",
         shape=check,
-        dtype=refusing_like(name),
+        dtype=refusing_like(("c", f"{name}_all")),
         out=True,
         native=f"a{name}",
         grad={"self": full_extremum_grad},
@@ -159,8 +165,10 @@ def _with_index(name, arg):
         f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
         shape=shapes,
         native=f"{name}_dim",
+        batching="along_dim_or_none",
+        nested="reduction",
         out=True,
-        dtype=refusing_like(f"{name}.dim", _core.int64),
+        dtype=refusing_like(("c", f"{name}(): does not support complex input"), _core.int64),
         grad={"self": picked_grad},
     )(body)
 
@@ -182,9 +190,13 @@ def _arg_shape(self, dim, keepdim):
     return nonempty("argmax")(self, (dim,), keepdim)
 
 
+def _no_arg(name, kinds, word):
+    return kinds, f"{name}(): does not support {word} input"
+
+
 def _arg_dtype(name):
     def rule(self):
-        refuse(name, self.dtype)
+        refuse(self.dtype, *(_no_arg(name, kinds, word) for kinds, word in (("c", "complex"), ("b", "bool"))))
         return None, _core.int64
 
     return rule
@@ -197,6 +209,9 @@ for _name in ("argmax", "argmin"):
         dtype=_arg_dtype(_name),
         out=True,
         native=_name,
+        batching="along_dim_or_none",
+        nested="reduction",
+        refuses=(_no_arg(_name, "b", "bool"),),
     )((lambda n: lambda xp, self, dim, keepdim: _arg(xp, self, dim, keepdim, n))(_name))
 
 
@@ -214,6 +229,9 @@ def _arg(xp, self, dim, keepdim, name):
     return found
 
 
+_NO_MEDIAN = ("bc", "median_cpu")
+
+
 def _no_median(xp, dtype):
     """NaN, or what becomes of it in PyTorch's whole numbers."""
     if dtype.kind == "f":
@@ -224,7 +242,7 @@ def _no_median(xp, dtype):
 @op(
     "median(Tensor self) -> Tensor",
     shape=lambda self: (),
-    dtype=refusing_like("median"),
+    dtype=refusing_like(_NO_MEDIAN),
     native="median",
     grad={"self": full_extremum_grad},
 )
@@ -241,9 +259,11 @@ def median_all(xp, self):
     "median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     out=True,
     shape=lambda self, dim, keepdim: [nonempty("median")(self, (dim,), keepdim)] * 2,
-    dtype=refusing_like("median", _core.int64),
+    dtype=refusing_like(_NO_MEDIAN, _core.int64),
     native="median",
     grad={"self": picked_grad},
+    nested="reduction",
+    batching="along_dim",
 )
 def median_dim(xp, self, dim, keepdim):
     if self.ndim == 0:

@@ -165,7 +165,7 @@ def _bincount_dtype(self, weights):
 
 
 @op("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", native="bincount", dtype=_bincount_dtype,
-    keep=("self", "weights"))  # fmt: skip
+    keep=("self", "weights"), dynamic_shape=True)  # fmt: skip
 def bincount(xp, self, weights, minlength):
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
@@ -204,7 +204,7 @@ def _bounds(xp: Any, self: Any, low: float, high: float) -> tuple[float, float]:
 
 
 @op("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", shape=lambda bins: (bins,), dtype=same_dtype,
-    native="histc", out=True)  # fmt: skip
+    native="histc", out=True, refuses=(("b", "linspace_cpu"),))  # fmt: skip
 def histc(xp, self, bins, min, max):
     if self.dtype.kind != "f":
         raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{_kind(self)}'")

@@ -87,7 +87,7 @@ def _norm_grad(g: Any, self: Any, ord: Any, dim: Any, keepdim: bool, result: Any
 
 
 @op("linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    shape=_norm_shape, dtype=_norm_dtype, out=True, native="vector_norm", grad={"self": _norm_grad}, **_LINALG)  # fmt: skip
+    shape=_norm_shape, dtype=_norm_dtype, out=True, native="vector_norm", grad={"self": _norm_grad}, **_LINALG, nested="reduction")  # fmt: skip
 def linalg_vector_norm(xp, self, ord, dim, keepdim):
     """The ``ord`` norm over ``dim`` (all dims by default): 0 counts, inf and -inf pick, others sum powers."""
     axis = wrap_dims(dim, self.ndim)
@@ -201,6 +201,8 @@ _HIDDEN = {"module": "_C", "function": False, "method": False}
 @composite(
     "norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor",
     **_HIDDEN,
+    nested="reduction",
+    batching="along_dim",
 )
 def norm_dim_dtype(self, p, dim, keepdim, dtype):
     return linalg_norm_of(self, 2 if p is None else p, dim, keepdim, dtype)
@@ -216,7 +218,12 @@ def norm_scalar(self, p):
     return linalg_norm_of(self, p)
 
 
-@composite("norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor", **_HIDDEN)
+@composite(
+    "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
+    **_HIDDEN,
+    nested="reduction",
+    batching="along_dim",
+)
 def norm_dim(self, p, dim, keepdim):
     return linalg_norm_of(self, 2 if p is None else p, dim, keepdim)
 

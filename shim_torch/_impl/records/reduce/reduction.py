@@ -43,6 +43,7 @@ def sum_all(xp, self, dtype):
     native="sum",
     out=True,
     grad={"self": lambda g, self_shape, dim, keepdim: spread(g, self_shape, dim, keepdim)},
+    nested="reduction",
 )
 def sum_dim(xp, self, dim, keepdim, dtype):
     add = self.any if self.dtype.kind == "b" else self.sum
@@ -56,6 +57,7 @@ def sum_dim(xp, self, dim, keepdim, dtype):
     native="nansum",
     out=True,
     grad={"self": lambda g, self, dim, keepdim: spread(g, self.shape, dim, keepdim) * ~self.isnan()},
+    nested="reduction",
 )
 def nansum(xp, self, dim, keepdim, dtype):
     if self.dtype.kind == "c" and not on_cuda(self):
@@ -95,12 +97,19 @@ def mean_all(xp, self, dtype):
             spread(g, self_shape, dim, keepdim) / max(reduced_count(self_shape, dim), 1)
         )
     },
+    nested="reduction",
 )
 def mean_dim(xp, self, dim, keepdim, dtype):
     return _mean(self, axes_of(dim, self.ndim), keepdim)
 
 
-@composite("nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=True)
+@composite(
+    "nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    out=True,
+    nested="reduction",
+    refuses=(("bi", "nanmean(): expected input to have floating point or complex dtype but got {}"),),
+    batching="along_dim",
+)
 def nanmean(self, dim, keepdim, dtype):
     return self.nansum(dim, keepdim, dtype=dtype) / (~self.isnan()).sum(dim, keepdim)
 
@@ -150,6 +159,8 @@ def _prod_dim_grad(g, self, result, dim, keepdim):
     native="prod",
     out=True,
     grad={"self": _prod_dim_grad},
+    nested="reduction",
+    batching="along_dim",
 )
 def prod_dim(xp, self, dim, keepdim, dtype):
     axis = axes_of((dim,), self.ndim)
@@ -177,6 +188,8 @@ for _name in ("all", "any"):
         f"{_name}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
         out=True,
         native=f"{_name}_dim",
+        batching="along_dim_or_none",
+        nested="reduction",
         shape=lambda self, dim, keepdim: reduced(self, (dim,), keepdim),
         dtype=_truth_dtype,
     )(
@@ -192,6 +205,8 @@ for _name in ("all", "any"):
         f"{_name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
         out=True,
         native=f"{_name}",
+        batching="along_dim_or_none",
+        nested="reduction",
         shape=_truth_shape,
         dtype=_truth_dtype,
     )(
@@ -219,6 +234,8 @@ for _name in ("all", "any"):
             * conjugate((self - with_dims(result, self.shape, dim, keepdim)).exp())
         )
     },
+    nested="reduction",
+    batching="along_dim",
 )
 def logsumexp(xp, self, dim, keepdim):
     axes = axes_of(dim, self.ndim)
@@ -235,6 +252,8 @@ def logsumexp(xp, self, dim, keepdim):
     shape=lambda self, dim: reduced(self, dim, False),
     dtype=fixed("int64"),
     native="count_nonzero",
+    nested="reduction",
+    batching="along_dim",
 )
 def count_nonzero_dims(xp, self, dim):
     return (self != 0).sum(axis=axes_of(dim, self.ndim)).astype("int64")
@@ -250,6 +269,9 @@ def count_nonzero(xp, self, dim):
     return (self != 0).sum(axis=axes_of(None if dim is None else (dim,), self.ndim)).astype("int64")
 
 
-@composite("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor")
+@composite(
+    "dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
+    refuses=(("i", "norm(): input dtype should be either floating point or complex. Got {} instead."),),
+)
 def dist(self, other, p):
     return aten.linalg_vector_norm(self - other, p)

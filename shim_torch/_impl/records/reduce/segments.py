@@ -75,6 +75,7 @@ _REDUCE = {"sum": "sum", "mean": "mean", "prod": "prod", "max": "amax", "min": "
 @composite(
     "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor",
     method=False,
+    refuses=(("bic", "_segment_reduce_cpu"),),
 )
 def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initial):
     """Sums, means, products, maxima or minima of the segments of a dim, cut by ``lengths`` or ``offsets``."""

@@ -100,7 +100,7 @@ def _bucket_check(boundaries: Any) -> None:
 
 
 @composite("bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
-           method=False, out=True, native="bucketize")  # fmt: skip
+           method=False, out=True, native="bucketize", refuses=(("bc", "searchsorted_out_cpu"),))  # fmt: skip
 def bucketize(self, boundaries, out_int32, right):
     _bucket_check(boundaries)
     return torch.searchsorted(boundaries, self, out_int32=out_int32, right=right)

@@ -25,7 +25,11 @@ def nanmedian(self):
     return kept.median() if kept.numel() else self.median()
 
 
-@composite("nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", out=True)
+@composite(
+    "nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    out=True,
+    batching="along_dim",
+)
 def nanmedian_dim(self, dim, keepdim):
     if self.dim() == 0:
         return tuple(self.median(dim, keepdim))
@@ -38,22 +42,40 @@ def nanmedian_dim(self, dim, keepdim):
     return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
 
 
-@composite("trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", method=False, aliases=("trapz",))
+@composite(
+    "trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
+    method=False,
+    aliases=("trapz",),
+    refuses=(("b", "trapezoid: received a bool input for `x` or `y`, but bool is not supported"),),
+)
 def trapezoid(y, x, dim):
     return _areas(y, _steps(y, x, dim), dim).sum(dim)
 
 
-@composite("trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", method=False, aliases=("trapz",))
+@composite(
+    "trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
+    method=False,
+    aliases=("trapz",),
+    refuses=(("b", "trapezoid: received a bool input for `y`, but bool is not supported"),),
+)
 def trapezoid_dx(y, dx, dim):
     return _areas(y, dx, dim).sum(dim)
 
 
-@composite("cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", method=False)
+@composite(
+    "cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
+    method=False,
+    refuses=(("b", "cumulative_trapezoid: received a bool input for `x` or `y`, but bool is not supported"),),
+)
 def cumulative_trapezoid(y, x, dim):
     return _areas(y, _steps(y, x, dim), dim).cumsum(dim)
 
 
-@composite("cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", method=False)
+@composite(
+    "cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
+    method=False,
+    refuses=(("b", "cumulative_trapezoid: received a bool input for `y`, but bool is not supported"),),
+)
 def cumulative_trapezoid_dx(y, dx, dim):
     return _areas(y, dx, dim).cumsum(dim)
 

@@ -35,6 +35,7 @@ def _test_parallel_materialize(self, num_parallel, skip_first):
     "contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)",
     function=False,
     native="contiguous",
+    batching="pointwise",
 )
 def contiguous(self, memory_format):
     if self.is_contiguous(memory_format=memory_format):
@@ -55,6 +56,7 @@ def _cast_grad(g, self_dtype, self_device):
     function=False,
     module="_C",
     grad={"self": _cast_grad},
+    batching="pointwise",
 )
 def _to_copy(xp, self, dtype, layout, device, pin_memory, non_blocking, memory_format):
     raise NotImplementedError("aten::_to_copy is native")

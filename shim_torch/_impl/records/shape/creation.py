@@ -98,6 +98,7 @@ def _dense(self: Any) -> bool:
     f"empty_like(Tensor self, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
     method=False,
     native="empty_like",
+    batching="pointwise",
 )
 def empty_like(self, dtype, layout, device, pin_memory, memory_format):
     dtype, device = dtype or self.dtype, device or self.device
@@ -128,7 +129,10 @@ def _like(name: str, fill: Any) -> None:
         return fill(empty_like(self, dtype, layout, device, pin_memory, memory_format))
 
     composite(
-        f"{name}(Tensor self, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", method=False, native=name
+        f"{name}(Tensor self, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
+        method=False,
+        native=name,
+        batching="pointwise",
     )(body)
 
 
@@ -137,7 +141,9 @@ _like("ones_like", lambda t: t.fill_(1))
 
 
 @composite(
-    f"full_like(Tensor self, Scalar fill_value, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", method=False
+    f"full_like(Tensor self, Scalar fill_value, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
+    method=False,
+    batching="pointwise",
 )
 def full_like(self, fill_value, dtype, layout, device, pin_memory, memory_format):
     return empty_like(self, dtype, layout, device, pin_memory, memory_format).fill_(fill_value)

@@ -41,7 +41,9 @@ def diagonal_scatter(self, src, offset, dim1, dim2):
     return _with_part(self, src, lambda t: t.diagonal(offset, dim1, dim2))
 
 
-@composite("select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor")
+@composite(
+    "select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", no_complex_gradient="select_scatter"
+)
 def select_scatter(self, src, dim, index):
     return _with_part(self, src, lambda t: t.select(dim, index))
 
@@ -49,6 +51,7 @@ def select_scatter(self, src, dim, index):
 @composite(
     "slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor",
     out=True,
+    no_complex_gradient="slice_scatter",
 )
 def slice_scatter(self, src, dim, start, end, step):
     return _with_part(self, src, lambda t: aten.slice(t, dim, start, end, step))

@@ -31,6 +31,7 @@ def _flip_shape(self, dims):
     follows=("self",),
     grad={"self": lambda g, dims: g.flip(dims)},
     **_COPY,
+    batching="along_dim",
 )
 def flip(xp, self, dims):
     axes = _flip_dims(self, dims)
@@ -100,7 +101,7 @@ def _rot90_order(self, k, dims):
 
 
 @op("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", shape=_rot90_shape, out=True, order=_rot90_order,
-    grad={"self": lambda g, k, dims: g.rot90(-k, dims)}, **_COPY)  # fmt: skip
+    grad={"self": lambda g, k, dims: g.rot90(-k, dims)}, **_COPY, batching="along_dim")  # fmt: skip
 def rot90(xp, self, k, dims):
     a, b = dims
     if k % 4 == 0:
@@ -208,7 +209,7 @@ def _places_on_cuda(repeats: Any, output_size: Any) -> Any:
 
 
 @op("repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", keep=("repeats",), method=False,
-    dtype=lambda repeats: (None, repeats.dtype))  # fmt: skip
+    dtype=lambda repeats: (None, repeats.dtype), dynamic_shape=True)  # fmt: skip
 def repeat_interleave_places(xp, repeats, output_size):
     return _repeat_places(xp, repeats, output_size).astype(repeats.dtype)
 
@@ -246,7 +247,7 @@ def narrow_copy(self, dim, start, length):
 
 
 @op("fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", function=False, shape=same,
-    dtype=same_dtype, grad={"self": lambda g, wrap: g.clone().fill_diagonal_(0, wrap)})  # fmt: skip
+    dtype=same_dtype, grad={"self": lambda g, wrap: g.clone().fill_diagonal_(0, wrap)}, pointwise=False)  # fmt: skip
 def fill_diagonal_(xp, self, fill_value, wrap):
     if self.ndim < 2:
         raise RuntimeError("dimensions must larger than 1")

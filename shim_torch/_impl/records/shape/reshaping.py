@@ -8,7 +8,7 @@ from shim_torch._impl.table.record import composite
 from shim_torch._impl.table.rules import wrap_dim
 
 
-@composite("unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)")
+@composite("unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", batching="along_dim")
 def unflatten(self, dim, sizes):
     d = wrap_dim(dim, self.dim())
     if not sizes:

@@ -10,6 +10,7 @@ from shim_torch._impl.table.record import composite, view
 @view(
     "select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
     grad={"self": lambda g, self_shape, dim, index: _select_grad(g, self_shape, dim, index)},
+    batching="along_dim",
 )
 def select(self, dim, index):
     return _core.select(self, dim, index)
@@ -24,6 +25,7 @@ def _select_grad(g, shape, dim, index):
     function=False,
     method=False,
     grad={"self": lambda g, self_shape, dim, start, end, step: _slice_grad(g, self_shape, dim, start, end, step)},
+    batching="along_dim",
 )
 def slice_(self, dim, start, end, step):
     return _core.slice(self, dim, 0 if start is None else start, 2**63 - 1 if end is None else end, step)
@@ -33,7 +35,9 @@ def _slice_grad(g, shape, dim, start, end, step):
     return aten.slice_backward(g, shape, dim, 0 if start is None else start, 2**63 - 1 if end is None else end, step)
 
 
-@composite("narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", native="narrow")
+@composite(
+    "narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", native="narrow", batching="along_dim"
+)
 def narrow(self, dim, start, length):
     _core.narrow(self, dim, start, length)  # its errors
     if start < 0:
@@ -41,7 +45,7 @@ def narrow(self, dim, start, length):
     return aten.slice(self, dim, start, start + length, 1)
 
 
-@composite("narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)")
+@composite("narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)", batching="along_dim")
 def narrow_tensor(self, dim, start, length):
     if start.dim() or start.is_floating_point() or start.is_complex() or start.dtype is _core.bool:
         raise RuntimeError("start must be an 0-dim integral Tensor.")

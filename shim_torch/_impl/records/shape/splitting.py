@@ -24,6 +24,7 @@ def _joined(g, dim):
     "split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
     native="split",
     grad={"self": _joined},
+    batching="along_dim",
 )
 def split(self, split_size, dim):
     if self.dim() == 0:
@@ -48,6 +49,7 @@ def split_sizes(self, split_size, dim):
     "split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]",
     native="split_sizes",
     grad={"self": _joined},
+    batching="along_dim",
 )
 def split_with_sizes(self, split_size, dim):
     if sum(split_size) != self.size(dim):
@@ -62,7 +64,7 @@ def split_with_sizes(self, split_size, dim):
     return _cut(self, dim, split_size)
 
 
-@composite("chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", native="chunk")
+@composite("chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", native="chunk", batching="along_dim")
 def chunk(self, chunks, dim):
     if self.dim() == 0:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
@@ -80,7 +82,9 @@ def _splittable(self):
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
 
 
-@composite("tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]")
+@composite(
+    "tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", batching="along_dim"
+)
 def tensor_split(self, sections, dim):
     _splittable(self)
     n = self.size(dim)
@@ -92,7 +96,9 @@ def tensor_split(self, sections, dim):
     return _cut(self, dim, sizes)
 
 
-@composite("tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]")
+@composite(
+    "tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", batching="along_dim"
+)
 def tensor_split_indices(self, indices, dim):
     _splittable(self)
     edges = [None, *indices, None]
@@ -124,7 +130,12 @@ def _stacked(g, dim):
     return torch.stack(g, dim)
 
 
-@view("unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", native="unbind", grad={"self": _stacked})
+@view(
+    "unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]",
+    native="unbind",
+    grad={"self": _stacked},
+    batching="along_dim",
+)
 def unbind(self, dim):
     if self.dim() == 0:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")

@@ -15,13 +15,13 @@ _HIDDEN: dict[str, Any] = {"function": False, "method": False}
 _FUNCTION: dict[str, Any] = {"method": False}
 
 
-composite("detach(Tensor(a) self) -> Tensor(a)", **_FUNCTION)(lambda self: self.detach())
+composite("detach(Tensor(a) self) -> Tensor(a)", **_FUNCTION, batching="pointwise")(lambda self: self.detach())
 composite("detach_(Tensor(a!) self) -> Tensor(a!)", **_FUNCTION)(lambda self: self.detach_())
 composite("_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", **_HIDDEN)(
     lambda self, size, stride: self.as_strided(size, stride)
 )
 composite("lift(Tensor self) -> Tensor", **_HIDDEN)(lambda self: self)
-composite("lift_fresh(Tensor(a) self) -> Tensor(a)", **_HIDDEN)(lambda self: self)
+composite("lift_fresh(Tensor(a) self) -> Tensor(a)", **_HIDDEN, batching="pointwise")(lambda self: self)
 composite("lift_fresh_copy(Tensor self) -> Tensor", **_HIDDEN)(lambda self: self.clone())
 composite("fill.Scalar(Tensor self, Scalar value) -> Tensor", **_FUNCTION)(
     lambda self, value: self.clone().fill_(value)
@@ -76,10 +76,10 @@ def _unsafe(parts: Any) -> tuple[Any, ...]:
     return tuple(t.data for t in parts)  # with a count of writes of their own
 
 
-direct("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", **_UNSAFE)(
+direct("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", **_UNSAFE, batching="along_dim")(
     lambda self, chunks, dim: _unsafe(self.chunk(chunks, dim))
 )
-direct("unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", **_UNSAFE)(
+direct("unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", **_UNSAFE, batching="along_dim")(
     lambda self, split_size, dim: _unsafe(self.split(split_size, dim))
 )
 direct("unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", **_UNSAFE)(

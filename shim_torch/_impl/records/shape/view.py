@@ -61,17 +61,18 @@ def reshape_as(self, other):
 @view(
     "transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
     grad={"self": lambda g, dim0, dim1: g.transpose(dim0, dim1)},
+    batching="along_dim",
 )
 def transpose(self, dim0, dim1):
     return _core.transpose(self, dim0, dim1)
 
 
-@composite("swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)")
+@composite("swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", batching="along_dim")
 def swapaxes(self, axis0, axis1):
     return self.transpose(axis0, axis1)
 
 
-@composite("swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)")
+@composite("swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", batching="along_dim")
 def swapdims(self, dim0, dim1):
     return self.transpose(dim0, dim1)
 
@@ -96,7 +97,11 @@ def _inverse(dims: Any) -> list[int]:
     return out
 
 
-@composite("movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", aliases=("moveaxis",))
+@composite(
+    "movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
+    aliases=("moveaxis",),
+    batching="along_dim",
+)
 def movedim(self, source, destination):
     n = self.dim()
     if len(source) != len(destination):
@@ -115,7 +120,9 @@ def movedim(self, source, destination):
     return self.permute([next(rest) if d < 0 else d for d in order])
 
 
-@composite("movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", aliases=("moveaxis",))
+@composite(
+    "movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", aliases=("moveaxis",), batching="along_dim"
+)
 def movedim_int(self, source, destination):
     n = self.dim()
     if not (-n <= source < n and -n <= destination < n):
@@ -160,19 +167,27 @@ def squeeze(self):
     return _core.squeeze(self)
 
 
-@view("squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", grad={"self": lambda g, self_shape: g.reshape(self_shape)})
+@view(
+    "squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)",
+    grad={"self": lambda g, self_shape: g.reshape(self_shape)},
+    batching="along_dim",
+)
 def squeeze_dim(self, dim):
     return _core.squeeze(self, (dim,))
 
 
 @view(
-    "squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", grad={"self": lambda g, self_shape: g.reshape(self_shape)}
+    "squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)",
+    grad={"self": lambda g, self_shape: g.reshape(self_shape)},
+    batching="along_dim",
 )
 def squeeze_dims(self, dim):
     return _core.squeeze(self, dim)
 
 
-@view("alias(Tensor(a) self) -> Tensor(a)", function=False, method=False, grad={"self": lambda g: g})
+@view(
+    "alias(Tensor(a) self) -> Tensor(a)", function=False, method=False, grad={"self": lambda g: g}, batching="pointwise"
+)
 def alias(self):
     return _core.alias(self)
 
@@ -219,6 +234,7 @@ def _as_strided_grad(g, shape, strides, size, stride, offset):
     "unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
     function=False,
     grad={"self": lambda g, self_shape, dimension, size, step: _unfold_grad(g, self_shape, dimension, size, step)},
+    batching="along_dim",
 )
 def unfold(self, dimension, size, step):
     return _core.unfold(self, dimension, size, step)
@@ -242,6 +258,7 @@ def _unfold_grad(g, shape, dim, size, step):
             g, self_shape, lambda full: full.diagonal(offset, dim1, dim2)
         )
     },
+    batching="along_dim",
 )
 def diagonal(self, offset, dim1, dim2):
     return _core.diagonal(self, offset, dim1, dim2)
@@ -251,6 +268,8 @@ def diagonal(self, offset, dim1, dim2):
     "view_as_real(Tensor(a) self) -> Tensor(a)",
     method=False,
     grad={"self": lambda g: torch.view_as_complex(g.contiguous())},
+    batching="pointwise",
+    nested="pointwise",
 )
 def view_as_real(self):
     return _core.view_as_real(self)
@@ -260,6 +279,7 @@ def view_as_real(self):
     "view_as_complex(Tensor(a) self) -> Tensor(a)",
     method=False,
     grad={"self": lambda g: torch.view_as_real(g.contiguous().resolve_conj())},
+    batching="pointwise",
 )
 def view_as_complex(self):
     return _core.view_as_complex(self)

@@ -79,9 +79,11 @@ for _schema, _name in _INPLACE.items():
     composite(f"{_schema} -> Tensor(a!)", function=_name == "as_strided")(_replaced(_name))
 for _schema, _name in _COPIES.items():
     _count = _schema.split("*,")[0].rstrip(", )").count(",")
-    composite(f"{_schema} -> Tensor", out=True, method=False)(_copied(_name, _count))
+    _options = {"batching": "pointwise"} if _name == "alias" else {}
+    composite(f"{_schema} -> Tensor", out=True, method=False, **_options)(_copied(_name, _count))
 for _schema, _name in _LIST_COPIES.items():
-    composite(f"{_schema} -> Tensor[]", out=True, method=False)(_copied_list(_name))
+    _options = {"batching": "along_dim"} if _name == "split_with_sizes" else {}
+    composite(f"{_schema} -> Tensor[]", out=True, method=False, **_options)(_copied_list(_name))
 
 
 @composite("t_(Tensor(a!) self) -> Tensor(a!)", function=False)

@@ -103,6 +103,7 @@ def _margin_grad(g, self, target, weight, p, margin, reduction):
     native="multi_margin_loss_class",
     grad={"self": _margin_grad},
     **_SHIM,
+    refuses=(("bicl", "multi_margin_loss_cpu_kernel"),),
 )
 def multi_margin_loss(xp, self, target, weight, p, margin, reduction):
     """The sum over the classes but the target of max(0, margin - self[target] + self)^p, times the target's weight, by the number of classes."""
@@ -157,6 +158,7 @@ def _multilabel_grad(g, self, target, reduction):
     native="multilabel_margin_loss_class",
     grad={"self": _multilabel_grad},
     **_SHIM,
+    refuses=(("bicl", "multilabel_margin_loss_forward_out_frame"),),
 )
 def multilabel_margin_loss(xp, self, target, reduction):
     """The sum over a row's targets and its other classes of max(0, 1 - self[target] + self[class]), by the number of classes."""

@@ -81,12 +81,19 @@ def _no_complex(name: str, x: Any, kind: str = "real") -> None:
         raise RuntimeError(f"{name} expects a {kind} input tensor, but got {_core.scalar_name(x.dtype)}")
 
 
-@composite("fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out=True, **_FFT)
+@composite(
+    "fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out=True, **_FFT, batching="along_dim"
+)
 def fft_fft(self, n, dim, norm):
     return _c2c(_promoted(self), n, dim, norm, True)
 
 
-@composite("fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out=True, **_FFT)
+@composite(
+    "fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    out=True,
+    **_FFT,
+    batching="along_dim",
+)
 def fft_ifft(self, n, dim, norm):
     return _c2c(_promoted(self), n, dim, norm, False)
 
@@ -109,7 +116,12 @@ def _half_to_real(x: Any, n: int | None, dim: int, norm: str | None, forward: bo
     return aten._fft_c2r(x, [d], _normalization(norm, forward), size)
 
 
-@composite("fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out=True, **_FFT)
+@composite(
+    "fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    out=True,
+    **_FFT,
+    batching="along_dim",
+)
 def fft_rfft(self, n, dim, norm):
     return _real_to_half("rfft", self, n, dim, norm, True)
 
@@ -119,7 +131,12 @@ def fft_ihfft(self, n, dim, norm):
     return _real_to_half("ihfft", self, n, dim, norm, False)
 
 
-@composite("fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out=True, **_FFT)
+@composite(
+    "fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    out=True,
+    **_FFT,
+    batching="along_dim",
+)
 def fft_irfft(self, n, dim, norm):
     return _half_to_real(self, n, dim, norm, False)
 

@@ -9,8 +9,7 @@ from typing import Any
 from shim_torch._impl.library.registrations import VMAP_RULES
 from shim_torch._impl.native import _core
 from shim_torch._impl.table.calls import torch
-from shim_torch._impl.table.operators import records
-from shim_torch._impl.table.rules import broadcast, same
+from shim_torch._impl.table.operators import named, records
 from shim_torch._impl.tensor.python_functions import result_type
 from shim_torch._impl.transforms.batching.tensors import (
     CONTROL_FLOW,
@@ -97,7 +96,8 @@ def _batched(func: Any, args: Any, kwargs: Any) -> Any:
     inner = max((t for t in _tensors(args, kwargs) if isinstance(t, BatchedTensor)), key=lambda t: t.level)
     call = Call(func, inner.level, inner.value.shape[0])
     name = func._qualified_op_name.removeprefix("aten::")
-    found = RULES.get(f"{name}.{func._overloadname}") or RULES.get(name) or _pointwise_rule(func, name)
+    overload = func._overloadname
+    found = RULES.get(f"{name}.{overload}") or RULES.get(name) or _by_record(name, overload)
     if found is None and VMAP_RULES:
         overload = "" if func._overloadname in ("", "default") else f".{func._overloadname}"
         own = VMAP_RULES.get(func._qualified_op_name + overload)
@@ -138,42 +138,20 @@ def _spread(call: Call, found: Any) -> Any:
 
 # --- operators of elements ------------------------------------------------------------------------------------------
 
-_NOT_POINTWISE = {
-    "softmax",
-    "log_softmax",
-    "cumsum",
-    "cumprod",
-    "triu",
-    "tril",
-    "equal",
-    "is_nonzero",
-    "_softmax",
-    "_log_softmax",
-}
-_ALSO_POINTWISE = {"where", "masked_fill", "clone", "detach", "alias", "_to_copy", "zeros_like", "ones_like", "full_like",
-                   "empty_like", "lift_fresh", "native_dropout_backward", "threshold_backward", "sigmoid_backward",
-                   "tanh_backward", "contiguous", "conj", "_conj", "_neg_view", "resolve_conj", "resolve_neg", "real", "imag",
-                   "view_as_real", "view_as_complex", "positive", "absolute", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
-                   "arctan2", "arctanh", "alias_copy", "pow", "remainder", "bitwise_and", "bitwise_or", "bitwise_xor",
-                   "bitwise_not", "bitwise_left_shift", "bitwise_right_shift", "logical_not"}  # fmt: skip
-
 
 @cache
-def _is_pointwise(key: str, name: str) -> bool:
-    if name in _ALSO_POINTWISE:
-        return True
-    record = records().get(key) or records().get(f"aten::{name}")
-    if record is None or name in _NOT_POINTWISE or record.shape not in (same, broadcast):
-        return False
-    return not {"dim", "dims", "dim0", "dim1", "diagonal", "k", "size", "weight", "reduction"} & set(record.arguments)
-
-
-def _pointwise_rule(func: Any, name: str) -> Rule | None:
+def _by_record(name: str, overload: str) -> Rule | None:
+    """The rule that follows from the record of an overload, or of the one whose name is the operator's."""
+    own = records().get(f"aten::{name}.{overload}" if overload not in ("", "default") else f"aten::{name}")
+    main = own or records().get(f"aten::{name}")
+    if main is not None and main.traits.get("batching", "").startswith("along_dim"):
+        return rules_shapes.along_dim
     if name.endswith("_"):
         return None
-    overload = func._overloadname
-    key = f"aten::{name}" + (f".{overload}" if overload not in ("", "default") else "")
-    return _pointwise if _is_pointwise(key, name) else None
+    out = "out" in overload.lower()  # a result of the batch does not fit into an item's
+    found = (main,) if main is not None and (own or out) else () if out else named(name)
+    wanted = (r.traits.get("batching", "pointwise" if r.pointwise else "") for r in found)
+    return _pointwise if "pointwise" in wanted else None
 
 
 def _pointwise(call: Call, args: Any, kwargs: Any) -> Any:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.table.calls import aten, torch
+from shim_torch._impl.table.operators import named
 from shim_torch._impl.transforms.batching.rules import RULES, Call, _loop, _wrap, rule
 
 Tensor = _core.Tensor
@@ -49,9 +51,6 @@ def _moved(dim: int, dims: int) -> int:
 
 _DIMS = ("dim", "dims", "dim0", "dim1", "dim2", "start_dim", "end_dim", "axis0", "axis1", "source", "destination",
          "dimension")  # fmt: skip
-_OF_NUMBERS = frozenset(
-    "all any argsort sort cumsum cumprod cummax cummin softmax log_softmax max min argmax argmin".split()
-)
 
 
 def _of_numbers(call: Call, given: dict[str, Any]) -> Any:
@@ -71,13 +70,19 @@ def _of_numbers(call: Call, given: dict[str, Any]) -> Any:
     return tuple(_wrap(call, f.reshape(call.size)) for f in found)
 
 
-def _along(call: Call, args: Any, kwargs: Any) -> Any:
+@cache
+def _takes_numbers(name: str) -> bool:
+    return any(record.traits.get("batching") == "along_dim_or_none" for record in named(name))
+
+
+@rule("gather_backward")
+def along_dim(call: Call, args: Any, kwargs: Any) -> Any:
     """Operators whose dims are those of their first tensor; the others have its rank."""
     given = _bound(call.func, args, kwargs)
     _defaults(call.func, given, *_DIMS)
     tensors = [v for v in given.values() if isinstance(v, Tensor)]
     dims = tensors[0].dim()
-    if not dims and len(tensors) == 1 and call.func._qualified_op_name.removeprefix("aten::") in _OF_NUMBERS:
+    if not dims and len(tensors) == 1 and _takes_numbers(call.func._qualified_op_name.removeprefix("aten::")):
         return _of_numbers(call, given)
     if not dims or any(t.dim() != dims for t in tensors):
         return _loop(call, args, kwargs)
@@ -93,21 +98,6 @@ def _along(call: Call, args: Any, kwargs: Any) -> Any:
                 return _loop(call, args, kwargs)
             given[name] = list(range(1, dims + 1))
     return _wrap(call, _called(call.func, given))
-
-
-for (
-    _name
-) in """transpose.int select.int slice.Tensor narrow unbind.int split.Tensor split_with_sizes split_with_sizes_copy
-    chunk diagonal movedim.int movedim.intlist flip roll.dims unflatten.int select_backward.dim unfold
-    sum.dim_IntList mean.dim prod.dim_int amax amin logsumexp any.dim all.dim any.dims all.dims max.dim min.dim argmax.dim
-    var.correction std.correction var_mean.correction std_mean.correction softmax.int log_softmax.int _softmax _log_softmax cumsum
-    cumprod cummax cummin logcumsumexp sort sort.stable argsort argsort.stable topk kthvalue mode median.dim nanmedian.dim
-    nansum nanmean count_nonzero.dim_IntList gather scatter.src scatter.value scatter_add scatter_reduce.two index_select.same
-    norm.ScalarOpt_dim norm.ScalarOpt_dim_dtype linalg_vector_norm _softmax_backward_data _log_softmax_backward_data
-    cumsum_backward glu swapdims swapaxes diff aminmax softmin squeeze.dim squeeze.dims select_scatter.same diag_embed.same
-    renorm.same unsafe_split.Tensor unsafe_chunk tensor_split.sections tensor_split.indices take_along_dim flatten.using_ints
-    fft_fft fft_ifft fft_rfft fft_irfft tril triu trace.same celu rot90 cross linalg_cross gather_backward""".split():
-    RULES[_name] = _along
 
 
 def _of_all(to: str, **more: Any) -> Any:
@@ -144,7 +134,7 @@ def _reduced(call: Call, args: Any, kwargs: Any) -> Any:
     """As others along a dim; of an item without dims, the batch gets a dim to reduce."""
     given = _bound(call.func, args, kwargs)
     if given["self"].dim():
-        return _along(call, args, kwargs)
+        return along_dim(call, args, kwargs)
     given["self"], given["dim"] = given["self"].value.unsqueeze(1), [1]
     given.pop("keepdim", None)
     return _wrap(call, _called(call.func, given))
@@ -154,7 +144,7 @@ def _reduced(call: Call, args: Any, kwargs: Any) -> Any:
 def _arg_extreme(call: Call, args: Any, kwargs: Any) -> Any:
     given = _bound(call.func, args, kwargs)
     if given.get("dim") is not None and given["self"].dim():
-        return _along(call, args, kwargs)
+        return along_dim(call, args, kwargs)
     if given.get("keepdim"):
         return _loop(call, args, kwargs)
     return _wrap(call, call.func(args[0].value.reshape(call.size, -1), 1))
@@ -240,7 +230,7 @@ def _unsqueezed(call: Call, args: Any, kwargs: Any) -> Any:
 def _flattened(call: Call, args: Any, kwargs: Any) -> Any:
     if not args[0].dim():
         return _wrap(call, args[0].value.unsqueeze(1))
-    return _along(call, args, kwargs)
+    return along_dim(call, args, kwargs)
 
 
 @rule("cat", "stack", "concat", "concatenate")

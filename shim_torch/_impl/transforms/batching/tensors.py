@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import itertools
 import sys
+from functools import cache
 from typing import Any, NamedTuple
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.surface.own import is_own
+from shim_torch._impl.table import aten_tags
 from shim_torch._impl.table.calls import torch
+from shim_torch._impl.table.operators import named
+from shim_torch._impl.tensor.symbols import Tag
 from shim_torch._impl.transforms import levels as _levels
 from shim_torch.autograd.function import Function
 from shim_torch.autograd.grad_mode import no_grad
@@ -358,17 +362,20 @@ class _RandomMode(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func._qualified_op_name
-        if name not in RANDOM:
+        if not is_random(name):
             return func(*args, **(kwargs or {}))
         with no_grad():
             return _random(self.level, func, name, args, kwargs or {})
 
 
-_FACTORIES = "rand randn randint randperm"
-_DRAWN = """bernoulli native_dropout multinomial poisson binomial _standard_gamma _sample_dirichlet normal rand_like randn_like
-randint_like rrelu_with_noise alpha_dropout feature_dropout dropout"""
-_INPLACE = "bernoulli_ normal_ uniform_ random_ exponential_ cauchy_ geometric_ log_normal_"
-RANDOM = {"aten::" + n for n in f"{_FACTORIES} {_DRAWN} {_INPLACE}".split()}
+@cache
+def is_random(qualified: str) -> bool:
+    """Whether an operator draws numbers: by its record, or by PyTorch's tag where it has none."""
+    name = qualified.removeprefix("aten::")
+    found = named(name)
+    if found or named(name.removesuffix("_")) or name == qualified:
+        return any(record.traits.get("batching") == "random" for record in found)
+    return aten_tags.has(name, Tag.nondeterministic_seeded)
 
 
 def _random(level: Level, func: Any, name: str, args: Any, kwargs: Any) -> Any:

@@ -98,14 +98,14 @@ def _all_fake(mode: Any, func: Any, args: Any, kwargs: Any) -> Any:
 
 def _of_constants(mode: Any, func: Any, name: str, args: Any, kwargs: Any, tensors: list[Any]) -> Any:
     """(the result,) of known values; None where one is not known, or the result is no single number."""
-    from shim_torch._impl.transforms.batching.tensors import RANDOM
+    from shim_torch._impl.transforms.batching.tensors import is_random
 
     if not tensors or any(t.constant is None for t in tensors):
         return None
     if name == "aten::_local_scalar_dense":
         with _no_dispatch():
             return (tensors[0].constant.item(),)
-    if name in RANDOM or name in _CHANGE_SHAPE or kwargs.get("device") is not None:
+    if is_random(name) or name in _CHANGE_SHAPE or kwargs.get("device") is not None:
         return None
 
     def value(x: Any) -> Any:
