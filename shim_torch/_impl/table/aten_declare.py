@@ -8,6 +8,7 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import recording
 from shim_torch._impl.table.aten import table
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import composite
 
 Body = Callable[..., Any]
@@ -35,24 +36,18 @@ def aten(*names: str, public: bool = False) -> Callable[[Body], Body]:
     return declare
 
 
-def torch() -> Any:
-    """The package; its modules come in when an operator runs."""
+def package() -> Any:
+    """The package, for what is no operator: its modules come in when an operator runs."""
     import shim_torch
 
     return shim_torch
-
-
-def ops() -> Any:
-    """``torch.ops.aten``."""
-    return torch().ops.aten
 
 
 def pulled(
     function: Body, inputs: Sequence[Any], gradients: Any, mask: Sequence[bool] | None = None
 ) -> tuple[Any, ...]:
     """The gradients of ``function`` at ``inputs``, None where the mask is False or there is no input; differentiable again."""
-    engine = torch()
-    keep = engine.is_grad_enabled()
+    keep = _core.is_grad_enabled()
     wanted = [x is not None and (mask is None or bool(mask[i])) for i, x in enumerate(inputs)]
     with recording():
         leaves = [
@@ -63,6 +58,6 @@ def pulled(
         asked = [x for x, w in zip(leaves, wanted, strict=True) if w]
         if not asked:
             return tuple(None for _ in inputs)
-        found = iter(engine.autograd.grad(outputs, asked, gradients, create_graph=keep, allow_unused=True))
+        found = iter(package().autograd.grad(outputs, asked, gradients, create_graph=keep, allow_unused=True))
     given = [next(found) if w else None for w in wanted]
-    return tuple(engine.zeros_like(x) if w and g is None else g for x, w, g in zip(inputs, wanted, given, strict=True))
+    return tuple(torch.zeros_like(x) if w and g is None else g for x, w, g in zip(inputs, wanted, given, strict=True))

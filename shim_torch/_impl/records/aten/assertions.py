@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from shim_torch._impl.table.aten_declare import aten, torch
+from shim_torch._impl.records.shared.matrices import LinAlgError
+from shim_torch._impl.table.aten_declare import aten
+from shim_torch._impl.table.calls import torch
 
 
 @aten("_assert_async.msg")
@@ -67,7 +69,7 @@ def _functional_sym_constrain_range_for_size(size, min, max, dep_token):
 
 @aten("_make_dep_token")
 def _make_dep_token(dtype, layout, device, pin_memory, memory_format):
-    return torch().empty((), dtype=dtype, device=device)
+    return torch.empty((), dtype=dtype, device=device)
 
 
 @aten("_print")
@@ -88,7 +90,7 @@ def _linalg_check_errors(info, api_name, is_matrix):
         raise RuntimeError(
             f"{api_name}: {where}Argument {-code} has illegal value. Most certainly there is a bug in the implementation calling the backend library."
         )
-    error = torch().linalg.LinAlgError
+    error = LinAlgError
     if "inv" in api_name:
         raise error(
             f"{api_name}: {where}The diagonal element {code} is zero, the inversion could not be completed because the input matrix is singular."

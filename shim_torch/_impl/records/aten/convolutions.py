@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._impl.autograd.grad_mode import enable_grad
 from shim_torch._impl.native import _core
-from shim_torch._impl.table.aten_declare import aten, ops, pulled, torch
+from shim_torch._impl.table.aten_declare import aten, pulled
+from shim_torch._impl.table.calls import aten as ops
 
 
 def _forward(n: int, transposed: bool = False) -> Any:
     def body(self: Any, weight: Any, kernel_size: Any, bias: Any, stride: Any, padding: Any, *rest: Any) -> Any:
         output_padding, dilation = rest if transposed else ((0,) * n, rest[0] if rest else (1,) * n)
-        return ops().convolution(self, weight, bias, stride, padding, dilation, transposed, output_padding, 1)
+        return ops.convolution(self, weight, bias, stride, padding, dilation, transposed, output_padding, 1)
 
     return body
 
@@ -32,7 +34,7 @@ aten("slow_conv_transpose3d")(_forward(3, True))
 
 
 def _depthwise(self: Any, weight: Any, kernel_size: Any, bias: Any, stride: Any, padding: Any, dilation: Any) -> Any:
-    return ops().convolution(self, weight, bias, stride, padding, dilation, False, [0] * len(stride), self.shape[1])
+    return ops.convolution(self, weight, bias, stride, padding, dilation, False, [0] * len(stride), self.shape[1])
 
 
 aten("_conv_depthwise2d", "conv_depthwise3d")(_depthwise)
@@ -41,14 +43,14 @@ aten("_conv_depthwise2d", "conv_depthwise3d")(_depthwise)
 @aten("_slow_conv2d_backward.output_mask")
 def _slow_conv2d_backward(grad, self, weight, kernel_size, stride, padding, mask):
     one, none = [1, 1], [0, 0]
-    return ops().convolution_backward(grad, self, weight, [weight.shape[0]], stride, padding, one, False, none, 1, mask)
+    return ops.convolution_backward(grad, self, weight, [weight.shape[0]], stride, padding, one, False, none, 1, mask)
 
 
 @aten("_slow_conv2d_backward.grad_input")
 def _slow_conv2d_backward_out(grad, self, weight, kernel_size, stride, padding, grad_input, grad_weight, grad_bias):
     found = _slow_conv2d_backward(grad, self, weight, kernel_size, stride, padding, [True, True, True])
     outs = (grad_input, grad_weight, grad_bias)
-    return tuple(ops()._resize_output_(o, f.shape, o.device).copy_(f) for o, f in zip(outs, found, strict=True))
+    return tuple(ops._resize_output_(o, f.shape, o.device).copy_(f) for o, f in zip(outs, found, strict=True))
 
 
 @aten("_convolution.deprecated")
@@ -66,13 +68,13 @@ def _convolution_deprecated(
     deterministic,
     cudnn_enabled,
 ):
-    return ops().convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+    return ops.convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
 @aten("_convolution_mode")
 def _convolution_mode(input, weight, bias, stride, padding, dilation, groups):
     """padding: "same" or "valid"."""
-    conv = getattr(torch().nn.functional, f"conv{weight.dim() - 2}d")
+    conv = getattr(ops, f"conv{weight.dim() - 2}d")
     return conv(input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -87,11 +89,11 @@ def _convolution_double_backward(
 
     def again(g: Any, w: Any, x: Any) -> Any:
         found = pulled(
-            lambda a, b, c: ops().convolution(a, b, c, *settings), (x, w, x.new_zeros((g.shape[1],))), g, wanted
+            lambda a, b, c: ops.convolution(a, b, c, *settings), (x, w, x.new_zeros((g.shape[1],))), g, wanted
         )
         return [f for f in found if f is not None]
 
-    with torch().enable_grad():
+    with enable_grad():
         cotangents = [t for t in given if t is not None]
         if not cotangents:
             return None, None, None

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.table.aten_declare import aten, ops, torch
+from shim_torch._impl.autograd.grad_mode import no_grad
+from shim_torch._impl.native import _core
+from shim_torch._impl.table.aten_declare import aten
+from shim_torch._impl.table.calls import aten as ops
+from shim_torch._impl.table.calls import torch
 
 
 def _made_as(x: Any, dtype: Any, device: Any, memory_format: Any) -> Any:
-    return torch().empty_like(x, dtype=dtype, device=device, memory_format=memory_format or torch().preserve_format)
+    return torch.empty_like(x, dtype=dtype, device=device, memory_format=memory_format or _core.preserve_format)
 
 
 @aten("rand_like.generator")
@@ -43,25 +47,25 @@ def randint_like_low(self, low, high, generator, dtype, layout, device, pin_memo
 
 @aten("normal_functional")
 def normal_functional(self, mean, std, generator):
-    return torch().empty_like(self).normal_(mean, std, generator=generator)
+    return torch.empty_like(self).normal_(mean, std, generator=generator)
 
 
 @aten("normal.out")
 def normal_out(self, mean, std, generator, out):
-    drawn = torch().empty_like(self).normal_(mean, std, generator=generator)
-    return ops()._resize_output_(out, drawn.shape, drawn.device).copy_(drawn)
+    drawn = torch.empty_like(self).normal_(mean, std, generator=generator)
+    return ops._resize_output_(out, drawn.shape, drawn.device).copy_(drawn)
 
 
 @aten("range")
 def range_(start, end, dtype, layout, device, pin_memory):
-    return ops().range.step(start, end, 1, dtype=dtype, device=device)
+    return ops.range.step(start, end, 1, dtype=dtype, device=device)
 
 
 @aten("_fused_dropout")
 def _fused_dropout(self, p, generator):
     """p: the share that stays; the values scaled, and the mask of bytes."""
-    mask = torch().empty_like(self).bernoulli_(p, generator=generator)
-    return self * mask / p, mask.to(torch().uint8)
+    mask = torch.empty_like(self).bernoulli_(p, generator=generator)
+    return self * mask / p, mask.to(_core.uint8)
 
 
 @aten("rrelu_with_noise_")
@@ -73,13 +77,13 @@ def rrelu_with_noise_(self, noise, lower, upper, training, generator):
 def rrelu_with_noise(self, noise, lower, upper, training, generator):
     """Negative values times a draw of [lower, upper], which the noise keeps (1 for the others); the mean where not training."""
     if not training:
-        return torch().nn.functional.leaky_relu(self, (float(lower) + float(upper)) / 2)
-    drawn = torch().empty_like(self).uniform_(float(lower), float(upper), generator=generator)
-    with torch().no_grad():
+        return torch.leaky_relu(self, (float(lower) + float(upper)) / 2)
+    drawn = torch.empty_like(self).uniform_(float(lower), float(upper), generator=generator)
+    with no_grad():
         noise.copy_(drawn.where(self <= 0, 1.0))
     return self * noise.clone()
 
 
 @aten("_dim_arange", public=True)
 def _dim_arange(like, dim):
-    return torch().arange(like.shape[dim], dtype=torch().int64, device=like.device)
+    return torch.arange(like.shape[dim], dtype=_core.int64, device=like.device)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from shim_torch._impl.table.aten_declare import aten, torch
+from shim_torch._impl.native import _core
+from shim_torch._impl.table.aten_declare import aten, package
+from shim_torch._impl.table.calls import torch
 
 
 def _checked(quant_min: int, quant_max: int, zero_point: int | None = None) -> None:
@@ -18,7 +20,7 @@ def _checked(quant_min: int, quant_max: int, zero_point: int | None = None) -> N
 def _rounded(x: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int) -> tuple[Any, Any]:
     """The values, and whether each was in range before."""
     inverse = math.inf if isinstance(scale, float) and scale == 0 else 1.0 / scale
-    steps = (x.to(torch().float32) * inverse).round() + zero_point
+    steps = (x.to(_core.float32) * inverse).round() + zero_point
     inside = (steps >= quant_min) & (steps <= quant_max)
     return ((steps.clamp(quant_min, quant_max) - zero_point) * scale).to(x.dtype), inside
 
@@ -32,7 +34,7 @@ class _Passes:
     def apply(cls, x: Any, value: Any, inside: Any) -> Any:
         if cls.function is None:
 
-            class FakeQuantize(torch().autograd.Function):  # type: ignore[misc, name-defined]
+            class FakeQuantize(package().autograd.Function):  # type: ignore[misc, name-defined]
                 @staticmethod
                 def forward(ctx: Any, x: Any, value: Any, inside: Any) -> Any:
                     ctx.save_for_backward(inside)
@@ -57,7 +59,7 @@ def fake_quantize_per_tensor_affine_cachemask(x, scale, zero_point, quant_min, q
 def _cachemask_tensor_qparams(x, scale, zero_point, enabled, quant_min, quant_max):
     _checked(quant_min, quant_max)
     if not bool(enabled.item()):
-        return x.clone(), torch().ones_like(x, dtype=torch().bool)
+        return x.clone(), torch.ones_like(x, dtype=_core.bool)
     value, inside = _rounded(x.detach(), scale.detach(), zero_point.detach(), quant_min, quant_max)
     return _Passes.apply(x, value, inside), inside
 
@@ -84,8 +86,8 @@ def fake_quantize_per_channel_affine_cachemask(x, scale, zero_point, axis, quant
 @aten("fake_quantize_per_tensor_affine", "fake_quantize_per_tensor_affine.tensor_qparams", public=True)
 def fake_quantize_per_tensor_affine(x, scale, zero_point, quant_min, quant_max):
     """Values of x rounded to multiples of ``scale`` and kept in range; scale and zero_point are numbers or tensors of one."""
-    if isinstance(scale, torch().Tensor):
-        return _cachemask_tensor_qparams(x, scale, zero_point, torch().ones(1), quant_min, quant_max)[0]
+    if isinstance(scale, _core.Tensor):
+        return _cachemask_tensor_qparams(x, scale, zero_point, torch.ones(1), quant_min, quant_max)[0]
     return fake_quantize_per_tensor_affine_cachemask(x, scale, zero_point, quant_min, quant_max)[0]
 
 
@@ -96,7 +98,7 @@ def fake_quantize_per_channel_affine(x, scale, zero_point, axis, quant_min, quan
 
 @aten("fake_quantize_per_tensor_affine_cachemask_backward", "fake_quantize_per_channel_affine_cachemask_backward")
 def _cachemask_backward(grad, mask):
-    if mask.dtype is not torch().bool:
+    if mask.dtype is not _core.bool:
         raise RuntimeError("mask must be a boolean tensor")
     return grad * mask
 
@@ -113,8 +115,8 @@ def _learned(
     inside = ~(low | high)
     quantized = steps.clamp(quant_min, quant_max)
     back = (quantized - zero_point) * scale
-    by_scale = torch().where(inside, (back - x) / scale, quantized - zero_point)
-    return g * inside, g * by_scale * factor, torch().where(inside, 0.0, -g * scale) * factor
+    by_scale = torch.where(inside, (back - x) / scale, quantized - zero_point)
+    return g * inside, g * by_scale * factor, torch.where(inside, 0.0, -g * scale) * factor
 
 
 def _clamped(zero_point: Any, quant_min: int, quant_max: int) -> Any:
@@ -143,7 +145,7 @@ class _Learnable:
     def apply(cls, x: Any, scale: Any, zero_point: Any, axis: int | None, low: int, high: int, factor: float) -> Any:
         if cls.function is None:
 
-            class LearnableFakeQuantize(torch().autograd.Function):  # type: ignore[misc, name-defined]
+            class LearnableFakeQuantize(package().autograd.Function):  # type: ignore[misc, name-defined]
                 @staticmethod
                 def forward(
                     ctx: Any, x: Any, scale: Any, zero_point: Any, axis: Any, low: int, high: int, factor: float

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.table.aten_declare import aten, torch
+from shim_torch._impl.autograd.grad_mode import no_grad
+from shim_torch._impl.native import _core
+from shim_torch._impl.table.aten_declare import aten
+from shim_torch._impl.table.calls import torch
 
 
 def _skipped(found_inf: Any) -> bool:
@@ -21,7 +24,7 @@ def _unscaled(grad: Any, grad_scale: Any, maximize: bool) -> Any:
 
 
 def _number(value: Any) -> float:
-    return float(value.item() if isinstance(value, torch().Tensor) else value)
+    return float(value.item() if isinstance(value, _core.Tensor) else value)
 
 
 def _adam(decoupled: bool) -> Any:
@@ -37,7 +40,7 @@ def _adam(decoupled: bool) -> Any:
         if _skipped(found_inf):
             return
         lr = _number(lr)
-        with torch().no_grad():
+        with no_grad():
             for i, p in enumerate(params):
                 step = _number(state_steps[i])
                 g = _unscaled(grads[i], grad_scale, maximize)
@@ -49,7 +52,7 @@ def _adam(decoupled: bool) -> Any:
                 exp_avg_sqs[i].mul_(beta2).addcmul_(g, g, value=1 - beta2)
                 second = exp_avg_sqs[i]
                 if amsgrad:
-                    second = max_exp_avg_sqs[i].copy_(torch().maximum(max_exp_avg_sqs[i], second))
+                    second = max_exp_avg_sqs[i].copy_(torch.maximum(max_exp_avg_sqs[i], second))
                 denominator = (second.sqrt() / (1 - beta2**step) ** 0.5).add_(eps)
                 p.addcdiv_(exp_avgs[i], denominator, value=-lr / (1 - beta1**step))
 
@@ -67,7 +70,7 @@ def _fused_sgd_(
 ) -> None:  # fmt: skip
     if _skipped(found_inf):
         return
-    with torch().no_grad():
+    with no_grad():
         for i, p in enumerate(params):
             g = _unscaled(grads[i], grad_scale, maximize)
             if weight_decay:
@@ -89,7 +92,7 @@ def _fused_adagrad_(
 ) -> None:  # fmt: skip
     if _skipped(found_inf):
         return
-    with torch().no_grad():
+    with no_grad():
         for i, p in enumerate(params):
             g = _unscaled(grads[i], grad_scale, maximize)
             if weight_decay:

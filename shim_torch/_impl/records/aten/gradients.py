@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.table.aten_declare import aten, ops, pulled, torch
-
-_REDUCTIONS = ("none", "mean", "sum")
+from shim_torch._impl.native import _core
+from shim_torch._impl.table.aten_declare import aten, package, pulled
+from shim_torch._impl.table.calls import aten as ops
+from shim_torch._impl.table.calls import torch
 
 
 @aten("glu_jvp")
@@ -26,7 +27,7 @@ def glu_backward_jvp(grad_x, grad_glu, x, dgrad_glu, dx, dim):
     moved = db - db * gate
     first = dgrad_glu * gate + by_value * moved
     second = first * (a - a * gate) + by_value * (da - da * gate - a * gate * moved)
-    return torch().cat([first, second], dim)
+    return torch.cat([first, second], dim)
 
 
 @aten("cumprod_backward")
@@ -36,7 +37,7 @@ def cumprod_backward(grad, input, dim, output):
 
 @aten("cummaxmin_backward")
 def cummaxmin_backward(grad, input, indices, dim):
-    return torch().zeros_like(input).scatter_add(dim, indices, grad) if input.numel() else torch().zeros_like(input)
+    return torch.zeros_like(input).scatter_add(dim, indices, grad) if input.numel() else torch.zeros_like(input)
 
 
 @aten("value_selecting_reduction_backward")
@@ -48,7 +49,7 @@ def value_selecting_reduction_backward(grad, dim, indices, sizes, keepdim):
 
 @aten("masked_select_backward")
 def masked_select_backward(grad, input, mask):
-    shape = torch().broadcast_shapes(input.shape, mask.shape)
+    shape = _core.broadcast_shapes(input.shape, mask.shape)
     whole = grad.new_zeros(shape).masked_scatter(mask.expand(shape), grad)
     return whole.sum_to_size(input.shape)
 
@@ -60,36 +61,36 @@ def gather_backward(grad, self, dim, index, sparse_grad):
 
 @aten("infinitely_differentiable_gelu_backward")
 def infinitely_differentiable_gelu_backward(grad, self):
-    cdf = 0.5 * (1 + torch().erf(self * 0.5**0.5))
-    pdf = torch().exp(-0.5 * self * self) * 0.3989422804014327
+    cdf = 0.5 * (1 + torch.erf(self * 0.5**0.5))
+    pdf = torch.exp(-0.5 * self * self) * 0.3989422804014327
     return grad * (cdf + self * pdf)
 
 
 @aten("matmul_backward")
 def matmul_backward(grad, self, other, mask):
-    return pulled(torch().matmul, (self, other), grad, mask)
+    return pulled(torch.matmul, (self, other), grad, mask)
 
 
 @aten("matrix_exp_backward")
 def matrix_exp_backward(self, grad):
-    return pulled(torch().matrix_exp, (self,), grad)[0]
+    return pulled(torch.matrix_exp, (self,), grad)[0]
 
 
 @aten("conv_tbc_backward")
 def conv_tbc_backward(grad, input, weight, bias, pad):
-    return pulled(lambda x, w, b: torch().conv_tbc(x, w, b, pad), (input, weight, bias), grad)
+    return pulled(lambda x, w, b: torch.conv_tbc(x, w, b, pad), (input, weight, bias), grad)
 
 
 @aten("affine_grid_generator_backward")
 def affine_grid_generator_backward(grad, size, align_corners):
     n = len(size) - 2
     theta = grad.new_zeros((size[0], n, n + 1))
-    return pulled(lambda t: ops().affine_grid_generator(t, list(size), align_corners), (theta,), grad)[0]
+    return pulled(lambda t: ops.affine_grid_generator(t, list(size), align_corners), (theta,), grad)[0]
 
 
 @aten("_pdist_backward")
 def _pdist_backward(grad, self, p, pdist):
-    return pulled(lambda x: torch().nn.functional.pdist(x, p), (self,), grad)[0]
+    return pulled(lambda x: torch.pdist(x, p), (self,), grad)[0]
 
 
 @aten("_masked_softmax_backward")
@@ -103,7 +104,7 @@ def _masked_softmax_backward(grad_output, output, mask, dim):
 @aten("_segment_reduce_backward")
 def _segment_reduce_backward(grad, output, data, reduce, lengths, offsets, axis, initial):
     def again(x: Any) -> Any:
-        return torch().segment_reduce(
+        return torch.segment_reduce(
             x, reduce, lengths=lengths, offsets=offsets, axis=axis, initial=initial, unsafe=True
         )
 
@@ -117,7 +118,7 @@ def _segment_reduce_backward(grad, output, data, reduce, lengths, offsets, axis,
 def rrelu_with_noise_backward(grad, self, noise, lower, upper, training, self_is_result):
     if training and upper - lower > 1e-6:
         return grad * noise
-    return ops().leaky_relu_backward(grad, self, (float(lower) + float(upper)) / 2, self_is_result)
+    return ops.leaky_relu_backward(grad, self, (float(lower) + float(upper)) / 2, self_is_result)
 
 
 # --- pooling and resampling -------------------------------------------------------------------------------------------
@@ -138,7 +139,7 @@ aten("fractional_max_pool3d_backward")(_picked(3))
 @aten("max_pool2d_backward")
 def max_pool2d_backward(grad, self, kernel_size, stride, padding, dilation, ceil_mode):
     def again(x: Any) -> Any:
-        return torch().nn.functional.max_pool2d(x, kernel_size, list(stride) or None, padding, dilation, ceil_mode)
+        return ops.max_pool2d(x, kernel_size, list(stride), padding, dilation, ceil_mode)
 
     return pulled(again, (self,), grad)[0]
 
@@ -146,9 +147,9 @@ def max_pool2d_backward(grad, self, kernel_size, stride, padding, dilation, ceil
 def _smooth(name: str) -> Any:
     def body(grad: Any, output_size: Any, input_size: Any, align_corners: bool, scales_h: Any, scales_w: Any) -> Any:
         zeros = grad.new_zeros(tuple(input_size))
-        return pulled(
-            lambda x: getattr(ops(), name)(x, output_size, align_corners, scales_h, scales_w), (zeros,), grad
-        )[0]
+        return pulled(lambda x: getattr(ops, name)(x, output_size, align_corners, scales_h, scales_w), (zeros,), grad)[
+            0
+        ]
 
     return body
 
@@ -159,13 +160,13 @@ for _kind in ("bilinear", "bicubic"):
 
 @aten("_grid_sampler_2d_cpu_fallback")
 def _grid_sampler_2d_cpu_fallback(input, grid, interpolation_mode, padding_mode, align_corners):
-    return ops().grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners)
+    return ops.grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
 @aten("_grid_sampler_2d_cpu_fallback_backward")
 def _grid_sampler_2d_cpu_fallback_backward(grad, input, grid, interpolation_mode, padding_mode, align_corners):
     def again(x: Any, at: Any) -> Any:
-        return ops().grid_sampler_2d(x, at, interpolation_mode, padding_mode, align_corners)
+        return ops.grid_sampler_2d(x, at, interpolation_mode, padding_mode, align_corners)
 
     return pulled(again, (input, grid), grad)
 
@@ -175,7 +176,7 @@ def _grid_sampler_2d_cpu_fallback_backward(grad, input, grid, interpolation_mode
 
 @aten("_weight_norm_interface_backward", "_weight_norm_differentiable_backward")
 def _weight_norm_interface_backward(grad_w, saved_v, saved_g, saved_norms, dim):
-    return pulled(lambda v, g: torch()._weight_norm(v, g, dim), (saved_v, saved_g), grad_w)
+    return pulled(lambda v, g: torch._weight_norm(v, g, dim), (saved_v, saved_g), grad_w)
 
 
 @aten("_embedding_bag_dense_backward")
@@ -203,7 +204,7 @@ def _embedding_bag_dense_backward(
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(1)
     if scale_grad_by_freq:
-        seen = torch().bincount(indices, minlength=num_weights)
+        seen = torch.bincount(indices, minlength=num_weights)
         rows = rows / seen[indices].to(grad.dtype).unsqueeze(1)
     return made.index_add(0, indices, rows.masked_fill(~counted.unsqueeze(1), 0))
 
@@ -214,7 +215,7 @@ def _embedding_bag_backward(grad, indices, offsets, offset2bag, bag_size, *rest)
     num_weights, by_freq, mode, *more = rest[1:] if len(rest) == 7 else rest
     sparse = more.pop(0) if len(more) == 3 else True
     if offset2bag.numel() != indices.numel():
-        ends = torch().zeros_like(indices).index_add(0, offsets[1:], torch().ones_like(offsets[1:]))
+        ends = torch.zeros_like(indices).index_add(0, offsets[1:], torch.ones_like(offsets[1:]))
         offset2bag = ends.cumsum(0)
     dense = _embedding_bag_dense_backward(
         grad, indices, offset2bag, bag_size, maximum, num_weights, by_freq, mode, *more
@@ -222,7 +223,7 @@ def _embedding_bag_backward(grad, indices, offsets, offset2bag, bag_size, *rest)
     if not sparse:
         return dense
     rows = indices.unique()
-    return torch().sparse_coo_tensor(rows.unsqueeze(0), dense[rows], dense.shape)
+    return package().sparse_coo_tensor(rows.unsqueeze(0), dense[rows], dense.shape)
 
 
 @aten("_embedding_bag_per_sample_weights_backward")
@@ -238,10 +239,10 @@ def embedding_sparse_backward(grad, indices, num_weights, padding_idx, scale_gra
     rows = indices.reshape(-1)
     kept = rows != padding_idx
     values = grad.reshape(-1, grad.shape[-1])[kept]
-    return torch().sparse_coo_tensor(rows[kept].unsqueeze(0), values, (num_weights, grad.shape[-1]))
+    return package().sparse_coo_tensor(rows[kept].unsqueeze(0), values, (num_weights, grad.shape[-1]))
 
 
 @aten("adaptive_avg_pool3d_backward.grad_input")
 def adaptive_avg_pool3d_backward(grad, self, grad_input):
-    made = ops()._adaptive_avg_pool3d_backward(grad, self)
-    return ops()._resize_output_(grad_input, made.shape, made.device).copy_(made)
+    made = ops._adaptive_avg_pool3d_backward(grad, self)
+    return ops._resize_output_(grad_input, made.shape, made.device).copy_(made)

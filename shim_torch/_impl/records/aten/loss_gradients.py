@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.table.aten_declare import aten, ops, pulled, torch
-
-_REDUCTIONS = ("none", "mean", "sum")
+from shim_torch._impl.native import _core
+from shim_torch._impl.table.aten_declare import aten, pulled
+from shim_torch._impl.table.calls import aten as ops
+from shim_torch._impl.table.calls import torch
 
 
 @aten("multi_margin_loss_backward")
 def multi_margin_loss_backward(grad, self, target, p, margin, weight, reduction):
     def again(x: Any) -> Any:
-        return torch().nn.functional.multi_margin_loss(x, target, p, margin, weight, reduction=_REDUCTIONS[reduction])
+        return ops.multi_margin_loss(x, target, p, margin, weight, reduction)
 
     return pulled(again, (self,), grad)[0]
 
@@ -20,17 +21,15 @@ def multi_margin_loss_backward(grad, self, target, p, margin, weight, reduction)
 @aten("multilabel_margin_loss_forward")
 def multilabel_margin_loss_forward(self, target, reduction):
     """The loss, and ones where a class is a target: targets of a row end at the first negative one."""
-    counted = (target >= 0).to(torch().int64).cumprod(-1).bool()
-    marks = torch().zeros_like(self).scatter_add(-1, target.clamp(min=0), counted.to(self.dtype))
-    return torch().nn.functional.multilabel_margin_loss(self, target, reduction=_REDUCTIONS[reduction]), (marks > 0).to(
-        self.dtype
-    )
+    counted = (target >= 0).to(_core.int64).cumprod(-1).bool()
+    marks = torch.zeros_like(self).scatter_add(-1, target.clamp(min=0), counted.to(self.dtype))
+    return ops.multilabel_margin_loss(self, target, reduction), (marks > 0).to(self.dtype)
 
 
 @aten("multilabel_margin_loss_backward")
 def multilabel_margin_loss_backward(grad, self, target, reduction, is_target):
     def again(x: Any) -> Any:
-        return torch().nn.functional.multilabel_margin_loss(x, target, reduction=_REDUCTIONS[reduction])
+        return ops.multilabel_margin_loss(x, target, reduction)
 
     return pulled(again, (self,), grad)[0]
 
@@ -38,9 +37,7 @@ def multilabel_margin_loss_backward(grad, self, target, reduction, is_target):
 @aten("nll_loss2d_forward")
 def nll_loss2d_forward(self, target, weight, reduction, ignore_index):
     """Of (N, C, H, W) and (N, H, W): the loss, and the sum of the weights that counted (0 where nothing is reduced)."""
-    loss = torch().nn.functional.nll_loss(
-        self, target, weight, ignore_index=ignore_index, reduction=_REDUCTIONS[reduction]
-    )
+    loss = ops.nll_loss_nd(self, target, weight, reduction, ignore_index)
     if reduction == 0:
         return loss, self.new_zeros(())
     counted = target != ignore_index
@@ -51,9 +48,7 @@ def nll_loss2d_forward(self, target, weight, reduction, ignore_index):
 @aten("nll_loss2d_backward")
 def nll_loss2d_backward(grad, self, target, weight, reduction, ignore_index, total_weight):
     def again(x: Any) -> Any:
-        return torch().nn.functional.nll_loss(
-            x, target, weight, ignore_index=ignore_index, reduction=_REDUCTIONS[reduction]
-        )
+        return ops.nll_loss_nd(x, target, weight, reduction, ignore_index)
 
     return pulled(again, (self,), grad)[0]
 
@@ -63,6 +58,6 @@ def _ctc_loss_backward(
     grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
 ):
     def again(x: Any) -> Any:
-        return ops().ctc_loss(x, targets, input_lengths, target_lengths, blank, 0, zero_infinity)
+        return ops.ctc_loss(x, targets, input_lengths, target_lengths, blank, 0, zero_infinity)
 
     return pulled(again, (log_probs,), grad)[0]

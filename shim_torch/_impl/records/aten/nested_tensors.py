@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from shim_torch._impl.table.aten_declare import aten, torch
+from shim_torch._impl.native import _core
+from shim_torch._impl.table.aten_declare import aten, package
+from shim_torch._impl.table.calls import torch
+from shim_torch._impl.tensor import from_data
 
 
 def _strided(parts: list[Any], like: Any) -> Any:
@@ -30,7 +33,7 @@ def _nested_from_padded(padded, cpu_nested_shape_example, fuse_transform_0213):
 
 @aten("_nested_from_padded_and_nested_example", public=True)
 def _nested_from_padded_and_nested_example(padded, nt_example):
-    return torch()._nested_from_padded(padded, nt_example._nested_tensor_size())
+    return package()._nested_from_padded(padded, nt_example._nested_tensor_size())
 
 
 @aten("_nested_tensor_from_mask_left_aligned", public=True)
@@ -38,11 +41,11 @@ def _nested_tensor_from_mask_left_aligned(t, mask):
     """Whether each row's True values come first."""
     _check_mask(t, mask)
     lengths = mask.sum(1)
-    return bool((torch().arange(mask.shape[1], device=mask.device) < lengths.unsqueeze(1)).eq(mask).all())
+    return bool((torch.arange(mask.shape[1], device=mask.device) < lengths.unsqueeze(1)).eq(mask).all())
 
 
 def _check_mask(t: Any, mask: Any) -> None:
-    if mask.dtype != torch().bool:
+    if mask.dtype != _core.bool:
         raise RuntimeError(f"Expected mask to be of ScalarType Bool, but got {mask.dtype} instead.")
     if mask.dim() != 2:
         raise RuntimeError(f"Padding mask should be 2D, got {mask.dim()}D")
@@ -69,9 +72,9 @@ def _nested_compute_contiguous_strides_offsets(nested_size):
         strides.append([math.prod(size[i + 1 :]) for i in range(len(size))])
         offsets.append(at)
         at += math.prod(size)
-    new = torch().tensor
+    new = from_data.tensor
     shape = tuple(nested_size.shape)
-    return new(strides, dtype=torch().int64).reshape(shape), new(offsets, dtype=torch().int64)
+    return new(strides, dtype=_core.int64).reshape(shape), new(offsets, dtype=_core.int64)
 
 
 @aten("_nested_view_from_buffer", "_nested_view_from_buffer_copy", public=True)
@@ -84,7 +87,7 @@ def _nested_view_from_buffer(self, nested_size, nested_strides, offsets):
 
 @aten("_nested_view_from_jagged", "_nested_view_from_jagged_copy", public=True)
 def _nested_view_from_jagged(self, offsets, dummy, lengths, ragged_idx, min_seqlen, max_seqlen):
-    return torch().nested.nested_tensor_from_jagged(self, offsets, lengths, ragged_idx)
+    return package().nested.nested_tensor_from_jagged(self, offsets, lengths, ragged_idx)
 
 
 @aten("_nested_get_values", "_nested_get_values_copy", public=True)
@@ -96,4 +99,4 @@ def _nested_get_values(self):
 def _nested_from_padded_tensor(padded, offsets, dummy, ragged_idx, min_seqlen, max_seqlen, sum_S):
     ends = offsets.tolist()
     rows = [padded[b].narrow(ragged_idx - 1, 0, ends[b + 1] - ends[b]) for b in range(len(ends) - 1)]
-    return torch().nested.nested_tensor_from_jagged(torch().cat(rows, ragged_idx - 1), offsets, None, ragged_idx)
+    return package().nested.nested_tensor_from_jagged(torch.cat(rows, ragged_idx - 1), offsets, None, ragged_idx)

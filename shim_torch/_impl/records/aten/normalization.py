@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.norm_statistics import traced_statistics
-from shim_torch._impl.table.aten_declare import aten, ops, torch
+from shim_torch._impl.table.aten_declare import aten
+from shim_torch._impl.table.calls import aten as ops
+from shim_torch._impl.table.calls import torch
 
 
 def _channels(x: Any, value: Any) -> Any:
@@ -21,7 +24,7 @@ def _others(x: Any) -> list[int]:
 def native_batch_norm_backward(
     g: Any, x: Any, weight: Any, running_mean: Any, running_var: Any, save_mean: Any, save_invstd: Any, train: bool, eps: float, mask: Any
 ) -> Any:  # fmt: skip
-    wide = torch().float64 if x.dtype == torch().float64 else torch().float32
+    wide = _core.float64 if x.dtype == _core.float64 else _core.float32
     mean, invstd = (save_mean, save_invstd) if train else (running_mean, (running_var + eps).rsqrt())
     over = _others(x)
     if train:
@@ -47,8 +50,8 @@ def batch_norm_backward(g, x, weight, running_mean, running_var, save_mean, save
 
 @aten("_batch_norm_impl_index")
 def _batch_norm_impl_index(x, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
-    results = ops().native_batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps)
-    return (*results, x.new_empty((0,), dtype=torch().uint8), 0)
+    results = ops.native_batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps)
+    return (*results, x.new_empty((0,), dtype=_core.uint8), 0)
 
 
 @aten("_batch_norm_impl_index_backward")
@@ -63,7 +66,7 @@ def native_group_norm_backward(g, x, mean, rstd, weight, n, c, hxw, group, mask)
     """The input (n, c, ...) has hxw elements a channel; mean and rstd are (n, group)."""
     if group <= 0:
         raise RuntimeError(f"Expected number of groups to be greater than 0, but got num_groups={group}")
-    wide = torch().float64 if x.dtype == torch().float64 else torch().float32
+    wide = _core.float64 if x.dtype == _core.float64 else _core.float32
     rows = x.to(wide).reshape(n, group, c // group, hxw)
     dy = g.to(wide).reshape(n, group, c // group, hxw)
     mean, rstd = (t.to(wide).reshape(n, group, 1, 1) for t in (mean, rstd))
@@ -83,7 +86,7 @@ def native_group_norm_backward(g, x, mean, rstd, weight, n, c, hxw, group, mask)
 
 @aten("_fused_rms_norm_backward")
 def _fused_rms_norm_backward(g, x, normalized_shape, rstd, weight, mask):
-    wide = torch().float64 if x.dtype == torch().float64 else torch().float32
+    wide = _core.float64 if x.dtype == _core.float64 else _core.float32
     inner = list(range(x.dim() - len(normalized_shape), x.dim()))
     outer = list(range(x.dim() - len(normalized_shape)))
     rstd = traced_statistics(x.to(wide), None, rstd.to(wide), inner)[1]
@@ -104,8 +107,8 @@ def _fused_rms_norm_backward(g, x, normalized_shape, rstd, weight, mask):
 @aten("batch_norm_stats", public=True)
 def batch_norm_stats(x, eps):
     """The mean and 1 / std of every channel of x (N, C, ...), in float32 at least."""
-    wide = torch().float64 if x.dtype == torch().float64 else torch().float32
-    var, mean = torch().var_mean(x.to(wide), _others(x), correction=0)
+    wide = _core.float64 if x.dtype == _core.float64 else _core.float32
+    var, mean = torch.var_mean(x.to(wide), _others(x), correction=0)
     return mean, (var + eps).rsqrt()
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.table.aten_declare import aten, ops, torch
+from shim_torch._impl.native import _core
+from shim_torch._impl.table.aten_declare import aten, package
+from shim_torch._impl.table.calls import aten as ops
+from shim_torch._impl.table.calls import torch
 
 
 @aten("_add_relu.Tensor", "_add_relu.Scalar", public=True)
 def _add_relu(self: Any, other: Any, alpha: Any) -> Any:
-    return torch().add(self, other, alpha=alpha).clamp(min=0)
+    return torch.add(self, other, alpha=alpha).clamp(min=0)
 
 
 @aten("_add_relu_.Tensor", "_add_relu_.Scalar", public=True)
@@ -18,23 +21,23 @@ def _add_relu_(self, other, alpha):
 
 
 aten("isin.Tensor_Scalar", "isin.Scalar_Tensor")(
-    lambda elements, tests, unique, invert: torch().isin(elements, tests, assume_unique=unique, invert=invert)
+    lambda elements, tests, unique, invert: torch.isin(elements, tests, assume_unique=unique, invert=invert)
 )
 for _rank in (1, 2, 3):
     aten(f"atleast_{_rank}d.Sequence")(
-        (lambda name: lambda tensors: list(getattr(torch(), name)(*tensors)))(f"atleast_{_rank}d")
+        (lambda name: lambda tensors: [getattr(ops, name)(t) for t in tensors])(f"atleast_{_rank}d")
     )
 
 
 @aten("_linalg_eigvals")
 def _linalg_eigvals(self):
-    return torch().linalg.eigvals(self)
+    return ops.linalg_eigvals(self)
 
 
 @aten("_linalg_solve_ex", public=True)
 def _linalg_solve_ex(A, B, left, check_errors):
-    lu, pivots, info = torch().linalg.lu_factor_ex(A.detach())
-    result, _ = torch().linalg.solve_ex(A, B, left=left, check_errors=check_errors)
+    lu, pivots, info = ops.linalg_lu_factor_ex(A.detach())
+    result, _ = ops.linalg_solve_ex(A, B, left=left, check_errors=check_errors)
     return result, lu, pivots, info
 
 
@@ -46,23 +49,23 @@ def linalg__powsum(self, ord, dim, keepdim, dtype):
 
 @aten("native_norm")
 def native_norm(self, p):
-    return torch().norm(self, p)
+    return package().norm(self, p)
 
 
 @aten("native_norm.ScalarOpt_dim_dtype")
 def native_norm_dim(self, p, dim, keepdim, dtype):
-    return torch().norm(self, 2 if p is None else p, list(dim), keepdim, dtype=dtype)
+    return package().norm(self, 2 if p is None else p, list(dim), keepdim, dtype=dtype)
 
 
 @aten("_cholesky_solve_helper")
 def _cholesky_solve_helper(self, A, upper):
-    return torch().cholesky_solve(self, A, upper)
+    return torch.cholesky_solve(self, A, upper)
 
 
 @aten("_compute_linear_combination", public=True)
 def _compute_linear_combination(input, coefficients):
     """Sums of the rows of input (n, ...) by every row of coefficients (m, n)."""
-    return torch().tensordot(coefficients.to(input.dtype), input, 1)
+    return torch.tensordot(coefficients.to(input.dtype), input, [-1], [0])
 
 
 @aten("_trilinear", public=True)
@@ -80,7 +83,7 @@ def _trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim):
 
 def _running(name: str) -> Any:
     def body(self: Any, values: Any, indices: Any, dim: int) -> None:
-        found = getattr(torch(), name)(self, dim)
+        found = getattr(torch, name)(self, dim)
         values.copy_(found.values)
         indices.copy_(found.indices)
 
@@ -103,7 +106,7 @@ def dequantize(tensors):
 def _jagged_to_padded_dense_forward(values, offsets, max_lengths, padding_value):
     """Rows values[offsets[i]:offsets[i + 1]] as (rows, max length, ...), filled up or cut."""
     starts, ends = offsets[0][:-1], offsets[0][1:]
-    at = starts.unsqueeze(1) + torch().arange(max_lengths[0], device=values.device)
+    at = starts.unsqueeze(1) + torch.arange(max_lengths[0], device=values.device)
     inside = at < ends.unsqueeze(1)
     rows = (
         values[at.clamp(max=max(values.shape[0] - 1, 0))]
@@ -118,8 +121,8 @@ def _padded_dense_to_jagged_forward(dense, offsets, total_L):
     """The rows of dense (rows, length, ...) one after another, each of its own length by the offsets."""
     lengths = offsets[0][1:] - offsets[0][:-1]
     total = int(offsets[0][-1]) if total_L is None else total_L
-    row = torch().repeat_interleave(torch().arange(dense.shape[0], device=dense.device), lengths, output_size=total)
-    at = torch().arange(total, device=dense.device) - offsets[0][:-1][row]
+    row = torch.repeat_interleave(torch.arange(dense.shape[0], device=dense.device), lengths, output_size=total)
+    at = torch.arange(total, device=dense.device) - offsets[0][:-1][row]
     fits = (at < dense.shape[1]).reshape(-1, *[1] * (dense.dim() - 2))
     return dense[row, at.clamp(max=max(dense.shape[1] - 1, 0))].where(fits, 0)
 
@@ -140,7 +143,7 @@ def _pack_padded_sequence_backward(grad, input_size, batch_sizes, batch_first):
 @aten("_pad_enum")
 def _pad_enum(self, pad, mode, value):
     """mode: 0 reflect, 1 replicate, 2 circular, 3 constant."""
-    return torch().nn.functional.pad(self, list(pad), ("reflect", "replicate", "circular", "constant")[mode], value)
+    return ops.pad(self, list(pad), ("reflect", "replicate", "circular", "constant")[mode], value)
 
 
 # --- histograms -------------------------------------------------------------------------------------------------------
@@ -153,7 +156,7 @@ def _edges(found: Any) -> list[Any]:
 @aten("_histogramdd_bin_edges", public=True)
 def _histogramdd_bin_edges(self, bins, range, weight, density):
     return _edges(
-        torch().histogramdd(
+        torch.histogramdd(
             self, list(bins), range=None if range is None else list(range), weight=weight, density=density
         )
     )
@@ -161,16 +164,14 @@ def _histogramdd_bin_edges(self, bins, range, weight, density):
 
 @aten("_histogramdd_from_bin_cts", public=True)
 def _histogramdd_from_bin_cts(self, bins, range, weight, density):
-    return (
-        torch()
-        .histogramdd(self, list(bins), range=None if range is None else list(range), weight=weight, density=density)
-        .hist
-    )
+    return torch.histogramdd(
+        self, list(bins), range=None if range is None else list(range), weight=weight, density=density
+    ).hist
 
 
 @aten("_histogramdd_from_bin_tensors", public=True)
 def _histogramdd_from_bin_tensors(self, bins, weight, density):
-    return torch().histogramdd(self, list(bins), weight=weight, density=density).hist
+    return torch.histogramdd(self, list(bins), weight=weight, density=density).hist
 
 
 # --- sparse -----------------------------------------------------------------------------------------------------------
@@ -180,7 +181,9 @@ def _sparse(kind: str, given: int) -> Any:
     def body(*bound: Any) -> Any:
         *parts, dtype, layout, device, pin_memory = bound[: given + 4]
         keywords = {"dtype": dtype, "device": device, **({"layout": layout} if kind == "compressed" else {})}
-        return getattr(torch(), f"sparse_{kind}_tensor")(*parts, **{k: v for k, v in keywords.items() if v is not None})
+        return getattr(package(), f"sparse_{kind}_tensor")(
+            *parts, **{k: v for k, v in keywords.items() if v is not None}
+        )
 
     return body
 
@@ -200,19 +203,19 @@ aten("sparse_coo_tensor.indices_size")(_sparse("coo", 3))
 
 @aten("sparse_coo_tensor.size")
 def sparse_coo_tensor_size(size, dtype, layout, device, pin_memory):
-    indices = torch().empty((len(size), 0), dtype=torch().int64, device=device)
-    values = torch().empty((0,), dtype=dtype, device=device)
-    return torch().sparse_coo_tensor(indices, values, tuple(size))
+    indices = torch.empty((len(size), 0), dtype=_core.int64, device=device)
+    values = torch.empty((0,), dtype=dtype, device=device)
+    return package().sparse_coo_tensor(indices, values, tuple(size))
 
 
 @aten("_spdiags", public=True)
 def _spdiags(diagonals, offsets, shape, layout):
-    return torch().sparse.spdiags(diagonals, offsets, tuple(shape), layout)
+    return package().sparse.spdiags(diagonals, offsets, tuple(shape), layout)
 
 
 @aten("_sparse_mm.reduce")
 def _sparse_mm_reduce(sparse, dense, reduce):
-    return torch().sparse.mm(sparse, dense, reduce)
+    return package().sparse.mm(sparse, dense, reduce)
 
 
 # --- CTC --------------------------------------------------------------------------------------------------------------
@@ -221,6 +224,6 @@ def _sparse_mm_reduce(sparse, dense, reduce):
 @aten("_ctc_loss", "_ctc_loss.Tensor", public=True)
 def _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity):
     """The loss of every sequence; the second result, PyTorch's table of alignments, is empty: gradients come of the first."""
-    return ops().ctc_loss(
+    return ops.ctc_loss(
         log_probs, targets, input_lengths, target_lengths, blank, 0, zero_infinity
     ), log_probs.new_empty((0,))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.table.aten_declare import aten, schema, torch
+from shim_torch._impl.table.aten_declare import aten, schema
 from shim_torch._impl.table.record import direct
+from shim_torch._impl.tensor import from_data
 
 
 @aten("_test_optional_intlist", "_test_optional_floatlist", public=True)
@@ -14,7 +15,7 @@ def _test_optional_list(values: Any, addends: Any) -> Any:
         return values
     if values.dim() != 1:
         raise RuntimeError("values.dim() == 1 INTERNAL ASSERT FAILED")
-    return values + torch().tensor(list(addends), dtype=values.dtype)
+    return values + from_data.tensor(list(addends), dtype=values.dtype)
 
 
 aten("_test_optional_filled_intlist", public=True)(_test_optional_list)

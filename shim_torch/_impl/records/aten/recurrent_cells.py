@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.table.aten_declare import aten, pulled, torch
+from shim_torch._impl.table.aten_declare import aten, pulled
+from shim_torch._impl.table.calls import torch
 
 
 def _sum(input_gates: Any, hidden_gates: Any, input_bias: Any, hidden_bias: Any) -> Any:
@@ -18,7 +19,7 @@ def _lstm(gates: Any, cx: Any) -> tuple[Any, Any, Any]:
     i, f, g, o = gates.chunk(4, 1)
     i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
     cy = f * cx + i * g
-    return o * cy.tanh(), cy, torch().cat([i, f, g, o], 1)
+    return o * cy.tanh(), cy, torch.cat([i, f, g, o], 1)
 
 
 @aten("_thnn_fused_lstm_cell")
@@ -30,13 +31,13 @@ def _thnn_fused_lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias
 @aten("_thnn_fused_lstm_cell_backward_impl")
 def _thnn_fused_lstm_cell_backward_impl(grad_hy, grad_cy, cx, cy, workspace, has_bias):
     i, f, g, o = workspace.chunk(4, 1)
-    shape = torch().tanh(cy)
-    dc = torch().zeros_like(cy) if grad_cy is None else grad_cy
-    do = torch().zeros_like(o)
+    shape = torch.tanh(cy)
+    dc = torch.zeros_like(cy) if grad_cy is None else grad_cy
+    do = torch.zeros_like(o)
     if grad_hy is not None:
         dc = dc + grad_hy * o * (1 - shape * shape)
         do = grad_hy * shape * o * (1 - o)
-    gates = torch().cat([dc * g * i * (1 - i), dc * cx * f * (1 - f), dc * i * (1 - g * g), do], 1)
+    gates = torch.cat([dc * g * i * (1 - i), dc * cx * f * (1 - f), dc * i * (1 - g * g), do], 1)
     return gates, dc * f, gates.sum(0) if has_bias else None
 
 
@@ -53,7 +54,7 @@ def _thnn_differentiable_lstm_cell_backward(
     def again(gates: Any, c: Any) -> Any:
         return _lstm(gates, c)[:2]
 
-    given = [torch().zeros_like(cx) if g is None else g for g in (grad_hy, grad_cy)]
+    given = [torch.zeros_like(cx) if g is None else g for g in (grad_hy, grad_cy)]
     gates, grad_cx = pulled(again, (_sum(input_gates, hidden_gates, input_bias, hidden_bias), cx), given)
     bias = gates.sum(0) if input_bias is not None else None
     return gates, gates, grad_cx, bias, bias
@@ -65,7 +66,7 @@ def _gru(input_gates: Any, hidden_gates: Any, hx: Any, input_bias: Any, hidden_b
     (ir, ii, inew), (hr, hi, hnew) = left.chunk(3, 1), right.chunk(3, 1)
     r, i = (ir + hr).sigmoid(), (ii + hi).sigmoid()
     new = (inew + r * hnew).tanh()
-    return new + i * (hx - new), torch().cat([r, i, new, hx, hnew], 1)
+    return new + i * (hx - new), torch.cat([r, i, new, hx, hnew], 1)
 
 
 @aten("_thnn_fused_gru_cell")
@@ -80,7 +81,7 @@ def _thnn_fused_gru_cell_backward(grad_hy, workspace, has_bias):
     gi = grad_hy * (hx - new) * i * (1 - i)
     gn = grad_hy * (1 - i) * (1 - new * new)
     gr = gn * hnew * r * (1 - r)
-    left, right = torch().cat([gr, gi, gn], 1), torch().cat([gr, gi, gn * r], 1)
+    left, right = torch.cat([gr, gi, gn], 1), torch.cat([gr, gi, gn * r], 1)
     return left, right, grad_hy * i, left.sum(0) if has_bias else None, right.sum(0) if has_bias else None
 
 

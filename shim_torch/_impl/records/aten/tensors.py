@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shim_torch._impl.table.aten_declare import aten, ops, torch
+from shim_torch._impl.native import _core
+from shim_torch._impl.table.aten_declare import aten, package
+from shim_torch._impl.table.calls import aten as ops
+from shim_torch._impl.table.calls import torch
 
 # --- symbols ----------------------------------------------------------------------------------------------------------
 
@@ -56,12 +59,12 @@ def record_stream(self, stream):
 
 @aten("_efficientzerotensor", public=True)
 def _efficientzerotensor(size, dtype, layout, device, pin_memory):
-    return torch().zeros(size, dtype=dtype, device=device)
+    return torch.zeros(size, dtype=dtype, device=device)
 
 
 @aten("polygamma_")
 def polygamma_(self, n):
-    return self.copy_(torch().polygamma(n, self))
+    return self.copy_(torch.polygamma(n, self))
 
 
 @aten("requires_grad_")
@@ -125,7 +128,7 @@ def _to_cpu(tensors):
 
 @aten("_reshape_alias_copy")
 def _reshape_alias_copy(self, size, stride):
-    return ops()._reshape_alias(self, size, stride).clone(memory_format=torch().contiguous_format)
+    return ops._reshape_alias(self, size, stride).clone(memory_format=_core.contiguous_format)
 
 
 @aten("_reshape_from_tensor")
@@ -143,34 +146,34 @@ def slice_inverse(self, src, dim, start, end, step):
 @aten("_autocast_to_full_precision")
 def _autocast_to_full_precision(self, cuda_enabled, cpu_enabled):
     on = cuda_enabled if self.is_cuda else cpu_enabled
-    return self.to(torch().float32) if on and self.dtype in (torch().float16, torch().bfloat16) else self
+    return self.to(_core.float32) if on and self.dtype in (_core.float16, _core.bfloat16) else self
 
 
 @aten("_autocast_to_reduced_precision")
 def _autocast_to_reduced_precision(self, cuda_enabled, cpu_enabled, cuda_dtype, cpu_dtype):
     on, dtype = (cuda_enabled, cuda_dtype) if self.is_cuda else (cpu_enabled, cpu_dtype)
-    return self.to(dtype) if on and self.dtype is torch().float32 else self
+    return self.to(dtype) if on and self.dtype is _core.float32 else self
 
 
 @aten("_fw_primal")
 def _fw_primal(self, level):
-    return torch().autograd.forward_ad.unpack_dual(self, level=level).primal
+    return package().autograd.forward_ad.unpack_dual(self, level=level).primal
 
 
 @aten("_make_dual")
 def _make_dual(primal, tangent, level):
-    return torch().autograd.forward_ad.make_dual(primal, tangent, level=level)
+    return package().autograd.forward_ad.make_dual(primal, tangent, level=level)
 
 
 @aten("_unpack_dual")
 def _unpack_dual(dual, level):
-    return tuple(torch().autograd.forward_ad.unpack_dual(dual, level=level))
+    return tuple(package().autograd.forward_ad.unpack_dual(dual, level=level))
 
 
 # --- questions --------------------------------------------------------------------------------------------------------
 
 aten("is_vulkan_available", "_nnpack_available")(lambda: False)
-aten("_use_cudnn_rnn_flatten_weight", public=True)(lambda: torch().backends.cudnn.is_available())
+aten("_use_cudnn_rnn_flatten_weight", public=True)(lambda: package().backends.cudnn.is_available())
 aten("is_distributed", "cudnn_is_acceptable", "_is_zerotensor", public=True)(lambda self: False)
 aten("_use_cudnn_ctc_loss", "_use_cudnn_ctc_loss.Tensor", "_use_miopen_ctc_loss", "_use_miopen_ctc_loss.Tensor")(
     lambda log_probs, targets, input_lengths, target_lengths, blank: False
@@ -209,4 +212,4 @@ _NUMBERS = (
     "uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool - - - bfloat16".split()
 )
 for _overload in ("Tensor", "Scalar", "Scalar_Tensor", "Scalar_Scalar"):
-    aten(f"result_type.{_overload}")(lambda one, two: _NUMBERS.index(str(torch().result_type(one, two))[6:]))
+    aten(f"result_type.{_overload}")(lambda one, two: _NUMBERS.index(str(_core.result_type(one, two))[6:]))
