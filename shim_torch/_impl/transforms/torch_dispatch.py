@@ -139,7 +139,6 @@ def _differs_in_vmap() -> bool:
 
 
 def _dropout(input: Any, p: float, train: bool) -> Any:
-
     if not train or p == 0 or not input.numel():
         return input
     if p == 1:
