@@ -206,7 +206,6 @@ def nonzero(self: Any, *, as_tuple: bool = False) -> Any:
 
 
 def where(self: Any, condition: Any, other: Any) -> Any:
-
     return _torch.where(condition, self, other)
 
 

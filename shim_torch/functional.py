@@ -120,7 +120,6 @@ def atleast_3d(*tensors: Any) -> Any:
 
 
 def _each(name: str, tensors: tuple[Any, ...]) -> Any:
-
     one = getattr(_aten, name)
     if len(tensors) == 1 and not isinstance(tensors[0], (list, tuple)):
         return one(tensors[0])

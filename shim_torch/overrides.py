@@ -6,37 +6,23 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.tensor.torch_function import (
+from shim_torch._impl.tensor.torch_function import (  # noqa: F401
     BaseTorchFunctionMode,
+    DisableTorchFunction,
+    DisableTorchFunctionSubclass,
     TorchFunctionMode,
+    _enable_torch_function,
+    _EnableTorchFunction,
+    _get_current_function_mode,
+    _get_current_function_mode_stack,
     enable_reentrant_dispatch,
     handle_torch_function,
     has_torch_function,
     has_torch_function_unary,
     has_torch_function_variadic,
     is_tensor_like,
+    redispatch_function,
     wrap_torch_function,
-)
-from shim_torch._impl.tensor.torch_function import (
-    DisableTorchFunction as DisableTorchFunction,
-)
-from shim_torch._impl.tensor.torch_function import (
-    DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
-)
-from shim_torch._impl.tensor.torch_function import (
-    _enable_torch_function as _enable_torch_function,
-)
-from shim_torch._impl.tensor.torch_function import (
-    _EnableTorchFunction as _EnableTorchFunction,
-)
-from shim_torch._impl.tensor.torch_function import (
-    _get_current_function_mode as _get_current_function_mode,
-)
-from shim_torch._impl.tensor.torch_function import (
-    _get_current_function_mode_stack as _get_current_function_mode_stack,
-)
-from shim_torch._impl.tensor.torch_function import (
-    redispatch_function as redispatch_function,
 )
 
 __all__ = [

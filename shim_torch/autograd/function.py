@@ -225,7 +225,6 @@ class DelayedError:
         self.message = message
 
     def __call__(self, *args: Any) -> Any:
-
         given = [_torch.zeros(()) if a is None else a for a in args]  # None is an input too: one that has no history
         results = Error.apply(self.message, *given)
         if len(args) == 1:

@@ -36,7 +36,6 @@ class DeviceContext:
     """``with DeviceContext(device):`` new tensors go to device."""
 
     def __init__(self, device: Any) -> None:
-
         self.device = _core.device(device)
 
     def __enter__(self) -> DeviceContext:

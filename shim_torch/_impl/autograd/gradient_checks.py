@@ -15,7 +15,6 @@ Tensor = _core.Tensor
 
 
 def check_inputs(inputs: tuple[Any, ...]) -> list[Any]:
-
     wanted = _j.flat_inputs(inputs)
     if not wanted:
         raise ValueError(
@@ -285,7 +284,6 @@ def check_batched(output: Any, wanted: list[Any], k: int) -> None:
 
 
 def _check_same(k: int, j: int, found: Any, single: list[Any], text: str) -> None:
-
     expected = torch.stack([torch.zeros_like(found[0]) if s is None else s for s in single])
     if not _j.close(found, expected, 1e-5, 1e-8):
         raise GradcheckError(f"For output {k} and input {j}:\n\n{text}\n\nGot:\n{found}\n\nExpected:\n{expected}")

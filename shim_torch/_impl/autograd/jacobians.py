@@ -61,7 +61,6 @@ def split(g: Any) -> tuple[Any, Any]:
 
 
 def close(a: Any, b: Any, rtol: float, atol: float) -> bool:
-
     if a.numel() == 0:
         return True
     dtype = _core.promote_types(a.dtype, b.dtype)
@@ -146,7 +145,6 @@ def pull_back(piece: Any, wanted: list[Any], seed: Any) -> tuple[Any, ...]:
 
 
 def _row(g: Any, x: Any, seen: dict[str, bool]) -> Any:
-
     if g is None:
         return torch.zeros(x.numel(), dtype=x.dtype, device=x.device)
     if g.shape != x.shape:
@@ -159,7 +157,6 @@ def _row(g: Any, x: Any, seen: dict[str, bool]) -> Any:
 
 
 def _seeds(piece: Any, seed: Any) -> Iterable[Any]:
-
     if seed is not None:
         yield seed.reshape(piece.shape).to(piece.dtype)
         return

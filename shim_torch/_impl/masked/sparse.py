@@ -54,7 +54,6 @@ def _entries(input: Any, mask: Any) -> tuple[Any, Any]:
 
 
 def _grouped(values: Any, group: Any, count: int, name: str) -> Any:
-
     if name == "sum":
         return coo.sum_rows(values, group, count)
     spread = group.reshape(-1, *(1 for _ in values.shape[1:])).expand(values.shape)
@@ -110,7 +109,6 @@ def _made(name: str, indices: Any, values: Any, size: list[int], gone: list[int]
 
 
 def _mean(input: Any, indices: Any, values: Any, dims: tuple[int, ...]) -> Any:
-
     if not (values.is_floating_point() or values.is_complex()):
         values = values.to(_core.get_default_dtype())
     size = [1 if d in dims else k for d, k in enumerate(input.shape)]

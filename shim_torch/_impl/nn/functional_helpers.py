@@ -116,7 +116,6 @@ def _get_softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
 
 
 def _no_grad_embedding_renorm_(weight: Any, input: Any, max_norm: float, norm_type: float) -> Any:
-
     aten.embedding_renorm_(weight.detach(), input, max_norm, norm_type)
 
 

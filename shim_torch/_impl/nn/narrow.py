@@ -78,7 +78,6 @@ def _aten() -> Any:
 
 
 def _bfloat16() -> Any:
-
     return _core.bfloat16
 
 

@@ -38,7 +38,6 @@ def _same_sizes(a: Any, b: Any) -> None:
 
 
 def _add_coo(a: Any, b: Any, alpha: Any) -> Any:
-
     _same_sizes(a, b)
     one, two = coo.parts(a), coo.parts(b)
     if two.values.shape[0] == 0:

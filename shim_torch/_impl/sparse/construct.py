@@ -108,7 +108,6 @@ def _coo_tensor(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _from_entries(indices: Any, values: Any, size: Any, options: dict[str, Any], device: Any) -> Any:
-
     values = as_values(values, options["dtype"], device)
     indices = as_indices(indices, values.device)
     if values.dim() == 0 and indices.dim() == 2:

@@ -44,7 +44,6 @@ class _Pattern:
         self.parts, self.shape = coo.parts(t), tuple(t.shape)
 
     def tensor(self, values: Any) -> Any:
-
         p = self.parts
         if p.layout == _core.sparse_coo:
             return coo.unsafe(p.indices, values, self.shape, coalesced=p.coalesced)

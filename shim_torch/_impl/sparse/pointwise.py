@@ -64,7 +64,6 @@ for _record in records().values():
 
 @kernel("threshold_backward")
 def threshold_backward(grad_output: Any, self: Any, threshold: Any) -> Any:
-
     if grad_output.layout != self.layout:
         grad_output = grad_output.sparse_mask(self) if self.layout != _core.strided else grad_output.to_dense()
     if self.layout == _core.strided:

@@ -162,7 +162,6 @@ def addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Any
 
 @composite("mv")
 def mv(self: Any, vec: Any) -> Any:
-
     if self.dim() != 2 or vec.dim() != 1:
         raise RuntimeError(
             f"mv: two tensor dim should be 2 and 1, but got SparseTensor Dim: {self.dim()}Tensor Dim: {vec.dim()}"
@@ -183,7 +182,6 @@ def addmv(self: Any, mat: Any, vec: Any, beta: Any = 1, alpha: Any = 1) -> Any:
 
 @composite("matmul", "__matmul__", "linalg_matmul")
 def matmul(self: Any, other: Any) -> Any:
-
     a, b = self.dim(), other.dim()
     if a == 0 or b == 0:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a}D and {b}D")
@@ -223,7 +221,6 @@ def _bmm(self: Any, mat2: Any) -> Any:
 
 @kernel("bmm")
 def bmm(self: Any, mat2: Any) -> Any:
-
     _bmm(self, mat2)
     if self.layout in COMPRESSED:
         count = self.shape[0]
@@ -272,7 +269,6 @@ def _rows(t: Any) -> Any:
 
 
 def _spread(rows: Any, values: Any, size: Any) -> Any:
-
     n = size[1]
     columns = torch.arange(n, device=rows.device).repeat(rows.shape[0])
     indices = torch.stack([torch.repeat_interleave(rows, n), columns])

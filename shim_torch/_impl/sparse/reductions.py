@@ -32,7 +32,6 @@ def _sum_dtype(t: Any, dtype: Any) -> Any:
 
 @composite("sum", "sum.dim_IntList")
 def sum_(self: Any, *rest: Any) -> Any:
-
     if len(rest) == 1:
         return aten._sparse_sum_all(self, rest[0])
     dim, keepdim, dtype = rest

@@ -116,7 +116,6 @@ def permute(self: Any, dims: Sequence[int]) -> Any:
 
 @kernel("unsqueeze")
 def unsqueeze(self: Any, dim: int) -> Any:
-
     if not _is_coo(self):
         raise RuntimeError("Sparse CSR tensors do not have strides")
     d = _dim(dim, self.dim() + 1)
@@ -170,7 +169,6 @@ def select_copy(self: Any, dim: int, index: int) -> Any:
 
 @kernel("index_select")
 def index_select(self: Any, dim: int, index: Any) -> Any:
-
     if not isinstance(self, _core.TensorBase) or not _is_coo(self):
         refuse("aten::index_select", [self])
     d = _dim(dim, self.dim())
@@ -243,7 +241,6 @@ def narrow_copy(self: Any, dim: int, start: int, length: int) -> Any:
 
 @kernel("cat", "concat", "concatenate")
 def cat(tensors: list[Any], dim: int = 0) -> Any:
-
     for i, t in enumerate(tensors):
         if t.layout == _core.strided:
             raise RuntimeError(f"Concatenating sparse tensors, but a dense tensor was found at position {i}.")
@@ -285,7 +282,6 @@ def cat(tensors: list[Any], dim: int = 0) -> Any:
 
 @composite("stack")
 def stack(tensors: list[Any], dim: int = 0) -> Any:
-
     d = _dim(dim, tensors[0].dim() + 1)
     for i, t in enumerate(tensors):
         if t.shape != tensors[0].shape:

@@ -1,4 +1,4 @@
-"""The operators as functions, for bodies and gradient formulas that are made of other operators.
+"""The operators as functions, for what is made of them: bodies, gradient formulas, the modules around the table.
 
 ``torch.where``, ``aten.index_put`` and ``shim.add_runs`` are called as the functions of those names in torch and ``torch.ops``, and found
 in the table when first asked for: the records are imported before torch is complete, and need nothing of its modules.

@@ -323,7 +323,6 @@ class TensorLikePair(_ClosePair):
         equal_nan: bool,
         identifier: Identifier = None,
     ) -> None:
-
         matches = torch.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan)
         if bool(matches.all()):
             return

@@ -224,7 +224,6 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 
 def _basis(result: Any) -> Any:
-
     count = result.numel()
     return torch.eye(count, dtype=result.dtype, device=result.device).reshape((count, *result.shape))
 
@@ -236,7 +235,6 @@ def _jacobian(
 
     @wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-
         numbers = _pick(args, argnums)
         enabled, outer = _core.is_grad_enabled(), _outer((args, kwargs))
         _refuse_complex(tree_leaves(tuple(args[n] for n in numbers)), public, "inputs")

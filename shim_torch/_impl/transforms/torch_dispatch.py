@@ -159,7 +159,6 @@ def _differs_in_vmap() -> bool:
 
 @_parts("dropout", "native_dropout", "bernoulli_.float")
 def _dropout(input: Any, p: float, train: bool) -> Any:
-
     if not train or p == 0 or not input.numel():
         return input
     if p == 1:
