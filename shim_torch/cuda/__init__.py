@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any, NamedTuple
 
+from shim_torch._impl.cuda.devices import _DeviceGuard, _exchange_device, _maybe_exchange_device, device, device_of
+from shim_torch._impl.cuda.devices import index_of as _index_of
 from shim_torch._impl.cuda.graphs import (
     CUDAGraph,
     graph,
@@ -17,17 +19,11 @@ from shim_torch._impl.cuda.streams import (
     ExternalStream,
     Stream,
     StreamContext,
-    _DeviceGuard,
-    _exchange_device,
-    _maybe_exchange_device,
     current_stream,
     default_stream,
-    device,
-    device_of,
     set_stream,
     stream,
 )
-from shim_torch._impl.cuda.streams import index_of as _index_of
 from shim_torch._impl.native import _core
 from shim_torch.cuda import memory
 from shim_torch.cuda.memory import (
@@ -291,7 +287,7 @@ def _sleep(cycles: int) -> None:
     """Keeps the current stream busy for about ``cycles`` clock cycles."""
     import cupy
 
-    from shim_torch._impl.cuda.streams import link_cupy
+    from shim_torch._impl.cuda.cupy_link import link_cupy
 
     link_cupy()
     with _lock:
