@@ -94,7 +94,9 @@ def _home(name: str, layer: type[Module]) -> str:
     if "pool" in name.lower():
         return "pooling"
     found = layer.__module__.rpartition(".")[2]
-    return {"simple_layers": "activation"}.get(found, found)
+    return {"simple_layers": "activation", "parameter_containers": "container", "recurrent_cells": "rnn"}.get(
+        found, found
+    )
 
 
 for _name, _layer in _LAYERS.items():
