@@ -106,11 +106,8 @@ class RNNBase(Module):
         """Moves the weights into one buffer as cuDNN reads them, of which they are views then; elsewhere nothing."""
         weights: list[Any] = [getattr(self, name, None) for name in self._flat_weights_names]
         first = weights[0] if weights else None
-        if (
-            not isinstance(first, _core.TensorBase)
-            or not first.is_cuda
-            or not shim_torch.backends.cudnn.is_acceptable(first)
-        ):
+        cudnn = shim_torch.backends.cudnn
+        if not isinstance(first, _core.TensorBase) or not first.is_cuda or not cudnn.is_acceptable(first):
             return
         if any(
             not isinstance(w, _core.TensorBase) or w.dtype != first.dtype or w.device != first.device for w in weights
