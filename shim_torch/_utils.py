@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.tensor.tensor_groups import (  # noqa: F401
+    _reorder_tensors_as,
+    _take_tensors,
+)
+from shim_torch._impl.utils.exceptions import (  # noqa: F401
+    ExceptionWrapper,
+    KeyErrorMessage,
+)
 
 
 def is_compiling() -> bool:
@@ -226,37 +233,6 @@ def _element_size(dtype: Any) -> int:
     return dtype.itemsize
 
 
-class KeyErrorMessage(str):
-    """A KeyError's text whose newlines are shown as such."""
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-class ExceptionWrapper:
-    """An exception on its way to another thread or process: its type and its traceback as text."""
-
-    def __init__(self, exc_info: Any = None, where: str = "in background") -> None:
-        import sys
-        import traceback
-
-        info: Any = sys.exc_info() if exc_info is None else exc_info
-        self.exc_type, self.exc_msg, self.where = info[0], "".join(traceback.format_exception(*info)), where
-
-    def reraise(self) -> None:
-        """Raises an exception of that type, with the traceback in its text."""
-        text = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
-        if self.exc_type is KeyError:
-            text = KeyErrorMessage(text)
-        elif getattr(self.exc_type, "message", None):
-            raise self.exc_type(message=text)
-        try:
-            error = self.exc_type(text)
-        except Exception:
-            raise RuntimeError(text) from None
-        raise error
-
-
 def _flatten_dense_tensors(tensors: Any) -> Any:
     """Tensors of one dtype as one vector, copied."""
     from shim_torch import _C
@@ -271,39 +247,6 @@ def _unflatten_dense_tensors(flat: Any, tensors: Any) -> Any:
 
     nn: Any = _C._nn
     return nn.unflatten_dense_tensors(flat, tensors)
-
-
-def _take_tensors(tensors: Any, size_limit: int) -> Any:
-    """Groups of tensors of one dtype and device; a group ends before it would have more than ``size_limit`` bytes."""
-    groups: dict[Any, tuple[list[Any], int]] = {}
-    for tensor in tensors:
-        kind, size = tensor.type(), tensor.numel() * tensor.element_size()
-        group, total = groups.get(kind, ([], 0))
-        if group and total + size > size_limit:
-            yield group
-            group, total = [], 0
-        group.append(tensor)
-        groups[kind] = group, total + size
-    for group, _ in groups.values():
-        if group:
-            yield group
-
-
-def _by_occurrence(tensors: Any) -> dict[tuple[str, int], Any]:
-    """Each tensor under its type and how many of that type came before it."""
-    seen: Counter[str] = Counter()
-    found = {}
-    for tensor in tensors:
-        kind = tensor.type()
-        found[kind, seen[kind]] = tensor
-        seen[kind] += 1
-    return found
-
-
-def _reorder_tensors_as(tensors: Any, ordered_tensors: Any) -> tuple[Any, ...]:
-    """``tensors`` (grouped by type) in the order of types that ``ordered_tensors`` has."""
-    given = _by_occurrence(tensors)
-    return tuple(given[place] for place in _by_occurrence(ordered_tensors))
 
 
 def _is_privateuse1_backend_available() -> bool:

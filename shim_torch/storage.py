@@ -8,33 +8,18 @@ from operator import index
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.tensor.legacy_storages import DTYPES as _CLASSES
+from shim_torch._impl.tensor.legacy_storages import NAMES as _NAMES
+from shim_torch._impl.tensor.legacy_storages import LegacyMeta as _LegacyStorageMeta  # noqa: F401
+from shim_torch._impl.tensor.legacy_storages import legacy_class_of as _legacy_class_of
 from shim_torch._impl.tensor.storage_arguments import OnlyChildren as _OnlyChildren
-from shim_torch._impl.tensor.storage_arguments import check_legacy as _check_legacy
 from shim_torch._impl.tensor.storage_arguments import check_typed as _check_typed
-from shim_torch._impl.tensor.storage_arguments import not_for_cuda as _not_for_cuda
 from shim_torch._impl.tensor.untyped_storage import check_real as _check_real
 from shim_torch._impl.tensor.untyped_storage import over as _over
 
 __all__ = ["TypedStorage", "UntypedStorage"]
 
 UntypedStorage = _core.UntypedStorage
-
-# The dtypes that have a storage class of their own, by that class's name.
-_CLASSES: dict[str, Any] = {
-    "DoubleStorage": _core.float64,
-    "FloatStorage": _core.float32,
-    "HalfStorage": _core.float16,
-    "LongStorage": _core.int64,
-    "IntStorage": _core.int32,
-    "ShortStorage": _core.int16,
-    "CharStorage": _core.int8,
-    "ByteStorage": _core.uint8,
-    "BoolStorage": _core.bool,
-    "BFloat16Storage": _core.bfloat16,
-    "ComplexDoubleStorage": _core.complex128,
-    "ComplexFloatStorage": _core.complex64,
-}
-_NAMES = {dtype: name for name, dtype in _CLASSES.items()}
 
 
 def _dtype_to_storage_type_map() -> dict[Any, str]:
@@ -43,11 +28,6 @@ def _dtype_to_storage_type_map() -> dict[Any, str]:
 
 def _storage_type_to_dtype_map() -> dict[str, Any]:
     return dict(_CLASSES)
-
-
-def _dtype_of(name: str) -> Any:
-    """The dtype of ``"FloatStorage"``; KeyError for others."""
-    return _CLASSES[name]
 
 
 def _bytes_of(sequence: Any, dtype: Any, device: Any) -> Any:
@@ -129,9 +109,7 @@ class TypedStorage:
     _free_weak_ref = staticmethod(_core.UntypedStorage._free_weak_ref)
 
     def get_device(self) -> int:
-        if self.device.type == "cpu":
-            return -1
-        return int(self.device.index or 0)
+        return -1 if self.device.type == "cpu" else int(self.device.index or 0)
 
     def tolist(self) -> list[Any]:
         _check_real(self)
@@ -275,84 +253,10 @@ for _name in "double float half long int short char byte bool bfloat16 complex_d
     setattr(TypedStorage, _name, lambda self, _to=getattr(_core, _dtype): self._to(_to))
 
 
-def _from_buffer(buffer: Any, dtype: Any, byte_order: str, count: int, offset: int) -> TypedStorage:
-    """A copy of a buffer's elements, which stand there in ``byte_order``: "native", "little" or "big"."""
-    import sys
-
-    import numpy as np
-
-    from shim_torch import frombuffer, tensor
-
-    if dtype.itemsize == 1 and dtype is not _core.bool:
-        byte_order = "native"  # bytes have no order, and PyTorch looks at none
-    if byte_order not in ("native", "little", "big"):
-        raise ValueError(f"invalid byte_order '{byte_order}' (expected 'big', 'little', or 'native')")
-    raw, size = memoryview(buffer).cast("B"), dtype.itemsize
-    if offset < 0 or offset > len(raw):
-        raise ValueError(
-            f"offset must be non-negative and no greater than buffer length ({offset}) , but got {len(raw)}"  # PyTorch's order
-        )
-    if count < 0:
-        if (len(raw) - offset) % size:
-            raise ValueError(f"buffer size ({len(raw)}) must be a multiple of element size ({size})")
-        count = (len(raw) - offset) // size
-    if offset + count * size > len(raw):
-        raise ValueError(
-            f"buffer has only {len(raw) - offset} elements after offset {offset}, but specified a size of {count}"
-        )
-    elements: Any = np.frombuffer(raw, np.uint8, count * size, offset).reshape(count, size)
-    if byte_order not in ("native", sys.byteorder):
-        parts = 2 if dtype.is_complex else 1  # of a complex number, each part is turned round
-        elements = elements.reshape(count, parts, size // parts)[:, :, ::-1]
-    if dtype is _core.bool:
-        elements = elements.reshape(-1) != 0
-    made = frombuffer(bytearray(elements.tobytes()), dtype=dtype) if count else tensor([], dtype=dtype)
-    return TypedStorage._new_of(made)
-
-
-class _LegacyMeta(type):
-    """``isinstance(storage, torch.FloatStorage)`` asks for the dtype."""
-
-    dtype: Any
-    _device_type: str
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        kind = cls._device_type
-        return type(instance) in (TypedStorage, cls) and instance.dtype == cls.dtype and instance.device.type == kind
-
-
 @functools.cache
 def legacy_class(name: str, device_type: str = "cpu") -> Any:
     """``torch.FloatStorage`` and its like: a TypedStorage of one dtype on one device. KeyError for an unknown name."""
-    dtype = _CLASSES[name]
-
-    def __new__(cls: Any, *args: Any, wrap_storage: Any = None, **others: Any) -> Any:
-        _check_legacy(cls, args, wrap_storage, others)
-        device = device_type if wrap_storage is None else None
-        return TypedStorage(*args, wrap_storage=wrap_storage, dtype=dtype, device=device)
-
-    def from_buffer(buffer: Any, byte_order: str = "native", count: int = -1, offset: int = 0) -> Any:
-        return _from_buffer(buffer, dtype, byte_order, count, offset)
-
-    def from_file(filename: Any, shared: bool = False, size: int = 0) -> Any:
-        storage = UntypedStorage.from_file(filename, shared, size * dtype.itemsize)
-        return TypedStorage(wrap_storage=storage, dtype=dtype)
-
-    members = {"from_buffer": staticmethod(from_buffer), "from_file": staticmethod(from_file)}
-    if device_type == "cuda":
-        members |= {n: _not_for_cuda(n) for n in ("from_buffer", "_new_with_weak_ptr", "_new_shared_filename")}
-    return _LegacyMeta(
-        name,
-        (TypedStorage,),
-        {
-            "__module__": "torch" if device_type == "cpu" else f"torch.{device_type}",
-            "__new__": __new__,
-            "dtype": dtype,
-            "_fixed_dtype": dtype,
-            "_device_type": device_type,
-            **members,
-        },
-    )
+    return _legacy_class_of(TypedStorage, name, device_type)
 
 
 TypedStorage.__module__ = "torch.storage"
@@ -385,8 +289,8 @@ def __getattr__(name: str) -> Any:
         return UntypedStorage
     if name == "_load_from_bytes":
         return _from_bytes
-    if name in ("_LegacyStorage", "_LegacyStorageMeta"):
-        return {"_LegacyStorage": _OnlyChildren, "_LegacyStorageMeta": _LegacyMeta}[name]
+    if name == "_LegacyStorage":
+        return _OnlyChildren
     from shim_torch._impl.surface.missing import missing
 
     return missing("torch.storage", name)

@@ -78,7 +78,7 @@ def _from_buffer(buffer: Any, byte_order: str | None = None, count: int = -1, of
     ``byte_order`` ("native", "little" or "big") is that of the buffer's elements; bytes need none.
     Errors: RuntimeError without a dtype, or without a byte order that it needs; ValueError for sizes that do not fit.
     """
-    from shim_torch import storage
+    from shim_torch._impl.tensor.legacy_storages import elements_of
 
     if dtype is ...:
         raise RuntimeError("argument 'dtype' cannot be None")
@@ -86,7 +86,7 @@ def _from_buffer(buffer: Any, byte_order: str | None = None, count: int = -1, of
         raise RuntimeError("argument 'dtype' must be of type torch.dtype")
     if byte_order is None and dtype not in (_core.uint8, _core.int8):
         raise RuntimeError("function missing required argument 'byte_order' (pos 2)")
-    return storage._from_buffer(buffer, dtype, byte_order or "native", count, offset)._untyped_storage
+    return elements_of(buffer, dtype, byte_order or "native", count, offset).untyped_storage()
 
 
 def _from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> Any:
@@ -191,14 +191,14 @@ def _type(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
         return "torch.storage.UntypedStorage"
     if dtype is UntypedStorage:
         return self
-    from shim_torch.storage import _CLASSES
+    from shim_torch._impl.tensor.legacy_storages import DTYPES
 
     name = dtype if isinstance(dtype, str) else f"{dtype.__module__}.{dtype.__name__}"
     *parts, last = name.split(".")
-    if last not in _CLASSES:
+    if last not in DTYPES:
         raise RuntimeError(f"invalid type: '{name}'")
     moved = self.cuda() if "cuda" in parts else self
-    return untyped_tensor(moved).to(_CLASSES[last], copy=True)._typed_storage()
+    return untyped_tensor(moved).to(DTYPES[last], copy=True)._typed_storage()
 
 
 def _deepcopy(self: Any, memo: dict[Any, Any]) -> Any:

@@ -9,7 +9,11 @@ from typing import Any, Generic, TypeVar
 
 from shim_torch._impl.utils.worker_processes import context_of
 from shim_torch.utils.data._utils.collate import default_collate, default_convert
-from shim_torch.utils.data._utils.fetch import _DatasetKind, _SingleProcessDataLoaderIter
+from shim_torch.utils.data._utils.fetch import (  # noqa: F401
+    _BaseDataLoaderIter,
+    _DatasetKind,
+    _SingleProcessDataLoaderIter,
+)
 from shim_torch.utils.data._utils.worker import (  # noqa: F401
     _MultiProcessingDataLoaderIter,
     _sharding_worker_init_fn,
