@@ -2,179 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface import naming
-
-
-class _Type(str):
-    """The type of an argument as PyTorch prints it: ``Optional[Tensor]``, ``List[int]``, ``number``."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> Any:
-        return self[:]
-
-    def kind(self) -> Any:
-        """``TensorType``, ``ListType``, ``OptionalType`` ..."""
-        head = self.split("[")[0]
-        names = {
-            "List": "ListType", "Optional": "OptionalType", "number": "NumberType", "str": "StringType", "Device": "DeviceObjType",
-            "Stream": "StreamObjType", "NoneType": "NoneType",
-        }  # fmt: skip
-        return names.get(head, head[:1].upper() + head[1:] + "Type")
-
-    def getElementType(self) -> _Type:
-        """Of a list or optional: what it holds."""
-        return _Type(self.split("[", 1)[1][:-1])
-
-    def containedTypes(self) -> list[_Type]:
-        """What a list or optional holds."""
-        return [self.getElementType()] if self.startswith(("List[", "Optional[")) else []
-
-    def isSubtypeOf(self, other: _Type) -> bool:
-        """Whether its values are values of the other type: ``int`` of ``number``, ``None`` of every optional; lists only of their own."""
-        if self == other or other == "Any" or (other == "number" and self in ("int", "float", "complex")):
-            return True
-        if not other.startswith("Optional["):
-            return False
-        inner = self.getElementType() if self.startswith("Optional[") else self
-        return self == "NoneType" or inner.isSubtypeOf(other.getElementType())
-
-    def str(self) -> Any:
-        """The type as schemas write it: ``Tensor?[]``, ``int[]?``."""
-        if self.startswith(("List[", "Optional[")):
-            return self.getElementType().str() + ("[]" if self.startswith("List[") else "?")
-        return "Scalar" if self == "number" else self[:]
-
-    @property
-    def annotation_str(self) -> Any:
-        """The type as Python's annotations write it."""
-        return self[:]
-
-
-class _RealType(_Type):
-    """A type that calls see as another one: ``SymInt`` as int, ``ScalarType`` as int."""
-
-    __slots__ = ("_written",)
-    _written: Any
-
-    def __new__(cls, kind: Any, written: Any) -> _RealType:
-        made = super().__new__(cls, kind)
-        made._written = written
-        return made
-
-    def str(self) -> Any:
-        return self._written
-
-
-class AliasInfo:
-    """Which memory an argument shares, and whether it is written to."""
-
-    def __init__(self, is_write: bool, before_set: set[str], after_set: set[str]) -> None:
-        self.is_write = is_write
-        self.before_set = before_set
-        self.after_set = after_set
-
-
-class Argument:
-    """One argument or return of a schema."""
-
-    def __init__(self, data: tuple[Any, ...]) -> None:
-        (
-            self.name,
-            kind,
-            self.default_value,
-            self._defaulted,
-            self.kwarg_only,
-            self.is_out,
-            alias,
-            self.N,
-            self._text,
-        ) = data
-        self.type = _Type(kind.replace("SymInt", "int"))
-        self.real_type = _RealType(kind, re.sub(r"\(.*?\)|(?<=\[)\d+(?=\])", "", self._text))
-        self.alias_info = AliasInfo(*alias) if alias is not None else None
-
-    def has_default_value(self) -> bool:
-        """Whether calls may leave it out."""
-        return bool(self._defaulted)
-
-    @property
-    def is_write(self) -> bool:
-        """Whether the operator writes to it."""
-        return self.alias_info is not None and self.alias_info.is_write
-
-    def __repr__(self) -> str:
-        return f"{self._text} {self.name}".strip()
-
-
-class FunctionSchema:
-    """A parsed schema; ``str`` gives its normal form."""
-
-    def __init__(self, data: tuple[Any, ...]) -> None:
-        (
-            namespace,
-            name,
-            self.overload_name,
-            self._text,
-            arguments,
-            returns,
-            self.is_mutable,
-            self.is_vararg,
-            self.is_varret,
-        ) = data
-        self.name = f"{namespace}::{name}"
-        self.arguments = [Argument(a) for a in arguments]
-        self.returns = [Argument(r) for r in returns]
-
-    def __str__(self) -> str:
-        return self._text
-
-    __repr__ = __str__
-
-    def is_backward_compatible_with(self, old_schema: FunctionSchema) -> bool:
-        """Whether calls written for the older schema mean the same with this one."""
-        from shim_torch._impl.table.schema_compatibility import is_backward_compatible
-
-        return is_backward_compatible(self, old_schema)
-
-    def check_forward_compatible_with(self, old_schema: FunctionSchema) -> tuple[bool, str]:
-        """Whether calls written for this schema mean the same with the older one, and why not."""
-        from shim_torch._impl.table.schema_compatibility import forward_compatible
-
-        return forward_compatible(self, old_schema)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, FunctionSchema) and self._text == other._text
-
-    def __hash__(self) -> int:
-        return hash(self._text)
-
-
-def parse_schema(text: str) -> FunctionSchema:
-    """The schema a text describes; RuntimeError with the position where it is bad."""
-    return FunctionSchema(_core.parse_schema_data(text))
-
-
-def _tags(of: OpOverload) -> list[Any]:
-    """The tags that PyTorch or a compiled library gave its operator."""
-    names = _core.operator_tags(of._qualified_op_name, of._overload)
-    if not names and of.namespace == "aten":
-        from shim_torch._impl.table.aten_tags import tags_of
-
-        return list(tags_of(of))
-    if not names:
-        return []
-    from shim_torch._impl.tensor.symbols import Tag
-
-    return [Tag[name] for name in names]
-
+from shim_torch._impl.table.schema import (  # noqa: F401
+    Argument,
+    FunctionSchema,
+    parse_schema,
+    schema_of_overload,
+    tags_of_overload,
+)
 
 _KERNEL_KEYS = ("AutogradCUDA", "AutogradCPU", "Autograd", "CUDA", "CPU", "Meta")  # highest first
 
@@ -207,19 +47,14 @@ class OpOverload(_core.OperatorCall):
     @property
     def _schema(self) -> FunctionSchema:
         if self._lazy_schema is None:
-            shown = _schema_shown(self._qualified_op_name, self._overload)
-            self._lazy_schema = (
-                parse_schema(shown)
-                if shown
-                else FunctionSchema(_core.operator_schema(self._qualified_op_name, self._overload))
-            )
+            self._lazy_schema = schema_of_overload(self._qualified_op_name, self._overload)
         return self._lazy_schema
 
     @property
     def tags(self) -> list[Any]:
         """Its ``torch.Tag``s."""
         if self._lazy_tags is None:
-            self._lazy_tags = _tags(self)
+            self._lazy_tags = tags_of_overload(self)
         return self._lazy_tags
 
     @tags.setter
@@ -292,16 +127,6 @@ class OpOverload(_core.OperatorCall):
 
     def __reduce__(self) -> Any:
         return _lookup, (self.namespace, self._opname, self._overloadname)
-
-
-def _schema_shown(qualified: str, overload: str) -> str | None:
-    """PyTorch's schema where an overload of ours takes further arguments."""
-    if not qualified.startswith("aten::"):
-        return None
-    from shim_torch._impl.table.aten import complete, schema_of
-
-    complete(qualified[6:])
-    return schema_of(qualified[6:], overload)
 
 
 class OpOverloadPacket(_core.OperatorCall):
@@ -408,12 +233,8 @@ class _OpNamespace(ModuleType):
 
 
 # Namespaces whose operators are defined when they are first asked for.
-_LATE = {
-    "profiler": "shim_torch._impl.profiler.operators",
-    "_c10d_functional": "shim_torch._impl.collectives.operators",
-    "c10d_functional": "shim_torch._impl.collectives.operators",
-    "c10d": "shim_torch._impl.collectives.operators",
-}
+_LATE = dict.fromkeys(("_c10d_functional", "c10d_functional", "c10d"), "shim_torch._impl.collectives.operators")
+_LATE["profiler"] = "shim_torch._impl.profiler.operators"
 
 
 class _Ops(ModuleType):
@@ -475,6 +296,3 @@ def __getattr__(name: str) -> Any:
     from shim_torch._impl.surface.missing import missing
 
     return missing("torch._ops", name)
-
-
-naming.present(globals(), elsewhere={"torch._C": ["AliasInfo", "Argument", "FunctionSchema", "parse_schema"]})

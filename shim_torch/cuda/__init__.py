@@ -7,8 +7,7 @@ import functools
 from importlib import import_module
 from typing import Any
 
-from shim_torch._impl.cuda.device_properties import ATTRIBUTES as _ATTRIBUTES
-from shim_torch._impl.cuda.device_properties import _CudaDeviceProperties
+from shim_torch._impl.cuda.device_properties import _ATTRIBUTES, _CudaDeviceProperties
 from shim_torch._impl.cuda.devices import _DeviceGuard, _exchange_device, _maybe_exchange_device, device, device_of
 from shim_torch._impl.cuda.devices import index_of as _index_of
 from shim_torch._impl.cuda.graphs import (

@@ -40,7 +40,7 @@ class _CudaDeviceProperties(NamedTuple):
 
 
 # numbers of CUdevice_attribute, in the order of _DeviceProperties' fields after total_memory
-ATTRIBUTES = {
+_ATTRIBUTES = {
     "multi_processor_count": 16,
     "warp_size": 10,
     "max_threads_per_multi_processor": 39,
