@@ -40,7 +40,7 @@ class OpOverload(_core.OperatorCall):
 
     @property
     def _defined_in_python(self) -> bool:
-        from .library import defined_in_python
+        from ._library.simple_registry import defined_in_python
 
         return defined_in_python(self._qualified_op_name, self._overload)
 

@@ -169,20 +169,6 @@ def _rebuild_wrapper_subclass(
     )  # fmt: skip
 
 
-def _wrapper_arguments(t: Any) -> tuple[Any, ...]:
-    """What ``_rebuild_wrapper_subclass`` makes the tensor anew from."""
-    place = (tuple(t.size()), tuple(t.stride()), t.storage_offset())
-    return type(t), t.dtype, *place, t.layout, t.device, t.requires_grad
-
-
-def _is_wrapper(t: Any) -> bool:
-    """Whether a tensor's class has a ``__torch_dispatch__`` of its own and it has elements, but no memory."""
-    kind = type(t)
-    if kind is _core.Tensor or kind.__torch_dispatch__ is _core._disabled_torch_dispatch_impl:
-        return False
-    return bool(t.layout == _core.strided and t.numel() and not t.is_meta and t.data_ptr() == 0)
-
-
 def _rebuild_parameter(data: Any, requires_grad: bool, backward_hooks: Any) -> Any:
     from shim_torch.nn.parameter import Parameter
 

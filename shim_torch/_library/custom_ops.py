@@ -40,7 +40,7 @@ class CustomOpDef:
     def __init__(
         self, namespace: str, name: str, schema: str, fn: Callable[..., Any], tags: Sequence[Any] | None = None
     ) -> None:
-        from ..library import Library
+        from .simple_registry import Library
 
         self._namespace, self._name, self._schema, self._init_fn = namespace, name, schema, fn
         self._abstract_fn: Callable[..., Any] | None = None
