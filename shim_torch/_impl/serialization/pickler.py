@@ -12,6 +12,7 @@ from typing import IO, Any
 from shim_torch import _tensor, _utils
 from shim_torch._impl.native import _core
 from shim_torch._impl.serialization import class_pickling
+from shim_torch._impl.tensor.wrapper_subclasses import is_wrapper, wrapper_arguments
 from shim_torch.nn.parameter import Parameter
 from shim_torch.storage import TypedStorage, legacy_class
 
@@ -116,8 +117,8 @@ def _reduce_tensor(t: Any, protocol: int) -> Any:
         return _utils._rebuild_parameter, (t.data, t.requires_grad, OrderedDict())
     if cls.__reduce_ex__ is not _core.Tensor.__reduce_ex__:
         return NotImplemented
-    if cls is not _core.Tensor and _utils._is_wrapper(t):
-        func, args = _utils._rebuild_wrapper_subclass, _utils._wrapper_arguments(t)
+    if cls is not _core.Tensor and is_wrapper(t):
+        func, args = _utils._rebuild_wrapper_subclass, wrapper_arguments(t)
     else:
         func, args = _rebuild_arguments(t)
     state = {} if cls is _core.Tensor and not t.__dict__ else _utils._get_obj_state(t)
