@@ -12,6 +12,8 @@ from typing import IO, Any
 from shim_torch import _tensor, _utils
 from shim_torch._impl.native import _core
 from shim_torch._impl.serialization import class_pickling
+from shim_torch._impl.serialization import pickler as _pickler
+from shim_torch._impl.serialization.locations import location_tag
 from shim_torch._impl.tensor.wrapper_subclasses import is_wrapper, wrapper_arguments
 from shim_torch.nn.parameter import Parameter
 from shim_torch.storage import TypedStorage, legacy_class
@@ -163,3 +165,29 @@ def of(module: Any) -> Any:
             return _reduce_tensor(obj, 2) if isinstance(obj, _core.TensorBase) else NotImplemented
 
     return Own
+
+
+class Storages:
+    """The storages of a file being written: gives each a key, and refuses two dtypes over one."""
+
+    def __init__(self, more: tuple[Any, ...] = ()) -> None:
+        self.by_key: dict[str, Any] = {}
+        self.itemsize: dict[str, int] = {}
+        self._more = more  # what the older format has behind each storage
+        self._keys: dict[int, str] = {}
+        self._dtypes: dict[int, Any] = {}
+
+    def persistent_id(self, obj: Any) -> tuple[Any, ...]:
+        untyped_only = not isinstance(obj, TypedStorage) or getattr(obj, "_as_untyped", False)
+        storage = obj if not isinstance(obj, TypedStorage) else obj.untyped()
+        if untyped_only:
+            kind, dtype = _core.UntypedStorage, _core.uint8
+        else:
+            kind, dtype = _pickler.legacy_class(obj.pickle_storage_type()), obj.dtype
+        pointer = 0 if storage.device.type == "meta" else storage.data_ptr()
+        if pointer and self._dtypes.setdefault(pointer, dtype) != dtype:
+            raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
+        key = self._keys.setdefault(storage._cdata, str(len(self._keys)))
+        self.by_key[key] = storage
+        self.itemsize.setdefault(key, dtype.itemsize)
+        return ("storage", kind, key, location_tag(storage), storage.nbytes() // dtype.itemsize, *self._more)
