@@ -6,9 +6,10 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.optim import tensor_lists as _together
+from shim_torch._impl.optim.checks import check, check_rate
 from shim_torch._impl.optim.helpers import _device_dtype_check_for_fused, _get_scalar_dtype
 from shim_torch.autograd.grad_mode import set_grad_enabled
-from shim_torch.optim.optimizer import Optimizer, check, check_rate, closure_loss
+from shim_torch.optim.optimizer import Optimizer, closure_loss
 
 TensorBase = _core.TensorBase
 _ON_DEVICE = ("cuda", "xpu", "hpu", "privateuseone", "xla")  # where a captured graph may hold a whole step

@@ -16,15 +16,11 @@ from shim_torch._impl.utils.pytree_keys import GetAttrKey, MappingKey, SequenceK
 
 
 def _private_register_pytree_node(
-    cls: Any,
-    flatten_fn: Callable[[Any], tuple[Any, Any]],
-    unflatten_fn: Callable[[Iterable[Any], Any], Any],
-    *,
-    serialized_type_name: str | None = None,
-    to_dumpable_context: Callable[[Any], Any] | None = None,
+    cls: Any, flatten_fn: Callable[[Any], tuple[Any, Any]], unflatten_fn: Callable[[Iterable[Any], Any], Any], *,
+    serialized_type_name: str | None = None, to_dumpable_context: Callable[[Any], Any] | None = None,
     from_dumpable_context: Callable[[Any], Any] | None = None,
     flatten_with_keys_fn: Callable[[Any], tuple[Any, Any]] | None = None,
-) -> None:
+) -> None:  # fmt: skip
     if (to_dumpable_context is None) != (from_dumpable_context is None):
         raise ValueError(f"Both to_dumpable_context and from_dumpable_context for {cls} must be None or registered.")
     name = serialized_type_name or tree.NO_SERIALIZED_TYPE_NAME_FOUND

@@ -257,7 +257,6 @@ LazyInstanceNorm3d = _lazy(_LazyInstanceNorm, instancenorm.InstanceNorm3d)
 
 for _class in list(vars().values()):  # PyTorch keeps each beside its plain layer
     if isinstance(_class, type) and _class.__name__.startswith("Lazy") and getattr(_class, "cls_to_become", None):
-        _home = next(
-            m for m in (conv, linear, batchnorm, instancenorm) if hasattr(m, _class.__name__.removeprefix("Lazy"))
-        )
+        _plain = _class.__name__.removeprefix("Lazy")
+        _home = next(m for m in (conv, linear, batchnorm, instancenorm) if _plain in vars(m))
         setattr(_home, _class.__name__, _class)
