@@ -50,6 +50,7 @@ _segment_reduce = globals()["segment_reduce"]
 
 from shim_torch._impl.surface.warnings import is_warn_always_enabled, set_warn_always  # noqa: E402
 from shim_torch._impl.tensor.from_data import *  # noqa: E402, F403
+from shim_torch._impl.tensor.predicates import *  # noqa: E402, F403
 from shim_torch._impl.tensor.python_functions import *  # noqa: E402, F403
 from shim_torch.cuda.memory import OutOfMemoryError  # noqa: E402
 

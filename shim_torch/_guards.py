@@ -9,9 +9,9 @@ from typing import Any
 
 def active_fake_mode() -> Any:
     """The FakeTensorMode of the ``with`` block we are in, or None."""
-    from shim_torch._subclasses import fake_tensor
+    from shim_torch._impl.transforms.fake.modes import active
 
-    return fake_tensor._active()
+    return active()
 
 
 def detect_fake_mode(inputs: Any = None) -> Any:

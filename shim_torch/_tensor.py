@@ -6,8 +6,8 @@ import contextlib
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.table.arguments import need_bool as _need_bool
 from shim_torch._impl.table.calls import torch as _torch
+from shim_torch._impl.tensor.array_interfaces import _array, _array_wrap, _cuda_array_interface, numpy
 
 # Pickles of before name ``_rebuild`` and ``_rebuild_storage`` here; files of torch.save name ``_rebuild_from_type_v2``.
 from shim_torch._impl.tensor.copies import (  # noqa: F401
@@ -18,25 +18,10 @@ from shim_torch._impl.tensor.copies import (  # noqa: F401
     _reduce,
     _reduce_storage,
 )
+from shim_torch._impl.tensor.overridable_methods import prepare_subclass, show_overrides
+from shim_torch._impl.tensor.python_loops import apply_, map2_, map_
 
 Tensor = _core.Tensor
-
-
-def numpy(self: Any, *, force: bool = False) -> Any:
-    """An array over the tensor's memory; ``force`` detaches, moves and copies as needed."""
-    _need_bool(force, "numpy", "force", None)
-    if type(self) is not _core.Tensor:
-        from shim_torch._utils import _is_wrapper
-
-        if _is_wrapper(self):
-            raise RuntimeError(".numpy() is not supported for tensor subclasses.")
-    if force:
-        return _core.to_numpy(_core.lend_memory(self.detach().cpu().resolve_conj().resolve_neg()))
-    if self.requires_grad and _core.is_grad_enabled():
-        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    if str(self.dtype) == "torch.bfloat16":
-        raise TypeError("Got unsupported ScalarType BFloat16")
-    return _core.to_numpy(_core.lend_memory(self))
 
 
 def _convert(ret: Any, cls: Any) -> Any:
@@ -47,47 +32,6 @@ def _convert(ret: Any, cls: Any) -> Any:
         case tuple() | list() if cls is not Tensor:
             return type(ret)([_convert(item, cls) for item in ret])
     return ret
-
-
-def _array(self: Any, dtype: Any = None, copy: Any = None) -> Any:
-    import numpy as np
-
-    if self.requires_grad:
-        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    array = _core.to_numpy(_core.lend_memory(self))
-    if dtype is not None and array.dtype != dtype:
-        if copy is False:  # NumPy 2 asks so, and takes what it gets for the tensor's memory
-            raise ValueError("Unable to avoid copy while creating an array as requested.")
-        return array.astype(dtype)
-    return np.array(array) if copy else array
-
-
-def _array_wrap(self: Any, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-    if array.dtype == bool:  # what NumPy's ufuncs answer comes as uint8, as PyTorch has it
-        array = array.astype("uint8")
-    return _core.from_numpy(array) if array.ndim else _core.from_numpy(array.reshape(1))[0]
-
-
-def _cuda_array_interface(self: Any) -> dict[str, Any]:
-    if not self.is_cuda:
-        raise AttributeError(
-            f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()} If CUDA data is required use "
-            "tensor.cuda() to copy tensor to device memory."
-        )
-    if self.requires_grad:
-        raise RuntimeError(
-            "Can't get __cuda_array_interface__ on Variable that requires grad. If gradients aren't required, use var.detach() to get "
-            "Variable that doesn't require grad."
-        )
-    size = self.element_size()
-    kind = {"torch.bool": "|b1", "torch.bfloat16": "<f2"}.get(str(self.dtype)) or _core.numpy_dtype(self.dtype).str
-    return {
-        "typestr": kind,
-        "shape": tuple(self.shape),
-        "strides": None if self.is_contiguous() else tuple(s * size for s in self.stride()),
-        "data": (_core.memory_address(self) if self.numel() else 0, False),
-        "version": 2,
-    }
 
 
 def _repr(self: Any, *, tensor_contents: Any = None) -> str:
@@ -209,39 +153,6 @@ def where(self: Any, condition: Any, other: Any) -> Any:
     return _torch.where(condition, self, other)
 
 
-def apply_(self: Any, function: Any) -> Any:
-    """Replaces every element by function(element); CPU only and slow."""
-    if self.device.type != "cpu":
-        raise TypeError("apply_ is only implemented on CPU tensors")
-    return _replaced("apply_", self, [], function)
-
-
-def map_(self: Any, other: Any, function: Any) -> Any:
-    """Every element becomes function(element, of other); CPU only and slow."""
-    return _replaced("map_", self, [other], function)
-
-
-def map2_(self: Any, x: Any, y: Any, function: Any) -> Any:
-    """Every element becomes function(element, of x, of y); CPU only and slow."""
-    return _replaced("map2_", self, [x, y], function)
-
-
-def _replaced(name: str, self: Any, others: list[Any], function: Any) -> Any:
-    from shim_torch._impl.tensor.from_data import tensor
-
-    if any(t.requires_grad for t in (self, *others)):
-        raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
-    if not callable(function):
-        raise TypeError(f"'{type(function).__name__}' object is not callable")
-    given = [self, *(t.expand(self.shape) for t in others)]
-    columns = [t.reshape(-1).tolist() for t in given]
-    values = [function(*row) for row in zip(*columns, strict=True)]
-    for value in values:
-        if not hasattr(value, "__float__") and not isinstance(value, complex):
-            raise TypeError(f"must be real number, not {type(value).__name__}")
-    return self.copy_(tensor(values, dtype=self.dtype).view(self.shape))
-
-
 def module_load(self: Any, other: Any, assign: bool = False) -> Any:
     """What ``load_state_dict`` puts in the place of ``self``, where tensors are swapped: ``other``, or ``self`` filled with it."""
     if type(other) is Tensor or not _core._has_torch_function_unary(other):
@@ -349,61 +260,8 @@ def install(tensor_type: Any) -> None:
     indexing.install()
     methods.install(tensor_type)
     autograd.install(tensor_type)
-    _show_overrides(tensor_type)
-    _prepare_subclass(tensor_type)
-
-
-def _prepare_subclass(tensor_type: Any) -> None:
-    """A class with ``__torch_dispatch__`` and no ``__torch_function__`` of its own has the latter switched off."""
-
-    def has(cls: Any, name: str) -> bool:
-        return any(name in vars(base) for base in cls.__mro__ if base not in (tensor_type, _core.TensorBase))
-
-    @classmethod  # type: ignore[misc]
-    def __init_subclass__(cls: Any, **kwargs: Any) -> None:
-        super(tensor_type, cls).__init_subclass__(**kwargs)
-        if has(cls, "__torch_dispatch__") and not has(cls, "__torch_function__"):
-            cls.__torch_function__ = _core._disabled_torch_function_impl
-
-    tensor_type.__init_subclass__ = __init_subclass__
-
-
-_NOT_OVERRIDABLE = frozenset(
-    "__new__ __init__ __init_subclass__ __iter__ __hash__ __setstate__ __class_getitem__ backward".split()
-)
-
-
-class _Property:
-    """A property of Tensor, written in Python, that ``__torch_function__`` sees as ``__get__`` and ``__set__``."""
-
-    def __init__(self, name: str, original: property) -> None:
-        self.__name__, self.__doc__, self._original = name, original.__doc__, original
-        self.fget, self.fset = original.fget, original.fset
-        original.fget.__name__ = name  # type: ignore[union-attr]  # programs that list overridable functions name properties by it
-
-    def __get__(self, obj: Any, cls: Any = None) -> Any:
-        if obj is None:
-            return self
-        if _core._has_torch_function_unary(obj):
-            return _core._handle_torch_function(self.__get__, (obj,), obj)
-        return self._original.__get__(obj)
-
-    def __set__(self, obj: Any, value: Any) -> None:
-        if _core._has_torch_function_unary(obj):
-            _core._handle_torch_function(self.__set__, (obj,), obj, value)
-        else:
-            self._original.__set__(obj, value)
-
-
-def _show_overrides(tensor_type: Any) -> None:
-    """Makes what is written in Python visible to ``__torch_function__``."""
-    function = type(_show_overrides)
-    for name, value in list(vars(tensor_type).items()):
-        if isinstance(value, function) and name not in _NOT_OVERRIDABLE:
-            value.__name__, value.__qualname__ = name, f"Tensor.{name}"
-            setattr(tensor_type, name, _core.overridable(value))
-        elif isinstance(value, property):
-            setattr(tensor_type, name, _Property(name, value))
+    show_overrides(tensor_type)
+    prepare_subclass(tensor_type)
 
 
 def _set_real(self: Any, value: Any, which: int) -> None:

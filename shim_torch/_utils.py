@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from importlib import import_module
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.table.rules import scalar_word as _scalar
+from shim_torch._impl.tensor.tensor_groups import (  # noqa: F401
+    _reorder_tensors_as,
+    _take_tensors,
+)
+from shim_torch._impl.utils.exceptions import (  # noqa: F401
+    ExceptionWrapper,
+    KeyErrorMessage,
+)
 
 
 def is_compiling() -> bool:
@@ -26,6 +32,27 @@ def typename(o: Any) -> str:
     if not isinstance(module, str) or module in ("builtins", "__builtin__"):
         return str(name)
     return f"{'torch' + module[10:] if module.startswith('shim_torch') else module}.{name}"
+
+
+_NAMES = {
+    "float32": "Float",
+    "float64": "Double",
+    "float16": "Half",
+    "bfloat16": "BFloat16",
+    "int64": "Long",
+    "int32": "Int",
+    "int16": "Short",
+    "int8": "Char",
+    "uint8": "Byte",
+    "bool": "Bool",
+    "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
+}
+
+
+def _scalar(dtype: Any) -> str:
+    name = str(dtype).removeprefix("torch.")
+    return _NAMES.get(name, name)
 
 
 # The names under which files of torch.save know how to make tensors again.
@@ -105,17 +132,17 @@ def _rebuild_tensor_v3(
     return _set(tensor, requires_grad, backward_hooks, metadata)
 
 
+def _get_available_device_type() -> str | None:
+    """The kind of accelerator that is here: ``"cuda"``, or None."""
+    return "cuda" if _core.cuda_device_count() else None
+
+
 def _module_of(device_type: str) -> Any:
     """``torch.cuda``, ``torch.cpu`` …, the module named after a kind of device; None where there is none."""
     try:
         return import_module(f"shim_torch.{device_type}")
     except ModuleNotFoundError:
         return None
-
-
-def _get_available_device_type() -> str | None:
-    """The kind of accelerator that is here: ``"cuda"``, or None."""
-    return "cuda" if _core.cuda_device_count() else None
 
 
 def _get_device_module(device_type: str) -> Any:
@@ -143,20 +170,6 @@ def _rebuild_wrapper_subclass(
         cls, size, strides=stride, dtype=dtype, storage_offset=storage_offset, layout=layout, device=device,
         requires_grad=requires_grad,
     )  # fmt: skip
-
-
-def _wrapper_arguments(t: Any) -> tuple[Any, ...]:
-    """What ``_rebuild_wrapper_subclass`` makes the tensor anew from."""
-    place = (tuple(t.size()), tuple(t.stride()), t.storage_offset())
-    return type(t), t.dtype, *place, t.layout, t.device, t.requires_grad
-
-
-def _is_wrapper(t: Any) -> bool:
-    """Whether a tensor's class has a ``__torch_dispatch__`` of its own and it has elements, but no memory."""
-    kind = type(t)
-    if kind is _core.Tensor or kind.__torch_dispatch__ is _core._disabled_torch_dispatch_impl:
-        return False
-    return bool(t.layout == _core.strided and t.numel() and not t.is_meta and t.data_ptr() == 0)
 
 
 def _rebuild_parameter(data: Any, requires_grad: bool, backward_hooks: Any) -> Any:
@@ -209,37 +222,6 @@ def _element_size(dtype: Any) -> int:
     return dtype.itemsize
 
 
-class KeyErrorMessage(str):
-    """A KeyError's text whose newlines are shown as such."""
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-class ExceptionWrapper:
-    """An exception on its way to another thread or process: its type and its traceback as text."""
-
-    def __init__(self, exc_info: Any = None, where: str = "in background") -> None:
-        import sys
-        import traceback
-
-        info: Any = sys.exc_info() if exc_info is None else exc_info
-        self.exc_type, self.exc_msg, self.where = info[0], "".join(traceback.format_exception(*info)), where
-
-    def reraise(self) -> None:
-        """Raises an exception of that type, with the traceback in its text."""
-        text = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
-        if self.exc_type is KeyError:
-            text = KeyErrorMessage(text)
-        elif getattr(self.exc_type, "message", None):
-            raise self.exc_type(message=text)
-        try:
-            error = self.exc_type(text)
-        except Exception:
-            raise RuntimeError(text) from None
-        raise error
-
-
 def _flatten_dense_tensors(tensors: Any) -> Any:
     """Tensors of one dtype as one vector, copied."""
     from shim_torch._impl.nn.calls import operators
@@ -252,39 +234,6 @@ def _unflatten_dense_tensors(flat: Any, tensors: Any) -> Any:
     from shim_torch._impl.nn.calls import operators
 
     return operators.unflatten_dense_tensors(flat, tensors)
-
-
-def _take_tensors(tensors: Any, size_limit: int) -> Any:
-    """Groups of tensors of one dtype and device; a group ends before it would have more than ``size_limit`` bytes."""
-    groups: dict[Any, tuple[list[Any], int]] = {}
-    for tensor in tensors:
-        kind, size = tensor.type(), tensor.numel() * tensor.element_size()
-        group, total = groups.get(kind, ([], 0))
-        if group and total + size > size_limit:
-            yield group
-            group, total = [], 0
-        group.append(tensor)
-        groups[kind] = group, total + size
-    for group, _ in groups.values():
-        if group:
-            yield group
-
-
-def _by_occurrence(tensors: Any) -> dict[tuple[str, int], Any]:
-    """Each tensor under its type and how many of that type came before it."""
-    seen: Counter[str] = Counter()
-    found = {}
-    for tensor in tensors:
-        kind = tensor.type()
-        found[kind, seen[kind]] = tensor
-        seen[kind] += 1
-    return found
-
-
-def _reorder_tensors_as(tensors: Any, ordered_tensors: Any) -> tuple[Any, ...]:
-    """``tensors`` (grouped by type) in the order of types that ``ordered_tensors`` has."""
-    given = _by_occurrence(tensors)
-    return tuple(given[place] for place in _by_occurrence(ordered_tensors))
 
 
 def _is_privateuse1_backend_available() -> bool:

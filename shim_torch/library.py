@@ -4,233 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import re
-import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from shim_torch._impl.library import registrations as _registrations
 from shim_torch._impl.library.kernel import get_kernel
-from shim_torch._impl.library.schema_types import check_type_names
 from shim_torch._impl.native import _core
+from shim_torch._library.simple_registry import Library, _library, _split, fallthrough_kernel
 
 from . import _ops
-from ._library.custom_ops import (
-    CustomOpDef,
-    custom_op,
-    dispatch_key,
-)
-from ._library.custom_ops import (
-    as_types as _as_types,
-)
-from ._library.custom_ops import (
-    autocast_kernel as _autocast_kernel,
-)
-from ._library.custom_ops import (
-    lookup as _lookup,
-)
-from ._library.custom_ops import (
-    qualified_name as _qualified_name,
-)
+from ._library import custom_ops as _custom_ops
+from ._library.custom_ops import CustomOpDef, custom_op, dispatch_key
+from ._library.fake_impl import get_ctx
 from ._library.infer_schema import infer_schema
+from ._library.triton import triton_op, wrap_triton
 from ._library.utils import parse_namespace as _parse_namespace
 
 __all__ = [
-    "CustomOpDef",
-    "Library",
-    "custom_op",
-    "define",
-    "fallthrough_kernel",
-    "get_ctx",
-    "get_kernel",
-    "impl",
-    "impl_abstract",
-    "infer_schema",
-    "opcheck",
-    "register_autocast",
-    "register_autograd",
-    "register_fake",
-    "register_kernel",
-    "register_torch_dispatch",
-    "register_vmap",
-    "triton_op",
-    "wrap_triton",
-]
-
-_defined_namespaces: weakref.WeakValueDictionary[str, Library] = weakref.WeakValueDictionary()
-
-
-def fallthrough_kernel() -> None:
-    """Stands for "no kernel at this key, go on with the next"."""
-    raise NotImplementedError("fallthrough_kernel() should never be called.")
-
-
-def _split(name: str) -> tuple[str, str]:
-    base, _, overload = name.partition(".")
-    return base, overload
-
-
-class Library:
-    """Definitions and kernels in one namespace; they are taken back when the library is no longer referred to.
-
-    kind           "DEF" (the one library that defines a namespace), "FRAGMENT" or "IMPL"
-    dispatch_key   the key of :meth:`impl` calls that name none
-    """
-
-    def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
-        if kind not in ("IMPL", "DEF", "FRAGMENT"):
-            raise ValueError(f"Unsupported kind: {kind}")
-        if ns in ("prim",) and kind in ("DEF", "FRAGMENT"):
-            raise ValueError(f"{ns} is a reserved namespace. Please try creating a library with another name.")
-        if kind == "DEF" and (ns == "aten" or ns in _defined_namespaces):
-            raise RuntimeError(
-                f"Only a single TORCH_LIBRARY can be used to register the namespace {ns}; please put all "
-                "of your definitions in a "
-                "single TORCH_LIBRARY block.  If you were trying to specify implementations, consider "
-                "using TORCH_LIBRARY_IMPL "
-                "(which can be duplicated).  If you really intended to define operators for a single "
-                "namespace in a distributed "
-                "way, you can use TORCH_LIBRARY_FRAGMENT to explicitly indicate this."
-            )
-        self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
-        self._defs: list[tuple[str, str]] = []
-        self._impls: list[tuple[str, str, str, Any]] = []
-        self._finalizer = weakref.finalize(self, _take_back, self._impls, self._defs)
-        self._finalizer.atexit = False
-        if kind == "DEF":
-            _defined_namespaces[ns] = self
-
-    def __repr__(self) -> str:
-        return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
-
-    def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
-        """Defines an operator; its name (with overload) comes back."""
-        if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
-            raise RuntimeError(f"Invalid alias_analysis type {alias_analysis}")
-        check_type_names(schema)
-        qualified, overload = _core.define_schema(self.ns, schema)
-        self._defs.append((qualified, overload))
-        _registrations.defined.add((qualified, overload))
-        _ops.forget(qualified)
-        name = qualified.partition("::")[2]
-        if tags:
-            found = getattr(getattr(_ops.ops, self.ns), name)
-            getattr(found, overload or "default").tags = list(tags) if isinstance(tags, (list, tuple)) else [tags]
-        return f"{name}.{overload}" if overload else str(name)
-
-    def impl(
-        self,
-        op_name: Any,
-        fn: Callable[..., Any],
-        dispatch_key: str = "",
-        *,
-        with_keyset: bool = False,
-        allow_override: bool = True,
-    ) -> None:
-        """Registers ``fn`` as the operator's kernel for a dispatch key ("CPU", "CUDA", "Meta", "Autograd", ...).
-
-        with_keyset      ``fn`` gets the key's DispatchKeySet before the arguments
-        allow_override   False: RuntimeError where a kernel was registered from Python before
-        """
-        if not callable(fn):
-            raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
-        if not isinstance(op_name, (str, _ops.OpOverload)):
-            raise RuntimeError(
-                f"impl should be passed either a name or an OpOverload object as the first argument, got {type(op_name)}"
-            )
-        name = op_name if isinstance(op_name, str) else _qualified_name(op_name)
-        key = self._checked_key(name, dispatch_key)
-        base, overload = _split(name.rpartition("::")[2])
-        qualified = f"{self.ns}::{base}"
-        if key == "Meta" and "CompositeImplicitAutograd" in _core.kernels_of(qualified, overload):
-            raise RuntimeError(
-                f"We should not register a meta kernel directly to the operator '{qualified}', because it has a CompositeImplicitAutograd "
-                "kernel in core. Instead we should let the operator decompose, and ensure that we have meta kernels for the base ops "
-                "that it decomposes into."
-            )
-        if not allow_override and key in _core.kernels_of(qualified, overload):
-            raise RuntimeError(
-                f"This is not allowed since there's already a kernel registered from python overriding {name.rpartition('::')[2]}'s "
-                f"behavior for {key} dispatch key and {self.ns} namespace."
-            )
-        if fn is fallthrough_kernel:
-            return
-        if with_keyset:
-            fn = _given_keys(fn, key)
-        old = _core.implement(qualified, overload, key, fn)
-        self._impls.append((qualified, overload, key, old))
-
-    def _register_fake(
-        self, op_name: str, fn: Callable[..., Any], _stacklevel: int = 1, *, allow_override: bool = True
-    ) -> None:
-        self.impl(op_name, fn, "Meta", allow_override=allow_override)
-
-    def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
-        """Kernels for all operators at once."""
-        raise NotImplementedError(
-            "torch.library.Library.fallback: kernels for every operator at once are not supported by shim-torch"
-        )
-
-    def _block(self) -> str:
-        return "TORCH_LIBRARY_IMPL" if self.kind == "IMPL" else "TORCH_LIBRARY"
-
-    def _checked_key(self, name: str, dispatch_key: str) -> str:
-        """The key of an ``impl``; RuntimeError for one that is not the library's, or an operator of another namespace."""
-        ns, separator, _ = name.partition("::")
-        block, where = self._block(), f'impl("{name}", ...): Explicitly provided'
-        if separator and ns != self.ns:
-            raise RuntimeError(
-                f"{where} namespace ({ns}) in operator name does not match namespace of enclosing {block} block ({self.ns}).  "
-                f"Move this definition to the {block} block corresponding to this namespace (and consider deleting the "
-                "namespace from your schema string.)"
-            )
-        key = str(dispatch_key).rpartition(".")[2]
-        if key and self.dispatch_key and key != str(self.dispatch_key).rpartition(".")[2]:
-            raise RuntimeError(
-                f"{where} dispatch key ({key}) is inconsistent with the dispatch key of the enclosing {block} block "
-                f"({self.dispatch_key}).  Please declare a separate {block} block for this dispatch key and move your impl() "
-                "there."
-            )
-        found = str(key or self.dispatch_key or "CompositeImplicitAutograd").rpartition(".")[2]
-        from shim_torch._impl.core_names.dispatch import KNOWN_KEYS
-
-        if found not in KNOWN_KEYS:
-            raise RuntimeError(f"could not parse dispatch key: {found}")
-        return found
-
-    def _destroy(self) -> None:
-        self._finalizer()
-        if _defined_namespaces.get(self.ns) is self:
-            del _defined_namespaces[self.ns]
-
-
-def _given_keys(function: Callable[..., Any], key: str) -> Callable[..., Any]:
-    def kernel(*args: Any, **kwargs: Any) -> Any:
-        from shim_torch._impl.core_names.dispatch import DispatchKeySet
-
-        return function(DispatchKeySet(key), *args, **kwargs)
-
-    return kernel
-
-
-def _take_back(impls: list[tuple[str, str, str, Any]], defs: list[tuple[str, str]]) -> None:
-    for qualified, overload, key, old in reversed(impls):
-        _core.implement(qualified, overload, key, old)
-    for qualified, overload in defs:
-        _registrations.defined.discard((qualified, overload))
-        _core.undefine_schema(qualified, overload)
-        _ops.forget(qualified)
-    impls.clear()
-    defs.clear()
-
-
-_kept: list[Library] = []  # libraries of the module-level functions live as long as the process
-
-
-def _library(ns: str, lib: Library | None) -> Library:
-    if lib is None:
-        lib = Library(ns, "FRAGMENT")
-        _kept.append(lib)
-    return lib
+    "CustomOpDef", "Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "get_kernel", "impl",
+    "impl_abstract", "infer_schema", "opcheck", "register_autocast", "register_autograd", "register_fake",
+    "register_kernel", "register_torch_dispatch", "register_vmap", "triton_op", "wrap_triton",
+]  # fmt: skip
 
 
 def define(
@@ -304,11 +98,11 @@ def register_kernel(
     lib: Library | None = None,
 ) -> Any:
     """Registers an implementation of an operator for device types (None: all)."""
-    definition = _lookup(op)
+    definition = _custom_ops.lookup(op)
     if definition is not None:
         return definition.register_kernel(device_types, func) if func else definition.register_kernel(device_types)
-    kinds = ["default" if t is None else t for t in _as_types(device_types)]
-    return impl(_qualified_name(op), kinds, func, lib=lib)
+    kinds = ["default" if t is None else t for t in _custom_ops.as_types(device_types)]
+    return impl(_custom_ops.qualified_name(op), kinds, func, lib=lib)
 
 
 def register_fake(
@@ -323,12 +117,12 @@ def register_fake(
     """Registers the function that answers for meta tensors."""
     if not isinstance(op, (str, _ops.OpOverload, CustomOpDef)):
         raise ValueError(f"register_fake({op}): got unexpected type for op: {type(op)}")
-    definition = _lookup(op)
+    definition = _custom_ops.lookup(op)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         if definition is not None:
             return definition.register_fake(function)
-        ns, _, name = _qualified_name(op).partition("::")
+        ns, _, name = _custom_ops.qualified_name(op).partition("::")
         if not _core.operator_overloads(f"{ns}::{_split(name)[0]}"):
             raise RuntimeError(f"operator {ns}::{name} does not exist")
         _library(ns, lib)._register_fake(name, function, allow_override=allow_override)
@@ -353,13 +147,13 @@ def register_autograd(
     lib: Library | None = None,
 ) -> None:
     """Registers the gradient of an operator: ``backward(ctx, *grads)``, ``setup_context(ctx, inputs, output)``."""
-    definition = _lookup(op)
+    definition = _custom_ops.lookup(op)
     if definition is not None:
         definition.register_autograd(backward, setup_context=setup_context)
         return
     from ._library.autograd import make_autograd_kernel
 
-    ns, _, name = _qualified_name(op).partition("::")
+    ns, _, name = _custom_ops.qualified_name(op).partition("::")
     base, overload = _split(name)
     overload_object = getattr(getattr(getattr(_ops.ops, ns), base), overload or "default")
     schema = overload_object._schema
@@ -394,13 +188,13 @@ def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: Li
         raise ValueError(f"register_autocast({op}): got unexpected type for op: {type(op)}")
     if device_type not in ("cpu", "cuda", "xpu"):
         raise ValueError(f"Unknown device type: {device_type}")
-    definition = _lookup(op)
+    definition = _custom_ops.lookup(op)
     if definition is not None:
         return definition.register_autocast(device_type, cast_inputs)
-    ns, _, name = _qualified_name(op).partition("::")
+    ns, _, name = _custom_ops.qualified_name(op).partition("::")
     base, overload = _split(name)
     overload_object = getattr(getattr(getattr(_ops.ops, ns), base), overload or "default")
-    kernel = _autocast_kernel(overload_object, device_type, cast_inputs)
+    kernel = _custom_ops.autocast_kernel(overload_object, device_type, cast_inputs)
     return _library(ns, lib).impl(name, kernel, f"Autocast{device_type.upper()}")
 
 
@@ -413,7 +207,7 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Li
         raise ValueError(f"register_vmap({op}): got unexpected type for op: {type(op)}")
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        _registrations.VMAP_RULES[_qualified_name(op).removesuffix(".default")] = function
+        _registrations.VMAP_RULES[_custom_ops.qualified_name(op).removesuffix(".default")] = function
         return function
 
     return register if func is None else register(func)
@@ -449,51 +243,6 @@ def register_torch_dispatch(
     return func
 
 
-_triton_functions: dict[str, Callable[..., Any]] = {}
-"""The implementations given to :func:`triton_op`, by qualified name."""
-
-
-def triton_op(
-    name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: str | Iterable[str], schema: str | None = None
-) -> Any:
-    """A custom operator whose implementation launches Triton kernels through :func:`wrap_triton`."""
-
-    def wrap(function: Callable[..., Any]) -> CustomOpDef:
-        definition: CustomOpDef = custom_op(name, function, mutates_args=mutates_args, schema=schema)
-        _triton_functions[name] = function
-        return definition
-
-    return wrap if fn is None else wrap(fn)
-
-
-def wrap_triton(triton_kernel: Any, /) -> Any:
-    """The kernel itself: there is no tracing here that would need to see it."""
-    return triton_kernel
-
-
-class FakeImplCtx:
-    """The context of fake kernels: sizes that depend on data."""
-
-    def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> Any:
-        """A size known only from data: sizes here are plain numbers, so that fake tensors of such a size cannot be made."""
-        from shim_torch._subclasses import fake_tensor
-
-        if fake_tensor._inside.depth:
-            raise fake_tensor.DynamicOutputShapeException(fake_tensor._inside.func)
-        raise RuntimeError(
-            "Attempted to call get_ctx() for the meta implementation of an operator. You have presumably called get_ctx() because the "
-            "operator has a data-dependent output shape; if so, there is no such meta implementation and this error is the correct "
-            "behavior."
-        )
-
-    new_unbacked_symint = create_unbacked_symint = new_dynamic_size
-
-
-def get_ctx() -> FakeImplCtx:
-    """The context of the fake kernel that runs."""
-    return FakeImplCtx()
-
-
 def opcheck(
     op: Any,
     args: tuple[Any, ...],
@@ -515,7 +264,7 @@ def opcheck(
     """
     from shim_torch._impl.library.opcheck import CHECKS, error_class
 
-    definition = _lookup(op) if isinstance(op, CustomOpDef) else None
+    definition = _custom_ops.lookup(op) if isinstance(op, CustomOpDef) else None
     overload = definition._opoverload if definition is not None else op
     if isinstance(overload, _ops.OpOverloadPacket):
         names = overload.overloads()

@@ -49,7 +49,7 @@ def set_rng_state(new_state: Any) -> None:
 
 
 def _index(device: Any) -> int:
-    from shim_torch._impl.cuda.streams import index_of
+    from shim_torch._impl.cuda.devices import index_of
 
     return index_of(device)
 

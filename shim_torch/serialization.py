@@ -7,7 +7,6 @@ import io
 import mmap
 import os
 import pickle
-import re
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
@@ -17,10 +16,11 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.serialization import archive
 from shim_torch._impl.serialization import pickler as _pickler
 from shim_torch._impl.serialization.allowed import layouts, table
-from shim_torch._impl.serialization.checked import DamagedFile, storage_id
-from shim_torch._impl.serialization.class_pickling import resolve as _resolve
+from shim_torch._impl.serialization.checked import storage_id
 from shim_torch._impl.serialization.locations import default_restore_location, location_tag, register_package
 from shim_torch._impl.serialization.locations import restorer as _restorer
+from shim_torch._impl.serialization.pickler import Storages
+from shim_torch._impl.serialization.refusals import REFUSED
 from shim_torch._impl.serialization.settings import (
     LoadEndianness,
     check_module_version_greater_or_equal,
@@ -35,32 +35,17 @@ from shim_torch._impl.serialization.settings import (
 from shim_torch._impl.serialization.settings import byte_order as _byte_order
 from shim_torch._impl.serialization.settings import config as _config
 from shim_torch._impl.serialization.settings import skipping as _skipping
+from shim_torch._impl.serialization.unpickler import unpickle
 from shim_torch._impl.surface.missing import asked_of as _asked_of
-from shim_torch._impl.tensor.typed_storage import legacy_storage as _legacy_storage
 from shim_torch.storage import TypedStorage
 
 __all__ = [
-    "LoadEndianness",
-    "SourceChangeWarning",
-    "add_safe_globals",
-    "check_module_version_greater_or_equal",
-    "clear_safe_globals",
-    "default_restore_location",
-    "get_crc32_options",
-    "get_default_load_endianness",
-    "get_default_mmap_options",
-    "get_safe_globals",
-    "get_unsafe_globals_in_checkpoint",
-    "load",
-    "location_tag",
-    "register_package",
-    "safe_globals",
-    "save",
-    "set_crc32_options",
-    "set_default_load_endianness",
-    "set_default_mmap_options",
-    "skip_data",
-]
+    "LoadEndianness", "SourceChangeWarning", "add_safe_globals", "check_module_version_greater_or_equal",
+    "clear_safe_globals", "default_restore_location", "get_crc32_options", "get_default_load_endianness",
+    "get_default_mmap_options", "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load", "location_tag",
+    "register_package", "safe_globals", "save", "set_crc32_options", "set_default_load_endianness",
+    "set_default_mmap_options", "skip_data",
+]  # fmt: skip
 
 DEFAULT_PROTOCOL = 2
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
@@ -72,36 +57,6 @@ _SEEKABLE = (
     "You can only torch.load from a file that is seekable. Please pre-load the data into a buffer like io.BytesIO and try to load "
     "from it instead."
 )
-_UNSAFE = (
-    "Weights only load failed. {advice}\n\nCheck the documentation of torch.load to learn more about types accepted by default with "
-    "weights_only https://pytorch.org/docs/stable/generated/torch.load.html."
-)
-_ADVICE = (
-    "This file can still be loaded, to do so you have two options, \033[1mdo those steps only if you trust the source of the "
-    "checkpoint\033[0m. \n\t(1) {refused}\n\t(2) Alternatively, to load with "
-    "`weights_only=True` please check the recommended steps in the following error message.\n\tWeightsUnpickler error: {why}"
-)
-
-
-_REFUSED = (
-    "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to `True`. Re-running "
-    "`torch.load` with `weights_only` set to `False` will likely succeed, but it can result in arbitrary code execution. Do it only "
-    "if you got the file from a trusted source."
-)
-
-
-def _advice(why: str) -> str:
-    """What may be done about a file that ``weights_only`` refuses."""
-    if re.search(r"GLOBAL (\S+) was not an allowed global by default\.", why):
-        return _ADVICE.format(refused=_REFUSED, why=why)
-    if re.search(r"(\S+) must be (\S+) to load", why):
-        return f"{why}\n {_REFUSED}\n"
-    blocked = re.search(r"whose module (\S+) is blocked", why)
-    please = (
-        "Please file an issue with the following so that we can make `weights_only=True` compatible with your use case: "
-        "WeightsUnpickler error: "
-    )
-    return f"{_REFUSED}\n{'' if blocked else please}\n\n{why}"
 
 
 class SourceChangeWarning(Warning):
@@ -111,32 +66,6 @@ class SourceChangeWarning(Warning):
 def _get_layout(name: str) -> Any:
     """The layout that a file calls ``name`` ("torch.strided"); KeyError for any other name."""
     return layouts()[name]
-
-
-class _Storages:
-    """The storages of a file being written: gives each a key, and refuses two dtypes over one."""
-
-    def __init__(self, more: tuple[Any, ...] = ()) -> None:
-        self.by_key: dict[str, Any] = {}
-        self.itemsize: dict[str, int] = {}
-        self._more = more  # what the older format has behind each storage
-        self._keys: dict[int, str] = {}
-        self._dtypes: dict[int, Any] = {}
-
-    def persistent_id(self, obj: Any) -> tuple[Any, ...]:
-        untyped_only = not isinstance(obj, TypedStorage) or getattr(obj, "_as_untyped", False)
-        storage = obj if not isinstance(obj, TypedStorage) else obj.untyped()
-        if untyped_only:
-            kind, dtype = _core.UntypedStorage, _core.uint8
-        else:
-            kind, dtype = _legacy_storage(obj.pickle_storage_type()), obj.dtype
-        pointer = 0 if storage.device.type == "meta" else storage.data_ptr()
-        if pointer and self._dtypes.setdefault(pointer, dtype) != dtype:
-            raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
-        key = self._keys.setdefault(storage._cdata, str(len(self._keys)))
-        self.by_key[key] = storage
-        self.itemsize.setdefault(key, dtype.itemsize)
-        return ("storage", kind, key, location_tag(storage), storage.nbytes() // dtype.itemsize, *self._more)
 
 
 def save(
@@ -156,7 +85,7 @@ def save(
     is_path = isinstance(f, (str, os.PathLike))
     if not is_path and not hasattr(f, "write"):
         raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
-    storages, data = _Storages(() if _use_new_zipfile_serialization else (None,)), io.BytesIO()
+    storages, data = Storages(() if _use_new_zipfile_serialization else (None,)), io.BytesIO()
     _pickler.of(pickle_module)(data, pickle_protocol, storages.persistent_id).dump(obj)
     if not _use_new_zipfile_serialization:
         from shim_torch._impl.serialization.legacy import save_legacy
@@ -178,7 +107,7 @@ def save(
         f.write(target.getvalue())
 
 
-def _write(file: Any, name: str, data: Any, storages: _Storages, order: bool) -> None:
+def _write(file: Any, name: str, data: Any, storages: Storages, order: bool) -> None:
     from shim_torch._impl.tensor.untyped_storage import untyped_tensor
 
     alignment = _config().save.storage_alignment
@@ -230,8 +159,8 @@ def load(
             raise RuntimeError("Cannot use skip_data=True with _use_new_zipfile_serialization=False")
         from shim_torch._impl.serialization.legacy import load_legacy, refuse_tar
 
-        refuse_tar(file, weights_only, _REFUSED)
-        return load_legacy(file, _restorer(map_location), lambda s: _unpickle(s, weights_only, pickle_load_args))
+        refuse_tar(file, weights_only, REFUSED)
+        return load_legacy(file, _restorer(map_location), lambda s: unpickle(s, weights_only, pickle_load_args))
 
 
 def _weights_only_wanted(given: bool | None, pickle_module: Any) -> bool:
@@ -275,59 +204,6 @@ def _is_zipfile(f: Any) -> bool:
     return archive.is_zip(f)
 
 
-class _Unpickler(pickle.Unpickler):
-    """Any object; torch's names give ours."""
-
-    def __init__(self, file: Any, persistent_load: Any, **arguments: Any) -> None:
-        super().__init__(file, **arguments)
-        self._persistent_load = persistent_load
-
-    def persistent_load(self, pid: Any) -> Any:
-        return self._persistent_load(pid)
-
-    def find_class(self, module: str, name: str) -> Any:
-        if _pickler.torch_module(module) == module:
-            return _resolve(module, name)
-        return super().find_class(module, name)
-
-
-def _unpickler_of(module: Any) -> Any:
-    """``_Unpickler`` over another pickle module's; None stands for the standard one."""
-    if module is None:
-        return _Unpickler
-
-    class Own(module.Unpickler):  # type: ignore[misc]
-        def __init__(self, file: Any, persistent_load: Any, **arguments: Any) -> None:
-            super().__init__(file, **arguments)
-            self.persistent_load = persistent_load
-
-        def find_class(self, module: str, name: str) -> Any:
-            if _pickler.torch_module(module) == module:
-                return _resolve(module, name)
-            return super().find_class(module, name)
-
-    return Own
-
-
-def _unpickle(file: Any, weights_only: bool, arguments: dict[str, Any]) -> Any:
-    """A function ``persistent_load -> object`` that reads one pickle."""
-
-    def read(persistent_load: Any) -> Any:
-        if not weights_only:
-            others = {k: v for k, v in arguments.items() if k != "pickle_module"}
-            return _unpickler_of(arguments.get("pickle_module"))(file, persistent_load, **others).load()
-        reader = _weights_only.Unpickler(file, encoding=arguments["encoding"])
-        reader.persistent_load = persistent_load  # type: ignore[method-assign]
-        try:
-            return reader.load()
-        except DamagedFile as error:
-            raise pickle.UnpicklingError(f"Weights only load failed. {error}") from error.__cause__
-        except pickle.UnpicklingError as error:
-            raise pickle.UnpicklingError(_UNSAFE.format(advice=_advice(str(error)))) from None
-
-    return read
-
-
 def _load_zip(file: Any, restore: Any, weights_only: bool, path: Any, arguments: dict[str, Any]) -> Any:
     reader = archive.Reader(file)
     if reader.has("constants.pkl"):
@@ -355,7 +231,7 @@ def _load_zip(file: Any, restore: Any, weights_only: bool, path: Any, arguments:
             loaded[key] = restore(cpu, location)
         return TypedStorage(wrap_storage=loaded[key], dtype=dtype)
 
-    return _unpickle(io.BytesIO(reader.read("data.pkl")), weights_only, arguments)(persistent_load)
+    return unpickle(io.BytesIO(reader.read("data.pkl")), weights_only, arguments)(persistent_load)
 
 
 def add_safe_globals(safe_globals: list[Any]) -> None:

@@ -1,13 +1,12 @@
-"""The only module that changes the interpreter. Every change is pushed with its undo on an ExitStack."""
+"""What is in force, and the layers that change the interpreter for it, each with its undo on an ExitStack."""
 
 from __future__ import annotations
 
-import builtins
 import functools
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -15,7 +14,9 @@ from types import ModuleType
 from typing import Any
 
 from shim_torch_proxy import adapters, child, importer, lookups, metadata, modules, pickling, tools
+from shim_torch_proxy.changes import set_all, set_for_a_while
 from shim_torch_proxy.finder import ScopeFinder
+from shim_torch_proxy.main_module import install_main
 from shim_torch_proxy.scope import Scope
 
 
@@ -145,7 +146,7 @@ def _apply() -> None:
         if total.names is None and not _waiting():
             wanted["process"] = lambda stack: stack.enter_context(expose())
         elif total.names is not None and "__main__" in total.names:
-            wanted["__main__"] = _install_main
+            wanted["__main__"] = install_main
         for family in () if _waiting() else adapters.wanted(total.names):
             wanted[f"adapter {family}"] = lambda stack, family=family: _install_adapter(stack, family)  # type: ignore[misc]
     for key in [key for key in reversed(_layers) if key not in wanted]:
@@ -174,29 +175,6 @@ def _begin() -> None:
         _apply()
 
 
-_ABSENT = object()
-
-
-def _set_all(stack: ExitStack, changes: Iterable[tuple[Any, str, Any]]) -> None:
-    for owner, name, value in changes:
-        _set(stack, owner, name, value)
-
-
-def _set(stack: ExitStack, owner: Any, name: str, value: Any) -> None:
-    before = vars(owner).get(name, _ABSENT)
-    setattr(owner, name, value)
-
-    def undo() -> None:
-        if vars(owner).get(name) is not value:
-            return  # someone wrapped ours later; it passes everything through from now on
-        if before is _ABSENT:
-            delattr(owner, name)
-        else:
-            setattr(owner, name, before)
-
-    stack.callback(undo)
-
-
 def _caller_in_scope(depth: int = 2) -> bool:
     frame = importer.asking_frame(depth)
     if _scope.names is None:
@@ -213,17 +191,17 @@ def _install_base(stack: ExitStack) -> None:
     sys.meta_path.insert(0, finder)  # type: ignore[arg-type]
     stack.callback(lambda: sys.meta_path.remove(finder) if finder in sys.meta_path else None)  # type: ignore[arg-type]
     for owner, name, value in lookups.changes(scope, lambda depth: _caller_in_scope(depth + 1)):
-        _set(stack, owner, name, value)
+        set_for_a_while(stack, owner, name, value)
     later = {
-        **{name: lambda m, give=give: _set_all(stack, give(m, scope, _ask)) for name, give in tools.CHANGES.items()},
-        "inspect": lambda m: _set_all(stack, lookups.inspecting(m)),
+        **{name: lambda m, give=give: set_all(stack, give(m, scope, _ask)) for name, give in tools.CHANGES.items()},
+        "inspect": lambda m: set_all(stack, lookups.inspecting(m)),
         **dict.fromkeys(
-            ("importlib.metadata", "importlib_metadata"), lambda m: _set_all(stack, metadata.answers(m, _ask))
+            ("importlib.metadata", "importlib_metadata"), lambda m: set_all(stack, metadata.answers(m, _ask))
         ),
         modules.ROOT: lambda m: _install_names(stack),
     }
     for name in (*pickling.MODULES, *child.SPAWNING):
-        later[name] = functools.partial(lambda name, m: _set_all(stack, _of_processes(m, name)), name)
+        later[name] = functools.partial(lambda name, m: set_all(stack, _of_processes(m, name)), name)
     for name, install in later.items():
         if name in sys.modules:
             install(sys.modules[name])
@@ -241,7 +219,7 @@ def _install_names(stack: ExitStack) -> None:
     modules.present_all(True)
     stack.callback(modules.present_all, False)
     importlib = sys.modules["_frozen_importlib"]
-    _set(stack, importlib, "_module_repr", modules.representation(vars(importlib)["_module_repr"]))
+    set_for_a_while(stack, importlib, "_module_repr", modules.representation(vars(importlib)["_module_repr"]))
 
 
 def _of_processes(module: ModuleType, name: str) -> Iterator[tuple[Any, str, Any]]:
@@ -261,25 +239,6 @@ def for_children() -> list[tuple[Any, ...]]:
 
 def _ask() -> bool:
     return _caller_in_scope(3)
-
-
-def _install_main(stack: ExitStack) -> None:
-    """The main module is running already: its frame holds the interpreter's builtins, so these must decide."""
-    plain = builtins.__import__
-
-    def __import__(
-        name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
-    ) -> ModuleType:
-        if (
-            level == 0
-            and modules.is_torch(name)
-            and (globals if globals is not None else sys._getframe(1).f_globals).get("__name__")
-            in ("__main__", "__mp_main__")
-        ):
-            return importer.scoped_import(name, globals, locals, fromlist, level)
-        return plain(name, globals, locals, fromlist, level)
-
-    _set(stack, builtins, "__import__", __import__)
 
 
 def _install_version(stack: ExitStack, version: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from importlib import import_module
 from typing import Any
 
 from shim_torch._impl.core_names.dispatch import (
@@ -16,8 +17,8 @@ from shim_torch._impl.core_names.dispatch import (
 )
 from shim_torch._impl.native import _core
 from shim_torch._impl.tensor.generator import Generator
-from shim_torch._impl.tensor.torch_function import DisableTorchFunction, DisableTorchFunctionSubclass
-from shim_torch._impl.tensor.torch_function import _EnableTorchFunction as _EnableTorchFunction
+from shim_torch.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
+from shim_torch.overrides import _EnableTorchFunction as _EnableTorchFunction
 
 ExcludeDispatchKeyGuard = _ExcludeDispatchKeyGuard
 TensorBase = _core.TensorBase
@@ -100,32 +101,6 @@ def _xpu_getCurrentRawStream(device: int) -> int:
     raise RuntimeError("torch.xpu: no XPU device is available")
 
 
-def _is_alias_of(x: Any, y: Any) -> bool:
-    """Whether two tensors share a storage, or any of two lists of tensors do."""
-    if isinstance(x, (list, tuple)):
-        return any(_is_alias_of(one, y) for one in x)
-    if isinstance(y, (list, tuple)):
-        return any(_is_alias_of(x, one) for one in y)
-    return x.device == y.device and not x.is_meta and x.untyped_storage()._cdata == y.untyped_storage()._cdata
-
-
-def _overlaps(x: Any, y: Any) -> bool:
-    """Whether the bytes of two tensors overlap, or of any of two lists of tensors."""
-    if isinstance(x, (list, tuple)):
-        return any(_overlaps(one, y) for one in x)
-    if isinstance(y, (list, tuple)):
-        return any(_overlaps(x, one) for one in y)
-    if not _is_alias_of(x, y) or not x.numel() or not y.numel():
-        return False
-
-    def span(t: Any) -> tuple[int, int]:
-        last = sum((n - 1) * s for n, s in zip(t.shape, t.stride(), strict=True))
-        return t.data_ptr(), t.data_ptr() + (last + 1) * t.element_size()
-
-    (a, b), (c, d) = span(x), span(y)
-    return a < d and c < b
-
-
 def parse_schema(schema: str) -> Any:
     """A schema string as FunctionSchema. Errors: RuntimeError with the place where it is bad."""
     from shim_torch._impl.table.schema import FunctionSchema
@@ -163,12 +138,8 @@ def _schemas(namespace: str, name: str) -> list[Any]:
 
 def _dispatch_has_kernel_for_dispatch_key(name: str, key: str) -> bool:
     """Whether an operator has a kernel for a device's dispatch key."""
-    return bool(_core.operator_overloads(name.partition(".")[0])) and key in (
-        "CPU",
-        "CUDA",
-        "Meta",
-        "CompositeImplicitAutograd",
-    )
+    known = ("CPU", "CUDA", "Meta", "CompositeImplicitAutograd")
+    return bool(_core.operator_overloads(name.partition(".")[0])) and key in known
 
 
 def _dispatch_keys(tensor: Any) -> Any:
@@ -207,10 +178,6 @@ class _DisableFuncTorch:
     def __exit__(self, *_: object) -> None: ...
 
 
-def _get_tracing_state() -> None:
-    """No function is being traced."""
-
-
 def _is_functional_tensor(tensor: Any) -> bool:
     """Whether a tensor's in-place writes give new values (``torch.func.functionalize``)."""
     import sys
@@ -219,151 +186,48 @@ def _is_functional_tensor(tensor: Any) -> bool:
     return made is not None and isinstance(tensor, made.FunctionalTensor)
 
 
-def _is_tracing() -> bool:
-    return False
-
-
-def _jit_set_profiling_executor(value: bool) -> bool:
-    """There is no TorchScript executor; the old value."""
-    return True
-
-
-_jit_set_profiling_mode = _jit_set_profiling_executor
-_jit_fusers = {"cpu": False, "gpu": False, "texpr": True}  # what TorchScript's fusers would be allowed to do
-
-
-def _jit_can_fuse_on_cpu() -> bool:
-    return _jit_fusers["cpu"]
-
-
-def _jit_can_fuse_on_gpu() -> bool:
-    return _jit_fusers["gpu"]
-
-
-def _jit_texpr_fuser_enabled() -> bool:
-    return _jit_fusers["texpr"]
-
-
-def _jit_override_can_fuse_on_cpu(value: bool) -> None:
-    """Kept and readable: functions stay Python functions, which no fuser sees."""
-    _jit_fusers["cpu"] = value
-
-
-def _jit_override_can_fuse_on_gpu(value: bool) -> None:
-    _jit_fusers["gpu"] = value
-
-
-def _jit_set_texpr_fuser_enabled(value: bool) -> None:
-    _jit_fusers["texpr"] = value
-
-
-def _jit_set_emit_hooks(module_hook: Any, function_hook: Any) -> None:
-    """Takes what to call for each scripted module and function; there are none."""
-
-
-def _jit_clear_class_registry() -> None:
-    """There are no scripted classes."""
-
-
 def _infer_size(a: Any, b: Any) -> Any:
     """The common size of two sizes."""
-    from shim_torch._impl.native import _core
-
     return _core.Size(_core.broadcast_shapes([a, b]))
 
 
-class _WeakTensorRef:
-    """A reference that does not keep a tensor alive."""
-
-    def __init__(self, tensor: Any) -> None:
-        self._ref = weakref.ref(tensor)
-
-    def expired(self) -> bool:
-        """Whether the tensor is gone."""
-        return self._ref() is None
-
-
-_cached: set[int] = set()  # storages whose tensors CUDA graphs hold
-_caching = False
-
-
-def _set_cached_tensors_enabled(enabled: bool) -> None:
-    """Whether tensors are noted as cached."""
-    global _caching
-    _caching = enabled
-
-
-def _add_cached_tensor(tensor: Any) -> None:
-    _cached.add(id(tensor))
-
-
-def _remove_cached_tensor(tensor: Any) -> None:
-    _cached.discard(id(tensor))
-
-
-def _is_cached_tensor(tensor: Any) -> bool:
-    return _caching and id(tensor) in _cached
+_ELSEWHERE = {
+    **dict.fromkeys(
+        "_VariableFunctions _VariableFunctionsClass _fft _linalg _special _sparse".split(), "_impl.core_names.tables"
+    ),
+    **dict.fromkeys(("_ConvBackend", "_select_conv_backend"), "_impl.core_names.convolution"),
+    **dict.fromkeys(("PyTorchFileReader", "PyTorchFileWriter"), "_impl.serialization.files"),
+    **dict.fromkeys(("FunctionSchema", "Argument"), "_impl.table.schema"),
+    **dict.fromkeys("ScriptDict ScriptFunction ScriptList ScriptMethod".split(), "jit"),
+    **dict.fromkeys(
+        "_TorchFunctionState _get_torch_function_state _set_torch_function_state _is_torch_function_all_disabled".split(),
+        "_impl.core_names.function_state",
+    ),
+    "Tag": "_impl.table.tags",
+    "_group_tensors_by_device_and_dtype": "utils._foreach_utils",
+    "Future": "futures",
+    "Stream": "cuda",
+}
+_MODULES = frozenset(("_nn", "_autograd", "_cpu", "_dynamo", "_functions", "_functorch", "_profiler"))
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        import importlib
-
-        return importlib.import_module(f"shim_torch._C.{name}")
-    if name in ("_VariableFunctions", "_VariableFunctionsClass", "_fft", "_linalg", "_special", "_sparse"):
-        from shim_torch._impl.core_names import tables
-
-        return getattr(tables, name)
-    if name in ("_ConvBackend", "_select_conv_backend"):
-        from shim_torch._impl.core_names import convolution
-
-        return getattr(convolution, name)
-    if name == "Tag":
-        from shim_torch._impl.table.tags import Tag
-
-        return Tag
-    if name in ("PyTorchFileReader", "PyTorchFileWriter"):
-        from shim_torch._impl.serialization import files
-
-        return getattr(files, name)
-    if name in ("FunctionSchema", "Argument"):
-        from shim_torch._impl.table import schema
-
-        return getattr(schema, name)
-    if name in ("ScriptDict", "ScriptFunction", "ScriptList", "ScriptMethod"):
-        from shim_torch import jit
-
-        return getattr(jit, name)
-    if name.startswith("_cuda_"):
-        from shim_torch._impl.core_names import cuda as _cuda
-
-        if name in vars(_cuda):
-            return getattr(_cuda, name)
-    if name == "_group_tensors_by_device_and_dtype":
-        from shim_torch.utils import _foreach_utils
-
-        return _foreach_utils._group_tensors_by_device_and_dtype
-    if name in _FUNCTION_STATE:
-        from shim_torch._impl.core_names import function_state
-
-        return getattr(function_state, name)
+        return import_module(f"shim_torch._C.{name}")
+    if name in _ELSEWHERE:
+        return getattr(import_module(f"shim_torch.{_ELSEWHERE[name]}"), name)
     if name == "_LinAlgError":
         from shim_torch.linalg import LinAlgError
 
         return LinAlgError
-    if name == "Future":
-        from shim_torch.futures import Future
+    from shim_torch._impl.core_names import cuda, flags, memory, torchscript
 
-        return Future
-    if name == "Stream":
-        from shim_torch.cuda import Stream
-
-        return Stream
-    if name in _TYPES:
-        return _TYPES[name]
+    for part in (memory, torchscript, *([cuda] if name.startswith("_cuda_") else [])):
+        if name in vars(part):
+            return getattr(part, name)
+    if name in torchscript.TYPES:
+        return torchscript.TYPES[name]
     if name.startswith(("_get_", "_set_")):
-        from shim_torch._impl.core_names import flags
-
         return getattr(flags, name)
     from shim_torch._impl.surface.missing import missing
 
@@ -377,24 +241,6 @@ def _get_accelerator(check: bool = False) -> Any:
     if check and not cuda.is_available():
         raise RuntimeError("Cannot access accelerator device when none is available.")
     return _core.device("cuda" if cuda.is_available() else "cpu")
-
-
-def _get_deterministic_fill_uninitialized_memory() -> bool:
-    from shim_torch._impl.tensor.uninitialized import settings
-
-    return settings.fill
-
-
-def _set_deterministic_fill_uninitialized_memory(mode: Any) -> None:
-    """RuntimeError for what is no bool."""
-    from shim_torch._impl.tensor.uninitialized import settings
-
-    settings.set_fill(mode)
-
-
-def _get_privateuse1_backend_name() -> str:
-    """What a backend of one's own is called: nobody registers one here."""
-    return "privateuseone"
 
 
 def _get_all_dtypes() -> list[Any]:
@@ -449,66 +295,3 @@ def _debug_only_display_vmap_fallback_warnings(enabled: bool) -> None:
 
 def _debug_only_are_vmap_fallback_warnings_enabled() -> bool:
     return _vmap_fallback_warnings
-
-
-def _storage_id(tensor: Any) -> int:
-    """A number that tensors over one storage share."""
-    return int(tensor.untyped_storage()._cdata)
-
-
-class Type:
-    """The class of types in TorchScript; schemas have texts here."""
-
-
-class _SchemaType(Type):
-    """What ``isinstance(argument.type, torch._C.OptionalType)`` asks: our types are texts with that kind."""
-
-
-_TEXTS = {
-    "TensorType": "Tensor", "IntType": "int", "FloatType": "float", "BoolType": "bool", "StringType": "str", "NumberType": "number",
-    "NoneType": "NoneType", "DeviceObjType": "Device", "StreamObjType": "Stream", "ComplexType": "complex", "AnyType": "Any",
-}  # fmt: skip
-
-
-def _type_text(text: str) -> Any:
-    from shim_torch._impl.table.schema import SchemaType
-
-    return SchemaType(text)
-
-
-def _schema_type(name: str) -> Any:
-    class Meta(type):
-        def __instancecheck__(cls, instance: Any) -> bool:
-            return getattr(instance, "kind", lambda: None)() == name
-
-    def new(cls: Any, inner: Any) -> Any:
-        held = ", ".join(map(str, inner)) if name == "TupleType" else f"{inner:s}"
-        return _type_text(f"{name.removesuffix('Type')}[{held}]")
-
-    members: dict[str, Any] = {"__module__": "torch._C"}
-    if name in _TEXTS:
-        members["get"] = staticmethod(lambda: _type_text(_TEXTS[name]))
-    else:
-        members["__new__"] = new
-        kinds = (
-            {"Tensors": "Tensor", "Ints": "int", "Floats": "float", "Bools": "bool"}
-            if name == "ListType"
-            else {"Tensor": "Tensor"}
-        )
-        for suffix, text in kinds.items() if name != "TupleType" else ():
-            members[f"of{suffix}"] = staticmethod(lambda text=text: new(None, text))
-    return Meta(name, (_SchemaType,), members)
-
-
-_TYPES = {n: _schema_type(n) for n in (*_TEXTS, "ListType", "OptionalType", "TupleType")}
-for _name in ("Graph", "Value", "Block", "ScriptObject", "ScriptModule"):  # of TorchScript: without instances
-    _TYPES.setdefault(_name, type(_name, (_SchemaType,), {"__module__": "torch._C"}))
-_FUNCTION_STATE = frozenset(
-    (
-        "_TorchFunctionState",
-        "_get_torch_function_state",
-        "_set_torch_function_state",
-        "_is_torch_function_all_disabled",
-    )
-)
-_MODULES = frozenset(("_nn", "_autograd", "_cpu", "_dynamo", "_functions", "_functorch", "_profiler"))

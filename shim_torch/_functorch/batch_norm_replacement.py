@@ -9,7 +9,7 @@ from shim_torch import nn
 
 def batch_norm_without_running_stats(module: nn.Module) -> None:
     """A batch norm module forgets its running statistics, in place; other modules stay."""
-    from shim_torch.nn.modules.normalization import _BatchNorm
+    from shim_torch.nn.modules.batchnorm import _BatchNorm
 
     if isinstance(module, _BatchNorm) and module.track_running_stats:
         norm: Any = module

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.transforms.gradients import _pick
+from shim_torch._impl.transforms.tracking import pick as _pick
 from shim_torch.func import functionalize, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
 
 __all__ = ["functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp"]

@@ -15,10 +15,8 @@ from .infer_schema import infer_schema
 from .utils import check_aliasing_constraint, has_kwarg_only_tensors
 
 # Libraries register kernels for devices that are not here too; those are never called.
-_KEYS = {
-    "cpu": "CPU", "cuda": "CUDA", "meta": "Meta", "mps": "MPS", "xpu": "XPU", "hpu": "HPU", "xla": "XLA", "mtia": "MTIA",
-    "ipu": "IPU", "privateuseone": "PrivateUse1",
-}  # fmt: skip
+_KEYS = {kind: kind.upper() for kind in "cpu cuda mps xpu hpu xla mtia ipu".split()}
+_KEYS |= {"meta": "Meta", "privateuseone": "PrivateUse1"}
 
 
 def dispatch_key(device_type: str) -> str:
@@ -43,7 +41,7 @@ class CustomOpDef:
     def __init__(
         self, namespace: str, name: str, schema: str, fn: Callable[..., Any], tags: Sequence[Any] | None = None
     ) -> None:
-        from ..library import Library
+        from .simple_registry import Library
 
         self._namespace, self._name, self._schema, self._init_fn = namespace, name, schema, fn
         self._abstract_fn: Callable[..., Any] | None = None

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from shim_torch.library import CustomOpDef, custom_op, triton_op, wrap_triton
+from shim_torch._impl.surface import naming
+
+from .custom_ops import CustomOpDef, custom_op
 
 __all__ = [
     "CustomOpDef",
@@ -32,12 +34,31 @@ wrap_triton_enabled_default = True
 triton_ops_to_kernels: dict[str, list[object]] = {}
 """The kernels of operators that were asked about, by qualified name."""
 
+_triton_functions: dict[str, Callable[..., Any]] = {}
+"""The implementations given to :func:`triton_op`, by qualified name."""
+
+
+def triton_op(
+    name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: str | Iterable[str], schema: str | None = None
+) -> Any:
+    """A custom operator whose implementation launches Triton kernels through :func:`wrap_triton`."""
+
+    def wrap(function: Callable[..., Any]) -> CustomOpDef:
+        definition: CustomOpDef = custom_op(name, function, mutates_args=mutates_args, schema=schema)
+        _triton_functions[name] = function
+        return definition
+
+    return wrap if fn is None else wrap(fn)
+
+
+def wrap_triton(triton_kernel: Any, /) -> Any:
+    """The kernel itself: there is no tracing here that would need to see it."""
+    return triton_kernel
+
 
 def get_triton_kernels_for_op(name: str) -> list[object]:
     """The Triton kernels that the implementation of ``triton_op`` ``name`` wraps; none for other names."""
     if name not in triton_ops_to_kernels:
-        from shim_torch.library import _triton_functions
-
         function = _triton_functions.get(name)
         if function is None:
             return []
@@ -90,3 +111,6 @@ def is_wrap_triton_enabled() -> bool:
 def capture_triton(triton_kernel: Callable[..., Any], /) -> Any:
     """The older name of :func:`wrap_triton`."""
     return wrap_triton(triton_kernel)
+
+
+naming.present(globals(), elsewhere={"torch.library": ["triton_op", "wrap_triton"]})

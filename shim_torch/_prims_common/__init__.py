@@ -11,6 +11,7 @@ from operator import mul
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.transforms.prims.strides import is_contiguous
 
 Tensor, Number = _core.Tensor, int | float | bool
 TensorLike, NumberType, IntLike, FloatLike, BoolLike = Tensor, Number, int, float, bool
@@ -203,35 +204,6 @@ def _promote_many(args: Sequence[Any]) -> Any:
     return result
 
 
-def is_same_shape(a: Sequence[int], b: Sequence[int]) -> bool:
-    return tuple(a) == tuple(b)
-
-
-def _dense_strides(shape: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
-    """The strides of a tensor without gaps whose dims lie in that order, the innermost first; no dim counts as empty."""
-    steps = accumulate((max(shape[d], 1) for d in order), mul, initial=1)
-    return tuple(step for _, step in sorted(zip(order, steps, strict=False)))
-
-
-def make_contiguous_strides_for(shape: Sequence[int], row_major: bool = True) -> tuple[int, ...]:
-    """The strides of a dense tensor of that shape; with ``row_major`` off, of dense columns in its last two dims."""
-    order = list(reversed(range(len(shape))))
-    if not row_major:
-        order[:2] = reversed(order[:2])
-    return _dense_strides(shape, order)
-
-
-def make_channels_last_strides_for(shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides of a dense NHWC or NDHWC tensor."""
-    if len(shape) not in (4, 5):
-        raise RuntimeError("no channels last format strides exist in " + str(len(shape)) + " dimensions")
-    return _dense_strides(shape, [1, *range(len(shape) - 1, 1, -1), 0])
-
-
-def is_contiguous(a: Any) -> bool:
-    return bool(a.is_contiguous())
-
-
 is_contiguous_or_false = is_contiguous  # sizes are numbers here: none is unknown
 
 
@@ -255,93 +227,6 @@ def alert_not_deterministic(caller: str) -> None:
         "your application. You can also file an issue at https://github.com/pytorch/pytorch/issues to help us prioritize adding "
         "deterministic support for this operation."
     )
-
-
-def is_contiguous_for_memory_format(a: Any, *, memory_format: Any) -> bool:
-    return bool(a.is_contiguous(memory_format=memory_format))
-
-
-def is_channels_last_contiguous(a: Any) -> bool:
-    return (a.dim() == 4 and a.is_contiguous(memory_format=_core.channels_last)) or (
-        a.dim() == 5 and a.is_contiguous(memory_format=_core.channels_last_3d)
-    )
-
-
-def suggest_memory_format(x: Any) -> Any:
-    """channels_last for NHWC tensors, otherwise contiguous_format."""
-    if x.dim() == 4 and not x.is_contiguous() and x.is_contiguous(memory_format=_core.channels_last):
-        return _core.channels_last
-    if x.dim() == 5 and not x.is_contiguous() and x.is_contiguous(memory_format=_core.channels_last_3d):
-        return _core.channels_last_3d
-    return _core.contiguous_format
-
-
-def is_non_overlapping_and_dense(a: Any) -> bool:
-    """Whether the tensor fills its memory without gaps, in some order of dims."""
-    expected = 1
-    for stride, n in sorted((s, n) for s, n in zip(a.stride(), a.shape, strict=True) if n != 1):
-        if n == 0:
-            return True
-        if stride != expected:
-            return False
-        expected *= n
-    return True
-
-
-def compute_required_storage_length(shape: Sequence[int], strides: Sequence[int], storage_offset: int) -> int:
-    """The number of elements a storage needs."""
-    if 0 in shape:
-        return 0
-    return 1 + storage_offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
-
-
-def canonicalize_dim(rank: int, idx: int, wrap_scalar: bool = True) -> int:
-    """A dim as a number from 0; IndexError outside."""
-    if rank < 0:
-        raise IndexError(f"Rank cannot be negative but got {rank}")
-    if rank == 0:
-        if not wrap_scalar:
-            raise IndexError(f"Dimension specified as {idx} but tensor has no dimensions")
-        rank = 1
-    if not -rank <= idx < rank:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {idx})")
-    return idx % rank
-
-
-def canonicalize_dims(rank: int, indices: Any, wrap_scalar: bool = True) -> Any:
-    if isinstance(indices, int):
-        return canonicalize_dim(rank, indices, wrap_scalar)
-    return tuple(canonicalize_dim(rank, i, wrap_scalar) for i in indices)
-
-
-def reduction_dims(shape: Sequence[int], dims: Sequence[int] | None) -> tuple[int, ...]:
-    """All dims for None; RuntimeError for one given twice."""
-    found = tuple(range(len(shape))) if dims is None else tuple(canonicalize_dim(len(shape), d) for d in dims)
-    if len(set(found)) != len(found):
-        raise RuntimeError("duplicate value in the list of dims")
-    return found
-
-
-def is_expandable_to(shape: Sequence[int], desired: Sequence[int]) -> bool:
-    if len(shape) > len(desired):
-        return False
-    return all(d == n or n == 1 for n, d in zip(reversed(shape), reversed(desired), strict=False))
-
-
-def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:
-    """The shape with -1 replaced; RuntimeError where it doesn't fit."""
-    known = math.prod(n for n in shape if n != -1)
-    if -1 not in shape:
-        if known != numel:
-            raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
-        return tuple(shape)
-    if known == 0 or numel % known:
-        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
-    return tuple(numel // known if n == -1 else n for n in shape)
-
-
-def extract_shape_from_varargs(shape: Any, validate: bool = True) -> tuple[int, ...]:
-    return tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], Sequence) else tuple(shape)
 
 
 def canonicalize_device(device: Any) -> Any:
@@ -396,7 +281,7 @@ def _passed_through() -> set[Any]:
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    for part in ("layouts", "shapes") if not name.startswith("__") else ():
+    for part in ("layouts", "shapes", "strides", "dims") if not name.startswith("__") else ():
         served = vars(import_module(f"shim_torch._impl.transforms.prims.{part}"))
         if name in served:
             return served[name]

@@ -7,65 +7,37 @@ import threading
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.tensor.torch_function import TorchFunctionMode
 from shim_torch._impl.transforms.fake.convert import FakeTensorConverter
+from shim_torch._impl.transforms.fake.errors import (  # noqa: F401
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    FakeTensorDeviceMismatchError,
+    MetadataMismatchError,
+    UnsupportedFakeTensorException,
+    UnsupportedOperatorException,
+)
+from shim_torch._impl.transforms.fake.modes import unset_fake_temporarily
+from shim_torch._impl.transforms.fake.printing import shown
+from shim_torch._impl.utils.pytree import tree_leaves
+from shim_torch.overrides import TorchFunctionMode
 from shim_torch.utils._python_dispatch import (
     TorchDispatchMode,
     _any_batched,
     _get_current_dispatch_mode_stack,
     _no_dispatch,
+    is_traceable_wrapper_subclass,
 )
 
 __all__ = [
-    "DataDependentOutputException",
-    "DynamicOutputShapeException",
-    "FakeCopyMode",
-    "FakeTensor",
-    "FakeTensorConverter",
-    "FakeTensorMode",
-    "UnsupportedFakeTensorException",
-    "UnsupportedOperatorException",
-    "is_fake",
-    "maybe_get_fake_mode",
-    "unset_fake_temporarily",
-]
-
-
-class UnsupportedFakeTensorException(RuntimeError):
-    """A tensor that has no fake."""
-
-
-class _OfOperator(RuntimeError):
-    def __init__(self, func: Any) -> None:
-        super().__init__(str(func))
-        self.func = func
-
-
-class DynamicOutputShapeException(_OfOperator):
-    """An operator's result shape depends on data."""
-
-
-class DataDependentOutputException(_OfOperator):
-    """An operator's result, a Python value, depends on data."""
-
-
-class UnsupportedOperatorException(_OfOperator):
-    """An operator that has no rule for tensors without data."""
-
-
-class MetadataMismatchError(RuntimeError):
-    """A fake tensor's metadata are not those of the real one."""
+    "DataDependentOutputException", "DynamicOutputShapeException", "FakeCopyMode", "FakeTensor", "FakeTensorConverter",
+    "FakeTensorMode", "UnsupportedFakeTensorException", "UnsupportedOperatorException", "is_fake",
+    "maybe_get_fake_mode", "unset_fake_temporarily",
+]  # fmt: skip
 
 
 def tree_flatten_only(kind: type, tree: Any) -> list[Any]:
     """The leaves of a tree that are of a type."""
-    from shim_torch.utils import _pytree
-
-    return [leaf for leaf in _pytree.tree_leaves(tree) if isinstance(leaf, kind)]
-
-
-class FakeTensorDeviceMismatchError(RuntimeError):
-    """Fake tensors of different devices met in one operator."""
+    return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, kind)]
 
 
 class _Inside(threading.local):
@@ -129,15 +101,11 @@ class FakeTensor(_core.Tensor):  # type: ignore[misc]
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        from shim_torch.utils._pytree import tree_leaves
-
         kwargs = kwargs or {}
-        mode = None
-        for x in tree_leaves((args, kwargs)):
-            if isinstance(x, FakeTensor):
-                if mode is not None and x.fake_mode is not mode:
-                    raise AssertionError("Mixing fake modes NYI")
-                mode = x.fake_mode
+        modes = {id(x.fake_mode): x.fake_mode for x in tree_leaves((args, kwargs)) if isinstance(x, FakeTensor)}
+        if len(modes) > 1:
+            raise AssertionError("Mixing fake modes NYI")
+        mode = next(iter(modes.values()), None)
         for t in types:
             if not issubclass(t, FakeTensor) and t not in _PLAIN():
                 return NotImplemented
@@ -149,18 +117,7 @@ class FakeTensor(_core.Tensor):  # type: ignore[misc]
             return func(*args, **kwargs)
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        parts = ["..."]
-        if self.device.type != "cpu":
-            parts.append(f"device='{self.device}'")
-        parts.append(f"size={tuple(self.shape)}")
-        if self.dtype != _core.get_default_dtype():
-            parts.append(f"dtype={self.dtype}")
-        if self.grad_fn is not None:
-            parts.append(f"grad_fn=<{self.grad_fn.name()}>")
-        elif self.requires_grad:
-            parts.append("requires_grad=True")
-        text = f"FakeTensor({', '.join(parts)})"
-        return f"Parameter({text})" if getattr(self, "_is_param", False) else text
+        return shown(self)
 
     __str__ = __repr__
 
@@ -200,8 +157,7 @@ class FakeTensor(_core.Tensor):  # type: ignore[misc]
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) in memo:
             return memo[id(self)]
-        made = _clone_of(self)
-        memo[id(self)] = made
+        memo[id(self)] = made = _clone_of(self)
         return made
 
 
@@ -235,18 +191,13 @@ class FakeTensorMode(TorchDispatchMode):
     ``shape_env`` too.
     """
 
+    _computes_shapes = True  # what ``active`` knows it by
     _makes_leaves = True  # history is recorded above the mode, never by what it runs
 
     def __init__(
-        self,
-        *,
-        allow_fallback_kernels: bool = True,
-        allow_non_fake_inputs: bool = False,
-        shape_env: Any = None,
-        static_shapes: bool | None = None,
-        export: bool = False,
-        **_: Any,
-    ) -> None:
+        self, *, allow_fallback_kernels: bool = True, allow_non_fake_inputs: bool = False, shape_env: Any = None,
+        static_shapes: bool | None = None, export: bool = False, **_: Any,
+    ) -> None:  # fmt: skip
         super().__init__()
         self.allow_fallback_kernels, self.allow_non_fake_inputs = allow_fallback_kernels, allow_non_fake_inputs
         self.shape_env, self.static_shapes, self.export = shape_env, static_shapes, export
@@ -310,16 +261,8 @@ class FakeCopyMode(TorchFunctionMode):
             return func(*args, **kwargs)
 
 
-def _active() -> Any:
-    """The innermost fake mode that is on, or None."""
-    modes = [m for m in _get_current_dispatch_mode_stack() if isinstance(m, FakeTensorMode)]
-    return modes[-1] if modes else None
-
-
 def is_fake(x: Any) -> bool:
     """Whether a tensor is fake, or wraps fake ones."""
-    from shim_torch.utils._python_dispatch import is_traceable_wrapper_subclass
-
     if isinstance(x, FakeTensor):
         return True
     if is_traceable_wrapper_subclass(x):
@@ -329,8 +272,6 @@ def is_fake(x: Any) -> bool:
 
 def maybe_get_fake_mode(t: Any) -> Any:
     """The mode of a fake tensor, else None."""
-    from shim_torch.utils._python_dispatch import is_traceable_wrapper_subclass
-
     if isinstance(t, FakeTensor):
         return t.fake_mode
     if is_traceable_wrapper_subclass(t):
@@ -339,36 +280,13 @@ def maybe_get_fake_mode(t: Any) -> Any:
     return None
 
 
-class unset_fake_temporarily:
-    """Takes the fake modes away within a ``with`` block; gives the innermost."""
-
-    def __enter__(self) -> Any:
-        self._stack = _get_current_dispatch_mode_stack()
-        mode = _active()
-        if mode is not None:
-            self._replace(self._stack, [m for m in self._stack if not isinstance(m, FakeTensorMode)])
-        else:
-            self._stack = []
-        return mode
-
-    @staticmethod
-    def _replace(old: list[Any], new: list[Any]) -> None:
-        for _ in old:
-            _core._pop_torch_dispatch_stack()
-        for mode in new:
-            _core._push_on_torch_dispatch_stack(mode)
-
-    def __exit__(self, *_: object) -> None:
-        if self._stack:
-            self._replace(_get_current_dispatch_mode_stack(), self._stack)
+_METADATA = frozenset(
+    "TensorMetadata extract_tensor_metadata _like_tensor_constructors _device_not_kwarg_ops _is_tensor_constructor".split()
+)
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("TensorMetadata", "extract_tensor_metadata"):
-        from shim_torch._impl.transforms.fake import metadata
-
-        return getattr(metadata, name)
-    if name in ("_like_tensor_constructors", "_device_not_kwarg_ops", "_is_tensor_constructor"):
+    if name in _METADATA:
         from shim_torch._impl.transforms.fake import metadata
 
         return getattr(metadata, name)
@@ -379,10 +297,3 @@ def __getattr__(name: str) -> Any:
     from shim_torch._impl.surface.missing import missing
 
     return missing("torch._subclasses.fake_tensor", name)
-
-
-for _class in (
-    FakeTensor, FakeTensorMode, FakeCopyMode, UnsupportedFakeTensorException, DynamicOutputShapeException,
-    DataDependentOutputException, UnsupportedOperatorException, FakeTensorDeviceMismatchError, MetadataMismatchError,
-):  # fmt: skip
-    _class.__module__ = "torch._subclasses.fake_tensor"

@@ -11,16 +11,13 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Any
 
+from shim_torch._impl.amp.scaler_state import ScalerState
 from shim_torch._impl.native import _core
 from shim_torch._impl.table.calls import torch as _torch
 
 __all__ = ["GradScaler", "OptState"]
 
 _UNUSED = "This may indicate your script did not use scaler.scale(loss or outputs) earlier in the iteration."
-
-
-# What state_dict holds of the settings, each an attribute with an underscore before it
-_SETTINGS = ("growth_factor", "backoff_factor", "growth_interval")
 
 
 class OptState(Enum):
@@ -92,7 +89,7 @@ def _gradients(optimizer: Any, allow_fp16: bool) -> Iterator[Any]:
         yield param.grad._values()
 
 
-class GradScaler:
+class GradScaler(ScalerState):
     """Multiplies losses by a scale that backs off when gradients overflow and grows after a run of good steps.
 
     device: "cuda" or "cpu"; init_scale, growth_factor (> 1), backoff_factor (< 1), growth_interval (steps). The scale and the
@@ -281,79 +278,6 @@ class GradScaler:
         if new_scale.numel() != 1 or new_scale.requires_grad is not False:
             raise AssertionError(reason)
         self._scale.copy_(new_scale)
-
-    def _get_scale_async(self) -> Any:
-        return self._scale
-
-    def get_scale(self) -> float:
-        """The scale, 1.0 when disabled; waits for the device."""
-        if not self._enabled:
-            return 1.0
-        return self._init_scale if self._scale is None else self._scale.item()
-
-    def get_growth_factor(self) -> float:
-        return self._growth_factor
-
-    def set_growth_factor(self, new_factor: float) -> None:
-        self._growth_factor = new_factor
-
-    def get_backoff_factor(self) -> float:
-        return self._backoff_factor
-
-    def set_backoff_factor(self, new_factor: float) -> None:
-        self._backoff_factor = new_factor
-
-    def get_growth_interval(self) -> int:
-        return self._growth_interval
-
-    def set_growth_interval(self, new_interval: int) -> None:
-        self._growth_interval = new_interval
-
-    def _get_growth_tracker(self) -> int:
-        if not self._enabled:
-            return 0
-        return self._init_growth_tracker if self._growth_tracker is None else self._growth_tracker.item()
-
-    def is_enabled(self) -> bool:
-        """Whether scaling is on."""
-        return self._enabled
-
-    def state_dict(self) -> dict[str, Any]:
-        """What ``load_state_dict`` takes; empty when disabled."""
-        if not self._enabled:
-            return {}
-        settings = {name: getattr(self, f"_{name}") for name in _SETTINGS}
-        return {"scale": self.get_scale(), **settings, "_growth_tracker": self._get_growth_tracker()}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes a ``state_dict()``; RuntimeError for that of a disabled scaler."""
-        if not self._enabled:
-            return
-        if len(state_dict) == 0:
-            raise RuntimeError(
-                "The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler."
-            )
-        for name in _SETTINGS:
-            setattr(self, f"_{name}", state_dict[name])
-        self._init_scale, self._init_growth_tracker = state_dict["scale"], state_dict["_growth_tracker"]
-        for tensor, value in ((self._scale, self._init_scale), (self._growth_tracker, self._init_growth_tracker)):
-            if tensor is not None:
-                tensor.fill_(value)
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = self.__dict__.copy()
-        if self._enabled:
-            if self._per_optimizer_states:
-                raise AssertionError(
-                    "A GradScaler instance may only be pickled at the beginning of an iteration, or at the end after scaler.update()."
-                )
-            # The tensors are made again on the device of the first loss.
-            state["_init_scale"], state["_init_growth_tracker"] = self.get_scale(), self._get_growth_tracker()
-            state["_scale"] = state["_growth_tracker"] = None
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
 
     def _check_inf_per_device(self, optimizer: Any) -> dict[Any, Any]:
         """By device, whether gradients are not finite; they stay as they are."""

@@ -5,6 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from shim_torch._impl.autograd.edges import GradientEdge
+from shim_torch._impl.autograd.roots import (
+    check_ends,
+    check_roots,
+    first_gradients,
+    fit_start,
+    ones_for,
+    sequence,
+    warn_create_graph,
+    zeros_for,
+)
 from shim_torch._impl.native import _core
 from shim_torch._impl.table.calls import torch as _torch
 from shim_torch.autograd import anomaly_mode, function, grad_mode, graph, variable
@@ -48,95 +59,6 @@ __all__ = [
     "variable",
 ]
 Tensor, SavedTensor = _core.Tensor, _core.SavedTensor
-GradientEdge: Any = graph.GradientEdge
-
-
-def _sequence(x: Any) -> tuple[Any, ...]:
-    alone = x is None or isinstance(x, (Tensor, GradientEdge)) or hasattr(x, "__torch_function__")
-    return (x,) if alone else tuple(x)
-
-
-def _ones_for(out: Any) -> Any:
-    """The gradient that a backward pass starts with where none is given: 1, for a scalar."""
-    if isinstance(out, GradientEdge):
-        meta = out.node._input_metadata[out.output_nr]
-        if len(meta.shape) and meta.shape.numel() != 1:
-            raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        return _core.empty_tensor(tuple(meta.shape), meta.dtype, meta.device).fill_(1)
-    if not out.requires_grad:
-        return None
-    if out.numel() != 1:
-        raise RuntimeError("grad can be implicitly created only for scalar outputs")
-    if not out.dtype.is_floating_point:
-        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
-    return _torch.ones_like(out)
-
-
-def _fit_start(i: int, out: Any, g: Any) -> Any:
-    """A given gradient, in the dtype of the output it belongs to. RuntimeError where it is not like that output."""
-    if isinstance(out, GradientEdge):
-        meta = out.node._input_metadata[out.output_nr]
-        shape, dtype = meta.shape, meta.dtype
-    else:
-        shape, dtype = out.shape, out.dtype
-    if g.shape != shape:
-        raise RuntimeError(
-            f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {shape}."
-        )
-    if dtype.is_complex != g.dtype.is_complex:
-        raise RuntimeError(
-            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-            f"grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {dtype}."
-        )
-    return g if g.dtype == dtype else g.to(dtype)
-
-
-def _start(outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
-    """The gradients that the backward pass starts with: given ones checked, ones for scalars."""
-    if len(grads) != len(outputs):
-        raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
-    made = []
-    for i, (out, g) in enumerate(zip(outputs, grads, strict=True)):
-        if g is None:
-            g = _ones_for(out)
-        elif not isinstance(g, Tensor):
-            raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
-        else:
-            g = _fit_start(i, out, g)
-        made.append(g)
-    return made
-
-
-def _check_ends(outputs: Sequence[Any], inputs: Sequence[Any]) -> None:
-    """The errors of ``grad`` for what is neither a tensor nor an edge of the graph."""
-    for out in outputs:
-        if not isinstance(out, (Tensor, GradientEdge)):
-            raise AssertionError("Expected output to be a torch.Tensor")
-    for x in inputs:
-        if not isinstance(x, (Tensor, GradientEdge)):
-            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(x).__name__}")
-
-
-def _check_roots(tensors: Sequence[Any]) -> None:
-    for i, t in enumerate(tensors):
-        if not isinstance(t, GradientEdge) and not t.requires_grad:
-            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
-
-
-def _warn_create_graph() -> None:
-    import warnings
-
-    warnings.warn(
-        "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "
-        "cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "
-        "function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak.",
-        stacklevel=4,
-    )
-
-
-def _zeros_for(x: Any, requires_grad: bool) -> Any:
-    zeros = x.new_zeros(x.shape)
-    return _core._require_grad(zeros) if requires_grad else zeros
 
 
 def backward(
@@ -166,13 +88,13 @@ def backward(
             )
         grad_tensors = grad_variables
     given = inputs is not None
-    inputs = _sequence(inputs) if given else ()
+    inputs = sequence(inputs) if given else ()
     if given and len(inputs) == 0:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    tensors = _sequence(tensors)
-    grads = [None] * len(tensors) if grad_tensors is None else _sequence(grad_tensors)
-    started = _start(tensors, grads)
-    _check_roots(tensors)
+    tensors = sequence(tensors)
+    grads = [None] * len(tensors) if grad_tensors is None else sequence(grad_tensors)
+    started = first_gradients(tensors, grads)
+    check_roots(tensors)
     for t in inputs:
         if isinstance(t, GradientEdge):
             continue
@@ -181,7 +103,7 @@ def backward(
         if not t.is_leaf:
             t.retain_grad()
     if create_graph:
-        _warn_create_graph()
+        warn_create_graph()
     retain = create_graph if retain_graph is None else retain_graph
     _core.run_backward(tensors, started, inputs, retain, create_graph, True, True)
 
@@ -214,31 +136,23 @@ def grad(
             FutureWarning,
             stacklevel=2,
         )
-    outputs, inputs = tuple(_sequence(outputs)), tuple(_sequence(inputs))
+    outputs, inputs = tuple(sequence(outputs)), tuple(sequence(inputs))
     if _core._has_torch_function(outputs + inputs):
         return _core._handle_torch_function(
-            grad,
-            outputs + inputs,
-            outputs,
-            inputs,
-            grad_outputs=grad_outputs,
-            retain_graph=retain_graph,
-            create_graph=create_graph,
-            only_inputs=only_inputs,
-            allow_unused=allow_unused,
-            is_grads_batched=is_grads_batched,
-            materialize_grads=materialize_grads,
-        )
+            grad, outputs + inputs, outputs, inputs, grad_outputs=grad_outputs, retain_graph=retain_graph,
+            create_graph=create_graph, only_inputs=only_inputs, allow_unused=allow_unused,
+            is_grads_batched=is_grads_batched, materialize_grads=materialize_grads,
+        )  # fmt: skip
     if is_grads_batched:
         return _grad_of_each(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads)
-    _check_ends(outputs, inputs)
-    grads = [None] * len(outputs) if grad_outputs is None else _sequence(grad_outputs)
+    check_ends(outputs, inputs)
+    grads = [None] * len(outputs) if grad_outputs is None else sequence(grad_outputs)
     retain = create_graph if retain_graph is None else retain_graph
     unused = materialize_grads if allow_unused is None else allow_unused
-    started = _start(outputs, grads)
+    started = first_gradients(outputs, grads)
     if not inputs:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    _check_roots(outputs)
+    check_roots(outputs)
     for t in inputs:
         if not isinstance(t, GradientEdge) and not t.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
@@ -247,7 +161,7 @@ def grad(
         return results
     if any(isinstance(i, GradientEdge) and g is None for i, g in zip(inputs, results, strict=True)):
         raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-    return tuple(_zeros_for(i, create_graph) if g is None else g for i, g in zip(inputs, results, strict=True))
+    return tuple(zeros_for(i, create_graph) if g is None else g for i, g in zip(inputs, results, strict=True))
 
 
 def _grad_of_each(
@@ -260,7 +174,7 @@ def _grad_of_each(
     materialize_grads: bool,
 ) -> tuple[Any, ...]:
     """``grad`` once for each item of the gradients' first dim, and the results stacked along it."""
-    given = [None] * len(outputs) if grad_outputs is None else list(_sequence(grad_outputs))
+    given = [None] * len(outputs) if grad_outputs is None else list(sequence(grad_outputs))
     batches = {g.shape[0] for g in given if g is not None and g.dim()}
     if not batches or any(g is not None and not g.dim() for g in given):
         raise RuntimeError(

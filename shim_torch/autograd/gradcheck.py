@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from shim_torch._impl.autograd import batched_gradient_checks as _batched
 from shim_torch._impl.autograd import gradient_checks as _c
 from shim_torch._impl.autograd import jacobians as _j
 from shim_torch._impl.autograd.jacobians import GradcheckError
@@ -46,12 +47,12 @@ def _run(func: Callable[..., Any], inputs: tuple[Any, ...], options: dict[str, A
             if options["check_undefined_grad"]:
                 _c.check_missing_tangents(func, inputs)
         if options["check_batched_forward_grad"]:
-            _c.check_batched_forward(func, inputs)
+            _batched.check_batched_forward(func, inputs)
         if not options["check_backward_ad"] or not outputs:
             return True
         if options["check_batched_grad"]:
             for k, output in enumerate(outputs):
-                _c.check_batched(output, wanted, k)
+                _batched.check_batched(output, wanted, k)
         _c.check_multiplied(outputs, wanted, bool(options["masked"]))
         if options["check_undefined_grad"]:
             _c.check_undefined(func, inputs, wanted)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import methodcaller
 from typing import Any, Literal, NamedTuple
 
+from shim_torch._impl.autograd.edges import GradientEdge
 from shim_torch._impl.native import _core
 from shim_torch._impl.table.calls import torch as _torch
 from shim_torch.autograd.function import BackwardCFunction
@@ -81,14 +82,6 @@ class _InputMetadata(NamedTuple):
     @property
     def is_cpp_nested_tensor(self) -> bool:
         return False
-
-
-class GradientEdge(NamedTuple):
-    """Where a gradient goes: a node and the number of its input."""
-
-    node: Any
-    output_nr: int
-    ownership_token: Any = None
 
 
 def get_gradient_edge(tensor: Any) -> GradientEdge:

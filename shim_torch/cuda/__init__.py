@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import threading
-from typing import Any, NamedTuple
+import contextlib
+import functools
+from importlib import import_module
+from typing import Any
 
 from shim_torch._impl.cuda import need_device as _need_device
+from shim_torch._impl.cuda.device_properties import _ATTRIBUTES, _CudaDeviceProperties
+from shim_torch._impl.cuda.devices import _DeviceGuard, _exchange_device, _maybe_exchange_device, device, device_of
+from shim_torch._impl.cuda.devices import index_of as _index_of
 from shim_torch._impl.cuda.graphs import (
     CUDAGraph,
     graph,
@@ -18,17 +23,11 @@ from shim_torch._impl.cuda.streams import (
     ExternalStream,
     Stream,
     StreamContext,
-    _DeviceGuard,
-    _exchange_device,
-    _maybe_exchange_device,
     current_stream,
     default_stream,
-    device,
-    device_of,
     set_stream,
     stream,
 )
-from shim_torch._impl.cuda.streams import index_of as _index_of
 from shim_torch._impl.native import _core
 from shim_torch.cuda import memory
 from shim_torch.cuda.memory import (
@@ -77,62 +76,7 @@ has_half = True
 has_magma = False
 
 
-class _DeviceProperties(NamedTuple):
-    name: str
-    major: int
-    minor: int
-    total_memory: int
-    multi_processor_count: int
-    warp_size: int
-    max_threads_per_multi_processor: int
-    max_threads_per_block: int
-    regs_per_multiprocessor: int
-    shared_memory_per_block: int
-    shared_memory_per_block_optin: int
-    shared_memory_per_multiprocessor: int
-    L2_cache_size: int
-    clock_rate: int
-    memory_clock_rate: int
-    memory_bus_width: int
-    is_integrated: int
-    is_multi_gpu_board: int
-    pci_bus_id: int
-    pci_device_id: int
-    pci_domain_id: int
-    uuid: Any
-    gcnArchName: str = ""
-
-    def __repr__(self) -> str:
-        return (
-            f"_CudaDeviceProperties(name='{self.name}', major={self.major}, minor={self.minor}, "
-            f"total_memory={self.total_memory // 2**20}MB, multi_processor_count={self.multi_processor_count}, "
-            f"uuid={self.uuid}, pci_bus_id={self.pci_bus_id}, pci_device_id={self.pci_device_id}, "
-            f"pci_domain_id={self.pci_domain_id}, L2_cache_size={self.L2_cache_size // 2**20}MB)"
-        )
-
-
-_CudaDeviceProperties = _DeviceProperties
-# numbers of CUdevice_attribute, in the order of _DeviceProperties' fields after total_memory
-_ATTRIBUTES = {
-    "multi_processor_count": 16,
-    "warp_size": 10,
-    "max_threads_per_multi_processor": 39,
-    "max_threads_per_block": 1,
-    "regs_per_multiprocessor": 82,
-    "shared_memory_per_block": 8,
-    "shared_memory_per_block_optin": 97,
-    "shared_memory_per_multiprocessor": 81,
-    "L2_cache_size": 38,
-    "clock_rate": 13,
-    "memory_clock_rate": 36,
-    "memory_bus_width": 37,
-    "is_integrated": 18,
-    "is_multi_gpu_board": 84,
-    "pci_bus_id": 33,
-    "pci_device_id": 34,
-    "pci_domain_id": 50,
-}
-_properties: dict[int, _DeviceProperties] = {}
+_properties: dict[int, _CudaDeviceProperties] = {}
 
 
 def is_available() -> bool:
@@ -192,7 +136,7 @@ def set_device(device: Any) -> None:
         _core.cuda_set_device(index)
 
 
-def get_device_properties(device: Any = None) -> _DeviceProperties:
+def get_device_properties(device: Any = None) -> _CudaDeviceProperties:
     """Name, capability, memory and limits of a device."""
     _lazy_init()
     index = _index_of(device)
@@ -204,7 +148,9 @@ def get_device_properties(device: Any = None) -> _DeviceProperties:
         name, total, uuid_bytes = _core.cuda_device_info(index)
         values = {field: _core.cuda_device_attribute(index, number) for field, number in _ATTRIBUTES.items()}
         major, minor = _core.cuda_device_attribute(index, 75), _core.cuda_device_attribute(index, 76)
-        _properties[index] = _DeviceProperties(name, major, minor, total, uuid=uuid.UUID(bytes=uuid_bytes), **values)
+        _properties[index] = _CudaDeviceProperties(
+            name, major, minor, total, uuid=uuid.UUID(bytes=uuid_bytes), **values
+        )
     return _properties[index]
 
 
@@ -280,24 +226,25 @@ class _Cudart:
         return 0
 
 
-_sleep_kernel: dict[str, Any] = {}
-_lock = threading.Lock()
+_SLEEP = r"""
+extern "C" __global__ void shim_sleep(long long n) { long long start = clock64(); while (clock64() - start < n) {} }
+"""
+
+
+@functools.cache
+def _sleep_kernel() -> Any:
+    import cupy
+
+    return cupy.RawKernel(_SLEEP, "shim_sleep")
 
 
 def _sleep(cycles: int) -> None:
     """Keeps the current stream busy for about ``cycles`` clock cycles."""
     from shim_torch._impl.arrays import cupy_runtime
-    from shim_torch._impl.cuda.streams import link_cupy
+    from shim_torch._impl.cuda.cupy_link import link_cupy
 
     link_cupy()
-    with _lock:
-        if "kernel" not in _sleep_kernel:
-            source = (
-                'extern "C" __global__ void shim_sleep(long long n) '
-                "{ long long start = clock64(); while (clock64() - start < n) {} }"
-            )
-            _sleep_kernel["kernel"] = cupy_runtime.kernel(source, "shim_sleep")
-    _sleep_kernel["kernel"]((1,), (1,), (cupy_runtime.int64(cycles),))
+    _sleep_kernel()((1,), (1,), (cupy_runtime.int64(cycles),))
 
 
 _DIAGNOSTICS = frozenset(
@@ -312,12 +259,8 @@ def __getattr__(name: str) -> Any:
 
         return random._default_generators()
     if name in ("amp", "nvtx", "graphs", "streams", "random", "nccl", "comm", "profiler", "sparse"):
-        import importlib
-
-        try:
-            return importlib.import_module(f"shim_torch.cuda.{name}")
-        except ModuleNotFoundError:
-            pass
+        with contextlib.suppress(ModuleNotFoundError):
+            return import_module(f"shim_torch.cuda.{name}")
     if name in _DIAGNOSTICS:
         from shim_torch._impl.cuda import diagnostics
 
@@ -329,15 +272,12 @@ def __getattr__(name: str) -> Any:
     if name.endswith("Storage"):
         from shim_torch._impl.tensor.typed_storage import legacy_storage
 
-        try:
+        with contextlib.suppress(KeyError):
             return legacy_storage(name, "cuda")
-        except KeyError:
-            pass
-    if name.endswith("Tensor"):
-        from shim_torch._impl.tensor.legacy_types import TENSORS, legacy_type
+    from shim_torch._impl.tensor.legacy_types import TENSORS, legacy_type
 
-        if name in TENSORS:
-            return legacy_type(name, "cuda")
+    if name in TENSORS:
+        return legacy_type(name, "cuda")
     from shim_torch._impl.surface.missing import missing
 
     return missing("torch.cuda", name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.cuda.streams import index_of as _index_of
+from shim_torch._impl.cuda.devices import index_of as _index_of
 from shim_torch._impl.native import _core
 
 

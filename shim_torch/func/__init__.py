@@ -6,7 +6,8 @@ from functools import wraps
 from typing import Any
 
 from shim_torch._impl.transforms.batching.vmap import vmap
-from shim_torch._impl.transforms.gradients import grad, grad_and_value, jacfwd, jacrev, jvp, linearize, vjp
+from shim_torch._impl.transforms.gradients import grad, grad_and_value, jvp, linearize, vjp
+from shim_torch._impl.transforms.jacobians import jacfwd, jacrev
 from shim_torch._impl.transforms.levels import Transform as _Transform
 from shim_torch._impl.transforms.stateless import functional_call, stack_module_state
 

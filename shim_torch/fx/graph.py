@@ -120,14 +120,9 @@ class Graph:
         return _snake_case(name)
 
     def create_node(
-        self,
-        op: str,
-        target: Target,
-        args: Any = None,
-        kwargs: Any = None,
-        name: str | None = None,
+        self, op: str, target: Target, args: Any = None, kwargs: Any = None, name: str | None = None,
         type_expr: Any = None,
-    ) -> Node:
+    ) -> Node:  # fmt: skip
         """Adds a node; its name is free and made from ``name`` or the target."""
         args, kwargs = () if args is None else args, {} if kwargs is None else kwargs
         if not isinstance(args, tuple) or not isinstance(kwargs, dict):

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.optim.checks import check_rate
 from shim_torch._impl.optim.forms import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import enable_grad, no_grad
-from shim_torch.optim.optimizer import Optimizer, check_rate
+from shim_torch.optim.optimizer import Optimizer
 
 
 class _Point(NamedTuple):

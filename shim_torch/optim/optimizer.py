@@ -13,6 +13,7 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.optim import groups as _groups
 from shim_torch._impl.optim.groups import _RequiredParameter as _RequiredParameter
 from shim_torch._impl.optim.groups import required as required
+from shim_torch._impl.optim.hooks import TABLES, passed_through, registered
 from shim_torch._impl.serialization import class_pickling
 from shim_torch._impl.utils.handles import RemovableHandle
 from shim_torch.autograd.grad_mode import enable_grad as _enable_grad
@@ -22,28 +23,6 @@ Tensor = _core.Tensor
 
 _global_optimizer_pre_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
 _global_optimizer_post_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
-_HOOKS = tuple(
-    f"_optimizer_{name}_hooks"
-    for name in (
-        "step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post",
-    )
-)  # fmt: skip
-
-
-def _registered(hooks: OrderedDict[int, Callable[..., Any]], hook: Callable[..., Any], prepend: bool = False) -> Any:
-    handle = RemovableHandle(hooks)
-    hooks[handle.id] = hook
-    if prepend:
-        hooks.move_to_end(handle.id, last=False)
-    return handle
-
-
-def _passed_through(hooks: OrderedDict[int, Callable[..., Any]], optimizer: Any, value: Any) -> Any:
-    """``value``, or what the last of the hooks that gave something made of it."""
-    for hook in hooks.values():
-        changed = hook(optimizer, value)
-        value = value if changed is None else changed
-    return value
 
 
 def _before_step(step: Callable[..., Any], args: Any, kwargs: Any) -> Any:
@@ -95,7 +74,7 @@ class Optimizer:
 
     def _begin_hooks(self, known: dict[str, Any]) -> None:
         """Has a place for hooks of each kind, those known or an empty one, and a ``step`` that runs them."""
-        self.__dict__.update({name: known.get(name, OrderedDict()) for name in _HOOKS})
+        self.__dict__.update({name: known.get(name, OrderedDict()) for name in TABLES})
         self._patch_step_function()
 
     def _patch_step_function(self) -> None:
@@ -186,27 +165,27 @@ class Optimizer:
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """``hook(optimizer, args, kwargs)`` runs before step and may return new (args, kwargs)."""
-        return _registered(self._optimizer_step_pre_hooks, hook)
+        return registered(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """``hook(optimizer, args, kwargs)`` runs after step."""
-        return _registered(self._optimizer_step_post_hooks, hook)
+        return registered(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """``hook(optimizer)`` runs before state_dict."""
-        return _registered(self._optimizer_state_dict_pre_hooks, hook, prepend)
+        return registered(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """``hook(optimizer, state_dict)`` runs after state_dict and may return another."""
-        return _registered(self._optimizer_state_dict_post_hooks, hook, prepend)
+        return registered(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """``hook(optimizer, state_dict)`` runs before load_state_dict and may return another."""
-        return _registered(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+        return registered(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """``hook(optimizer)`` runs after load_state_dict."""
-        return _registered(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+        return registered(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     def state_dict(self) -> dict[str, Any]:
         """State by parameter number, and the groups with numbers in place of parameters."""
@@ -218,11 +197,11 @@ class Optimizer:
         for told, group in zip(groups, self.param_groups, strict=True):
             told["params"] = [numbers[id(p)] for p in group["params"]]
         found = {"state": state, "param_groups": groups}
-        return _passed_through(self._optimizer_state_dict_post_hooks, self, found)
+        return passed_through(self._optimizer_state_dict_post_hooks, self, found)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Takes what ``state_dict`` gave; tensors are moved to their parameter's device and dtype."""
-        given = _passed_through(self._optimizer_load_state_dict_pre_hooks, self, state_dict.copy())
+        given = passed_through(self._optimizer_load_state_dict_pre_hooks, self, state_dict.copy())
         groups = deepcopy(given["param_groups"])
         self._check_loaded(groups)
         params: dict[Any, Any] = {}  # by the number that they have in what is loaded
@@ -288,12 +267,12 @@ def _moved(value: Any, *whose: Any, key: Any = None) -> Any:
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """``hook(optimizer, args, kwargs)`` runs before every optimizer's step and may return new (args, kwargs)."""
-    return _registered(_global_optimizer_pre_hooks, hook)
+    return registered(_global_optimizer_pre_hooks, hook)
 
 
 def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """``hook(optimizer, args, kwargs)`` runs after every optimizer's step."""
-    return _registered(_global_optimizer_post_hooks, hook)
+    return registered(_global_optimizer_post_hooks, hook)
 
 
 def closure_loss(closure: Callable[[], Any] | None) -> Any:
@@ -302,19 +281,6 @@ def closure_loss(closure: Callable[[], Any] | None) -> Any:
         return None
     with _enable_grad():
         return closure()
-
-
-def check(name: str, ok: Any, value: Any) -> None:
-    """PyTorch's error for a setting out of range."""
-    if not ok:
-        raise ValueError(f"Invalid {name}: {value}")
-
-
-def check_rate(lr: Any) -> None:
-    """PyTorch's errors for a learning rate: one number or tensor of one element, not below zero."""
-    if isinstance(lr, _core.TensorBase) and lr.numel() != 1:
-        raise ValueError("Tensor lr must be 1-element")
-    check("learning rate", 0.0 <= lr, lr)
 
 
 def __getattr__(name: str) -> Any:

@@ -16,15 +16,8 @@ from shim_torch._impl.testing.mismatch import (
     make_scalar_mismatch_msg,
     make_tensor_mismatch_msg,
 )
-from shim_torch._impl.testing.pairs import (
-    BooleanPair,
-    NonePair,
-    NumberPair,
-    ObjectPair,
-    Pair,
-    TensorLikePair,
-    originate_pairs,
-)
+from shim_torch._impl.testing.pairs import BooleanPair, NonePair, NumberPair, ObjectPair, Pair
+from shim_torch._impl.testing.tensor_pairs import TensorLikePair, originate_pairs
 
 __all__ = [
     "BooleanPair",

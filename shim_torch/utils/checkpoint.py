@@ -5,13 +5,20 @@ from __future__ import annotations
 import contextlib
 import functools
 import typing
-import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from shim_torch import autograd as _autograd
 from shim_torch._impl.native import _core
 from shim_torch._impl.surface.missing import asked_of as _asked_of
+from shim_torch._impl.utils.checkpoint_inputs import (  # noqa: F401
+    DefaultDeviceType,
+    _infer_device_type,
+    check_backward_validity,
+    detach_variable,
+    is_reentrant,
+    preserve_rng_state_of,
+)
 from shim_torch._impl.utils.recompute import CheckpointError as CheckpointError
 from shim_torch._impl.utils.recompute import Frame as _Frame
 from shim_torch._impl.utils.recompute import GraphExecGroup as GraphExecGroup
@@ -30,49 +37,14 @@ from shim_torch.autograd.grad_mode import enable_grad as _enable_grad
 from shim_torch.autograd.grad_mode import no_grad as _no_grad
 
 __all__ = [
-    "CheckpointError",
-    "CheckpointFunction",
-    "CheckpointPolicy",
-    "DefaultDeviceType",
-    "GraphExecGroup",
-    "SAC_IGNORED_OPS",
-    "SelectiveCheckpointContext",
-    "check_backward_validity",
-    "checkpoint",
-    "checkpoint_sequential",
-    "create_selective_checkpoint_contexts",
-    "detach_variable",
-    "get_device_states",
-    "noop_context_fn",
-    "set_checkpoint_debug_enabled",
-    "set_checkpoint_early_stop",
-    "set_device_states",
-]
+    "CheckpointError", "CheckpointFunction", "CheckpointPolicy", "DefaultDeviceType", "GraphExecGroup",
+    "SAC_IGNORED_OPS", "SelectiveCheckpointContext", "check_backward_validity", "checkpoint", "checkpoint_sequential",
+    "create_selective_checkpoint_contexts", "detach_variable", "get_device_states", "noop_context_fn",
+    "set_checkpoint_debug_enabled", "set_checkpoint_early_stop", "set_device_states",
+]  # fmt: skip
 _early_stop: bool | None = None  # set_checkpoint_early_stop(), which goes before the argument
 _debug: bool | None = None
 _DEFAULT_DETERMINISM_MODE = "default"
-
-
-class DefaultDeviceType:
-    """The device type of checkpoints whose arguments hold no tensor."""
-
-    _default_device_type = "cuda"
-
-    @staticmethod
-    def set_device_type(device: str = "cuda") -> None:
-        DefaultDeviceType._default_device_type = device
-
-    @staticmethod
-    def get_device_type() -> str:
-        return DefaultDeviceType._default_device_type
-
-
-def _infer_device_type(*args: Any) -> str:
-    """The first accelerator among the arguments' devices, or the default."""
-    from shim_torch.utils._pytree import tree_leaves
-
-    found = [x.device.type for x in tree_leaves(args) if isinstance(x, _core.TensorBase) and x.device.type != "cpu"]
-    return found[0] if found else DefaultDeviceType.get_device_type()
 
 
 def _get_device_module(device: str = "cuda") -> Any:
@@ -95,19 +67,6 @@ def _get_autocast_kwargs(device_type: str = "cuda") -> tuple[dict[str, Any] | No
         }
 
     return state(device_type) if amp.is_autocast_available(device_type) else None, state("cpu")
-
-
-def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The inputs as leaves, each with its requires_grad."""
-    if not isinstance(inputs, tuple):
-        raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
-    return tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, _core.TensorBase) else x for x in inputs)
-
-
-def check_backward_validity(inputs: Iterable[Any]) -> None:
-    """Warns when no input needs a gradient."""
-    if not any(isinstance(x, _core.TensorBase) and x.requires_grad for x in inputs):
-        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
@@ -215,41 +174,18 @@ def noop_context_fn() -> tuple[Any, Any]:
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
-def _is_reentrant(use_reentrant: bool | None) -> bool:
-    if use_reentrant is None:
-        warnings.warn(
-            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
-            "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended.",
-            stacklevel=3,
-        )
-    return use_reentrant is None or bool(use_reentrant)
-
-
-def _preserve_rng_state(options: dict[str, Any], others: bool) -> bool:
-    """The option of that name, taken out; ValueError for ``others`` unless they may be there."""
-    preserve = options.pop("preserve_rng_state", True)
-    if options and not others:
-        raise ValueError("Unexpected keyword arguments: " + ",".join(options))
-    return bool(preserve)
-
-
 def checkpoint(
-    function: Callable[..., Any],
-    *args: Any,
-    use_reentrant: bool | None = None,
-    context_fn: Callable[[], tuple[Any, Any]] = noop_context_fn,
-    determinism_check: str = "default",
-    debug: bool = False,
-    early_stop: bool = True,
-    **kwargs: Any,
-) -> Any:
+    function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
+    context_fn: Callable[[], tuple[Any, Any]] = noop_context_fn, determinism_check: str = "default",
+    debug: bool = False, early_stop: bool = True, **kwargs: Any,
+) -> Any:  # fmt: skip
     """``function(*args, **kwargs)``, of which backward keeps the arguments only and computes the rest again.
 
     use_reentrant=False (recommended) works with ``autograd.grad``, keyword arguments and inputs without gradients;
     CheckpointError when the second pass saves other tensors than the first.
     """
-    reentrant = _is_reentrant(use_reentrant)
-    preserve = _preserve_rng_state(kwargs, others=not reentrant)
+    reentrant = is_reentrant(use_reentrant)
+    preserve = preserve_rng_state_of(kwargs, others=not reentrant)
     if not reentrant:
         with contextlib.contextmanager(_checkpoint_without_reentrant_generator)(
             function, preserve, context_fn, determinism_check, debug, early_stop, *args, **kwargs
@@ -261,15 +197,11 @@ def checkpoint(
 
 
 def _checkpoint_without_reentrant_generator(
-    fn: Callable[..., Any],
-    preserve_rng_state: bool = True,
+    fn: Callable[..., Any], preserve_rng_state: bool = True,
     context_fn: Callable[[], tuple[Any, Any]] = noop_context_fn,
-    determinism_check: str = _DEFAULT_DETERMINISM_MODE,
-    debug: bool = False,
-    early_stop: bool = True,
-    *args: Any,
+    determinism_check: str = _DEFAULT_DETERMINISM_MODE, debug: bool = False, early_stop: bool = True, *args: Any,
     **kwargs: Any,
-) -> Generator[None, None, None]:
+) -> Generator[None, None, None]:  # fmt: skip
     """``checkpoint`` without reentrance as two steps: its caller runs ``fn`` between the first and the second."""
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
@@ -328,7 +260,7 @@ def checkpoint_sequential(
     functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
     """Runs a sequence of layers in ``segments`` parts, all but the last checkpointed."""
-    preserve = _preserve_rng_state(kwargs, others=False)
+    preserve = preserve_rng_state_of(kwargs, others=False)
     layers = list(functions.children() if hasattr(functions, "children") else functions)
     size = len(layers) // segments
     last = size * (segments - 1)

@@ -12,22 +12,11 @@ from typing import TYPE_CHECKING, Any
 from shim_torch._impl.surface.missing import asked_of as _asked_of
 
 __all__ = [
-    "BuildExtension",
-    "CUDAExtension",
-    "CppExtension",
-    "SyclExtension",
-    "check_compiler_is_gcc",
-    "check_compiler_ok_for_platform",
-    "get_compiler_abi_compatibility_and_version",
-    "get_cxx_compiler",
-    "get_default_build_root",
-    "include_paths",
-    "is_ninja_available",
-    "library_paths",
-    "load",
-    "load_inline",
+    "BuildExtension", "CUDAExtension", "CppExtension", "SyclExtension", "check_compiler_is_gcc",
+    "check_compiler_ok_for_platform", "get_compiler_abi_compatibility_and_version", "get_cxx_compiler",
+    "get_default_build_root", "include_paths", "is_ninja_available", "library_paths", "load", "load_inline",
     "verify_ninja_availability",
-]
+]  # fmt: skip
 IS_WINDOWS, IS_MACOS, IS_LINUX = sys.platform == "win32", sys.platform == "darwin", sys.platform.startswith("linux")
 LIB_EXT = ".pyd" if IS_WINDOWS else ".so"
 EXEC_EXT = ".exe" if IS_WINDOWS else ""
@@ -243,25 +232,16 @@ def load_inline(
 ) -> Any:  # fmt: skip
     """:func:`load` for source text; with PyTorch's implicit header (``no_implicit_headers=False``) it raises NotImplementedError."""
     from shim_torch._impl.extensions import build
+    from shim_torch._impl.extensions.sources import write_sources
 
     if sycl_sources or with_sycl:
         _refuse("load_inline")
     folder = build_directory or _get_build_directory(name, verbose)
-    sources = build.write_sources(folder, cpp_sources, cuda_sources, functions, no_implicit_headers)
+    sources = write_sources(folder, cpp_sources, cuda_sources, functions, no_implicit_headers)
     return build.compile_and_load(
-        "load_inline",
-        name,
-        sources,
-        folder,
-        extra_cflags,
-        extra_ldflags,
-        extra_include_paths,
-        verbose,
-        is_python_module,
-        False,
-        extra_cuda_cflags,
-        with_cuda,
-    )
+        "load_inline", name, sources, folder, extra_cflags, extra_ldflags, extra_include_paths, verbose, is_python_module,
+        False, extra_cuda_cflags, with_cuda,
+    )  # fmt: skip
 
 
 def _jit_compile(*_: Any, **__: Any) -> None:

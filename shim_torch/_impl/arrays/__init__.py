@@ -22,7 +22,7 @@ def of_type(device_type: str) -> ModuleType:
     if found is None:
         if device_type != "cuda":
             raise NotImplementedError(f"operators do not run on device type {device_type!r}")
-        from shim_torch._impl.cuda.streams import link_cupy
+        from shim_torch._impl.cuda.cupy_link import link_cupy
 
         try:
             from shim_torch._impl.arrays import cupy_arrays

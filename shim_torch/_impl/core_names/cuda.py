@@ -36,7 +36,7 @@ def _cuda_synchronize() -> None:
 
 def _cuda_setStream(stream_id: int, device_index: int, device_type: int) -> None:
     """Makes a stream current on its device, and that device current: the three are a stream's attributes of those names."""
-    from shim_torch._impl.cuda.streams import _put
+    from shim_torch._impl.cuda.cupy_link import put_current as _put
 
     _core.cuda_set_device(device_index)
     _put(device_index, stream_id)

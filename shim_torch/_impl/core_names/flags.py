@@ -193,3 +193,21 @@ def __getattr__(name: str) -> Any:
         globals()[name] = made
         return made
     return _missing(name)
+
+
+def _get_deterministic_fill_uninitialized_memory() -> bool:
+    from shim_torch._impl.tensor.uninitialized import settings
+
+    return settings.fill
+
+
+def _set_deterministic_fill_uninitialized_memory(mode: Any) -> None:
+    """RuntimeError for what is no bool."""
+    from shim_torch._impl.tensor.uninitialized import settings
+
+    settings.set_fill(mode)
+
+
+def _get_privateuse1_backend_name() -> str:
+    """What a backend of one's own is called: nobody registers one here."""
+    return "privateuseone"

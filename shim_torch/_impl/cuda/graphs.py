@@ -7,7 +7,7 @@ import itertools
 import sys
 from typing import Any
 
-from shim_torch._impl.cuda import streams
+from shim_torch._impl.cuda import cupy_link, streams
 from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 
@@ -36,7 +36,7 @@ def _cupy_takes_graph_memory() -> Any:
     cupy = sys.modules.get("cupy")
     if cupy is None or not hasattr(cupy, "cuda"):
         return None
-    context = cupy.cuda.using_allocator(streams.cupy_malloc)
+    context = cupy.cuda.using_allocator(cupy_link.cupy_malloc)
     context.__enter__()
     return context
 

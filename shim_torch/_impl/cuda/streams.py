@@ -1,75 +1,18 @@
-"""Streams, events and graphs of ``torch.cuda``.
+"""Streams and events of ``torch.cuda``.
 
 The current stream has one source: CuPy's thread-local current stream once CuPy is loaded, else the native core's.
 """
 
 from __future__ import annotations
 
-import sys
 import threading
 from typing import Any
 
+from shim_torch._impl.cuda import cupy_link
+from shim_torch._impl.cuda.cupy_link import put_current
+from shim_torch._impl.cuda.devices import device, index_of
 from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
-
-
-def index_of(device: Any, optional: bool = True) -> int:
-    """Device argument (None, int, str, torch.device) -> index; None is the current device."""
-    if not _linked:
-        link_cupy()  # every question about a device comes by here
-    if device is None and optional:
-        return _core.cuda_current_device()
-    if isinstance(device, int) and not isinstance(device, bool):
-        return device if device >= 0 else _core.cuda_current_device()
-    device = _core.device(device) if isinstance(device, str) else device
-    if not isinstance(device, _core.device):
-        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
-    if device.type != "cuda":
-        raise ValueError(f"Expected a cuda device, but got: {device}")
-    return _core.cuda_current_device() if device.index is None else device.index
-
-
-_linked = False
-
-
-def link_cupy() -> None:
-    """Makes CuPy's current stream ours, and this project's memory pool CuPy's, once CuPy is loaded.
-
-    A user's own CuPy allocator is left alone. The C getter of CuPy's thread-local is called once an operator (60 ns).
-    """
-    global _linked
-    if _linked or "cupy" not in sys.modules:
-        return
-    cupy = sys.modules["cupy"]
-    if not hasattr(cupy, "get_default_memory_pool"):
-        return  # CuPy is being imported
-    _linked = True
-    from shim_torch._impl.arrays import cupy_runtime
-
-    capsule = cupy_runtime.stream_getter()
-    if capsule is not None:
-        current = [(i, _core.cuda_current_stream(i)) for i in range(_core.cuda_device_count())]
-        _core.cuda_use_cupy_stream_getter(capsule)
-        for index, pointer in current:  # CuPy may be loaded while a stream of ours is current
-            if pointer:
-                _put(index, pointer)
-    if cupy.cuda.get_allocator() == cupy.get_default_memory_pool().malloc and _core.cuda_device_count():
-        cupy.cuda.set_allocator(cupy_malloc)
-
-
-_cupy_allocator: Any = None
-
-
-def cupy_malloc(size: int) -> Any:
-    """An allocator for CuPy: from the cache of blocks that tensors come from, on CuPy's current stream."""
-    global _cupy_allocator
-    cuda = sys.modules["cupy"].cuda
-    if _cupy_allocator is None:
-        _cupy_allocator = cuda.memory.CFunctionAllocator(0, *_core.cuda_allocation_functions(), None).malloc
-    memory = _cupy_allocator(size)
-    if size and not memory.ptr:
-        raise cuda.memory.OutOfMemoryError(size, _core.cuda_memory_stats(cuda.runtime.getDevice())[0])
-    return memory
 
 
 class Stream:
@@ -179,7 +122,7 @@ class ExternalStream(Stream):
 
 def current_stream(device: Any = None) -> Stream:
     """The current stream of a device."""
-    link_cupy()
+    cupy_link.link_cupy()
     index = index_of(device)
     return Stream(stream_ptr=_core.cuda_current_stream(index), device_index=index)
 
@@ -191,42 +134,15 @@ def default_stream(device: Any = None) -> Stream:
 
 def raw_stream(index: int) -> int:
     """``torch._C._cuda_getCurrentRawStream``: the current stream's pointer."""
-    if not _linked:
-        link_cupy()
+    if not cupy_link.linked:
+        cupy_link.link_cupy()
     return _core.cuda_current_stream(index)
-
-
-class _Foreign:
-    """A stream's pointer in the form of the CUDA stream protocol."""
-
-    def __init__(self, pointer: int) -> None:
-        self.pointer = pointer
-
-    def __cuda_stream__(self) -> tuple[int, int]:
-        return (0, self.pointer)
-
-
-def _cupy_stream(cupy: Any, pointer: int, index: int) -> Any:
-    if pointer == 0:
-        return cupy.cuda.Stream.null
-    if hasattr(cupy.cuda.Stream, "from_external"):  # CuPy 14; ExternalStream before it
-        return cupy.cuda.Stream.from_external(_Foreign(pointer))
-    return cupy.cuda.ExternalStream(pointer, index)
-
-
-def _put(index: int, pointer: int) -> None:
-    link_cupy()
-    if _linked:
-        cupy = sys.modules["cupy"]
-        with cupy.cuda.Device(index):
-            _cupy_stream(cupy, pointer, index).use()
-    _core.cuda_set_current_stream(index, pointer)
 
 
 def set_stream(stream: Stream | None) -> None:
     """Makes a stream current on this thread."""
     if stream is not None:
-        _put(stream.device_index, stream.cuda_stream)
+        put_current(stream.device_index, stream.cuda_stream)
 
 
 class stream:
@@ -242,12 +158,12 @@ class stream:
         if self.stream.device_index != self.device:
             _core.cuda_set_device(self.stream.device_index)
         self.before = raw_stream(self.stream.device_index)
-        _put(self.stream.device_index, self.stream.cuda_stream)
+        put_current(self.stream.device_index, self.stream.cuda_stream)
 
     def __exit__(self, *exc: Any) -> None:
         if self.stream is None:
             return
-        _put(self.stream.device_index, self.before)
+        put_current(self.stream.device_index, self.before)
         if self.stream.device_index != self.device:
             _core.cuda_set_device(self.device)
 
@@ -317,52 +233,6 @@ class Event:
 
     def __repr__(self) -> str:
         return f"<torch.cuda.Event {self.cuda_event:#x}>" if self.cuda_event else "<torch.cuda.Event uninitialized>"
-
-
-class device:
-    """Context manager: a device is current within; None and negative indices change nothing."""
-
-    def __init__(self, device: Any) -> None:
-        self.idx = -1 if device is None else index_of(device) if not isinstance(device, int) else device
-        self.prev_idx = -1
-
-    def __enter__(self) -> None:
-        if self.idx >= 0:
-            self.prev_idx = _core.cuda_current_device()
-            if self.prev_idx != self.idx:
-                _core.cuda_set_device(self.idx)
-
-    def __exit__(self, *exc: Any) -> None:
-        if self.idx >= 0 and self.prev_idx != self.idx:
-            _core.cuda_set_device(self.prev_idx)
-
-
-class _DeviceGuard(device):
-    """``device`` for an index that needs no reading: what generated code writes. Negative indices change nothing."""
-
-    def __init__(self, index: int) -> None:
-        self.idx = index
-        self.prev_idx = -1
-
-
-def _exchange_device(device: int) -> int:
-    """Makes a device current; the index of the one before. A negative index changes nothing and gives -1."""
-    if device < 0:
-        return -1
-    before = _core.cuda_current_device()
-    if before != device:
-        _core.cuda_set_device(device)
-    return before
-
-
-_maybe_exchange_device = _exchange_device  # PyTorch's makes no context on the device; ours is made when it is used
-
-
-class device_of(device):
-    """Context manager: the device of a tensor is current within; CPU tensors change nothing."""
-
-    def __init__(self, obj: Any) -> None:
-        super().__init__(obj.get_device() if obj.is_cuda else -1)
 
 
 for _class in (Stream, ExternalStream, Event):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
-import re
 import shlex
 import subprocess
 import sys
@@ -19,54 +18,17 @@ from contextlib import contextmanager
 from typing import Any
 
 from shim_torch._impl.extensions.slow_work import slow_work
+from shim_torch._impl.extensions.sources import check_headers, check_kind, content_of, is_cuda, paths_of
 from shim_torch._impl.native import _core, stand_ins
 
 __all__: list[str] = []
 
 LIBRARIES = ("c10", "torch", "torch_cpu")
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]((?:torch|ATen|c10|caffe2)/[^>"]+)[>"]', re.M)
-
-
-def _paths(value: Any) -> list[str]:
-    return [os.fspath(v) for v in ([value] if isinstance(value, (str, os.PathLike)) else value or ())]
 
 
 def _linked(libraries: Any) -> list[str]:
     """The linker's arguments: the stand-ins define nothing, but name what is to be loaded first."""
     return ["-Wl,--no-as-needed", f"-L{stand_ins.folder()}", *(f"-l{library}" for library in libraries)]
-
-
-def check_headers(what: str, sources: Any, folders: Any, texts: Any = None) -> None:
-    """NotImplementedError that names the header of PyTorch's that a source includes and no folder has."""
-    for source in _paths(sources):
-        if texts is not None and source in texts:
-            text = texts[source]
-        else:
-            with open(source, encoding="utf-8", errors="replace") as file:
-                text = file.read()
-        for header in _INCLUDE.findall(text):
-            if not any(os.path.exists(os.path.join(f, header)) for f in [*_paths(folders), os.path.dirname(source)]):
-                raise NotImplementedError(
-                    f"torch.utils.cpp_extension.{what} is not supported by shim-torch for sources with PyTorch's C++ headers: "
-                    f"{os.path.basename(source)} includes <{header}>. Sources that use the C functions of the stable ABI "
-                    "compile (with the folder of its headers among the include folders, if they include them), and so "
-                    "do sources without PyTorch; kernels can be written in Triton, or with cupy.RawKernel."
-                )
-
-
-def check_kind(what: str, sources: Any) -> None:
-    """NotImplementedError for sources that are neither C++ nor CUDA."""
-    for source in _paths(sources):
-        if source.endswith(".sycl"):
-            raise NotImplementedError(
-                f"torch.utils.cpp_extension.{what} is not supported by shim-torch for {os.path.basename(source)}: it compiles "
-                "C++ and CUDA only; kernels can be written in Triton, or with cupy.RawKernel."
-            )
-
-
-def is_cuda(source: Any) -> bool:
-    """By its name."""
-    return os.fspath(source).endswith((".cu", ".cuh"))
 
 
 def _nvcc(flags: list[str], name: str) -> list[str]:
@@ -90,7 +52,7 @@ def extension(what: str, name: str, sources: Any, *args: Any, **kwargs: Any) -> 
     check_kind(what, sources)
     import setuptools
 
-    kwargs["include_dirs"] = _paths(kwargs.get("include_dirs"))
+    kwargs["include_dirs"] = paths_of(kwargs.get("include_dirs"))
     names = LIBRARIES if kwargs.get("py_limited_api") else (*LIBRARIES, "torch_python")
     cuda = what == "CUDAExtension" or any(map(is_cuda, sources))
     kwargs["extra_link_args"] = [
@@ -182,7 +144,7 @@ def _commands(
     cuda = [s for s in sources if is_cuda(s)]
     with_cuda = bool(cuda) if with_cuda is None else with_cuda
     searched = [
-        *_paths(includes),
+        *paths_of(includes),
         *(cpp_extension.include_paths("cuda") if with_cuda else ()),
         sysconfig.get_paths()["include"],
     ]
@@ -214,7 +176,7 @@ def compile_and_load(
         raise NotImplementedError(
             f"torch.utils.cpp_extension.{what}(is_standalone=True) is not supported by shim-torch"
         )
-    sources = _paths(sources)
+    sources = paths_of(sources)
     check_kind(what, sources)
     check_headers(what, sources, includes)
     target = os.path.join(folder, f"{name}.so")
@@ -224,7 +186,7 @@ def compile_and_load(
 
     digest = hashlib.sha256(repr(commands(target)).encode())
     for source in sources:
-        digest.update(_bytes(source))
+        digest.update(content_of(source))
     stamp = os.path.join(folder, f"{name}.built")
     if not _is_built(target, stamp, digest.hexdigest()):
         steps = [*(os.path.basename(s) for s in sources if is_cuda(s)), "C++ and linking"]
@@ -235,7 +197,7 @@ def compile_and_load(
 def _is_built(target: str, stamp: str, digest: str) -> bool:
     """Whether the library was built of the same, and has not changed since."""
     try:
-        return _bytes(stamp).decode().split() == [digest, hashlib.sha256(_bytes(target)).hexdigest()]
+        return content_of(stamp).decode().split() == [digest, hashlib.sha256(content_of(target)).hexdigest()]
     except (OSError, UnicodeDecodeError):
         return False
 
@@ -253,14 +215,9 @@ def _build(name: str, commands: Any, steps: list[str], target: str, stamp: str, 
             if done.returncode:
                 raise RuntimeError(f"Error building extension '{name}': {done.stdout}{done.stderr}")
         with open(built, "w", encoding="utf-8") as file:
-            file.write(f"{digest} {hashlib.sha256(_bytes(made)).hexdigest()}")
+            file.write(f"{digest} {hashlib.sha256(content_of(made)).hexdigest()}")
         os.replace(made, target)
         os.replace(built, stamp)
-
-
-def _bytes(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()
 
 
 def private_folder(path: str) -> str:
@@ -290,32 +247,3 @@ def import_library(name: str, path: str, is_python_module: bool) -> Any:
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
     return module
-
-
-def write_sources(
-    folder: str, cpp_sources: Any, cuda_sources: Any, functions: Any, no_implicit_headers: bool
-) -> list[str]:
-    """Writes ``load_inline``'s sources, with the header and the bindings that PyTorch adds; their paths."""
-    if functions is not None:
-        raise NotImplementedError(
-            "torch.utils.cpp_extension.load_inline(functions=...) is not supported by shim-torch: it has no pybind11 casters of "
-            "tensors. Register operators through the stable ABI and pass is_python_module=False, no_implicit_headers=True."
-        )
-    paths = []
-    for name, given, headers in (
-        ("main.cpp", cpp_sources, ["torch/extension.h"]),
-        ("cuda.cu", cuda_sources, ["torch/types.h", "cuda.h", "cuda_runtime.h"]),
-    ):
-        texts = [given] if isinstance(given, str) else list(given or ())
-        if not texts:
-            continue
-        text = "\n".join([*([] if no_implicit_headers else [f"#include <{h}>" for h in headers]), *texts])
-        path = os.path.join(folder, name)
-        check_headers("load_inline", [path], (), {path: text})
-        if not os.path.exists(path) or _bytes(path) != text.encode():
-            handle, own = tempfile.mkstemp(prefix=f".{name}-", dir=folder)
-            with open(handle, "wb") as file:
-                file.write(text.encode())
-            os.replace(own, path)
-        paths.append(path)
-    return paths

@@ -121,6 +121,26 @@ def _check_fixed(bias_k: Any, bias_v: Any, static_k: Any, static_v: Any, sizes: 
                 raise AssertionError(f"expecting {name}.size({dim}) of {wanted}, but got {fixed.size(dim)}")
 
 
+def _spread_padding(mask: Any, batch: int, heads: int, source: int) -> Any:
+    """A mask (N, S) of keys as (N · heads, 1, S)."""
+    for dim, wanted in enumerate((batch, source)):
+        if mask.shape[dim] != wanted:
+            raise AssertionError(f"Expected key_padded_mask.shape[{dim}] to be {wanted}, but got {mask.shape[dim]}")
+    return mask.view(batch, 1, 1, source).expand(-1, heads, -1, -1).reshape(batch * heads, 1, source)
+
+
+def _causal(attn_mask: Any, is_causal: bool, no_padding: bool, need_weights: bool, dtype: Any) -> tuple[Any, bool]:
+    """The mask that is added, and whether the kernel is told to mask what lies ahead."""
+    if is_causal and attn_mask is None:
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
+            "`generate_square_subsequent_mask` to create this mask."
+        )
+    if is_causal and no_padding and not need_weights:
+        return None, True
+    return _mask(attn_mask, "attn_mask", None, "", dtype, False), is_causal and no_padding
+
+
 def multi_head_attention_forward(
     query: Any, key: Any, value: Any, embed_dim_to_check: int, num_heads: int, in_proj_weight: Any, in_proj_bias: Any,
     bias_k: Any, bias_v: Any, add_zero_attn: bool, dropout_p: float, out_proj_weight: Any, out_proj_bias: Any,
@@ -132,18 +152,9 @@ def multi_head_attention_forward(
     """Attention of several heads over (L, N, E) inputs: the output, and the weights (N, L, S) if wanted."""
     if _overridden(query, key, value, in_proj_weight, in_proj_bias, bias_k, bias_v, out_proj_weight, out_proj_bias):
         return _override(
-            multi_head_attention_forward,
-            13,
-            query,
-            key,
-            value,
-            in_proj_weight,
-            in_proj_bias,
-            bias_k,
-            bias_v,
-            out_proj_weight,
-            out_proj_bias,
-        )
+            multi_head_attention_forward, 13, query, key, value, in_proj_weight, in_proj_bias, bias_k, bias_v,
+            out_proj_weight, out_proj_bias,
+        )  # fmt: skip
     F = _functional()
     batched = _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
@@ -151,46 +162,28 @@ def multi_head_attention_forward(
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     target, batch, embed = query.shape
     key_padding_mask = _mask(key_padding_mask, "key_padding_mask", attn_mask, "attn_mask", query.dtype)
-    if is_causal and attn_mask is None:
-        raise RuntimeError(
-            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
-            "`generate_square_subsequent_mask` to create this mask."
-        )
-    if is_causal and key_padding_mask is None and not need_weights:
-        attn_mask = None
-    else:
-        attn_mask = _mask(attn_mask, "attn_mask", None, "", query.dtype, False)
-        is_causal = is_causal and key_padding_mask is None
+    attn_mask, is_causal = _causal(attn_mask, is_causal, key_padding_mask is None, need_weights, query.dtype)
     head = _check_projections(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
     weights = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
     q, k, v = _projected(query, key, value, weights, in_proj_weight, in_proj_bias)
     attn_mask = _sized_mask(attn_mask, target, key.shape[0], batch * num_heads)
-    more = 0
     _check_fixed(bias_k, bias_v, static_k, static_v, (batch * num_heads, head))
-    if bias_k is not None and bias_v is not None:
+    if bias_k is not None:
         k, v = torch.cat([k, bias_k.repeat(1, batch, 1)]), torch.cat([v, bias_v.repeat(1, batch, 1)])
-        more += 1
-    q = q.reshape(target, batch * num_heads, head).transpose(0, 1)
-    k = k.reshape(k.size(0), batch * num_heads, head).transpose(0, 1) if static_k is None else static_k
-    v = v.reshape(v.size(0), batch * num_heads, head).transpose(0, 1) if static_v is None else static_v
+    q, k, v = (
+        x.reshape(x.size(0), batch * num_heads, head).transpose(0, 1) if fixed is None else fixed
+        for x, fixed in ((q, None), (k, static_k), (v, static_v))
+    )
     if add_zero_attn:
         zeros = k.new_zeros((batch * num_heads, 1, head))
         k, v = torch.cat([k, zeros], 1), torch.cat([v, zeros], 1)
-        more += 1
+    more = (bias_k is not None) + bool(add_zero_attn)
     if more:
         attn_mask = None if attn_mask is None else F.pad(attn_mask, (0, more))
         key_padding_mask = None if key_padding_mask is None else F.pad(key_padding_mask, (0, more))
     source = k.size(1)
     if key_padding_mask is not None:
-        for dim, wanted in enumerate((batch, source)):
-            if key_padding_mask.shape[dim] != wanted:
-                given = key_padding_mask.shape[dim]
-                raise AssertionError(f"Expected key_padded_mask.shape[{dim}] to be {wanted}, but got {given}")
-        spread = (
-            key_padding_mask.view(batch, 1, 1, source)
-            .expand(-1, num_heads, -1, -1)
-            .reshape(batch * num_heads, 1, source)
-        )
+        spread = _spread_padding(key_padding_mask, batch, num_heads, source)
         attn_mask = spread if attn_mask is None else attn_mask + spread
     dropout_p = dropout_p if training else 0.0
     shape = (q, k, v, attn_mask, (batch, num_heads, target, source, head))

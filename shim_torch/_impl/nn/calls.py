@@ -21,6 +21,16 @@ class _Operators:
 
 
 operators = _Operators()
+
+
+def _aten(name: str) -> Any:
+    return getattr(operators, name)
+
+
+def _tuple(value: Any, n: int) -> Any:
+    return (value,) * n if isinstance(value, int) else tuple(value)
+
+
 _overridden = _core._has_torch_function_variadic
 _overridden_one = _core._has_torch_function_unary
 

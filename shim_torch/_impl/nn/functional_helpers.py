@@ -103,14 +103,14 @@ def _verify_spatial_size(size: Any) -> None:
 
 def _unpool_output_size(input: Any, kernel_size: Any, stride: Any, padding: Any, output_size: Any) -> Any:
     """The size that unpooling gives, within a stride of the least one."""
-    from shim_torch._impl.nn.spatial import _unpool_size
+    from shim_torch._impl.nn.pooling import _unpool_size
 
     return _unpool_size(input, kernel_size, stride, padding, output_size)
 
 
 def _get_softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
     """The dim that softmax took before it was asked for; warns."""
-    from shim_torch.nn.functional import _softmax_dim
+    from shim_torch._impl.nn.activations import _softmax_dim
 
     return _softmax_dim(name, ndim)
 

@@ -292,7 +292,6 @@ triplet_margin_loss = _plain(
     ("swap", False),
 )
 
-
 _NO_LOSSES = ("functions", "Any", "Callable", "need", "old_reduction", "reduced")
 
 

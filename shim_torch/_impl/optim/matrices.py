@@ -6,12 +6,13 @@ import math
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.optim.checks import check
 from shim_torch._impl.optim.forms import asked_of as _asked_of
 from shim_torch._impl.optim.groups import with_gradients
 from shim_torch._impl.optim.per_parameter import Each
 from shim_torch._impl.table.calls import torch
 from shim_torch.autograd.grad_mode import no_grad
-from shim_torch.optim.optimizer import Optimizer, check, closure_loss
+from shim_torch.optim.optimizer import Optimizer, closure_loss
 
 DEFAULT_A, DEFAULT_B, DEFAULT_C = 3.4445, -4.7750, 2.0315  # Newton and Schulz's iteration in Muon
 DEFAULT_NS_STEPS, EPS = 5, 1e-7

@@ -6,10 +6,11 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.optim import tensor_lists as _together
+from shim_torch._impl.optim.checks import check, check_rate
 from shim_torch._impl.optim.helpers import _device_dtype_check_for_fused, _get_scalar_dtype
 from shim_torch._impl.table.calls import torch
 from shim_torch.autograd.grad_mode import set_grad_enabled
-from shim_torch.optim.optimizer import Optimizer, check, check_rate, closure_loss
+from shim_torch.optim.optimizer import Optimizer, closure_loss
 
 TensorBase = _core.TensorBase
 _ON_DEVICE = ("cuda", "xpu", "hpu", "privateuseone", "xla")  # where a captured graph may hold a whole step
@@ -122,7 +123,7 @@ class Each(Optimizer):
 
     def _begin_complex(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
         """State of a complex parameter is complex where it has the parameter's shape."""
-        from shim_torch._impl.tensor.python_functions import is_tensor
+        from shim_torch._impl.tensor.predicates import is_tensor
 
         real = torch.view_as_real(p.detach())
         self._begin(real, state, group)
@@ -132,7 +133,7 @@ class Each(Optimizer):
 
     def _update_complex(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
         """Real and imaginary parts are updated as if they were two parameters."""
-        from shim_torch._impl.tensor.python_functions import is_tensor
+        from shim_torch._impl.tensor.predicates import is_tensor
 
         def real(x: Any) -> Any:
             return torch.view_as_real(x) if is_tensor(x) and x.is_complex() else x

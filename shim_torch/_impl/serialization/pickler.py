@@ -12,7 +12,9 @@ from shim_torch import _tensor, _utils
 from shim_torch._impl.native import _core
 from shim_torch._impl.serialization import class_pickling
 from shim_torch._impl.serialization.class_pickling import ROOT
-from shim_torch._impl.tensor.typed_storage import TypedStorage
+from shim_torch._impl.serialization.locations import location_tag
+from shim_torch._impl.tensor.typed_storage import TypedStorage, legacy_storage
+from shim_torch._impl.tensor.wrapper_subclasses import is_wrapper, wrapper_arguments
 from shim_torch.nn.parameter import Parameter
 
 
@@ -96,8 +98,8 @@ def _reduce_tensor(t: Any, protocol: int) -> Any:
         return _utils._rebuild_parameter, (t.data, t.requires_grad, OrderedDict())
     if cls.__reduce_ex__ is not _core.Tensor.__reduce_ex__:
         return NotImplemented
-    if cls is not _core.Tensor and _utils._is_wrapper(t):
-        func, args = _utils._rebuild_wrapper_subclass, _utils._wrapper_arguments(t)
+    if cls is not _core.Tensor and is_wrapper(t):
+        func, args = _utils._rebuild_wrapper_subclass, wrapper_arguments(t)
     else:
         func, args = _rebuild_arguments(t)
     state = {} if cls is _core.Tensor and not t.__dict__ else _utils._get_obj_state(t)
@@ -142,3 +144,29 @@ def of(module: Any) -> Any:
             return _reduce_tensor(obj, 2) if isinstance(obj, _core.TensorBase) else NotImplemented
 
     return Own
+
+
+class Storages:
+    """The storages of a file being written: gives each a key, and refuses two dtypes over one."""
+
+    def __init__(self, more: tuple[Any, ...] = ()) -> None:
+        self.by_key: dict[str, Any] = {}
+        self.itemsize: dict[str, int] = {}
+        self._more = more  # what the older format has behind each storage
+        self._keys: dict[int, str] = {}
+        self._dtypes: dict[int, Any] = {}
+
+    def persistent_id(self, obj: Any) -> tuple[Any, ...]:
+        untyped_only = not isinstance(obj, TypedStorage) or getattr(obj, "_as_untyped", False)
+        storage = obj if not isinstance(obj, TypedStorage) else obj.untyped()
+        if untyped_only:
+            kind, dtype = _core.UntypedStorage, _core.uint8
+        else:
+            kind, dtype = legacy_storage(obj.pickle_storage_type()), obj.dtype
+        pointer = 0 if storage.device.type == "meta" else storage.data_ptr()
+        if pointer and self._dtypes.setdefault(pointer, dtype) != dtype:
+            raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
+        key = self._keys.setdefault(storage._cdata, str(len(self._keys)))
+        self.by_key[key] = storage
+        self.itemsize.setdefault(key, dtype.itemsize)
+        return ("storage", kind, key, location_tag(storage), storage.nbytes() // dtype.itemsize, *self._more)

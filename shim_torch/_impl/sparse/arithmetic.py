@@ -1,12 +1,14 @@
-"""Sums, differences, products and quotients with sparse operands."""
+"""Sums, differences and products with sparse operands."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.sparse import coo
-from shim_torch._impl.sparse.dispatch import kernel, refuse
+from shim_torch._impl.sparse.coo import flat, parts, sum_rows
+from shim_torch._impl.sparse.dispatch import kernel
 from shim_torch._impl.table.calls import torch
 
 Tensor = _core.TensorBase
@@ -71,7 +73,7 @@ def _add_dense(dense: Any, t: Any, alpha: Any, dtype: Any) -> Any:
         from shim_torch._impl.sparse import compressed
 
         return compressed.add_dense(dense, t, alpha, dtype)
-    return coo.add_to_dense(dense.to(dtype, copy=True), t, alpha)
+    return add_to_dense(dense.to(dtype, copy=True), t, alpha)
 
 
 @kernel("add.Tensor")
@@ -106,14 +108,14 @@ def add_(self: Any, other: Any, alpha: Any = 1) -> Any:
         dtype = _result_type(self, other)
         _check_alpha(dtype, alpha)
         if _core.can_cast(dtype, self.dtype) and self.dtype == dtype:
-            return coo.add_to_dense(self, other, alpha)
+            return add_to_dense(self, other, alpha)
     return store(self, add(self, other, alpha), False)
 
 
 @kernel("sub.Tensor", "subtract.Tensor")
 def sub(self: Any, other: Any, alpha: Any = 1) -> Any:
     if is_sparse(self) and self.layout != _core.sparse_coo:
-        return _unsupported(self)
+        return unsupported(self)
     if not isinstance(other, Tensor) or (is_sparse(self) and not is_sparse(other) and self.layout == _core.sparse_coo):
         raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
     return add(self, other, -alpha)
@@ -178,9 +180,9 @@ def _times_dense(t: Any, dense: Any) -> Any:
 
 def _broadcast(t: Any, shape: tuple[int, ...]) -> Any:
     """A sparse tensor repeated to a larger shape."""
-    from shim_torch._impl.sparse import shapes
+    from shim_torch._impl.sparse.joins import broadcast_to
 
-    return shapes.broadcast_to(t, shape)
+    return broadcast_to(t, shape)
 
 
 @kernel("mul.Tensor", "multiply.Tensor")
@@ -214,6 +216,10 @@ def _coalesced(t: Any) -> Any:
     return t if coo.parts(t).coalesced else coo.coalesce(t)
 
 
+def unsupported(t: Any) -> Any:
+    raise RuntimeError(f"unsupported tensor layout: {coo.word(t)}")
+
+
 def _scale_in_place(self: Any, factor: Any, what: str) -> bool:
     """Values scaled where they are, so that others who hold them see it."""
     scale = _scalar(factor)
@@ -238,71 +244,6 @@ def mul_(self: Any, other: Any) -> Any:
     return store(self, mul(self, other), False)
 
 
-def _divisor(other: Any) -> Any:
-    if is_sparse(other):
-        shape = list(other.shape)
-        if other.dim() == 0:
-            raise RuntimeError("Sparse division requires a dense divisor (got Sparse tensor divisor)")
-        raise RuntimeError(
-            f"Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {shape} for divisor)"
-        )
-    scale = _scalar(other)
-    if scale is None:
-        raise RuntimeError(
-            f"Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {list(other.shape)} for divisor)"
-        )
-    return scale
-
-
-def _divide(name: str) -> Any:
-    def body(self: Any, other: Any, *rounding: Any) -> Any:
-        if not is_sparse(self):
-            refuse(f"aten::{name}", [other])
-        if self.layout != _core.sparse_coo:
-            return _unsupported(self)
-        scale = _divisor(other)
-        if self.layout == _core.sparse_coo and (name == "floor_divide" or (rounding and rounding[0] is not None)):
-            self = _coalesced(self)
-        values = coo.parts(self).values
-        if name == "floor_divide":
-            return coo.with_values(self, values.floor_divide(scale))
-        return coo.with_values(self, values.div(scale, rounding_mode=rounding[0]) if rounding else values.div(scale))
-
-    return body
-
-
-def _unsupported(t: Any) -> Any:
-    raise RuntimeError(f"unsupported tensor layout: {coo.word(t)}")
-
-
-div = _divide("div.Tensor")
-for _name in ("div.Tensor", "divide.Tensor", "true_divide.Tensor", "div.Tensor_mode", "divide.Tensor_mode"):
-    kernel(_name)(div)
-kernel("floor_divide")(_divide("floor_divide"))
-
-
-@kernel("div_.Tensor", "divide_.Tensor", "true_divide_.Tensor")
-def div_(self: Any, other: Any) -> Any:
-    if not is_sparse(self):
-        refuse("aten::div_.Tensor", [other])
-    if self.layout != _core.sparse_coo:
-        return _unsupported(self)
-    _scale_in_place(self, _divisor(other), "div_")
-    return self
-
-
-@kernel("pow.Tensor_Scalar", "pow.Tensor_Tensor")
-def pow_(self: Any, exponent: Any) -> Any:
-    if isinstance(exponent, Tensor) or not is_sparse(self):
-        refuse("aten::pow.Tensor_Tensor", [self, exponent])
-    if self.layout != _core.sparse_coo:
-        return _unsupported(self)
-    if exponent == 0:
-        raise RuntimeError("pow: cannot raise to zeroth power on sparse tensor; it would make the result tensor dense")
-    self = _coalesced(self)
-    return coo.with_values(self, coo.parts(self).values.pow(exponent))
-
-
 @kernel("zero_")
 def zero_(self: Any) -> Any:
     if self.layout != _core.sparse_coo:
@@ -318,3 +259,19 @@ def dist(self: Any, other: Any, p: Any) -> Any:
     from shim_torch._impl.sparse.reductions import norm_of
 
     return norm_of(sub(self, other), p)
+
+
+def add_to_dense(dense: Any, t: Any, alpha: Any = 1) -> Any:
+    """``dense += alpha * t`` in place; the sizes are equal."""
+    p = parts(t)
+    if not p.values.numel():
+        return dense
+    values = p.values.to(dense.dtype)
+    if alpha != 1:
+        values = values * alpha
+    size = t.shape[: p.sparse_dim]
+    count = math.prod(size)
+    if dense.dtype == _core.bool or not dense.is_contiguous():
+        return dense.copy_(dense + sum_rows(values, flat(p.indices, size), count).reshape(t.shape))
+    dense.view(count, *t.shape[p.sparse_dim :]).index_add_(0, flat(p.indices, size), values)
+    return dense

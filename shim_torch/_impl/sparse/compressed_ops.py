@@ -85,6 +85,7 @@ def times_dense(t: Any, dense: Any, dtype: Any) -> Any:
 def times_sparse(a: Any, b: Any, dtype: Any) -> Any:
     """The entries that both have, multiplied; in the layout of the first."""
     from shim_torch._impl.sparse.arithmetic import _coalesced, _intersect
+    from shim_torch._impl.sparse.compressed_conversions import from_any
 
     if a.shape != b.shape:
         raise RuntimeError(f"mul: expected tensors of the same shape, but got {list(a.shape)} and {list(b.shape)}")
@@ -94,7 +95,7 @@ def times_sparse(a: Any, b: Any, dtype: Any) -> Any:
     one, two = (
         t if t.layout == _core.sparse_coo else here.to_coo(t) for t in (coo.of_dtype(a, dtype), coo.of_dtype(b, dtype))
     )
-    return here.from_any(_intersect(_coalesced(one), _coalesced(two)), layout, block, None)
+    return from_any(_intersect(_coalesced(one), _coalesced(two)), layout, block, None)
 
 
 def transpose(t: Any, a: int, b: int) -> Any:
@@ -159,6 +160,7 @@ def select(t: Any, dim: int, index: int) -> Any:
 
 def sum_dim(t: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     """Sums over rows or columns of a CSR matrix: a CSR matrix, or over both."""
+    from shim_torch._impl.sparse.compressed_conversions import from_any
     from shim_torch._impl.sparse.reductions import _dims, _sum_dtype
 
     dims = list(range(t.dim())) if dim is None or (not isinstance(dim, int) and not len(dim)) else _dims(dim, t.dim())
@@ -181,7 +183,7 @@ def sum_dim(t: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
         indices[d] = 0
     size = [1 if d in dims else n for d, n in enumerate(t.shape)]
     made = coo.coalesce(coo.make(indices, p.values.to(_sum_dtype(t, dtype)), size, False))
-    return here.from_any(made, t.layout, None, None)
+    return from_any(made, t.layout, None, None)
 
 
 def check_sampled(self: Any, mat1: Any, mat2: Any) -> None:

@@ -84,9 +84,9 @@ def to_layout(t: Any, layout: Any, blocksize: Any, dense_dim: Any) -> Any:
         if dense_dim is not None and t.layout == _core.strided:
             return to_coo(t, t.dim() - dense_dim)
         return to_coo(t)
-    from shim_torch._impl.sparse import compressed
+    from shim_torch._impl.sparse.compressed_conversions import from_any
 
-    return compressed.from_any(t, to, blocksize, dense_dim)
+    return from_any(t, to, blocksize, dense_dim)
 
 
 def mask(t: Any, pattern: Any) -> Any:

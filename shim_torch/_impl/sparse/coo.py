@@ -1,7 +1,7 @@
 """Coordinate (COO) tensors: their parts, sorted and unique entries, and the dense tensor of them.
 
 ``indices`` is (sparse_dim, nnz) int64, ``values`` (nnz, *dense sizes). Functions here know no gradients: they are run
-without history, by the records of ``shim_torch._impl.records.sparse`` and the kernels beside this file.
+without history, by the records of ``shim_torch._impl.records.sparse.parts`` and the kernels beside this file.
 """
 
 from __future__ import annotations
@@ -232,51 +232,7 @@ def to_dense(t: Any, dtype: Any = None) -> Any:
     return made.reshape(t.shape)
 
 
-def add_to_dense(dense: Any, t: Any, alpha: Any = 1) -> Any:
-    """``dense += alpha * t`` in place; the sizes are equal."""
-    p = parts(t)
-    if not p.values.numel():
-        return dense
-    values = p.values.to(dense.dtype)
-    if alpha != 1:
-        values = values * alpha
-    size = t.shape[: p.sparse_dim]
-    count = math.prod(size)
-    if dense.dtype == _core.bool or not dense.is_contiguous():
-        return dense.copy_(dense + sum_rows(values, flat(p.indices, size), count).reshape(t.shape))
-    dense.view(count, *t.shape[p.sparse_dim :]).index_add_(0, flat(p.indices, size), values)
-    return dense
-
-
 # --- gradients of lookups --------------------------------------------------------------------------------------------------
-
-
-def embedding_gradient(g: Any, size: Sequence[int], index: Any, padding_idx: int, scale_grad_by_freq: bool) -> Any:
-    """The gradient of rows looked up in a table: one entry a lookup, not summed."""
-    if scale_grad_by_freq:
-        raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
-    rows, flat_index = g.reshape(index.numel(), size[1]), index.reshape(-1)
-    if padding_idx >= 0:
-        kept = (flat_index != padding_idx).nonzero().squeeze(1)
-        rows, flat_index = rows.index_select(0, kept), flat_index.index_select(0, kept)
-    else:
-        flat_index = flat_index.clone()  # the caller may change what it looked up
-    return unsafe(flat_index.to(_core.int64).reshape(1, -1), rows, tuple(size))
-
-
-def gather_gradient(g: Any, size: Sequence[int], dim: int, index: Any) -> Any:
-    """The gradient of ``gather``: one entry an index, not summed."""
-    n = len(size)
-    if n == 0:
-        return unsafe(index.new_empty((0, g.numel())), g.reshape(-1), tuple(size))
-    if g.dim() == 0:
-        return unsafe(index.reshape(1, 1), g.reshape(1), tuple(size))
-    d = dim % n
-    rows = []
-    for k, length in enumerate(index.shape):
-        along = torch.arange(length, device=index.device).reshape([-1 if i == k else 1 for i in range(n)])
-        rows.append((index.to(_core.int64) if k == d else along.expand(index.shape)).reshape(-1))
-    return unsafe(torch.stack(rows), g.reshape(-1), tuple(size))
 
 
 # --- sizes -----------------------------------------------------------------------------------------------------------------

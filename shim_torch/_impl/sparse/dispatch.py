@@ -14,7 +14,9 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.table.rules import scalar_word
 
 PASS, REFUSE, KERNEL, PARTS = 1, 2, 3, 4
-FAMILIES = ("pointwise", "arithmetic", "shapes", "copies", "products", "reductions")
+FAMILIES = (
+    "pointwise", "arithmetic", "division", "shapes", "joins", "copies", "products", "row_products", "reductions",
+)  # fmt: skip
 
 _kernels: dict[str, Callable[..., Any]] = {}
 _composites: dict[str, Callable[..., Any]] = {}

@@ -29,9 +29,10 @@ def _filled(t: Any) -> Any:
         pattern = coo.make(p.indices, values, t.shape, True)
     else:
         from shim_torch._impl.sparse import compressed
+        from shim_torch._impl.sparse.compressed_conversions import from_any
 
         ones = torch.ones(tuple(t.shape), dtype=_core.bool, device=t.device)
-        pattern = compressed.from_any(ones, t.layout, compressed.blocksize(t), t.dense_dim())
+        pattern = from_any(ones, t.layout, compressed.blocksize(t), t.dense_dim())
     return t.to_dense().sparse_mask(pattern)
 
 

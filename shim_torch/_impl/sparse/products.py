@@ -244,44 +244,6 @@ def spmm(self: Any, mat2: Any) -> Any:
     return product(self, mat2)
 
 
-@composite("sspaddmm")
-def sspaddmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
-    made = sspmm(mat1, mat2)
-    made = made if alpha == 1 else made * alpha
-    return made if beta == 0 else (self if beta == 1 else self * beta) + made
-
-
-def sspmm(mat1: Any, mat2: Any) -> Any:
-    """Sparse times dense with a sparse result: every column of the rows that have entries."""
-    from shim_torch._impl.sparse.dispatch import could_not_run
-
-    if mat1.layout == _core.strided:
-        raise NotImplementedError(could_not_run("aten::sspaddmm", "CPU"))
-    whole = product(mat1, mat2)
-    rows = _rows(mat1)
-    return _spread(rows, whole.index_select(0, rows), whole.shape)
-
-
-def _rows(t: Any) -> Any:
-    from shim_torch._impl.records.reduce.counting import unique
-
-    return unique(_entries(t).indices[0])
-
-
-def _spread(rows: Any, values: Any, size: Any) -> Any:
-    n = size[1]
-    columns = torch.arange(n, device=rows.device).repeat(rows.shape[0])
-    indices = torch.stack([torch.repeat_interleave(rows, n), columns])
-    return _coo.make(indices, values.reshape(-1), size, True)
-
-
-def hspmm(mat1: Any, mat2: Any) -> Any:
-    """Sparse times dense as a hybrid tensor: one sparse dim, the rows that have entries."""
-    whole = product(mat1, mat2)
-    rows = _rows(mat1)
-    return _coo.make(rows.unsqueeze(0), whole.index_select(0, rows), whole.shape, True)
-
-
 def masked_gradient(g: Any, other: Any, pattern: Any, alpha: Any = 1) -> Any:
     """The gradient of a sparse left operand: (g @ other^H) at its entries."""
     pattern = pattern.coalesce() if pattern.layout == _core.sparse_coo else pattern

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType
 from typing import Any
 
@@ -33,6 +33,18 @@ def present(
         if isinstance(value, type):
             _prepare(value, namespace)
         value.__module__ = homes.get(name, home)
+
+
+def methods_of(owner: str, home: str) -> Callable[[type], type]:
+    """A decorator of a mixin: its functions name the public class that they are methods of, and its module."""
+
+    def named(mixin: type) -> type:
+        for function in vars(mixin).values():
+            if isinstance(function, FunctionType):
+                function.__module__, function.__qualname__ = home, f"{owner}.{function.__name__}"
+        return mixin
+
+    return named
 
 
 def _prepare(cls: type, namespace: dict[str, Any]) -> None:

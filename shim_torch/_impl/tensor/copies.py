@@ -20,7 +20,9 @@ def _reduce(self: Any, protocol: Any) -> Any:
         from shim_torch._utils import _rebuild_sparse_tensor
 
         return _rebuild_sparse_tensor, arguments(self)
-    from shim_torch._utils import _is_wrapper, _rebuild_wrapper_subclass, _wrapper_arguments, get_tensor_metadata
+    from shim_torch._impl.tensor.wrapper_subclasses import is_wrapper as _is_wrapper
+    from shim_torch._impl.tensor.wrapper_subclasses import wrapper_arguments as _wrapper_arguments
+    from shim_torch._utils import _rebuild_wrapper_subclass, get_tensor_metadata
 
     if _is_wrapper(self):
         return _rebuild_from_type_v2, (_rebuild_wrapper_subclass, type(self), _wrapper_arguments(self), state or {})

@@ -22,7 +22,7 @@ def from_array(array: Any, warn: bool = True) -> Any:
 
 def from_cuda(obj: Any) -> Any:
     """A tensor over the memory of a ``__cuda_array_interface__`` object (CuPy, Numba, JAX)."""
-    from shim_torch._impl.cuda.streams import link_cupy
+    from shim_torch._impl.cuda.cupy_link import link_cupy
 
     link_cupy()
     cai = obj.__cuda_array_interface__

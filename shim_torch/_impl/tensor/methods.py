@@ -16,7 +16,7 @@ def _delitem(self: Any, key: Any) -> None:
 
 def is_nonzero(self: Any) -> bool:
     """Whether the one element is not zero; RuntimeError for another number of elements."""
-    from shim_torch._impl.tensor.python_functions import is_nonzero
+    from shim_torch._impl.tensor.predicates import is_nonzero
 
     return is_nonzero(self)
 

@@ -13,105 +13,13 @@ from shim_torch._impl.tensor.uninitialized import settings as _uninitialized
 Tensor = _core.Tensor
 _overridden = _core._has_torch_function_unary
 __all__ = [
-    "_assert_async",
-    "are_deterministic_algorithms_enabled",
-    "cdist",
-    "compiled_with_cxx11_abi",
-    "conj",
-    "get_default_device",
-    "get_deterministic_debug_mode",
-    "get_float32_matmul_precision",
-    "imag",
-    "is_complex",
-    "is_conj",
-    "is_deterministic_algorithms_warn_only_enabled",
-    "is_floating_point",
-    "is_inference",
-    "is_neg",
-    "is_nonzero",
-    "is_same_size",
-    "is_signed",
-    "is_storage",
-    "is_tensor",
-    "nonzero",
-    "numel",
-    "real",
-    "resolve_conj",
-    "resolve_neg",
-    "result_type",
-    "set_default_device",
-    "set_default_tensor_type",
-    "set_deterministic_debug_mode",
-    "set_float32_matmul_precision",
-    "set_flush_denormal",
-    "set_num_interop_threads",
-    "use_deterministic_algorithms",
-    "get_num_interop_threads",
-    "_debug_has_internal_overlap",
-]
-
-
-def is_tensor(obj: Any) -> bool:
-    """Whether ``obj`` is a tensor."""
-    return isinstance(obj, Tensor)
-
-
-def is_storage(obj: Any) -> bool:
-    """Whether ``obj`` is a storage."""
-    return isinstance(obj, _core.UntypedStorage) or type(obj).__name__ == "TypedStorage"
-
-
-def is_floating_point(input: Any) -> bool:
-    if _overridden(input):
-        return _core._handle_torch_function(is_floating_point, (input,), input)
-    need_tensor(input, "is_floating_point")
-    return input.is_floating_point()
-
-
-def is_complex(input: Any) -> bool:
-    if _overridden(input):
-        return _core._handle_torch_function(is_complex, (input,), input)
-    need_tensor(input, "is_complex")
-    return input.is_complex()
-
-
-def is_signed(input: Any) -> bool:
-    if _overridden(input):
-        return _core._handle_torch_function(is_signed, (input,), input)
-    need_tensor(input, "is_signed")
-    return input.is_signed()
-
-
-def is_conj(input: Any) -> bool:
-    if _overridden(input):
-        return _core._handle_torch_function(is_conj, (input,), input)
-    return input.is_conj()
-
-
-def is_neg(input: Any) -> bool:
-    if _overridden(input):
-        return _core._handle_torch_function(is_neg, (input,), input)
-    return input.is_neg()
-
-
-def is_inference(input: Any) -> bool:
-    if _overridden(input):
-        return _core._handle_torch_function(is_inference, (input,), input)
-    return input.is_inference()
-
-
-def is_nonzero(input: Any) -> bool:
-    """The truth of a one-element tensor."""
-    if _overridden(input):
-        return _core._handle_torch_function(is_nonzero, (input,), input)
-    need_tensor(input, "is_nonzero")
-    return bool(input)
-
-
-def is_same_size(input: Any, other: Any) -> bool:
-    if _overridden(input) or _overridden(other):
-        return _core._handle_torch_function(is_same_size, (input, other), input, other)
-    return input.shape == other.shape
+    "_assert_async", "are_deterministic_algorithms_enabled", "cdist", "compiled_with_cxx11_abi", "conj",
+    "get_default_device", "get_deterministic_debug_mode", "get_float32_matmul_precision", "imag",
+    "is_deterministic_algorithms_warn_only_enabled", "nonzero", "numel", "real", "resolve_conj", "resolve_neg",
+    "result_type", "set_default_device", "set_default_tensor_type", "set_deterministic_debug_mode",
+    "set_float32_matmul_precision", "set_flush_denormal", "set_num_interop_threads", "use_deterministic_algorithms",
+    "get_num_interop_threads", "_debug_has_internal_overlap",
+]  # fmt: skip
 
 
 def numel(input: Any) -> int:

@@ -271,13 +271,13 @@ class FunctionalTensorMode(TorchDispatchMode):
                 raise RuntimeError(
                     "Attempted to resize a view tensor to a larger size. This is not allowed in the functionalization pass"
                 )
-            made = FunctionalTensor(aten.resize.default(target.elem, sizes), self)
+            made = FunctionalTensor(aten().resize.default(target.elem, sizes), self)
             made._memory.changed = True
             return target._become(made)
         strides, step = [1] * len(sizes), 1
         for i in reversed(range(len(sizes))):
             strides[i], step = step, step * max(sizes[i], 1)
-        return target._become(self._viewed(aten.as_strided.default, (target, sizes, tuple(strides)), {}))
+        return target._become(self._viewed(aten().as_strided.default, (target, sizes, tuple(strides)), {}))
 
     def _without_write(self, func: Any, written: list[Any], args: Any, kwargs: Any) -> Any:
         """The operator without the write, whose results the written tensors then have."""

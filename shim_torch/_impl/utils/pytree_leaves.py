@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.surface import naming
-from shim_torch.utils import _pytree as pytree
+from shim_torch._impl.utils import pytree
 
 
 def map_only(type_or_types_or_pred: Any, /) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:

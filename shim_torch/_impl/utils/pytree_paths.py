@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from shim_torch._impl.surface import naming
-from shim_torch.utils import _pytree as pytree
+from shim_torch._impl.utils import pytree
+from shim_torch._impl.utils.pytree_nodes import SUPPORTED_NODES, _get_node_type
 
 
 def tree_flatten_with_path(tree: Any, is_leaf: Any = None) -> tuple[list[tuple[tuple[Any, ...], Any]], pytree.TreeSpec]:
@@ -22,7 +23,7 @@ def _paths(path: tuple[Any, ...], tree: Any, is_leaf: Any) -> Iterator[tuple[tup
     if pytree.tree_is_leaf(tree, is_leaf):
         yield path, tree
         return
-    node = pytree.SUPPORTED_NODES[pytree._get_node_type(tree)]
+    node = SUPPORTED_NODES[_get_node_type(tree)]
     if node.flatten_with_keys_fn is None:
         raise ValueError(
             f"Did not find a flatten_with_keys_fn for type: {node.type}. Please pass a flatten_with_keys_fn argument to "

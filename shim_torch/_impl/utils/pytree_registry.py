@@ -5,24 +5,22 @@ from __future__ import annotations
 import enum
 import importlib
 import json
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from shim_torch._impl.surface import naming
-from shim_torch.utils import _pytree as tree
+from shim_torch._impl.utils import pytree_nodes as tree
+from shim_torch._impl.utils.pytree import _LEAF_SPEC, TreeSpec
+from shim_torch._impl.utils.pytree_keys import GetAttrKey, MappingKey, SequenceKey
 
 
 def _private_register_pytree_node(
-    cls: Any,
-    flatten_fn: Callable[[Any], tuple[Any, Any]],
-    unflatten_fn: Callable[[Iterable[Any], Any], Any],
-    *,
-    serialized_type_name: str | None = None,
-    to_dumpable_context: Callable[[Any], Any] | None = None,
+    cls: Any, flatten_fn: Callable[[Any], tuple[Any, Any]], unflatten_fn: Callable[[Iterable[Any], Any], Any], *,
+    serialized_type_name: str | None = None, to_dumpable_context: Callable[[Any], Any] | None = None,
     from_dumpable_context: Callable[[Any], Any] | None = None,
     flatten_with_keys_fn: Callable[[Any], tuple[Any, Any]] | None = None,
-) -> None:
+) -> None:  # fmt: skip
     if (to_dumpable_context is None) != (from_dumpable_context is None):
         raise ValueError(f"Both to_dumpable_context and from_dumpable_context for {cls} must be None or registered.")
     name = serialized_type_name or tree.NO_SERIALIZED_TYPE_NAME_FOUND
@@ -76,7 +74,7 @@ def register_dataclass(
 
     def flatten_with_keys(obj: Any) -> tuple[list[Any], Any]:
         given, none = split(obj)
-        return [(tree.GetAttrKey(n), getattr(obj, n)) for n in given], [given, none]
+        return [(GetAttrKey(n), getattr(obj, n)) for n in given], [given, none]
 
     def unflatten(values: Iterable[Any], context: Any) -> Any:
         given, none = context
@@ -106,7 +104,7 @@ def is_constant_class(cls: Any) -> bool:
 
 
 def _keyed(values: Iterable[Any]) -> list[Any]:
-    return [(tree.SequenceKey(i), v) for i, v in enumerate(values)]
+    return [(SequenceKey(i), v) for i, v in enumerate(values)]
 
 
 def _register_structseq(cls: Any) -> None:
@@ -119,7 +117,7 @@ def _register_structseq(cls: Any) -> None:
 
 
 def _mapping_keys(d: Any) -> list[Any]:
-    return [(tree.MappingKey(k), v) for k, v in d.items()]
+    return [(MappingKey(k), v) for k, v in d.items()]
 
 
 def _register_builtin() -> None:
@@ -163,13 +161,13 @@ def _register_builtin() -> None:
         flatten_with_keys_fn=lambda d: (_keyed(d), d.maxlen),
     )
     add(
-        tree.namedtuple,
+        namedtuple,
         lambda t: (list(t), type(t)),
         lambda v, cls: cls(*v),
         serialized_type_name="collections.namedtuple",
         to_dumpable_context=_namedtuple_serialize,
         from_dumpable_context=_namedtuple_deserialize,
-        flatten_with_keys_fn=lambda t: ([(tree.GetAttrKey(n), getattr(t, n)) for n in t._fields], type(t)),
+        flatten_with_keys_fn=lambda t: ([(GetAttrKey(n), getattr(t, n)) for n in t._fields], type(t)),
     )
 
 
@@ -182,7 +180,7 @@ def _register_namedtuple(cls: Any, *, serialized_type_name: str) -> None:
         serialized_type_name=serialized_type_name,
         to_dumpable_context=_namedtuple_serialize,
         from_dumpable_context=_namedtuple_deserialize,
-        flatten_with_keys_fn=lambda t: ([(tree.GetAttrKey(n), getattr(t, n)) for n in t._fields], type(t)),
+        flatten_with_keys_fn=lambda t: ([(GetAttrKey(n), getattr(t, n)) for n in t._fields], type(t)),
     )
 
 
@@ -241,7 +239,7 @@ _PROTOCOL = 1
 
 def treespec_dumps(treespec: Any, protocol: int | None = None) -> str:
     """A shape as JSON; NotImplementedError for types registered without ``serialized_type_name``."""
-    if not isinstance(treespec, tree.TreeSpec):
+    if not isinstance(treespec, TreeSpec):
         raise TypeError(
             f"treespec_dumps(treespec, protocol): Expected `treespec` to be instance of TreeSpec but got {type(treespec)}."
         )
@@ -281,7 +279,7 @@ def treespec_loads(serialized: str) -> Any:
 
 def _from_json(schema: dict[str, Any]) -> Any:
     if schema["type"] is None:
-        return tree._LEAF_SPEC
+        return _LEAF_SPEC
     kind = tree.SERIALIZED_TYPE_TO_PYTHON_TYPE.get(schema["type"])
     if kind is None:
         raise KeyError(f"{schema['type']} is not a registered type name")
@@ -291,7 +289,7 @@ def _from_json(schema: dict[str, Any]) -> Any:
         if found.from_dumpable_context
         else json.loads(schema["context"], object_hook=_enum_from_json)
     )
-    return tree.TreeSpec(kind, context, [_from_json(c) for c in schema["children_spec"]])
+    return TreeSpec(kind, context, [_from_json(c) for c in schema["children_spec"]])
 
 
 _register_builtin()

@@ -11,5 +11,7 @@ def _load() -> None:
     """Brings in the functions of nested tensors, at the first use of one."""
     if not _LOADED:
         _LOADED.append("")
-        for name in ("properties", "pointwise", "reductions", "products", "shapes", "creation", "flex"):
+        for name in (
+            "properties", "history", "pointwise", "reductions", "products", "shapes", "indexing", "creation", "flex",
+        ):  # fmt: skip
             import_module(f"shim_torch._impl.nested.{name}")

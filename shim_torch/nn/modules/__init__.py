@@ -7,23 +7,27 @@ from shim_torch._impl.nn.modules import attention, spatial
 from shim_torch.nn.modules import (
     activation,
     adaptive,
+    batchnorm,
     container,
     conv,
     dropout,
+    flatten,
+    instancenorm,
     lazy,
     linear,
     loss,
     module,
     normalization,
+    padding,
     rnn,
     sparse,
     transformer,
+    upsampling,
     utils,
 )
 from shim_torch.nn.modules.module import Module
 
-batchnorm = instancenorm = normalization
-pooling = padding = flatten = upsampling = pixelshuffle = channelshuffle = fold = distance = spatial
+pooling = pixelshuffle = channelshuffle = fold = distance = spatial
 
 activation.MultiheadAttention = attention.MultiheadAttention  # type: ignore[attr-defined]
 activation.NonDynamicallyQuantizableLinear = linear.NonDynamicallyQuantizableLinear  # type: ignore[attr-defined]
@@ -38,9 +42,14 @@ _LAYERS: dict[str, type[Module]] = {
         linear,
         loss,
         normalization,
+        batchnorm,
+        instancenorm,
         rnn,
         sparse,
         spatial,
+        padding,
+        upsampling,
+        flatten,
         adaptive,
         attention,
         transformer,
@@ -63,13 +72,9 @@ def _present(layer: type[Module], home: str) -> None:
 
 # Layers that PyTorch keeps in other files than ours; checkpoints of whole models name them by file.
 _ELSEWHERE = {
-    **dict.fromkeys("BatchNorm1d BatchNorm2d BatchNorm3d SyncBatchNorm".split(), "batchnorm"),
-    **dict.fromkeys("InstanceNorm1d InstanceNorm2d InstanceNorm3d".split(), "instancenorm"),
-    **dict.fromkeys("Flatten Unflatten".split(), "flatten"),
     **dict.fromkeys("Fold Unfold".split(), "fold"),
     **dict.fromkeys("PixelShuffle PixelUnshuffle".split(), "pixelshuffle"),
     **dict.fromkeys("CosineSimilarity PairwiseDistance".split(), "distance"),
-    **dict.fromkeys("Upsample UpsamplingNearest2d UpsamplingBilinear2d".split(), "upsampling"),
     "MultiheadAttention": "activation",
     "ChannelShuffle": "channelshuffle",
 }
@@ -81,12 +86,17 @@ def _home(name: str, layer: type[Module]) -> str:
         return "conv"
     if name == "Linear":
         return "linear"
+    for kind in ("BatchNorm", "InstanceNorm"):
+        if name.startswith(kind):  # the lazy ones are of their file too
+            return kind.lower()
     if name in _ELSEWHERE:
         return _ELSEWHERE[name]
     if "pool" in name.lower():
         return "pooling"
     found = layer.__module__.rpartition(".")[2]
-    return {"simple_layers": "activation", "spatial": "padding"}.get(found, found)
+    return {"simple_layers": "activation", "parameter_containers": "container", "recurrent_cells": "rnn"}.get(
+        found, found
+    )
 
 
 for _name, _layer in _LAYERS.items():

@@ -10,7 +10,7 @@ import shim_torch
 from shim_torch._impl.native import _core
 from shim_torch._impl.nn.modules.state import own_state
 from shim_torch.autograd.grad_mode import no_grad
-from shim_torch.nn.modules import conv, linear, normalization
+from shim_torch.nn.modules import batchnorm, conv, instancenorm, linear
 from shim_torch.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
 
 
@@ -248,14 +248,15 @@ LazyConv3d = _lazy(_LazyConvForward, conv.Conv3d)
 LazyConvTranspose1d = _lazy(_LazyConvTransposed, conv.ConvTranspose1d)
 LazyConvTranspose2d = _lazy(_LazyConvTransposed, conv.ConvTranspose2d)
 LazyConvTranspose3d = _lazy(_LazyConvTransposed, conv.ConvTranspose3d)
-LazyBatchNorm1d = _lazy(_LazyNorm, normalization.BatchNorm1d)
-LazyBatchNorm2d = _lazy(_LazyNorm, normalization.BatchNorm2d)
-LazyBatchNorm3d = _lazy(_LazyNorm, normalization.BatchNorm3d)
-LazyInstanceNorm1d = _lazy(_LazyInstanceNorm, normalization.InstanceNorm1d)
-LazyInstanceNorm2d = _lazy(_LazyInstanceNorm, normalization.InstanceNorm2d)
-LazyInstanceNorm3d = _lazy(_LazyInstanceNorm, normalization.InstanceNorm3d)
+LazyBatchNorm1d = _lazy(_LazyNorm, batchnorm.BatchNorm1d)
+LazyBatchNorm2d = _lazy(_LazyNorm, batchnorm.BatchNorm2d)
+LazyBatchNorm3d = _lazy(_LazyNorm, batchnorm.BatchNorm3d)
+LazyInstanceNorm1d = _lazy(_LazyInstanceNorm, instancenorm.InstanceNorm1d)
+LazyInstanceNorm2d = _lazy(_LazyInstanceNorm, instancenorm.InstanceNorm2d)
+LazyInstanceNorm3d = _lazy(_LazyInstanceNorm, instancenorm.InstanceNorm3d)
 
 for _class in list(vars().values()):  # PyTorch keeps each beside its plain layer
     if isinstance(_class, type) and _class.__name__.startswith("Lazy") and getattr(_class, "cls_to_become", None):
-        _home = conv if "Conv" in _class.__name__ else linear if "Linear" in _class.__name__ else normalization
+        _plain = _class.__name__.removeprefix("Lazy")
+        _home = next(m for m in (conv, linear, batchnorm, instancenorm) if _plain in vars(m))
         setattr(_home, _class.__name__, _class)

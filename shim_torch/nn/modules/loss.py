@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+from shim_torch._impl.nn.modules.building import by_name
 from shim_torch._impl.nn.modules.simple_layers import constructor
 from shim_torch.nn import functional as F
+from shim_torch.nn._reduction import legacy_get_string
+from shim_torch.nn.modules.linear import Linear
 from shim_torch.nn.modules.module import Module
+
+_COMMON: dict[str, Any] = {"size_average": None, "reduce": None, "reduction": "mean"}
 
 
 class _Loss(Module):
     reduction: str
     _function = ""
     _settings: dict[str, Any] = {}
-    _weighted = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
-        settings = {**self._settings, "size_average": None, "reduce": None, "reduction": "mean"}
-        order = self._order()
-        for name, value in zip(order, args, strict=False):
-            if name in kwargs:
-                raise TypeError(f"{type(self).__name__}.__init__() got multiple values for argument '{name}'")
-            kwargs[name] = value
-        if len(args) > len(order):
-            raise TypeError(f"{type(self).__name__}.__init__() takes at most {len(order)} arguments, got {len(args)}")
-        for name in kwargs:
-            if name not in settings:
-                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{name}'")
-        settings.update(kwargs)
+        known = self._settings | _COMMON
+        settings = known | by_name(type(self).__name__, self._order(), known, args, kwargs)
         if settings["size_average"] is not None or settings["reduce"] is not None:
-            size_average = settings["size_average"] is None or settings["size_average"]
-            reduce = settings["reduce"] is None or settings["reduce"]
-            settings["reduction"] = "none" if not reduce else "mean" if size_average else "sum"
+            settings["reduction"] = legacy_get_string(settings["size_average"], settings["reduce"], emit_warning=False)
         self.reduction = settings["reduction"]
         for name in self._settings:
             if name in ("weight", "pos_weight"):
@@ -59,7 +52,7 @@ class _Loss(Module):
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
             _Loss.__init__(self, *args, **kwargs)
 
-        defaults = {**cls._settings, "size_average": None, "reduce": None, "reduction": "mean"}
+        defaults = cls._settings | _COMMON
         __init__.__qualname__ = f"{cls.__qualname__}.__init__"
         __init__.__signature__ = constructor({name: defaults[name] for name in cls._order()})  # type: ignore[attr-defined]
         cls.__init__ = __init__  # type: ignore[method-assign]
@@ -115,7 +108,6 @@ class NLLLoss(_WeightedLoss):
 
     _function = "nll_loss"
     _settings = {"weight": None, "ignore_index": -100}
-    _before = ("weight",)
 
 
 class NLLLoss2d(NLLLoss):
@@ -127,7 +119,6 @@ class CrossEntropyLoss(_WeightedLoss):
 
     _function = "cross_entropy"
     _settings = {"weight": None, "ignore_index": -100, "label_smoothing": 0.0}
-    _before = ("weight",)
     _last = ("label_smoothing",)
 
 
@@ -143,8 +134,6 @@ class BCELoss(_WeightedLoss):
     """Binary cross entropy of probabilities."""
 
     _function = "binary_cross_entropy"
-    _settings = {"weight": None}
-    _before = ("weight",)
 
 
 class BCEWithLogitsLoss(_Loss):
@@ -229,8 +218,6 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
     """Mean binary cross entropy over labels."""
 
     _function = "multilabel_soft_margin_loss"
-    _settings = {"weight": None}
-    _before = ("weight",)
 
 
 class MultiMarginLoss(_WeightedLoss):
@@ -255,8 +242,8 @@ class CTCLoss(Module):
         self.blank, self.reduction, self.zero_infinity = blank, reduction, zero_infinity
 
     def forward(self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> Any:
-        settings = (self.blank, self.reduction, self.zero_infinity)
-        return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, *settings)
+        lengths = input_lengths, target_lengths
+        return F.ctc_loss(log_probs, targets, *lengths, self.blank, self.reduction, self.zero_infinity)
 
 
 class LinearCrossEntropyLoss(Module):
@@ -272,11 +259,7 @@ class LinearCrossEntropyLoss(Module):
         if not 0 <= label_smoothing <= 1:
             raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
         super().__init__()
-        from shim_torch.nn.modules.linear import Linear
-
-        rows = num_classes
-        for n in out_features:
-            rows *= n
+        rows = math.prod((num_classes, *out_features))
         self.linear = Linear(in_features, rows, bias=bias, device=device, dtype=dtype)
         self.in_features, self.num_classes, self.out_features = in_features, num_classes, tuple(out_features)
         self.register_buffer("weight", weight)
@@ -287,20 +270,11 @@ class LinearCrossEntropyLoss(Module):
         classes = (self.num_classes, *self.out_features)
         weight, bias = self.linear.weight.unflatten(0, classes), self.linear.bias
         settings = {name: getattr(self, name) for name in ("reduction", "ignore_index", "label_smoothing", "options")}
-        settings |= {"weight": self.weight, "linear_bias": bias if bias is None else bias.unflatten(0, classes)}
-        return F.linear_cross_entropy(input, weight, target, **settings)
+        bias = None if bias is None else bias.unflatten(0, classes)
+        return F.linear_cross_entropy(input, weight, target, weight=self.weight, linear_bias=bias, **settings)
 
     def extra_repr(self) -> str:
-        names = (
-            "in_features",
-            "num_classes",
-            "out_features",
-            "bias",
-            "reduction",
-            "ignore_index",
-            "label_smoothing",
-            "options",
-        )
+        names = "in_features num_classes out_features bias reduction ignore_index label_smoothing options".split()
         return ", ".join(f"{name}={getattr(self, name)}" for name in names)
 
 
@@ -319,7 +293,5 @@ class TripletMarginWithDistanceLoss(Module):
         self.margin, self.swap, self.reduction = margin, swap, reduction
 
     def forward(self, anchor: Any, positive: Any, negative: Any) -> Any:  # type: ignore[override]
-        return F.triplet_margin_with_distance_loss(
-            anchor, positive, negative, distance_function=self.distance_function, margin=self.margin, swap=self.swap,
-            reduction=self.reduction,
-        )  # fmt: skip
+        settings = {name: getattr(self, name) for name in ("distance_function", "margin", "swap", "reduction")}
+        return F.triplet_margin_with_distance_loss(anchor, positive, negative, **settings)

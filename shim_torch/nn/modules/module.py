@@ -24,7 +24,6 @@ from shim_torch._impl.nn.modules.registration import (
 )
 from shim_torch._impl.nn.modules.state import StateDictMixin
 from shim_torch._impl.serialization import class_pickling
-from shim_torch._impl.utils.handles import RemovableHandle
 from shim_torch._utils import typename as _typename
 from shim_torch.nn.parameter import Buffer, Parameter
 
@@ -95,7 +94,7 @@ def _check_buffer(value: Any, refusal: str, name: str) -> None:
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"  # libraries compare names with it
 
 
-class Module(ConversionMixin, StateDictMixin):
+class Module(ConversionMixin, StateDictMixin, hooks.HooksMixin):
     """Base class of neural network layers: parameters, buffers, sub-modules, hooks and state (torch.nn.Module)."""
 
     dump_patches = False
@@ -106,14 +105,11 @@ class Module(ConversionMixin, StateDictMixin):
     _compiled_call_impl: Callable[..., Any] | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        named = f"{type(self).__name__}.__init__()"
         if not self.call_super_init and kwargs:
-            raise TypeError(
-                f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'"
-            )
+            raise TypeError(f"{named} got an unexpected keyword argument '{next(iter(kwargs))}'")
         if not self.call_super_init and args:
-            raise TypeError(
-                f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given"
-            )
+            raise TypeError(f"{named} takes 1 positional argument but {len(args) + 1} were given")
         state = self.__dict__
         state["training"] = True
         state["_parameters"] = {}
@@ -259,45 +255,6 @@ class Module(ConversionMixin, StateDictMixin):
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compiles ``forward`` with ``torch.compile`` (which here returns it unchanged)."""
         self._compiled_call_impl = None
-
-    def register_forward_pre_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
-    ) -> RemovableHandle:
-        """``hook(module, args)`` runs before forward; what it returns, if anything, replaces the arguments."""
-        return hooks.register(
-            self, "_forward_pre_hooks", hook, prepend, {"_forward_pre_hooks_with_kwargs": with_kwargs}
-        )
-
-    def register_forward_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
-    ) -> RemovableHandle:
-        """``hook(module, args, output)`` runs after forward; what it returns, if anything, replaces the output."""
-        flags = {"_forward_hooks_with_kwargs": with_kwargs, "_forward_hooks_always_called": always_call}
-        return hooks.register(self, "_forward_hooks", hook, prepend, flags)
-
-    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """``hook(module, grad_output)`` runs before the gradients of the module's inputs are computed."""
-        return hooks.register(self, "_backward_pre_hooks", hook, prepend, {})
-
-    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """``hook(module, grad_input, grad_output)`` runs when the gradients of the module's inputs are known."""
-        if self._is_full_backward_hook is False:
-            raise RuntimeError(
-                "Cannot use both regular backward hooks and full backward hooks on a single Module. "
-                "Please use only one of them."
-            )
-        self._is_full_backward_hook = True
-        return hooks.register(self, "_backward_hooks", hook, prepend, {})
-
-    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Deprecated: ``hook(module, grad_input, grad_output)`` runs with the node that made the module's output."""
-        if self._is_full_backward_hook is True:
-            raise RuntimeError(
-                "Cannot use both regular backward hooks and full backward hooks on a single Module. "
-                "Please use only one of them."
-            )
-        self._is_full_backward_hook = False
-        return hooks.register(self, "_backward_hooks", hook, False, {})
 
     # --- printing, copying --------------------------------------------------------------------------------------------
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import copyreg
 import functools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +10,7 @@ from typing import Any
 
 from shim_torch.__future__ import get_swap_module_params_on_conversion as _swaps
 from shim_torch._impl.native import _core
+from shim_torch._impl.nn.parametrization import Lenient, check_further, deepcopy_module, differences, refuse_pickling
 from shim_torch.autograd.grad_mode import no_grad as _no_grad
 from shim_torch.nn.modules.container import ModuleDict, ModuleList
 from shim_torch.nn.modules.module import Module
@@ -74,25 +73,6 @@ def _undone(modules: list[Any], value: Any) -> Any:
     return value
 
 
-class _Lenient:
-    """A parametrization whose inverse, where it has none, gives back what it gets."""
-
-    def __init__(self, module: Any) -> None:
-        self.module = module
-
-    def right_inverse(self, value: Any) -> Any:
-        try:
-            return self.module.right_inverse(value) if hasattr(self.module, "right_inverse") else value
-        except NotImplementedError:
-            return value
-
-
-def _differences(one: Any, other: Any, *what: str) -> Iterator[tuple[str, Any, Any]]:
-    """Which attributes two tensors do not share: the name and both values."""
-    both = ((name, getattr(one, name), getattr(other, name)) for name in what)
-    return (difference for difference in both if difference[1] != difference[2])
-
-
 class ParametrizationList(ModuleList):
     """The parametrizations of one tensor, in order, and the tensor(s) they start from: ``original`` (or ``original0`` ...)."""
 
@@ -101,7 +81,7 @@ class ParametrizationList(ModuleList):
             raise ValueError("ParametrizationList requires one or more modules.")
         super().__init__(modules)
         before = SimpleNamespace(shape=original.shape, dtype=original.dtype)
-        start = _undone([_Lenient(module) for module in modules], original)
+        start = _undone([Lenient(module) for module in modules], original)
         self.unsafe, self.is_tensor = unsafe, isinstance(start, _core.TensorBase)
         keep = self._keep_one if self.is_tensor else self._keep_several
         keep(original, start)
@@ -110,7 +90,7 @@ class ParametrizationList(ModuleList):
 
     def _keep_one(self, original: Any, start: Any) -> None:
         """The same parameter, so that optimizers still know it, with the values to start from."""
-        for what, mine, theirs in _differences(original, start, "dtype", "device"):
+        for what, mine, theirs in differences(original, start, "dtype", "device"):
             raise ValueError(
                 f"When `right_inverse` outputs one tensor, it may not change the {what}.\noriginal.{what}: {mine}\n"
                 f"right_inverse(original).{what}: {theirs}"
@@ -135,7 +115,7 @@ class ParametrizationList(ModuleList):
         value = self()
         if not isinstance(value, _core.TensorBase):
             raise ValueError(f"A parametrization must return a tensor. Got {type(value).__name__}.")
-        for what, mine, theirs in _differences(value, before, "dtype", "shape"):
+        for what, mine, theirs in differences(value, before, "dtype", "shape"):
             raise ValueError(
                 f"Registering a parametrization may not change the {what} of the tensor, unless `unsafe` flag is enabled.\n"
                 f"unparametrized {what}: {theirs}\nparametrized {what}: {mine}"
@@ -183,27 +163,10 @@ class ParametrizationList(ModuleList):
         return values[0]
 
 
-def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
-    """A copy of the same class: the class is the original's own, but says nothing of it."""
-    made = memo[id(self)] = self.__new__(self.__class__)
-    made.__dict__ = copy.deepcopy(self.__dict__, memo)
-    for slot in copyreg._slotnames(type(self)):  # type: ignore[attr-defined]
-        if hasattr(self, slot):
-            setattr(made, slot, copy.deepcopy(getattr(self, slot), memo))
-    return made
-
-
-def _refuse_pickling(self: Any) -> Any:
-    raise RuntimeError(
-        "Serialization of parametrized modules is only supported through state_dict(). See:\nhttps://pytorch.org/tutorials/beginner/"
-        "saving_loading_models.html#saving-loading-a-general-checkpoint-for-inference-and-or-resuming-training"
-    )
-
-
 def _inject_new_class(module: Module) -> None:
     """Gives the module a class of its own, derived from the one it has: properties belong to classes."""
     base = type(module)
-    own = {"__getstate__": _refuse_pickling, "__deepcopy__": getattr(base, "__deepcopy__", _deepcopy)}
+    own = {"__getstate__": refuse_pickling, "__deepcopy__": getattr(base, "__deepcopy__", deepcopy_module)}
     module.__class__ = type(f"Parametrized{base.__name__}", (base,), own)
 
 
@@ -226,32 +189,6 @@ def _inject_property(module: Module, name: str) -> None:
     setattr(type(module), name, property(functools.partial(_read, name=name), functools.partial(_write, name=name)))
 
 
-def _check_further(module: Module, name: str, parametrization: Any) -> None:
-    """A further parametrization, and its inverse, must keep dtype and shape."""
-    value = getattr(module, name)
-    changed = parametrization(value)
-    if not isinstance(changed, _core.TensorBase):
-        raise ValueError(f"A parametrization must return a tensor. Got {type(changed).__name__}.")
-    for what, before, after in _differences(value, changed, "dtype", "shape"):
-        raise ValueError(
-            f"Registering a parametrization may not change the {what} of the tensor, unless the `unsafe` flag is enabled.\n"
-            f"module.{name}.{what}: {before}\nparametrization(module.{name}).{what}: {after}"
-        )
-    if not hasattr(parametrization, "right_inverse"):
-        return
-    try:
-        back = parametrization.right_inverse(changed)
-    except NotImplementedError:
-        return
-    if not isinstance(back, _core.TensorBase):
-        raise ValueError(f"parametrization.right_inverse must return a tensor. Got: {type(back).__name__}")
-    for what, before, after in _differences(value, back, "dtype", "shape"):
-        raise ValueError(
-            f"The tensor returned by parametrization.right_inverse must have the same {what} as module.{name}, unless the "
-            f"`unsafe` flag is enabled.\nmodule.{name}.{what}: {before}\nreturned {what}: {after}"
-        )
-
-
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
@@ -264,7 +201,7 @@ def register_parametrization(
         _begin(module, tensor_name, parametrization, unsafe)
         return module
     if not unsafe:
-        _check_further(module, tensor_name, parametrization)
+        check_further(module, tensor_name, parametrization)
     found = module.parametrizations[tensor_name]
     found.append(parametrization)
     found.unsafe = found.unsafe or unsafe

@@ -26,31 +26,11 @@ from shim_torch.testing._comparison import not_close_error_metas
 
 __all__ = [
     *(name for name in vars(flags) if name.isupper()),
-    "NoTest",
-    "TemporaryDirectoryName",
-    "TemporaryFileName",
-    "TestCase",
-    "freeze_rng_state",
-    "gradcheck",
-    "gradgradcheck",
-    "instantiate_parametrized_tests",
-    "load_tests",
-    "make_tensor",
-    "numpy_to_torch_dtype_dict",
-    "parametrize",
-    "run_tests",
-    "set_default_dtype",
-    "set_rng_seed",
-    "skipIfCrossRef",
-    "skipIfNoSciPy",
-    "skipIfRocm",
-    "skipIfTorchDynamo",
-    "skipIfTorchInductor",
-    "slowTest",
-    "subtest",
-    "suppress_warnings",
-    "torch_to_numpy_dtype_dict",
-]
+    "NoTest", "TemporaryDirectoryName", "TemporaryFileName", "TestCase", "freeze_rng_state", "gradcheck",
+    "gradgradcheck", "instantiate_parametrized_tests", "load_tests", "make_tensor", "numpy_to_torch_dtype_dict",
+    "parametrize", "run_tests", "set_default_dtype", "set_rng_seed", "skipIfCrossRef", "skipIfNoSciPy", "skipIfRocm",
+    "skipIfTorchDynamo", "skipIfTorchInductor", "slowTest", "subtest", "suppress_warnings", "torch_to_numpy_dtype_dict",
+]  # fmt: skip
 
 SEED = 1234
 NoTest = object

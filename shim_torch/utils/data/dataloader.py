@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
-import pickle
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
-from shim_torch._impl.utils.seeds import drawn_seed
-from shim_torch._utils import ExceptionWrapper
-from shim_torch.utils.data import _utils
-from shim_torch.utils.data._utils import fetch as _fetch
-from shim_torch.utils.data._utils import pin_memory as _pin
-from shim_torch.utils.data._utils import worker as _worker
+from shim_torch._impl.utils.worker_processes import context_of
 from shim_torch.utils.data._utils.collate import default_collate, default_convert
-from shim_torch.utils.data._utils.worker import get_worker_info
-from shim_torch.utils.data.datapipes.datapipe import IterDataPipe, MapDataPipe
+from shim_torch.utils.data._utils.fetch import (  # noqa: F401
+    _BaseDataLoaderIter,
+    _DatasetKind,
+    _SingleProcessDataLoaderIter,
+)
+from shim_torch.utils.data._utils.worker import (  # noqa: F401
+    _MultiProcessingDataLoaderIter,
+    _sharding_worker_init_fn,
+    get_worker_info,
+)
+from shim_torch.utils.data.datapipes.datapipe import IterDataPipe
 from shim_torch.utils.data.dataset import IterableDataset
-from shim_torch.utils.data.graph_settings import apply_sharding as _apply_sharding
 from shim_torch.utils.data.graph_settings import apply_shuffle_settings as _apply_shuffle_settings
-from shim_torch.utils.data.graph_settings import process_group as _process_group
-from shim_torch.utils.data.graph_settings import seeded as _seeded
 from shim_torch.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
@@ -34,41 +32,11 @@ _collate_fn_t = Callable[[list[_T]], Any]
 _FIXED = frozenset(("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"))
 
 
-class _DatasetKind:
-    Map = 0
-    Iterable = 1
-
-    @staticmethod
-    def create_fetcher(kind: int, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool) -> Any:
-        cls = _fetch._MapDatasetFetcher if kind == _DatasetKind.Map else _fetch._IterableDatasetFetcher
-        return cls(dataset, auto_collation, collate_fn, drop_last)
-
-
 class _InfiniteConstantSampler(Sampler[Any]):
     """Keys for data sets that need none."""
 
     def __iter__(self) -> Iterator[Any]:
         return itertools.repeat(None)
-
-
-def _context(given: Any) -> Any:
-    """A context of multiprocessing: itself, or by the name of how it starts processes."""
-    import multiprocessing.context
-
-    if isinstance(given, multiprocessing.context.BaseContext):
-        return given
-    if not isinstance(given, str):
-        raise TypeError(
-            "multiprocessing_context option should be a valid context object or a string specifying the start "
-            f"method, but got multiprocessing_context={given}"
-        )
-    known = multiprocessing.get_all_start_methods()
-    if given in known:
-        return multiprocessing.get_context(given)
-    raise ValueError(
-        f"multiprocessing_context option should specify a valid start method in {known!r}, but got "
-        f"multiprocessing_context={given!r}"
-    )
 
 
 class DataLoader(Generic[T_co]):
@@ -150,7 +118,7 @@ class DataLoader(Generic[T_co]):
                 "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
                 f"num_workers={self.num_workers}"
             )
-        self.__multiprocessing_context = None if context is None else _context(context)
+        self.__multiprocessing_context = None if context is None else context_of(context)
 
     def _set_samplers(self, batch_size: Any, shuffle: Any, sampler: Any, batch_sampler: Any, drop_last: bool) -> None:
         if self._dataset_kind == _DatasetKind.Iterable:
@@ -245,294 +213,3 @@ class DataLoader(Generic[T_co]):
             "slowness/freeze if necessary.",
             stacklevel=3,
         )
-
-
-class _BaseDataLoaderIter:
-    """What both iterators share. It does not hold the loader, which may hold it: both go when nobody else has them."""
-
-    def __init__(self, loader: DataLoader[Any]) -> None:
-        import shim_torch
-
-        self._dataset, self._dataset_kind = loader.dataset, loader._dataset_kind
-        self._auto_collation, self._drop_last = loader._auto_collation, loader.drop_last
-        self._collate_fn, self._index_sampler = loader.collate_fn, loader._index_sampler
-        self._num_workers, self._prefetch_factor = loader.num_workers, loader.prefetch_factor
-        self._in_order, self._timeout, self._persistent_workers = (
-            loader.in_order,
-            loader.timeout,
-            loader.persistent_workers,
-        )
-        self._pin_memory = loader.pin_memory and shim_torch.cuda.is_available()
-        self._pin_memory_device, self._generator = loader.pin_memory_device, loader.generator
-        pipe = isinstance(loader.dataset, (IterDataPipe, MapDataPipe))
-        self._world_size, self._rank = _process_group() if pipe else (1, 0)
-        self._shared_seed: int | None = None
-        _BaseDataLoaderIter._reset(self, loader, True)
-        self._base_seed = self._seed()
-
-    def _reset(self, loader: DataLoader[Any], first_iter: bool = False) -> None:
-        """A pass begins: its batches are counted anew, and the draws of a pipe have a seed that all workers share."""
-        self._num_yielded, self._IterableDataset_len_called = 0, loader._IterableDataset_len_called
-        self._sampler_iter = iter(self._index_sampler)
-        if isinstance(self._dataset, IterDataPipe):
-            self._shared_seed = self._across_processes(self._seed())
-            _seeded(self._dataset, self._shared_seed)
-
-    @staticmethod
-    def _across_processes(seed: int) -> int:
-        """The first process's seed, where several share the data."""
-        from shim_torch import distributed, tensor
-
-        if _process_group()[0] == 1:
-            return seed
-        shared = tensor(seed)
-        distributed.broadcast(shared, src=0)
-        return int(shared.item())
-
-    def _seed(self) -> int:
-        return drawn_seed(self._generator)
-
-    def __iter__(self) -> Any:
-        return self
-
-    def __len__(self) -> int:
-        return len(self._index_sampler)
-
-    def __next__(self) -> Any:
-        batch = self._next_data()
-        self._num_yielded += 1
-        told = self._IterableDataset_len_called
-        if told is not None and self._num_yielded > told:
-            warnings.warn(self._more_than_told(told), stacklevel=2)
-        return batch
-
-    def _more_than_told(self, told: int) -> str:
-        advice = (
-            "For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset "
-            "replica at each worker. Please see https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset "
-            "for examples."
-        )
-        return (
-            f"Length of IterableDataset {self._dataset} was reported to be {told}(when accessing len(dataloader)), "
-            f"but {self._num_yielded} samples have been fetched. {advice if self._num_workers else ''}"
-        )
-
-    def _fetcher_maker(self) -> Callable[[Any], Any]:
-        """What makes a fetcher of a data set, here or in a worker."""
-        return functools.partial(
-            _DatasetKind.create_fetcher,
-            self._dataset_kind,
-            auto_collation=self._auto_collation,
-            collate_fn=self._collate_fn,
-            drop_last=self._drop_last,
-        )
-
-    def _next_index(self) -> Any:
-        """The keys of the next batch; StopIteration at the end."""
-        return next(self._sampler_iter)
-
-    def _next_data(self) -> Any:
-        raise NotImplementedError
-
-
-class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
-    def __init__(self, loader: DataLoader[Any]) -> None:
-        super().__init__(loader)
-        if isinstance(self._dataset, (IterDataPipe, MapDataPipe)):
-            _apply_sharding(self._dataset, self._world_size, self._rank)
-        self._dataset_fetcher = self._fetcher_maker()(self._dataset)
-
-    def _next_data(self) -> Any:
-        batch = self._dataset_fetcher.fetch(self._next_index())
-        return _pin.pin_memory(batch) if self._pin_memory else batch
-
-
-def _sharding_worker_init_fn(worker_init_fn: Any, world_size: int, rank_id: int, worker_id: int) -> None:
-    """Gives this worker its part of a pipe's items, then calls ``worker_init_fn``."""
-    info = get_worker_info()
-    assert info is not None
-    _apply_sharding(info.dataset, info.num_workers * world_size, worker_id * world_size + rank_id)
-    if worker_init_fn is not None:
-        worker_init_fn(worker_id)
-
-
-def _death(workers: list[Any]) -> tuple[RuntimeError, RuntimeError]:
-    """How the first of the workers that ended by themselves did, and the error for all of them."""
-    import signal
-
-    first = workers[0]
-    if (first.exitcode or 0) < 0:
-        how = f"DataLoader worker (pid {first.pid}) is killed by signal: {signal.strsignal(-first.exitcode)}. "
-    else:
-        how = (
-            f"DataLoader worker (pid {first.pid}) exited unexpectedly with exit code {first.exitcode}. Details are lost due to "
-            "multiprocessing. Rerunning with num_workers=0 may give better error trace."
-        )
-    pids = ", ".join(str(w.pid) for w in workers)
-    return RuntimeError(how), RuntimeError(f"DataLoader worker (pid(s) {pids}) exited unexpectedly")
-
-
-def _check_open_files() -> None:
-    """RuntimeError where this process can open few more files: a batch's tensors are files to it."""
-    import errno
-    import os
-
-    opened = []
-    try:
-        for _ in range(10):
-            opened.append(os.open(os.devnull, os.O_RDONLY))
-    except OSError as e:
-        if e.errno == errno.EMFILE:
-            raise RuntimeError(
-                "Too many open files. Communication with the workers is no longer possible. Please increase the limit using "
-                "`ulimit -n` in the shell or change the sharing strategy by calling "
-                "`torch.multiprocessing.set_sharing_strategy('file_system')` at the beginning of your code"
-            ) from None
-        raise
-    finally:
-        for file in opened:
-            os.close(file)
-
-
-class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
-    """Batches are numbered when they are asked for, and given out in that order (or as they come: ``in_order=False``)."""
-
-    def __init__(self, loader: DataLoader[Any]) -> None:
-        super().__init__(loader)
-        import multiprocessing
-
-        context = loader.multiprocessing_context or multiprocessing.get_context()
-        self._worker_init_fn = loader.worker_init_fn
-        make_fetcher = self._fetcher_maker()
-        self._results = context.Queue()
-        self._tasks = [context.Queue() for _ in range(self._num_workers)]
-        self._workers, self._workers_done_event = [], context.Event()
-        for i, tasks in enumerate(self._tasks):
-            arguments = (
-                make_fetcher,
-                tasks,
-                self._results,
-                i,
-                self._num_workers,
-                self._base_seed,
-                self._dataset,
-                self._worker_init_fn,
-                self._shared_seed,
-                (self._world_size, self._rank),
-                self._workers_done_event,
-            )
-            process = context.Process(target=_worker.run, args=arguments, daemon=True)
-            process.start()
-            self._workers.append(process)
-        self._reset(loader, first_iter=True)
-
-    def _start(self) -> None:
-        self._asked, self._given, self._done = 0, 0, {}  # type: int, int, dict[int, Any]
-        self._live = set(range(len(self._workers)))
-        self._who: dict[int, int] = {}
-        self._loads = [0] * len(self._workers)
-        self._turns = itertools.cycle(range(len(self._workers)))
-        for _ in range(self._prefetch * len(self._workers)):
-            self._ask()
-
-    @property
-    def _prefetch(self) -> int:
-        return self._prefetch_factor or 2
-
-    def _reset(self, loader: DataLoader[Any], first_iter: bool = False) -> None:
-        """A pass begins: the first, or another with the same workers."""
-        if not first_iter:
-            while self._who:
-                number, _, _ = self._receive()
-                self._who.pop(number, None)
-        if not first_iter or isinstance(self._dataset, IterDataPipe):
-            super()._reset(loader, first_iter)  # a second seed is drawn at first, as PyTorch draws it
-        if not first_iter:
-            for tasks in self._tasks:
-                tasks.put(_worker._ResumeIteration(self._shared_seed))  # an iterable data set starts again
-        self._start()
-
-    def _ask(self) -> None:
-        """Asks for the next batch: workers take turns, so that which one makes it does not depend on their speed."""
-        try:
-            keys = self._next_index()
-        except StopIteration:
-            return
-        for worker in itertools.islice(self._turns, len(self._workers)):
-            if worker in self._live and (self._in_order or self._loads[worker] < self._prefetch):
-                break
-        else:
-            return
-        self._tasks[worker].put((self._asked, keys))
-        self._who[self._asked] = worker
-        self._loads[worker] += 1
-        self._asked += 1
-
-    def _receive(self) -> Any:
-        import queue
-
-        waited = 0.0
-        while True:
-            try:
-                number, worker, packed = self._results.get(timeout=min(1.0, self._timeout or 1.0))
-                try:
-                    return number, worker, pickle.loads(packed)
-                except (OSError, RuntimeError):
-                    _check_open_files()
-                    raise
-            except queue.Empty:
-                waited += min(1.0, self._timeout or 1.0)
-                dead = [w for w in self._workers if not w.is_alive()]
-                if dead:
-                    self._shutdown_workers()
-                    how, error = _death(dead)
-                    raise error from how
-                if self._timeout and waited >= self._timeout:
-                    self._shutdown_workers()
-                    raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds") from None
-
-    def _next_data(self) -> Any:
-        while True:
-            while self._given < self._asked and self._given not in self._who and self._given not in self._done:
-                self._given += 1
-            if self._given in self._done:
-                return self._hand_out(*self._done.pop(self._given))
-            if not self._who:
-                if not self._persistent_workers:
-                    self._shutdown_workers()
-                raise StopIteration
-            number, worker, result = self._receive()
-            self._who.pop(number, None)
-            if isinstance(result, _worker._IterableDatasetStopIteration):
-                if worker in self._live:
-                    self._live.discard(worker)
-                    self._ask()
-            elif self._in_order and number != self._given:
-                self._done[number] = (worker, result)
-            else:
-                return self._hand_out(worker, result)
-
-    def _hand_out(self, worker: int, result: Any) -> Any:
-        self._loads[worker] -= 1
-        self._ask()
-        if isinstance(result, ExceptionWrapper):
-            result.reraise()  # the workers go on: the next batch may be good
-        return _pin.pin_memory(result) if self._pin_memory else result
-
-    def _shutdown_workers(self) -> None:
-        self._workers_done_event.set()
-        for tasks in self._tasks:
-            tasks.put(None)
-        for process in self._workers:
-            process.join(timeout=_utils.MP_STATUS_CHECK_INTERVAL)
-            if process.is_alive():
-                process.terminate()
-        self._tasks, self._who, self._live = [], {}, set()
-
-    def __del__(self) -> None:
-        try:
-            if self._tasks and not sys.is_finalizing():
-                self._shutdown_workers()
-        except Exception:  # the interpreter may be on its way out, or a worker never started
-            for process in self._workers if hasattr(self, "_workers") else ():
-                process.terminate()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable
 from typing import Any
 
@@ -46,3 +47,24 @@ def settings_beside(layer: Any, **plain: Any) -> str:
     """``, name=value`` of each setting that differs from the plain one, in this order."""
     values = {name: getattr(layer, name) for name in plain}
     return "".join(f", {name}={value}" for name, value in values.items() if value != plain[name])
+
+
+def wrapped_index(length: int, i: Any) -> int:
+    i = operator.index(i)
+    if not -length <= i < length:
+        raise IndexError(f"index {i} is out of range")
+    return i % length
+
+
+def by_name(layer: str, order: Any, known: Any, args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """All arguments of a layer's constructor by name; TypeError for too many, unknown or doubly given ones."""
+    for name, value in zip(order, args, strict=False):
+        if name in kwargs:
+            raise TypeError(f"{layer}.__init__() got multiple values for argument '{name}'")
+        kwargs[name] = value
+    if len(args) > len(order):
+        raise TypeError(f"{layer}.__init__() takes at most {len(order)} arguments, got {len(args)}")
+    for name in kwargs:
+        if name not in known:
+            raise TypeError(f"{layer}.__init__() got an unexpected keyword argument '{name}'")
+    return kwargs

@@ -182,4 +182,48 @@ def call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return result
 
 
+@naming.methods_of("Module", "torch.nn.modules.module")
+class HooksMixin:
+    """How a module's own hooks are registered."""
+
+    _is_full_backward_hook: bool | None
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """``hook(module, args)`` runs before forward; what it returns, if anything, replaces the arguments."""
+        return register(self, "_forward_pre_hooks", hook, prepend, {"_forward_pre_hooks_with_kwargs": with_kwargs})
+
+    def register_forward_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
+        """``hook(module, args, output)`` runs after forward; what it returns, if anything, replaces the output."""
+        flags = {"_forward_hooks_with_kwargs": with_kwargs, "_forward_hooks_always_called": always_call}
+        return register(self, "_forward_hooks", hook, prepend, flags)
+
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """``hook(module, grad_output)`` runs before the gradients of the module's inputs are computed."""
+        return register(self, "_backward_pre_hooks", hook, prepend, {})
+
+    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """``hook(module, grad_input, grad_output)`` runs when the gradients of the module's inputs are known."""
+        if self._is_full_backward_hook is False:
+            raise RuntimeError(
+                "Cannot use both regular backward hooks and full backward hooks on a single Module. "
+                "Please use only one of them."
+            )
+        self._is_full_backward_hook = True
+        return register(self, "_backward_hooks", hook, prepend, {})
+
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Deprecated: ``hook(module, grad_input, grad_output)`` runs with the node that made the module's output."""
+        if self._is_full_backward_hook is True:
+            raise RuntimeError(
+                "Cannot use both regular backward hooks and full backward hooks on a single Module. "
+                "Please use only one of them."
+            )
+        self._is_full_backward_hook = False
+        return register(self, "_backward_hooks", hook, False, {})
+
+
 naming.present(globals(), "torch.nn.modules.module")

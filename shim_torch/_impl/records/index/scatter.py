@@ -27,7 +27,7 @@ def _gather_shape(self, dim, index):
 
 def _gather_grad(g, self_shape, dim, index, sparse_grad):
     if sparse_grad:
-        from shim_torch._impl.sparse.coo import gather_gradient
+        from shim_torch._impl.sparse.lookup_gradients import gather_gradient
 
         return gather_gradient(g, self_shape, dim, index)
     return g.new_zeros(self_shape).scatter_add(dim, index, g)

@@ -12,6 +12,7 @@ from shim_torch._impl.table.calls import aten
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import refusing
 from shim_torch._impl.table.rules import int_to_float, same, same_dtype
+from shim_torch._impl.tensor.type_info import finfo
 
 
 def _special(function: str) -> Formula:
@@ -197,12 +198,10 @@ def _nan_to_num(xp, self, nan, posinf, neginf):
 )
 def nan_to_num(self, nan, posinf, neginf):
     """NaN as ``nan`` (zero), the infinities as given or as the dtype's largest and least numbers."""
-    import shim_torch
-
     if not (self.is_floating_point() or self.is_complex()):
         return self.clone()
     if self.is_complex() and self.requires_grad and _core.is_grad_enabled():
         raise RuntimeError("nan_to_num does not support automatic differentiation for outputs with complex dtype.")
-    info = shim_torch.finfo(self.dtype)
+    info = finfo(self.dtype)
     most, least = info.max if posinf is None else posinf, info.min if neginf is None else neginf
     return aten._nan_to_num(self, 0.0 if nan is None else nan, most, least)

@@ -55,9 +55,9 @@ def sum_kept(self, dim, keepdim, dtype):
     grad={"self": lambda g, self_shape: g.to_dense().sum_to_size(self_shape)},
 )
 def sparse_broadcast_to(self, size):
-    from shim_torch._impl.sparse import shapes
+    from shim_torch._impl.sparse.joins import broadcast_to
 
-    return shapes.broadcast_to(self, tuple(size))
+    return broadcast_to(self, tuple(size))
 
 
 @composite("_sparse_sum(Tensor self) -> Tensor", method=False)
@@ -143,6 +143,12 @@ def _products() -> Any:
     return _products
 
 
+def _row_products() -> Any:
+    from shim_torch._impl.sparse import row_products
+
+    return row_products
+
+
 @direct(
     "_sparse_sparse_matmul(Tensor self, Tensor other) -> Tensor",
     **_PRIVATE,
@@ -196,17 +202,17 @@ def sparse_mm(sparse, dense):
 
 @composite("sspaddmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor")
 def sspaddmm(self, mat1, mat2, beta, alpha):
-    return _products().sspaddmm(self, mat1, mat2, beta, alpha)
+    return _row_products().sspaddmm(self, mat1, mat2, beta, alpha)
 
 
 @composite("smm(Tensor self, Tensor mat2) -> Tensor")
 def smm(self, mat2):
-    return _products().sspmm(self, mat2)
+    return _row_products().sspmm(self, mat2)
 
 
 @composite("hspmm(Tensor mat1, Tensor mat2) -> Tensor", method=False)
 def hspmm(mat1, mat2):
-    return _products().hspmm(mat1, mat2)
+    return _row_products().hspmm(mat1, mat2)
 
 
 @direct(
@@ -232,6 +238,12 @@ def sparse_stack(tensors, dim):
     return torch.cat([t.unsqueeze(dim) for t in tensors], dim)
 
 
+def _lookup_gradients() -> Any:
+    from shim_torch._impl.sparse import lookup_gradients
+
+    return lookup_gradients
+
+
 # --- embeddings ---------------------------------------------------------------------------------------------------------------
 
 
@@ -239,8 +251,8 @@ def sparse_stack(tensors, dim):
     "_embedding_sparse(Tensor weight, Tensor indices, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor",
     **_PRIVATE,
     grad={
-        "weight": lambda g, weight_shape, indices, padding_idx, scale_grad_by_freq: coo_module().embedding_gradient(
-            g, weight_shape, indices, padding_idx, scale_grad_by_freq
+        "weight": lambda g, weight_shape, indices, padding_idx, scale_grad_by_freq: (
+            _lookup_gradients().embedding_gradient(g, weight_shape, indices, padding_idx, scale_grad_by_freq)
         )
     },
 )

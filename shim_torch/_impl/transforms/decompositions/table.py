@@ -104,6 +104,7 @@ def _form(name: str, op: Any, found: Table) -> Callable[..., Any] | None:
 def build() -> tuple[Table, Table]:
     """The whole table, and that of what is no core operator."""
     from shim_torch._impl.table.operators import records
+    from shim_torch._impl.transforms.decompositions import contractions as contractions
     from shim_torch._impl.transforms.decompositions import layouts as layouts
     from shim_torch._impl.transforms.decompositions.formulas import FORMULAS
 

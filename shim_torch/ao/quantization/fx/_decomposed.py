@@ -10,12 +10,22 @@ from collections.abc import Callable
 from typing import Any
 
 import shim_torch as torch
+from shim_torch._impl.tensor.affine_quantization import (
+    _HALVES,
+    _per_token_quant_qparam_dim_check,
+    along,
+    channels,
+    grouped,
+    one_element,
+    to_integers,
+    to_numbers,
+    wide,
+)
 from shim_torch.autograd import Function
 from shim_torch.library import Library
 
 _INTEGERS = (torch.uint8, torch.int8, torch.uint16, torch.int16, torch.int32)
 _FLOATS8 = (torch.float8_e4m3fn, torch.float8_e5m2)
-_HALVES = (torch.float16, torch.bfloat16)
 _BOUNDS: dict[Any, tuple[float, float]] = {
     **{d: (torch.iinfo(d).min, torch.iinfo(d).max) for d in _INTEGERS},
     **{d: (int(torch.finfo(d).min), int(torch.finfo(d).max)) for d in _FLOATS8},
@@ -42,32 +52,6 @@ def _check_bounds(quant_min: Any, quant_max: Any, dtype: Any) -> None:
         raise AssertionError(f"quant_max out of bounds for dtype, quant_max_upper_bound: {high} quant_max: {quant_max}")
 
 
-def _wide(input: Any) -> Any:
-    if input.dtype in _HALVES:
-        input = input.to(torch.float32)
-    if input.dtype != torch.float32:
-        raise AssertionError(f"Expecting input to have dtype torch.float32, but got dtype: {input.dtype}")
-    return input
-
-
-def _one(name: str, value: Any) -> Any:
-    if value.numel() != 1:
-        raise AssertionError(f"Expecting {name} tensor to be one element, but received : {value.numel()}")
-    return value.item()
-
-
-def _to_integers(numbers: Any, scale: Any, zero: Any, low: Any, high: Any, *, round_last: bool = False) -> Any:
-    """q of x, still in x's dtype; ``round_last``: rounded with the zero point added, which may have a fraction."""
-    scaled = numbers * (1.0 / scale)
-    shifted = (scaled + zero).round() if round_last else scaled.round() + zero
-    return shifted.clamp(low, high)
-
-
-def _to_numbers(integers: Any, scale: Any, zero: Any) -> Any:
-    """x of q; no zero point is one of 0."""
-    return (integers if zero is None else integers - zero) * scale
-
-
 # --- one scale for a tensor -----------------------------------------------------------------------------------------
 
 
@@ -75,9 +59,9 @@ def _to_numbers(integers: Any, scale: Any, zero: Any) -> Any:
     "quantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor"
 )
 def quantize_per_tensor(input: Any, scale: float, zero_point: int, quant_min: int, quant_max: int, dtype: Any) -> Any:
-    input = _wide(input)
+    input = wide(input)
     _check_bounds(quant_min, quant_max, dtype)
-    return _to_integers(input, scale, zero_point, quant_min, quant_max).to(dtype)
+    return to_integers(input, scale, zero_point, quant_min, quant_max).to(dtype)
 
 
 @_operator(
@@ -86,7 +70,9 @@ def quantize_per_tensor(input: Any, scale: float, zero_point: int, quant_min: in
 def quantize_per_tensor_tensor(
     input: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int, dtype: Any
 ) -> Any:
-    return quantize_per_tensor(input, _one("scale", scale), _one("zero_point", zero_point), quant_min, quant_max, dtype)
+    return quantize_per_tensor(
+        input, one_element("scale", scale), one_element("zero_point", zero_point), quant_min, quant_max, dtype
+    )
 
 
 @_operator(
@@ -117,7 +103,7 @@ def dequantize_per_tensor(
 def dequantize_per_tensor_tensor(
     input: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int, dtype: Any, *, out_dtype: Any = None
 ) -> Any:
-    numbers = _one("scale", scale), _one("zero_point", zero_point)
+    numbers = one_element("scale", scale), one_element("zero_point", zero_point)
     return dequantize_per_tensor(input, *numbers, quant_min, quant_max, dtype, out_dtype=out_dtype)
 
 
@@ -172,29 +158,16 @@ def choose_qparams_symmetric_tensor(input: Any, qmin: int, qmax: int, eps: float
 # --- a scale for each index of an axis --------------------------------------------------------------------------------
 
 
-def _along(values: Any, axis: int, dims: int) -> Any:
-    shape = [1] * dims
-    shape[axis] = -1
-    return values.reshape(shape)
-
-
-def _channels(input: Any, axis: int, *values: Any) -> list[Any]:
-    """Values of each index of an axis as they broadcast with the input; None stays None."""
-    if not axis < input.dim():
-        raise AssertionError(f"Expecting axis to be < {input.dim()}")
-    return [None if v is None else _along(v, axis, input.dim()) for v in values]
-
-
 @_operator(
     "quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max, ScalarType dtype) -> Tensor"
 )
 def quantize_per_channel(
     input: Any, scales: Any, zero_points: Any, axis: int, quant_min: int, quant_max: int, dtype: Any
 ) -> Any:
-    numbers = _wide(input)
-    scale, zero = _channels(input, axis, scales, zero_points)
+    numbers = wide(input)
+    scale, zero = channels(input, axis, scales, zero_points)
     _check_bounds(quant_min, quant_max, dtype)
-    return _to_integers(numbers, scale, zero, quant_min, quant_max).to(dtype)
+    return to_integers(numbers, scale, zero, quant_min, quant_max).to(dtype)
 
 
 @_operator(
@@ -213,9 +186,9 @@ def dequantize_per_channel(
 ) -> Any:
     if input.dtype != dtype:
         raise AssertionError(f"Expecting input to have dtype: {dtype}, but got dtype: {input.dtype}")
-    scale, zero = _channels(input, axis, scales, zero_points)
+    scale, zero = channels(input, axis, scales, zero_points)
     _check_bounds(quant_min, quant_max, dtype)
-    return _to_numbers(input, scale, zero).to(torch.float32 if out_dtype is None else out_dtype)
+    return to_numbers(input, scale, zero).to(torch.float32 if out_dtype is None else out_dtype)
 
 
 class FakeQuantPerChannel(Function):
@@ -223,7 +196,7 @@ class FakeQuantPerChannel(Function):
 
     @staticmethod
     def forward(ctx: Any, input: Any, scales: Any, zero_points: Any, axis: int, quant_min: int, quant_max: int) -> Any:
-        scale, zero = _along(scales, axis, input.dim()), _along(zero_points, axis, input.dim())
+        scale, zero = along(scales, axis, input.dim()), along(zero_points, axis, input.dim())
         q = torch.round(input * (1.0 / scale)) + zero
         ctx.save_for_backward((q >= quant_min) & (q <= quant_max))
         return (q.clamp(quant_min, quant_max) - zero) * scale
@@ -241,13 +214,6 @@ def fake_quant_per_channel(input: Any, scales: Any, zero_points: Any, axis: int,
 
 
 # --- a scale for each row ---------------------------------------------------------------------------------------------
-
-
-def _per_token_quant_qparam_dim_check(input: Any, scales: Any, zero_points: Any) -> None:
-    tokens = input.numel() // input.size(-1)
-    for name, values in (("scales", scales), ("zero_points", zero_points)):
-        if tokens != values.numel():
-            raise AssertionError(f"num_tokens: {tokens} {name}: {values.size()}")
 
 
 def _row_limits(input: Any) -> tuple[Any, Any]:
@@ -287,37 +253,20 @@ def choose_qparams_per_token_asymmetric(input: Any, dtype: Any) -> tuple[Any, An
 def quantize_per_token(input: Any, scales: Any, zero_points: Any, quant_min: int, quant_max: int, dtype: Any) -> Any:
     _check_bounds(quant_min, quant_max, dtype)
     _per_token_quant_qparam_dim_check(input, scales, zero_points)
-    return _to_integers(input, scales, zero_points, quant_min, quant_max, round_last=True).to(dtype)
+    return to_integers(input, scales, zero_points, quant_min, quant_max, round_last=True).to(dtype)
 
 
 @_operator(
     "dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, ScalarType output_dtype) -> Tensor"
 )
 def dequantize_per_token(
-    input: Any,
-    scales: Any,
-    zero_points: Any,
-    quant_min: int,
-    quant_max: int,
-    dtype: Any,
+    input: Any, scales: Any, zero_points: Any, quant_min: int, quant_max: int, dtype: Any,
     output_dtype: Any = torch.float32,
-) -> Any:
+) -> Any:  # fmt: skip
     return (input - zero_points).to(output_dtype) * scales.to(output_dtype)
 
 
 # --- a scale for each group of a row ----------------------------------------------------------------------------------
-
-
-def _grouped(input: Any, group_size: int, scales: Any, zero_points: Any) -> tuple[Any, Any, Any]:
-    """(rows of one group each, their scales, their zero points or None)"""
-    if not group_size > 1:
-        raise AssertionError("group_size must be > 1")
-    if input.shape[-1] == group_size or scales.shape[-1] == 1:
-        group_size = input.shape[-1]
-    if input.shape[-1] % group_size or input.dim() != 2:
-        raise AssertionError(f"input of shape {tuple(input.shape)} is not rows of groups of {group_size}")
-    zero = None if zero_points is None else zero_points.reshape(-1, 1)
-    return input.reshape(-1, group_size), scales.reshape(-1, 1), zero
 
 
 @_operator(
@@ -326,7 +275,7 @@ def _grouped(input: Any, group_size: int, scales: Any, zero_points: Any) -> tupl
 def quantize_per_channel_group(
     input: Any, scales: Any, zero_points: Any, quant_min: int, quant_max: int, dtype: Any, group_size: int = 128
 ) -> Any:
-    q = _to_integers(*_grouped(input, group_size, scales, zero_points), quant_min, quant_max, round_last=True)
+    q = to_integers(*grouped(input, group_size, scales, zero_points), quant_min, quant_max, round_last=True)
     return q.to(dtype).reshape(input.shape)
 
 
@@ -337,7 +286,7 @@ def dequantize_per_channel_group(
     input: Any, scales: Any, zero_points: Any, quant_min: int, quant_max: int, dtype: Any, group_size: int = 128,
     output_dtype: Any = torch.float32,
 ) -> Any:  # fmt: skip
-    return _to_numbers(*_grouped(input, group_size, scales, zero_points)).reshape(input.shape).to(output_dtype)
+    return to_numbers(*grouped(input, group_size, scales, zero_points)).reshape(input.shape).to(output_dtype)
 
 
 @_operator("convert_element_type.no_fuse(Tensor input, ScalarType dtype) -> Tensor")

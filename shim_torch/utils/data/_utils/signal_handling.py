@@ -76,3 +76,41 @@ def _set_worker_signal_handlers() -> None:
         faulthandler.enable()
     except (io.UnsupportedOperation, AttributeError, RuntimeError):  # no stderr of the system's
         pass
+
+
+def _death(workers: list[Any]) -> tuple[RuntimeError, RuntimeError]:
+    """How the first of the workers that ended by themselves did, and the error for all of them."""
+    import signal
+
+    first = workers[0]
+    if (first.exitcode or 0) < 0:
+        how = f"DataLoader worker (pid {first.pid}) is killed by signal: {signal.strsignal(-first.exitcode)}. "
+    else:
+        how = (
+            f"DataLoader worker (pid {first.pid}) exited unexpectedly with exit code {first.exitcode}. Details are lost due to "
+            "multiprocessing. Rerunning with num_workers=0 may give better error trace."
+        )
+    pids = ", ".join(str(w.pid) for w in workers)
+    return RuntimeError(how), RuntimeError(f"DataLoader worker (pid(s) {pids}) exited unexpectedly")
+
+
+def _check_open_files() -> None:
+    """RuntimeError where this process can open few more files: a batch's tensors are files to it."""
+    import errno
+    import os
+
+    opened = []
+    try:
+        for _ in range(10):
+            opened.append(os.open(os.devnull, os.O_RDONLY))
+    except OSError as e:
+        if e.errno == errno.EMFILE:
+            raise RuntimeError(
+                "Too many open files. Communication with the workers is no longer possible. Please increase the limit using "
+                "`ulimit -n` in the shell or change the sharing strategy by calling "
+                "`torch.multiprocessing.set_sharing_strategy('file_system')` at the beginning of your code"
+            ) from None
+        raise
+    finally:
+        for file in opened:
+            os.close(file)

@@ -1,12 +1,22 @@
-"""What runs in a loader's worker process."""
+"""A loader's worker processes: what runs in one, and the iterator that asks them for batches."""
 
 from __future__ import annotations
 
+import itertools
 import os
+import pickle
 import queue
 import random
+import sys
 from dataclasses import dataclass
 from typing import Any
+
+from shim_torch._utils import ExceptionWrapper
+from shim_torch.utils.data._utils import pin_memory as _pin
+from shim_torch.utils.data._utils.fetch import _BaseDataLoaderIter
+from shim_torch.utils.data._utils.signal_handling import _check_open_files, _death
+from shim_torch.utils.data.datapipes.datapipe import IterDataPipe
+from shim_torch.utils.data.graph_settings import apply_sharding as _apply_sharding
 
 from . import MP_STATUS_CHECK_INTERVAL
 
@@ -146,3 +156,145 @@ def _generate_state(base_seed: int, worker_id: int) -> list[int]:
 
     seeds = np.random.SeedSequence((worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32 & 0xFFFFFFFF))
     return seeds.generate_state(4).tolist()
+
+
+def _sharding_worker_init_fn(worker_init_fn: Any, world_size: int, rank_id: int, worker_id: int) -> None:
+    """Gives this worker its part of a pipe's items, then calls ``worker_init_fn``."""
+    info = get_worker_info()
+    assert info is not None
+    _apply_sharding(info.dataset, info.num_workers * world_size, worker_id * world_size + rank_id)
+    if worker_init_fn is not None:
+        worker_init_fn(worker_id)
+
+
+class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
+    """Batches are numbered when they are asked for, and given out in that order (or as they come: ``in_order=False``)."""
+
+    def __init__(self, loader: Any) -> None:
+        super().__init__(loader)
+        import multiprocessing
+
+        context = loader.multiprocessing_context or multiprocessing.get_context()
+        self._worker_init_fn = loader.worker_init_fn
+        make_fetcher = self._fetcher_maker()
+        self._results = context.Queue()
+        self._tasks = [context.Queue() for _ in range(self._num_workers)]
+        self._workers, self._workers_done_event = [], context.Event()
+        for i, tasks in enumerate(self._tasks):
+            arguments = (
+                make_fetcher, tasks, self._results, i, self._num_workers, self._base_seed, self._dataset,
+                self._worker_init_fn, self._shared_seed, (self._world_size, self._rank), self._workers_done_event,
+            )  # fmt: skip
+            process = context.Process(target=run, args=arguments, daemon=True)
+            process.start()
+            self._workers.append(process)
+        self._reset(loader, first_iter=True)
+
+    def _start(self) -> None:
+        self._asked, self._given, self._done = 0, 0, {}  # type: int, int, dict[int, Any]
+        self._live = set(range(len(self._workers)))
+        self._who: dict[int, int] = {}
+        self._loads = [0] * len(self._workers)
+        self._turns = itertools.cycle(range(len(self._workers)))
+        for _ in range(self._prefetch * len(self._workers)):
+            self._ask()
+
+    @property
+    def _prefetch(self) -> int:
+        return self._prefetch_factor or 2
+
+    def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        """A pass begins: the first, or another with the same workers."""
+        if not first_iter:
+            while self._who:
+                number, _, _ = self._receive()
+                self._who.pop(number, None)
+        if not first_iter or isinstance(self._dataset, IterDataPipe):
+            super()._reset(loader, first_iter)  # a second seed is drawn at first, as PyTorch draws it
+        if not first_iter:
+            for tasks in self._tasks:
+                tasks.put(_ResumeIteration(self._shared_seed))  # an iterable data set starts again
+        self._start()
+
+    def _ask(self) -> None:
+        """Asks for the next batch: workers take turns, so that which one makes it does not depend on their speed."""
+        try:
+            keys = self._next_index()
+        except StopIteration:
+            return
+        for worker in itertools.islice(self._turns, len(self._workers)):
+            if worker in self._live and (self._in_order or self._loads[worker] < self._prefetch):
+                break
+        else:
+            return
+        self._tasks[worker].put((self._asked, keys))
+        self._who[self._asked] = worker
+        self._loads[worker] += 1
+        self._asked += 1
+
+    def _receive(self) -> Any:
+        waited = 0.0
+        while True:
+            try:
+                number, worker, packed = self._results.get(timeout=min(1.0, self._timeout or 1.0))
+                try:
+                    return number, worker, pickle.loads(packed)
+                except (OSError, RuntimeError):
+                    _check_open_files()
+                    raise
+            except queue.Empty:
+                waited += min(1.0, self._timeout or 1.0)
+                dead = [w for w in self._workers if not w.is_alive()]
+                if dead:
+                    self._shutdown_workers()
+                    how, error = _death(dead)
+                    raise error from how
+                if self._timeout and waited >= self._timeout:
+                    self._shutdown_workers()
+                    raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds") from None
+
+    def _next_data(self) -> Any:
+        while True:
+            while self._given < self._asked and self._given not in self._who and self._given not in self._done:
+                self._given += 1
+            if self._given in self._done:
+                return self._hand_out(*self._done.pop(self._given))
+            if not self._who:
+                if not self._persistent_workers:
+                    self._shutdown_workers()
+                raise StopIteration
+            number, worker, result = self._receive()
+            self._who.pop(number, None)
+            if isinstance(result, _IterableDatasetStopIteration):
+                if worker in self._live:
+                    self._live.discard(worker)
+                    self._ask()
+            elif self._in_order and number != self._given:
+                self._done[number] = (worker, result)
+            else:
+                return self._hand_out(worker, result)
+
+    def _hand_out(self, worker: int, result: Any) -> Any:
+        self._loads[worker] -= 1
+        self._ask()
+        if isinstance(result, ExceptionWrapper):
+            result.reraise()  # the workers go on: the next batch may be good
+        return _pin.pin_memory(result) if self._pin_memory else result
+
+    def _shutdown_workers(self) -> None:
+        self._workers_done_event.set()
+        for tasks in self._tasks:
+            tasks.put(None)
+        for process in self._workers:
+            process.join(timeout=MP_STATUS_CHECK_INTERVAL)
+            if process.is_alive():
+                process.terminate()
+        self._tasks, self._who, self._live = [], {}, set()
+
+    def __del__(self) -> None:
+        try:
+            if self._tasks and not sys.is_finalizing():
+                self._shutdown_workers()
+        except Exception:  # the interpreter may be on its way out, or a worker never started
+            for process in self._workers if hasattr(self, "_workers") else ():
+                process.terminate()

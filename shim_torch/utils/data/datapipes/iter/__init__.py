@@ -11,19 +11,9 @@ from shim_torch._impl.utils.seeds import drawn_seed
 from shim_torch.utils.data.datapipes.datapipe import Batched, IterDataPipe, functional_datapipe, several
 
 __all__ = [
-    "Batcher",
-    "Collator",
-    "Concater",
-    "Filter",
-    "IterableWrapper",
-    "Mapper",
-    "Multiplexer",
-    "Sampler",
-    "ShardingFilter",
-    "Shuffler",
-    "UnBatcher",
-    "Zipper",
-]
+    "Batcher", "Collator", "Concater", "Filter", "IterableWrapper", "Mapper", "Multiplexer", "Sampler",
+    "ShardingFilter", "Shuffler", "UnBatcher", "Zipper",
+]  # fmt: skip
 
 
 def _length(pipe: Any, of: Any) -> int:

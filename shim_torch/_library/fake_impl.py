@@ -1,0 +1,33 @@
+"""The context of fake kernels: ``torch._library.fake_impl``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shim_torch._impl.surface import naming
+
+
+class FakeImplCtx:
+    """The context of fake kernels: sizes that depend on data."""
+
+    def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> Any:
+        """A size known only from data: sizes here are plain numbers, so that fake tensors of such a size cannot be made."""
+        from shim_torch._subclasses import fake_tensor
+
+        if fake_tensor._inside.depth:
+            raise fake_tensor.DynamicOutputShapeException(fake_tensor._inside.func)
+        raise RuntimeError(
+            "Attempted to call get_ctx() for the meta implementation of an operator. You have presumably called get_ctx() because the "
+            "operator has a data-dependent output shape; if so, there is no such meta implementation and this error is the correct "
+            "behavior."
+        )
+
+    new_unbacked_symint = create_unbacked_symint = new_dynamic_size
+
+
+def get_ctx() -> FakeImplCtx:
+    """The context of the fake kernel that runs."""
+    return FakeImplCtx()
+
+
+naming.present(globals(), elsewhere={"torch.library": ["get_ctx"]})

@@ -1,0 +1,29 @@
+"""Attributes set for a while: each change is undone when its ExitStack closes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import ExitStack
+from typing import Any
+
+_ABSENT = object()
+
+
+def set_all(stack: ExitStack, changes: Iterable[tuple[Any, str, Any]]) -> None:
+    for owner, name, value in changes:
+        set_for_a_while(stack, owner, name, value)
+
+
+def set_for_a_while(stack: ExitStack, owner: Any, name: str, value: Any) -> None:
+    before = vars(owner).get(name, _ABSENT)
+    setattr(owner, name, value)
+
+    def undo() -> None:
+        if vars(owner).get(name) is not value:
+            return  # someone wrapped ours later; it passes everything through from now on
+        if before is _ABSENT:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, before)
+
+    stack.callback(undo)
