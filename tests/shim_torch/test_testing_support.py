@@ -201,3 +201,21 @@ def test_nested_map():
         ValueError, match="doesn't know how to process an input object of type str. Accepted types: ints"
     ):
         double("x")
+
+
+def test_in_place_views_are_views_in_place():
+    """What changes the sizes of its memory's part is one; what gets other memory is none (PyTorch's answers)."""
+    from shim_torch.testing._internal.composite_compliance import is_inplace_view_fn
+
+    aten = torch.ops.aten
+    views = (
+        aten.squeeze_.dim,
+        aten.unsqueeze_.default,
+        aten.swapaxes_.default,
+        aten.as_strided_.default,
+        aten.t_.default,
+    )
+    assert all(map(is_inplace_view_fn, (*views, aten.detach_.default)))
+    assert not any(
+        map(is_inplace_view_fn, (aten.resize_.default, aten.set_.default, aten.add_.Tensor, aten.squeeze.dim))
+    )
