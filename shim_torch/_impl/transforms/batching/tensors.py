@@ -408,8 +408,7 @@ def _random(level: Level, func: Any, name: str, args: Any, kwargs: Any) -> Any:
         if same:
             if not mine[0] or any(mine[1:]):
                 raise RuntimeError(_SAME_OF_BATCH)
-            one = func(args[0].value.new_empty(args[0].shape), *args[1:], **kwargs)
-            args[0].value.copy_(one)
+            args[0].value.copy_(func(args[0].value.new_empty(args[0].shape), *args[1:], **kwargs))
             return args[0]
         if not same and not mine[0]:
             if any(mine):
