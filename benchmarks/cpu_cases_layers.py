@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from side_by_side import Cases
@@ -54,21 +53,13 @@ def index_cases(torch: Any) -> Cases:
     }
 
 
-def layer_cases(torch: Any) -> Cases:
-    """Layers and losses forward."""
+def loss_and_norm_cases(torch: Any) -> Cases:
+    """Losses and normalisations."""
     f = torch.nn.functional
     m, w, row = torch.randn(512, 1024), torch.randn(1024), torch.randn(1024)
     logits, target = torch.randn(512, 1000), torch.randint(0, 1000, (512,))
-    im, k3, k1 = torch.randn(8, 16, 32, 32), torch.randn(32, 16, 3, 3), torch.randn(32, 16, 1, 1)
-    dw, seq, k = torch.randn(16, 1, 3, 3), torch.randn(8, 16, 256), torch.randn(32, 16, 3)
-    q, kk, v = (torch.randn(2, 8, 128, 64) for _ in range(3))
-    a, b, c = torch.randn(256, 512), torch.randn(512, 256), torch.randn(256)
-    ba, bb = torch.randn(16, 64, 64), torch.randn(16, 64, 64)
+    im = torch.randn(8, 16, 32, 32)
     mean, var, g = torch.zeros(16), torch.ones(16), torch.ones(16)
-    half, other_half = a.to(torch.bfloat16), b.to(torch.bfloat16)
-    lstm, gru = torch.nn.LSTM(32, 64, batch_first=True), torch.nn.GRU(32, 64, batch_first=True)
-    steps = torch.randn(8, 20, 32)
-    mha, tokens = torch.nn.MultiheadAttention(64, 4, batch_first=True), torch.randn(8, 32, 64)
     return {
         "softmax 512x1024": lambda: m.softmax(1),
         "softmax columns 512x1024": lambda: m.softmax(0),
@@ -92,6 +83,15 @@ def layer_cases(torch: Any) -> Cases:
         "cosine_similarity 512x1024": lambda: f.cosine_similarity(m, m, dim=1),
         "glu 512x1024": lambda: f.glu(m),
         "prelu 8x16x32x32": lambda: f.prelu(im, g),
+    }
+
+
+def window_cases(torch: Any) -> Cases:
+    """Convolutions, pooling and what else looks at windows."""
+    f = torch.nn.functional
+    im, k3, k1 = torch.randn(8, 16, 32, 32), torch.randn(32, 16, 3, 3), torch.randn(32, 16, 1, 1)
+    dw, seq, k = torch.randn(16, 1, 3, 3), torch.randn(8, 16, 256), torch.randn(32, 16, 3)
+    return {
         "conv2d 3x3 8x16x32x32": lambda: f.conv2d(im, k3, padding=1),
         "conv2d 1x1 8x16x32x32": lambda: f.conv2d(im, k1),
         "conv2d stride 2 8x16x32x32": lambda: f.conv2d(im, k3, stride=2),
@@ -107,6 +107,22 @@ def layer_cases(torch: Any) -> Cases:
         "interpolate bilinear 8x16x32x32": lambda: f.interpolate(im, scale_factor=2, mode="bilinear"),
         "unfold 8x16x32x32": lambda: f.unfold(im, 3),
         "grid_sample 8x16x32x32": lambda: f.grid_sample(im, im[:, :2].permute(0, 2, 3, 1), align_corners=False),
+    }
+
+
+def product_cases(torch: Any) -> Cases:
+    """Products, attention, recurrent layers, linear algebra and transforms."""
+    f = torch.nn.functional
+    m, w, row = torch.randn(512, 1024), torch.randn(1024), torch.randn(1024)
+    logits = torch.randn(512, 1000)
+    q, kk, v = (torch.randn(2, 8, 128, 64) for _ in range(3))
+    a, b, c = torch.randn(256, 512), torch.randn(512, 256), torch.randn(256)
+    ba, bb = torch.randn(16, 64, 64), torch.randn(16, 64, 64)
+    half, other_half = a.to(torch.bfloat16), b.to(torch.bfloat16)
+    lstm, gru = torch.nn.LSTM(32, 64, batch_first=True), torch.nn.GRU(32, 64, batch_first=True)
+    steps = torch.randn(8, 20, 32)
+    mha, tokens = torch.nn.MultiheadAttention(64, 4, batch_first=True), torch.randn(8, 32, 64)
+    return {
         "sdpa 2x8x128x64": lambda: f.scaled_dot_product_attention(q, kk, v),
         "sdpa causal 2x8x128x64": lambda: f.scaled_dot_product_attention(q, kk, v, is_causal=True),
         "matmul 256x512x256": lambda: a @ b,
@@ -136,6 +152,11 @@ def layer_cases(torch: Any) -> Cases:
     }
 
 
+def layer_cases(torch: Any) -> Cases:
+    """Layers and losses forward."""
+    return {**loss_and_norm_cases(torch), **window_cases(torch), **product_cases(torch)}
+
+
 def random_cases(torch: Any) -> Cases:
     """Random numbers."""
     p, m = torch.rand(1000, 100), torch.empty(1000000)
@@ -158,104 +179,3 @@ def random_cases(torch: Any) -> Cases:
         "randn_like 1000": lambda: torch.randn_like(p[:, 0]),
         "randn bfloat16 1e6": lambda: torch.randn(1000000, dtype=torch.bfloat16),
     }
-
-
-def backward_cases(torch: Any) -> Cases:
-    """Forward and backward of an operator, through autograd.grad."""
-    f = torch.nn.functional
-
-    def leaf(*sizes: int) -> Any:
-        return torch.randn(*sizes, requires_grad=True)
-
-    m, other, row, col = leaf(512, 1024), leaf(512, 1024), leaf(1024), leaf(512, 1)
-    w, bias, gamma = leaf(256, 1024), leaf(256), leaf(16)
-    im, k3, dw, seq, k = leaf(8, 16, 32, 32), leaf(32, 16, 3, 3), leaf(16, 1, 3, 3), leaf(8, 16, 256), leaf(32, 16, 3)
-    table, tokens, target = leaf(1000, 64), torch.randint(0, 1000, (32, 128)), torch.randint(0, 1024, (512,))
-    q, kk, v, wide = leaf(2, 8, 128, 64), leaf(2, 8, 128, 64), leaf(2, 8, 128, 64), torch.randint(0, 1024, (512, 1024))
-    small, vec = leaf(8, 8), leaf(8)
-    mean, var, mask, rows = torch.zeros(16), torch.ones(16), torch.rand(512, 1024) > 0.5, torch.randint(0, 512, (512,))
-
-    def both(call: Callable[[], Any], *inputs: Any) -> Callable[[], Any]:
-        seed = torch.randn_like(call().detach())
-        return lambda: torch.autograd.grad(call(), inputs, seed)
-
-    calls: dict[str, tuple[Any, ...]] = {
-        "add 8": (lambda: vec + vec, vec),
-        "mul 8": (lambda: vec * vec, vec),
-        "sum 8x8": (lambda: small.sum(), small),
-        "mm 8x8": (lambda: small @ small, small),
-        "linear 8x8": (lambda: f.linear(small, small, vec), small, vec),
-        "relu 8": (lambda: vec.relu(), vec),
-        "softmax 8x8": (lambda: small.softmax(-1), small),
-        "layer_norm 8x8": (lambda: f.layer_norm(small, (8,), vec, vec), small, vec),
-        "gelu 8": (lambda: f.gelu(vec), vec),
-        "cat 8": (lambda: torch.cat((vec, vec)), vec),
-        "index 8x8": (lambda: small[1], small),
-        "slice 8x8": (lambda: small[:, 1:3], small),
-        "view 8x8": (lambda: small.view(64), small),
-        "dropout 8": (lambda: f.dropout(vec, 0.5), vec),
-        "cross_entropy 8x8": (lambda: f.cross_entropy(small, target[:8] % 8), small),
-        "mse_loss 8": (lambda: f.mse_loss(vec, mean[:8]), vec),
-        "add 512x1024": (lambda: m + other, m, other),
-        "mul 512x1024": (lambda: m * other, m, other),
-        "div 512x1024": (lambda: m / (other.detach().abs() + 1), m),
-        "add row 512x1024": (lambda: m + row, m, row),
-        "mul column 512x1024": (lambda: m * col, m, col),
-        "exp 512x1024": (lambda: m.exp(), m),
-        "tanh 512x1024": (lambda: m.tanh(), m),
-        "sigmoid 512x1024": (lambda: m.sigmoid(), m),
-        "relu 512x1024": (lambda: m.relu(), m),
-        "leaky_relu 512x1024": (lambda: f.leaky_relu(m), m),
-        "gelu 512x1024": (lambda: f.gelu(m), m),
-        "gelu tanh 512x1024": (lambda: f.gelu(m, approximate="tanh"), m),
-        "silu 512x1024": (lambda: f.silu(m), m),
-        "elu 512x1024": (lambda: f.elu(m), m),
-        "softplus 512x1024": (lambda: f.softplus(m), m),
-        "pow 2 512x1024": (lambda: m**2, m),
-        "sqrt abs 512x1024": (lambda: (m.abs() + 1).sqrt(), m),
-        "where 512x1024": (lambda: torch.where(mask, m, other), m, other),
-        "masked_fill 512x1024": (lambda: m.masked_fill(mask, 0.0), m),
-        "clamp 512x1024": (lambda: m.clamp(-1, 1), m),
-        "maximum 512x1024": (lambda: torch.maximum(m, other), m, other),
-        "dropout 512x1024": (lambda: f.dropout(m, 0.1), m),
-        "sum rows 512x1024": (lambda: m.sum(1), m),
-        "mean 512x1024": (lambda: m.mean(), m),
-        "max rows 512x1024": (lambda: m.max(1)[0], m),
-        "amax rows 512x1024": (lambda: m.amax(1), m),
-        "var rows 512x1024": (lambda: m.var(1), m),
-        "norm 512x1024": (lambda: m.norm(), m),
-        "cumsum rows 512x1024": (lambda: m.cumsum(1), m),
-        "logsumexp 512x1024": (lambda: m.logsumexp(1), m),
-        "softmax 512x1024": (lambda: m.softmax(1), m),
-        "log_softmax 512x1024": (lambda: m.log_softmax(1), m),
-        "cross_entropy 512x1024": (lambda: f.cross_entropy(m, target), m),
-        "mse_loss 512x1024": (lambda: f.mse_loss(m, other), m),
-        "bce_with_logits 512x1024": (lambda: f.binary_cross_entropy_with_logits(m, mask.float()), m),
-        "layer_norm 512x1024": (lambda: f.layer_norm(m, (1024,), row, row), m, row),
-        "rms_norm 512x1024": (lambda: f.rms_norm(m, (1024,), row), m, row),
-        "group_norm 8x16x32x32": (lambda: f.group_norm(im, 4, gamma, gamma), im, gamma),
-        "batch_norm 8x16x32x32": (lambda: f.batch_norm(im, mean, var, gamma, gamma, True), im, gamma),
-        "linear 512x1024x256": (lambda: f.linear(m, w, bias), m, w, bias),
-        "matmul 512x1024x256": (lambda: m @ w.t(), m, w),
-        "bmm 16x128x64x128": (lambda: q @ kk.transpose(-1, -2), q, kk),
-        "sdpa 2x8x128x64": (lambda: f.scaled_dot_product_attention(q, kk, v), q, kk, v),
-        "sdpa causal 2x8x128x64": (lambda: f.scaled_dot_product_attention(q, kk, v, is_causal=True), q, kk, v),
-        "conv2d 8x16x32x32": (lambda: f.conv2d(im, k3, padding=1), im, k3),
-        "conv2d depthwise 8x16x32x32": (lambda: f.conv2d(im, dw, padding=1, groups=16), im, dw),
-        "conv1d 8x16x256": (lambda: f.conv1d(seq, k, padding=1), seq, k),
-        "max_pool2d 8x16x32x32": (lambda: f.max_pool2d(im, 2), im),
-        "avg_pool2d 8x16x32x32": (lambda: f.avg_pool2d(im, 2), im),
-        "interpolate bilinear 8x16x32x32": (lambda: f.interpolate(im, scale_factor=2, mode="bilinear"), im),
-        "embedding 32x128x64": (lambda: f.embedding(tokens, table), table),
-        "gather rows 512x1024": (lambda: m.gather(1, wide), m),
-        "index_select 512x1024": (lambda: m.index_select(0, rows), m),
-        "x[index] 512x1024": (lambda: m[rows], m),
-        "cat 512x1024": (lambda: torch.cat((m, other)), m, other),
-        "stack 512x1024": (lambda: torch.stack((m, other)), m, other),
-        "transpose contiguous 512x1024": (lambda: m.t().contiguous(), m),
-        "expand 512x1024": (lambda: row.expand(512, 1024), row),
-        "pad 8x16x32x32": (lambda: f.pad(im, (1, 1, 1, 1)), im),
-        "to bfloat16 512x1024": (lambda: m.to(torch.bfloat16), m),
-        "sort rows 512x1024": (lambda: m.sort(1)[0], m),
-    }
-    return {f"fwd+bwd {name}": both(call, *inputs) for name, (call, *inputs) in calls.items()}

@@ -15,11 +15,11 @@ from typing import Any
 from side_by_side import Cases, Side, compare, machine, print_table, serve, version_of
 
 
-def small_cases(torch: Any) -> Cases:
-    """Calls whose time is mostly the way to the kernel."""
+def view_cases(torch: Any) -> Cases:
+    """Views, new tensors and pointwise calls."""
     a, b, m, n = (torch.randn(*s) for s in ((8,), (8,), (8, 8), (8, 8)))
     vector, one, other_one = torch.randn(1000), torch.randn(1), torch.randn(1)
-    index, mask = torch.tensor([3, 1, 2]), torch.randn(8) > 0
+    mask = torch.randn(8) > 0
     leaf = torch.randn(8, requires_grad=True)
     return {
         "view": lambda: vector.view(10, 100),
@@ -58,6 +58,14 @@ def small_cases(torch: Any) -> Cases:
         "to bfloat16": lambda: a.to(torch.bfloat16),
         "clone": lambda: a.clone(),
         "contiguous": lambda: m.t().contiguous(),
+    }
+
+
+def reduction_cases(torch: Any) -> Cases:
+    """Reductions, selections and products."""
+    a, b, m, n = (torch.randn(*s) for s in ((8,), (8,), (8, 8), (8, 8)))
+    index, mask = torch.tensor([3, 1, 2]), torch.randn(8) > 0
+    return {
         "sum": lambda: a.sum(),
         "sum dim": lambda: m.sum(1),
         "mean": lambda: a.mean(),
@@ -90,6 +98,11 @@ def small_cases(torch: Any) -> Cases:
         "sort": lambda: a.sort(),
         "any": lambda: mask.any(),
     }
+
+
+def small_cases(torch: Any) -> Cases:
+    """Calls whose time is mostly the way to the kernel."""
+    return {**view_cases(torch), **reduction_cases(torch)}
 
 
 def large_cases(torch: Any) -> Cases:

@@ -16,16 +16,18 @@ from statistics import geometric_mean, median
 from typing import Any
 
 import cpu_cases
+import cpu_cases_backward
+import cpu_cases_host
 import cpu_cases_layers
 import cpu_cases_linalg
 import cpu_cases_programs
 from side_by_side import Cases, Side, compare, machine, serve, version_of
 
 GROUPS = {
-    "host": cpu_cases_programs.host_cases,
+    "host": cpu_cases_host.host_cases,
     "modules": cpu_cases_programs.module_cases,
     "training": cpu_cases_programs.training_cases,
-    "backward": cpu_cases_layers.backward_cases,
+    "backward": cpu_cases_backward.backward_cases,
     "layers": cpu_cases_layers.layer_cases,
     "indexing": cpu_cases_layers.index_cases,
     "random": cpu_cases_layers.random_cases,

@@ -76,31 +76,15 @@ def operators(torch: Any) -> dict[str, Case]:
     return {**found, **gradients(torch), **more(torch), **layers(torch), **programs(torch)}
 
 
-def more(torch: Any) -> dict[str, Case]:
-    """Operators of optimizers, masks, losses and routing, on one large tensor or where it is the call itself that costs."""
-    functional = torch.nn.functional
+def copies_and_orders(torch: Any) -> dict[str, Case]:
+    """Broadcasts, copies, orders and counts."""
     x = torch.randn(4096, 4096, device="cuda")
-    y, half = x + 1, x.bfloat16()
+    half = x.bfloat16()
     bias, column = torch.randn(4096, device="cuda").bfloat16(), torch.rand(4096, 1, device="cuda").bfloat16()
     flat = x.view(-1)
     experts = torch.randint(0, 64, (16384,), device="cuda")
-    small, other = torch.randn(64, 1024, device="cuda"), torch.randn(64, 1024, device="cuda")
     spread = torch.sort(torch.randn(4096, device="cuda")).values
-    parameters = [torch.randn(256, 1024, device="cuda", requires_grad=True) for _ in range(32)]
-    for p in parameters:
-        p.grad = torch.randn_like(p)
-    plain = [p.detach() for p in parameters]
-    adam = torch.optim.AdamW(parameters, lr=1e-3, foreach=True)
-    sgd = torch.optim.SGD(parameters, lr=1e-3, momentum=0.9, foreach=True)
-    index = torch.randint(0, 64, (64,), device="cuda")
-    spots, rows = torch.randint(0, 4096, (4096, 4096), device="cuda"), torch.randint(0, 4096, (4096,), device="cuda")
-    whole, double, long = torch.randint(0, 1000, (1 << 22,), device="cuda"), x.double(), x.long()
-    wanted = x.clone().requires_grad_()
-
-    def mse_both() -> None:
-        wanted.grad = None
-        functional.mse_loss(wanted, y).backward()
-
+    whole = torch.randint(0, 1000, (1 << 22,), device="cuda")
     return {
         "x + bias 4096x4096 bf16": lambda: half + bias,
         "x * column 4096x4096 bf16": lambda: half * column,
@@ -121,6 +105,16 @@ def more(torch: Any) -> dict[str, Case]:
         "bincount 2^22 of 1000": lambda: torch.bincount(whole),
         "bincount 2^22 of 1000, weights": lambda: torch.bincount(whole, flat[: 1 << 22]),
         "searchsorted 4096x4096 in 4096": lambda: torch.searchsorted(spread, x),
+    }
+
+
+def reductions(torch: Any) -> dict[str, Case]:
+    """Sums, extremes and norms."""
+    x = torch.randn(4096, 4096, device="cuda")
+    half = x.bfloat16()
+    small = torch.randn(64, 1024, device="cuda")
+    double, long = x.double(), x.long()
+    return {
         "cumprod 4096x4096": lambda: x.cumprod(-1),
         "logcumsumexp 4096x4096": lambda: x.logcumsumexp(-1),
         "cummax 4096x4096": lambda: x.cummax(-1),
@@ -139,6 +133,19 @@ def more(torch: Any) -> dict[str, Case]:
         "all 64x1024, dim 1": lambda: small.all(1),
         "norm 4096x4096": lambda: x.norm(),
         "norm 4096x4096, dim 1": lambda: torch.linalg.vector_norm(x, dim=1),
+    }
+
+
+def pointwise_and_rows(torch: Any) -> dict[str, Case]:
+    """Pointwise calls, rows that are moved, and writes by index."""
+    functional = torch.nn.functional
+    x = torch.randn(4096, 4096, device="cuda")
+    y = x + 1
+    experts = torch.randint(0, 64, (16384,), device="cuda")
+    small, other = torch.randn(64, 1024, device="cuda"), torch.randn(64, 1024, device="cuda")
+    index = torch.randint(0, 64, (64,), device="cuda")
+    spots, rows = torch.randint(0, 4096, (4096, 4096), device="cuda"), torch.randint(0, 4096, (4096,), device="cuda")
+    return {
         "clamp 4096x4096": lambda: x.clamp(-1, 1),
         "lerp 4096x4096": lambda: x.lerp(y, 0.1),
         "addcmul 4096x4096": lambda: torch.addcmul(x, x, y, value=0.5),
@@ -167,6 +174,28 @@ def more(torch: Any) -> dict[str, Case]:
         "isin 16384 of 64": lambda: torch.isin(experts, index),
         "nan_to_num 64x1024": lambda: torch.nan_to_num(small),
         "histc 4096x4096": lambda: x.histc(100),
+    }
+
+
+def losses_and_lists(torch: Any) -> dict[str, Case]:
+    """Losses, activations, factories and lists of tensors."""
+    functional = torch.nn.functional
+    x = torch.randn(4096, 4096, device="cuda")
+    y, half = x + 1, x.bfloat16()
+    small, other = torch.randn(64, 1024, device="cuda"), torch.randn(64, 1024, device="cuda")
+    parameters = [torch.randn(256, 1024, device="cuda", requires_grad=True) for _ in range(32)]
+    for p in parameters:
+        p.grad = torch.randn_like(p)
+    plain = [p.detach() for p in parameters]
+    adam = torch.optim.AdamW(parameters, lr=1e-3, foreach=True)
+    sgd = torch.optim.SGD(parameters, lr=1e-3, momentum=0.9, foreach=True)
+    wanted = x.clone().requires_grad_()
+
+    def mse_both() -> None:
+        wanted.grad = None
+        functional.mse_loss(wanted, y).backward()
+
+    return {
         "mse_loss 4096x4096": lambda: functional.mse_loss(x, y),
         "mse_loss fwd+bwd 4096x4096": mse_both,
         "mse_loss 4096x4096 bf16": lambda: functional.mse_loss(half, half),
@@ -197,6 +226,11 @@ def more(torch: Any) -> dict[str, Case]:
         "AdamW step, 32 x 256x1024": adam.step,
         "SGD step, 32 x 256x1024": sgd.step,
     }
+
+
+def more(torch: Any) -> dict[str, Case]:
+    """Operators of optimizers, masks, losses and routing, on one large tensor or where it is the call itself that costs."""
+    return {**copies_and_orders(torch), **reductions(torch), **pointwise_and_rows(torch), **losses_and_lists(torch)}
 
 
 def gradients(torch: Any) -> dict[str, Case]:

@@ -15,7 +15,8 @@ import subprocess
 import sys
 
 
-def cases(torch):
+def selections_and_losses(torch):
+    """Medians, losses and bags of embeddings."""
     F = torch.nn.functional
 
     def r(*sizes):
@@ -33,21 +34,8 @@ def cases(torch):
     table, bags = r(32000, 256), torch.randint(0, 32000, (4096, 16), device="cuda")
     small_logits, small_labels = r(64, 1024), torch.randint(0, 1024, (64,), device="cuda")
     pair = torch.rand(64, 1024, device="cuda") + 1
-    image, grid = r(16, 64, 56, 56), torch.rand(16, 56, 56, 2, device="cuda") * 2 - 1
-    frames = r(128, 32, 64).log_softmax(2)
-    said = torch.randint(1, 64, (32, 20), device="cuda")
-    lengths, words = torch.full((32,), 128), torch.full((32,), 20)
-    points = r(4096, 4096)
     marks = torch.full((256, 128), -1, dtype=torch.int64, device="cuda")
-    marks[:, :4] = torch.randint(0, 128, (256, 4), device="cuda")
     scores = r(256, 128)
-    strip, depth = r(16, 64, 4096), r(64, 1, 4)
-    lstm, seq = torch.nn.LSTM(64, 128).cuda(), r(64, 64, 64)
-    gru = torch.nn.GRU(64, 128).cuda()
-    deep, words_in = torch.nn.LSTM(256, 512, 2, dropout=0.2).cuda(), r(100, 32, 256)
-    both_ways = torch.nn.GRU(64, 64, bidirectional=True).cuda()
-    query, key, value = (r(4, 8, 1024, 64).bfloat16() for _ in range(3))
-    wide_strip, wide_depth = r(4, 2048, 2048).bfloat16(), r(2048, 1, 4).bfloat16()
 
     def both(f, *leaves):
         leaves = [t.detach().requires_grad_() for t in leaves]
@@ -58,17 +46,6 @@ def cases(torch):
             if not g:
                 g.append(torch.ones_like(y))
             torch.autograd.grad(y, leaves, g[0])
-
-        return run
-
-    def trained(layer, x):
-        weights, g = list(layer.parameters()), []
-
-        def run():
-            y = layer(x)[0]
-            if not g:
-                g.append(torch.ones_like(y))
-            torch.autograd.grad(y, weights, g[0])
 
         return run
 
@@ -102,6 +79,55 @@ def cases(torch):
         "embedding_bag max": lambda: F.embedding_bag(bags, table, mode="max"),
         "embedding_bag fwd+bwd": both(lambda t: F.embedding_bag(bags, t), table),
         "embedding_bag max fwd+bwd": both(lambda t: F.embedding_bag(bags, t, mode="max"), table),
+    }
+
+
+def grids_and_recurrence(torch):
+    """Functions, grids, recurrent layers and attention."""
+    F = torch.nn.functional
+
+    def r(*sizes):
+        return torch.randn(*sizes, device="cuda")
+
+    small, x = r(64, 1024), r(4096, 4096)
+    pair = torch.rand(64, 1024, device="cuda") + 1
+    image, grid = r(16, 64, 56, 56), torch.rand(16, 56, 56, 2, device="cuda") * 2 - 1
+    frames = r(128, 32, 64).log_softmax(2)
+    said = torch.randint(1, 64, (32, 20), device="cuda")
+    lengths, words = torch.full((32,), 128), torch.full((32,), 20)
+    points = r(4096, 4096)
+    strip, depth = r(16, 64, 4096), r(64, 1, 4)
+    lstm, seq = torch.nn.LSTM(64, 128).cuda(), r(64, 64, 64)
+    gru = torch.nn.GRU(64, 128).cuda()
+    deep, words_in = torch.nn.LSTM(256, 512, 2, dropout=0.2).cuda(), r(100, 32, 256)
+    both_ways = torch.nn.GRU(64, 64, bidirectional=True).cuda()
+    query, key, value = (r(4, 8, 1024, 64).bfloat16() for _ in range(3))
+    wide_strip, wide_depth = r(4, 2048, 2048).bfloat16(), r(2048, 1, 4).bfloat16()
+
+    def both(f, *leaves):
+        leaves = [t.detach().requires_grad_() for t in leaves]
+        g = []
+
+        def run():
+            y = f(*leaves)
+            if not g:
+                g.append(torch.ones_like(y))
+            torch.autograd.grad(y, leaves, g[0])
+
+        return run
+
+    def trained(layer, x):
+        weights, g = list(layer.parameters()), []
+
+        def run():
+            y = layer(x)[0]
+            if not g:
+                g.append(torch.ones_like(y))
+            torch.autograd.grad(y, weights, g[0])
+
+        return run
+
+    return {
         "linalg.cross 4096x3": lambda: torch.linalg.cross(points[:, :3], x[:, :3]),
         "std_mean 4096x4096 whole": lambda: torch.std_mean(x),
         "var 2^24 whole": lambda: x.var(),
@@ -136,6 +162,10 @@ def cases(torch):
             lambda a, b: F.conv1d(a, b, padding=3, groups=2048), wide_strip, wide_depth
         ),
     }
+
+
+def cases(torch):
+    return {**selections_and_losses(torch), **grids_and_recurrence(torch)}
 
 
 def worker(side, only):

@@ -1,0 +1,127 @@
+"""Whole training steps, for benchmarks/gpu_eager.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpu_cases_backward import Case
+
+
+def steps(torch: Any) -> dict[str, Case]:
+    """Training steps: gradients to None, forward, loss, backward, the optimizer."""
+    nn, functional = torch.nn, torch.nn.functional
+    torch.manual_seed(0)
+
+    def trained(
+        model: Any, inputs: Any, loss: Callable[[Any], Any], kind: str = "AdamW", amp: bool = False, clip: bool = False
+    ) -> Case:
+        model = model.cuda()
+        optimizer = getattr(torch.optim, kind)(model.parameters(), lr=1e-4)
+
+        def run() -> None:
+            optimizer.zero_grad()
+            with torch.autocast("cuda", torch.bfloat16, enabled=amp):
+                out = loss(model(inputs))
+            out.backward()
+            if clip:
+                nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+
+        return run
+
+    def mlp() -> Any:
+        return nn.Sequential(
+            nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 512), nn.GELU(), nn.LayerNorm(512), nn.Linear(512, 10)
+        )
+
+    class Block(nn.Module):  # type: ignore[misc,name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.qkv, self.out = nn.Linear(256, 768), nn.Linear(256, 256)
+            self.first, self.second = nn.LayerNorm(256), nn.LayerNorm(256)
+            self.up, self.down = nn.Linear(256, 1024), nn.Linear(1024, 256)
+
+        def forward(self, x: Any) -> Any:
+            b, n, c = x.shape
+            q, k, v = self.qkv(self.first(x)).view(b, n, 3, 8, 32).permute(2, 0, 3, 1, 4)
+            mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+            x = x + self.out(mixed.transpose(1, 2).reshape(b, n, c))
+            return x + self.down(functional.gelu(self.up(self.second(x))))
+
+    class Language(nn.Module):  # type: ignore[misc,name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.words, self.places = nn.Embedding(1000, 256), nn.Embedding(128, 256)
+            self.blocks = nn.ModuleList([Block() for _ in range(2)])
+            self.norm, self.head = nn.LayerNorm(256), nn.Linear(256, 1000, bias=False)
+
+        def forward(self, tokens: Any) -> Any:
+            x = self.words(tokens) + self.places(torch.arange(tokens.size(1), device=tokens.device))
+            for block in self.blocks:
+                x = block(x)
+            return self.head(self.norm(x))
+
+    def residual() -> Any:
+        return nn.Sequential(
+            nn.Conv2d(3, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU(), nn.MaxPool2d(2),
+            nn.Conv2d(32, 64, 3, padding=1), nn.BatchNorm2d(64), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10),
+        )  # fmt: skip
+
+    rows, labels = torch.randn(64, 256, device="cuda"), torch.randint(0, 10, (64,), device="cuda")
+    tokens = torch.randint(0, 1000, (4, 128), device="cuda")
+    image = torch.randn(16, 3, 32, 32, device="cuda")
+    marks = torch.randint(0, 10, (16,), device="cuda")
+
+    def ranked(out: Any) -> Any:
+        return functional.cross_entropy(out, labels)
+
+    def next_words(out: Any) -> Any:
+        return functional.cross_entropy(out.view(-1, 1000), tokens.view(-1))
+
+    encoder = nn.Sequential(
+        nn.TransformerEncoderLayer(256, 8, 512, 0.0, batch_first=True), nn.Flatten(1), nn.Linear(256 * 32, 10)
+    )
+    words = torch.randn(16, 32, 256, device="cuda")
+    model, static = mlp().cuda().eval(), torch.randn(64, 256, device="cuda")
+    found = {
+        "step MLP SGD": trained(mlp(), rows, ranked, "SGD"),
+        "step MLP AdamW": trained(mlp(), rows, ranked),
+        "step MLP AdamW autocast, clipped": trained(mlp(), rows, ranked, amp=True, clip=True),
+        "step language model": trained(Language(), tokens, next_words),
+        "step language model autocast": trained(Language(), tokens, next_words, amp=True),
+        "step convolutions": trained(residual(), image, lambda out: functional.cross_entropy(out, marks)),
+        "step TransformerEncoderLayer": trained(encoder, words, lambda out: functional.cross_entropy(out, marks)),
+        "forward MLP": lambda: model(static),
+    }
+    try:
+        found["replay of a captured step"] = captured(torch, mlp(), rows, ranked)
+    except Exception as error:
+        message = f"{type(error).__name__}: {error}"
+
+        def failed() -> None:
+            raise RuntimeError(message)
+
+        found["replay of a captured step"] = failed
+    return found
+
+
+def captured(torch: Any, model: Any, rows: Any, loss: Callable[[Any], Any]) -> Case:
+    model = model.cuda()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, capturable=True)
+
+    def step() -> None:
+        optimizer.zero_grad(set_to_none=True)
+        loss(model(rows)).backward()
+        optimizer.step()
+
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            step()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    return graph.replay
