@@ -23,8 +23,30 @@ from shim_torch._impl.native import _core
 
 RECORDS: dict[str, Record] = {}
 
-# What else a record may say of its operator, and who reads it.
-TRAITS: dict[str, str] = {}
+# What else a record may say of its operator, and who reads it: native/src/python/traits.cpp, for the files that are named.
+# An alias and the variants have what the record says.
+TRAITS: dict[str, str] = {
+    "autocast": "modes.cpp: what autocast computes it in: 'lower_precision', 'float16', 'promote' (the widest of its tensors'), 'float32', or 'float32_cpu' and 'float32_cuda' where one device alone does",
+    "numbers": "define.cpp: Python numbers may stand for its tensors: 'any', 'not_first', or 'not_all' (one of them is a tensor)",
+    "number_overloads": "shown_call.cpp: PyTorch's overloads where the second operand is a number, the first is, the second of the in-place one",
+    "old_orders": "deprecated_signatures.cpp: the orders of its arguments in PyTorch's first years",
+    "dim_names": "argument_errors.cpp: PyTorch's takes names=, which is refused",
+    "reads_math_bits": "math_bits.cpp: sees to conjugate and negative bits itself",
+    "part_of": "record_plan.cpp: PyTorch's operator that this one is a part of; it is called so in gradients and warnings",
+    "overlap": "overlap.cpp: what is written may be an input only where the two are the same; 'refused': not even then, 'unchecked': out= may be any",
+    "expanded": "overlap.cpp: writes to expanded tensors are allowed ('same_value': it writes one), or warned of with this example",
+    "out_overload": "define.cpp: the out= variant's overload, where it is not 'out' or the overload's name and '_out'",
+    "out_dtype": "out_dtype.cpp: out= has the result's dtype; the error's text, or 'same', 'structured', 'kernel' for PyTorch's usual ones",
+    "cast_error": "out_dtype.cpp: the error's text where the result cannot be cast to what is written",
+    "sums_in_out_dtype": "out_dtype.cpp: adds up in the dtype of out=",
+    "out_order": "inplace.cpp: out= gets C order whatever the result's is: 'contiguous', 'contiguous_when_resized'",
+    "out_resize": "inplace.cpp: an out= of another shape is resized with a warning; 'silent', 'rounded' (a warning of rounding), 'first' (before its dtype is looked at)",
+    "any_out_shape": "inplace.cpp: fills an out= of as many elements whatever its shape is",
+    "writes_out_last": "inplace.cpp: computes first and copies into out=, which PyTorch therefore refuses as a leaf that needs a gradient",
+    "out_error_name": "inplace.cpp: who says in PyTorch that out= has no gradient",
+    "never_differentiable": "inplace.cpp: has no gradient, so that out= may be given what needs one",
+    "forward_error_name": "call.cpp: has no forward-mode formula in PyTorch, which calls it this",
+}
 
 
 class Record:
