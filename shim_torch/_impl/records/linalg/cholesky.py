@@ -34,7 +34,7 @@ def _cholesky_grad(g: Any, result0: Any, upper: bool) -> Any:
 
 @op("linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
     shape=square_shape("linalg.cholesky"), dtype=lambda self: (self.dtype, [self.dtype, _core.int32]),
-    differentiable=(0,), grad={"self": _cholesky_grad}, out=True, order=("columns", None), native="cholesky", **_LINALG)  # fmt: skip
+    differentiable=(0,), grad={"self": _cholesky_grad}, out=True, order=("columns", None), native="cholesky", **_LINALG, out_dtype="structured", overlap="unchecked")  # fmt: skip
 def linalg_cholesky_ex(xp, self, upper, check_errors):
     batch, n = self.shape[:-2], self.shape[-1]
     info = xp.zeros(batch, "int32")
@@ -84,7 +84,14 @@ def _not_definite(name: str, info: Any) -> str:
     )
 
 
-@composite("linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", out=True, **_LINALG)
+@composite(
+    "linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor",
+    out=True,
+    **_LINALG,
+    out_dtype="structured",
+    out_error_name="linalg_cholesky_ex",
+    overlap="unchecked",
+)
 def linalg_cholesky(self, upper):
     return _cholesky("linalg.cholesky", self, upper)
 
@@ -99,7 +106,13 @@ def _cholesky(name: str, self: Any, upper: bool) -> Any:
     return L
 
 
-@composite("cholesky(Tensor self, bool upper=False) -> Tensor", out=True)
+@composite(
+    "cholesky(Tensor self, bool upper=False) -> Tensor",
+    out=True,
+    cast_error="cholesky: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
+    forward_error_name="cholesky",
+    out_order="contiguous",
+)
 def cholesky(self, upper):
     warn_once(
         "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch release.\n"
@@ -116,7 +129,7 @@ def _cholesky_inverse_grad(g: Any, self: Any, result: Any, upper: bool) -> Any:
 
 
 @direct("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", out=True, native="cholesky_inverse",
-        grad={"self": _cholesky_inverse_grad})  # fmt: skip
+        grad={"self": _cholesky_inverse_grad}, cast_error="cholesky_inverse: Expected result to be safely castable from {R} dtype, but got result with dtype {O}")  # fmt: skip
 def cholesky_inverse(self, upper):
     import shim_torch
 
@@ -148,7 +161,7 @@ def _cholesky_solve_grad(g: Any, input2: Any, upper: bool) -> Any:
 
 
 @direct("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", out=True, native="cholesky_solve",
-        grad={"self": _cholesky_solve_grad, "input2": _cholesky_solve_factor})  # fmt: skip
+        grad={"self": _cholesky_solve_grad, "input2": _cholesky_solve_factor}, cast_error="cholesky_solve: Expected result to be safely castable from {R} dtype, but got result with dtype {O}")  # fmt: skip
 def cholesky_solve(self, input2, upper):
     import shim_torch
 

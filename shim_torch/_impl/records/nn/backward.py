@@ -165,7 +165,11 @@ def native_dropout(input, p, train):
     return input * mask.to(input.dtype).mul_(1 / (1 - p)), mask
 
 
-@composite("native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", **_HIDDEN)
+@composite(
+    "native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor",
+    **_HIDDEN,
+    forward_error_name="native_dropout_backward",
+)
 def native_dropout_backward(grad_output, mask, scale):
     return grad_output * (mask.to(grad_output.dtype) * scale)
 

@@ -315,6 +315,7 @@ _RESULT = "(Tensor, Tensor, Tensor, Tensor)"
 @composite(
     f"embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> {_RESULT}",
     method=False,
+    forward_error_name="_embedding_bag",
 )
 def embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset):
     """The bags' sums (mode 0), means (1) or maxima (2); where each index went, the bags' sizes, the maxima's places."""
@@ -326,6 +327,7 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse, pe
 @composite(
     f"embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> {_RESULT}",
     method=False,
+    forward_error_name="_embedding_bag",
 )
 def embedding_bag_padded(
     weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx

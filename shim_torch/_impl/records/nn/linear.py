@@ -31,6 +31,8 @@ from shim_torch._impl.table.record import composite, op
     native="linear",
     out=True,
     grad={"input": input_grad, "weight": weight_grad, "bias": bias_grad},
+    autocast="lower_precision",
+    out_dtype="structured",
 )
 def linear(xp, input, weight, bias):
     """y = input · weightᵀ + bias.
@@ -125,7 +127,11 @@ def linear_backward_bias(xp, grad_output):
     return grad_output.reshape(math.prod(grad_output.shape[:-1]), grad_output.shape[-1]).sum(0)
 
 
-@composite("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", module="nn.functional")
+@composite(
+    "bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
+    module="nn.functional",
+    autocast="promote",
+)
 def bilinear(input1, input2, weight, bias):
     import shim_torch
 

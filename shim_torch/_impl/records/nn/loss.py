@@ -41,7 +41,12 @@ def _in_one_pass(self: Any, target: Any, reduction: int, name: str, setting: flo
     return shim().pair_loss(self, target, name, reduction == 1, float(setting))
 
 
-@composite("mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", native="squared_error_loss", **_NN)
+@composite(
+    "mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    native="squared_error_loss",
+    **_NN,
+    autocast="float32",
+)
 def mse_loss(self, target, reduction):
     found = _in_one_pass(self, target, reduction, "square")
     if found is not None:
@@ -50,7 +55,12 @@ def mse_loss(self, target, reduction):
     return _reduce(d * d, reduction)
 
 
-@composite("l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", native="absolute_error_loss", **_NN)
+@composite(
+    "l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    native="absolute_error_loss",
+    **_NN,
+    autocast="float32",
+)
 def l1_loss(self, target, reduction):
     found = _in_one_pass(self, target, reduction, "magnitude")
     return _reduce((self - target).abs(), reduction) if found is None else found
@@ -60,6 +70,7 @@ def l1_loss(self, target, reduction):
     "smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.0) -> Tensor",
     native="smooth_l1_loss",
     **_NN,
+    autocast="float32",
 )
 def smooth_l1_loss(self, target, reduction, beta):
     import shim_torch
@@ -76,7 +87,10 @@ def smooth_l1_loss(self, target, reduction, beta):
 
 
 @composite(
-    "huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.0) -> Tensor", native="huber_loss", **_NN
+    "huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.0) -> Tensor",
+    native="huber_loss",
+    **_NN,
+    autocast="float32",
 )
 def huber_loss(self, target, reduction, delta):
     import shim_torch
@@ -91,7 +105,9 @@ def huber_loss(self, target, reduction, delta):
     return _reduce(shim_torch.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta)), reduction)
 
 
-@composite("kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", **_NN)
+@composite(
+    "kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", **_NN, autocast="float32"
+)
 def kl_div(self, target, reduction, log_target):
     import shim_torch
 
@@ -121,7 +137,11 @@ def _binary_cross_entropy_each(xp, self, target):
     return binary_cross_entropies(xp, self, target)
 
 
-@composite("binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", **_NN)
+@composite(
+    "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor",
+    **_NN,
+    autocast="float32_cpu",
+)
 def binary_cross_entropy(self, target, weight, reduction):
     import shim_torch
 
@@ -154,6 +174,7 @@ def bce_logits_each(xp, self, target):
 @composite(
     "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor",
     **_NN,
+    autocast="float32_cuda",
 )
 def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction):
     import shim_torch
@@ -177,6 +198,7 @@ def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction
     "nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
     native="nll_loss_whole",
     **_NN,
+    autocast="float32",
 )
 def nll_loss_nd(self, target, weight, reduction, ignore_index):
 
@@ -282,6 +304,7 @@ def _cross_entropy(self, target, weight, reduction, ignore_index):
     "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor",
     native="cross_entropy_loss",
     **_NN,
+    autocast="float32",
 )
 def cross_entropy_loss(self, target, weight, reduction, ignore_index, label_smoothing):
     channel = 0 if self.dim() == 1 else 1
@@ -325,12 +348,16 @@ def _along(weight: Any, x: Any, channel: int) -> Any:
     return 1 if weight is None else weight.reshape([-1 if i == channel else 1 for i in range(x.dim())])
 
 
-@composite("soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", **_NN)
+@composite("soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", **_NN, autocast="float32")
 def soft_margin_loss(self, target, reduction):
     return _reduce((no_tangent_behind(self, "soft_margin_loss_backward") * -target).exp().log1p(), reduction)
 
 
-@composite("hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=1) -> Tensor", **_NN)
+@composite(
+    "hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=1) -> Tensor",
+    **_NN,
+    autocast="float32",
+)
 def hinge_embedding_loss(self, target, margin, reduction):
     import shim_torch
 
@@ -347,6 +374,7 @@ def hinge_embedding_loss(self, target, margin, reduction):
 @composite(
     "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) -> Tensor",
     **_NN,
+    autocast="float32",
 )
 def margin_ranking_loss(input1, input2, target, margin, reduction):
     if not input1.dim() == input2.dim() == target.dim():
@@ -361,6 +389,7 @@ def margin_ranking_loss(input1, input2, target, margin, reduction):
 @composite(
     "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) -> Tensor",
     **_NN,
+    autocast="float32",
 )
 def cosine_embedding_loss(input1, input2, target, margin, reduction):
     import shim_torch
@@ -387,6 +416,7 @@ def cosine_embedding_loss(input1, input2, target, margin, reduction):
 @composite(
     "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, int reduction=1) -> Tensor",
     **_NN,
+    autocast="float32",
 )
 def triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction):
     import shim_torch
@@ -408,6 +438,7 @@ def triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduct
 @composite(
     "poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor",
     **_NN,
+    autocast="float32",
 )
 def poisson_nll_loss(input, target, log_input, full, eps, reduction):
     import math

@@ -120,6 +120,7 @@ def _normed(input: Any, weight: Any, bias: Any, cols: int, span: int, groups: in
     "layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
     method=False,
     native="layer_norm",
+    autocast="float32_cuda",
 )
 def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
     n = _check_normalized(input, normalized_shape, weight, bias)
@@ -138,6 +139,7 @@ def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
     method=False,
     native="rms_norm",
     follows=("input",),
+    autocast="float32_cuda",
 )
 def rms_norm(input, normalized_shape, weight, eps):
     import shim_torch
@@ -157,6 +159,7 @@ def rms_norm(input, normalized_shape, weight, eps):
     "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
     method=False,
     follows=("input",),
+    autocast="float32_cuda",
 )
 def group_norm(input, num_groups, weight, bias, eps, cudnn_enabled):
     if input.dim() < 2:
@@ -246,6 +249,7 @@ def _takes_both_masks(query: Any, key: Any, value: Any, mask: Any, dropout_p: fl
 @composite(
     "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
     **_NN,
+    autocast="lower_precision",
 )
 def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
     import shim_torch

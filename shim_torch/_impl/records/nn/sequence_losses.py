@@ -232,6 +232,7 @@ def _ctc(
 @composite(
     "ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor",
     method=False,
+    forward_error_name="_ctc_loss",
 )
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
     """The log probability of all alignments: log_probs (T, N, C), targets (N, S) or all in one list."""
@@ -241,6 +242,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction
 @composite(
     "ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor",
     method=False,
+    forward_error_name="_ctc_loss",
 )
 def ctc_loss_tensors(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
     for name, lengths in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
@@ -260,7 +262,7 @@ def _check_rows(x: Any) -> None:
 
 
 @composite("multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor",
-           function=False, method=False)  # fmt: skip
+           function=False, method=False, autocast="float32", forward_error_name="multi_margin_loss")  # fmt: skip
 def multi_margin_loss(self, target, p, margin, weight, reduction):
     """Σ max(0, margin - x[y] + x[i])^p / C over the other classes."""
     torch = torch_module()
@@ -300,7 +302,10 @@ _MOST_MARKED = 32 * 1024  # classes of a row in one kernel
 
 
 @composite(
-    "multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", function=False, method=False
+    "multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    function=False,
+    method=False,
+    forward_error_name="multilabel_margin_loss_forward",
 )
 def multilabel_margin_loss(self, target, reduction):
     """Σ max(0, 1 - (x[j] - x[i])) / C over target classes j (up to the first -1) and the others i."""

@@ -86,6 +86,7 @@ def _silu_grad(g, x):
     native="gelu",
     **_NN,
     grad={"self": lambda g, self, approximate: _gelu_grad(g, self, approximate)},
+    out_dtype="same",
 )
 def gelu(xp, self, approximate):
     if approximate == "tanh":
@@ -161,6 +162,8 @@ def _leaky(g, x, slope):
     out=True,
     **_NN,
     grad={"self": lambda g, self, beta, threshold: _softplus_grad(g, self, beta, threshold)},
+    autocast="float32_cuda",
+    out_dtype="same",
 )
 def softplus(xp, self, beta, threshold):
     x = self * beta
@@ -183,6 +186,9 @@ def _softplus_grad(g, x, beta, threshold):
     module="_C",
     out=True,
     grad={"self": lambda g, self: _log_sigmoid_grad(g, self)},
+    out_dtype="kernel",
+    out_error_name="log_sigmoid_forward",
+    out_resize="silent",
 )
 def log_sigmoid(xp, self):
     return -_softplus(xp, -self)
@@ -279,6 +285,7 @@ def hardsigmoid(xp, self):
     dtype=_float_only,
     out=True,
     grad={"self": flat(lambda g, self, lambd: g * (self.abs() > lambd))},
+    out_dtype="same",
 )
 def hardshrink(xp, self, lambd):
     return xp.where(xp.abs(self) <= lambd, xp.zeros((), self.dtype), self)  # what is no number stays
@@ -303,6 +310,7 @@ def _softshrink_shape(self: Any, lambd: Any) -> Any:
     **_NN,
     out=True,
     grad={"self": flat(lambda g, self, lambd: g * (self.abs() > lambd))},
+    out_dtype="same",
 )
 def softshrink(xp, self, lambd):
     inside = xp.where(xp.isnan(self), self, xp.zeros((), self.dtype))
@@ -317,6 +325,7 @@ def softshrink(xp, self, lambd):
     inplace=True,
     method=False,
     grad={"self": flat(lambda g, self, threshold: torch_module().where(compared(self) <= threshold, 0, g))},
+    expanded="same_value",
 )
 def threshold_(xp, self, threshold, value):
     if self.dtype.kind == "u" and value < 0:
@@ -345,7 +354,7 @@ def _where(condition, a, b):
     return shim_torch.where(condition, a, b)
 
 
-@composite("prelu(Tensor self, Tensor weight) -> Tensor")
+@composite("prelu(Tensor self, Tensor weight) -> Tensor", autocast="lower_precision")
 def prelu(self, weight):
     import shim_torch
 
@@ -410,6 +419,9 @@ def _scalar(dtype):
     native="softmax",
     out=True,
     grad={"self": lambda g, result, dim: _softmax_grad(g, result, dim)},
+    autocast="float32_cuda",
+    out_dtype="structured",
+    out_error_name="aten::softmax",
 )
 def softmax(xp, self, dim, dtype):
     if self.ndim == 0:
@@ -460,6 +472,9 @@ def _softmax_backward(g, result, dim, log):
     native="log_softmax",
     out=True,
     grad={"self": lambda g, result, dim: _log_softmax_grad(g, result, dim)},
+    autocast="float32_cuda",
+    out_dtype="structured",
+    out_error_name="aten::log_softmax",
 )
 def log_softmax(xp, self, dim, dtype):
     if self.ndim == 0:

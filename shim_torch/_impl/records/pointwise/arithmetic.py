@@ -65,6 +65,8 @@ def _scaled_grad(g, alpha):
     out=True,
     native="add",
     grad={"self": lambda g: g, "other": lambda g, alpha: _scaled_grad(g, alpha)},
+    numbers="any",
+    old_orders=("self alpha other",),
 )
 def add(xp, self, other, alpha):
     if self.dtype.kind == "b":
@@ -81,12 +83,14 @@ def add(xp, self, other, alpha):
     native="sub",
     aliases=("subtract",),
     grad={"self": lambda g: g, "other": lambda g, alpha: -_scaled_grad(g, alpha)},
+    numbers="any",
+    old_orders=("self alpha other",),
 )
 def sub(xp, self, other, alpha):
     return self - (other if alpha == 1 else other * self.dtype.type(alpha))
 
 
-@composite("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", method=False)
+@composite("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", method=False, numbers="not_first")
 def rsub(self, other, alpha):
     import shim_torch
 
@@ -102,6 +106,7 @@ binary_op(
     lambda xp, self, other: self * other,
     {"self": lambda g, other: g * conjugate(other), "other": lambda g, self: g * conjugate(self)},
     aliases=("multiply",),
+    numbers="any",
 )
 
 
@@ -117,6 +122,7 @@ binary_op(
         "self": lambda g, other: g / conjugate(other),
         "other": lambda g, self, other: -g * conjugate(self / other / other),
     },
+    numbers="any",
 )
 def div(xp, self, other):
     return self / other
@@ -152,6 +158,7 @@ def _div_mode_other(g, self, other, rounding_mode):
     native="div_mode",
     aliases=("divide",),
     grad={"self": _div_mode_self, "other": _div_mode_other},
+    numbers="any",
 )
 def div_mode(xp, self, other, rounding_mode):
     if rounding_mode is None:
@@ -185,6 +192,8 @@ def _floor_float(xp, a, b):
     out=True,
     native="floor_divide",
     grad={"self": underived("floor_divide"), "other": underived("floor_divide")},
+    numbers="any",
+    out_error_name="aten::floor_divide",
 )
 def floor_divide(xp, self, other):
     if self.dtype.kind in "iub":
@@ -207,6 +216,8 @@ def _remainder_other(g, self, other):
     out=True,
     native="remainder",
     grad={"self": lambda g: g, "other": lambda g, self, other: _remainder_other(g, self, other)},
+    number_overloads=("Scalar", "Scalar_Tensor"),
+    numbers="not_all",
 )
 def remainder(xp, self, other):
     if self.dtype.kind in "iu":
@@ -228,6 +239,8 @@ def _floored(a, b):
     out=True,
     native="fmod",
     grad={"self": lambda g: g, "other": lambda g, self, other: -g * (self / other).trunc()},
+    number_overloads=("Scalar",),
+    numbers="not_first",
 )
 def fmod(xp, self, other):
     if self.dtype.kind in "iu":

@@ -110,6 +110,8 @@ for _name, (_np, _grads) in _FLOATS2.items():
     inplace=True,
     out=True,
     grad={"self": lambda g, self, result: g * (result / self).masked_fill(self == 0, 0.0), "other": zeros_as},
+    number_overloads=("Scalar",),
+    numbers="not_first",
 )
 def copysign(xp, self, other):
     return xp.copysign(self, other)
@@ -134,6 +136,8 @@ def _xlogy_self(g, self, other):
         "self": lambda g, self, other: _xlogy_self(g, self, other),
         "other": lambda g, self, other: g * self / other,
     },
+    number_overloads=("Scalar_Other", "Scalar_Self"),
+    numbers="not_all",
 )
 def xlogy(xp, self, other):
     return xp.where((self == 0) & ~xp.isnan(other), 0, self * xp.log(other))
@@ -158,12 +162,17 @@ def _heaviside_dtype(self, values):
 
 
 @op("heaviside(Tensor self, Tensor values) -> Tensor", shape=broadcast, dtype=_heaviside_dtype, inplace=True, out=True, native="heaviside",
-    grad={"self": underived("heaviside"), "values": underived("heaviside")})  # fmt: skip
+    grad={"self": underived("heaviside"), "values": underived("heaviside")}, out_dtype="heaviside is not yet implemented for tensors with different dtypes.", out_error_name="aten::heaviside")  # fmt: skip
 def heaviside(xp, self, values):
     return xp.where(self == 0, values, (self > 0).astype(self.dtype))
 
 
-@composite("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", inplace=True, out=True)
+@composite(
+    "ldexp.Tensor(Tensor self, Tensor other) -> Tensor",
+    inplace=True,
+    out=True,
+    cast_error="ldexp can't be cast to the desired output type {O}",
+)
 def ldexp(self, other):
     import shim_torch
 

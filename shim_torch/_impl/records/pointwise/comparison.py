@@ -89,6 +89,8 @@ def allclose(self, other, rtol, atol, equal_nan):
     dtype=lambda elements, test_elements: (promote(elements, test_elements), _core.bool),
     out=True,
     native="isin",
+    numbers="not_all",
+    out_dtype="structured",
 )
 def isin(xp, elements, test_elements, assume_unique, invert):
     return xp.isin(elements, test_elements, assume_unique=assume_unique, invert=invert)

@@ -62,6 +62,9 @@ def _pow_dtype(self, exponent):
     out=True,
     native="pow",
     grad={"self": _pow_self, "exponent": _pow_exponent},
+    autocast="float32_cuda",
+    numbers="not_all",
+    number_overloads=("Tensor_Scalar", "Scalar", "Scalar"),
 )
 def pow_(xp, self, exponent):
     if self.dtype.kind == "u":
@@ -92,6 +95,8 @@ def _pow_scalar_dtype(self, exponent):
     out=True,
     method=False,
     grad={"exponent": _pow_exponent},
+    autocast="float32_cuda",
+    numbers="not_all",
 )
 def pow_scalar(xp, self, exponent):
     return pow_(xp, xp.asarray(self).astype(exponent.dtype), exponent)
@@ -104,14 +109,24 @@ def _doubled(x):
     return x
 
 
-@composite("float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor")
+@composite(
+    "float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+    number_overloads=("Tensor_Scalar", "Scalar", "Scalar"),
+    numbers="not_all",
+    out_error_name="pow",
+)
 def float_power(self, exponent):
     import shim_torch
 
     return shim_torch.pow(_doubled(self), _doubled(exponent))
 
 
-@composite("float_power.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)", method=False)
+@composite(
+    "float_power.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
+    method=False,
+    number_overloads=("Tensor_Scalar", "Scalar", "Scalar"),
+    numbers="not_all",
+)
 def float_power_out(self, exponent, out):
     made = float_power(self, exponent)
     if out.dtype != made.dtype:

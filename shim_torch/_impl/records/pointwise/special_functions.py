@@ -203,7 +203,12 @@ def _multigamma(a: Any, p: int) -> Any:
     return (x.unsqueeze(-1) + steps).lgamma().sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
 
 
-composite("mvlgamma(Tensor self, int p) -> Tensor", out=True, inplace=True)(lambda self, p: _multigamma(self, p))
+composite(
+    "mvlgamma(Tensor self, int p) -> Tensor",
+    out=True,
+    inplace=True,
+    cast_error="mvlgamma: result type {O} can't be cast to the desired output type {R}",
+)(lambda self, p: _multigamma(self, p))
 composite("special_multigammaln(Tensor self, int p) -> Tensor", out=True, **_SPECIAL)(
     lambda self, p: _multigamma(self, p)
 )
@@ -239,7 +244,7 @@ _incomplete("igammac", True)
 
 
 @op("special_zeta(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing("special_zeta", int_to_float), out=True,
-    native="zeta", grad={"self": _no_derivative("zeta"), "other": lambda g, self, other: g * -self * aten().special_zeta(self + 1, other)}, **_SPECIAL)  # fmt: skip
+    native="zeta", grad={"self": _no_derivative("zeta"), "other": lambda g, self, other: g * -self * aten().special_zeta(self + 1, other)}, **_SPECIAL, numbers="not_all")  # fmt: skip
 def special_zeta(xp, self, other):
     return bessel.zeta(xp, self, other).astype(self.dtype)
 
@@ -257,7 +262,7 @@ def _xlog1py(xp: Any, self: Any, other: Any) -> Any:
 
 op("special_xlog1py(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing("special_xlog1py", int_to_float), out=True, native="xlog1py",
    grad={"self": _xlog1py_grad,
-         "other": lambda g, self, other: g * self / (other + 1)}, **_SPECIAL)(_xlog1py)  # fmt: skip
+         "other": lambda g, self, other: g * self / (other + 1)}, **_SPECIAL, numbers="not_all")(_xlog1py)  # fmt: skip
 
 
 def with_numbers(name: str, first: str, second: str, words: tuple[str, str]) -> None:
@@ -307,7 +312,7 @@ def special_round(self, decimals):
     return self.round(decimals=decimals)
 
 
-@composite("special_xlogy(Tensor self, Tensor other) -> Tensor", out=True, **_SPECIAL)
+@composite("special_xlogy(Tensor self, Tensor other) -> Tensor", out=True, **_SPECIAL, numbers="not_all")
 def special_xlogy(self, other):
     return aten().xlogy(self, other)
 

@@ -43,31 +43,55 @@ def _special(function: str) -> Formula:
     return body
 
 
-_unary("exp", _f("exp"), lambda g, result: g * result.conj())
+_unary("exp", _f("exp"), lambda g, result: g * result.conj(), autocast="float32_cuda")
 _unary("exp2", _f("exp2"), lambda g, result: g * result.conj() * math.log(2))
-_unary("expm1", _f("expm1"), lambda g, result: g * (result.conj() + 1))
-_unary("log", _f("log"), lambda g, self: g / self.conj())
-_unary("log2", _f("log2"), lambda g, self: g / (self.conj() * math.log(2)))
-_unary("log10", _f("log10"), lambda g, self: g / (self.conj() * math.log(10)))
-_unary("log1p", _f("log1p"), lambda g, self: g / (self + 1).conj())
+_unary("expm1", _f("expm1"), lambda g, result: g * (result.conj() + 1), autocast="float32_cuda")
+_unary("log", _f("log"), lambda g, self: g / self.conj(), autocast="float32_cuda")
+_unary("log2", _f("log2"), lambda g, self: g / (self.conj() * math.log(2)), autocast="float32_cuda")
+_unary("log10", _f("log10"), lambda g, self: g / (self.conj() * math.log(10)), autocast="float32_cuda")
+_unary("log1p", _f("log1p"), lambda g, self: g / (self + 1).conj(), autocast="float32_cuda")
 _unary("sqrt", _f("sqrt"), lambda g, result: g / (2 * result.conj()))
-_unary("rsqrt", lambda xp, self: 1 / xp.sqrt(self), lambda g, result: -0.5 * g * result.pow(3).conj())
-_unary("reciprocal", lambda xp, self: 1 / self, lambda g, result: -g * (result * result).conj())
+_unary(
+    "rsqrt",
+    lambda xp, self: 1 / xp.sqrt(self),
+    lambda g, result: -0.5 * g * result.pow(3).conj(),
+    autocast="float32_cuda",
+)
+_unary(
+    "reciprocal", lambda xp, self: 1 / self, lambda g, result: -g * (result * result).conj(), autocast="float32_cuda"
+)
 _unary("sin", _f("sin"), lambda g, self: g * self.cos().conj())
 _unary("cos", _f("cos"), lambda g, self: g * -self.sin().conj())
-_unary("tan", _f("tan"), lambda g, result: g * (1 + result * result).conj())
-_unary("asin", _f("arcsin"), lambda g, self: g * (-self * self + 1).rsqrt().conj(), aliases=("arcsin",))
-_unary("acos", _f("arccos"), lambda g, self: g * -(-self * self + 1).rsqrt().conj(), aliases=("arccos",))
+_unary("tan", _f("tan"), lambda g, result: g * (1 + result * result).conj(), autocast="float32_cuda")
+_unary(
+    "asin",
+    _f("arcsin"),
+    lambda g, self: g * (-self * self + 1).rsqrt().conj(),
+    aliases=("arcsin",),
+    autocast="float32_cuda",
+)
+_unary(
+    "acos",
+    _f("arccos"),
+    lambda g, self: g * -(-self * self + 1).rsqrt().conj(),
+    aliases=("arccos",),
+    autocast="float32_cuda",
+)
 _unary("atan", _f("arctan"), lambda g, self: g / (self * self + 1).conj(), aliases=("arctan",))
-_unary("sinh", _f("sinh"), lambda g, self: g * self.cosh().conj())
-_unary("cosh", _f("cosh"), lambda g, self: g * self.sinh().conj())
+_unary("sinh", _f("sinh"), lambda g, self: g * self.cosh().conj(), autocast="float32_cuda")
+_unary("cosh", _f("cosh"), lambda g, self: g * self.sinh().conj(), autocast="float32_cuda")
 _unary("tanh", _f("tanh"), lambda g, result: _tanh_grad(g, result))
 _unary("asinh", _f("arcsinh"), lambda g, self: g * (self.pow(2) + 1).rsqrt().conj(), aliases=("arcsinh",))
 _unary("acosh", _f("arccosh"), lambda g, self: g * (self.pow(2) - 1).rsqrt().conj(), aliases=("arccosh",))
 _unary("atanh", _f("arctanh"), lambda g, self: g / (1 - self.pow(2)).conj(), aliases=("arctanh",))
 _unary("erf", _special("erf"), lambda g, self: 2 / math.sqrt(math.pi) * (-(self * self)).exp() * g)
 _unary("erfc", _special("erfc"), lambda g, self: -2 / math.sqrt(math.pi) * (-(self * self)).exp() * g)
-_unary("erfinv", _special("erfinv"), lambda g, self: 0.5 * math.sqrt(math.pi) * self.erfinv().square().exp() * g)
+_unary(
+    "erfinv",
+    _special("erfinv"),
+    lambda g, self: 0.5 * math.sqrt(math.pi) * self.erfinv().square().exp() * g,
+    autocast="float32_cuda",
+)
 _unary("lgamma", _special("lgamma"), lambda g, self: g * self.digamma())
 _unary("digamma", _special("digamma"), lambda g, self: g * aten().polygamma(1, self))
 
@@ -123,9 +147,9 @@ def _integers_unchanged(function: str) -> Formula:
 
 for _name, _np in (("floor", "floor"), ("ceil", "ceil"), ("trunc", "trunc")):
     _unary(_name, _integers_unchanged(_np), zeros_as, same_dtype, aliases=("fix",) if _name == "trunc" else ())
-_unary("round", _integers_unchanged("rint"), zeros_as, same_dtype)
-_unary("frac", lambda xp, self: self - xp.trunc(self), lambda g: g, same_dtype)
-_unary("neg", lambda xp, self: -self, lambda g: -g, same_dtype, aliases=("negative",))
+_unary("round", _integers_unchanged("rint"), zeros_as, same_dtype, out_dtype="same")
+_unary("frac", lambda xp, self: self - xp.trunc(self), lambda g: g, same_dtype, out_dtype="same")
+_unary("neg", lambda xp, self: -self, lambda g: -g, same_dtype, aliases=("negative",), out_dtype="same")
 
 
 @composite("positive(Tensor(a) self) -> Tensor(a)")
@@ -134,22 +158,50 @@ def positive(self):
     return self
 
 
-_unary("square", lambda xp, self: self * self, lambda g, self: g * (2 * self).conj(), lambda self: _square_dtype(self))
+_unary(
+    "square",
+    lambda xp, self: self * self,
+    lambda g, self: g * (2 * self).conj(),
+    lambda self: _square_dtype(self),
+    out_error_name="pow",
+)
 _unary(
     "sgn",
     lambda xp, self: _sign(xp, self),
     lambda g, self, result: _sgn_grad(g, self, result),
     same_dtype,
     native="sign",
+    out_dtype="same",
 )
-_unary("sign", lambda xp, self: _sign(xp, self), zeros_as, same_dtype)
+_unary("sign", lambda xp, self: _sign(xp, self), zeros_as, same_dtype, out_dtype="same")
 _unary("logical_not", _f("logical_not"), None, fixed("bool"))
-_unary("bitwise_not", lambda xp, self: ~self, None, same_dtype)
-_unary("signbit", _f("signbit"), None, fixed("bool"), inplace=False)
+_unary("bitwise_not", lambda xp, self: ~self, None, same_dtype, out_dtype="same")
+_unary(
+    "signbit",
+    _f("signbit"),
+    None,
+    fixed("bool"),
+    inplace=False,
+    out_dtype="signbit does not support non-boolean outputs.",
+)
 for _name in ("isnan", "isfinite", "isinf"):
     _unary(_name, _f(_name), None, fixed("bool"), inplace=False, out=False)
-_unary("isposinf", _f("isposinf"), None, fixed("bool"), inplace=False)
-_unary("isneginf", _f("isneginf"), None, fixed("bool"), inplace=False)
+_unary(
+    "isposinf",
+    _f("isposinf"),
+    None,
+    fixed("bool"),
+    inplace=False,
+    out_dtype="isposinf does not support non-boolean outputs.",
+)
+_unary(
+    "isneginf",
+    _f("isneginf"),
+    None,
+    fixed("bool"),
+    inplace=False,
+    out_dtype="isneginf does not support non-boolean outputs.",
+)
 _unary("isreal", _f("isreal"), None, fixed("bool"), inplace=False, out=False)
 
 
@@ -188,6 +240,7 @@ def _decimals_dtype(self, decimals):
     out=True,
     native="round_decimals",
     grad={"self": zeros_as},
+    out_dtype="same",
 )
 def round_decimals(xp, self, decimals):
     return xp.round(self, decimals)
@@ -206,6 +259,7 @@ def _abs_dtype(self):
     native="abs",
     grad={"self": lambda g, self: g * self.sgn()},
     aliases=("absolute",),
+    out_dtype="same",
 )
 def abs_(xp, self):
     return self if self.dtype.kind == "b" else xp.abs(self)
@@ -246,7 +300,10 @@ def _nan_to_num(xp, self, nan, posinf, neginf):
 
 
 @composite(
-    "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", inplace=True, out=True
+    "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
+    inplace=True,
+    out=True,
+    out_dtype="nan_to_num: dtype of out: {O} should be same as input: {R}",
 )
 def nan_to_num(self, nan, posinf, neginf):
     """NaN as ``nan`` (zero), the infinities as given or as the dtype's largest and least numbers."""

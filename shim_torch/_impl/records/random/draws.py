@@ -401,13 +401,20 @@ def _empty(size, dtype, device, pin_memory):
     return _core.empty_tensor(size, dtype, device, bool(pin_memory))
 
 
-@composite(f"rand(SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=True, native="rand")
+@composite(
+    f"rand(SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=True, native="rand", dim_names=True
+)
 def rand(size, generator, dtype, layout, device, pin_memory):
     made = _empty(size, dtype, device, pin_memory)
     return _draw(made, "uniform", 0, 1, generator) if made.dtype in WIDE else made.uniform_(0, 1, generator=generator)
 
 
-@composite(f"randn(SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=True, native="randn")
+@composite(
+    f"randn(SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor",
+    out=True,
+    native="randn",
+    dim_names=True,
+)
 def randn(size, generator, dtype, layout, device, pin_memory):
     made = _empty(size, dtype, device, pin_memory)
     return _draw(made, "normal", 0, 1, generator) if made.dtype in WIDE else made.normal_(0, 1, generator=generator)
@@ -494,6 +501,7 @@ for _schema in (
     method=False,
     native="new_normal",
     out=True,
+    out_error_name="aten::normal",
 )
 def normal_floats(mean, std, size, generator, dtype, layout, device, pin_memory):
     return _empty(size, dtype, device, pin_memory).normal_(mean, std, generator=generator)
@@ -512,6 +520,8 @@ def _check_chances(p: Any) -> None:
 @composite(
     "multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
     out=True,
+    out_dtype="multinomial expects Long tensor out, got: {O}",
+    out_resize="silent",
 )
 def multinomial(self, num_samples, replacement, generator):
 

@@ -268,7 +268,7 @@ def _bounds(xp: Any, self: Any, low: float, high: float) -> tuple[float, float]:
 
 
 @op("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", shape=lambda bins: (bins,), dtype=same_dtype,
-    native="histc", out=True)  # fmt: skip
+    native="histc", out=True, never_differentiable=True, out_dtype="torch.histogram: input tensor and hist tensor should have the same dtype, but got input {r} and hist {o}")  # fmt: skip
 def histc(xp, self, bins, min, max):
     if self.dtype.kind != "f":
         raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{_kind(self)}'")
@@ -350,7 +350,7 @@ def _search_dtype(sorted_sequence, self, out_int32):
 
 
 @op("searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None,"
-    " Tensor? sorter=None) -> Tensor", method=False, out=True, keep=("sorter",), native="searchsorted", shape=_search_shape, dtype=_search_dtype)  # fmt: skip
+    " Tensor? sorter=None) -> Tensor", method=False, out=True, keep=("sorter",), native="searchsorted", shape=_search_shape, dtype=_search_dtype, out_dtype="torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag is True, but we got output tensor's dtype {O} and out_int32 flag is {32}")  # fmt: skip
 def searchsorted(xp, sorted_sequence, self, out_int32, right, side, sorter):
     if sorter is not None:
         if sorter.size and (int(sorter.min()) < 0 or int(sorter.max()) >= sorted_sequence.shape[-1]):
@@ -361,7 +361,7 @@ def searchsorted(xp, sorted_sequence, self, out_int32, right, side, sorter):
 
 
 @composite("searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None,"
-           " Tensor? sorter=None) -> Tensor", method=False)  # fmt: skip
+           " Tensor? sorter=None) -> Tensor", method=False, out_dtype="torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag is True, but we got output tensor's dtype {O} and out_int32 flag is {32}")  # fmt: skip
 def searchsorted_scalar(sorted_sequence, self, out_int32, right, side, sorter):
     import shim_torch
 
@@ -375,7 +375,7 @@ def _bucket_check(boundaries: Any) -> None:
 
 
 @composite("bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
-           method=False, out=True, native="bucketize")  # fmt: skip
+           method=False, out=True, native="bucketize", out_dtype="torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag is True, but we got output tensor's dtype {O} and out_int32 flag is {32}")  # fmt: skip
 def bucketize(self, boundaries, out_int32, right):
     import shim_torch
 
@@ -384,7 +384,7 @@ def bucketize(self, boundaries, out_int32, right):
 
 
 @composite("bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
-           method=False)  # fmt: skip
+           method=False, out_dtype="torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag is True, but we got output tensor's dtype {O} and out_int32 flag is {32}")  # fmt: skip
 def bucketize_scalar(self, boundaries, out_int32, right):
     import shim_torch
 

@@ -33,6 +33,8 @@ def _running_dtype(name):
     out=True,
     native="cumsum",
     grad={"self": lambda g, dim: g.flip(dim).cumsum(dim).flip(dim) if g.dim() else g},
+    autocast="float32_cuda",
+    sums_in_out_dtype=True,
 )
 def cumsum(xp, self, dim, dtype):
     return self.cumsum(axis=dim).astype(self.dtype) if self.ndim else self
@@ -62,6 +64,8 @@ def _cumprod_grad(g, self, result, dim):
     out=True,
     native="cumprod",
     grad={"self": _cumprod_grad},
+    autocast="float32_cuda",
+    sums_in_out_dtype=True,
 )
 def cumprod(xp, self, dim, dtype):
     return self.cumprod(axis=dim).astype(self.dtype) if self.ndim else self
@@ -102,6 +106,7 @@ _cum_extremum("cummin", "minimum", "le")
     out=True,
     native="logcumsumexp",
     grad={"self": lambda g, self, result, dim: _logcumsumexp_grad(g, self, result, dim) if g.dim() else g},
+    out_dtype="expected scalar_type {R} but found {O}",
 )
 def logcumsumexp(xp, self, dim):
     if self.ndim == 0 or self.size == 0:

@@ -21,7 +21,11 @@ def _check_diff(self: Any, other: Any, dim: int) -> None:
             )
 
 
-@composite("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", out=True)
+@composite(
+    "diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
+    out=True,
+    out_error_name="sub",
+)
 def diff(self, n, dim, prepend, append):
     """The n-th differences along a dim."""
     if self.dim() == 0:

@@ -62,6 +62,7 @@ def nonempty(name):
     out=True,
     native="amax",
     grad={"self": _extremum_grad},
+    out_dtype="Expected the dtype for input and out to match, but got {R} for input's dtype and {O} for out's dtype.",
 )
 def amax(xp, self, dim, keepdim):
     return self.max(axis=axes_of(dim, self.ndim), keepdims=keepdim)
@@ -74,12 +75,17 @@ def amax(xp, self, dim, keepdim):
     out=True,
     native="amin",
     grad={"self": _extremum_grad},
+    out_dtype="Expected the dtype for input and out to match, but got {R} for input's dtype and {O} for out's dtype.",
 )
 def amin(xp, self, dim, keepdim):
     return self.min(axis=axes_of(dim, self.ndim), keepdims=keepdim)
 
 
-@composite("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", out=True)
+@composite(
+    "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
+    out=True,
+    out_dtype="structured",
+)
 def aminmax(self, dim, keepdim):
     from shim_torch import return_types
 

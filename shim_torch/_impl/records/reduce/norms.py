@@ -82,7 +82,7 @@ def _norm_grad(g: Any, self: Any, ord: Any, dim: Any, keepdim: bool, result: Any
 
 
 @op("linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    shape=_norm_shape, dtype=_norm_dtype, out=True, native="vector_norm", grad={"self": _norm_grad}, **_LINALG)  # fmt: skip
+    shape=_norm_shape, dtype=_norm_dtype, out=True, native="vector_norm", grad={"self": _norm_grad}, **_LINALG, autocast="float32_cuda", out_dtype="structured", overlap="unchecked")  # fmt: skip
 def linalg_vector_norm(xp, self, ord, dim, keepdim):
     """The ``ord`` norm over ``dim`` (all dims by default): 0 counts, inf and -inf pick, others sum powers."""
     axis = wrap_dims(dim, self.ndim)
@@ -118,7 +118,7 @@ def _singular_values(self: Any, a: int, b: int) -> Any:
 
 @composite(
     "linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    out=True, **_LINALG)  # fmt: skip
+    out=True, **_LINALG, out_dtype="linalg.matrix_norm expected out tensor dtype {R} but got: {O}", overlap="unchecked", writes_out_last=True)  # fmt: skip
 def linalg_matrix_norm(self, ord, dim, keepdim, dtype):
     check_floating("linalg.matrix_norm", self.dtype)
     a, b = _matrix_dims("linalg.matrix_norm", self, dim)
@@ -149,7 +149,7 @@ def linalg_norm_of(x: Any, ord: Any, dim: Any = None, keepdim: bool = False, dty
 
 @composite(
     'linalg_matrix_norm.str_ord(Tensor self, str ord="fro", int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) '
-    "-> Tensor", out=True, **_LINALG)  # fmt: skip
+    "-> Tensor", out=True, **_LINALG, out_dtype="linalg.matrix_norm expected out tensor dtype {R} but got: {O}", overlap="unchecked", writes_out_last=True)  # fmt: skip
 def linalg_matrix_norm_named(self, ord, dim, keepdim, dtype):
     check_floating("linalg.matrix_norm", self.dtype)
     a, b = _matrix_dims("linalg.matrix_norm", self, dim)
@@ -162,7 +162,7 @@ def linalg_matrix_norm_named(self, ord, dim, keepdim, dtype):
 
 
 @composite("linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-           out=True, **_LINALG)  # fmt: skip
+           out=True, **_LINALG, autocast="float32_cuda", out_dtype="linalg.norm expected out tensor dtype {R} but got: {O}", overlap="unchecked", writes_out_last=True)  # fmt: skip
 def linalg_norm(self, ord, dim, keepdim, dtype):
     if dim is not None and len(dim) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
@@ -179,7 +179,7 @@ def linalg_norm(self, ord, dim, keepdim, dtype):
 
 @composite(
     "linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    out=True, **_LINALG)  # fmt: skip
+    out=True, **_LINALG, autocast="float32_cuda", out_dtype="linalg.norm expected out tensor dtype {R} but got: {O}", overlap="unchecked", writes_out_last=True)  # fmt: skip
 def linalg_norm_named(self, ord, dim, keepdim, dtype):
     if dim is None and self.dim() == 1:
         _matrix_dims("linalg.matrix_norm", self, (0, 1))
@@ -198,22 +198,34 @@ _HIDDEN = {"module": "_C", "function": False, "method": False}
 @composite(
     "norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor",
     **_HIDDEN,
+    autocast="float32_cuda",
+    out_dtype="structured",
 )
 def norm_dim_dtype(self, p, dim, keepdim, dtype):
     return linalg_norm_of(self, 2 if p is None else p, dim, keepdim, dtype)
 
 
-@composite("norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor", **_HIDDEN)
+@composite(
+    "norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor",
+    **_HIDDEN,
+    autocast="float32_cuda",
+    out_dtype="structured",
+)
 def norm_dtype(self, p, dtype):
     return linalg_norm_of(self, 2 if p is None else p, dtype=dtype)
 
 
-@composite("norm.Scalar(Tensor self, Scalar p=2) -> Tensor", **_HIDDEN)
+@composite("norm.Scalar(Tensor self, Scalar p=2) -> Tensor", **_HIDDEN, autocast="float32_cuda", out_dtype="structured")
 def norm_scalar(self, p):
     return linalg_norm_of(self, p)
 
 
-@composite("norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor", **_HIDDEN)
+@composite(
+    "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
+    **_HIDDEN,
+    autocast="float32_cuda",
+    out_dtype="structured",
+)
 def norm_dim(self, p, dim, keepdim):
     return linalg_norm_of(self, 2 if p is None else p, dim, keepdim)
 
@@ -228,7 +240,13 @@ def norm_except_dim(v, pow, dim):
     return linalg_norm_of(v, pow, rest, True) if rest else v.abs()
 
 
-@composite("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", inplace=True, out=True)
+@composite(
+    "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
+    inplace=True,
+    out=True,
+    autocast="float32",
+    out_dtype="structured",
+)
 def renorm(self, p, dim, maxnorm):
     """Parts along ``dim`` whose norm exceeds ``maxnorm`` are scaled down to it."""
     import shim_torch
@@ -245,7 +263,7 @@ def renorm(self, p, dim, maxnorm):
     return (self * factor).to(self.dtype)
 
 
-@composite("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor")
+@composite("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", autocast="float32_cuda")
 def cosine_similarity(x1, x2, dim, eps):
     """x1·x2 / (max(‖x1‖, eps) · max(‖x2‖, eps)) over ``dim``; the inputs broadcast."""
     import shim_torch
@@ -287,7 +305,7 @@ def _lengths(between: Any, p: Any) -> Any:
 
 
 @composite("cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor", function=False, method=False,
-    native="cdist")  # fmt: skip
+    native="cdist", autocast="float32", forward_error_name="_cdist_forward")  # fmt: skip
 def cdist(x1, x2, p, compute_mode):
     """Distances between all rows: (*, P, M), (*, R, M) -> (*, P, R)."""
     for name, t in (("X1", x1), ("X2", x2)):
@@ -312,7 +330,12 @@ def cdist(x1, x2, p, compute_mode):
     return _lengths(between, p)
 
 
-@composite("pdist(Tensor self, float p=2) -> Tensor", method=False)
+@composite(
+    "pdist(Tensor self, float p=2) -> Tensor",
+    method=False,
+    autocast="float32_cuda",
+    forward_error_name="_pdist_forward",
+)
 def pdist(self, p):
     """Distances between all pairs of rows (N, M), i < j: N (N - 1) / 2 of them."""
     import shim_torch

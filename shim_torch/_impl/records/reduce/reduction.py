@@ -32,6 +32,9 @@ def _mean_dtype(self: Any, dtype: Any) -> Any:
     dtype=sum_dtype,
     native="sum_all",
     grad={"self": lambda g, self_shape: g.expand(self_shape)},
+    autocast="float32_cuda",
+    overlap="unchecked",
+    sums_in_out_dtype=True,
 )
 def sum_all(xp, self, dtype):
     return self.any() if self.dtype.kind == "b" else self.sum()  # bool only where dtype= says so
@@ -44,6 +47,9 @@ def sum_all(xp, self, dtype):
     native="sum",
     out=True,
     grad={"self": lambda g, self_shape, dim, keepdim: spread(g, self_shape, dim, keepdim)},
+    autocast="float32_cuda",
+    overlap="unchecked",
+    sums_in_out_dtype=True,
 )
 def sum_dim(xp, self, dim, keepdim, dtype):
     add = self.any if self.dtype.kind == "b" else self.sum
@@ -57,6 +63,7 @@ def sum_dim(xp, self, dim, keepdim, dtype):
     native="nansum",
     out=True,
     grad={"self": lambda g, self, dim, keepdim: spread(g, self.shape, dim, keepdim) * ~self.isnan()},
+    sums_in_out_dtype=True,
 )
 def nansum(xp, self, dim, keepdim, dtype):
     if self.dtype.kind == "c" and not on_cuda(self):
@@ -80,6 +87,8 @@ def _mean(self, axis, keepdim):
     out=True,
     native="mean_all",
     grad={"self": lambda g, self_shape: g.expand(self_shape) / max(reduced_count(self_shape, None), 1)},
+    overlap="unchecked",
+    sums_in_out_dtype=True,
 )
 def mean_all(xp, self, dtype):
     return _mean(self, None, False)
@@ -96,12 +105,19 @@ def mean_all(xp, self, dtype):
             spread(g, self_shape, dim, keepdim) / max(reduced_count(self_shape, dim), 1)
         )
     },
+    overlap="unchecked",
+    sums_in_out_dtype=True,
+    out_overload="out",
 )
 def mean_dim(xp, self, dim, keepdim, dtype):
     return _mean(self, axes_of(dim, self.ndim), keepdim)
 
 
-@composite("nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=True)
+@composite(
+    "nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    out=True,
+    out_error_name="nansum",
+)
 def nanmean(self, dim, keepdim, dtype):
     return self.nansum(dim, keepdim, dtype=dtype) / (~self.isnan()).sum(dim, keepdim)
 
@@ -127,6 +143,9 @@ def _prod_grad(g, self, result):
     dtype=sum_dtype,
     native="prod",
     grad={"self": _prod_grad},
+    autocast="float32",
+    overlap="unchecked",
+    sums_in_out_dtype=True,
 )
 def prod_all(xp, self, dtype):
     return self.all() if self.dtype == "bool" else self.prod()
@@ -155,6 +174,9 @@ def _prod_dim_grad(g, self, result, dim, keepdim):
     native="prod",
     out=True,
     grad={"self": _prod_dim_grad},
+    autocast="float32",
+    overlap="unchecked",
+    sums_in_out_dtype=True,
 )
 def prod_dim(xp, self, dim, keepdim, dtype):
     axis = axes_of((dim,), self.ndim)
@@ -224,6 +246,8 @@ for _name in ("all", "any"):
             * conjugate((self - with_dims(result, self.shape, dim, keepdim)).exp())
         )
     },
+    autocast="float32_cuda",
+    cast_error="logsumexp(): Expected floating point type for result tensor, but got: {O}",
 )
 def logsumexp(xp, self, dim, keepdim):
     axes = axes_of(dim, self.ndim)
@@ -255,7 +279,7 @@ def count_nonzero(xp, self, dim):
     return (self != 0).sum(axis=axes_of(None if dim is None else (dim,), self.ndim)).astype("int64")
 
 
-@composite("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor")
+@composite("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", autocast="float32_cuda")
 def dist(self, other, p):
     import shim_torch
 

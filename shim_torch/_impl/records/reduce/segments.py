@@ -74,6 +74,7 @@ _REDUCE = {"sum": "sum", "mean": "mean", "prod": "prod", "max": "amax", "min": "
 @composite(
     "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor",
     method=False,
+    forward_error_name="segment_reduce",
 )
 def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initial):
     """Sums, means, products, maxima or minima of the segments of a dim, cut by ``lengths`` or ``offsets``."""

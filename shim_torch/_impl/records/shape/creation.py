@@ -26,7 +26,11 @@ def _made(size: Any, dtype: Any, device: Any, pin_memory: Any = None, memory_for
     return _core.empty_tensor(size, dtype, device, bool(pin_memory), memory_format)
 
 
-@composite(f"empty.memory_format(SymInt[] size, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", out=True)
+@composite(
+    f"empty.memory_format(SymInt[] size, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
+    out=True,
+    dim_names=True,
+)
 def empty(size, dtype, layout, device, pin_memory, memory_format):
     if layout is not None and layout != _core.strided:
         return _sparse(size, dtype, layout, device)
@@ -55,14 +59,20 @@ def empty_strided(size, stride, dtype, layout, device, pin_memory):
     return fixed(_core.empty_strided(size, stride, dtype, device, bool(pin_memory)))
 
 
-@composite(f"zeros(SymInt[] size, {_OPTIONS}) -> Tensor", out=True)
+@composite(
+    f"zeros(SymInt[] size, {_OPTIONS}) -> Tensor",
+    out=True,
+    dim_names=True,
+    expanded="same_value",
+    out_error_name="aten::zeros",
+)
 def zeros(size, dtype, layout, device, pin_memory):
     if layout is not None and layout != _core.strided:
         return _sparse(size, dtype, layout, device)
     return _made(size, dtype, device, pin_memory).zero_()
 
 
-@composite(f"ones(SymInt[] size, {_OPTIONS}) -> Tensor", out=True)
+@composite(f"ones(SymInt[] size, {_OPTIONS}) -> Tensor", out=True, dim_names=True, out_error_name="aten::ones")
 def ones(size, dtype, layout, device, pin_memory):
     if layout is not None and layout != _core.strided:
         raise RuntimeError("full(...) is not implemented for sparse layout")
@@ -79,7 +89,12 @@ def _number_dtype(value: Any) -> Any:
     return _core.get_default_dtype()
 
 
-@composite(f"full(SymInt[] size, Scalar fill_value, {_OPTIONS}) -> Tensor", out=True)
+@composite(
+    f"full(SymInt[] size, Scalar fill_value, {_OPTIONS}) -> Tensor",
+    out=True,
+    dim_names=True,
+    out_error_name="aten::full",
+)
 def full(size, fill_value, dtype, layout, device, pin_memory):
     if layout is not None and layout != _core.strided:
         raise RuntimeError("full(...) is not implemented for sparse layout")
@@ -100,6 +115,8 @@ def _dense(self: Any) -> bool:
     f"empty_like(Tensor self, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
     method=False,
     native="empty_like",
+    dim_names=True,
+    reads_math_bits=True,
 )
 def empty_like(self, dtype, layout, device, pin_memory, memory_format):
     dtype, device = dtype or self.dtype, device or self.device
@@ -139,37 +156,47 @@ _like("ones_like", lambda t: t.fill_(1))
 
 
 @composite(
-    f"full_like(Tensor self, Scalar fill_value, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", method=False
+    f"full_like(Tensor self, Scalar fill_value, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
+    method=False,
+    reads_math_bits=True,
 )
 def full_like(self, fill_value, dtype, layout, device, pin_memory, memory_format):
     return empty_like(self, dtype, layout, device, pin_memory, memory_format).fill_(fill_value)
 
 
-@composite(f"new_empty(Tensor self, SymInt[] size, {_OPTIONS}) -> Tensor", function=False)
+@composite(f"new_empty(Tensor self, SymInt[] size, {_OPTIONS}) -> Tensor", function=False, reads_math_bits=True)
 def new_empty(self, size, dtype, layout, device, pin_memory):
     if layout is not None and layout != _core.strided:
         return _sparse(size, dtype or self.dtype, layout, device or self.device)
     return fixed(_made(size, dtype or self.dtype, device or self.device, pin_memory))
 
 
-@composite(f"new_zeros(Tensor self, SymInt[] size, {_OPTIONS}) -> Tensor", function=False)
+@composite(f"new_zeros(Tensor self, SymInt[] size, {_OPTIONS}) -> Tensor", function=False, reads_math_bits=True)
 def new_zeros(self, size, dtype, layout, device, pin_memory):
     if layout is not None and layout != _core.strided:
         return _sparse(size, dtype or self.dtype, layout, device or self.device)
     return _made(size, dtype or self.dtype, device or self.device, pin_memory).zero_()
 
 
-@composite(f"new_ones(Tensor self, SymInt[] size, {_OPTIONS}) -> Tensor", function=False)
+@composite(f"new_ones(Tensor self, SymInt[] size, {_OPTIONS}) -> Tensor", function=False, reads_math_bits=True)
 def new_ones(self, size, dtype, layout, device, pin_memory):
     return _made(size, dtype or self.dtype, device or self.device, pin_memory).fill_(1)
 
 
-@composite(f"new_full(Tensor self, SymInt[] size, Scalar fill_value, {_OPTIONS}) -> Tensor", function=False)
+@composite(
+    f"new_full(Tensor self, SymInt[] size, Scalar fill_value, {_OPTIONS}) -> Tensor",
+    function=False,
+    reads_math_bits=True,
+)
 def new_full(self, size, fill_value, dtype, layout, device, pin_memory):
     return _made(size, dtype or self.dtype, device or self.device, pin_memory).fill_(fill_value)
 
 
-@composite(f"new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, {_OPTIONS}) -> Tensor", function=False)
+@composite(
+    f"new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, {_OPTIONS}) -> Tensor",
+    function=False,
+    reads_math_bits=True,
+)
 def new_empty_strided(self, size, stride, dtype, layout, device, pin_memory):
     return fixed(_core.empty_strided(size, stride, dtype or self.dtype, device or self.device, bool(pin_memory)))
 
@@ -226,24 +253,43 @@ def _arange(xp, start, end, step, dtype, device):
     return values.astype(str(dtype).removeprefix("torch."))
 
 
-@composite(f"arange(Scalar end, {_OPTIONS}) -> Tensor", native="arange", out=True)
+@composite(
+    f"arange(Scalar end, {_OPTIONS}) -> Tensor",
+    native="arange",
+    out=True,
+    any_out_shape=True,
+    out_error_name="aten::arange",
+    out_resize="rounded",
+)
 def arange(end, dtype, layout, device, pin_memory):
     return _range(0, end, 1, dtype, device)
 
 
-@composite(f"arange.start(Scalar start, Scalar end, {_OPTIONS}) -> Tensor", native="arange")
+@composite(
+    f"arange.start(Scalar start, Scalar end, {_OPTIONS}) -> Tensor",
+    native="arange",
+    any_out_shape=True,
+    out_error_name="aten::arange",
+    out_resize="rounded",
+)
 def arange_start(start, end, dtype, layout, device, pin_memory):
     return _range(start, end, 1, dtype, device)
 
 
 @composite(
-    f"arange.start_step(Scalar start, Scalar end, Scalar step=1, {_OPTIONS}) -> Tensor", out=True, native="arange"
+    f"arange.start_step(Scalar start, Scalar end, Scalar step=1, {_OPTIONS}) -> Tensor",
+    out=True,
+    native="arange",
+    any_out_shape=True,
+    out_error_name="aten::arange",
+    out_resize="rounded",
+    out_overload="start_out",
 )
 def arange_step(start, end, step, dtype, layout, device, pin_memory):
     return _range(start, end, step, dtype, device)
 
 
-@composite(f"range.step(Scalar start, Scalar end, Scalar step=1, {_OPTIONS}) -> Tensor", out=True)
+@composite(f"range.step(Scalar start, Scalar end, Scalar step=1, {_OPTIONS}) -> Tensor", out=True, any_out_shape=True)
 def range_(start, end, step, dtype, layout, device, pin_memory):
     warnings.warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's "
@@ -328,6 +374,8 @@ _spaced_by_tensors("linspace", "")
     shape=_steps,
     out=True,
     dtype=_linspace_dtype,
+    any_out_shape=True,
+    out_error_name="aten::linspace",
 )
 def linspace(xp, start, end, steps, dtype, layout, device, pin_memory):
     return _as(xp, _spaced(xp, start, end, steps), _linspace_dtype(start, end, dtype))
@@ -357,17 +405,19 @@ _spaced_by_tensors("logspace", "float base=10.0, ")
     shape=_steps,
     out=True,
     dtype=_logspace_dtype,
+    any_out_shape=True,
+    out_error_name="aten::logspace",
 )
 def logspace(xp, start, end, steps, base, dtype, layout, device, pin_memory):
     return _as(xp, xp.power(float(base), _spaced(xp, start, end, steps)), _logspace_dtype(start, end, dtype))
 
 
-@composite(f"eye(SymInt n, {_OPTIONS}) -> Tensor", out=True)
+@composite(f"eye(SymInt n, {_OPTIONS}) -> Tensor", out=True, out_error_name="aten::eye")
 def eye(n, dtype, layout, device, pin_memory):
     return eye_m(n, n, dtype, layout, device, pin_memory)
 
 
-@composite(f"eye.m(SymInt n, SymInt m, {_OPTIONS}) -> Tensor", out=True)
+@composite(f"eye.m(SymInt n, SymInt m, {_OPTIONS}) -> Tensor", out=True, out_error_name="aten::eye")
 def eye_m(n, m, dtype, layout, device, pin_memory):
     for name, size in (("n", n), ("m", m)):
         if size < 0:
@@ -386,6 +436,7 @@ def eye_m(n, m, dtype, layout, device, pin_memory):
     out=True,
     native="complex",
     grad={"real": lambda g: g.real, "imag": lambda g: g.imag},
+    out_dtype="Expected object of scalar type {R} but got scalar type {O} for argument 'out'",
 )
 def complex_(xp, real, imag):
     real, imag = xp.broadcast_arrays(real, imag)

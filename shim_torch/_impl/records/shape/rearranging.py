@@ -284,7 +284,13 @@ def diag_embed(xp, self, offset, dim1, dim2):
     return xp.moveaxis(full, (-2, -1), (a, b))
 
 
-@composite("diag(Tensor self, int diagonal=0) -> Tensor", out=True)
+@composite(
+    "diag(Tensor self, int diagonal=0) -> Tensor",
+    out=True,
+    cast_error="diag: result type {R} can't be cast to the desired out= type {O}",
+    out_dtype="structured",
+    out_resize="first",
+)
 def diag(self, diagonal):
     if self.dim() == 1:
         return self.diag_embed(diagonal)
@@ -341,6 +347,9 @@ def select_scatter(self, src, dim, index):
 @composite(
     "slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor",
     out=True,
+    out_dtype="structured",
+    out_error_name="aten::slice_scatter",
+    out_resize="first",
 )
 def slice_scatter(self, src, dim, start, end, step):
     import shim_torch
@@ -360,7 +369,12 @@ def as_strided_scatter(self, src, size, stride, storage_offset):
     return _with_part(self, src, lambda t: t.as_strided(size, stride, storage_offset))
 
 
-@composite("narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", out=True)
+@composite(
+    "narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor",
+    out=True,
+    out_dtype="Expected self.dtype() == output.dtype() to be true, but got false.  (Could this error message be improved?  If so, please report an enhancement request to PyTorch.)",
+    out_resize="silent",
+)
 def narrow_copy(self, dim, start, length):
     if not self.dim():
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
@@ -375,7 +389,7 @@ def narrow_copy(self, dim, start, length):
 
 
 @op("fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", function=False, shape=same,
-    dtype=same_dtype, grad={"self": lambda g, wrap: g.clone().fill_diagonal_(0, wrap)})  # fmt: skip
+    dtype=same_dtype, grad={"self": lambda g, wrap: g.clone().fill_diagonal_(0, wrap)}, expanded="same_value")  # fmt: skip
 def fill_diagonal_(xp, self, fill_value, wrap):
     if self.ndim < 2:
         raise RuntimeError("dimensions must larger than 1")

@@ -224,12 +224,24 @@ def _no_complex(name: str, x: Any, kind: str = "real") -> None:
         raise RuntimeError(f"{name} expects a {kind} input tensor, but got {_scalar(x.dtype)}")
 
 
-@composite("fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out=True, **_FFT)
+@composite(
+    "fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    out=True,
+    **_FFT,
+    cast_error="fft expects a complex output tensor, but got {O}",
+    out_order="contiguous",
+)
 def fft_fft(self, n, dim, norm):
     return _c2c(_promoted(self), n, dim, norm, True)
 
 
-@composite("fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out=True, **_FFT)
+@composite(
+    "fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    out=True,
+    **_FFT,
+    cast_error="ifft expects a complex output tensor, but got {O}",
+    out_order="contiguous",
+)
 def fft_ifft(self, n, dim, norm):
     return _c2c(_promoted(self), n, dim, norm, False)
 
@@ -252,22 +264,48 @@ def _half_to_real(x: Any, n: int | None, dim: int, norm: str | None, forward: bo
     return aten()._fft_c2r(x, [d], _normalization(norm, forward), size)
 
 
-@composite("fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out=True, **_FFT)
+@composite(
+    "fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    out=True,
+    **_FFT,
+    cast_error="rfft expects a complex output tensor, but got {O}",
+    out_order="contiguous",
+)
 def fft_rfft(self, n, dim, norm):
     return _real_to_half("rfft", self, n, dim, norm, True)
 
 
-@composite("fft_ihfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out=True, **_FFT)
+@composite(
+    "fft_ihfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    out=True,
+    **_FFT,
+    cast_error="ihfft expects a complex output tensor, but got {O}",
+    out_order="contiguous",
+)
 def fft_ihfft(self, n, dim, norm):
     return _real_to_half("ihfft", self, n, dim, norm, False)
 
 
-@composite("fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out=True, **_FFT)
+@composite(
+    "fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    out=True,
+    **_FFT,
+    cast_error="irfft expects a floating point output tensor, but got {O}",
+    out_error_name="_fft_c2r",
+    out_order="contiguous",
+)
 def fft_irfft(self, n, dim, norm):
     return _half_to_real(self, n, dim, norm, False)
 
 
-@composite("fft_hfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out=True, **_FFT)
+@composite(
+    "fft_hfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    out=True,
+    **_FFT,
+    cast_error="hfft expects a floating point output tensor, but got {O}",
+    out_error_name="_fft_c2r",
+    out_order="contiguous",
+)
 def fft_hfft(self, n, dim, norm):
     return _half_to_real(self, n, dim, norm, True)
 
@@ -360,7 +398,14 @@ def _frequencies(name: str, n: int, d: float, dtype: Any, device: Any, first: in
     return aten().arange(first, last, dtype=dtype, device=device) * (1.0 / width if width else math.inf)
 
 
-@composite(f"fft_fftfreq(int n, float d=1.0, *, {_FACTORY}) -> Tensor", out=True, **_FFT)
+@composite(
+    f"fft_fftfreq(int n, float d=1.0, *, {_FACTORY}) -> Tensor",
+    out=True,
+    **_FFT,
+    cast_error="fftfreq expects a complex output tensor, but got {O}",
+    out_order="contiguous",
+    out_resize="rounded",
+)
 def fft_fftfreq(n, d, dtype, layout, device, pin_memory):
     """Frequencies of fft's values: 0 up, then the negative ones."""
     half = (n + 1) // 2
@@ -369,7 +414,14 @@ def fft_fftfreq(n, d, dtype, layout, device, pin_memory):
     return aten().cat(made)
 
 
-@composite(f"fft_rfftfreq(int n, float d=1.0, *, {_FACTORY}) -> Tensor", out=True, **_FFT)
+@composite(
+    f"fft_rfftfreq(int n, float d=1.0, *, {_FACTORY}) -> Tensor",
+    out=True,
+    **_FFT,
+    cast_error="rfftfreq expects a complex output tensor, but got {O}",
+    out_order="contiguous",
+    out_resize="rounded",
+)
 def fft_rfftfreq(n, d, dtype, layout, device, pin_memory):
     return _frequencies("rfftfreq", n, d, dtype, device, 0, n // 2 + 1)
 

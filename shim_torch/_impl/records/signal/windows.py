@@ -185,7 +185,7 @@ _SETTINGS = "Tensor self, int n_fft, int? hop_length=None, int? win_length=None,
 _ENDING = "bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None"
 
 
-@composite(f"stft({_SETTINGS}, {_ENDING}) -> Tensor", function=False, method=False)
+@composite(f"stft({_SETTINGS}, {_ENDING}) -> Tensor", function=False, method=False, autocast="float32")
 def stft_plain(self, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window):
     """Fourier transforms of overlapping frames: (L,) or (B, L) -> (B, frequencies, frames)."""
     return _stft(self, n_fft, hop_length, win_length, window, False, "reflect", normalized, onesided, return_complex)
@@ -195,6 +195,7 @@ def stft_plain(self, n_fft, hop_length, win_length, window, normalized, onesided
     f"stft.center({_SETTINGS}, bool center=True, str pad_mode='reflect', {_ENDING}) -> Tensor",
     function=False,
     method=False,
+    autocast="float32",
 )
 def stft_centred(
     self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window
