@@ -12,8 +12,8 @@ from shim_torch._impl.table.record import composite
 _HIDDEN: dict[str, Any] = {"function": False, "method": False}
 
 
-def _name(schema: str, body: Callable[..., Any]) -> None:
-    composite(schema, **_HIDDEN)(body)
+def _name(schema: str, body: Callable[..., Any], **traits: Any) -> None:
+    composite(schema, **_HIDDEN, **traits)(body)
 
 
 # --- of lists ---------------------------------------------------------------------------------------------------------
@@ -23,6 +23,7 @@ _name("cartesian_prod(Tensor[] tensors) -> Tensor", lambda tensors: torch_module
 _name(
     "einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
     lambda equation, tensors, path: torch_module().einsum(equation, *tensors),
+    autocast="lower_precision",
 )
 _name("meshgrid(Tensor[] tensors) -> Tensor[]", lambda tensors: list(torch_module().meshgrid(*tensors, indexing="ij")))
 _name(
@@ -75,7 +76,7 @@ _name(
     "resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     lambda self, size, memory_format: self.resize_(size),
 )
-_name("zero(Tensor self) -> Tensor", lambda self: self.clone().zero_())
+_name("zero(Tensor self) -> Tensor", lambda self: self.clone().zero_(), expanded="same_value")
 _name("_conj_copy(Tensor self) -> Tensor", lambda self: self.conj().clone())
 _name("_neg_view_copy(Tensor self) -> Tensor", lambda self: self.neg())
 _name("_reshape_copy(Tensor self, SymInt[] size) -> Tensor", lambda self, size: self.reshape(size).clone())
@@ -119,6 +120,7 @@ for _loss in ("nll_loss", "nll_loss2d"):
         lambda self, target, weight, reduction, ignore_index: torch_module().nn.functional.nll_loss(
             self, target, weight, ignore_index=ignore_index, reduction=("none", "mean", "sum")[reduction]
         ),
+        **({"autocast": "float32"} if _loss == "nll_loss" else {}),
     )
 
 

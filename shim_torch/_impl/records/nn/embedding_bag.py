@@ -347,4 +347,5 @@ for _name in ("_embedding_bag", "_embedding_bag_forward_only"):
     composite(
         f"{_name}(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> {_RESULT}",
         method=False,
+        **({"forward_error_name": _name} if _name == "_embedding_bag" else {}),
     )(lambda *given: _bags(*given))

@@ -98,6 +98,7 @@ for _name, (_np, _grads) in _FLOATS2.items():
         grad=_grads,
         native=f"real_{_name}" if _name in ("atan2", "hypot") else _name,
         aliases=("arctan2",) if _name == "atan2" else (),
+        **({"autocast": "promote"} if _name == "atan2" else {}),
         keep=("self", "other") if _name == "nextafter" else (),
     )((lambda f: lambda xp, self, other: f(xp, self, other))(_BODIES.get(_name) or _of_xp(_np)))
 
@@ -179,14 +180,20 @@ def ldexp(self, other):
     return self * shim_torch.pow(2.0, other)
 
 
-for _name, _np in (
-    ("bitwise_and", "bitwise_and"),
-    ("bitwise_or", "bitwise_or"),
-    ("bitwise_xor", "bitwise_xor"),
-    ("bitwise_left_shift", "left_shift"),
-    ("bitwise_right_shift", "right_shift"),
+for _name, _np, _numbers in (
+    ("bitwise_and", "bitwise_and", ("Scalar", "Scalar_Tensor")),
+    ("bitwise_or", "bitwise_or", ("Scalar", "Scalar_Tensor")),
+    ("bitwise_xor", "bitwise_xor", ("Scalar", "Scalar_Tensor")),
+    ("bitwise_left_shift", "left_shift", ("Tensor_Scalar", "Scalar_Tensor")),
+    ("bitwise_right_shift", "right_shift", ("Tensor_Scalar", "Scalar_Tensor")),
 ):
-    binary_op(_name, (lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_np), None)
+    binary_op(
+        _name,
+        (lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_np),
+        None,
+        numbers="not_all",
+        number_overloads=_numbers,
+    )
 for _name in ("logical_and", "logical_or", "logical_xor"):
     op(
         f"{_name}(Tensor self, Tensor other) -> Tensor",

@@ -25,6 +25,8 @@ for _name, _np, _aliases in (
         out=True,
         native=_name,
         aliases=_aliases,
+        numbers="not_first",
+        number_overloads=("Scalar",),
     )((lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_np))
 
 

@@ -131,9 +131,10 @@ def _declare(name: str, run: Any) -> None:
         dtype=int_to_float,
         out=True,
         native=name,
+        never_differentiable=True,
         **_SPECIAL,
     )(run)
-    with_numbers(f"special_{name}", "x", "n", ("x_scalar", "n_scalar"))
+    with_numbers(f"special_{name}", "x", "n", ("x_scalar", "n_scalar"), never_differentiable=True)
 
 
 for _kind in "tuvw":

@@ -111,9 +111,9 @@ def _doubled(x):
 
 @composite(
     "float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+    out_error_name="pow",
     number_overloads=("Tensor_Scalar", "Scalar", "Scalar"),
     numbers="not_all",
-    out_error_name="pow",
 )
 def float_power(self, exponent):
     import shim_torch

@@ -67,10 +67,15 @@ def _finite_i(xp: Any, x: Any, order: int) -> Any:
 _unary("special_i1", lambda xp, x: _finite_i(xp, x, 1), _i1_grad)
 _unary("special_i1e", lambda xp, x: bessel.modified_i(xp, x, 1, True), _i1e_grad)
 for _n in (0, 1):
-    _unary(f"special_bessel_j{_n}", lambda xp, x, n=_n: bessel.bessel_j(xp, x, n), None)
-    _unary(f"special_bessel_y{_n}", lambda xp, x, n=_n: bessel.bessel_y(xp, x, n), None)
-    _unary(f"special_modified_bessel_i{_n}", lambda xp, x, n=_n: _finite_i(xp, x, n), None)
-    _unary(f"special_modified_bessel_k{_n}", lambda xp, x, n=_n: bessel.modified_k(xp, x, n, False), None)
+    _unary(f"special_bessel_j{_n}", lambda xp, x, n=_n: bessel.bessel_j(xp, x, n), None, never_differentiable=True)
+    _unary(f"special_bessel_y{_n}", lambda xp, x, n=_n: bessel.bessel_y(xp, x, n), None, never_differentiable=True)
+    _unary(f"special_modified_bessel_i{_n}", lambda xp, x, n=_n: _finite_i(xp, x, n), None, never_differentiable=True)
+    _unary(
+        f"special_modified_bessel_k{_n}",
+        lambda xp, x, n=_n: bessel.modified_k(xp, x, n, False),
+        None,
+        never_differentiable=True,
+    )
 
 
 def _shape_of_x(x: Any) -> Any:
@@ -85,7 +90,13 @@ def _of_x(name: str, body: Any) -> None:
         return xp.asarray(body(xp, x)).astype(x.dtype)
 
     op(
-        f"{name}(Tensor x) -> Tensor", shape=_shape_of_x, dtype=int_to_float, out=True, native=_native(name), **_SPECIAL
+        f"{name}(Tensor x) -> Tensor",
+        shape=_shape_of_x,
+        dtype=int_to_float,
+        out=True,
+        native=_native(name),
+        never_differentiable=True,
+        **_SPECIAL,
     )(run)
 
 
@@ -144,7 +155,7 @@ def _ndtri(xp: Any, p: Any) -> Any:
 
 _ROOT = math.sqrt(2 * math.pi)
 _unary("special_erfcx", _erfcx, lambda g, self, result: g * (2 * self * result - 2 / math.sqrt(math.pi)))
-_unary("special_ndtr", _ndtr, lambda g, self: g * (-0.5 * self * self).exp() / _ROOT)
+_unary("special_ndtr", _ndtr, lambda g, self: g * (-0.5 * self * self).exp() / _ROOT, writes_out_last=True)
 _unary(
     "special_log_ndtr",
     _log_ndtr,
@@ -185,7 +196,10 @@ def _polygamma_shape(n: int, self: Any) -> Any:
 _polygamma_shape.elementwise = True  # type: ignore[attr-defined]
 
 
-for _name, _options in (("polygamma", {"module": "", "method": False}), ("special_polygamma", _SPECIAL)):
+for _name, _options in (
+    ("polygamma", {"module": "", "method": False}),
+    ("special_polygamma", {**_SPECIAL, "out_error_name": "polygamma"}),
+):
     op(f"{_name}(int n, Tensor self) -> Tensor", shape=_polygamma_shape, dtype=int_to_float, out=True, native="polygamma",
        grad={"self": lambda g, n, self: g * aten().polygamma(n + 1, self)}, **_options)(
         lambda xp, n, self: _polygamma_body(xp, n, self))  # fmt: skip
@@ -265,7 +279,7 @@ op("special_xlog1py(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtyp
          "other": lambda g, self, other: g * self / (other + 1)}, **_SPECIAL, numbers="not_all")(_xlog1py)  # fmt: skip
 
 
-def with_numbers(name: str, first: str, second: str, words: tuple[str, str]) -> None:
+def with_numbers(name: str, first: str, second: str, words: tuple[str, str], **traits: Any) -> None:
     """Overloads that take a number for one of two tensors."""
 
     def numbered(a: Any, b: Any) -> Any:
@@ -277,12 +291,12 @@ def with_numbers(name: str, first: str, second: str, words: tuple[str, str]) -> 
             b = shim_torch.tensor(b, dtype=shim_torch.result_type(a, b), device=a.device)
         return getattr(aten(), name)(a, b)
 
-    composite(f"{name}.{words[0]}(Scalar {first}, Tensor {second}) -> Tensor", out=True, **_SPECIAL)(numbered)
-    composite(f"{name}.{words[1]}(Tensor {first}, Scalar {second}) -> Tensor", out=True, **_SPECIAL)(numbered)
+    composite(f"{name}.{words[0]}(Scalar {first}, Tensor {second}) -> Tensor", out=True, **_SPECIAL, **traits)(numbered)
+    composite(f"{name}.{words[1]}(Tensor {first}, Scalar {second}) -> Tensor", out=True, **_SPECIAL, **traits)(numbered)
 
 
 for _name in ("special_xlog1py", "special_zeta"):
-    with_numbers(_name, "self", "other", ("self_scalar", "other_scalar"))
+    with_numbers(_name, "self", "other", ("self_scalar", "other_scalar"), numbers="not_all")
 
 # --- other names of functions that torch has ------------------------------------------------------------------------
 
@@ -317,7 +331,7 @@ def special_xlogy(self, other):
     return aten().xlogy(self, other)
 
 
-with_numbers("special_xlogy", "self", "other", ("self_scalar", "other_scalar"))
+with_numbers("special_xlogy", "self", "other", ("self_scalar", "other_scalar"), numbers="not_all")
 
 
 @composite("special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", out=True, **_SPECIAL)

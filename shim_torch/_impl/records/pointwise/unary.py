@@ -146,7 +146,14 @@ def _integers_unchanged(function: str) -> Formula:
 
 
 for _name, _np in (("floor", "floor"), ("ceil", "ceil"), ("trunc", "trunc")):
-    _unary(_name, _integers_unchanged(_np), zeros_as, same_dtype, aliases=("fix",) if _name == "trunc" else ())
+    _unary(
+        _name,
+        _integers_unchanged(_np),
+        zeros_as,
+        same_dtype,
+        aliases=("fix",) if _name == "trunc" else (),
+        out_dtype="same",
+    )
 _unary("round", _integers_unchanged("rint"), zeros_as, same_dtype, out_dtype="same")
 _unary("frac", lambda xp, self: self - xp.trunc(self), lambda g: g, same_dtype, out_dtype="same")
 _unary("neg", lambda xp, self: -self, lambda g: -g, same_dtype, aliases=("negative",), out_dtype="same")

@@ -447,7 +447,7 @@ def randperm(n, generator, dtype, layout, device, pin_memory):
     return _draw(keys, "integer", 0, 2**62, generator).argsort().to(dtype or _core.int64)
 
 
-def _like(name: str, fill: Any, signature: str = "", native: str = "randint_like") -> None:
+def _like(name: str, fill: Any, signature: str = "", native: str = "randint_like", **traits: Any) -> None:
     def body(self, *args):
         import shim_torch
 
@@ -459,11 +459,12 @@ def _like(name: str, fill: Any, signature: str = "", native: str = "randint_like
         f"{name}(Tensor self, {signature}*, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
         method=False,
         native=native,
+        **traits,
     )(body)
 
 
-_like("rand_like", lambda t: t.uniform_(0, 1), native="rand_like")
-_like("randn_like", lambda t: t.normal_(0, 1), native="randn_like")
+_like("rand_like", lambda t: t.uniform_(0, 1), native="rand_like", reads_math_bits=True)
+_like("randn_like", lambda t: t.normal_(0, 1), native="randn_like", reads_math_bits=True)
 _like("randint_like", lambda t, high: _random(t, 0, high, None), "SymInt high, ")
 _like("randint_like.low_dtype", lambda t, low, high: _random(t, low, high, None), "SymInt low, SymInt high, ")
 

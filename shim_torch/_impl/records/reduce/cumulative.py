@@ -92,6 +92,7 @@ def _cum_extremum(name, accumulate, better):
                 g.new_zeros(self_shape).scatter_add(dim, result1, g) if len(self_shape) else g
             )
         },
+        out_dtype="expected scalar_type {R} but found {O}",
     )(body)
 
 

@@ -148,6 +148,7 @@ def _full_extremum(name, reduce):
         out=True,
         native=f"a{name}",
         grad={"self": full_extremum_grad},
+        out_overload="unary_out",
     )(body)
 
 
@@ -181,15 +182,19 @@ def _with_index(name, arg):
         out=True,
         dtype=refusing_like(f"{name}.dim", _core.int64),
         grad={"self": picked_grad},
+        out_dtype="structured",
     )(body)
 
 
 # Another tensor comes before a dim: a tensor of one integer would do for either.
 for _name, _np in (("max", "argmax"), ("min", "argmin")):
     _full_extremum(_name, _name)
-    composite(f"{_name}.other(Tensor self, Tensor other) -> Tensor", out=True)(
-        (lambda n: lambda self, other: getattr(self, n)(other))(f"{_name}imum")
-    )
+    composite(
+        f"{_name}.other(Tensor self, Tensor other) -> Tensor",
+        out=True,
+        out_overload="out",
+        out_error_name=f"{_name}imum",
+    )((lambda n: lambda self, other: getattr(self, n)(other))(f"{_name}imum"))
     _with_index(_name, _np)
 
 
@@ -216,6 +221,7 @@ for _name in ("argmax", "argmin"):
         dtype=_arg_dtype(_name),
         out=True,
         native=_name,
+        out_dtype="structured",
     )((lambda n: lambda xp, self, dim, keepdim: _arg(xp, self, dim, keepdim, n))(_name))
 
 

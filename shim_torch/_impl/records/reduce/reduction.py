@@ -86,6 +86,7 @@ def _mean(self, axis, keepdim):
     dtype=_mean_dtype,
     out=True,
     native="mean_all",
+    out_overload="dtype_out",
     grad={"self": lambda g, self_shape: g.expand(self_shape) / max(reduced_count(self_shape, None), 1)},
     overlap="unchecked",
     sums_in_out_dtype=True,
@@ -197,13 +198,19 @@ def _truth_dtype(self):
 
 
 for _name in ("all", "any"):
-    op(f"{_name}(Tensor self) -> Tensor", shape=lambda self: (), dtype=_truth_dtype, native=f"{_name}_all")(
-        (lambda n: lambda xp, self: getattr(xp, n)(self).astype("uint8" if self.dtype == "uint8" else "bool"))(_name)
-    )
+    _of_another_dtype = f"{_name} only supports bool tensor for result, got: {{O}}"
+    op(
+        f"{_name}(Tensor self) -> Tensor",
+        shape=lambda self: (),
+        dtype=_truth_dtype,
+        native=f"{_name}_all",
+        out_dtype=_of_another_dtype,
+    )((lambda n: lambda xp, self: getattr(xp, n)(self).astype("uint8" if self.dtype == "uint8" else "bool"))(_name))
     op(
         f"{_name}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
         out=True,
         native=f"{_name}_dim",
+        out_dtype=_of_another_dtype,
         shape=lambda self, dim, keepdim: reduced(self, (dim,), keepdim),
         dtype=_truth_dtype,
     )(
@@ -219,6 +226,7 @@ for _name in ("all", "any"):
         f"{_name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
         out=True,
         native=f"{_name}",
+        out_dtype=_of_another_dtype,
         shape=_truth_shape,
         dtype=_truth_dtype,
     )(

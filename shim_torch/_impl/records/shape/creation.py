@@ -147,7 +147,10 @@ def _like(name: str, fill: Any) -> None:
         return fill(empty_like(self, dtype, layout, device, pin_memory, memory_format))
 
     composite(
-        f"{name}(Tensor self, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", method=False, native=name
+        f"{name}(Tensor self, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
+        method=False,
+        native=name,
+        reads_math_bits=True,
     )(body)
 
 
@@ -362,6 +365,8 @@ def _spaced_by_tensors(name: str, more: str) -> None:
             f"{name}.{overload}({first} start, {second} end, int steps, {more}{_OPTIONS}) -> Tensor",
             out=True,
             method=False,
+            any_out_shape=True,
+            out_error_name=f"aten::{name}",
         )(body)
 
 

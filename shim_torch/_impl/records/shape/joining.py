@@ -115,7 +115,8 @@ def _stacking(name: str, least: str, dim: Any) -> None:
         return shim_torch.cat(parts, dim if dim is not None else 0 if parts[0].dim() == 1 else 1)
 
     composite(f"{name}(Tensor[] tensors) -> Tensor", method=False, out=True,
-              aliases=("row_stack",) if name == "vstack" else ())(body)  # fmt: skip
+              aliases=("row_stack",) if name == "vstack" else (), out_error_name="cat",
+              cast_error="TypeError: torch.cat(): input types can't be cast to the desired output type {O}")(body)  # fmt: skip
 
 
 _stacking("hstack", "atleast_1d", None)

@@ -249,7 +249,7 @@ def _triangle(name: str) -> None:
         return getattr(xp, name)(self, diagonal)
 
     op(f"{name}(Tensor self, SymInt diagonal=0) -> Tensor", shape=shape, inplace=True, out=True, native=name,
-       grad={"self": lambda g, diagonal: getattr(g, name)(diagonal)}, **_COPY)(body)  # fmt: skip
+       grad={"self": lambda g, diagonal: getattr(g, name)(diagonal)}, out_dtype="structured", **_COPY)(body)  # fmt: skip
 
 
 _triangle("tril")

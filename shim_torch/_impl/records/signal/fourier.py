@@ -367,22 +367,34 @@ def _irfftn(name: str, x: Any, s: Any, dim: Any, norm: str | None, forward: bool
     return aten()._fft_c2r(rest.conj().resolve_conj(), dims[-1:], mode, last)
 
 
-def _declare(name: str, run: Any) -> None:
+def _declare(name: str, run: Any, **traits: Any) -> None:
     """The two-dimensional and the n-dimensional function."""
-    composite(
-        f"fft_{name}2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", out=True, **_FFT
-    )(run)
-    composite(
-        f"fft_{name}n(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", out=True, **_FFT
-    )(run)
+    options = {"out": True, "out_order": "contiguous", **_FFT, **traits}
+    composite(f"fft_{name}2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", **options)(
+        run
+    )
+    composite(f"fft_{name}n(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", **options)(
+        run
+    )
 
 
-_declare("fft", lambda self, s, dim, norm: _c2cn(self, s, dim, norm, True))
-_declare("ifft", lambda self, s, dim, norm: _c2cn(self, s, dim, norm, False))
-_declare("rfft", lambda self, s, dim, norm: _rfftn("rfftn", self, s, dim, norm, True))
-_declare("ihfft", lambda self, s, dim, norm: _rfftn("ihfftn", self, s, dim, norm, False))
-_declare("irfft", lambda self, s, dim, norm: _irfftn("irfftn", self, s, dim, norm, False))
-_declare("hfft", lambda self, s, dim, norm: _irfftn("hfftn", self, s, dim, norm, True))
+def _complex_out(name: str) -> dict[str, str]:
+    return {"cast_error": f"{name} expects a complex output tensor, but got {{O}}"}
+
+
+def _real_out(name: str) -> dict[str, str]:
+    return {
+        "cast_error": f"{name} expects a floating point output tensor, but got {{O}}",
+        "out_error_name": "_fft_c2r",
+    }
+
+
+_declare("fft", lambda self, s, dim, norm: _c2cn(self, s, dim, norm, True), **_complex_out("fftn"))
+_declare("ifft", lambda self, s, dim, norm: _c2cn(self, s, dim, norm, False), **_complex_out("fftn"))
+_declare("rfft", lambda self, s, dim, norm: _rfftn("rfftn", self, s, dim, norm, True), **_complex_out("rfftn"))
+_declare("ihfft", lambda self, s, dim, norm: _rfftn("ihfftn", self, s, dim, norm, False), **_complex_out("ihfftn"))
+_declare("irfft", lambda self, s, dim, norm: _irfftn("irfftn", self, s, dim, norm, False), **_real_out("irfftn"))
+_declare("hfft", lambda self, s, dim, norm: _irfftn("hfftn", self, s, dim, norm, True), **_real_out("hfftn"))
 
 
 # --- frequencies and shifts -----------------------------------------------------------------------------------------
