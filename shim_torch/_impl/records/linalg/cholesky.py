@@ -19,7 +19,7 @@ from shim_torch._impl.records.shared.matrices import (
 from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.record import composite, direct, op
 
-_LINALG = {"module": "linalg", "method": False}
+_LINALG = {"module": "linalg", "method": False, "overlap": "unchecked"}
 
 
 def _cholesky_grad(g: Any, result0: Any, upper: bool) -> Any:
@@ -34,7 +34,7 @@ def _cholesky_grad(g: Any, result0: Any, upper: bool) -> Any:
 
 @op("linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
     shape=square_shape("linalg.cholesky"), dtype=lambda self: (self.dtype, [self.dtype, _core.int32]),
-    differentiable=(0,), grad={"self": _cholesky_grad}, out=True, order=("columns", None), native="cholesky", **_LINALG, out_dtype="structured", overlap="unchecked")  # fmt: skip
+    differentiable=(0,), grad={"self": _cholesky_grad}, out=True, order=("columns", None), native="cholesky", **_LINALG, out_dtype="structured")  # fmt: skip
 def linalg_cholesky_ex(xp, self, upper, check_errors):
     batch, n = self.shape[:-2], self.shape[-1]
     info = xp.zeros(batch, "int32")
@@ -90,7 +90,6 @@ def _not_definite(name: str, info: Any) -> str:
     **_LINALG,
     out_dtype="structured",
     out_error_name="linalg_cholesky_ex",
-    overlap="unchecked",
 )
 def linalg_cholesky(self, upper):
     return _cholesky("linalg.cholesky", self, upper)

@@ -19,7 +19,7 @@ from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.record import composite, op
 from shim_torch._utils import _scalar
 
-_LINALG = {"module": "linalg", "method": False}
+_LINALG = {"module": "linalg", "method": False, "overlap": "unchecked"}
 _VECTORS = ("eigenvectors", "quantity, so it is ill-defined.")
 
 
@@ -80,7 +80,7 @@ def _qr_square_grad(g0: Any, g1: Any, Q: Any, R: Any) -> Any:
 
 
 @op("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", shape=_qr_shape, dtype=lambda A: (A.dtype, [A.dtype] * 2),
-    out=True, grad={"A": _qr_grad}, order=("columns", "columns"), native="qr", **_LINALG, out_dtype="structured", overlap="unchecked")  # fmt: skip
+    out=True, grad={"A": _qr_grad}, order=("columns", "columns"), native="qr", **_LINALG, out_dtype="structured")  # fmt: skip
 def linalg_qr(xp, A, mode):
     m, n = A.shape[-2:]
     k = min(m, n)
@@ -164,7 +164,7 @@ def _svd_grad(g0: Any, g1: Any, g2: Any, result0: Any, result1: Any, result2: An
 
 @op("linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", shape=_svd_shape,
     dtype=lambda A: (A.dtype, [A.dtype, A.dtype.to_real(), A.dtype]), out=True, grad={"A": _svd_grad},
-    order=("columns", None, "columns"), native="svd", **_LINALG, out_dtype="structured", out_error_name="_linalg_svd", overlap="unchecked")  # fmt: skip
+    order=("columns", None, "columns"), native="svd", **_LINALG, out_dtype="structured", out_error_name="_linalg_svd")  # fmt: skip
 def linalg_svd(xp, A, full_matrices, driver):
     if driver is not None and not on_cuda(A):
         raise RuntimeError(
@@ -191,7 +191,6 @@ def linalg_svd(xp, A, full_matrices, driver):
     **_LINALG,
     out_dtype="structured",
     out_error_name="_linalg_svd",
-    overlap="unchecked",
 )
 def linalg_svdvals(A, driver):
     import shim_torch
@@ -246,7 +245,7 @@ def _eigh_shape(self: Any) -> Any:
 
 @op("linalg_eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", shape=_eigh_shape,
     dtype=lambda self: (self.dtype, [self.dtype.to_real(), self.dtype]), out=True, grad={"self": _eigh_grad},
-    order=(None, "columns"), native="eigh", **_LINALG, out_dtype="structured", out_error_name="_linalg_eigh", overlap="unchecked")  # fmt: skip
+    order=(None, "columns"), native="eigh", **_LINALG, out_dtype="structured", out_error_name="_linalg_eigh")  # fmt: skip
 def linalg_eigh(xp, self, UPLO):
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
@@ -269,7 +268,6 @@ def linalg_eigh(xp, self, UPLO):
     **_LINALG,
     out_dtype="structured",
     out_error_name="_linalg_eigh",
-    overlap="unchecked",
 )
 def linalg_eigvalsh(self, UPLO):
     import shim_torch
@@ -310,7 +308,7 @@ def _eig_grad(g0: Any, g1: Any, self_dtype: Any, result0: Any, result1: Any) -> 
 
 @op("linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", shape=_eig_shape,
     dtype=lambda self: (self.dtype, [self.dtype.to_complex()] * 2), out=True, grad={"self": _eig_grad},
-    order=(None, "columns"), native="eig", **_LINALG, cast_error="torch.linalg.eig: Expected {A} to be safely castable from {R} dtype, but got {A} with dtype {O}", out_order="contiguous_when_resized", overlap="unchecked")  # fmt: skip
+    order=(None, "columns"), native="eig", **_LINALG, cast_error="torch.linalg.eig: Expected {A} to be safely castable from {R} dtype, but got {A} with dtype {O}", out_order="contiguous_when_resized")  # fmt: skip
 def linalg_eig(xp, self):
     if not hasattr(xp.linalg, "eig"):
         raise NotImplementedError("torch.linalg.eig: on CUDA it needs CuPy 14 or newer; move the tensor to the CPU")
@@ -326,7 +324,6 @@ def linalg_eig(xp, self):
     out=True,
     **_LINALG,
     cast_error="torch.linalg.eigvals: Expected eigenvalues to be safely castable from {R} dtype, but got eigenvalues with dtype {O}",
-    overlap="unchecked",
 )
 def linalg_eigvals(self):
     import shim_torch

@@ -11,7 +11,7 @@ from shim_torch._impl.table.record import composite, direct, op
 from shim_torch._impl.table.rules import type_name
 from shim_torch._utils import _scalar
 
-_LINALG: dict[str, Any] = {"module": "linalg", "method": False}
+_LINALG: dict[str, Any] = {"module": "linalg", "method": False, "overlap": "unchecked"}
 
 
 def _of_lapack(dtype: Any) -> bool:
@@ -36,7 +36,6 @@ def _check_tau(name: str, input: Any, tau: Any) -> None:
     **_LINALG,
     cast_error="torch.linalg.householder_product: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
     out_order="contiguous_when_resized",
-    overlap="unchecked",
 )
 def linalg_householder_product(input, tau):
     """The first n columns of the product of the reflections that ``geqrf`` packs below the diagonal."""

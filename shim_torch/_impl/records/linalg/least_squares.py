@@ -11,7 +11,7 @@ from shim_torch._impl.table.record import composite, direct, op
 from shim_torch._impl.table.rules import no_meta_kernel
 from shim_torch._utils import _scalar
 
-_LINALG: dict[str, Any] = {"module": "linalg", "method": False}
+_LINALG: dict[str, Any] = {"module": "linalg", "method": False, "overlap": "unchecked"}
 
 
 def _epsilon(a: Any) -> float:
@@ -64,7 +64,7 @@ _NAME = "torch.linalg.matrix_rank"
 
 
 @composite("linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
-           out=True, **_LINALG, cast_error="torch.linalg.matrix_rank: Expected result to be safely castable from {R} dtype, but got result with dtype {O}", overlap="unchecked")  # fmt: skip
+           out=True, **_LINALG, cast_error="torch.linalg.matrix_rank: Expected result to be safely castable from {R} dtype, but got result with dtype {O}")  # fmt: skip
 def matrix_rank_tensors(input, atol, rtol, hermitian):
     """How many singular values exceed max(atol, rtol · largest)."""
     _real_tolerances(_NAME, atol=atol, rtol=rtol)
@@ -72,7 +72,7 @@ def matrix_rank_tensors(input, atol, rtol, hermitian):
 
 
 @composite("linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
-           out=True, **_LINALG, cast_error="torch.linalg.matrix_rank: Expected result to be safely castable from {R} dtype, but got result with dtype {O}", overlap="unchecked")  # fmt: skip
+           out=True, **_LINALG, cast_error="torch.linalg.matrix_rank: Expected result to be safely castable from {R} dtype, but got result with dtype {O}")  # fmt: skip
 def matrix_rank_floats(self, atol, rtol, hermitian):
     return _rank(_NAME, self, atol, rtol, hermitian)
 
@@ -82,7 +82,6 @@ def matrix_rank_floats(self, atol, rtol, hermitian):
     out=True,
     **_LINALG,
     cast_error="torch.linalg.matrix_rank: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
-    overlap="unchecked",
 )
 def matrix_rank(self, tol, hermitian):
     return _rank(_NAME, self, tol, 0.0, hermitian)
@@ -93,7 +92,6 @@ def matrix_rank(self, tol, hermitian):
     out=True,
     **_LINALG,
     cast_error="torch.linalg.matrix_rank: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
-    overlap="unchecked",
 )
 def matrix_rank_tensor(input, tol, hermitian):
     return _rank(_NAME, input, tol, 0.0, hermitian)
@@ -185,14 +183,14 @@ def _pinv(a: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
 
 
 @composite("linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
-           out=True, **_LINALG, cast_error="linalg.pinv: Expected result to be safely castable from {R} dtype, but got result with dtype {O}", overlap="unchecked", writes_out_last=True)  # fmt: skip
+           out=True, **_LINALG, cast_error="linalg.pinv: Expected result to be safely castable from {R} dtype, but got result with dtype {O}", writes_out_last=True)  # fmt: skip
 def pinv_tensors(self, atol, rtol, hermitian):
     """Moore and Penrose's inverse; singular values up to max(atol, rtol · largest) count as zero."""
     return _pinv(self, atol, rtol, hermitian)
 
 
 @composite("linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
-           out=True, **_LINALG, cast_error="linalg.pinv: Expected result to be safely castable from {R} dtype, but got result with dtype {O}", overlap="unchecked", writes_out_last=True)  # fmt: skip
+           out=True, **_LINALG, cast_error="linalg.pinv: Expected result to be safely castable from {R} dtype, but got result with dtype {O}", writes_out_last=True)  # fmt: skip
 def pinv_floats(self, atol, rtol, hermitian):
     return _pinv(self, atol, rtol, hermitian)
 
@@ -202,7 +200,6 @@ def pinv_floats(self, atol, rtol, hermitian):
     out=True,
     **_LINALG,
     cast_error="linalg.pinv: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
-    overlap="unchecked",
     writes_out_last=True,
 )
 def pinv(self, rcond, hermitian):
@@ -214,7 +211,6 @@ def pinv(self, rcond, hermitian):
     out=True,
     **_LINALG,
     cast_error="linalg.pinv: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
-    overlap="unchecked",
     writes_out_last=True,
 )
 def pinv_tensor(self, rcond, hermitian):
@@ -314,7 +310,7 @@ def _by_lapack(a: Any, b: Any, rcond: float, driver: str, vector: bool) -> Any:
 
 
 @composite("linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
-           out=True, **_LINALG, cast_error="torch.linalg.lstsq: Expected solution to be safely castable from {R} dtype, but got solution with dtype {O}", out_order="contiguous_when_resized", overlap="unchecked")  # fmt: skip
+           out=True, **_LINALG, cast_error="torch.linalg.lstsq: Expected solution to be safely castable from {R} dtype, but got solution with dtype {O}", out_order="contiguous_when_resized")  # fmt: skip
 def linalg_lstsq(self, b, rcond, driver):
     """X of least ‖self · X - b‖; residuals where the system has more rows than columns and full rank."""
     vector = _check_least_squares(self, b, driver)
@@ -373,7 +369,6 @@ def _condition_by_inverse(self: Any, p: Any) -> Any:
     out=True,
     **_LINALG,
     cast_error="linalg.cond: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
-    overlap="unchecked",
     writes_out_last=True,
 )
 def linalg_cond(self, p):
@@ -396,7 +391,6 @@ def linalg_cond(self, p):
     out=True,
     **_LINALG,
     cast_error="linalg.cond: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
-    overlap="unchecked",
     writes_out_last=True,
 )
 def linalg_cond_named(self, p):

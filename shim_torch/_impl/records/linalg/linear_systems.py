@@ -20,7 +20,7 @@ from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.record import composite, op
 from shim_torch._utils import _scalar
 
-_LINALG: dict[str, Any] = {"module": "linalg", "method": False}
+_LINALG: dict[str, Any] = {"module": "linalg", "method": False, "overlap": "unchecked"}
 
 
 def identity(a: Any, n: int) -> Any:
@@ -53,7 +53,7 @@ def _singular(name: str, info: Any) -> Any:
 @op("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", shape=_inverse_shape,
     dtype=lambda A: (A.dtype, [A.dtype, _core.int32]), differentiable=(0,),
     grad={"A": lambda g, result0: -(adjoint(result0) @ g @ adjoint(result0))}, out=True, native="inverse",
-    order=("columns", None), **_LINALG, out_dtype="structured", overlap="unchecked")  # fmt: skip
+    order=("columns", None), **_LINALG, out_dtype="structured")  # fmt: skip
 def linalg_inv_ex(xp, A, check_errors):
     if on_cuda(A):
         packed, pivots, info = lu(xp, A)
@@ -83,7 +83,6 @@ def linalg_inv_ex(xp, A, check_errors):
     autocast="float32_cpu",
     out_dtype="structured",
     out_error_name="linalg_inv_ex",
-    overlap="unchecked",
 )
 def linalg_inv(A):
     inverse, info = aten().linalg_inv_ex(A)
@@ -153,7 +152,7 @@ def _solve_a_grad(g: Any, A: Any, result0: Any, B_shape: Any, left: bool) -> Any
 
 @op("linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
     shape=_solve_shape, dtype=lambda A: (A.dtype, [A.dtype, _core.int32]), differentiable=(0,), out=True,
-    grad={"A": _solve_a_grad, "B": _solve_b_grad}, order=_solve_order, native="solve", **_LINALG, out_dtype="structured", out_error_name="_linalg_solve_ex", overlap="unchecked")  # fmt: skip
+    grad={"A": _solve_a_grad, "B": _solve_b_grad}, order=_solve_order, native="solve", **_LINALG, out_dtype="structured", out_error_name="_linalg_solve_ex")  # fmt: skip
 def linalg_solve_ex(xp, A, B, left, check_errors):
     vector = B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
     if on_cuda(A):
@@ -189,7 +188,6 @@ def _unsolvable(name: str, info: Any) -> Any:
     **_LINALG,
     out_dtype="structured",
     out_error_name="_linalg_solve_ex",
-    overlap="unchecked",
 )
 def linalg_solve(A, B, left):
     result, info = aten().linalg_solve_ex(A, B, left=left)
@@ -220,7 +218,7 @@ def _triangular_a_grad(g: Any, self: Any, upper: bool, left: bool, unitriangular
 
 @op("linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
     shape=_triangular_shape, dtype=lambda self: self.dtype, out=True,
-    grad={"self": _triangular_a_grad, "B": _triangular_b_grad}, order=("columns",), native="solve_triangular", **_LINALG, out_dtype="kernel", overlap="unchecked")  # fmt: skip
+    grad={"self": _triangular_a_grad, "B": _triangular_b_grad}, order=("columns",), native="solve_triangular", **_LINALG, out_dtype="kernel")  # fmt: skip
 def linalg_solve_triangular(xp, self, B, upper, left, unitriangular):
     """Substitution, row by row; zeros on the diagonal give infinities, as in PyTorch."""
     if on_cuda(B):
@@ -292,7 +290,7 @@ def _det_grad(g: Any, A: Any, result: Any) -> Any:
 
 
 @op("linalg_det(Tensor A) -> Tensor", shape=_det_shape("linalg.det"), dtype=lambda A: A.dtype, out=True,
-    grad={"A": _det_grad}, native="det", **_LINALG, out_dtype="structured", out_error_name="_linalg_det", overlap="unchecked")  # fmt: skip
+    grad={"A": _det_grad}, native="det", **_LINALG, out_dtype="structured", out_error_name="_linalg_det")  # fmt: skip
 def linalg_det(xp, A):
     return xp.asarray(xp.linalg.det(A)).astype(A.dtype)
 
@@ -322,7 +320,7 @@ def _slogdet_grad(g0: Any, g1: Any, A: Any, result0: Any) -> Any:
 
 
 @op("linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", shape=_slogdet_shape,
-    dtype=lambda A: (A.dtype, [A.dtype, A.dtype.to_real()]), out=True, grad={"A": _slogdet_grad}, **_LINALG, out_dtype="structured", out_error_name="_linalg_slogdet", overlap="unchecked")  # fmt: skip
+    dtype=lambda A: (A.dtype, [A.dtype, A.dtype.to_real()]), out=True, grad={"A": _slogdet_grad}, **_LINALG, out_dtype="structured", out_error_name="_linalg_slogdet")  # fmt: skip
 def linalg_slogdet(xp, A):
     sign, size = xp.linalg.slogdet(A)
     return xp.asarray(sign).astype(A.dtype), xp.asarray(size).astype(A.real.dtype)

@@ -21,7 +21,7 @@ from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import type_name
 
-_LINALG: dict[str, Any] = {"module": "linalg", "method": False}
+_LINALG: dict[str, Any] = {"module": "linalg", "method": False, "overlap": "unchecked"}
 _adjoint = adjoint  # the name of an argument, too
 
 
@@ -114,7 +114,7 @@ def _lu_shape(A: Any, pivot: bool) -> Any:
 
 @op("linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)",
     shape=_lu_shape, dtype=lambda A: (A.dtype, [A.dtype, _core.int32, _core.int32]), differentiable=(0,), grad={"A": _lu_grad}, out=True,
-    order=("columns", None, None), native="lu_factor", **_LINALG, out_dtype="structured", overlap="unchecked")  # fmt: skip
+    order=("columns", None, None), native="lu_factor", **_LINALG, out_dtype="structured")  # fmt: skip
 def linalg_lu_factor_ex(xp, A, pivot, check_errors):
     packed, pivots, info = lu(xp, A, pivot)
     if check_errors and bool((info > 0).any()):
@@ -136,7 +136,6 @@ def _lu_with_info(self, pivot, check_errors):
     **_LINALG,
     out_dtype="structured",
     out_error_name="linalg_lu_factor_ex",
-    overlap="unchecked",
 )
 def linalg_lu_factor(A, pivot):
     import shim_torch
@@ -160,7 +159,6 @@ def _zero_pivot(name: str, info: Any) -> str:
     out=True,
     **_LINALG,
     out_dtype="structured",
-    overlap="unchecked",
 )
 def linalg_lu(A, pivot):
     import shim_torch
@@ -241,7 +239,6 @@ def lu_solve(self, LU_data, LU_pivots):
     out=True,
     **_LINALG,
     out_dtype="structured",
-    overlap="unchecked",
 )
 def linalg_lu_solve(LU, pivots, B, left, adjoint):
     import shim_torch

@@ -14,7 +14,7 @@ from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import NARROW, wrap_dim
 from shim_torch._utils import _scalar
 
-_LINALG: dict[str, Any] = {"module": "linalg", "method": False}
+_LINALG: dict[str, Any] = {"module": "linalg", "method": False, "overlap": "unchecked"}
 
 
 def _power(self: Any, n: int) -> Any:
@@ -41,7 +41,6 @@ composite(
     **_LINALG,
     cast_error="matrix_power: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
     out_error_name="matmul",
-    overlap="unchecked",
 )(lambda self, n: _power(self, n))
 composite("matrix_power(Tensor self, int n) -> Tensor", out=True)(lambda self, n: _power(self, n))
 
@@ -75,11 +74,9 @@ def _exponential(self: Any) -> Any:
     return total
 
 
-composite("linalg_matrix_exp(Tensor self) -> Tensor", out=True, **_LINALG, overlap="unchecked")(
-    lambda self: _exponential(self)
-)
+composite("linalg_matrix_exp(Tensor self) -> Tensor", out=True, **_LINALG)(lambda self: _exponential(self))
 composite("matrix_exp(Tensor self) -> Tensor")(lambda self: _exponential(self))
-composite("linalg_matmul(Tensor self, Tensor other) -> Tensor", out=True, **_LINALG, overlap="unchecked")(
+composite("linalg_matmul(Tensor self, Tensor other) -> Tensor", out=True, **_LINALG)(
     lambda self, other: self.matmul(other)
 )
 
@@ -91,7 +88,6 @@ composite("linalg_matmul(Tensor self, Tensor other) -> Tensor", out=True, **_LIN
     autocast="lower_precision",
     out_dtype="multi_dot(): expected out tensor to have dtype {r} but got {o}",
     out_error_name="mm",
-    overlap="unchecked",
 )
 def linalg_multi_dot(tensors):
     """The product of all matrices in the cheapest order."""
@@ -221,7 +217,6 @@ composite(
     native="vector_product_whole",
     **_LINALG,
     out_dtype="structured",
-    overlap="unchecked",
 )(lambda self, other, dim: _cross(self, other, dim))
 
 
@@ -254,7 +249,6 @@ def cross(self, other, dim):
     autocast="lower_precision",
     out_dtype="linalg.vecdot: Expected out of dtype{R} but found {O}",
     out_error_name="vdot",
-    overlap="unchecked",
 )
 def linalg_vecdot(x, y, dim):
     """Σ conj(x) · y over ``dim``."""
@@ -295,7 +289,6 @@ def linalg_diagonal(A, offset, dim1, dim2):
     **_LINALG,
     cast_error="tensorinv: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
     out_order="contiguous",
-    overlap="unchecked",
     writes_out_last=True,
 )
 def linalg_tensorinv(self, ind):
@@ -323,7 +316,6 @@ def _product(sizes: Any) -> int:
     out=True,
     **_LINALG,
     cast_error="tensorsolve: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
-    overlap="unchecked",
     writes_out_last=True,
 )
 def linalg_tensorsolve(self, other, dims):

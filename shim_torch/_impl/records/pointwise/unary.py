@@ -145,15 +145,8 @@ def _integers_unchanged(function: str) -> Formula:
     return body
 
 
-for _name, _np in (("floor", "floor"), ("ceil", "ceil"), ("trunc", "trunc")):
-    _unary(
-        _name,
-        _integers_unchanged(_np),
-        zeros_as,
-        same_dtype,
-        aliases=("fix",) if _name == "trunc" else (),
-        out_dtype="same",
-    )
+for _name, _aliases in (("floor", ()), ("ceil", ()), ("trunc", ("fix",))):
+    _unary(_name, _integers_unchanged(_name), zeros_as, same_dtype, aliases=_aliases, out_dtype="same")
 _unary("round", _integers_unchanged("rint"), zeros_as, same_dtype, out_dtype="same")
 _unary("frac", lambda xp, self: self - xp.trunc(self), lambda g: g, same_dtype, out_dtype="same")
 _unary("neg", lambda xp, self: -self, lambda g: -g, same_dtype, aliases=("negative",), out_dtype="same")
@@ -183,32 +176,11 @@ _unary(
 _unary("sign", lambda xp, self: _sign(xp, self), zeros_as, same_dtype, out_dtype="same")
 _unary("logical_not", _f("logical_not"), None, fixed("bool"))
 _unary("bitwise_not", lambda xp, self: ~self, None, same_dtype, out_dtype="same")
-_unary(
-    "signbit",
-    _f("signbit"),
-    None,
-    fixed("bool"),
-    inplace=False,
-    out_dtype="signbit does not support non-boolean outputs.",
-)
+for _name in ("signbit", "isposinf", "isneginf"):
+    _of_numbers = f"{_name} does not support non-boolean outputs."
+    _unary(_name, _f(_name), None, fixed("bool"), inplace=False, out_dtype=_of_numbers)
 for _name in ("isnan", "isfinite", "isinf"):
     _unary(_name, _f(_name), None, fixed("bool"), inplace=False, out=False)
-_unary(
-    "isposinf",
-    _f("isposinf"),
-    None,
-    fixed("bool"),
-    inplace=False,
-    out_dtype="isposinf does not support non-boolean outputs.",
-)
-_unary(
-    "isneginf",
-    _f("isneginf"),
-    None,
-    fixed("bool"),
-    inplace=False,
-    out_dtype="isneginf does not support non-boolean outputs.",
-)
 _unary("isreal", _f("isreal"), None, fixed("bool"), inplace=False, out=False)
 
 

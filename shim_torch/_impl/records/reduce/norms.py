@@ -11,7 +11,7 @@ from shim_torch._impl.table.rules import reduced, wrap_dim, wrap_dims
 from shim_torch._utils import _scalar
 
 _INF = float("inf")
-_LINALG = {"module": "linalg", "method": False}
+_LINALG = {"module": "linalg", "method": False, "overlap": "unchecked"}
 
 
 def check_floating(name: str, dtype: Any) -> None:
@@ -82,7 +82,7 @@ def _norm_grad(g: Any, self: Any, ord: Any, dim: Any, keepdim: bool, result: Any
 
 
 @op("linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    shape=_norm_shape, dtype=_norm_dtype, out=True, native="vector_norm", grad={"self": _norm_grad}, **_LINALG, autocast="float32_cuda", out_dtype="structured", overlap="unchecked")  # fmt: skip
+    shape=_norm_shape, dtype=_norm_dtype, out=True, native="vector_norm", grad={"self": _norm_grad}, **_LINALG, autocast="float32_cuda", out_dtype="structured")  # fmt: skip
 def linalg_vector_norm(xp, self, ord, dim, keepdim):
     """The ``ord`` norm over ``dim`` (all dims by default): 0 counts, inf and -inf pick, others sum powers."""
     axis = wrap_dims(dim, self.ndim)
@@ -118,7 +118,7 @@ def _singular_values(self: Any, a: int, b: int) -> Any:
 
 @composite(
     "linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    out=True, **_LINALG, out_dtype="linalg.matrix_norm expected out tensor dtype {R} but got: {O}", overlap="unchecked", writes_out_last=True)  # fmt: skip
+    out=True, **_LINALG, out_dtype="linalg.matrix_norm expected out tensor dtype {R} but got: {O}", writes_out_last=True)  # fmt: skip
 def linalg_matrix_norm(self, ord, dim, keepdim, dtype):
     check_floating("linalg.matrix_norm", self.dtype)
     a, b = _matrix_dims("linalg.matrix_norm", self, dim)
@@ -149,7 +149,7 @@ def linalg_norm_of(x: Any, ord: Any, dim: Any = None, keepdim: bool = False, dty
 
 @composite(
     'linalg_matrix_norm.str_ord(Tensor self, str ord="fro", int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) '
-    "-> Tensor", out=True, **_LINALG, out_dtype="linalg.matrix_norm expected out tensor dtype {R} but got: {O}", overlap="unchecked", writes_out_last=True)  # fmt: skip
+    "-> Tensor", out=True, **_LINALG, out_dtype="linalg.matrix_norm expected out tensor dtype {R} but got: {O}", writes_out_last=True)  # fmt: skip
 def linalg_matrix_norm_named(self, ord, dim, keepdim, dtype):
     check_floating("linalg.matrix_norm", self.dtype)
     a, b = _matrix_dims("linalg.matrix_norm", self, dim)
@@ -162,7 +162,7 @@ def linalg_matrix_norm_named(self, ord, dim, keepdim, dtype):
 
 
 @composite("linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-           out=True, **_LINALG, autocast="float32_cuda", out_dtype="linalg.norm expected out tensor dtype {R} but got: {O}", overlap="unchecked", writes_out_last=True)  # fmt: skip
+           out=True, **_LINALG, autocast="float32_cuda", out_dtype="linalg.norm expected out tensor dtype {R} but got: {O}", writes_out_last=True)  # fmt: skip
 def linalg_norm(self, ord, dim, keepdim, dtype):
     if dim is not None and len(dim) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
@@ -179,7 +179,7 @@ def linalg_norm(self, ord, dim, keepdim, dtype):
 
 @composite(
     "linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    out=True, **_LINALG, autocast="float32_cuda", out_dtype="linalg.norm expected out tensor dtype {R} but got: {O}", overlap="unchecked", writes_out_last=True)  # fmt: skip
+    out=True, **_LINALG, autocast="float32_cuda", out_dtype="linalg.norm expected out tensor dtype {R} but got: {O}", writes_out_last=True)  # fmt: skip
 def linalg_norm_named(self, ord, dim, keepdim, dtype):
     if dim is None and self.dim() == 1:
         _matrix_dims("linalg.matrix_norm", self, (0, 1))
