@@ -37,7 +37,7 @@ bool same_but(const TensorImpl& self, const TensorImpl& src, int64_t dim, int64_
   return true;
 }
 
-const char* word_of(cuda::Join how) {  // what scatter_reduce and index_reduce call it
+const char* join_word(cuda::Join how) {  // what scatter_reduce and index_reduce call it
   switch (how) {
     case cuda::Join::sum: return "sum";
     case cuda::Join::product: return "prod";
@@ -51,7 +51,7 @@ const char* word_of(cuda::Join how) {  // what scatter_reduce and index_reduce c
 bool join_of(PyObject* o, cuda::Join* how) {
   using enum cuda::Join;
   for (cuda::Join each : {sum, product, mean, greatest, least})
-    if (PyUnicode_Check(o) && PyUnicode_CompareWithASCIIString(o, word_of(each)) == 0) {
+    if (PyUnicode_Check(o) && PyUnicode_CompareWithASCIIString(o, join_word(each)) == 0) {
       *how = each;
       return true;
     }

@@ -82,11 +82,7 @@ const std::unordered_map<std::string_view, Reader>& readers() {
   return all;
 }
 
-}  // namespace
-}  // namespace record_traits
-
-const Traits* read_traits(PyObject* options) {
-  using namespace record_traits;
+const Traits* read(PyObject* options) {
   std::unique_ptr<Traits> made;
   PyObject *key, *value;
   Py_ssize_t at = 0;
@@ -98,5 +94,10 @@ const Traits* read_traits(PyObject* options) {
   }
   return made ? made.release() : &kNoTraits;
 }
+
+}  // namespace
+}  // namespace record_traits
+
+const Traits* read_traits(PyObject* options) { return record_traits::read(options); }
 
 }  // namespace shim
