@@ -19,7 +19,8 @@ namespace {
 constexpr int kThreads = 256, kUnroll = 2, kGeometryDims = 10;
 constexpr int64_t kWorthTiles = 4096;  // elements of a copy
 
-// What functors_source.h defines, by the operators' names: a functor ends in an underscore where CUDA has a function of its name.
+// What functors_source.h defines, by the operators' names: a functor ends in an underscore where CUDA has a function
+// of its name.
 class Functors {
  public:
   Functors() {

@@ -1,5 +1,5 @@
 #pragma once
-// What a record says of its operator beside the schema; TRAITS in shim_torch/_impl/table/record.py explains each of them.
+// What a record says of its operator beside the schema; TRAITS in shim_torch/_impl/table/record.py explains each.
 #include <array>
 #include <cstdint>
 #include <vector>

@@ -28,7 +28,7 @@ const char* type_word(DType t) {
   }
 }
 
-// {R} and {O} are the names of the result's and of out's dtype, {r} and {o} how C++ names them, {A} is the out= argument.
+// {R} and {O} are the names of the result's and of out's dtype, {r} and {o} how C++ names them, {A} is out's name.
 std::string filled(std::string text, const std::string& argument, DType result, DType out) {
   const std::pair<const char*, std::string> words[] = {{"{R}", scalar_name(result)}, {"{O}", scalar_name(out)},
       {"{r}", type_word(result)}, {"{o}", type_word(out)}, {"{A}", argument},

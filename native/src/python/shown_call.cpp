@@ -31,7 +31,7 @@ std::string shown_overload(const Operator& op, PyObject* const* args, size_t n) 
   }
   if (is_tensor(args[0]) && is_tensor(args[1])) return own;
   if (!own.starts_with("Tensor")) return own;
-  // PyTorch's overloads where an operand is a number; ours take numbers for tensors. Arithmetic (add, mul) does so there too.
+  // PyTorch's overloads for numbers; ours take numbers for tensors. Arithmetic (add, mul) does so there too.
   const auto& [second, first, in_place] = op.traits->number_overloads;
   const char* shown = !is_tensor(args[0]) ? first : op.inplace && in_place ? in_place : second;
   return shown ? shown : own;

@@ -35,7 +35,7 @@ constexpr Word<OutOrder> kOrder[] = {
 constexpr Word<OutResize> kResize[] = {
     {"silent", OutResize::silent}, {"rounded", OutResize::rounded}, {"first", OutResize::first}};
 
-// The texts that many operators have for an out= of another dtype; {R}, {O}, {r} and {o} are explained in out_dtype.cpp.
+// The texts that many operators have for an out= of another dtype; out_dtype.cpp explains {R}, {O}, {r} and {o}.
 constexpr Word<const char*> kOutDtype[] = {{"same", "Found dtype {O} but expected {R}"}, {"structured", kStructuredOut},
     {"kernel", "expected scalar type {R} but found {O}"}};
 

@@ -209,7 +209,7 @@ _NUMBERS = (
     "uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool - - - bfloat16".split()
 )
 for _overload in ("Tensor", "Scalar", "Scalar_Tensor", "Scalar_Scalar"):
-    aten(f"result_type.{_overload}", **({} if _overload == "Scalar_Scalar" else {"numbers": "any"}))(
+    aten(f"result_type.{_overload}", numbers="any")(
         lambda one, two: _NUMBERS.index(str(torch().result_type(one, two))[6:])
     )
 

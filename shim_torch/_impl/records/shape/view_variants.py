@@ -18,7 +18,7 @@ _INPLACE = {
     "swapaxes_(Tensor(a!) self, int axis0, int axis1)": "transpose",
     "as_strided_(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None)": "as_strided",
 }
-_COPIES = {
+_COPIES: dict[str, tuple[str, dict[str, Any]]] = {
     "alias_copy(Tensor self)": ("alias", {"out_dtype": "structured", "out_error_name": "aten::alias_copy"}),
     "as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None)": (
         "as_strided",
@@ -72,7 +72,7 @@ _COPIES = {
     "view_as_real_copy(Tensor self)": ("view_as_real", {}),
     "view_as_complex_copy(Tensor self)": ("view_as_complex", {}),
 }
-_LIST_COPIES = {
+_LIST_COPIES: dict[str, tuple[str, dict[str, Any]]] = {
     "split_copy.Tensor(Tensor self, SymInt split_size, int dim=0)": ("split", {}),
     "split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0)": (
         "split_with_sizes",
