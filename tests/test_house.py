@@ -29,7 +29,7 @@ BOUNDS = {
     "largest circle of eager imports (goal 4)": 3,
     "largest circle of imports, lazy ones too (goal 20)": 10,
     "lists of operators' names in Python": 1,
-    "lists of operators' names in C++": 57,
+    "lists of operators' names in C++": 0,
     "files with Python.h outside native/src/python": 2,
     "folders of native/src in circles of includes": 5,
     "files of more than 300 lines": 68,

@@ -31,6 +31,7 @@ if "tst::tanh" not in RECORDS:
         inplace=True,
         out=True,
         aliases=("plus",),
+        numbers="any",
     )
     def add(xp, self, other, alpha):
         return self + alpha * other
@@ -42,6 +43,7 @@ if "tst::tanh" not in RECORDS:
         inplace=True,
         out=True,
         grad={"self": lambda g, other: f.mul(g, other), "other": lambda g, self: f.mul(g, self)},
+        numbers="any",
     )
     def mul(xp, self, other):
         return self * other

@@ -324,7 +324,7 @@ constexpr Table kMade;
 
 }  // namespace
 
-const PointwiseOp* binary_op(const std::string& name) {
+static const NamedOps& binary_table() {
   static const NamedOps ops = [] {
     NamedOps all({kMade.ops.data(), kMade.count});
     for (PointwiseOp& op : all.ops) {
@@ -335,8 +335,11 @@ const PointwiseOp* binary_op(const std::string& name) {
     all.names["true_divide"] = all.names["div"];
     return all;
   }();
-  return ops.find(name);
+  return ops;
 }
+
+const PointwiseOp* binary_op(const std::string& name) { return binary_table().find(name); }
+std::span<const PointwiseOp> binary_ops() { return binary_table().ops; }
 
 namespace {
 

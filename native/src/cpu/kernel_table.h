@@ -62,6 +62,8 @@ struct NamedOps {
 
 const PointwiseOp* unary_op(const std::string& name);  // null if there is none
 const PointwiseOp* binary_op(const std::string& name);
+std::span<const PointwiseOp> unary_ops();  // all of them
+std::span<const PointwiseOp> binary_ops();
 const PointwiseOp& add_scaled();  // a + alpha * b, three inputs
 
 const PointwiseOp& where_op();  // three inputs: condition (not 0), a, b

@@ -178,7 +178,7 @@ constexpr Table kMade;
 
 }  // namespace
 
-const PointwiseOp* unary_op(const std::string& name) {
+static const NamedOps& unary_table() {
   static const NamedOps ops = [] {
     NamedOps all({kMade.ops.data(), kMade.count});
     for (PointwiseOp& op : all.ops) {
@@ -193,7 +193,10 @@ const PointwiseOp* unary_op(const std::string& name) {
     }
     return all;
   }();
-  return ops.find(name);
+  return ops;
 }
+
+const PointwiseOp* unary_op(const std::string& name) { return unary_table().find(name); }
+std::span<const PointwiseOp> unary_ops() { return unary_table().ops; }
 
 }  // namespace shim

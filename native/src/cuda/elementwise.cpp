@@ -19,36 +19,63 @@ namespace {
 constexpr int kThreads = 256, kUnroll = 2, kGeometryDims = 10;
 constexpr int64_t kWorthTiles = 4096;  // elements of a copy
 
-// Functors whose names differ from the operators': what CUDA has a function of that name for.
-const std::unordered_map<std::string, std::string>& functors() {
-  static const auto* table = [] {
-    auto* t = new std::unordered_map<std::string, std::string>{
-        {"copy", "Copy"}, {"modified_bessel_i0", "i0"}, {"modified_bessel_i1", "i1"}};
-    for (const char* name : {"neg", "square", "relu", "sign", "frac", "reciprocal", "sigmoid", "silu", "gelu",
-             "gelu_tanh", "bitwise_not", "logical_not", "add", "sub", "mul", "bitwise_and", "bitwise_or", "bitwise_xor",
-             "div_trunc", "floor_divide", "maximum", "minimum", "eq", "ne", "lt", "le", "gt", "ge", "logical_and",
-             "logical_or", "logical_xor", "bitwise_left_shift", "bitwise_right_shift", "add_scaled", "where", "clamp",
-             "masked_scale", "sigmoid_backward", "tanh_backward", "relu_backward", "silu_backward", "gelu_backward",
-             "gelu_tanh_backward", "lerp", "log_sigmoid", "mish", "hardswish", "hardsigmoid", "glu", "prelu", "xlogy",
-             "xlog1py", "logaddexp", "logaddexp2", "addcmul", "addcdiv", "leaky_relu", "elu", "softplus", "threshold",
-             "hardtanh", "hardshrink", "softshrink", "nan_to_num", "mish_backward", "hardswish_backward",
-             "hardsigmoid_backward", "log_sigmoid_backward", "sinc", "deg2rad", "rad2deg", "heaviside", "i0", "i1",
-             "i0e", "i1e", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "ndtr", "ndtri", "zeta", "logit",
-             "polygamma", "leaky_relu_backward", "elu_backward", "softplus_backward", "hardtanh_backward", "is_close",
-             "bce_each", "bce_logits_each", "igamma", "igammac"})
-      (*t)[name] = name;
-    for (const char* name :
-        {"abs", "floor", "ceil", "round", "trunc", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt",
-            "rsqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "erf", "erfc", "isnan",
-            "isinf", "isfinite", "signbit", "div", "atan2", "hypot", "fmod", "remainder", "pow", "fmax", "fmin",
-            "copysign", "asinh", "acosh", "atanh", "lgamma", "digamma", "erfinv", "erfcx", "nextafter"})
-      (*t)[name] = std::string(name) + "_";
-    return t;
-  }();
-  return *table;
+// What functors_source.h defines, by the operators' names: a functor ends in an underscore where CUDA has a function
+// of its name.
+class Functors {
+ public:
+  Functors() {
+    for (const auto& [macro, inputs, extra] : {Macro{"UNARY", 1}, Macro{"WHOLE", 1}, Macro{"BINARY", 2},
+             Macro{"TEST", 2}, Macro{"NUMBERS1", 1, true}, Macro{"NUMBERS3", 3, true}})
+      for (size_t at = 0; (at = find(std::string(macro) + "(", at)) != std::string_view::npos;)
+        if (const std::string_view name = word(at); name != "Name") put(name, inputs, extra);
+    for (size_t at = 0; (at = find("\nstruct ", at)) != std::string_view::npos;) {
+      const std::string_view name = word(at), line = text_.substr(at, text_.find('\n', at) - at);
+      const size_t from = line.find(" f("), to = line.find(')', from);
+      if (from == std::string_view::npos) continue;
+      put(name, 1 + int(std::ranges::count(line.substr(from, to - from), ',')), false);
+    }
+  }
+  const Functor* find_operator(std::string_view op) const {
+    const auto found = by_operator_.find(std::string(op));
+    return found == by_operator_.end() ? nullptr : &found->second;
+  }
+  const std::unordered_map<std::string, Functor>& all() const { return by_operator_; }
+
+ private:
+  struct Macro {
+    const char* name;
+    int inputs;
+    bool extra = false;
+  };
+  size_t find(std::string_view what, size_t from) const {  // past it
+    const size_t at = text_.find(what, from);
+    return at == std::string_view::npos ? at : at + what.size();
+  }
+  std::string_view word(size_t at) const { return text_.substr(at, text_.find_first_of(",; {", at) - at); }
+  void put(std::string_view name, int inputs, bool extra) {
+    const std::string_view op = name.ends_with('_') ? name.substr(0, name.size() - 1) : name;
+    const auto at = by_operator_.try_emplace(std::string(op)).first;
+    at->second = {at->first.c_str(), std::string(name), inputs, extra};
+  }
+
+  std::string_view text_ = kFunctorsSource;
+  std::unordered_map<std::string, Functor> by_operator_;
+};
+
+const Functors& functors() {
+  static const auto* all = new Functors;
+  return *all;
 }
 
 }  // namespace
+
+const Functor* functor_of(std::string_view op) { return functors().find_operator(op); }
+
+std::vector<const Functor*> all_functors() {
+  std::vector<const Functor*> all;
+  for (const auto& [op, functor] : functors().all()) all.push_back(&functor);
+  return all;
+}
 
 const char* element_type(DType t) {
   switch (t) {
@@ -124,13 +151,13 @@ const char* source(std::string_view op) {
 
 // The compiler's macros; empty where there is no such operator.
 std::vector<std::string> options_of(const Plan& p) {
-  auto functor = functors().find(p.op);
-  if (functor == functors().end()) return {};
-  std::vector<std::string> options = {"-DOP=" + functor->second, std::string("-DC=") + compute_type(p.in),
+  const Functor* functor = functor_of(p.op);
+  if (!functor) return {};
+  std::vector<std::string> options = {"-DOP=" + functor->name, std::string("-DC=") + compute_type(p.in),
       std::string("-DRESULT=") + compute_type(p.result), std::string("-DLOGIC=") + (p.in == DType::b8 ? "1" : "0"),
       "-DN_IN=" + std::to_string(p.inputs), "-DV=" + std::to_string(p.vector),
       std::string("-DWIDE=") + (p.wide ? "1" : "0"), std::string("-DFLAT=") + (p.flat ? "1" : "0"),
-      std::string("-DEXTRA=") + (takes_extra(p.op) ? "1" : "0")};
+      std::string("-DEXTRA=") + (functor->extra ? "1" : "0")};
   for (int k = 0; k < 4; ++k) {
     options.push_back("-DT" + std::to_string(k) + "=" + element_type(p.types[k]));
     if (k) options.push_back("-DK" + std::to_string(k) + "=" + std::to_string(p.kinds[k]));
@@ -139,11 +166,6 @@ std::vector<std::string> options_of(const Plan& p) {
 }
 
 }  // namespace
-
-const char* functor_of(const std::string& op) {
-  auto found = functors().find(op);
-  return found == functors().end() ? nullptr : found->second.c_str();
-}
 
 namespace {
 
@@ -250,14 +272,6 @@ std::string compile_elementwise(
   if (options.empty()) return std::string("no operator ") + op;
   nvrtc::Compiled c = nvrtc::compile(source(op), architecture, options, op);
   return c.cubin.empty() ? c.log : "";
-}
-
-bool takes_extra(std::string_view op) {
-  for (std::string_view name : {"addcmul", "addcdiv", "leaky_relu", "elu", "softplus", "threshold", "hardtanh",
-           "hardshrink", "softshrink", "nan_to_num", "logit", "polygamma", "leaky_relu_backward", "elu_backward",
-           "softplus_backward", "hardtanh_backward", "is_close"})
-    if (op == name) return true;
-  return false;
 }
 
 bool elementwise_dtype(DType t) { return element_type(t) != nullptr && t != DType::c128; }

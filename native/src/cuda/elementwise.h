@@ -2,6 +2,7 @@
 // Pointwise operators, copies and casts on CUDA: one kernel an operator and its types, compiled when first needed.
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cpu/loops.h"
 #include "cuda/driver.h"
@@ -17,10 +18,16 @@ struct Elementwise {
   int count;
   Operand operands[kMaxOperands];
   bool numbers[kMaxOperands] = {};
-  double extra[3] = {};  // what the operators of `takes_extra` take besides, in the compute dtype
+  double extra[3] = {};  // what operators whose functor takes extra numbers get, in the compute dtype
 };
-bool takes_extra(std::string_view op);
-const char* functor_of(const std::string& op);  // of functors_source.h; null if there is none
+struct Functor {   // of functors_source.h
+  const char* op;  // whose functor it is; this address is the operator's own
+  std::string name;
+  int inputs;
+  bool extra;  // takes up to three numbers besides
+};
+const Functor* functor_of(std::string_view op);  // null if there is none
+std::vector<const Functor*> all_functors();
 bool run_elementwise(const Elementwise&, DimSpan shape, int device);
 
 const char* element_type(DType);  // its name in our CUDA sources; null if it has none

@@ -6,7 +6,7 @@ namespace shim::cuda {
 
 inline constexpr const char* kFunctorsSource = R"cuda(
 #define UNARY(Name, expression) struct Name { template <class T> __device__ static T f(T x) { return expression; } }
-struct Copy { template <class T> __device__ static T f(T x) { return x; } };
+struct copy_ { template <class T> __device__ static T f(T x) { return x; } };
 UNARY(neg, T(-x));
 struct abs_ { template <class T> __device__ static T f(T x) { if constexpr (is_float<T>) return fabs(x); else if constexpr (is_signed<T>) return x < 0 ? T(-x) : x; else return x; } };
 UNARY(square, T(x * x));
@@ -161,6 +161,7 @@ UNARY(sinc, x == T(0) ? T(1) : sin(T(3.14159265358979323846) * x) / (T(3.1415926
 UNARY(deg2rad, x * T(0.01745329251994329577)); UNARY(rad2deg, x * T(57.2957795130823208768));
 BINARY(heaviside, a == T(0) ? b : a > T(0) ? T(1) : T(0));
 UNARY(i0, cyl_bessel_i0(x)); UNARY(i1, cyl_bessel_i1(x));
+UNARY(modified_bessel_i0, cyl_bessel_i0(x)); UNARY(modified_bessel_i1, cyl_bessel_i1(x));
 UNARY(bessel_j0, j0(x)); UNARY(bessel_j1, j1(x)); UNARY(bessel_y0, x == T(0) ? -T(__int_as_float(0x7f800000)) : y0(x)); UNARY(bessel_y1, x == T(0) ? -T(__int_as_float(0x7f800000)) : y1(x));
 UNARY(ndtr, normcdf(x)); UNARY(ndtri, normcdfinv(x)); UNARY(erfcx_, erfcx(x));
 // exp(-|x|) times them: far out by their expansions, where the functions themselves overflow.

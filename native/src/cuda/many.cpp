@@ -113,7 +113,7 @@ void run_each(
 }  // namespace
 
 bool each(const char* op, Tensors outs, Tensors a, std::span<const Shared> rest, std::span<const double> numbers) {
-  const char* functor = functor_of(op);
+  const Functor* functor = functor_of(op);
   if (!functor || rest.size() > 2 || !alike({outs, a})) return false;
   const DType t = outs[0]->dtype();
   std::vector<Tensor> repeated[2];
@@ -138,14 +138,14 @@ bool each(const char* op, Tensors outs, Tensors a, std::span<const Shared> rest,
   int vector = vector_of_all({outs, a});
   for (size_t k = 0; k < rest.size(); ++k)
     if (rest[k].kind == Share::own) vector = std::min(vector, vector_of_all({lists[k + 2]}));
-  // Operators are told apart by the addresses of their functors' names, which the table keeps.
+  // Operators are told apart by the addresses of their functors, which the table keeps.
   const uint64_t key =
       (reinterpret_cast<uintptr_t>(functor) << 16) ^ key_of(int(t), kinds[1] * 3 + kinds[2]) << 5 ^ uint64_t(vector);
   const CUfunction f = find_kernel(each_family, "each", key, device, [&] {
     auto m = macros(t, vector, "EACH=1");
     const std::string type = element_type(t), wide = compute_type(compute_dtype(t));
-    for (std::string own : {std::string("OP=") + functor, "RESULT=" + wide, std::string("LOGIC=0"), "T0=" + type,
-             "N_IN=" + std::to_string(inputs), std::string("EXTRA=") + (takes_extra(op) ? "1" : "0"),
+    for (std::string own : {"OP=" + functor->name, "RESULT=" + wide, std::string("LOGIC=0"), "T0=" + type,
+             "N_IN=" + std::to_string(inputs), std::string("EXTRA=") + (functor->extra ? "1" : "0"),
              std::string("K1=0"), "K2=" + std::to_string(kinds[1]), "K3=" + std::to_string(kinds[2])})
       m.push_back(own);
     return m;

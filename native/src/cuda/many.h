@@ -18,7 +18,7 @@ struct Shared {
 };  // `one`: a list of one
 
 // outs[i] = op(a[i], b[i], c[i]) by the functor of `op` in the pointwise table; `numbers[i]` for operands that are numbers, and as the
-// first of the numbers of takes_extra's operators.
+// first of the numbers of the operators whose functors take some.
 bool each(const char* op, std::span<const Tensor> outs, std::span<const Tensor> a, std::span<const Shared> rest,
     std::span<const double> numbers);
 

@@ -39,6 +39,8 @@ void register_native(const char* name, NativeFn fn, void* data) {
   native.data = data;
 }
 
+bool has_native(const char* name) { return natives().contains(name); }
+
 void register_native_cpu(const char* name, NativeFn fn, void* data) {
   Native& native = natives()[name];
   native.cpu = fn;

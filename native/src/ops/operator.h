@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ops/schema.h"
+#include "ops/traits.h"
 
 struct _object;  // PyObject
 
@@ -29,16 +30,17 @@ struct Operator;
 // A native kernel gets bound arguments and returns a new reference, or null without an error set: "not mine, use run".
 using NativeFn = _object* (*)(Operator&, _object* const* args, size_t n);
 void register_native(const char* name, NativeFn fn, void* data = nullptr);  // before the records are defined
+bool has_native(const char* name);
 // A kernel for CPU tensors beside another device's of the same name: it is asked first, and its data is native_cpu_data.
 void register_native_cpu(const char* name, NativeFn fn, void* data = nullptr);
-
-enum class CastPolicy : uint8_t { none, lower, fp32, promote };  // what autocast does to the tensor arguments
 
 // What an operator does with sparse tensors (python/sparse_dispatch.cpp).
 enum class SparseRule : uint8_t { unknown, pass, refuse, kernel, parts };
 
 struct Operator {
   Schema schema;
+  const Traits* traits = &kNoTraits;
+  const char* alias_of = nullptr;  // the record's name, where the operator has another
   std::vector<Slot> slots;
   uint16_t positional = 0;  // how many arguments may be positional
   uint16_t required = 0;    // how many positional ones have no default
@@ -49,10 +51,8 @@ struct Operator {
   bool number_overloads = false;  // PyTorch has overloads of their own for numbers in the places of its tensors
   bool wants_a_tensor = false;    // numbers may stand for some of its tensors, not for all
   bool returns_self = false;      // writes its arguments (add_, user's mutating kernels) and returns the first
-  bool reads_math_bits = false;   // sees to the conjugate and negative bits of its arguments itself
   int pin_slot = -1;              // of a factory: where pin_memory stands
   int device_slot = -1;           // of a factory: where torch.set_default_device applies
-  CastPolicy cast = CastPolicy::none;
   enum Kind : uint8_t { Kernel, Composite, View } kind = Kernel;
   bool dispatch_leaf = false;         // __torch_dispatch__ sees it though it is a composite here
   _object* dispatch_parts = nullptr;  // what it runs as where __torch_dispatch__ looks on: PyTorch has a composite

@@ -1,6 +1,5 @@
 // PyTorch's texts for calls that fit no overload.
 #include <algorithm>
-#include <set>
 
 #include "python/arguments.h"
 #include "python/foreign.h"
@@ -95,12 +94,6 @@ std::string signature(const Operator& op, Form form, bool with_out, size_t numbe
   return s + ")";
 }
 
-// Factories that give PyTorch's dims names.
-bool takes_names(const std::string& function) {
-  static const std::set<std::string> all = {"empty", "empty_like", "full", "ones", "rand", "randn", "zeros"};
-  return all.count(function.substr(function.find("::") == std::string::npos ? 0 : function.find("::") + 2)) != 0;
-}
-
 void raise_failure(Operator& op, const char* name, Form form, const CallArgs& c, const Failure& f) {
   const size_t skip = form == Form::method ? 1 : 0;
   const Argument* a = f.slot < op.schema.args.size() ? &op.schema.args[f.slot] : nullptr;
@@ -148,7 +141,7 @@ void raise_failure(Operator& op, const char* name, Form form, const CallArgs& c,
       PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'", name, f.value);
       return;
     default:
-      if (PyUnicode_CompareWithASCIIString(f.value, "names") == 0 && takes_names(op.schema.name))
+      if (PyUnicode_CompareWithASCIIString(f.value, "names") == 0 && op.traits->dim_names)
         PyErr_Format(PyExc_NotImplementedError,
             "torch.%s: argument 'names' is not supported by shim-torch: there are no named tensors", name);
       else

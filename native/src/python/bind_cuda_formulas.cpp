@@ -2,51 +2,39 @@
 #include <string_view>
 
 #include "autograd/autograd.h"
+#include "cuda/elementwise.h"
 #include "cuda/formulas.h"
 #include "python/native_values.h"
 
 namespace shim {
 namespace {
 
-struct PointwiseFormula {
-  const char* name;
-  int tensors, numbers;  // the arguments: operands, then numbers
-};
-constexpr PointwiseFormula kFormulas[] = {{"lerp", 3, 0}, {"log_sigmoid", 1, 0}, {"mish", 1, 0}, {"hardswish", 1, 0},
-    {"hardsigmoid", 1, 0}, {"prelu", 2, 0}, {"copysign", 2, 0}, {"xlogy", 2, 0}, {"xlog1py", 2, 0}, {"logaddexp", 2, 0},
-    {"logaddexp2", 2, 0}, {"asinh", 1, 0}, {"acosh", 1, 0}, {"atanh", 1, 0}, {"lgamma", 1, 0}, {"digamma", 1, 0},
-    {"erfinv", 1, 0}, {"addcmul", 3, 1}, {"addcdiv", 3, 1}, {"leaky_relu", 1, 1}, {"elu", 1, 3}, {"softplus", 1, 2},
-    {"threshold", 1, 2}, {"hardtanh", 1, 2}, {"hardshrink", 1, 1}, {"softshrink", 1, 1}, {"nan_to_num", 1, 3},
-    {"sinc", 1, 0}, {"deg2rad", 1, 0}, {"rad2deg", 1, 0}, {"heaviside", 2, 0}, {"i0", 1, 0}, {"i1", 1, 0},
-    {"i0e", 1, 0}, {"i1e", 1, 0}, {"bessel_j0", 1, 0}, {"bessel_j1", 1, 0}, {"bessel_y0", 1, 0}, {"bessel_y1", 1, 0},
-    {"modified_bessel_i0", 1, 0}, {"modified_bessel_i1", 1, 0}, {"ndtr", 1, 0}, {"ndtri", 1, 0}, {"erfcx", 1, 0},
-    {"zeta", 2, 0}, {"nextafter", 2, 0}, {"logit", 1, 1}, {"bce_each", 2, 0}, {"bce_logits_each", 2, 0},
-    {"igamma", 2, 0}, {"igammac", 2, 0}};
-
 template <bool InPlace> PyObject* native_formula(Operator& op, PyObject* const* args, size_t n) {
-  const PointwiseFormula& f = *static_cast<const PointwiseFormula*>(op.native_data);
-  if (int(n) != f.tensors + f.numbers || !is_tensor(args[0]) || !unwrap(args[0])->device().is_cuda()) return nullptr;
+  const cuda::Functor& f = *static_cast<const cuda::Functor*>(op.native_data);
+  const int numbers = int(n) - f.inputs;  // the arguments: operands, then numbers
+  if (numbers < 0 || numbers > (f.extra ? 3 : 0) || !is_tensor(args[0]) || !unwrap(args[0])->device().is_cuda())
+    return nullptr;
   return guarded([&]() -> PyObject* {
     Input inputs[3];
     double extra[3] = {};
-    for (int k = 0; k < f.tensors; ++k) {
+    for (int k = 0; k < f.inputs; ++k) {
       if (is_tensor(args[k]))
         inputs[k].tensor = unwrap(args[k]);
       else if (!number_of(args[k], &inputs[k].number) || inputs[k].number.type == Number::Complex)
         return nullptr;
     }
-    for (int k = 0; k < f.numbers; ++k) {
+    for (int k = 0; k < numbers; ++k) {
       Number number;
-      if (args[f.tensors + k] == Py_None && std::string_view(f.name) == "logit") {
+      if (args[f.inputs + k] == Py_None && std::string_view(f.op) == "logit") {
         extra[k] = -1;  // no bound
         continue;
       }
-      if (!number_of(args[f.tensors + k], &number) || number.type == Number::Complex) return nullptr;
+      if (!number_of(args[f.inputs + k], &number) || number.type == Number::Complex) return nullptr;
       extra[k] = number.to_double();
     }
-    if (std::string_view(f.name) == "softshrink" && !(extra[0] >= 0)) return nullptr;  // the record refuses it
+    if (std::string_view(f.op) == "softshrink" && !(extra[0] >= 0)) return nullptr;  // the record refuses it
     const Tensor self(unwrap(args[0]));
-    const Tensor r = cuda::formula(f.name, {inputs, size_t(f.tensors)}, extra, InPlace ? self : Tensor{});
+    const Tensor r = cuda::formula(f.op, {inputs, size_t(f.inputs)}, extra, InPlace ? self : Tensor{});
     if (!r) return nullptr;
     return InPlace ? Py_NewRef(args[0]) : wrap(r);
   });
@@ -92,10 +80,12 @@ PyObject* native_glu(Operator&, PyObject* const* args, size_t n) {
 void register_cuda_formulas() {
   register_native("glu", native_glu);
   register_native("polygamma", native_polygamma);
-  for (const PointwiseFormula& f : kFormulas) {
-    void* data = const_cast<PointwiseFormula*>(&f);
-    register_native(f.name, native_formula<false>, data);
-    register_native((std::string(f.name) + "_").c_str(), native_formula<true>, data);
+  for (const cuda::Functor* f : cuda::all_functors()) {  // those that no kernel of its own has
+    const std::string in_place = std::string(f->op) + "_";
+    if (has_native(f->op) || has_native(in_place.c_str())) continue;
+    void* data = const_cast<cuda::Functor*>(f);
+    register_native(f->op, native_formula<false>, data);
+    register_native(in_place.c_str(), native_formula<true>, data);
   }
 }
 

@@ -238,23 +238,20 @@ PyObject* native_masked_scale(Operator&, PyObject* const* args, size_t n) {
 // pointwise_backward(g, saved, name, p, q, r)
 PyObject* native_pointwise_backward(Operator&, PyObject* const* args, size_t n) {
   if (n != 6 || !on_cuda(args[0]) || !on_cuda(args[1]) || !PyUnicode_Check(args[2])) return nullptr;
-  for (const char* name : {"silu_backward", "gelu_backward", "gelu_tanh_backward", "sigmoid_backward", "tanh_backward",
-           "relu_backward", "mish_backward", "hardswish_backward", "hardsigmoid_backward", "log_sigmoid_backward",
-           "leaky_relu_backward", "elu_backward", "softplus_backward", "hardtanh_backward"}) {
-    if (PyUnicode_CompareWithASCIIString(args[2], name) != 0) continue;
-    return guarded([&]() -> PyObject* {
-      Tensor g(unwrap(args[0])), saved(unwrap(args[1]));
-      if (g->dtype() != saved->dtype()) return nullptr;
-      double extra[3] = {};
-      for (int k = 0; k < 3; ++k) {
-        Number number;
-        if (!number_of(args[3 + k], &number) || number.type == Number::Complex) return nullptr;
-        extra[k] = number.to_double();
-      }
-      return wrapped(pointwise(name, g, saved, nullptr, extra));
-    });
-  }
-  return nullptr;
+  const std::string_view name = PyUnicode_AsUTF8(args[2]);
+  const cuda::Functor* functor = name.ends_with("_backward") ? cuda::functor_of(name) : nullptr;
+  if (!functor) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Tensor g(unwrap(args[0])), saved(unwrap(args[1]));
+    if (g->dtype() != saved->dtype()) return nullptr;
+    double extra[3] = {};
+    for (int k = 0; k < 3; ++k) {
+      Number number;
+      if (!number_of(args[3 + k], &number) || number.type == Number::Complex) return nullptr;
+      extra[k] = number.to_double();
+    }
+    return wrapped(pointwise(functor->op, g, saved, nullptr, extra));
+  });
 }
 
 // masked_fill(self, mask, number), where the number is of self's kind

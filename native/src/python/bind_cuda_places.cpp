@@ -37,11 +37,22 @@ bool same_but(const TensorImpl& self, const TensorImpl& src, int64_t dim, int64_
   return true;
 }
 
+const char* join_word(cuda::Join how) {  // what scatter_reduce and index_reduce call it
+  switch (how) {
+    case cuda::Join::sum: return "sum";
+    case cuda::Join::product: return "prod";
+    case cuda::Join::mean: return "mean";
+    case cuda::Join::greatest: return "amax";
+    case cuda::Join::least: return "amin";
+  }
+  return "";
+}
+
 bool join_of(PyObject* o, cuda::Join* how) {
-  constexpr const char* names[] = {"sum", "prod", "mean", "amax", "amin"};
-  for (int i = 0; i < 5; ++i)
-    if (PyUnicode_Check(o) && PyUnicode_CompareWithASCIIString(o, names[i]) == 0) {
-      *how = cuda::Join(i);
+  using enum cuda::Join;
+  for (cuda::Join each : {sum, product, mean, greatest, least})
+    if (PyUnicode_Check(o) && PyUnicode_CompareWithASCIIString(o, join_word(each)) == 0) {
+      *how = each;
       return true;
     }
   return false;

@@ -573,11 +573,11 @@ PyMethodDef gemm_functions[] = {
 }  // namespace
 
 void register_gemm() {
-  auto put = [](const char* name, Product p) { register_native(name, native_product, reinterpret_cast<void*>(p)); };
-  put("mm", Product::mm);
-  put("mv", Product::mv);
-  put("bmm", Product::bmm);
-  put("dot", Product::dot);
+  auto kind_of = [](Product p) { return reinterpret_cast<void*>(p); };
+  register_native("mm", native_product, kind_of(Product::mm));
+  register_native("mv", native_product, kind_of(Product::mv));
+  register_native("bmm", native_product, kind_of(Product::bmm));
+  register_native("dot", native_product, kind_of(Product::dot));
   for (const char* name : {"mm_dtype", "bmm_dtype", "addmm_dtype", "baddbmm_dtype"})
     register_native(name, native_product_in);
   auto into = [](const char* name, uintptr_t kind) {

@@ -165,29 +165,26 @@ void register_pointwise() {
   register_native("clamp", native_clamp<true, true>);
   register_native("clamp_min", native_clamp<true, false>);
   register_native("clamp_max", native_clamp<false, true>);
-  for (const char* name : {"neg", "abs", "square", "relu", "sign", "floor", "ceil", "round", "trunc", "frac", "silu",
-           "bitwise_not", "logical_not", "isnan", "isinf", "isposinf", "isneginf", "isfinite", "signbit", "exp", "exp2",
-           "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "asin", "acos", "atan",
-           "sinh", "cosh", "tanh", "sigmoid", "erf", "erfc", "reciprocal"}) {
-    void* data = const_cast<PointwiseOp*>(unary_op(name));
-    register_native(name, native_unary, data);
-    register_native((std::string(name) + "_").c_str(), native_unary_in_place, data);
-  }
-  for (const char* name : {"mul", "div", "floor_divide", "remainder", "fmod", "pow", "maximum", "minimum", "fmax",
-           "fmin", "atan2", "hypot", "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor",
-           "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift"}) {
-    void* data = const_cast<PointwiseOp*>(binary_op(name));
-    register_native(name, native_binary, data);
-    register_native((std::string(name) + "_").c_str(), native_binary_in_place, data);
-  }
-  register_native("number_pow", native_binary, const_cast<PointwiseOp*>(binary_op("pow")));
-  register_native("div_mode", native_binary, const_cast<PointwiseOp*>(binary_op("div")));
-  register_native("div_mode_", native_binary_in_place, const_cast<PointwiseOp*>(binary_op("div")));
   register_native("gelu", native_gelu);
   register_native("add", native_add<false, false>);
   register_native("add_", native_add<false, true>);
   register_native("sub", native_add<true, false>);
   register_native("sub_", native_add<true, true>);
+  for (const PointwiseOp& op : unary_ops()) {  // those that no kernel of its own has
+    if (has_native(op.name)) continue;
+    void* data = const_cast<PointwiseOp*>(&op);
+    register_native(op.name, native_unary, data);
+    register_native((std::string(op.name) + "_").c_str(), native_unary_in_place, data);
+  }
+  for (const PointwiseOp& op : binary_ops()) {
+    if (has_native(op.name)) continue;
+    void* data = const_cast<PointwiseOp*>(&op);
+    register_native(op.name, native_binary, data);
+    register_native((std::string(op.name) + "_").c_str(), native_binary_in_place, data);
+  }
+  register_native("number_pow", native_binary, const_cast<PointwiseOp*>(binary_op("pow")));
+  register_native("div_mode", native_binary, const_cast<PointwiseOp*>(binary_op("div")));
+  register_native("div_mode_", native_binary_in_place, const_cast<PointwiseOp*>(binary_op("div")));
 }
 
 }  // namespace shim

@@ -212,6 +212,7 @@ PyObject* set_parameter_type(PyObject*, PyObject* type) {
 }
 
 #define FAST(name, f) {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)), METH_FASTCALL, nullptr}
+#define VIEW(name) FAST(#name, name##_)
 #define KEYED(name, f) \
   {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)), METH_VARARGS | METH_KEYWORDS, nullptr}
 PyObject* dense_strides_(PyObject*, PyObject* o) {  // of an operator's result over this one tensor
@@ -256,17 +257,15 @@ PyMethodDef views_functions[] = {FAST("_swap_tensor_impl", swap_tensors_),
     {"tensor_use_count", use_count_, METH_O, nullptr}, {"dense_strides", dense_strides_, METH_O, nullptr},
     FAST("indexed_strides", indexed_strides_), {"suggest_memory_format", suggest_memory_format_, METH_O, nullptr},
     FAST("view", with_dims<view>), FAST("permute", with_dims<permute>), FAST("expand", with_dims<expand>),
-    FAST("squeeze", squeeze_), FAST("as_strided", as_strided_), FAST("transpose", transpose_),
-    FAST("unsqueeze", unsqueeze_), FAST("select", select_), FAST("slice", slice_), FAST("narrow", narrow_),
-    FAST("unfold", unfold_), FAST("diagonal", diagonal_), FAST("view_dtype", view_dtype_), FAST("can_view", can_view),
-    {"alias", alias_, METH_O, nullptr}, {"view_as_real", view_as_real_, METH_O, nullptr},
-    {"view_as_complex", view_as_complex_, METH_O, nullptr}, {"conj_view", conj_view_, METH_O, nullptr},
-    {"neg_view", neg_view_, METH_O, nullptr}, {"_set_conj", set_conj_, METH_VARARGS, nullptr},
-    {"_set_neg", set_neg_, METH_VARARGS, nullptr}, KEYED("empty_tensor", empty_tensor),
-    KEYED("empty_strided", empty_strided_), {"broadcast_shapes", broadcast_shapes_, METH_O, nullptr},
-    FAST("infer_size", infer_size_), {"contiguous_strides", contiguous_strides_, METH_O, nullptr},
-    {"bump_version", bump_version_, METH_O, nullptr}, FAST("set_version", set_version_),
-    {"_set_view_replay_enabled", set_view_replay, METH_O, nullptr},
+    VIEW(squeeze), VIEW(as_strided), VIEW(transpose), VIEW(unsqueeze), VIEW(select), VIEW(slice), VIEW(narrow),
+    VIEW(unfold), VIEW(diagonal), VIEW(view_dtype), FAST("can_view", can_view), {"alias", alias_, METH_O, nullptr},
+    {"view_as_real", view_as_real_, METH_O, nullptr}, {"view_as_complex", view_as_complex_, METH_O, nullptr},
+    {"conj_view", conj_view_, METH_O, nullptr}, {"neg_view", neg_view_, METH_O, nullptr},
+    {"_set_conj", set_conj_, METH_VARARGS, nullptr}, {"_set_neg", set_neg_, METH_VARARGS, nullptr},
+    KEYED("empty_tensor", empty_tensor), KEYED("empty_strided", empty_strided_),
+    {"broadcast_shapes", broadcast_shapes_, METH_O, nullptr}, FAST("infer_size", infer_size_),
+    {"contiguous_strides", contiguous_strides_, METH_O, nullptr}, {"bump_version", bump_version_, METH_O, nullptr},
+    FAST("set_version", set_version_), {"_set_view_replay_enabled", set_view_replay, METH_O, nullptr},
     {"_is_view_replay_enabled", is_view_replay, METH_NOARGS, nullptr},
     {"set_out_of_memory_type", set_oom_type, METH_O, nullptr},
     {"set_parameter_type", set_parameter_type, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};

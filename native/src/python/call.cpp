@@ -150,7 +150,7 @@ __attribute__((always_inline)) inline PyObject* run_as_they_are(Operator& op, Py
 
 // Kernels that do not know the bits get copies of the values; the parts of a composite resolve what they must.
 __attribute__((noinline, cold)) PyObject* run_with_math_bits(Operator& op, PyObject** args, size_t n) {
-  if (op.kind != Operator::Kernel || (op.reads_math_bits && (op.native || op.native_cpu)))
+  if (op.kind != Operator::Kernel || (op.traits->reads_math_bits && (op.native || op.native_cpu)))
     return run_as_they_are(op, args, n, op.kind != Operator::Composite);
   ResolvedArguments resolved(args, n, python_dispatch);
   return run_as_they_are(op, resolved.data(), n, true);
@@ -276,18 +276,8 @@ PyObject* call_with_tangents(Operator& op, PyObject* const* args, size_t n) {
 
 // Operators of which PyTorch has no forward-mode formula, and what it calls them.
 void check_forward_mode(const Operator& op, PyObject* const* args, size_t n) {
-  static const std::unordered_map<std::string, const char*> missing{{"cdist", "_cdist_forward"},
-      {"cholesky", "cholesky"}, {"multi_margin_loss", "multi_margin_loss"},
-      {"multilabel_margin_loss", "multilabel_margin_loss_forward"}, {"ormqr", "ormqr"},
-      {"index_reduce", "index_reduce"}, {"_to_sparse", "_to_sparse"},
-      {"native_dropout_backward", "native_dropout_backward"}, {"embedding_bag", "_embedding_bag"},
-      {"_embedding_bag", "_embedding_bag"}, {"grid_sampler_2d", "grid_sampler_2d"},
-      {"grid_sampler_3d", "grid_sampler_3d"}, {"ctc_loss", "_ctc_loss"}, {"pdist", "_pdist_forward"},
-      {"segment_reduce", "segment_reduce"}};
-  const std::string& name = op.functional ? op.functional->schema.name : op.schema.name;
-  const auto it = missing.find(name);
-  CHECK(Kind::NotImplemented, it == missing.end() || !any_tangent(args, n),
-      no_forward_formula(it == missing.end() ? name : it->second));
+  const char* name = op.traits->forward_error_name;
+  CHECK(Kind::NotImplemented, !name || !any_tangent(args, n), no_forward_formula(name));
 }
 
 // Lazy clones that the operator writes to get memory of their own first.
@@ -307,7 +297,7 @@ static void own_written(const Operator& op, PyObject* const* args, size_t n) {
 PyObject* call_operator(Operator& op, Bound& b) {
   PyObject** args = b.data();
   const size_t n = b.size();
-  if (op.cast != CastPolicy::none && any_autocast() && !apply_autocast(op, args, n)) return nullptr;
+  if (op.traits->autocast != CastPolicy::none && any_autocast() && !apply_autocast(op, args, n)) return nullptr;
   if (op.device_slot >= 0 && args[op.device_slot] == Py_None) {
     if (PyObject* d = default_device()) b.set(size_t(op.device_slot), Py_NewRef(d));
   }
@@ -352,7 +342,6 @@ PyObject* call_operator(Operator& op, Bound& b) {
       return r;
     }
     if (op.kind == Operator::Kernel) {
-      check_first_argument(op.schema.name, args, n);
       // A handler sees mixed devices too: what a tensor says of its device may not be where its memory is.
       if (!(__builtin_expect(python_dispatch, 0) && wants_dispatch(args, n))) check_same_device(op, args, n);
     }

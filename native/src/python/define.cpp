@@ -1,12 +1,10 @@
 // From a Python record to Operators: the base overload, its in-place and out= variants, and the same under each alias.
 #include <algorithm>
-#include <map>
-#include <set>
 
 #include "python/dispatch.h"
 #include "python/held.h"
-#include "python/math_bits.h"
 #include "python/record_plan.h"
+#include "python/traits.h"
 
 namespace shim {
 namespace {
@@ -67,47 +65,24 @@ std::vector<Formula> formulas_of(PyObject* dict) {
 
 namespace {
 
-// A Python number may stand for a tensor in these (PyTorch has Scalar overloads or converts).
-bool takes_numbers(const std::string& name) {
-  static const std::set<std::string> names = {"add", "sub", "subtract", "rsub", "mul", "multiply", "div", "divide",
-      "true_divide", "floor_divide", "fmod", "remainder", "pow", "float_power", "eq", "ne", "lt", "le", "gt", "ge",
-      "greater", "greater_equal", "less", "less_equal", "not_equal", "bitwise_and", "bitwise_or", "bitwise_xor",
-      "bitwise_left_shift", "bitwise_right_shift", "where", "xlogy", "copysign", "__and__", "__or__", "__xor__",
-      "__lshift__", "__rshift__", "__rpow__", "special_xlogy", "special_xlog1py", "special_zeta", "copy_", "fill_",
-      "isin", "result_type"};
-  return names.count(name) > 0;
-}
-
-// Where the first of them must be a tensor, or one of them: PyTorch has no overload for other numbers.
-bool first_is_tensor(const std::string& name) {
-  static const std::set<std::string> names = {"fmod", "eq", "ne", "lt", "le", "gt", "ge", "greater", "greater_equal",
-      "less", "less_equal", "not_equal", "copysign", "rsub", "where"};
-  return names.count(name) > 0;
-}
-bool one_is_tensor(const std::string& name) {
-  static const std::set<std::string> names = {"remainder", "pow", "float_power", "bitwise_and", "bitwise_or",
-      "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "xlogy", "special_xlogy", "special_xlog1py",
-      "special_zeta", "isin"};
-  return names.count(name) > 0;
-}
-
-void finish(Operator& op, bool numbers) {
+void finish(Operator& op, Numbers numbers) {
   prepare_slots(op);
   if (PyErr_Occurred()) throw PythonError();
   for (size_t i = 0; i < op.slots.size(); ++i) {
     const ArgType& t = op.schema.args[i].type;
-    op.slots[i].number_ok = numbers && t.base == ArgType::Tensor && !t.list && !op.schema.args[i].alias;
+    op.slots[i].number_ok =
+        numbers != Numbers::none && t.base == ArgType::Tensor && !t.list && !op.schema.args[i].alias;
   }
-  if (numbers && !op.slots.empty() && first_is_tensor(op.schema.name)) op.slots[0].number_ok = false;
-  op.wants_a_tensor = numbers && one_is_tensor(op.schema.name);
-  op.number_overloads = op.wants_a_tensor || (numbers && first_is_tensor(op.schema.name));
-  op.cast = cast_policy(op.schema.name);
-  op.reads_math_bits = reads_math_bits(op.schema.name);
+  if (numbers == Numbers::not_first && !op.slots.empty()) op.slots[0].number_ok = false;
+  op.wants_a_tensor = numbers == Numbers::not_all;
+  op.number_overloads = numbers == Numbers::not_first || numbers == Numbers::not_all;
 }
 
 Operator copy_base(const Operator& f) {  // shares references with f, which lives as long as the table
   Operator o;
   o.schema = f.schema;
+  o.traits = f.traits;
+  o.alias_of = f.alias_of;
   o.kind = f.kind;
   o.record = f.record;
   o.run = f.run;
@@ -118,7 +93,7 @@ Operator copy_base(const Operator& f) {  // shares references with f, which live
   return o;
 }
 
-Operator* add_inplace(Operator* f, const std::string& native, bool numbers) {
+Operator* add_inplace(Operator* f, const std::string& native) {
   Operator o = copy_base(*f);
   o.schema.name += "_";
   o.schema.args[0].alias = Alias{{"a"}, {"a"}, true, false};
@@ -129,19 +104,14 @@ Operator* add_inplace(Operator* f, const std::string& native, bool numbers) {
   o.inplace = true;
   o.functional = f;
   if (!native.empty()) find_natives(native + "_", o);
-  finish(o, numbers);
+  finish(o, f->traits->numbers == Numbers::none ? Numbers::none : Numbers::any);  // the first is a tensor anyhow
   return add_operator(std::move(o));
 }
 
 // The out= overload's name: "out" belongs to the main one, which is not always the unnamed or the tensors' one.
-std::string out_overload(const std::string& name, const std::string& overload) {
-  static const std::map<std::string, std::string> odd = {{"clamp", "out"}, {"clamp_min", "out"}, {"clamp_max", "out"},
-      {"clip", "out"}, {"clamp.Tensor", "Tensor_out"}, {"clamp_min.Tensor", "Tensor_out"},
-      {"clamp_max.Tensor", "Tensor_out"}, {"clip.Tensor", "Tensor_out"}, {"max", "unary_out"}, {"min", "unary_out"},
-      {"max.other", "out"}, {"min.other", "out"}, {"mean", "dtype_out"}, {"mean.dim", "out"},
-      {"arange.start_step", "start_out"}};
-  auto it = odd.find(overload.empty() ? name : name + "." + overload);
-  if (it != odd.end()) return it->second;
+std::string out_overload(const Operator& f) {
+  if (f.traits->out_overload) return f.traits->out_overload;
+  const std::string& overload = f.schema.overload;
   return overload.empty() || overload == "Tensor" ? "out" : overload + "_out";
 }
 
@@ -159,10 +129,10 @@ std::vector<std::string> out_names(
   return names;
 }
 
-Operator* add_out(Operator* f, PyObject* record, const std::string& native, bool numbers) {
+Operator* add_out(Operator* f, PyObject* record, const std::string& native) {
   Operator o = copy_base(*f);
   const std::string& overload = f->schema.overload;
-  o.schema.overload = out_overload(f->schema.name, overload);
+  o.schema.overload = out_overload(*f);
   if (find_operator(o.schema.qualified(), o.schema.overload))
     o.schema.overload = overload.empty() ? "default_out" : overload + "_out";
   const std::vector<std::string> names = out_names(record, *f);
@@ -180,13 +150,13 @@ Operator* add_out(Operator* f, PyObject* record, const std::string& native, bool
   o.out = true;
   o.functional = f;
   if (!native.empty()) find_natives(native + "_out", o);
-  finish(o, numbers);
+  finish(o, f->traits->numbers);
   return add_operator(std::move(o));
 }
 
-void add_variants(Operator&& base, PyObject* record, const std::string& native, bool numbers, PyObject* names) {
+void add_variants(Operator&& base, PyObject* record, const std::string& native, PyObject* names) {
   if (!native.empty()) find_natives(native, base);
-  finish(base, numbers);
+  finish(base, base.traits->numbers);
   Operator* f = add_operator(std::move(base));
   if (f->kind == Operator::Kernel && !f->schema.args.empty() && f->schema.args[0].alias &&
       f->schema.args[0].alias->write) {
@@ -198,8 +168,8 @@ void add_variants(Operator&& base, PyObject* record, const std::string& native, 
     if (!name.o || PyList_Append(names, name) < 0) throw PythonError();
   };
   report(f);
-  if (flag(record, "inplace")) report(add_inplace(f, native, numbers));
-  if (flag(record, "out")) report(add_out(f, record, native, numbers));
+  if (flag(record, "inplace")) report(add_inplace(f, native));
+  if (flag(record, "out")) report(add_out(f, record, native));
 }
 
 }  // namespace
@@ -228,15 +198,16 @@ PyObject* define_record(PyObject* record, PyObject* run) {
   Held native_name = attribute(record, "native");
   const std::string native = native_name == Py_None ? "" : text(native_name);
   base.ops_only = flag(record, "ops_only");
-  const bool numbers = takes_numbers(base.schema.name);
-  Held names{PyList_New(0)};
-  Held aliases = attribute(record, "aliases");
+  Held options = attribute(record, "traits"), aliases = attribute(record, "aliases");
+  base.traits = read_traits(options);
+  Held names{PyList_New(0)}, own_name = attribute(record, "name");
   for (Py_ssize_t i = 0; i < PyTuple_Size(aliases); ++i) {
     Operator alias = copy_base(base);
     alias.schema.name = text(PyTuple_GET_ITEM(aliases.o, i));
-    add_variants(std::move(alias), record, native, numbers, names);
+    alias.alias_of = PyUnicode_AsUTF8(own_name);  // the record keeps it
+    add_variants(std::move(alias), record, native, names);
   }
-  add_variants(std::move(base), record, native, numbers, names);
+  add_variants(std::move(base), record, native, names);
   return Py_NewRef(names.o);
 }
 
@@ -265,7 +236,8 @@ PyObject* derive_operator(const std::string& schema, const std::string& of, cons
     o.native_data = f->native_data;
     o.dispatch_leaf = f->dispatch_leaf;
   }
-  finish(o, takes_numbers(o.schema.name));
+  const bool same_numbers = o.schema.name == f->schema.name && !(f->inplace && f->functional != f);
+  finish(o, same_numbers ? o.traits->numbers : Numbers::none);
   Operator* made = add_operator(std::move(o));
   if (f->functional == f && made->inplace) made->functional = made;
   Py_RETURN_NONE;

@@ -1,8 +1,7 @@
 #include "python/deprecated_signatures.h"
 
 #include <algorithm>
-#include <optional>
-#include <span>
+#include <ranges>
 #include <string_view>
 
 namespace shim {
@@ -10,25 +9,19 @@ namespace {
 
 // What stood at each place of the old order: 's' the tensor itself, 't' a further tensor, 'a' alpha, 'b' beta, 'v' value.
 struct Order {
-  std::string_view places, first, second;
+  std::string places;
+  std::vector<std::string_view> tensors;
 };
 
-constexpr Order kSum[] = {{"sat", "other", ""}};
-constexpr Order kTernary[] = {{"svtt", "tensor1", "tensor2"}};
-constexpr Order kMatrices[] = {{"bsatt", "mat1", "mat2"}, {"bstt", "mat1", "mat2"}};
-constexpr Order kMatrixVector[] = {{"bsatt", "mat", "vec"}, {"bstt", "mat", "vec"}};
-constexpr Order kVectors[] = {{"bsatt", "vec1", "vec2"}, {"bstt", "vec1", "vec2"}};
-constexpr Order kBatches[] = {{"bsatt", "batch1", "batch2"}, {"bstt", "batch1", "batch2"}};
-
-std::span<const Order> orders_of(std::string_view name) {
-  if (name.ends_with('_')) name.remove_suffix(1);
-  if (name == "add" || name == "sub") return kSum;
-  if (name == "addcmul" || name == "addcdiv") return kTernary;
-  if (name == "addmm") return kMatrices;
-  if (name == "addmv") return kMatrixVector;
-  if (name == "addr") return kVectors;
-  if (name == "addbmm" || name == "baddbmm") return kBatches;
-  return {};
+Order read_order(std::string_view names) {  // "beta self alpha mat1 mat2"
+  Order order;
+  for (const auto part : std::views::split(names, ' ')) {
+    const std::string_view name(part.begin(), part.end());
+    const bool known = name == "self" || name == "alpha" || name == "beta" || name == "value";
+    order.places += known ? name[0] : 't';
+    if (!known) order.tensors.push_back(name);
+  }
+  return order;
 }
 
 bool plain_number(PyObject* o) { return PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o); }
@@ -40,7 +33,7 @@ bool number(PyObject* o) {
 
 // The positional arguments in the order of `places`, as a method has them: the tensor itself first.
 std::string places_of(const Order& order, Form form) {
-  std::string places(order.places);
+  std::string places = order.places;
   if (form != Form::method) return places;
   places.erase(places.find('s'), 1);
   return "s" + places;
@@ -61,17 +54,17 @@ const char* keyword_of(char place) { return place == 'a' ? "alpha" : place == 'b
 
 std::string old_signature(const Order& order, const char* name, Form form) {
   std::string text = str(name, "(");
-  bool first = true, second = false;
+  bool first = true;
+  size_t tensors = 0;
   for (char place : places_of(order, form)) {
     if (place == 's' && form == Form::method) continue;
     text += first ? "" : ", ";
     first = false;
     if (place == 's')
       text += "Tensor input";
-    else if (place == 't') {
-      text += str("Tensor ", second ? order.second : order.first);
-      second = true;
-    } else
+    else if (place == 't')
+      text += str("Tensor ", order.tensors[tensors++]);
+    else
       text += str("Number ", keyword_of(place));
   }
   return text + (form == Form::function ? ", *, Tensor out = None)" : ")");
@@ -88,10 +81,12 @@ bool warned_of(const Order& order, const char* name, Form form) {
 
 Operator* bind_deprecated(
     const std::vector<Operator*>& candidates, const char* name, Form form, const CallArgs& c, Bound& b) {
-  if (form == Form::op) return nullptr;
-  for (const Order& order : orders_of(name)) {
+  if (form == Form::op || candidates.empty() || candidates.front()->alias_of) return nullptr;
+  const Traits& traits = *candidates.front()->traits;
+  for (const char* names_then : traits.old_orders) {
+    const Order order = read_order(names_then);
     const std::string places = places_of(order, form);
-    if (!fits(places, c, order.places == kSum[0].places)) continue;
+    if (!fits(places, c, traits.numbers == Numbers::any)) continue;
     std::vector<PyObject*> args, values, words;
     for (size_t i = 0; i < places.size(); ++i) {
       if (places[i] == 's' || places[i] == 't') {

@@ -42,7 +42,6 @@ bool any_autocast();
 bool apply_autocast(Operator&, PyObject** args, size_t n);  // false: Python error
 PyObject* default_device();                                 // borrowed; null when none is set
 int bind_modes(PyObject* module);
-CastPolicy cast_policy(const std::string& name);
 
 // define.cpp, opoverload.cpp
 PyObject* define_record(PyObject* record, PyObject* run);
@@ -50,12 +49,11 @@ PyObject* derive_operator(const std::string& schema, const std::string& of, cons
 int bind_library(PyObject* module);
 int bind_op_types(PyObject* module);
 
-void check_out_dtype(const std::string& name, DType result, DType out);       // where PyTorch asks for the very dtype
-std::string name_for_gradients(const Schema& schema, PyObject* const* args);  // who says that out= has no gradient
-void check_result_cast(const std::string& name, DType result, DType out);     // in an operator's own words
+void check_out_dtype(const Operator& f, DType result, DType out);          // where PyTorch asks for the very dtype
+std::string name_for_gradients(const Operator& f, PyObject* const* args);  // who says that out= has no gradient
+// In an operator's own words, which may name the out= argument.
+void check_result_cast(const Operator& f, DType result, DType out, const std::string& argument = "");
 bool writes_at_last(const Operator& f, PyObject* const* args);  // a function of others that copies into its out
-bool never_differentiable(
-    const std::string& name);  // without a gradient, which PyTorch therefore lets write into any out=
 void dtype_of_out(const Operator& f, PyObject** args, size_t inputs, PyObject* out);  // a factory's dtype is out's
 
 }  // namespace shim

@@ -71,11 +71,11 @@ void check_result_shape(const std::string& name, const TensorImpl& result, const
   }
 }
 
-void check_result(const std::string& name, const TensorImpl& result, const TensorImpl& target) {
-  check_result_shape(name, result, target);
+void check_result(const Operator& f, const TensorImpl& result, const TensorImpl& target) {
+  check_result_shape(f.schema.name, result, target);
   CHECK(Kind::Runtime, equal(result.sizes(), target.sizes()), "output with shape ", shape_text(target.sizes()),
       " doesn't match the broadcast shape ", shape_text(result.sizes()));
-  check_result_cast(name, result.dtype(), target.dtype());
+  check_result_cast(f, result.dtype(), target.dtype());
 }
 
 // The functional operator on what self was, copied into self; what its parts save is not what is written to.
@@ -91,7 +91,7 @@ PyObject* composite_inplace(Operator& op, PyObject** args, size_t n) {
   }
   Held result{run_functional(*op.functional, given.data(), n)};
   if (!result.o) return nullptr;
-  if (is_tensor(result.o)) check_result(op.functional->schema.name, *unwrap(result.o), *target);
+  if (is_tensor(result.o)) check_result(*op.functional, *unwrap(result.o), *target);
   Held done{PyObject_CallMethod(self, "copy_", "O", result.o)};
   return done.o ? Py_NewRef(self) : nullptr;
 }
@@ -208,8 +208,8 @@ PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
   if (f.kind == Operator::Composite) return composite_inplace(op, args, n);
   Tensor target(unwrap(self));
   const bool apart =
-      any_math_bits(args, n) && !op.reads_math_bits;  // computed of copies, then written through the bits
-  if (!apart) check_overlap(*target, f.schema.name, args + 1, n - 1);
+      any_math_bits(args, n) && !op.traits->reads_math_bits;  // computed of copies, then written through the bits
+  if (!apart) check_overlap(*target, f, args + 1, n - 1);
   check_same_device(op, args, n);
   const bool history = GradMode::enabled() && any_requires_grad(args, n);
   if (tangents) return inplace_with_tangents(op, args, n, history);
@@ -242,7 +242,7 @@ PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
   PyObject* value = result.o;
   CHECK(Kind::Type, is_tensor(value), op.schema.qualified(), ": the functional result is not a tensor");
   TensorImpl* r = unwrap(value);
-  check_result(f.schema.name, *r, *target);
+  check_result(f, *r, *target);
   if (r == target.get())
     target->bump_version();  // a native kernel wrote it already
   else
@@ -256,19 +256,12 @@ PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
 
 namespace {
 
-// Operators whose kernels order what they compute as they like and copy it into an out in C order: some only into one
-// that they had to resize.
-bool copies_into_out(const std::string& name, const TensorImpl& out) {
-  static const std::unordered_set<std::string> resizing{
-      "geqrf", "ormqr", "orgqr", "linalg_householder_product", "linalg_lstsq", "linalg_eig"};
-  return name.rfind("fft_", 0) == 0 || name == "linalg_tensorinv" || name == "cholesky" ||
-         (out.numel() != 0 && resizing.count(name) > 0);
-}
-
 // A result in memory of its own and without gaps is written in its own order; any other in C order.
-Dims strides_of_output(const Tensor& result, const TensorImpl& out, const std::string& name) {
+Dims strides_of_output(const Tensor& result, const TensorImpl& out, const Operator& f) {
   DimSpan sizes = result->sizes();
-  if (copies_into_out(name, out)) return contiguous_strides(sizes);
+  const OutOrder order = f.traits->out_order;
+  if (order == OutOrder::contiguous || (order == OutOrder::contiguous_when_resized && out.numel() != 0))
+    return contiguous_strides(sizes);
   const bool own = result->storage()->nbytes() == size_t(result->numel()) * result->itemsize() && result->numel() > 0;
   if (!own) return contiguous_strides(sizes);
   Dims strides;
@@ -278,11 +271,9 @@ Dims strides_of_output(const Tensor& result, const TensorImpl& out, const std::s
   return strides;
 }
 
-enum class Resized { warned, range, quiet };  // what is said of an out of another shape
-
-void resize_output(const Tensor& out, DimSpan sizes, const Dims& strides, Resized how) {
+void resize_output(const Tensor& out, DimSpan sizes, const Dims& strides, OutResize how) {
   if (equal(out->sizes(), sizes)) return;
-  if (how == Resized::range) {
+  if (how == OutResize::rounded) {
     const int64_t n = product(sizes);
     std::string text = str("The number of elements in the out tensor of shape ", shape_text(out->sizes()), " is ",
         out->numel(), " which does not match the computed number of elements ", n,
@@ -290,7 +281,7 @@ void resize_output(const Tensor& out, DimSpan sizes, const Dims& strides, Resize
         "(",
         n, ",).");
     if (out->numel() != 0 && PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) throw PythonError();
-  } else if (out->numel() != 0 && how == Resized::warned) {
+  } else if (out->numel() != 0 && how == OutResize::warned) {
     std::string text = str("An output with one or more elements was resized since it had shape ",
         shape_text(out->sizes()), ", which does not match the required output shape ", shape_text(sizes),
         ". This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have "
@@ -303,49 +294,38 @@ void resize_output(const Tensor& out, DimSpan sizes, const Dims& strides, Resize
   out->set_geometry(sizes, strides, out->storage_offset());
 }
 
-// Products and reductions that PyTorch computes without a look at where they write.
-bool writes_apart(const std::string& name) {
-  return name == "mm" || name == "bmm" || name == "sum" || name == "mean" || name == "prod" ||
-         name.rfind("linalg_", 0) == 0;
-}
-
 // PyTorch's factories resize their out silently.
-Resized resized_by(const Operator& f) {
-  const std::string& name = f.schema.name;
-  if (name == "multinomial" || name == "log_sigmoid" || name == "narrow_copy") return Resized::quiet;
+OutResize resized_by(const Operator& f) {
+  const OutResize how = f.traits->out_resize;
+  if (how == OutResize::silent) return how;
   for (const Argument& a : f.schema.args)
-    if (a.type.base == ArgType::Tensor) return Resized::warned;
-  return name == "arange" || name == "fft_fftfreq" || name == "fft_rfftfreq" ? Resized::range : Resized::quiet;
+    if (a.type.base == ArgType::Tensor) return OutResize::warned;
+  return how == OutResize::rounded ? how : OutResize::silent;
 }
 
-// These find out that they cannot write out's dtype once it has their shape.
-bool resizes_first(const std::string& name) {
-  return name == "diag" || name == "slice_scatter" || name == "expand_copy" || name == "permute_copy" ||
-         name == "unsqueeze_copy" || name == "view_copy";
-}
-
-void store_output(PyObject* out, PyObject* result, const std::string& name, Resized how = Resized::warned) {
+// `argument`: out's name; `any_dtype`: only that the result can be cast to out's is asked for.
+void store_output(PyObject* out, PyObject* result, const Operator& f, const std::string& argument,
+    OutResize how = OutResize::warned, bool any_dtype = false) {
   CHECK(Kind::Type, is_tensor(out) && is_tensor(result), "out= takes tensors");
   Tensor target(unwrap(out)), r(unwrap(result));
   CHECK(Kind::Runtime, target->device() == r->device(), "Expected out tensor to have device ", to_string(r->device()),
       ", but got ", to_string(target->device()), " instead");
-  if (resizes_first(name)) resize_output(target, r->sizes(), strides_of_output(r, *target, name), how);
-  check_out_dtype(name, r->dtype(), target->dtype());
-  check_result_cast(name, r->dtype(), target->dtype());
-  // Ranges fill an out of as many elements whatever its shape is.
-  if ((name == "linspace" || name == "logspace" || name == "arange" || name == "range") &&
-      target->numel() == r->numel())
+  if (f.traits->out_resize == OutResize::first)
+    resize_output(target, r->sizes(), strides_of_output(r, *target, f), how);
+  if (!any_dtype) check_out_dtype(f, r->dtype(), target->dtype());
+  check_result_cast(f, r->dtype(), target->dtype(), argument);
+  if (f.traits->any_out_shape && target->numel() == r->numel())
     r = as_strided(*r, target->sizes(), contiguous_strides(target->sizes()), r->storage_offset());
-  resize_output(target, r->sizes(), strides_of_output(r, *target, name), how);
+  resize_output(target, r->sizes(), strides_of_output(r, *target, f), how);
   write(target, r);
 }
 
 // A list of results into a list of tensors; PyTorch's functions of that kind return nothing.
-PyObject* store_list(PyObject* outs, PyObject* results, const std::string& name) {
+PyObject* store_list(PyObject* outs, PyObject* results, const Operator& f) {
   const Py_ssize_t given = PySequence_Fast_GET_SIZE(outs), n = PySequence_Fast_GET_SIZE(results);
-  CHECK(Kind::Runtime, given == n, name, "_out() expected an out= argument of size ", n, ", got size ", given);
+  CHECK(Kind::Runtime, given == n, f.schema.name, "_out() expected an out= argument of size ", n, ", got size ", given);
   for (Py_ssize_t i = 0; i < n; ++i)
-    store_output(PySequence_Fast_GET_ITEM(outs, i), PySequence_Fast_GET_ITEM(results, i), name);
+    store_output(PySequence_Fast_GET_ITEM(outs, i), PySequence_Fast_GET_ITEM(results, i), f, "out");
   Py_RETURN_NONE;
 }
 
@@ -357,7 +337,7 @@ PyObject* store_list(PyObject* outs, PyObject* results, const std::string& name)
       throw Error(Kind::Runtime, "a leaf Variable that requires grad is being used in an in-place operation.");
     if (name == "empty" || name == "randn") throw Error(Kind::Runtime, "cannot resize variables that require grad");
   }
-  throw Error(Kind::Runtime, name_for_gradients(f.schema, args) +
+  throw Error(Kind::Runtime, name_for_gradients(f, args) +
                                  "(): functions with out=... arguments don't support automatic differentiation, but "
                                  "one of the arguments requires grad.");
 }
@@ -367,7 +347,7 @@ PyObject* store_list(PyObject* outs, PyObject* results, const std::string& name)
 PyObject* run_out(Operator& op, PyObject** args, size_t n) {
   Operator& f = *op.functional;
   const size_t inputs = f.schema.args.size(), outs = n - inputs;
-  if (GradMode::enabled() && any_requires_grad(args, n) && !never_differentiable(f.schema.name))
+  if (GradMode::enabled() && any_requires_grad(args, n) && !f.traits->never_differentiable)
     refuse_gradients(f, args, inputs, n);
   if (__builtin_expect(forward_gradients(), 0))
     CHECK(Kind::NotImplemented, !any_tangent(args, n), "Trying to use forward AD with ", f.schema.name,
@@ -379,8 +359,8 @@ PyObject* run_out(Operator& op, PyObject** args, size_t n) {
   check_same_device(f, args, inputs);
   if (outs == 1) dtype_of_out(f, args, inputs, args[inputs]);
   for (size_t i = inputs; i < n; ++i)
-    if (is_tensor(args[i]) && !writes_apart(f.schema.name))
-      check_overlap(*unwrap(args[i]), f.schema.name, args, inputs);
+    if (is_tensor(args[i]) && f.traits->overlap != OutOverlap::unchecked)
+      check_overlap(*unwrap(args[i]), f, args, inputs);
   if (op.native && outs == 1 &&
       is_tensor(args[inputs])) {  // it writes to out itself, where out is as the result would be
     PyObject* r = op.native(op, args, n);
@@ -389,24 +369,20 @@ PyObject* run_out(Operator& op, PyObject** args, size_t n) {
   }
   Held result{run_functional(f, args, inputs)};
   if (!result.o) return nullptr;
-  if (outs == 1 && f.schema.returns[0].type.list) return store_list(args[inputs], result.o, f.schema.name);
+  if (outs == 1 && f.schema.returns[0].type.list) return store_list(args[inputs], result.o, f);
   if (outs == 1) {
     // The absolute values of complex numbers go into any out that takes real ones.
     const bool of_complex = f.schema.name == "abs" && is_tensor(args[0]) && is_complex(unwrap(args[0])->dtype());
-    store_output(args[inputs], result.o, of_complex ? "" : f.schema.name, resized_by(f));
+    store_output(args[inputs], result.o, f, "out", resized_by(f), of_complex);
     return Py_NewRef(args[inputs]);
   }
   CHECK(Kind::Type,
       (PyTuple_Check(result.o) || PyList_Check(result.o)) && size_t(PySequence_Fast_GET_SIZE(result.o)) == outs,
       op.schema.qualified(), ": expected ", outs, " results");
-  const std::string& own = f.schema.name;
-  const std::string several =
-      own == "max" || own == "min" ? own + ".dim" : own;  // those of all elements have one result
   PyObject* tuple = PyTuple_New(Py_ssize_t(outs));
   for (size_t i = 0; tuple && i < outs; ++i) {
     PyTuple_SET_ITEM(tuple, i, Py_NewRef(args[inputs + i]));
-    store_output(args[inputs + i], PySequence_Fast_GET_ITEM(result.o, i),
-        own == "linalg_eig" && i == 1 ? "linalg_eig.vectors" : several);
+    store_output(args[inputs + i], PySequence_Fast_GET_ITEM(result.o, i), f, op.schema.args[inputs + i].name);
   }
   return tuple;
 }

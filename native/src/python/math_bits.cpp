@@ -1,7 +1,5 @@
 #include "python/math_bits.h"
 
-#include <set>
-
 #include "autograd/autograd.h"
 #include "ops/kernels.h"
 #include "python/torch_dispatch.h"
@@ -22,13 +20,6 @@ bool has_math_bits(PyObject* const* args, size_t n) {
       return true;
   }
   return false;
-}
-
-bool reads_math_bits(const std::string& name) {
-  static const std::set<std::string> names = {"copy_", "clone", "fill_", "zero_", "empty_like", "zeros_like",
-      "ones_like", "full_like", "rand_like", "randn_like", "new_empty", "new_zeros", "new_ones", "new_full",
-      "new_empty_strided", "is_same_size"};
-  return names.count(name) > 0;
 }
 
 ResolvedArguments::ResolvedArguments(PyObject* const* args, size_t n, bool recorded) : args_(args) {

@@ -30,6 +30,4 @@ class ResolvedArguments {
   PyObject* const* args_;
 };
 
-bool reads_math_bits(const std::string& name);  // copy_, clone: kernels that see to the bits themselves
-
 }  // namespace shim

@@ -1,6 +1,5 @@
 // Thread-local modes that change calls: autocast and the default device.
 #include <map>
-#include <set>
 #include <utility>
 
 #include "python/dispatch.h"
@@ -22,40 +21,6 @@ struct Devices {
 };
 thread_local Devices devices;
 PyObject* process_default = nullptr;  // torch.set_default_device
-
-using Names = std::set<std::string>;
-
-const Names& lower_names() {
-  static const Names names = {"matmul", "mm", "bmm", "mv", "linear", "fused_linear", "addmm", "addmv", "addr", "addbmm",
-      "baddbmm", "chain_matmul", "linalg_multi_dot", "linalg_vecdot", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
-      "conv_transpose2d", "conv_transpose3d", "convolution", "_convolution", "prelu", "scaled_dot_product_attention",
-      "einsum", "_cudnn_rnn"};
-  return names;
-}
-const Names& fp32_names() {
-  static const Names names = {"acos", "asin", "cosh", "cumprod", "cumsum", "dist", "erfinv", "exp", "expm1",
-      "group_norm", "layer_norm", "log", "log10", "log1p", "log2", "log_softmax", "logsumexp", "norm", "linalg_norm",
-      "linalg_vector_norm", "pow", "prod", "reciprocal", "rsqrt", "sinh", "softmax", "softmin", "softplus", "sum",
-      "tan", "nll_loss", "nll_loss_nd", "cross_entropy_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss",
-      "kl_div", "poisson_nll_loss", "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss",
-      "triplet_margin_loss", "binary_cross_entropy_with_logits", "soft_margin_loss", "multi_margin_loss",
-      "cosine_similarity", "cdist", "pdist", "renorm", "polar", "gelu_", "rms_norm", "instance_norm", "stft",
-      "frobenius_norm", "nuclear_norm"};
-  return names;
-}
-const Names& promote_names() {
-  static const Names names = {"addcdiv", "addcmul", "atan2", "bilinear", "cross", "dot", "grid_sampler", "index_put",
-      "scatter_add", "tensordot", "cat", "stack", "vdot", "index_copy"};
-  return names;
-}
-// What autocast on the CPU runs in float32; the rest of fp32_names() it leaves alone there.
-const Names& cpu_fp32_names() {
-  static const Names names = {"mse_loss", "cosine_embedding_loss", "nll_loss", "nll_loss_nd", "hinge_embedding_loss",
-      "poisson_nll_loss", "smooth_l1_loss", "cross_entropy_loss", "l1_loss", "huber_loss", "margin_ranking_loss",
-      "soft_margin_loss", "triplet_margin_loss", "multi_margin_loss", "binary_cross_entropy", "renorm", "kl_div",
-      "stft", "cdist", "polar", "prod", "nuclear_norm", "linalg_inv"};
-  return names;
-}
 
 bool castable(PyObject* o, const AutocastState& s, DeviceType type) {
   if (!is_tensor(o)) return false;
@@ -152,13 +117,6 @@ DType widest(PyObject** args, size_t n, const AutocastState& s, DeviceType type)
 AutocastState& autocast_state(DeviceType t) { return t == DeviceType::cuda ? autocast.cuda : autocast.cpu; }
 bool any_autocast() { return autocast.cpu.enabled || autocast.cuda.enabled; }
 
-CastPolicy cast_policy(const std::string& name) {
-  if (lower_names().count(name)) return CastPolicy::lower;
-  if (promote_names().count(name)) return CastPolicy::promote;
-  if (fp32_names().count(name) || cpu_fp32_names().count(name)) return CastPolicy::fp32;
-  return CastPolicy::none;
-}
-
 bool apply_autocast(Operator& op, PyObject** args, size_t n) {
   const TensorImpl* t = first_tensor(args, n);
   if (!t || op.inplace || op.out) return true;
@@ -166,19 +124,22 @@ bool apply_autocast(Operator& op, PyObject** args, size_t n) {
   if (type != DeviceType::cpu && type != DeviceType::cuda) return true;
   const AutocastState s = autocast_state(type);
   if (!s.enabled) return true;
-  const Names& fp32 = type == DeviceType::cpu ? cpu_fp32_names() : fp32_names();
-  if (op.cast == CastPolicy::fp32 && !fp32.count(op.schema.name)) return true;
-  DType target = op.cast == CastPolicy::lower  ? s.dtype
-                 : op.cast == CastPolicy::fp32 ? DType::f32
-                                               : widest(args, n, s, type);
-  if (op.schema.name == "_cudnn_rnn")
-    target = DType::f16;  // PyTorch has recurrent layers in half precision whatever the mode's dtype
+  DType target;
+  bool raises = false;  // to float32 what is in the lower precision
+  switch (op.traits->autocast) {
+    case CastPolicy::lower_precision: target = s.dtype; break;
+    case CastPolicy::float16: target = DType::f16; break;
+    case CastPolicy::promote: target = widest(args, n, s, type); break;
+    default: raises = true; target = DType::f32;
+  }
+  if (op.traits->autocast == (type == DeviceType::cpu ? CastPolicy::float32_cuda : CastPolicy::float32_cpu))
+    return true;
   AutocastState& live = autocast_state(type);
   live.enabled = false;  // the casts themselves are not autocast
   bool ok = true;
   for (size_t i = 0; ok && i < n; ++i) {
-    if (op.cast == CastPolicy::fp32 && is_tensor(args[i]) && unwrap(args[i])->dtype() != s.dtype &&
-        unwrap(args[i])->dtype() != DType::f16 && unwrap(args[i])->dtype() != DType::bf16)
+    if (raises && is_tensor(args[i]) && unwrap(args[i])->dtype() != s.dtype && unwrap(args[i])->dtype() != DType::f16 &&
+        unwrap(args[i])->dtype() != DType::bf16)
       continue;
     PyObject* v = cast_value(args[i], target, s, type);
     if (v)

@@ -26,11 +26,6 @@ std::string camel(const std::string& name) {
   return out;
 }
 
-// Parts of an operator that PyTorch has in one piece are named as that one.
-std::string shown_name(const std::string& name) {
-  return name == "_index_at" ? "index" : name == "_index_put_at" ? "index_put" : name == "_outer" ? "mul" : name;
-}
-
 Source source_of(const Operator& op, const std::string& p) {
   auto argument = [&](const std::string& n) {
     for (size_t i = 0; i < op.schema.args.size(); ++i)
@@ -78,9 +73,10 @@ Plan& plan_of(Operator& op) {
   auto& all = overloads(op.schema.qualified());
   for (size_t i = 0; i < all.size(); ++i)
     if (all[i] == &op) number = i;
-  plan.name = op.schema.name == "copy" || op.schema.name == "copy_"
-                  ? "CopyBackwards"
-                  : camel(shown_name(op.schema.name)) + "Backward" + std::to_string(number);
+  plan.name =
+      op.schema.name == "copy" || op.schema.name == "copy_"
+          ? "CopyBackwards"
+          : camel(op.traits->part_of ? op.traits->part_of : op.schema.name) + "Backward" + std::to_string(number);
   for (auto& f : op.formulas) plan.single.push_back(planned(op, f));
   // PyTorch's order of the gradients: by the inputs' names.
   sort_few(plan.single.data(), plan.single.data() + plan.single.size(),

@@ -1,34 +1,11 @@
 // A call as PyTorch shows it to what is written in Python below it: the overload's name, and arguments without the defaults.
 #include "python/shown_call.h"
 
-#include <string_view>
-#include <unordered_map>
-
 #include "python/held.h"
 
 namespace shim {
 
 namespace {
-
-// PyTorch's overloads where an operand is a number; ours take numbers for tensors. Arithmetic (add, mul) does so there too.
-struct NumberOverloads {
-  const char* second;           // the second operand is the number
-  const char* first = nullptr;  // the first is; null: no such overload
-};
-
-const NumberOverloads* number_overloads(std::string_view name) {
-  static const NumberOverloads comparison{"Scalar"}, either{"Scalar", "Scalar_Tensor"},
-      shift{"Tensor_Scalar", "Scalar_Tensor"}, power{"Tensor_Scalar", "Scalar"}, xlogy{"Scalar_Other", "Scalar_Self"};
-  static const std::unordered_map<std::string_view, const NumberOverloads*> table{{"eq", &comparison},
-      {"ne", &comparison}, {"lt", &comparison}, {"le", &comparison}, {"gt", &comparison}, {"ge", &comparison},
-      {"fmod", &comparison}, {"copysign", &comparison}, {"remainder", &either}, {"bitwise_and", &either},
-      {"bitwise_or", &either}, {"bitwise_xor", &either}, {"bitwise_left_shift", &shift},
-      {"bitwise_right_shift", &shift}, {"pow", &power}, {"float_power", &power}, {"pow_", &comparison},
-      {"float_power_", &comparison}, {"xlogy", &xlogy}};
-  auto it = table.find(name);
-  if (it == table.end() && name.ends_with("_")) it = table.find(name.substr(0, name.size() - 1));
-  return it == table.end() ? nullptr : it->second;
-}
 
 bool is_default(const Slot& slot, PyObject* value) {
   if (!slot.fallback) return false;
@@ -53,9 +30,10 @@ std::string shown_overload(const Operator& op, PyObject* const* args, size_t n) 
     return is_tensor(args[2]) ? "ScalarSelf" : "Scalar";
   }
   if (is_tensor(args[0]) && is_tensor(args[1])) return own;
-  const NumberOverloads* named = own.starts_with("Tensor") ? number_overloads(op.schema.name) : nullptr;
-  if (!named) return own;
-  const char* shown = is_tensor(args[0]) ? named->second : named->first;
+  if (!own.starts_with("Tensor")) return own;
+  // PyTorch's overloads for numbers; ours take numbers for tensors. Arithmetic (add, mul) does so there too.
+  const auto& [second, first, in_place] = op.traits->number_overloads;
+  const char* shown = !is_tensor(args[0]) ? first : op.inplace && in_place ? in_place : second;
   return shown ? shown : own;
 }
 

@@ -22,7 +22,7 @@ def schema(full: str) -> str:
     raise KeyError(full)
 
 
-def aten(*names: str, public: bool = False) -> Callable[[Body], Body]:
+def aten(*names: str, public: bool = False, **traits: Any) -> Callable[[Body], Body]:
     """Gives the operators of these names a body of torch calls, which gets the arguments in the schema's order.
 
     public: torch has functions of these names, too.
@@ -30,7 +30,7 @@ def aten(*names: str, public: bool = False) -> Callable[[Body], Body]:
 
     def declare(body: Body) -> Body:
         for name in names:
-            composite(f"aten::{schema(name)}", function=public, method=False, ops_only=not public)(body)
+            composite(f"aten::{schema(name)}", function=public, method=False, ops_only=not public, **traits)(body)
         return body
 
     return declare

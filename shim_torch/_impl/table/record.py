@@ -24,7 +24,7 @@ from shim_torch._impl.native import _core
 
 RECORDS: dict[str, Record] = {}
 
-# What else a record may say of its operator, and who reads it.
+# What else a record may say of its operator, its variants and aliases, and who reads it: a file of _impl, or of native/src/python.
 TRAITS: dict[str, str] = {
     "pointwise": "bool: it computes each element by itself, or does not, where the shape rule does not say so (Record.pointwise)",
     "batching": "how vmap runs it: 'pointwise'; 'random'; 'along_dim', 'along_dim_or_none': with the dims of its first tensor, which "
@@ -38,6 +38,32 @@ TRAITS: dict[str, str] = {
     "dynamic_shape": "the shapes of the results depend on values (table/run.py)",
     "symbol": "the Python symbol that it is: 'add' for + (table/operators.py)",
     "also": "'torch': torch has it beside nn.functional's function of that name (functional.py)",
+    "autocast": "modes.cpp: autocast computes it in 'lower_precision', 'float16', the widest of its tensors "
+    "('promote'), 'float32', or where one device alone does so 'float32_cpu', 'float32_cuda'",
+    "numbers": "define.cpp: Python numbers may stand for its tensors: 'any', 'not_first', or 'not_all' of them",
+    "number_overloads": "shown_call.cpp: PyTorch's overloads where the second operand is a number, where the first is, "
+    "and the in-place one where it differs",
+    "old_orders": "deprecated_signatures.cpp: the orders of its arguments in PyTorch's first years",
+    "dim_names": "argument_errors.cpp: PyTorch's takes names=, which is refused",
+    "reads_math_bits": "call.cpp, inplace.cpp: its kernels see to conjugate and negative bits themselves",
+    "part_of": "record_plan.cpp, overlap.cpp: PyTorch's operator that it is a part of, as gradients and warnings say",
+    "overlap": "overlap.cpp: an input may be what is written, if it is all of it; 'refused': it may not, 'unchecked': "
+    "out= may be anything",
+    "expanded": "overlap.cpp: may write to expanded tensors: 'same_value' (it writes one), or with a warning that "
+    "gives this example",
+    "out_overload": "define.cpp: the out= variant's overload, where it is not 'out' or the overload's own and '_out'",
+    "out_dtype": "out_dtype.cpp: out= has the result's dtype; the error's text, or 'same', 'structured', 'kernel' for "
+    "texts that many have",
+    "cast_error": "out_dtype.cpp: the error's text where the result cannot be cast to what is written",
+    "sums_in_out_dtype": "out_dtype.cpp: adds up in the dtype of out=",
+    "out_order": "inplace.cpp: out= gets C order whatever the result's is: 'contiguous', 'contiguous_when_resized'",
+    "out_resize": "inplace.cpp: how an out= of another shape is resized, if not with the usual warning: 'silent', "
+    "'rounded' (the warning speaks of rounding), 'first' (before its dtype is looked at)",
+    "any_out_shape": "inplace.cpp: fills an out= of as many elements whatever its shape is",
+    "writes_out_last": "out_dtype.cpp: copies into out= at its end: of a leaf that needs a gradient, the copy's error",
+    "out_error_name": "out_dtype.cpp: who says in PyTorch that out= has no gradient",
+    "never_differentiable": "inplace.cpp: has no gradient, so that out= may be given what needs one",
+    "forward_error_name": "call.cpp: has no forward-mode formula in PyTorch, whose error calls it so",
 }
 
 

@@ -53,7 +53,7 @@ def _slow_conv2d_backward_out(grad, self, weight, kernel_size, stride, padding, 
     return tuple(ops._resize_output_(o, f.shape, o.device).copy_(f) for o, f in zip(outs, found, strict=True))
 
 
-@aten("_convolution.deprecated")
+@aten("_convolution.deprecated", autocast="lower_precision")
 def _convolution_deprecated(
     input,
     weight,

@@ -41,6 +41,7 @@ _name(
     "_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, "
     "SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor",
     **_HIDDEN,
+    autocast="lower_precision",
 )
 def _convolution(
     input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark, deterministic,

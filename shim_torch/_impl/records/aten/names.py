@@ -23,6 +23,7 @@ def _name(schema: str, body: Callable[..., Any], **options: Any) -> None:
 _name(
     "einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
     lambda equation, tensors, path: einsum(equation, *tensors),
+    autocast="lower_precision",
 )
 
 # --- drawn into a copy ------------------------------------------------------------------------------------------------
@@ -64,7 +65,7 @@ _name(
     "resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     lambda self, size, memory_format: self.resize_(size),
 )
-_name("zero(Tensor self) -> Tensor", lambda self: self.clone().zero_())
+_name("zero(Tensor self) -> Tensor", lambda self: self.clone().zero_(), expanded="same_value")
 _name("_conj_copy(Tensor self) -> Tensor", lambda self: self.conj().clone())
 _name("_neg_view_copy(Tensor self) -> Tensor", lambda self: self.neg())
 _name("_reshape_copy(Tensor self, SymInt[] size) -> Tensor", lambda self, size: self.reshape(size).clone())
@@ -108,6 +109,7 @@ for _loss in ("nll_loss", "nll_loss2d"):
         lambda self, target, weight, reduction, ignore_index: aten.nll_loss_nd(
             self, target, weight, reduction, ignore_index
         ),
+        **({"autocast": "float32"} if _loss == "nll_loss" else {}),
     )
 
 

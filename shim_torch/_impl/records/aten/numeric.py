@@ -20,7 +20,7 @@ def _add_relu_(self, other, alpha):
     return self.add_(other, alpha=alpha).clamp_(min=0)
 
 
-aten("isin.Tensor_Scalar", "isin.Scalar_Tensor")(
+aten("isin.Tensor_Scalar", "isin.Scalar_Tensor", numbers="not_all", out_dtype="structured")(
     lambda elements, tests, unique, invert: torch.isin(elements, tests, assume_unique=unique, invert=invert)
 )
 for _rank in (1, 2, 3):

@@ -20,8 +20,8 @@ for _name, _sign in (("and", "&"), ("or", "|"), ("xor", "^"), ("lshift", "<<"), 
 
         return body
 
-    if _name != "and" and _name not in ("or", "xor"):
-        aten(f"__{_name}__.Tensor", f"__{_name}__.Scalar")(_applied(f"__{_name}__"))
+    if _name.endswith("shift"):
+        aten(f"__{_name}__.Tensor", f"__{_name}__.Scalar", numbers="any")(_applied(f"__{_name}__"))
     aten(f"__i{_name}__.Tensor", f"__i{_name}__.Scalar")(_applied(f"__i{_name}__"))
 
 # --- state ------------------------------------------------------------------------------------------------------------
@@ -212,4 +212,6 @@ _NUMBERS = (
     "uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool - - - bfloat16".split()
 )
 for _overload in ("Tensor", "Scalar", "Scalar_Tensor", "Scalar_Scalar"):
-    aten(f"result_type.{_overload}")(lambda one, two: _NUMBERS.index(str(_core.result_type(one, two))[6:]))
+    aten(f"result_type.{_overload}", numbers="any")(
+        lambda one, two: _NUMBERS.index(str(_core.result_type(one, two))[6:])
+    )

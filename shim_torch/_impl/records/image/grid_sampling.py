@@ -21,11 +21,15 @@ def _one_kernel(input: Any, grid: Any) -> bool:
     return few and input.numel() > 0 and grid.numel() > 0 and grid.size(-1) == 2 and input.dtype in FLOATS
 
 
-for _name in ("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"):
+for _name, _traits in (
+    ("grid_sampler", {"autocast": "promote"}),
+    ("grid_sampler_2d", {"forward_error_name": "grid_sampler_2d"}),
+    ("grid_sampler_3d", {"forward_error_name": "grid_sampler_3d"}),
+):
 
     @composite(
         f"{_name}(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
-        native="grid_sampler", **_METHODLESS,
+        native="grid_sampler", **_METHODLESS, **_traits,
         refuses=(("bic", "grid_sampler3d_cpu" if _name == "grid_sampler_3d" else "grid_sampler_2d_cpu_kernel_impl"),))  # fmt: skip
     def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
         here = (separable_here(input) and separable_here(grid)) or _one_kernel(input, grid)

@@ -18,6 +18,8 @@ from shim_torch._impl.table.rules import holding, same_dtype, type_name, wrap_di
     out=True,
     shape=lambda self, dim, index: _select_shape(self, dim, index),
     grad={"self": lambda g, self_shape, dim, index: g.new_zeros(self_shape).index_add(dim, index, g)},
+    out_dtype="index_select(): self and result must have the same scalar type",
+    overlap="refused",
 )
 def index_select(xp, self, dim, index):
     if self.ndim == 0:
@@ -58,6 +60,8 @@ def _select_shape(self, dim, index):
         "self": lambda g: g,
         "source": lambda g, dim, index, alpha, source_shape: (g.index_select(dim, index) * alpha).reshape(source_shape),
     },
+    out_dtype="structured",
+    overlap="refused",
 )
 def index_add(xp, self, dim, index, source, alpha):
     factor = xp.asarray(alpha).astype(self.dtype)  # -1 of an unsigned dtype wraps
@@ -122,7 +126,7 @@ def _index_copy_source_grad(g, dim, index, source_shape):
 
 @op("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", inplace=True, out=True, native="index_copy", shape=_index_copy_shape,
     dtype=same_dtype, keep=("index",), grad={"self": lambda g, dim, index: g.index_fill(dim, index, 0),
-                                            "source": _index_copy_source_grad})  # fmt: skip
+                                            "source": _index_copy_source_grad}, autocast="promote", out_dtype="structured", overlap="refused")  # fmt: skip
 def index_copy(xp, self, dim, index, source):
     out, d = copied(self), wrap_dim(dim, self.ndim)
     index = in_bounds(
@@ -165,7 +169,7 @@ _FILL = {"inplace": True, "native": "index_fill", "shape": _index_fill_shape, "d
 
 @op("index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", **_FILL,
     grad={"self": lambda g, dim, index: g.index_fill(dim, index, 0),
-          "value": lambda g, dim, index: g.index_select(dim, index.unique()).sum()})  # fmt: skip
+          "value": lambda g, dim, index: g.index_select(dim, index.unique()).sum()}, expanded="tensor[mask] = scalar", overlap="refused")  # fmt: skip
 def index_fill_tensor(xp, self, dim, index, value):
     if value.ndim:
         raise RuntimeError(
@@ -175,7 +179,7 @@ def index_fill_tensor(xp, self, dim, index, value):
 
 
 @op("index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
-    grad={"self": lambda g, dim, index: g.index_fill(dim, index, 0)}, **{**_FILL, "dtype": _filled_dtype})  # fmt: skip
+    grad={"self": lambda g, dim, index: g.index_fill(dim, index, 0)}, **{**_FILL, "dtype": _filled_dtype}, expanded="tensor[mask] = scalar", overlap="refused")  # fmt: skip
 def index_fill(xp, self, dim, index, value):
     return _index_filled(xp, self, dim, index, value)
 
@@ -197,7 +201,7 @@ def _take_shape(self, index):
 
 
 @op("take(Tensor self, Tensor index) -> Tensor", native="take", shape=_take_shape, dtype=same_dtype, keep=("self", "index"), out=True,
-    grad={"self": lambda g, self_shape, index: g.new_zeros(self_shape).put(index, g, True)})  # fmt: skip
+    grad={"self": lambda g, self_shape, index: g.new_zeros(self_shape).put(index, g, True)}, out_dtype="take(): self and out expected to have the same dtype, but got self.dtype = {R} and out.dtype = {O}", overlap="refused")  # fmt: skip
 def take(xp, self, index):
     return self.reshape(-1)[_flat_places(xp, self, index)]
 
@@ -221,7 +225,7 @@ def _put_shape(self, index, source):
 @op("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", inplace=True, shape=_put_shape,
     dtype=same_dtype, keep=("index",), function=True,
     grad={"self": lambda g, index, accumulate: g if accumulate else g.put(index, g.new_zeros(index.shape)),
-          "source": lambda g, index, source_shape: g.take(index).reshape(source_shape)})  # fmt: skip
+          "source": lambda g, index, source_shape: g.take(index).reshape(source_shape)}, overlap="refused")  # fmt: skip
 def put(xp, self, index, source, accumulate):
     if not accumulate:
         from shim_torch._impl.tensor.python_functions import alert_not_deterministic
@@ -237,7 +241,13 @@ def put(xp, self, index, source, accumulate):
     return out.reshape(self.shape)
 
 
-@composite("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", out=True, batching="along_dim")
+@composite(
+    "take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
+    out=True,
+    batching="along_dim",
+    out_dtype="structured",
+    out_error_name="gather",
+)
 def take_along_dim(self, indices, dim):
     if dim is None:
         return self.reshape(-1).gather(0, indices.reshape(-1))

@@ -113,6 +113,7 @@ def _index_order(self: Any, indices: Any) -> tuple[tuple[int, ...] | None]:
     shape=_indexed_shape,
     order=_index_order,
     grad={"self": lambda g, self_shape, indices: aten.index_put(g.new_zeros(self_shape), indices, g, True)},
+    part_of="index",
 )
 def _index_at(xp, self, indices):
     out = self[_key(xp, self, indices)]
@@ -122,6 +123,7 @@ def _index_at(xp, self, indices):
 @composite(
     "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     inplace=False,
+    autocast="promote",
 )
 def index_put(self, indices, values, accumulate):
     """A copy of ``self`` with ``values`` at ``indices``; equal places are summed with ``accumulate``."""
@@ -195,6 +197,9 @@ def _assigned(self, indices, values):
         "self": lambda g, indices, values_shape, accumulate: g if accumulate else _cleared(g, indices),
         "values": lambda g, indices: aten.index(g, indices),
     },
+    expanded="tensor[indices] = tensor",
+    overlap="refused",
+    part_of="index_put",
 )
 def _index_put_at(xp, self, indices, values, accumulate):
     out, key = self.copy(), _key(xp, self, indices)

@@ -25,6 +25,7 @@ def _mask_shape(self, mask):
     keep=("mask", "value"),
     grad={"self": lambda g, mask: g.masked_fill(mask, 0), "value": lambda g, mask: g.masked_fill(~mask, 0).sum()},
     pointwise=True,
+    expanded="tensor[mask] = scalar",
 )
 def masked_fill_tensor(xp, self, mask, value):
     if value.ndim:
@@ -49,12 +50,20 @@ def masked_fill_tensor(xp, self, mask, value):
     native="masked_fill",
     grad={"self": lambda g, mask: g.masked_fill(mask, 0)},
     pointwise=True,
+    expanded="tensor[mask] = scalar",
 )
 def masked_fill(xp, self, mask, value):
     return xp.where(mask, xp.asarray(value).astype(self.dtype), self)
 
 
-@composite("masked_select(Tensor self, Tensor mask) -> Tensor", out=True, native="masked_select", dynamic_shape=True)
+@composite(
+    "masked_select(Tensor self, Tensor mask) -> Tensor",
+    out=True,
+    native="masked_select",
+    dynamic_shape=True,
+    out_dtype="masked_select(): self and result must have the same scalar type",
+    overlap="refused",
+)
 def masked_select(self, mask):
     if mask.dtype != _core.bool:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, but got {mask.dtype}")
@@ -114,7 +123,7 @@ def nonzero_function(input: Any, *, out: Any = None, as_tuple: bool = False) -> 
     return places.unbind(1)
 
 
-@composite("where(Tensor condition) -> Tensor[]", method=False)
+@composite("where(Tensor condition) -> Tensor[]", method=False, numbers="not_first")
 def where_condition(condition):
     return nonzero_function(condition, as_tuple=True)
 

@@ -42,6 +42,8 @@ def _gather_grad(g, self_shape, dim, index, sparse_grad):
     out=True,
     grad={"self": _gather_grad},
     batching="along_dim",
+    out_dtype="structured",
+    overlap="refused",
 )
 def gather(xp, self, dim, index, sparse_grad):
     if self.ndim == 0:
@@ -131,6 +133,8 @@ def _scatter_dtype(self, src):
         "src": lambda g, dim, index, src_shape: _gather_to(g, dim, index, src_shape),
     },
     batching="along_dim",
+    out_dtype="structured",
+    overlap="refused",
 )
 def scatter_src(xp, self, dim, index, src):
     return _scatter(xp, self, dim, index, src, None)
@@ -153,6 +157,8 @@ def _gather_to(g, dim, index, shape):
     dtype=lambda self: self.dtype,
     grad={"self": lambda g, dim, index: g.scatter(dim, index, 0)},
     batching="along_dim",
+    out_dtype="structured",
+    overlap="refused",
 )
 def scatter_value(xp, self, dim, index, value):
     return _scatter(xp, self, dim, index, self.dtype.type(value), None)
@@ -162,6 +168,8 @@ def scatter_value(xp, self, dim, index, value):
     "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
     **_SCATTER_SRC,
     dtype=_scatter_dtype,
+    out_dtype="structured",
+    overlap="refused",
 )
 def scatter_reduce(xp, self, dim, index, src, reduce):
     if reduce not in ("add", "multiply"):
@@ -173,6 +181,8 @@ def scatter_reduce(xp, self, dim, index, src, reduce):
     "scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
     **_SCATTER,
     dtype=lambda self: self.dtype,
+    out_dtype="structured",
+    overlap="refused",
 )
 def scatter_value_reduce(xp, self, dim, index, value, reduce):
     return _scatter(xp, self, dim, index, xp.asarray(value, dtype=self.dtype), reduce)
@@ -185,6 +195,9 @@ def scatter_value_reduce(xp, self, dim, index, value, reduce):
     dtype=_scatter_dtype,
     grad={"self": lambda g: g, "src": lambda g, dim, index, src_shape: _gather_to(g, dim, index, src_shape)},
     batching="along_dim",
+    autocast="promote",
+    out_dtype="structured",
+    overlap="refused",
 )
 def scatter_add(xp, self, dim, index, src):
     return _scatter(xp, self, dim, index, src, "add")

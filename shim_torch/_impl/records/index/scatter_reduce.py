@@ -143,7 +143,7 @@ def _scatter_reduce_grad(g, self, dim, index, src, reduce, include_self, result)
 
 @op("scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
     inplace=True, out=True, native="scatter_reduce", shape=_scatter_reduce_shape, dtype=same_dtype, keep=("index",),
-    grad={"self, src": _scatter_reduce_grad}, batching="along_dim")  # fmt: skip
+    grad={"self, src": _scatter_reduce_grad}, batching="along_dim", out_dtype="structured", overlap="refused")  # fmt: skip
 def scatter_reduce(xp, self, dim, index, src, reduce, include_self):
     if index.size == 0:
         return self
@@ -184,7 +184,7 @@ def _index_reduce_grad(g, self, dim, index, source, reduce, include_self, result
 
 @op("index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
     native="index_reduce", inplace=True, out=True, shape=_index_reduce_shape, dtype=same_dtype, keep=("index",),
-    grad={"self, source": _index_reduce_grad}, refuses=(("bc", "index_func_"),))  # fmt: skip
+    grad={"self, source": _index_reduce_grad}, refuses=(("bc", "index_func_"),), forward_error_name="index_reduce", out_dtype="structured", overlap="refused")  # fmt: skip
 def index_reduce(xp, self, dim, index, source, reduce, include_self):
     if index.size == 0:
         return self

@@ -53,13 +53,13 @@ _SORT_GRAD = {"self": lambda g, self_shape, result1, dim: _to_places(g, self_sha
 
 
 @op("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", shape=_sort_shape, out=True, native="sort",
-    grad=_SORT_GRAD, **_ranked(_NO_COMPLEX_SORT), batching="along_dim_or_none")  # fmt: skip
+    grad=_SORT_GRAD, **_ranked(_NO_COMPLEX_SORT), batching="along_dim_or_none", out_dtype="structured")  # fmt: skip
 def sort(xp, self, dim, descending):
     return _sorted(xp, self, dim, descending)
 
 
 @op("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
-    shape=_sort_shape, out=True, native="sort", grad=_SORT_GRAD, **_ranked(_NO_COMPLEX_SORT), batching="along_dim_or_none")  # fmt: skip
+    shape=_sort_shape, out=True, native="sort", grad=_SORT_GRAD, **_ranked(_NO_COMPLEX_SORT), batching="along_dim_or_none", out_dtype="structured")  # fmt: skip
 def sort_stable(xp, self, stable, dim, descending):
     return _sorted(xp, self, dim, descending)
 
@@ -78,7 +78,7 @@ def argsort_stable(self, stable, dim, descending):
     return self.sort(stable=stable, dim=dim, descending=descending)[1]
 
 
-@composite("msort(Tensor self) -> Tensor", out=True)
+@composite("msort(Tensor self) -> Tensor", out=True, out_dtype="structured", out_error_name="sort")
 def msort(self):
     return self.sort(0)[0]
 
@@ -95,7 +95,7 @@ def _topk_shape(self, k, dim):
 
 
 @op("topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
-    shape=_topk_shape, out=True, native="topk", grad=_SORT_GRAD, **_ranked(("c", " topk does not support complex dtypes on CPU"), ("b", "topk does not support bool dtypes on CPU")), refuses=(("b", "topk does not support bool dtypes on CPU"),), batching="along_dim")  # fmt: skip
+    shape=_topk_shape, out=True, native="topk", grad=_SORT_GRAD, **_ranked(("c", " topk does not support complex dtypes on CPU"), ("b", "topk does not support bool dtypes on CPU")), refuses=(("b", "topk does not support bool dtypes on CPU"),), batching="along_dim", out_dtype="structured")  # fmt: skip
 def topk(xp, self, k, dim, largest, sorted):
     if self.ndim == 0:
         empty = (xp.zeros((0,), self.dtype), xp.zeros((0,), "int64"))
@@ -129,7 +129,7 @@ def _kth_grad(g, self_shape, result1, dim, keepdim):
 
 
 @op("kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", shape=_kth_shape,
-    out=True, native="kthvalue", grad={"self": _kth_grad}, **_ranked(("bc", "kthvalue_cpu")), batching="along_dim")  # fmt: skip
+    out=True, native="kthvalue", grad={"self": _kth_grad}, **_ranked(("bc", "kthvalue_cpu")), batching="along_dim", out_dtype="output values must be of same type as input", overlap="refused")  # fmt: skip
 def kthvalue(xp, self, k, dim, keepdim):
     if self.ndim == 0:
         return self, xp.zeros((), "int64")
@@ -166,7 +166,7 @@ def _mode_shape(self, dim, keepdim):
 
 
 @op("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", shape=_mode_shape, out=True,
-    native="mode", grad={"self": _kth_grad}, **_ranked(("c", "mode_cpu")), batching="along_dim")  # fmt: skip
+    native="mode", grad={"self": _kth_grad}, **_ranked(("c", "mode_cpu")), batching="along_dim", out_dtype="expected scalar type '{R}' but got '{O}' for values output")  # fmt: skip
 def mode(xp, self, dim, keepdim):
     """The most frequent value, the smallest where several are; its last place."""
     if self.ndim == 0:

@@ -48,6 +48,9 @@ def _add_scaled(self, product, beta, alpha):
     },
     one_dtype=True,
     refuses=(("b", "addmm_impl_cpu_"),),
+    autocast="lower_precision",
+    old_orders=("beta self alpha mat1 mat2", "beta self mat1 mat2"),
+    out_dtype="structured",
 )
 def addmm(xp, self, mat1, mat2, beta, alpha):
     return combined(xp, self, xp.matmul(mat1, mat2), beta, alpha)
@@ -77,13 +80,20 @@ def _addmv_shape(self, mat, vec):
     },
     one_dtype=True,
     refuses=(("b", "addmv_impl_cpu"),),
+    autocast="lower_precision",
+    old_orders=("beta self alpha mat vec", "beta self mat vec"),
+    out_dtype="structured",
 )
 def addmv(xp, self, mat, vec, beta, alpha):
     return combined(xp, self, xp.matmul(mat, vec), beta, alpha)
 
 
 @composite(
-    "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True, out=True
+    "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    inplace=True,
+    out=True,
+    autocast="lower_precision",
+    old_orders=("beta self alpha vec1 vec2", "beta self vec1 vec2"),
 )
 def addr(self, vec1, vec2, beta, alpha):
     for name, t in (("vec1", vec1), ("vec2", vec2)):
@@ -124,6 +134,9 @@ def _baddbmm_dtype(self, batch1, batch2):
     },
     one_dtype=True,
     refuses=(("b", "baddbmm"),),
+    autocast="lower_precision",
+    old_orders=("beta self alpha batch1 batch2", "beta self batch1 batch2"),
+    out_dtype="structured",
 )
 def baddbmm(xp, self, batch1, batch2, beta, alpha):
     return combined(xp, self, xp.matmul(batch1, batch2), beta, alpha)
@@ -132,7 +145,11 @@ def baddbmm(xp, self, batch1, batch2, beta, alpha):
 _SCALED = "*, Scalar beta=1, Scalar alpha=1"
 
 
-@composite(f"addbmm(Tensor self, Tensor batch1, Tensor batch2, {_SCALED}) -> Tensor")
+@composite(
+    f"addbmm(Tensor self, Tensor batch1, Tensor batch2, {_SCALED}) -> Tensor",
+    autocast="lower_precision",
+    old_orders=("beta self alpha batch1 batch2", "beta self batch1 batch2"),
+)
 def addbmm(self, batch1, batch2, beta, alpha):
     """The sum of a batch's products, added to ``self``."""
     if batch1.dim() == batch2.dim() == 3 and batch1.size(0) != batch2.size(0):
@@ -164,14 +181,21 @@ def _addbmm_into(target: Any, self: Any, batch1: Any, batch2: Any, beta: Any, al
     return target.copy_(found)
 
 
-@composite(f"addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, {_SCALED}) -> Tensor(a!)", function=False)
+@composite(
+    f"addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, {_SCALED}) -> Tensor(a!)",
+    function=False,
+    old_orders=("beta self alpha batch1 batch2", "beta self batch1 batch2"),
+)
 def addbmm_inplace(self, batch1, batch2, beta, alpha):
     """``self`` takes the shape of the products, as PyTorch's does."""
     return _addbmm_into(self, self, batch1, batch2, beta, alpha)
 
 
 @composite(
-    f"addbmm.out(Tensor self, Tensor batch1, Tensor batch2, {_SCALED}, Tensor(a!) out) -> Tensor(a!)", method=False
+    f"addbmm.out(Tensor self, Tensor batch1, Tensor batch2, {_SCALED}, Tensor(a!) out) -> Tensor(a!)",
+    method=False,
+    autocast="lower_precision",
+    old_orders=("beta self alpha batch1 batch2", "beta self batch1 batch2"),
 )
 def addbmm_out(self, batch1, batch2, beta, alpha, out):
     if _core.is_grad_enabled() and any(t.requires_grad for t in (self, batch1, batch2, out)):

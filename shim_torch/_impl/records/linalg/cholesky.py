@@ -20,7 +20,7 @@ from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, direct, op
 
-_LINALG = {"module": "linalg", "method": False}
+_LINALG = {"module": "linalg", "method": False, "overlap": "unchecked"}
 
 
 def _cholesky_grad(g: Any, result0: Any, upper: bool) -> Any:
@@ -33,7 +33,7 @@ def _cholesky_grad(g: Any, result0: Any, upper: bool) -> Any:
 
 @op("linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
     shape=square_shape("linalg.cholesky"), dtype=lambda self: (self.dtype, [self.dtype, _core.int32]),
-    differentiable=(0,), grad={"self": _cholesky_grad}, out=True, order=("columns", None), native="cholesky", **_LINALG)  # fmt: skip
+    differentiable=(0,), grad={"self": _cholesky_grad}, out=True, order=("columns", None), native="cholesky", **_LINALG, out_dtype="structured")  # fmt: skip
 def linalg_cholesky_ex(xp, self, upper, check_errors):
     batch, n = self.shape[:-2], self.shape[-1]
     info = xp.zeros(batch, "int32")
@@ -83,7 +83,13 @@ def _not_definite(name: str, info: Any) -> str:
     )
 
 
-@composite("linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", out=True, **_LINALG)
+@composite(
+    "linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor",
+    out=True,
+    **_LINALG,
+    out_dtype="structured",
+    out_error_name="linalg_cholesky_ex",
+)
 def linalg_cholesky(self, upper):
     return _cholesky("linalg.cholesky", self, upper)
 
@@ -96,7 +102,14 @@ def _cholesky(name: str, self: Any, upper: bool) -> Any:
     return L
 
 
-@composite("cholesky(Tensor self, bool upper=False) -> Tensor", out=True, refuses=(("bi", "cholesky_cpu"),))
+@composite(
+    "cholesky(Tensor self, bool upper=False) -> Tensor",
+    out=True,
+    refuses=(("bi", "cholesky_cpu"),),
+    cast_error="cholesky: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
+    forward_error_name="cholesky",
+    out_order="contiguous",
+)
 def cholesky(self, upper):
     warn_once(
         "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch release.\n"
@@ -113,7 +126,7 @@ def _cholesky_inverse_grad(g: Any, self: Any, result: Any, upper: bool) -> Any:
 
 
 @direct("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", out=True, native="cholesky_inverse",
-        grad={"self": _cholesky_inverse_grad}, refuses=(("bil", "cholesky_inverse_out_cpu"),))  # fmt: skip
+        grad={"self": _cholesky_inverse_grad}, refuses=(("bil", "cholesky_inverse_out_cpu"),), cast_error="cholesky_inverse: Expected result to be safely castable from {R} dtype, but got result with dtype {O}")  # fmt: skip
 def cholesky_inverse(self, upper):
     check_matrix("cholesky_inverse", self, True)
     diagonal = self.diagonal(0, -2, -1)
@@ -139,7 +152,7 @@ def _cholesky_solve_grad(g: Any, input2: Any, upper: bool) -> Any:
 
 
 @direct("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", out=True, native="cholesky_solve",
-        grad={"self": _cholesky_solve_grad, "input2": _cholesky_solve_factor}, refuses=(("bil", "cholesky_solve_cpu"),))  # fmt: skip
+        grad={"self": _cholesky_solve_grad, "input2": _cholesky_solve_factor}, refuses=(("bil", "cholesky_solve_cpu"),), cast_error="cholesky_solve: Expected result to be safely castable from {R} dtype, but got result with dtype {O}")  # fmt: skip
 def cholesky_solve(self, input2, upper):
     if self.dim() < 2:
         raise RuntimeError(f"b should have at least 2 dimensions, but has {self.dim()} dimensions instead")

@@ -20,7 +20,7 @@ from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, op
 
-_LINALG = {"module": "linalg", "method": False}
+_LINALG = {"module": "linalg", "method": False, "overlap": "unchecked"}
 _VECTORS = ("eigenvectors", "quantity, so it is ill-defined.")
 
 
@@ -77,7 +77,7 @@ def _qr_square_grad(g0: Any, g1: Any, Q: Any, R: Any) -> Any:
 
 
 @op("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", shape=_qr_shape, dtype=lambda A: (A.dtype, [A.dtype] * 2),
-    out=True, grad={"A": _qr_grad}, order=("columns", "columns"), native="qr", **_LINALG)  # fmt: skip
+    out=True, grad={"A": _qr_grad}, order=("columns", "columns"), native="qr", **_LINALG, out_dtype="structured")  # fmt: skip
 def linalg_qr(xp, A, mode):
     m, n = A.shape[-2:]
     k = min(m, n)
@@ -91,7 +91,12 @@ def linalg_qr(xp, A, mode):
     return q, r
 
 
-@composite("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)", out=True)
+@composite(
+    "qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
+    out=True,
+    out_dtype="structured",
+    out_error_name="linalg_qr",
+)
 def qr(self, some):
     warn_once(
         "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\n"
@@ -154,7 +159,7 @@ def _svd_grad(g0: Any, g1: Any, g2: Any, result0: Any, result1: Any, result2: An
 
 @op("linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", shape=_svd_shape,
     dtype=lambda A: (A.dtype, [A.dtype, A.dtype.to_real(), A.dtype]), out=True, grad={"A": _svd_grad},
-    order=("columns", None, "columns"), native="svd", **_LINALG)  # fmt: skip
+    order=("columns", None, "columns"), native="svd", **_LINALG, out_dtype="structured", out_error_name="_linalg_svd")  # fmt: skip
 def linalg_svd(xp, A, full_matrices, driver):
     if driver is not None and not on_cuda(A):
         raise RuntimeError(
@@ -175,7 +180,13 @@ def linalg_svd(xp, A, full_matrices, driver):
     return u, s, vh
 
 
-@composite("linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", out=True, **_LINALG)
+@composite(
+    "linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor",
+    out=True,
+    **_LINALG,
+    out_dtype="structured",
+    out_error_name="_linalg_svd",
+)
 def linalg_svdvals(A, driver):
     check_matrix("linalg.svdvals", A)
     if driver is not None or differentiated(A):
@@ -189,7 +200,12 @@ def _svdvals_of(xp, A):
     return linalg_svd(xp, A, False, None)[1]
 
 
-@composite("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", out=True)
+@composite(
+    "svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
+    out=True,
+    out_dtype="structured",
+    out_error_name="_linalg_svd",
+)
 def svd(self, some, compute_uv):
     check_matrix("svd", self)
     U, S, Vh = aten.linalg_svd(self, not some)
@@ -219,7 +235,7 @@ def _eigh_shape(self: Any) -> Any:
 
 @op("linalg_eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", shape=_eigh_shape,
     dtype=lambda self: (self.dtype, [self.dtype.to_real(), self.dtype]), out=True, grad={"self": _eigh_grad},
-    order=(None, "columns"), native="eigh", **_LINALG)  # fmt: skip
+    order=(None, "columns"), native="eigh", **_LINALG, out_dtype="structured", out_error_name="_linalg_eigh")  # fmt: skip
 def linalg_eigh(xp, self, UPLO):
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
@@ -236,7 +252,13 @@ def linalg_eigh(xp, self, UPLO):
     return values, vectors
 
 
-@composite("linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor", out=True, **_LINALG)
+@composite(
+    "linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor",
+    out=True,
+    **_LINALG,
+    out_dtype="structured",
+    out_error_name="_linalg_eigh",
+)
 def linalg_eigvalsh(self, UPLO):
     return aten.linalg_eigh(self, UPLO)[0] if differentiated(self) else aten._eigvalsh_of(self, UPLO)
 
@@ -271,7 +293,7 @@ def _eig_grad(g0: Any, g1: Any, self_dtype: Any, result0: Any, result1: Any) -> 
 
 @op("linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", shape=_eig_shape,
     dtype=lambda self: (self.dtype, [self.dtype.to_complex()] * 2), out=True, grad={"self": _eig_grad},
-    order=(None, "columns"), native="eig", **_LINALG)  # fmt: skip
+    order=(None, "columns"), native="eig", **_LINALG, cast_error="torch.linalg.eig: Expected {A} to be safely castable from {R} dtype, but got {A} with dtype {O}", out_order="contiguous_when_resized")  # fmt: skip
 def linalg_eig(xp, self):
     if not hasattr(xp.linalg, "eig"):
         raise NotImplementedError("torch.linalg.eig: on CUDA it needs CuPy 14 or newer; move the tensor to the CPU")
@@ -282,7 +304,12 @@ def linalg_eig(xp, self):
     return values.astype(complex_dtype), vectors.astype(complex_dtype)
 
 
-@composite("linalg_eigvals(Tensor self) -> Tensor", out=True, **_LINALG)
+@composite(
+    "linalg_eigvals(Tensor self) -> Tensor",
+    out=True,
+    **_LINALG,
+    cast_error="torch.linalg.eigvals: Expected eigenvalues to be safely castable from {R} dtype, but got eigenvalues with dtype {O}",
+)
 def linalg_eigvals(self):
     return aten.linalg_eig(self)[0] if differentiated(self) else aten._eigvals_of(self)
 

@@ -12,7 +12,7 @@ from shim_torch._impl.records.shared.matrices import (
 from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, op
 
-_LINALG: dict[str, Any] = {"module": "linalg", "method": False}
+_LINALG: dict[str, Any] = {"module": "linalg", "method": False, "overlap": "unchecked"}
 
 
 def _det_shape(name: str) -> Any:
@@ -33,7 +33,7 @@ def _det_grad(g: Any, A: Any, result: Any) -> Any:
 
 
 @op("linalg_det(Tensor A) -> Tensor", shape=_det_shape("linalg.det"), dtype=lambda A: A.dtype, out=True,
-    grad={"A": _det_grad}, native="det", **_LINALG)  # fmt: skip
+    grad={"A": _det_grad}, native="det", **_LINALG, out_dtype="structured", out_error_name="_linalg_det")  # fmt: skip
 def linalg_det(xp, A):
     return xp.asarray(xp.linalg.det(A)).astype(A.dtype)
 
@@ -61,7 +61,7 @@ def _slogdet_grad(g0: Any, g1: Any, A: Any, result0: Any) -> Any:
 
 
 @op("linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", shape=_slogdet_shape,
-    dtype=lambda A: (A.dtype, [A.dtype, A.dtype.to_real()]), out=True, grad={"A": _slogdet_grad}, **_LINALG)  # fmt: skip
+    dtype=lambda A: (A.dtype, [A.dtype, A.dtype.to_real()]), out=True, grad={"A": _slogdet_grad}, **_LINALG, out_dtype="structured", out_error_name="_linalg_slogdet")  # fmt: skip
 def linalg_slogdet(xp, A):
     sign, size = xp.linalg.slogdet(A)
     return xp.asarray(sign).astype(A.dtype), xp.asarray(size).astype(A.real.dtype)

@@ -11,7 +11,7 @@ from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, direct, op
 from shim_torch._impl.table.rules import type_name
 
-_LINALG: dict[str, Any] = {"module": "linalg", "method": False}
+_LINALG: dict[str, Any] = {"module": "linalg", "method": False, "overlap": "unchecked"}
 
 
 def _of_lapack(dtype: Any) -> bool:
@@ -30,7 +30,13 @@ def _check_tau(name: str, input: Any, tau: Any) -> None:
         )
 
 
-@composite("linalg_householder_product(Tensor input, Tensor tau) -> Tensor", out=True, **_LINALG)
+@composite(
+    "linalg_householder_product(Tensor input, Tensor tau) -> Tensor",
+    out=True,
+    **_LINALG,
+    cast_error="torch.linalg.householder_product: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
+    out_order="contiguous_when_resized",
+)
 def linalg_householder_product(input, tau):
     """The first n columns of the product of the reflections that ``geqrf`` packs below the diagonal."""
     name = "torch.linalg.householder_product"
@@ -84,7 +90,7 @@ def _householder_of(xp, input, tau):
     return x
 
 
-@composite("orgqr(Tensor self, Tensor input2) -> Tensor", out=True)
+@composite("orgqr(Tensor self, Tensor input2) -> Tensor", out=True, out_order="contiguous_when_resized")
 def orgqr(self, input2):
     return linalg_householder_product(self, input2)
 
@@ -97,7 +103,7 @@ def _geqrf_dtype(self: Any) -> Any:
 
 @op("geqrf(Tensor self) -> (Tensor a, Tensor tau)",
     shape=lambda self: (_geqrf_dtype(self), [tuple(self.shape), (*self.shape[:-2], min(self.shape[-2:]))])[1],
-    dtype=lambda self: (_geqrf_dtype(self), [self.dtype] * 2), out=True, order=("columns", None), native="geqrf", refuses=(("bil", "geqrf_cpu"),))  # fmt: skip
+    dtype=lambda self: (_geqrf_dtype(self), [self.dtype] * 2), out=True, order=("columns", None), native="geqrf", refuses=(("bil", "geqrf_cpu"),), out_order="contiguous_when_resized")  # fmt: skip
 def geqrf(xp, self):
     """Householder's reflections below the diagonal, R on and above it, and their scales (LAPACK's conventions)."""
     if on_cuda(self):
@@ -157,7 +163,13 @@ def _check_ormqr(self: Any, tau: Any, other: Any, left: bool) -> None:
             )
 
 
-@composite("ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", out=True)
+@composite(
+    "ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor",
+    out=True,
+    forward_error_name="ormqr",
+    out_dtype="torch.ormqr: Expected input and result to have the same dtype, but input has dtype{R} and result has dtype {O}",
+    out_order="contiguous_when_resized",
+)
 def ormqr(self, input2, input3, left, transpose):
     """The full Q of packed reflections times ``input3``."""
     _check_ormqr(self, input2, input3, left)

@@ -11,7 +11,7 @@ from shim_torch._impl.table.calls import aten
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import type_name, underived
 
-_LINALG: dict[str, Any] = {"module": "linalg", "method": False}
+_LINALG: dict[str, Any] = {"module": "linalg", "method": False, "overlap": "unchecked"}
 _ALPHA = (1 + math.sqrt(17)) / 8  # bounds the growth of elements over a 1x1 and a 2x2 step alike
 
 
@@ -94,7 +94,7 @@ def _ldl_shape(self: Any) -> Any:
 
 @op("linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)",
     shape=_ldl_shape, dtype=lambda self: (self.dtype, [self.dtype, _core.int32, _core.int32]), differentiable=(0,), out=True,
-    grad={"self": underived("linalg_ldl_factor_ex")}, order=("columns", None, None), native="ldl_factor", **_LINALG)  # fmt: skip
+    grad={"self": underived("linalg_ldl_factor_ex")}, order=("columns", None, None), native="ldl_factor", **_LINALG, out_dtype="structured", out_error_name="aten::linalg_ldl_factor_ex")  # fmt: skip
 def linalg_ldl_factor_ex(xp, self, hermitian, check_errors):
     """L (below the diagonal) and D of P A Pᵀ = L D Lᵀ (Lᴴ if ``hermitian``), as LAPACK's sytrf packs them."""
     n = self.shape[-1]
@@ -109,7 +109,13 @@ def linalg_ldl_factor_ex(xp, self, hermitian, check_errors):
     return stack.reshape(self.shape), pivots.reshape(self.shape[:-1]), info.reshape(self.shape[:-2])
 
 
-@composite("linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)", out=True, **_LINALG)
+@composite(
+    "linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)",
+    out=True,
+    **_LINALG,
+    out_dtype="structured",
+    out_error_name="aten::linalg_ldl_factor_ex",
+)
 def linalg_ldl_factor(self, hermitian):
     packed, pivots, info = aten.linalg_ldl_factor_ex(self, hermitian=hermitian)
     if not info.is_meta and bool((info > 0).any()):
@@ -164,7 +170,7 @@ def _solve(xp: Any, a: Any, pivots: list[int], x: Any, hermitian: bool) -> None:
 
 @op("linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", shape=_solve_shape,
     dtype=lambda LD: LD.dtype, keep=("pivots",), out=True,
-    grad={"LD": underived("linalg_ldl_solve"), "B": underived("linalg_ldl_solve")}, order=("columns",), native="ldl_solve", **_LINALG)  # fmt: skip
+    grad={"LD": underived("linalg_ldl_solve"), "B": underived("linalg_ldl_solve")}, order=("columns",), native="ldl_solve", **_LINALG, out_dtype="structured", out_error_name="aten::linalg_ldl_solve")  # fmt: skip
 def linalg_ldl_solve(xp, LD, pivots, B, hermitian):
     """X of A X = B, from the factors that ldl_factor gives."""
     n = LD.shape[-1]

@@ -11,7 +11,7 @@ from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, direct
 from shim_torch._impl.table.rules import no_meta_kernel
 
-_LINALG: dict[str, Any] = {"module": "linalg", "method": False}
+_LINALG: dict[str, Any] = {"module": "linalg", "method": False, "overlap": "unchecked"}
 
 
 def _full_precision(a: Any) -> None:
@@ -45,7 +45,7 @@ _NAME = "torch.linalg.matrix_rank"
 
 
 @composite("linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
-           out=True, **_LINALG)  # fmt: skip
+           out=True, **_LINALG, cast_error="torch.linalg.matrix_rank: Expected result to be safely castable from {R} dtype, but got result with dtype {O}")  # fmt: skip
 def matrix_rank_tensors(input, atol, rtol, hermitian):
     """How many singular values exceed max(atol, rtol · largest)."""
     refuse_complex_tolerances(_NAME, atol=atol, rtol=rtol)
@@ -53,18 +53,26 @@ def matrix_rank_tensors(input, atol, rtol, hermitian):
 
 
 @composite("linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
-           out=True, **_LINALG)  # fmt: skip
+           out=True, **_LINALG, cast_error="torch.linalg.matrix_rank: Expected result to be safely castable from {R} dtype, but got result with dtype {O}")  # fmt: skip
 def matrix_rank_floats(self, atol, rtol, hermitian):
     return _rank(_NAME, self, atol, rtol, hermitian)
 
 
-@composite("linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor", out=True, **_LINALG)
+@composite(
+    "linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor",
+    out=True,
+    **_LINALG,
+    cast_error="torch.linalg.matrix_rank: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
+)
 def matrix_rank(self, tol, hermitian):
     return _rank(_NAME, self, tol, 0.0, hermitian)
 
 
 @composite(
-    "linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor", out=True, **_LINALG
+    "linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor",
+    out=True,
+    **_LINALG,
+    cast_error="torch.linalg.matrix_rank: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
 )
 def matrix_rank_tensor(input, tol, hermitian):
     return _rank(_NAME, input, tol, 0.0, hermitian)
@@ -153,7 +161,7 @@ def _by_lapack(a: Any, b: Any, rcond: float, driver: str, vector: bool) -> Any:
 
 
 @composite("linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
-           out=True, **_LINALG)  # fmt: skip
+           out=True, **_LINALG, cast_error="torch.linalg.lstsq: Expected solution to be safely castable from {R} dtype, but got solution with dtype {O}", out_order="contiguous_when_resized")  # fmt: skip
 def linalg_lstsq(self, b, rcond, driver):
     """X of least ‖self · X - b‖; residuals where the system has more rows than columns and full rank."""
     vector = _check_least_squares(self, b, driver)
@@ -207,7 +215,13 @@ def _condition_by_inverse(self: Any, p: Any) -> Any:
     return found.masked_fill(info > 0, _INF)
 
 
-@composite("linalg_cond(Tensor self, Scalar? p=None) -> Tensor", out=True, **_LINALG)
+@composite(
+    "linalg_cond(Tensor self, Scalar? p=None) -> Tensor",
+    out=True,
+    **_LINALG,
+    cast_error="linalg.cond: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
+    writes_out_last=True,
+)
 def linalg_cond(self, p):
     """norm(A) · norm(A⁻¹); None and 2 divide the largest singular value by the smallest, -2 the other way."""
     if self.dim() < 2:
@@ -223,7 +237,13 @@ def linalg_cond(self, p):
     return _condition_by_inverse(self, p)
 
 
-@composite("linalg_cond.p_str(Tensor self, str p) -> Tensor", out=True, **_LINALG)
+@composite(
+    "linalg_cond.p_str(Tensor self, str p) -> Tensor",
+    out=True,
+    **_LINALG,
+    cast_error="linalg.cond: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
+    writes_out_last=True,
+)
 def linalg_cond_named(self, p):
     if self.dim() < 2:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")

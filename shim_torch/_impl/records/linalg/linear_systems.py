@@ -19,7 +19,7 @@ from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.calls import aten
 from shim_torch._impl.table.record import composite, op
 
-_LINALG: dict[str, Any] = {"module": "linalg", "method": False}
+_LINALG: dict[str, Any] = {"module": "linalg", "method": False, "overlap": "unchecked"}
 
 
 def _first_zero_pivot(xp: Any, a: Any) -> Any:
@@ -46,7 +46,7 @@ def _singular(name: str, info: Any) -> Any:
 @op("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", shape=_inverse_shape,
     dtype=lambda A: (A.dtype, [A.dtype, _core.int32]), differentiable=(0,),
     grad={"A": lambda g, result0: -(adjoint(result0) @ g @ adjoint(result0))}, out=True, native="inverse",
-    order=("columns", None), **_LINALG)  # fmt: skip
+    order=("columns", None), **_LINALG, out_dtype="structured")  # fmt: skip
 def linalg_inv_ex(xp, A, check_errors):
     if on_cuda(A):
         packed, pivots, info = lu(xp, A)
@@ -69,7 +69,14 @@ def linalg_inv_ex(xp, A, check_errors):
     return inverse, info
 
 
-@composite("linalg_inv(Tensor A) -> Tensor", out=True, **_LINALG)
+@composite(
+    "linalg_inv(Tensor A) -> Tensor",
+    out=True,
+    **_LINALG,
+    autocast="float32_cpu",
+    out_dtype="structured",
+    out_error_name="linalg_inv_ex",
+)
 def linalg_inv(A):
     inverse, info = aten.linalg_inv_ex(A)
     if not info.is_meta and bool((info > 0).any()):
@@ -138,7 +145,7 @@ def _solve_a_grad(g: Any, A: Any, result0: Any, B_shape: Any, left: bool) -> Any
 
 @op("linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
     shape=_solve_shape, dtype=lambda A: (A.dtype, [A.dtype, _core.int32]), differentiable=(0,), out=True,
-    grad={"A": _solve_a_grad, "B": _solve_b_grad}, order=_solve_order, native="solve", **_LINALG)  # fmt: skip
+    grad={"A": _solve_a_grad, "B": _solve_b_grad}, order=_solve_order, native="solve", **_LINALG, out_dtype="structured", out_error_name="_linalg_solve_ex")  # fmt: skip
 def linalg_solve_ex(xp, A, B, left, check_errors):
     vector = B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
     if on_cuda(A):
@@ -168,7 +175,13 @@ def _unsolvable(name: str, info: Any) -> Any:
     return LinAlgError(f"{name}: {first_failed(info)[0]}The solver failed because the input matrix is singular.")
 
 
-@composite("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", out=True, **_LINALG)
+@composite(
+    "linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor",
+    out=True,
+    **_LINALG,
+    out_dtype="structured",
+    out_error_name="_linalg_solve_ex",
+)
 def linalg_solve(A, B, left):
     result, info = aten.linalg_solve_ex(A, B, left=left)
     if not info.is_meta and bool((info > 0).any()):
@@ -198,7 +211,7 @@ def _triangular_a_grad(g: Any, self: Any, upper: bool, left: bool, unitriangular
 
 @op("linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
     shape=_triangular_shape, dtype=lambda self: self.dtype, out=True,
-    grad={"self": _triangular_a_grad, "B": _triangular_b_grad}, order=("columns",), native="solve_triangular", **_LINALG)  # fmt: skip
+    grad={"self": _triangular_a_grad, "B": _triangular_b_grad}, order=("columns",), native="solve_triangular", **_LINALG, out_dtype="kernel")  # fmt: skip
 def linalg_solve_triangular(xp, self, B, upper, left, unitriangular):
     """Substitution, row by row; zeros on the diagonal give infinities, as in PyTorch."""
     return substituted(xp, self, B, upper, left, unitriangular)
@@ -207,6 +220,7 @@ def linalg_solve_triangular(xp, self, B, upper, left, unitriangular):
 @composite(
     "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)",
     out=True,
+    out_dtype="structured",
 )
 def triangular_solve(self, A, upper, transpose, unitriangular):
     """Solves op(A) X = self for triangular A."""

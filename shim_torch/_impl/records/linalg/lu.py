@@ -23,7 +23,7 @@ from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import type_name
 
-_LINALG: dict[str, Any] = {"module": "linalg", "method": False}
+_LINALG: dict[str, Any] = {"module": "linalg", "method": False, "overlap": "unchecked"}
 _adjoint = adjoint  # the name of an argument, too
 
 
@@ -63,7 +63,7 @@ def _lu_shape(A: Any, pivot: bool) -> Any:
 
 @op("linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)",
     shape=_lu_shape, dtype=lambda A: (A.dtype, [A.dtype, _core.int32, _core.int32]), differentiable=(0,), grad={"A": _lu_grad}, out=True,
-    order=("columns", None, None), native="lu_factor", **_LINALG)  # fmt: skip
+    order=("columns", None, None), native="lu_factor", **_LINALG, out_dtype="structured")  # fmt: skip
 def linalg_lu_factor_ex(xp, A, pivot, check_errors):
     packed, pivots, info = lu(xp, A, pivot)
     if check_errors and bool((info > 0).any()):
@@ -77,7 +77,13 @@ def _lu_with_info(self, pivot, check_errors):
     return tuple(aten.linalg_lu_factor_ex(self, pivot=pivot, check_errors=check_errors))
 
 
-@composite("linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", out=True, **_LINALG)
+@composite(
+    "linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
+    out=True,
+    **_LINALG,
+    out_dtype="structured",
+    out_error_name="linalg_lu_factor_ex",
+)
 def linalg_lu_factor(A, pivot):
     packed, pivots, info = aten.linalg_lu_factor_ex(A, pivot=pivot)
     if not info.is_meta and bool((info > 0).any()):
@@ -93,7 +99,12 @@ def _zero_pivot(name: str, info: Any) -> str:
     )
 
 
-@composite("linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", out=True, **_LINALG)
+@composite(
+    "linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
+    out=True,
+    **_LINALG,
+    out_dtype="structured",
+)
 def linalg_lu(A, pivot):
     packed, pivots, _ = aten.linalg_lu_factor_ex(A, pivot=pivot)
     P, L, U = lu_unpack(packed, pivots, True, pivot)
@@ -101,7 +112,7 @@ def linalg_lu(A, pivot):
 
 
 @composite("lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)",
-           method=False, out=True)  # fmt: skip
+           method=False, out=True, out_dtype="structured")  # fmt: skip
 def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
     m, n = LU_data.shape[-2:]
     k = min(m, n)
@@ -148,7 +159,12 @@ def _row_order(xp, pivots, rows):
     return order.reshape(*lead, rows)
 
 
-@composite("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", out=True)
+@composite(
+    "lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor",
+    out=True,
+    out_dtype="structured",
+    out_error_name="linalg_lu_solve",
+)
 def lu_solve(self, LU_data, LU_pivots):
     """Solves A X = self with the factors of A."""
     warn_once(
@@ -163,6 +179,7 @@ def lu_solve(self, LU_data, LU_pivots):
     "linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
     out=True,
     **_LINALG,
+    out_dtype="structured",
 )
 def linalg_lu_solve(LU, pivots, B, left, adjoint):
     if B.dim() < 2:

@@ -41,6 +41,9 @@ def _product(xp: Any, a: Any, b: Any) -> Any:
     grad={"self": left_grad, "mat2": right_grad},
     one_dtype=True,
     refuses=(("b", "addmm_impl_cpu_"),),
+    autocast="lower_precision",
+    out_dtype="structured",
+    overlap="unchecked",
 )
 def mm(xp, self, mat2):
     return _product(xp, self, mat2)
@@ -58,6 +61,9 @@ def mm(xp, self, mat2):
     },
     one_dtype=True,
     refuses=(("b", "bmm"),),
+    autocast="lower_precision",
+    out_dtype="structured",
+    overlap="unchecked",
 )
 def bmm(xp, self, mat2):
     return _product(xp, self, mat2)
@@ -82,6 +88,8 @@ def _mv_shape(self, vec):
     grad={"self": lambda g, vec: g.outer(vec.conj()), "vec": lambda g, self: self.t().conj().mv(g)},
     one_dtype=True,
     refuses=(("b", "addmv_impl_cpu"),),
+    autocast="lower_precision",
+    out_dtype="structured",
 )
 def mv(xp, self, vec):
     return xp.matmul(self, vec)
@@ -111,12 +119,21 @@ def _dot_check(self, tensor):
     grad={"self": lambda g, tensor: g * tensor.conj(), "tensor": lambda g, self: g * self.conj()},
     one_dtype=True,
     refuses=(("b", "dot"),),
+    autocast="promote",
+    out_dtype="result dtype {O} does not match input dtype {R}",
 )
 def dot(xp, self, tensor):
     return xp.matmul(self, tensor)
 
 
-@composite("vdot(Tensor self, Tensor other) -> Tensor", out=True, one_dtype=True, refuses=(("b", "dot"),))
+@composite(
+    "vdot(Tensor self, Tensor other) -> Tensor",
+    out=True,
+    one_dtype=True,
+    refuses=(("b", "dot"),),
+    autocast="promote",
+    out_dtype="result dtype {O} does not match input dtype {R}",
+)
 def vdot(self, other):
     return (self.conj() if self.is_complex() else self).dot(other)
 
@@ -136,6 +153,7 @@ def _outer_half(name: str) -> Any:
         "self": lambda g, vec2: _outer_half("input")(g, vec2),
         "vec2": lambda g, self: _outer_half("other")(g, self),
     },
+    part_of="mul",
 )
 def _outer(xp: Any, self: Any, vec2: Any) -> Any:
     """outer of two vectors of one floating dtype, with products for gradients where mul would sum a whole matrix."""
@@ -174,7 +192,9 @@ def outer_backward_other(xp: Any, grad_output: Any, self: Any) -> Any:
     return xp.matmul(grad_output.T, self)
 
 
-@composite("outer(Tensor self, Tensor vec2) -> Tensor", out=True, aliases=("ger",), native="outer")
+@composite(
+    "outer(Tensor self, Tensor vec2) -> Tensor", out=True, aliases=("ger",), native="outer", out_error_name="mul"
+)
 def outer(self, vec2):
     if self.dim() != 1 or vec2.dim() != 1:
         name, given = ("self", self) if self.dim() != 1 else ("vec2", vec2)
@@ -182,7 +202,12 @@ def outer(self, vec2):
     return self.unsqueeze(1) * vec2.unsqueeze(0)
 
 
-@composite("inner(Tensor self, Tensor other) -> Tensor", out=True)
+@composite(
+    "inner(Tensor self, Tensor other) -> Tensor",
+    out=True,
+    out_dtype="tensordot: Expected the output tensor to have dtype {R}, but got an output tensor with dtype {O}",
+    out_error_name="mul",
+)
 def inner(self, other):
     if 0 in (self.dim(), other.dim()):
         return self * other
@@ -198,7 +223,14 @@ def inner(self, other):
     return torch.tensordot(self, other, [-1], [-1])
 
 
-@composite("matmul(Tensor self, Tensor other) -> Tensor", out=True, native="matmul", symbol="matmul")
+@composite(
+    "matmul(Tensor self, Tensor other) -> Tensor",
+    out=True,
+    native="matmul",
+    symbol="matmul",
+    autocast="lower_precision",
+    out_dtype="structured",
+)
 def matmul(self, other):
     a, b = self.dim(), other.dim()
     if a == 0 or b == 0:
@@ -253,6 +285,9 @@ def _batched(x, y, drop_row, drop_col):
     function=False,
     method=False,
     out=True,
+    autocast="promote",
+    out_dtype="tensordot: Expected the output tensor to have dtype {R}, but got an output tensor with dtype {O}",
+    writes_out_last=True,
 )
 def tensordot(self, other, dims_self, dims_other):
     given = dims_self, dims_other

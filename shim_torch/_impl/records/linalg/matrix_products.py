@@ -12,7 +12,7 @@ from shim_torch._impl.table.calls import aten, shim, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import NARROW, wrap_dim
 
-_LINALG: dict[str, Any] = {"module": "linalg", "method": False}
+_LINALG: dict[str, Any] = {"module": "linalg", "method": False, "overlap": "unchecked"}
 
 
 def _power(self: Any, n: int) -> Any:
@@ -33,7 +33,13 @@ def _power(self: Any, n: int) -> Any:
     return result.clone() if result is self else result
 
 
-composite("linalg_matrix_power(Tensor self, int n) -> Tensor", out=True, **_LINALG)(lambda self, n: _power(self, n))
+composite(
+    "linalg_matrix_power(Tensor self, int n) -> Tensor",
+    out=True,
+    **_LINALG,
+    cast_error="matrix_power: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
+    out_error_name="matmul",
+)(lambda self, n: _power(self, n))
 composite("matrix_power(Tensor self, int n) -> Tensor", out=True)(lambda self, n: _power(self, n))
 
 
@@ -73,7 +79,14 @@ composite("linalg_matmul(Tensor self, Tensor other) -> Tensor", out=True, **_LIN
 )
 
 
-@composite("linalg_multi_dot(Tensor[] tensors) -> Tensor", out=True, **_LINALG)
+@composite(
+    "linalg_multi_dot(Tensor[] tensors) -> Tensor",
+    out=True,
+    **_LINALG,
+    autocast="lower_precision",
+    out_dtype="multi_dot(): expected out tensor to have dtype {r} but got {o}",
+    out_error_name="mm",
+)
 def linalg_multi_dot(tensors):
     """The product of all matrices in the cheapest order."""
     n = len(tensors)
@@ -131,7 +144,7 @@ def _multiplied(chain: list[Any], cut: list[list[int]], i: int, j: int) -> Any:
     return chain[i] if i == j else _multiplied(chain, cut, i, cut[i][j]) @ _multiplied(chain, cut, cut[i][j] + 1, j)
 
 
-@composite("chain_matmul(Tensor[] matrices) -> Tensor", function=False, method=False)
+@composite("chain_matmul(Tensor[] matrices) -> Tensor", function=False, method=False, autocast="lower_precision")
 def chain_matmul(matrices):
     warn_once(
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead, "
@@ -145,7 +158,7 @@ def chain_matmul(matrices):
     return matrices[0] if len(matrices) == 1 else linalg_multi_dot(matrices)
 
 
-@composite("kron(Tensor self, Tensor other) -> Tensor", out=True)
+@composite("kron(Tensor self, Tensor other) -> Tensor", out=True, out_error_name="mul")
 def kron(self, other):
     """Kronecker's product: every element of ``self`` times ``other``."""
     left, right = list(self.shape), list(other.shape)
@@ -202,6 +215,7 @@ composite(
     native="vector_product_whole",
     **_LINALG,
     batching="along_dim",
+    out_dtype="structured",
 )(lambda self, other, dim: _cross(self, other, dim))
 
 
@@ -210,6 +224,9 @@ composite(
     out=True,
     native="vector_product_whole",
     batching="along_dim",
+    autocast="promote",
+    out_dtype="structured",
+    out_error_name="linalg_cross",
 )
 def cross(self, other, dim):
     """The vector product over a dim of size 3: the first one where none is named."""
@@ -225,7 +242,14 @@ def cross(self, other, dim):
     return _cross(self, other, dim)
 
 
-@composite("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", out=True, **_LINALG)
+@composite(
+    "linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
+    out=True,
+    **_LINALG,
+    autocast="lower_precision",
+    out_dtype="linalg.vecdot: Expected out of dtype{R} but found {O}",
+    out_error_name="vdot",
+)
 def linalg_vecdot(x, y, dim):
     """Σ conj(x) · y over ``dim``."""
     if not (x.dtype.is_floating_point or x.dtype.is_complex):
@@ -257,7 +281,14 @@ def linalg_diagonal(A, offset, dim1, dim2):
     return A.diagonal(offset, dim1, dim2)
 
 
-@composite("linalg_tensorinv(Tensor self, int ind=2) -> Tensor", out=True, **_LINALG)
+@composite(
+    "linalg_tensorinv(Tensor self, int ind=2) -> Tensor",
+    out=True,
+    **_LINALG,
+    cast_error="tensorinv: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
+    out_order="contiguous",
+    writes_out_last=True,
+)
 def linalg_tensorinv(self, ind):
     """The inverse of self as a map from its dims past ``ind`` to the first ones."""
     if ind <= 0:
@@ -278,7 +309,13 @@ def _product(sizes: Any) -> int:
     return n
 
 
-@composite("linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor", out=True, **_LINALG)
+@composite(
+    "linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor",
+    out=True,
+    **_LINALG,
+    cast_error="tensorsolve: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
+    writes_out_last=True,
+)
 def linalg_tensorsolve(self, other, dims):
     """X with tensordot(self, X, X.ndim) == other."""
     n = self.dim()

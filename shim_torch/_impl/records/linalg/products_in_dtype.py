@@ -73,6 +73,9 @@ def _added(g: Any, beta: Any, self_shape: Any, self_dtype: Any) -> Any:
     method=False,
     native="mm_dtype",
     grad={"self": _left, "mat2": _right},
+    autocast="lower_precision",
+    out_dtype="structured",
+    overlap="unchecked",
 )
 def mm_dtype(xp, self, mat2, out_dtype):
     """(M, K) and (K, N) of one dtype give (M, N) in ``out_dtype``, which is that dtype or, of 16-bit ones, float32.
@@ -98,6 +101,9 @@ def mm_dtype(xp, self, mat2, out_dtype):
             _right(g, mat1, mat2_shape, mat2_strides, mat2_dtype), alpha
         ),
     },
+    autocast="lower_precision",
+    old_orders=("beta self alpha mat1 mat2", "beta self mat1 mat2"),
+    out_dtype="structured",
 )
 def addmm_dtype(xp, self, mat1, mat2, out_dtype, beta, alpha):
     """beta · self + alpha · mat1 · mat2 as ``mm`` with ``out_dtype``; ``self`` is in that dtype or the operands'."""
@@ -112,6 +118,9 @@ def addmm_dtype(xp, self, mat1, mat2, out_dtype, beta, alpha):
     method=False,
     native="bmm_dtype",
     grad={"self": _batch_left, "mat2": _batch_right},
+    autocast="lower_precision",
+    out_dtype="structured",
+    overlap="unchecked",
 )
 def bmm_dtype(xp, self, mat2, out_dtype):
     """A batch of ``mm`` with ``out_dtype``; not on the CPU, as in PyTorch."""
@@ -131,6 +140,9 @@ def bmm_dtype(xp, self, mat2, out_dtype):
         "batch1": lambda g, batch2, alpha: times(_batch_left(g, batch2), alpha),
         "batch2": lambda g, batch1, alpha: times(_batch_right(g, batch1), alpha),
     },
+    autocast="lower_precision",
+    old_orders=("beta self alpha batch1 batch2", "beta self batch1 batch2"),
+    out_dtype="structured",
 )
 def baddbmm_dtype(xp, self, batch1, batch2, out_dtype, beta, alpha):
     """A batch of ``addmm`` with ``out_dtype``; not on the CPU, as in PyTorch."""

@@ -17,7 +17,7 @@ from shim_torch._impl.table.calls import aten
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.tensor import from_data
 
-_LINALG: dict[str, Any] = {"module": "linalg", "method": False}
+_LINALG: dict[str, Any] = {"module": "linalg", "method": False, "overlap": "unchecked"}
 
 
 def _pinv_shape(A: Any) -> Any:
@@ -95,24 +95,36 @@ def _pinv(a: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
 
 
 @composite("linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
-           out=True, **_LINALG)  # fmt: skip
+           out=True, **_LINALG, cast_error="linalg.pinv: Expected result to be safely castable from {R} dtype, but got result with dtype {O}", writes_out_last=True)  # fmt: skip
 def pinv_tensors(self, atol, rtol, hermitian):
     """Moore and Penrose's inverse; singular values up to max(atol, rtol · largest) count as zero."""
     return _pinv(self, atol, rtol, hermitian)
 
 
 @composite("linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
-           out=True, **_LINALG)  # fmt: skip
+           out=True, **_LINALG, cast_error="linalg.pinv: Expected result to be safely castable from {R} dtype, but got result with dtype {O}", writes_out_last=True)  # fmt: skip
 def pinv_floats(self, atol, rtol, hermitian):
     return _pinv(self, atol, rtol, hermitian)
 
 
-@composite("linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor", out=True, **_LINALG)
+@composite(
+    "linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor",
+    out=True,
+    **_LINALG,
+    cast_error="linalg.pinv: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
+    writes_out_last=True,
+)
 def pinv(self, rcond, hermitian):
     return _pinv(self, 0.0, rcond, hermitian)
 
 
-@composite("linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor", out=True, **_LINALG)
+@composite(
+    "linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor",
+    out=True,
+    **_LINALG,
+    cast_error="linalg.pinv: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
+    writes_out_last=True,
+)
 def pinv_tensor(self, rcond, hermitian):
     if rcond.is_complex():
         raise RuntimeError(

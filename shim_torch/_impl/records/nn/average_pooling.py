@@ -91,7 +91,8 @@ def _declare_mean(n: int) -> None:
     @composite(
         f"avg_pool{n}d(Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding={zero}, bool ceil_mode=False, bool count_include_pad=True{more}) -> Tensor",
         method=False, out=True, module="" if n == 1 else "nn.functional", follows=() if n == 3 else ("self",),
-        native=f"avg_pool{n}d", refuses=(("bcml", "avg_pool3d_out_frame") if n == 3 else ("bcm", "avg_pool2d"),))  # fmt: skip
+        native=f"avg_pool{n}d", refuses=(("bcml", "avg_pool3d_out_frame") if n == 3 else ("bcm", "avg_pool2d"),),
+        **({} if n == 1 else {"out_dtype": "structured"}))  # fmt: skip
     def avg_pool(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override=None):
         name = f"avg_pool{n}d"
         if divisor_override == 0:

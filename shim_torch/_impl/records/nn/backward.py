@@ -182,6 +182,7 @@ def native_dropout(input, p, train):
     **_HIDDEN,
     batching="pointwise",
     no_complex_gradient="native_dropout_backward",
+    forward_error_name="native_dropout_backward",
 )
 def native_dropout_backward(grad_output, mask, scale):
     return grad_output * (mask.to(grad_output.dtype) * scale)

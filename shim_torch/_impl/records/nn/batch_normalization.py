@@ -155,7 +155,7 @@ def _native_batch_norm_legit_no_training(input, weight, bias, running_mean, runn
 
 
 @composite(f"instance_norm({_NORM}, {_RUNNING}, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-           **_METHODLESS, refuses=(("bic", "batch_norm"),))  # fmt: skip
+           **_METHODLESS, refuses=(("bic", "batch_norm"),), autocast="float32_cuda")  # fmt: skip
 def instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled):
     """Each channel of each sample by its own statistics, or by the running ones, which are the samples' mean."""
     if not use_input_stats and (running_mean is None or running_var is None):

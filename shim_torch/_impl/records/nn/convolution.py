@@ -158,7 +158,7 @@ def _weight_bias_grads(g, input, weight, stride, padding, dilation, transposed, 
     grad={"input": _kept_input_grad, "weight": _kept_weight_grad,
           "bias": _bias_grad},
     fused={"input, weight, bias": _all_grads, "input, weight": _input_weight_grads,
-           "weight, bias": _weight_bias_grads})  # fmt: skip
+           "weight, bias": _weight_bias_grads}, autocast="lower_precision")  # fmt: skip
 def convolution(xp, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     """Convolution of (N, C, *size) with (O, C / groups, *kernel), or the transposed one with (C, O / groups, *kernel).
 

@@ -28,13 +28,13 @@ def _declare(n: int) -> None:
 
     @composite(
         f"conv{n}d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{n}] stride={ones}, SymInt[{n}] padding={zeros}, SymInt[{n}] dilation={ones}, SymInt groups=1) -> Tensor",
-        method=False, refuses=(("b", kernel),))  # fmt: skip
+        method=False, autocast="lower_precision", refuses=(("b", kernel),))  # fmt: skip
     def conv(input, weight, bias, stride, padding, dilation, groups):
         return _run(f"conv{n}d", n, input, weight, bias, (stride, padding, dilation, False, (0,) * n, groups))
 
     @composite(
         f'conv{n}d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{n}] stride={ones}, str padding="valid", SymInt[{n}] dilation={ones}, SymInt groups=1) -> Tensor',
-        method=False, refuses=(("b", kernel),))  # fmt: skip
+        method=False, autocast="lower_precision", refuses=(("b", kernel),))  # fmt: skip
     def conv_named(input, weight, bias, stride, padding, dilation, groups):
         if padding == "valid":
             pads = (0,) * n
@@ -60,7 +60,7 @@ def _declare(n: int) -> None:
 
     @composite(
         f"conv_transpose{n}d{overload}(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{n}] stride={ones}, SymInt[{n}] padding={zeros}, SymInt[{n}] output_padding={zeros}, SymInt groups=1, SymInt[{n}] dilation={ones}) -> Tensor",
-        method=False, refuses=(("bm", f"slow_conv_transpose{max(n, 2)}d_out_cpu"),))  # fmt: skip
+        method=False, autocast="lower_precision", refuses=(("bm", f"slow_conv_transpose{max(n, 2)}d_out_cpu"),))  # fmt: skip
     def conv_transpose(input, weight, bias, stride, padding, output_padding, groups, dilation):
         settings = (stride, padding, dilation, True, output_padding, groups)
         return _run(f"conv_transpose{n}d", n, input, weight, bias, settings)

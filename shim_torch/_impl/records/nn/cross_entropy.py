@@ -35,7 +35,11 @@ def _binary_cross_entropy_each(xp, self, target):
     return binary_cross_entropies(xp, self, target)
 
 
-@composite("binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", **_NN)
+@composite(
+    "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor",
+    **_NN,
+    autocast="float32_cpu",
+)
 def binary_cross_entropy(self, target, weight, reduction):
     if target.dtype != self.dtype:
         raise RuntimeError(f"Found dtype {type_name(target.dtype)} but expected {type_name(self.dtype)}")
@@ -68,6 +72,7 @@ def bce_logits_each(xp, self, target):
     **_NN,
     also="torch",
     refuses=(("bic", "log_sigmoid_cpu"),),
+    autocast="float32_cuda",
 )
 def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction):
     without_slope("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
@@ -90,6 +95,7 @@ def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction
     native="nll_loss_whole",
     **_NN,
     refuses=(("bic", "nll_loss_out_frame"),),
+    autocast="float32",
 )
 def nll_loss_nd(self, target, weight, reduction, ignore_index):
 
@@ -193,6 +199,7 @@ def _cross_entropy(self, target, weight, reduction, ignore_index):
     "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor",
     native="cross_entropy_loss",
     **_NN,
+    autocast="float32",
 )
 def cross_entropy_loss(self, target, weight, reduction, ignore_index, label_smoothing):
     channel = 0 if self.dim() == 1 else 1

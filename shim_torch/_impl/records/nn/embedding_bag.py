@@ -207,6 +207,7 @@ _REFUSED = (
     f"embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> {_RESULT}",
     method=False,
     refuses=_REFUSED,
+    forward_error_name="_embedding_bag",
 )
 def embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset):
     """The bags' sums (mode 0), means (1) or maxima (2); where each index went, the bags' sizes, the maxima's places."""
@@ -219,6 +220,7 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse, pe
     f"embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> {_RESULT}",
     method=False,
     refuses=_REFUSED,
+    forward_error_name="_embedding_bag",
 )
 def embedding_bag_padded(
     weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx
@@ -238,4 +240,5 @@ for _name in ("_embedding_bag", "_embedding_bag_forward_only"):
     composite(
         f"{_name}(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> {_RESULT}",
         method=False,
+        **({"forward_error_name": _name} if _name == "_embedding_bag" else {}),
     )(lambda *given: _bags(*given))

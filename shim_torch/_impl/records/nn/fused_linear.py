@@ -177,6 +177,7 @@ def _fused_all(g, g1, result1, activation, input, weight, weight_shape, weight_s
         "weight, bias": _fused_weight_bias,
         "input, bias": _fused_input_bias,
     },
+    autocast="lower_precision",
 )
 def fused_linear(xp, input, weight, bias, activation, keep):
     """(act(input · weightᵀ + bias), what its gradient needs): relu, gelu (erf) or gelu_tanh.

@@ -34,6 +34,8 @@ from shim_torch._impl.tensor.einsum import einsum
     grad={"input": input_grad, "weight": weight_grad, "bias": bias_grad},
     one_dtype=True,
     refuses=(("bn", "addmm_impl_cpu_"),),
+    autocast="lower_precision",
+    out_dtype="structured",
 )
 def linear(xp, input, weight, bias):
     """y = input · weightᵀ + bias.
@@ -134,6 +136,7 @@ def linear_backward_bias(xp, grad_output):
     also="torch",
     no_complex_gradient="_trilinear",
     refuses=(("bn", "bmm"),),
+    autocast="promote",
 )
 def bilinear(input1, input2, weight, bias):
     out = einsum("...i,kij,...j->...k", input1, weight, input2)

@@ -21,7 +21,12 @@ def _difference(kernel: str, self: Any, target: Any) -> Any:
     return (self if self.dtype == dtype else self.to(dtype)) - (target if target.dtype == dtype else target.to(dtype))
 
 
-@composite("mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", native="squared_error_loss", **_NN)
+@composite(
+    "mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    native="squared_error_loss",
+    **_NN,
+    autocast="float32",
+)
 def mse_loss(self, target, reduction):
     found = pair_loss(self, target, reduction, "square")
     if found is not None:
@@ -30,7 +35,12 @@ def mse_loss(self, target, reduction):
     return reduced_loss(d * d, reduction)
 
 
-@composite("l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", native="absolute_error_loss", **_NN)
+@composite(
+    "l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    native="absolute_error_loss",
+    **_NN,
+    autocast="float32",
+)
 def l1_loss(self, target, reduction):
     found = pair_loss(self, target, reduction, "magnitude")
     return reduced_loss((self - target).abs(), reduction) if found is None else found
@@ -40,6 +50,7 @@ def l1_loss(self, target, reduction):
     "smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.0) -> Tensor",
     native="smooth_l1_loss",
     **_NN,
+    autocast="float32",
 )
 def smooth_l1_loss(self, target, reduction, beta):
     if beta < 0:
@@ -54,7 +65,10 @@ def smooth_l1_loss(self, target, reduction, beta):
 
 
 @composite(
-    "huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.0) -> Tensor", native="huber_loss", **_NN
+    "huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.0) -> Tensor",
+    native="huber_loss",
+    **_NN,
+    autocast="float32",
 )
 def huber_loss(self, target, reduction, delta):
     if delta <= 0:
@@ -72,6 +86,7 @@ def huber_loss(self, target, reduction, delta):
     **_NN,
     also="torch",
     refuses=(("bi", "kl_div: Integral inputs not supported."), ("c", "kl_div: Complex inputs not supported.")),
+    autocast="float32",
 )
 def kl_div(self, target, reduction, log_target):
     if log_target:
@@ -84,13 +99,17 @@ def kl_div(self, target, reduction, log_target):
     **_NN,
     no_complex_gradient="soft_margin_loss",
     refuses=(("i", "result type Float can't be cast to the desired output type {}"),),
+    autocast="float32",
 )
 def soft_margin_loss(self, target, reduction):
     return reduced_loss((no_tangent_behind(self, "soft_margin_loss_backward") * -target).exp().log1p(), reduction)
 
 
 @composite(
-    "hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=1) -> Tensor", **_NN, also="torch"
+    "hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=1) -> Tensor",
+    **_NN,
+    also="torch",
+    autocast="float32",
 )
 def hinge_embedding_loss(self, target, margin, reduction):
     zero = torch.zeros_like(self)
@@ -107,6 +126,7 @@ def hinge_embedding_loss(self, target, margin, reduction):
     "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) -> Tensor",
     **_NN,
     also="torch",
+    autocast="float32",
 )
 def margin_ranking_loss(input1, input2, target, margin, reduction):
     if not input1.dim() == input2.dim() == target.dim():
@@ -122,6 +142,7 @@ def margin_ranking_loss(input1, input2, target, margin, reduction):
     "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) -> Tensor",
     **_NN,
     also="torch",
+    autocast="float32",
 )
 def cosine_embedding_loss(input1, input2, target, margin, reduction):
     eps = 1e-12
@@ -146,6 +167,7 @@ def cosine_embedding_loss(input1, input2, target, margin, reduction):
     "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, int reduction=1) -> Tensor",
     **_NN,
     also="torch",
+    autocast="float32",
 )
 def triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction):
     if not anchor.dim() == positive.dim() == negative.dim():
@@ -166,6 +188,7 @@ def triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduct
     "poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor",
     **_NN,
     also="torch",
+    autocast="float32",
 )
 def poisson_nll_loss(input, target, log_input, full, eps, reduction):
     import math

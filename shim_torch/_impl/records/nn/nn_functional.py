@@ -119,6 +119,7 @@ def _normed(input: Any, weight: Any, bias: Any, cols: int, span: int, groups: in
     method=False,
     native="layer_norm",
     refuses=(("bic", "LayerNormKernelImpl"),),
+    autocast="float32_cuda",
 )
 def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
     n = _check_normalized(input, normalized_shape, weight, bias)
@@ -138,6 +139,7 @@ def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
     native="rms_norm",
     follows=("input",),
     refuses=(("bi", "rms_norm"),),
+    autocast="float32_cuda",
 )
 def rms_norm(input, normalized_shape, weight, eps):
     n = _check_normalized(input, normalized_shape, weight, None, "*")
@@ -157,6 +159,7 @@ def rms_norm(input, normalized_shape, weight, eps):
     follows=("input",),
     one_dtype=True,
     refuses=(("bic", "GroupNormKernelImpl"),),
+    autocast="float32_cuda",
 )
 def group_norm(input, num_groups, weight, bias, eps, cudnn_enabled):
     if input.dim() < 2:
@@ -250,6 +253,7 @@ def _takes_both_masks(query: Any, key: Any, value: Any, mask: Any, dropout_p: fl
 @composite(
     "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
     **_NN,
+    autocast="lower_precision",
 )
 def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
     if attn_mask is not None and is_causal:

@@ -228,6 +228,7 @@ def _ctc(
     method=False,
     also="torch",
     refuses=(("bicl", "ctc_loss_cpu"),),
+    forward_error_name="_ctc_loss",
 )
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
     """The log probability of all alignments: log_probs (T, N, C), targets (N, S) or all in one list."""
@@ -239,6 +240,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction
     method=False,
     also="torch",
     refuses=(("bicl", "ctc_loss_cpu"),),
+    forward_error_name="_ctc_loss",
 )
 def ctc_loss_tensors(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
     for name, lengths in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):

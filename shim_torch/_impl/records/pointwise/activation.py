@@ -81,6 +81,7 @@ def _silu_grad(g, x):
     **_NN,
     grad={"self": lambda g, self, approximate: _gelu_grad(g, self, approximate)},
     refuses=(("bic", "GeluKernelImpl"),),
+    out_dtype="same",
 )
 def gelu(xp, self, approximate):
     if approximate == "tanh":
@@ -155,6 +156,8 @@ def _leaky(g, x, slope):
     **_NN,
     grad={"self": lambda g, self, beta, threshold: _softplus_grad(g, self, beta, threshold)},
     refuses=(("bic", "softplus_cpu"),),
+    autocast="float32_cuda",
+    out_dtype="same",
 )
 def softplus(xp, self, beta, threshold):
     x = self * beta
@@ -176,6 +179,9 @@ def _softplus_grad(g, x, beta, threshold):
     out=True,
     grad={"self": lambda g, self: _log_sigmoid_grad(g, self)},
     refuses=(("bic", "log_sigmoid_cpu"),),
+    out_dtype="kernel",
+    out_error_name="log_sigmoid_forward",
+    out_resize="silent",
 )
 def log_sigmoid(xp, self):
     return -_softplus(xp, -self)
@@ -228,7 +234,12 @@ def _where(condition, a, b):
     return torch.where(condition, a, b)
 
 
-@composite("prelu(Tensor self, Tensor weight) -> Tensor", one_dtype=True, refuses=(("bic", "prelu_cpu"),))
+@composite(
+    "prelu(Tensor self, Tensor weight) -> Tensor",
+    one_dtype=True,
+    refuses=(("bic", "prelu_cpu"),),
+    autocast="lower_precision",
+)
 def prelu(self, weight):
     if weight.dtype != self.dtype:
         raise RuntimeError(

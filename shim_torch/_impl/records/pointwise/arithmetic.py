@@ -57,6 +57,8 @@ def _scaled_grad(g, alpha):
     native="add",
     grad={"self": lambda g: g, "other": lambda g, alpha: _scaled_grad(g, alpha)},
     symbol="add",
+    numbers="any",
+    old_orders=("self alpha other",),
 )
 def add(xp, self, other, alpha):
     if self.dtype.kind == "b":
@@ -74,12 +76,19 @@ def add(xp, self, other, alpha):
     aliases=("subtract",),
     grad={"self": lambda g: g, "other": lambda g, alpha: -_scaled_grad(g, alpha)},
     symbol="sub",
+    numbers="any",
+    old_orders=("self alpha other",),
 )
 def sub(xp, self, other, alpha):
     return self - (other if alpha == 1 else other * self.dtype.type(alpha))
 
 
-@composite("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", method=False, pointwise=True)
+@composite(
+    "rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    method=False,
+    pointwise=True,
+    numbers="not_first",
+)
 def rsub(self, other, alpha):
     if isinstance(other, _core.Tensor):
         return torch.sub(other, self, alpha=alpha)
@@ -94,6 +103,7 @@ binary_op(
     {"self": lambda g, other: g * conjugate(other), "other": lambda g, self: g * conjugate(self)},
     aliases=("multiply",),
     symbol="mul",
+    numbers="any",
 )
 
 
@@ -110,6 +120,7 @@ binary_op(
         "other": lambda g, self, other: -g * conjugate(self / other / other),
     },
     symbol="truediv",
+    numbers="any",
 )
 def div(xp, self, other):
     return self / other
@@ -145,6 +156,7 @@ def _div_mode_other(g, self, other, rounding_mode):
     native="div_mode",
     aliases=("divide",),
     grad={"self": _div_mode_self, "other": _div_mode_other},
+    numbers="any",
 )
 def div_mode(xp, self, other, rounding_mode):
     if rounding_mode is None:
@@ -179,6 +191,8 @@ def _floor_float(xp, a, b):
     native="floor_divide",
     grad={"self": underived("floor_divide"), "other": underived("floor_divide")},
     symbol="floordiv",
+    numbers="any",
+    out_error_name="aten::floor_divide",
 )
 def floor_divide(xp, self, other):
     if self.dtype.kind in "iub":
@@ -203,6 +217,8 @@ def _remainder_other(g, self, other):
     grad={"self": lambda g: g, "other": lambda g, self, other: _remainder_other(g, self, other)},
     number_kernel=True,
     symbol="mod",
+    number_overloads=("Scalar", "Scalar_Tensor"),
+    numbers="not_all",
 )
 def remainder(xp, self, other):
     if self.dtype.kind in "iu":
@@ -223,6 +239,8 @@ def _floored(a, b):
     native="fmod",
     grad={"self": lambda g: g, "other": lambda g, self, other: -g * (self / other).trunc()},
     number_kernel=True,
+    number_overloads=("Scalar",),
+    numbers="not_first",
 )
 def fmod(xp, self, other):
     if self.dtype.kind in "iu":

@@ -99,6 +99,7 @@ for _name, (_np, _grads) in _FLOATS2.items():
         grad=_grads,
         native=f"real_{_name}" if _name in ("atan2", "hypot") else _name,
         aliases=("arctan2",) if _name == "atan2" else (),
+        **({"autocast": "promote"} if _name == "atan2" else {}),
         keep=("self", "other") if _name == "nextafter" else (),
     )((lambda f: lambda xp, self, other: f(xp, self, other))(_BODIES.get(_name) or _of_xp(_np)))
 
@@ -111,6 +112,8 @@ for _name, (_np, _grads) in _FLOATS2.items():
     inplace=True,
     out=True,
     grad={"self": lambda g, self, result: g * (result / self).masked_fill(self == 0, 0.0), "other": zeros_as},
+    number_overloads=("Scalar",),
+    numbers="not_first",
 )
 def copysign(xp, self, other):
     return xp.copysign(self, other)
@@ -135,6 +138,8 @@ def _xlogy_self(g, self, other):
         "self": lambda g, self, other: _xlogy_self(g, self, other),
         "other": lambda g, self, other: g * self / other,
     },
+    number_overloads=("Scalar_Other", "Scalar_Self"),
+    numbers="not_all",
 )
 def xlogy(xp, self, other):
     return xp.where((self == 0) & ~xp.isnan(other), 0, self * xp.log(other))
@@ -171,12 +176,18 @@ def _heaviside_dtype(self, values):
 
 
 @op("heaviside(Tensor self, Tensor values) -> Tensor", shape=broadcast, dtype=_heaviside_dtype, inplace=True, out=True, native="heaviside",
-    grad={"self": underived("heaviside"), "values": underived("heaviside")})  # fmt: skip
+    grad={"self": underived("heaviside"), "values": underived("heaviside")}, out_dtype="heaviside is not yet implemented for tensors with different dtypes.", out_error_name="aten::heaviside")  # fmt: skip
 def heaviside(xp, self, values):
     return xp.where(self == 0, values, (self > 0).astype(self.dtype))
 
 
-@composite("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", inplace="function", out=True, pointwise=True)
+@composite(
+    "ldexp.Tensor(Tensor self, Tensor other) -> Tensor",
+    inplace="function",
+    out=True,
+    pointwise=True,
+    cast_error="ldexp can't be cast to the desired output type {O}",
+)
 def ldexp(self, other):
     return self * torch.pow(2.0, other)
 
@@ -194,6 +205,8 @@ for _name, _np, _symbol, _refused in (
         None,
         refused=(_refused,),
         symbol=_symbol,
+        numbers="not_all",
+        number_overloads=("Tensor_Scalar" if "shift" in _name else "Scalar", "Scalar_Tensor"),
     )
 for _name in ("logical_and", "logical_or", "logical_xor"):
     op(

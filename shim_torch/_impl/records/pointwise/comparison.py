@@ -27,6 +27,8 @@ for _name, _np, _aliases in (
         aliases=_aliases,
         symbol=_name,
         number_kernel=True,
+        numbers="not_first",
+        number_overloads=("Scalar",),
     )((lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_np))
 
 
@@ -90,6 +92,8 @@ def allclose(self, other, rtol, atol, equal_nan):
     out=True,
     native="isin",
     refuses=(("bc", "Unsupported input type encountered for isin(): {}"),),
+    numbers="not_all",
+    out_dtype="structured",
 )
 def isin(xp, elements, test_elements, assume_unique, invert):
     return xp.isin(elements, test_elements, assume_unique=assume_unique, invert=invert)

@@ -25,7 +25,15 @@ def _conj_physical(xp, self):
     return xp.conjugate(self) if self.dtype.kind == "c" else self
 
 
-@composite("conj_physical(Tensor self) -> Tensor", inplace="function", out=True, pointwise=True, sparse="linear")
+@composite(
+    "conj_physical(Tensor self) -> Tensor",
+    inplace="function",
+    out=True,
+    pointwise=True,
+    sparse="linear",
+    out_dtype="same",
+    out_error_name="aten::conj_physical",
+)
 def conj_physical(self):
     """The conjugate; a real tensor is its own."""
     return aten._conj_physical(self) if self.is_complex() else self
@@ -48,6 +56,8 @@ def _angle_grad(g, x):
         "angle": lambda g, result: (g.conj() * (result * 1j)).real,
     },
     refuses=(("h", "polar_cpu"),),
+    autocast="float32",
+    out_dtype="Expected object of scalar type {R} but got scalar type {O} for argument 'out'",
 )
 def polar(xp, abs, angle):
     real = abs * xp.cos(angle)

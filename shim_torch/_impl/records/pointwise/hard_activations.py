@@ -80,6 +80,7 @@ def hardsigmoid(xp, self):
     out=True,
     grad={"self": flat(lambda g, self, lambd: g * (self.abs() > lambd))},
     refuses=(("bic", "hardshrink_cpu"),),
+    out_dtype="same",
 )
 def hardshrink(xp, self, lambd):
     return xp.where(xp.abs(self) <= lambd, xp.zeros((), self.dtype), self)  # what is no number stays
@@ -104,6 +105,7 @@ def _softshrink_shape(self: Any, lambd: Any) -> Any:
     grad={"self": flat(lambda g, self, lambd: g * (self.abs() > lambd))},
     pointwise=True,
     refuses=(("bic", "softshrink_check"),),
+    out_dtype="same",
 )
 def softshrink(xp, self, lambd):
     inside = xp.where(xp.isnan(self), self, xp.zeros((), self.dtype))
@@ -119,6 +121,7 @@ def softshrink(xp, self, lambd):
     method=False,
     grad={"self": flat(lambda g, self, threshold: torch.where(compared(self) <= threshold, 0, g))},
     refuses=(("bc", "threshold_cpu"),),
+    expanded="same_value",
 )
 def threshold_(xp, self, threshold, value):
     if self.dtype.kind == "u" and value < 0:

@@ -132,9 +132,10 @@ def _declare(name: str, run: Any) -> None:
         out=True,
         native=name,
         refuses=(("cl", f"{name}_cpu"),),
+        never_differentiable=True,
         **_SPECIAL,
     )(run)
-    with_numbers(f"special_{name}", "x", "n", ("x_scalar", "n_scalar"))
+    with_numbers(f"special_{name}", "x", "n", ("x_scalar", "n_scalar"), never_differentiable=True)
 
 
 for _kind in "tuvw":

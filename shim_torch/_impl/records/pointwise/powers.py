@@ -60,6 +60,9 @@ def _pow_dtype(self, exponent):
     native="pow",
     grad={"self": _pow_self, "exponent": _pow_exponent},
     symbol="pow",
+    autocast="float32_cuda",
+    numbers="not_all",
+    number_overloads=("Tensor_Scalar", "Scalar", "Scalar"),
 )
 def pow_(xp, self, exponent):
     if self.dtype.kind == "u":
@@ -91,6 +94,8 @@ def _pow_scalar_dtype(self, exponent):
     method=False,
     grad={"exponent": _pow_exponent},
     pointwise=True,
+    autocast="float32_cuda",
+    numbers="not_all",
 )
 def pow_scalar(xp, self, exponent):
     return pow_(xp, xp.asarray(self).astype(exponent.dtype), exponent)
@@ -103,7 +108,13 @@ def _doubled(x):
     return x
 
 
-@composite("float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", pointwise=True)
+@composite(
+    "float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+    pointwise=True,
+    number_overloads=("Tensor_Scalar", "Scalar", "Scalar"),
+    numbers="not_all",
+    out_error_name="pow",
+)
 def float_power(self, exponent):
     return torch.pow(_doubled(self), _doubled(exponent))
 
@@ -112,6 +123,8 @@ def float_power(self, exponent):
     "float_power.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     method=False,
     pointwise=True,
+    number_overloads=("Tensor_Scalar", "Scalar", "Scalar"),
+    numbers="not_all",
 )
 def float_power_out(self, exponent, out):
     made = float_power(self, exponent)

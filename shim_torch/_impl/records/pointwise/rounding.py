@@ -33,6 +33,7 @@ for _name, _np in (("floor", "floor"), ("ceil", "ceil"), ("trunc", "trunc")):
         same_dtype,
         (("c", f"!{_name} is not supported for complex inputs"), ("b", f"{_name}_vml_cpu")),
         aliases=("fix",) if _name == "trunc" else (),
+        out_dtype="same",
         sparse="zero_preserving",
     )
 unary_op(
@@ -42,6 +43,7 @@ unary_op(
     same_dtype,
     sparse="zero_preserving",
     refused=(("bc", "round_vml_cpu"),),
+    out_dtype="same",
 )
 unary_op(
     "frac",
@@ -50,6 +52,7 @@ unary_op(
     same_dtype,
     sparse="zero_preserving",
     refused=(("bic", "frac_cpu"),),
+    out_dtype="same",
 )
 unary_op(
     "neg",
@@ -60,6 +63,7 @@ unary_op(
     sparse="linear",
     symbol="neg",
     refused=(("b", _NEGATION),),
+    out_dtype="same",
 )
 
 
@@ -75,6 +79,7 @@ unary_op(
     lambda g, self: g * (2 * self).conj(),
     lambda self: _square_dtype(self),
     sparse="zero_preserving",
+    out_error_name="pow",
 )
 unary_op(
     "sgn",
@@ -84,6 +89,7 @@ unary_op(
     native="sign",
     sparse="zero_preserving",
     inplace=True,
+    out_dtype="same",
 )
 unary_op(
     "sign",
@@ -93,6 +99,7 @@ unary_op(
     sparse="zero_preserving",
     refused=(("c", _SIGN),),
     inplace=True,
+    out_dtype="same",
 )
 unary_op("logical_not", array_function("logical_not"), None, fixed("bool"), inplace=True)
 unary_op(
@@ -103,6 +110,7 @@ unary_op(
     symbol="invert",
     refused=(("fc", "bitwise_not_cpu"),),
     inplace=True,
+    out_dtype="same",
 )
 unary_op(
     "signbit",
@@ -112,6 +120,7 @@ unary_op(
     inplace=False,
     sparse="zero_preserving",
     refused=(("c", "!signbit is not implemented for complex tensors."),),
+    out_dtype="signbit does not support non-boolean outputs.",
 )
 
 
@@ -126,6 +135,7 @@ unary_op(
     inplace=False,
     sparse="zero_preserving",
     refused=(("c", "isposinf does not support complex inputs."),),
+    out_dtype="isposinf does not support non-boolean outputs.",
 )
 unary_op(
     "isneginf",
@@ -135,6 +145,7 @@ unary_op(
     inplace=False,
     sparse="zero_preserving",
     refused=(("c", "isneginf does not support complex inputs."),),
+    out_dtype="isneginf does not support non-boolean outputs.",
 )
 unary_op("isreal", array_function("isreal"), None, fixed("bool"), inplace=False, out=False)
 
@@ -175,6 +186,7 @@ def _decimals_dtype(self, decimals):
     native="round_decimals",
     grad={"self": zeros_as},
     sparse="zero_preserving",
+    out_dtype="same",
 )
 def round_decimals(xp, self, decimals):
     return xp.round(self, decimals)
@@ -195,6 +207,7 @@ def _abs_dtype(self):
     aliases=("absolute",),
     sparse="zero_preserving",
     symbol="abs",
+    out_dtype="same",
 )
 def abs_(xp, self):
     return self if self.dtype.kind == "b" else xp.abs(self)

@@ -32,6 +32,9 @@ def _scalar(dtype):
     out=True,
     grad={"self": lambda g, result, dim: _softmax_grad(g, result, dim)},
     batching="along_dim_or_none",
+    autocast="float32_cuda",
+    out_dtype="structured",
+    out_error_name="aten::softmax",
 )
 def softmax(xp, self, dim, dtype):
     if self.ndim == 0:
@@ -81,6 +84,9 @@ def _softmax_backward(g, result, dim, log):
     out=True,
     grad={"self": lambda g, result, dim: _log_softmax_grad(g, result, dim)},
     batching="along_dim_or_none",
+    autocast="float32_cuda",
+    out_dtype="structured",
+    out_error_name="aten::log_softmax",
 )
 def log_softmax(xp, self, dim, dtype):
     if self.ndim == 0:

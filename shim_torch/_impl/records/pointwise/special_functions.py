@@ -70,7 +70,7 @@ _unary("special_i1e", lambda xp, x: bessel.modified_i(xp, x, 1, True), _i1e_grad
 
 def _plain(name: str, body: Any) -> None:
     """Without a gradient."""
-    _unary(f"special_{name}", body, None, refuses=(("cl", f"{name}_cpu"),))
+    _unary(f"special_{name}", body, None, never_differentiable=True, refuses=(("cl", f"{name}_cpu"),))
 
 
 for _n in (0, 1):
@@ -98,6 +98,7 @@ def _of_x(name: str, body: Any) -> None:
         out=True,
         native=_native(name),
         refuses=(("cl", f"{_native(name)}_cpu"),),
+        never_differentiable=True,
         **_SPECIAL,
     )(run)
 
@@ -162,7 +163,13 @@ _unary(
     lambda g, self, result: g * (2 * self * result - 2 / math.sqrt(math.pi)),
     refuses=(("cl", "erfcx_cpu"),),
 )
-_unary("special_ndtr", _ndtr, lambda g, self: g * (-0.5 * self * self).exp() / _ROOT, refuses=(("c", "erf_vml_cpu"),))
+_unary(
+    "special_ndtr",
+    _ndtr,
+    lambda g, self: g * (-0.5 * self * self).exp() / _ROOT,
+    writes_out_last=True,
+    refuses=(("c", "erf_vml_cpu"),),
+)
 _unary(
     "special_log_ndtr",
     _log_ndtr,
@@ -211,12 +218,12 @@ def special_round(self, decimals):
     return self.round(decimals=decimals)
 
 
-@composite("special_xlogy(Tensor self, Tensor other) -> Tensor", out=True, **_SPECIAL)
+@composite("special_xlogy(Tensor self, Tensor other) -> Tensor", out=True, **_SPECIAL, numbers="not_all")
 def special_xlogy(self, other):
     return aten.xlogy(self, other)
 
 
-with_numbers("special_xlogy", "self", "other", ("self_scalar", "other_scalar"))
+with_numbers("special_xlogy", "self", "other", ("self_scalar", "other_scalar"), numbers="not_all")
 
 
 @composite("special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", out=True, **_SPECIAL)

@@ -28,6 +28,8 @@ def _tensors3(self, tensor1, tensor2):
         "tensor2": lambda g, tensor1, value: g * conjugate(tensor1) * conjugate(value),
     },
     refuses=(("b", "addcmul_cpu_out"),),
+    autocast="promote",
+    old_orders=("self value tensor1 tensor2",),
 )
 def addcmul(xp, self, tensor1, tensor2, value):
     return self + self.dtype.type(value) * tensor1 * tensor2
@@ -56,6 +58,8 @@ def _addcdiv_dtype(self, tensor1, tensor2):
         "tensor1": lambda g, tensor2, value: g * conjugate(value) / conjugate(tensor2),
         "tensor2": lambda g, tensor1, tensor2, value: -g * conjugate(value * tensor1 / (tensor2 * tensor2)),
     },
+    autocast="promote",
+    old_orders=("self value tensor1 tensor2",),
 )
 def addcdiv(xp, self, tensor1, tensor2, value):
     return self + self.dtype.type(value) * (tensor1 / tensor2)
@@ -168,6 +172,7 @@ def _bound(xp, self, bound):
         "min": lambda g, self, min, max: _clamp_bound(g, self, min, max, True),
         "max": lambda g, self, max, min: _clamp_bound(g, self, max, min, False),
     },
+    out_overload="Tensor_out",
 )
 def clamp_tensor(xp, self, min, max):
     return _bounded(xp, self, min, max)
@@ -206,6 +211,7 @@ def clamp(xp, self, min, max):
         "self": lambda g, self, min: _kept(g, self >= min),
         "min": lambda g, self, min: _kept(g, self < min),
     },
+    out_overload="Tensor_out",
 )
 def clamp_min_tensor(xp, self, min):
     return _bounded(xp, self, min, None)
@@ -235,6 +241,7 @@ def clamp_min(xp, self, min):
         "self": lambda g, self, max: _kept(g, self <= max),
         "max": lambda g, self, max: _kept(g, self > max),
     },
+    out_overload="Tensor_out",
 )
 def clamp_max_tensor(xp, self, max):
     return _bounded(xp, self, None, max)
@@ -283,6 +290,8 @@ def _where_dtype(condition, self, other):
         "self": lambda g, condition: _kept(g, condition),
         "other": lambda g, condition: g.masked_fill(condition.bool(), 0),
     },
+    numbers="not_first",
+    out_dtype="Expected out type to be {R} but got {O}",
 )
 def where(xp, condition, self, other):
     return xp.where(condition.astype(bool), self, other)

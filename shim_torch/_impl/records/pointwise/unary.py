@@ -22,27 +22,59 @@ def _special(function: str) -> Formula:
     return body
 
 
-unary_op("exp", array_function("exp"), lambda g, result: g * result.conj())
+unary_op("exp", array_function("exp"), lambda g, result: g * result.conj(), autocast="float32_cuda")
 unary_op("exp2", array_function("exp2"), lambda g, result: g * result.conj() * math.log(2))
-unary_op("expm1", array_function("expm1"), lambda g, result: g * (result.conj() + 1), sparse="zero_preserving")
-unary_op("log", array_function("log"), lambda g, self: g / self.conj())
-unary_op("log2", array_function("log2"), lambda g, self: g / (self.conj() * math.log(2)))
-unary_op("log10", array_function("log10"), lambda g, self: g / (self.conj() * math.log(10)))
-unary_op("log1p", array_function("log1p"), lambda g, self: g / (self + 1).conj(), sparse="zero_preserving")
+unary_op(
+    "expm1",
+    array_function("expm1"),
+    lambda g, result: g * (result.conj() + 1),
+    sparse="zero_preserving",
+    autocast="float32_cuda",
+)
+unary_op("log", array_function("log"), lambda g, self: g / self.conj(), autocast="float32_cuda")
+unary_op("log2", array_function("log2"), lambda g, self: g / (self.conj() * math.log(2)), autocast="float32_cuda")
+unary_op("log10", array_function("log10"), lambda g, self: g / (self.conj() * math.log(10)), autocast="float32_cuda")
+unary_op(
+    "log1p",
+    array_function("log1p"),
+    lambda g, self: g / (self + 1).conj(),
+    sparse="zero_preserving",
+    autocast="float32_cuda",
+)
 unary_op("sqrt", array_function("sqrt"), lambda g, result: g / (2 * result.conj()), sparse="zero_preserving")
-unary_op("rsqrt", lambda xp, self: 1 / xp.sqrt(self), lambda g, result: -0.5 * g * result.pow(3).conj())
-unary_op("reciprocal", lambda xp, self: 1 / self, lambda g, result: -g * (result * result).conj())
+unary_op(
+    "rsqrt",
+    lambda xp, self: 1 / xp.sqrt(self),
+    lambda g, result: -0.5 * g * result.pow(3).conj(),
+    autocast="float32_cuda",
+)
+unary_op(
+    "reciprocal", lambda xp, self: 1 / self, lambda g, result: -g * (result * result).conj(), autocast="float32_cuda"
+)
 unary_op("sin", array_function("sin"), lambda g, self: g * self.cos().conj(), sparse="zero_preserving")
 unary_op("cos", array_function("cos"), lambda g, self: g * -self.sin().conj())
-unary_op("tan", array_function("tan"), lambda g, result: g * (1 + result * result).conj(), sparse="zero_preserving")
+unary_op(
+    "tan",
+    array_function("tan"),
+    lambda g, result: g * (1 + result * result).conj(),
+    sparse="zero_preserving",
+    autocast="float32_cuda",
+)
 unary_op(
     "asin",
     array_function("arcsin"),
     lambda g, self: g * (-self * self + 1).rsqrt().conj(),
     aliases=("arcsin",),
     sparse="zero_preserving",
+    autocast="float32_cuda",
 )
-unary_op("acos", array_function("arccos"), lambda g, self: g * -(-self * self + 1).rsqrt().conj(), aliases=("arccos",))
+unary_op(
+    "acos",
+    array_function("arccos"),
+    lambda g, self: g * -(-self * self + 1).rsqrt().conj(),
+    aliases=("arccos",),
+    autocast="float32_cuda",
+)
 unary_op(
     "atan",
     array_function("arctan"),
@@ -50,8 +82,14 @@ unary_op(
     aliases=("arctan",),
     sparse="zero_preserving",
 )
-unary_op("sinh", array_function("sinh"), lambda g, self: g * self.cosh().conj(), sparse="zero_preserving")
-unary_op("cosh", array_function("cosh"), lambda g, self: g * self.sinh().conj())
+unary_op(
+    "sinh",
+    array_function("sinh"),
+    lambda g, self: g * self.cosh().conj(),
+    sparse="zero_preserving",
+    autocast="float32_cuda",
+)
+unary_op("cosh", array_function("cosh"), lambda g, self: g * self.sinh().conj(), autocast="float32_cuda")
 unary_op("tanh", array_function("tanh"), lambda g, result: _tanh_grad(g, result), sparse="zero_preserving")
 unary_op(
     "asinh",
@@ -88,6 +126,7 @@ unary_op(
     sparse="zero_preserving",
     refused=(("c", "erfinv_vml_cpu"),),
     inplace=True,
+    autocast="float32_cuda",
 )
 unary_op(
     "lgamma", _special("lgamma"), lambda g, self: g * self.digamma(), refused=(("c", "lgamma_vml_cpu"),), inplace=True
@@ -195,6 +234,7 @@ def _nan_to_num(xp, self, nan, posinf, neginf):
     out=True,
     pointwise=True,
     sparse="zero_preserving",
+    out_dtype="nan_to_num: dtype of out: {O} should be same as input: {R}",
 )
 def nan_to_num(self, nan, posinf, neginf):
     """NaN as ``nan`` (zero), the infinities as given or as the dtype's largest and least numbers."""

@@ -209,6 +209,8 @@ def _check_chances(p: Any) -> None:
     "multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
     out=True,
     batching="random",
+    out_dtype="multinomial expects Long tensor out, got: {O}",
+    out_resize="silent",
 )
 def multinomial(self, num_samples, replacement, generator):
 

@@ -166,6 +166,7 @@ def _empty(size, dtype, device, pin_memory):
     out=True,
     native="rand",
     batching="random",
+    dim_names=True,
 )
 def rand(size, generator, dtype, layout, device, pin_memory):
     made = _empty(size, dtype, device, pin_memory)
@@ -181,6 +182,7 @@ def rand(size, generator, dtype, layout, device, pin_memory):
     out=True,
     native="randn",
     batching="random",
+    dim_names=True,
 )
 def randn(size, generator, dtype, layout, device, pin_memory):
     made = _empty(size, dtype, device, pin_memory)
@@ -223,7 +225,7 @@ def randperm(n, generator, dtype, layout, device, pin_memory):
     return fill_random(keys, "integer", 0, 2**62, generator).argsort().to(dtype or _core.int64)
 
 
-def _like(name: str, fill: Any, signature: str = "", native: str = "randint_like") -> None:
+def _like(name: str, fill: Any, signature: str = "", native: str = "randint_like", **traits: Any) -> None:
     def body(self, *args):
         *settings, dtype, layout, device, pin_memory, memory_format = args
         made = torch.empty_like(self, dtype=dtype, device=device, memory_format=memory_format)
@@ -234,11 +236,12 @@ def _like(name: str, fill: Any, signature: str = "", native: str = "randint_like
         method=False,
         native=native,
         batching="random",
+        **traits,
     )(body)
 
 
-_like("rand_like", lambda t: t.uniform_(0, 1), native="rand_like")
-_like("randn_like", lambda t: t.normal_(0, 1), native="randn_like")
+_like("rand_like", lambda t: t.uniform_(0, 1), native="rand_like", reads_math_bits=True)
+_like("randn_like", lambda t: t.normal_(0, 1), native="randn_like", reads_math_bits=True)
 _like("randint_like", lambda t, high: fill_integers(t, 0, high, None), "SymInt high, ")
 _like("randint_like.low_dtype", lambda t, low, high: fill_integers(t, low, high, None), "SymInt low, SymInt high, ")
 
@@ -277,6 +280,7 @@ for _schema in (
     native="new_normal",
     out=True,
     batching="random",
+    out_error_name="aten::normal",
 )
 def normal_floats(mean, std, size, generator, dtype, layout, device, pin_memory):
     return _empty(size, dtype, device, pin_memory).normal_(mean, std, generator=generator)

@@ -87,6 +87,7 @@ def _grads(
     differentiable=(0, 1, 2),
     grad={"input, weight, hx, cx": _grads},
     **_METHODLESS,
+    autocast="float16",
 )
 def _cudnn_rnn(input, weight, weight_stride0, weight_buf, hx, cx, mode, *settings):
     """The outputs, the last states, what backward keeps (of training), and the weights in one buffer; see ``torch.nn.LSTM``.

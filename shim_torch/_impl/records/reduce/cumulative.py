@@ -37,6 +37,8 @@ def _running_dtype(name):
     native="cumsum",
     grad={"self": lambda g, dim: g.flip(dim).cumsum(dim).flip(dim) if g.dim() else g},
     batching="along_dim_or_none",
+    autocast="float32_cuda",
+    sums_in_out_dtype=True,
 )
 def cumsum(xp, self, dim, dtype):
     return self.cumsum(axis=dim).astype(self.dtype) if self.ndim else self
@@ -65,6 +67,8 @@ def _cumprod_grad(g, self, result, dim):
     native="cumprod",
     grad={"self": _cumprod_grad},
     batching="along_dim_or_none",
+    autocast="float32_cuda",
+    sums_in_out_dtype=True,
 )
 def cumprod(xp, self, dim, dtype):
     return self.cumprod(axis=dim).astype(self.dtype) if self.ndim else self
@@ -92,6 +96,7 @@ def _cum_extremum(name, accumulate, better):
                 g.new_zeros(self_shape).scatter_add(dim, result1, g) if len(self_shape) else g
             )
         },
+        out_dtype="expected scalar_type {R} but found {O}",
     )(body)
 
 
@@ -107,6 +112,7 @@ _cum_extremum("cummin", "minimum", "le")
     native="logcumsumexp",
     grad={"self": lambda g, self, result, dim: _logcumsumexp_grad(g, self, result, dim) if g.dim() else g},
     batching="along_dim",
+    out_dtype="expected scalar_type {R} but found {O}",
 )
 def logcumsumexp(xp, self, dim):
     if self.ndim == 0 or self.size == 0:

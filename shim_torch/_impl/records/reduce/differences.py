@@ -25,6 +25,7 @@ def _check_diff(self: Any, other: Any, dim: int) -> None:
     "diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
     out=True,
     batching="along_dim",
+    out_error_name="sub",
 )
 def diff(self, n, dim, prepend, append):
     """The n-th differences along a dim."""

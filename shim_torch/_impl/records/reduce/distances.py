@@ -10,7 +10,7 @@ from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite
 
 
-@composite("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor")
+@composite("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", autocast="float32_cuda")
 def cosine_similarity(x1, x2, dim, eps):
     """x1·x2 / (max(‖x1‖, eps) · max(‖x2‖, eps)) over ``dim``; the inputs broadcast."""
     if eps < 0:
@@ -50,7 +50,7 @@ def _lengths(between: Any, p: Any) -> Any:
 
 
 @composite("cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor", function=False, method=False,
-    native="cdist", refuses=(("l", "cdist"),))  # fmt: skip
+    native="cdist", refuses=(("l", "cdist"),), autocast="float32", forward_error_name="_cdist_forward")  # fmt: skip
 def cdist(x1, x2, p, compute_mode):
     """Distances between all rows: (*, P, M), (*, R, M) -> (*, P, R)."""
     for name, t in (("X1", x1), ("X2", x2)):
@@ -77,7 +77,12 @@ def cdist(x1, x2, p, compute_mode):
     return _lengths(between, p)
 
 
-@composite("pdist(Tensor self, float p=2) -> Tensor", method=False)
+@composite(
+    "pdist(Tensor self, float p=2) -> Tensor",
+    method=False,
+    autocast="float32_cuda",
+    forward_error_name="_pdist_forward",
+)
 def pdist(self, p):
     """Distances between all pairs of rows (N, M), i < j: N (N - 1) / 2 of them."""
     if self.dim() != 2:

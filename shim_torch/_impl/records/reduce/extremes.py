@@ -52,6 +52,7 @@ def nonempty(name):
     native="amax",
     grad={"self": _extremum_grad},
     nested="reduction",
+    out_dtype="Expected the dtype for input and out to match, but got {R} for input's dtype and {O} for out's dtype.",
 )
 def amax(xp, self, dim, keepdim):
     return self.max(axis=axes_of(dim, self.ndim), keepdims=keepdim)
@@ -65,6 +66,7 @@ def amax(xp, self, dim, keepdim):
     native="amin",
     grad={"self": _extremum_grad},
     nested="reduction",
+    out_dtype="Expected the dtype for input and out to match, but got {R} for input's dtype and {O} for out's dtype.",
 )
 def amin(xp, self, dim, keepdim):
     return self.min(axis=axes_of(dim, self.ndim), keepdims=keepdim)
@@ -74,6 +76,7 @@ def amin(xp, self, dim, keepdim):
     "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
     out=True,
     batching="along_dim",
+    out_dtype="structured",
 )
 def aminmax(self, dim, keepdim):
     refuse(self.dtype, ("c", "aminmax_cpu"))
@@ -135,6 +138,7 @@ def _full_extremum(name, reduce):
         out=True,
         native=f"a{name}",
         grad={"self": full_extremum_grad},
+        out_overload="unary_out",
     )(body)
 
 
@@ -170,15 +174,19 @@ def _with_index(name, arg):
         out=True,
         dtype=refusing_like(("c", f"{name}(): does not support complex input"), _core.int64),
         grad={"self": picked_grad},
+        out_dtype="structured",
     )(body)
 
 
 # Another tensor comes before a dim: a tensor of one integer would do for either.
 for _name, _np in (("max", "argmax"), ("min", "argmin")):
     _full_extremum(_name, _name)
-    composite(f"{_name}.other(Tensor self, Tensor other) -> Tensor", out=True)(
-        (lambda n: lambda self, other: getattr(self, n)(other))(f"{_name}imum")
-    )
+    composite(
+        f"{_name}.other(Tensor self, Tensor other) -> Tensor",
+        out=True,
+        out_overload="out",
+        out_error_name=f"{_name}imum",
+    )((lambda n: lambda self, other: getattr(self, n)(other))(f"{_name}imum"))
     _with_index(_name, _np)
 
 
@@ -212,6 +220,7 @@ for _name in ("argmax", "argmin"):
         batching="along_dim_or_none",
         nested="reduction",
         refuses=(_no_arg(_name, "b", "bool"),),
+        out_dtype="structured",
     )((lambda n: lambda xp, self, dim, keepdim: _arg(xp, self, dim, keepdim, n))(_name))
 
 

@@ -81,6 +81,8 @@ def _check_weight(self: Any, weight: Any, count: int) -> None:
 @composite(
     "histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
     out=True,
+    out_dtype="torch.histogram: input tensor and hist tensor should have the same dtype, but got input {r} and hist {o}",
+    out_error_name="aten::histogram",
 )
 def histogram_edges(self, bins, weight, density):
     """Counts (or sums of weights, or densities) between the given edges."""
@@ -104,6 +106,8 @@ def _lower(t: Any) -> str:
 @composite(
     "histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
     out=True,
+    out_dtype="torch.histogram: input tensor and hist tensor should have the same dtype, but got input {r} and hist {o}",
+    out_error_name="aten::histogram",
 )
 def histogram(self, bins, range, weight, density):
     """Counts in equal bins over ``range`` (the values' own by default), and their edges."""
@@ -204,7 +208,7 @@ def _bounds(xp: Any, self: Any, low: float, high: float) -> tuple[float, float]:
 
 
 @op("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", shape=lambda bins: (bins,), dtype=same_dtype,
-    native="histc", out=True, refuses=(("b", "linspace_cpu"),))  # fmt: skip
+    native="histc", out=True, refuses=(("b", "linspace_cpu"),), never_differentiable=True, out_dtype="torch.histogram: input tensor and hist tensor should have the same dtype, but got input {r} and hist {o}")  # fmt: skip
 def histc(xp, self, bins, min, max):
     if self.dtype.kind != "f":
         raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{_kind(self)}'")

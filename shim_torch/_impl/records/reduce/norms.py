@@ -10,7 +10,7 @@ from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import reduced, wrap_dim, wrap_dims
 
 _INF = float("inf")
-_LINALG = {"module": "linalg", "method": False}
+_LINALG = {"module": "linalg", "method": False, "overlap": "unchecked"}
 
 
 def check_floating(name: str, dtype: Any) -> None:
@@ -87,7 +87,7 @@ def _norm_grad(g: Any, self: Any, ord: Any, dim: Any, keepdim: bool, result: Any
 
 
 @op("linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    shape=_norm_shape, dtype=_norm_dtype, out=True, native="vector_norm", grad={"self": _norm_grad}, **_LINALG, nested="reduction")  # fmt: skip
+    shape=_norm_shape, dtype=_norm_dtype, out=True, native="vector_norm", grad={"self": _norm_grad}, **_LINALG, nested="reduction", autocast="float32_cuda", out_dtype="structured")  # fmt: skip
 def linalg_vector_norm(xp, self, ord, dim, keepdim):
     """The ``ord`` norm over ``dim`` (all dims by default): 0 counts, inf and -inf pick, others sum powers."""
     axis = wrap_dims(dim, self.ndim)
@@ -123,7 +123,7 @@ def _singular_values(self: Any, a: int, b: int) -> Any:
 
 @composite(
     "linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    out=True, **_LINALG)  # fmt: skip
+    out=True, **_LINALG, out_dtype="linalg.matrix_norm expected out tensor dtype {R} but got: {O}", writes_out_last=True)  # fmt: skip
 def linalg_matrix_norm(self, ord, dim, keepdim, dtype):
     check_floating("linalg.matrix_norm", self.dtype)
     a, b = _matrix_dims("linalg.matrix_norm", self, dim)
@@ -152,7 +152,7 @@ def linalg_norm_of(x: Any, ord: Any, dim: Any = None, keepdim: bool = False, dty
 
 @composite(
     'linalg_matrix_norm.str_ord(Tensor self, str ord="fro", int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) '
-    "-> Tensor", out=True, **_LINALG)  # fmt: skip
+    "-> Tensor", out=True, **_LINALG, out_dtype="linalg.matrix_norm expected out tensor dtype {R} but got: {O}", writes_out_last=True)  # fmt: skip
 def linalg_matrix_norm_named(self, ord, dim, keepdim, dtype):
     check_floating("linalg.matrix_norm", self.dtype)
     a, b = _matrix_dims("linalg.matrix_norm", self, dim)
@@ -165,7 +165,7 @@ def linalg_matrix_norm_named(self, ord, dim, keepdim, dtype):
 
 
 @composite("linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-           out=True, **_LINALG)  # fmt: skip
+           out=True, **_LINALG, autocast="float32_cuda", out_dtype="linalg.norm expected out tensor dtype {R} but got: {O}", writes_out_last=True)  # fmt: skip
 def linalg_norm(self, ord, dim, keepdim, dtype):
     if dim is not None and len(dim) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
@@ -182,7 +182,7 @@ def linalg_norm(self, ord, dim, keepdim, dtype):
 
 @composite(
     "linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    out=True, **_LINALG)  # fmt: skip
+    out=True, **_LINALG, autocast="float32_cuda", out_dtype="linalg.norm expected out tensor dtype {R} but got: {O}", writes_out_last=True)  # fmt: skip
 def linalg_norm_named(self, ord, dim, keepdim, dtype):
     if dim is None and self.dim() == 1:
         _matrix_dims("linalg.matrix_norm", self, (0, 1))
@@ -203,17 +203,24 @@ _HIDDEN = {"module": "_C", "function": False, "method": False}
     **_HIDDEN,
     nested="reduction",
     batching="along_dim",
+    autocast="float32_cuda",
+    out_dtype="structured",
 )
 def norm_dim_dtype(self, p, dim, keepdim, dtype):
     return linalg_norm_of(self, 2 if p is None else p, dim, keepdim, dtype)
 
 
-@composite("norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor", **_HIDDEN)
+@composite(
+    "norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor",
+    **_HIDDEN,
+    autocast="float32_cuda",
+    out_dtype="structured",
+)
 def norm_dtype(self, p, dtype):
     return linalg_norm_of(self, 2 if p is None else p, dtype=dtype)
 
 
-@composite("norm.Scalar(Tensor self, Scalar p=2) -> Tensor", **_HIDDEN)
+@composite("norm.Scalar(Tensor self, Scalar p=2) -> Tensor", **_HIDDEN, autocast="float32_cuda", out_dtype="structured")
 def norm_scalar(self, p):
     return linalg_norm_of(self, p)
 
@@ -223,6 +230,8 @@ def norm_scalar(self, p):
     **_HIDDEN,
     nested="reduction",
     batching="along_dim",
+    autocast="float32_cuda",
+    out_dtype="structured",
 )
 def norm_dim(self, p, dim, keepdim):
     return linalg_norm_of(self, 2 if p is None else p, dim, keepdim)
@@ -238,7 +247,13 @@ def norm_except_dim(v, pow, dim):
     return linalg_norm_of(v, pow, rest, True) if rest else v.abs()
 
 
-@composite("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", inplace=True, out=True)
+@composite(
+    "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
+    inplace=True,
+    out=True,
+    autocast="float32",
+    out_dtype="structured",
+)
 def renorm(self, p, dim, maxnorm):
     """Parts along ``dim`` whose norm exceeds ``maxnorm`` are scaled down to it."""
     if p <= 0:

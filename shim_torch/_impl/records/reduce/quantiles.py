@@ -69,4 +69,9 @@ def _nanquantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolatio
 _Q = "int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor"
 for _name in ("quantile", "nanquantile"):
     for _overload in ("(Tensor self, Tensor q", ".scalar(Tensor self, float q"):
-        composite(f"{_name}{_overload}, {_Q}", out=True)(_nanquantile if _name == "nanquantile" else _quantile)
+        composite(
+            f"{_name}{_overload}, {_Q}",
+            out=True,
+            writes_out_last=True,
+            out_dtype="quantile() out tensor must be same dtype as the input tensor",
+        )(_nanquantile if _name == "nanquantile" else _quantile)

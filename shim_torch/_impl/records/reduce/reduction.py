@@ -31,6 +31,9 @@ def _mean_dtype(self: Any, dtype: Any) -> Any:
     dtype=sum_dtype,
     native="sum_all",
     grad={"self": lambda g, self_shape: g.expand(self_shape)},
+    autocast="float32_cuda",
+    overlap="unchecked",
+    sums_in_out_dtype=True,
 )
 def sum_all(xp, self, dtype):
     return self.any() if self.dtype.kind == "b" else self.sum()  # bool only where dtype= says so
@@ -44,6 +47,9 @@ def sum_all(xp, self, dtype):
     out=True,
     grad={"self": lambda g, self_shape, dim, keepdim: spread(g, self_shape, dim, keepdim)},
     nested="reduction",
+    autocast="float32_cuda",
+    overlap="unchecked",
+    sums_in_out_dtype=True,
 )
 def sum_dim(xp, self, dim, keepdim, dtype):
     add = self.any if self.dtype.kind == "b" else self.sum
@@ -58,6 +64,7 @@ def sum_dim(xp, self, dim, keepdim, dtype):
     out=True,
     grad={"self": lambda g, self, dim, keepdim: spread(g, self.shape, dim, keepdim) * ~self.isnan()},
     nested="reduction",
+    sums_in_out_dtype=True,
 )
 def nansum(xp, self, dim, keepdim, dtype):
     if self.dtype.kind == "c" and not on_cuda(self):
@@ -80,7 +87,10 @@ def _mean(self, axis, keepdim):
     dtype=_mean_dtype,
     out=True,
     native="mean_all",
+    out_overload="dtype_out",
     grad={"self": lambda g, self_shape: g.expand(self_shape) / max(reduced_count(self_shape, None), 1)},
+    overlap="unchecked",
+    sums_in_out_dtype=True,
 )
 def mean_all(xp, self, dtype):
     return _mean(self, None, False)
@@ -98,6 +108,9 @@ def mean_all(xp, self, dtype):
         )
     },
     nested="reduction",
+    overlap="unchecked",
+    sums_in_out_dtype=True,
+    out_overload="out",
 )
 def mean_dim(xp, self, dim, keepdim, dtype):
     return _mean(self, axes_of(dim, self.ndim), keepdim)
@@ -109,6 +122,7 @@ def mean_dim(xp, self, dim, keepdim, dtype):
     nested="reduction",
     refuses=(("bi", "nanmean(): expected input to have floating point or complex dtype but got {}"),),
     batching="along_dim",
+    out_error_name="nansum",
 )
 def nanmean(self, dim, keepdim, dtype):
     return self.nansum(dim, keepdim, dtype=dtype) / (~self.isnan()).sum(dim, keepdim)
@@ -133,6 +147,9 @@ def _prod_grad(g, self, result):
     dtype=sum_dtype,
     native="prod",
     grad={"self": _prod_grad},
+    autocast="float32",
+    overlap="unchecked",
+    sums_in_out_dtype=True,
 )
 def prod_all(xp, self, dtype):
     return self.all() if self.dtype == "bool" else self.prod()
@@ -161,6 +178,9 @@ def _prod_dim_grad(g, self, result, dim, keepdim):
     grad={"self": _prod_dim_grad},
     nested="reduction",
     batching="along_dim",
+    autocast="float32",
+    overlap="unchecked",
+    sums_in_out_dtype=True,
 )
 def prod_dim(xp, self, dim, keepdim, dtype):
     axis = axes_of((dim,), self.ndim)
@@ -181,15 +201,21 @@ def _truth_dtype(self):
 
 
 for _name in ("all", "any"):
-    op(f"{_name}(Tensor self) -> Tensor", shape=lambda self: (), dtype=_truth_dtype, native=f"{_name}_all")(
-        (lambda n: lambda xp, self: getattr(xp, n)(self).astype("uint8" if self.dtype == "uint8" else "bool"))(_name)
-    )
+    _of_another_dtype = f"{_name} only supports bool tensor for result, got: {{O}}"
+    op(
+        f"{_name}(Tensor self) -> Tensor",
+        shape=lambda self: (),
+        dtype=_truth_dtype,
+        native=f"{_name}_all",
+        out_dtype=_of_another_dtype,
+    )((lambda n: lambda xp, self: getattr(xp, n)(self).astype("uint8" if self.dtype == "uint8" else "bool"))(_name))
     op(
         f"{_name}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
         out=True,
         native=f"{_name}_dim",
         batching="along_dim_or_none",
         nested="reduction",
+        out_dtype=_of_another_dtype,
         shape=lambda self, dim, keepdim: reduced(self, (dim,), keepdim),
         dtype=_truth_dtype,
     )(
@@ -207,6 +233,7 @@ for _name in ("all", "any"):
         native=f"{_name}",
         batching="along_dim_or_none",
         nested="reduction",
+        out_dtype=_of_another_dtype,
         shape=_truth_shape,
         dtype=_truth_dtype,
     )(
@@ -236,6 +263,8 @@ for _name in ("all", "any"):
     },
     nested="reduction",
     batching="along_dim",
+    autocast="float32_cuda",
+    cast_error="logsumexp(): Expected floating point type for result tensor, but got: {O}",
 )
 def logsumexp(xp, self, dim, keepdim):
     axes = axes_of(dim, self.ndim)
@@ -272,6 +301,7 @@ def count_nonzero(xp, self, dim):
 @composite(
     "dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
     refuses=(("i", "norm(): input dtype should be either floating point or complex. Got {} instead."),),
+    autocast="float32_cuda",
 )
 def dist(self, other, p):
     return aten.linalg_vector_norm(self - other, p)

@@ -76,6 +76,7 @@ _REDUCE = {"sum": "sum", "mean": "mean", "prod": "prod", "max": "amax", "min": "
     "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor",
     method=False,
     refuses=(("bic", "_segment_reduce_cpu"),),
+    forward_error_name="segment_reduce",
 )
 def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initial):
     """Sums, means, products, maxima or minima of the segments of a dim, cut by ``lengths`` or ``offsets``."""
@@ -138,6 +139,7 @@ def _segment_reduce_grad(g, self, index, start, reduce, result):
     "shim::segment_reduce(Tensor self, Tensor index, Tensor start, str reduce) -> Tensor",
     function=False,
     grad={"self": _segment_reduce_grad},
+    forward_error_name="segment_reduce",
 )
 def reduced_segments(self, index, start, reduce):
     """Products and extremes of segments, from what ``start`` has."""

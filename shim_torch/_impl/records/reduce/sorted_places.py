@@ -77,7 +77,7 @@ def _search_dtype(sorted_sequence, self, out_int32):
 
 
 @op("searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None,"
-    " Tensor? sorter=None) -> Tensor", method=False, out=True, keep=("sorter",), native="searchsorted", shape=_search_shape, dtype=_search_dtype)  # fmt: skip
+    " Tensor? sorter=None) -> Tensor", method=False, out=True, keep=("sorter",), native="searchsorted", shape=_search_shape, dtype=_search_dtype, out_dtype="torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag is True, but we got output tensor's dtype {O} and out_int32 flag is {32}")  # fmt: skip
 def searchsorted(xp, sorted_sequence, self, out_int32, right, side, sorter):
     if sorter is not None:
         if sorter.size and (int(sorter.min()) < 0 or int(sorter.max()) >= sorted_sequence.shape[-1]):
@@ -88,7 +88,7 @@ def searchsorted(xp, sorted_sequence, self, out_int32, right, side, sorter):
 
 
 @composite("searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None,"
-           " Tensor? sorter=None) -> Tensor", method=False)  # fmt: skip
+           " Tensor? sorter=None) -> Tensor", method=False, out_dtype="torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag is True, but we got output tensor's dtype {O} and out_int32 flag is {32}")  # fmt: skip
 def searchsorted_scalar(sorted_sequence, self, out_int32, right, side, sorter):
     value = torch.scalar_tensor(self, dtype=sorted_sequence.dtype, device=sorted_sequence.device)
     return torch.searchsorted(sorted_sequence, value, out_int32=out_int32, right=right, side=side, sorter=sorter)
@@ -100,14 +100,14 @@ def _bucket_check(boundaries: Any) -> None:
 
 
 @composite("bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
-           method=False, out=True, native="bucketize", refuses=(("bc", "searchsorted_out_cpu"),))  # fmt: skip
+           method=False, out=True, native="bucketize", refuses=(("bc", "searchsorted_out_cpu"),), out_dtype="torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag is True, but we got output tensor's dtype {O} and out_int32 flag is {32}")  # fmt: skip
 def bucketize(self, boundaries, out_int32, right):
     _bucket_check(boundaries)
     return torch.searchsorted(boundaries, self, out_int32=out_int32, right=right)
 
 
 @composite("bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
-           method=False)  # fmt: skip
+           method=False, out_dtype="torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag is True, but we got output tensor's dtype {O} and out_int32 flag is {32}")  # fmt: skip
 def bucketize_scalar(self, boundaries, out_int32, right):
     _bucket_check(boundaries)
     return torch.searchsorted(boundaries, self, out_int32=out_int32, right=right)

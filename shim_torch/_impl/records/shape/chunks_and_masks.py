@@ -37,7 +37,7 @@ def _check_chunks(tensors: list[Any], dim: int, num_chunks: int) -> int:
 
 
 @direct("_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor", out=True, grad={"tensors": underived("_chunk_cat")},
-        **_HIDDEN)  # fmt: skip
+        **_HIDDEN, cast_error="TypeError: torch.cat(): input types can't be cast to the desired output type {O}", out_error_name="aten::_chunk_cat")  # fmt: skip
 def _chunk_cat(tensors, dim, num_chunks):
     """Each tensor padded to ``num_chunks`` equal chunks along ``dim``, and the flattened chunks side by side."""
     dim = _check_chunks(tensors, dim, num_chunks)
@@ -98,7 +98,7 @@ def _hash_dtype(self: Any) -> Any:
 
 
 @op("hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor", shape=_hash_shape, dtype=_hash_dtype,
-    out=True)  # fmt: skip
+    out=True, out_dtype="Expected result to be of dtype uint64, but got {O}")  # fmt: skip
 def hash_tensor(xp, self, dim, *, keepdim):
     """The exclusive or of the elements' bits, floating point ones as float64."""
     wide = self.astype("float64").view("uint64") if self.dtype.kind == "f" else self.astype("int64").view("uint64")

@@ -16,6 +16,7 @@ from shim_torch._impl.table.rules import same, same_dtype
     shape=same,
     dtype=same_dtype,
     grad={"self": lambda g: g},
+    reads_math_bits=True,
 )
 def clone(xp, self, memory_format):
     return self.copy()
@@ -119,6 +120,8 @@ def to_layout(self, dtype, layout, device, pin_memory, non_blocking, copy, memor
     native="copy_",
     function=False,
     grad={"self": lambda g: g.new_zeros(g.shape), "src": lambda g, src_device: g.to(device=src_device)},
+    numbers="any",
+    reads_math_bits=True,
 )
 def copy_(xp, self, src, non_blocking):
     self[...] = src.astype(self.dtype) if hasattr(src, "astype") else src  # a number fills
@@ -131,6 +134,8 @@ def copy_(xp, self, src, non_blocking):
     dtype=same_dtype,
     native="fill_",
     grad={"self": lambda g: g.new_zeros(g.shape)},
+    expanded="same_value",
+    reads_math_bits=True,
 )
 def fill(xp, self, value):
     return xp.full_like(self, value)
@@ -141,6 +146,9 @@ def fill(xp, self, value):
     shape=same,
     dtype=same_dtype,
     grad={"self": lambda g: g.new_zeros(g.shape), "value": lambda g: g.sum()},
+    expanded="same_value",
+    reads_math_bits=True,
+    numbers="any",
 )
 def fill_tensor(xp, self, value):
     if value.ndim:
@@ -154,6 +162,8 @@ def fill_tensor(xp, self, value):
     dtype=same_dtype,
     native="zero_",
     grad={"self": lambda g: g.new_zeros(g.shape)},
+    expanded="same_value",
+    reads_math_bits=True,
 )
 def zero(xp, self):
     return xp.zeros_like(self)

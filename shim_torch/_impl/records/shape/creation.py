@@ -24,7 +24,11 @@ def _made(size: Any, dtype: Any, device: Any, pin_memory: Any = None, memory_for
     return _core.empty_tensor(size, dtype, device, bool(pin_memory), memory_format)
 
 
-@composite(f"empty.memory_format(SymInt[] size, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", out=True)
+@composite(
+    f"empty.memory_format(SymInt[] size, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
+    out=True,
+    dim_names=True,
+)
 def empty(size, dtype, layout, device, pin_memory, memory_format):
     if layout is not None and layout != _core.strided:
         return _sparse(size, dtype, layout, device)
@@ -53,14 +57,20 @@ def empty_strided(size, stride, dtype, layout, device, pin_memory):
     return fixed(_core.empty_strided(size, stride, dtype, device, bool(pin_memory)))
 
 
-@composite(f"zeros(SymInt[] size, {_OPTIONS}) -> Tensor", out=True)
+@composite(
+    f"zeros(SymInt[] size, {_OPTIONS}) -> Tensor",
+    out=True,
+    dim_names=True,
+    expanded="same_value",
+    out_error_name="aten::zeros",
+)
 def zeros(size, dtype, layout, device, pin_memory):
     if layout is not None and layout != _core.strided:
         return _sparse(size, dtype, layout, device)
     return _made(size, dtype, device, pin_memory).zero_()
 
 
-@composite(f"ones(SymInt[] size, {_OPTIONS}) -> Tensor", out=True)
+@composite(f"ones(SymInt[] size, {_OPTIONS}) -> Tensor", out=True, dim_names=True, out_error_name="aten::ones")
 def ones(size, dtype, layout, device, pin_memory):
     if layout is not None and layout != _core.strided:
         raise RuntimeError("full(...) is not implemented for sparse layout")
@@ -77,7 +87,12 @@ def _number_dtype(value: Any) -> Any:
     return _core.get_default_dtype()
 
 
-@composite(f"full(SymInt[] size, Scalar fill_value, {_OPTIONS}) -> Tensor", out=True)
+@composite(
+    f"full(SymInt[] size, Scalar fill_value, {_OPTIONS}) -> Tensor",
+    out=True,
+    dim_names=True,
+    out_error_name="aten::full",
+)
 def full(size, fill_value, dtype, layout, device, pin_memory):
     if layout is not None and layout != _core.strided:
         raise RuntimeError("full(...) is not implemented for sparse layout")
@@ -99,6 +114,8 @@ def _dense(self: Any) -> bool:
     method=False,
     native="empty_like",
     batching="pointwise",
+    dim_names=True,
+    reads_math_bits=True,
 )
 def empty_like(self, dtype, layout, device, pin_memory, memory_format):
     dtype, device = dtype or self.dtype, device or self.device
@@ -133,6 +150,7 @@ def _like(name: str, fill: Any) -> None:
         method=False,
         native=name,
         batching="pointwise",
+        reads_math_bits=True,
     )(body)
 
 
@@ -144,36 +162,45 @@ _like("ones_like", lambda t: t.fill_(1))
     f"full_like(Tensor self, Scalar fill_value, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
     method=False,
     batching="pointwise",
+    reads_math_bits=True,
 )
 def full_like(self, fill_value, dtype, layout, device, pin_memory, memory_format):
     return empty_like(self, dtype, layout, device, pin_memory, memory_format).fill_(fill_value)
 
 
-@composite(f"new_empty(Tensor self, SymInt[] size, {_OPTIONS}) -> Tensor", function=False)
+@composite(f"new_empty(Tensor self, SymInt[] size, {_OPTIONS}) -> Tensor", function=False, reads_math_bits=True)
 def new_empty(self, size, dtype, layout, device, pin_memory):
     if layout is not None and layout != _core.strided:
         return _sparse(size, dtype or self.dtype, layout, device or self.device)
     return fixed(_made(size, dtype or self.dtype, device or self.device, pin_memory))
 
 
-@composite(f"new_zeros(Tensor self, SymInt[] size, {_OPTIONS}) -> Tensor", function=False)
+@composite(f"new_zeros(Tensor self, SymInt[] size, {_OPTIONS}) -> Tensor", function=False, reads_math_bits=True)
 def new_zeros(self, size, dtype, layout, device, pin_memory):
     if layout is not None and layout != _core.strided:
         return _sparse(size, dtype or self.dtype, layout, device or self.device)
     return _made(size, dtype or self.dtype, device or self.device, pin_memory).zero_()
 
 
-@composite(f"new_ones(Tensor self, SymInt[] size, {_OPTIONS}) -> Tensor", function=False)
+@composite(f"new_ones(Tensor self, SymInt[] size, {_OPTIONS}) -> Tensor", function=False, reads_math_bits=True)
 def new_ones(self, size, dtype, layout, device, pin_memory):
     return _made(size, dtype or self.dtype, device or self.device, pin_memory).fill_(1)
 
 
-@composite(f"new_full(Tensor self, SymInt[] size, Scalar fill_value, {_OPTIONS}) -> Tensor", function=False)
+@composite(
+    f"new_full(Tensor self, SymInt[] size, Scalar fill_value, {_OPTIONS}) -> Tensor",
+    function=False,
+    reads_math_bits=True,
+)
 def new_full(self, size, fill_value, dtype, layout, device, pin_memory):
     return _made(size, dtype or self.dtype, device or self.device, pin_memory).fill_(fill_value)
 
 
-@composite(f"new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, {_OPTIONS}) -> Tensor", function=False)
+@composite(
+    f"new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, {_OPTIONS}) -> Tensor",
+    function=False,
+    reads_math_bits=True,
+)
 def new_empty_strided(self, size, stride, dtype, layout, device, pin_memory):
     return fixed(_core.empty_strided(size, stride, dtype or self.dtype, device or self.device, bool(pin_memory)))
 
@@ -183,12 +210,12 @@ def scalar_tensor(s, dtype, layout, device, pin_memory):
     return _made((), dtype or _core.get_default_dtype(), device, pin_memory).fill_(s)
 
 
-@composite(f"eye(SymInt n, {_OPTIONS}) -> Tensor", out=True)
+@composite(f"eye(SymInt n, {_OPTIONS}) -> Tensor", out=True, out_error_name="aten::eye")
 def eye(n, dtype, layout, device, pin_memory):
     return eye_m(n, n, dtype, layout, device, pin_memory)
 
 
-@composite(f"eye.m(SymInt n, SymInt m, {_OPTIONS}) -> Tensor", out=True)
+@composite(f"eye.m(SymInt n, SymInt m, {_OPTIONS}) -> Tensor", out=True, out_error_name="aten::eye")
 def eye_m(n, m, dtype, layout, device, pin_memory):
     for name, size in (("n", n), ("m", m)):
         if size < 0:
@@ -207,6 +234,7 @@ def eye_m(n, m, dtype, layout, device, pin_memory):
     out=True,
     native="complex",
     grad={"real": lambda g: g.real, "imag": lambda g: g.imag},
+    out_dtype="Expected object of scalar type {R} but got scalar type {O} for argument 'out'",
 )
 def complex_(xp, real, imag):
     real, imag = xp.broadcast_arrays(real, imag)

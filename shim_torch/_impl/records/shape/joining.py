@@ -73,13 +73,23 @@ def _cat_grad(g, tensors_shape, dim):
     native="cat",
     aliases=("concat", "concatenate"),
     grad={"tensors": _cat_grad},
+    autocast="promote",
+    cast_error="TypeError: torch.cat(): input types can't be cast to the desired output type {O}",
+    overlap="refused",
 )
 def cat(xp, tensors, dim):
     real = [t for t in tensors if t.shape != (0,)] or tensors[:1]
     return xp.concatenate(real, axis=dim if real[0].shape != (0,) else 0)
 
 
-@composite("stack(Tensor[] tensors, int dim=0) -> Tensor", method=False, out=True, native="stack")
+@composite(
+    "stack(Tensor[] tensors, int dim=0) -> Tensor",
+    method=False,
+    out=True,
+    native="stack",
+    autocast="promote",
+    cast_error="TypeError: torch.cat(): input types can't be cast to the desired output type {O}",
+)
 def stack(tensors, dim):
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
@@ -101,7 +111,8 @@ def _stacking(name: str, least: str, dim: Any) -> None:
         return torch.cat(parts, dim if dim is not None else 0 if parts[0].dim() == 1 else 1)
 
     composite(f"{name}(Tensor[] tensors) -> Tensor", method=False, out=True,
-              aliases=("row_stack",) if name == "vstack" else ())(body)  # fmt: skip
+              aliases=("row_stack",) if name == "vstack" else (), out_error_name="cat",
+              cast_error="TypeError: torch.cat(): input types can't be cast to the desired output type {O}")(body)  # fmt: skip
 
 
 _stacking("hstack", "atleast_1d", None)
@@ -109,7 +120,13 @@ _stacking("vstack", "atleast_2d", 0)
 _stacking("dstack", "atleast_3d", 2)
 
 
-@composite("column_stack(Tensor[] tensors) -> Tensor", method=False, out=True)
+@composite(
+    "column_stack(Tensor[] tensors) -> Tensor",
+    method=False,
+    out=True,
+    cast_error="TypeError: torch.cat(): input types can't be cast to the desired output type {O}",
+    out_error_name="cat",
+)
 def column_stack(tensors):
     return torch.hstack([t.reshape(t.numel(), 1) if t.dim() <= 1 else t for t in tensors])
 

@@ -52,6 +52,9 @@ def select_scatter(self, src, dim, index):
     "slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor",
     out=True,
     no_complex_gradient="slice_scatter",
+    out_dtype="structured",
+    out_error_name="aten::slice_scatter",
+    out_resize="first",
 )
 def slice_scatter(self, src, dim, start, end, step):
     return _with_part(self, src, lambda t: aten.slice(t, dim, start, end, step))

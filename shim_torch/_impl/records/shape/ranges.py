@@ -59,24 +59,43 @@ def _arange(xp, start, end, step, dtype, device):
     return values.astype(str(dtype).removeprefix("torch."))
 
 
-@composite(f"arange(Scalar end, {_OPTIONS}) -> Tensor", native="arange", out=True)
+@composite(
+    f"arange(Scalar end, {_OPTIONS}) -> Tensor",
+    native="arange",
+    out=True,
+    any_out_shape=True,
+    out_error_name="aten::arange",
+    out_resize="rounded",
+)
 def arange(end, dtype, layout, device, pin_memory):
     return _range(0, end, 1, dtype, device)
 
 
-@composite(f"arange.start(Scalar start, Scalar end, {_OPTIONS}) -> Tensor", native="arange")
+@composite(
+    f"arange.start(Scalar start, Scalar end, {_OPTIONS}) -> Tensor",
+    native="arange",
+    any_out_shape=True,
+    out_error_name="aten::arange",
+    out_resize="rounded",
+)
 def arange_start(start, end, dtype, layout, device, pin_memory):
     return _range(start, end, 1, dtype, device)
 
 
 @composite(
-    f"arange.start_step(Scalar start, Scalar end, Scalar step=1, {_OPTIONS}) -> Tensor", out=True, native="arange"
+    f"arange.start_step(Scalar start, Scalar end, Scalar step=1, {_OPTIONS}) -> Tensor",
+    out=True,
+    native="arange",
+    any_out_shape=True,
+    out_error_name="aten::arange",
+    out_resize="rounded",
+    out_overload="start_out",
 )
 def arange_step(start, end, step, dtype, layout, device, pin_memory):
     return _range(start, end, step, dtype, device)
 
 
-@composite(f"range.step(Scalar start, Scalar end, Scalar step=1, {_OPTIONS}) -> Tensor", out=True)
+@composite(f"range.step(Scalar start, Scalar end, Scalar step=1, {_OPTIONS}) -> Tensor", out=True, any_out_shape=True)
 def range_(start, end, step, dtype, layout, device, pin_memory):
     warnings.warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's "
@@ -147,6 +166,8 @@ def _spaced_by_tensors(name: str, more: str) -> None:
             f"{name}.{overload}({first} start, {second} end, int steps, {more}{_OPTIONS}) -> Tensor",
             out=True,
             method=False,
+            any_out_shape=True,
+            out_error_name=f"aten::{name}",
         )(body)
 
 
@@ -159,6 +180,8 @@ _spaced_by_tensors("linspace", "")
     shape=_steps,
     out=True,
     dtype=_linspace_dtype,
+    any_out_shape=True,
+    out_error_name="aten::linspace",
 )
 def linspace(xp, start, end, steps, dtype, layout, device, pin_memory):
     return _as(xp, _spaced(xp, start, end, steps), _linspace_dtype(start, end, dtype))
@@ -188,6 +211,8 @@ _spaced_by_tensors("logspace", "float base=10.0, ")
     shape=_steps,
     out=True,
     dtype=_logspace_dtype,
+    any_out_shape=True,
+    out_error_name="aten::logspace",
 )
 def logspace(xp, start, end, steps, base, dtype, layout, device, pin_memory):
     return _as(xp, xp.power(float(base), _spaced(xp, start, end, steps)), _logspace_dtype(start, end, dtype))

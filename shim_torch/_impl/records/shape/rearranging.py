@@ -232,7 +232,12 @@ def repeat_interleave_int(self, repeats, dim, output_size):
     return out
 
 
-@composite("narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", out=True)
+@composite(
+    "narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor",
+    out=True,
+    out_dtype="Expected self.dtype() == output.dtype() to be true, but got false.  (Could this error message be improved?  If so, please report an enhancement request to PyTorch.)",
+    out_resize="silent",
+)
 def narrow_copy(self, dim, start, length):
     if not self.dim():
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
@@ -247,7 +252,7 @@ def narrow_copy(self, dim, start, length):
 
 
 @op("fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", function=False, shape=same,
-    dtype=same_dtype, grad={"self": lambda g, wrap: g.clone().fill_diagonal_(0, wrap)}, pointwise=False)  # fmt: skip
+    dtype=same_dtype, grad={"self": lambda g, wrap: g.clone().fill_diagonal_(0, wrap)}, pointwise=False, expanded="same_value")  # fmt: skip
 def fill_diagonal_(xp, self, fill_value, wrap):
     if self.ndim < 2:
         raise RuntimeError("dimensions must larger than 1")

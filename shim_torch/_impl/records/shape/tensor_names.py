@@ -23,10 +23,10 @@ composite("_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Ten
 composite("lift(Tensor self) -> Tensor", **_HIDDEN)(lambda self: self)
 composite("lift_fresh(Tensor(a) self) -> Tensor(a)", **_HIDDEN, batching="pointwise")(lambda self: self)
 composite("lift_fresh_copy(Tensor self) -> Tensor", **_HIDDEN)(lambda self: self.clone())
-composite("fill.Scalar(Tensor self, Scalar value) -> Tensor", **_FUNCTION)(
+composite("fill.Scalar(Tensor self, Scalar value) -> Tensor", **_FUNCTION, expanded="same_value")(
     lambda self, value: self.clone().fill_(value)
 )
-composite("fill.Tensor(Tensor self, Tensor value) -> Tensor", **_FUNCTION)(
+composite("fill.Tensor(Tensor self, Tensor value) -> Tensor", **_FUNCTION, expanded="same_value")(
     lambda self, value: self.clone().fill_(value)
 )
 composite("item(Tensor self) -> Scalar", **_HIDDEN)(lambda self: self.item())
@@ -34,14 +34,26 @@ composite("_local_scalar_dense(Tensor self) -> Scalar", **_HIDDEN)(lambda self: 
 composite("_has_compatible_shallow_copy_type(Tensor self, Tensor from) -> bool", method=False)(
     lambda self, other: self.device.type == other.device.type and self.layout == other.layout
 )
-composite("is_same_size(Tensor self, Tensor other) -> bool")(lambda self, other: self.shape == other.shape)
+composite("is_same_size(Tensor self, Tensor other) -> bool", reads_math_bits=True)(
+    lambda self, other: self.shape == other.shape
+)
 composite("is_nonzero(Tensor self) -> bool")(lambda self: bool(self))
 composite("_pin_memory(Tensor self, Device? device=None) -> Tensor", **_HIDDEN)(lambda self, device: self.pin_memory())
-composite("__and__.Tensor(Tensor self, Tensor other) -> Tensor", **_HIDDEN)(lambda self, other: self & other)
-composite("__and__.Scalar(Tensor self, Scalar other) -> Tensor", **_HIDDEN)(lambda self, other: self & other)
-composite("__or__.Tensor(Tensor self, Tensor other) -> Tensor", **_HIDDEN)(lambda self, other: self | other)
-composite("__or__.Scalar(Tensor self, Scalar other) -> Tensor", **_HIDDEN)(lambda self, other: self | other)
-composite("__xor__.Tensor(Tensor self, Tensor other) -> Tensor", **_HIDDEN)(lambda self, other: self ^ other)
+composite("__and__.Tensor(Tensor self, Tensor other) -> Tensor", **_HIDDEN, numbers="any")(
+    lambda self, other: self & other
+)
+composite("__and__.Scalar(Tensor self, Scalar other) -> Tensor", **_HIDDEN, numbers="any")(
+    lambda self, other: self & other
+)
+composite("__or__.Tensor(Tensor self, Tensor other) -> Tensor", **_HIDDEN, numbers="any")(
+    lambda self, other: self | other
+)
+composite("__or__.Scalar(Tensor self, Scalar other) -> Tensor", **_HIDDEN, numbers="any")(
+    lambda self, other: self | other
+)
+composite("__xor__.Tensor(Tensor self, Tensor other) -> Tensor", **_HIDDEN, numbers="any")(
+    lambda self, other: self ^ other
+)
 composite("_shape_as_tensor(Tensor self) -> Tensor", **_FUNCTION)(lambda self: from_data.tensor(list(self.shape)))
 composite("_is_all_true(Tensor self) -> Tensor")(lambda self: self.all())
 composite("_is_any_true(Tensor self) -> Tensor")(lambda self: self.any())
@@ -117,17 +129,24 @@ def empty_permuted(size, physical_layout, dtype, layout, device, pin_memory):
     return raw.permute(back)
 
 
-@composite("frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", out=True, **_FUNCTION)
+@composite(
+    "frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+    out=True,
+    **_FUNCTION,
+    autocast="float32_cuda",
+)
 def frobenius_norm(self, dim, keepdim):
     return aten.linalg_vector_norm(self, 2, dim, keepdim)
 
 
-@composite("nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", out=True, **_FUNCTION)
+@composite("nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", out=True, **_FUNCTION, autocast="float32")
 def nuclear_norm(self, keepdim):
     return aten.linalg_matrix_norm(self, "nuc", (-2, -1), keepdim)
 
 
-@composite("nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor", out=True, **_FUNCTION)
+@composite(
+    "nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor", out=True, **_FUNCTION, autocast="float32"
+)
 def nuclear_norm_dim(self, dim, keepdim):
     return aten.linalg_matrix_norm(self, "nuc", dim, keepdim)
 

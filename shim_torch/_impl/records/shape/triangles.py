@@ -18,7 +18,7 @@ def _triangle(name: str) -> None:
         return getattr(xp, name)(self, diagonal)
 
     op(f"{name}(Tensor self, SymInt diagonal=0) -> Tensor", shape=shape, inplace=True, out=True, native=name, batching="along_dim",
-       grad={"self": lambda g, diagonal: getattr(g, name)(diagonal)}, **_COPY)(body)  # fmt: skip
+       grad={"self": lambda g, diagonal: getattr(g, name)(diagonal)}, out_dtype="structured", **_COPY)(body)  # fmt: skip
 
 
 _triangle("tril")
@@ -55,7 +55,13 @@ def diag_embed(xp, self, offset, dim1, dim2):
     return xp.moveaxis(full, (-2, -1), (a, b))
 
 
-@composite("diag(Tensor self, int diagonal=0) -> Tensor", out=True)
+@composite(
+    "diag(Tensor self, int diagonal=0) -> Tensor",
+    out=True,
+    cast_error="diag: result type {R} can't be cast to the desired out= type {O}",
+    out_dtype="structured",
+    out_resize="first",
+)
 def diag(self, diagonal):
     if self.dim() == 1:
         return self.diag_embed(diagonal)

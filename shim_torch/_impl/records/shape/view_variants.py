@@ -19,31 +19,70 @@ _INPLACE = {
     "swapaxes_(Tensor(a!) self, int axis0, int axis1)": "transpose",
     "as_strided_(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None)": "as_strided",
 }
-_COPIES = {
-    "alias_copy(Tensor self)": "alias",
-    "as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None)": "as_strided",
-    "detach_copy(Tensor self)": "detach",
-    "diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1)": "diagonal",
-    "expand_copy(Tensor self, SymInt[] size, *, bool implicit=False)": "expand",
-    "permute_copy(Tensor self, int[] dims)": "permute",
-    "select_copy.int(Tensor self, int dim, SymInt index)": "select",
-    "slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1)": "slice",
-    "squeeze_copy(Tensor self)": "squeeze",
-    "squeeze_copy.dim(Tensor self, int dim)": "squeeze",
-    "squeeze_copy.dims(Tensor self, int[] dim)": "squeeze",
-    "t_copy(Tensor self)": "t",
-    "transpose_copy.int(Tensor self, int dim0, int dim1)": "transpose",
-    "unfold_copy(Tensor self, int dimension, int size, int step)": "unfold",
-    "unsqueeze_copy(Tensor self, int dim)": "unsqueeze",
-    "view_copy(Tensor self, SymInt[] size)": "view",
-    "view_copy.dtype(Tensor self, ScalarType dtype)": "view",
-    "view_as_real_copy(Tensor self)": "view_as_real",
-    "view_as_complex_copy(Tensor self)": "view_as_complex",
+_COPIES: dict[str, tuple[str, dict[str, Any]]] = {
+    "alias_copy(Tensor self)": (
+        "alias",
+        {"batching": "pointwise", "out_dtype": "structured", "out_error_name": "aten::alias_copy"},
+    ),
+    "as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None)": (
+        "as_strided",
+        {"out_dtype": "structured", "out_error_name": "aten::as_strided_copy"},
+    ),
+    "detach_copy(Tensor self)": ("detach", {}),
+    "diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1)": (
+        "diagonal",
+        {"out_dtype": "structured", "out_error_name": "aten::diagonal_copy"},
+    ),
+    "expand_copy(Tensor self, SymInt[] size, *, bool implicit=False)": (
+        "expand",
+        {"out_dtype": "structured", "out_error_name": "aten::expand_copy", "out_resize": "first"},
+    ),
+    "permute_copy(Tensor self, int[] dims)": (
+        "permute",
+        {"out_dtype": "structured", "out_error_name": "aten::permute_copy", "out_resize": "first"},
+    ),
+    "select_copy.int(Tensor self, int dim, SymInt index)": ("select", {}),
+    "slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1)": ("slice", {}),
+    "squeeze_copy(Tensor self)": ("squeeze", {"out_dtype": "structured", "out_error_name": "aten::squeeze_copy"}),
+    "squeeze_copy.dim(Tensor self, int dim)": (
+        "squeeze",
+        {"out_dtype": "structured", "out_error_name": "aten::squeeze_copy"},
+    ),
+    "squeeze_copy.dims(Tensor self, int[] dim)": (
+        "squeeze",
+        {"out_dtype": "structured", "out_error_name": "aten::squeeze_copy"},
+    ),
+    "t_copy(Tensor self)": ("t", {"out_dtype": "structured", "out_error_name": "aten::t_copy"}),
+    "transpose_copy.int(Tensor self, int dim0, int dim1)": (
+        "transpose",
+        {"out_dtype": "structured", "out_error_name": "aten::transpose_copy"},
+    ),
+    "unfold_copy(Tensor self, int dimension, int size, int step)": (
+        "unfold",
+        {"out_dtype": "structured", "out_error_name": "aten::unfold_copy"},
+    ),
+    "unsqueeze_copy(Tensor self, int dim)": (
+        "unsqueeze",
+        {"out_dtype": "structured", "out_error_name": "aten::unsqueeze_copy", "out_resize": "first"},
+    ),
+    "view_copy(Tensor self, SymInt[] size)": (
+        "view",
+        {"out_dtype": "structured", "out_error_name": "aten::view_copy", "out_resize": "first"},
+    ),
+    "view_copy.dtype(Tensor self, ScalarType dtype)": (
+        "view",
+        {"out_dtype": "structured", "out_error_name": "aten::view_copy", "out_resize": "first"},
+    ),
+    "view_as_real_copy(Tensor self)": ("view_as_real", {}),
+    "view_as_complex_copy(Tensor self)": ("view_as_complex", {}),
 }
-_LIST_COPIES = {
-    "split_copy.Tensor(Tensor self, SymInt split_size, int dim=0)": "split",
-    "split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0)": "split_with_sizes",
-    "unbind_copy.int(Tensor self, int dim=0)": "unbind",
+_LIST_COPIES: dict[str, tuple[str, dict[str, Any]]] = {
+    "split_copy.Tensor(Tensor self, SymInt split_size, int dim=0)": ("split", {}),
+    "split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0)": (
+        "split_with_sizes",
+        {"batching": "along_dim", "never_differentiable": True, "out_dtype": "structured"},
+    ),
+    "unbind_copy.int(Tensor self, int dim=0)": ("unbind", {"out_dtype": "structured"}),
 }
 
 
@@ -77,13 +116,11 @@ def _copied_list(name: str) -> Any:
 
 for _schema, _name in _INPLACE.items():
     composite(f"{_schema} -> Tensor(a!)", function=_name == "as_strided")(_replaced(_name))
-for _schema, _name in _COPIES.items():
+for _schema, (_name, _traits) in _COPIES.items():
     _count = _schema.split("*,")[0].rstrip(", )").count(",")
-    _options = {"batching": "pointwise"} if _name == "alias" else {}
-    composite(f"{_schema} -> Tensor", out=True, method=False, **_options)(_copied(_name, _count))
-for _schema, _name in _LIST_COPIES.items():
-    _options = {"batching": "along_dim"} if _name == "split_with_sizes" else {}
-    composite(f"{_schema} -> Tensor[]", out=True, method=False, **_options)(_copied_list(_name))
+    composite(f"{_schema} -> Tensor", out=True, method=False, **_traits)(_copied(_name, _count))
+for _schema, (_name, _traits) in _LIST_COPIES.items():
+    composite(f"{_schema} -> Tensor[]", out=True, method=False, **_traits)(_copied_list(_name))
 
 
 @composite("t_(Tensor(a!) self) -> Tensor(a!)", function=False)

@@ -36,9 +36,9 @@ def binary_op(
     op(signature, shape=broadcast, dtype=refusing(dtype, *refused), grad=grad, **options)(body)
 
 
-def with_numbers(name: str, first: str, second: str, words: tuple[str, str]) -> None:
+def with_numbers(name: str, first: str, second: str, words: tuple[str, str], **traits: Any) -> None:
     """Declares the overloads of an operator of torch.special that take a number for one of two tensors."""
-    special: dict[str, Any] = {"out": True, "module": "special", "method": False}
+    special: dict[str, Any] = {"out": True, "module": "special", "method": False, **traits}
 
     def numbered(a: Any, b: Any) -> Any:
         if not isinstance(a, _core.TensorBase):

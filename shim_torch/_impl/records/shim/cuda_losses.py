@@ -39,6 +39,7 @@ def _nll_grad(g0, self_shape, target, weight, reduction, ignore_index, result1):
     differentiable=(0,),
     grad={"self": _nll_grad},
     **_SHIM,
+    autocast="float32",
 )
 def nll_loss(xp, self, target, weight, reduction, ignore_index):
     """-weight[t] * self[:, t] for the targets t, and their mean (1) or sum (2); the weights' sum.
@@ -104,6 +105,8 @@ def _margin_grad(g, self, target, weight, p, margin, reduction):
     grad={"self": _margin_grad},
     **_SHIM,
     refuses=(("bicl", "multi_margin_loss_cpu_kernel"),),
+    autocast="float32",
+    forward_error_name="multi_margin_loss",
 )
 def multi_margin_loss(xp, self, target, weight, p, margin, reduction):
     """The sum over the classes but the target of max(0, margin - self[target] + self)^p, times the target's weight, by the number of classes."""
@@ -159,6 +162,7 @@ def _multilabel_grad(g, self, target, reduction):
     grad={"self": _multilabel_grad},
     **_SHIM,
     refuses=(("bicl", "multilabel_margin_loss_forward_out_frame"),),
+    forward_error_name="multilabel_margin_loss_forward",
 )
 def multilabel_margin_loss(xp, self, target, reduction):
     """The sum over a row's targets and its other classes of max(0, 1 - self[target] + self[class]), by the number of classes."""

@@ -87,6 +87,7 @@ def _norm_all(g, input, weight, bias_shape, result1, result2, cols, span, groups
     grad={"input": _norm_input, "weight": _norm_weight, "bias": _norm_bias},
     fused={"input, weight, bias": _norm_all, "input, weight": _norm_two},
     **_SHIM,
+    autocast="float32_cuda",
 )
 def norm(xp, input, weight, bias, cols, span, groups, centred, eps):
     """Rows of ``cols`` elements to variance 1 and, where ``centred``, mean 0; times weight plus bias, one a column, or with ``span``

@@ -82,7 +82,12 @@ def _no_complex(name: str, x: Any, kind: str = "real") -> None:
 
 
 @composite(
-    "fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out=True, **_FFT, batching="along_dim"
+    "fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    out=True,
+    **_FFT,
+    batching="along_dim",
+    cast_error="fft expects a complex output tensor, but got {O}",
+    out_order="contiguous",
 )
 def fft_fft(self, n, dim, norm):
     return _c2c(_promoted(self), n, dim, norm, True)
@@ -93,6 +98,8 @@ def fft_fft(self, n, dim, norm):
     out=True,
     **_FFT,
     batching="along_dim",
+    cast_error="ifft expects a complex output tensor, but got {O}",
+    out_order="contiguous",
 )
 def fft_ifft(self, n, dim, norm):
     return _c2c(_promoted(self), n, dim, norm, False)
@@ -121,12 +128,20 @@ def _half_to_real(x: Any, n: int | None, dim: int, norm: str | None, forward: bo
     out=True,
     **_FFT,
     batching="along_dim",
+    cast_error="rfft expects a complex output tensor, but got {O}",
+    out_order="contiguous",
 )
 def fft_rfft(self, n, dim, norm):
     return _real_to_half("rfft", self, n, dim, norm, True)
 
 
-@composite("fft_ihfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out=True, **_FFT)
+@composite(
+    "fft_ihfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    out=True,
+    **_FFT,
+    cast_error="ihfft expects a complex output tensor, but got {O}",
+    out_order="contiguous",
+)
 def fft_ihfft(self, n, dim, norm):
     return _real_to_half("ihfft", self, n, dim, norm, False)
 
@@ -136,12 +151,22 @@ def fft_ihfft(self, n, dim, norm):
     out=True,
     **_FFT,
     batching="along_dim",
+    cast_error="irfft expects a floating point output tensor, but got {O}",
+    out_error_name="_fft_c2r",
+    out_order="contiguous",
 )
 def fft_irfft(self, n, dim, norm):
     return _half_to_real(self, n, dim, norm, False)
 
 
-@composite("fft_hfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out=True, **_FFT)
+@composite(
+    "fft_hfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    out=True,
+    **_FFT,
+    cast_error="hfft expects a floating point output tensor, but got {O}",
+    out_error_name="_fft_c2r",
+    out_order="contiguous",
+)
 def fft_hfft(self, n, dim, norm):
     return _half_to_real(self, n, dim, norm, True)
 
@@ -203,22 +228,34 @@ def _irfftn(name: str, x: Any, s: Any, dim: Any, norm: str | None, forward: bool
     return aten._fft_c2r(rest.conj().resolve_conj(), dims[-1:], mode, last)
 
 
-def _declare(name: str, run: Any) -> None:
+def _declare(name: str, run: Any, **traits: Any) -> None:
     """The two-dimensional and the n-dimensional function."""
-    composite(
-        f"fft_{name}2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", out=True, **_FFT
-    )(run)
-    composite(
-        f"fft_{name}n(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", out=True, **_FFT
-    )(run)
+    options = {"out": True, "out_order": "contiguous", **_FFT, **traits}
+    composite(f"fft_{name}2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", **options)(
+        run
+    )
+    composite(f"fft_{name}n(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", **options)(
+        run
+    )
 
 
-_declare("fft", lambda self, s, dim, norm: _c2cn(self, s, dim, norm, True))
-_declare("ifft", lambda self, s, dim, norm: _c2cn(self, s, dim, norm, False))
-_declare("rfft", lambda self, s, dim, norm: _rfftn("rfftn", self, s, dim, norm, True))
-_declare("ihfft", lambda self, s, dim, norm: _rfftn("ihfftn", self, s, dim, norm, False))
-_declare("irfft", lambda self, s, dim, norm: _irfftn("irfftn", self, s, dim, norm, False))
-_declare("hfft", lambda self, s, dim, norm: _irfftn("hfftn", self, s, dim, norm, True))
+def _complex_out(name: str) -> dict[str, str]:
+    return {"cast_error": f"{name} expects a complex output tensor, but got {{O}}"}
+
+
+def _real_out(name: str) -> dict[str, str]:
+    return {
+        "cast_error": f"{name} expects a floating point output tensor, but got {{O}}",
+        "out_error_name": "_fft_c2r",
+    }
+
+
+_declare("fft", lambda self, s, dim, norm: _c2cn(self, s, dim, norm, True), **_complex_out("fftn"))
+_declare("ifft", lambda self, s, dim, norm: _c2cn(self, s, dim, norm, False), **_complex_out("fftn"))
+_declare("rfft", lambda self, s, dim, norm: _rfftn("rfftn", self, s, dim, norm, True), **_complex_out("rfftn"))
+_declare("ihfft", lambda self, s, dim, norm: _rfftn("ihfftn", self, s, dim, norm, False), **_complex_out("ihfftn"))
+_declare("irfft", lambda self, s, dim, norm: _irfftn("irfftn", self, s, dim, norm, False), **_real_out("irfftn"))
+_declare("hfft", lambda self, s, dim, norm: _irfftn("hfftn", self, s, dim, norm, True), **_real_out("hfftn"))
 
 
 # --- frequencies and shifts -----------------------------------------------------------------------------------------
@@ -234,7 +271,14 @@ def _frequencies(name: str, n: int, d: float, dtype: Any, device: Any, first: in
     return aten.arange(first, last, dtype=dtype, device=device) * (1.0 / width if width else math.inf)
 
 
-@composite(f"fft_fftfreq(int n, float d=1.0, *, {_FACTORY}) -> Tensor", out=True, **_FFT)
+@composite(
+    f"fft_fftfreq(int n, float d=1.0, *, {_FACTORY}) -> Tensor",
+    out=True,
+    **_FFT,
+    cast_error="fftfreq expects a complex output tensor, but got {O}",
+    out_order="contiguous",
+    out_resize="rounded",
+)
 def fft_fftfreq(n, d, dtype, layout, device, pin_memory):
     """Frequencies of fft's values: 0 up, then the negative ones."""
     half = (n + 1) // 2
@@ -243,7 +287,14 @@ def fft_fftfreq(n, d, dtype, layout, device, pin_memory):
     return aten.cat(made)
 
 
-@composite(f"fft_rfftfreq(int n, float d=1.0, *, {_FACTORY}) -> Tensor", out=True, **_FFT)
+@composite(
+    f"fft_rfftfreq(int n, float d=1.0, *, {_FACTORY}) -> Tensor",
+    out=True,
+    **_FFT,
+    cast_error="rfftfreq expects a complex output tensor, but got {O}",
+    out_order="contiguous",
+    out_resize="rounded",
+)
 def fft_rfftfreq(n, d, dtype, layout, device, pin_memory):
     return _frequencies("rfftfreq", n, d, dtype, device, 0, n // 2 + 1)
 

@@ -188,6 +188,7 @@ _ENDING = "bool normalized=False, bool? onesided=None, bool? return_complex=None
     function=False,
     method=False,
     refuses=(("B", "MKL FFT doesn't support tensors of type: {}"),),
+    autocast="float32",
 )
 def stft_plain(self, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window):
     """Fourier transforms of overlapping frames: (L,) or (B, L) -> (B, frequencies, frames)."""
@@ -199,6 +200,7 @@ def stft_plain(self, n_fft, hop_length, win_length, window, normalized, onesided
     function=False,
     method=False,
     refuses=(("B", "MKL FFT doesn't support tensors of type: {}"),),
+    autocast="float32",
 )
 def stft_centred(
     self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window

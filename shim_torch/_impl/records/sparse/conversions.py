@@ -50,7 +50,12 @@ def _sparse_grad(g, self):
     )
 
 
-@direct("_to_sparse.sparse_dim(Tensor self, int sparse_dim) -> Tensor", **_METHOD, grad={"self": _sparse_grad})
+@direct(
+    "_to_sparse.sparse_dim(Tensor self, int sparse_dim) -> Tensor",
+    **_METHOD,
+    grad={"self": _sparse_grad},
+    forward_error_name="_to_sparse",
+)
 def to_sparse_dim_raw(self, sparse_dim):
     from shim_torch._impl.sparse import conversions
 
@@ -61,6 +66,7 @@ def to_sparse_dim_raw(self, sparse_dim):
     "_to_sparse(Tensor self, *, Layout? layout=None, int[2]? blocksize=None, int? dense_dim=None) -> Tensor",
     **_METHOD,
     grad={"self": _sparse_grad},
+    forward_error_name="_to_sparse",
 )
 def to_sparse_raw(self, layout, blocksize, dense_dim):
     from shim_torch._impl.sparse import conversions
