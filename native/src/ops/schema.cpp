@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/error.h"
+#include "ops/schema_lexer.h"
 
 namespace shim {
 namespace {
@@ -31,9 +32,9 @@ const std::map<std::string, int64_t>& constants() {
   return words;
 }
 
-class Parser {
+class Parser : SchemaLexer {
  public:
-  explicit Parser(const std::string& text) : text_(text) {}
+  explicit Parser(const std::string& text) : SchemaLexer(text) {}
 
   Schema schema() {
     Schema s;
@@ -60,37 +61,6 @@ class Parser {
   }
 
  private:
-  [[noreturn]] void error(const std::string& what) {
-    fail(Kind::Runtime, what, ":\n", text_, "\n", std::string(std::min(at_, text_.size()), ' '), "~ <--- HERE");
-  }
-  void blanks() {
-    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_;
-  }
-  bool peek(const char* token) {
-    blanks();
-    return text_.compare(at_, std::char_traits<char>::length(token), token) == 0;
-  }
-  bool take(const char* token) {
-    if (!peek(token)) return false;
-    at_ += std::char_traits<char>::length(token);
-    return true;
-  }
-  void expect(const char* token) {
-    if (!take(token)) error(str("expected '", token, "' here"));
-  }
-  static bool word_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$'; }
-  std::string word() {
-    blanks();
-    size_t start = at_;
-    while (at_ < text_.size() && word_char(text_[at_])) ++at_;
-    return text_.substr(start, at_ - start);
-  }
-  std::string needed_word(const char* what) {
-    std::string w = word();
-    if (w.empty()) error(str("expected ", what, " here"));
-    return w;
-  }
-
   void parse_name(Schema& s) {
     std::string name = needed_word("an operator name");
     while (take("::")) {
@@ -161,20 +131,6 @@ class Parser {
     size_t i = matching(at_);
     return i + 1 < text_.size() && text_[i + 1] == '[';
   }
-  size_t closing(size_t open) {
-    const size_t end = matching(open);
-    if (end == text_.size()) error("a parenthesis is not closed");
-    return end;
-  }
-  size_t matching(size_t open) {
-    int depth = 0;
-    for (size_t i = open; i < text_.size(); ++i) {
-      if (text_[i] == '(') ++depth;
-      if (text_[i] == ')' && --depth == 0) return i;
-    }
-    return text_.size();
-  }
-
   Return parse_return() {
     Return r;
     parse_type(r.type, r.alias);
@@ -267,47 +223,6 @@ class Parser {
     alias = std::move(a);
   }
 
-  std::string quoted() {
-    const char quote = text_[at_++];
-    std::string s;
-    while (at_ < text_.size() && text_[at_] != quote) {
-      char c = text_[at_++];
-      if (c == '\\' && at_ < text_.size()) {
-        c = text_[at_++];
-        static const std::string from = "ntrfvab0", to = std::string("\n\t\r\f\v\a\b") + '\0';
-        size_t k = from.find(c);
-        if (k != std::string::npos) c = to[k];
-      }
-      s += c;
-    }
-    if (at_ >= text_.size()) error("the string does not end");
-    ++at_;
-    return s;
-  }
-
-  // A number as int64 or, if it has a point or exponent or `as_float`, double.
-  Default::Value number(bool as_float) {
-    blanks();
-    size_t end = at_;
-    if (end < text_.size() && (text_[end] == '-' || text_[end] == '+')) ++end;
-    bool real = as_float;
-    size_t digits = end;
-    while (end < text_.size()) {
-      char c = text_[end];
-      if (c == '.' || c == 'e' || c == 'E')
-        real = true;
-      else if ((c == '-' || c == '+') && (text_[end - 1] == 'e' || text_[end - 1] == 'E')) {
-      } else if (!std::isdigit(static_cast<unsigned char>(c)))
-        break;
-      ++end;
-    }
-    if (end == digits) error("invalid numeric default value");
-    std::string part = text_.substr(at_, end - at_);
-    at_ = end;
-    if (real) return std::strtod(part.c_str(), nullptr);
-    return int64_t(std::strtoll(part.c_str(), nullptr, 10));
-  }
-
   Default parse_default(const ArgType& t) {
     if (take("None")) return {};
     blanks();
@@ -370,8 +285,6 @@ class Parser {
     return {ints};
   }
 
-  const std::string& text_;
-  size_t at_ = 0;
   int fresh_ = 0;
 };
 

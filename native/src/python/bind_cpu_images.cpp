@@ -6,7 +6,7 @@
 #include "cpu/kernel_table.h"
 #include "cpu/pooling.h"
 #include "cpu/reduce.h"
-#include "gemm/problem.h"
+#include "ops/gemm_problem.h"
 #include "python/native_cpu.h"
 
 namespace shim {

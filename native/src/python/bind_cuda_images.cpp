@@ -6,6 +6,7 @@
 #include "cuda/cudnn.h"
 #include "cuda/depthwise.h"
 #include "cuda/elementwise.h"
+#include "cuda/channel_norm.h"
 #include "cuda/images.h"
 #include "cuda/launch.h"
 #include "python/native_cuda.h"

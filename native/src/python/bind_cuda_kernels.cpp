@@ -3,7 +3,7 @@
 
 #include "cpu/loops.h"
 #include "core/order.h"
-#include "cuda/images.h"
+#include "cuda/channel_norm.h"
 #include "cuda/elementwise.h"
 #include "cuda/gather.h"
 #include "cuda/launch.h"

@@ -4,7 +4,7 @@
 #include "core/math_bits.h"
 #include "cpu/parallel.h"
 #include "cpu/philox.h"
-#include "gemm/problem.h"
+#include "ops/gemm_problem.h"
 #include "ops/device_copy.h"
 #include "ops/kernels.h"
 #include "python/held.h"

@@ -3,7 +3,7 @@
 #include <initializer_list>
 
 #include "ops/kernels.h"
-#include "ops/operator.h"
+#include "python/operator.h"
 #include "python/object.h"
 
 namespace shim {
