@@ -32,7 +32,7 @@ BOUNDS = {
     "lists of operators' names in C++": 57,
     "files with Python.h outside native/src/python": 0,
     "folders of native/src in circles of includes": 0,
-    "files of more than 300 lines": 122,
+    "files of more than 300 lines": 96,
     "functions of more than 60 lines": 24,
     "families without a test file": 84,
 }

@@ -176,3 +176,14 @@ def test_functions_are_made_overridable_by_their_relevant_arguments():
     assert function(Answers()) == (function, (Answers,), 1, [])
     assert function(1, b=Answers()) == (function, (Answers,), 1, ["b"])
     assert (function.__name__, function.__doc__) == ("function", "Told.") and function.__wrapped__ is not function
+
+
+def test_stack_of_modes_lists_the_modes_in_order():
+    class Passing(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    with Passing() as outer, Passing() as inner:
+        assert torch.overrides._get_current_function_mode_stack() == [outer, inner]
+        with pytest.raises(IndexError, match="torch function mode stack"):
+            torch._C._get_function_stack_at(2)

@@ -2,7 +2,6 @@
 
 #include <cctype>
 #include <cstdlib>
-#include <map>
 
 #include "core/error.h"
 #include "ops/schema_lexer.h"
@@ -11,26 +10,6 @@ namespace shim {
 namespace {
 
 using Base = ArgType::Base;
-
-const std::map<std::string, Base>& type_names() {
-  static const std::map<std::string, Base> names = {{"Tensor", Base::Tensor}, {"Scalar", Base::Scalar},
-      {"number", Base::Scalar}, {"int", Base::Int}, {"SymInt", Base::Int}, {"float", Base::Float}, {"bool", Base::Bool},
-      {"str", Base::Str}, {"ScalarType", Base::ScalarType}, {"Layout", Base::Layout}, {"Device", Base::Device},
-      {"MemoryFormat", Base::MemoryFormat}, {"Generator", Base::Generator}, {"Stream", Base::Stream},
-      {"Storage", Base::Storage}, {"Dimname", Base::Dimname}, {"Any", Base::Any}};
-  return names;
-}
-
-// Words that stand for numbers in defaults.
-const std::map<std::string, int64_t>& constants() {
-  static const std::map<std::string, int64_t> words = {{"Mean", 1}, {"contiguous_format", 0}, {"preserve_format", 1},
-      {"strided", 0}, {"long", 4}, {"float", 6}, {"double", 7}, {"int", 3}, {"bool", 11}, {"half", 5}, {"short", 2},
-      {"uint8", 0}, {"int8", 1}, {"int16", 2}, {"int32", 3}, {"int64", 4}, {"float16", 5}, {"float32", 6},
-      {"float64", 7}, {"complex64", 9}, {"complex128", 10}, {"bfloat16", 15}, {"byte", 0}, {"char", 1},
-      {"complex32", 8}, {"float8_e5m2", 23}, {"float8_e4m3fn", 24}, {"float8_e5m2fnuz", 25}, {"float8_e4m3fnuz", 26},
-      {"uint16", 27}, {"uint32", 28}, {"uint64", 29}, {"float8_e8m0fnu", 44}, {"float4_e2m1fn_x2", 45}};
-  return words;
-}
 
 class Parser : SchemaLexer {
  public:
@@ -149,13 +128,13 @@ class Parser : SchemaLexer {
       std::string name = needed_word("a type");
       while (take(".")) name += "." + needed_word("a type");
       bool composed = name == "Dict" || name == "Future" || name == "RRef" || name == "Await" || name == "Union";
-      auto known = type_names().find(name);
+      auto known = schema_type_names().find(name);
       if (composed && peek("(")) {
         size_t end = closing(at_);
         name += text_.substr(at_, end + 1 - at_);
         at_ = end + 1;
       }
-      if (known != type_names().end())
+      if (known != schema_type_names().end())
         t.base = known->second;
       else
         t.other = name;
@@ -191,7 +170,7 @@ class Parser : SchemaLexer {
   // A list of lists is outside the dialect: kept as written.
   static void nest(ArgType& t) {
     std::string inner = t.other;
-    for (auto& [name, base] : type_names())
+    for (auto& [name, base] : schema_type_names())
       if (inner.empty() && base == t.base && name != "number" && (name == "SymInt") == t.symint) inner = name;
     if (t.element_optional) inner += "?";
     inner += "[]";
@@ -239,8 +218,8 @@ class Parser : SchemaLexer {
       std::string w = word();
       if (t.base == Base::Float && (w == "inf" || w == "nan")) return std::strtod(w.c_str(), nullptr);
       if (t.base == Base::Device || t.base == Base::Str) return w + (take(":") ? ":" + word() : "");
-      auto known = constants().find(w);
-      if (known == constants().end()) error(str("invalid default value '", w, "'"));
+      auto known = schema_constants().find(w);
+      if (known == schema_constants().end()) error(str("invalid default value '", w, "'"));
       if (t.base == Base::ScalarType) return DType(known->second);
       return known->second;
     }

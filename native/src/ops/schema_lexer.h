@@ -2,12 +2,35 @@
 // The tokens of a schema's text: words, numbers and quoted strings.
 #include <cctype>
 #include <cstdlib>
+#include <map>
 #include <string>
 
 #include "core/error.h"
 #include "ops/schema.h"
 
 namespace shim {
+
+inline const std::map<std::string, ArgType::Base>& schema_type_names() {
+  static const std::map<std::string, ArgType::Base> names = {{"Tensor", ArgType::Base::Tensor},
+      {"Scalar", ArgType::Base::Scalar}, {"number", ArgType::Base::Scalar}, {"int", ArgType::Base::Int},
+      {"SymInt", ArgType::Base::Int}, {"float", ArgType::Base::Float}, {"bool", ArgType::Base::Bool},
+      {"str", ArgType::Base::Str}, {"ScalarType", ArgType::Base::ScalarType}, {"Layout", ArgType::Base::Layout},
+      {"Device", ArgType::Base::Device}, {"MemoryFormat", ArgType::Base::MemoryFormat},
+      {"Generator", ArgType::Base::Generator}, {"Stream", ArgType::Base::Stream}, {"Storage", ArgType::Base::Storage},
+      {"Dimname", ArgType::Base::Dimname}, {"Any", ArgType::Base::Any}};
+  return names;
+}
+
+// Words that stand for numbers in defaults.
+inline const std::map<std::string, int64_t>& schema_constants() {
+  static const std::map<std::string, int64_t> words = {{"Mean", 1}, {"contiguous_format", 0}, {"preserve_format", 1},
+      {"strided", 0}, {"long", 4}, {"float", 6}, {"double", 7}, {"int", 3}, {"bool", 11}, {"half", 5}, {"short", 2},
+      {"uint8", 0}, {"int8", 1}, {"int16", 2}, {"int32", 3}, {"int64", 4}, {"float16", 5}, {"float32", 6},
+      {"float64", 7}, {"complex64", 9}, {"complex128", 10}, {"bfloat16", 15}, {"byte", 0}, {"char", 1},
+      {"complex32", 8}, {"float8_e5m2", 23}, {"float8_e4m3fn", 24}, {"float8_e5m2fnuz", 25}, {"float8_e4m3fnuz", 26},
+      {"uint16", 27}, {"uint32", 28}, {"uint64", 29}, {"float8_e8m0fnu", 44}, {"float4_e2m1fn_x2", 45}};
+  return words;
+}
 
 class SchemaLexer {
  protected:
