@@ -1,16 +1,13 @@
 #pragma once
-// Tiles of dot products of rows, in AVX-512.
-#include <immintrin.h>
-
+// Tiles of dot products of rows, in AVX-512. Where the compiler has no such instructions, SHIM_DOTS is not defined.
 #include "cpu/convert.h"
-#include "cpu/parallel.h"
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 11
+#include <immintrin.h>
 #pragma GCC diagnostic ignored "-Wuninitialized"  // GCC 12 says so of the intrinsics' own values that do not matter
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #define SHIM_DOTS __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16")))
 #define SHIM_DOTS_INLINE __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16"), always_inline)) inline
-#endif
 
 namespace shim::gemm {
 
@@ -147,3 +144,4 @@ template <int R, int C, class T> SHIM_DOTS void tile(const Rows<T>& p, int64_t i
 }  // namespace
 
 }  // namespace shim::gemm
+#endif

@@ -1,20 +1,12 @@
 #include "cpu/dots.h"
 
 #include <algorithm>
-#include <immintrin.h>
 #include <memory>
 #include <vector>
 
 #include "cpu/convert.h"
 #include "cpu/dot_tiles.h"
 #include "cpu/parallel.h"
-
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 11
-#pragma GCC diagnostic ignored "-Wuninitialized"  // GCC 12 says so of the intrinsics' own values that do not matter
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#define SHIM_DOTS __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16")))
-#define SHIM_DOTS_INLINE __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16"), always_inline)) inline
-#endif
 
 namespace shim::gemm {
 

@@ -2,11 +2,9 @@
 // Windows of images as the columns of a matrix, for products in the place of convolutions (im2col, col2im).
 #include <algorithm>
 
-#include "cpu/blas.h"
 #include "cpu/convolution.h"
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
-#include "ops/kernels.h"
 
 namespace shim {
 

@@ -112,7 +112,7 @@ PyObject* native_col2im(Operator&, PyObject* const* args, size_t count) {
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0]));
     Window w;
-    int64_t many[2], size[2];
+    int64_t many[2], size[2] = {};
     if (!wide_float(x) || (x->dim() != 2 && x->dim() != 3) || !x->numel()) return nullptr;
     if (!pair_of(args[1], 2, 1, 1, size) || !pair_of(args[2], 2, 1, 1, w.kernel) ||
         !window_of(2, args[5], args[4], args[3], &w))

@@ -96,7 +96,7 @@ PyObject* native_mean_pool_backward(Operator&, PyObject* const* args, size_t cou
   return guarded([&]() -> PyObject* {
     const Tensor g(unwrap(args[0]));
     Window w{};
-    int64_t sizes[2];
+    int64_t sizes[2] = {};
     if (g->dim() < 3 || !pair_of(args[1], 2, 1, 1, sizes) || !pair_of(args[2], 2, 1, 1, w.kernel) ||
         !pair_of(args[3], 2, 1, 1, w.stride) || !pair_of(args[4], 2, 0, 0, w.padding))
       return nullptr;

@@ -2,10 +2,6 @@
 #include <algorithm>
 
 #include "core/sparse.h"
-#include "cuda/cublaslt.h"
-#include "gemm/kernels_source.h"
-#include "gemm/plan.h"
-#include "gemm/skinny_source.h"
 #include "ops/linear.h"
 #include "python/dispatch.h"
 #include "python/gemm_arguments.h"

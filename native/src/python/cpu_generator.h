@@ -1,6 +1,5 @@
 #pragma once
 // Random numbers of a torch.Generator on the CPU.
-#include "autograd/autograd.h"
 #include "cpu/draws.h"
 #include "python/mersenne.h"
 

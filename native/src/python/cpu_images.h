@@ -2,10 +2,7 @@
 // What convolutions and pools on the CPU take of their arguments.
 #include <algorithm>
 
-#include "autograd/autograd.h"
-#include "cpu/kernel_table.h"
 #include "cpu/pooling.h"
-#include "ops/gemm_problem.h"
 #include "python/native_cpu.h"
 
 namespace shim {

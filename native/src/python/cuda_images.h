@@ -2,10 +2,7 @@
 // What convolutions, pools and resampling on CUDA take of their arguments.
 #include <algorithm>
 
-#include "autograd/autograd.h"
-#include "cuda/attention.h"
 #include "cuda/images.h"
-#include "cuda/launch.h"
 #include "python/native_cuda.h"
 #include "python/tensor_type.h"
 

@@ -1,9 +1,6 @@
 #pragma once
 // What linear layers and products of matrices take of their arguments.
 #include "core/sparse.h"
-#include "gemm/kernels_source.h"
-#include "gemm/plan.h"
-#include "gemm/skinny_source.h"
 #include "ops/linear.h"
 #include "python/dispatch.h"
 #include "python/linear_backward.h"

@@ -2,7 +2,6 @@
 // What is kept of a Triton kernel that stock Triton has compiled and launched once.
 #include <cstddef>
 #include <string>
-#include <structmember.h>
 #include <unordered_map>
 
 #include "cuda/driver.h"
