@@ -1,6 +1,7 @@
 #pragma once
-// The C functions of ATen operators, as torch/csrc/inductor/aoti_torch/generated/c_shim_cpu.h and c_shim_cuda.h of PyTorch 2.13
-// declare them: name, operator, overload, C arguments. They run the operator of that name, whatever device its tensors are on.
+// The C functions of ATen operators, as torch/csrc/inductor/aoti_torch/generated/c_shim_cpu.h and c_shim_cuda.h of
+// PyTorch 2.13 declare them: name, operator, overload, C arguments. They run the operator of that name, whatever device
+// its tensors are on.
 #include "abi/aten_call.h"
 
 #define SHIM_ATEN_ONE(symbol, name, overload, params, ...) \

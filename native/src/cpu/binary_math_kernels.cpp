@@ -1,5 +1,5 @@
-// Float32 loops of functions of two numbers: remainders, powers, hypotenuses and angles. Coefficients are fits of least maximal
-// error.
+// Float32 loops of functions of two numbers: remainders, powers, hypotenuses and angles. Coefficients are fits of least
+// maximal error.
 #include <algorithm>
 #include <bit>
 #include <cmath>

@@ -1,6 +1,6 @@
 #pragma once
-// Functions of one float, for vectors: hyperbolas, angles, and error, gamma and Bessel functions. Coefficients are fits of least
-// maximal error.
+// Functions of one float, for vectors: hyperbolas, angles, and error, gamma and Bessel functions. Coefficients are fits
+// of least maximal error.
 #include <bit>
 #include <cmath>
 

@@ -1,5 +1,6 @@
 #pragma once
-// Norms over channels and their statistics on CUDA. Each gives null where there is no kernel. Tensors are contiguous, of real floats.
+// Norms over channels and their statistics on CUDA. Each gives null where there is no kernel. Tensors are contiguous, of
+// real floats.
 #include "core/tensor.h"
 
 namespace shim::cuda {

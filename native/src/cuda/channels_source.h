@@ -3,7 +3,8 @@
 namespace shim::cuda {
 
 // Norms over channels of (batch, channels, inner): blockIdx.x a channel, blockIdx.y one of `parts` parts of its batch * inner elements.
-// Macros: ELEMENT the element type, C the type it is computed in, V elements of a load, P the element type of the weight and bias.
+// Macros: ELEMENT the element type, C the type it is computed in, V elements of a load, P the element type of the weight
+// and bias.
 inline constexpr const char* kChannelsSource = R"cuda(
 struct Moments { C count, mean, squares; };
 __device__ inline Moments joined(Moments a, Moments b) {

@@ -1,6 +1,6 @@
 #pragma once
-// Pools over windows of planes, images at other sizes and at the places of a grid, on CUDA. Each gives null where there is no kernel.
-// Tensors are contiguous, of real floats.
+// Pools over windows of planes, images at other sizes and at the places of a grid, on CUDA. Each gives null where there is
+// no kernel. Tensors are contiguous, of real floats.
 #include "core/tensor.h"
 
 namespace shim::cuda {

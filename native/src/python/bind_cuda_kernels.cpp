@@ -214,8 +214,6 @@ PyObject* native_is_close(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
-// --- along a dimension --------------------------------------------------------------------------------------------------
-
 // cuda_compile_kernels(path of libnvrtc, family, [macro, ...], architecture) -> the compiler's log, "" when it compiled
 PyObject* compile_kernels(PyObject*, PyObject* args) {
   const char *path, *family;

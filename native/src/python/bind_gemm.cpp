@@ -14,8 +14,6 @@ namespace shim {
 
 namespace {
 
-// --- module functions -----------------------------------------------------------------------------------------------------
-
 PyObject* set_legacy(PyObject*, PyObject* value) {  // 1, 0 or -1; the former value of this thread
   long v = PyLong_AsLong(value);
   if (v == -1 && PyErr_Occurred()) return nullptr;

@@ -1,5 +1,5 @@
-// Native fast paths of linear layers, their activations and gradients. What does not fit (a wrong shape, mixed dtypes, complex or
-// integer matrices) is left to the record's rules, which raise PyTorch's errors, and to its body.
+// Native fast paths of linear layers, their activations and gradients. What does not fit (a wrong shape, mixed dtypes,
+// complex or integer matrices) is left to the record's rules, which raise PyTorch's errors, and to its body.
 #include <algorithm>
 
 #include "core/sparse.h"

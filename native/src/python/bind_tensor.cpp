@@ -1,8 +1,8 @@
 // Attributes and methods of torch.Tensor that need no operator: geometry, dtype, device, storage, numbers.
-#include "core/sparse.h"
 #include "core/extent.h"
 #include "core/lazy_clone.h"
 #include "core/math_bits.h"
+#include "core/sparse.h"
 #include "ops/kernels.h"
 #include "python/tensor_type.h"
 #include "python/wrapper.h"
@@ -204,8 +204,6 @@ PyObject* is_contiguous_method(PyObject* self, Args args, Py_ssize_t n, PyObject
     return yes(t->is_contiguous(f));
   });
 }
-
-// --- elements -------------------------------------------------------------------------------------------------------------
 
 PyMethodDef methods[] = {
 #define FAST(name, f) \

@@ -178,8 +178,6 @@ PyMemberDef members[] = {{"needs_input_grad", T_OBJECT, offsetof(PyFunction, nee
     {"__dictoffset__", T_PYSSIZET, offsetof(PyFunction, dict), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(PyFunction, weakrefs), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
 
-// --- apply ----------------------------------------------------------------------------------------------------------------------
-
 PyMethodDef methods[] = {{"name", name, METH_NOARGS, nullptr}, {"register_hook", register_post, METH_O, nullptr},
     {"register_prehook", register_pre, METH_O, nullptr}, {"_sequence_nr", sequence, METH_NOARGS, nullptr},
     {"_register_hook_dict", register_hook_dict, METH_O, nullptr},

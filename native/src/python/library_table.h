@@ -11,8 +11,8 @@ namespace shim {
 
 extern bool aten_kernels;  // one was registered for an operator of aten, once
 
-// What this thread runs: below autograd, whose history is seen to then; and the operator of this name, whose next call is not its
-// kernels' (null: none).
+// What this thread runs: below autograd, whose history is seen to then; and the operator of this name, whose next call is
+// not its kernels' (null: none).
 extern thread_local constinit bool below_autograd;
 extern thread_local constinit const char* passed_over;
 

@@ -1,8 +1,8 @@
 // Elements of a tensor as Python numbers: item, tolist, bool, int, float.
-#include "core/sparse.h"
 #include "core/extent.h"
 #include "core/lazy_clone.h"
 #include "core/math_bits.h"
+#include "core/sparse.h"
 #include "ops/kernels.h"
 #include "python/tensor_type.h"
 #include "python/torch_dispatch.h"

@@ -1,9 +1,9 @@
 // Tensor.set_ and resize_: another storage or other sizes for a tensor that is there.
 #include <algorithm>
 
-#include "core/sparse.h"
 #include "core/extent.h"
 #include "core/math_bits.h"
+#include "core/sparse.h"
 #include "ops/kernels.h"
 #include "python/tensor_type.h"
 #include "python/uninitialized.h"

@@ -1,6 +1,6 @@
 // What the autograd engine does where __torch_dispatch__ looks on: its own operators are calls that handlers see.
-#include "core/sparse.h"
 #include "autograd/autograd.h"
+#include "core/sparse.h"
 #include "python/held.h"
 #include "python/record_plan.h"
 #include "python/torch_dispatch_state.h"

@@ -1,4 +1,4 @@
-// The __torch_function__ protocol: subclasses, foreign objects and modes().
+// The __torch_function__ protocol: subclasses, foreign objects and modes.
 #include <vector>
 
 #include "autograd/autograd.h"
