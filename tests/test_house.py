@@ -30,9 +30,9 @@ BOUNDS = {
     "largest circle of imports, lazy ones too (goal 20)": 10,
     "lists of operators' names in Python": 1,
     "lists of operators' names in C++": 0,
-    "files with Python.h outside native/src/python": 2,
-    "folders of native/src in circles of includes": 5,
-    "files of more than 300 lines": 68,
+    "files with Python.h outside native/src/python": 0,
+    "folders of native/src in circles of includes": 0,
+    "files of more than 300 lines": 26,
     "functions of more than 60 lines": 19,
     "families without a test file": 82,
 }

@@ -183,3 +183,14 @@ def test_functions_called_inside_are_those_that_torch_shows(name):
     from shim_torch._impl.table import calls
 
     assert getattr(calls.torch, name) is getattr(torch._C._VariableFunctions, name)
+
+
+def test_stack_of_modes_lists_the_modes_in_order():
+    class Passing(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    with Passing() as outer, Passing() as inner:
+        assert torch.overrides._get_current_function_mode_stack() == [outer, inner]
+        with pytest.raises(IndexError, match="torch function mode stack"):
+            torch._C._get_function_stack_at(2)

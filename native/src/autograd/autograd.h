@@ -1,6 +1,6 @@
 #pragma once
 // Reverse-mode autograd on the calling thread. The graph is made of Nodes; an edge names a node and one of its inputs.
-// Nothing here includes Python.h: nodes that call Python live in src/python.
+// Nothing here knows Python: nodes that call Python live in src/python.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -33,7 +33,7 @@ class Visitor {
  public:
   virtual void tensor(const Tensor&) = 0;
   virtual void shared(Traversable*) = 0;  // may be null
-  virtual void python(void* object) = 0;  // a PyObject*; may be null
+  virtual void python(void* object) = 0;  // an object of the interpreter; may be null
 };
 class Traversable : public RefCounted {
  public:
@@ -84,7 +84,7 @@ class Node : public Traversable {
   void traverse(Visitor&) const override;                        // edges, hooks and metadata; a node adds what it saved
   uint32_t add_input(const TensorImpl& output);                  // records its InputMeta, returns its number
   virtual void give_tangent(uint32_t, const Tensor&, uint64_t) {
-  }                                        // of an output, for forward over reverse: (its number, tangent, level)
+  }  // of an output, for forward over reverse: (its number, tangent, level)
   void set_next_edges(std::vector<Edge>);  // also sets topological; takes a new sequence number
   bool needs(size_t i) const { return i < next_edges.size() && bool(next_edges[i].node); }
 

@@ -8,6 +8,7 @@
 #include "core/sanitized.h"
 
 namespace shim {
+
 namespace {
 
 bool row_major(DimSpan sizes, DimSpan strides) {
@@ -39,12 +40,6 @@ bool channels_last(DimSpan sizes, DimSpan strides) {
 }
 
 }  // namespace
-
-std::string bracketed(DimSpan d) {
-  std::string s = "[";
-  for (size_t i = 0; i < d.size(); ++i) s += (i ? ", " : "") + std::to_string(d[i]);
-  return s + "]";
-}
 
 // Small tensors come and go all the time: their memory is recycled, thread by thread.
 struct TensorPool {
@@ -141,54 +136,6 @@ bool TensorImpl::is_contiguous(MemoryFormat f) const {
   }
 }
 
-int64_t product(DimSpan d) {
-  int64_t p = 1;
-  for (int64_t n : d) CHECK(Kind::Runtime, !__builtin_mul_overflow(p, n, &p), "numel: integer multiplication overflow");
-  return p;
-}
-
-Dims contiguous_strides(DimSpan sizes) {
-  Dims strides(sizes.size());
-  int64_t step = 1;
-  for (size_t i = sizes.size(); i-- > 0;) {
-    strides[i] = step;
-    const bool overflow = __builtin_mul_overflow(step, std::max<int64_t>(sizes[i], 1), &step) && i > 0;
-    CHECK(Kind::Runtime, !overflow, "Stride calculation overflowed");
-  }
-  return strides;
-}
-
-Dims dense_strides(DimSpan sizes, std::span<const Dims> operands) {
-  const int n = int(sizes.size());
-  std::vector<int> order(sizes.size());  // innermost first
-  for (int d = 0; d < n; ++d) order[size_t(d)] = n - 1 - d;
-  auto compare = [&](int a, int b) {  // 1: b belongs further in than a; -1: it does not; 0: no operand tells
-    for (const Dims& strides : operands) {
-      const int64_t x = strides[size_t(a)], y = strides[size_t(b)];
-      if (x == 0 || y == 0) continue;
-      if (x != y) return x < y ? -1 : 1;
-      if (sizes[size_t(a)] > sizes[size_t(b)]) return 1;
-    }
-    return 0;
-  };
-  for (int i = 1; i < n; ++i)
-    for (int moved = i, at = i - 1; at >= 0; --at) {
-      const int c = compare(order[size_t(at)], order[size_t(moved)]);
-      if (c < 0) break;
-      if (c > 0) {
-        std::swap(order[size_t(at)], order[size_t(moved)]);
-        moved = at;
-      }
-    }
-  Dims strides(sizes.size());
-  int64_t step = 1;
-  for (int d : order) {
-    strides[size_t(d)] = step;
-    step *= std::max<int64_t>(sizes[size_t(d)], 1);
-  }
-  return strides;
-}
-
 MemoryFormat suggest_memory_format(const TensorImpl& t) {
   if (t.dim() != 4 && t.dim() != 5) return MemoryFormat::contiguous;
   const DimSpan sizes = t.sizes(), strides = t.strides();
@@ -209,77 +156,6 @@ MemoryFormat common_memory_format(std::span<const TensorImpl* const> tensors) {
   for (const TensorImpl* t : tensors)
     if (suggest_memory_format(*t) != format) return MemoryFormat::contiguous;
   return format;
-}
-
-Dims channels_last_strides(DimSpan sizes) {
-  CHECK(Kind::Runtime, sizes.size() == 4 || sizes.size() == 5, "required rank 4 tensor to use channels_last format");
-  Dims strides(sizes.size());
-  int64_t step = 1;
-  auto put = [&](size_t d) {
-    strides[d] = step;
-    step *= std::max<int64_t>(sizes[d], 1);
-  };
-  put(1);
-  for (size_t d = sizes.size() - 1; d >= 2; --d) put(d);
-  put(0);
-  return strides;
-}
-
-size_t storage_bytes(DimSpan sizes, DimSpan strides, size_t itemsize) {
-  int64_t last = 0, step = 0, bytes = 0;
-  bool overflow = false;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 0) return 0;
-    overflow |= __builtin_mul_overflow(sizes[i] - 1, strides[i], &step) || __builtin_add_overflow(last, step, &last);
-  }
-  overflow |= last < 0 || __builtin_mul_overflow(last + 1, int64_t(itemsize), &bytes);
-  CHECK(Kind::Runtime, !overflow, "Storage size calculation overflowed with sizes=", bracketed(sizes),
-      " and strides=", bracketed(strides));
-  return size_t(bytes);
-}
-
-int64_t wrap_dim(int64_t dim, int64_t ndim) {
-  int64_t span = std::max<int64_t>(ndim, 1);
-  CHECK(Kind::Index, dim >= -span && dim < span, "Dimension out of range (expected to be in range of [", -span, ", ",
-      span - 1, "], but got ", dim, ")");
-  return dim < 0 ? dim + span : dim;
-}
-
-Dims broadcast_shapes(DimSpan a, DimSpan b) {
-  size_t n = std::max(a.size(), b.size());
-  Dims out(n);
-  for (size_t i = n; i-- > 0;) {  // from the last, which an error names first
-    int64_t x = i < n - a.size() ? 1 : a[i - (n - a.size())], y = i < n - b.size() ? 1 : b[i - (n - b.size())];
-    CHECK(Kind::Runtime, x == y || x == 1 || y == 1, "The size of tensor a (", x, ") must match the size of tensor b (",
-        y, ") at non-singleton dimension ", i);
-    out[i] = x == 1 ? y : x;
-  }
-  return out;
-}
-
-Dims infer_size(DimSpan shape, int64_t numel) {
-  Dims out(shape.begin(), shape.end());
-  int64_t known = 1, unknown = -1;
-  for (size_t i = 0; i < out.size(); ++i) {
-    if (out[i] == -1) {
-      CHECK(Kind::Runtime, unknown < 0, "only one dimension can be inferred");
-      unknown = int64_t(i);
-    } else {
-      CHECK(Kind::Runtime, out[i] >= 0, "invalid shape dimension ", out[i]);
-      (void)__builtin_mul_overflow(
-          known, out[i], &known);  // what wraps around fits no tensor: seen where its geometry is set
-    }
-  }
-  if (unknown < 0) {
-    CHECK(Kind::Runtime, known == numel, "shape '", bracketed(shape), "' is invalid for input of size ", numel);
-    return out;
-  }
-  CHECK(Kind::Runtime, known != 0 || numel != 0, "cannot reshape tensor of 0 elements into shape ", bracketed(shape),
-      " because the unspecified dimension size -1 can be any value and is ambiguous");
-  CHECK(Kind::Runtime, known != 0 && numel % known == 0, "shape '", bracketed(shape), "' is invalid for input of size ",
-      numel);
-  out[size_t(unknown)] = numel / known;
-  return out;
 }
 
 Tensor empty(DimSpan sizes, DType dtype, Device device, bool pinned, MemoryFormat format) {

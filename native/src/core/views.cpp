@@ -3,8 +3,10 @@
 
 #include "core/extent.h"
 #include "core/sparse.h"
+#include "core/view_geometry.h"
 
 namespace shim {
+
 namespace {
 
 Tensor same_storage(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t offset) {
@@ -17,6 +19,8 @@ Tensor same_storage(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t
   return v;
 }
 
+}  // namespace
+
 Tensor make_view(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t offset) {
   CHECK(Kind::NotImplemented, !is_sparse(t),
       "Could not run 'aten::as_strided' with arguments from the 'SparseCPU' backend. This could be because the "
@@ -25,6 +29,8 @@ Tensor make_view(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t of
   return same_storage(t, sizes, strides, offset);
 }
 
+namespace {
+
 // PyTorch makes most views by the check of their bounds; view() and those to other dtypes come without it.
 Tensor make_checked_view(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t offset) {
   const Storage& memory = *t.storage();
@@ -32,12 +38,6 @@ Tensor make_checked_view(const TensorImpl& t, DimSpan sizes, DimSpan strides, in
     check_within(memory, sizes, strides, offset, t.itemsize());
   return make_view(t, sizes, strides, offset);
 }
-
-struct Geometry {  // of a tensor, to be edited
-  Dims sizes, strides;
-  explicit Geometry(const TensorImpl& t)
-      : sizes(t.sizes().begin(), t.sizes().end()), strides(t.strides().begin(), t.strides().end()) {}
-};
 
 }  // namespace
 
@@ -94,50 +94,11 @@ Tensor view(const TensorImpl& t, DimSpan shape) {
   return make_view(t, sizes, strides, t.storage_offset());
 }
 
-Tensor view_dtype(const TensorImpl& t, DType to) {
-  CHECK(Kind::Runtime, !t.is_conj,
-      "torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype.");
-  CHECK(Kind::Runtime, !t.is_neg,
-      "torch.Tensor.view is not supported for tensors with negative bit set when converting to a different dtype.");
-  size_t from_size = t.itemsize(), to_size = itemsize(to);
-  Geometry g(t);
-  int64_t offset = t.storage_offset();
-  if (from_size != to_size) {
-    CHECK(Kind::Runtime, t.dim() > 0, "self.dim() cannot be 0 to view ", scalar_name(t.dtype()), " as ",
-        scalar_name(to), " (different element sizes)");
-    CHECK(Kind::Runtime, g.strides.back() == 1, "self.stride(-1) must be 1 to view ", scalar_name(t.dtype()), " as ",
-        scalar_name(to), " (different element sizes), but got ", g.strides.back());
-    if (from_size > to_size) {
-      int64_t ratio = int64_t(from_size / to_size);
-      for (size_t i = 0; i + 1 < g.strides.size(); ++i) g.strides[i] *= ratio;
-      g.sizes.back() *= ratio;
-      offset *= ratio;
-    } else {
-      int64_t ratio = int64_t(to_size / from_size);
-      CHECK(Kind::Runtime, g.sizes.back() % ratio == 0, "self.size(-1) must be divisible by ", ratio, " to view ",
-          scalar_name(t.dtype()), " as ", scalar_name(to), " (different element sizes), but got ", g.sizes.back());
-      CHECK(Kind::Runtime, offset % ratio == 0, "self.storage_offset() must be divisible by ", ratio, " to view ",
-          scalar_name(t.dtype()), " as ", scalar_name(to), " (different element sizes), but got ", offset);
-      for (size_t i = 0; i + 1 < g.strides.size(); ++i) {
-        CHECK(Kind::Runtime, g.strides[i] % ratio == 0, "self.stride(", i, ") must be divisible by ", ratio,
-            " to view ", scalar_name(t.dtype()), " as ", scalar_name(to), " (different element sizes), but got ",
-            g.strides[i]);
-        g.strides[i] /= ratio;
-      }
-      g.sizes.back() /= ratio;
-      offset /= ratio;
-    }
-  }
-  auto v = make_view(t, g.sizes, g.strides, offset);
-  v->set_dtype(to);
-  return v;
-}
-
 Tensor transpose(const TensorImpl& t, int64_t d0, int64_t d1) {
   d0 = wrap_dim(d0, t.dim());
   d1 = wrap_dim(d1, t.dim());
   if (t.dim() == 0) return alias(t);
-  Geometry g(t);
+  ViewGeometry g(t);
   std::swap(g.sizes[size_t(d0)], g.sizes[size_t(d1)]);
   std::swap(g.strides[size_t(d0)], g.strides[size_t(d1)]);
   return make_checked_view(t, g.sizes, g.strides, t.storage_offset());
@@ -212,7 +173,7 @@ Tensor squeeze(const TensorImpl& t, DimSpan dims) {
 
 Tensor unsqueeze(const TensorImpl& t, int64_t dim) {
   dim = wrap_dim(dim, t.dim() + 1);
-  Geometry g(t);
+  ViewGeometry g(t);
   int64_t stride = dim >= t.dim() ? 1 : g.sizes[size_t(dim)] * g.strides[size_t(dim)];
   g.sizes.insert(g.sizes.begin() + dim, 1);
   g.strides.insert(g.strides.begin() + dim, stride);
@@ -226,7 +187,7 @@ Tensor select(const TensorImpl& t, int64_t dim, int64_t index) {
   CHECK(Kind::Index, index >= -n && index < n, "select(): index ", index, " out of range for tensor of size ",
       bracketed(t.sizes()), " at dimension ", dim);
   if (index < 0) index += n;
-  Geometry g(t);
+  ViewGeometry g(t);
   int64_t offset = t.storage_offset() + index * g.strides[size_t(dim)];
   g.sizes.erase(g.sizes.begin() + dim);
   g.strides.erase(g.strides.begin() + dim);
@@ -237,7 +198,7 @@ Tensor slice(const TensorImpl& t, int64_t dim, int64_t start, int64_t end, int64
   CHECK(Kind::Runtime, t.dim() > 0, "slice() cannot be applied to a 0-dim tensor.");
   dim = wrap_dim(dim, t.dim());
   CHECK(Kind::Runtime, step > 0, "slice step must be positive");
-  Geometry g(t);
+  ViewGeometry g(t);
   int64_t n = g.sizes[size_t(dim)];
   auto clip = [n](int64_t i, int64_t least) { return std::clamp(i < 0 ? i + n : i, least, n); };
   start = clip(start, 0);
@@ -265,7 +226,7 @@ Tensor narrow(const TensorImpl& t, int64_t dim, int64_t start, int64_t length) {
 
 Tensor unfold(const TensorImpl& t, int64_t dim, int64_t size, int64_t step) {
   dim = wrap_dim(dim, t.dim());
-  Geometry g(t);
+  ViewGeometry g(t);
   int64_t n = t.dim() ? g.sizes[size_t(dim)] : 1, stride = t.dim() ? g.strides[size_t(dim)] : 1;
   CHECK(Kind::Runtime, size >= 0, "size is ", size, " but must be >= 0");
   CHECK(Kind::Runtime, size <= n, "maximum size for tensor at dimension ", dim, " is ", n, " but size is ", size);
@@ -283,7 +244,7 @@ Tensor diagonal(const TensorImpl& t, int64_t shift, int64_t d1, int64_t d2) {
   d1 = wrap_dim(d1, t.dim());
   d2 = wrap_dim(d2, t.dim());
   CHECK(Kind::Runtime, d1 != d2, "diagonal dimensions cannot be identical ", d1, ", ", d2);
-  Geometry g(t);
+  ViewGeometry g(t);
   int64_t n1 = g.sizes[size_t(d1)], n2 = g.sizes[size_t(d2)], s1 = g.strides[size_t(d1)], s2 = g.strides[size_t(d2)];
   int64_t length = std::max<int64_t>(shift >= 0 ? std::min(n1, n2 - shift) : std::min(n1 + shift, n2), 0);
   int64_t offset = t.storage_offset();
@@ -295,42 +256,6 @@ Tensor diagonal(const TensorImpl& t, int64_t shift, int64_t d1, int64_t d2) {
   g.sizes.push_back(length);
   g.strides.push_back(s1 + s2);
   return make_checked_view(t, g.sizes, g.strides, offset);
-}
-
-Tensor view_as_real(const TensorImpl& t) {
-  CHECK(Kind::Runtime, is_complex(t.dtype()), "view_as_real is only supported for complex tensors");
-  CHECK(Kind::Runtime, !t.is_conj,
-      "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it "
-      "as real, use "
-      "self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original.");
-  Geometry g(t);
-  for (int64_t& s : g.strides) s *= 2;
-  g.sizes.push_back(2);
-  g.strides.push_back(1);
-  auto v = make_view(t, g.sizes, g.strides, t.storage_offset() * 2);
-  v->set_dtype(to_real(t.dtype()));
-  return v;
-}
-
-Tensor view_as_complex(const TensorImpl& t) {
-  DType f = t.dtype();
-  CHECK(Kind::Runtime, f == DType::f16 || f == DType::f32 || f == DType::f64,
-      "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: ",
-      scalar_name(f));
-  CHECK(Kind::Runtime, t.dim() > 0, "Input tensor must have one or more dimensions");
-  Geometry g(t);
-  CHECK(Kind::Runtime, g.sizes.back() == 2, "Tensor must have a last dimension of size 2");
-  CHECK(Kind::Runtime, g.strides.back() == 1, "Tensor must have a last dimension with stride 1");
-  g.sizes.pop_back();
-  g.strides.pop_back();
-  for (int64_t& s : g.strides) {
-    CHECK(Kind::Runtime, s % 2 == 0, "Tensor must have a stride divisible by 2 for all but last dimension");
-    s /= 2;
-  }
-  CHECK(Kind::Runtime, t.storage_offset() % 2 == 0, "Tensor must have a storage_offset divisible by 2");
-  auto v = make_view(t, g.sizes, g.strides, t.storage_offset() / 2);
-  v->set_dtype(to_complex(f));
-  return v;
 }
 
 }  // namespace shim

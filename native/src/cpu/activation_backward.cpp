@@ -1,7 +1,7 @@
 // dy * act'(z) on the CPU: one pass, float32 for the 16-bit floats.
 #include "cpu/kernel_table.h"
 #include "cpu/vector_math.h"
-#include "gemm/linear.h"
+#include "ops/linear.h"
 
 namespace shim::gemm {
 namespace {

@@ -5,29 +5,18 @@
 #include "core/lazy_clone.h"
 #include "core/math_bits.h"
 #include "core/sparse.h"
+#include "cpu/copy.h"
 #include "cpu/copy_bits.h"
-#include "cpu/fill_range.h"
-#include "cpu/kernel_table.h"
 #include "cpu/loops.h"
 #include "cpu/parallel.h"
-#include "cuda/driver.h"
-#include "cuda/elementwise.h"
 #include "ops/kernels.h"
 #include "ops/device_copy.h"
 
 namespace shim {
 
-void (*copy_on_device)(const Tensor& self, const Tensor& src) = nullptr;
-
 namespace {
 
 bool same_shape(DimSpan a, DimSpan b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
-
-bool same_layout(const TensorImpl& a, const TensorImpl& b) {  // equal shape and strides, no holes
-  if (!same_shape(a.sizes(), b.sizes())) return false;
-  if (a.is_contiguous() && b.is_contiguous()) return true;
-  return same_shape(a.strides(), b.strides()) && storage_bytes(a.sizes(), a.strides(), 1) == size_t(a.numel());
-}
 
 struct Extent {
   const char *begin, *end;
@@ -36,10 +25,20 @@ Extent extent(const TensorImpl& t) {
   const char* p = static_cast<const char*>(t.data());
   return {p, p + storage_bytes(t.sizes(), t.strides(), t.itemsize())};
 }
+}  // namespace
+
+bool same_layout(const TensorImpl& a, const TensorImpl& b) {  // equal shape and strides, no holes
+  if (!same_shape(a.sizes(), b.sizes())) return false;
+  if (a.is_contiguous() && b.is_contiguous()) return true;
+  return same_shape(a.strides(), b.strides()) && storage_bytes(a.sizes(), a.strides(), 1) == size_t(a.numel());
+}
+
 bool overlap(const TensorImpl& a, const TensorImpl& b) {
   Extent x = extent(a), y = extent(b);
   return x.begin < y.end && y.begin < x.end;
 }
+
+namespace {
 
 void loop(void* context, char* const* data, const int64_t* steps, int64_t n) {
   (*static_cast<const Conversion*>(context))(data[1], steps[1], data[0], steps[0], n);
@@ -94,6 +93,8 @@ void lengthen(Nest& nest) {
   for (int k = 0; k < nest.operands; ++k) std::swap(nest.steps[k][0], nest.steps[k][1]);
 }
 
+}  // namespace
+
 void copy_cpu(const TensorImpl& self, const TensorImpl& src) {
   if (self.dtype() == src.dtype() && same_layout(self, src)) {
     char* to = static_cast<char*>(self.data());
@@ -116,55 +117,6 @@ void copy_cpu(const TensorImpl& self, const TensorImpl& src) {
   lengthen(nest);
   run_nest(nest, loop, const_cast<Conversion*>(converter(src.dtype(), self.dtype())));
 }
-
-void copy_across(const Tensor& self, const Tensor& src, bool non_blocking) {
-  CHECK(Kind::NotImplemented, !src->device().is_meta(), "Cannot copy out of meta tensor; no data!");
-  const bool from_cpu = src->device().is_cpu(), to_cpu = self->device().is_cpu();
-  if (!from_cpu && !to_cpu && (self->device() == src->device()) &&
-      !(self->dtype() == src->dtype() && same_layout(*self, *src))) {
-    if (overlap(*self, *src)) {  // other elements would be read after they are written
-      Tensor apart = empty(src->sizes(), src->dtype(), src->device());
-      copy_across(apart, src, true);
-      return copy_across(self, apart, true);
-    }
-    if (cuda::copy_elementwise(self, src)) return;
-    CHECK(Kind::NotImplemented, copy_on_device, "copy_: strided or casting copies on ", to_string(self->device()),
-        " need CuPy");
-    return copy_on_device(self, src);
-  }
-  if (self->dtype() == src->dtype() && same_layout(*self, *src)) {
-    CHECK(Kind::NotImplemented, Storage::copy_device, "copy_: no CUDA driver is loaded");
-    const size_t bytes = size_t(self->numel()) * self->itemsize();
-    if (!from_cpu && !to_cpu && self->device() != src->device())
-      return cuda::copy_between(self->data(), self->device().index, src->data(), src->device().index, bytes);
-    Device where = to_cpu ? src->device() : self->device();
-    Storage::copy_device(self->data(), src->data(), bytes, where);
-    // The driver may still read host memory after the call, always where it is pinned and at times where it is not: who did
-    // not ask for that may change or free it now.
-    if ((from_cpu || to_cpu) && !non_blocking)
-      cuda::check(cuda::driver().stream_synchronize(cuda::current_stream(where.index)), "cuStreamSynchronize");
-    return;
-  }
-  // Cast and spread on the host side of a transfer, or on the device when only its tensor is strided.
-  if (from_cpu) {
-    Tensor host = empty(self->sizes(), self->dtype(), src->device());
-    copy_cpu(*host, *src);
-    if (self->is_contiguous()) return copy_across(self, host, false);
-    Tensor there = empty(self->sizes(), self->dtype(), self->device());
-    copy_across(there, host, false);
-    return copy_across(self, there, false);
-  }
-  Tensor packed = src;
-  if (!src->is_contiguous()) {
-    packed = empty(src->sizes(), src->dtype(), src->device());
-    copy_across(packed, src, false);
-  }
-  Tensor moved = empty(src->sizes(), src->dtype(), self->device());
-  copy_across(moved, packed, false);
-  copy_(self, moved);
-}
-
-}  // namespace
 
 void copy_parts(const Tensor& self, std::span<const TensorImpl* const> parts, int64_t dim) {
   int64_t start = 0;
@@ -215,94 +167,6 @@ void copy_(const Tensor& self, const Tensor& src, bool non_blocking) {
     from = apart;
   }
   copy_cpu(*self, *from);
-}
-
-// Elements that the driver's memset can write: 1, 2 or 4 bytes, or 8 and 16 whose words are all the same.
-static bool fill_on_device(const Tensor& self, Number value) {
-  if (!dense(*self)) return false;
-  alignas(16) unsigned char element[16];
-  store_number(element, self->dtype(), value);
-  int size = int(self->itemsize());
-  int64_t count = self->numel();
-  if (size > 4) {
-    for (int i = 4; i < size; i += 4)
-      if (std::memcmp(element, element + i, 4) != 0) return false;
-    count *= size / 4;
-    size = 4;
-  }
-  cuda::fill_bytes(self->data(), element, size, size_t(count), cuda::current_stream(self->device().index));
-  return true;
-}
-
-namespace {
-
-template <class T> SHIM_MATH_CLONES void fill_words(T value, T* to, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) to[i] = value;
-}
-template <class T> void fill_as(const void* element, void* to, int64_t n) {
-  T value;
-  std::memcpy(&value, element, sizeof(T));
-  fill_words(value, static_cast<T*>(to), n);
-}
-
-// Elements of a block are counted in 32 bits, which every processor converts in vectors.
-template <class T> SHIM_CLONES void range_words(double first, double step, T* to, int64_t begin, int64_t end) {
-  for (int64_t at = begin; at < end; at += 1024) {
-    const int32_t n = int32_t(std::min<int64_t>(1024, end - at));
-    if constexpr (std::is_integral_v<T>) {
-      const T base = T(int64_t(first) + int64_t(step) * at), by = T(int64_t(step));
-      for (int32_t k = 0; k < n; ++k) to[at + k] = T(base + by * T(k));
-    } else {
-      const double base = double(at);
-      for (int32_t k = 0; k < n; ++k) to[at + k] = T((base + double(k)) * step + first);
-    }
-  }
-}
-
-}  // namespace
-
-void fill_range(const Tensor& out, double first, double step) {
-  auto run = [&]<class T>(T* to) {
-    parallel_for(out->numel(), kGrain, [&](int64_t begin, int64_t end) { range_words(first, step, to, begin, end); });
-  };
-  switch (out->dtype()) {
-    case DType::i32: return run(out->data_as<int32_t>());
-    case DType::i64: return run(out->data_as<int64_t>());
-    case DType::f32: return run(out->data_as<float>());
-    default: return run(out->data_as<double>());
-  }
-}
-
-void fill_packed(const void* element, void* to, size_t size, int64_t n) {
-  auto* bytes = static_cast<const unsigned char*>(element);
-  if (size == 1 || std::all_of(bytes, bytes + size, [&](unsigned char b) { return b == bytes[0]; })) {
-    std::memset(to, bytes[0], size_t(n) * size);
-  } else if (size == 2) {
-    fill_as<uint16_t>(element, to, n);
-  } else if (size == 4) {
-    fill_as<uint32_t>(element, to, n);
-  } else if (size == 8) {
-    fill_as<uint64_t>(element, to, n);
-  } else {
-    for (int64_t i = 0; i < n; ++i) std::memcpy(static_cast<char*>(to) + size_t(i) * size, element, size);
-  }
-}
-
-void fill_(const Tensor& self, Number value) {
-  check_fits(value, self->dtype());
-  own_data(*self->storage());
-  value = number_in_memory(*self, value);
-  if (self->numel() == 0 || self->device().is_meta()) return;
-  if (!self->device().is_cpu()) {
-    if (fill_on_device(self, value)) return;
-    Tensor one = scalar_tensor(value, self->dtype(), Device{});
-    return copy_(self->has_math_bits() ? without_math_bits(*self) : self, one);
-  }
-  alignas(16) char element[16];
-  store_number(element, self->dtype(), value);
-  Operand operands[2] = {Operand::of(*self), {element, self->dtype(), {}, {}}};
-  run_nest(
-      make_nest(self->sizes(), operands, 2), loop, const_cast<Conversion*>(converter(self->dtype(), self->dtype())));
 }
 
 Tensor scalar_tensor(Number value, DType dtype, Device device) {

@@ -2,7 +2,7 @@
 // Products as dot products of rows: of bfloat16 where the processor multiplies it, and of few rows of float32, which packing costs more.
 #include <cstdint>
 
-#include "gemm/problem.h"
+#include "ops/gemm_problem.h"
 
 namespace shim::gemm {
 

@@ -187,7 +187,7 @@ constexpr PointwiseFormula kCurved[] = {
     formula_of<MishSlope, 2, 0>("mish_backward"),
     formula_of<BceLogits, 2, 0>("bce_with_logits"),
     formula_of<Bce, 2, 0>("bce_each"),
-    {"lgamma", 1, 0, [](char* out, const char* const* in, int64_t n) { more_math_kernel("lgamma")(out, in, n); },
+    {"lgamma", 1, 0, [](char* out, const char* const* in, int64_t n) { special_math_kernel("lgamma")(out, in, n); },
         scalar_loop<Lgamma, double>},
     {"digamma", 1, 0, scalar_loop<Digamma, float>, scalar_loop<Digamma, double>},
     {"sinc", 1, 0, scalar_loop<Sinc, float>, scalar_loop<Sinc, double>},
@@ -195,7 +195,7 @@ constexpr PointwiseFormula kCurved[] = {
         nullptr},
     {"real_hypot", 2, 0, [](char* out, const char* const* in, int64_t n) { binary_math_kernel("hypot")(out, in, n); },
         scalar_loop_of_two<Hypot, double>},
-    {"erfinv", 1, 0, [](char* out, const char* const* in, int64_t n) { more_math_kernel("erfinv")(out, in, n); },
+    {"erfinv", 1, 0, [](char* out, const char* const* in, int64_t n) { special_math_kernel("erfinv")(out, in, n); },
         nullptr},
     formula_of<BceLogitsSlope, 3, 0>("bce_with_logits_backward"),
 };

@@ -72,7 +72,7 @@ bool select(DimSpan shape, const Operand (&operands)[4]);
 const PointwiseOp& clamp_op();  // three inputs: x, least, most
 
 BlockKernel math_kernel(const char* name);  // the float32 loop of a function, vectorised; null if there is none
-BlockKernel more_math_kernel(const char* name);
+BlockKernel special_math_kernel(const char* name);
 BlockKernel binary_math_kernel(const char* name);
 // For float16 and bfloat16 inputs as they are, contiguous; null if there is none. Kept in the table at their own dtypes, which no
 // operator computes in.

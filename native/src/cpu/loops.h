@@ -2,10 +2,10 @@
 // The iteration of pointwise kernels: broadcast operands become a nest of as few loops as their strides allow, and the
 // innermost one works on blocks that are contiguous in the compute dtype (converted there if they are not).
 #include "core/tensor.h"
+#include "ops/operand.h"
 
 namespace shim {
 
-constexpr int kMaxOperands = 5;  // the output and four inputs
 constexpr int64_t kBlock = 512;  // elements of a conversion buffer
 
 // How elements of one dtype become another's: by loops over packed elements, one after the other; none: they are moved.
@@ -22,13 +22,6 @@ struct Conversion {
 };
 const Conversion* converter(DType from, DType to);  // never null: NotImplementedError where there is none
 void fill_packed(const void* element, void* to, size_t size, int64_t n);  // n copies of it, one after the other
-
-struct Operand {
-  char* data = nullptr;
-  DType dtype = DType::undefined;
-  DimSpan sizes, strides;  // in elements; broadcasts against the nest's shape
-  static Operand of(const TensorImpl& t) { return {static_cast<char*>(t.data()), t.dtype(), t.sizes(), t.strides()}; }
-};
 
 struct Nest {
   int dims = 0, operands = 0;

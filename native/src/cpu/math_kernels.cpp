@@ -1,7 +1,5 @@
 // Loops of the functions that vector_math.h has. Compiled with multiplications and additions fused where the processor can.
 #include <algorithm>
-#include <cstring>
-#include <span>
 
 #include "cpu/kernel_table.h"
 #include "cpu/math_kernels.h"
@@ -67,31 +65,21 @@ template <class F, class T = float> void loop(char* out, const char* const* in, 
     }
 }
 
-struct Named {
-  const char* name;
-  BlockKernel kernel;
-};
-BlockKernel find(std::span<const Named> all, const char* name) {
-  for (const Named& k : all)
-    if (!std::strcmp(k.name, name)) return k.kernel;
-  return nullptr;
-}
-
 }  // namespace
 
 BlockKernel math_kernel(const char* name) {
-  static const Named all[] = {{"exp", loop<Exp>}, {"exp2", loop<Exp2>}, {"expm1", loop<Expm1>}, {"log", loop<Log>},
-      {"log2", loop<Log2>}, {"log10", loop<Log10>}, {"log1p", loop<Log1p>}, {"tanh", loop<Tanh>},
+  static const NamedKernel all[] = {{"exp", loop<Exp>}, {"exp2", loop<Exp2>}, {"expm1", loop<Expm1>},
+      {"log", loop<Log>}, {"log2", loop<Log2>}, {"log10", loop<Log10>}, {"log1p", loop<Log1p>}, {"tanh", loop<Tanh>},
       {"sigmoid", loop<Sigmoid>}, {"erf", loop<Erf>}, {"silu", loop<Silu>}, {"gelu", loop<Gelu>},
       {"gelu_tanh", loop<GeluTanh>}, {"rsqrt", loop<Rsqrt>}, {"sin", loop<Sin>}, {"cos", loop<Cos>}};
-  return find(all, name);
+  return kernel_named(name, all);
 }
 
 BlockKernel double_math_kernel(const char* name) {
-  static const Named all[] = {{"exp", loop<Exp, double>}, {"log", loop<Log, double>}, {"tanh", loop<Tanh, double>},
-      {"sigmoid", loop<Sigmoid, double>}, {"silu", loop<Silu, double>}, {"sin", loop<Sin, double>},
-      {"cos", loop<Cos, double>}};
-  return find(all, name);
+  static const NamedKernel all[] = {{"exp", loop<Exp, double>}, {"log", loop<Log, double>},
+      {"tanh", loop<Tanh, double>}, {"sigmoid", loop<Sigmoid, double>}, {"silu", loop<Silu, double>},
+      {"sin", loop<Sin, double>}, {"cos", loop<Cos, double>}};
+  return kernel_named(name, all);
 }
 
 }  // namespace shim

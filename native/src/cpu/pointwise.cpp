@@ -1,12 +1,9 @@
 // Unary, binary and ternary pointwise operators over the kernels' tables.
 #include "cpu/pointwise.h"
 
-#include <algorithm>
-#include <cstring>
-#include <limits>
-
 #include "cpu/parallel.h"
-#include "cuda/elementwise.h"
+#include "cpu/pointwise_arguments.h"
+#include "ops/cuda_kernels.h"
 
 namespace shim {
 
@@ -16,23 +13,6 @@ DType compute_dtype(DType t) {
 }
 
 namespace {
-
-bool one_byte_float(DType t) { return itemsize(t) == 1 && is_floating(t); }
-bool takes(const TensorImpl& t) {
-  if (t.device().is_cuda()) return cuda::elementwise_dtype(t.dtype()) && cuda::elementwise_ready();
-  return t.device().is_cpu() && !one_byte_float(t.dtype());
-}
-
-// The device of a result: with the tensors; 0-d CPU tensors follow the others. False: two devices, which the operator refuses.
-bool device_of_all(std::initializer_list<const TensorImpl*> tensors, Device* where) {
-  const TensorImpl* decides = nullptr;
-  for (const TensorImpl* t : tensors)
-    if (t && (!decides || (decides->device().is_cpu() && decides->dim() == 0 && !t->device().is_cpu()))) decides = t;
-  *where = decides->device();
-  for (const TensorImpl* t : tensors)
-    if (t && !(t->device() == *where) && !(t->device().is_cpu() && t->dim() == 0)) return false;
-  return true;
-}
 
 struct Dtypes {
   DType in, result, out;
@@ -46,8 +26,6 @@ Dtypes choose(const PointwiseOp& op, DType common) {
   return {in, in, common};
 }
 
-bool same_shape(DimSpan a, DimSpan b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
-
 }  // namespace
 
 bool clashes(const TensorImpl& out, const TensorImpl& in) {
@@ -60,42 +38,6 @@ bool clashes(const TensorImpl& out, const TensorImpl& in) {
 }
 
 namespace {
-
-struct Args {  // operands of run_blocks; operands[0] is the output
-  Operand operands[kMaxOperands];
-  alignas(16) char numbers[kMaxOperands][16];
-  Tensor copies[kMaxOperands];
-  bool is_number[kMaxOperands] = {};
-  int count = 1;
-
-  void tensor(const TensorImpl& t, const Tensor& out, DType in) {
-    if (t.device().is_cpu() && !out->device().is_cpu())  // a 0-d CPU tensor among CUDA ones is read here
-      return number(item(Tensor(const_cast<TensorImpl*>(&t))), in);
-    const TensorImpl* from = &t;
-    if (clashes(*out, t)) {
-      copies[count] = clone(Tensor(const_cast<TensorImpl*>(&t)));
-      from = copies[count].get();
-    }
-    operands[count++] = Operand::of(*from);
-  }
-  void number(Number n, DType in) {
-    store_number(numbers[count], in, n);
-    operands[count] = {numbers[count], in, {}, {}};
-    is_number[count] = true;
-    ++count;
-  }
-};
-
-// Runs the kernel on the output's device. False where CUDA has none: nothing is written then.
-bool run(const char* op, DimSpan shape, const Tensor& out, Args& args, DType in, DType result, BlockKernel kernel) {
-  if (out->device().is_cpu()) {
-    run_blocks(shape, args.operands, args.count, in, result, kernel);
-    return true;
-  }
-  cuda::Elementwise e{op, in, result, args.count, {}, {}};
-  for (int k = 0; k < args.count; ++k) e.operands[k] = args.operands[k], e.numbers[k] = args.is_number[k];
-  return cuda::run_elementwise(e, shape, out->device().index);
-}
 
 // The element count of operands that need no nest: all contiguous, of the kernels' own dtypes, of one shape. -1: they do.
 int64_t flat(const TensorImpl& out, DType result, const TensorImpl& a, const TensorImpl* b, DType in) {
@@ -126,32 +68,6 @@ void run_flat_with(BlockKernel kernel, const TensorImpl& out, const TensorImpl& 
     const char* in[2] = {x + begin * int64_t(size), number};
     kernel(to + begin * int64_t(size), in, end - begin);
   });
-}
-
-Dims broadcast_of(const Input& a, const Input& b) {
-  if (!b.tensor) return Dims(a.tensor->sizes().begin(), a.tensor->sizes().end());
-  if (!a.tensor) return Dims(b.tensor->sizes().begin(), b.tensor->sizes().end());
-  return broadcast_shapes(a.tensor->sizes(), b.tensor->sizes());
-}
-
-DType common_dtype(const Input& a, const Input& b) {
-  if (a.tensor && b.tensor && a.tensor->dtype() == b.tensor->dtype()) return a.tensor->dtype();
-  Promotion p;
-  for (const Input* i : {&a, &b}) i->tensor ? p.add(*i->tensor) : p.add(i->number);
-  return p.result();
-}
-
-// Arithmetic with a number keeps it in the compute dtype; other operators round it to the promoted one first.
-Number rounded(Number n, DType common, const PointwiseOp& op) {
-  if (n.type != Number::Float || compute_dtype(common) == common || op.rule == Rule::to_float ||
-      op.rule == Rule::logical)
-    return n;
-  const char* name = op.name;
-  if (!std::strcmp(name, "add") || !std::strcmp(name, "sub") || !std::strcmp(name, "mul")) return n;
-  char element[16];
-  store_number(element, common, n);
-  n.f = load_as_double(element, common);
-  return n;
 }
 
 }  // namespace
@@ -261,63 +177,6 @@ Tensor run_add(const Input& a, const Input& b, Number alpha, bool subtract, Tens
   for (const Input* i : {&a, &b}) i->tensor ? args.tensor(*i->tensor, out, in) : args.number(i->number, in);
   args.number(alpha, in);
   return run("add_scaled", shape, out, args, in, in, kernel) ? out : Tensor{};
-}
-
-Tensor run_where(const Tensor& condition, const Input& a, const Input& b) {
-  if (condition->dtype() != DType::b8 || !takes(*condition)) return {};
-  if ((a.tensor && !takes(*a.tensor)) || (b.tensor && !takes(*b.tensor))) return {};
-  const DType common = common_dtype(a, b), in = compute_dtype(common);
-  for (const Input* i : {&a, &b})
-    if (!i->tensor) check_fits(i->number, common);
-  const BlockKernel kernel = where_op().at(in);
-  if (!kernel) return {};
-  Dims shape(condition->sizes().begin(), condition->sizes().end());
-  for (const Input* i : {&a, &b})
-    if (i->tensor) shape = broadcast_shapes(shape, i->tensor->sizes());
-  const TensorImpl* like[3] = {condition.get(), a.tensor, b.tensor};
-  Device where;
-  if (!device_of_all({a.tensor, b.tensor, condition.get()}, &where) || !(condition->device() == where)) return {};
-  Tensor out = allocate_like(shape, like, 3, common, where);
-  if (where.is_cpu()) {
-    alignas(16) char numbers[2][16] = {};
-    Operand operands[4] = {Operand::of(*out), Operand::of(*condition)};
-    for (int k = 0; k < 2; ++k) {
-      const Input& i = k ? b : a;
-      if (!i.tensor) store_number(numbers[k], common, i.number);
-      operands[2 + k] = i.tensor ? Operand::of(*i.tensor) : Operand{numbers[k], common, {}, {}};
-    }
-    if (!out->numel() || select(shape, operands)) return out;
-  }
-  Args args;
-  args.operands[0] = Operand::of(*out);
-  args.tensor(*condition, out, in);
-  for (const Input* i : {&a, &b}) i->tensor ? args.tensor(*i->tensor, out, in) : args.number(i->number, in);
-  return run("where", shape, out, args, in, in, kernel) ? out : Tensor{};
-}
-
-Tensor run_clamp(const Tensor& self, const Number* least, const Number* most) {
-  if (!takes(*self)) return {};
-  Promotion p;
-  p.add(*self);
-  for (const Number* n : {least, most}) {
-    if (!n) continue;
-    if (n->type == Number::Complex || (n->type == Number::Float && n->f != n->f)) return {};
-    p.add(*n);
-  }
-  const DType common = p.result(), in = compute_dtype(common);
-  for (const Number* bound : {least, most})
-    if (bound) check_fits(*bound, common);
-  const BlockKernel kernel = clamp_op().at(in);
-  if (!kernel || (is_integral(in) && (!least || !most))) return {};
-  const TensorImpl* like = self.get();
-  Tensor out = allocate_like(self->sizes(), &like, 1, common, self->device());
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  Args args;
-  args.operands[0] = Operand::of(*out);
-  args.tensor(*self, out, in);
-  args.number(least ? rounded(*least, common, clamp_op()) : Number{Number::Float, 0, -kInfinity}, in);
-  args.number(most ? rounded(*most, common, clamp_op()) : Number{Number::Float, 0, kInfinity}, in);
-  return run("clamp", out->sizes(), out, args, in, in, kernel) ? out : Tensor{};
 }
 
 Tensor unary(const std::string& name, const Tensor& self, Tensor out) {

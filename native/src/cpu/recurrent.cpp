@@ -5,7 +5,7 @@
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
 #include "cpu/vector_math.h"
-#include "gemm/linear.h"
+#include "ops/linear.h"
 #include "ops/kernels.h"
 
 namespace shim {

@@ -6,7 +6,7 @@
 #include "core/order.h"
 #include "cpu/parallel.h"
 #include "cpu/reduce_loops.h"
-#include "cuda/reduce.h"
+#include "ops/cuda_kernels.h"
 #include "ops/kernels.h"
 
 namespace shim {

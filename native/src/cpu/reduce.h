@@ -1,9 +1,8 @@
 #pragma once
 #include "core/tensor.h"
+#include "ops/reduction.h"
 
 namespace shim {
-
-enum class Reduction : uint8_t { sum, mean, prod, amax, amin, any, all, nansum };
 
 // Over `dims` (empty: all), in `dtype` (undefined: PyTorch's default for the operator). Null where there is no kernel.
 Tensor reduce(Reduction, const Tensor& self, DimSpan dims, bool keepdim, DType dtype);

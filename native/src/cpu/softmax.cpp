@@ -8,7 +8,7 @@
 #include "cpu/reduce.h"
 #include "cpu/row_lanes.h"
 #include "cpu/vector_math.h"
-#include "cuda/reduce.h"
+#include "ops/cuda_kernels.h"
 #include "ops/kernels.h"
 
 namespace shim {

@@ -138,14 +138,14 @@ template <class F> constexpr PointwiseFormula polynomial(const char* name) {
 }
 
 // With a vector loop for float32.
-#define FAST(F, name, kernel)                                    \
-  PointwiseFormula {                                             \
-    name, 1, 0,                                                  \
-        [](char* out, const char* const* in, int64_t n) {        \
-          static const BlockKernel f = more_math_kernel(kernel); \
-          f(out, in, n);                                         \
-        },                                                       \
-        of_one<F, double>                                        \
+#define FAST(F, name, kernel)                                       \
+  PointwiseFormula {                                                \
+    name, 1, 0,                                                     \
+        [](char* out, const char* const* in, int64_t n) {           \
+          static const BlockKernel f = special_math_kernel(kernel); \
+          f(out, in, n);                                            \
+        },                                                          \
+        of_one<F, double>                                           \
   }
 
 constexpr PointwiseFormula kSpecial[] = {

@@ -184,7 +184,7 @@ static const NamedOps& unary_table() {
     for (PointwiseOp& op : all.ops) {
       if (op.rule != Rule::compare && op.rule != Rule::logical && !op.at(DType::f32) &&
           !op.at(DType::i32)) {  // elsewhere
-        for (BlockKernel f : {math_kernel(op.name), more_math_kernel(op.name)})
+        for (BlockKernel f : {math_kernel(op.name), special_math_kernel(op.name)})
           if (f) op.put(DType::f32, f);
         if (!op.at(DType::f64)) op.put(DType::f64, double_math_kernel(op.name));
       }

@@ -10,7 +10,7 @@
 #include "cuda/elementwise.h"
 #include "cuda/hopper_source.h"
 #include "cuda/launch.h"
-#include "gemm/settings.h"
+#include "ops/gemm_settings.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {

@@ -3,28 +3,17 @@
 #include <algorithm>
 
 namespace shim::cuda {
+
 namespace {
 
-constexpr size_t kSmall = 1 << 20;  // requests up to this are cut from segments of kSmallSegment
 constexpr size_t kSmallSegment = 2 << 20, kLargeSegment = 20 << 20, kOwnSegment = 10 << 20, kRounding = 512;
 constexpr unsigned kNonBlocking = 1, kNoTiming = 2;
 
 size_t segment_size(size_t size) {
-  if (size <= kSmall) return kSmallSegment;
+  if (size <= kSmallRequest) return kSmallSegment;
   if (size < kOwnSegment) return kLargeSegment;
   return (size + kSmallSegment - 1) / kSmallSegment * kSmallSegment;
 }
-
-// Within, calls are allowed that a capture on another stream might forbid; they are no part of it.
-struct Relaxed {
-  int mode = 2;
-  Relaxed() {
-    if (driver().capture_mode) driver().capture_mode(&mode);
-  }
-  ~Relaxed() {
-    if (driver().capture_mode) driver().capture_mode(&mode);
-  }
-};
 
 uint64_t id_of(CUstream stream) {
   unsigned long long id = 0;
@@ -90,7 +79,7 @@ Block* BlockCache::allocate(size_t bytes, CUstream stream, BlockPool* pool) {
 }
 
 Block* BlockCache::take(Arena& home, size_t size) {
-  auto& blocks = home.free[size > kSmall];
+  auto& blocks = home.free[size > kSmallRequest];
   Block key;
   key.size = size;
   auto found = blocks.lower_bound(&key);
@@ -107,7 +96,7 @@ Block* BlockCache::take(Arena& home, size_t size) {
 // Cuts off what is more than asked for, where that is enough for another block.
 void BlockCache::split(Block* b, size_t size) {
   const size_t rest = b->size - size;
-  if (b->kind == 0 ? rest < kRounding : rest <= kSmall) return;
+  if (b->kind == 0 ? rest < kRounding : rest <= kSmallRequest) return;
   auto* tail = new Block();
   tail->data = b->data + size;
   tail->size = rest;
@@ -137,7 +126,7 @@ Block* BlockCache::segment(Arena& home, size_t size) {
   auto* b = new Block();
   b->data = p;
   b->size = bytes;
-  b->kind = size > kSmall;
+  b->kind = size > kSmallRequest;
   b->device = device_;
   b->home = &home;
   segments_.emplace(p, b);
@@ -151,7 +140,7 @@ CUdeviceptr BlockCache::from_driver(size_t bytes) {
   const size_t reserved = size_t(statistics_.counts[kReservedBytes][0].current);
   if (bytes > limit_ || reserved > limit_ - bytes) return 0;
   OnDevice current(device_);
-  Relaxed relaxed;
+  RelaxedCapture relaxed;
   if (!upstream_) {
     driver_pool(device_);
     check(d.stream_create(&upstream_, kNonBlocking, 0), "cuStreamCreateWithPriority");
@@ -233,7 +222,7 @@ void BlockCache::record(Block* b, CUstream stream) {
 void BlockCache::record_events(Block* b) {
   const Driver& d = driver();
   OnDevice current(device_);
-  Relaxed relaxed;
+  RelaxedCapture relaxed;
   for (CUstream stream : b->others) {
     CUevent event = nullptr;
     if (d.event_create(&event, kNoTiming) != 0) continue;
@@ -255,7 +244,7 @@ void BlockCache::poll() {
   for (Block* b : blocks) record_events(b);
   const Driver& d = driver();
   std::vector<std::pair<CUevent, Block*>> left;
-  Relaxed relaxed;
+  RelaxedCapture relaxed;
   for (auto& [event, block] : waiting_) {
     if (d.event_query(event) == kNotReady) {
       left.emplace_back(event, block);
@@ -265,114 +254,6 @@ void BlockCache::poll() {
     if (--block->events == 0) give_back(block);
   }
   waiting_.swap(left);
-}
-
-// --- giving memory back to the driver -------------------------------------------------------------------------------------
-
-// Every segment of the pool that is one free block. All work on the device is done.
-size_t BlockCache::release(BlockPool& pool) {
-  size_t bytes = 0;
-  for (auto& [id, arena] : pool.arenas)
-    for (auto& blocks : arena.free)
-      for (auto it = blocks.begin(); it != blocks.end();) {
-        Block* b = *it;
-        if (b->before || b->after) {
-          ++it;
-          continue;
-        }
-        it = blocks.erase(it);
-        driver().mem_free_async(b->data, upstream_);
-        segments_.erase(b->data);
-        ++statistics_.device_frees;
-        count(kSegment, b->kind, -1);
-        count(kReservedBytes, b->kind, -int64_t(b->size));
-        bytes += b->size;
-        delete b;
-      }
-  return bytes;
-}
-
-size_t BlockCache::release_all() {
-  if (captures_ || !upstream_) return 0;  // nothing can be waited for during a capture
-  const Driver& d = driver();
-  OnDevice current(device_);
-  Relaxed relaxed;
-  if (d.ctx_synchronize() != 0) return 0;
-  ++statistics_.synchronizations;
-  poll();
-  size_t bytes = release(main_);
-  for (BlockPool* pool : dropped_) {
-    bytes += release(*pool);
-    delete pool;
-  }
-  dropped_.clear();
-  d.stream_synchronize(upstream_);
-  d.pool_trim(driver_pool(device_), 0);
-  return bytes;
-}
-
-void BlockCache::empty() {
-  std::lock_guard<std::mutex> guard(lock_);
-  release_all();
-}
-
-// --- graphs -----------------------------------------------------------------------------------------------------------------
-
-void BlockCache::end_capture() {
-  std::lock_guard<std::mutex> guard(lock_);
-  --captures_;
-}
-
-// What no graph replays on and no tensor holds is given back when the device is next waited for.
-void BlockCache::retire(BlockPool* pool) {
-  if (std::find(dropped_.begin(), dropped_.end(), pool) == dropped_.end()) dropped_.push_back(pool);
-}
-
-void BlockCache::drop(BlockPool* pool) {
-  std::lock_guard<std::mutex> guard(lock_);
-  if (--pool->graphs > 0 || pool->live) return;
-  retire(pool);
-  release_all();
-}
-
-// --- figures ----------------------------------------------------------------------------------------------------------------
-
-Statistics BlockCache::statistics() {
-  std::lock_guard<std::mutex> guard(lock_);
-  return statistics_;
-}
-
-void BlockCache::track(size_t bytes, bool allocated) {
-  std::lock_guard<std::mutex> guard(lock_);
-  const int64_t n = allocated ? int64_t(bytes) : -int64_t(bytes), one = allocated ? 1 : -1;
-  for (Figure f : {kAllocation, kActive, kSegment}) count(f, bytes > kSmall, one);
-  for (Figure f : {kAllocatedBytes, kActiveBytes, kReservedBytes, kRequestedBytes}) count(f, bytes > kSmall, n);
-}
-
-void BlockCache::reset(bool peaks, bool totals) {
-  std::lock_guard<std::mutex> guard(lock_);
-  for (auto& figure : statistics_.counts)
-    for (Count& c : figure) {
-      if (peaks) c.peak = c.current;
-      if (totals) c.allocated = c.freed = 0;
-    }
-  if (totals)
-    statistics_.retries = statistics_.out_of_memory = statistics_.synchronizations = statistics_.device_allocations =
-        statistics_.device_frees = 0;
-}
-
-std::vector<BlockCache::Segment> BlockCache::snapshot() {
-  std::lock_guard<std::mutex> guard(lock_);
-  std::vector<Segment> all;
-  for (auto& [data, first] : segments_) {
-    Segment s{data, 0, first->home->stream, first->kind == 1, first->home->pool->of_graphs, {}};
-    for (const Block* b = first; b; b = b->after) {
-      s.size += b->size;
-      s.pieces.push_back({b->data, b->size, b->used ? b->requested : 0, b->used ? 1 : idle(*b) ? 0 : 2});
-    }
-    all.push_back(std::move(s));
-  }
-  return all;
 }
 
 }  // namespace shim::cuda

@@ -14,6 +14,8 @@
 
 namespace shim::cuda {
 
+constexpr size_t kSmallRequest = 1 << 20;  // requests up to this are cut from segments of small blocks
+
 struct Arena;
 struct BlockPool;
 
@@ -139,6 +141,17 @@ class BlockCache {
   size_t limit_ = ~size_t(0);
   int captures_ = 0;
   CUstream upstream_ = nullptr;  // where segments are got and given back: no user's work waits for it
+};
+
+// Within, calls are allowed that a capture on another stream might forbid; they are no part of it.
+struct RelaxedCapture {
+  int mode = 2;
+  RelaxedCapture() {
+    if (driver().capture_mode) driver().capture_mode(&mode);
+  }
+  ~RelaxedCapture() {
+    if (driver().capture_mode) driver().capture_mode(&mode);
+  }
 };
 
 BlockCache& block_cache(int device);

@@ -16,6 +16,7 @@
 #include "cuda/functors_source.h"
 #include "cuda/gather_source.h"
 #include "cuda/hopper_source.h"
+#include "cuda/channels_source.h"
 #include "cuda/images_source.h"
 #include "cuda/join_source.h"
 #include "cuda/keys_source.h"

@@ -5,7 +5,7 @@
 #include "cuda/block_source.h"
 #include "cuda/deviations.h"
 #include "cuda/elementwise.h"
-#include "cuda/images.h"
+#include "cuda/channel_norm.h"
 #include "cuda/launch.h"
 #include "cuda/rows_source.h"
 #include "ops/kernels.h"

@@ -2,7 +2,7 @@
 
 #include "autograd/nodes.h"
 #include "gemm/operands.h"
-#include "gemm/settings.h"
+#include "ops/gemm_settings.h"
 
 namespace shim::gemm {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 #include "autograd/autograd.h"
-#include "gemm/linear.h"
+#include "ops/linear.h"
 
 namespace shim::gemm {
 

@@ -6,7 +6,7 @@
 #include "gemm/kernel_table.h"
 #include "gemm/kernels_source.h"
 #include "gemm/plan.h"
-#include "gemm/settings.h"
+#include "ops/gemm_settings.h"
 
 namespace shim::gemm {
 namespace {

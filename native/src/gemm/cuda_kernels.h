@@ -1,7 +1,7 @@
 #pragma once
 // Our own CUDA kernels around matrix products. Each gives false where it cannot be had (no NVRTC, no GPU) or does not fit.
 #include "cuda/driver.h"
-#include "gemm/linear.h"
+#include "ops/linear.h"
 #include "gemm/operands.h"
 
 namespace shim::gemm {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cuda/driver.h"
-#include "gemm/problem.h"
+#include "ops/gemm_problem.h"
 
 namespace shim::gemm {
 

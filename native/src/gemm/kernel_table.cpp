@@ -3,7 +3,7 @@
 #include <string>
 
 #include "cuda/nvrtc.h"
-#include "gemm/settings.h"
+#include "ops/gemm_settings.h"
 
 namespace shim::gemm {
 

@@ -1,6 +1,6 @@
 // Which launcher serves a device.
 #include "gemm/plan.h"
-#include "gemm/settings.h"
+#include "ops/gemm_settings.h"
 
 namespace shim::gemm {
 

@@ -1,9 +1,9 @@
 // torch.mm, mv, bmm, addmm, baddbmm and matmul by way of one problem description.
 #include "cpu/dots.h"
 #include "gemm/cuda_kernels.h"
-#include "gemm/linear.h"
+#include "ops/linear.h"
 #include "gemm/operands.h"
-#include "gemm/settings.h"
+#include "ops/gemm_settings.h"
 #include "ops/kernels.h"
 
 namespace shim::gemm {

@@ -1,10 +1,10 @@
 // Two layers at once in backward: the second one's input gradient goes through the first one's activation in the epilogue of the
 // product, which also sums what is the first bias' gradient.
 #include "gemm/cuda_kernels.h"
-#include "gemm/linear.h"
+#include "ops/linear.h"
 #include "gemm/operands.h"
 #include "gemm/plan.h"
-#include "gemm/settings.h"
+#include "ops/gemm_settings.h"
 #include "gemm/skinny.h"
 
 namespace shim::gemm {

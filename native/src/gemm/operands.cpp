@@ -1,7 +1,7 @@
 #include "gemm/operands.h"
 
 #include "cpu/dots.h"
-#include "gemm/settings.h"
+#include "ops/gemm_settings.h"
 #include "ops/kernels.h"
 
 namespace shim::gemm {

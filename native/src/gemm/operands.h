@@ -1,7 +1,7 @@
 #pragma once
 // Tensors as BLAS operands. Transposed and padded views, folded leading dimensions and strided batches cost no copy.
 #include "core/tensor.h"
-#include "gemm/problem.h"
+#include "ops/gemm_problem.h"
 
 namespace shim::gemm {
 

@@ -7,7 +7,7 @@
 
 #include "cuda/cublaslt.h"
 #include "gemm/direct.h"
-#include "gemm/problem.h"
+#include "ops/gemm_problem.h"
 #include "gemm/skinny.h"
 
 namespace shim::gemm {
@@ -52,8 +52,9 @@ struct Plan {
 };
 
 bool fill(cublaslt::MatmulDesc&, const GemmProblem&, const GemmBuffers&);  // the descriptor with its pointers
-Plan& plan_for(const PlanKey&, const GemmBuffers&);                        // from the cache, or built; lives for ever
-size_t result_bytes(const GemmProblem&);                                   // from the first to the last element of D
+void build_plan(Plan&, const GemmBuffers&);          // its descriptors, and the algorithms that cuBLASLt offers
+Plan& plan_for(const PlanKey&, const GemmBuffers&);  // from the cache, or built; lives for ever
+size_t result_bytes(const GemmProblem&);             // from the first to the last element of D
 
 struct PlanReport {
   GemmProblem problem;

@@ -1,5 +1,5 @@
 // torch._scaled_mm on cuBLASLt.
-#include "gemm/linear.h"
+#include "ops/linear.h"
 #include "gemm/operands.h"
 
 namespace shim::gemm {

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "gemm/plan.h"
-#include "gemm/settings.h"
+#include "ops/gemm_settings.h"
 
 namespace shim::gemm {
 namespace {

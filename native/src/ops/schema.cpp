@@ -2,38 +2,18 @@
 
 #include <cctype>
 #include <cstdlib>
-#include <map>
 
 #include "core/error.h"
+#include "ops/schema_lexer.h"
 
 namespace shim {
 namespace {
 
 using Base = ArgType::Base;
 
-const std::map<std::string, Base>& type_names() {
-  static const std::map<std::string, Base> names = {{"Tensor", Base::Tensor}, {"Scalar", Base::Scalar},
-      {"number", Base::Scalar}, {"int", Base::Int}, {"SymInt", Base::Int}, {"float", Base::Float}, {"bool", Base::Bool},
-      {"str", Base::Str}, {"ScalarType", Base::ScalarType}, {"Layout", Base::Layout}, {"Device", Base::Device},
-      {"MemoryFormat", Base::MemoryFormat}, {"Generator", Base::Generator}, {"Stream", Base::Stream},
-      {"Storage", Base::Storage}, {"Dimname", Base::Dimname}, {"Any", Base::Any}};
-  return names;
-}
-
-// Words that stand for numbers in defaults.
-const std::map<std::string, int64_t>& constants() {
-  static const std::map<std::string, int64_t> words = {{"Mean", 1}, {"contiguous_format", 0}, {"preserve_format", 1},
-      {"strided", 0}, {"long", 4}, {"float", 6}, {"double", 7}, {"int", 3}, {"bool", 11}, {"half", 5}, {"short", 2},
-      {"uint8", 0}, {"int8", 1}, {"int16", 2}, {"int32", 3}, {"int64", 4}, {"float16", 5}, {"float32", 6},
-      {"float64", 7}, {"complex64", 9}, {"complex128", 10}, {"bfloat16", 15}, {"byte", 0}, {"char", 1},
-      {"complex32", 8}, {"float8_e5m2", 23}, {"float8_e4m3fn", 24}, {"float8_e5m2fnuz", 25}, {"float8_e4m3fnuz", 26},
-      {"uint16", 27}, {"uint32", 28}, {"uint64", 29}, {"float8_e8m0fnu", 44}, {"float4_e2m1fn_x2", 45}};
-  return words;
-}
-
-class Parser {
+class Parser : SchemaLexer {
  public:
-  explicit Parser(const std::string& text) : text_(text) {}
+  explicit Parser(const std::string& text) : SchemaLexer(text) {}
 
   Schema schema() {
     Schema s;
@@ -60,37 +40,6 @@ class Parser {
   }
 
  private:
-  [[noreturn]] void error(const std::string& what) {
-    fail(Kind::Runtime, what, ":\n", text_, "\n", std::string(std::min(at_, text_.size()), ' '), "~ <--- HERE");
-  }
-  void blanks() {
-    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_;
-  }
-  bool peek(const char* token) {
-    blanks();
-    return text_.compare(at_, std::char_traits<char>::length(token), token) == 0;
-  }
-  bool take(const char* token) {
-    if (!peek(token)) return false;
-    at_ += std::char_traits<char>::length(token);
-    return true;
-  }
-  void expect(const char* token) {
-    if (!take(token)) error(str("expected '", token, "' here"));
-  }
-  static bool word_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$'; }
-  std::string word() {
-    blanks();
-    size_t start = at_;
-    while (at_ < text_.size() && word_char(text_[at_])) ++at_;
-    return text_.substr(start, at_ - start);
-  }
-  std::string needed_word(const char* what) {
-    std::string w = word();
-    if (w.empty()) error(str("expected ", what, " here"));
-    return w;
-  }
-
   void parse_name(Schema& s) {
     std::string name = needed_word("an operator name");
     while (take("::")) {
@@ -161,20 +110,6 @@ class Parser {
     size_t i = matching(at_);
     return i + 1 < text_.size() && text_[i + 1] == '[';
   }
-  size_t closing(size_t open) {
-    const size_t end = matching(open);
-    if (end == text_.size()) error("a parenthesis is not closed");
-    return end;
-  }
-  size_t matching(size_t open) {
-    int depth = 0;
-    for (size_t i = open; i < text_.size(); ++i) {
-      if (text_[i] == '(') ++depth;
-      if (text_[i] == ')' && --depth == 0) return i;
-    }
-    return text_.size();
-  }
-
   Return parse_return() {
     Return r;
     parse_type(r.type, r.alias);
@@ -193,13 +128,13 @@ class Parser {
       std::string name = needed_word("a type");
       while (take(".")) name += "." + needed_word("a type");
       bool composed = name == "Dict" || name == "Future" || name == "RRef" || name == "Await" || name == "Union";
-      auto known = type_names().find(name);
+      auto known = schema_type_names().find(name);
       if (composed && peek("(")) {
         size_t end = closing(at_);
         name += text_.substr(at_, end + 1 - at_);
         at_ = end + 1;
       }
-      if (known != type_names().end())
+      if (known != schema_type_names().end())
         t.base = known->second;
       else
         t.other = name;
@@ -235,7 +170,7 @@ class Parser {
   // A list of lists is outside the dialect: kept as written.
   static void nest(ArgType& t) {
     std::string inner = t.other;
-    for (auto& [name, base] : type_names())
+    for (auto& [name, base] : schema_type_names())
       if (inner.empty() && base == t.base && name != "number" && (name == "SymInt") == t.symint) inner = name;
     if (t.element_optional) inner += "?";
     inner += "[]";
@@ -267,47 +202,6 @@ class Parser {
     alias = std::move(a);
   }
 
-  std::string quoted() {
-    const char quote = text_[at_++];
-    std::string s;
-    while (at_ < text_.size() && text_[at_] != quote) {
-      char c = text_[at_++];
-      if (c == '\\' && at_ < text_.size()) {
-        c = text_[at_++];
-        static const std::string from = "ntrfvab0", to = std::string("\n\t\r\f\v\a\b") + '\0';
-        size_t k = from.find(c);
-        if (k != std::string::npos) c = to[k];
-      }
-      s += c;
-    }
-    if (at_ >= text_.size()) error("the string does not end");
-    ++at_;
-    return s;
-  }
-
-  // A number as int64 or, if it has a point or exponent or `as_float`, double.
-  Default::Value number(bool as_float) {
-    blanks();
-    size_t end = at_;
-    if (end < text_.size() && (text_[end] == '-' || text_[end] == '+')) ++end;
-    bool real = as_float;
-    size_t digits = end;
-    while (end < text_.size()) {
-      char c = text_[end];
-      if (c == '.' || c == 'e' || c == 'E')
-        real = true;
-      else if ((c == '-' || c == '+') && (text_[end - 1] == 'e' || text_[end - 1] == 'E')) {
-      } else if (!std::isdigit(static_cast<unsigned char>(c)))
-        break;
-      ++end;
-    }
-    if (end == digits) error("invalid numeric default value");
-    std::string part = text_.substr(at_, end - at_);
-    at_ = end;
-    if (real) return std::strtod(part.c_str(), nullptr);
-    return int64_t(std::strtoll(part.c_str(), nullptr, 10));
-  }
-
   Default parse_default(const ArgType& t) {
     if (take("None")) return {};
     blanks();
@@ -324,8 +218,8 @@ class Parser {
       std::string w = word();
       if (t.base == Base::Float && (w == "inf" || w == "nan")) return std::strtod(w.c_str(), nullptr);
       if (t.base == Base::Device || t.base == Base::Str) return w + (take(":") ? ":" + word() : "");
-      auto known = constants().find(w);
-      if (known == constants().end()) error(str("invalid default value '", w, "'"));
+      auto known = schema_constants().find(w);
+      if (known == schema_constants().end()) error(str("invalid default value '", w, "'"));
       if (t.base == Base::ScalarType) return DType(known->second);
       return known->second;
     }
@@ -370,8 +264,6 @@ class Parser {
     return {ints};
   }
 
-  const std::string& text_;
-  size_t at_ = 0;
   int fresh_ = 0;
 };
 

@@ -2,7 +2,7 @@
 // From Python's call arguments to the bound arguments of a schema: one PyObject* an argument, defaults filled in.
 #include <vector>
 
-#include "ops/operator.h"
+#include "python/operator.h"
 #include "python/object.h"
 
 namespace shim {

@@ -31,6 +31,13 @@ int bind_hooks();                     // hooks.cpp
 int bind_saved(PyObject* module);     // saved_object.cpp
 int bind_backward(PyObject* module);  // bind_backward.cpp
 int bind_anomaly(PyObject* module);   // anomaly.cpp
+int bind_autograd_methods();          // autograd_methods.cpp
+void install_engine_ops();            // engine_ops.cpp
+
+// Of a tensor's attributes about gradients (bind_autograd.cpp), for its methods.
+int put_requires_grad(TensorImpl*, bool on, const char* refusal);  // -1 with an error set, whose text may be `refusal`
+PyObject* detached_by_handler(PyObject* self);  // as __torch_dispatch__ does it; null: no handler, or an error
+bool keeps_class(PyObject* self);               // whether detach() gives a tensor of self's class
 
 class PythonHook : public Hook {  // a Python callable on gradients
  public:

@@ -1,15 +1,11 @@
-// Gradients on torch.Tensor: requires_grad, grad, grad_fn, hooks, backward; grad modes; the engine's operators.
-#include <cstring>
-
+// Attributes of torch.Tensor about gradients: requires_grad, grad, grad_fn, hooks, data.
 #include "core/sparse.h"
 #include "ops/kernels.h"
-#include "python/batching.h"
 #include "python/autograd_python.h"
 #include "python/dispatch.h"
 #include "python/forward_mode.h"
 #include "python/override.h"
 #include "python/tensor_type.h"
-#include "python/view_functions.h"
 #include "python/torch_dispatch.h"
 
 namespace shim {
@@ -34,6 +30,8 @@ PyObject* get_requires_grad(PyObject* self, void*) {
   return guarded([&]() -> PyObject* { return PyBool_FromLong(unwrap(self)->requires_grad()); });
 }
 
+}  // namespace
+
 int put_requires_grad(TensorImpl* t, bool on, const char* refusal) {
   return guarded([&]() -> int {
     AutogradMeta* m = t->autograd();
@@ -55,8 +53,6 @@ int put_requires_grad(TensorImpl* t, bool on, const char* refusal) {
              ? 0
              : -1;
 }
-
-}  // namespace
 
 bool make_require_grad(PyObject* tensor) {
   return put_requires_grad(
@@ -204,6 +200,8 @@ int set_hooks(PyObject* self, PyObject* value, void*) {
   return 0;
 }
 
+}  // namespace
+
 // A handler makes the detached tensor; null without an error where there is none.
 PyObject* detached_by_handler(PyObject* self) {
   static Operator* op = find_operator("aten::detach", "");
@@ -219,6 +217,8 @@ bool keeps_class(PyObject* self) {
   if (type == TensorType || reinterpret_cast<PyObject*>(type) == ParameterType) return false;
   return torch_function_enabled() && has_torch_function(self);
 }
+
+namespace {
 
 PyObject* get_data(PyObject* self, void*) {
   if (__builtin_expect(python_dispatch, 0) && has_dispatch_handler(self)) return detached_by_handler(self);
@@ -265,163 +265,11 @@ PyGetSetDef getset[] = {{"requires_grad", get_requires_grad, set_requires_grad, 
     {"_post_accumulate_grad_hooks", get_post_accumulate, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-// --- methods ----------------------------------------------------------------------------------------------------------------
-
-PyObject* returned(PyObject* o) {
-  Py_INCREF(o);
-  return o;
-}
-
-PyObject* requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"requires_grad", nullptr};
-  PyObject* on = Py_True;
-  if (PyTuple_GET_SIZE(args) > 1)
-    return PyErr_Format(PyExc_TypeError, "requires_grad_() takes from 0 to 1 positional arguments but %zd were given",
-        PyTuple_GET_SIZE(args));
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:requires_grad_", const_cast<char**>(names), &on)) return nullptr;
-  if (!PyBool_Check(on))
-    return PyErr_Format(PyExc_TypeError, "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not %s",
-        Py_TYPE(on)->tp_name);
-  if (__builtin_expect(running_transforms() != 0, 0) && refuse_under_transforms("requires_grad_()")) return nullptr;
-  return put_requires_grad(unwrap(self), on == Py_True, "only Tensors of floating point dtype can require gradients") <
-                 0
-             ? nullptr
-             : returned(self);
-}
-
-PyObject* detach_method(PyObject* self, PyObject*) {
-  if (__builtin_expect(python_dispatch, 0)) {
-    PyObject* r = detached_by_handler(self);
-    if (r || PyErr_Occurred()) return r;
-  }
-  return guarded([&]() -> PyObject* {
-    Tensor d = detach(Tensor(unwrap(self)));
-    return keeps_class(self) ? wrap_as(d, Py_TYPE(self)) : wrap(d);
-  });
-}
-
-PyObject* detach_inplace(PyObject* self, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    AutogradMeta* m = unwrap(self)->autograd();
-    if (m) {
-      CHECK(Kind::Runtime, !m->base,
-          "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
-          "training, and "
-          "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
-          "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
-          "torch/optim/optimizer.py as the solution.");
-      m->grad_fn.reset();
-      m->requires_grad = false;
-      m->tangent.reset();
-    }
-    return returned(self);
-  });
-}
-
-PyObject* is_view(PyObject* self, PyObject*) {
-  AutogradMeta* m = unwrap(self)->autograd();
-  return PyBool_FromLong(m && m->base);
-}
-
-PyObject* retain_grad_method(PyObject* self, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    if (running_transforms() && unwrap(self)->requires_grad() && refuse_under_transforms("retain_grad()"))
-      return nullptr;
-    retain_grad(Tensor(unwrap(self)));
-    Py_RETURN_NONE;
-  });
-}
-
-PyObject* register_hook(PyObject* self, PyObject* f) {
-  return guarded([&]() -> PyObject* {
-    TensorImpl* t = unwrap(self);
-    CHECK(Kind::Runtime, t->requires_grad(), "cannot register a hook on a tensor that doesn't require gradient");
-    AutogradMeta& m = t->ensure_autograd();
-    auto hook = make<PythonHook>(f, PythonHook::OneTensor, m.grad_fn ? m.output_nr : 0);
-    return add_hook(m.grad_fn ? m.grad_fn->tensor_pre_hooks : m.hooks, hook);
-  });
-}
-
-PyObject* register_post_accumulate(PyObject* self, PyObject* f) {
-  return guarded([&]() -> PyObject* {
-    TensorImpl* t = unwrap(self);
-    CHECK(Kind::Runtime, t->requires_grad(), "cannot register a hook on a tensor that doesn't require gradient");
-    AutogradMeta& m = t->ensure_autograd();
-    CHECK(Kind::Runtime, !m.grad_fn, "post accumulate grad hooks cannot be registered on non-leaf tensors");
-    return add_hook(m.post_accumulate, make<PythonHook>(f, PythonHook::Accumulated));
-  });
-}
-
-PyMethodDef methods[] = {{"requires_grad_", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(requires_grad_)),
-                             METH_VARARGS | METH_KEYWORDS, nullptr},
-    {"detach", detach_method, METH_NOARGS, nullptr}, {"detach_", detach_inplace, METH_NOARGS, nullptr},
-    {"_is_view", is_view, METH_NOARGS, nullptr},
-    {"_view_func", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(view_func)), METH_VARARGS | METH_KEYWORDS,
-        nullptr},
-    {"_view_func_unsafe", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(view_func_unsafe)),
-        METH_VARARGS | METH_KEYWORDS, nullptr},
-    {"_rev_view_func_unsafe", rev_view_func_unsafe, METH_O, nullptr},
-    {"retain_grad", retain_grad_method, METH_NOARGS, nullptr}, {"register_hook", register_hook, METH_O, nullptr},
-    {"register_post_accumulate_grad_hook", register_post_accumulate, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
-
-// --- what the engine asks of operators: the tensor's own methods, which record history when they should ---------------------
-
-template <class... A> Tensor method(const Tensor& self, const char* name, A... args) {  // args: new references
-  PyObject* objects[] = {wrap(self), args...};
-  PyObject* n = PyUnicode_InternFromString(name);
-  PyObject* r = PyObject_VectorcallMethod(n, objects, sizeof...(A) + 1, nullptr);
-  Py_DECREF(n);
-  for (PyObject* o : objects) Py_XDECREF(o);
-  if (!r) throw PythonError();
-  Tensor t = is_tensor(r) ? Tensor(unwrap(r)) : Tensor();
-  Py_DECREF(r);
-  return t;
-}
-
-Tensor op_zeros(DimSpan sizes, DType t, Device d) {
-  Tensor z = empty(sizes, t, d);
-  if (d.is_cpu() && z->numel())
-    std::memset(z->data(), 0, size_t(z->numel()) * z->itemsize());
-  else if (!d.is_meta())
-    method(z, "zero_");
-  return z;
-}
-
-Tensor view_operator(const Tensor& t, const char* name) {
-  Operator* op = find_operator(str("aten::", name), "");
-  CHECK(Kind::Runtime, op, "aten::", name, " is not defined");
-  Bound b;
-  b.reset(1);
-  b.set(0, wrap(t));
-  PyObject* r = call_operator(*op, b);
-  if (!r) throw PythonError();
-  Tensor made(unwrap(r));
-  Py_DECREF(r);
-  return made;
-}
-
-void install_engine_ops() {
-  EngineOps& e = engine_ops();
-  e.add = [](const Tensor& a, const Tensor& b) { return method(a, "add", wrap(b)); };
-  e.add_ = [](const Tensor& a, const Tensor& b) { method(a, "add_", wrap(b)); };
-  e.sum_to = [](const Tensor& a, DimSpan s) { return method(a, "sum_to_size", size_object(s)); };
-  e.cast = [](const Tensor& a, DType t) { return method(a, "to", dtype_object(t)); };
-  e.clone = [](const Tensor& a) { return method(a, "clone"); };
-  e.copy_ = [](const Tensor& a, const Tensor& b) { method(a, "copy_", wrap(b)); };
-  e.as_strided = [](const Tensor& a, DimSpan s, DimSpan st, int64_t o) {
-    return GradMode::enabled() || !has_data(*a)
-               ? method(a, "as_strided", size_object(s), size_object(st), PyLong_FromLongLong(o))
-               : as_strided(*a, s, st, o);
-  };
-  e.view_operator = view_operator;
-  e.zeros = op_zeros;
-}
-
 }  // namespace
 
 int bind_autograd(PyObject* module) {
   install_engine_ops();
-  if (add_to_tensor(methods, getset) < 0) return -1;
+  if (add_to_tensor(nullptr, getset) < 0 || bind_autograd_methods() < 0) return -1;
   bool failed = bind_forward_mode(module) < 0 || bind_override(module) < 0 || bind_hooks() < 0 ||
                 bind_node(module) < 0 || bind_function(module) < 0 || bind_saved(module) < 0 ||
                 bind_backward(module) < 0 || bind_anomaly(module) < 0;

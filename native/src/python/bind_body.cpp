@@ -8,147 +8,14 @@
 
 #include "ops/kernels.h"
 #include "python/body.h"
+#include "python/body_plan.h"
 #include "python/dispatch.h"
 #include "python/held.h"
-
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#define NPY_TARGET_VERSION NPY_1_23_API_VERSION
-#include <numpy/arrayobject.h>
+#include "python/numpy_state.h"
 
 namespace shim {
+
 namespace {
-
-struct Rule {
-  PyObject* function = nullptr;  // null: there is none
-  bool takes_all = false;        // every operand, not the arguments at `at`
-  std::vector<int> at;
-};
-
-struct BodyPlan {
-  PyObject* python = nullptr;  // shim_torch._impl.table.run.Plan
-  PyObject* body = nullptr;
-  std::vector<int> places;  // bound arguments in the body's order, keyword ones last
-  Py_ssize_t positional = 0;
-  PyObject* keywords = nullptr;    // names of the keyword ones, or null
-  std::vector<bool> tensor, keep;  // of each bound argument
-  Rule shape, dtype;
-  int results = 0;  // how many tensors the body gives; 0: something else
-  int device_at = -1;
-  bool pointwise = false;  // results lie in memory as their operands do
-};
-
-struct Runner {
-  PyObject_HEAD vectorcallfunc vectorcall;
-  PyObject* make_plan;  // () -> Plan
-  PyObject* execute;    // (Plan, bound)
-  PyObject* finish;     // (Plan, value, shape, dtype, tensors, arrays)
-  PyObject* scalar;     // (number, dtype) -> 0-d array
-  BodyPlan* plan;
-};
-
-// --- NumPy's state around a body ----------------------------------------------------------------------------------------------
-
-// What `with numpy.errstate(all="ignore")` sets, without its cost. Null where NumPy has no such variable (before 2.0):
-// then the steps in Python serve.
-PyObject *error_variable = nullptr, *error_ignored = nullptr, *xp = nullptr;
-
-bool load_state() {
-  xp = PyImport_ImportModule("numpy");
-  Held umath(PyImport_ImportModule("numpy._core.umath"));
-  if (!umath.o) PyErr_Clear();
-  PyObject* variable = umath.o ? PyObject_GetAttrString(umath.o, "_extobj_contextvar") : nullptr;
-  Held make(variable ? PyObject_GetAttrString(umath.o, "_make_extobj") : nullptr);
-  Held none(PyTuple_New(0)), all(Py_BuildValue("{ss}", "all", "ignore"));
-  if (make.o && (error_ignored = PyObject_Call(make.o, none.o, all.o))) error_variable = variable;
-  PyErr_Clear();
-  return xp != nullptr;
-}
-
-class Quiet {
- public:
-  Quiet() {
-    token_ = PyContextVar_Set(error_variable, error_ignored);
-    old_ = PyDataMem_SetHandler(aligned_handler());
-    if (!old_) throw PythonError();
-  }
-  ~Quiet() {  // keeps a Python error that is on its way
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    Held ours(PyDataMem_SetHandler(old_));
-    Py_DECREF(old_);
-    if (token_) {
-      if (PyContextVar_Reset(error_variable, token_) < 0) PyErr_Clear();
-      Py_DECREF(token_);
-    }
-    PyErr_Restore(type, value, trace);
-  }
-
- private:
-  PyObject *token_ = nullptr, *old_ = nullptr;
-};
-
-// --- the plan -------------------------------------------------------------------------------------------------------------------
-
-Held get(PyObject* o, const char* name) {
-  Held v(PyObject_GetAttrString(o, name));
-  if (!v.o) throw PythonError();
-  return v;
-}
-
-std::vector<int> ints(PyObject* tuple) {
-  std::vector<int> v;
-  for (Py_ssize_t i = 0; i < PyTuple_Size(tuple); ++i) v.push_back(int(PyLong_AsLong(PyTuple_GET_ITEM(tuple, i))));
-  return v;
-}
-std::vector<bool> flags(PyObject* tuple) {
-  std::vector<bool> v;
-  for (Py_ssize_t i = 0; i < PyTuple_Size(tuple); ++i) v.push_back(PyTuple_GET_ITEM(tuple, i) == Py_True);
-  return v;
-}
-
-Rule rule_of(PyObject* plan, const char* name) {  // (function, takes_all, places) or None
-  Rule r;
-  Held data = get(plan, name);
-  if (data.o == Py_None) return r;
-  r.function = Py_NewRef(PyTuple_GetItem(data.o, 0));
-  r.takes_all = PyTuple_GetItem(data.o, 1) == Py_True;
-  r.at = ints(PyTuple_GetItem(data.o, 2));
-  return r;
-}
-
-BodyPlan* plan_of(Runner& self) {
-  if (self.plan) return self.plan;
-  Held made(PyObject_CallNoArgs(self.make_plan));
-  if (!made.o) throw PythonError();
-  auto plan = std::make_unique<BodyPlan>();
-  plan->body = get(made.o, "body").give();
-  Held places = get(made.o, "positions"), keywords = get(made.o, "keywords"), results = get(made.o, "results");
-  plan->places = ints(places.o);
-  plan->positional = Py_ssize_t(plan->places.size()) + 1;  // xp comes first
-  const Py_ssize_t named = PyTuple_Size(keywords.o);
-  if (named > 0) plan->keywords = PyTuple_New(named);
-  for (Py_ssize_t i = 0; i < named; ++i) {
-    PyObject* pair = PyTuple_GET_ITEM(keywords.o, i);
-    PyTuple_SET_ITEM(plan->keywords, i, Py_NewRef(PyTuple_GetItem(pair, 0)));
-    plan->places.push_back(int(PyLong_AsLong(PyTuple_GetItem(pair, 1))));
-  }
-  Held tensor = get(made.o, "tensor_place"), keep = get(made.o, "keep"), device = get(made.o, "device_at");
-  plan->tensor = flags(tensor.o);
-  plan->keep = flags(keep.o);
-  plan->device_at = int(PyLong_AsLong(device.o));
-  plan->pointwise = get(made.o, "pointwise").o == Py_True;
-  plan->shape = rule_of(made.o, "shape_rule");
-  plan->dtype = rule_of(made.o, "dtype_rule");
-  plan->results = int(PyTuple_Size(results.o));
-  for (Py_ssize_t i = 0; i < PyTuple_Size(results.o); ++i)
-    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(results.o, i), "Tensor") != 0) plan->results = 0;
-  Held order = get(made.o, "order");
-  if (order.o != Py_None) plan->results = 0;  // not contiguous: Python's to finish
-  if (PyErr_Occurred()) throw PythonError();
-  plan->python = made.give();
-  if (!self.plan) self.plan = plan.release();  // plans live as long as the table
-  return self.plan;
-}
 
 // --- one call -------------------------------------------------------------------------------------------------------------------
 
@@ -167,7 +34,7 @@ bool on_cpu(const BodyPlan& p, PyObject* const* bound, size_t n) {
   return device == Py_None || (is_device(device) && device_of(device).is_cpu());
 }
 
-Held ask(const Rule& r, const std::vector<bool>& tensor, PyObject* const* bound, size_t n) {
+Held ask(const BodyRule& r, const std::vector<bool>& tensor, PyObject* const* bound, size_t n) {
   PyObject* inline_[16];
   std::vector<PyObject*> many;
   PyObject** args = inline_;
@@ -209,7 +76,7 @@ PyObject* array_over(PyObject* tensor, DType wanted) {  // wanted undefined: as 
   return array_of(unwrap(cast.o));
 }
 
-Held argument(const Runner& self, PyObject* value, bool keep, DType compute, PyObject* wide) {
+Held argument(const BodyRunner& self, PyObject* value, bool keep, DType compute, PyObject* wide) {
   PyObject* made;
   if (is_tensor(value)) {
     const DType own = unwrap(value)->dtype();
@@ -275,7 +142,7 @@ bool in_order(const BodyPlan& p, PyObject* const* bound, size_t n) {  // every t
   return true;
 }
 
-PyObject* finished(const Runner& self, const BodyPlan& p, Held& value, Held& shape, PyObject* result,
+PyObject* finished(const BodyRunner& self, const BodyPlan& p, Held& value, Held& shape, PyObject* result,
     PyObject* const* bound, size_t n, std::vector<Held>& arrays) {
   if (p.pointwise && !in_order(p, bound, n)) {
     // Python lays the results out.
@@ -304,7 +171,7 @@ PyObject* finished(const Runner& self, const BodyPlan& p, Held& value, Held& sha
   return PyObject_Vectorcall(self.finish, args, 6, nullptr);
 }
 
-PyObject* run_body(Runner& self, PyObject* const* bound, size_t n) {
+PyObject* run_body(BodyRunner& self, PyObject* const* bound, size_t n) {
   const BodyPlan& p = *plan_of(self);
   if (!error_variable || !on_cpu(p, bound, n)) {
     Held all(PyTuple_New(Py_ssize_t(n)));
@@ -340,7 +207,7 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
   if (kwnames && PyTuple_GET_SIZE(kwnames))
     return PyErr_Format(PyExc_TypeError, "a body takes its bound arguments by position");
   return guarded([&]() -> PyObject* {
-    return run_body(*reinterpret_cast<Runner*>(self), args, size_t(PyVectorcall_NARGS(nargsf)));
+    return run_body(*reinterpret_cast<BodyRunner*>(self), args, size_t(PyVectorcall_NARGS(nargsf)));
   });
 }
 
@@ -350,7 +217,7 @@ PyTypeObject runner_type = {PyVarObject_HEAD_INIT(nullptr, 0)};
 PyObject* body_runner(PyObject*, PyObject* args) {
   PyObject *make_plan, *execute, *finish, *scalar;
   if (!PyArg_ParseTuple(args, "OOOO", &make_plan, &execute, &finish, &scalar)) return nullptr;
-  auto* r = PyObject_GC_New(Runner, &runner_type);
+  auto* r = PyObject_GC_New(BodyRunner, &runner_type);
   if (!r) return nullptr;
   r->vectorcall = call;
   r->make_plan = Py_NewRef(make_plan);
@@ -363,7 +230,7 @@ PyObject* body_runner(PyObject*, PyObject* args) {
 }
 
 int traverse_runner(PyObject* self, visitproc visit, void* arg) {
-  auto* r = reinterpret_cast<Runner*>(self);
+  auto* r = reinterpret_cast<BodyRunner*>(self);
   for (PyObject* o : {r->make_plan, r->execute, r->finish, r->scalar}) Py_VISIT(o);
   if (!r->plan) return 0;
   for (PyObject* o :
@@ -373,7 +240,7 @@ int traverse_runner(PyObject* self, visitproc visit, void* arg) {
 }
 
 int clear_runner(PyObject* self) {
-  auto* r = reinterpret_cast<Runner*>(self);
+  auto* r = reinterpret_cast<BodyRunner*>(self);
   Py_CLEAR(r->make_plan);
   Py_CLEAR(r->execute);
   Py_CLEAR(r->finish);
@@ -404,9 +271,9 @@ int load_numpy_for_body() {
 
 int bind_body(PyObject* module) {
   runner_type.tp_name = "shim_torch._impl.native._core.BodyRunner";
-  runner_type.tp_basicsize = sizeof(Runner);
+  runner_type.tp_basicsize = sizeof(BodyRunner);
   runner_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL;
-  runner_type.tp_vectorcall_offset = offsetof(Runner, vectorcall);
+  runner_type.tp_vectorcall_offset = offsetof(BodyRunner, vectorcall);
   runner_type.tp_call = PyVectorcall_Call;
   runner_type.tp_dealloc = dealloc;
   runner_type.tp_traverse = traverse_runner;

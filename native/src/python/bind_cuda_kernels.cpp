@@ -1,22 +1,21 @@
 // Operators whose native kernels are CUDA's alone; on a CPU their records' bodies run.
 #include <algorithm>
 
-#include "cpu/loops.h"
 #include "core/order.h"
-#include "cuda/images.h"
-#include "cuda/elementwise.h"
+#include "cpu/loops.h"
+#include "cuda/channel_norm.h"
 #include "cuda/gather.h"
+#include "cuda/elementwise.h"
 #include "cuda/launch.h"
 #include "cuda/norm.h"
 #include "cuda/nvrtc.h"
 #include "cuda/random.h"
 #include "cuda/rows.h"
-#include "cuda/sort.h"
 #include "python/int_function.h"
 #include "python/native_cuda.h"
-#include "python/tensor_type.h"
 
 namespace shim {
+
 namespace {
 
 // --- random numbers -----------------------------------------------------------------------------------------------------
@@ -110,96 +109,6 @@ PyObject* native_dropout(Operator&, PyObject* const* args, size_t n) {
     if (!out) return nullptr;
     return dense && lying.get() != self.get() ? tuple_of({permute(*out, back), permute(*mask, back)})
                                               : tuple_of({out, mask});
-  });
-}
-
-// --- scattering ---------------------------------------------------------------------------------------------------------
-
-// (self, dim, index, src)
-template <bool Adds, bool InPlace> PyObject* native_scatter(Operator&, PyObject* const* args, size_t n) {
-  if (n != 4 || !on_cuda(args[0]) || !PyLong_CheckExact(args[1]) || !on_cuda(args[2]) || !on_cuda(args[3]))
-    return nullptr;
-  const long dim = PyLong_AsLong(args[1]);
-  if (unwrap(args[3])->dim() != unwrap(args[2])->dim()) return nullptr;
-  return changed<InPlace>(args[0], [&](const Tensor& out) {
-    return cuda::scatter(out, dim, Tensor(unwrap(args[2])), Tensor(unwrap(args[3])), Adds);
-  });
-}
-
-// (self, dim, index, value)
-template <bool InPlace> PyObject* native_scatter_value(Operator&, PyObject* const* args, size_t n) {
-  Number value;
-  if (n != 4 || !on_cuda(args[0]) || !PyLong_CheckExact(args[1]) || !on_cuda(args[2])) return nullptr;
-  const long dim = PyLong_AsLong(args[1]);
-  return changed<InPlace>(args[0], [&](const Tensor& out) {
-    if (!number_of(args[3], &value)) return false;
-    Tensor one = empty({}, out->dtype(), out->device());
-    fill_(one, value);
-    return cuda::scatter(out, dim, Tensor(unwrap(args[2])), one, false);
-  });
-}
-
-// index_add(self, dim, index, source, alpha)
-template <bool InPlace> PyObject* native_index_add(Operator&, PyObject* const* args, size_t n) {
-  Number alpha;
-  if (n != 5 || !on_cuda(args[0]) || !PyLong_CheckExact(args[1]) || !on_cuda(args[2]) || !on_cuda(args[3]))
-    return nullptr;
-  if (!number_of(args[4], &alpha) || alpha.type == Number::Complex || alpha.to_double() != 1) return nullptr;
-  const TensorImpl &self = *unwrap(args[0]), &index = *unwrap(args[2]), &source = *unwrap(args[3]);
-  long dim = PyLong_AsLong(args[1]);
-  if (dim < 0) dim += self.dim();
-  if (dim < 0 || dim >= self.dim() || index.dim() > 1 || source.dim() != self.dim() ||
-      source.sizes()[size_t(dim)] != index.numel())
-    return nullptr;
-  for (int i = 0; i < self.dim(); ++i)
-    if (i != dim && source.sizes()[size_t(i)] != self.sizes()[size_t(i)]) return nullptr;
-  return changed<InPlace>(args[0], [&](const Tensor& out) {
-    Dims shape(size_t(self.dim()), 1);
-    shape[size_t(dim)] = index.numel();
-    Tensor places = expand(*view(*contiguous(Tensor(unwrap(args[2]))), shape), source.sizes());
-    return cuda::scatter(out, dim, places, Tensor(unwrap(args[3])), true);
-  });
-}
-
-// add_runs(self, keys, order, values, skip): a copy of self with rows added
-PyObject* native_add_runs(Operator&, PyObject* const* args, size_t n) {
-  if (n != 5 || !on_cuda(args[0]) || !is_tensor(args[1]) || !is_tensor(args[2]) || !is_tensor(args[3]) ||
-      !PyLong_Check(args[4]))
-    return nullptr;
-  const long long skip = PyLong_AsLongLong(args[4]);
-  return changed<false>(args[0], [&](const Tensor& out) {
-    return cuda::add_runs(out, Tensor(unwrap(args[1])), Tensor(unwrap(args[2])), Tensor(unwrap(args[3])), skip);
-  });
-}
-
-// _index_put_at(self, [tensor, ...], values, accumulate): over the leading dims
-template <bool InPlace> PyObject* native_index_put(Operator&, PyObject* const* args, size_t n) {
-  if (n != 4 || !on_cuda(args[0]) || !PyList_Check(args[1]) || !on_cuda(args[2])) return nullptr;
-  const bool adds = args[3] == Py_True;
-  return changed<InPlace>(args[0], [&](const Tensor& out) {
-    std::vector<Tensor> indices;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(args[1]); ++i) {
-      PyObject* item = PyList_GET_ITEM(args[1], i);
-      if (!on_cuda(item)) return false;
-      indices.emplace_back(unwrap(item));
-    }
-    const Tensor values(unwrap(args[2]));
-    if (indices.empty() || !out->is_contiguous() || indices.size() > size_t(out->dim()) ||
-        values->dtype() != out->dtype())
-      return false;
-    const DimSpan sizes = out->sizes();
-    for (Tensor& t : indices)
-      if (t->dtype() == DType::i32) t = to_dtype(t, DType::i64);
-    Tensor keys =
-        indices.size() == 1 && !adds ? indices[0] : cuda::flat_keys(indices, sizes.subspan(0, indices.size()));
-    if (!keys) return false;
-    Dims rows{1}, shape(keys->sizes().begin(), keys->sizes().end());
-    for (size_t i = 0; i < indices.size(); ++i) rows[0] *= sizes[i];
-    for (size_t i = indices.size(); i < sizes.size(); ++i) rows.push_back(sizes[i]), shape.push_back(sizes[i]);
-    if (!adds) return cuda::put_rows(view(*out, rows), keys, values->numel() == 1 ? values : expand(*values, shape));
-    Tensor sorted;  // equal places are added up in order: the same sums in every run
-    const Tensor order = keys->numel() ? cuda::sort(view(*keys, Dims{keys->numel()}), 0, false, &sorted) : keys;
-    return order && (!keys->numel() || cuda::add_runs(view(*out, rows), sorted, order, expand(*values, shape), -1));
   });
 }
 
@@ -302,96 +211,6 @@ PyObject* native_is_close(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
-// --- along a dimension --------------------------------------------------------------------------------------------------
-
-// softmax_backward(g, result, dim, log): the last dimension
-PyObject* native_softmax_backward(Operator&, PyObject* const* args, size_t n) {
-  if (n != 4 || !on_cuda(args[0]) || !on_cuda(args[1]) || !PyLong_CheckExact(args[2])) return nullptr;
-  const long dim = PyLong_AsLong(args[2]);
-  const int dims = unwrap(args[1])->dim();
-  if (dim != -1 && dim != dims - 1) return nullptr;
-  return guarded([&] {
-    return wrapped(cuda::softmax_backward(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), args[3] == Py_True));
-  });
-}
-
-template <bool Upper> PyObject* native_triangle(Operator&, PyObject* const* args, size_t n) {
-  if (n != 2 || !on_cuda(args[0]) || !PyLong_CheckExact(args[1])) return nullptr;
-  const long long diagonal = PyLong_AsLongLong(args[1]);
-  return guarded([&] { return wrapped(cuda::triangle(Tensor(unwrap(args[0])), diagonal, Upper)); });
-}
-
-// cross_entropy(self, target, weight, reduction, ignore_index, keep) -> (loss, log_p, factors, total)
-PyObject* native_cross_entropy(Operator&, PyObject* const* args, size_t n) {
-  if (n != 6 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda_or_none(args[2]) || !PyLong_Check(args[3]) ||
-      !PyLong_Check(args[4]))
-    return nullptr;
-  const long reduction = PyLong_AsLong(args[3]);
-  const long long ignored = PyLong_AsLongLong(args[4]);
-  return guarded([&]() -> PyObject* {
-    cuda::CrossEntropy parts;
-    Tensor loss = cuda::cross_entropy(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), tensor_or_none(args[2]),
-        int(reduction), ignored, args[5] == Py_True, &parts);
-    if (!loss) return nullptr;
-    PyObject *a = wrap(loss), *b = wrap(parts.log_p), *c = wrap(parts.factors), *d = wrap(parts.total);
-    return a && b && c && d ? Py_BuildValue("(NNNN)", a, b, c, d) : nullptr;
-  });
-}
-
-// cross_entropy_backward(g, log_p, target, factors, total, reduction)
-PyObject* native_cross_entropy_backward(Operator&, PyObject* const* args, size_t n) {
-  if (n != 6 || !PyLong_Check(args[5])) return nullptr;
-  for (int i = 0; i < 5; ++i)
-    if (!on_cuda(args[i])) return nullptr;
-  const long reduction = PyLong_AsLong(args[5]);
-  return guarded([&]() -> PyObject* {
-    const cuda::CrossEntropy parts{Tensor(unwrap(args[1])), Tensor(unwrap(args[3])), Tensor(unwrap(args[4]))};
-    return wrapped(cuda::cross_entropy_backward(
-        contiguous(Tensor(unwrap(args[0]))), Tensor(unwrap(args[2])), parts, int(reduction)));
-  });
-}
-
-// --- norms --------------------------------------------------------------------------------------------------------------
-
-// The numbers (cols, span, groups, centred) that end the arguments before the last.
-bool norm_of(PyObject* const* args, PyObject* x, PyObject* weight, PyObject* bias, cuda::Norm* norm) {
-  if (!on_cuda(x) || !on_cuda_or_none(weight) || !on_cuda_or_none(bias)) return false;
-  *norm = {Tensor(unwrap(x)), tensor_or_none(weight), tensor_or_none(bias), PyLong_AsLongLong(args[0]),
-      PyLong_AsLongLong(args[1]), PyLong_AsLongLong(args[2]), args[3] == Py_True};
-  return !PyErr_Occurred();
-}
-
-// norm(input, weight, bias, cols, span, groups, centred, eps) -> (output, mean, rstd)
-PyObject* native_norm(Operator&, PyObject* const* args, size_t n) {
-  cuda::Norm norm;
-  Number eps;
-  if (n != 8 || !norm_of(args + 3, args[0], args[1], args[2], &norm)) return nullptr;
-  return guarded([&]() -> PyObject* {
-    if (!number_of(args[7], &eps)) return nullptr;
-    Tensor mean, rstd, out = cuda::norm(norm, eps.to_double(), &mean, &rstd);
-    if (!out) return nullptr;
-    return tuple_of({out, mean ? mean : rstd, rstd});
-  });
-}
-
-// norm_backward(g, input, weight, mean, rstd, cols, span, groups, centred, of_weight, of_bias) -> (dx, dweight, dbias), what is not
-// asked for being an empty tensor
-PyObject* native_norm_backward(Operator&, PyObject* const* args, size_t n) {
-  cuda::Norm norm;
-  if (n != 11 || !on_cuda(args[0]) || !on_cuda(args[3]) || !on_cuda(args[4]) ||
-      !norm_of(args + 5, args[1], args[2], Py_None, &norm))
-    return nullptr;
-  return guarded([&]() -> PyObject* {
-    Tensor weight, bias;
-    Tensor r = cuda::norm_backward(norm, contiguous(Tensor(unwrap(args[0]))), Tensor(unwrap(args[3])),
-        Tensor(unwrap(args[4])), args[9] == Py_True ? &weight : nullptr, args[10] == Py_True ? &bias : nullptr);
-    if (!r) return nullptr;
-    for (Tensor* t : {&weight, &bias})
-      if (!*t) *t = empty(Dims{0}, r->dtype(), r->device());
-    return tuple_of({r, weight, bias});
-  });
-}
-
 // cuda_compile_kernels(path of libnvrtc, family, [macro, ...], architecture) -> the compiler's log, "" when it compiled
 PyObject* compile_kernels(PyObject*, PyObject* args) {
   const char *path, *family;
@@ -424,29 +243,11 @@ PyMethodDef cuda_kernels_functions[] = {{"cuda_compile_kernels", compile_kernels
 
 void register_cuda_kernels() {
   register_native("cuda_dropout", native_dropout);
-  register_native("scatter_add", native_scatter<true, false>);
-  register_native("scatter_add_", native_scatter<true, true>);
-  register_native("scatter_src", native_scatter<false, false>);
-  register_native("scatter_src_", native_scatter<false, true>);
-  register_native("scatter_value", native_scatter_value<false>);
-  register_native("scatter_value_", native_scatter_value<true>);
-  register_native("index_add", native_index_add<false>);
-  register_native("index_add_", native_index_add<true>);
-  register_native("add_runs", native_add_runs);
   register_native("masked_scale", native_masked_scale);
   register_native("pointwise_backward", native_pointwise_backward);
   register_native("isclose", native_is_close);
   register_native("masked_fill", native_masked_fill<false>);
   register_native("masked_fill_", native_masked_fill<true>);
-  register_native("softmax_backward", native_softmax_backward);
-  register_native("tril", native_triangle<false>);
-  register_native("triu", native_triangle<true>);
-  register_native("cross_entropy", native_cross_entropy);
-  register_native("cross_entropy_backward", native_cross_entropy_backward);
-  register_native("norm", native_norm);
-  register_native("norm_backward", native_norm_backward);
-  register_native("index_put_at", native_index_put<false>);
-  register_native("index_put_at_", native_index_put<true>);
 }
 
 int bind_cuda_kernels(PyObject* module) { return PyModule_AddFunctions(module, cuda_kernels_functions); }

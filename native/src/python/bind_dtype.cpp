@@ -1,27 +1,25 @@
-// torch.dtype, device, Size, layout and memory_format: small immutable types, singletons where PyTorch has singletons.
-#include <string>
-
+// torch.dtype, layout and memory_format: small immutable types, singletons where PyTorch has singletons.
 #include "python/foreign.h"
+#include "python/builtin_types.h"
 #include "python/object.h"
 
 namespace shim {
+
+PyObject* rebuild_named = nullptr;
+
 namespace {
 
 struct PyDType {
   PyObject_HEAD DType dtype;
-};
-struct PyDevice {
-  PyObject_HEAD Device device;
 };
 struct PyNamed {
   PyObject_HEAD int value;
   const char* name;
 };  // layout, memory_format
 
-PyTypeObject *DTypeType, *DeviceType_, *SizeType, *LayoutType, *FormatType;
+PyTypeObject *DTypeType, *LayoutType, *FormatType;
 PyObject* dtypes[kDTypeSlots];
 PyObject *layouts[8], *formats[4];
-PyObject* rebuild_named;
 
 DType dtype_in(PyObject* o) { return reinterpret_cast<PyDType*>(o)->dtype; }
 
@@ -59,192 +57,6 @@ PyType_Slot dtype_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(dtype_repr)},
     {Py_tp_doc, const_cast<char*>("The element type of a tensor.")}, {0, nullptr}};
 PyType_Spec dtype_spec = {
     "torch.dtype", sizeof(PyDType), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
-
-// --- device -------------------------------------------------------------------------------------------------------------
-
-Device device_in(PyObject* o) { return reinterpret_cast<PyDevice*>(o)->device; }
-
-bool names_device(PyObject* o) { return is_device(o) || PyUnicode_Check(o) || (PyLong_Check(o) && !PyBool_Check(o)); }
-
-PyObject* no_device_given(PyObject* got) {
-  const std::string type = got ? Py_TYPE(got)->tp_name : "";
-  const std::string why =
-      got ? "      didn't match because some of the arguments have invalid types: (!" + type + "!)\n" : "";
-  return PyErr_Format(PyExc_TypeError,
-      "device() received an invalid combination of arguments - got (%s), but expected one of:\n * (torch.device "
-      "device)\n%s"
-      " * (str type, int index = -1)\n",
-      type.c_str(), why.c_str());
-}
-
-PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"type", "index", nullptr};
-  static const char* device_names[] = {"device", nullptr};
-  PyObject *type = nullptr, *index = nullptr;
-  if (kwargs && PyDict_GetItemString(kwargs, "device")) {
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:device", const_cast<char**>(device_names), &type)) return nullptr;
-  } else if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:device", const_cast<char**>(names), &type, &index)) {
-    return nullptr;
-  }
-  if (!type || ((!index || index == Py_None) && !names_device(type))) return no_device_given(type);
-  if (index && index != Py_None && (!PyLong_Check(index) || PyBool_Check(index)))
-    return PyErr_Format(
-        PyExc_TypeError, "device(): argument 'index' (position 2) must be int, not %s", Py_TYPE(index)->tp_name);
-  return guarded([&]() -> PyObject* {
-    if (!index || index == Py_None) return device_object(device_of(type));
-    if (!PyUnicode_Check(type))
-      return PyErr_Format(PyExc_TypeError, "device(): argument 'type' must be str, not %s", Py_TYPE(type)->tp_name);
-    int64_t i;
-    if (!unpack_int(index, &i)) return nullptr;
-    Device d = parse_device(utf8(type));
-    CHECK(Kind::Runtime, d.index < 0,
-        "type (string) must not include an index because index was passed explicitly: ", utf8(type));
-    CHECK(Kind::Runtime, i >= 0, "Device index must not be negative");
-    CHECK(Kind::Runtime, i < 128, "Device index out of range: ", i);
-    return device_object({d.type, int8_t(i)});
-  });
-}
-
-PyObject* device_repr(PyObject* o) {
-  Device d = device_in(o);
-  if (d.index < 0) return PyUnicode_FromFormat("device(type='%s')", device_type_name(d.type));
-  return PyUnicode_FromFormat("device(type='%s', index=%d)", device_type_name(d.type), int(d.index));
-}
-PyObject* device_str(PyObject* o) { return PyUnicode_FromString(to_string(device_in(o)).c_str()); }
-Py_hash_t device_hash(PyObject* o) {
-  return (Py_hash_t(device_in(o).type) << 16 | Py_hash_t(uint8_t(device_in(o).index))) + 0x5eed;
-}
-
-PyObject* device_compare(PyObject* a, PyObject* b, int op) {
-  if (!is_device(a) || !is_device(b) || (op != Py_EQ && op != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
-  return flag((device_in(a) == device_in(b)) == (op == Py_EQ));
-}
-
-PyObject* device_get_type(PyObject* o, void*) {
-  return PyUnicode_InternFromString(device_type_name(device_in(o).type));
-}
-PyObject* device_get_index(PyObject* o, void*) {
-  if (device_in(o).index < 0) Py_RETURN_NONE;
-  return PyLong_FromLong(device_in(o).index);
-}
-PyObject* device_reduce(PyObject* o, PyObject*) {
-  return Py_BuildValue("O(s)", rebuild_named, to_string(device_in(o)).c_str());
-}
-
-// `with torch.device("meta"):`: the mode is in Python (shim_torch.utils._device).
-PyObject* call_mode(const char* what, PyObject* device) {
-  PyObject* module = PyImport_ImportModule("shim_torch.utils._device");
-  if (!module) return nullptr;
-  PyObject* result = PyObject_CallMethod(module, what, "O", device);
-  Py_DECREF(module);
-  return result;
-}
-PyObject* device_enter(PyObject* o, PyObject*) { return call_mode("enter", o); }
-PyObject* device_exit(PyObject* o, PyObject*) { return call_mode("leave", o); }
-
-PyGetSetDef device_getset[] = {{"type", device_get_type, nullptr, nullptr, nullptr},
-    {"index", device_get_index, nullptr, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, nullptr},
-    {"__enter__", device_enter, METH_NOARGS, nullptr}, {"__exit__", device_exit, METH_VARARGS, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
-PyType_Slot device_slots[] = {{Py_tp_new, reinterpret_cast<void*>(device_new)},
-    {Py_tp_repr, reinterpret_cast<void*>(device_repr)}, {Py_tp_str, reinterpret_cast<void*>(device_str)},
-    {Py_tp_hash, reinterpret_cast<void*>(device_hash)}, {Py_tp_richcompare, reinterpret_cast<void*>(device_compare)},
-    {Py_tp_getset, device_getset}, {Py_tp_methods, device_methods},
-    {Py_tp_doc, const_cast<char*>("A place for tensors: a type and, optionally, an index.")}, {0, nullptr}};
-PyType_Spec device_spec = {"torch.device", sizeof(PyDevice), 0, Py_TPFLAGS_DEFAULT, device_slots};
-
-// --- Size ---------------------------------------------------------------------------------------------------------------
-
-PyObject* size_repr(PyObject* o) {
-  std::string s = "torch.Size([";
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) {
-    PyObject* text = PyObject_Repr(PyTuple_GET_ITEM(o, i));
-    if (!text) return nullptr;
-    s += (i ? ", " : "") + std::string(PyUnicode_AsUTF8(text));
-    Py_DECREF(text);
-  }
-  return PyUnicode_FromString((s + "])").c_str());
-}
-
-PyObject* size_of_tuple(PyObject* tuple) {  // steals
-  if (!tuple) return nullptr;
-  if (!PyTuple_CheckExact(tuple)) return tuple;
-  Py_ssize_t n = PyTuple_GET_SIZE(tuple);
-  PyObject* size = SizeType->tp_alloc(SizeType, n);
-  if (size)
-    for (Py_ssize_t i = 0; i < n; ++i) {
-      PyObject* item = PyTuple_GET_ITEM(tuple, i);
-      Py_INCREF(item);
-      PyTuple_SET_ITEM(size, i, item);
-    }
-  Py_DECREF(tuple);
-  return size;
-}
-
-PyObject* size_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  PyObject* self = PyTuple_Type.tp_new(type, args, kwargs);
-  if (!self) return nullptr;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i) {
-    PyObject* item = PyTuple_GET_ITEM(self, i);
-    int64_t value;
-    if (PyLong_Check(item) && unpack_int(item, &value)) continue;
-    if (PyErr_Occurred()) {
-      Py_DECREF(self);
-      return nullptr;
-    }
-    if (PyObject_HasAttrString(item, "is_nested_int")) continue;  // a size that varies: torch.SymInt
-    PyObject* number = PyIndex_Check(item) ? PyNumber_Index(item) : nullptr;
-    if (!number) {
-      PyErr_Format(
-          PyExc_TypeError, "torch.Size() takes an iterable of 'int' (item %zd is '%s')", i, Py_TYPE(item)->tp_name);
-      Py_DECREF(self);
-      return nullptr;
-    }
-    PyTuple_SET_ITEM(self, i, number);
-    Py_DECREF(item);
-  }
-  return self;
-}
-
-PyObject* size_concat(PyObject* a, PyObject* b) {
-  if (!PyTuple_Check(a) || !PyTuple_Check(b)) {
-    PyErr_Format(PyExc_TypeError, "can only concatenate tuple (not \"%s\") to torch.Size",
-        Py_TYPE(PyTuple_Check(a) ? b : a)->tp_name);
-    return nullptr;
-  }
-  return size_of_tuple(PyTuple_Type.tp_as_sequence->sq_concat(a, b));
-}
-PyObject* size_add(PyObject* a, PyObject* b) {
-  if (!PyTuple_Check(a) || !PyTuple_Check(b)) Py_RETURN_NOTIMPLEMENTED;
-  return size_concat(a, b);
-}
-PyObject* size_repeat(PyObject* a, Py_ssize_t n) { return size_of_tuple(PyTuple_Type.tp_as_sequence->sq_repeat(a, n)); }
-PyObject* size_subscript(PyObject* a, PyObject* key) {
-  PyObject* r = PyTuple_Type.tp_as_mapping->mp_subscript(a, key);
-  return PySlice_Check(key) ? size_of_tuple(r) : r;
-}
-PyObject* size_numel(PyObject* o, PyObject*) {
-  int64_t n = 1, d;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) {
-    if (!unpack_int(PyTuple_GET_ITEM(o, i), &d)) return nullptr;
-    (void)__builtin_mul_overflow(n, d, &n);  // wraps around, as PyTorch's does
-  }
-  return PyLong_FromLongLong(n);
-}
-PyObject* size_reduce(PyObject* o, PyObject*) {
-  PyObject* plain = PyTuple_GetSlice(o, 0, PyTuple_GET_SIZE(o));
-  PyObject* r = plain ? Py_BuildValue("O(N)", rebuild_named, plain) : nullptr;
-  return r;
-}
-PyMethodDef size_methods[] = {{"numel", size_numel, METH_NOARGS, nullptr},
-    {"__reduce__", size_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
-PyType_Slot size_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(size_repr)},
-    {Py_tp_new, reinterpret_cast<void*>(size_new)}, {Py_sq_concat, reinterpret_cast<void*>(size_concat)},
-    {Py_nb_add, reinterpret_cast<void*>(size_add)}, {Py_sq_repeat, reinterpret_cast<void*>(size_repeat)},
-    {Py_mp_subscript, reinterpret_cast<void*>(size_subscript)}, {Py_tp_methods, size_methods},
-    {Py_tp_doc, const_cast<char*>("The sizes of a tensor: a tuple of int.")}, {0, nullptr}};
-PyType_Spec size_spec = {"torch.Size", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, size_slots};
 
 // --- layout, memory_format ----------------------------------------------------------------------------------------------
 
@@ -328,18 +140,18 @@ int add_named(PyObject* module, PyTypeObject* type, const char* const* names, in
   return 0;
 }
 
-PyTypeObject* add_type(PyObject* module, PyType_Spec& spec, const char* name, PyTypeObject* base = nullptr) {
-  PyObject* t = base ? PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(base)) : PyType_FromSpec(&spec);
-  if (t && PyObject_SetAttrString(module, name, t) < 0) return nullptr;
-  return reinterpret_cast<PyTypeObject*>(t);
-}
-
 template <class T> PyObject* incref(T* o) {
   Py_INCREF(o);
   return reinterpret_cast<PyObject*>(o);
 }
 
 }  // namespace
+
+PyTypeObject* add_type(PyObject* module, PyType_Spec& spec, const char* name, PyTypeObject* base) {
+  PyObject* t = base ? PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(base)) : PyType_FromSpec(&spec);
+  if (t && PyObject_SetAttrString(module, name, t) < 0) return nullptr;
+  return reinterpret_cast<PyTypeObject*>(t);
+}
 
 PyObject* dtype_object(DType t) { return incref(dtypes[int(t)]); }
 bool is_dtype(PyObject* o) { return Py_TYPE(o) == DTypeType; }
@@ -352,19 +164,6 @@ DType dtype_of(PyObject* o) {
   if (o == reinterpret_cast<PyObject*>(&PyComplex_Type)) return to_complex(default_dtype());
   fail(Kind::Type, "expected a torch.dtype, not ", Py_TYPE(o)->tp_name, foreign_note(o));
 }
-
-PyObject* device_object(Device d) {
-  static PyObject* cache[32][10];  // index -1 .. 8 of every type
-  bool cached = d.index < 9 && size_t(d.type) < 32;
-  if (cached && cache[size_t(d.type)][d.index + 1]) return incref(cache[size_t(d.type)][d.index + 1]);
-  auto* o = reinterpret_cast<PyDevice*>(DeviceType_->tp_alloc(DeviceType_, 0));
-  if (!o) return nullptr;
-  o->device = d;
-  if (cached) cache[size_t(d.type)][d.index + 1] = incref(reinterpret_cast<PyObject*>(o));
-  return reinterpret_cast<PyObject*>(o);
-}
-
-bool is_device(PyObject* o) { return Py_TYPE(o) == DeviceType_; }
 
 const char* utf8(PyObject* string) {
   const char* text = PyUnicode_AsUTF8(string);
@@ -386,25 +185,6 @@ bool unpack_flag(PyObject* o, const char* argument, bool* out) {
   return PyBool_Check(o);
 }
 
-Device device_of(PyObject* o) {
-  if (is_device(o)) return device_in(o);
-  if (PyUnicode_Check(o)) return parse_device(utf8(o));
-  if (PyLong_Check(o)) {
-    int64_t i = 0;
-    if (!unpack_int(o, &i)) throw PythonError();
-    CHECK(Kind::Runtime, i >= 0 && i < 128, "Device index must not be negative");
-    return {DeviceType::cuda, int8_t(i)};
-  }
-  fail(Kind::Type, "expected a torch.device, str or int, not ", Py_TYPE(o)->tp_name, foreign_note(o));
-}
-
-PyObject* size_object(DimSpan d) {
-  PyObject* size = SizeType->tp_alloc(SizeType, Py_ssize_t(d.size()));
-  if (size)
-    for (size_t i = 0; i < d.size(); ++i) PyTuple_SET_ITEM(size, Py_ssize_t(i), PyLong_FromLongLong(d[i]));
-  return size;
-}
-
 PyObject* layout_object(int i) { return incref(layouts[i]); }
 PyObject* memory_format_object(MemoryFormat f) { return incref(formats[int(f)]); }
 
@@ -418,11 +198,9 @@ bool memory_format_of(PyObject* o, MemoryFormat* f) {
 
 int bind_dtype(PyObject* module) {
   DTypeType = add_type(module, dtype_spec, "dtype");
-  DeviceType_ = add_type(module, device_spec, "device");
-  SizeType = add_type(module, size_spec, "Size", &PyTuple_Type);
   LayoutType = add_type(module, layout_spec, "layout");
   FormatType = add_type(module, format_spec, "memory_format");
-  if (!DTypeType || !DeviceType_ || !SizeType || !LayoutType || !FormatType) return -1;
+  if (!DTypeType || !LayoutType || !FormatType || bind_device(module) < 0 || bind_size(module) < 0) return -1;
   if (add_dtypes(module) < 0 || add_named(module, LayoutType, kLayouts, 8, layouts) < 0 ||
       add_named(module, FormatType, kFormats, 4, formats) < 0)
     return -1;

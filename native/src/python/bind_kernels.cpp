@@ -4,7 +4,7 @@
 #include "core/math_bits.h"
 #include "cpu/parallel.h"
 #include "cpu/philox.h"
-#include "gemm/problem.h"
+#include "ops/gemm_problem.h"
 #include "ops/device_copy.h"
 #include "ops/kernels.h"
 #include "python/held.h"
@@ -216,34 +216,6 @@ PyMethodDef kernels_functions[] = {
 
 }  // namespace
 
-bool number_of(PyObject* o, Number* n) {
-  if (PyBool_Check(o)) {
-    *n = Number{Number::Bool, o == Py_True};
-  } else if (PyLong_Check(o)) {
-    int overflow = 0;
-    n->type = Number::Int;
-    n->i = PyLong_AsLongLongAndOverflow(o, &overflow);
-    if (overflow) {
-      if (overflow > 0) {
-        unsigned long long u = PyLong_AsUnsignedLongLong(o);
-        if (!PyErr_Occurred()) {
-          n->i = int64_t(u), n->big = true;
-          return true;
-        }
-        PyErr_Clear();
-      }
-      fail(Kind::Overflow, "int too big to convert");
-    }
-  } else if (PyFloat_Check(o)) {
-    *n = Number{Number::Float, 0, PyFloat_AS_DOUBLE(o)};
-  } else if (PyComplex_Check(o)) {
-    *n = Number{Number::Complex, 0, PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o)};
-  } else {
-    return false;
-  }
-  return true;
-}
-
 int bind_kernels(PyObject* module) {
   EngineOps& ops = engine_ops();
   ops.add = engine_add;
@@ -258,10 +230,14 @@ int bind_kernels(PyObject* module) {
   register_pointwise();
   register_reductions();
   register_memory();
-  register_gemm();
+  register_matmul();
+  register_linear();
   register_statistics();
   register_indexing();
+  register_views();
   register_cuda_kernels();
+  register_cuda_norms();
+  register_cuda_scatters();
   register_cuda_formulas();
   register_cuda_moves();
   register_cuda_places();
@@ -269,9 +245,12 @@ int bind_kernels(PyObject* module) {
   register_cuda_fourier();
   register_cuda_windows();
   register_cuda_images();
+  register_cuda_pooling();
+  register_cuda_convolution();
   register_cuda_ranks();
   register_cuda_losses();
   register_cpu_formulas();
+  register_cpu_clamp();
   register_cpu_scatters();
   register_cpu_fourier();
   register_cpu_random();
@@ -279,13 +258,15 @@ int bind_kernels(PyObject* module) {
   register_cpu_resample();
   register_cpu_rows();
   register_cpu_layers();
+  register_cpu_moves();
   register_cpu_images();
+  register_cpu_convolution();
   register_cpu_linalg();
   register_cpu_pools();
   register_cpu_recurrent();
   return PyModule_AddFunctions(module, kernels_functions) < 0 || bind_numbers(module) < 0 ||
                  bind_cpu_formulas(module) < 0 || bind_cpu_random(module) < 0 || bind_cuda_kernels(module) < 0 ||
-                 bind_cuda_many(module) < 0 || bind_cuda_images(module) < 0 || bind_cuda_recurrent(module) < 0
+                 bind_cuda_many(module) < 0 || bind_cuda_convolution(module) < 0 || bind_cuda_recurrent(module) < 0
              ? -1
              : bind_getitem(module);
 }

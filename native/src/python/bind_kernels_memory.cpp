@@ -1,16 +1,17 @@
 // Native fast paths of copies and fills.
+#include <cmath>
+#include <cstdlib>
+
 #include "core/sparse.h"
 #include "cpu/fill_range.h"
 #include "cpu/loops.h"
 #include "cuda/driver.h"
 #include "cuda/rows.h"
-#include <cmath>
-#include <cstdlib>
-
-#include "python/uninitialized.h"
 #include "python/native_values.h"
+#include "python/uninitialized.h"
 
 namespace shim {
+
 namespace {
 
 PyObject* native_copy_in_place(Operator&, PyObject* const* args, size_t n) {
@@ -139,12 +140,16 @@ template <int value> PyObject* native_filled_like(Operator&, PyObject* const* ar
   return made_like(args, n, &number);
 }
 
+}  // namespace
+
 bool plain_int(PyObject* o, int64_t* out) {
   if (!PyLong_CheckExact(o)) return false;
   int overflow = 0;
   *out = PyLong_AsLongLongAndOverflow(o, &overflow);
   return !overflow && std::abs(*out) < (int64_t(1) << 53);
 }
+
+namespace {
 
 // A Python float, or an int that a double holds.
 bool plain_double(PyObject* o, double* value) {
@@ -232,80 +237,7 @@ PyObject* native_linspace(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
-// --- torch.tensor of Python numbers -------------------------------------------------------------------------------------------
-
-struct Flat {  // nested sequences of numbers, in order
-  Dims shape;
-  std::vector<Number> numbers;
-  bool floats = false, ints = false;
-};
-
-bool flatten(PyObject* data, size_t depth, Flat* flat) {  // false: not for here
-  if (PyList_CheckExact(data) || PyTuple_CheckExact(data)) {
-    const Py_ssize_t n = PySequence_Fast_GET_SIZE(data);
-    if (n == 0 || depth > 8) return false;
-    if (flat->shape.size() == depth) {
-      if (!flat->numbers.empty()) return false;  // a number stood at this depth
-      flat->shape.push_back(n);
-    } else if (flat->shape[depth] != n) {
-      return false;
-    }
-    for (Py_ssize_t i = 0; i < n; ++i)
-      if (!flatten(PySequence_Fast_GET_ITEM(data, i), depth + 1, flat)) return false;
-    return true;
-  }
-  Number number;
-  if (depth != flat->shape.size()) return false;
-  if (PyBool_Check(data))
-    number = Number{Number::Bool, data == Py_True};
-  else if (PyFloat_CheckExact(data))
-    number = Number{Number::Float, 0, PyFloat_AS_DOUBLE(data)};
-  else if (!plain_int(data, &number.i))
-    return false;
-  flat->floats |= number.type == Number::Float;
-  flat->ints |= number.type == Number::Int;
-  flat->numbers.push_back(number);
-  return true;
-}
-
-// tensor_from_numbers(data, dtype or None) -> a CPU tensor, or None: something else than numbers, or a cast that may be refused.
-PyObject* tensor_from_numbers(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Flat flat;
-  if (n != 2 || !(args[1] == Py_None || is_dtype(args[1])))
-    return PyErr_Format(PyExc_TypeError, "tensor_from_numbers(data, dtype)");
-  return guarded([&]() -> PyObject* {
-    if (!flatten(args[0], 0, &flat)) Py_RETURN_NONE;
-    const DType natural = flat.floats ? default_dtype() : flat.ints ? DType::i64 : DType::b8;
-    const DType t = args[1] == Py_None ? natural : dtype_of(args[1]);
-    const bool wide =
-        t == DType::f32 || t == DType::f64 || t == DType::bf16 || t == DType::b8 || (t == DType::i64 && !flat.floats);
-    if (!wide && t != natural) Py_RETURN_NONE;
-    Tensor out = empty(flat.shape, t, Device{});
-    char* to = static_cast<char*>(out->data());
-    for (const Number& number : flat.numbers) {
-      store_number(to, t, number);
-      to += out->itemsize();
-    }
-    return wrap(out);
-  });
-}
-
-PyObject* set_fill_uninitialized(PyObject*, PyObject* on) {
-  fill_uninitialized = on == Py_True;
-  Py_RETURN_NONE;
-}
-
-PyMethodDef kernels_memory_functions[] = {
-    {"set_fill_uninitialized", set_fill_uninitialized, METH_O, "Whether memory that isn't written gets a fixed value."},
-    {"tensor_from_numbers", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensor_from_numbers)),
-        METH_FASTCALL, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
-
 }  // namespace
-
-bool fill_uninitialized = false;
-
-int bind_numbers(PyObject* module) { return PyModule_AddFunctions(module, kernels_memory_functions); }
 
 void register_memory() {
   register_native("arange", native_arange);

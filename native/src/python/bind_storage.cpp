@@ -1,31 +1,26 @@
 // torch.UntypedStorage: the bytes under tensors.
+#include <cstring>
+
 #include "core/lazy_clone.h"
+#include "ops/kernels.h"
 #include "python/autograd_python.h"
 #include "python/held.h"
 #include "python/object.h"
+#include "python/storage.h"
+#include "python/tensor_type.h"
 
 #include <structmember.h>
 
-#include <cstring>
-#include <mutex>
-#include <unordered_map>
-
-#include "ops/kernels.h"
-#include "python/tensor_type.h"
-
 namespace shim {
-namespace {
 
-struct PyStorage {
-  PyObject_HEAD Storage* storage;  // owned
-  PyObject* dict;                  // lazily made
-  PyObject* weakrefs;
-};
-PyTypeObject* BaseType;  // torch._C.StorageBase
 PyTypeObject* StorageType;
 
+namespace {
+
+PyTypeObject* BaseType;  // torch._C.StorageBase
+
 PyStorage* as_py(PyObject* o) { return reinterpret_cast<PyStorage*>(o); }
-Storage* in(PyObject* o) { return as_py(o)->storage; }
+Storage* in(PyObject* o) { return storage_in(o); }
 
 int traverse(PyObject* o, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(o));
@@ -106,8 +101,7 @@ PyObject* is_pinned(PyObject* o, PyObject*) { return PyBool_FromLong(in(o)->pinn
 Py_ssize_t length(PyObject* o) { return Py_ssize_t(in(o)->nbytes()); }
 
 // A wrapper subclass's has a size and no memory.
-bool without_memory(Storage* s) { return s->nbytes() && !s->data(); }
-bool of_wrapper(Storage* s) { return without_memory(s) && !s->device().is_meta(); }
+bool of_wrapper(Storage* s) { return without_memory(*s) && !s->device().is_meta(); }
 
 PyObject* data_ptr(PyObject* o, PyObject*) {
   if (of_wrapper(in(o)))
@@ -118,7 +112,6 @@ PyObject* data_ptr(PyObject* o, PyObject*) {
     return PyLong_FromVoidPtr(in(o)->data());
   });
 }
-constexpr const char* kNoData = "The tensor has a non-zero number of elements, but its data is not allocated yet.";
 
 Tensor bytes_of(Storage* s) {
   CHECK(Kind::Runtime, !of_wrapper(s), "Attempted to call copy_() on an invalid python storage.");
@@ -138,7 +131,12 @@ PyObject* moved(PyObject* o, Device where, bool always) {
     return make(to, StorageType);
   });
 }
-PyObject* cpu(PyObject* o, PyObject*) { return moved(o, Device{}, false); }
+}  // namespace
+
+PyObject* storage_on_cpu(PyObject* o, PyObject*) { return moved(o, Device{}, false); }
+
+namespace {
+
 PyObject* clone(PyObject* o, PyObject*) { return moved(o, in(o)->device(), true); }
 PyObject* cuda(PyObject* o, PyObject* args) {
   PyObject* device = nullptr;
@@ -195,71 +193,13 @@ PyObject* at(PyObject*, PyObject* address) {
   return p ? storage_object(Ref<Storage>(static_cast<Storage*>(p))) : nullptr;
 }
 
-PyObject* tobytes(PyObject* o) {
-  Storage* s = in(o);
-  if (without_memory(s)) return PyErr_SetString(PyExc_RuntimeError, kNoData), nullptr;
-  PyObject* bytes = PyBytes_FromStringAndSize(nullptr, Py_ssize_t(s->nbytes()));
-  if (!bytes || !s->nbytes()) return bytes;
-  PyObject* host = cpu(o, nullptr);
-  if (!host) {
-    Py_DECREF(bytes);
-    return nullptr;
-  }
-  if (s->nbytes()) std::memcpy(PyBytes_AS_STRING(bytes), in(host)->data(), s->nbytes());
-  Py_DECREF(host);
-  return bytes;
-}
-
-PyObject* tolist(PyObject* o, PyObject*) {
-  PyObject* bytes = tobytes(o);
-  PyObject* list = bytes ? PySequence_List(bytes) : nullptr;
-  Py_XDECREF(bytes);
-  return list;
-}
-
-PyObject* subscript(PyObject* o, PyObject* key) {
-  PyObject* bytes = tobytes(o);
-  PyObject* r = bytes ? PyObject_GetItem(bytes, key) : nullptr;
-  Py_XDECREF(bytes);
-  if (!r || !PySlice_Check(key)) return r;
-  PyObject* s = PyObject_CallOneArg(reinterpret_cast<PyObject*>(StorageType), r);
-  Py_DECREF(r);
-  return s;
-}
-
-int assign(PyObject* o, PyObject* key, PyObject* value) {
-  Storage* s = in(o);
-  own_data(*s);
-  Py_ssize_t start, stop, step;
-  if (PySlice_Check(key)) {
-    if (PySlice_Unpack(key, &start, &stop, &step) < 0) return -1;
-    PySlice_AdjustIndices(length(o), &start, &stop, step);
-  } else {
-    start = PyNumber_AsSsize_t(key, PyExc_IndexError);
-    if (start == -1 && PyErr_Occurred()) return -1;
-    if (start < 0) start += length(o);
-    if (start < 0 || start >= length(o)) return PyErr_SetString(PyExc_IndexError, "index out of range"), -1;
-    stop = start + 1;
-    step = 1;
-  }
-  long v = PyLong_AsLong(value);
-  if (v == -1 && PyErr_Occurred()) return -1;
-  if (!s->device().is_cpu())
-    return PyErr_SetString(PyExc_NotImplementedError,
-               "torch.UntypedStorage: assignment to bytes of a CUDA storage is not supported"),
-           -1;
-  if (without_memory(s)) return PyErr_SetString(PyExc_RuntimeError, kNoData), -1;
-  for (Py_ssize_t i = start; i < stop; i += step) static_cast<uint8_t*>(s->data())[i] = uint8_t(v);
-  return 0;
-}
-
 PyObject* reduce(PyObject* o, PyObject*) {
-  PyObject* bytes = tobytes(o);
+  PyObject* bytes = storage_bytes(o);
   return bytes ? Py_BuildValue("O(N)", reinterpret_cast<PyObject*>(StorageType), bytes) : nullptr;
 }
 
 PyObject* repr(PyObject* o) {
-  PyObject* list = tolist(o, nullptr);
+  PyObject* list = storage_tolist(o, nullptr);
   std::string values;
   for (Py_ssize_t i = 0; list && i < PyList_GET_SIZE(list); ++i)
     values += (i ? "\n " : " ") + std::to_string(PyLong_AsLong(PyList_GET_ITEM(list, i)));
@@ -279,102 +219,19 @@ PyGetSetDef base_getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_Gene
 PyGetSetDef getset[] = {{"device", get_device, nullptr, nullptr, nullptr},
     {"is_cuda", get_cuda, nullptr, nullptr, nullptr}, {"_cdata", get_cdata, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
-// --- weak references: the storage's memory is handed to a keeper, whose end is the storage's ---------------------------------
-
-struct Weak {
-  Storage* storage;  // null: expired
-  size_t count;
-  Ref<Storage> memory;  // the keeper of the memory and of how it is freed
-};
-
-std::mutex& weak_mutex() {
-  static std::mutex m;
-  return m;
-}
-
-std::unordered_map<Storage*, Weak*>& watched() {
-  static auto* table = new std::unordered_map<Storage*, Weak*>;
-  return *table;
-}
-
-void expire(void* context, void*);
-
-void watch(Storage* s, Weak* weak) {
-  const bool resizable = s->resizable();
-  Ref<Storage> memory(new Storage(s->data(), s->nbytes(), s->device(), expire, weak));
-  s->swap_data(*memory);
-  s->set_resizable(resizable);
-  weak->memory = std::move(memory);
-}
-
-void expire(void* context, void*) {  // the deleter of a watched storage
-  auto* weak = static_cast<Weak*>(context);
-  Ref<Storage> memory;
-  std::lock_guard guard(weak_mutex());
-  memory = std::move(weak->memory);
-  if (weak->storage->use_count()) {  // it got other memory, by a resize
-    watch(weak->storage, weak);
-    return;
-  }
-  watched().erase(weak->storage);
-  weak->storage = nullptr;
-  if (!weak->count) delete weak;
-}
-
-PyObject* weak_ref(PyObject* self, PyObject*) {
-  Storage* s = in(self);
-  if (s->device().type != DeviceType::cpu &&
-      s->device().type != DeviceType::meta)  // the allocator of devices knows its blocks by their deleter
-    return PyErr_Format(
-        PyExc_NotImplementedError, "torch.UntypedStorage._weak_ref is not supported by shim-torch for memory of a GPU");
-  std::lock_guard guard(weak_mutex());
-  Weak*& weak = watched()[s];
-  if (!weak) {
-    weak = new Weak{s, 0, {}};
-    watch(s, weak);
-  }
-  ++weak->count;
-  return PyLong_FromVoidPtr(weak);
-}
-
-bool weak_given(PyObject* number, void** weak) {
-  *weak = PyLong_AsVoidPtr(number);
-  return *weak || !PyErr_Occurred();
-}
-
-PyObject* weak_expired(PyObject*, PyObject* number) {
-  void* weak;
-  return weak_given(number, &weak) ? PyBool_FromLong(static_cast<Weak*>(weak)->storage == nullptr) : nullptr;
-}
-
-PyObject* weak_drop(PyObject*, PyObject* number) {
-  void* weak;
-  if (!weak_given(number, &weak)) return nullptr;
-  std::lock_guard guard(weak_mutex());
-  auto* w = static_cast<Weak*>(weak);
-  if (!--w->count && !w->storage) delete w;  // of a living storage it stays for the next one
-  Py_RETURN_NONE;
-}
-
-PyObject* from_weak(PyObject*, PyObject* number) {  // the storage, None once it is gone
-  void* weak;
-  if (!weak_given(number, &weak)) return nullptr;
-  Storage* s = static_cast<Weak*>(weak)->storage;
-  if (!s) Py_RETURN_NONE;
-  return storage_object(Ref<Storage>(s));
-}
-
 PyMethodDef methods[] = {{"data_ptr", data_ptr, METH_NOARGS, nullptr}, {"nbytes", nbytes, METH_NOARGS, nullptr},
     {"size", nbytes, METH_NOARGS, nullptr}, {"element_size", element_size, METH_NOARGS, nullptr},
     {"get_device", index_of_device, METH_NOARGS, nullptr}, {"resizable", is_resizable, METH_NOARGS, nullptr},
-    {"is_pinned", is_pinned, METH_VARARGS, nullptr}, {"cpu", cpu, METH_NOARGS, nullptr},
+    {"is_pinned", is_pinned, METH_VARARGS, nullptr}, {"cpu", storage_on_cpu, METH_NOARGS, nullptr},
     {"cuda", cuda, METH_VARARGS, nullptr}, {"clone", clone, METH_NOARGS, nullptr},
     {"copy_", copy_method, METH_VARARGS, nullptr}, {"resize_", resize_method, METH_O, nullptr},
     {"_become_shared_", become_shared, METH_O, nullptr}, {"_at", at, METH_O | METH_STATIC, nullptr},
-    {"_weak_ref", weak_ref, METH_NOARGS, nullptr}, {"_expired", weak_expired, METH_O | METH_STATIC, nullptr},
-    {"_free_weak_ref", weak_drop, METH_O | METH_STATIC, nullptr},
-    {"_new_with_weak_ptr", from_weak, METH_O | METH_STATIC, nullptr}, {"tolist", tolist, METH_NOARGS, nullptr},
-    {"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+    {"_weak_ref", storage_weak_ref, METH_NOARGS, nullptr},
+    {"_expired", storage_weak_expired, METH_O | METH_STATIC, nullptr},
+    {"_free_weak_ref", storage_weak_drop, METH_O | METH_STATIC, nullptr},
+    {"_new_with_weak_ptr", storage_from_weak, METH_O | METH_STATIC, nullptr},
+    {"tolist", storage_tolist, METH_NOARGS, nullptr}, {"__reduce__", reduce, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 PyType_Slot base_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
     {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)},
     {Py_tp_members, members}, {Py_tp_getset, base_getset}, {Py_tp_new, reinterpret_cast<void*>(storage_new)},
@@ -383,7 +240,8 @@ PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
     {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)},
     {Py_tp_new, reinterpret_cast<void*>(storage_new)}, {Py_tp_repr, reinterpret_cast<void*>(repr)},
     {Py_tp_getset, getset}, {Py_tp_methods, methods}, {Py_mp_length, reinterpret_cast<void*>(length)},
-    {Py_mp_subscript, reinterpret_cast<void*>(subscript)}, {Py_mp_ass_subscript, reinterpret_cast<void*>(assign)},
+    {Py_mp_subscript, reinterpret_cast<void*>(storage_subscript)},
+    {Py_mp_ass_subscript, reinterpret_cast<void*>(storage_assign)},
     {Py_tp_doc, const_cast<char*>("The bytes under one or more tensors.")}, {0, nullptr}};
 PyType_Spec base_spec = {"torch._C.StorageBase", sizeof(PyStorage), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, base_slots};

@@ -1,15 +1,10 @@
 // Attributes and methods of torch.Tensor that need no operator: geometry, dtype, device, storage, numbers.
-#include <algorithm>
-#include <cstring>
-
 #include "core/extent.h"
 #include "core/lazy_clone.h"
 #include "core/math_bits.h"
+#include "core/sparse.h"
 #include "ops/kernels.h"
 #include "python/tensor_type.h"
-#include "python/sparse_dispatch.h"
-#include "python/torch_dispatch.h"
-#include "python/uninitialized.h"
 #include "python/wrapper.h"
 
 namespace shim {
@@ -210,233 +205,6 @@ PyObject* is_contiguous_method(PyObject* self, Args args, Py_ssize_t n, PyObject
   });
 }
 
-// A TypedStorage holds elements of one dtype.
-void check_storage_dtype(PyObject* source, DType wanted) {
-  PyObject* dtype = PyObject_GetAttrString(source, "dtype");
-  if (!dtype) {
-    PyErr_Clear();
-    return;
-  }
-  const bool other = is_dtype(dtype) && dtype_of(dtype) != wanted;
-  const DType found = other ? dtype_of(dtype) : wanted;
-  Py_DECREF(dtype);
-  CHECK(Kind::Runtime, !other, "Expected a Storage of type ", scalar_name(wanted),
-      " or an UntypedStorage, but got type ", scalar_name(found), " for argument 1 'storage'");
-}
-
-PyObject* set_method(PyObject* self, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"source", "storage_offset", "size", "stride", nullptr};
-  PyObject *source = nullptr, *from = nullptr, *size = nullptr, *stride = nullptr;
-  int64_t offset = 0;
-  if (!PyArg_ParseTupleAndKeywords(
-          args, kwargs, "|OOOO:set_", const_cast<char**>(names), &source, &from, &size, &stride))
-    return nullptr;
-  if (from && !unpack_int(from, &offset)) return nullptr;
-  return guarded([&]() -> PyObject* {
-    TensorImpl* t = unwrap(self);
-    CHECK(Kind::Runtime, !is_sparse(*t) && !(source && is_tensor(source) && is_sparse(*unwrap(source))),
-        "set_: sparse tensors have no storage to set");
-    Ref<Storage> storage;
-    Dims sizes, strides;
-    if (source && is_tensor(source)) {
-      TensorImpl* s = unwrap(source);
-      CHECK(Kind::Runtime, s->dtype() == t->dtype(), "Could not set tensor of type ", dtype_name(s->dtype()),
-          " to a tensor of type ", dtype_name(t->dtype()));
-      sizes.assign(s->sizes().begin(), s->sizes().end());
-      strides.assign(s->strides().begin(), s->strides().end());
-      offset = size ? offset : s->storage_offset();
-      storage = s->storage();
-    } else if (source) {
-      storage = storage_of(source);
-      CHECK(Kind::Type, storage, "set_(): argument 'source' must be Tensor or Storage, not ", Py_TYPE(source)->tp_name);
-      check_storage_dtype(source, t->dtype());
-      sizes = {int64_t(storage->nbytes() / t->itemsize())};
-      strides = {1};
-    } else {
-      storage = allocate(0, t->device());
-      sizes = {0};
-      strides = {1};
-    }
-    if (size) {
-      if (!dims_of(size, &sizes)) return nullptr;
-      strides = contiguous_strides(sizes);
-    }
-    if (stride && !dims_of(stride, &strides)) return nullptr;
-    // All that can be wrong is found before anything is changed.
-    CHECK(Kind::Runtime, sizes.size() == strides.size(), "unequal size length (", sizes.size(), ") and stride length (",
-        strides.size(), ")");
-    const int64_t numel = product(sizes);
-    for (int64_t s : strides)
-      CHECK(Kind::Runtime, s >= 0 || numel == 0, "Storage size calculation overflowed with sizes=", bracketed(sizes),
-          " and strides=", bracketed(strides));
-    const size_t need = extent_bytes(sizes, strides, offset, t->itemsize());
-    const bool same = offset == t->storage_offset() && std::ranges::equal(sizes, t->sizes()) &&
-                      std::ranges::equal(strides, t->strides());
-    if (same)
-      check_within(
-          *storage, sizes, strides, offset, t->itemsize());  // PyTorch grows the storage for another geometry only
-    if (need > storage->nbytes()) storage->resize(need);
-    // The tensor goes on counting its own writes: those of the new storage's other tensors are not its.
-    t->keep_version();
-    t->set_storage(storage);
-    t->set_geometry(sizes, strides, offset);
-    t->bump_version();
-    if (AutogradMeta* m = t->autograd()) m->accumulator = nullptr;  // gradients of what it was don't fit it any more
-    Py_INCREF(self);
-    return self;
-  });
-}
-
-PyObject* resize_method(PyObject* self, PyObject* args, PyObject* kwargs) {
-  PyObject* layout = kwargs ? PyDict_GetItemString(kwargs, "memory_format") : nullptr;
-  MemoryFormat format = MemoryFormat::contiguous;
-  if (layout && layout != Py_None && !memory_format_of(layout, &format))
-    return PyErr_Format(PyExc_TypeError, "resize_(): argument 'memory_format' must be torch.memory_format, not %s",
-        Py_TYPE(layout)->tp_name);
-  PyObject* size =
-      PyTuple_GET_SIZE(args) == 1 && !PyLong_Check(PyTuple_GET_ITEM(args, 0)) ? PyTuple_GET_ITEM(args, 0) : args;
-  Dims sizes;
-  if (!dims_of(size, &sizes)) return nullptr;
-  return guarded([&]() -> PyObject* {
-    TensorImpl* t = unwrap(self);
-    if (is_sparse(*t)) return PyObject_CallMethod(self, "_resize_sparse_", "O", size);
-    CHECK(Kind::Runtime, !t->requires_grad() || InferenceMode::enabled(), "cannot resize variables that require grad");
-    CHECK(Kind::Runtime, format != MemoryFormat::preserve, "Unsupported memory formatPreserve");
-    const bool same = std::equal(sizes.begin(), sizes.end(), t->sizes().begin(), t->sizes().end());
-    if (same && (!layout || layout == Py_None)) return Py_NewRef(self);  // the strides stay as they are
-    for (int64_t n : sizes) CHECK(Kind::Runtime, n >= 0, "Trying to create tensor with negative dimension ", n);
-    Dims strides = format == MemoryFormat::contiguous ? contiguous_strides(sizes) : channels_last_strides(sizes);
-    const size_t need = extent_bytes(sizes, strides, t->storage_offset(), t->itemsize());
-    const size_t had = t->storage()->nbytes();
-    if (need > had) t->storage()->resize(need);
-    if (!same) t->bump_version();
-    t->set_geometry(sizes, strides, t->storage_offset());
-    if (fill_uninitialized && need > had) {
-      PyObject* done = PyObject_CallMethod(self, "_fill_grown", "n", Py_ssize_t(had));
-      if (!done) return nullptr;
-      Py_DECREF(done);
-    }
-    Py_INCREF(self);
-    return self;
-  });
-}
-
-// --- elements -------------------------------------------------------------------------------------------------------------
-
-Tensor on_cpu(TensorImpl* t) {
-  if (t->device().is_cpu()) return resolved(Tensor(t));
-  CHECK(Kind::Runtime, !t->device().is_meta(), "Tensor.item() cannot be called on meta tensors");
-  Tensor host = empty(t->sizes(), t->dtype(), Device{});
-  copy_(host, Tensor(t));
-  return host;
-}
-
-// A sparse number is the sum of its values.
-PyObject* sparse_item(PyObject* self) {
-  PyObject* dense = PyObject_CallMethod(self, "to_dense", nullptr);
-  PyObject* value = dense ? PyObject_CallMethod(dense, "item", nullptr) : nullptr;
-  Py_XDECREF(dense);
-  return value;
-}
-
-PyObject* item_method(PyObject* self, PyObject*) {
-  if (__builtin_expect(python_dispatch, 0) && wants_dispatch(&self, 1)) {
-    static Operator* op = find_operator("aten::_local_scalar_dense", "");
-    if (op) return call_torch_dispatch(*op, &self, 1);
-  }
-  return guarded([&]() -> PyObject* {
-    TensorImpl* t = unwrap(self);
-    CHECK(Kind::Runtime, t->numel() == 1, "a Tensor with ", t->numel(), " elements cannot be converted to Scalar");
-    if (is_sparse(*t)) return sparse_item(self);
-    CHECK(Kind::Runtime, has_data(*t), "Cannot access data pointer of Tensor that doesn't have storage");
-    return number_object(on_cpu(t)->data(), t->dtype());
-  });
-}
-
-PyObject* list_of(TensorImpl* t, const char* p, int dim) {
-  if (dim == t->dim()) return number_object(p, t->dtype());
-  int64_t n = t->sizes_data()[dim], step = t->strides_data()[dim] * int64_t(t->itemsize());
-  PyObject* list = PyList_New(n);
-  for (int64_t i = 0; list && i < n; ++i) {
-    PyObject* item = list_of(t, p + i * step, dim + 1);
-    if (!item) {
-      Py_DECREF(list);
-      return nullptr;
-    }
-    PyList_SET_ITEM(list, i, item);
-  }
-  return list;
-}
-
-PyObject* tolist_method(PyObject* self, PyObject*) {
-  if (unwrap(self)->device().is_meta())
-    return PyErr_Format(PyExc_NotImplementedError, "Cannot copy out of meta tensor; no data!");
-  return guarded([&]() -> PyObject* {
-    CHECK(Kind::Runtime, !is_sparse(*unwrap(self)), "Cannot access data pointer of Tensor that doesn't have storage");
-    CHECK(Kind::Runtime, has_data(*unwrap(self)) || !class_has_handler(Py_TYPE(self)),
-        ".tolist() is not supported for tensor subclasses, got ", Py_TYPE(self)->tp_name);
-    CHECK(Kind::Runtime, has_data(*unwrap(self)), "Cannot access data pointer of Tensor that doesn't have storage");
-    const TensorImpl& t = *unwrap(self);
-    CHECK(Kind::Runtime, !t.numel() || t.storage()->nbytes(),
-        "tolist() shouldn't be called on a tensor with unallocated storage");
-    Tensor host = on_cpu(unwrap(self));
-    const Lent lent(host->storage());  // making lists may run a collection, which runs anybody's code
-    return list_of(host.get(), host->data_as<const char>(), 0);
-  });
-}
-
-int truth(PyObject* self) {
-  PyObject* value = nullptr;
-  TensorImpl* t = unwrap(self);
-  if (t->numel() == 1)
-    value = item_method(self, nullptr);
-  else if (t->numel() == 0)
-    PyErr_SetString(PyExc_RuntimeError, "Boolean value of Tensor with no values is ambiguous");
-  else
-    PyErr_SetString(PyExc_RuntimeError, "Boolean value of Tensor with more than one value is ambiguous");
-  if (!value) return -1;
-  int r = PyObject_IsTrue(value);
-  Py_DECREF(value);
-  return r;
-}
-PyObject* bool_method(PyObject* self, PyObject*) {
-  int r = truth(self);
-  return r < 0 ? nullptr : yes(r);
-}
-
-PyObject* converted(PyObject* self, PyObject* (*to)(PyObject*), const char* real_type = nullptr) {
-  if (unwrap(self)->numel() != 1)
-    return PyErr_Format(PyExc_ValueError, "only one element tensors can be converted to Python scalars");
-  PyObject* value = item_method(self, nullptr);
-  if (!value) return nullptr;
-  if (real_type && PyComplex_Check(value)) {
-    if (PyComplex_ImagAsDouble(value) != 0)
-      PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", real_type);
-    Py_SETREF(value, PyErr_Occurred() ? nullptr : PyFloat_FromDouble(PyComplex_RealAsDouble(value)));
-    if (!value) return nullptr;
-  }
-  PyObject* r = to(value);
-  Py_DECREF(value);
-  return r;
-}
-PyObject* int_method(PyObject* self, PyObject*) { return converted(self, PyNumber_Long, "int64_t"); }
-PyObject* float_method(PyObject* self, PyObject*) { return converted(self, PyNumber_Float, "double"); }
-PyObject* complex_method(PyObject* self, PyObject*) {
-  return converted(
-      self, [](PyObject* v) { return PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyComplex_Type), v); });
-}
-PyObject* index_method(PyObject* self, PyObject*) {
-  TensorImpl* t = unwrap(self);
-  if (!is_integral(t->dtype(), true) || t->numel() != 1)
-    return PyErr_Format(PyExc_TypeError, "only integer tensors of a single element can be converted to an index");
-  return converted(self, PyNumber_Index);
-}
-PyObject* len_method(PyObject* self, PyObject*) {
-  TensorImpl* t = unwrap(self);
-  if (t->dim() == 0) return PyErr_Format(PyExc_TypeError, "len() of a 0-d tensor");
-  return integer(t->sizes_data()[0]);
-}
-
 PyMethodDef methods[] = {
 #define FAST(name, f) \
   {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)), METH_FASTCALL | METH_KEYWORDS, nullptr}
@@ -454,12 +222,8 @@ PyMethodDef methods[] = {
     {"is_inference", is_inference_method, METH_NOARGS, nullptr}, {"is_conj", is_conj_method, METH_NOARGS, nullptr},
     {"is_neg", is_neg_method, METH_NOARGS, nullptr}, {"is_shared", is_shared_method, METH_NOARGS, nullptr},
     {"is_pinned", is_pinned_method, METH_VARARGS, nullptr},
-    {"untyped_storage", untyped_storage_method, METH_NOARGS, nullptr}, KEYED("set_", set_method),
-    KEYED("resize_", resize_method), {"item", item_method, METH_NOARGS, nullptr},
-    {"tolist", tolist_method, METH_NOARGS, nullptr}, {"__bool__", bool_method, METH_NOARGS, nullptr},
-    {"__int__", int_method, METH_NOARGS, nullptr}, {"__float__", float_method, METH_NOARGS, nullptr},
-    {"__complex__", complex_method, METH_NOARGS, nullptr}, {"__index__", index_method, METH_NOARGS, nullptr},
-    {"__len__", len_method, METH_NOARGS, nullptr}, {"__hash__", hash_method, METH_NOARGS, nullptr},
+    {"untyped_storage", untyped_storage_method, METH_NOARGS, nullptr}, KEYED("set_", tensor_set),
+    KEYED("resize_", tensor_resize), {"__hash__", hash_method, METH_NOARGS, nullptr},
     {"_make_subclass", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(make_subclass)),
         METH_VARARGS | METH_KEYWORDS | METH_STATIC, nullptr},
     {"_make_wrapper_subclass", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(wrapper_subclass)),
@@ -470,7 +234,7 @@ PyMethodDef methods[] = {
 
 int bind_tensor(PyObject* module) {
   if (make_tensor_types(module) < 0) return -1;
-  return add_to_tensor(methods, getset);
+  return add_to_tensor(methods, getset) < 0 ? -1 : bind_tensor_numbers();
 }
 
 }  // namespace shim

@@ -30,7 +30,7 @@ PyObject* call_torch_function(
 bool torch_function_mode_active();
 bool torch_function_enabled();
 int bind_torch_function(PyObject* module);
-int bind_torch_dispatch(PyObject* module);  // torch_dispatch.cpp
+int bind_torch_dispatch(PyObject* module);  // bind_torch_dispatch.cpp
 
 // modes.cpp
 struct AutocastState {

@@ -47,6 +47,9 @@ class FunctionNode final : public Node {
 void check_saved_as_returned(PyFunction* ctx, PyObject* const* args, size_t nargs, PyObject* outputs);
 PyObject* wrap_outputs(
     PyFunction* ctx, const Ref<FunctionNode>& node, PyObject* const* args, size_t nargs, PyObject* outputs);
+// Function.apply, and the same past functorch's rules (function_apply.cpp).
+PyObject* function_apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
+PyObject* function_apply_directly(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
 bool save_variables(PyFunction* ctx, const Ref<FunctionNode>& node);
 
 }  // namespace shim

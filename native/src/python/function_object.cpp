@@ -1,14 +1,12 @@
 // torch._C._FunctionBase: the ctx of a user's autograd.Function, and its apply().
-#include "python/batching.h"
-#include "python/forward_mode.h"
+
 #include "python/function.h"
 #include "python/held.h"
 
 #include <structmember.h>
 
-#include <algorithm>
-
 namespace shim {
+
 namespace {
 
 PyTypeObject* FunctionType;
@@ -180,236 +178,12 @@ PyMemberDef members[] = {{"needs_input_grad", T_OBJECT, offsetof(PyFunction, nee
     {"__dictoffset__", T_PYSSIZET, offsetof(PyFunction, dict), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(PyFunction, weakrefs), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
 
-// --- apply ----------------------------------------------------------------------------------------------------------------------
-
-struct Names {
-  PyObject *backward_cls = PyUnicode_InternFromString("_backward_cls"),
-           *forward = PyUnicode_InternFromString("forward"),
-           *setup_context = PyUnicode_InternFromString("setup_context");
-};
-Names& names() {
-  static Names n;
-  return n;
-}
-
-PyObject* python_helper(const char* name) {  // of shim_torch.autograd.function
-  Held module{PyImport_ImportModule("shim_torch.autograd.function")};
-  return module.o ? PyObject_GetAttrString(module.o, name) : nullptr;
-}
-
-bool has_setup_context(PyObject* cls, PyObject** found) {
-  static PyObject* original = nullptr;
-  if (!original) {
-    Held function{python_helper("Function")};
-    original = function.o ? PyObject_GetAttr(function.o, names().setup_context) : nullptr;
-  }
-  *found = PyObject_GetAttr(cls, names().setup_context);
-  return *found && *found != original;
-}
-
-PyObject* run_forward(PyObject* cls, PyObject* ctx, PyObject* const* args, size_t n, PyObject* setup) {
-  NoGrad off;
-  struct NoTangents {
-    int old = forward_gradients();
-    NoTangents() { forward_gradients() = 0; }
-    ~NoTangents() { forward_gradients() = old; }
-  } no_tangents;
-  Held forward{PyObject_GetAttr(cls, names().forward)};
-  if (!forward.o) return nullptr;
-  if (!setup) {
-    std::vector<PyObject*> with(n + 1);
-    with[0] = ctx;
-    std::copy(args, args + n, with.begin() + 1);
-    return PyObject_Vectorcall(forward.o, with.data(), n + 1, nullptr);
-  }
-  PyObject* output = PyObject_Vectorcall(forward.o, args, n, nullptr);
-  if (!output) return nullptr;
-  Held inputs{PyTuple_New(Py_ssize_t(n))};
-  for (size_t i = 0; i < n; ++i) PyTuple_SET_ITEM(inputs.o, Py_ssize_t(i), Py_NewRef(args[i]));
-  Held done{PyObject_CallFunctionObjArgs(setup, ctx, inputs.o, output, nullptr)};
-  if (!done.o) Py_CLEAR(output);
-  return output;
-}
-
-bool among(PyObject* tuple, PyObject* o) {
-  for (Py_ssize_t i = 0; tuple && PyTuple_Check(tuple) && i < PyTuple_GET_SIZE(tuple); ++i)
-    if (is_tensor(PyTuple_GET_ITEM(tuple, i)) && unwrap(PyTuple_GET_ITEM(tuple, i)) == unwrap(o)) return true;
-  return false;
-}
-
-// PyTorch's rules for what jvp may return for a result: `tangent` belongs to it, `inputs` are those of the call.
-void check_tangent(PyFunction* ctx, PyObject* result, TensorImpl& tangent, PyObject* const* inputs, size_t n,
-    Py_ssize_t at, const std::vector<uint32_t>& versions) {
-  CHECK(Kind::Runtime,
-      !among(ctx->non_differentiable, result) &&
-          (is_floating(unwrap(result)->dtype()) || is_complex(unwrap(result)->dtype())),
-      "Function's jvp returned a gradient at position ", at,
-      ", but  the corresponding forward output is not a differentiable Tensor.You should return None at that position "
-      "instead.");
-  const TensorImpl& value = *unwrap(result);
-  auto text = [](DimSpan d) {
-    std::string s = "[";
-    for (size_t i = 0; i < d.size(); ++i) s += (i ? ", " : "") + std::to_string(d[i]);
-    return s + "]";
-  };
-  CHECK(Kind::Runtime,
-      std::equal(value.sizes().begin(), value.sizes().end(), tangent.sizes().begin(), tangent.sizes().end()),
-      "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
-      "supported. Tensor is of size ",
-      text(value.sizes()), " while the given forward gradient is of size ", text(tangent.sizes()), ".");
-  const bool dirty = among(ctx->dirty_tensors, result);
-  for (size_t i = 0; i < n; ++i) {
-    Tensor given = is_tensor(inputs[i]) ? tangent_of(*unwrap(inputs[i])) : Tensor();
-    if (!given || value.storage().get() != unwrap(inputs[i])->storage().get()) continue;
-    if (dirty) {
-      CHECK(Kind::Runtime, unwrap(inputs[i]) != &value || (given.get() == &tangent && given->version() > versions[i]),
-          "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying "
-          "an input inplace, then the jvp function must modify the corresponding gradient inplace.");
-    } else {
-      const bool view = tangent.autograd() && tangent.autograd()->base;
-      if (view && tangent.storage().get() != given->storage().get())
-        fail(Kind::Runtime, "A custom Function is returning a view but the jvp is not returning a view of the ",
-            given->autograd() && given->autograd()->base ? "same base as the given grad input." : "given grad input.");
-      CHECK(Kind::Runtime, view,
-          "A custom Function's forward is returning a view (or an input as-is) "
-          "but the jvp is not returning a view.");
-    }
-  }
-}
-
-PyObject* call_jvp(PyObject* cls, PyObject* ctx, PyObject* const* args, size_t n) {
-  Held jvp{PyObject_GetAttrString(cls, "jvp")};
-  if (!jvp.o) return nullptr;
-  std::vector<PyObject*> given{ctx};
-  std::vector<Held> held(n);
-  for (size_t i = 0; i < n; ++i) {
-    Tensor t = is_tensor(args[i]) ? tangent_of(*unwrap(args[i])) : Tensor();
-    if (!t && is_tensor(args[i]) && in(ctx)->materialize &&
-        (is_floating(unwrap(args[i])->dtype()) || is_complex(unwrap(args[i])->dtype())))
-      t = engine_ops().zeros(unwrap(args[i])->sizes(), unwrap(args[i])->dtype(), unwrap(args[i])->device());
-    given.push_back(held[i].o = wrap(t));
-  }
-  struct Off {
-    int old = forward_gradients();
-    Off() { forward_gradients() = 0; }
-    ~Off() { forward_gradients() = old; }
-  } off;
-  return PyObject_Vectorcall(jvp.o, given.data(), n + 1, nullptr);
-}
-
-// The Function's own jvp gives the tangents of its results.
-bool apply_jvp(PyObject* cls, PyObject* ctx, PyObject* const* args, size_t n, PyObject* outputs) {
-  std::vector<uint32_t> versions(n);  // of the inputs' tangents
-  for (size_t i = 0; i < n; ++i)
-    if (Tensor t = is_tensor(args[i]) ? tangent_of(*unwrap(args[i])) : Tensor()) versions[i] = t->version();
-  Held r{call_jvp(cls, ctx, args, n)};
-  if (!r.o) return false;
-  Held tuple{PyTuple_Check(r.o) ? Py_NewRef(r.o) : PyTuple_Pack(1, r.o)};
-  if (!tuple.o) return false;
-  CHECK(Kind::Runtime, PyTuple_GET_SIZE(tuple.o) == PyTuple_GET_SIZE(outputs),
-      "Function's jvp returned an invalid number of forward gradients (expected ", PyTuple_GET_SIZE(outputs),
-      " but got ", PyTuple_GET_SIZE(tuple.o), ")");
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outputs); ++i) {
-    PyObject *o = PyTuple_GET_ITEM(outputs, i), *t = PyTuple_GET_ITEM(tuple.o, i);
-    CHECK(Kind::Runtime, t == Py_None || is_tensor(t), "expected Variable or None (got ", Py_TYPE(t)->tp_name,
-        ") for grad output ", i, ".");
-    if (!is_tensor(o) || !is_tensor(t)) continue;
-    check_tangent(in(ctx), o, *unwrap(t), args, n, i, versions);
-    set_tangent(Tensor(unwrap(o)), Tensor(unwrap(t)));
-  }
-  return true;
-}
-
-PyObject* apply_to(PyObject* cls, PyObject* const* args, size_t n, PyObject* setup) {
-  Held backward_cls{PyObject_GetAttr(cls, names().backward_cls)};
-  Held ctx{backward_cls.o ? PyObject_CallNoArgs(backward_cls.o) : nullptr};
-  if (!ctx.o) return nullptr;
-  PyFunction* f = in(ctx.o);
-  bool any = false;
-  f->needs_input_grad = PyTuple_New(Py_ssize_t(n));
-  for (size_t i = 0; i < n; ++i) {
-    bool wants = is_tensor(args[i]) && unwrap(args[i])->requires_grad();
-    any |= wants;
-    PyTuple_SET_ITEM(f->needs_input_grad, Py_ssize_t(i), PyBool_FromLong(wants));
-  }
-  Ref<FunctionNode> node;
-  if (any && GradMode::enabled()) {
-    node = make<FunctionNode>(f, Py_TYPE(ctx.o)->tp_name);
-    std::vector<Edge> edges;
-    for (size_t i = 0; i < n; ++i) {
-      node->is_tensor_input.push_back(is_tensor(args[i]));
-      if (is_tensor(args[i])) edges.push_back(gradient_edge(Tensor(unwrap(args[i]))));
-    }
-    node->set_next_edges(std::move(edges));
-  }
-  Held output{run_forward(cls, ctx.o, args, n, setup)};
-  if (!output.o) return nullptr;
-  const bool tangents = forward_gradients() && any_tangent(args, n);
-  bool single = !PyTuple_Check(output.o);
-  Held outputs{single ? PyTuple_Pack(1, output.o) : Py_NewRef(output.o)};
-  if (node && setup) check_saved_as_returned(f, args, n, outputs.o);
-  Held result{wrap_outputs(f, node, args, n, outputs.o)};
-  if (!result.o) return nullptr;
-  if (tangents && !apply_jvp(cls, ctx.o, args, n, result.o)) return nullptr;
-  if (node) save_variables(f, node);
-  Py_CLEAR(f->to_save);
-  Py_CLEAR(f->dirty_tensors);
-  Py_CLEAR(f->non_differentiable);
-  return Py_NewRef(single ? PyTuple_GET_ITEM(result.o, 0) : result.o);
-}
-
-bool ours(PyObject* cls) {  // a Function of this package
-  Held home{PyObject_GetAttrString(cls, "__module__")};
-  const char* text = home.o && PyUnicode_Check(home.o) ? PyUnicode_AsUTF8(home.o) : nullptr;
-  PyErr_Clear();
-  return text && std::string_view(text).starts_with("shim_torch.");
-}
-
-PyObject* apply_bound(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, bool hooks) {
-  Held setup{nullptr};
-  bool separate = has_setup_context(cls, &setup.o);
-  if (!setup.o) return nullptr;
-  Held bound{nullptr};
-  if (separate || (kwnames && PyTuple_GET_SIZE(kwnames))) {  // defaults and keywords of forward become plain arguments
-    Held bind{python_helper("_bind_arguments")};
-    Held positional{PyTuple_New(nargs)}, keywords{PyDict_New()};
-    if (!bind.o || !positional.o || !keywords.o) return nullptr;
-    for (Py_ssize_t i = 0; i < nargs; ++i) PyTuple_SET_ITEM(positional.o, i, Py_NewRef(args[i]));
-    for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i)
-      if (PyDict_SetItem(keywords.o, PyTuple_GET_ITEM(kwnames, i), args[nargs + i]) < 0) return nullptr;
-    bound.o =
-        PyObject_CallFunctionObjArgs(bind.o, cls, separate ? Py_True : Py_False, positional.o, keywords.o, nullptr);
-    if (!bound.o) return nullptr;
-    args = reinterpret_cast<PyTupleObject*>(bound.o)->ob_item;
-    nargs = PyTuple_GET_SIZE(bound.o);
-  }
-  if (__builtin_expect(hooks && batched_class != nullptr, 0) && any_batched(args, size_t(nargs)))
-    return apply_batched(cls, args, size_t(nargs));
-  if (__builtin_expect(hooks && !separate && running_transforms() != 0, 0) && !ours(cls)) {
-    PyErr_SetString(PyExc_RuntimeError,
-        "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
-        "override the setup_context "
-        "staticmethod. For more details, please see https://pytorch.org/docs/main/notes/extending.func.html");
-    return nullptr;
-  }
-  return guarded([&]() -> PyObject* { return apply_to(cls, args, size_t(nargs), separate ? setup.o : nullptr); });
-}
-
-PyObject* apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  return apply_bound(cls, args, nargs, kwnames, true);
-}
-
-// What torch.func.vmap calls for arguments that it has prepared.
-PyObject* apply_directly(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  return apply_bound(cls, args, nargs, kwnames, false);
-}
-
 PyMethodDef methods[] = {{"name", name, METH_NOARGS, nullptr}, {"register_hook", register_post, METH_O, nullptr},
     {"register_prehook", register_pre, METH_O, nullptr}, {"_sequence_nr", sequence, METH_NOARGS, nullptr},
     {"_register_hook_dict", register_hook_dict, METH_O, nullptr},
-    {"_apply_directly", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(apply_directly)),
+    {"_apply_directly", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function_apply_directly)),
         METH_FASTCALL | METH_KEYWORDS | METH_CLASS, nullptr},
-    {"apply", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(apply)),
+    {"apply", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function_apply)),
         METH_FASTCALL | METH_KEYWORDS | METH_CLASS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(create)}, {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},

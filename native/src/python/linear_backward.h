@@ -1,7 +1,7 @@
 #pragma once
 // The backward of recorded linear layers without Python.
 #include "autograd/autograd.h"
-#include "gemm/linear.h"
+#include "ops/linear.h"
 
 namespace shim {
 

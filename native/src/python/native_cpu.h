@@ -21,5 +21,6 @@ template <class F> auto unlocked(int64_t elements, F&& f) {  // without the GIL 
   if (elements >= 2 * kGrain) released.emplace();
   return f();
 }
+template <class F> PyObject* computed(int64_t elements, F&& f) { return wrapped(unlocked(elements, f)); }
 
 }  // namespace shim

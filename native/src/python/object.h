@@ -93,7 +93,7 @@ int bind_batching(PyObject* module);    // torch.func.vmap's part of a call
 
 // Called by dispatch after a differentiable operator ran (python/record_node.cpp, autograd). `args` are the bound arguments
 // of the overload in schema order, `results` the tensors it returned. Does nothing when no input requires grad.
-struct Operator;                                          // ops/operator.h
+struct Operator;                                          // operator.h
 bool any_requires_grad(PyObject* const* args, size_t n);  // looks into tuples and lists of tensors too
 void record_history(Operator&, PyObject* const* args, size_t n, PyObject* result, bool inplace);
 class Node;

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "cpu/loops.h"
-#include "ops/operator.h"
+#include "python/operator.h"
 
 namespace shim {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "autograd/autograd.h"
-#include "ops/operator.h"
+#include "python/operator.h"
 #include "python/autograd_python.h"
 #include "python/dispatch.h"
 #include "python/record_node.h"

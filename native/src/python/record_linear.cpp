@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "gemm/accumulate.h"
-#include "gemm/settings.h"
+#include "ops/gemm_settings.h"
 #include "python/autograd_python.h"
 #include "python/record_node.h"
 #include "python/torch_dispatch.h"

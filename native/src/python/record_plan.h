@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/operator.h"
+#include "python/operator.h"
 
 namespace shim {
 

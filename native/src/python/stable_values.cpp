@@ -2,10 +2,9 @@
 
 #include <cstring>
 #include <memory>
-#include <new>
-#include <stdexcept>
 
 namespace shim {
+
 namespace {
 
 using abi::Value;
@@ -191,111 +190,6 @@ PyObject* from_value(Value v, const ArgType& t) {
   }
   if (t.list) return checked(list_from_value(v, t));
   return checked(t.optional ? optional_from_value(v, t) : element_from_value(v, t));
-}
-
-namespace {
-
-// A returned ScalarType, Layout or MemoryFormat is a plain number for Python, as with PyTorch.
-ArgType returned_type(const ArgType& t, Value v) {
-  if (t.base != ArgType::ScalarType && t.base != ArgType::Layout && t.base != ArgType::MemoryFormat) return t;
-  if (t.list) return t;
-  if (t.optional && v) *reinterpret_cast<Value*>(v) = Value(int64_t(int32_t(*reinterpret_cast<Value*>(v))));
-  ArgType number = t;
-  number.base = ArgType::Int;
-  return number;
-}
-
-// What a kernel returned, as Python sees it: None, one value or a tuple; numbers' lists become lists.
-PyObject* returned(const Schema& s, const Value* stack) {
-  const size_t n = s.returns.size();
-  PyObject* all = PyTuple_New(Py_ssize_t(n));
-  bool failed = !all;
-  std::string problem;
-  for (size_t i = 0; i < n; ++i) {
-    PyObject* o = nullptr;
-    try {
-      const ArgType type = returned_type(s.returns[i].type, stack[i]);
-      const bool narrow = type.base != s.returns[i].type.base && !type.optional;
-      o = from_value(narrow ? Value(int64_t(int32_t(stack[i]))) : stack[i], type);
-      if (PyTuple_CheckExact(o)) Py_SETREF(o, PySequence_List(o));
-    } catch (const Error& e) { problem = e.what(); } catch (const PythonError&) {
-    }
-    failed |= !o;
-    if (all)
-      PyTuple_SET_ITEM(all, Py_ssize_t(i), o ? o : Py_NewRef(Py_None));
-    else
-      Py_XDECREF(o);
-  }
-  if (failed) {
-    Py_XDECREF(all);
-    if (!problem.empty()) fail(Kind::Runtime, s.qualified(), ": ", problem);
-    throw PythonError();
-  }
-  if (n == 1) {
-    PyObject* only = Py_NewRef(PyTuple_GET_ITEM(all, 0));
-    Py_DECREF(all);
-    return only;
-  }
-  if (n == 0) {
-    Py_DECREF(all);
-    Py_RETURN_NONE;
-  }
-  return all;
-}
-
-// The kernel's own text. Wheels of before 2.13 say only which call failed; the reason is added.
-std::string failure_text(const char* what) {
-  std::string text = what;
-  const std::string& reason = abi::last_error();
-  if (!reason.empty() && text.find(reason) == std::string::npos) text += "\n" + reason;
-  return text;
-}
-
-// The standard library's exceptions as PyTorch's Python calls give them: torchcodec ends an iteration by out_of_range.
-PyObject* exception_type(const std::exception& e) {
-  if (dynamic_cast<const std::bad_alloc*>(&e)) return PyExc_MemoryError;
-  if (dynamic_cast<const std::out_of_range*>(&e)) return PyExc_IndexError;
-  if (dynamic_cast<const std::overflow_error*>(&e)) return PyExc_OverflowError;
-  const bool value = dynamic_cast<const std::domain_error*>(&e) || dynamic_cast<const std::invalid_argument*>(&e) ||
-                     dynamic_cast<const std::length_error*>(&e) || dynamic_cast<const std::range_error*>(&e);
-  return value ? PyExc_ValueError : PyExc_RuntimeError;
-}
-
-}  // namespace
-
-PyObject* call_stable(const Schema& s, abi::Kernel kernel, PyObject* const* args, size_t n) {
-  constexpr size_t kInline = 24;
-  const size_t cells = std::max(n, s.returns.size());
-  Value inline_stack[kInline];
-  std::vector<Value> heap(cells > kInline ? cells : 0);
-  Value* stack = cells > kInline ? heap.data() : inline_stack;
-  size_t done = 0;
-  try {
-    for (; done < n; ++done) stack[done] = to_value(args[done], s.args[done].type);
-  } catch (...) {
-    abi::release_arguments(s, stack, done);
-    throw;
-  }
-  std::string problem;
-  PyObject* failed = nullptr;
-  {
-    GilRelease released;
-    abi::clear_last_error();
-    try {
-      kernel(stack, n, s.returns.size());
-    } catch (const std::exception& e) {
-      failed = exception_type(e);
-      problem = failure_text(e.what());
-    } catch (...) {
-      failed = PyExc_RuntimeError;
-      problem = failure_text("the kernel threw an exception that is no std::exception");
-    }
-  }
-  if (failed) {
-    if (!raise_interrupt()) PyErr_SetString(failed, problem.c_str());
-    throw PythonError();
-  }
-  return returned(s, stack);
 }
 
 }  // namespace shim

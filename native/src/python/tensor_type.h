@@ -12,4 +12,8 @@ PyObject* number_object(const void* element, DType);  // one element as a Python
 PyObject* storage_object(const Ref<Storage>&);        // torch.UntypedStorage
 Ref<Storage> storage_of(PyObject*);                   // null if it is none
 
+PyObject* tensor_set(PyObject* self, PyObject* args, PyObject* kwargs);     // Tensor.set_ (tensor_set.cpp)
+PyObject* tensor_resize(PyObject* self, PyObject* args, PyObject* kwargs);  // Tensor.resize_
+int bind_tensor_numbers();                                                  // tensor_numbers.cpp
+
 }  // namespace shim

@@ -1,36 +1,42 @@
 // The __torch_dispatch__ protocol. What nobody uses costs one comparison a call: `python_dispatch`.
-#include "python/held.h"
-#include "python/torch_dispatch.h"
-#include "python/forward_mode.h"
-#include "python/record_plan.h"
+#include "python/torch_dispatch_state.h"
 
 #include <algorithm>
-#include <set>
 #include <vector>
 
 #include "autograd/autograd.h"
+#include "python/forward_mode.h"
+#include "python/held.h"
+#include "python/record_plan.h"
 #include "python/shown_call.h"
 #include "python/sparse_dispatch.h"
 
 namespace shim {
 
-extern Tensor (*zeros_as)(const Tensor& like, DimSpan sizes, DimSpan strides);  // autograd/inplace.cpp
-
 bool python_dispatch = false;
 
-namespace {
+namespace torch_dispatch {
 
-thread_local std::vector<PyObject*> modes;  // owned
-thread_local bool disabled = false, below = false;
-size_t modes_on = 0;  // of all threads; the GIL guards it
+thread_local constinit bool disabled = false, below = false;
+size_t modes_on = 0;
 bool classes_seen = false;
-PyObject* disabled_impl = nullptr;  // torch._C._disabled_torch_dispatch_impl
-PyObject* rules = nullptr;          // {"ns::op.overload": {class: function}}, torch.library.register_torch_dispatch
+PyObject *disabled_impl = nullptr, *rules = nullptr;
 
-PyObject* handler_name() {
+std::vector<PyObject*>& modes() {
+  static thread_local std::vector<PyObject*> stack;
+  return stack;
+}
+
+}  // namespace torch_dispatch
+
+using namespace torch_dispatch;
+
+PyObject* torch_dispatch::handler_name() {
   static PyObject* name = PyUnicode_InternFromString("__torch_dispatch__");
   return name;
 }
+
+namespace {
 
 struct Within {  // a handler runs
   bool old = below;
@@ -53,10 +59,14 @@ PyObject* handler_of(PyTypeObject* type) {
   return h;
 }
 
-bool has_handler(PyTypeObject* type) {
+}  // namespace
+
+bool torch_dispatch::has_handler(PyTypeObject* type) {
   Held h{handler_of(type)};
   return h.o != nullptr;
 }
+
+namespace {
 
 // Tensors whose classes have handlers, subclasses before their bases, each class once.
 void collect(PyObject* o, std::vector<PyObject*>& found) {
@@ -68,12 +78,14 @@ void collect(PyObject* o, std::vector<PyObject*>& found) {
   add_by_class(o, found);
 }
 
-void refresh();
+}  // namespace
 
-PyObject* helper(const char* name) {  // of shim_torch._impl.transforms.torch_dispatch
+PyObject* torch_dispatch::helper(const char* name) {  // of shim_torch._impl.transforms.torch_dispatch
   Held module{PyImport_ImportModule("shim_torch._impl.transforms.torch_dispatch")};
   return module.o ? PyObject_GetAttrString(module.o, name) : nullptr;
 }
+
+namespace {
 
 PyObject* overload_object(const Operator& op, PyObject* const* args, size_t n) {
   static PyObject* find = helper("overload");
@@ -111,7 +123,7 @@ PyObject* refused(PyObject* shown, const std::vector<PyObject*>& found) {
     Held r{PyObject_Repr(o)};
     text += str("  - ", what, " ", r.o ? PyUnicode_AsUTF8(r.o) : "?", "\n");
   };
-  if (!modes.empty()) add("mode object", modes.back());
+  if (!modes().empty()) add("mode object", modes().back());
   for (PyObject* o : found) add("tensor subclass", reinterpret_cast<PyObject*>(Py_TYPE(o)));
   PyErr_SetString(
       PyExc_TypeError, (text + "\nFor more information, try re-running with TORCH_LOGS=not_implemented").c_str());
@@ -119,10 +131,10 @@ PyObject* refused(PyObject* shown, const std::vector<PyObject*>& found) {
 }
 
 PyObject* call_mode(PyObject* func, PyObject* types, PyObject* args, PyObject* kwargs) {
-  PyObject* mode = modes.back();
-  modes.pop_back();  // inside its own handler a mode is off
+  PyObject* mode = modes().back();
+  modes().pop_back();  // inside its own handler a mode is off
   PyObject* r = invoke(mode, Py_TYPE(mode), func, types, args, kwargs);
-  modes.push_back(mode);
+  modes().push_back(mode);
   return r;
 }
 
@@ -131,7 +143,7 @@ PyObject* ask_all(PyObject* func, const std::vector<PyObject*>& found, PyObject*
   if (!types.o) return nullptr;
   for (size_t i = 0; i < found.size(); ++i)
     PyTuple_SET_ITEM(types.o, Py_ssize_t(i), Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(found[i]))));
-  if (!modes.empty()) {
+  if (!modes().empty()) {
     PyObject* r = call_mode(func, types.o, args, kwargs);
     if (r != Py_NotImplemented) return r;
     Py_DECREF(r);
@@ -177,12 +189,12 @@ bool grad_wanted(PyObject* const* args, size_t n) { return GradMode::enabled() &
 }  // namespace
 
 bool below_python_dispatch() { return below; }
-bool dispatch_mode_active() { return !modes.empty() && !disabled; }
+bool dispatch_mode_active() { return !modes().empty() && !disabled; }
 bool has_dispatch_handler(PyObject* tensor) { return classes_seen && !disabled && has_handler(Py_TYPE(tensor)); }
 
 bool wants_dispatch(PyObject* const* args, size_t n) {
   if (disabled) return false;
-  if (!modes.empty()) return true;
+  if (!modes().empty()) return true;
   if (!classes_seen) return false;
   for (size_t i = 0; i < n; ++i) {
     PyObject* o = args[i];
@@ -236,10 +248,10 @@ PyObject* dispatch_composite(Operator& op, PyObject* const* args, size_t n, bool
     if (r) record_history(op, args, n, r, false);
     return r;
   }
-  if (modes.empty() && grad) return nullptr;
+  if (modes().empty() && grad) return nullptr;
   // A fake mode alone makes leaves: the history is that of the parts, which are shown to it one by one.
-  if (grad && modes.size() == 1 &&
-      PyObject_HasAttrString(reinterpret_cast<PyObject*>(Py_TYPE(modes[0])), "_makes_leaves"))
+  if (grad && modes().size() == 1 &&
+      PyObject_HasAttrString(reinterpret_cast<PyObject*>(Py_TYPE(modes()[0])), "_makes_leaves"))
     return nullptr;
   if (op.dispatch_parts) {
     *done = true;
@@ -249,13 +261,6 @@ PyObject* dispatch_composite(Operator& op, PyObject* const* args, size_t n, bool
   *done = true;
   if (!grad) return call_torch_dispatch(op, args, n);
   return call_handlers(op, args, n);
-}
-
-void count_together(TensorImpl& base, TensorImpl& view) {  // whatever was done to it within the handler
-  if (base.own_version())
-    view.own_version() = base.own_version();
-  else if (view.storage() == base.storage())
-    view.own_version().reset();
 }
 
 bool class_has_handler(PyTypeObject* type) { return has_handler(type); }
@@ -283,183 +288,9 @@ void check_has_data(const Operator& op, PyObject* const* args, size_t n) {
   }
 }
 
-namespace {
-
-Tensor detached(const Tensor& t) {  // as the class says
-  static Operator* op = find_operator("aten::detach", "");
-  Held o{wrap(t)};
-  PyObject* args[1] = {o.o};
-  Held r{op ? call_torch_dispatch(*op, args, 1) : nullptr};
-  if (!r.o) throw PythonError();
-  CHECK(Kind::Type, is_tensor(r.o), "detach: __torch_dispatch__ of ", Py_TYPE(o.o)->tp_name, " returned no tensor");
-  count_together(*t, *unwrap(r.o));
-  return Tensor(unwrap(r.o));
-}
-
-bool special(const TensorImpl& t) {
-  return classes_seen && !disabled && t.pyobj && has_handler(Py_TYPE(static_cast<PyObject*>(t.pyobj)));
-}
-
-bool in_sight(const Tensor& t) { return dispatch_mode_active() || special(*t); }
-bool by_method(const Tensor& t) { return in_sight(t) || is_sparse(*t); }  // not by the engine's own functions
-
-template <class... A> Tensor method(const Tensor& self, const char* name, A... args) {  // args: new references
-  Held n{PyUnicode_InternFromString(name)};
-  PyObject* objects[] = {wrap(self), args...};
-  Held r{PyObject_VectorcallMethod(n.o, objects, sizeof...(A) + 1, nullptr)};
-  for (PyObject* o : objects) Py_XDECREF(o);
-  if (!r.o) throw PythonError();
-  return is_tensor(r.o) ? Tensor(unwrap(r.o)) : Tensor();
-}
-
-EngineOps plain;  // what the engine uses where nobody looks
-
-Tensor zeros_as_its_class(const Tensor& like, DimSpan sizes, DimSpan strides) {
-  const Tensor made = method(like, "new_empty_strided", size_object(sizes), size_object(strides));
-  return method(made, "zero_");
-}
-
-// From the first mode or class on, the engine's own operators are calls that handlers see.
-void prepare() {
-  static bool done = false;
-  if (done) return;
-  done = true;
-  plain = engine_ops();
-  EngineOps& e = engine_ops();
-  e.add = [](const Tensor& a, const Tensor& b) {
-    return by_method(a) || by_method(b) ? method(a, "add", wrap(b)) : plain.add(a, b);
-  };
-  e.add_ = [](const Tensor& a, const Tensor& b) {
-    by_method(a) || by_method(b) ? void(method(a, "add_", wrap(b))) : plain.add_(a, b);
-  };
-  e.sum_to = [](const Tensor& a, DimSpan s) {
-    return by_method(a) ? method(a, "sum_to_size", size_object(s)) : plain.sum_to(a, s);
-  };
-  e.cast = [](const Tensor& a, DType t) { return by_method(a) ? method(a, "to", dtype_object(t)) : plain.cast(a, t); };
-  e.clone = [](const Tensor& a) { return by_method(a) ? method(a, "clone") : plain.clone(a); };
-  e.copy_ = [](const Tensor& a, const Tensor& b) {
-    by_method(a) || by_method(b) ? void(method(a, "copy_", wrap(b))) : plain.copy_(a, b);
-  };
-  SubclassOps::special = special;
-  zeros_as = zeros_as_its_class;
-  SubclassOps::detach = detached;
-  SubclassOps::watched = in_sight;
-  Held mark{helper("prepare")};
-  Held r{mark.o ? PyObject_CallNoArgs(mark.o) : nullptr};
-  if (!r.o) PyErr_WriteUnraisable(Py_None);
-}
-
-void refresh() {
+void torch_dispatch::refresh() {
   python_dispatch = modes_on || classes_seen || sparse_seen;
-  if (python_dispatch) prepare();
-}
-
-PyObject* py_push(PyObject*, PyObject* mode) {
-  modes.push_back(Py_NewRef(mode));
-  ++modes_on;
-  refresh();
-  Py_RETURN_NONE;
-}
-PyObject* py_pop(PyObject*, PyObject*) {
-  if (modes.empty()) {
-    PyErr_SetString(PyExc_RuntimeError, "Tried to pop from the torch dispatch mode stack while it is empty");
-    return nullptr;
-  }
-  PyObject* mode = modes.back();
-  modes.pop_back();
-  --modes_on;
-  refresh();
-  return mode;
-}
-PyObject* py_len(PyObject*, PyObject*) { return PyLong_FromSize_t(modes.size()); }
-PyObject* py_at(PyObject*, PyObject* index) {
-  Py_ssize_t i = PyNumber_AsSsize_t(index, PyExc_IndexError);
-  if (i == -1 && PyErr_Occurred()) return nullptr;
-  if (i < 0 || size_t(i) >= modes.size()) {
-    PyErr_SetString(PyExc_IndexError, "torch dispatch mode stack");
-    return nullptr;
-  }
-  return Py_NewRef(modes[size_t(i)]);
-}
-PyObject* py_set_disabled(PyObject*, PyObject* on) {
-  bool old = disabled;
-  const int value = PyObject_IsTrue(on);
-  if (value < 0) return nullptr;
-  disabled = value != 0;
-  return PyBool_FromLong(old);
-}
-PyObject* py_set_below(PyObject*, PyObject* on) {
-  bool old = below;
-  const int value = PyObject_IsTrue(on);
-  if (value < 0) return nullptr;
-  below = value != 0;
-  return PyBool_FromLong(old);
-}
-
-PyObject* disabled_dispatch(PyObject*, PyObject* args) {  // (func, types, args=(), kwargs=None)
-  PyObject *func, *types, *positional = nullptr, *kwargs = nullptr;
-  if (!PyArg_ParseTuple(args, "OO|OO", &func, &types, &positional, &kwargs)) return nullptr;
-  bool old = disabled;
-  disabled = true;
-  Held tuple{positional ? PySequence_Tuple(positional) : PyTuple_New(0)};
-  PyObject* r = tuple.o ? PyObject_Call(func, tuple.o, kwargs && kwargs != Py_None ? kwargs : nullptr) : nullptr;
-  disabled = old;
-  return r;
-}
-
-// (qualified, overload, leaf, parts or None): how PyTorch's operator of that name stands to ours.
-PyObject* py_mark(PyObject*, PyObject* args) {
-  const char *qualified, *overload;
-  int leaf;
-  PyObject* parts;
-  if (!PyArg_ParseTuple(args, "sspO", &qualified, &overload, &leaf, &parts)) return nullptr;
-  Operator* op = find_operator(qualified, overload);
-  if (!op) Py_RETURN_FALSE;
-  op->dispatch_leaf = leaf;
-  if (parts != Py_None) op->dispatch_parts = Py_NewRef(parts);
-  Py_RETURN_TRUE;
-}
-
-// (qualified, overload, {inputs: formula}, results): the gradients that handlers are shown, of so many results (-1: all).
-PyObject* py_show_formulas(PyObject*, PyObject* args) {
-  const char *qualified, *overload;
-  PyObject* formulas;
-  int outputs;
-  if (!PyArg_ParseTuple(args, "ssO!i", &qualified, &overload, &PyDict_Type, &formulas, &outputs)) return nullptr;
-  Operator* op = find_operator(qualified, overload);
-  if (!op) Py_RETURN_FALSE;
-  return guarded([&]() -> PyObject* {
-    show_formulas(*op, formulas_of(formulas), outputs);
-    Py_RETURN_TRUE;
-  });
-}
-
-PyObject* py_rules(PyObject*, PyObject*) {
-  if (!rules) rules = PyDict_New();
-  return Py_XNewRef(rules);
-}
-
-PyMethodDef torch_dispatch_functions[] = {
-    {"_disabled_torch_dispatch_impl", disabled_dispatch, METH_VARARGS, "Runs func without __torch_dispatch__."},
-    {"_push_on_torch_dispatch_stack", py_push, METH_O, nullptr},
-    {"_pop_torch_dispatch_stack", py_pop, METH_VARARGS, nullptr},
-    {"_len_torch_dispatch_stack", py_len, METH_NOARGS, nullptr}, {"_get_dispatch_stack_at", py_at, METH_O, nullptr},
-    {"_set_torch_dispatch_disabled", py_set_disabled, METH_O,
-        "Turns handlers off on this thread; gives the old state."},
-    {"_set_below_dispatch", py_set_below, METH_O,
-        "Whether gradients are recorded within a handler; gives the old state."},
-    {"_mark_for_dispatch", py_mark, METH_VARARGS, nullptr}, {"_show_formulas", py_show_formulas, METH_VARARGS, nullptr},
-    {"_torch_dispatch_rules", py_rules, METH_NOARGS, "{operator: {class: function}} that handlers give way to."},
-    {nullptr, nullptr, 0, nullptr}};
-
-}  // namespace
-
-int bind_torch_dispatch(PyObject* module) {
-  if (PyModule_AddFunctions(module, torch_dispatch_functions) < 0) return -1;
-  disabled_impl = PyObject_GetAttrString(module, "_disabled_torch_dispatch_impl");
-  if (!disabled_impl || PyDict_SetItem(TensorBaseType->tp_dict, handler_name(), disabled_impl) < 0) return -1;
-  PyType_Modified(TensorBaseType);
-  return 0;
+  if (python_dispatch) prepare_engine();
 }
 
 }  // namespace shim

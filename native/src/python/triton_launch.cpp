@@ -1,131 +1,27 @@
 // Triton kernels launched without Triton's Python: `kernel[grid](...)` of a kernel that was compiled for such arguments before goes
 // to the driver from here. All else is stock Triton's, which compiles and launches; what it compiled is then remembered.
 #include <cstddef>
-#include <cstring>
 #include <string>
-#include <unordered_map>
 
 #include "core/lazy_clone.h"
 #include "cuda/driver.h"
 #include "python/object.h"
 #include "python/triton_call.h"
-
-#include <structmember.h>
+#include "python/triton_record.h"
 
 namespace shim::triton {
+
+Settings settings;
+long long fast = 0, slow = 0;
+
 namespace {
 
 // --- what Python gives (shim_torch_proxy/adapters/triton/dispatch.py) ------------------------------------------------------
 
-struct Settings {
-  PyObject *describe = nullptr, *stock = nullptr, *parameters = nullptr, *knobs = nullptr, *active = nullptr,
-           *driver = nullptr;
-  PyObject* hooks = nullptr;  // a tuple of the lists of launch hooks, empty as long as there are none
-  PyObject *runtime_names = nullptr, *compilation_names = nullptr;
-};
-Settings settings;
-long long fast = 0, slow = 0;
-
 PyObject* interned(const char* text) { return PyUnicode_InternFromString(text); }
-PyObject *const state_name = interned("_shim_state"), *const runtime_name = interned("runtime"),
-                *const compilation_name = interned("compilation"), *const hooks_name = interned("pre_run_hooks"),
-                *const debug_name = interned("debug"), *const caches_name = interned("device_caches");
-
-// --- a compiled kernel -------------------------------------------------------------------------------------------------------
-
-enum class Slot : char { pointer, i8, i16, i32, i64, f32, f64 };
-struct Launched {
-  size_t parameter;
-  Slot slot;
-};
-struct Global {
-  PyObject *name, *value, *dict;
-};
-struct Record {
-  PyObject* kept = nullptr;  // owns all that follows, and the objects whose addresses are in the key
-  PyObject *kernel = nullptr, *debug = nullptr, *cache = nullptr, *compiled = nullptr, *active = nullptr;
-  cuda::CUfunction function = nullptr;
-  unsigned threads = 0, shared = 0;
-  std::vector<Launched> launched;
-  std::vector<Global> globals;
-};
-
-struct Hash {
-  using is_transparent = void;
-  size_t operator()(std::string_view s) const { return std::hash<std::string_view>{}(s); }
-};
-struct State {  // of one JITFunction; in its dict
-  PyObject_HEAD std::vector<Parameter>* parameters;
-  std::unordered_map<std::string, Record, Hash, std::equal_to<>>* records;
-};
-constexpr size_t kMostRecords = 4096;
-
-int state_traverse(PyObject* self, visitproc visit, void* arg) {
-  Py_VISIT(Py_TYPE(self));
-  auto* s = reinterpret_cast<State*>(self);
-  for (Parameter& p : *s->parameters) Py_VISIT(p.fallback);
-  for (auto& [key, r] : *s->records) Py_VISIT(r.kept);
-  return 0;
-}
-int state_clear(PyObject* self) {
-  std::unordered_map<std::string, Record, Hash, std::equal_to<>> gone;
-  gone.swap(*reinterpret_cast<State*>(self)->records);
-  for (auto& [key, r] : gone) Py_XDECREF(r.kept);
-  for (Parameter& p : *reinterpret_cast<State*>(self)->parameters) Py_CLEAR(p.fallback);
-  return 0;
-}
-void state_dealloc(PyObject* self) {
-  PyObject_GC_UnTrack(self);
-  auto* s = reinterpret_cast<State*>(self);
-  for (Parameter& p : *s->parameters) {
-    Py_XDECREF(p.name);
-    Py_XDECREF(p.fallback);
-  }
-  for (auto& [key, r] : *s->records) Py_XDECREF(r.kept);
-  delete s->parameters;
-  delete s->records;
-  PyTypeObject* type = Py_TYPE(self);
-  PyObject_GC_Del(self);
-  Py_DECREF(type);
-}
-PyType_Slot state_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(state_dealloc)},
-    {Py_tp_traverse, reinterpret_cast<void*>(state_traverse)}, {Py_tp_clear, reinterpret_cast<void*>(state_clear)},
-    {0, nullptr}};
-PyType_Spec state_spec{"shim_torch._impl.native._core.TritonState", sizeof(State), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, state_slots};
-PyTypeObject* StateType = nullptr;
-
-PyObject* dict_of(PyObject* o) {  // borrowed
-  PyObject** at = _PyObject_GetDictPtr(o);
-  if (at && *at) return *at;
-  PyObject* made = PyObject_GenericGetDict(o, nullptr);
-  if (!made) PyErr_Clear();
-  Py_XDECREF(made);
-  return made;
-}
-
-// [(name, constexpr, has default, default), ...] from Python; null without an error where stock Triton is to be left alone.
-State* state_of(PyObject* fn, PyObject* dict) {
-  if (PyObject* known = PyDict_GetItemWithError(dict, state_name))
-    return Py_TYPE(known) == StateType ? reinterpret_cast<State*>(known) : nullptr;
-  PyObject* list = PyObject_CallOneArg(settings.parameters, fn);
-  if (!list) return nullptr;
-  auto* s = PyObject_GC_New(State, StateType);
-  s->parameters = new std::vector<Parameter>();
-  s->records = new std::unordered_map<std::string, Record, Hash, std::equal_to<>>();
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
-    PyObject* item = PyList_GET_ITEM(list, i);
-    PyObject* name = Py_NewRef(PyTuple_GET_ITEM(item, 0));
-    PyUnicode_InternInPlace(&name);
-    PyObject* fallback = PyTuple_GET_ITEM(item, 2) == Py_True ? Py_NewRef(PyTuple_GET_ITEM(item, 3)) : nullptr;
-    s->parameters->push_back({name, fallback, PyTuple_GET_ITEM(item, 1) == Py_True});
-  }
-  Py_DECREF(list);
-  PyObject_GC_Track(reinterpret_cast<PyObject*>(s));
-  const int stored = PyDict_SetItem(dict, state_name, reinterpret_cast<PyObject*>(s));
-  Py_DECREF(s);
-  return stored < 0 ? nullptr : s;
-}
+PyObject *const runtime_name = interned("runtime"), *const compilation_name = interned("compilation"),
+                *const hooks_name = interned("pre_run_hooks"), *const debug_name = interned("debug"),
+                *const caches_name = interned("device_caches");
 
 // --- whether a record still says what stock Triton would do ---------------------------------------------------------------------
 
@@ -316,6 +212,8 @@ PyObject* stock_run(PyObject* fn, PyObject* const* args, size_t n, PyObject* kwn
   return result;
 }
 
+}  // namespace
+
 // `grid` is null for run(), which has it among its keywords.
 PyObject* dispatch(PyObject* fn, PyObject* const* args, size_t n, PyObject* kwnames, PyObject* grid) {
   PyObject* dict = dict_of(fn);
@@ -345,113 +243,10 @@ PyObject* dispatch(PyObject* fn, PyObject* const* args, size_t n, PyObject* kwna
   return kernel;
 }
 
-// --- kernel[grid], kernel.run --------------------------------------------------------------------------------------------------------
-
-struct Launcher {
-  PyObject_HEAD vectorcallfunc call;
-  PyObject *fn, *grid;
-};
-Launcher* spare = nullptr;  // `kernel[grid](...)` makes one and drops it
-
-PyObject* launcher_call(PyObject* self, PyObject* const* args, size_t n, PyObject* kwnames) {
-  auto* l = reinterpret_cast<Launcher*>(self);
-  return guarded([&] { return dispatch(l->fn, args, size_t(PyVectorcall_NARGS(n)), kwnames, l->grid); });
-}
-int launcher_traverse(PyObject* self, visitproc visit, void* arg) {
-  Py_VISIT(Py_TYPE(self));
-  Py_VISIT(reinterpret_cast<Launcher*>(self)->fn);
-  Py_VISIT(reinterpret_cast<Launcher*>(self)->grid);
-  return 0;
-}
-int launcher_clear(PyObject* self) {
-  Py_CLEAR(reinterpret_cast<Launcher*>(self)->fn);
-  Py_CLEAR(reinterpret_cast<Launcher*>(self)->grid);
-  return 0;
-}
-void launcher_dealloc(PyObject* self) {
-  auto* l = reinterpret_cast<Launcher*>(self);
-  PyObject_GC_UnTrack(self);
-  launcher_clear(self);
-  if (!spare) {
-    spare = l;
-    return;
-  }
-  PyTypeObject* type = Py_TYPE(self);
-  PyObject_GC_Del(self);
-  Py_DECREF(type);
-}
-PyMemberDef launcher_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Launcher, call), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
-PyType_Slot launcher_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(launcher_dealloc)},
-    {Py_tp_traverse, reinterpret_cast<void*>(launcher_traverse)},
-    {Py_tp_clear, reinterpret_cast<void*>(launcher_clear)}, {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-    {Py_tp_members, launcher_members}, {0, nullptr}};
-PyType_Spec launcher_spec{"shim_torch._impl.native._core.TritonLauncher", sizeof(Launcher), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    launcher_slots};
-PyTypeObject* LauncherType = nullptr;
-
-PyObject* getitem(PyObject*, PyObject* const* args, Py_ssize_t n) {  // (fn, grid)
-  if (n != 2) return PyErr_Format(PyExc_TypeError, "__getitem__ takes a grid");
-  Launcher* l = spare;
-  if (l) {
-    spare = nullptr;
-    _Py_NewReference(reinterpret_cast<PyObject*>(l));
-  } else {
-    l = PyObject_GC_New(Launcher, LauncherType);
-    if (!l) return nullptr;
-    l->call = launcher_call;
-  }
-  l->fn = Py_NewRef(args[0]);
-  l->grid = Py_NewRef(args[1]);
-  PyObject_GC_Track(reinterpret_cast<PyObject*>(l));
-  return reinterpret_cast<PyObject*>(l);
-}
-
-PyObject* run(
-    PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {  // (fn, *args, grid=, warmup=, **options)
-  if (n < 1) return PyErr_Format(PyExc_TypeError, "run takes a kernel");
-  return guarded([&] { return dispatch(args[0], args + 1, size_t(n - 1), kwnames, nullptr); });
-}
-
-PyMethodDef getitem_def{
-    "__getitem__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(getitem)), METH_FASTCALL, "kernel[grid]"};
-PyMethodDef run_def{"run", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(run)), METH_FASTCALL | METH_KEYWORDS,
-    "kernel.run(*args, grid=, warmup=)"};
-
-// triton_dispatch(**settings) -> (__getitem__, run), methods of JITFunction
-PyObject* setup(PyObject*, PyObject* args) {
-  Settings s;
-  if (!PyArg_ParseTuple(args, "OOOO!OUO!O!O!", &s.describe, &s.stock, &s.parameters, &PyDict_Type, &s.knobs, &s.driver,
-          &s.active, &PyTuple_Type, &s.hooks, &PyTuple_Type, &s.runtime_names, &PyTuple_Type, &s.compilation_names))
-    return nullptr;
-  for (PyObject* o :
-      {s.describe, s.stock, s.parameters, s.knobs, s.driver, s.active, s.hooks, s.runtime_names, s.compilation_names})
-    Py_INCREF(o);
-  settings = s;  // kept for ever: kernels are launched until the process ends
-  PyObject *a = PyCFunction_New(&getitem_def, nullptr), *b = PyCFunction_New(&run_def, nullptr);
-  PyObject *item = a ? PyInstanceMethod_New(a) : nullptr, *runs = b ? PyInstanceMethod_New(b) : nullptr;
-  Py_XDECREF(a);
-  Py_XDECREF(b);
-  return item && runs ? Py_BuildValue("(NN)", item, runs) : nullptr;
-}
-
-PyObject* counts(PyObject*, PyObject*) { return Py_BuildValue("{sLsL}", "fast", fast, "slow", slow); }
-
-PyMethodDef functions[] = {
-    {"triton_dispatch", setup, METH_VARARGS, "The methods that launch Triton's kernels from here."},
-    {"triton_launches", counts, METH_NOARGS, "How many launches went from here, and how many through stock Triton."},
-    {nullptr, nullptr, 0, nullptr}};
-
-}  // namespace
 }  // namespace shim::triton
 
 namespace shim {
 
-int bind_triton(PyObject* module) {
-  triton::StateType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&triton::state_spec));
-  triton::LauncherType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&triton::launcher_spec));
-  return triton::StateType && triton::LauncherType ? PyModule_AddFunctions(module, triton::functions) : -1;
-}
+int bind_triton(PyObject* module) { return triton::make_state_type() < 0 ? -1 : triton::bind_launcher(module); }
 
 }  // namespace shim

@@ -1,7 +1,7 @@
 // Parts that are not linked in: empty defaults, so that the core builds while they are developed.
 #include "autograd/autograd.h"
 #include "ops/kernels.h"
-#include "ops/operator.h"
+#include "python/operator.h"
 #include "python/tensor_type.h"
 
 #define WEAK __attribute__((weak))

@@ -1,4 +1,4 @@
-#include "gemm/cpu_products.h"
+#include "cpu/products.h"
 
 #include <algorithm>
 #include <memory>
@@ -27,14 +27,14 @@ template <class T> struct ProductTiles {
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,fma")
 namespace wide_products {
 constexpr int kBytes = 64;
-#include "gemm/product_tiles.h"
+#include "cpu/product_tiles.h"
 }  // namespace wide_products
 #pragma GCC pop_options
 #pragma GCC push_options
 #pragma GCC target("avx2,fma")
 namespace narrow_products {
 constexpr int kBytes = 32;
-#include "gemm/product_tiles.h"
+#include "cpu/product_tiles.h"
 }  // namespace narrow_products
 #pragma GCC pop_options
 

@@ -9,11 +9,11 @@
 #include "cpu/loaded_blas.h"
 #include "cpu/parallel.h"
 #include "cpu/dots.h"
-#include "gemm/cpu_multiply.h"
-#include "gemm/cpu_vector.h"
-#include "gemm/cpu_products.h"
-#include "gemm/problem.h"
-#include "gemm/settings.h"
+#include "cpu/blas.h"
+#include "cpu/matrix_vector.h"
+#include "cpu/products.h"
+#include "ops/gemm_problem.h"
+#include "ops/gemm_settings.h"
 
 namespace shim::gemm {
 namespace {

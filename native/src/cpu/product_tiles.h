@@ -1,4 +1,4 @@
-// Tiles of products of matrices, for vectors of kBytes. Included in a namespace for each set of instructions (cpu_products.cpp), hence no
+// Tiles of products of matrices, for vectors of kBytes. Included in a namespace for each set of instructions (products.cpp), hence no
 // guard: the vectors' code is chosen where a function is defined.
 template <class T> struct TileVector;
 template <> struct TileVector<float> {

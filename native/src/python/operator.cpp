@@ -1,4 +1,4 @@
-#include "ops/operator.h"
+#include "python/operator.h"
 
 #include <algorithm>
 #include <set>

@@ -67,7 +67,7 @@ size_t hash_of(const GemmProblem&);
 bool launch(Device, const GemmProblem&, const GemmBuffers&, double alpha = 1, double beta = 0);
 bool can_launch(Device, DType);  // worth preparing operands for
 
-// cpu_launch.cpp
+// cpu/blas.cpp
 bool launch_cpu(const GemmProblem&, const GemmBuffers&, double alpha, double beta);
 bool can_launch_cpu();
 const char* cpu_library();    // what serves products on the CPU: "openblas64", "own", ...

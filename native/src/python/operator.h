@@ -1,5 +1,8 @@
 #pragma once
 // The operator table. One Operator an overload; filled from the records of shim_torch/_impl, torch.library and the C ABI.
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -7,28 +10,26 @@
 #include "ops/schema.h"
 #include "ops/traits.h"
 
-struct _object;  // PyObject
-
 namespace shim {
 
 struct Formula {                        // gradient of one input (or, fused, of several)
   std::vector<std::string> inputs;      // schema names whose gradient it gives
-  _object* function = nullptr;          // Python callable
+  PyObject* function = nullptr;         // Python callable
   std::vector<std::string> parameters;  // its argument names: "g", "g1", input names, "result", "x_shape", ...
 };
 
-struct Slot {                      // what binding needs of an argument, made once
-  _object* name = nullptr;         // interned
-  _object* alternative = nullptr;  // NumPy's word for it (axis, keepdims, x2), or null
-  _object* fallback = nullptr;     // the default as a Python object; null: required
-  bool is_self = false;            // named `input` in torch.f(...)
-  bool number_ok = false;          // a Python number may stand for the tensor
-  bool none_ok = false;            // None is an undefined tensor, as library operators get it
+struct Slot {                       // what binding needs of an argument, made once
+  PyObject* name = nullptr;         // interned
+  PyObject* alternative = nullptr;  // NumPy's word for it (axis, keepdims, x2), or null
+  PyObject* fallback = nullptr;     // the default as a Python object; null: required
+  bool is_self = false;             // named `input` in torch.f(...)
+  bool number_ok = false;           // a Python number may stand for the tensor
+  bool none_ok = false;             // None is an undefined tensor, as library operators get it
 };
 
 struct Operator;
 // A native kernel gets bound arguments and returns a new reference, or null without an error set: "not mine, use run".
-using NativeFn = _object* (*)(Operator&, _object* const* args, size_t n);
+using NativeFn = PyObject* (*)(Operator&, PyObject* const* args, size_t n);
 void register_native(const char* name, NativeFn fn, void* data = nullptr);  // before the records are defined
 bool has_native(const char* name);
 // A kernel for CPU tensors beside another device's of the same name: it is asked first, and its data is native_cpu_data.
@@ -54,10 +55,10 @@ struct Operator {
   int pin_slot = -1;              // of a factory: where pin_memory stands
   int device_slot = -1;           // of a factory: where torch.set_default_device applies
   enum Kind : uint8_t { Kernel, Composite, View } kind = Kernel;
-  bool dispatch_leaf = false;         // __torch_dispatch__ sees it though it is a composite here
-  _object* dispatch_parts = nullptr;  // what it runs as where __torch_dispatch__ looks on: PyTorch has a composite
-  _object* record = nullptr;          // the Python record, or null
-  _object* run = nullptr;             // Python callable: bound arguments in schema order -> result
+  bool dispatch_leaf = false;          // __torch_dispatch__ sees it though it is a composite here
+  PyObject* dispatch_parts = nullptr;  // what it runs as where __torch_dispatch__ looks on: PyTorch has a composite
+  PyObject* record = nullptr;          // the Python record, or null
+  PyObject* run = nullptr;             // Python callable: bound arguments in schema order -> result
   std::vector<Formula> formulas, fused;
   std::vector<Formula> shown;                       // by PyTorch's operators, which __torch_dispatch__ sees in backward
   int shown_outputs = -1;                           // how many results they are gradients of; -1: all
@@ -67,10 +68,10 @@ struct Operator {
   Operator* functional = nullptr;     // the overload they derive from
   NativeFn native = nullptr;
   void* native_data = nullptr;
-  std::unordered_map<std::string, _object*> overrides;  // dispatch key name -> Python kernel, by torch.library
+  std::unordered_map<std::string, PyObject*> overrides;  // dispatch key name -> Python kernel, by torch.library
   bool number_kernels = false;  // an overload for numbers that PyTorch has beside this one got a kernel
   SparseRule sparse_rule = SparseRule::unknown;
-  _object* sparse_run = nullptr;
+  PyObject* sparse_run = nullptr;
   uint64_t calls_body = 0, calls_native = 0;  // counted for torch_proxy_status()
   NativeFn native_cpu = nullptr;              // asked before `native`
   void* native_cpu_data = nullptr;

@@ -1,11 +1,11 @@
-#include "gemm/settings.h"
+#include "ops/gemm_settings.h"
 
 #include <cstdlib>
 #include <cstring>
 
 #include <strings.h>
 
-#include "gemm/problem.h"
+#include "ops/gemm_problem.h"
 
 namespace shim::gemm {
 namespace {

@@ -1,4 +1,4 @@
-#include "gemm/cpu_vector.h"
+#include "cpu/matrix_vector.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,0 +1,128 @@
+// The places of the largest and smallest elements, and how many are not zero.
+#include <algorithm>
+#include <atomic>
+
+#include "cpu/kernel_table.h"
+#include "cpu/parallel.h"
+#include "cpu/reduce.h"
+#include "cpu/row_lanes.h"
+#include "cpu/statistics.h"
+#include "cpu/statistics_rows.h"
+#include "cpu/vector_math.h"
+#include "ops/kernels.h"
+
+namespace shim {
+
+namespace {
+
+template <class T, bool Largest> SHIM_MATH_CLONES T extreme_int(const T* x, int64_t n) {
+  T best = x[0];
+  for (int64_t i = 0; i < n; ++i) best = (Largest ? x[i] > best : x[i] < best) ? x[i] : best;
+  return best;
+}
+template <class T, bool Largest> T extreme(const T* x, int64_t n) {
+  if constexpr (std::is_floating_point_v<T>)
+    return extreme_value(x, n, Largest);
+  else
+    return extreme_int<T, Largest>(x, n);
+}
+
+template <class T> SHIM_MATH_CLONES int64_t first_equal(const T* x, T value, int64_t n) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    bool hit = false;
+    for (int k = 0; k < kLanes; ++k) hit |= x[i + k] == value;
+    if (hit) break;
+  }
+  while (i < n && x[i] != value) ++i;
+  return i;
+}
+
+template <class T, bool Largest> void extremes(const Rows& r, int64_t* index, T* values) {
+  const T* x = r.data->data_as<T>();
+  each_row(r.rows, r.cols, [&](int64_t row) {
+    const T* from = x + row * r.cols;
+    const T best = extreme<T, Largest>(from, r.cols);
+    int64_t at = 0;
+    if (best != best)
+      while (from[at] == from[at]) ++at;
+    else
+      at = first_equal(from, best, r.cols);
+    index[row] = at;
+    if (values) values[row] = from[at];
+  });
+}
+
+template <class T> SHIM_CLONES int64_t non_zeros(const T* x, int64_t n) {
+  using Part = std::conditional_t<sizeof(T) == 8, uint64_t,
+      std::conditional_t<sizeof(T) == 4, uint32_t, std::conditional_t<sizeof(T) == 2, uint16_t, uint8_t>>>;
+  int64_t count = 0;
+  for (int64_t at = 0; at < n; at += 128) {  // few enough for a sum as small as the elements
+    const int64_t m = std::min<int64_t>(128, n - at);
+    Part part = 0;
+    for (int64_t i = 0; i < m; ++i) part = Part(part + (x[at + i] != T(0)));
+    count += part;
+  }
+  return count;
+}
+
+}  // namespace
+
+Tensor arg_extreme(bool largest, const Tensor& self, int64_t dim, bool all, bool keepdim, Tensor* values) {
+  const DType own = self->dtype(), compute = own == DType::b8 ? DType::u8 : compute_dtype(own);
+  Rows r;
+  const int64_t only[1] = {dim};
+  if (!self->device().is_cpu() || self->numel() == 0 || is_complex(own) || (self->itemsize() == 1 && is_floating(own)))
+    return {};
+  if (!rows_of(self, all ? DimSpan{} : DimSpan(only, 1), keepdim, compute, &r)) return {};
+  Tensor index = empty(r.shape, DType::i64, Device{}), picked = values ? empty(r.shape, compute, Device{}) : Tensor{};
+  auto run = [&]<class T>(T) {
+    T* to = picked ? picked->data_as<T>() : nullptr;
+    largest ? extremes<T, true>(r, index->data_as<int64_t>(), to)
+            : extremes<T, false>(r, index->data_as<int64_t>(), to);
+  };
+  switch (compute) {
+    case DType::u8: run(uint8_t{}); break;
+    case DType::i8: run(int8_t{}); break;
+    case DType::i16: run(int16_t{}); break;
+    case DType::i32: run(int32_t{}); break;
+    case DType::i64: run(int64_t{}); break;
+    case DType::f32: run(float{}); break;
+    case DType::f64: run(double{}); break;
+    default: return {};
+  }
+  if (values) *values = narrowed(picked, own);
+  return index;
+}
+
+Tensor count_nonzero(const Tensor& self, DimSpan dims) {
+  Rows r;
+  const DType own = self->dtype(), seen = own == DType::b8 ? DType::u8 : own;
+  if (!self->device().is_cpu() || (self->itemsize() == 1 && is_floating(own))) return {};
+  if (!rows_of(self, dims, false, own, &r)) return {};
+  Tensor out = empty(r.shape, DType::i64, Device{});
+  auto* to = out->data_as<int64_t>();
+  auto run = [&]<class T>(T) {
+    const T* x = static_cast<const T*>(r.data->data());
+    if (r.rows == 1) {
+      std::atomic<int64_t> total{0};
+      parallel_for(r.cols, kGrain, [&](int64_t begin, int64_t end) { total += non_zeros(x + begin, end - begin); });
+      to[0] = total;
+    } else {
+      each_row(r.rows, r.cols, [&](int64_t row) { to[row] = non_zeros(x + row * r.cols, r.cols); });
+    }
+    return out;
+  };
+  switch (seen) {
+    case DType::u8:
+    case DType::i8: return run(uint8_t{});
+    case DType::i16: return run(int16_t{});
+    case DType::i32: return run(int32_t{});
+    case DType::i64: return run(int64_t{});
+    case DType::f32: return run(float{});
+    case DType::f64: return run(double{});
+    default: return {};
+  }
+}
+
+}  // namespace shim

@@ -1,0 +1,98 @@
+#pragma once
+// What running a pointwise kernel needs of its arguments: devices, dtypes and operands.
+#include <algorithm>
+#include <cstring>
+
+#include "cpu/parallel.h"
+#include "cpu/pointwise.h"
+#include "ops/cuda_kernels.h"
+
+namespace shim {
+
+namespace {
+
+inline bool one_byte_float(DType t) { return itemsize(t) == 1 && is_floating(t); }
+inline bool takes(const TensorImpl& t) {
+  if (t.device().is_cuda()) return cuda::elementwise_dtype(t.dtype()) && cuda::elementwise_ready();
+  return t.device().is_cpu() && !one_byte_float(t.dtype());
+}
+
+// The device of a result: with the tensors; 0-d CPU tensors follow the others. False: two devices, which the operator refuses.
+inline bool device_of_all(std::initializer_list<const TensorImpl*> tensors, Device* where) {
+  const TensorImpl* decides = nullptr;
+  for (const TensorImpl* t : tensors)
+    if (t && (!decides || (decides->device().is_cpu() && decides->dim() == 0 && !t->device().is_cpu()))) decides = t;
+  *where = decides->device();
+  for (const TensorImpl* t : tensors)
+    if (t && !(t->device() == *where) && !(t->device().is_cpu() && t->dim() == 0)) return false;
+  return true;
+}
+
+inline bool same_shape(DimSpan a, DimSpan b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+
+struct Args {  // operands of run_blocks; operands[0] is the output
+  Operand operands[kMaxOperands];
+  alignas(16) char numbers[kMaxOperands][16];
+  Tensor copies[kMaxOperands];
+  bool is_number[kMaxOperands] = {};
+  int count = 1;
+
+  void tensor(const TensorImpl& t, const Tensor& out, DType in) {
+    if (t.device().is_cpu() && !out->device().is_cpu())  // a 0-d CPU tensor among CUDA ones is read here
+      return number(item(Tensor(const_cast<TensorImpl*>(&t))), in);
+    const TensorImpl* from = &t;
+    if (clashes(*out, t)) {
+      copies[count] = clone(Tensor(const_cast<TensorImpl*>(&t)));
+      from = copies[count].get();
+    }
+    operands[count++] = Operand::of(*from);
+  }
+  void number(Number n, DType in) {
+    store_number(numbers[count], in, n);
+    operands[count] = {numbers[count], in, {}, {}};
+    is_number[count] = true;
+    ++count;
+  }
+};
+
+// Runs the kernel on the output's device. False where CUDA has none: nothing is written then.
+inline bool run(
+    const char* op, DimSpan shape, const Tensor& out, Args& args, DType in, DType result, BlockKernel kernel) {
+  if (out->device().is_cpu()) {
+    run_blocks(shape, args.operands, args.count, in, result, kernel);
+    return true;
+  }
+  cuda::Elementwise e{op, in, result, args.count, {}, {}};
+  for (int k = 0; k < args.count; ++k) e.operands[k] = args.operands[k], e.numbers[k] = args.is_number[k];
+  return cuda::run_elementwise(e, shape, out->device().index);
+}
+
+inline Dims broadcast_of(const Input& a, const Input& b) {
+  if (!b.tensor) return Dims(a.tensor->sizes().begin(), a.tensor->sizes().end());
+  if (!a.tensor) return Dims(b.tensor->sizes().begin(), b.tensor->sizes().end());
+  return broadcast_shapes(a.tensor->sizes(), b.tensor->sizes());
+}
+
+inline DType common_dtype(const Input& a, const Input& b) {
+  if (a.tensor && b.tensor && a.tensor->dtype() == b.tensor->dtype()) return a.tensor->dtype();
+  Promotion p;
+  for (const Input* i : {&a, &b}) i->tensor ? p.add(*i->tensor) : p.add(i->number);
+  return p.result();
+}
+
+// Arithmetic with a number keeps it in the compute dtype; other operators round it to the promoted one first.
+inline Number rounded(Number n, DType common, const PointwiseOp& op) {
+  if (n.type != Number::Float || compute_dtype(common) == common || op.rule == Rule::to_float ||
+      op.rule == Rule::logical)
+    return n;
+  const char* name = op.name;
+  if (!std::strcmp(name, "add") || !std::strcmp(name, "sub") || !std::strcmp(name, "mul")) return n;
+  char element[16];
+  store_number(element, common, n);
+  n.f = load_as_double(element, common);
+  return n;
+}
+
+}  // namespace
+
+}  // namespace shim

@@ -1,0 +1,146 @@
+#pragma once
+// Functions of one float, for vectors: hyperbolas, angles, and error, gamma and Bessel functions. Coefficients are fits
+// of least maximal error.
+#include <bit>
+#include <cmath>
+
+#include "cpu/kernel_table.h"
+#include "cpu/vector_math.h"
+
+namespace shim {
+
+namespace {
+
+#define SHIM_ALWAYS_INLINE inline __attribute__((always_inline))
+
+constexpr float kHalfPi = 1.57079632679489662f, kPi = 3.14159265358979324f;
+
+// |x| below about 1: the series; beyond, e = exp(|x| / 2) squared, which overflows where the result does.
+SHIM_ALWAYS_INLINE float sinh_of(float x) {
+  const float t = std::fabs(x), z = x * x, e = exp_of(0.5f * t);
+  const float p = ((2.755731922e-6f * z + 1.984126984e-4f) * z + 8.333333333e-3f) * z + 1.666666667e-1f;
+  const float large = 0.5f * e * e - 0.5f / (e * e);
+  return t < 1.f ? x + x * z * p : std::copysign(large, x);
+}
+SHIM_ALWAYS_INLINE float cosh_of(float x) {
+  const float e = exp_of(0.5f * std::fabs(x));
+  return 0.5f * e * e + 0.5f / (e * e);
+}
+// atan on [0, tan(pi / 8)], to where the other parts of the axis are turned.
+SHIM_ALWAYS_INLINE float atan_of(float x) {
+  const float t = std::fabs(x);
+  const bool far = t > 2.414213562373095f, middle = t > 0.4142135623730950f;
+  const float y = far      ? -1.f / t
+                  : middle ? (t - 1.f) / (t + 1.f)
+                           : t,
+              turn = far      ? kHalfPi
+                     : middle ? 0.5f * kHalfPi
+                              : 0.f,
+              z = y * y;
+  float p = polynomial(z, -6.459376516e-02f, 1.074629853e-01f, -1.426423256e-01f, 1.999955008e-01f, -3.333333181e-01f);
+  return std::copysign(turn + (y + y * z * p), x);
+}
+SHIM_ALWAYS_INLINE float asin_near(float x) {  // |x| <= 1/2
+  const float z = x * x;
+  float p = polynomial(
+      z, 3.380570512e-02f, 1.707788905e-02f, 3.111614902e-02f, 4.459803304e-02f, 7.500098759e-02f, 1.666666632e-01f);
+  return x + x * z * p;
+}
+SHIM_ALWAYS_INLINE float asin_of(float x) {
+  const float t = std::fabs(x), s = std::sqrt(0.5f * (1.f - t));  // NaN beyond 1
+  const float y = asin_near(t <= 0.5f ? t : s);
+  return std::copysign(t <= 0.5f ? y : kHalfPi - 2.f * y, x);
+}
+SHIM_ALWAYS_INLINE float acos_of(float x) {
+  const float t = std::fabs(x), s = std::sqrt(0.5f * (1.f - t)), y = asin_near(t <= 0.5f ? x : s);
+  return t <= 0.5f ? kHalfPi - y : x > 0.f ? 2.f * y : kPi - 2.f * y;
+}
+SHIM_ALWAYS_INLINE float tan_of(float x) { return x == 0.f ? x : sine_at(x, 0) / sine_at(x, 1); }
+// x * f(w), w = -log(1 - x^2): in w, and where it is large in its root.
+SHIM_ALWAYS_INLINE float erfinv_of(float x) {
+  const float w = -log_of((1.f - x) * (1.f + x)), a = w - 2.5f, b = std::sqrt(w) - 3.f;
+  const float p = polynomial(a, -8.739829826e-09f, 2.328584309e-08f, 4.654287162e-07f, -3.463356150e-06f,
+      -4.959743436e-06f, 2.183469146e-04f, -1.252748417e-03f, -4.177389759e-03f, 2.466402894e-01f, 1.501409360e+00f);
+  const float q = polynomial(b, -1.363909200e-04f, 5.349363319e-05f, 1.267379239e-03f, -3.624142265e-03f,
+      5.774279380e-03f, -7.636678572e-03f, 9.433860207e-03f, 1.001675068e+00f, 2.832977038e+00f);
+  const float inside = x * (w < 5.f ? p : q);
+  return std::fabs(x) == 1.f ? std::copysign(std::numeric_limits<float>::infinity(), x)
+                             : inside;  // NaN beyond 1: the logarithm's
+}
+
+// The complementary error function of x + rest: e^(-x^2) u P(u), u = 1 / (1 + x / 2), the square from a part of x that has few bits.
+SHIM_ALWAYS_INLINE float erfc_at(float x, float rest) {
+  const float t = std::fabs(x) > 11.f ? 11.f : std::fabs(x), u = 1.f / (1.f + 0.5f * t), c = u - 0.5f;
+  const float few = std::bit_cast<float>(std::bit_cast<int32_t>(t) & ~0xfff),
+              less = (few - t) * (few + t) - 2.f * std::copysign(t, x) * rest;
+  const float p =
+      polynomial(c, 3.714791445e-02f, -1.345919427e-02f, -7.590696330e-02f, 5.358836070e-02f, 9.796587613e-02f,
+          -1.036404166e-01f, -1.720422711e-01f, 1.457679178e-01f, 5.589434607e-01f, 6.871606905e-01f, 5.107913546e-01f);
+  const float tail = u * p * exp_series(less) * exp_of(-few * few);
+  return x < 0.f ? 2.f - tail : tail;
+}
+SHIM_ALWAYS_INLINE float erfc_of(float x) { return erfc_at(x, 0.f); }
+// erfc(-x / sqrt(2)) / 2, the quotient to twice the digits of a float.
+SHIM_ALWAYS_INLINE float ndtr_of(float x) {
+  const double z = double(x) * -0.70710678118654752440;
+  const float most = float(z);
+  return 0.5f * erfc_at(most, std::fabs(x) > 16.f ? 0.f : float(z - double(most)));
+}
+// (2 p - 1) f(w), w = -log(4 p (1 - p)): in w, and where it is large, in its root.
+SHIM_ALWAYS_INLINE float ndtri_of(float p) {
+  const float w = -log_of(4.f * p * (1.f - p)), root = std::sqrt(w), a = w - 2.5f, b = root - 3.f, c = root - 7.f;
+  const float near = polynomial(a, -1.243243128e-08f, 3.285592068e-08f, 6.592648752e-07f, -4.897004032e-06f,
+      -7.019233850e-06f, 3.087856675e-04f, -1.771644555e-03f, -5.907717041e-03f, 3.488020377e-01f, 2.123313479e+00f);
+  const float tail =
+      polynomial(b, -3.726270402e-05f, 2.245883382e-04f, -4.002988987e-04f, -1.666381392e-04f, 2.091145025e-03f,
+          -5.045845173e-03f, 8.042281163e-03f, -1.080835520e-02f, 1.335780046e-02f, 1.416582702e+00f, 4.006434213e+00f);
+  const float far = polynomial(c, -3.767272633e-09f, 2.186556424e-08f, -5.207760783e-08f, 3.552709508e-07f,
+      -2.421499384e-06f, 8.878282666e-06f, 9.183045282e-06f, -7.253807199e-04f, 1.426369415e+00f, 9.714260822e+00f);
+  const float x = 2.f * p - 1.f, inside = x * (w < 5.f ? near : root < 4.f ? tail : far);
+  return p == 0.f || p == 1.f ? x * std::numeric_limits<float>::infinity()
+                              : inside;  // NaN beyond them: the logarithm's
+}
+
+// Modified Bessel functions of the first kind: a polynomial in x^2 up to 8, beyond e^x / sqrt(x) times one in 1 / x.
+template <int order, bool scaled> SHIM_ALWAYS_INLINE float bessel_i_of(float x) {
+  const float t = std::fabs(x), z = t < 8.f ? x * x : 64.f, r = 1.f / (t < 8.f ? 8.f : t),
+              e = exp_of(scaled ? -t : 0.5f * t);
+  const float near =
+      order ? x * polynomial(z, 2.750443758e-18f, 3.504555090e-16f, 1.617822633e-13f, 3.318283119e-11f,
+                      5.662105961e-09f, 6.780216022e-07f, 5.425457657e-05f, 2.604162677e-03f, 6.250000522e-02f, 0.5f)
+            : polynomial(z, 5.716075158e-17f, 5.815640195e-15f, 2.634186734e-12f, 4.623521016e-10f, 6.800496622e-08f,
+                  6.779313811e-06f, 4.340438215e-04f, 1.562494926e-02f, 2.500000560e-01f, 1.f);
+  const float far =
+      std::sqrt(r) * (order ? polynomial(r, -2.076166940e+00f, 3.376526867e-01f, -1.034086320e-01f, -3.865887962e-02f,
+                                  -4.680184413e-02f, -1.496029310e-01f, 3.989422798e-01f)
+                            : polynomial(r, 1.827748810e+00f, -3.056589301e-01f, 8.513036190e-02f, 2.725058322e-02f,
+                                  2.809482794e-02f, 4.986741888e-02f, 3.989422809e-01f));
+  const float beyond = order ? std::copysign(far, x) : far;
+  return t < 8.f ? (scaled ? near * e : near) : scaled ? beyond : beyond * e * e;  // NaN goes on in e
+}
+
+// log2 x in double, by the series of log((1 + s) / (1 - s)); of 0, infinity and NaN it is any number.
+SHIM_ALWAYS_INLINE double log2_in_double(double x) {
+  const int64_t bits = std::bit_cast<int64_t>(x), e = (bits - 0x3fe6a09e667f3bcd) >> 52;
+  const double m = std::bit_cast<double>(bits - (e << 52)), s = (m - 1) / (m + 1), z = s * s;
+  const double p = polynomial(z, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1.0);
+  return double(int32_t(e)) + 2.885390081777927 * s * p;
+}
+// Stirling's series, below 8 of t + 8 less the logarithm of t (t + 1) ... (t + 7), reflected from the left: log(pi / (t |sin(pi t)|)).
+SHIM_ALWAYS_INLINE float lgamma_of(float x) {
+  const double t = std::fabs(double(x)), u = t * t + 7 * t, v = t < 8 ? t + 8 : t, r = 1 / v, rr = r * r;
+  const double whole = (t + kRoundDouble) - kRoundDouble, f = 3.14159265358979323846 * std::fabs(t - whole), ff = f * f;
+  const double sine = f * polynomial(ff, -1.0 / 1307674368000, 1.0 / 6227020800, -1.0 / 39916800, 1.0 / 362880,
+                              -1.0 / 5040, 1.0 / 120, -1.0 / 6, 1.0);
+  const double product = t < 8 ? u * (u + 6) * (u + 10) * (u + 12) : 1,
+               below = x < 0.f ? product * 3.14159265358979323846 / (t * sine) : product;
+  const double series = polynomial(rr, -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12) * r;
+  const double found = 0.69314718055994530942 * ((v - 0.5) * log2_in_double(v) - log2_in_double(below)) - v +
+                       0.91893853320467274178 + series;
+  const bool pole = x == 0.f || t == std::numeric_limits<double>::infinity() || (x < 0.f && (f == 0 || t >= 8388608));
+  return pole ? std::numeric_limits<float>::infinity() : float(x < 0.f ? -found : found);
+}
+
+}  // namespace
+
+}  // namespace shim

@@ -1,0 +1,63 @@
+#pragma once
+// The rows that statistics are taken of.
+#include <algorithm>
+
+#include "cpu/kernel_table.h"
+#include "cpu/parallel.h"
+#include "cpu/row_lanes.h"
+#include "cpu/vector_math.h"
+#include "ops/kernels.h"
+
+namespace shim {
+
+namespace {
+
+constexpr int64_t kShortRow = 32;  // below, lanes of a row are mostly empty
+
+// The tensor as rows to be reduced: contiguous, of the compute dtype; reduced dims last.
+struct Rows {
+  Tensor data;
+  int64_t rows = 1, cols = 1;
+  Dims shape;  // of the result
+};
+
+inline bool rows_of(const Tensor& self, DimSpan dims, bool keepdim, DType compute, Rows* r) {
+  const int n = self->dim();
+  bool reduced[kMaxDims] = {};
+  if (dims.empty()) std::fill_n(reduced, n, true);
+  for (int64_t d : dims) {
+    if (n == 0 ? d < -1 || d > 0 : d < -n || d >= n) return false;
+    bool& mark = reduced[d < 0 ? d + n : d];
+    if (n && mark) return false;
+    mark = true;
+  }
+  Dims order, last;
+  for (int d = 0; d < n; ++d) {
+    (reduced[d] ? last : order).push_back(d);
+    (reduced[d] ? r->cols : r->rows) *= self->sizes()[size_t(d)];
+    if (!reduced[d] || keepdim) r->shape.push_back(reduced[d] ? 1 : self->sizes()[size_t(d)]);
+  }
+  order.insert(order.end(), last.begin(), last.end());
+  Tensor seen = std::is_sorted(order.begin(), order.end()) ? self : permute(*self, order);
+  if (seen->dtype() != compute || !seen->is_contiguous()) {
+    Tensor packed = empty(seen->sizes(), compute, Device{});
+    copy_(packed, seen);
+    seen = packed;
+  }
+  r->data = seen;
+  return true;
+}
+
+template <class F> void each_row(int64_t rows, int64_t cols, F&& f) {
+  parallel_for(rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(cols, 1)), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) f(r);
+  });
+}
+
+inline bool real_float(const Tensor& t) { return t->device().is_cpu() && is_floating(t->dtype()) && t->itemsize() > 1; }
+
+inline Tensor narrowed(const Tensor& t, DType dtype) { return t->dtype() == dtype ? t : to_dtype(t, dtype); }
+
+}  // namespace
+
+}  // namespace shim

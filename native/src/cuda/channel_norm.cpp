@@ -1,0 +1,159 @@
+#include "cuda/channel_norm.h"
+
+#include <algorithm>
+
+#include "cuda/block_source.h"
+#include "cuda/elementwise.h"
+#include "cuda/channels_source.h"
+#include "cuda/launch.h"
+#include "ops/kernels.h"
+
+namespace shim::cuda {
+
+namespace {
+
+const char* channels_source() {
+  static const char* text = joined_source({kBlockSource, kChannelsSource});
+  return text;
+}
+const Family channels_family{"channels", channels_source};
+
+struct Shape {
+  int64_t channels, inner, groups, parts;
+  int vector, threads;
+};
+
+Shape shape_of(const Tensor& x, std::initializer_list<const Tensor*> all) {
+  Shape s{x->sizes()[1], 1, 0, 1, 1, 256};
+  for (int d = 2; d < x->dim(); ++d) s.inner *= x->sizes()[size_t(d)];
+  s.vector = vector_for(s.inner, all);
+  s.groups = x->numel() / s.channels / s.vector;
+  s.threads = int(std::clamp<int64_t>(threads_for(s.groups / 4), 32, 256));
+  // Parts of a channel, so that there are some blocks for each multiprocessor, none with less than a few loads a thread.
+  s.parts = std::clamp<int64_t>(
+      132 * 8 / s.channels, 1, std::max<int64_t>(1, std::min<int64_t>(64, s.groups / (4 * s.threads))));
+  return s;
+}
+
+CUfunction channel_kernel(const char* entry, DType t, DType parameter, int vector, int device) {
+  return find_kernel(channels_family, entry, key_of(int(t), int(parameter), vector), device, [&] {
+    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t),
+        std::string("C=") + compute_type(compute_dtype(t)), "V=" + std::to_string(vector),
+        std::string("P=") + element_type(parameter)};
+  });
+}
+
+// Mean (or null) and variance of each channel, of one dtype: the compute dtype or x's.
+bool measure(const Tensor& x, Shape& s, DType parameter, double correction, bool root, const Tensor& mean,
+    const Tensor& variance) {
+  const int device = x->device().index;
+  const DType compute = compute_dtype(x->dtype());
+  const CUfunction moments = channel_kernel("channel_moments", x->dtype(), parameter, s.vector, device);
+  const CUfunction statistics = channel_kernel("channel_statistics", variance->dtype(), parameter, 1, device);
+  if (!moments || !statistics) return false;
+  const Tensor partial = empty(Dims{s.channels, s.parts, 3}, compute, x->device());
+  const void* from = x->data();
+  void *to = partial->data(), *m = data_or_null(mean), *v = variance->data();
+  void* first[] = {&from, &to, &s.channels, &s.inner, &s.groups};
+  launch(moments, s.channels, s.parts, s.threads, 1, first, device);
+  int parts = int(s.parts), rooted = root;
+  void* second[] = {&to, &m, &v, &parts, &correction, &rooted};
+  launch(statistics, s.channels, 1, std::min(threads_for(parts), 256), 1, second, device);
+  return true;
+}
+
+bool usable(const Tensor& x) {
+  return kernels_ready() && floating(x->dtype()) && x->numel() < INT32_MAX && x->dim() > 1 && x->numel() &&
+         x->sizes()[1] <= kMostBlocks;
+}
+
+}  // namespace
+
+bool variance_of_rows(const Tensor& x, double correction, bool root, const Tensor& mean, const Tensor& variance) {
+  const int64_t rows = variance->numel(), cols = x->numel() / std::max<int64_t>(rows, 1);
+  const Tensor lines = view(*x, Dims{1, rows, cols});
+  if (!usable(lines)) return false;
+  Shape s = shape_of(lines, {&lines});
+  s.parts = std::clamp<int64_t>(132 * 8 / rows, 1, std::max<int64_t>(1, s.groups / (4 * s.threads)));
+  return measure(lines, s, compute_dtype(x->dtype()), correction, root, mean, variance);
+}
+
+bool track(const Tensor& to_mean, const Tensor& to_variance, const Tensor& mean, const Tensor& variance,
+    double momentum, double factor) {
+  const DType t = to_mean->dtype(), compute = cuda::compute_dtype(t);
+  int64_t n = to_mean->numel();
+  if (!kernels_ready() || !floating(t) || to_variance->dtype() != t || mean->dtype() != compute ||
+      variance->dtype() != compute)
+    return false;
+  for (const Tensor* one : {&to_mean, &to_variance, &mean, &variance})
+    if ((*one)->numel() != n || !(*one)->is_contiguous()) return false;
+  const int device = to_mean->device().index;
+  const CUfunction f = channel_kernel("track_statistics", t, t, 1, device);
+  if (!f) return false;
+  if (!n) return true;
+  void *a = to_mean->data(), *b = to_variance->data();
+  const void *m = mean->data(), *v = variance->data();
+  void* arguments[] = {&a, &b, &m, &v, &n, &momentum, &factor};
+  launch(f, (n + 255) / 256, 1, 256, 1, arguments, device);
+  return true;
+}
+
+Tensor channel_norm(
+    const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor* mean, Tensor* variance) {
+  if (!usable(x)) return {};
+  const DType t = x->dtype(), compute = cuda::compute_dtype(t),
+              parameter = weight ? weight->dtype()
+                          : bias ? bias->dtype()
+                                 : compute;
+  if ((weight && bias && bias->dtype() != parameter) || !floating(parameter)) return {};
+  const int device = x->device().index;
+  Tensor out = empty(x->sizes(), t, x->device());
+  Shape s = shape_of(x, {&x, &out});
+  const auto kernel = [&](const char* entry) { return channel_kernel(entry, t, parameter, s.vector, device); };
+  const CUfunction apply = kernel("channel_norm");
+  if (!apply) return {};
+  const void* from = x->data();
+  if (!*mean) {
+    *mean = empty(Dims{s.channels}, compute, x->device());
+    *variance = empty(Dims{s.channels}, compute, x->device());
+    if (!measure(x, s, parameter, 0, false, *mean, *variance)) return {};
+  }
+  if ((*mean)->dtype() != compute || (*variance)->dtype() != compute) return {};
+  const void *m = (*mean)->data(), *v = (*variance)->data(), *w = data_or_null(weight), *b = data_or_null(bias);
+  void* to = out->data();
+  float narrow = float(eps);
+  double wide = eps;
+  void* epsilon = compute == DType::f64 ? static_cast<void*>(&wide) : &narrow;
+  void* arguments[] = {&from, &to, &m, &v, &w, &b, epsilon, &s.channels, &s.inner, &s.groups};
+  launch(apply, s.channels, s.parts, s.threads, 1, arguments, device);
+  return out;
+}
+
+ChannelSlopes channel_norm_backward(const Tensor& g, const Tensor& x, const Tensor& weight, const Tensor& mean,
+    const Tensor& variance, double eps, bool of_batch) {
+  if (!usable(x) || g->dtype() != x->dtype()) return {};
+  const DType t = x->dtype(), compute = cuda::compute_dtype(t), parameter = weight ? weight->dtype() : compute;
+  if (mean->dtype() != compute || variance->dtype() != compute || !floating(parameter)) return {};
+  const int device = x->device().index;
+  ChannelSlopes r{empty(x->sizes(), t, x->device()), empty(Dims{x->sizes()[1]}, compute, x->device()),
+      empty(Dims{x->sizes()[1]}, compute, x->device())};
+  Shape s = shape_of(x, {&x, &g, &r.input});
+  const CUfunction slopes = channel_kernel("channel_slopes", t, parameter, s.vector, device),
+                   apply = channel_kernel("channel_norm_backward", t, parameter, s.vector, device);
+  if (!slopes || !apply) return {};
+  const Tensor partial = empty(Dims{s.channels, s.parts, 2}, compute, x->device());
+  const void *grad = g->data(), *from = x->data(), *m = mean->data(), *v = variance->data(), *w = data_or_null(weight);
+  void *sums = partial->data(), *dx = r.input->data(), *dw = r.weight->data(), *db = r.bias->data();
+  void* first[] = {&grad, &from, &m, &sums, &s.channels, &s.inner, &s.groups};
+  launch(slopes, s.channels, s.parts, s.threads, 1, first, device);
+  float narrow = float(eps);
+  double wide = eps;
+  void* epsilon = compute == DType::f64 ? static_cast<void*>(&wide) : &narrow;
+  int parts = int(s.parts), batch = of_batch;
+  void* second[] = {
+      &grad, &from, &dx, &m, &v, &w, &sums, &dw, &db, epsilon, &parts, &batch, &s.channels, &s.inner, &s.groups};
+  launch(apply, s.channels, s.parts, s.threads, 1, second, device);
+  return r;
+}
+
+}  // namespace shim::cuda

@@ -1,0 +1,121 @@
+// torch.Size: the sizes of a tensor, a tuple of int.
+#include <string>
+
+#include "python/builtin_types.h"
+#include "python/object.h"
+
+namespace shim {
+
+namespace {
+
+PyTypeObject* SizeType;
+
+PyObject* size_repr(PyObject* o) {
+  std::string s = "torch.Size([";
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) {
+    PyObject* text = PyObject_Repr(PyTuple_GET_ITEM(o, i));
+    if (!text) return nullptr;
+    s += (i ? ", " : "") + std::string(PyUnicode_AsUTF8(text));
+    Py_DECREF(text);
+  }
+  return PyUnicode_FromString((s + "])").c_str());
+}
+
+}  // namespace
+
+PyObject* size_of_tuple(PyObject* tuple) {  // steals
+  if (!tuple) return nullptr;
+  if (!PyTuple_CheckExact(tuple)) return tuple;
+  Py_ssize_t n = PyTuple_GET_SIZE(tuple);
+  PyObject* size = SizeType->tp_alloc(SizeType, n);
+  if (size)
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      PyObject* item = PyTuple_GET_ITEM(tuple, i);
+      Py_INCREF(item);
+      PyTuple_SET_ITEM(size, i, item);
+    }
+  Py_DECREF(tuple);
+  return size;
+}
+
+namespace {
+
+PyObject* size_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  PyObject* self = PyTuple_Type.tp_new(type, args, kwargs);
+  if (!self) return nullptr;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i) {
+    PyObject* item = PyTuple_GET_ITEM(self, i);
+    int64_t value;
+    if (PyLong_Check(item) && unpack_int(item, &value)) continue;
+    if (PyErr_Occurred()) {
+      Py_DECREF(self);
+      return nullptr;
+    }
+    if (PyObject_HasAttrString(item, "is_nested_int")) continue;  // a size that varies: torch.SymInt
+    PyObject* number = PyIndex_Check(item) ? PyNumber_Index(item) : nullptr;
+    if (!number) {
+      PyErr_Format(
+          PyExc_TypeError, "torch.Size() takes an iterable of 'int' (item %zd is '%s')", i, Py_TYPE(item)->tp_name);
+      Py_DECREF(self);
+      return nullptr;
+    }
+    PyTuple_SET_ITEM(self, i, number);
+    Py_DECREF(item);
+  }
+  return self;
+}
+
+PyObject* size_concat(PyObject* a, PyObject* b) {
+  if (!PyTuple_Check(a) || !PyTuple_Check(b)) {
+    PyErr_Format(PyExc_TypeError, "can only concatenate tuple (not \"%s\") to torch.Size",
+        Py_TYPE(PyTuple_Check(a) ? b : a)->tp_name);
+    return nullptr;
+  }
+  return size_of_tuple(PyTuple_Type.tp_as_sequence->sq_concat(a, b));
+}
+PyObject* size_add(PyObject* a, PyObject* b) {
+  if (!PyTuple_Check(a) || !PyTuple_Check(b)) Py_RETURN_NOTIMPLEMENTED;
+  return size_concat(a, b);
+}
+PyObject* size_repeat(PyObject* a, Py_ssize_t n) { return size_of_tuple(PyTuple_Type.tp_as_sequence->sq_repeat(a, n)); }
+PyObject* size_subscript(PyObject* a, PyObject* key) {
+  PyObject* r = PyTuple_Type.tp_as_mapping->mp_subscript(a, key);
+  return PySlice_Check(key) ? size_of_tuple(r) : r;
+}
+PyObject* size_numel(PyObject* o, PyObject*) {
+  int64_t n = 1, d;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) {
+    if (!unpack_int(PyTuple_GET_ITEM(o, i), &d)) return nullptr;
+    (void)__builtin_mul_overflow(n, d, &n);  // wraps around, as PyTorch's does
+  }
+  return PyLong_FromLongLong(n);
+}
+PyObject* size_reduce(PyObject* o, PyObject*) {
+  PyObject* plain = PyTuple_GetSlice(o, 0, PyTuple_GET_SIZE(o));
+  PyObject* r = plain ? Py_BuildValue("O(N)", rebuild_named, plain) : nullptr;
+  return r;
+}
+PyMethodDef size_methods[] = {{"numel", size_numel, METH_NOARGS, nullptr},
+    {"__reduce__", size_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyType_Slot size_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(size_repr)},
+    {Py_tp_new, reinterpret_cast<void*>(size_new)}, {Py_sq_concat, reinterpret_cast<void*>(size_concat)},
+    {Py_nb_add, reinterpret_cast<void*>(size_add)}, {Py_sq_repeat, reinterpret_cast<void*>(size_repeat)},
+    {Py_mp_subscript, reinterpret_cast<void*>(size_subscript)}, {Py_tp_methods, size_methods},
+    {Py_tp_doc, const_cast<char*>("The sizes of a tensor: a tuple of int.")}, {0, nullptr}};
+PyType_Spec size_spec = {"torch.Size", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, size_slots};
+
+}  // namespace
+
+PyObject* size_object(DimSpan d) {
+  PyObject* size = SizeType->tp_alloc(SizeType, Py_ssize_t(d.size()));
+  if (size)
+    for (size_t i = 0; i < d.size(); ++i) PyTuple_SET_ITEM(size, Py_ssize_t(i), PyLong_FromLongLong(d[i]));
+  return size;
+}
+
+int bind_size(PyObject* module) {
+  SizeType = add_type(module, size_spec, "Size", &PyTuple_Type);
+  return SizeType ? 0 : -1;
+}
+
+}  // namespace shim

@@ -1,0 +1,225 @@
+// The types of the operator table's callables: attributes, docstrings, pickling.
+#include <algorithm>
+
+#include "python/held.h"
+#include "python/operator_callable.h"
+
+#include <structmember.h>
+
+namespace shim {
+
+PyTypeObject *OperatorFunctionType = nullptr, *OperatorMethodType = nullptr, *OperatorCallType = nullptr;
+
+PyObject* make_callable(PyTypeObject* type, const std::string& qualified, Form form, const char* module) {
+  auto* f = reinterpret_cast<Callable*>(type->tp_alloc(type, 0));
+  if (!f) return nullptr;
+  std::string name = qualified.substr(qualified.find("::") + 2);
+  f->vectorcall = call_callable;
+  f->candidates = form == Form::op ? &overloads(qualified) : &public_overloads(qualified);
+  f->form = form;
+  f->name = PyUnicode_InternFromString(name.c_str());
+  f->qualname = PyUnicode_FromString(form == Form::method ? ("TensorBase." + name).c_str() : name.c_str());
+  f->module = module ? PyUnicode_FromString(module) : Py_NewRef(Py_None);
+  f->doc = Py_NewRef(Py_None);
+  return reinterpret_cast<PyObject*>(f);
+}
+
+namespace {
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  auto* f = reinterpret_cast<Callable*>(self);
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(f->dict);
+  Py_VISIT(f->qualname);
+  Py_VISIT(f->module);
+  Py_VISIT(f->doc);
+  Py_VISIT(f->public_form);
+  return 0;
+}
+int clear(PyObject* self) {
+  auto* f = reinterpret_cast<Callable*>(self);
+  Py_CLEAR(f->dict);
+  Py_CLEAR(f->qualname);
+  Py_CLEAR(f->module);
+  Py_XSETREF(f->doc, Py_NewRef(Py_None));
+  Py_CLEAR(f->public_form);
+  return 0;
+}
+void dealloc(PyObject* self) {
+  auto* f = reinterpret_cast<Callable*>(self);
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  if (f->weakrefs) PyObject_ClearWeakRefs(self);
+  Py_XDECREF(f->name);
+  Py_XDECREF(f->qualname);
+  Py_XDECREF(f->module);
+  Py_XDECREF(f->doc);
+  Py_XDECREF(f->dict);
+  Py_XDECREF(f->public_form);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyObject* descr_get(PyObject* self, PyObject* obj, PyObject*) {
+  if (!obj || obj == Py_None) return Py_NewRef(self);
+  return PyMethod_New(self, obj);
+}
+
+PyObject* repr(PyObject* self) {
+  auto* f = reinterpret_cast<Callable*>(self);
+  if (f->form == Form::method) return PyUnicode_FromFormat("<method '%U' of 'torch._C.TensorBase' objects>", f->name);
+  return PyUnicode_FromFormat("<built-in function %U>", f->name);
+}
+
+PyObject* reduce(PyObject* self, PyObject*) {  // pickled by name, as built-in functions are
+  auto* f = reinterpret_cast<Callable*>(self);
+  if (f->form != Form::method) return Py_NewRef(f->name);
+  PyObject* builtins = PyImport_ImportModule("builtins");
+  PyObject* getattr = builtins ? PyObject_GetAttrString(builtins, "getattr") : nullptr;
+  Py_XDECREF(builtins);
+  if (!getattr) return nullptr;
+  return Py_BuildValue("N(OO)", getattr, TensorType, f->name);
+}
+
+PyMemberDef members[] = {{"__name__", T_OBJECT, offsetof(Callable, name), READONLY, nullptr},
+    {"__qualname__", T_OBJECT, offsetof(Callable, qualname), 0, nullptr},
+    {"__dictoffset__", T_PYSSIZET, offsetof(Callable, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(Callable, weakrefs), READONLY, nullptr},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Callable, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+// "add(input, other, *, alpha=1, out=None) -> Tensor", as the first lines of PyTorch's docstrings; a method's leave self out.
+std::string signature(const Schema& schema, Form form, bool takes_out) {
+  std::string text = schema.name + "(";
+  bool first = true, starred = false;
+  auto add = [&](const std::string& part) {
+    text += (first ? "" : ", ") + part;
+    first = false;
+  };
+  for (size_t i = 0; i < schema.args.size(); ++i) {
+    const Argument& a = schema.args[i];
+    if (form == Form::method && i == 0) continue;
+    if (a.kwarg_only && !starred) add("*");
+    starred |= a.kwarg_only;
+    std::string fallback = argument_text(a);
+    fallback = a.fallback ? fallback.substr(fallback.find('=', fallback.find(' '))) : "";
+    add((a.name == "self" ? "input" : a.name) + fallback + (fallback.ends_with('.') ? "0" : ""));
+  }
+  if (takes_out) add(starred ? "out=None" : "*, out=None");
+  text += ") -> ";
+  if (schema.returns.size() == 1) return text + type_text(schema.returns[0].type);
+  text += "(";
+  for (size_t i = 0; i < schema.returns.size(); ++i) text += (i ? ", " : "") + type_text(schema.returns[i].type);
+  return text + ")";
+}
+
+// The overloads' signatures, and what the record's author wrote about the operator.
+std::string documentation(const Callable& f) {
+  std::string lines, words;
+  const bool out = f.form == Form::function && std::ranges::any_of(*f.candidates, [](Operator* op) { return op->out; });
+  for (Operator* op : *f.candidates) {
+    if (op->out) continue;
+    lines += signature(op->schema, f.form, out) + "\n";
+    if (!words.empty() || !op->record) continue;
+    Held body{PyObject_GetAttrString(op->record, "body")};
+    Held doc{body.o ? PyObject_GetAttrString(body, "__doc__") : nullptr};
+    const char* found = doc.o && PyUnicode_Check(doc) ? PyUnicode_AsUTF8(doc) : nullptr;
+    if (found) words = std::string("\n") + found + "\n";
+    PyErr_Clear();
+  }
+  return lines + words;
+}
+
+PyObject* get_doc(PyObject* self, void*) {
+  auto* f = reinterpret_cast<Callable*>(self);
+  if (f->doc != Py_None || f->single || f->form == Form::op) return Py_NewRef(f->doc);
+  return guarded([&]() -> PyObject* {
+    const std::string text = documentation(*f);
+    if (text.empty()) Py_RETURN_NONE;
+    return PyUnicode_FromString(text.c_str());
+  });
+}
+
+int set_doc(PyObject* self, PyObject* value, void*) {
+  auto* f = reinterpret_cast<Callable*>(self);
+  Py_XSETREF(f->doc, Py_NewRef(value ? value : Py_None));
+  return 0;
+}
+
+PyGetSetDef getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {"__doc__", get_doc, set_doc, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+// __module__ is no member: the type would answer for its own with the member. Code that tells built-in functions from others by
+// isinstance (inspect, torch.fx) finds them built in, as PyTorch's are.
+bool is_attribute(PyObject* name, const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; }
+
+PyObject* get_attribute(PyObject* self, PyObject* name) {
+  auto* f = reinterpret_cast<Callable*>(self);
+  if (is_attribute(name, "__module__")) return Py_NewRef(f->module ? f->module : Py_None);
+  if (is_attribute(name, "__class__")) {
+    if (Py_TYPE(self) == OperatorFunctionType) return Py_NewRef(reinterpret_cast<PyObject*>(&PyCFunction_Type));
+    if (Py_TYPE(self) == OperatorMethodType) return Py_NewRef(reinterpret_cast<PyObject*>(&PyMethodDescr_Type));
+  }
+  return PyObject_GenericGetAttr(self, name);
+}
+
+int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
+  if (!is_attribute(name, "__module__")) return PyObject_GenericSetAttr(self, name, value);
+  auto* f = reinterpret_cast<Callable*>(self);
+  Py_XSETREF(f->module, Py_XNewRef(value));
+  return 0;
+}
+
+PyObject* op_new(PyTypeObject* type, PyObject* args, PyObject*) {  // OperatorCall(qualified, overload or None, ...)
+  const char* qualified;
+  PyObject* overload = Py_None;
+  PyObject* first = PyTuple_GetSlice(args, 0, 2);
+  if (!first) return nullptr;
+  int ok = PyArg_ParseTuple(first, "s|O", &qualified, &overload);
+  std::string name = ok ? qualified : "";
+  std::string wanted = "";
+  const char* given = ok && overload != Py_None ? PyUnicode_AsUTF8(overload) : "";
+  if (given)
+    wanted = given;
+  else
+    ok = false;
+  const bool whole = overload == Py_None;
+  Py_DECREF(first);
+  if (!ok) return nullptr;
+  Operator* op = whole ? nullptr : find_operator(name, wanted);
+  if (!whole && !op) {
+    PyErr_Format(
+        PyExc_RuntimeError, "operator %s%s%s does not exist", name.c_str(), wanted.empty() ? "" : ".", wanted.c_str());
+    return nullptr;
+  }
+  PyObject* self = make_callable(type, name, Form::op, "torch._ops");
+  if (self) reinterpret_cast<Callable*>(self)->single = op;
+  return self;
+}
+
+PyTypeObject* make_type(const char* name, unsigned long extra, PyType_Slot extra_slot, bool op = false) {
+  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+      {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)},
+      {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)}, {Py_tp_repr, reinterpret_cast<void*>(repr)},
+      {Py_tp_members, members}, {Py_tp_methods, methods}, {Py_tp_getset, getset},
+      {Py_tp_getattro, reinterpret_cast<void*>(op ? PyObject_GenericGetAttr : get_attribute)},
+      {Py_tp_setattro, reinterpret_cast<void*>(op ? PyObject_GenericSetAttr : set_attribute)}, extra_slot,
+      {0, nullptr}};
+  PyType_Spec spec{name, sizeof(Callable), 0,
+      unsigned(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | extra), slots};
+  return reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+}
+
+}  // namespace
+
+int make_callable_types() {
+  OperatorFunctionType = make_type("builtins.builtin_function_or_method", 0, {0, nullptr});
+  OperatorMethodType = make_type("builtins.method_descriptor", Py_TPFLAGS_METHOD_DESCRIPTOR,
+      {Py_tp_descr_get, reinterpret_cast<void*>(descr_get)});
+  OperatorCallType =
+      make_type("torch.OperatorCall", Py_TPFLAGS_BASETYPE, {Py_tp_new, reinterpret_cast<void*>(op_new)}, true);
+  return OperatorFunctionType && OperatorMethodType && OperatorCallType ? 0 : -1;
+}
+
+}  // namespace shim

@@ -1,0 +1,138 @@
+// Elements of a tensor as Python numbers: item, tolist, bool, int, float.
+#include "core/extent.h"
+#include "core/lazy_clone.h"
+#include "core/math_bits.h"
+#include "core/sparse.h"
+#include "ops/kernels.h"
+#include "python/tensor_type.h"
+#include "python/torch_dispatch.h"
+
+namespace shim {
+
+namespace {
+
+Tensor on_cpu(TensorImpl* t) {
+  if (t->device().is_cpu()) return resolved(Tensor(t));
+  CHECK(Kind::Runtime, !t->device().is_meta(), "Tensor.item() cannot be called on meta tensors");
+  Tensor host = empty(t->sizes(), t->dtype(), Device{});
+  copy_(host, Tensor(t));
+  return host;
+}
+
+// A sparse number is the sum of its values.
+PyObject* sparse_item(PyObject* self) {
+  PyObject* dense = PyObject_CallMethod(self, "to_dense", nullptr);
+  PyObject* value = dense ? PyObject_CallMethod(dense, "item", nullptr) : nullptr;
+  Py_XDECREF(dense);
+  return value;
+}
+
+PyObject* item_method(PyObject* self, PyObject*) {
+  if (__builtin_expect(python_dispatch, 0) && wants_dispatch(&self, 1)) {
+    static Operator* op = find_operator("aten::_local_scalar_dense", "");
+    if (op) return call_torch_dispatch(*op, &self, 1);
+  }
+  return guarded([&]() -> PyObject* {
+    TensorImpl* t = unwrap(self);
+    CHECK(Kind::Runtime, t->numel() == 1, "a Tensor with ", t->numel(), " elements cannot be converted to Scalar");
+    if (is_sparse(*t)) return sparse_item(self);
+    CHECK(Kind::Runtime, has_data(*t), "Cannot access data pointer of Tensor that doesn't have storage");
+    return number_object(on_cpu(t)->data(), t->dtype());
+  });
+}
+
+PyObject* list_of(TensorImpl* t, const char* p, int dim) {
+  if (dim == t->dim()) return number_object(p, t->dtype());
+  int64_t n = t->sizes_data()[dim], step = t->strides_data()[dim] * int64_t(t->itemsize());
+  PyObject* list = PyList_New(n);
+  for (int64_t i = 0; list && i < n; ++i) {
+    PyObject* item = list_of(t, p + i * step, dim + 1);
+    if (!item) {
+      Py_DECREF(list);
+      return nullptr;
+    }
+    PyList_SET_ITEM(list, i, item);
+  }
+  return list;
+}
+
+PyObject* tolist_method(PyObject* self, PyObject*) {
+  if (unwrap(self)->device().is_meta())
+    return PyErr_Format(PyExc_NotImplementedError, "Cannot copy out of meta tensor; no data!");
+  return guarded([&]() -> PyObject* {
+    CHECK(Kind::Runtime, !is_sparse(*unwrap(self)), "Cannot access data pointer of Tensor that doesn't have storage");
+    CHECK(Kind::Runtime, has_data(*unwrap(self)) || !class_has_handler(Py_TYPE(self)),
+        ".tolist() is not supported for tensor subclasses, got ", Py_TYPE(self)->tp_name);
+    CHECK(Kind::Runtime, has_data(*unwrap(self)), "Cannot access data pointer of Tensor that doesn't have storage");
+    const TensorImpl& t = *unwrap(self);
+    CHECK(Kind::Runtime, !t.numel() || t.storage()->nbytes(),
+        "tolist() shouldn't be called on a tensor with unallocated storage");
+    Tensor host = on_cpu(unwrap(self));
+    const Lent lent(host->storage());  // making lists may run a collection, which runs anybody's code
+    return list_of(host.get(), host->data_as<const char>(), 0);
+  });
+}
+
+int truth(PyObject* self) {
+  PyObject* value = nullptr;
+  TensorImpl* t = unwrap(self);
+  if (t->numel() == 1)
+    value = item_method(self, nullptr);
+  else if (t->numel() == 0)
+    PyErr_SetString(PyExc_RuntimeError, "Boolean value of Tensor with no values is ambiguous");
+  else
+    PyErr_SetString(PyExc_RuntimeError, "Boolean value of Tensor with more than one value is ambiguous");
+  if (!value) return -1;
+  int r = PyObject_IsTrue(value);
+  Py_DECREF(value);
+  return r;
+}
+PyObject* bool_method(PyObject* self, PyObject*) {
+  int r = truth(self);
+  return r < 0 ? nullptr : PyBool_FromLong(r);
+}
+
+PyObject* converted(PyObject* self, PyObject* (*to)(PyObject*), const char* real_type = nullptr) {
+  if (unwrap(self)->numel() != 1)
+    return PyErr_Format(PyExc_ValueError, "only one element tensors can be converted to Python scalars");
+  PyObject* value = item_method(self, nullptr);
+  if (!value) return nullptr;
+  if (real_type && PyComplex_Check(value)) {
+    if (PyComplex_ImagAsDouble(value) != 0)
+      PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", real_type);
+    Py_SETREF(value, PyErr_Occurred() ? nullptr : PyFloat_FromDouble(PyComplex_RealAsDouble(value)));
+    if (!value) return nullptr;
+  }
+  PyObject* r = to(value);
+  Py_DECREF(value);
+  return r;
+}
+PyObject* int_method(PyObject* self, PyObject*) { return converted(self, PyNumber_Long, "int64_t"); }
+PyObject* float_method(PyObject* self, PyObject*) { return converted(self, PyNumber_Float, "double"); }
+PyObject* complex_method(PyObject* self, PyObject*) {
+  return converted(
+      self, [](PyObject* v) { return PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyComplex_Type), v); });
+}
+PyObject* index_method(PyObject* self, PyObject*) {
+  TensorImpl* t = unwrap(self);
+  if (!is_integral(t->dtype(), true) || t->numel() != 1)
+    return PyErr_Format(PyExc_TypeError, "only integer tensors of a single element can be converted to an index");
+  return converted(self, PyNumber_Index);
+}
+PyObject* len_method(PyObject* self, PyObject*) {
+  TensorImpl* t = unwrap(self);
+  if (t->dim() == 0) return PyErr_Format(PyExc_TypeError, "len() of a 0-d tensor");
+  return PyLong_FromLongLong(t->sizes_data()[0]);
+}
+
+PyMethodDef number_methods[] = {{"__len__", len_method, METH_NOARGS, nullptr},
+    {"item", item_method, METH_NOARGS, nullptr}, {"tolist", tolist_method, METH_NOARGS, nullptr},
+    {"__bool__", bool_method, METH_NOARGS, nullptr}, {"__int__", int_method, METH_NOARGS, nullptr},
+    {"__float__", float_method, METH_NOARGS, nullptr}, {"__complex__", complex_method, METH_NOARGS, nullptr},
+    {"__index__", index_method, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+int bind_tensor_numbers() { return add_to_tensor(number_methods, nullptr); }
+
+}  // namespace shim

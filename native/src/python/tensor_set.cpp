@@ -1,0 +1,128 @@
+// Tensor.set_ and resize_: another storage or other sizes for a tensor that is there.
+#include <algorithm>
+
+#include "core/extent.h"
+#include "core/math_bits.h"
+#include "core/sparse.h"
+#include "ops/kernels.h"
+#include "python/tensor_type.h"
+#include "python/uninitialized.h"
+
+namespace shim {
+
+namespace {
+
+// A TypedStorage holds elements of one dtype.
+void check_storage_dtype(PyObject* source, DType wanted) {
+  PyObject* dtype = PyObject_GetAttrString(source, "dtype");
+  if (!dtype) {
+    PyErr_Clear();
+    return;
+  }
+  const bool other = is_dtype(dtype) && dtype_of(dtype) != wanted;
+  const DType found = other ? dtype_of(dtype) : wanted;
+  Py_DECREF(dtype);
+  CHECK(Kind::Runtime, !other, "Expected a Storage of type ", scalar_name(wanted),
+      " or an UntypedStorage, but got type ", scalar_name(found), " for argument 1 'storage'");
+}
+
+}  // namespace
+
+PyObject* tensor_set(PyObject* self, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"source", "storage_offset", "size", "stride", nullptr};
+  PyObject *source = nullptr, *from = nullptr, *size = nullptr, *stride = nullptr;
+  int64_t offset = 0;
+  if (!PyArg_ParseTupleAndKeywords(
+          args, kwargs, "|OOOO:set_", const_cast<char**>(names), &source, &from, &size, &stride))
+    return nullptr;
+  if (from && !unpack_int(from, &offset)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    TensorImpl* t = unwrap(self);
+    CHECK(Kind::Runtime, !is_sparse(*t) && !(source && is_tensor(source) && is_sparse(*unwrap(source))),
+        "set_: sparse tensors have no storage to set");
+    Ref<Storage> storage;
+    Dims sizes, strides;
+    if (source && is_tensor(source)) {
+      TensorImpl* s = unwrap(source);
+      CHECK(Kind::Runtime, s->dtype() == t->dtype(), "Could not set tensor of type ", dtype_name(s->dtype()),
+          " to a tensor of type ", dtype_name(t->dtype()));
+      sizes.assign(s->sizes().begin(), s->sizes().end());
+      strides.assign(s->strides().begin(), s->strides().end());
+      offset = size ? offset : s->storage_offset();
+      storage = s->storage();
+    } else if (source) {
+      storage = storage_of(source);
+      CHECK(Kind::Type, storage, "set_(): argument 'source' must be Tensor or Storage, not ", Py_TYPE(source)->tp_name);
+      check_storage_dtype(source, t->dtype());
+      sizes = {int64_t(storage->nbytes() / t->itemsize())};
+      strides = {1};
+    } else {
+      storage = allocate(0, t->device());
+      sizes = {0};
+      strides = {1};
+    }
+    if (size) {
+      if (!dims_of(size, &sizes)) return nullptr;
+      strides = contiguous_strides(sizes);
+    }
+    if (stride && !dims_of(stride, &strides)) return nullptr;
+    // All that can be wrong is found before anything is changed.
+    CHECK(Kind::Runtime, sizes.size() == strides.size(), "unequal size length (", sizes.size(), ") and stride length (",
+        strides.size(), ")");
+    const int64_t numel = product(sizes);
+    for (int64_t s : strides)
+      CHECK(Kind::Runtime, s >= 0 || numel == 0, "Storage size calculation overflowed with sizes=", bracketed(sizes),
+          " and strides=", bracketed(strides));
+    const size_t need = extent_bytes(sizes, strides, offset, t->itemsize());
+    const bool same = offset == t->storage_offset() && std::ranges::equal(sizes, t->sizes()) &&
+                      std::ranges::equal(strides, t->strides());
+    if (same)
+      check_within(
+          *storage, sizes, strides, offset, t->itemsize());  // PyTorch grows the storage for another geometry only
+    if (need > storage->nbytes()) storage->resize(need);
+    // The tensor goes on counting its own writes: those of the new storage's other tensors are not its.
+    t->keep_version();
+    t->set_storage(storage);
+    t->set_geometry(sizes, strides, offset);
+    t->bump_version();
+    if (AutogradMeta* m = t->autograd()) m->accumulator = nullptr;  // gradients of what it was don't fit it any more
+    Py_INCREF(self);
+    return self;
+  });
+}
+
+PyObject* tensor_resize(PyObject* self, PyObject* args, PyObject* kwargs) {
+  PyObject* layout = kwargs ? PyDict_GetItemString(kwargs, "memory_format") : nullptr;
+  MemoryFormat format = MemoryFormat::contiguous;
+  if (layout && layout != Py_None && !memory_format_of(layout, &format))
+    return PyErr_Format(PyExc_TypeError, "resize_(): argument 'memory_format' must be torch.memory_format, not %s",
+        Py_TYPE(layout)->tp_name);
+  PyObject* size =
+      PyTuple_GET_SIZE(args) == 1 && !PyLong_Check(PyTuple_GET_ITEM(args, 0)) ? PyTuple_GET_ITEM(args, 0) : args;
+  Dims sizes;
+  if (!dims_of(size, &sizes)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    TensorImpl* t = unwrap(self);
+    if (is_sparse(*t)) return PyObject_CallMethod(self, "_resize_sparse_", "O", size);
+    CHECK(Kind::Runtime, !t->requires_grad() || InferenceMode::enabled(), "cannot resize variables that require grad");
+    CHECK(Kind::Runtime, format != MemoryFormat::preserve, "Unsupported memory formatPreserve");
+    const bool same = std::equal(sizes.begin(), sizes.end(), t->sizes().begin(), t->sizes().end());
+    if (same && (!layout || layout == Py_None)) return Py_NewRef(self);  // the strides stay as they are
+    for (int64_t n : sizes) CHECK(Kind::Runtime, n >= 0, "Trying to create tensor with negative dimension ", n);
+    Dims strides = format == MemoryFormat::contiguous ? contiguous_strides(sizes) : channels_last_strides(sizes);
+    const size_t need = extent_bytes(sizes, strides, t->storage_offset(), t->itemsize());
+    const size_t had = t->storage()->nbytes();
+    if (need > had) t->storage()->resize(need);
+    if (!same) t->bump_version();
+    t->set_geometry(sizes, strides, t->storage_offset());
+    if (fill_uninitialized && need > had) {
+      PyObject* done = PyObject_CallMethod(self, "_fill_grown", "n", Py_ssize_t(had));
+      if (!done) return nullptr;
+      Py_DECREF(done);
+    }
+    Py_INCREF(self);
+    return self;
+  });
+}
+
+}  // namespace shim

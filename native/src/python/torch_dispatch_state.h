@@ -1,0 +1,21 @@
+#pragma once
+// Between the files of the __torch_dispatch__ protocol.
+#include <vector>
+
+#include "python/torch_dispatch.h"
+
+namespace shim::torch_dispatch {
+
+extern thread_local constinit bool disabled, below;  // handlers are off; a handler runs
+extern size_t modes_on;                              // of all threads; the GIL guards it
+extern bool classes_seen;
+extern PyObject* disabled_impl;   // torch._C._disabled_torch_dispatch_impl
+extern PyObject* rules;           // {"ns::op.overload": {class: function}}, torch.library.register_torch_dispatch
+std::vector<PyObject*>& modes();  // of this thread, the innermost last; owned
+PyObject* handler_name();         // "__torch_dispatch__", borrowed
+bool has_handler(PyTypeObject*);
+PyObject* helper(const char* name);  // of shim_torch._impl.transforms.torch_dispatch
+void refresh();                      // after modes_on or classes_seen changed
+void prepare_engine();  // from the first mode or class on, the engine's operators are calls that handlers see
+
+}  // namespace shim::torch_dispatch

@@ -1,0 +1,168 @@
+// Tensor.__torch_function__: runs the function, then gives results the subclass.
+#include "autograd/autograd.h"
+#include "core/sparse.h"
+#include "python/flat.h"
+#include "python/torch_function_state.h"
+
+namespace shim::torch_function {
+
+PyObject* disabled_function(PyObject*, PyObject* args) {  // (func, types, args, kwargs=None)
+  PyObject *func, *types, *positional = nullptr, *kwargs = nullptr;
+  if (!PyArg_ParseTuple(args, "OO|OO", &func, &types, &positional, &kwargs)) return nullptr;
+  bool old = subclasses_disabled;
+  subclasses_disabled = true;
+  PyObject* none = PyTuple_New(0);
+  PyObject* tuple = positional ? PySequence_Tuple(positional) : Py_NewRef(none);
+  PyObject* result = tuple ? PyObject_Call(func, tuple, kwargs && kwargs != Py_None ? kwargs : nullptr) : nullptr;
+  Py_XDECREF(tuple);
+  Py_DECREF(none);
+  subclasses_disabled = old;
+  return result;
+}
+
+namespace {
+
+// Tensor.__torch_function__: run it plainly, then give results the subclass, as PyTorch does.
+bool keeps_type(PyObject* func) {
+  if (text_of(func, "__name__") != "__get__") return false;
+  PyObject* attribute = PyObject_GetAttrString(func, "__self__");
+  std::string name = attribute ? text_of(attribute, "__name__") : "";
+  Py_XDECREF(attribute);
+  PyErr_Clear();
+  return name == "grad" || name == "_grad" || name == "_base";
+}
+
+// A view of it all as an instance of a subclass.
+PyObject* as_subclass(const Tensor& t, PyTypeObject* cls) {
+  Tensor same = alias_with_history(t);
+  if (has_data(*t) && !is_sparse(*t)) mark_view(same, t);
+  return wrap_as(same, cls);
+}
+
+PyObject* py_as_subclass(PyObject* self, PyObject* cls) {
+  if (!PyType_Check(cls)) return PyErr_Format(PyExc_TypeError, "cls must be a type (got %s)", Py_TYPE(cls)->tp_name);
+  if (!PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), TensorBaseType)) {
+    PyErr_SetString(PyExc_RuntimeError,
+        "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. "
+        "Make sure your class inherits from Tensor.");
+    return nullptr;
+  }
+  return guarded(
+      [&]() -> PyObject* { return as_subclass(Tensor(unwrap(self)), reinterpret_cast<PyTypeObject*>(cls)); });
+}
+
+PyObject* converted(PyObject* result, PyTypeObject* cls) {  // steals
+  if (!result) return nullptr;
+  if (is_tensor(result) && !PyObject_TypeCheck(result, cls)) {
+    PyObject* as = guarded([&]() -> PyObject* { return as_subclass(Tensor(unwrap(result)), cls); });
+    Py_DECREF(result);
+    return as;
+  }
+  if (PyTuple_Check(result) || PyList_Check(result)) {
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(result);
+    PyObject* list = PyList_New(n);
+    for (Py_ssize_t i = 0; list && i < n; ++i) {
+      PyObject* e = converted(Py_NewRef(PySequence_Fast_GET_ITEM(result, i)), cls);
+      if (!e) {
+        Py_CLEAR(list);
+        break;
+      }
+      PyList_SET_ITEM(list, i, e);
+    }
+    PyObject* out = nullptr;
+    if (list) {
+      PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(result));
+      out = PyList_CheckExact(result) ? Py_NewRef(list) : PyObject_CallOneArg(type, list);
+    }
+    Py_XDECREF(list);
+    Py_DECREF(result);
+    return out;
+  }
+  return result;
+}
+
+// Calls of Tensor.__torch_function__ that run now. A function that comes back with the same arguments is another
+// PyTorch's: ours asks nobody while subclasses are disabled.
+struct Running {
+  PyObject *func, *args;
+  const Running* outer;
+};
+thread_local const Running* running = nullptr;
+
+bool comes_back(PyObject* func, PyObject* args) {
+  if (!subclasses_disabled || !PyTuple_Check(args)) return false;
+  for (const Running* r = running; r; r = r->outer) {
+    if (!PyTuple_Check(r->args) || PyTuple_GET_SIZE(r->args) != PyTuple_GET_SIZE(args)) continue;
+    bool same = true;
+    for (Py_ssize_t i = 0; same && i < PyTuple_GET_SIZE(args); ++i)
+      same = PyTuple_GET_ITEM(args, i) == PyTuple_GET_ITEM(r->args, i);
+    int equal = same ? PyObject_RichCompareBool(func, r->func, Py_EQ) : 0;  // bound slots are new objects each time
+    if (equal < 0) PyErr_Clear();
+    if (equal == 1) return true;
+  }
+  return false;
+}
+
+PyObject* run_plainly(PyObject* func, PyObject* types, PyObject* args, PyObject* kwargs) {
+  if (comes_back(func, args))
+    return PyErr_Format(PyExc_TypeError,
+        "%s of the PyTorch that is installed here was called with a tensor of shim_torch; give it "
+        "torch.from_dlpack(tensor), which copies nothing",
+        public_name(func).c_str());
+  PyObject* pass = PyTuple_Pack(4, func, types, args, kwargs);
+  if (!pass) return nullptr;
+  const Running now{func, args, running};
+  running = &now;
+  PyObject* result = disabled_function(nullptr, pass);
+  running = now.outer;
+  Py_DECREF(pass);
+  return result;
+}
+
+PyObject* default_function(PyObject* cls, PyObject* args, PyObject* kw) {
+  static const char* words[] = {"func", "types", "args", "kwargs", nullptr};
+  PyObject *func, *types, *positional = nullptr, *kwargs = nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kw, "OO|OO", const_cast<char**>(words), &func, &types, &positional, &kwargs))
+    return nullptr;
+  PyObject* given = PySequence_Fast(types, "types must be a sequence");
+  if (!given) return nullptr;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(given); ++i) {
+    int sub = PyObject_IsSubclass(cls, PySequence_Fast_GET_ITEM(given, i));
+    if (sub <= 0) {
+      Py_DECREF(given);
+      if (sub < 0) return nullptr;
+      Py_RETURN_NOTIMPLEMENTED;
+    }
+  }
+  Py_DECREF(given);
+  PyObject* inputs = positional ? Py_NewRef(positional) : PyTuple_New(0);
+  PyObject* result = inputs ? run_plainly(func, types, inputs, kwargs ? kwargs : Py_None) : nullptr;
+  Py_XDECREF(inputs);
+  if (!result || keeps_type(func)) return result;
+  return converted(result, reinterpret_cast<PyTypeObject*>(cls));
+}
+
+PyMethodDef default_method = {"__torch_function__",
+    reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(default_function)), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
+    "Runs func, then converts tensors to the subclass."};
+
+PyMethodDef as_subclass_method = {
+    "as_subclass", py_as_subclass, METH_O, "The same tensor as an instance of a subclass; shares memory and history."};
+
+}  // namespace
+
+int add_default_function() {
+  PyObject* method = PyDescr_NewClassMethod(TensorBaseType, &default_method);
+  if (!method) return -1;
+  int rc = PyDict_SetItemString(TensorBaseType->tp_dict, "__torch_function__", method);
+  Py_DECREF(method);
+  if (rc == 0 && !PyDict_GetItemString(TensorBaseType->tp_dict, "as_subclass")) {
+    PyObject* as = PyDescr_NewMethod(TensorBaseType, &as_subclass_method);
+    rc = as ? PyDict_SetItemString(TensorBaseType->tp_dict, "as_subclass", as) : -1;
+    Py_XDECREF(as);
+  }
+  PyType_Modified(TensorBaseType);
+  return rc;
+}
+
+}  // namespace shim::torch_function

@@ -1,0 +1,91 @@
+// The state of one JITFunction: its parameters and the records of its launches.
+#include <cstddef>
+#include <string>
+#include <unordered_map>
+
+#include "cuda/driver.h"
+#include "python/object.h"
+#include "python/triton_call.h"
+#include "python/triton_record.h"
+
+namespace shim::triton {
+
+namespace {
+
+PyObject* const state_name = PyUnicode_InternFromString("_shim_state");
+
+int state_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  auto* s = reinterpret_cast<State*>(self);
+  for (Parameter& p : *s->parameters) Py_VISIT(p.fallback);
+  for (auto& [key, r] : *s->records) Py_VISIT(r.kept);
+  return 0;
+}
+int state_clear(PyObject* self) {
+  std::unordered_map<std::string, Record, Hash, std::equal_to<>> gone;
+  gone.swap(*reinterpret_cast<State*>(self)->records);
+  for (auto& [key, r] : gone) Py_XDECREF(r.kept);
+  for (Parameter& p : *reinterpret_cast<State*>(self)->parameters) Py_CLEAR(p.fallback);
+  return 0;
+}
+void state_dealloc(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  auto* s = reinterpret_cast<State*>(self);
+  for (Parameter& p : *s->parameters) {
+    Py_XDECREF(p.name);
+    Py_XDECREF(p.fallback);
+  }
+  for (auto& [key, r] : *s->records) Py_XDECREF(r.kept);
+  delete s->parameters;
+  delete s->records;
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_Del(self);
+  Py_DECREF(type);
+}
+PyType_Slot state_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(state_dealloc)},
+    {Py_tp_traverse, reinterpret_cast<void*>(state_traverse)}, {Py_tp_clear, reinterpret_cast<void*>(state_clear)},
+    {0, nullptr}};
+PyType_Spec state_spec{"shim_torch._impl.native._core.TritonState", sizeof(State), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, state_slots};
+PyTypeObject* StateType = nullptr;
+
+}  // namespace
+
+PyObject* dict_of(PyObject* o) {  // borrowed
+  PyObject** at = _PyObject_GetDictPtr(o);
+  if (at && *at) return *at;
+  PyObject* made = PyObject_GenericGetDict(o, nullptr);
+  if (!made) PyErr_Clear();
+  Py_XDECREF(made);
+  return made;
+}
+
+// [(name, constexpr, has default, default), ...] from Python; null without an error where stock Triton is to be left alone.
+State* state_of(PyObject* fn, PyObject* dict) {
+  if (PyObject* known = PyDict_GetItemWithError(dict, state_name))
+    return Py_TYPE(known) == StateType ? reinterpret_cast<State*>(known) : nullptr;
+  PyObject* list = PyObject_CallOneArg(settings.parameters, fn);
+  if (!list) return nullptr;
+  auto* s = PyObject_GC_New(State, StateType);
+  s->parameters = new std::vector<Parameter>();
+  s->records = new std::unordered_map<std::string, Record, Hash, std::equal_to<>>();
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+    PyObject* item = PyList_GET_ITEM(list, i);
+    PyObject* name = Py_NewRef(PyTuple_GET_ITEM(item, 0));
+    PyUnicode_InternInPlace(&name);
+    PyObject* fallback = PyTuple_GET_ITEM(item, 2) == Py_True ? Py_NewRef(PyTuple_GET_ITEM(item, 3)) : nullptr;
+    s->parameters->push_back({name, fallback, PyTuple_GET_ITEM(item, 1) == Py_True});
+  }
+  Py_DECREF(list);
+  PyObject_GC_Track(reinterpret_cast<PyObject*>(s));
+  const int stored = PyDict_SetItem(dict, state_name, reinterpret_cast<PyObject*>(s));
+  Py_DECREF(s);
+  return stored < 0 ? nullptr : s;
+}
+
+int make_state_type() {
+  StateType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&state_spec));
+  return StateType ? 0 : -1;
+}
+
+}  // namespace shim::triton
