@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.optim.forms import asked_of as _asked_of
+from shim_torch._impl.optim.implementations import module_getattr as _module_getattr
 from shim_torch.autograd.grad_mode import enable_grad, no_grad
 from shim_torch.optim.optimizer import Optimizer, check_rate
 
@@ -281,4 +281,4 @@ def _strong_wolfe(
     return found.f, found.g, found.t, search.evaluations
 
 
-__getattr__ = _asked_of("torch.optim.lbfgs")
+__getattr__ = _module_getattr("torch.optim.lbfgs")

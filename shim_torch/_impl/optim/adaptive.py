@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.optim.forms import asked_of as _asked_of
+from shim_torch._impl.optim.implementations import module_getattr as _module_getattr
 from shim_torch._impl.optim.per_parameter import (
     Each,
     add_ratio,
@@ -220,4 +220,4 @@ class Rprop(Each):
         state["prev"].copy_(g)
 
 
-__getattr__ = _asked_of("torch.optim.adadelta", "adadelta", "adamax", "asgd", "nadam", "radam", "rprop")
+__getattr__ = _module_getattr("torch.optim.adadelta", "adadelta", "adamax", "asgd", "nadam", "radam", "rprop")

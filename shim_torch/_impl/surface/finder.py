@@ -96,7 +96,7 @@ def finish(module: ModuleType) -> None:
     if not module.__name__.startswith(_NOT_PRESENTED):
         naming.present(namespace)
     if "__getattr__" not in namespace and not hasattr(type(module), "__getattr__"):
-        namespace["__getattr__"] = missing.asked_of(module.__name__)
+        namespace["__getattr__"] = missing.module_getattr(module.__name__)
     for call in list(when_finished):
         call(module)
 

@@ -97,7 +97,7 @@ def has(dotted: str) -> bool:
     return dotted in surface() or dotted in inner_surface() or dotted in _modules() or _entry(module, name) is not None
 
 
-def asked_of(module: str) -> Callable[[str], Any]:
+def module_getattr(module: str) -> Callable[[str], Any]:
     """The ``__getattr__`` of a module of ours, given its ``__name__``."""
     presented = in_torch(module)
     return lambda name: missing(presented, name)

@@ -1,4 +1,4 @@
-"""The older names of autocast and GradScaler, one pair a device: ``torch.cuda.amp`` and ``torch.cpu.amp``."""
+"""The deprecated classes autocast and GradScaler, one pair a device: ``torch.cuda.amp`` and ``torch.cpu.amp``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from shim_torch.amp.autocast_mode import autocast
 from shim_torch.amp.grad_scaler import GradScaler
 
 
-def older_names(device: str, autocast_dtype: Any) -> tuple[type[autocast], type[GradScaler]]:
+def deprecated_classes(device: str, autocast_dtype: Any) -> tuple[type[autocast], type[GradScaler]]:
     """The classes ``autocast`` and ``GradScaler`` of ``torch.<device>.amp``: deprecated, they warn when they are made."""
 
     def warn(name: str) -> None:
@@ -19,12 +19,12 @@ def older_names(device: str, autocast_dtype: Any) -> tuple[type[autocast], type[
             stacklevel=3,
         )
 
-    class OlderAutocast(autocast):
+    class DeprecatedAutocast(autocast):
         def __init__(self, enabled: bool = True, dtype: Any = autocast_dtype, cache_enabled: bool = True) -> None:
             warn("autocast")
             super().__init__(device, dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
 
-    class OlderGradScaler(GradScaler):
+    class DeprecatedGradScaler(GradScaler):
         def __init__(
             self,
             init_scale: float = 65536.0,
@@ -37,11 +37,11 @@ def older_names(device: str, autocast_dtype: Any) -> tuple[type[autocast], type[
             super().__init__(device, init_scale, growth_factor, backoff_factor, growth_interval, enabled)
 
     for made, name, home in (
-        (OlderAutocast, "autocast", "autocast_mode"),
-        (OlderGradScaler, "GradScaler", "grad_scaler"),
+        (DeprecatedAutocast, "autocast", "autocast_mode"),
+        (DeprecatedGradScaler, "GradScaler", "grad_scaler"),
     ):
         made.__name__ = made.__qualname__ = name
         # torch.cpu.amp has no such modules of its own here
         made.__module__ = "torch.cpu.amp" if device == "cpu" else f"torch.cuda.amp.{home}"
         made.__doc__ = f'``torch.amp.{name}("{device}")``.'
-    return OlderAutocast, OlderGradScaler
+    return DeprecatedAutocast, DeprecatedGradScaler

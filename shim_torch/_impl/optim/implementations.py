@@ -55,7 +55,7 @@ def form(name: str) -> Callable[..., None]:
     return run
 
 
-def asked_of(module: str, *functions: str) -> Callable[[str], Any]:
+def module_getattr(module: str, *functions: str) -> Callable[[str], Any]:
     """The ``__getattr__`` of an optimizer's module: its functions, their implementations, what all of them share."""
 
     def find(name: str) -> Any:

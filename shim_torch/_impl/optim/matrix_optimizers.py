@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.optim.forms import asked_of as _asked_of
 from shim_torch._impl.optim.groups import with_gradients
+from shim_torch._impl.optim.implementations import module_getattr as _module_getattr
 from shim_torch._impl.optim.per_parameter import Each
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.optim.optimizer import Optimizer, check, closure_loss
@@ -240,4 +240,4 @@ class SparseAdam(Optimizer):
 
 
 _adjust_lr, _zeropower_via_newtonschulz = _rate_of_shape, _orthogonalized  # PyTorch's names
-__getattr__ = _asked_of("torch.optim.sparse_adam", "sparse_adam", "adafactor", "muon")
+__getattr__ = _module_getattr("torch.optim.sparse_adam", "sparse_adam", "adafactor", "muon")

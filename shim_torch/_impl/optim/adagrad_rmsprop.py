@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.optim.forms import asked_of as _asked_of
+from shim_torch._impl.optim.implementations import module_getattr as _module_getattr
 from shim_torch._impl.optim.per_parameter import (
     Each,
     add_ratio,
@@ -152,4 +152,4 @@ class RMSprop(Each):
             add_ratio(p, g, scale, -lr)
 
 
-__getattr__ = _asked_of("torch.optim.adagrad", "adagrad", "rmsprop")
+__getattr__ = _module_getattr("torch.optim.adagrad", "adagrad", "rmsprop")
