@@ -6,7 +6,7 @@
 #include "core/math_bits.h"
 #include "core/sparse.h"
 #include "cpu/copy_bits.h"
-#include "cpu/fill_range.h"
+#include "cpu/arange.h"
 #include "cpu/kernel_table.h"
 #include "cpu/loops.h"
 #include "cpu/parallel.h"

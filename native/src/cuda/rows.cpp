@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cuda/block_source.h"
-#include "cuda/deviations.h"
+#include "cuda/variance.h"
 #include "cuda/elementwise.h"
 #include "cuda/images.h"
 #include "cuda/launch.h"

@@ -1,4 +1,4 @@
-#include "cpu/dots.h"
+#include "cpu/dot_products.h"
 #include "gemm/linear.h"
 
 #include "cpu/reduce.h"

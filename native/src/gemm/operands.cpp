@@ -1,6 +1,6 @@
 #include "gemm/operands.h"
 
-#include "cpu/dots.h"
+#include "cpu/dot_products.h"
 #include "gemm/settings.h"
 #include "ops/kernels.h"
 

@@ -5,7 +5,7 @@
 
 #include "core/tensor.h"
 #include "cpu/parallel.h"
-#include "cpu/triangles.h"
+#include "cpu/small_lu.h"
 #include "linalg/lapack.h"
 #include "ops/kernels.h"
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "autograd/autograd.h"
-#include "cpu/moves.h"
+#include "cpu/flip_tril.h"
 #include "cpu/padding.h"
 #include "cpu/row_gradients.h"
 #include "ops/repeat.h"

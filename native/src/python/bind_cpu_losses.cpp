@@ -1,6 +1,6 @@
 // Losses on the CPU where no history is kept.
 #include "autograd/autograd.h"
-#include "cpu/alignments.h"
+#include "cpu/ctc_loss.h"
 #include "cpu/losses.h"
 #include "cpu/row_gradients.h"
 #include "python/linear_backward.h"

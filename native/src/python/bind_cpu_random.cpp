@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "autograd/autograd.h"
-#include "cpu/draws.h"
+#include "cpu/random.h"
 #include "python/linear_backward.h"
 #include "python/mersenne.h"
 #include "python/native_cpu.h"

@@ -3,7 +3,7 @@
 #include "core/checked.h"
 #include "autograd/autograd.h"
 #include "cpu/resample.h"
-#include "cpu/taps.h"
+#include "cpu/interpolation.h"
 #include "ops/kernels.h"
 #include "python/linear_backward.h"
 #include "python/native_cpu.h"

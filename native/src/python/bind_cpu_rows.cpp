@@ -4,7 +4,7 @@
 #include "core/checked.h"
 #include "autograd/autograd.h"
 #include "cpu/distance.h"
-#include "cpu/distinct.h"
+#include "cpu/unique.h"
 #include "cpu/lookup.h"
 #include "cpu/mode.h"
 #include "cpu/reduce.h"

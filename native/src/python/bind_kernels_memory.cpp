@@ -1,6 +1,6 @@
 // Native fast paths of copies and fills.
 #include "core/sparse.h"
-#include "cpu/fill_range.h"
+#include "cpu/arange.h"
 #include "cpu/loops.h"
 #include "cuda/driver.h"
 #include "cuda/rows.h"

@@ -5,7 +5,7 @@
 #include "autograd/autograd.h"
 #include "core/sparse.h"
 #include "python/dispatch.h"
-#include "python/flat.h"
+#include "python/piecewise_constant.h"
 #include "python/foreign.h"
 
 namespace shim {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <random>
 
-#include "cpu/distinct.h"
+#include "cpu/unique.h"
 #include "cpu/lookup.h"
 #include "cpu/mode.h"
 #include "cpu/reduce.h"

@@ -38,12 +38,12 @@ def _in_one_pass(self: Any, target: Any, reduction: int, name: str, setting: flo
     if target.dtype != self.dtype or target.device != self.device or not self.numel():
         return None
 
-    return shim().pair_loss(self, target, name, reduction == 1, float(setting))
+    return shim().pointwise_loss(self, target, name, reduction == 1, float(setting))
 
 
 @composite("mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", native="squared_error_loss", **_NN)
 def mse_loss(self, target, reduction):
-    found = _in_one_pass(self, target, reduction, "square")
+    found = _in_one_pass(self, target, reduction, "mse")
     if found is not None:
         return found
     d = _difference("mse_cpu", self, target)
@@ -52,7 +52,7 @@ def mse_loss(self, target, reduction):
 
 @composite("l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", native="absolute_error_loss", **_NN)
 def l1_loss(self, target, reduction):
-    found = _in_one_pass(self, target, reduction, "magnitude")
+    found = _in_one_pass(self, target, reduction, "l1")
     return _reduce((self - target).abs(), reduction) if found is None else found
 
 
@@ -68,7 +68,7 @@ def smooth_l1_loss(self, target, reduction, beta):
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
         return l1_loss(self, target, reduction)
-    found = _in_one_pass(self, target, reduction, "smooth", beta)
+    found = _in_one_pass(self, target, reduction, "smooth_l1", beta)
     if found is not None:
         return found
     d = _difference("smooth_l1_cpu", self, target).abs()
@@ -130,7 +130,7 @@ def binary_cross_entropy(self, target, weight, reduction):
     if not self.is_floating_point():
         raise not_implemented("binary_cross_entropy", self.dtype)
     without_slope("binary_cross_entropy", weight=weight)
-    found = _in_one_pass(self, target, reduction, "chance") if weight is None else None
+    found = _in_one_pass(self, target, reduction, "bce") if weight is None else None
     if found is not None:
         return found
     loss = shim_torch.ops.aten._binary_cross_entropy_each(self, target)
@@ -159,7 +159,7 @@ def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction
     import shim_torch
 
     without_slope("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
-    found = _in_one_pass(self, target, reduction, "logit") if weight is None and pos_weight is None else None
+    found = _in_one_pass(self, target, reduction, "bce_with_logits") if weight is None and pos_weight is None else None
     if found is not None:
         return found
     if pos_weight is None and self.is_cuda and self.dtype in FLOATS and target.dtype == self.dtype:

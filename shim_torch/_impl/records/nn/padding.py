@@ -25,14 +25,18 @@ def _frame_places(xp: Any, size: int, before: int, after: int, reflect: bool) ->
 
 
 @op(
-    "shim::framed(Tensor self, int[] pad, bool reflect) -> Tensor",
+    "shim::reflect_replicate_pad(Tensor self, int[] pad, bool reflect) -> Tensor",
     shape=_framed_shape,
     dtype=lambda self: self.dtype,
-    native="framed",
-    grad={"self": lambda g, self_shape, pad, reflect: shim().unframed(g, list(self_shape), pad, reflect)},
+    native="reflect_replicate_pad",
+    grad={
+        "self": lambda g, self_shape, pad, reflect: shim().reflect_replicate_pad_backward(
+            g, list(self_shape), pad, reflect
+        )
+    },
     function=False,
 )
-def framed(xp, self, pad, reflect):
+def reflect_replicate_pad(xp, self, pad, reflect):
     """The last dims by pairs of ``pad`` as reflection_pad (or replication_pad) makes them, of sizes that fit."""
     for i in range(len(pad) // 2):
         axis = self.ndim - 1 - i
@@ -41,15 +45,15 @@ def framed(xp, self, pad, reflect):
 
 
 @op(
-    "shim::unframed(Tensor grad_output, int[] sizes, int[] pad, bool reflect) -> Tensor",
+    "shim::reflect_replicate_pad_backward(Tensor grad_output, int[] sizes, int[] pad, bool reflect) -> Tensor",
     shape=lambda sizes: tuple(sizes),
     dtype=lambda grad_output: grad_output.dtype,
-    native="unframed",
-    grad={"grad_output": lambda g, pad, reflect: shim().framed(g, pad, reflect)},
+    native="reflect_replicate_pad_backward",
+    grad={"grad_output": lambda g, pad, reflect: shim().reflect_replicate_pad(g, pad, reflect)},
     function=False,
 )
-def unframed(xp, grad_output, sizes, pad, reflect):
-    """The gradient of ``framed`` by a tensor of ``sizes``."""
+def reflect_replicate_pad_backward(xp, grad_output, sizes, pad, reflect):
+    """The gradient of ``reflect_replicate_pad`` by a tensor of ``sizes``."""
     for i in range(len(pad) // 2):
         axis = grad_output.ndim - 1 - i
         places = _frame_places(xp, sizes[axis], pad[2 * i], pad[2 * i + 1], reflect)
@@ -95,7 +99,7 @@ def _continued(self: Any, pad: Any, mode: str) -> Any:
         else:
             place = place.clamp(0, size - 1)
         x = x.index_select(d, place)
-    return shim().framed(x, list(pad), mode == "reflect") if kernel else x
+    return shim().reflect_replicate_pad(x, list(pad), mode == "reflect") if kernel else x
 
 
 def _circular(self: Any, pad: Any) -> Any:

@@ -224,80 +224,81 @@ def cross_entropy_backward(xp, grad_output, log_p, target, factors, total, reduc
 # --- losses of two tensors ----------------------------------------------------------------------------------------------------
 
 
-def _pair_each(xp, self, target, name, setting):
-    if name == "chance":
+def _unreduced_loss(xp, self, target, name, setting):
+    if name == "bce":
         return binary_cross_entropies(xp, self, target)
-    if name == "logit":
+    if name == "bce_with_logits":
         return logit_cross_entropies(xp, self, target)
     d = self - target
     m = abs(d)
-    if name == "square":
+    if name == "mse":
         return d * d
-    if name == "magnitude":
+    if name == "l1":
         return m
-    if name == "smooth":
+    if name == "smooth_l1":
         return xp.where(m < setting, 0.5 * m * m / setting, m - 0.5 * setting)
     return xp.where(m <= setting, 0.5 * m * m, setting * (m - 0.5 * setting))
 
 
-def _pair_slope(xp, self, target, name, setting):
-    if name == "logit":
+def _loss_slope(xp, self, target, name, setting):
+    if name == "bce_with_logits":
         return 1 / (1 + xp.exp(-self)) - target
     d = self - target
-    if name == "chance":  # at 0 and 1, where there is no slope, PyTorch divides by 1e-12
+    if name == "bce":  # at 0 and 1, where there is no slope, PyTorch divides by 1e-12
         spread = (1 - self) * self
         return d / (spread + (1e-12 - spread) * (spread < 1e-12))
-    if name == "square":
+    if name == "mse":
         return 2 * d
     unknown = d != d  # no number: of magnitudes there is no slope there, of the others none is known
     sign = xp.sign(xp.where(unknown, 0.0, d))
-    if name == "magnitude":
+    if name == "l1":
         return sign
-    if name == "smooth":
+    if name == "smooth_l1":
         return xp.where((abs(d) < setting) | unknown, d / setting, sign)
     return xp.where((abs(d) <= setting) | unknown, d, setting * sign)
 
 
-def _pair_grad(g, self, target, name, mean, setting):
+def _loss_grad(g, self, target, name, mean, setting):
     if not _core.is_grad_enabled():
-        return shim().pair_loss_backward(g, self, target, name, mean, setting)
+        return shim().pointwise_loss_backward(g, self, target, name, mean, setting)
     import shim_torch
 
-    return _pair_slope(shim_torch, self, target, name, setting) * (g / self.numel() if mean else g)
+    return _loss_slope(shim_torch, self, target, name, setting) * (g / self.numel() if mean else g)
 
 
-def _pair_target_grad(g, self, target, name, mean, setting):
-    if name not in ("chance", "logit"):
-        return -_pair_grad(g, self, target, name, mean, setting)
-    slope = -self if name == "logit" else (-self).log1p().clamp(min=-100) - self.log().clamp(min=-100)
+def _loss_target_grad(g, self, target, name, mean, setting):
+    if name not in ("bce", "bce_with_logits"):
+        return -_loss_grad(g, self, target, name, mean, setting)
+    slope = -self if name == "bce_with_logits" else (-self).log1p().clamp(min=-100) - self.log().clamp(min=-100)
     return slope * (g / self.numel() if mean else g)
 
 
 @op(
-    "shim::pair_loss(Tensor self, Tensor target, str name, bool mean, float setting) -> Tensor",
+    "shim::pointwise_loss(Tensor self, Tensor target, str name, bool mean, float setting) -> Tensor",
     shape=lambda: (),
     dtype=lambda self: self.dtype,
-    native="pair_loss",
-    grad={"self": _pair_grad, "target": _pair_target_grad},
+    native="pointwise_loss",
+    grad={"self": _loss_grad, "target": _loss_target_grad},
     **_SHIM,
 )
-def pair_loss(xp, self, target, name, mean, setting):
-    """The sum or the mean of what "square", "magnitude", "smooth" or "huber" makes of the differences of two tensors of one shape; or of the
-    binary cross entropies of a "chance" or its "logit" with the target."""
-    each = _pair_each(xp, self, target, name, setting)
+def pointwise_loss(xp, self, target, name, mean, setting):
+    """The sum or the mean of a loss of two tensors of one shape: "mse", "l1", "smooth_l1", "huber", "bce" or "bce_with_logits".
+
+    ``setting`` is the bound between square and linear: beta of "smooth_l1", delta of "huber"."""
+    each = _unreduced_loss(xp, self, target, name, setting)
     return each.mean() if mean else each.sum()
 
 
 @op(
-    "shim::pair_loss_backward(Tensor grad_output, Tensor self, Tensor target, str name, bool mean, float setting) -> Tensor",
+    "shim::pointwise_loss_backward(Tensor grad_output, Tensor self, Tensor target, str name, bool mean, float setting) -> Tensor",
     shape=lambda self: self.shape,
     dtype=lambda self: self.dtype,
-    native="pair_loss_backward",
+    native="pointwise_loss_backward",
     **_SHIM,
 )
-def pair_loss_backward(xp, grad_output, self, target, name, mean, setting):
-    """The gradient of ``pair_loss`` by self."""
-    return _pair_slope(xp, self, target, name, setting) * (grad_output / self.size if mean else grad_output)
+def pointwise_loss_backward(xp, grad_output, self, target, name, mean, setting):
+    """The gradient of ``pointwise_loss`` by self."""
+    return _loss_slope(xp, self, target, name, setting) * (grad_output / self.size if mean else grad_output)
 
 
 # --- norms ----------------------------------------------------------------------------------------------------------------------
