@@ -318,7 +318,7 @@ ELSEWHERE = {
         "shim::reflect_replicate_pad shim::reflect_replicate_pad_backward shim::shuffle_pixels".split(),
         "tests/shim_torch/test_window_kernels.py",
     ),
-    **dict.fromkeys("shim::spread_taps shim::weighted_taps".split(), "tests/native/test_weighted_taps.py"),
+    **dict.fromkeys("shim::weighted_taps_backward shim::weighted_taps".split(), "tests/native/test_weighted_taps.py"),
     **dict.fromkeys(
         "normal.Tensor_Tensor normal.Tensor_float normal.float_Tensor".split(),
         "tests/shim_torch/test_draws_gradients.py",

@@ -56,8 +56,8 @@ void lines_of(const T* x, T* y, int64_t count, int64_t taps, int64_t inner, cons
 }
 
 template <class T>
-void weighted_into(const Tensor& x, Layout l, const Tensor& places, const Tensor& weights, const Tensor& out) {
-  const int64_t count = places->sizes()[0], taps = places->sizes()[1], *at = places->data_as<int64_t>();
+void weighted_into(const Tensor& x, Layout l, const Tensor& indices, const Tensor& weights, const Tensor& out) {
+  const int64_t count = indices->sizes()[0], taps = indices->sizes()[1], *at = indices->data_as<int64_t>();
   const bool full = std::all_of(at, at + count * taps, [](int64_t p) { return p >= 0; });
   const auto row = full && taps == 1   ? row_of<1, T>
                    : full && taps == 2 ? row_of<2, T>
@@ -78,15 +78,15 @@ void weighted_into(const Tensor& x, Layout l, const Tensor& places, const Tensor
 
 template <class T>
 void spread_into(
-    const Tensor& g, Layout l, int64_t size, const Tensor& places, const Tensor& weights, const Tensor& out) {
-  const int64_t count = places->sizes()[0], taps = places->sizes()[1], *places_at = places->data_as<int64_t>();
+    const Tensor& g, Layout l, int64_t size, const Tensor& indices, const Tensor& weights, const Tensor& out) {
+  const int64_t count = indices->sizes()[0], taps = indices->sizes()[1], *index_data = indices->data_as<int64_t>();
   parallel_for(l.outer, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, count * taps * l.inner)),
       [&](int64_t begin, int64_t end) {
         for (int64_t o = begin; o < end; ++o) {
           const T *from = g->data_as<T>() + o * count * l.inner, *w = weights->data_as<T>();
           T* to = out->data_as<T>() + o * size * l.inner;
           std::fill_n(to, size * l.inner, T(0));
-          const int64_t* at = places_at;
+          const int64_t* at = index_data;
           for (int64_t i = 0; i < count; ++i, at += taps, w += taps)
             for (int64_t k = 0; k < taps && at[k] >= 0; ++k) {
               if (l.inner == 1)
@@ -258,19 +258,19 @@ void sample_backward_into(
 
 }  // namespace
 
-Tensor weighted(const Tensor& x, int dim, const Tensor& places, const Tensor& weights) {
+Tensor weighted(const Tensor& x, int dim, const Tensor& indices, const Tensor& weights) {
   const Layout l = along(x, dim);
-  const Tensor out = resized_along(x, dim, places->sizes()[0]);
-  x->dtype() == DType::f64 ? weighted_into<double>(x, l, places, weights, out)
-                           : weighted_into<float>(x, l, places, weights, out);
+  const Tensor out = resized_along(x, dim, indices->sizes()[0]);
+  x->dtype() == DType::f64 ? weighted_into<double>(x, l, indices, weights, out)
+                           : weighted_into<float>(x, l, indices, weights, out);
   return out;
 }
 
-Tensor spread(const Tensor& g, int dim, int64_t size, const Tensor& places, const Tensor& weights) {
+Tensor spread(const Tensor& g, int dim, int64_t size, const Tensor& indices, const Tensor& weights) {
   const Layout l = along(g, dim);
   const Tensor out = resized_along(g, dim, size);
-  g->dtype() == DType::f64 ? spread_into<double>(g, l, size, places, weights, out)
-                           : spread_into<float>(g, l, size, places, weights, out);
+  g->dtype() == DType::f64 ? spread_into<double>(g, l, size, indices, weights, out)
+                           : spread_into<float>(g, l, size, indices, weights, out);
   return out;
 }
 

@@ -1,14 +1,14 @@
 #pragma once
-// Sums of a few weighted elements along one dim, and samples of images and volumes at the places of a grid, with their gradients.
+// Interpolation: weighted sums of a few elements along one dim, and grid_sample of images and volumes, with their gradients.
 #include "core/tensor.h"
 
 namespace shim {
 
-// y[o, i, n] = sum over k of x[o, places[i, k], n] * weights[i, k] along dim `dim`; a place below 0 ends its row. Contiguous, float32 or
-// float64, the weights alike; places int64 (count, taps).
-Tensor weighted(const Tensor& x, int dim, const Tensor& places, const Tensor& weights);
-// Its transpose: x[o, places[i, k], n] += g[o, i, n] * weights[i, k], x of `size` along the dim.
-Tensor spread(const Tensor& g, int dim, int64_t size, const Tensor& places, const Tensor& weights);
+// y[o, i, n] = sum over k of x[o, indices[i, k], n] * weights[i, k] along dim `dim`; an index below 0 ends its row. Contiguous, float32 or
+// float64, weights of the same dtype; indices int64 (count, taps).
+Tensor weighted(const Tensor& x, int dim, const Tensor& indices, const Tensor& weights);
+// Its transpose: x[o, indices[i, k], n] += g[o, i, n] * weights[i, k], x of `size` along the dim.
+Tensor spread(const Tensor& g, int dim, int64_t size, const Tensor& indices, const Tensor& weights);
 
 struct GridSettings {
   bool nearest;

@@ -97,7 +97,7 @@ Tensor one_hot(const Tensor& classes, int64_t count) {
   return out;
 }
 
-Tensor count_places(const Tensor& self, int64_t least) {
+Tensor bincount(const Tensor& self, int64_t least) {
   if (self->dim() != 1 || self->numel() == 0 || least < 0) return {};
   const Tensor in = contiguous(self);
   return of_searched(self->dtype(), [&]<class T>(T) -> Tensor {

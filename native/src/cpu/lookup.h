@@ -7,8 +7,8 @@ namespace shim {
 // For each value the first place in an ascending sequence that is not below it (`right`: that is above it). The sequence is one row, or
 // one a row of values.
 Tensor search_sorted(const Tensor& sequence, const Tensor& values, bool right, bool narrow);
-Tensor one_hot(const Tensor& classes, int64_t count);    // count -1: as many as there are
-Tensor count_places(const Tensor& self, int64_t least);  // of a row of whole numbers, none below 0
+Tensor one_hot(const Tensor& classes, int64_t count);  // count -1: as many as there are
+Tensor bincount(const Tensor& self, int64_t least);    // of a row of whole numbers, none below 0
 Tensor histogram(const Tensor& self, int64_t bins, double low,
     double high);  // of as many bins of one width; low = high: between its extremes
 Tensor repeat_each(const Tensor& self, int64_t times, int64_t dim);  // each slice along dim, `times` in a row

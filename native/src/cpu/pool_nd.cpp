@@ -30,10 +30,10 @@ Dims result_sizes(const Tensor& x, const Spans (&spans)[3]) {
 
 }  // namespace
 
-Tensor box_max(const Tensor& x, const Spans (&spans)[3], const int64_t (&step)[3], Tensor* places) {
+Tensor box_max(const Tensor& x, const Spans (&spans)[3], const int64_t (&step)[3], Tensor* indices) {
   const int64_t height = x->sizes()[2], width = x->sizes()[3], plane = x->sizes()[1] * height * width;
   Tensor out = empty(result_sizes(x, spans), x->dtype(), Device{});
-  *places = empty(result_sizes(x, spans), DType::i64, Device{});
+  *indices = empty(result_sizes(x, spans), DType::i64, Device{});
   by_dtype(x->dtype(), [&]<class T>(T) {
     each_box(x, spans, [&](int64_t p, int64_t place, const BoxSpan& a, const BoxSpan& b, const BoxSpan& c) {
       const T* from = x->data_as<T>() + p * plane;
@@ -47,7 +47,7 @@ Tensor box_max(const Tensor& x, const Spans (&spans)[3], const int64_t (&step)[3
             if (at < 0 || v > best || v != v) best = v, at = here;  // not a number beats all
           }
       out->data_as<T>()[place] = best;
-      (*places)->data_as<int64_t>()[place] = at;
+      (*indices)->data_as<int64_t>()[place] = at;
     });
   });
   return out;

@@ -11,7 +11,7 @@ namespace shim {
 enum class Scatter : uint8_t { put, add, multiply, largest, smallest };
 bool scatter(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& src, Scatter how);
 // out[places] = values, or +=, over the leading dims of a contiguous `out`; negative places count from the end.
-bool put_at(const Tensor& out, std::span<const Tensor> places, const Tensor& values, bool adds);
+bool put_at(const Tensor& out, std::span<const Tensor> indices, const Tensor& values, bool adds);
 Tensor gather(const TensorImpl& self, int64_t dim, const TensorImpl& index);
 
 // Sums (mode 0), means (1) or maxima (2) of the rows of `weight` at the indices of each bag; the bag of each index, how many each bag has,

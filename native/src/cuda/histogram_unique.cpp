@@ -165,7 +165,7 @@ Tensor distinct(const Tensor& self, bool sorts, Tensor* inverse, Tensor* counts)
   if (!each || !scan || !put || !measure || parts > kMostBlocks) return {};
   const auto numbers = [&](DimSpan sizes) { return empty(sizes, DType::i64, x->device()); };
   const Tensor begins = numbers(Dims{slots}), last = empty({}, DType::i64, Device{});
-  const void *from = x->data(), *places = data_or_null(order);
+  const void *from = x->data(), *indices = data_or_null(order);
   void* starts = begins->data();
   void* counted[] = {&from, &n, &starts};
   const int threads = threads_for(std::min(n, kPart));
@@ -178,7 +178,7 @@ Tensor distinct(const Tensor& self, bool sorts, Tensor* inverse, Tensor* counts)
   if (inverse) *inverse = numbers(self->sizes());
   if (counts) firsts = numbers(Dims{total}), *counts = numbers(Dims{total});
   void *to = values->data(), *at = counts ? firsts->data() : nullptr, *runs = inverse ? (*inverse)->data() : nullptr;
-  void* placed[] = {&from, &n, &starts, &places, &to, &at, &runs};
+  void* placed[] = {&from, &n, &starts, &indices, &to, &at, &runs};
   launch(put, parts, 1, threads, 1, placed, device);
   if (counts) {
     void* lengths = (*counts)->data();

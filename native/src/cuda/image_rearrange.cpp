@@ -169,7 +169,7 @@ Tensor reflect_replicate_pad_backward(const Tensor& g0, DimSpan sizes, DimSpan p
   return out;
 }
 
-Tensor affine_places(const Tensor& given, DimSpan sizes, bool align_corners) {
+Tensor affine_grid(const Tensor& given, DimSpan sizes, bool align_corners) {
   const size_t dims = sizes.size() - 2;
   struct {
     int size[3] = {1, 1, 1}, dims = 0, aligned = 0;
@@ -190,7 +190,7 @@ Tensor affine_places(const Tensor& given, DimSpan sizes, bool align_corners) {
   shape.push_back(int64_t(dims));
   grid.dims = int(dims), grid.aligned = align_corners;
   const int device = given->device().index;
-  const CUfunction f = windows_adder("affine_places", given->dtype(), false, device);
+  const CUfunction f = windows_adder("affine_grid", given->dtype(), false, device);
   if (!f) return {};
   const Tensor theta = contiguous(given), out = empty(shape, theta->dtype(), theta->device());
   uint32_t count = uint32_t(each);

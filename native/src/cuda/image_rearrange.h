@@ -19,6 +19,6 @@ Tensor reflect_replicate_pad(const Tensor& x, DimSpan pairs, bool reflect);
 Tensor reflect_replicate_pad_backward(const Tensor& g, DimSpan sizes, DimSpan pairs, bool reflect);
 
 // Places of affine maps, (n, dims, dims + 1), for images of the sizes (n, c, ...).
-Tensor affine_places(const Tensor& theta, DimSpan sizes, bool align_corners);
+Tensor affine_grid(const Tensor& theta, DimSpan sizes, bool align_corners);
 
 }  // namespace shim::cuda

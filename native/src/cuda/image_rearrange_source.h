@@ -148,7 +148,7 @@ __device__ inline C place(int i, int size, int aligned) {
   return aligned ? own : cast<C>(cast<T>(own * C(size - 1) / C(size)));
 }
 // Places of affine maps theta, (batch, dims, dims + 1): out (batch, sizes, dims).
-extern "C" __global__ void __launch_bounds__(256) affine_places(const T* theta, T* out, Grid grid, u32 each) {
+extern "C" __global__ void __launch_bounds__(256) affine_grid(const T* theta, T* out, Grid grid, u32 each) {
   const u32 at = blockIdx.x * 256 + threadIdx.x;
   if (at >= each) return;
   C base[3];

@@ -46,10 +46,10 @@ bool usable(const Tensor& self, int64_t* dim) {
 
 }  // namespace
 
-Tensor ranked(const Tensor& self, int64_t dim, Rank kind, int64_t k, bool keepdim, Tensor* places) {
+Tensor order_statistic(const Tensor& self, int64_t dim, OrderStatistic kind, int64_t k, bool keepdim, Tensor* indices) {
   if (!usable(self, &dim)) return {};
   int64_t n = self->sizes()[size_t(dim)];
-  if (kind != Rank::kth) k = (n - 1) / 2 + 1;
+  if (kind != OrderStatistic::kth) k = (n - 1) / 2 + 1;
   const DType t = self->dtype();
   if (n > kMostOfOneBlock || k < 1 || k > n || t == DType::b8) return {};
   const int device = self->device().index;
@@ -57,16 +57,16 @@ Tensor ranked(const Tensor& self, int64_t dim, Rank kind, int64_t k, bool keepdi
   if (!f) return {};
   Dims shape;
   const Tensor x = with_last(self, dim, keepdim, &shape), values = empty(shape, t, self->device());
-  if (places) *places = empty(shape, DType::i64, self->device());
+  if (indices) *indices = empty(shape, DType::i64, self->device());
   const void* from = x->data();
-  void *to = values->data(), *at = places ? (*places)->data() : nullptr;
+  void *to = values->data(), *at = indices ? (*indices)->data() : nullptr;
   int which = int(kind);
   void* arguments[] = {&from, &n, &k, &which, &to, &at};
   launch(f, values->numel(), 1, threads_for(n / 2), 1, arguments, device);
   return values;
 }
 
-Tensor most_frequent(const Tensor& self, int64_t dim, bool keepdim, Tensor* places) {
+Tensor most_frequent(const Tensor& self, int64_t dim, bool keepdim, Tensor* indices) {
   if (!usable(self, &dim) || self->sizes()[size_t(dim)] > INT32_MAX) return {};
   const DType t = self->dtype();
   const int device = self->device().index;
@@ -77,11 +77,11 @@ Tensor most_frequent(const Tensor& self, int64_t dim, bool keepdim, Tensor* plac
   const Tensor order = sort(with_last(self, dim, keepdim, &shape), -1, false, &sorted);
   if (!order) return {};
   const Tensor values = empty(shape, t, self->device());
-  *places = empty(shape, DType::i64, self->device());
+  *indices = empty(shape, DType::i64, self->device());
   int64_t n = self->sizes()[size_t(dim)];
-  const void *from = sorted->data(), *places_of = order->data();
-  void *to = values->data(), *at = (*places)->data();
-  void* arguments[] = {&from, &places_of, &n, &to, &at};
+  const void *from = sorted->data(), *order_data = order->data();
+  void *to = values->data(), *at = (*indices)->data();
+  void* arguments[] = {&from, &order_data, &n, &to, &at};
   launch(f, values->numel(), 1, threads_for(n / 2), 1, arguments, device);
   return values;
 }

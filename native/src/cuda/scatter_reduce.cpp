@@ -20,7 +20,7 @@ const char* scatter_reduce_source() {
 }
 const Family scatter_reduce_family{"scatter_reduce", scatter_reduce_source};
 
-CUfunction scatter_reduce_kernel(const char* entry, DType t, DType index, Join how, bool wide, int device) {
+CUfunction scatter_reduce_kernel(const char* entry, DType t, DType index, ScatterReduce how, bool wide, int device) {
   return find_kernel(scatter_reduce_family, entry, key_of(int(t), int(index), int(how), wide), device, [&] {
     constexpr const char* names[] = {"JOIN=Sum", "JOIN=Product", "JOIN=Sum", "JOIN=Greatest", "JOIN=Least"};
     return std::vector<std::string>{std::string("ELEMENT=") + element_type(t),
@@ -33,10 +33,10 @@ void run_join(CUfunction f, int64_t n, void** arguments, int device) {
 }
 
 // What joined with another value gives that one.
-Number nothing(Join how, DType t) {
-  if (how == Join::product) return {Number::Int, 1};
-  if (how != Join::greatest && how != Join::least) return {Number::Int, 0};
-  const bool low = how == Join::greatest;
+Number nothing(ScatterReduce how, DType t) {
+  if (how == ScatterReduce::prod) return {Number::Int, 1};
+  if (how != ScatterReduce::amax && how != ScatterReduce::amin) return {Number::Int, 0};
+  const bool low = how == ScatterReduce::amax;
   if (floating(t))
     return {Number::Float, 0, low ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity()};
   if (t == DType::b8) return {Number::Bool, low ? 0 : 1};
@@ -78,30 +78,32 @@ bool fill_at(const Tensor& out, int64_t dim, const Tensor& index, Number value, 
   if (!dim_of(out, &dim) || !walk_of(out, size_t(dim), index, {}, &w)) return false;
   int64_t total = index->numel(), dim_step = out->strides()[size_t(dim)], size = out->sizes()[size_t(dim)];
   const int device = out->device().index;
-  const CUfunction f =
-      scatter_reduce_kernel("fill_at", out->dtype(), index->dtype(), Join::sum, total >= int64_t(1) << 31, device);
+  const CUfunction f = scatter_reduce_kernel(
+      "fill_at", out->dtype(), index->dtype(), ScatterReduce::sum, total >= int64_t(1) << 31, device);
   if (!f) return false;
   alignas(16) char bits[16] = {};
   store_number(bits, out->dtype(), value);
   void* to = out->data();
-  const void* places = index->data();
+  const void* indices = index->data();
   int wrap = wraps;
-  void* arguments[] = {&to, &places, bits, &total, &dim_step, &size, &wrap, &w};
+  void* arguments[] = {&to, &indices, bits, &total, &dim_step, &size, &wrap, &w};
   run_join(f, total, arguments, device);
   return true;
 }
 
-bool scatter_join(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& src, Join how, bool include_self) {
+bool scatter_reduce(
+    const Tensor& out, int64_t dim, const Tensor& index, const Tensor& src, ScatterReduce how, bool include_self) {
   Walk w;
   const DType t = out->dtype();
-  const bool mean = how == Join::mean;
+  const bool mean = how == ScatterReduce::mean;
   if (!dim_of(out, &dim) || !walk_of(out, size_t(dim), index, src, &w) ||
       (mean && (t == DType::b8 || !out->is_contiguous())))
     return false;
   int64_t total = index->numel(), dim_step = out->strides()[size_t(dim)], size = out->sizes()[size_t(dim)],
           n = out->numel();
   const int device = out->device().index;
-  const CUfunction f = scatter_reduce_kernel("scatter_join", t, index->dtype(), how, total >= int64_t(1) << 31, device);
+  const CUfunction f =
+      scatter_reduce_kernel("scatter_reduce", t, index->dtype(), how, total >= int64_t(1) << 31, device);
   // Where the places and their counts do not stay in the cache together, one after the other.
   const bool apart = mean && n * int64_t(out->itemsize() + 4) > int64_t(32) << 20;
   const CUfunction count =
@@ -118,10 +120,10 @@ bool scatter_join(const Tensor& out, int64_t dim, const Tensor& index, const Ten
         "cuMemsetD8Async");
   }
   void *to = out->data(), *counted = mean ? counts->data() : nullptr, *at_once = apart ? nullptr : counted;
-  const void *places = index->data(), *from = src->data();
-  void* arguments[] = {&to, &at_once, &places, &from, &total, &dim_step, &size, &w};
+  const void *indices = index->data(), *from = src->data();
+  void* arguments[] = {&to, &at_once, &indices, &from, &total, &dim_step, &size, &w};
   run_join(f, total, arguments, device);
-  void* counting[] = {&counted, &places, &total, &dim_step, &size, &w};
+  void* counting[] = {&counted, &indices, &total, &dim_step, &size, &w};
   if (apart) run_join(count, total, counting, device);
   int more = include_self;
   void* dividing[] = {&to, &counted, &n, &more};

@@ -48,7 +48,7 @@ template <class J> __device__ inline void join_at(T* p, T v) {
 }
 
 // out[place] = JOIN(out[place], from[p]) for every p, in no order; counts, if any, lie as out does.
-extern "C" __global__ void __launch_bounds__(256) scatter_join(T* out, int* counts, const I* index, const T* from, i64 total, i64 dim_step, i64 size, Walk g) {
+extern "C" __global__ void __launch_bounds__(256) scatter_reduce(T* out, int* counts, const I* index, const T* from, i64 total, i64 dim_step, i64 size, Walk g) {
   EACH(i, total) {
     const At p = at(g, i);
     const i64 to = p.a + place(index[p.b], size, 0) * dim_step;

@@ -69,7 +69,7 @@ Tensor spaced(double start, double end, int64_t steps, DType t, Device where) {
   return out;
 }
 
-Tensor triangle_places(int64_t rows, int64_t cols, int64_t diagonal, bool upper, DType t, Device where) {
+Tensor triangle_indices(int64_t rows, int64_t cols, int64_t diagonal, bool upper, DType t, Device where) {
   constexpr int64_t kMost = int64_t(1) << 31;
   if (!kernels_ready() || (t != DType::i64 && t != DType::i32) || rows < 1 || cols < 1 || rows >= kMost ||
       cols >= kMost || std::abs(diagonal) >= kMost)
@@ -82,7 +82,7 @@ Tensor triangle_places(int64_t rows, int64_t cols, int64_t diagonal, bool upper,
   int64_t total = upper ? rows * cols - below : below;
   const Tensor out = empty(Dims{2, total}, t, where);
   const int device = out->device().index;
-  const CUfunction f = find_kernel(triangles, "triangle_places", key_of(int(t)), device,
+  const CUfunction f = find_kernel(triangles, "triangle_indices", key_of(int(t)), device,
       [&] { return std::vector<std::string>{std::string("OUT=") + element_type(t)}; });
   if (!f) return {};
   if (!total) return out;

@@ -157,7 +157,7 @@ PyObject* native_bincount(Operator&, PyObject* const* args, size_t n) {
   int64_t least;
   if (n != 3 || !on_cpu(args[0]) || args[1] != Py_None || !integer_of(args[2], &least)) return nullptr;
   const Tensor self(unwrap(args[0]));
-  return guarded([&] { return wrapped(unlocked(self->numel(), [&] { return count_places(self, least); })); });
+  return guarded([&] { return wrapped(unlocked(self->numel(), [&] { return bincount(self, least); })); });
 }
 
 // histc(self, bins, min, max)

@@ -51,7 +51,7 @@ template <bool Upper> PyObject* native_triangle_indices(Operator&, PyObject* con
     if (sizes[i] == -1 && PyErr_Occurred()) return PyErr_Clear(), nullptr;
   }
   return guarded([&] {
-    return wrapped(cuda::triangle_places(
+    return wrapped(cuda::triangle_indices(
         sizes[0], sizes[1], sizes[2], Upper, args[3] == Py_None ? DType::i64 : dtype_of(args[3]), where));
   });
 }

@@ -109,7 +109,7 @@ PyObject* native_affine_grid(Operator&, PyObject* const* args, size_t count) {
   return guarded([&]() -> PyObject* {
     Dims sizes;
     if (!dims_of(args[1], &sizes) || sizes.size() < 4 || sizes.size() > 5) return nullptr;
-    return wrapped(cuda::affine_places(Tensor(unwrap(args[0])), sizes, args[2] == Py_True));
+    return wrapped(cuda::affine_grid(Tensor(unwrap(args[0])), sizes, args[2] == Py_True));
   });
 }
 

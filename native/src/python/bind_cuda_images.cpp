@@ -17,12 +17,12 @@ namespace {
 constexpr int64_t kMost = int64_t(1) << 30;
 
 // A CUDA tensor of real floats of two bytes or more, with elements.
-bool usual(PyObject* o) {
+bool cuda_floats(PyObject* o) {
   if (!is_tensor(o)) return false;
   const TensorImpl& t = *unwrap(o);
   return t.device().is_cuda() && is_floating(t.dtype()) && t.itemsize() > 1 && t.numel() && !t.has_math_bits();
 }
-bool usual_or_none(PyObject* o) { return o == Py_None || usual(o); }
+bool cuda_floats_or_none(PyObject* o) { return o == Py_None || cuda_floats(o); }
 // One or `n` numbers, from `least` on; false: others.
 bool numbers_of(PyObject* o, int n, int64_t least, Dims* to) {
   if (!dims_of(o, to)) {
@@ -132,7 +132,7 @@ Tensor convolve_each(
 
 // convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 PyObject* native_convolution(Operator&, PyObject* const* args, size_t count) {
-  if (count != 9 || !usual(args[0]) || !usual(args[1]) || !usual_or_none(args[2])) return nullptr;
+  if (count != 9 || !cuda_floats(args[0]) || !cuda_floats(args[1]) || !cuda_floats_or_none(args[2])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0])), weight(unwrap(args[1])), bias = tensor_or_none(args[2]);
     const int n = x->dim() - 2;
@@ -159,7 +159,7 @@ PyObject* native_convolution(Operator&, PyObject* const* args, size_t count) {
 
 // _convolution_weight(input, grad_output, kernel, stride, padding, dilation, groups)
 PyObject* native_convolution_weight(Operator&, PyObject* const* args, size_t count) {
-  if (count != 7 || !usual(args[0]) || !usual(args[1])) return nullptr;
+  if (count != 7 || !cuda_floats(args[0]) || !cuda_floats(args[1])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0])), grad(unwrap(args[1]));
     const int n = x->dim() - 2;
@@ -210,9 +210,9 @@ PyObject* planes_back(const Tensor& out, const Tensor& x, int n) {
   return wrap(laid_out_as(view(*out, sizes), x));
 }
 
-PyObject* pair_back(const Tensor& out, const Tensor& places, const Tensor& x, int n) {
+PyObject* pair_back(const Tensor& out, const Tensor& indices, const Tensor& x, int n) {
   PyObject* first = planes_back(out, x, n);
-  PyObject* second = first ? planes_back(places, x, n) : nullptr;
+  PyObject* second = first ? planes_back(indices, x, n) : nullptr;
   PyObject* both = second ? PyTuple_Pack(2, first, second) : nullptr;
   Py_XDECREF(first);
   Py_XDECREF(second);
@@ -255,20 +255,20 @@ bool window_sides(
 
 // max_poolnd_with_indices(self, kernel, stride, padding, dilation, ceil_mode)
 template <int n> PyObject* native_max_pool(Operator&, PyObject* const* args, size_t count) {
-  if (count != 6 || !usual(args[0])) return nullptr;
+  if (count != 6 || !cuda_floats(args[0])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0]));
     cuda::Sides s;
-    Tensor places, planes = as_planes(x, n, &s);
+    Tensor indices, planes = as_planes(x, n, &s);
     if (!planes || !window_sides(n, args[1], args[2], args[3], args[4], args[5] == Py_True, &s)) return nullptr;
-    const Tensor out = cuda::box_max(planes, s, &places);
-    return out ? pair_back(out, places, x, n) : nullptr;
+    const Tensor out = cuda::box_max(planes, s, &indices);
+    return out ? pair_back(out, indices, x, n) : nullptr;
   });
 }
 
 // max_poolnd: its values, where no history is kept
 template <int n> PyObject* native_max_pool_values(Operator&, PyObject* const* args, size_t count) {
-  if (count != 6 || !usual(args[0]) || history(args, count)) return nullptr;
+  if (count != 6 || !cuda_floats(args[0]) || history(args, count)) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0]));
     cuda::Sides s;
@@ -279,20 +279,20 @@ template <int n> PyObject* native_max_pool_values(Operator&, PyObject* const* ar
 }
 
 template <int n> PyObject* native_adaptive_max(Operator&, PyObject* const* args, size_t count) {
-  if (count != 2 || !usual(args[0])) return nullptr;
+  if (count != 2 || !cuda_floats(args[0])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0]));
     cuda::Sides s;
-    Tensor places, planes = as_planes(x, n, &s);
+    Tensor indices, planes = as_planes(x, n, &s);
     if (!planes || !adaptive_sides(n, args[1], &s)) return nullptr;
-    const Tensor out = cuda::box_max(planes, s, &places);
-    return out ? pair_back(out, places, x, n) : nullptr;
+    const Tensor out = cuda::box_max(planes, s, &indices);
+    return out ? pair_back(out, indices, x, n) : nullptr;
   });
 }
 
 // adaptive_avg_poolnd(self, output_size), where no history is kept. Of few large parts a reduction is faster.
 template <int n> PyObject* native_adaptive_mean(Operator&, PyObject* const* args, size_t count) {
-  if (count != 2 || !usual(args[0]) || history(args, count)) return nullptr;
+  if (count != 2 || !cuda_floats(args[0]) || history(args, count)) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0]));
     cuda::Sides s;
@@ -304,7 +304,7 @@ template <int n> PyObject* native_adaptive_mean(Operator&, PyObject* const* args
 
 // avg_poolnd(self, kernel, stride, padding, ceil_mode, count_include_pad[, divisor_override]), where no history is kept
 template <int n> PyObject* native_avg_pool(Operator&, PyObject* const* args, size_t count) {
-  if (count != (n == 1 ? 6 : 7) || !usual(args[0]) || history(args, count)) return nullptr;
+  if (count != (n == 1 ? 6 : 7) || !cuda_floats(args[0]) || history(args, count)) return nullptr;
   const int64_t divisor = n == 1 || args[6] == Py_None ? 0 : PyLong_Check(args[6]) ? PyLong_AsLongLong(args[6]) : 0;
   if (n > 1 && args[6] != Py_None && divisor == 0) return nullptr;  // the record refuses it
   return guarded([&]() -> PyObject* {
@@ -318,7 +318,7 @@ template <int n> PyObject* native_avg_pool(Operator&, PyObject* const* args, siz
 
 // mean_pool(self, kernel, stride, padding, ceil_mode, include_pad, divisor): with a gradient of its own
 PyObject* native_mean_pool(Operator&, PyObject* const* args, size_t count) {
-  if (count != 7 || !usual(args[0]) || !PyLong_Check(args[6])) return nullptr;
+  if (count != 7 || !cuda_floats(args[0]) || !PyLong_Check(args[6])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0]));
     cuda::Sides s;
@@ -330,7 +330,7 @@ PyObject* native_mean_pool(Operator&, PyObject* const* args, size_t count) {
 
 // mean_pool_backward(g, (height, width), kernel, stride, padding, count_include_pad, divisor)
 PyObject* native_mean_pool_backward(Operator&, PyObject* const* args, size_t count) {
-  if (count != 7 || !usual(args[0]) || !PyLong_Check(args[6])) return nullptr;
+  if (count != 7 || !cuda_floats(args[0]) || !PyLong_Check(args[6])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor g(unwrap(args[0]));
     cuda::Sides s, outs;
@@ -374,7 +374,7 @@ template <cuda::Stretching how, int n, bool Vector>
 PyObject* native_resize(Operator&, PyObject* const* args, size_t count) {
   constexpr bool aligns = how == cuda::Stretching::linear || how == cuda::Stretching::cubic;
   constexpr size_t first = aligns ? 3 : 2;
-  if (count != first + (Vector ? 1 : n) || !usual(args[0]) || history(args, count)) return nullptr;
+  if (count != first + (Vector ? 1 : n) || !cuda_floats(args[0]) || history(args, count)) return nullptr;
   const Tensor x(unwrap(args[0]));
   if (x->dim() != n + 2 || x->numel() > INT32_MAX) return nullptr;
   return guarded([&]() -> PyObject* {
@@ -402,26 +402,26 @@ PyObject* native_resize(Operator&, PyObject* const* args, size_t count) {
   });
 }
 
-// weighted_taps(self, dim, places, weights)
+// weighted_taps(self, dim, indices, weights)
 PyObject* native_weighted_taps(Operator&, PyObject* const* args, size_t n) {
-  if (n != 4 || !usual(args[0]) || !PyLong_CheckExact(args[1]) || !is_tensor(args[2]) || !is_tensor(args[3]))
+  if (n != 4 || !cuda_floats(args[0]) || !PyLong_CheckExact(args[1]) || !is_tensor(args[2]) || !is_tensor(args[3]))
     return nullptr;
-  const Tensor x(unwrap(args[0])), places(unwrap(args[2])), weights(unwrap(args[3]));
+  const Tensor x(unwrap(args[0])), indices(unwrap(args[2])), weights(unwrap(args[3]));
   const long dim = PyLong_AsLong(args[1]);
-  if (dim < 0 || dim >= x->dim() || places->dim() != 2 || places->dtype() != DType::i64 ||
-      weights->dtype() != x->dtype() || !places->numel())
+  if (dim < 0 || dim >= x->dim() || indices->dim() != 2 || indices->dtype() != DType::i64 ||
+      weights->dtype() != x->dtype() || !indices->numel())
     return nullptr;
-  if (!std::ranges::equal(places->sizes(), weights->sizes()) || places->device() != x->device() ||
+  if (!std::ranges::equal(indices->sizes(), weights->sizes()) || indices->device() != x->device() ||
       weights->device() != x->device())
     return nullptr;
   return guarded(
-      [&] { return wrapped(cuda::weigh_lines(contiguous(x), dim, contiguous(places), contiguous(weights))); });
+      [&] { return wrapped(cuda::weigh_lines(contiguous(x), dim, contiguous(indices), contiguous(weights))); });
 }
 
 // grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners), where no history is kept; sample_grid has a gradient of its own
 template <bool Keeps> PyObject* native_grid_sampler(Operator&, PyObject* const* args, size_t n) {
-  if (n != 5 || !usual(args[0]) || !usual(args[1]) || (!Keeps && history(args, n)) || !PyLong_CheckExact(args[2]) ||
-      !PyLong_CheckExact(args[3]))
+  if (n != 5 || !cuda_floats(args[0]) || !cuda_floats(args[1]) || (!Keeps && history(args, n)) ||
+      !PyLong_CheckExact(args[2]) || !PyLong_CheckExact(args[3]))
     return nullptr;
   const long mode = PyLong_AsLong(args[2]), padding = PyLong_AsLong(args[3]);
   const Tensor x(unwrap(args[0])), grid(unwrap(args[1]));
@@ -436,8 +436,8 @@ template <bool Keeps> PyObject* native_grid_sampler(Operator&, PyObject* const* 
 
 // sample_grid_backward(grad_output, input, grid, mode, padding, align_corners, of_grid)
 PyObject* native_sample_grid_backward(Operator&, PyObject* const* args, size_t n) {
-  if (n != 7 || !usual(args[0]) || !usual(args[1]) || !usual(args[2]) || !PyLong_CheckExact(args[3]) ||
-      !PyLong_CheckExact(args[4]))
+  if (n != 7 || !cuda_floats(args[0]) || !cuda_floats(args[1]) || !cuda_floats(args[2]) ||
+      !PyLong_CheckExact(args[3]) || !PyLong_CheckExact(args[4]))
     return nullptr;
   const long mode = PyLong_AsLong(args[3]), padding = PyLong_AsLong(args[4]);
   const Tensor g(unwrap(args[0])), x(unwrap(args[1])), grid(unwrap(args[2]));
@@ -460,7 +460,8 @@ PyObject* native_sample_grid_backward(Operator&, PyObject* const* args, size_t n
 
 bool vectors(PyObject* const* args, std::initializer_list<int> which, int64_t channels) {
   for (int i : which)
-    if (args[i] != Py_None && (!usual(args[i]) || unwrap(args[i])->dim() != 1 || unwrap(args[i])->numel() != channels))
+    if (args[i] != Py_None &&
+        (!cuda_floats(args[i]) || unwrap(args[i])->dim() != 1 || unwrap(args[i])->numel() != channels))
       return false;
   return true;
 }
@@ -472,7 +473,7 @@ Tensor computed(const Tensor& t, DType like) {  // a statistic in the dtype that
 // channel_norm(input, weight, bias, mean, variance, of_batch, eps) -> (output, mean, variance)
 PyObject* native_channel_norm(Operator&, PyObject* const* args, size_t count) {
   Number eps;
-  if (count != 7 || !usual(args[0]) || unwrap(args[0])->dim() < 2 || (args[5] == Py_True) != (args[3] == Py_None))
+  if (count != 7 || !cuda_floats(args[0]) || unwrap(args[0])->dim() < 2 || (args[5] == Py_True) != (args[3] == Py_None))
     return nullptr;
   const Tensor x(unwrap(args[0]));
   if (!vectors(args, {1, 2, 3, 4}, x->sizes()[1])) return nullptr;
@@ -489,7 +490,7 @@ PyObject* native_channel_norm(Operator&, PyObject* const* args, size_t count) {
 // channel_norm_backward(g, input, weight, mean, variance, eps, of_batch) -> (dx, dweight, dbias)
 PyObject* native_channel_norm_backward(Operator&, PyObject* const* args, size_t count) {
   Number eps;
-  if (count != 7 || !usual(args[0]) || !usual(args[1]) || unwrap(args[1])->dim() < 2) return nullptr;
+  if (count != 7 || !cuda_floats(args[0]) || !cuda_floats(args[1]) || unwrap(args[1])->dim() < 2) return nullptr;
   const Tensor g(unwrap(args[0])), x(unwrap(args[1]));
   if (!vectors(args, {2, 3, 4}, x->sizes()[1]) || args[3] == Py_None || args[4] == Py_None ||
       !std::ranges::equal(g->sizes(), x->sizes()))
@@ -514,7 +515,7 @@ bool dropout_of(PyObject* const* a, cuda::AttentionDropout* d) {
 // attention(q, k, v, mask, causal, scale, p, seed, start) -> (out, logsumexp)
 PyObject* native_attention(Operator&, PyObject* const* args, size_t count) {
   Number scale;
-  if (count != 9 || !usual(args[0]) || !usual(args[1]) || !usual(args[2]) ||
+  if (count != 9 || !cuda_floats(args[0]) || !cuda_floats(args[1]) || !cuda_floats(args[2]) ||
       !(args[3] == Py_None || (is_tensor(args[3]) && unwrap(args[3])->device().is_cuda())))
     return nullptr;
   return guarded([&]() -> PyObject* {
@@ -533,7 +534,7 @@ PyObject* native_attention_backward(Operator&, PyObject* const* args, size_t cou
   if (count != 12 || !(args[4] == Py_None || (is_tensor(args[4]) && unwrap(args[4])->device().is_cuda())))
     return nullptr;
   for (int i : {0, 1, 2, 3, 5, 6})
-    if (!usual(args[i])) return nullptr;
+    if (!cuda_floats(args[i])) return nullptr;
   return guarded([&]() -> PyObject* {
     cuda::AttentionDropout dropout;
     if (!number_of(args[8], &scale) || !dropout_of(args + 9, &dropout)) return nullptr;

@@ -8,11 +8,11 @@
 namespace shim {
 namespace {
 
-PyObject* ranked(PyObject* self, int64_t dim, cuda::Rank kind, int64_t k, bool keepdim) {
+PyObject* ranked(PyObject* self, int64_t dim, cuda::OrderStatistic kind, int64_t k, bool keepdim) {
   return guarded([&]() -> PyObject* {
-    Tensor places;
-    const Tensor values = cuda::ranked(Tensor(unwrap(self)), dim, kind, k, keepdim, &places);
-    return values ? tuple_of({values, places}) : nullptr;
+    Tensor indices;
+    const Tensor values = cuda::order_statistic(Tensor(unwrap(self)), dim, kind, k, keepdim, &indices);
+    return values ? tuple_of({values, indices}) : nullptr;
   });
 }
 
@@ -20,7 +20,7 @@ PyObject* ranked(PyObject* self, int64_t dim, cuda::Rank kind, int64_t k, bool k
 PyObject* native_kthvalue(Operator&, PyObject* const* args, size_t n) {
   int64_t k, dim;
   if (n != 4 || !on_cuda(args[0]) || !integer_of(args[1], &k) || !integer_of(args[2], &dim)) return nullptr;
-  return ranked(args[0], dim, cuda::Rank::kth, k, args[3] == Py_True);
+  return ranked(args[0], dim, cuda::OrderStatistic::kth, k, args[3] == Py_True);
 }
 
 // median(self), median(self, dim, keepdim)
@@ -28,12 +28,13 @@ PyObject* native_median(Operator&, PyObject* const* args, size_t n) {
   int64_t dim;
   if (!n || !on_cuda(args[0])) return nullptr;
   if (n == 3)
-    return integer_of(args[1], &dim) ? ranked(args[0], dim, cuda::Rank::median, 0, args[2] == Py_True) : nullptr;
+    return integer_of(args[1], &dim) ? ranked(args[0], dim, cuda::OrderStatistic::median, 0, args[2] == Py_True)
+                                     : nullptr;
   if (n != 1) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor self(unwrap(args[0]));
-    return wrapped(
-        cuda::ranked(view(*contiguous(self), Dims{self->numel()}), 0, cuda::Rank::median, 0, false, nullptr));
+    return wrapped(cuda::order_statistic(
+        view(*contiguous(self), Dims{self->numel()}), 0, cuda::OrderStatistic::median, 0, false, nullptr));
   });
 }
 
@@ -41,7 +42,7 @@ PyObject* native_median(Operator&, PyObject* const* args, size_t n) {
 PyObject* native_nanmedian(Operator&, PyObject* const* args, size_t n) {
   int64_t dim;
   if (n != 3 || !on_cuda(args[0]) || !integer_of(args[1], &dim)) return nullptr;
-  return ranked(args[0], dim, cuda::Rank::nanmedian, 0, args[2] == Py_True);
+  return ranked(args[0], dim, cuda::OrderStatistic::nanmedian, 0, args[2] == Py_True);
 }
 
 // mode(self, dim, keepdim)
@@ -49,9 +50,9 @@ PyObject* native_mode(Operator&, PyObject* const* args, size_t n) {
   int64_t dim;
   if (n != 3 || !on_cuda(args[0]) || !integer_of(args[1], &dim)) return nullptr;
   return guarded([&]() -> PyObject* {
-    Tensor places;
-    const Tensor values = cuda::most_frequent(Tensor(unwrap(args[0])), dim, args[2] == Py_True, &places);
-    return values ? tuple_of({values, places}) : nullptr;
+    Tensor indices;
+    const Tensor values = cuda::most_frequent(Tensor(unwrap(args[0])), dim, args[2] == Py_True, &indices);
+    return values ? tuple_of({values, indices}) : nullptr;
   });
 }
 

@@ -34,11 +34,11 @@ bool same_but(const TensorImpl& self, const TensorImpl& src, int64_t dim, int64_
   return true;
 }
 
-bool join_of(PyObject* o, cuda::Join* how) {
+bool reduce_of(PyObject* o, cuda::ScatterReduce* how) {
   constexpr const char* names[] = {"sum", "prod", "mean", "amax", "amin"};
   for (int i = 0; i < 5; ++i)
     if (PyUnicode_Check(o) && PyUnicode_CompareWithASCIIString(o, names[i]) == 0) {
-      *how = cuda::Join(i);
+      *how = cuda::ScatterReduce(i);
       return true;
     }
   return false;
@@ -47,16 +47,16 @@ bool join_of(PyObject* o, cuda::Join* how) {
 // scatter_reduce or index_reduce(self, dim, index, src, reduce, include_self)
 template <bool Along, bool InPlace> PyObject* native_reduce_at(Operator&, PyObject* const* args, size_t n) {
   int64_t dim;
-  cuda::Join how;
+  cuda::ScatterReduce how;
   if (n != 6 || !on_cuda(args[0]) || !on_cuda(args[2]) || !on_cuda(args[3]) ||
-      !dim_of(args[1], *unwrap(args[0]), &dim) || !join_of(args[4], &how))
+      !dim_of(args[1], *unwrap(args[0]), &dim) || !reduce_of(args[4], &how))
     return nullptr;
   const TensorImpl &self = *unwrap(args[0]), &index = *unwrap(args[2]), &src = *unwrap(args[3]);
   if (Along && !same_but(self, src, dim, index.numel())) return nullptr;
   return changed<InPlace>(args[0], [&](const Tensor& out) {
-    const Tensor places =
+    const Tensor indices =
         Along ? spread(index, dim, Dims(self.sizes().begin(), self.sizes().end())) : Tensor(unwrap(args[2]));
-    return places && cuda::scatter_join(out, dim, places, Tensor(unwrap(args[3])), how, args[5] == Py_True);
+    return indices && cuda::scatter_reduce(out, dim, indices, Tensor(unwrap(args[3])), how, args[5] == Py_True);
   });
 }
 
@@ -68,8 +68,8 @@ template <bool InPlace> PyObject* native_index_copy(Operator&, PyObject* const* 
   const TensorImpl &self = *unwrap(args[0]), &index = *unwrap(args[2]), &source = *unwrap(args[3]);
   if (!same_but(self, source, dim, index.numel())) return nullptr;
   return changed<InPlace>(args[0], [&](const Tensor& out) {
-    const Tensor places = spread(index, dim, Dims(self.sizes().begin(), self.sizes().end()));
-    return places && cuda::scatter(out, dim, places, Tensor(unwrap(args[3])), false);
+    const Tensor indices = spread(index, dim, Dims(self.sizes().begin(), self.sizes().end()));
+    return indices && cuda::scatter(out, dim, indices, Tensor(unwrap(args[3])), false);
   });
 }
 
@@ -83,14 +83,14 @@ template <bool InPlace> PyObject* native_index_fill(Operator&, PyObject* const* 
   return changed<InPlace>(
       args[0],
       [&](const Tensor& out) {
-        const Tensor places = spread(index, dim, Dims(self.sizes().begin(), self.sizes().end()));
+        const Tensor indices = spread(index, dim, Dims(self.sizes().begin(), self.sizes().end()));
         Number value;
-        if (!places) return false;
+        if (!indices) return false;
         if (tensor && on_cuda(args[3])) {
           Tensor one(unwrap(args[3]));
           if (is_complex(one->dtype()) != is_complex(out->dtype())) return false;
           return cuda::scatter(
-              out, dim, places, one->dtype() == out->dtype() ? one : to_dtype(one, out->dtype()), false, true);
+              out, dim, indices, one->dtype() == out->dtype() ? one : to_dtype(one, out->dtype()), false, true);
         }
         if (tensor)
           value = item(Tensor(unwrap(args[3])));
@@ -98,7 +98,7 @@ template <bool InPlace> PyObject* native_index_fill(Operator&, PyObject* const* 
           return false;
         if (value.type == Number::Complex) return false;
         if (!tensor) check_fits(value, out->dtype());
-        return cuda::fill_at(out, dim, places, value, true);
+        return cuda::fill_at(out, dim, indices, value, true);
       },
       MemoryFormat::preserve);
 }

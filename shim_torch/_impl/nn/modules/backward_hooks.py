@@ -33,22 +33,22 @@ class BackwardHooks:
 
     def watch_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         self.count = len(args)
-        places = [i for i, a in enumerate(args) if isinstance(a, _core.Tensor)]
-        if not any(args[i].requires_grad for i in places) or not _core.is_grad_enabled():
+        positions = [i for i, a in enumerate(args) if isinstance(a, _core.Tensor)]
+        if not any(args[i].requires_grad for i in positions) or not _core.is_grad_enabled():
             return args
         self.inputs_watched = True
-        passed = _identity(self._on_grad_input(len(args), places), *(args[i] for i in places))
+        passed = _identity(self._on_grad_input(len(args), positions), *(args[i] for i in positions))
         new = list(args)
-        for i, t in zip(places, passed, strict=True):
+        for i, t in zip(positions, passed, strict=True):
             new[i] = t
         return tuple(new)
 
-    def _on_grad_input(self, count: int, places: list[int]) -> Callable[..., Any]:
+    def _on_grad_input(self, count: int, positions: list[int]) -> Callable[..., Any]:
         def run(grads: tuple[Any, ...]) -> tuple[Any, ...]:
             if self.grad_output is None:  # a gradient that did not pass the outputs: of a double backward
                 return grads
             full: list[Any] = [None] * count
-            for i, g in zip(places, grads, strict=True):
+            for i, g in zip(positions, grads, strict=True):
                 full[i] = g
             now: tuple[Any, ...] = tuple(full)
             for hook in self.hooks:
@@ -60,7 +60,7 @@ class BackwardHooks:
                             f"Backward hook returned an invalid number of grad_input, got {len(now)}, but expected {count}"
                         )
             self.grad_output = None
-            return tuple(now[i] for i in places)
+            return tuple(now[i] for i in positions)
 
         return run
 
@@ -84,13 +84,13 @@ class BackwardHooks:
             )
         single = not isinstance(result, tuple)
         outputs = (result,) if single else result
-        places = [i for i, o in enumerate(outputs) if isinstance(o, _core.Tensor) and o.requires_grad]
-        if not places:
+        positions = [i for i, o in enumerate(outputs) if isinstance(o, _core.Tensor) and o.requires_grad]
+        if not positions:
             return result
 
         def run(grads: tuple[Any, ...]) -> tuple[Any, ...]:
             full: list[Any] = [None] * len(outputs)
-            for i, g in zip(places, grads, strict=True):
+            for i, g in zip(positions, grads, strict=True):
                 full[i] = g
             now: tuple[Any, ...] = tuple(full)
             for hook in self.pre:
@@ -104,11 +104,11 @@ class BackwardHooks:
             self.grad_output = now
             if not self.inputs_watched:
                 self._without_inputs(now)
-            return tuple(now[i] for i in places)
+            return tuple(now[i] for i in positions)
 
-        passed = _identity(run, *(outputs[i] for i in places))
+        passed = _identity(run, *(outputs[i] for i in positions))
         new = list(outputs)
-        for i, t in zip(places, passed, strict=True):
+        for i, t in zip(positions, passed, strict=True):
             new[i] = t
         if single:
             return new[0]

@@ -1,4 +1,4 @@
-"""Sampling at the places of a grid, and grids of affine maps."""
+"""grid_sampler and affine_grid_generator: samples of images and volumes at normalised coordinates, and grids of them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _reflected(x: Any, twice_low: float, twice_high: float) -> Any:
     return (extra + low).where(even, span - extra + low)
 
 
-def _kept_inside(x: Any, size: int, padding_mode: int, align_corners: bool) -> Any:
+def _padded_coords(x: Any, size: int, padding_mode: int, align_corners: bool) -> Any:
     if padding_mode == 1:
         return x.clamp(0, size - 1)
     if padding_mode == 2:
@@ -59,11 +59,11 @@ def _kept_inside(x: Any, size: int, padding_mode: int, align_corners: bool) -> A
     return x
 
 
-def _taken(input: Any, places: Any) -> Any:
-    """Values at whole places (a list, slowest dim first), zero outside: (N, C, *out)."""
+def _values_at(input: Any, coords: Any) -> Any:
+    """Values at integral coordinates (a list, slowest dim first), zero outside: (N, C, *out)."""
     flat: Any = None
     inside: Any = None
-    for size, at in zip(input.shape[2:], places, strict=True):
+    for size, at in zip(input.shape[2:], coords, strict=True):
         good = (at >= 0) & (at < size)
         inside = good if inside is None else inside & good
         at = at.clamp(0, size - 1).nan_to_num(0.0).long()  # what is no number takes nothing; its weight is none either
@@ -79,47 +79,47 @@ def _sampled(input: Any, grid: Any, mode: int, padding_mode: int, align_corners:
     if input.dtype in NARROW:
         return _sampled(input.float(), grid.float(), mode, padding_mode, align_corners).to(input.dtype)
     sizes = tuple(input.shape[2:])
-    places = []
+    coords = []
     for size, at in zip(sizes, reversed(grid.unbind(-1)), strict=True):
         at = (at + 1) / 2 * (size - 1) if align_corners else ((at + 1) * size - 1) / 2
-        places.append(at if mode == 2 else _kept_inside(at, size, padding_mode, align_corners))
+        coords.append(at if mode == 2 else _padded_coords(at, size, padding_mode, align_corners))
     if mode == 1:
-        return _taken(input, [p.detach().round() for p in places]) + _no_gradient(places)
+        return _values_at(input, [p.detach().round() for p in coords]) + _no_gradient(coords)
     if mode == 2:
-        return _sampled_cubic(input, places, padding_mode, align_corners)
-    lows = [p.detach().floor() for p in places]
+        return _sampled_cubic(input, coords, padding_mode, align_corners)
+    lows = [p.detach().floor() for p in coords]
     total: Any = None
     for corner in range(1 << len(sizes)):
         weight: Any = 1
         at = []
-        for i, (place, low) in enumerate(zip(places, lows, strict=True)):
+        for i, (coord, low) in enumerate(zip(coords, lows, strict=True)):
             up = corner >> i & 1
             at.append(low + up)
-            weight = weight * (place - low if up else low + 1 - place)
-        part = _taken(input, at) * weight.unsqueeze(1)
+            weight = weight * (coord - low if up else low + 1 - coord)
+        part = _values_at(input, at) * weight.unsqueeze(1)
         total = part if total is None else total + part
     return total
 
 
-def _no_gradient(places: Any) -> Any:
+def _no_gradient(coords: Any) -> Any:
     """Zero that keeps the grid among the inputs: its gradient is zero, as PyTorch's is."""
     total: Any = 0
-    for p in places:
+    for p in coords:
         total = total + (p * 0).nan_to_num(0.0)
     return total.unsqueeze(1)
 
 
-def _sampled_cubic(input: Any, places: Any, padding_mode: int, align_corners: bool) -> Any:
-    lows = [p.detach().floor() for p in places]
-    weights = [cubic_weights(p - low) for p, low in zip(places, lows, strict=True)]
+def _sampled_cubic(input: Any, coords: Any, padding_mode: int, align_corners: bool) -> Any:
+    lows = [p.detach().floor() for p in coords]
+    weights = [cubic_weights(p - low) for p, low in zip(coords, lows, strict=True)]
     height, width = input.shape[2:]
     total: Any = None
     for i in range(4):
         row: Any = None
-        y = _kept_inside(lows[0] - 1 + i, height, padding_mode, align_corners)
+        y = _padded_coords(lows[0] - 1 + i, height, padding_mode, align_corners)
         for j in range(4):
-            x = _kept_inside(lows[1] - 1 + j, width, padding_mode, align_corners)
-            part = _taken(input, [y, x]) * weights[1][j].unsqueeze(1)
+            x = _padded_coords(lows[1] - 1 + j, width, padding_mode, align_corners)
+            part = _values_at(input, [y, x]) * weights[1][j].unsqueeze(1)
             row = part if row is None else row + part
         row = row * weights[0][i].unsqueeze(1)
         total = row if total is None else total + row
@@ -149,7 +149,7 @@ for _name in ("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"):
 
 
 def _affine_base(xp: Any, sizes: Any, dtype: Any, align_corners: bool) -> Any:
-    """The places of an output of these sizes, each with a one behind: (places, spatial dims + 1)."""
+    """Homogeneous coordinates of all points of an output of these sizes: (points, spatial dims + 1)."""
     lines = []
     for s in sizes:
         line = xp.linspace(-1, 1, s, dtype=dtype) if s > 1 else xp.zeros((1,), dtype=dtype)
@@ -159,13 +159,13 @@ def _affine_base(xp: Any, sizes: Any, dtype: Any, align_corners: bool) -> Any:
 
 
 def _affine_grid_backward(g: Any, size: Any, align_corners: bool) -> Any:
-    """Of the places (N, *out, n) to the maps (N, n, n + 1); the map of ones on the diagonal gives the places themselves."""
+    """Gradient of the coordinates (N, *out, n) by the maps (N, n, n + 1)."""
     import shim_torch
 
     n = len(size) - 2
     identity = shim_torch.eye(n + 1, dtype=g.dtype, device=g.device)[:n].unsqueeze(0)
-    places = shim_torch.affine_grid_generator(identity, [1, *size[1:]], align_corners).reshape(-1, n)
-    base = shim_torch.cat([places, shim_torch.ones_like(places[:, :1])], 1).t()
+    coords = shim_torch.affine_grid_generator(identity, [1, *size[1:]], align_corners).reshape(-1, n)
+    base = shim_torch.cat([coords, shim_torch.ones_like(coords[:, :1])], 1).t()
     return base.unsqueeze(0).expand(size[0], -1, -1).bmm(g.reshape(size[0], -1, n)).transpose(1, 2)
 
 
@@ -175,5 +175,5 @@ def _affine_grid_backward(g: Any, size: Any, align_corners: bool) -> Any:
 def affine_grid_generator(xp, theta, size, align_corners):
     """Places of an affine map for sizes (N, C, *out): (N, *out, spatial dims)."""
     base = _affine_base(xp, size[2:], theta.dtype, align_corners)
-    places = xp.matmul(base[None], theta.swapaxes(1, 2))
-    return places.reshape(size[0], *size[2:], len(size) - 2)
+    coords = xp.matmul(base[None], theta.swapaxes(1, 2))
+    return coords.reshape(size[0], *size[2:], len(size) - 2)

@@ -19,7 +19,7 @@ def _framed_shape(self: Any, pad: Any) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def _frame_places(xp: Any, size: int, before: int, after: int, reflect: bool) -> Any:
+def _source_indices(xp: Any, size: int, before: int, after: int, reflect: bool) -> Any:
     place = xp.arange(-before, size + after)
     return (size - 1) - abs((size - 1) - abs(place)) if reflect else place.clip(0, size - 1)
 
@@ -40,7 +40,7 @@ def reflect_replicate_pad(xp, self, pad, reflect):
     """The last dims by pairs of ``pad`` as reflection_pad (or replication_pad) makes them, of sizes that fit."""
     for i in range(len(pad) // 2):
         axis = self.ndim - 1 - i
-        self = xp.take(self, _frame_places(xp, self.shape[axis], pad[2 * i], pad[2 * i + 1], reflect), axis=axis)
+        self = xp.take(self, _source_indices(xp, self.shape[axis], pad[2 * i], pad[2 * i + 1], reflect), axis=axis)
     return self
 
 
@@ -56,8 +56,8 @@ def reflect_replicate_pad_backward(xp, grad_output, sizes, pad, reflect):
     """The gradient of ``reflect_replicate_pad`` by a tensor of ``sizes``."""
     for i in range(len(pad) // 2):
         axis = grad_output.ndim - 1 - i
-        places = _frame_places(xp, sizes[axis], pad[2 * i], pad[2 * i + 1], reflect)
-        which = (places[:, None] == xp.arange(sizes[axis])[None]).astype(grad_output.dtype)
+        indices = _source_indices(xp, sizes[axis], pad[2 * i], pad[2 * i + 1], reflect)
+        which = (indices[:, None] == xp.arange(sizes[axis])[None]).astype(grad_output.dtype)
         grad_output = xp.moveaxis(xp.tensordot(grad_output, which, axes=(axis, 0)), -1, axis)
     return grad_output
 

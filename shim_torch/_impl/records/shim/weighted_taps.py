@@ -1,7 +1,7 @@
 """Operators of our own (``torch.ops.shim``) for resizing and sampling on the CPU, one kernel each: sums of a few weighted elements
-along one dim, and samples at the places of a grid.
+along one dim, and samples at the points of a grid.
 
-What they serve calls them where nobody looks on (``_core.unseen``); bodies are their references.
+Interpolation calls them where no mode, transform or subclass has to see the call (``_core.unseen``); bodies are their references.
 """
 
 from __future__ import annotations
@@ -19,22 +19,25 @@ _CACHED = 256  # sizes whose taps are kept
 _taps: dict[Any, tuple[Any, Any]] = {}
 
 
-_turned: dict[
-    int, tuple[Any, Any]
-] = {}  # of CUDA's taps, by their places' id: the places, kept alive, and what turns the taps round
+# Of taps on CUDA, by the id of their indices: the indices, kept alive, and the transposed taps.
+_transposed: dict[int, tuple[Any, Any]] = {}
 
 
-def _spread(g: Any, dim: int, size: int, places: Any, weights: Any) -> Any:
-    found = _turned.get(id(places)) if g.is_cuda else None
-    return shim().weighted_taps(g, dim, *found[1]) if found else shim().spread_taps(g, dim, size, places, weights)
+def _gradient(g: Any, dim: int, size: int, indices: Any, weights: Any) -> Any:
+    found = _transposed.get(id(indices)) if g.is_cuda else None
+    return (
+        shim().weighted_taps(g, dim, *found[1])
+        if found
+        else shim().weighted_taps_backward(g, dim, size, indices, weights)
+    )
 
 
-def _turned_round(places: Any, weights: Any, size: int) -> tuple[Any, Any]:
-    """The taps by which each of ``size`` places of the input gets the gradients of the results that it went into; without history."""
+def _transposed_taps(indices: Any, weights: Any, size: int) -> tuple[Any, Any]:
+    """The taps of the transposed map: for each of ``size`` input elements the outputs that it went into, and their weights. No history."""
     torch = torch_module()
-    there = places >= 0
-    at, given = places[there], weights[there]
-    outs = torch.arange(places.size(0), device=at.device).unsqueeze(1).expand(places.shape)[there]
+    there = indices >= 0
+    at, given = indices[there], weights[there]
+    outs = torch.arange(indices.size(0), device=at.device).unsqueeze(1).expand(indices.shape)[there]
     order = at.argsort(stable=True)
     counts = torch.bincount(at, minlength=size)
     begins = counts.cumsum(0) - counts
@@ -51,40 +54,40 @@ def _replaced(sizes: Any, dim: int, size: int) -> tuple[int, ...]:
 
 
 @op(
-    "shim::weighted_taps(Tensor self, int dim, Tensor places, Tensor weights) -> Tensor",
-    shape=lambda self, dim, places: _replaced(self.shape, dim, places.shape[0]),
+    "shim::weighted_taps(Tensor self, int dim, Tensor indices, Tensor weights) -> Tensor",
+    shape=lambda self, dim, indices: _replaced(self.shape, dim, indices.shape[0]),
     dtype=lambda self: self.dtype,
-    keep=("places",),
+    keep=("indices",),
     native="weighted_taps",
-    grad={"self": lambda g, self_shape, dim, places, weights: _spread(g, dim, self_shape[dim], places, weights)},
+    grad={"self": lambda g, self_shape, dim, indices, weights: _gradient(g, dim, self_shape[dim], indices, weights)},
     **_SHIM,
 )
-def weighted_taps(xp, self, dim, places, weights):
-    """Along a dim, element i is the sum over k of weights[i, k] self[places[i, k]]; a place below 0 ends its row."""
-    parts = xp.take(self, xp.maximum(places, 0), axis=dim)
-    shape = (*[1] * dim, *places.shape, *[1] * (self.ndim - dim - 1))
-    return xp.where((places >= 0).reshape(shape), parts * weights.reshape(shape), 0).sum(axis=dim + 1)
+def weighted_taps(xp, self, dim, indices, weights):
+    """Along a dim, element i is the sum over k of weights[i, k] self[indices[i, k]]; an index below 0 ends its row."""
+    parts = xp.take(self, xp.maximum(indices, 0), axis=dim)
+    shape = (*[1] * dim, *indices.shape, *[1] * (self.ndim - dim - 1))
+    return xp.where((indices >= 0).reshape(shape), parts * weights.reshape(shape), 0).sum(axis=dim + 1)
 
 
 @op(
-    "shim::spread_taps(Tensor grad_output, int dim, int size, Tensor places, Tensor weights) -> Tensor",
+    "shim::weighted_taps_backward(Tensor grad_output, int dim, int size, Tensor indices, Tensor weights) -> Tensor",
     shape=lambda grad_output, dim, size: _replaced(grad_output.shape, dim, size),
     dtype=lambda grad_output: grad_output.dtype,
-    keep=("places",),
-    native="spread_taps",
-    grad={"grad_output": lambda g, dim, places, weights: shim().weighted_taps(g, dim, places, weights)},
+    keep=("indices",),
+    native="weighted_taps_backward",
+    grad={"grad_output": lambda g, dim, indices, weights: shim().weighted_taps(g, dim, indices, weights)},
     **_SHIM,
 )
-def spread_taps(xp, grad_output, dim, size, places, weights):
+def weighted_taps_backward(xp, grad_output, dim, size, indices, weights):
     """The gradient of ``weighted_taps`` by an input of ``size`` along the dim."""
-    matrix = xp.zeros((places.shape[0], size), grad_output.dtype)
-    rows = xp.broadcast_to(xp.arange(places.shape[0])[:, None], places.shape)
-    xp.add.at(matrix, (rows[places >= 0], places[places >= 0]), weights[places >= 0])
+    matrix = xp.zeros((indices.shape[0], size), grad_output.dtype)
+    rows = xp.broadcast_to(xp.arange(indices.shape[0])[:, None], indices.shape)
+    xp.add.at(matrix, (rows[indices >= 0], indices[indices >= 0]), weights[indices >= 0])
     return xp.moveaxis(xp.tensordot(grad_output, matrix, axes=(dim, 0)), -1, dim)
 
 
 def taps(key: Any, make: Callable[..., tuple[Any, Any]], like: Any) -> tuple[Any, Any]:
-    """``make(like, *key)``: places and weights (count, taps) of the dtype of ``like``, made once."""
+    """``make(like, *key)``: indices (int64) and weights (of ``like``'s dtype), both (count, taps); cached."""
     if like.is_cuda:
         return _taps_on_cuda(key, make, like)
     found = _taps.get((make, key, like.dtype))
@@ -105,11 +108,11 @@ def _taps_on_cuda(key: Any, make: Callable[..., tuple[Any, Any]], like: Any) -> 
         with torch.inference_mode(False), torch.no_grad():
             host = taps(key, make, torch.empty((), dtype=like.dtype, device="cpu"))
             found = tuple(t.contiguous().to(like.device) for t in host)
-            back = tuple(t.to(like.device) for t in _turned_round(*host, key[0]))
-        if len(_turned) >= _CACHED:
-            _turned.clear()
+            back = tuple(t.to(like.device) for t in _transposed_taps(*host, key[0]))
+        if len(_transposed) >= _CACHED:
+            _transposed.clear()
             _taps.clear()
-        _turned[id(found[0])] = found[0], back
+        _transposed[id(found[0])] = found[0], back
         _taps[make, key, like.dtype, like.device.index] = found
     return found
 
@@ -125,17 +128,17 @@ def separable(self: Any, first: int, make: Callable[..., tuple[Any, Any]], keys:
 
 
 def separable_here(self: Any) -> bool:
-    """Whether ``separable`` serves a tensor: plain, on the CPU (or meta), float32 or float64, with elements, in the usual order."""
+    """Whether ``separable`` serves a tensor: plain, on the CPU (or meta), float32 or float64, with elements, contiguous."""
     if self.dtype not in WIDE or not self.numel():
         return False
     if not _core.unseen(self) and not (
         self.is_meta and type(self) is _core.Tensor and not _core._len_torch_dispatch_stack()
     ):
         return False
-    return _in_usual_order(self)
+    return _is_contiguous_format(self)
 
 
-def _in_usual_order(self: Any) -> bool:
+def _is_contiguous_format(self: Any) -> bool:
     return self.is_contiguous() or _core.suggest_memory_format(self) == _core.contiguous_format
 
 
@@ -145,7 +148,7 @@ def taps_here(self: Any) -> bool:
         return separable_here(self)
     if self.dtype not in WIDE or not self.numel() or self.numel() >= 1 << 31 or not _core.unseen_on_cuda(self):
         return False
-    return _in_usual_order(self) and not torch_module().cuda.is_current_stream_capturing()
+    return _is_contiguous_format(self) and not torch_module().cuda.is_current_stream_capturing()
 
 
 # --- grids --------------------------------------------------------------------------------------------------------------
@@ -185,9 +188,9 @@ def _on_host(xp: Any, array: Any) -> Any:
     **_SHIM,
 )
 def sample_grid(xp, input, grid, mode, padding, align_corners):
-    """Samples of images or volumes at the places of a grid, as ``grid_sampler`` says, in modes 0 and 1."""
-    image, places = (_on_host(xp, a) for a in (input, grid))
-    return xp.asarray(_core.to_numpy(_by_composite(image, places, mode, padding, align_corners).detach()))
+    """Samples of images or volumes at the points of a grid, as ``grid_sampler`` says, in modes 0 and 1."""
+    image, points = (_on_host(xp, a) for a in (input, grid))
+    return xp.asarray(_core.to_numpy(_by_composite(image, points, mode, padding, align_corners).detach()))
 
 
 @op(
