@@ -187,7 +187,7 @@ class LBFGS(Optimizer):
         descent = _Descent(self, enable_grad()(closure))
         first = descent.measure()
         left = 0 if descent.flat() else self.param_groups[0]["max_iter"]
-        while left and descent.goes_on(last=left == 1):
+        while left and descent.should_continue(last=left == 1):
             left -= 1
         return first
 
@@ -222,7 +222,7 @@ class _Descent:
         lr = lr.item() if isinstance(lr, _core.TensorBase) else lr
         return min(1.0, 1.0 / self.gradient.abs().sum()) * lr if self.state["n_iter"] == 1 else lr
 
-    def goes_on(self, last: bool) -> bool:
+    def should_continue(self, last: bool) -> bool:
         """One iteration: whether there may be more after it. The ``last`` one needs no gradient where it ends."""
         state, least = self.state, self.group["tolerance_change"]
         state["n_iter"] += 1

@@ -6,7 +6,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import aten, shim, sizes_text
-from shim_torch._impl.table.formats import asked, gradient_in_format, in_format
+from shim_torch._impl.table.formats import gradient_in_format, in_format, suggested_format
 from shim_torch._impl.table.record import composite, op
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False}
@@ -176,4 +176,4 @@ def pad(self, pad, mode, value):
         )
     if mode == "circular":
         return _circular(self, pad)
-    return in_format(_continued(self, pad, mode), asked([self]))
+    return in_format(_continued(self, pad, mode), suggested_format([self]))

@@ -30,7 +30,7 @@ def _strides_differ_at(a: Any, b: Any, only_cuda: bool, significant_only: bool) 
 def check_significant_strides(
     a: Any, b: Any, *, only_cuda: bool = True, allow_rhs_unbacked: bool = False
 ) -> tuple[bool, int | None]:
-    """Whether the strides of dims longer than 1 agree, else the first that differ; CUDA tensors only, unless told."""
+    """Whether the strides of dims longer than 1 agree, else the first that differ; CUDA tensors only, unless difference."""
     return _strides_differ_at(a, b, only_cuda, True)
 
 
@@ -64,11 +64,11 @@ def compare_tensor_meta(
 def _unequal(
     names: str, of: Callable[[Any], Any], alike: Callable[[Any, Any], bool] = eq
 ) -> Callable[[Any, Any], str | None]:
-    def told(a: Any, b: Any) -> str | None:
+    def difference(a: Any, b: Any) -> str | None:
         x, y = of(a), of(b)
         return None if alike(x, y) else f"{names} {x} and {y} are not equal!"
 
-    return told
+    return difference
 
 
 def _same_device(x: Any, y: Any) -> bool:
@@ -86,16 +86,16 @@ def _unlike_placed(a: Any, b: Any) -> str | None:
 
 
 def _unlike_bit(name: str) -> Callable[[Any, Any], str | None]:
-    def told(a: Any, b: Any) -> str | None:
+    def difference(a: Any, b: Any) -> str | None:
         x, y = (getattr(t, f"is_{name.lower()}")() for t in (a, b))
         return None if x == y else f"{name} mismatch! is_{name.lower()} is set to {x} and {y}"
 
-    return told
+    return difference
 
 
 _META: dict[
     str, Callable[[Any, Any], str | None]
-] = {  # in the order they are told in: what two tensors differ by, or None
+] = {  # in the order of the checks: what two tensors differ by, or None
     "Shapes": _unequal("Shapes", lambda t: t.shape),
     "Dtypes": _unequal("Dtypes", lambda t: t.dtype),
     "Devices": _unequal("Devices", lambda t: t.device, _same_device),
