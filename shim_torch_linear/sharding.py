@@ -30,6 +30,7 @@ class LinearSharding:
 
     @property
     def bias_after_reduce(self) -> bool:
+        """Whether the bias has to be added once the partial results are summed."""
         return self.bias is not None and bool(self.partial)
 
 

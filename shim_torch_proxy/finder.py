@@ -29,10 +29,12 @@ class TorchLoader:
         self.done = done
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The module object of the import protocol: ours of that name."""
         self.name = spec.name
         return modules.get(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
+        """Puts the module's own spec back; its code has run already."""
         module.__spec__ = _own_specs[self.name]
         if sys.modules.get(self.name) is module:
             # Sub-modules that came with it: importing one later would put it where the package may have a function of its name.
@@ -47,12 +49,15 @@ class TorchLoader:
         return self._own(name, "get_code")
 
     def get_source(self, name: str) -> str | None:
+        """The source text of our file, or None."""
         return self._own(name, "get_source")
 
     def get_filename(self, name: str) -> str:
+        """The path of our file."""
         return str(modules.get(name).__file__)
 
     def is_package(self, name: str) -> bool:
+        """Whether the module has sub-modules."""
         return hasattr(modules.get(name), "__path__")
 
     def _own(self, name: str, what: str) -> Any:
@@ -100,6 +105,7 @@ class ScopeFinder:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
+        """For torch, our module's spec; for modules in scope, the other finders' spec with our builtins; else None."""
         if modules.is_torch(fullname):
             waiting = self.waiting()
             if not (waiting or self.exposed()):

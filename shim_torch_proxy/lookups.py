@@ -178,14 +178,17 @@ class ScopedImportlib(stand_ins.StandIn):
 
     @property
     def util(self) -> ModuleType:
+        """``importlib.util`` as code in scope sees it."""
         return stand_ins.get("importlib.util")
 
     @property
     def machinery(self) -> ModuleType:
+        """``importlib.machinery`` as code in scope sees it."""
         return stand_ins.get("importlib.machinery")
 
     @property
     def metadata(self) -> Any:
+        """``importlib.metadata`` as code in scope sees it; AttributeError before its import."""
         return stand_ins.get("importlib.metadata") if hasattr(importlib, "metadata") else importlib.metadata
 
 
@@ -193,10 +196,12 @@ class LoaderByHand(importlib.machinery.SourceFileLoader):
     """``SourceFileLoader``: what code in scope loads with a loader of its own, and no import statement, is in scope."""
 
     def exec_module(self, module: ModuleType) -> None:
+        """Executes the module with our builtins."""
         vars(module).setdefault("__builtins__", importer.SCOPED)
         super().exec_module(module)
 
     def load_module(self, fullname: str | None = None) -> ModuleType:
+        """The deprecated ``load_module`` of loaders, with our builtins."""
         name = fullname or self.name
         module = sys.modules.get(name) or ModuleType(name)
         vars(module).update(

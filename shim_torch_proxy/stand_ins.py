@@ -78,12 +78,14 @@ class ModulesView(MutableMapping[str, Any]):
         return sum(1 for _ in self)
 
     def clear(self) -> None:
+        """Empties both ``sys.modules`` and our torch modules."""
         for name in [name for name in list(sys.modules) if not modules.is_torch(name)]:
             sys.modules.pop(name, None)
         for name in modules.seen():
             modules.forget(name)
 
     def copy(self) -> dict[str, Any]:
+        """A plain dict of what the view shows."""
         return dict(self)
 
     __copy__ = copy
@@ -161,6 +163,7 @@ class ScopedSys(StandIn):
 
     @property
     def modules(self) -> Any:
+        """The view of ``sys.modules`` that has our torch."""
         return _view
 
 
@@ -172,6 +175,7 @@ class CallersSys(StandIn):
 
     @property
     def modules(self) -> Any:
+        """The view with our torch for callers in scope, ``sys.modules`` itself for others."""
         return _view if vars(self)["_in_scope"]() else sys.modules
 
 

@@ -94,6 +94,7 @@ def functions(path):
 
 
 def sources(root):
+    """The paths of the Python files under ``root``, or ``root`` where it is a file."""
     if os.path.isfile(root):
         yield root
     for folder, folders, files in os.walk(root):
@@ -102,6 +103,10 @@ def sources(root):
 
 
 def main():
+    """Compares functions with those of the same name in the references, and prints those that reach ``--least``.
+
+    Returns whether one is not listed, or a listed one no longer reaches it.
+    """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("references", nargs="+")
     parser.add_argument("--project", default=".")

@@ -142,6 +142,7 @@ class set_grad_enabled(_Decorator):
         _set(self.prev)
 
     def clone(self) -> set_grad_enabled:
+        """A new context of the same mode."""
         return type(self)(self.mode)
 
     def __str__(self) -> str:
@@ -167,6 +168,7 @@ class inference_mode(_Decorator):
         _core._set_inference_mode(self.before[1])
 
     def clone(self) -> inference_mode:
+        """A new context of the same mode."""
         return type(self)(self.mode)
 
 
@@ -189,6 +191,7 @@ class set_multithreading_enabled(_Decorator):
         _multithreading = self.before
 
     def clone(self) -> set_multithreading_enabled:
+        """A new context of the same mode."""
         return type(self)(self.mode)
 
 

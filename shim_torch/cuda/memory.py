@@ -162,6 +162,7 @@ def _record_memory_history(enabled: str | None = "all", *args: Any, **kwargs: An
 
 
 def change_current_allocator(allocator: Any) -> None:
+    """Raises NotImplementedError: device memory comes from the native allocator only."""
     raise NotImplementedError("torch.cuda.memory.change_current_allocator is not supported by shim-torch")
 
 
@@ -189,6 +190,7 @@ class MemPool:
 
 
 def use_mem_pool(pool: Any, device: Any = None) -> Any:
+    """Raises NotImplementedError: there are no separate memory pools."""
     raise NotImplementedError("torch.cuda.use_mem_pool is not supported by shim-torch")
 
 

@@ -155,6 +155,7 @@ class ConfigModule(ModuleType):
         return in_torch(self.__name__)
 
     def get_config_copy(self) -> dict[str, Any]:
+        """A deep copy of all settings."""
         return copy.deepcopy(self._config)
 
     shallow_copy_dict = to_dict = get_serializable_config_copy = get_config_copy
@@ -164,6 +165,7 @@ class ConfigModule(ModuleType):
         return pickle.dumps(self._config, protocol=2)
 
     def save_config_portable(self, *, ignore_private_configs: bool = True) -> dict[str, Any]:
+        """A copy of the settings, without those whose names start with an underscore unless asked for."""
         return {k: v for k, v in self.get_config_copy().items() if not (ignore_private_configs and k.startswith("_"))}
 
     def load_config(self, maybe_pickled_config: bytes | dict[str, Any]) -> None:
@@ -177,6 +179,7 @@ class ConfigModule(ModuleType):
         return "\n".join(f"{self._public()}.{k} = {v!r}" for k, v in changed.items())
 
     def get_hash(self) -> bytes:
+        """MD5 of all names and values (16 bytes)."""
         return md5(repr(sorted(self._config.items())).encode(), usedforsecurity=False).digest()
 
     def _is_default(self, name: str) -> bool:

@@ -17,10 +17,12 @@ class GradcheckError(RuntimeError):
 
 
 def as_tuple(x: Any) -> tuple[Any, ...]:
+    """A list or tuple as a tuple; anything else as a tuple of one."""
     return tuple(x) if isinstance(x, (list, tuple)) else (x,)
 
 
 def is_differentiable(x: Any) -> bool:
+    """Whether ``x`` is a tensor of floats or complex numbers."""
     return isinstance(x, Tensor) and (x.is_floating_point() or x.is_complex())
 
 
@@ -36,10 +38,12 @@ def flat_inputs(inputs: Iterable[Any]) -> list[Any]:
 
 
 def float_outputs(result: Any) -> list[Any]:
+    """The differentiable ones among a function's outputs."""
     return [o for o in as_tuple(result) if is_differentiable(o)]
 
 
 def indices(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """All indices into an array of ``shape``, the last dim fastest."""
     return itertools.product(*map(range, shape))
 
 
@@ -64,6 +68,7 @@ def split(g: Any) -> tuple[Any, Any]:
 
 
 def close(a: Any, b: Any, rtol: float, atol: float) -> bool:
+    """Whether |a - b| <= atol + rtol |b| everywhere; empty tensors are close."""
     import shim_torch
 
     if a.numel() == 0:
@@ -150,6 +155,7 @@ def numerical_jacobians(func: Function, inputs: tuple[Any, ...], x: Any, eps: fl
 
 
 def pull_back(piece: Any, wanted: list[Any], seed: Any) -> tuple[Any, ...]:
+    """The gradients of ``piece`` by the ``wanted`` inputs, weighted by ``seed``; the graph is kept."""
     from shim_torch.autograd import grad
 
     return grad(piece, wanted, seed, retain_graph=True, allow_unused=True)

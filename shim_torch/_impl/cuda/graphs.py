@@ -147,6 +147,7 @@ class graph:
 
 
 def make_graphed_callables(*args: Any, **kwargs: Any) -> Any:
+    """Raises NotImplementedError: ``torch.cuda.graph`` captures."""
     raise NotImplementedError("torch.cuda.make_graphed_callables is not supported by shim-torch; use torch.cuda.graph")
 
 

@@ -47,12 +47,15 @@ class CodeGen:
     generate_output._takes_text = True  # type: ignore[attr-defined]
 
     def process_inputs(self, *args: Any) -> Any:
+        """The arguments as the generated function takes them."""
         return args
 
     def process_outputs(self, outputs: Any) -> Any:
+        """The result as the caller gets it."""
         return outputs
 
     def additional_globals(self) -> list[tuple[str, Any]]:
+        """(name, value) of globals that the generated code needs beside those of the graph."""
         return []
 
     def _gen_python_code(self, graph: Graph, root_module: str) -> PythonCode:

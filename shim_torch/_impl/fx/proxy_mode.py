@@ -41,6 +41,7 @@ class PythonKeyTracer(TracerBase):
         return x if proxy is None else proxy
 
     def create_arg(self, a: Any) -> Any:
+        """The node or constant that stands for ``a``; tensors become attributes of the root."""
         if isinstance(a, _parameter()):
             return self._attribute(a, self._known(a) or unused_name(self.root, "_param_constant"))
         if isinstance(a, _core.TensorBase):
@@ -171,6 +172,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
 
     @classmethod
     def is_infra_mode(cls) -> bool:
+        """True: the mode belongs to the machinery, not to a user."""
         return True
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -44,12 +44,15 @@ class HigherOrderOperator:
 
     @property
     def namespace(self) -> str:
+        """The namespace of its name."""
         return self._ns
 
     def name(self) -> str:
+        """Its name."""
         return self._name
 
     def cacheable(self) -> bool:
+        """Whether compiled graphs with it may be cached."""
         return self._cacheable
 
     def __str__(self) -> str:

@@ -154,6 +154,7 @@ class Muon(Optimizer):
 
     @no_grad()
     def step(self, closure: Any = None) -> Any:
+        """One step; ``closure``, if given, computes the loss, which is returned."""
         loss = closure_loss(closure)
         for p, group in with_gradients(self.param_groups):
             if p.is_complex():
@@ -201,6 +202,7 @@ class SparseAdam(Optimizer):
                 raise ValueError(f"{kind} params at indices {places}: SparseAdam {text}")
 
     def step(self, closure: Any = None) -> Any:
+        """One step over the rows that gradients have; ``closure``, if given, computes the loss, which is returned."""
         loss = closure_loss(closure)
         moving = list(with_gradients(self.param_groups))
         if not all(p.grad.is_sparse for p, _ in moving):

@@ -63,6 +63,7 @@ class Each(Optimizer):
         check("weight_decay value", 0.0 <= weight_decay, weight_decay)
 
     def step(self, closure: Any = None) -> Any:
+        """One step of every parameter with a gradient; ``closure``, if given, computes the loss, which is returned."""
         if "capturable" in self.defaults:
             self._accelerator_graph_capture_health_check()
         loss = closure_loss(closure)

@@ -116,6 +116,7 @@ class Reader:
         self._size = self._left = bytes_left(file)
 
     def has(self, record: str) -> bool:
+        """Whether the archive has the record."""
         return self.prefix + record in self.zip.NameToInfo
 
     def info(self, record: str) -> zipfile.ZipInfo:
@@ -134,6 +135,7 @@ class Reader:
         return bytes(data)
 
     def names(self) -> list[str]:
+        """The records' names."""
         return [n.removeprefix(self.prefix) for n in self.zip.namelist()]
 
     def offset(self, record: str) -> int:
@@ -219,6 +221,7 @@ class Seekable:
         self._file = file
 
     def seekable(self) -> bool:
+        """True."""
         return True
 
     def __getattr__(self, name: str) -> Any:

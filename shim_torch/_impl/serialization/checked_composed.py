@@ -21,6 +21,7 @@ def _part(function: str, part: Any) -> Any:
 
 
 def sparse_tensor(layout: Any, data: Any) -> Any:
+    """A sparse tensor of a layout and its parts, whose invariants are checked."""
     name = "_rebuild_sparse_tensor"
     need(isinstance(layout, _core.layout), name, "a layout", layout)
     coo = layout == _core.sparse_coo

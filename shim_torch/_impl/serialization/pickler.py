@@ -66,9 +66,11 @@ class Pickler(_PICKLER):
             direct(self, obj)
 
     def persistent_id(self, obj: Any) -> Any:
+        """The id under which a storage is written beside the pickle; None for other objects."""
         return self._storage_id(obj) if isinstance(obj, (TypedStorage, _core.UntypedStorage)) else None
 
     def reducer_override(self, obj: Any) -> Any:
+        """How tensors, dtypes and objects of our modules are pickled under PyTorch's names."""
         if isinstance(obj, _core.TensorBase):
             return _reduce_tensor(obj, self.proto)
         if isinstance(obj, (_core.dtype, _core.memory_format)):
@@ -86,6 +88,7 @@ class Pickler(_PICKLER):
         return NotImplemented
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
+        """Writes a class or function by PyTorch's module and name."""
         if isinstance(obj, (_core.dtype, _core.memory_format)):
             module: str | None = "torch"
         else:

@@ -35,6 +35,7 @@ class SurfaceFinder:
     def find_spec(
         fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
+        """The spec of a module of the surface, with a loader that finishes it; None for others."""
         if (
             not fullname.startswith(_INSIDE)
             or fullname.startswith(_OURS)
@@ -77,10 +78,12 @@ class FinishingLoader:
         return getattr(vars(self)["loader"], name)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """What the file's own loader makes."""
         made: ModuleType | None = self.loader.create_module(spec)
         return made
 
     def exec_module(self, module: ModuleType) -> None:
+        """Executes the module, then gives its names PyTorch's module and its missing names an answer."""
         if module.__spec__ is not None:
             module.__spec__.loader = self.loader
         module.__loader__ = self.loader

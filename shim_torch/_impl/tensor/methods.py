@@ -36,6 +36,7 @@ def is_set_to(self: Any, tensor: Any) -> bool:
 
 
 def is_distributed(self: Any) -> bool:
+    """False."""
     return False
 
 
@@ -51,6 +52,7 @@ def float_power_(self: Any, exponent: Any) -> Any:
 
 
 def chalf(self: Any, *, memory_format: Any = _core.preserve_format) -> Any:
+    """The tensor as complex32."""
     return self.to(_core.complex32, memory_format=memory_format)
 
 
@@ -63,6 +65,7 @@ def resize(self: Any, *sizes: Any) -> Any:
 
 
 def resize_as(self: Any, tensor: Any) -> Any:
+    """A view with the sizes of ``tensor``."""
     return self.view(tensor.shape)
 
 

@@ -70,10 +70,12 @@ def list_flash_attention_impls() -> list[str]:
 
 
 def current_flash_attention_impl() -> str | None:
+    """The name of the registered implementation of flash attention; None: the built-in one."""
     return None
 
 
 def activate_flash_attention_impl(impl: str) -> None:
+    """Raises NotImplementedError: the implementation cannot be replaced."""
     raise NotImplementedError(
         f"torch.nn.attention.activate_flash_attention_impl({impl!r}) is not supported by shim-torch"
     )

@@ -93,10 +93,12 @@ class LazyLinear(LazyModuleMixin, linear.Linear):
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self) -> None:
+        """Draws new values once the weight has a shape; before that, does nothing."""
         if not self.has_uninitialized_params() and self.in_features != 0:
             super().reset_parameters()
 
     def initialize_parameters(self, input: Any) -> None:
+        """Gives the weight the shape (out_features, size of the input's last dim), and draws its values."""
         if self.has_uninitialized_params():
             self.in_features = input.shape[-1]
             _settle(self, weight=(self.out_features, self.in_features), bias=(self.out_features,))

@@ -70,11 +70,13 @@ class Embedding(Module):
                 self.weight[self.padding_idx].fill_(0)
 
     def forward(self, input: Any) -> Any:
+        """The weight's rows at the indices (int32 or int64): (*) to (*, embedding_dim)."""
         return F.embedding(
             input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
         )
 
     def extra_repr(self) -> str:
+        """The settings that ``repr`` shows."""
         plain = {"padding_idx": None, **_PLAIN, "sparse": False}
         return f"{self.num_embeddings}, {self.embedding_dim}" + settings_beside(self, **plain)
 
@@ -159,10 +161,15 @@ class EmbeddingBag(Module):
         return made
 
     def extra_repr(self) -> str:
+        """The settings that ``repr`` shows."""
         shown = f"{self.num_embeddings}, {self.embedding_dim}" + settings_beside(self, **_PLAIN)
         return shown + f", mode={self.mode!r}" + settings_beside(self, padding_idx=None)
 
     def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
+        """One reduced row a bag: (bags, embedding_dim).
+
+        ``input`` is (bags, size), or (N,) with the bags' starts in ``offsets``; ``per_sample_weights`` has its shape.
+        """
         return F.embedding_bag(
             input,
             self.weight,

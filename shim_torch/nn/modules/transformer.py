@@ -114,6 +114,7 @@ class TransformerEncoderLayer(_Layer):
         self.activation_relu_or_gelu = known[0] if known else 0
 
     def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
+        """Self-attention and feed-forward block; ``src`` and the result are (S, N, E), or (N, S, E) if batch_first."""
         masks = (src_mask, src_key_padding_mask, is_causal)
         return self._through(src, lambda x: self._sa_block(x, *masks), self._ff_block)
 
@@ -136,6 +137,7 @@ class TransformerDecoderLayer(_Layer):
         self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None,
         memory_key_padding_mask: Any = None, tgt_is_causal: bool = False, memory_is_causal: bool = False,
     ) -> Any:  # fmt: skip
+        """Self-attention, attention to ``memory``, feed-forward block; the result has the shape of ``tgt``."""
         own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         across = (memory, memory_mask, memory_key_padding_mask, memory_is_causal)
         blocks = (lambda x: self._sa_block(x, *own), lambda x: self._mha_block(x, *across), self._ff_block)
@@ -205,6 +207,7 @@ class TransformerEncoder(_Stack):
     def forward(
         self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None
     ) -> Any:
+        """All layers one after the other, then the norm; the result has the shape of ``src``."""
         names = ("src_mask", "is_causal")
         padding = {"src_key_padding_mask": src_key_padding_mask}
         return self._through(src, mask=mask, is_causal=is_causal, names=names, **padding)
@@ -221,6 +224,7 @@ class TransformerDecoder(_Stack):
         self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None,
         memory_key_padding_mask: Any = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
     ) -> Any:  # fmt: skip
+        """All layers one after the other, then the norm; the result has the shape of ``tgt``."""
         padding = {"tgt_key_padding_mask": tgt_key_padding_mask, "memory_key_padding_mask": memory_key_padding_mask}
         across = {"memory_mask": memory_mask, "memory_is_causal": memory_is_causal}
         names = ("tgt_mask", "tgt_is_causal")
@@ -257,6 +261,10 @@ class Transformer(Module):
         src_key_padding_mask: Any = None, tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None,
         src_is_causal: bool | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
     ) -> Any:  # fmt: skip
+        """The decoder's result for ``tgt`` given the encoder's for ``src``: the shape of ``tgt``.
+
+        RuntimeError where the batches differ, or a last dim is not d_model.
+        """
         batch = 0 if self.batch_first else 1
         if src.dim() == 3 and src.size(batch) != tgt.size(batch):
             raise RuntimeError("the batch number of src and tgt must be equal")

@@ -21,6 +21,7 @@ class BackwardHooks:
 
     @classmethod
     def of(cls, module: Any) -> BackwardHooks | None:
+        """The hooks of a module's call: its own and the global ones; None where it has none."""
         hooks = (
             list(_hooks.tables()._global_backward_hooks.values())
             if _hooks.tables()._global_is_full_backward_hook
@@ -32,6 +33,7 @@ class BackwardHooks:
         return cls(module, hooks, pre) if hooks or pre else None
 
     def watch_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments, passed through a node that sees their gradients."""
         self.count = len(args)
         positions = [i for i, a in enumerate(args) if isinstance(a, _core.Tensor)]
         if not any(args[i].requires_grad for i in positions) or not _core.is_grad_enabled():
@@ -76,6 +78,7 @@ class BackwardHooks:
         self.grad_output = None
 
     def watch_outputs(self, result: Any) -> Any:
+        """The result, passed through a node that sees its gradients."""
         if not isinstance(result, (_core.TensorBase, tuple)):
             warnings.warn(
                 "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "

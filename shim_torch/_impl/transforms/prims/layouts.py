@@ -12,10 +12,12 @@ Tensor = _core.Tensor
 
 
 def same_shape(a: Sequence[int], b: Sequence[int], *, allow_rhs_unbacked: bool = False) -> bool:
+    """Whether two shapes are equal."""
     return tuple(a) == tuple(b)
 
 
 def is_cpu_scalar_tensor(a: Any) -> bool:
+    """Whether ``a`` is a tensor of no dims on the CPU."""
     return isinstance(a, Tensor) and a.dim() == 0 and a.device.type == "cpu"
 
 
@@ -106,10 +108,12 @@ _META: dict[
 
 
 def apply_perm(inp: Sequence[Any], perm: Sequence[int]) -> list[Any]:
+    """``inp`` in the order of ``perm``."""
     return [inp[p] for p in perm]
 
 
 def invert_perm(perm: Sequence[int]) -> list[int]:
+    """The permutation that undoes ``perm``."""
     return sorted(range(len(perm)), key=perm.__getitem__)
 
 
@@ -185,32 +189,38 @@ def _strides_in(shape: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
 
 
 def make_channels_last_1d_strides_for(shape: Sequence[int]) -> tuple[int, ...]:
+    """Strides of a contiguous (N, C, L) whose channels lie innermost."""
     if len(shape) != 3:
         raise RuntimeError("Only tensors of rank 3 can use the channels_last_1d memory format")
     return _strides_in(shape, (1, -1, 0))
 
 
 def make_channels_last_2d_strides_for(shape: Sequence[int]) -> tuple[int, ...]:
+    """Strides of a contiguous (N, C, H, W) whose channels lie innermost."""
     if len(shape) != 4:
         raise RuntimeError("Only tensors of rank 4 can use the channels_last memory format")
     return _strides_in(shape, (1, -1, -2, 0))
 
 
 def make_channels_last_3d_strides_for(shape: Sequence[int]) -> tuple[int, ...]:
+    """Strides of a contiguous (N, C, D, H, W) whose channels lie innermost."""
     if len(shape) != 5:
         raise RuntimeError("Only tensors of rank 5 can use the channels_last_3d memory format")
     return _strides_in(shape, (1, -1, -2, -3, 0))
 
 
 def is_channels_last_contiguous_2d(a: Any) -> bool:
+    """Whether a 4-d tensor is contiguous in channels_last."""
     return a.dim() == 4 and bool(a.is_contiguous(memory_format=_core.channels_last))
 
 
 def is_channels_last_contiguous_3d(a: Any) -> bool:
+    """Whether a 5-d tensor is contiguous in channels_last_3d."""
     return a.dim() == 5 and bool(a.is_contiguous(memory_format=_core.channels_last_3d))
 
 
 def validate_memory_format(memory_format: Any) -> None:
+    """RuntimeError for what is no memory format."""
     known = (_core.contiguous_format, _core.preserve_format, _core.channels_last, _core.channels_last_3d)
     if memory_format not in known:
         raise RuntimeError(f"Received unknown memory format {memory_format}!")

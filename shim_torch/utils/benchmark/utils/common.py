@@ -137,10 +137,12 @@ class Measurement:
 
     @property
     def median(self) -> float:
+        """The median seconds of a run; -1 without measurements."""
         return self._quantile(0.5) if self.raw_times else -1.0
 
     @property
     def mean(self) -> float:
+        """The mean seconds of a run; -1 without measurements."""
         return sum(self._sorted) / len(self._sorted) if self.raw_times else -1.0
 
     @property
@@ -180,6 +182,7 @@ class Measurement:
 
     @property
     def title(self) -> str:
+        """The title of what was measured."""
         return self.task_spec.title
 
     @property
