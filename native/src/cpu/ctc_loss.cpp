@@ -155,7 +155,7 @@ void slopes_of(const Sequences& q, int64_t blank, const T* g, const T* losses, c
 
 }  // namespace
 
-Tensor alignments(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
+Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
     const Tensor& target_lengths, int64_t blank, Tensor* alpha) {
   const Sequences q(log_probs, targets, input_lengths, target_lengths);
   if (!q.fit || uint64_t(blank) >= uint64_t(q.classes)) return {};
@@ -168,7 +168,7 @@ Tensor alignments(const Tensor& log_probs, const Tensor& targets, const Tensor& 
   return losses;
 }
 
-Tensor alignments_backward(const Tensor& g, const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
+Tensor ctc_loss_backward(const Tensor& g, const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
     const Tensor& target_lengths, const Tensor& losses, const Tensor& alpha, int64_t blank) {
   const Sequences q(log_probs, targets, input_lengths, target_lengths);
   if (!q.fit || g->dtype() != log_probs->dtype() || g->numel() != q.batch ||

@@ -1,5 +1,5 @@
 #pragma once
-// Moves of elements by their places. Null where there is no kernel for the case.
+// flip, tril and triu of CPU tensors. Null where there is no kernel for the case.
 #include "core/tensor.h"
 
 namespace shim {

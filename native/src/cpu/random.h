@@ -9,7 +9,7 @@ namespace shim {
 
 extern std::mutex drawing;  // threads that share a generator take turns
 
-// One number, drawn in float64: uniform in [0, 1); normal, of a pair whose other one waits in the generator.
+// One number, drawn in float64: uniform in [0, 1); normal (they come in pairs; the generator keeps the second).
 double draw_uniform(Mersenne&);
 double draw_normal(Mersenne&);
 
@@ -18,12 +18,12 @@ void fill_uniform(const Tensor& out, double low, double high, Mersenne&);
 void fill_normal(const Tensor& out, double mean, double deviation, Mersenne&);  // 16 and more: in blocks
 void fill_normal_singly(const Tensor& out, double mean, double deviation, Mersenne&);
 void fill_exponential(const Tensor& out, double rate, Mersenne&);
-// A contiguous int64 tensor, with numbers from [low, low + span); a span of 0 is 2^64, all there are. Of each number the generator gives one
-// word where the span is below 2^28 or `short_words` says so, else two.
+// Fills a contiguous int64 tensor with integers from [low, low + span); a span of 0 means 2^64. A number takes one 32-bit word of the
+// generator where the span is below 2^28 or `short_words` is set, else two.
 void fill_integer(const Tensor& out, int64_t low, uint64_t span, Mersenne&, bool short_words = false);
-// The numbers below n in random order: int64.
+// 0 .. n - 1 in random order: int64.
 Tensor permutation(int64_t n, Mersenne&);
-// 1 where a uniform number of its own is below the chance, else 0; of `like`'s dtype, float32 or float64.
+// 1 with the probability that each element of `like` gives, else 0; of its dtype, float32 or float64.
 Tensor chances(const Tensor& like, Mersenne&);
 void fill_chance(const Tensor& out, double chance, Mersenne&);  // bool too
 

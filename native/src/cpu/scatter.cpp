@@ -233,7 +233,7 @@ bool scatter(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& 
   return walk(w, loop_of(how, out->dtype()), out->itemsize());
 }
 
-bool put_at(const Tensor& out, std::span<const Tensor> indices, const Tensor& values, bool adds) {
+bool index_put(const Tensor& out, std::span<const Tensor> indices, const Tensor& values, bool adds) {
   const size_t many = indices.size();
   if (!plain(*out) || !plain(*values) || many == 0 || many > size_t(out->dim()) || !out->is_contiguous() ||
       values->dtype() != out->dtype())

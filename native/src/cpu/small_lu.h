@@ -1,6 +1,6 @@
 #pragma once
-// LU factors of small matrices, and triangular systems of several right sides: some columns of them at a time stand side by side in vectors, so that every element of the
-// triangle is used for all of them at once.
+// LU factors of small matrices, and triangular systems with several right-hand sides, a vector's width of columns at a time: each element of
+// the triangle is loaded once for all of them.
 #include <complex>
 #include <cstdint>
 #include <memory>

@@ -173,7 +173,7 @@ template <class K> void kth_of_rows(const Rows& r, int64_t k, int64_t* indices) 
 
 }  // namespace
 
-Tensor kth_value(const Tensor& self, int64_t k, int64_t dim, bool keepdim, bool nan_first, Tensor* values) {
+Tensor kthvalue(const Tensor& self, int64_t k, int64_t dim, bool keepdim, bool nan_first, Tensor* values) {
   Rows r;
   if (!has_keys(self->dtype()) || !rows_of(self, dim, &r) || k < 0 || k >= r.cols) return {};
   Dims shape(r.data->sizes().begin(), r.data->sizes().end()), kept(self->sizes().begin(), self->sizes().end());

@@ -29,7 +29,7 @@ template <class T> SHIM_CLONES int64_t runs_of(const T* x, int64_t n) {
   return count;
 }
 
-template <class T> void runs(const Tensor& self, bool inverse, bool counts, Distinct* d) {
+template <class T> void runs(const Tensor& self, bool inverse, bool counts, Unique* d) {
   const int64_t n = self->numel();
   const T* x = static_cast<const T*>(self->data());
   const int64_t count = runs_of(x, n);
@@ -52,7 +52,7 @@ template <class T> void runs(const Tensor& self, bool inverse, bool counts, Dist
 }
 
 // Whole numbers of K's size that lie close together are counted where they stand.
-template <class K> bool by_place(const Tensor& self, bool inverse, bool counts, Distinct* d) {
+template <class K> bool by_place(const Tensor& self, bool inverse, bool counts, Unique* d) {
   const int64_t n = self->numel();
   const K* x = static_cast<const K*>(self->data());
   const K sign = is_signed(self->dtype()) ? flipped_sign(K(0)) : K(0);
@@ -80,7 +80,7 @@ template <class K> bool by_place(const Tensor& self, bool inverse, bool counts, 
   return true;
 }
 
-template <class K> void by_sorting(const Tensor& self, bool inverse, bool counts, Distinct* d) {
+template <class K> void by_sorting(const Tensor& self, bool inverse, bool counts, Unique* d) {
   const size_t n = size_t(self->numel()), bytes = self->itemsize();
   std::vector<Item<K>> items(n), spare;
   keys_of(self->dtype(), self->data(), int64_t(n), false, items.data());
@@ -116,7 +116,7 @@ bool readable(const Tensor& self) { return self->device().is_cpu() && self->nume
 
 }  // namespace
 
-bool distinct(const Tensor& self, bool inverse, bool counts, Distinct* d) {
+bool unique(const Tensor& self, bool inverse, bool counts, Unique* d) {
   const DType t = self->dtype();
   if (!readable(self) || !has_keys(t)) return false;
   const Tensor in = contiguous(self);
@@ -127,7 +127,7 @@ bool distinct(const Tensor& self, bool inverse, bool counts, Distinct* d) {
   return true;
 }
 
-bool distinct_runs(const Tensor& self, bool inverse, bool counts, Distinct* d) {
+bool unique_consecutive(const Tensor& self, bool inverse, bool counts, Unique* d) {
   if (!readable(self)) return false;
   const Tensor in = contiguous(self);
   auto run = [&]<class T>(T) { return runs<T>(in, inverse, counts, d), true; };

@@ -1,14 +1,14 @@
 #pragma once
-// Distinct values of flattened CPU tensors. False where there is no kernel for the dtype.
+// unique and unique_consecutive of flattened CPU tensors. False where there is no kernel for the dtype.
 #include "core/tensor.h"
 
 namespace shim {
 
 // `inverse` (self's shape) and `counts` are int64, and empty where they are not asked for. A NaN differs from every other one.
-struct Distinct {
+struct Unique {
   Tensor values, inverse, counts;
 };
-bool distinct(const Tensor& self, bool inverse, bool counts, Distinct*);       // sorted
-bool distinct_runs(const Tensor& self, bool inverse, bool counts, Distinct*);  // of neighbours
+bool unique(const Tensor& self, bool inverse, bool counts, Unique*);              // sorted
+bool unique_consecutive(const Tensor& self, bool inverse, bool counts, Unique*);  // equal neighbours become one
 
 }  // namespace shim

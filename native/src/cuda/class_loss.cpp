@@ -56,7 +56,7 @@ struct Sums {
 
 }  // namespace
 
-Tensor class_loss(
+Tensor nll_loss(
     const Tensor& given, const Tensor& target, const Tensor& weight, int reduction, int64_t ignored, Tensor* total) {
   int64_t classes = given->dim() > 1 ? given->sizes()[1] : 0, n = target->numel();
   const DType t = given->dtype();
@@ -77,7 +77,7 @@ Tensor class_loss(
   return s.out;
 }
 
-Tensor class_loss_backward(const Tensor& g, const Tensor& target, const Tensor& weight, const Tensor& total,
+Tensor nll_loss_backward(const Tensor& g, const Tensor& target, const Tensor& weight, const Tensor& total,
     DimSpan sizes, int reduction, int64_t ignored) {
   int64_t classes = sizes.size() > 1 ? sizes[1] : 0, inner = 1, n = target->numel() * classes;
   const DType t = g->dtype();

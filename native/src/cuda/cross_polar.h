@@ -1,5 +1,5 @@
 #pragma once
-// Vector products and complex numbers from polar coordinates on CUDA. Null where there is no kernel for the case.
+// cross and polar on CUDA. Null where there is no kernel for the case.
 #include "core/tensor.h"
 
 namespace shim::cuda {

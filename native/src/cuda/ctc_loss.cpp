@@ -47,8 +47,8 @@ int threads_of(const Sizes& z) { return threads_for(2 * z.most + 1); }
 
 }  // namespace
 
-Tensor alignments(const Tensor& given, const Tensor& targets, const Tensor& inputs, const Tensor& lengths,
-    int64_t blank, Tensor* alpha) {
+Tensor ctc_loss(const Tensor& given, const Tensor& targets, const Tensor& inputs, const Tensor& lengths, int64_t blank,
+    Tensor* alpha) {
   Sizes z;
   if (!sizes_of(given, targets, inputs, lengths, blank, &z)) return {};
   const DType t = given->dtype();
@@ -64,7 +64,7 @@ Tensor alignments(const Tensor& given, const Tensor& targets, const Tensor& inpu
   return loss;
 }
 
-Tensor alignments_backward(const Tensor& given_g, const Tensor& given, const Tensor& targets, const Tensor& inputs,
+Tensor ctc_loss_backward(const Tensor& given_g, const Tensor& given, const Tensor& targets, const Tensor& inputs,
     const Tensor& lengths, const Tensor& loss, const Tensor& alpha, int64_t blank) {
   Sizes z;
   const DType t = given->dtype();

@@ -1,5 +1,5 @@
 #pragma once
-// Bags of embeddings on CUDA. Null where there is no kernel for the case.
+// embedding_bag on CUDA. Null where there is no kernel for the case.
 #include "core/tensor.h"
 
 namespace shim::cuda {

@@ -1,5 +1,5 @@
 #pragma once
-// One operation on many tensors in few launches: torch._foreach_* and the steps of optimizers. All tensors are contiguous, of one
+// Multi-tensor kernels: one operation on many tensors in few launches, for torch._foreach_* and the steps of optimizers. All tensors are contiguous, of one
 // floating dtype and on one device. False or null where that is not so, or there is no kernel: nothing is written then.
 #include <span>
 
@@ -32,7 +32,7 @@ struct Adam {
   std::span<const double> steps;   // or on the device:
   std::span<const Tensor> counts;  // float32, one element each
 };
-// `greatest` is empty without amsgrad.
+// `greatest` (max_exp_avg_sqs) is empty without amsgrad.
 bool adam(std::span<const Tensor> parameters, std::span<const Tensor> gradients, std::span<const Tensor> means,
     std::span<const Tensor> squares, std::span<const Tensor> greatest, const Adam&);
 

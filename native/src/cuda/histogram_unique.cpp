@@ -119,7 +119,7 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t least) {
   return tally(c, w, std::max(range[1].i + 1, least), {}, {});
 }
 
-Tensor histogram(const Tensor& self, int64_t bins, double low, double high) {
+Tensor histc(const Tensor& self, int64_t bins, double low, double high) {
   const DType t = self->dtype();
   if (!kernels_ready() || !has_kernel(t) || t == DType::b8 || t == DType::f16 || t == DType::bf16 || t == DType::u64 ||
       bins <= 0 || !self->numel())
@@ -143,7 +143,7 @@ Tensor histogram(const Tensor& self, int64_t bins, double low, double high) {
   return counts && t != DType::i64 ? to_dtype(counts, t) : counts;
 }
 
-Tensor distinct(const Tensor& self, bool sorts, Tensor* inverse, Tensor* counts) {
+Tensor unique(const Tensor& self, bool sorts, Tensor* inverse, Tensor* counts) {
   const DType t = self->dtype();
   if (!kernels_ready() || !has_kernel(t) || !self->numel()) return {};
   Tensor x = view(*contiguous(self), Dims{self->numel()}), order;

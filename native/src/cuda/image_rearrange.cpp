@@ -74,7 +74,7 @@ bool surround_of(DimSpan sizes, DimSpan pairs, Surround* f, Dims* shape) {
 
 }  // namespace
 
-Tensor to_columns(const Tensor& images, const Columns& c) {
+Tensor im2col(const Tensor& images, const Columns& c) {
   if (!kernels_ready() || !columns_fit(c)) return {};
   const int device = images->device().index;
   const CUfunction f = windows_mover("to_columns", int64_t(images->itemsize()), 0, false, device);
@@ -91,7 +91,7 @@ Tensor to_columns(const Tensor& images, const Columns& c) {
   return out;
 }
 
-Tensor from_columns(const Tensor& columns, const Columns& c) {
+Tensor col2im(const Tensor& columns, const Columns& c) {
   if (!kernels_ready() || !columns_fit(c) || !floating(columns->dtype())) return {};
   const int device = columns->device().index;
   const CUfunction f = windows_adder("from_columns", columns->dtype(), false, device);

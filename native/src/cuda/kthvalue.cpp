@@ -66,7 +66,7 @@ Tensor order_statistic(const Tensor& self, int64_t dim, OrderStatistic kind, int
   return values;
 }
 
-Tensor most_frequent(const Tensor& self, int64_t dim, bool keepdim, Tensor* indices) {
+Tensor mode(const Tensor& self, int64_t dim, bool keepdim, Tensor* indices) {
   if (!usable(self, &dim) || self->sizes()[size_t(dim)] > INT32_MAX) return {};
   const DType t = self->dtype();
   const int device = self->device().index;

@@ -8,6 +8,6 @@ enum class OrderStatistic : int { kth = 0, median = 1, nanmedian = 2 };
 // The values along `dim`, which is kept with size 1 where `keepdim`; their indices, int64, to `indices` unless it is null. `k` from 1, for kth.
 Tensor order_statistic(const Tensor& self, int64_t dim, OrderStatistic, int64_t k, bool keepdim, Tensor* indices);
 // The most frequent, the least of several; the index of its last occurrence.
-Tensor most_frequent(const Tensor& self, int64_t dim, bool keepdim, Tensor* indices);
+Tensor mode(const Tensor& self, int64_t dim, bool keepdim, Tensor* indices);
 
 }  // namespace shim::cuda

@@ -201,7 +201,7 @@ Tensor take_masked(const Tensor& self, const Tensor& mask) {
   return out;
 }
 
-bool put_masked(const Tensor& out, const Tensor& mask, const Tensor& source) {
+bool masked_scatter(const Tensor& out, const Tensor& mask, const Tensor& source) {
   if (!kernels_ready() || mask->dtype() != DType::b8 || mask->device() != out->device() ||
       source->device() != out->device() || out->numel() > kMostBlocks * kPart)
     return false;

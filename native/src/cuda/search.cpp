@@ -22,7 +22,7 @@ const Family searches{"search", search_source}, triangles{"triangle", triangle_s
 
 }  // namespace
 
-Tensor search(const Tensor& sequences, const Tensor& values, const Tensor& order, bool right, DType places) {
+Tensor searchsorted(const Tensor& sequences, const Tensor& values, const Tensor& order, bool right, DType places) {
   const DType t = sequences->dtype();
   const int dims = sequences->dim();
   if (!kernels_ready() || !has_kernel(t) || t == DType::b8 || values->dtype() != t ||
@@ -52,7 +52,7 @@ Tensor search(const Tensor& sequences, const Tensor& values, const Tensor& order
   return out;
 }
 
-Tensor spaced(double start, double end, int64_t steps, DType t, Device where) {
+Tensor linspace(double start, double end, int64_t steps, DType t, Device where) {
   if (!kernels_ready() || (t != DType::f32 && t != DType::f64) || steps < 2 || (steps + 255) / 256 > kMostBlocks)
     return {};
   const Tensor out = empty(Dims{steps}, t, where);

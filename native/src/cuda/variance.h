@@ -1,5 +1,5 @@
 #pragma once
-// Variances on CUDA over dimensions that others follow.
+// Variance on CUDA over dimensions that are not the last ones.
 #include "core/tensor.h"
 
 namespace shim::cuda {

@@ -1,5 +1,5 @@
-// Images at other sizes and at the places of a grid, on the CPU, where no history is kept. What is out of the ordinary is left to the
-// records' bodies.
+// upsample_nearest2d, upsample_bilinear2d, grid_sampler and weighted_taps on the CPU, where no history is recorded. Null where no kernel
+// fits: the record's body runs.
 #include "core/checked.h"
 #include "autograd/autograd.h"
 #include "cpu/resample.h"

@@ -143,7 +143,7 @@ template <bool InPlace> PyObject* native_index_put(Operator&, PyObject* const* a
     indices.emplace_back(unwrap(item));
   }
   return changed<InPlace>(args[0], unwrap(args[2])->numel(),
-      [&](const Tensor& out) { return put_at(out, indices, Tensor(unwrap(args[2])), adds); });
+      [&](const Tensor& out) { return index_put(out, indices, Tensor(unwrap(args[2])), adds); });
 }
 
 // embedding_bags(weight, indices, offsets, per_sample_weights, mode, closed, padding) of float32 and float64

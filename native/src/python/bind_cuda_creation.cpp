@@ -1,4 +1,4 @@
-// Operators on CUDA that make tensors from places, look values up, repeat and frame; what the kernels do not take is the records' own.
+// linspace, tril_indices, triu_indices, searchsorted, repeat and constant_pad_nd on CUDA. Null where no kernel fits: the record's body runs.
 #include <algorithm>
 
 #include "cuda/driver.h"
@@ -34,7 +34,7 @@ PyObject* native_linspace(Operator&, PyObject* const* args, size_t n) {
     if (!number_of(args[0], &first) || !number_of(args[1], &last) || first.type == Number::Complex ||
         last.type == Number::Complex)
       return nullptr;
-    return wrapped(cuda::spaced(
+    return wrapped(cuda::linspace(
         first.to_double(), last.to_double(), steps, args[3] == Py_None ? default_dtype() : dtype_of(args[3]), where));
   });
 }
@@ -67,7 +67,7 @@ PyObject* native_searchsorted(Operator&, PyObject* const* args, size_t n) {
     const Tensor sequences(unwrap(args[0])), values(unwrap(args[1]));
     if (!sequences->is_contiguous() || !values->is_contiguous()) return nullptr;
     return wrapped(
-        cuda::search(sequences, values, {}, right || is_right, args[2] == Py_True ? DType::i32 : DType::i64));
+        cuda::searchsorted(sequences, values, {}, right || is_right, args[2] == Py_True ? DType::i32 : DType::i64));
   });
 }
 

@@ -1,5 +1,5 @@
-// One operation on lists of CUDA tensors, for torch._foreach_* and optimizers. What the kernels do not take is answered by None or
-// False, and done one tensor at a time by the caller.
+// One operation on lists of CUDA tensors, for torch._foreach_* and optimizers. Where no kernel fits they give
+// None or False, and the caller takes one tensor at a time.
 #include <algorithm>
 #include <vector>
 

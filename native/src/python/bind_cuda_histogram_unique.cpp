@@ -24,14 +24,14 @@ PyObject* native_histc(Operator&, PyObject* const* args, size_t n) {
     if (!number_of(args[2], &low) || !number_of(args[3], &high) || low.type == Number::Complex ||
         high.type == Number::Complex)
       return nullptr;
-    return wrapped(cuda::histogram(Tensor(unwrap(args[0])), bins, low.to_double(), high.to_double()));
+    return wrapped(cuda::histc(Tensor(unwrap(args[0])), bins, low.to_double(), high.to_double()));
   });
 }
 
-PyObject* distinct(PyObject* given, bool sorts, bool inverse, bool counts) {
+PyObject* unique_of(PyObject* given, bool sorts, bool inverse, bool counts) {
   return guarded([&]() -> PyObject* {
     const Tensor self(unwrap(given));
-    Tensor runs, lengths, values = cuda::distinct(self, sorts, inverse ? &runs : nullptr, counts ? &lengths : nullptr);
+    Tensor runs, lengths, values = cuda::unique(self, sorts, inverse ? &runs : nullptr, counts ? &lengths : nullptr);
     if (!values) return nullptr;
     for (Tensor* t : {&runs, &lengths})
       if (!*t) *t = empty(Dims{0}, DType::i64, self->device());
@@ -42,13 +42,13 @@ PyObject* distinct(PyObject* given, bool sorts, bool inverse, bool counts) {
 // _unique2(self, sorted, return_inverse, return_counts)
 PyObject* native_unique(Operator&, PyObject* const* args, size_t n) {
   if (n != 4 || !on_cuda(args[0])) return nullptr;
-  return distinct(args[0], true, args[2] == Py_True, args[3] == Py_True);
+  return unique_of(args[0], true, args[2] == Py_True, args[3] == Py_True);
 }
 
 // _unique_consecutive(self, return_inverse, return_counts, dim)
 PyObject* native_unique_consecutive(Operator&, PyObject* const* args, size_t n) {
   if (n != 4 || !on_cuda(args[0]) || args[3] != Py_None) return nullptr;
-  return distinct(args[0], false, args[1] == Py_True, args[2] == Py_True);
+  return unique_of(args[0], false, args[1] == Py_True, args[2] == Py_True);
 }
 
 }  // namespace

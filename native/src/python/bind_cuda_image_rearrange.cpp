@@ -1,5 +1,4 @@
-// Images on CUDA whose elements go to other places: windows as columns, shuffled pixels, frames, places of affine maps. What is out of the ordinary is
-// left to the records' bodies.
+// im2col, col2im, pixel_shuffle, reflection and replication padding, and affine_grid on CUDA. Null where no kernel fits: the record's body runs.
 #include <algorithm>
 
 #include "cuda/image_rearrange.h"
@@ -50,8 +49,8 @@ PyObject* native_cuda_im2col(Operator&, PyObject* const* args, size_t count) {
     cuda::Columns c{};
     c.size[0] = sizes[1], c.size[1] = sizes[2];
     if (std::max(sizes[1], sizes[2]) >= kMostSize || !windows_from(args + 1, &c)) return nullptr;
-    const Tensor out = cuda::to_columns(
-        view(*contiguous(x), Dims{x->dim() == 4 ? x->sizes()[0] : 1, sizes[0], sizes[1], sizes[2]}), c);
+    const Tensor out =
+        cuda::im2col(view(*contiguous(x), Dims{x->dim() == 4 ? x->sizes()[0] : 1, sizes[0], sizes[1], sizes[2]}), c);
     return !out ? nullptr : wrap(x->dim() == 4 ? out : view(*out, Dims{out->sizes()[1], out->sizes()[2]}));
   });
 }
@@ -67,7 +66,7 @@ PyObject* native_cuda_col2im(Operator&, PyObject* const* args, size_t count) {
     const int64_t *sizes = x->sizes_data() + x->dim() - 2, taps = c.kernel[0] * c.kernel[1];
     if (sizes[0] % taps || c.many[0] * c.many[1] != sizes[1]) return nullptr;
     const Tensor out =
-        cuda::from_columns(view(*contiguous(x), Dims{x->dim() == 3 ? x->sizes()[0] : 1, sizes[0], sizes[1]}), c);
+        cuda::col2im(view(*contiguous(x), Dims{x->dim() == 3 ? x->sizes()[0] : 1, sizes[0], sizes[1]}), c);
     return !out ? nullptr : wrap(x->dim() == 3 ? out : view(*out, Dims{out->sizes()[1], c.size[0], c.size[1]}));
   });
 }

@@ -20,7 +20,7 @@ PyObject* native_nll(Operator&, PyObject* const* args, size_t n) {
     return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor total;
-    const Tensor r = cuda::class_loss(
+    const Tensor r = cuda::nll_loss(
         Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), tensor_or_none(args[2]), int(reduction), ignored, &total);
     return r ? tuple_of({r, total}) : nullptr;
   });
@@ -46,7 +46,7 @@ PyObject* native_nll_backward(Operator&, PyObject* const* args, size_t n) {
   return guarded([&]() -> PyObject* {
     Dims sizes;
     if (!dims_of(args[4], &sizes)) return nullptr;
-    return wrapped(cuda::class_loss_backward(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), tensor_or_none(args[2]),
+    return wrapped(cuda::nll_loss_backward(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), tensor_or_none(args[2]),
         Tensor(unwrap(args[3])), sizes, int(reduction), ignored));
   });
 }
@@ -128,7 +128,7 @@ PyObject* native_ctc(Operator&, PyObject* const* args, size_t n) {
     if (!on_cuda(args[i])) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor alpha;
-    const Tensor r = cuda::alignments(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), Tensor(unwrap(args[2])),
+    const Tensor r = cuda::ctc_loss(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), Tensor(unwrap(args[2])),
         Tensor(unwrap(args[3])), blank, &alpha);
     return r ? tuple_of({r, alpha}) : nullptr;
   });
@@ -142,7 +142,7 @@ PyObject* native_ctc_backward(Operator&, PyObject* const* args, size_t n) {
     if (!on_cuda(args[i])) return nullptr;
   return guarded([&]() -> PyObject* {
     const auto at = [&](int i) { return Tensor(unwrap(args[i])); };
-    return wrapped(cuda::alignments_backward(at(0), at(1), at(2), at(3), at(4), at(5), at(6), blank));
+    return wrapped(cuda::ctc_loss_backward(at(0), at(1), at(2), at(3), at(4), at(5), at(6), blank));
   });
 }
 

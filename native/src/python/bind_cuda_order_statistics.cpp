@@ -51,7 +51,7 @@ PyObject* native_mode(Operator&, PyObject* const* args, size_t n) {
   if (n != 3 || !on_cuda(args[0]) || !integer_of(args[1], &dim)) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor indices;
-    const Tensor values = cuda::most_frequent(Tensor(unwrap(args[0])), dim, args[2] == Py_True, &indices);
+    const Tensor values = cuda::mode(Tensor(unwrap(args[0])), dim, args[2] == Py_True, &indices);
     return values ? tuple_of({values, indices}) : nullptr;
   });
 }

@@ -111,7 +111,7 @@ template <bool InPlace> PyObject* native_masked_scatter(Operator&, PyObject* con
     const Dims shape = broadcast_shapes(self->sizes(), mask->sizes());
     if (shape.empty() || (InPlace && !std::ranges::equal(shape, self->sizes()))) return nullptr;
     const Tensor out = InPlace ? self : clone(expand(*self, shape), MemoryFormat::contiguous);
-    if (!cuda::put_masked(out, expand(*mask, shape), source)) return nullptr;
+    if (!cuda::masked_scatter(out, expand(*mask, shape), source)) return nullptr;
     return InPlace ? Py_NewRef(args[0]) : wrap(out);
   });
 }
