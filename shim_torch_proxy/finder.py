@@ -1,4 +1,4 @@
-"""The finder at the head of ``sys.meta_path``: gives modules in scope their builtins, and nothing else."""
+"""The first finder of ``sys.meta_path``: it executes modules in scope with our builtins, and changes nothing else."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from shim_torch_proxy.scope import Scope
 State = Callable[[], Scope]
 
 
-_own_specs: dict[str, Any] = {}  # of our modules, by torch name: what the import system sets meanwhile is taken back
+_own_specs: dict[str, Any] = {}  # by torch name: our modules' specs, put back after an import
 
 
 class TorchLoader:
-    """Loads ``torch.x`` by handing over our module object, which was executed already and keeps its own spec."""
+    """Loads ``torch.x``: hands over our module object, which is executed already and keeps its own spec."""
 
     def __init__(self, done: Callable[[], None] | None = None) -> None:
         self.done = done
@@ -143,7 +143,7 @@ class ScopeFinder:
         return spec
 
     def _joins(self, package: str, scope: Scope, path: Sequence[str] | None) -> bool:
-        """Whether a package that code in scope imports cannot do without torch: no requirement names what is optional."""
+        """Whether a package that code in scope imports needs torch; optional packages appear in no requirement."""
         if (
             package in sys.stdlib_module_names
             or scope.blocks(package)
@@ -152,7 +152,7 @@ class ScopeFinder:
         ):
             return False
         spec = self._others(package, path, None) if self._near(path) else None
-        return spec is None or not self._name_by_file(spec)  # part of a package in scope: its name there decides
+        return spec is None or not self._name_by_file(spec)  # within a package in scope: decided by that name
 
     def _near(self, path: Sequence[str] | None) -> bool:
         """Whether a search goes through the folder of a package in scope: some put their own sub-folders on sys.path."""
@@ -205,9 +205,9 @@ class ScopeFinder:
             ) from None
 
     def shadow_native(self, spec: ModuleSpec, covered: bool) -> None:
-        """Extension modules import from C, which sees sys.modules only: ours is there while they initialise.
+        """Puts our torch into sys.modules while an extension module initialises: imports from C see only sys.modules.
 
-        What they link to as libtorch is there too, from before they are loaded.
+        The libraries that it links to as libtorch are loaded before it.
         """
         loader: Any = spec.loader
 
@@ -227,8 +227,8 @@ class ScopeFinder:
 
 
 def _asked_of_ours() -> str | None:
-    """``torch.x.y`` where ``from shim_torch.x import y`` is what asks: without a y the import system looks for a module of that
-    name, and takes an error that names it for an answer."""
+    """``torch.x.y`` where ``from shim_torch.x import y`` triggered the search: where x has no y, the import system tries
+    a module of that name, and accepts a ModuleNotFoundError that names it."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
         if frame.f_code.co_name == "_handle_fromlist":
@@ -238,7 +238,7 @@ def _asked_of_ours() -> str | None:
 
 
 def _prepared(path: str, covered: bool) -> AbstractContextManager[None]:
-    """What an extension module links to as libtorch is there within; nothing to do for those that ours is made of."""
+    """Context in which an extension module finds the libraries that it links to as libtorch."""
     if not covered and "torch" not in modules.loaded:
         return nullcontext()
     libraries = sys.modules.get("shim_torch._impl.extensions.load") or importlib.import_module(
