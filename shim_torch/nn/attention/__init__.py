@@ -1,4 +1,4 @@
-"""``torch.nn.attention``: which form of scaled_dot_product_attention is used. There is the math form."""
+"""``torch.nn.attention``: which backend of scaled_dot_product_attention may be used."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WARN_FOR_UNFUSED_KERNELS = False
 
 
 class SDPBackend(IntEnum):
-    """The forms of scaled_dot_product_attention."""
+    """The backends of scaled_dot_product_attention."""
 
     ERROR = -1
     MATH = 0
@@ -82,7 +82,7 @@ def activate_flash_attention_impl(impl: str) -> None:
 
 
 def restore_flash_attention_impl() -> None:
-    """There is none to take back."""
+    """Does nothing: no implementation can be registered."""
 
 
 def __getattr__(name: str) -> Any:

@@ -60,7 +60,7 @@ class Tanh(Module):
 
 
 class Hardtanh(Module):
-    """x kept within [min_val, max_val]."""
+    """x clamped to [min_val, max_val]."""
 
     def __init__(
         self,

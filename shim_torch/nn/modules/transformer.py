@@ -27,7 +27,7 @@ def _get_activation_fn(activation: str | Callable[..., Any]) -> Callable[..., An
 
 
 def _get_seq_len(src: Any, batch_first: bool) -> int | None:
-    """The length of the sequence; None of a nested tensor."""
+    """The length of the sequence; None for a nested tensor."""
     if src.is_nested:
         return None
     return src.size(0) if src.dim() == 2 else src.size(1 if batch_first else 0)
@@ -51,9 +51,9 @@ def _is_causal(mask: Any, given: bool | None, size: int | None) -> bool:
 
 
 class _Layer(Module):
-    """What encoder and decoder layers share: attention of one kind or two, a feed-forward part, and the steps' order.
+    """The base of encoder and decoder layers: one or two attentions and a feed-forward block, in order.
 
-    Attention and dropout of step n, ``norm{n}`` and ``dropout{n}``; the feed-forward part is the last step.
+    Step n uses ``norm{n}`` and ``dropout{n}``; the feed-forward block is the last step.
     """
 
     __constants__ = ["norm_first"]
@@ -77,7 +77,7 @@ class _Layer(Module):
         self.activation = _get_activation_fn(activation)
 
     def _through(self, x: Any, *steps: Callable[[Any], Any]) -> Any:
-        """``x`` after the steps, each with its residual and with its normalisation before or after both."""
+        """``x`` after all steps: each adds its residual, and normalises before (``norm_first``) or after."""
         for n, step in enumerate(steps, 1):
             norm = getattr(self, f"norm{n}")
             x = x + step(norm(x)) if self.norm_first else norm(x + step(x))
@@ -152,7 +152,7 @@ def _copies(module: Module, n: int) -> ModuleList:
 
 
 def _why_not_nested(layer: Any) -> str:
-    """What about an encoder layer makes PyTorch keep padded tensors, as this package always does; empty: nothing."""
+    """Why PyTorch would not use nested tensors for this layer, empty if it would. Here they stay padded."""
     if not isinstance(layer, TransformerEncoderLayer):
         return "encoder_layer was not TransformerEncoderLayer"
     attention = layer.self_attn
@@ -278,7 +278,7 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Any:
-        """A mask to add: -inf above the diagonal, 0 elsewhere."""
+        """A causal mask (size, size) to add to scores: -inf above the diagonal, 0 elsewhere."""
         return _causal_mask(sz, device, dtype)
 
 

@@ -85,11 +85,11 @@ class DistributedDataParallel(Module):
         return self.process_group
 
     def _set_static_graph(self) -> None:
-        """Says that every iteration uses the same parameters; nothing depends on it."""
+        """Accepted, without effect: one process has nothing to reduce."""
         self.static_graph = True
 
     def register_comm_hook(self, state: object, hook: Any) -> None:
-        """A function that reduces the gradients: NotImplementedError, for none are reduced."""
+        """Raises NotImplementedError: gradients are not reduced, so no hook would be called."""
         raise NotImplementedError(
             "torch.nn.parallel.DistributedDataParallel.register_comm_hook is not supported by shim-torch: groups have one process"
         )
