@@ -1,4 +1,4 @@
-"""Jacobians for ``gradcheck``: by differences, by backward and by forward mode; whole, or along random vectors."""
+"""Jacobians for ``gradcheck``: by finite differences, backward and forward mode; in full, or along random vectors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Function = Callable[..., Any]
 
 
 class GradcheckError(RuntimeError):
-    """A gradient that is not what differences say."""
+    """Raised by gradcheck: a gradient differs from finite differences."""
 
 
 def as_tuple(x: Any) -> tuple[Any, ...]:
@@ -27,7 +27,7 @@ def is_differentiable(x: Any) -> bool:
 
 
 def flat_inputs(inputs: Iterable[Any]) -> list[Any]:
-    """The tensors that want gradients, those in lists too."""
+    """The tensors that require gradients, those in lists too."""
     found: list[Any] = []
     for x in inputs:
         if isinstance(x, Tensor):
@@ -48,7 +48,7 @@ def indices(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 
 
 def parts(out: Any) -> list[tuple[str, Callable[[Any], Any]]]:
-    """A complex output is checked as its imaginary and its real part."""
+    """A complex output is checked by its imaginary and its real part."""
     if not out.is_complex():
         return [("", lambda o: o)]
     import shim_torch
@@ -98,7 +98,7 @@ def _slopes(above: list[Any], below: list[Any], eps: float) -> list[Any]:
 
 
 def difference_along(func: Function, inputs: tuple[Any, ...], x: Any, direction: Any, eps: float) -> list[Any]:
-    """For each output, flat: its central difference where ``x`` moves along ``direction``."""
+    """For each output, flattened: its central difference as ``x`` moves along ``direction``."""
     data = x.data
     original = data.clone()
     step = (direction * eps).reshape(original.shape).to(original.dtype)
@@ -189,7 +189,7 @@ def _seeds(piece: Any, seed: Any) -> Iterable[Any]:
 
 def backward_jacobians(piece: Any, wanted: list[Any], options: dict[str, Any], seed: Any = None) -> list[Any]:
     """For each input (x.numel(), n): one column an element of ``piece``, or the one of ``seed``. Computed twice:
-    GradcheckError where the two differ, or where a gradient is not like its input."""
+    GradcheckError where the two differ, or a gradient's shape, dtype or layout is not its input's."""
     import shim_torch
 
     seen: dict[str, bool] = {}
@@ -223,7 +223,7 @@ def backward_jacobians(piece: Any, wanted: list[Any], options: dict[str, Any], s
 
 
 def _dual_inputs(inputs: tuple[Any, ...], tangents: dict[int, Any]) -> list[Any]:
-    """The inputs, detached; those whose position has a tangent carry it, the others that want gradients carry zeros."""
+    """The inputs, detached, as dual tensors: with the tangent of their position, or zeros if they require grad."""
     import shim_torch
     from shim_torch.autograd.forward_ad import make_dual
 

@@ -21,7 +21,7 @@ class _Numbered(Enum):
 
 
 class ScalingType(_Numbered):
-    """What one scale stands for."""
+    """The granularity of scales: tensor, row or block."""
 
     TensorWise = 0
     RowWise = 1
@@ -54,7 +54,7 @@ def _only(name: str, value: Any) -> Any:
 
 
 def _listed(value: Any) -> list[Any]:
-    """One value or several as a list."""
+    """A value as a list of one; a list as it is."""
     return list(value) if isinstance(value, (list, tuple)) else [] if value is None else [value]
 
 
@@ -116,5 +116,5 @@ def grouped_mm(mat_a: Any, mat_b: Any, *, offs: Any = None, bias: Any = None, ou
 
 
 def functions() -> dict[str, Any]:
-    """What nn.functional takes from here."""
+    """The functions that nn.functional takes from here, by name."""
     return {k: globals()[k] for k in ("ScalingType", "SwizzleType", "scaled_mm", "scaled_grouped_mm", "grouped_mm")}

@@ -17,7 +17,7 @@ from shim_torch._impl.optim.per_parameter import (
 
 
 class Adagrad(Each):
-    """Adagrad (torch.optim.Adagrad)."""
+    """Adagrad (torch.optim.Adagrad; Duchi, Hazan and Singer, 2011): steps over the root of summed squares."""
 
     _together = True
 
@@ -54,12 +54,12 @@ class Adagrad(Each):
             fused=fused,
         )
         super().__init__(params, defaults)
-        for group in self.param_groups:  # its state is there before the first step, unlike the others'
+        for group in self.param_groups:  # its state is made before the first step, unlike other optimizers'
             for p in group["params"]:
                 self._begin_state(p, self.state[p], group)
 
     def share_memory(self) -> None:
-        """Moves the sums to shared memory."""
+        """Moves the sums of squares to shared memory."""
         for group in self.param_groups:
             for p in group["params"]:
                 self.state[p]["sum"].share_memory_()
@@ -80,7 +80,7 @@ class Adagrad(Each):
 
     @staticmethod
     def _update_rows(p: Any, g: Any, total: Any, rate: Any, eps: float) -> None:
-        """Only the entries that the sparse gradient has move."""
+        """Updates only the entries that the sparse gradient has."""
         values = g._values()
 
         def at_entries(x: Any) -> Any:
@@ -94,7 +94,7 @@ class Adagrad(Each):
 
 
 class RMSprop(Each):
-    """RMSprop, plain or centred, with momentum (torch.optim.RMSprop)."""
+    """RMSprop, plain or centred, with momentum (torch.optim.RMSprop; Hinton, 2012; centred: Graves, 2013)."""
 
     _together = True
 

@@ -1,7 +1,7 @@
-"""Names of the optimizers' modules that libraries import from them: one update in each of PyTorch's implementations.
+"""``_single_tensor_adam`` and its like: private functions of the optimizers' modules that libraries import.
 
-``_single_tensor_adam`` loops over the parameters, ``_multi_tensor_adam`` takes whole lists, ``_fused_adam`` one kernel: here
-each is the same update of lists (``_functional``).
+In PyTorch ``_single_tensor_adam`` loops over parameters, ``_multi_tensor_adam`` uses foreach, ``_fused_adam`` one
+kernel; here all are the same update of lists (``_functional``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FUSED = ("adam", "adagrad", "sgd")
 
 @functools.lru_cache(maxsize=64)
 def form(name: str) -> Callable[..., None]:
-    """The implementation of that name: its lists, ``grad_scale`` and ``found_inf`` by place, the settings by name.
+    """The function of that name. It takes lists, ``grad_scale`` and ``found_inf`` by position, settings by name.
 
     Errors: AttributeError for a name that PyTorch has not, AssertionError for ``differentiable=True`` over lists.
     """
@@ -56,7 +56,7 @@ def form(name: str) -> Callable[..., None]:
 
 
 def module_getattr(module: str, *functions: str) -> Callable[[str], Any]:
-    """The ``__getattr__`` of an optimizer's module: its functions, their implementations, what all of them share."""
+    """The module-level ``__getattr__`` of an optimizer's module: functions, their implementations, helpers."""
 
     def find(name: str) -> Any:
         from shim_torch._impl.optim import helpers

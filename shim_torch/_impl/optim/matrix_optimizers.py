@@ -1,4 +1,4 @@
-"""Optimizers that look at parameters as matrices, Adafactor and Muon; and SparseAdam."""
+"""Adafactor and Muon, which treat parameters as matrices, and SparseAdam."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shim_torch._impl.optim.per_parameter import Each
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.optim.optimizer import Optimizer, check, closure_loss
 
-DEFAULT_A, DEFAULT_B, DEFAULT_C = 3.4445, -4.7750, 2.0315  # Newton and Schulz's iteration in Muon
+DEFAULT_A, DEFAULT_B, DEFAULT_C = 3.4445, -4.7750, 2.0315  # coefficients of Muon's Newton-Schulz iteration
 DEFAULT_NS_STEPS, EPS = 5, 1e-7
 
 
@@ -27,7 +27,7 @@ def _check_rate(lr: Any) -> None:
 
 
 class Adafactor(Each):
-    """Adafactor (torch.optim.Adafactor): second moments of matrices as a product of row and column means."""
+    """Adafactor (torch.optim.Adafactor; Shazeer and Stern, 2018): factored second moments."""
 
     _later_options = {"foreach": None}  # it is not differentiable
 
@@ -91,7 +91,7 @@ class Adafactor(Each):
 
 
 def _orthogonalized(g: Any, coefficients: tuple[float, float, float], steps: int, eps: float) -> Any:
-    """The matrix with all its singular values near 1, by Newton and Schulz's iteration in bfloat16."""
+    """The matrix with its singular values near 1 (orthogonalised), by a Newton-Schulz iteration in bfloat16."""
     import shim_torch as torch
 
     _require(steps < 100, "Number of steps must be less than 100 for computational efficiency")
@@ -117,7 +117,7 @@ def _rate_of_shape(lr: float, adjust_lr_fn: str | None, param_shape: Any) -> flo
 
 
 class Muon(Optimizer):
-    """Muon (torch.optim.Muon): momentum, made orthogonal. For matrices only."""
+    """Muon (torch.optim.Muon; Jordan and others, 2024): steps along the orthogonalised momentum. Matrices only."""
 
     def __init__(
         self,
@@ -175,7 +175,7 @@ class Muon(Optimizer):
 
 
 class SparseAdam(Optimizer):
-    """Adam for sparse gradients (torch.optim.SparseAdam): the moments of entries that a gradient lacks stay as they are."""
+    """Adam for sparse gradients (torch.optim.SparseAdam): only entries in the gradient update their moments."""
 
     def __init__(
         self,

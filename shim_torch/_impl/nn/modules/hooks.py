@@ -43,7 +43,7 @@ class RemovableHandle:
         self._hold(hooks_dict, RemovableHandle.next_id, others)
 
     def _hold(self, hooks: Any, number: int, others: Any) -> None:
-        """Refers to the tables under ``number``, so that no later handle gets it. A handle keeps no table alive."""
+        """Keeps weak references to the tables under ``number``, which no later handle gets."""
         self.hooks_dict_ref, self.id = weakref.ref(hooks), number
         self.extra_dict_ref = tuple(map(weakref.ref, others))
         RemovableHandle.next_id = max(RemovableHandle.next_id, number + 1)
@@ -61,7 +61,7 @@ class RemovableHandle:
     def __setstate__(self, state: Any) -> None:
         hooks, number, *extra = state
         others = extra[0] if extra else ()
-        lost = OrderedDict  # in place of a table that was gone already
+        lost = OrderedDict  # in place of a table that no longer existed
         self._hold(lost() if hooks is None else hooks, number, [lost() if d is None else d for d in others])
 
     def __enter__(self) -> RemovableHandle:
@@ -77,7 +77,7 @@ RemovableHandle.__module__ = "torch.utils.hooks"
 def register(
     module: Any, table: str, hook: Callable[..., Any], prepend: bool, flags: dict[str, bool]
 ) -> RemovableHandle:
-    """Puts a hook into a module's table, its flags into the tables beside it."""
+    """Adds a hook to a module's table, and its flags to the tables of flags."""
     hooks = getattr(module, table)
     extras = [getattr(module, name) for name in flags]
     handle = RemovableHandle(hooks, extra_dict=extras)
@@ -91,7 +91,7 @@ def register(
 
 
 def register_global(name: str, hook: Callable[..., Any], **flags: bool) -> RemovableHandle:
-    """Puts a hook into a process-wide table, its flags into the tables of those names."""
+    """Adds a hook to a process-wide table, and its flags to the tables of those names."""
     hooks = getattr(tables(), name)
     extras = [getattr(tables(), flag) for flag in flags]
     handle = RemovableHandle(hooks, extra_dict=extras)
@@ -150,7 +150,7 @@ def _run_forward_hook(hook: Callable[..., Any], with_kwargs: bool, *call: Any) -
 
 
 def _with_changed_inputs(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
-    """The arguments as the hooks before forward leave them."""
+    """The arguments after the forward pre-hooks."""
     for key, hook in [
         *((None, h) for h in tables()._global_forward_pre_hooks.values()),
         *module._forward_pre_hooks.items(),
@@ -171,7 +171,7 @@ def _with_changed_inputs(module: Any, args: tuple[Any, ...], kwargs: dict[str, A
 
 
 def _hooks_after(module: Any) -> list[tuple[Callable[..., Any], bool, bool, str]]:
-    """The hooks after forward: the function, whether it takes keywords, whether it always runs, whose it is."""
+    """The forward hooks, global ones first: (function, takes keyword arguments, always runs, whose it is)."""
     everywhere = tables()
     return [
         *(
