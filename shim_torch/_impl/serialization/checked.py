@@ -1,7 +1,7 @@
 """What files read with ``weights_only=True`` call: the functions of ``torch._utils`` and a few classes, with every argument checked.
 
-A file is anybody's. It can call these with whatever it can build, in any order, so that each says what it takes, makes no memory
-that the file does not pay for with bytes of its own, and runs no code but ours. Each raises UnpicklingError for other arguments.
+Files are not trusted. They can call these with any argument they can build, in any order. So each checks its arguments,
+allocates no more memory than the file has bytes for, and runs no code but ours. Each raises UnpicklingError otherwise.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from shim_torch import _utils
 from shim_torch._impl.native import _core
 
 _INT64 = 1 << 63
-_DEEPEST = 100  # tuples within tuples, of keys: hash() goes down without a limit of its own
+_DEEPEST = 100  # depth of nested tuples as keys: hash() recurses without a limit
 _FLAGS = ("conj", "neg")
 
 
 class DamagedFile(pickle.UnpicklingError):
-    """The error for what no file of ``torch.save`` has; reading it with ``weights_only=False`` would not help."""
+    """The error for content that ``torch.save`` never writes; ``weights_only=False`` would not help."""
 
 
 def refuse(function: str, why: str) -> DamagedFile:
@@ -42,10 +42,10 @@ def ints(values: Any, function: str, what: str) -> tuple[int, ...]:
 
 
 def keys(found: Iterable[Any]) -> None:
-    """Refuses keys of dicts and members of sets that no file of tensors has."""
+    """DamagedFile for keys of dicts and members of sets that ``torch.save`` never writes."""
     for key in found:
         if type(key) is not tuple:
-            continue  # the hash of anything else that a file can make goes no deeper
+            continue  # other hashable objects that a file can make do not nest
         layer, depth = [key], 0
         while any(type(k) in (tuple, _core.Size) for k in layer):
             layer, depth = [part for k in layer if isinstance(k, tuple) for part in k], depth + 1
@@ -87,7 +87,7 @@ def set_of(*args: Any) -> set[Any]:
 
 
 def byte_array(*args: Any) -> bytearray:
-    """Of bytes, or of text with its encoding; a number would ask for memory."""
+    """A bytearray of bytes, or of text and encoding; a number is refused, as it would allocate memory."""
     if len(args) == 2 and isinstance(args[0], str):
         return bytearray(encode(*args))
     need(len(args) <= 1 and all(isinstance(a, bytes) for a in args), "bytearray", "bytes", args[0] if args else None)
@@ -131,7 +131,7 @@ def layout(*args: Any) -> Any:
 
 
 def _hooks(function: str, hooks: Any) -> None:
-    """PyTorch writes none: a hook would be a function of the file's choice, called when gradients are made."""
+    """Refuses backward hooks: PyTorch writes none, and a hook would be a function of the file's choice."""
     need(hooks is None or isinstance(hooks, dict), function, "an empty dict of hooks", hooks)
     if hooks:
         raise refuse(function, "hooks are functions, which weights_only=True does not load")
@@ -253,7 +253,7 @@ def from_type(func: Any, cls: Any, args: Any, state: Any) -> Any:
 
 
 def set_state(made: Any, state: Any) -> Any:
-    """The attributes of a tensor. Those that tensors have of their own (data, grad, __class__ ...) are not the file's to set."""
+    """Sets attributes of a tensor; those that every tensor has (data, grad, __class__ ...) are refused."""
     cls = type(made)
     if getattr(cls, "__setstate__", None) is not getattr(_core.Tensor, "__setstate__", None):
         made.__setstate__(state)  # of a class that the user allowed
@@ -292,7 +292,7 @@ def storage_id(pid: Any, parts: int) -> tuple[Any, ...]:
     return dtype, key, location, count, rest
 
 
-# What copies what it is given: a file may ask for that over and over.
+# Functions that copy an argument: a file could call them repeatedly.
 COPYING: frozenset[Callable[..., Any]] = frozenset(
     {byte_array, counter, encode, from_type, ordered_dict, set_of, size, wrapper_subclass}
 )

@@ -19,7 +19,7 @@ ROOT = "shim_torch"
 
 
 def torch_module(name: str) -> str | None:
-    """The torch module that one of ours stands for; None for a module that isn't ours."""
+    """The torch name of a module of ours; None for other modules."""
     if name == ROOT or name.startswith(ROOT + "."):
         return "torch" + name[len(ROOT) :]
     return name if name == "torch" or name.startswith("torch.") else None
@@ -56,7 +56,7 @@ class Pickler(_PICKLER):
         self._storage_id = persistent_id
 
     def save(self, obj: Any, save_persistent_id: bool = True) -> None:
-        """Strings, numbers and plain containers directly: they have no id and are reduced by nobody."""
+        """Skips the hooks for strings, numbers and plain containers: they have no persistent id and no reducer."""
         direct = _DIRECT.get(type(obj))
         if direct is None or self.proto != 2:  # later protocols make frames
             super().save(obj, save_persistent_id)

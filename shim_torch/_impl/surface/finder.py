@@ -1,7 +1,7 @@
-"""How modules of PyTorch's names are found and finished: files by the other finders, the rest in the table of ``shells``.
+"""Finds modules of ``shim_torch`` with PyTorch's names: files by the other finders, others as rows of ``shells``.
 
-A module that was executed gets what every one of them ends with: public functions and classes name PyTorch's module
-(``naming.present``), and names that are not there are answered by ``missing``. So no file says either.
+After execution, public names of a module get PyTorch's ``__module__`` (``naming.present``), and ``missing`` becomes its
+``__getattr__``; so no file has to do either.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _looking = threading.local()  # .name: a finder further on may ask all finders a
 
 
 class SurfaceFinder:
-    """Answers for modules of ``shim_torch`` that have PyTorch's names, and for no others."""
+    """A meta path finder for modules of ``shim_torch`` that have PyTorch's names."""
 
     @staticmethod
     def find_spec(
@@ -66,7 +66,7 @@ def _found_by_others(fullname: str, path: Any, target: Any) -> ModuleSpec | None
 
 
 class FinishingLoader:
-    """Executes a module with its own loader, which the module and its spec have from then on, and finishes it."""
+    """Executes a module with its own loader, restores that in module and spec, and finishes the module."""
 
     def __init__(self, loader: Any) -> None:
         self.loader = loader
