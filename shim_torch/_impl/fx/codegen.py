@@ -72,7 +72,7 @@ class _Writer:
         self.lines: list[str] = []
 
     def add_global(self, name: str, obj: Any) -> str:
-        """A name in the globals for ``obj``; what stands in torch is reached through torch."""
+        """The name of ``obj`` in the generated code: through ``torch`` if it is there, else a global."""
         if name.startswith("torch.") and _reached(self.globals["torch"], name) is obj:
             return name
         plain = re.sub(r"\W", "_", name)
@@ -169,7 +169,7 @@ class _Writer:
     def output(self, node: Node) -> str:
         if hasattr(type(self.codegen).generate_output, "_takes_text"):
             return self.codegen.generate_output(node.args[0], self.text(node.args[0]))
-        return self.codegen.generate_output(node.args[0])  # one that someone else wrote
+        return self.codegen.generate_output(node.args[0])  # a subclass's, with PyTorch's signature
 
     def code(self) -> PythonCode:
         last: dict[Node, list[Node]] = {}

@@ -30,7 +30,7 @@ def _device(device: Any) -> Any:
     return device if isinstance(device, _core.device) else _core.device(device)
 
 
-_NOTHING: Any = object()  # stands for data that was not given
+_NOTHING: Any = object()  # the default: no data given
 
 
 def _lacks(function: str, argument: str) -> TypeError:
@@ -73,7 +73,7 @@ def tensor(
 
 
 def _unseen(data: Any, dtype: Any) -> Any:
-    """New data on the CPU, made without the modes that are on."""
+    """Makes a CPU tensor from data, with all modes switched off."""
     from shim_torch.utils._python_dispatch import _disable_current_modes
 
     with _disable_current_modes():
@@ -81,7 +81,7 @@ def _unseen(data: Any, dtype: Any) -> Any:
 
 
 def _shown_to_modes(made: Any, device: Any) -> Any:
-    """What dispatch modes make of new data: a tensor on the CPU is lifted, then moved."""
+    """The new tensor as dispatch modes see it: lifted on the CPU (``lift_fresh``), then moved."""
     from shim_torch._ops import ops
 
     aten: Any = ops.aten
@@ -110,7 +110,7 @@ def as_tensor(data: Any = _NOTHING, *, dtype: Any = None, device: Any = None) ->
 
 
 def _shared(obj: Any, dtype: Any, copy: bool | None) -> Any:
-    """``obj`` as a tensor over its own memory; None where it has none that a tensor could stand over."""
+    """``obj`` as a tensor over its memory; None where it has none that a tensor can share."""
     if isinstance(obj, Tensor):
         return obj
     if isinstance(obj, np.generic):
@@ -179,7 +179,7 @@ def asarray(
         names = [_core.scalar_name(d) for d in (made.dtype, dtype)]
         raise ValueError(f"can't alias tensor with dtype '{names[0]}' into dtype '{names[1]}'.")
     if not requires_grad:
-        # a leaf is told so itself: PyTorch gives no new tensor for it
+        # a leaf is changed itself: PyTorch makes no new tensor for it
         return made.requires_grad_(False) if made.is_leaf else made.detach()
     return made if made.requires_grad else requiring(made, True)
 

@@ -1,4 +1,4 @@
-"""Tensors over memory of others: arrays, buffers, DLPack objects, what has ``__cuda_array_interface__``."""
+"""Tensors that share the memory of other objects: arrays, buffers, DLPack, ``__cuda_array_interface__``."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def from_numpy(ndarray: Any) -> Any:
     from shim_torch._ops import ops
 
     aten: Any = ops.aten
-    return aten.lift_fresh.default(made)  # what dispatch modes make of it
+    return aten.lift_fresh.default(made)  # lifted, for dispatch modes
 
 
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Any:

@@ -70,7 +70,7 @@ def resize_as(self: Any, tensor: Any) -> Any:
 
 
 def _fix_weakref(self: Any) -> None:
-    """An object that a weak reference gave needs no mending here."""
+    """Does nothing: tensors from weak references stay valid here."""
 
 
 def _fill_grown(self: Any, had: int) -> None:
@@ -95,7 +95,7 @@ def _aten() -> Any:
 
 
 def _is_zerotensor(self: Any) -> bool:
-    """Whether it is zeros without memory: there are none."""
+    """False: zero tensors without memory do not exist here."""
     return False
 
 
@@ -115,7 +115,7 @@ def _named_method(name: str) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if (
             name in ("rename", "rename_") and args == (None,) and not kwargs
-        ):  # takes away names, of which there are none
+        ):  # removes dim names, of which there are none
             return self if name == "rename_" else self.view_as(self)
         raise NotImplementedError(f"torch.Tensor.{name} is not supported by shim-torch: there are no named tensors")
 

@@ -1,4 +1,4 @@
-"""Operators that move, pick and lay out elements, and normalisations, written with smaller ones."""
+"""Decompositions of operators that move, select and lay out elements, and of normalisations."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def triu(self: Any, diagonal: int = 0) -> Any:
 
 
 def _distance(x: Any) -> Any:
-    """How far right of the main diagonal each place is."""
+    """Column minus row of each element."""
     torch = _torch()
     rows, columns = (torch.arange(n, device=x.device) for n in x.shape[-2:])
     return columns - rows.unsqueeze(-1)
@@ -183,7 +183,7 @@ def _block_places(x: Any, size: int, kernel: int, dilation: int, stride: int) ->
 
 @formula("col2im")
 def col2im(self: Any, output_size: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Any:
-    """Adds up what ``im2col`` would have cut."""
+    """The adjoint of ``im2col``: sums overlapping blocks."""
     torch = _torch()
     batched = self.dim() == 3
     x = self if batched else self.unsqueeze(0)
