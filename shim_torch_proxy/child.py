@@ -65,12 +65,12 @@ def announce() -> None:
     """Writes the enabled scopes into the environment, for Python programs that this one starts."""
     from shim_torch_proxy import hook
 
-    said = {
+    state = {
         "python": [sys.implementation.cache_tag, os.path.realpath(sys.prefix)],
         "folder": os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
         "scopes": hook.for_children(),
     }
-    os.environ[VARIABLE] = json.dumps(said)
+    os.environ[VARIABLE] = json.dumps(state)
     os.environ["PYTHONPATH"] = os.pathsep.join([SITE, *_other_places()])
 
 

@@ -280,7 +280,7 @@ def _nested_map(
             case tuple() | list():
                 rebuilt = getattr(obj, "_make", type(obj))  # a named tuple's own maker
                 return rebuilt(map(mapped, obj))
-        told = "" if not condition_msg else f". Accepted types: {condition_msg}, or lists/tuples of them"
-        raise ValueError(f"Auto nesting doesn't know how to process an input object of type {_typename(obj)}{told}")
+        accepted = "" if not condition_msg else f". Accepted types: {condition_msg}, or lists/tuples of them"
+        raise ValueError(f"Auto nesting doesn't know how to process an input object of type {_typename(obj)}{accepted}")
 
     return mapped

@@ -98,8 +98,8 @@ class UninitializedTensorMixin:
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Gives it a shape; values are uninitialised, device and dtype its own unless given."""
-        told = {"dtype": dtype, "device": device}
-        options = {name: getattr(self.data, name) if value is None else value for name, value in told.items()}
+        requested = {"dtype": dtype, "device": device}
+        options = {name: getattr(self.data, name) if value is None else value for name, value in requested.items()}
         self.data = _core.empty_tensor((shape,) if isinstance(shape, int) else tuple(shape), **options)
         self.__class__ = self.cls_to_become
 

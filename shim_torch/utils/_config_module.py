@@ -135,9 +135,11 @@ class ConfigModule(ModuleType):
         special: Config = self.__dict__["_special"][name]
         if special.deprecated and name not in self.__dict__.setdefault("_warned", set()):
             self.__dict__["_warned"].add(name)
-            said = special.deprecation_message
+            reason = special.deprecation_message
             warnings.warn(
-                f"{self._public()}.{name} is deprecated" + (f" and {said}" if said else ""), FutureWarning, stacklevel=4
+                f"{self._public()}.{name} is deprecated" + (f" and {reason}" if reason else ""),
+                FutureWarning,
+                stacklevel=4,
             )
         if special.alias is None:
             return self, name

@@ -91,8 +91,8 @@ def infer_size_shapes(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
     x, y = (1,) * (ndim - len(a)) + tuple(a), (1,) * (ndim - len(b)) + tuple(b)
     for d in reversed(range(ndim)):
         if x[d] != y[d] and 1 not in (x[d], y[d]):
-            said = f"The size of tensor a ({x[d]}) must match the size of tensor b ({y[d]})"
-            raise RuntimeError(f"{said} at non-jagged dimension {d}")
+            message = f"The size of tensor a ({x[d]}) must match the size of tensor b ({y[d]})"
+            raise RuntimeError(f"{message} at non-jagged dimension {d}")
     return tuple(q if p == 1 else p for p, q in zip(x, y, strict=True))
 
 
@@ -195,5 +195,5 @@ def check_in_bounds_for_storage(a: Any, shape: Sequence[int], strides: Sequence[
 
     needed = compute_required_storage_length(shape, strides, storage_offset)
     if a.size() < needed:
-        said = f"Can't view a storage of size {a.size()} with an offset of {storage_offset}, shape of {shape}"
-        raise ValueError(f"{said}, and strides of {strides}, which requires a storage of size {needed}")
+        message = f"Can't view a storage of size {a.size()} with an offset of {storage_offset}, shape of {shape}"
+        raise ValueError(f"{message}, and strides of {strides}, which requires a storage of size {needed}")

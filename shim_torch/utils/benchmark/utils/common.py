@@ -169,11 +169,11 @@ class Measurement:
         if not self.raw_times or self.meets_confidence():
             return ""
         gross = not self.meets_confidence(_GROSS_SPREAD)
-        said = (
+        advice = (
             "This suggests significant environmental influence." if gross else "This could indicate system fluctuation."
         )
         part = f"{self.iqr / self.median * 100:.1f}% of the median measurement."
-        return f"  WARNING: Interquartile range is {part}\n           {said}"
+        return f"  WARNING: Interquartile range is {part}\n           {advice}"
 
     @property
     def has_warnings(self) -> bool:
