@@ -29,6 +29,7 @@ class Network(torch.nn.Module):
         self.hidden, self.out = torch.nn.Linear(8, 32), torch.nn.Linear(32, 4)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Two layers, the first fused with its activation: (batch, inputs) to (batch, outputs)."""
         return self.out(fused_linear(x, self.hidden.weight, self.hidden.bias, "gelu", approximate="tanh"))
 
 

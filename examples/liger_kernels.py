@@ -17,19 +17,23 @@ ROWS, WIDTH, VOCABULARY = (4096, 2048, 16384) if DEVICE.type == "cuda" else (16,
 
 
 def rms_norm(x, w):
+    """x / sqrt(mean(x^2) + 1e-6) * w over the last dim."""
     return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * w
 
 
 def layer_norm(x, w, b):
+    """(x - mean) / sqrt(variance + 1e-5) * w + b over the last dim."""
     centred = x - x.mean(-1, keepdim=True)
     return centred * torch.rsqrt(centred.pow(2).mean(-1, keepdim=True) + 1e-5) * w + b
 
 
 def gelu(x):
+    """GELU by its approximation with tanh."""
     return 0.5 * x * (1 + torch.tanh((2 / torch.pi) ** 0.5 * (x + 0.044715 * x**3)))
 
 
 def cross_entropy(logits, target):
+    """The mean negative log-likelihood of ``target`` (N,) under ``logits`` (N, classes)."""
     return (torch.logsumexp(logits, -1) - logits.gather(-1, target[:, None])[:, 0]).mean()
 
 
@@ -50,6 +54,7 @@ def row(name, function, reference, *inputs):
 
 
 def main() -> None:
+    """Prints a line for each Liger operation: its largest error and its time."""
     torch.manual_seed(0)
     print(
         f"{'Liger, forward+backward':28} {'shape':>18} {'max error':>12} {'ms':>10}   ({torch.__name__} {torch.__version__}, {DEVICE})"

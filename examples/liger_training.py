@@ -29,6 +29,7 @@ class Block(torch.nn.Module):
         self.mlp = LigerSwiGLUMLP(SimpleNamespace(hidden_size=WIDTH, intermediate_size=2 * WIDTH, hidden_act="silu"))
 
     def forward(self, x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
+        """Attention and feed-forward block of ``x`` (batch, length, WIDTH), with rotary embedding."""
         split = self.qkv(self.norm1(x)).view(x.shape[0], x.shape[1], 3, HEADS, -1).permute(2, 0, 3, 1, 4)
         q, k, v = split[0], split[1], split[2]
         q, k = liger_rope(q, k, cos, sin)
@@ -54,11 +55,13 @@ class Model(torch.nn.Module):
         self.register_buffer("sin", angle.sin())
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        """The loss of predicting each token from those before; ``tokens`` is (batch, length)."""
         x = self.norm(self.block(self.embedding(tokens[:, :-1]), self.cos, self.sin))
         return self.loss(self.head.weight, x.reshape(-1, WIDTH), tokens[:, 1:].reshape(-1))
 
 
 def main() -> None:
+    """Trains the model on a rule of counting, and prints the loss."""
     torch.manual_seed(0)
     model = Model().to(DEVICE)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)

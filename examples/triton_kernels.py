@@ -25,6 +25,7 @@ def add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
 
 
 def add(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """x + y by ``add_kernel``; shapes are equal."""
     out = torch.empty_like(x)
     add_kernel[lambda meta: (triton.cdiv(x.numel(), meta["BLOCK"]),)](x, y, out, x.numel(), BLOCK=1024)
     return out
@@ -39,6 +40,7 @@ def softmax_kernel(x_ptr, out_ptr, stride, columns, BLOCK: tl.constexpr):
 
 
 def softmax(x: torch.Tensor) -> torch.Tensor:
+    """The softmax of each row of a matrix by ``softmax_kernel``."""
     out = torch.empty_like(x)
     softmax_kernel[(x.shape[0],)](x, out, x.stride(0), x.shape[1], BLOCK=triton.next_power_of_2(x.shape[1]))
     return out
@@ -68,6 +70,7 @@ def matmul_kernel(
 
 
 def matmul(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """a (m, k) times b (k, n) by ``matmul_kernel``."""
     (m, k), n = a.shape, b.shape[1]
     c = torch.empty((m, n), device=a.device, dtype=a.dtype)
     grid = lambda meta: (triton.cdiv(m, meta["M"]), triton.cdiv(n, meta["N"]))
@@ -109,6 +112,7 @@ class LayerNorm(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x, weight, bias, eps):
+        """The norm of each row of ``x``, times ``weight`` plus ``bias``."""
         y = torch.empty_like(x)
         mean, rstd = (torch.empty(x.shape[0], device=x.device) for _ in range(2))
         block = triton.next_power_of_2(x.shape[1])
@@ -119,6 +123,7 @@ class LayerNorm(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, dy):
+        """The gradients by x, weight and bias."""
         x, weight, mean, rstd = ctx.saved_tensors
         dx, dw, db = torch.empty_like(x), torch.zeros_like(weight), torch.zeros_like(weight)
         norm_backward[(x.shape[0],)](
@@ -128,10 +133,12 @@ class LayerNorm(torch.autograd.Function):
 
 
 def exact(t: torch.Tensor) -> np.ndarray:
+    """The tensor as a float64 array."""
     return t.detach().cpu().double().numpy()
 
 
 def row(name, shape, results, references, call):
+    """Prints a line: name, shape, largest error and milliseconds of a call."""
     error = max(float(np.abs(exact(ours) - theirs).max()) for ours, theirs in zip(results, references))
     time = triton.testing.do_bench(call, warmup=1, rep=20)
     print(f"{name:28} {shape:>18} {error:12.2e} {time:10.3f}")
@@ -139,6 +146,7 @@ def row(name, shape, results, references, call):
 
 
 def main() -> None:
+    """Runs each kernel against NumPy and prints a line for each."""
     torch.manual_seed(0)
     print(
         f"{'kernel':28} {'shape':>18} {'max error':>12} {'ms':>10}   ({torch.__name__} {torch.__version__}, {DEVICE})"

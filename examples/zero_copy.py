@@ -9,6 +9,7 @@ import torch
 
 
 def numpy_arrays() -> None:
+    """A tensor over a NumPy array's memory, and an array over a tensor's."""
     array = np.arange(6, dtype=np.float32).reshape(2, 3)
     tensor = torch.from_numpy(array)
     tensor.mul_(10)
@@ -23,6 +24,7 @@ def numpy_arrays() -> None:
 
 
 def cupy_arrays() -> None:
+    """A tensor over a CuPy array's memory, and an array over a tensor's."""
     import cupy
 
     array = cupy.arange(6, dtype=cupy.float32).reshape(2, 3)
@@ -39,6 +41,7 @@ def cupy_arrays() -> None:
 
 
 def main() -> None:
+    """Runs both; CuPy's where there is a GPU."""
     numpy_arrays()
     if torch.cuda.is_available():
         cupy_arrays()

@@ -13,6 +13,7 @@ def set_overwrite_module_params_on_conversion(value: bool) -> None:
 
 
 def get_overwrite_module_params_on_conversion() -> bool:
+    """Whether ``Module.to`` replaces parameters instead of writing into them."""
     return _overwrite
 
 
@@ -23,4 +24,5 @@ def set_swap_module_params_on_conversion(value: bool) -> None:
 
 
 def get_swap_module_params_on_conversion() -> bool:
+    """Whether ``Module.to`` swaps the contents of parameters (``torch.utils.swap_tensors``)."""
     return _swap

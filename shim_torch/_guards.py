@@ -63,14 +63,17 @@ class CompileContext:
 
     @staticmethod
     def try_get() -> None:
+        """None: nothing is being compiled by PyTorch's compiler."""
         return None
 
     @staticmethod
     def current_compile_id() -> None:
+        """None, as ``try_get``."""
         return None
 
     @staticmethod
     def current_trace_id() -> None:
+        """None, as ``try_get``."""
         return None
 
 

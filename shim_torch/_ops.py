@@ -215,10 +215,10 @@ class _OpNamespace(ModuleType):
                 return higher_order[name]
         qualified = f"{self.__dict__.get('name')}::{name}"
         if self.__dict__.get("name") == "aten":
-            from shim_torch._impl.table.aten import complete, known, not_here
+            from shim_torch._impl.table.aten import complete, has_operator, not_here
 
             complete(name)
-            if known(name) and not _core.operator_overloads(qualified):
+            if has_operator(name) and not _core.operator_overloads(qualified):
                 raise not_here(name)
         if not _core.operator_overloads(qualified):
             raise AttributeError(f"'_OpNamespace' '{self.__dict__.get('name')}' object has no attribute '{name}'")

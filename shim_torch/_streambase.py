@@ -54,6 +54,7 @@ class Stream(metaclass=_Kind):
 
     @property
     def device(self) -> Any:
+        """The device that the stream belongs to."""
         kind = _KINDS.get(self.device_type, "cpu")
         return _core.device(kind) if self.device_index < 0 else _core.device(kind, self.device_index)
 
@@ -65,12 +66,15 @@ class Stream(metaclass=_Kind):
         """Returns at once."""
 
     def record_event(self, event: Any = None) -> Any:
+        """Raises RuntimeError: only CUDA streams have events."""
         raise RuntimeError("cpu backend doesn't support events.")
 
     def wait_event(self, event: Any) -> None:
+        """Raises RuntimeError: only CUDA streams have events."""
         raise RuntimeError("cpu backend doesn't support events.")
 
     def wait_stream(self, stream: Any) -> None:
+        """Raises RuntimeError: only CUDA streams have events."""
         raise RuntimeError("cpu backend doesn't support events.")
 
     def __enter__(self) -> Stream:

@@ -23,6 +23,7 @@ def get_file_path(*path_components: str) -> str:
 
 
 def get_file_path_2(*path_components: str) -> str:
+    """The components joined to a path."""
     return os.path.join(*path_components)
 
 
@@ -36,6 +37,7 @@ def prepare_multiprocessing_environment(path: str) -> None:
 
 
 def resolve_library_path(path: str) -> str:
+    """The path without symbolic links."""
     return os.path.realpath(path)
 
 
@@ -45,14 +47,17 @@ def justknobs_check(name: str, default: bool = True) -> bool:
 
 
 def justknobs_getval_int(name: str) -> int:
+    """0, the value of every knob outside of Meta."""
     return 0
 
 
 def is_fb_unit_test() -> bool:
+    """False."""
     return False
 
 
 def get_mast_job_name_version() -> tuple[str, int] | None:
+    """None: there is no such scheduler."""
     return None
 
 
@@ -80,12 +85,15 @@ set_pytorch_distributed_envs_from_justknobs = _not_collected
 
 
 def maybe_upload_prof_stats_to_manifold(profile_path: str) -> str | None:
+    """None: nothing is uploaded."""
     return None
 
 
 def export_training_ir_rollout_check() -> bool:
+    """True, as in PyTorch outside of Meta."""
     return True
 
 
 def full_aoti_runtime_assert() -> bool:
+    """True, as in PyTorch outside of Meta."""
     return True

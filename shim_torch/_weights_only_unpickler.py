@@ -35,6 +35,7 @@ _user: dict[str, Any] = {}  # "package.module.Name" -> what add_safe_globals was
 
 
 def name_of(found: Any) -> str:
+    """Module and qualified name of a class or function."""
     return f"{found.__module__}.{found.__qualname__}"
 
 
@@ -57,10 +58,12 @@ def _get_user_allowed_globals() -> dict[str, Any]:
 
 
 def safe_globals() -> list[Any]:
+    """What users allowed, with its name where that is not its own."""
     return [v if name_of(v) == k else (v, k) for k, v in _user.items()]
 
 
 def replace_safe_globals(found: list[Any]) -> None:
+    """Allows ``found`` in place of what users allowed before."""
     _user.clear()
     add_safe_globals(found)
 
@@ -111,6 +114,7 @@ class Unpickler(_UNPICKLER):
         self._in_users_code = False
 
     def load(self) -> Any:
+        """The unpickled object. UnpicklingError where the data is damaged or asks for what is not allowed."""
         self.memo: dict[int, Any] = {}
         try:
             return super().load()
@@ -130,6 +134,7 @@ class Unpickler(_UNPICKLER):
         return made
 
     def find_class(self, module: str, name: str) -> Any:
+        """The class or function of that name, if files may use it; else UnpicklingError."""
         full = f"{module}.{name}"
         if module.split(".")[0] in _BLOCKED:
             raise UnpicklingError(f"Trying to load unsupported GLOBAL {full} whose module {module} is blocked.")

@@ -9,7 +9,7 @@ from typing import Any
 from shim_torch import _lowrank
 from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
-from shim_torch._impl.surface.missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import module_getattr as _module_getattr
 from shim_torch._impl.surface.warnings import warn_once as _warn_once
 from shim_torch._impl.table import operators as _operators
 from shim_torch._impl.table.arguments import type_name as _type_name
@@ -259,7 +259,7 @@ def _distinct_values() -> Any:
     return distinct_values
 
 
-_missing_name = _asked_of(__name__)
+_missing_name = _module_getattr(__name__)
 _OF_TORCH = frozenset(
     ("cdist", "istft", "lu", "pca_lowrank", "svd_lowrank", "unique", "unique_consecutive", "unravel_index")
 )

@@ -107,6 +107,7 @@ class Stat:
 
     @property
     def name(self) -> str:
+        """The name that it was made with."""
         return self._name
 
     @property

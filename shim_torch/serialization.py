@@ -36,7 +36,7 @@ from shim_torch._impl.serialization.settings import byte_order as _byte_order
 from shim_torch._impl.serialization.settings import config as _config
 from shim_torch._impl.serialization.settings import skipping as _skipping
 from shim_torch._impl.serialization.unpickler import unpickle
-from shim_torch._impl.surface.missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import module_getattr as _module_getattr
 from shim_torch.storage import TypedStorage
 
 __all__ = [
@@ -279,7 +279,7 @@ _OPENERS = (
     "_opener _open_file _open_buffer_reader _open_buffer_writer _open_file_like _open_zipfile_reader _open_zipfile_writer "
     "_open_zipfile_writer_buffer _open_zipfile_writer_file"
 ).split()
-_missing = _asked_of(__name__)
+_missing = _module_getattr(__name__)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Linear layers taken apart into PyTorch's operators, for exporters and whatever knows only those."""
+"""Linear layers decomposed into PyTorch's operators, for exporters and other tools that know only those."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from shim_torch_linear.layer import checked, fused_linear, oriented
 
 
 def decompose_linear(input: Any, weight: Any, bias: Any = None) -> Any:
-    """``linear`` as PyTorch takes it apart: ``t`` and ``addmm`` (``mm``), rows folded before and unfolded after.
+    """``linear`` as PyTorch decomposes it: ``t`` and ``addmm`` (``mm``), leading dims flattened and then restored.
 
     Shapes:  as ``linear``; a bias with more dimensions than one, or a folded vector, is added in a step of its own
     """
@@ -25,9 +25,9 @@ def decompose_linear(input: Any, weight: Any, bias: Any = None) -> Any:
 
 
 class DecomposeLinear(TorchFunctionMode):
-    """Within it ``linear`` and ``fused_linear`` are taken apart, so that modes entered before it see ``t`` and ``addmm``.
+    """Context in which ``linear`` and ``fused_linear`` are decomposed: modes entered before it see ``t`` and ``addmm``.
 
-    ``no_decompose`` names those that stay whole ("linear", "fused_linear").
+    ``no_decompose`` names the operators to leave alone ("linear", "fused_linear").
     """
 
     def __init__(self, no_decompose: Any = ()) -> None:

@@ -13,7 +13,7 @@ def linear_backward_input(grad_output: Any, weight: Any, out_dtype: Any = None) 
     """dx = dy · weight.
 
     Shapes:  grad_output (*, N), weight (N, K), a transposed view too -> (*, K)
-    Dtypes:  the weight's; dy of another is rounded to it. ``out_dtype`` float32 keeps the sums of 16-bit operands as they are
+    Dtypes:  the weight's, to which dy is cast; ``out_dtype`` float32 keeps the sums of 16-bit operands unrounded
     Errors:  RuntimeError for other shapes, and for an ``out_dtype`` that is neither the weight's nor float32 of 16-bit ones
     """
     return _core.function("shim::linear_backward_input")(grad_output, weight, out_dtype)
@@ -43,13 +43,13 @@ def _conj(t: Any) -> Any:
 
 
 def _like(grad_output: Any, kept: Any) -> Any:
-    """The gradient in the dtype of what forward kept, as the gradients of linear layers have it."""
+    """The gradient cast to the dtype of the tensor that forward saved."""
     floats = grad_output.is_floating_point() and kept.is_floating_point()
     return grad_output.to(kept.dtype) if floats else grad_output
 
 
 def _summed(grad: Any, shape: Sequence[int] | None) -> Any:
-    """A gradient of an operand that was broadcast: the sum over what it was repeated for."""
+    """The gradient of a broadcast operand: summed over the dims that were expanded."""
     return grad if shape is None else grad.sum_to_size(tuple(shape))
 
 
@@ -58,7 +58,7 @@ def matmul_backward_input(grad_output: Any, other: Any, input_shape: Sequence[in
 
     Shapes:  grad_output (*, M, N), other (*, K, N) -> (*, M, K); vectors as ``matmul`` takes them.
              ``input_shape``: input's, which the result has; needed where input was broadcast or is a vector
-    Dtypes:  other's; dy of another is rounded to it
+    Dtypes:  other's, to which dy is cast
     """
     grad_output = _like(grad_output, other)
     vector = input_shape is not None and len(input_shape) == 1
@@ -74,7 +74,7 @@ def matmul_backward_other(grad_output: Any, input: Any, other_shape: Sequence[in
 
     Shapes:  grad_output (*, M, N), input (*, M, K) -> (*, K, N); vectors as ``matmul`` takes them.
              ``other_shape``: other's, which the result has; needed where other was broadcast or is a vector
-    Dtypes:  input's; dy of another is rounded to it
+    Dtypes:  input's, to which dy is cast
     """
     grad_output = _like(grad_output, input)
     vector = other_shape is not None and len(other_shape) == 1

@@ -103,13 +103,13 @@ def _need_tensors(function: str, **given: Any) -> None:
 
 
 def checked(function: str, x: Any, weight: Any, bias: Any, activation: str | None, approximate: str) -> str:
-    """The activation's name in the operator's words; raises for what is no tensor and no activation."""
+    """The activation's name as the operator takes it. Errors: TypeError for no tensor; ValueError for no activation."""
     _need_tensors(function, x=x, weight=weight, **({} if bias is None else {"bias": bias}))
     return _activation(function, activation, approximate)
 
 
 def oriented(x: Any, weight: Any, trans_x: bool, trans_y: bool) -> tuple[Any, Any]:
-    """Both as ``linear`` takes them; a vector lies the same way in both."""
+    """x and weight, transposed as the flags say, in the layout that ``linear`` takes; vectors are not transposed."""
     for name, value in (("trans_x", trans_x), ("trans_y", trans_y)):
         if not isinstance(value, bool):
             raise TypeError(f"fused_linear(): argument '{name}' must be bool, not {type(value).__name__}")
@@ -118,7 +118,7 @@ def oriented(x: Any, weight: Any, trans_x: bool, trans_y: bool) -> tuple[Any, An
 
 
 def _wants_gradient(*tensors: Any) -> bool:
-    """Whether what backward (or a tangent on its way forward) needs has to be kept."""
+    """Whether tensors have to be saved for backward or for forward-mode gradients."""
     given = [t for t in tensors if t is not None]
     if _core._is_dual_level_open() and any(_core._get_tangent(t) is not None for t in given):
         return True

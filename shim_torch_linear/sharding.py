@@ -1,4 +1,4 @@
-"""How linear is spread over a mesh of devices: a pure function from where its operands lie to where its result does."""
+"""How ``linear`` is sharded over a device mesh: from the operands' placements to the result's. Computes no tensors."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 REPLICATED = -1
 
-Mapping = tuple[int, ...]  # for each dimension of a tensor the mesh dimension that it is split over, or REPLICATED
+Mapping = tuple[int, ...]  # for each tensor dim the mesh dim that it is split over, or REPLICATED
 
 
 @dataclass(frozen=True)
 class LinearSharding:
-    """Where the operands have to lie, and what that gives.
+    """The placements that the operands need, and the result's.
 
     ``partial`` names the mesh dimensions over which each device has only a part of the sum: an all-reduce follows, and a
     bias must then be added after it (``bias_after_reduce``), not by every device.
@@ -30,6 +30,7 @@ class LinearSharding:
 
     @property
     def bias_after_reduce(self) -> bool:
+        """Whether the bias has to be added once the partial results are summed."""
         return self.bias is not None and bool(self.partial)
 
 

@@ -1,4 +1,4 @@
-"""The switch back to unfused linear layers, and what matrix products were described to the GPU's library."""
+"""The switch to unfused linear layers, and the list of the matrix products that cuBLASLt was asked for."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from shim_torch._impl.native import _core
 
 @contextmanager
 def legacy_linear(enabled: bool = True) -> Iterator[None]:
-    """Within it, on this thread, linear layers and their gradients are products, sums and activations of their own.
+    """Context in which linear layers run as separate products, sums and activations, on this thread.
 
-    The result is bit for bit that of ``matmul(x, weight.t()) + bias``. It may be nested; each restores what was before.
+    The result is bit for bit that of ``matmul(x, weight.t()) + bias``. Contexts may be nested.
     ``legacy_linear(False)`` overrides the process' switch and the environment's.
     """
     before = _core.gemm_set_legacy_linear(1 if enabled else 0)
@@ -24,10 +24,10 @@ def legacy_linear(enabled: bool = True) -> Iterator[None]:
 
 
 def set_legacy_linear(enabled: bool | None) -> bool | None:
-    """The same for all threads of the process that are in no ``legacy_linear``; None leaves it to the environment.
+    """Sets it for all threads that are in no ``legacy_linear`` context; None leaves it to the environment.
 
-    Gives what was set before. The environment says it with ``SHIM_LEGACY_LINEAR=1`` or ``FLAGS_use_legacy_linear=1``,
-    the first before the second; 0, false, no and off mean no. It is read once.
+    Returns the previous setting. The environment's is ``SHIM_LEGACY_LINEAR=1`` or else ``FLAGS_use_legacy_linear=1``;
+    0, false, no and off mean no. It is read once.
     """
     before = _core.gemm_set_process_legacy_linear(-1 if enabled is None else 1 if enabled else 0)
     return None if before < 0 else bool(before)
@@ -39,7 +39,7 @@ def is_legacy_linear() -> bool:
 
 
 def gemm_problems() -> list[dict[str, Any]]:
-    """The matrix products that were described to cuBLASLt so far, each once, and what was chosen for it.
+    """The matrix products that cuBLASLt was asked for so far, each once, with the algorithm chosen for it.
 
     m, n, k and batch are column-major; dtype and transposed ("TN") are those of the operands, result is the result's dtype.
     Empty without a GPU.

@@ -3,15 +3,15 @@
     from shim_torch_proxy import enable_torch_proxy
     enable_torch_proxy(scope={"liger_kernel"})       # before the first import of the package
 
-The scope is a property of the importing module. A module that was loaded in a scope keeps its torch, in lazy imports
-too, after the scope is disabled; modules that are loaded later do not get it.
+Which torch a module gets is decided by the importing module. A module loaded in a scope keeps our torch after the scope
+is disabled, in lazy imports too; modules loaded later do not get it.
 
 Import statements, ``__import__``, importlib, pkgutil, pickle, unittest.mock, pytest's ``importorskip`` and the metadata of
-distributions agree about torch in such code, and give all other code what there is without us. Code in scope sees names
-added to ``builtins`` later, but not builtins that another module replaces (``__import__`` excepted).
+distributions all give code in scope our torch, and give all other code what it would get without us. Code in scope sees
+names added to ``builtins`` later, but not builtins that another module replaces (except ``__import__``).
 
-Where no PyTorch is installed, a scope takes in what its packages require and that uses torch, and what their code imports
-and that cannot do without torch (transformers imports torchao where it finds it); ``blocked`` keeps a package out.
+Where no PyTorch is installed, a scope also covers the requirements of its packages that use torch, and packages that
+their code imports and that need torch (transformers imports torchao if installed); ``blocked`` keeps a package out.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Child processes get the scopes of their parent: multiprocessing's always, others where ``compat run`` announces them.
 
-What it announces stands in the environment. A child reads it in ``child_site/sitecustomize.py``, which ``site`` imports.
+The announcement is in the environment. A child reads it in ``child_site/sitecustomize.py``, which ``site`` imports.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Scopes:
 
 
 def adopt(entries: Iterable[Sequence[Any]], later: bool = False) -> list[Token]:
-    """Enables what the parent had enabled and is not in force here; with ``later``, loads torch when it is imported."""
+    """Enables the parent's scopes that are not enabled here; with ``later``, torch is loaded at its first import."""
     from shim_torch_proxy import hook
 
     here, made = hook.for_children(), []
@@ -57,20 +57,20 @@ _inherited: list[Token] = []
 
 
 def _other_places() -> list[str]:
-    """What stands in PYTHONPATH besides us."""
+    """The entries of PYTHONPATH other than ours."""
     return [place for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place and place != SITE]
 
 
 def announce() -> None:
-    """Puts the scopes in force into the environment, for programs of this Python that this one starts."""
+    """Writes the enabled scopes into the environment, for Python programs that this one starts."""
     from shim_torch_proxy import hook
 
-    said = {
+    state = {
         "python": [sys.implementation.cache_tag, os.path.realpath(sys.prefix)],
         "folder": os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
         "scopes": hook.for_children(),
     }
-    os.environ[VARIABLE] = json.dumps(said)
+    os.environ[VARIABLE] = json.dumps(state)
     os.environ["PYTHONPATH"] = os.pathsep.join([SITE, *_other_places()])
 
 
@@ -80,7 +80,7 @@ def inherit(entries: Iterable[Sequence[Any]]) -> None:
 
 
 def leave() -> None:
-    """Takes back what was inherited, and announces it no longer."""
+    """Disables the inherited scopes, and removes the announcement from the environment."""
     from shim_torch_proxy import hook
 
     while _inherited:

@@ -1,4 +1,4 @@
-"""The finder at the head of ``sys.meta_path``: gives modules in scope their builtins, and nothing else."""
+"""The first finder of ``sys.meta_path``: it executes modules in scope with our builtins, and changes nothing else."""
 
 from __future__ import annotations
 
@@ -19,20 +19,22 @@ from shim_torch_proxy.scope import Scope
 State = Callable[[], Scope]
 
 
-_own_specs: dict[str, Any] = {}  # of our modules, by torch name: what the import system sets meanwhile is taken back
+_own_specs: dict[str, Any] = {}  # by torch name: our modules' specs, put back after an import
 
 
 class TorchLoader:
-    """Loads ``torch.x`` by handing over our module object, which was executed already and keeps its own spec."""
+    """Loads ``torch.x``: hands over our module object, which is executed already and keeps its own spec."""
 
     def __init__(self, done: Callable[[], None] | None = None) -> None:
         self.done = done
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The module object of the import protocol: ours of that name."""
         self.name = spec.name
         return modules.get(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
+        """Puts the module's own spec back; its code has run already."""
         module.__spec__ = _own_specs[self.name]
         if sys.modules.get(self.name) is module:
             # Sub-modules that came with it: importing one later would put it where the package may have a function of its name.
@@ -47,12 +49,15 @@ class TorchLoader:
         return self._own(name, "get_code")
 
     def get_source(self, name: str) -> str | None:
+        """The source text of our file, or None."""
         return self._own(name, "get_source")
 
     def get_filename(self, name: str) -> str:
+        """The path of our file."""
         return str(modules.get(name).__file__)
 
     def is_package(self, name: str) -> bool:
+        """Whether the module has sub-modules."""
         return hasattr(modules.get(name), "__path__")
 
     def _own(self, name: str, what: str) -> Any:
@@ -100,6 +105,7 @@ class ScopeFinder:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
+        """For torch, our module's spec; for modules in scope, the other finders' spec with our builtins; else None."""
         if modules.is_torch(fullname):
             waiting = self.waiting()
             if not (waiting or self.exposed()):
@@ -137,7 +143,7 @@ class ScopeFinder:
         return spec
 
     def _joins(self, package: str, scope: Scope, path: Sequence[str] | None) -> bool:
-        """Whether a package that code in scope imports cannot do without torch: no requirement names what is optional."""
+        """Whether a package that code in scope imports needs torch; optional packages appear in no requirement."""
         if (
             package in sys.stdlib_module_names
             or scope.blocks(package)
@@ -146,7 +152,7 @@ class ScopeFinder:
         ):
             return False
         spec = self._others(package, path, None) if self._near(path) else None
-        return spec is None or not self._name_by_file(spec)  # part of a package in scope: its name there decides
+        return spec is None or not self._name_by_file(spec)  # within a package in scope: decided by that name
 
     def _near(self, path: Sequence[str] | None) -> bool:
         """Whether a search goes through the folder of a package in scope: some put their own sub-folders on sys.path."""
@@ -199,9 +205,9 @@ class ScopeFinder:
             ) from None
 
     def shadow_native(self, spec: ModuleSpec, covered: bool) -> None:
-        """Extension modules import from C, which sees sys.modules only: ours is there while they initialise.
+        """Puts our torch into sys.modules while an extension module initialises: imports from C see only sys.modules.
 
-        What they link to as libtorch is there too, from before they are loaded.
+        The libraries that it links to as libtorch are loaded before it.
         """
         loader: Any = spec.loader
 
@@ -221,8 +227,8 @@ class ScopeFinder:
 
 
 def _asked_of_ours() -> str | None:
-    """``torch.x.y`` where ``from shim_torch.x import y`` is what asks: without a y the import system looks for a module of that
-    name, and takes an error that names it for an answer."""
+    """``torch.x.y`` where ``from shim_torch.x import y`` triggered the search: where x has no y, the import system tries
+    a module of that name, and accepts a ModuleNotFoundError that names it."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
         if frame.f_code.co_name == "_handle_fromlist":
@@ -232,7 +238,7 @@ def _asked_of_ours() -> str | None:
 
 
 def _prepared(path: str, covered: bool) -> AbstractContextManager[None]:
-    """What an extension module links to as libtorch is there within; nothing to do for those that ours is made of."""
+    """Context in which an extension module finds the libraries that it links to as libtorch."""
     if not covered and "torch" not in modules.loaded:
         return nullcontext()
     libraries = sys.modules.get("shim_torch._impl.extensions.load") or importlib.import_module(

@@ -1,4 +1,4 @@
-"""The ``__import__`` of modules in scope, and the builtins that carry it. Changes nothing of the interpreter."""
+"""The ``__import__`` of modules in scope, and the builtins dict that holds it. Does not change the interpreter."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shim_torch_proxy import modules, stand_ins
 
 _plain_import = stand_ins.plain_import
 _stand_ins = stand_ins.NAMES
-_builtins = vars(builtins)  # its __import__ is looked up at each import: tests of libraries replace it for a while
+_builtins = vars(builtins)  # its __import__ is looked up at each import: tests of libraries patch it
 _loaded = modules.loaded
 
 
@@ -38,7 +38,7 @@ def scoped_import(
     fromlist: Sequence[str] | None = (),
     level: int = 0,
 ) -> ModuleType:
-    """``__import__`` for a module in scope: torch is ours, all else is as always."""
+    """``__import__`` for a module in scope: torch is ours, everything else is unchanged."""
     if level == 0:
         module = _loaded.get(name)
         if module is None:
@@ -96,7 +96,7 @@ BLOCKED: dict[str, Any] = dict(vars(builtins), __import__=blocked_import)
 
 
 def refresh() -> None:
-    """Takes over names that were added to ``builtins`` (IPython, gettext, pytest) since the copies were made."""
+    """Copies names that were added to ``builtins`` (by IPython, gettext, pytest) since our copies were made."""
     for copy in (SCOPED, BLOCKED):
         own = copy["__import__"]
         copy.update(vars(builtins))
@@ -125,7 +125,7 @@ _HELPERS = frozenset({"_pytest.outcomes", "_pytest.monkeypatch"})
 
 
 def asking_frame(depth: int = 1) -> FrameType | None:
-    """The frame that asks, ``depth`` calls up: code of the standard library (pkgutil, unittest.mock) asks for its caller."""
+    """The frame ``depth`` calls up; where that is the standard library's (pkgutil, unittest.mock), its caller's."""
     frame: FrameType | None = sys._getframe(depth + 1)
     while frame is not None and not frame_has_torch(frame):
         name = _who(frame.f_globals)
@@ -136,7 +136,7 @@ def asking_frame(depth: int = 1) -> FrameType | None:
 
 
 def asked_in_scope() -> bool:
-    """Whether the import that runs is of code that was loaded in a scope."""
+    """Whether the code whose import runs now was loaded in a scope."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _who(frame.f_globals).startswith(("importlib", "shim_torch_proxy.")):
         frame = frame.f_back

@@ -1,4 +1,4 @@
-"""What the standard library's functions that take a module by name answer to code in scope. Changes nothing itself."""
+"""The standard library's functions that look a module up by name, as code in scope sees them. Installed by ``hook``."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from shim_torch_proxy import importer, metadata, modules, stand_ins
 from shim_torch_proxy.finder import ScopeFinder, TorchLoader, find_spec_for
 from shim_torch_proxy.scope import Scope
 
-Change = tuple[Any, str, Any]  # the owner, the attribute's name, what it is to be
-Ask = Callable[[int], bool]  # whether the caller of a function so many calls up is in scope
+Change = tuple[Any, str, Any]  # (owner, attribute, replacement)
+Ask = Callable[[int], bool]  # (depth) -> whether the caller that many frames up is in scope
 
 
 def changes(scope: Callable[[], Scope], in_scope: Ask) -> Iterator[Change]:
@@ -138,7 +138,7 @@ def _run(original: Any, scope: Callable[[], Scope], in_scope: Ask) -> Any:
 
 
 def _exec_lazily(original: Any) -> Any:
-    """``LazyLoader`` puts a module off by changing its class; ours is there already and stays what it is."""
+    """``LazyLoader`` defers a module by changing its class; ours is executed already and is left alone."""
 
     @functools.wraps(original)
     def exec_module(self: Any, module: ModuleType) -> None:
@@ -164,7 +164,7 @@ def _stand_in_importlib() -> ModuleType:
 
 
 def _import_now(name: str, package: str | None = None) -> ModuleType:
-    """``importlib.import_module`` of now: replaced while a scope is enabled, and by tests."""
+    """The present ``importlib.import_module``: it is replaced while a scope is enabled, and by tests."""
     module = importlib.import_module(name, package)
     return stand_ins.get(name) if name in stand_ins.NAMES else module
 
@@ -174,18 +174,21 @@ def _find_now(name: str, package: str | None = None) -> Any:
 
 
 class ScopedImportlib(stand_ins.StandIn):
-    """``importlib``: it imports for code in scope, wherever its functions are called from."""
+    """``importlib`` whose functions import for code in scope, whoever calls them."""
 
     @property
     def util(self) -> ModuleType:
+        """``importlib.util`` as code in scope sees it."""
         return stand_ins.get("importlib.util")
 
     @property
     def machinery(self) -> ModuleType:
+        """``importlib.machinery`` as code in scope sees it."""
         return stand_ins.get("importlib.machinery")
 
     @property
     def metadata(self) -> Any:
+        """``importlib.metadata`` as code in scope sees it; AttributeError before its import."""
         return stand_ins.get("importlib.metadata") if hasattr(importlib, "metadata") else importlib.metadata
 
 
@@ -193,10 +196,12 @@ class LoaderByHand(importlib.machinery.SourceFileLoader):
     """``SourceFileLoader``: what code in scope loads with a loader of its own, and no import statement, is in scope."""
 
     def exec_module(self, module: ModuleType) -> None:
+        """Executes the module with our builtins."""
         vars(module).setdefault("__builtins__", importer.SCOPED)
         super().exec_module(module)
 
     def load_module(self, fullname: str | None = None) -> ModuleType:
+        """The deprecated ``load_module`` of loaders, with our builtins."""
         name = fullname or self.name
         module = sys.modules.get(name) or ModuleType(name)
         vars(module).update(
@@ -249,7 +254,7 @@ for _name in ("importlib.metadata", "importlib_metadata"):
 
 
 def inspecting(inspect: ModuleType) -> Iterator[Change]:
-    """Files and sources of our classes: inspect looks their modules up by name, where ours need not be or another's is."""
+    """Files and sources of our classes: inspect uses sys.modules, where ours may be absent or another's."""
     getmodule, getfile = inspect.getmodule, inspect.getfile
 
     @functools.wraps(getmodule)
@@ -267,9 +272,7 @@ def inspecting(inspect: ModuleType) -> Iterator[Change]:
 
 def _module_of(object: Any) -> ModuleType | None:
     """Our module that holds a class or function of ours under its own name."""
-    if not isinstance(
-        object, (type, FunctionType, BuiltinFunctionType)
-    ):  # nothing else is asked: modules of PyTorch answer any name
+    if not isinstance(object, (type, FunctionType, BuiltinFunctionType)):  # no other module: PyTorch's answer any name
         return None
     name = getattr(object, "__module__", None)
     module = (

@@ -19,7 +19,7 @@ def is_torch(name: Any) -> bool:
 
 
 def version() -> str:
-    """The version that our torch gives itself."""
+    """``torch.__version__`` of our torch."""
     from shim_torch_proxy import modules
 
     return str(getattr(modules.get("torch"), "__version__", "2.13.0+shim"))

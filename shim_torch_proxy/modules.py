@@ -1,4 +1,4 @@
-"""The module tree: ``torch.x`` is the module object ``shim_torch.x``, one object a name.
+"""The module tree: ``torch.x`` is the module object ``shim_torch.x``, the same object each time.
 
 ``functorch``, the other package that comes with PyTorch, is ``shim_torch._impl.surface.functorch``.
 """
@@ -19,9 +19,9 @@ _import_module = importlib.import_module  # the plain function: hook.py wraps th
 
 loaded: dict[str, ModuleType] = {}  # torch name -> module; read without a lock on the hot path
 _absent: set[str] = set()
-_forgotten: set[str] = set()  # deleted from ``sys.modules`` as code in scope sees it, and not imported since
+_forgotten: set[str] = set()  # deleted from ``sys.modules`` by code in scope, and not imported since
 _presented: dict[str, ModuleType] | None = (
-    None  # by their own names: modules that call themselves torch.x; None: none is to
+    None  # our names of the modules whose ``__name__`` is torch.x; None: none has it
 )
 requests: Counter[str] = Counter()  # torch sub-module names asked for, first time and missing ones only
 missing: Counter[tuple[str, str]] = Counter()  # (torch name, requester)
@@ -33,16 +33,16 @@ def is_torch(name: str) -> bool:
 
 
 def real(name: str) -> str:
-    """The name that our module of a torch name has itself."""
+    """The name of our module for a torch name: ``shim_torch.x``."""
     top, dot, rest = name.partition(".")
     return ROOTS[top] + dot + rest
 
 
 def present(modules: Iterable[ModuleType]) -> None:
-    """Modules of ours call themselves ``torch.x`` from now on, where that is wanted.
+    """From now on the ``__name__`` of our modules is ``torch.x``, where that is wanted.
 
-    Libraries compare the name (pyro, array-api-compat) and write it down. Relative imports go by ``__package__`` and the spec,
-    which stay.
+    Libraries compare the name (pyro, array-api-compat) and store it. Relative imports use ``__package__`` and the spec,
+    which do not change.
     """
     held = _presented
     if held is None:
@@ -73,13 +73,13 @@ def present_all(wanted: bool) -> None:
 
 
 def is_presented(module: object) -> bool:
-    """Whether a module of ours calls itself ``torch.x`` now."""
+    """Whether the module's ``__name__`` is ``torch.x`` now."""
     spec = getattr(module, "__spec__", None)
     return spec is not None and _presented is not None and _presented.get(spec.name) is module
 
 
 def representation(plain: Callable[[ModuleType], str]) -> Callable[[ModuleType], str]:
-    """What ``repr`` asks of the import system, which reads the spec's name."""
+    """``repr`` of a module with its present name; the import system's reads the spec's."""
 
     @functools.wraps(plain)
     def _module_repr(m: ModuleType) -> str:
@@ -141,7 +141,7 @@ def _load(name: str) -> ModuleType | None:
                 "shim_torch is not installed; install the distribution 'shim-torch'", name=name.partition(".")[0]
             ) from None
         if not (ours == wanted or ours.startswith(wanted + ".")):
-            raise  # something else is missing inside ours: the truth helps more
+            raise  # our module failed on another import: that error says more
     # Some of torch's sub-modules (torch.ops, torch.classes) are objects, not files.
     parent, _, leaf = name.rpartition(".")
     owner = loaded.get(parent) or sys.modules.get(real(parent or name))

@@ -1,8 +1,8 @@
-"""Code that pickles for others: C looks names up with the builtins of the Python code that called it, in any thread.
+"""Modules that pickle for other code: C looks names up with the builtins of the Python code that called it.
 
-multiprocessing's queues pickle in threads of their own, and its children unpickle before any code in scope runs; there
-nobody can be asked. Functions and classes of our torch are found there under torch's names where PyTorch is not installed,
-and ``sys.modules`` stays as it was.
+multiprocessing's queues pickle in threads of their own, and its children unpickle before any code in scope runs: there is
+no caller to judge by. Where PyTorch is not installed, functions and classes of our torch are found there under torch's
+names, and ``sys.modules`` is not changed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MODULES = (
 
 
 def _found(scope: Scope) -> bool:
-    """Whether a torch name that is asked for now is one of ours."""
+    """Whether a torch name looked up now has to be ours."""
     if scope.names is None:
         return False  # ours is in sys.modules
     if not requirements.is_installed():
@@ -49,7 +49,7 @@ def _found(scope: Scope) -> bool:
 
 
 def _called_from(function: Callable[..., Any], module: ModuleType, table: dict[str, Any]) -> FunctionType:
-    """``function`` as code of ``module`` calls it, with these builtins."""
+    """A copy of ``function`` with these builtins, for ``module`` to call."""
     source = f"def {function.__name__}(*args, **kwargs):\n    return function(*args, **kwargs)"
     names: dict[str, Any] = {"__builtins__": table, "__name__": module.__name__, "function": function}
     exec(source, names)
@@ -59,7 +59,7 @@ def _called_from(function: Callable[..., Any], module: ModuleType, table: dict[s
 
 
 def changes(module: ModuleType, scope: Callable[[], Scope]) -> Iterator[Change]:
-    """What ``module`` is given, so that it finds our torch where there is no other."""
+    """The replacements for ``module``'s names by which it finds our torch where there is no other."""
 
     def __import__(
         name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
@@ -71,7 +71,7 @@ def changes(module: ModuleType, scope: Callable[[], Scope]) -> Iterator[Change]:
     table = {**vars(builtins), "__import__": __import__}
     yield module, "__builtins__", table
     yield module, "__import__", __import__
-    for name in ("load", "loads"):  # C's own, handed on: whoever calls it is the Python code that is asked
+    for name in ("load", "loads"):  # C's function: its caller is the Python code whose builtins count
         if vars(module).get(name) is getattr(pickle, name):
             yield module, name, _called_from(getattr(pickle, name), module, table)
     if vars(module).get("sys") is sys:

@@ -1,4 +1,4 @@
-"""Which packages a package requires that use torch themselves: they have to agree with it about torch.
+"""The requirements of a package that use torch too: both have to get the same torch.
 
 The metadata is read as plain files: importlib.metadata would import half of the standard library for it.
 """
@@ -15,15 +15,15 @@ _find = importlib.machinery.PathFinder.find_spec
 
 _NOT_PACKAGES = frozenset(
     {"torch", "test", "tests", "docs", "examples", "benchmarks"}
-)  # what wheels hold by mistake too
+)  # top-level names that wheels install by mistake
 _IMPORTS_TORCH = re.compile(r"^(?:import|from)\s+torch\b", re.M)
-UNDECLARED = frozenset({"einops"})  # use torch where it is, and do not say so in their metadata
+UNDECLARED = frozenset({"einops"})  # use torch if installed, without a requirement in their metadata
 
 
 def needed_by(package: str) -> tuple[str, ...]:
-    """The import names of what ``package`` requires and that uses torch; nothing where a real PyTorch is installed.
+    """The import names of the requirements of ``package`` that use torch; none where a real PyTorch is installed.
 
-    Beside a real PyTorch those packages may serve others in the process, so they keep it unless they are named.
+    There, other code in the process may use these packages, so they keep the real one unless they are named.
     """
     top = package.partition(".")[0]
     if "torch" in sys.modules or top.startswith("__"):
@@ -58,7 +58,7 @@ def _is_found(path: tuple[str, ...]) -> bool:
 
 
 def uses_torch(package: str) -> bool:
-    """Whether a package that is installed cannot do without torch: by its metadata, or as its first file imports it.
+    """Whether an installed package needs torch: its metadata require it, or its ``__init__`` imports it.
 
     False where a real PyTorch is installed, as in ``needed_by``.
     """
@@ -81,7 +81,7 @@ def _uses_torch(package: str, path: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=256)
 def _requires_torch(folder: str, path: tuple[str, ...]) -> bool:
-    """Whether a distribution requires torch, for an extra too, or something that always requires it."""
+    """Whether a distribution requires torch (an extra's counts), or a distribution that always requires it."""
     if "torch" in _names(folder):
         return True
     known, seen, todo = _installed(path), {folder}, [folder]
@@ -124,7 +124,7 @@ def _text(folder: str, file: str) -> str:
 
 
 def _names(folder: str, extras: bool = True) -> list[str]:
-    """The distributions that one requires, those of its extras too: what is not installed does not matter."""
+    """The distributions that one requires, also for its extras; those that are not installed are dropped later."""
     head = _text(folder, "METADATA").split("\n\n", 1)[0]
     found = re.findall(r"^Requires-Dist:\s*([A-Za-z0-9._-]+)(.*)$", head, re.M | re.I)
     return [_plain(name) for name, rest in found if extras or not re.search(r"\bextra\s*==", rest)]

@@ -1,4 +1,4 @@
-"""Which modules get our torch: a pure question about names."""
+"""Which modules get our torch, decided by their names alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Scope:
     blocked: frozenset[str] = frozenset()
 
     def covers(self, module: str) -> bool:
-        """Whether ``module`` gets ours; the nearest name up the package tree decides, and blocked wins a tie."""
+        """Whether ``module`` gets our torch: its closest named parent decides; blocked wins a tie."""
         while module:
             if module in self.blocked:
                 return False

@@ -1,7 +1,7 @@
-"""Modules of the standard library as code in scope sees them: the real ones, but where they tell of torch.
+"""Modules of the standard library as code in scope sees them: proxies that differ only where torch is concerned.
 
-A stand-in reads and writes the real module's attributes; those it has of its own stay with it. Code keeps its stand-ins
-after its scope is disabled, as it keeps its torch.
+A stand-in reads and writes the real module's attributes, except its own. Code keeps its stand-ins after its scope is
+disabled, as it keeps its torch.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from shim_torch_proxy import modules
 plain_import = builtins.__import__
 _loaded = modules.loaded
 
-NAMES: dict[str, Callable[[], ModuleType]] = {}  # module name -> what makes its stand-in, once
+NAMES: dict[str, Callable[[], ModuleType]] = {}  # module name -> the function that makes its stand-in
 _made: dict[str, ModuleType] = {}
 
 
@@ -34,7 +34,7 @@ def get(name: str) -> ModuleType:
 
 
 def imported(name: str, globals: Mapping[str, Any] | None, fromlist: Any) -> ModuleType:
-    """What ``__import__`` gives code in scope for a module that is registered, or lies in a package that is."""
+    """What ``__import__`` returns to code in scope for a registered module, or one within a registered package."""
     module: ModuleType = vars(builtins)["__import__"](name, globals, None, fromlist, 0)
     if not fromlist:
         return get(name.partition(".")[0])
@@ -78,12 +78,14 @@ class ModulesView(MutableMapping[str, Any]):
         return sum(1 for _ in self)
 
     def clear(self) -> None:
+        """Empties both ``sys.modules`` and our torch modules."""
         for name in [name for name in list(sys.modules) if not modules.is_torch(name)]:
             sys.modules.pop(name, None)
         for name in modules.seen():
             modules.forget(name)
 
     def copy(self) -> dict[str, Any]:
+        """A plain dict of what the view shows."""
         return dict(self)
 
     __copy__ = copy
@@ -129,7 +131,7 @@ class StandIn(ModuleType, metaclass=_Kind):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in vars(self):
-            vars(self)[name] = value  # a test that replaces what is ours, and later puts it back
+            vars(self)[name] = value  # a test patches an attribute of ours, and later restores it
         else:
             setattr(vars(self)["_stands_for"], name, value)
 
@@ -161,6 +163,7 @@ class ScopedSys(StandIn):
 
     @property
     def modules(self) -> Any:
+        """The view of ``sys.modules`` that has our torch."""
         return _view
 
 
@@ -172,17 +175,18 @@ class CallersSys(StandIn):
 
     @property
     def modules(self) -> Any:
+        """The view with our torch for callers in scope, ``sys.modules`` itself for others."""
         return _view if vars(self)["_in_scope"]() else sys.modules
 
 
 class ScopedBuiltins(StandIn):
-    """``builtins``: its dict is what functions in scope look names up in; what is set or deleted is so in the real one."""
+    """``builtins``: its dict is the one that functions in scope use; setting and deleting change the real module."""
 
     def __init__(self) -> None:
         super().__init__(builtins)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name != "__import__":  # which asks the real one for all but torch
+        if name != "__import__":  # which passes everything but torch to the real one
             setattr(builtins, name, value)
         vars(self)[name] = value
 

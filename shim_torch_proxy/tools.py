@@ -1,4 +1,4 @@
-"""Modules whose functions look up by name what their caller means: pickle, mock, pytest, pydoc and others; or run its source."""
+"""Modules that look names up, or run source text, for their caller: pickle, mock, pytest, pydoc, timeit and others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Give = Callable[[ModuleType, Callable[[], Scope], Callable[[], bool]], Iterator[
 
 
 def _imports(module: ModuleType, scope: Callable[[], Scope], in_scope: Callable[[], bool]) -> Iterator[Change]:
-    """A module that calls ``__import__`` and reads ``sys.modules`` for its caller does so in the caller's place."""
+    """A module that calls ``__import__`` and reads ``sys.modules`` for its caller gets what the caller would."""
 
     def __import__(
         name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0

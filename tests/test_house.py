@@ -35,6 +35,7 @@ BOUNDS = {
     "files of more than 300 lines": 26,
     "functions of more than 60 lines": 19,
     "families without a test file": 82,
+    "public definitions without docstrings": 811,
 }
 
 # Files that no module of PyTorch has the name of, with reasons.
@@ -306,6 +307,24 @@ def test_families_have_tests():
     families = [n for n, f in modules().items() if under(n, f"{IMPL}.records") and f.name != "__init__.py"]
     families = [n for n in families if not under(n, f"{IMPL}.records.shared")]
     check("families without a test file", {n for n in families if f"test_{n.rpartition('.')[2]}" not in tests})
+
+
+def without_docstrings(nodes: Iterable[ast.AST], prefix: str = "") -> Iterator[str]:
+    """Public functions, classes and their public methods that have no docstring; not setters, nor overloads for type checkers."""
+    for node in nodes:
+        if isinstance(node, (ast.If, ast.Try)):
+            yield from without_docstrings(ast.iter_child_nodes(node), prefix)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
+            marks = {ast.unparse(d).rpartition(".")[2] for d in node.decorator_list}
+            if not ast.get_docstring(node) and not marks & {"setter", "deleter", "overload"}:
+                yield prefix + node.name
+            if isinstance(node, ast.ClassDef):
+                yield from without_docstrings(node.body, f"{prefix}{node.name}.")
+
+
+def test_public_definitions_have_docstrings():
+    lacking = {f"{name}.{lack}" for name, file in modules().items() for lack in without_docstrings(tree(file).body)}
+    check("public definitions without docstrings", lacking)
 
 
 def test_what_pytorch_lacks_is_absent():

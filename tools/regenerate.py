@@ -60,6 +60,7 @@ def handle(path, content, check):
 
 
 def main():
+    """Writes the files that changed, or with ``--check`` says which differ; exits with 1 where one does or failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where a file differs")
     parser.add_argument(

@@ -94,6 +94,7 @@ def functions(path):
 
 
 def sources(root):
+    """The paths of the Python files under ``root``, or ``root`` where it is a file."""
     if os.path.isfile(root):
         yield root
     for folder, folders, files in os.walk(root):
@@ -101,7 +102,8 @@ def sources(root):
         yield from (os.path.join(folder, f) for f in sorted(files) if f.endswith(".py"))
 
 
-def main():
+def options():
+    """The command line's settings."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("references", nargs="+")
     parser.add_argument("--project", default=".")
@@ -114,7 +116,15 @@ def main():
         help="paths of the project",
     )
     parser.add_argument("--listed", help="a file of `path:function  reason`: functions that may reach --least")
-    o = parser.parse_args()
+    return parser.parse_args()
+
+
+def main():
+    """Compares functions with those of the same name in the references, and prints those that reach ``--least``.
+
+    Returns whether one is not listed, or a listed one no longer reaches it.
+    """
+    o = options()
     warnings.filterwarnings("ignore")
     theirs = collections.defaultdict(list)
     for root in o.references:

@@ -35,15 +35,19 @@ class CInterpreter:
         self._running = running
 
     def key(self) -> TransformType:
+        """Which transform it is: Vmap, Grad, Jvp or Functionalize."""
         return TransformType[self._running.kind]
 
     def level(self) -> int:
+        """The number of transforms around it, itself included."""
         return self._running.depth
 
     def batchSize(self) -> int:
+        """The size of the dim that vmap hides."""
         return self._running.size
 
     def randomness(self) -> RandomnessType:
+        """How vmap treats random operators: error, same or different."""
         return RandomnessType[self._running.randomness.capitalize()]
 
 

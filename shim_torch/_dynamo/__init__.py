@@ -47,6 +47,7 @@ def is_inductor_supported() -> bool:
 
 
 def disallow_in_graph(fn: Any) -> Any:
+    """``fn`` itself: no function is put into a graph."""
     return fn
 
 

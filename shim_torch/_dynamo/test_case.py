@@ -32,6 +32,7 @@ class TestCase(_support.TestCase):  # type: ignore[misc]
 
     @classmethod
     def setUpClass(cls) -> None:
+        """Sets the compiler's settings for the class's tests."""
         from shim_torch._dynamo import config
 
         settings: Any = config
@@ -41,10 +42,12 @@ class TestCase(_support.TestCase):  # type: ignore[misc]
 
     @classmethod
     def tearDownClass(cls) -> None:
+        """Restores the compiler's settings."""
         cls._exit_stack.close()
         super().tearDownClass()
 
     def setUp(self) -> None:
+        """Resets the compiler, and keeps the gradient mode."""
         import shim_torch
         from shim_torch._dynamo import reset, utils
 
@@ -54,6 +57,7 @@ class TestCase(_support.TestCase):  # type: ignore[misc]
         utils.counters.clear()
 
     def tearDown(self) -> None:
+        """Resets the compiler, and restores the gradient mode."""
         import shim_torch
         from shim_torch._dynamo import reset, utils
 

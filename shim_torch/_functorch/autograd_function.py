@@ -44,6 +44,7 @@ class CtxWithSavedTensors(WrappedCtx):
 
     @property
     def saved_tensors(self) -> Any:
+        """The tensors of this level that forward saved."""
         return self._pt_new_saved_tensors
 
 

@@ -116,6 +116,7 @@ class FunctionalModuleWithBuffers(nn.Module):
         return made, _without_history(params, disable_autograd_tracking), buffers
 
     def forward(self, params: Any, buffers: Any, *args: Any, **kwargs: Any) -> Any:
+        """The module's result with these parameters and buffers in place of its own."""
         old = _swap_state(self.stateless_model, self.all_names_map, (*params, *buffers))
         try:
             return self.stateless_model(*args, **kwargs)
@@ -137,6 +138,7 @@ class FunctionalModule(nn.Module):
         return FunctionalModule(model, names, names_map), _without_history(params, disable_autograd_tracking)
 
     def forward(self, params: Any, *args: Any, **kwargs: Any) -> Any:
+        """The module's result with these parameters in place of its own."""
         old = _swap_state(self.stateless_model, self.names_map, params)
         try:
             return self.stateless_model(*args, **kwargs)

@@ -28,4 +28,5 @@ def _register_effectful_op(op: Any, effect: Any) -> Any:
 
 
 def has_effects(op: Any, *_: Any) -> bool:
+    """Whether an effect was registered for the operator."""
     return op in _registered

@@ -15,7 +15,8 @@ class CustomGraphPass(ABC):
     def __call__(self, graph: Any) -> None: ...
 
     @abstractmethod
-    def uuid(self) -> Any: ...
+    def uuid(self) -> Any:
+        """What tells this pass from others in the key of a compiled graph; None: no caching."""
 
 
 class CustomGraphModulePass(CustomGraphPass):

@@ -26,6 +26,7 @@ def make_fallback(op: Any, *_: Any, **__: Any) -> None:
 
 
 def make_pointwise(*_: Any, **__: Any) -> Any:
+    """Raises NotImplementedError: there is no code generator of Inductor's kind."""
     raise NotImplementedError(
         "torch._inductor.lowering.make_pointwise is not supported by shim-torch: there is no code generator"
     )

@@ -49,6 +49,7 @@ class PatternMatcherPass:
         self.patterns: list[Any] = []
 
     def apply(self, gm: Any) -> int:
+        """Raises NotImplementedError: patterns are not looked for in graphs."""
         raise NotImplementedError(
             "torch._inductor.pattern_matcher.PatternMatcherPass.apply is not supported by shim-torch: there are no graphs"
         )
@@ -76,6 +77,7 @@ def register_replacement(*_: Any, **__: Any) -> bool:
 
 
 def fwd_only(*_: Any, **__: Any) -> Any:
+    """Raises NotImplementedError: patterns are not traced."""
     raise NotImplementedError("torch._inductor.pattern_matcher.fwd_only is not supported by shim-torch")
 
 

@@ -39,6 +39,7 @@ def is_big_gpu(index: Any = 0) -> bool:
 
 
 def get_gpu_type() -> str:
+    """ "cuda"."""
     return "cuda"
 
 
@@ -54,6 +55,7 @@ def cache_dir() -> str:
 
 
 def ceildiv(number: int, denom: int) -> int:
+    """``number / denom`` rounded up."""
     return -(number // -denom)
 
 

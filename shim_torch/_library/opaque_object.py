@@ -147,26 +147,31 @@ def is_opaque_type(cls: Any) -> bool:
 
 
 def is_opaque_value_type(cls: Any) -> bool:
+    """Whether the class is registered as opaque and compared by value."""
     info = get_opaque_obj_info(cls)
     return info is not None and info.opaque_typ == "value"
 
 
 def is_opaque_reference_type(cls: Any) -> bool:
+    """Whether the class is registered as opaque and compared by identity."""
     info = get_opaque_obj_info(cls)
     return info is not None and info.opaque_typ == "reference"
 
 
 def should_hoist(cls: Any) -> bool:
+    """Whether objects of the class are made inputs of a graph."""
     info = get_opaque_obj_info(cls)
     return info is not None and info.hoist
 
 
 def has_members(cls: Any) -> bool:
+    """Whether the class was registered with members."""
     info = get_opaque_obj_info(cls)
     return info is not None and bool(info.members)
 
 
 def get_member_type(cls: Any, member_name: str) -> MemberType | None:
+    """How a member of an opaque class is treated; None where it was not registered."""
     info = get_opaque_obj_info(cls)
     return info.members.get(member_name) if info is not None else None
 

@@ -30,6 +30,7 @@ class RegistrationHandle:
         self._on_destroy = on_destroy
 
     def destroy(self) -> None:
+        """Undoes the registration."""
         self._on_destroy()
 
 
@@ -127,6 +128,7 @@ def zip_schema(schema: FunctionSchema, args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def has_kwarg_only_args(schema: FunctionSchema) -> bool:
+    """Whether a schema has arguments that are passed by name only."""
     return any(a.kwarg_only for a in schema.arguments)
 
 
@@ -135,6 +137,7 @@ def _takes_tensors(argument: Any) -> bool:
 
 
 def has_kwarg_only_tensors(schema: FunctionSchema) -> bool:
+    """Whether a schema has tensors that are passed by name only."""
     return any(a.kwarg_only and _takes_tensors(a) for a in schema.arguments)
 
 

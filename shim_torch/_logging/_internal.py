@@ -57,18 +57,23 @@ class LogRegistry:
         self.artifact_log_qnames: set[str] = set()
 
     def is_log(self, alias: str) -> bool:
+        """Whether ``alias`` is a registered name of loggers."""
         return alias in self.log_alias_to_log_qnames
 
     def is_artifact(self, name: str) -> bool:
+        """Whether ``name`` is a registered artifact."""
         return name in self.artifact_names
 
     def register_log(self, alias: str, log_qnames: str | Iterable[str]) -> None:
+        """Registers a short name for one or several loggers."""
         self.log_alias_to_log_qnames[alias] = [log_qnames] if isinstance(log_qnames, str) else list(log_qnames)
 
     def get_log_qnames(self) -> set[str]:
+        """The full names of all registered loggers."""
         return {name for names in self.log_alias_to_log_qnames.values() for name in names}
 
     def get_artifact_log_qnames(self) -> set[str]:
+        """The full names of the artifacts' loggers."""
         return set(self.artifact_log_qnames)
 
 
@@ -80,19 +85,24 @@ class LogState:
     artifact_names: set[str] = field(default_factory=set)
 
     def enable_log(self, log_qnames: str | Iterable[str], log_level: int) -> None:
+        """Sets the level of one or several loggers."""
         for name in [log_qnames] if isinstance(log_qnames, str) else log_qnames:
             self.log_qname_to_level[name] = log_level
 
     def enable_artifact(self, artifact_name: str) -> None:
+        """Switches an artifact on."""
         self.artifact_names.add(artifact_name)
 
     def is_artifact_enabled(self, name: str) -> bool:
+        """Whether an artifact is on."""
         return name in self.artifact_names
 
     def get_log_level_pairs(self) -> ItemsView[str, int]:
+        """(logger's name, level) of all that were enabled."""
         return self.log_qname_to_level.items()
 
     def clear(self) -> None:
+        """Switches everything off."""
         self.log_qname_to_level.clear()
         self.artifact_names.clear()
 
@@ -158,6 +168,7 @@ class TorchLogsFormatter(logging.Formatter):
     """``W1121 20:15:00.123456 42 file.py:7] message``, every line with its head."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """The record in PyTorch's form: level, date, process, place, message."""
         head = (
             f"{'V' if record.levelno == logging.DEBUG else record.levelname[:1]}{self.formatTime(record, '%m%d %H:%M:%S')}"
             f".{int(record.msecs * 1000):06d} {record.process} {record.pathname}:{record.lineno}] "

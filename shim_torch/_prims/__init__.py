@@ -45,10 +45,12 @@ def div(a: Any, b: Any) -> Any:
 
 
 def fill(a: Any, value: Any) -> Any:
+    """A tensor like ``a`` full of ``value``."""
     return torch.full_like(a, value)
 
 
 def cat(tensors: Sequence[Any], dim: int) -> Any:
+    """The tensors joined along ``dim``."""
     return torch.cat(list(tensors), dim)
 
 
@@ -66,6 +68,7 @@ def collapse_view(a: Any, start: int, end: int) -> Any:
 
 
 def collapse(a: Any, start: int, end: int) -> Any:
+    """A contiguous copy of ``a`` whose dims from ``start`` to ``end`` are one."""
     return collapse_view(a.contiguous(), start, end).clone()
 
 
@@ -75,6 +78,7 @@ def split_dim(a: Any, dim: int, outer_length: int) -> Any:
 
 
 def expand_dims(a: Any, dimensions: Sequence[int], ndim: int | None = None) -> Any:
+    """``a`` with new dims of size 1 at ``dimensions``."""
     for dim in sorted(utils.canonicalize_dims(ndim or a.dim() + len(dimensions), tuple(dimensions))):
         a = a.unsqueeze(dim)
     return a
@@ -83,6 +87,7 @@ def expand_dims(a: Any, dimensions: Sequence[int], ndim: int | None = None) -> A
 def slice(
     a: Any, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None
 ) -> Any:
+    """A view of ``a`` from ``start_indices`` to ``limit_indices``, a step a dim."""
     steps = strides or [1] * a.dim()
     return a[tuple(builtins.slice(*t) for t in zip(start_indices, limit_indices, steps, strict=True))]
 
@@ -93,34 +98,42 @@ def transpose(a: Any, permutation: Sequence[int]) -> Any:
 
 
 def view_of(a: Any) -> Any:
+    """A view of all of ``a``."""
     return a.view_as(a)
 
 
 def view_element_type(a: Any, dtype: Any) -> Any:
+    """The bytes of ``a`` read as ``dtype``."""
     return a.view(dtype)
 
 
 def convert_element_type(a: Any, dtype: Any) -> Any:
+    """A copy of ``a`` cast to ``dtype``."""
     return a.to(dtype, copy=True)
 
 
 def device_put(a: Any, device: Any, non_blocking: bool = False) -> Any:
+    """A copy of ``a`` on ``device``."""
     return a.to(device, non_blocking=non_blocking, copy=True)
 
 
 def item(a: Any) -> Any:
+    """The one element of ``a`` as a Python number."""
     return a.item()
 
 
 def copy_to(a: Any, b: Any) -> Any:
+    """Writes ``b`` into ``a``; gives ``a``."""
     return a.copy_(b)
 
 
 def copy_strided(a: Any, stride: Sequence[int]) -> Any:
+    """A copy of ``a`` with the given strides."""
     return torch.empty_strided(a.shape, tuple(stride), dtype=a.dtype, device=a.device).copy_(a)
 
 
 def resize(a: Any, shape: Sequence[int]) -> Any:
+    """Resizes ``a`` in place."""
     return a.resize_(tuple(shape))
 
 
@@ -130,6 +143,7 @@ def maximum_value(dtype: Any) -> Any:
 
 
 def minimum_value(dtype: Any) -> Any:
+    """The least value of ``dtype``: minus infinity for floats, False for bool."""
     return False if dtype is torch.bool else -torch.inf if dtype.is_floating_point else torch.iinfo(dtype).min
 
 
@@ -157,6 +171,7 @@ amax, amin, prod, sum = (_reduction(n) for n in ("amax", "amin", "prod", "sum"))
 
 
 def var(inp: Any, dims: Sequence[int] | None, correction: float | None = 1, *, output_dtype: Any = None) -> Any:
+    """The variance over ``dims``: squared deviations divided by the count less ``correction``."""
     result = torch.var(inp, None if dims is None else tuple(dims), correction=correction)
     return result if output_dtype is None else result.to(output_dtype)
 
@@ -168,24 +183,28 @@ def iota(length: int, *, start: int, step: int, dtype: Any, device: Any, require
 
 
 def empty_strided(shape: Sequence[int], strides: Sequence[int], *, dtype: Any, device: Any, requires_grad: bool) -> Any:
+    """An uninitialised tensor of a shape and strides (in elements)."""
     return torch.empty_strided(tuple(shape), tuple(strides), dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def empty_permuted(
     shape: Sequence[int], physical_layout: Sequence[int], *, dtype: Any, device: Any, requires_grad: bool
 ) -> Any:
+    """An uninitialised tensor whose dims lie in memory in the order ``physical_layout``."""
     return torch.empty_permuted(
         tuple(shape), tuple(physical_layout), dtype=dtype, device=device, requires_grad=requires_grad
     )
 
 
 def svd(A: Any, *, full_matrices: bool) -> Any:
+    """``torch.linalg.svd`` as a tuple (U, S, Vh)."""
     return tuple(torch.linalg.svd(A, full_matrices))
 
 
 def normal(
     shape: Sequence[int], *, mean: Any, std: Any, dtype: Any, device: Any, requires_grad: bool, generator: Any = None
 ) -> Any:
+    """Draws of the normal distribution as a tensor of ``shape``."""
     return (
         torch.empty(tuple(shape), dtype=dtype, device=device)
         .normal_(mean, std, generator=generator)
@@ -200,14 +219,17 @@ def _uniform_helper(
 
 
 def fft_c2c(self: Any, *, dim: Sequence[int], forward: bool) -> Any:
+    """The complex Fourier transform over ``dim``, not normalised."""
     return torch._fft_c2c(self, tuple(dim), 0, forward)
 
 
 def fft_r2c(self: Any, *, dim: Sequence[int], onesided: bool) -> Any:
+    """The Fourier transform of real values over ``dim``, not normalised; half of it if ``onesided``."""
     return torch._fft_r2c(self, tuple(dim), 0, onesided)
 
 
 def fft_c2r(self: Any, *, dim: Sequence[int], last_dim_size: int) -> Any:
+    """The inverse of a real transform, not normalised, with ``last_dim_size`` elements in the last of ``dim``."""
     return torch._fft_c2r(self, tuple(dim), 0, last_dim_size)
 
 

@@ -77,6 +77,8 @@ class TorchRefsMode(TorchFunctionMode):
     def _is_public(func: Any) -> bool:
         """Of torch's documented functions: what bodies of operators call besides has no ref to ask for."""
         name = getattr(func, "__name__", "_")
-        said = resolve_name(func) or ""
-        is_hidden = name.startswith("_") or name.endswith("_") or said.startswith("torch._C") or name == "__get__"
-        return said.startswith("torch.") and not is_hidden
+        qualified_name = resolve_name(func) or ""
+        is_hidden = (
+            name.startswith("_") or name.endswith("_") or qualified_name.startswith("torch._C") or name == "__get__"
+        )
+        return qualified_name.startswith("torch.") and not is_hidden

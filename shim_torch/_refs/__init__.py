@@ -76,10 +76,12 @@ def prod(a: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -
 
 
 def swap_axes(a: Any, axis0: int, axis1: int) -> Any:
+    """``a`` with two dims exchanged."""
     return a.swapaxes(axis0, axis1)
 
 
 def T(a: Any) -> Any:
+    """``a`` with its dims reversed."""
     return a.T
 
 

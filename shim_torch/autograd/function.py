@@ -204,14 +204,18 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Error(Function):
+    """The inputs, detached; raises RuntimeError with ``message`` in backward."""
+
     @staticmethod
     def forward(ctx: Any, message: str, *args: Any) -> Any:
+        """The inputs without their history."""
         ctx.message = message
         result = tuple(a.detach() if isinstance(a, Tensor) else a for a in args)
         return result[0] if len(result) == 1 else result
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
+        """Raises RuntimeError with the message given to forward."""
         raise RuntimeError(ctx.message)
 
 
@@ -241,6 +245,7 @@ class NestedIOFunction(Function):
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Raises NotImplementedError: nested inputs and outputs are not flattened."""
         raise NotImplementedError("torch.autograd.function.NestedIOFunction is not supported by shim-torch")
 
 
@@ -272,7 +277,7 @@ def _nested_map(
             case tuple() | list():
                 rebuilt = getattr(obj, "_make", type(obj))  # a named tuple's own maker
                 return rebuilt(map(mapped, obj))
-        told = "" if not condition_msg else f". Accepted types: {condition_msg}, or lists/tuples of them"
-        raise ValueError(f"Auto nesting doesn't know how to process an input object of type {_typename(obj)}{told}")
+        accepted = "" if not condition_msg else f". Accepted types: {condition_msg}, or lists/tuples of them"
+        raise ValueError(f"Auto nesting doesn't know how to process an input object of type {_typename(obj)}{accepted}")
 
     return mapped

@@ -97,7 +97,7 @@ class _Product:
         found = _grad(outputs, inputs, v, graph)
         return filled(found, inputs, self.strict, graph if checked is None else checked, stage)
 
-    def told(self, *results: tuple[tuple[Any, ...], bool]) -> Any:
+    def finish(self, *results: tuple[tuple[Any, ...], bool]) -> Any:
         """What the caller gets of values, each with whether it gets a tuple of them."""
         return tuple(finish(values, self.create_graph, is_tuple) for values, is_tuple in results)
 
@@ -111,7 +111,7 @@ def vjp(
         is_tuple, outputs = product.outputs(func)
         v = vectors(v, outputs, is_tuple, "user-provided function returns", "vjp")
         found = product.pulled(outputs, v, "back")
-    return product.told((outputs, is_tuple), (found, product.is_tuple))
+    return product.finish((outputs, is_tuple), (found, product.is_tuple))
 
 
 def jvp(
@@ -123,7 +123,7 @@ def jvp(
         direction = product.along_inputs(v)
         is_tuple, outputs = product.outputs(func)
         found = product.pushed(outputs, direction, "back")
-    return product.told((outputs, is_tuple), (found, is_tuple))
+    return product.finish((outputs, is_tuple), (found, is_tuple))
 
 
 def jacobian(
@@ -216,4 +216,4 @@ def _hessian_product(
         direction = product.along_inputs(v)
         value, first = product.gradient(func)
         found = times(product, first, direction, "double_back")
-    return product.told((value, False), (found, product.is_tuple))
+    return product.finish((value, False), (found, product.is_tuple))

@@ -50,6 +50,7 @@ class set_multithreading_enabled(_Decorator):
         _multithreading = self.before
 
     def clone(self) -> set_multithreading_enabled:
+        """A new context of the same mode."""
         return type(self)(self.mode)
 
 

@@ -92,9 +92,11 @@ class profile:
         return self._events().key_averages()
 
     def table(self, *args: Any, **kwargs: Any) -> str:
+        """The events as a table."""
         return self._events().table(*args, **kwargs)
 
     def total_average(self) -> Any:
+        """All events as one average."""
         return self._events().total_average()
 
     def export_chrome_trace(self, path: str) -> None:
@@ -103,6 +105,7 @@ class profile:
 
     @property
     def self_cpu_time_total(self) -> float:
+        """The sum of all events' own microseconds."""
         return self._events().self_cpu_time_total
 
     def __str__(self) -> str:
@@ -149,17 +152,21 @@ class KinetoStepTracker:
 
     @classmethod
     def init_step_count(cls, requester: str) -> None:
+        """Starts to count the steps of ``requester``, from the present step."""
         cls._steps[requester] = cls.current_step()
 
     @classmethod
     def erase_step_count(cls, requester: str) -> bool:
+        """Forgets ``requester``; whether it was known."""
         return cls._steps.pop(requester, None) is not None
 
     @classmethod
     def increment_step(cls, requester: str) -> int:
+        """One step more of ``requester``; gives the present step."""
         cls._steps[requester] = cls._steps.get(requester, cls.current_step()) + 1
         return cls.current_step()
 
     @classmethod
     def current_step(cls) -> int:
+        """The most steps that a requester counted."""
         return max(cls._steps.values(), default=0)

@@ -16,6 +16,7 @@ class Interval(NamedTuple):
     end: float
 
     def elapsed_us(self) -> float:
+        """The length in microseconds."""
         return self.end - self.start
 
 
@@ -52,10 +53,12 @@ class FunctionEvent:
 
     @property
     def self_cpu_time_total(self) -> float:
+        """Microseconds without those of the events within."""
         return self.cpu_time_total - sum(c.cpu_time_total for c in self.cpu_children)
 
     @property
     def cpu_time(self) -> float:
+        """Microseconds of the event."""
         return self.cpu_time_total
 
     def __repr__(self) -> str:
@@ -125,6 +128,7 @@ class EventList(list[Any]):
 
     @property
     def self_cpu_time_total(self) -> float:
+        """The sum of all events' own microseconds."""
         return sum(e.self_cpu_time_total for e in self)
 
     def key_averages(self, *args: Any, **kwargs: Any) -> EventList:
@@ -135,6 +139,7 @@ class EventList(list[Any]):
         return EventList(found.values())
 
     def total_average(self) -> FunctionEventAvg:
+        """All events as one average, named "Total"."""
         total = FunctionEventAvg("Total")
         for e in self:
             total.add(e)

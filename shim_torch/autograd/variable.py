@@ -28,6 +28,7 @@ class ImperativeEngine:
 
     @staticmethod
     def run_backward(*args: Any, **kwargs: Any) -> Any:
+        """Runs the backward pass of the engine; arguments as of PyTorch's engine."""
         return _core.run_backward(*args, **kwargs)
 
     @staticmethod

@@ -114,17 +114,21 @@ class cuFFTPlanCache:
 
     @property
     def size(self) -> int:
+        """How many plans are cached."""
         return int(self._cache().get_curr_size())
 
     @property
     def max_size(self) -> int:
+        """How many plans may be cached."""
         return int(self._cache().get_size())
 
     @max_size.setter
     def max_size(self, value: int) -> None:
+        """How many plans may be cached."""
         self._cache().set_size(value)
 
     def clear(self) -> None:
+        """Empties the cache."""
         self._cache().clear()
 
 

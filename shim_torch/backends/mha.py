@@ -11,5 +11,6 @@ def get_fastpath_enabled() -> bool:
 
 
 def set_fastpath_enabled(value: bool) -> None:
+    """Switches the fast path of multi-head attention on or off."""
     global _enabled
     _enabled = value

@@ -19,4 +19,5 @@ def is_macos_or_newer(major: int, minor: int) -> bool:
 
 
 def is_macos13_or_newer(minor: int = 0) -> bool:
+    """False: there is no MPS device."""
     return False

@@ -13,6 +13,7 @@ def is_available() -> bool:
 
 
 def get_opt_einsum() -> Any:
+    """None: the package opt_einsum is not used."""
     return None
 
 

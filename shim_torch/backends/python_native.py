@@ -19,26 +19,32 @@ def get_dsl_operations(dsl_name: str) -> list[str]:
 
 
 def disable_operations(*op_symbols: str) -> None:
+    """Marks operations as disabled."""
     _disabled["operations"].update(op_symbols)
 
 
 def enable_operations(*op_symbols: str) -> None:
+    """Takes the mark from operations."""
     _disabled["operations"].difference_update(op_symbols)
 
 
 def disable_dispatch_keys(*dispatch_keys: str) -> None:
+    """Marks dispatch keys as disabled."""
     _disabled["keys"].update(dispatch_keys)
 
 
 def enable_dispatch_keys(*dispatch_keys: str) -> None:
+    """Takes the mark from dispatch keys."""
     _disabled["keys"].difference_update(dispatch_keys)
 
 
 def is_operation_disabled(op_symbol: str) -> bool:
+    """Whether an operation is marked as disabled."""
     return op_symbol in _disabled["operations"]
 
 
 def is_dsl_disabled(dsl_name: str) -> bool:
+    """False: no kernels in other languages are registered."""
     return False
 
 

@@ -79,18 +79,22 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
 
 
 def allow_in_graph(fn: Any) -> Any:
+    """``fn`` itself."""
     return fn
 
 
 def assume_constant_result(fn: Any) -> Any:
+    """``fn`` itself."""
     return fn
 
 
 def substitute_in_graph(original_fn: Any, **kwargs: Any) -> Callable[[Any], Any]:
+    """A decorator that gives its function back."""
     return lambda f: f
 
 
 def nested_compile_region(fn: Any = None) -> Any:
+    """``fn`` itself, or a decorator that gives its function back."""
     return _identity(fn)
 
 

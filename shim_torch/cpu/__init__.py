@@ -39,27 +39,35 @@ class Stream:
 
     def __init__(self, priority: int = -1) -> None: ...
 
-    def wait_stream(self, stream: Any) -> None: ...
+    def wait_stream(self, stream: Any) -> None:
+        """Does nothing: the CPU has one stream, whose work is done when it is called."""
 
     def record_event(self, event: Any = None) -> Any:
+        """``event``, or a new one; recorded already, as all work is done."""
         return event or Event()
 
-    def wait_event(self, event: Any) -> None: ...
+    def wait_event(self, event: Any) -> None:
+        """Does nothing: events of the CPU are always done."""
 
-    def synchronize(self) -> None: ...
+    def synchronize(self) -> None:
+        """Does nothing: no work is pending."""
 
 
 class Event:
     """Work on the CPU is over when the call returns: an event has always happened."""
 
     def query(self) -> bool:
+        """True: all work is done."""
         return True
 
-    def record(self, stream: Any = None) -> None: ...
+    def record(self, stream: Any = None) -> None:
+        """Does nothing: the CPU has no queue to record into."""
 
-    def synchronize(self) -> None: ...
+    def synchronize(self) -> None:
+        """Does nothing: no work is pending."""
 
-    def wait(self, stream: Any = None) -> None: ...
+    def wait(self, stream: Any = None) -> None:
+        """Does nothing: no stream has to wait."""
 
 
 _default = Stream()

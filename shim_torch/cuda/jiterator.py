@@ -48,7 +48,7 @@ extern "C" __global__ void elementwise({parameters}) {{
 
 
 class _JittedFunction:
-    """A function of CUDA tensors: broadcasting and type promotion are an operator's, gradients are not recorded."""
+    """A callable over CUDA tensors: broadcasts and promotes dtypes like an operator, records no gradients."""
 
     def __init__(self, code_string: str, return_by_ref: bool, num_outputs: int, **kwargs: Any) -> None:
         if not (return_by_ref or num_outputs == 1):

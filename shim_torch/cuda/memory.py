@@ -44,13 +44,13 @@ memory_cached, max_memory_cached = memory_reserved, max_memory_reserved
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Starts the maxima anew."""
+    """Resets the maxima to the present values."""
     if _core.cuda_device_count():
         _core.cuda_reset_stats(_index_of(device), 1, 0)
 
 
 def reset_accumulated_memory_stats(device: Any = None) -> None:
-    """Starts the totals ("allocated" and "freed") anew."""
+    """Resets the running totals ("allocated" and "freed") to 0."""
     if _core.cuda_device_count():
         _core.cuda_reset_stats(_index_of(device), 0, 1)
 
@@ -97,12 +97,12 @@ def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
 
 
 def get_allocator_backend() -> str:
-    """``"native"``: a cache of blocks, as PyTorch's."""
+    """``"native"``, as PyTorch names its caching allocator."""
     return "native"
 
 
 def caching_allocator_alloc(size: int, device: Any = None, stream: Any = None) -> int:
-    """Memory by pointer, to be given to ``caching_allocator_delete``."""
+    """Allocates ``size`` bytes and returns the address; free it with ``caching_allocator_delete``."""
     t = _core.empty_tensor((size,), dtype=_core.uint8, device=_core.device("cuda", _index_of(device)))
     _raw[t.data_ptr()] = t
     return t.data_ptr()
@@ -112,7 +112,7 @@ _raw: dict[int, Any] = {}
 
 
 def caching_allocator_delete(mem_ptr: int) -> None:
-    """Frees what ``caching_allocator_alloc`` gave."""
+    """Frees memory from ``caching_allocator_alloc``."""
     _raw.pop(mem_ptr, None)
 
 
@@ -120,7 +120,7 @@ _fractions: dict[int, float] = {}
 
 
 def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
-    """At most this part of the device's memory is taken; beyond it is out of memory."""
+    """Limits this process to a fraction (0 to 1) of the device's memory; OutOfMemoryError beyond it."""
     if not isinstance(fraction, float):
         raise TypeError("Invalid type for fraction argument, must be `float`")
     if fraction < 0 or fraction > 1:
@@ -131,12 +131,12 @@ def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None
 
 
 def get_per_process_memory_fraction(device: Any = None) -> float:
-    """The part of the device's memory that may be taken."""
+    """The fraction of the device's memory that this process may use."""
     return _fractions.get(_index_of(device), 1.0)
 
 
 def list_gpu_processes(device: Any = None) -> str:
-    """The processes of a GPU and their memory, as NVML tells."""
+    """The processes on a GPU and their memory in MB, from NVML."""
     from shim_torch._impl.cuda.diagnostics import list_gpu_processes as listed
 
     return str(listed(device))
@@ -156,17 +156,18 @@ def _dump_snapshot(filename: str = "dump_snapshot.pickle", augment_with_fx_trace
 
 
 def _record_memory_history(enabled: str | None = "all", *args: Any, **kwargs: Any) -> None:
-    """There is no record of allocations to turn on: NotImplementedError for all but ``None``, which turns it off."""
+    """Allocations are not recorded: NotImplementedError for all but ``None``, which turns recording off."""
     if enabled is not None:
         raise NotImplementedError("torch.cuda.memory._record_memory_history is not supported by shim-torch")
 
 
 def change_current_allocator(allocator: Any) -> None:
+    """Raises NotImplementedError: device memory comes from the native allocator only."""
     raise NotImplementedError("torch.cuda.memory.change_current_allocator is not supported by shim-torch")
 
 
 def caching_allocator_enable(value: bool = True) -> None:
-    """True is what is; NotImplementedError for False, which the environment says: PYTORCH_NO_CUDA_MEMORY_CACHING=1."""
+    """Does nothing for True. NotImplementedError for False: set PYTORCH_NO_CUDA_MEMORY_CACHING=1 in the environment."""
     if not value:
         raise NotImplementedError(
             "torch.cuda.memory.caching_allocator_enable(False) is not supported by shim-torch: set "
@@ -189,6 +190,7 @@ class MemPool:
 
 
 def use_mem_pool(pool: Any, device: Any = None) -> Any:
+    """Raises NotImplementedError: there are no separate memory pools."""
     raise NotImplementedError("torch.cuda.use_mem_pool is not supported by shim-torch")
 
 

@@ -31,7 +31,7 @@ def range_pop() -> int:
 
 
 def range_start(msg: str) -> int:
-    """Opens a range that ``range_end`` closes, on whatever thread; its number. CuPy has none: NotImplementedError."""
+    """Would open a range that any thread can close; NotImplementedError, as CuPy has no such ranges."""
     raise NotImplementedError(
         "torch.cuda.nvtx.range_start is not supported by shim-torch: use range_push and range_pop"
     )

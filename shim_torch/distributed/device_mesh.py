@@ -15,6 +15,7 @@ class DeviceMesh:
 
 
 def init_device_mesh(device_type: str, mesh_shape: tuple[int, ...], **kwargs: Any) -> DeviceMesh:
+    """Raises NotImplementedError: tensors are on one device."""
     raise NotImplementedError(
         "torch.distributed.init_device_mesh is not supported by shim-torch: tensors are on one device"
     )

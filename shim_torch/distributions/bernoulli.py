@@ -27,28 +27,35 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
 
     @property
     def mean(self) -> Any:
+        """p."""
         return self.probs
 
     @property
     def mode(self) -> Any:
+        """1 where p > 1/2, 0 where p < 1/2, NaN at 1/2."""
         return (self.probs >= 0.5).to(self.probs).masked_fill(self.probs == 0.5, torch.nan)
 
     @property
     def variance(self) -> Any:
+        """p (1 - p)."""
         return self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Any = ()) -> Any:
+        """Draws (sample_shape + batch + event shape) without gradients."""
         with torch.no_grad():
             return torch.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Any) -> Any:
+        """The logarithm of the probability of ``value``: sample shape and batch shape."""
         logits, value = broadcast_all(self.logits, self._checked(value))
         return -binary_cross_entropy_with_logits(logits, value, reduction="none")
 
     def entropy(self) -> Any:
+        """The entropy in nats, of the batch shape."""
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
 
     def enumerate_support(self, expand: bool = True) -> Any:
+        """0 and 1 along a new first dim; expanded over the batch unless ``expand`` is False."""
         return self._values(torch.arange(2, dtype=self._param.dtype, device=self._param.device), expand)
 
     @property

@@ -30,33 +30,41 @@ class Beta(ExponentialFamily):
 
     @property
     def concentration1(self) -> Any:
+        """The first parameter, a."""
         return self._dirichlet.concentration[..., 0]
 
     @property
     def concentration0(self) -> Any:
+        """The second parameter, b."""
         return self._dirichlet.concentration[..., 1]
 
     @property
     def mean(self) -> Any:
+        """a / (a + b)."""
         return self.concentration1 / (self.concentration1 + self.concentration0)
 
     @property
     def mode(self) -> Any:
+        """(a - 1) / (a + b - 2), the Dirichlet's mode of the first component."""
         return self._dirichlet.mode[..., 0]
 
     @property
     def variance(self) -> Any:
+        """a b / ((a + b)^2 (a + b + 1))."""
         total = self.concentration1 + self.concentration0
         return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
+        """Draws (sample_shape + batch + event shape) through which gradients reach the parameters."""
         return self._dirichlet.rsample(sample_shape).select(-1, 0)
 
     def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density at ``value``: sample shape and batch shape."""
         value = self._checked(value)
         return self._dirichlet.log_prob(torch.stack([value, 1.0 - value], -1))
 
     def entropy(self) -> Any:
+        """The entropy in nats, of the batch shape."""
         return self._dirichlet.entropy()
 
     @property

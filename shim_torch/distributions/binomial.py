@@ -35,26 +35,32 @@ class Binomial(ProbsOrLogits):
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:
+        """The integers from 0 to ``total_count``."""
         return constraints.integer_interval(0, self.total_count)
 
     @property
     def mean(self) -> Any:
+        """n p."""
         return self.total_count * self.probs
 
     @property
     def mode(self) -> Any:
+        """floor((n + 1) p), at most n."""
         return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
 
     @property
     def variance(self) -> Any:
+        """n p (1 - p)."""
         return self.total_count * self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Any = ()) -> Any:
+        """Draws (sample_shape + batch + event shape) without gradients."""
         shape = self._extended_shape(sample_shape)
         with torch.no_grad():
             return torch.binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
     def log_prob(self, value: Any) -> Any:
+        """The logarithm of the probability of ``value``: sample shape and batch shape."""
         self._checked(value)
         n, k, x = self.total_count, value, self.logits
         orders = -_log_beta(k + 1, n - k + 1) - (n + 1).log()  # the binomial coefficient
@@ -73,7 +79,9 @@ class Binomial(ProbsOrLogits):
         return self._values(counts, False)
 
     def entropy(self) -> Any:
+        """The entropy in nats, a sum over all counts; all ``total_count`` must be equal."""
         return -self._mean_of(self.log_prob, "entropy")
 
     def enumerate_support(self, expand: bool = True) -> Any:
+        """All values of the support along a new first dim; expanded over the batch unless ``expand`` is False."""
         return self._values(self._counts("enumerate_support"), expand)

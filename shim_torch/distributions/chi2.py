@@ -20,4 +20,5 @@ class Chi2(Gamma):
 
     @property
     def df(self) -> Any:
+        """The degrees of freedom: twice the gamma distribution's concentration."""
         return self.concentration * 2

@@ -46,6 +46,7 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
 
     @lazy_property
     def probs(self) -> Any:
+        """Probabilities; computed from the logits where those were given."""
         return clamp_probs(logits_to_probs(self.logits, is_binary=True))
 
     def _exact_or_near(self, exact: Callable[[Any], Any], near: Any) -> Any:
@@ -66,30 +67,37 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
 
     @property
     def mean(self) -> Any:
+        """The mean; near p = 1/2 by its Taylor polynomial."""
         near = 0.5 + (self.probs - 0.5) * self._polynomial(1 / 3, 16 / 45)
         return self._exact_or_near(lambda t: t.reciprocal().neg() - torch.expm1(-t).reciprocal(), near)
 
     @property
     def variance(self) -> Any:
+        """The variance; near p = 1/2 by its Taylor polynomial."""
         near = self._polynomial(1 / 12, -1 / 15, 128 / 945)
         return self._exact_or_near(lambda t: t.pow(-2) - (2 * torch.sinh(t / 2)).pow(-2), near)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
+        """Draws (sample_shape + batch + event shape) through which gradients reach the parameters."""
         shape = self._extended_shape(sample_shape)
         return self.icdf(torch.rand(shape, dtype=self.probs.dtype, device=self.probs.device))
 
     def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density at ``value``: sample shape and batch shape."""
         logits, value = broadcast_all(self.logits, self._checked(value))
         return -binary_cross_entropy_with_logits(logits, value, reduction="none") + self._cont_bern_log_norm()
 
     def cdf(self, value: Any) -> Any:
+        """The probability of values up to ``value``."""
         inside = self._checked(value).clamp(0, 1)
         return self._exact_or_near(lambda t: torch.expm1(t * inside) / torch.expm1(t), inside)
 
     def icdf(self, value: Any) -> Any:
+        """The value below which a draw falls with probability ``value``: the inverse of ``cdf``."""
         return self._exact_or_near(lambda t: torch.log1p(value * torch.expm1(t)) / t, value)
 
     def entropy(self) -> Any:
+        """The entropy in nats, of the batch shape."""
         own = self.mean * torch.logit(self.probs) + torch.log1p(-self.probs)
         return -own - self._cont_bern_log_norm()
 

@@ -49,9 +49,11 @@ class Dirichlet(ExponentialFamily):
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
+        """Draws (sample_shape + batch + event shape) through which gradients reach the parameters."""
         return _Dirichlet.apply(self.concentration.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density at ``value``: sample shape and batch shape."""
         powers = torch.xlogy(self.concentration - 1.0, self._checked(value)).sum(-1)
         return powers - self._log_normalizer(self.concentration)
 
@@ -61,6 +63,7 @@ class Dirichlet(ExponentialFamily):
 
     @property
     def mean(self) -> Any:
+        """The concentrations divided by their sum."""
         return self.concentration / self.concentration.sum(-1, True)
 
     @property
@@ -75,10 +78,12 @@ class Dirichlet(ExponentialFamily):
 
     @property
     def variance(self) -> Any:
+        """The variance, of the batch and event shape."""
         total = self.concentration.sum(-1, True)
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
     def entropy(self) -> Any:
+        """The entropy in nats, of the batch shape."""
         expected = (self.concentration - 1.0) * self._mean_log()
         return self._log_normalizer(self.concentration) - expected.sum(-1)
 

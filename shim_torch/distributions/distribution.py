@@ -131,18 +131,22 @@ class Distribution:
 
     @property
     def mean(self) -> Any:
+        """The mean, of the batch and event shape."""
         raise NotImplementedError
 
     @property
     def mode(self) -> Any:
+        """The most likely value, of the batch and event shape."""
         raise NotImplementedError(f"{self.__class__} does not implement mode")
 
     @property
     def variance(self) -> Any:
+        """The variance, of the batch and event shape."""
         raise NotImplementedError
 
     @property
     def stddev(self) -> Any:
+        """The standard deviation, of the batch and event shape."""
         return self.variance.sqrt()
 
     def sample(self, sample_shape: Any = ()) -> Any:

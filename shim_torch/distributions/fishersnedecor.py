@@ -36,21 +36,25 @@ class FisherSnedecor(Distribution):
 
     @property
     def mean(self) -> Any:
+        """The mean, of the batch and event shape."""
         d = self._df2_above(2)
         return d / (d - 2)
 
     @property
     def mode(self) -> Any:
+        """The most likely value, of the batch and event shape."""
         found = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
         return found.masked_fill(self.df1 <= 2, math.nan)
 
     @property
     def variance(self) -> Any:
+        """The variance, of the batch and event shape."""
         d = self._df2_above(4)
         coefficient = 2 * (self.df1 + d - 2) / (self.df1 * (d - 4))  # of variation, squared
         return coefficient * (d / (d - 2)).square()
 
     def rsample(self, sample_shape: Any = ()) -> Any:
+        """Draws (sample_shape + batch + event shape) through which gradients reach the parameters."""
         above, below = self._gamma1.rsample(sample_shape), self._gamma2.rsample(sample_shape)
         tiny = torch.finfo(below.dtype).tiny
         return (above / below.clamp(min=tiny)).clamp(min=tiny)

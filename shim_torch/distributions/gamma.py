@@ -32,31 +32,38 @@ class Gamma(ExponentialFamily):
 
     @property
     def mean(self) -> Any:
+        """The mean, of the batch and event shape."""
         return self.concentration / self.rate
 
     @property
     def mode(self) -> Any:
+        """The most likely value, of the batch and event shape."""
         return ((self.concentration - 1) / self.rate).clamp(min=0)
 
     @property
     def variance(self) -> Any:
+        """The variance, of the batch and event shape."""
         return self.concentration / self.rate.pow(2)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
+        """Draws (sample_shape + batch + event shape) through which gradients reach the parameters."""
         shape = self._extended_shape(sample_shape)
         drawn = _standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
         drawn.detach().clamp_(min=torch.finfo(drawn.dtype).tiny)  # the gradient is that of the draw itself
         return drawn
 
     def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density at ``value``: sample shape and batch shape."""
         value = torch.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
         return self.rate.log() + _log_gamma_density(self.concentration, self.rate * self._checked(value))
 
     def entropy(self) -> Any:
+        """The entropy in nats, of the batch shape."""
         a = self.concentration
         return a - torch.log(self.rate) + torch.lgamma(a) + (1.0 - a) * torch.digamma(a)
 
     def cdf(self, value: Any) -> Any:
+        """The probability of values up to ``value``."""
         return torch.special.gammainc(self.concentration, self.rate * self._checked(value))
 
     @property

@@ -27,6 +27,7 @@ class GeneralizedPareto(Distribution):
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:
+        """The constraint that values satisfy, given the parameters."""
         upper = torch.where(self.concentration < 0, self.loc - self.scale / self.concentration, torch.inf)
         return constraints.interval(self.loc, upper)
 
@@ -39,10 +40,12 @@ class GeneralizedPareto(Distribution):
         return (x - self.loc) / self.scale
 
     def rsample(self, sample_shape: Any = ()) -> Any:
+        """Draws (sample_shape + batch + event shape) through which gradients reach the parameters."""
         shape = self._extended_shape(sample_shape)
         return self.icdf(torch.rand(shape, dtype=self.loc.dtype, device=self.loc.device))
 
     def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density at ``value``: sample shape and batch shape."""
         z = self._z(self._checked(value))
         zero, k = self._split()
         return torch.where(zero, -z, -(1 + 1 / k) * torch.log1p(k * z)) - self.scale.log()
@@ -58,26 +61,32 @@ class GeneralizedPareto(Distribution):
         return torch.log1p(-torch.exp(self.log_survival_function(value)))
 
     def cdf(self, value: Any) -> Any:
+        """The probability of values up to ``value``."""
         return torch.exp(self.log_cdf(value))
 
     def icdf(self, value: Any) -> Any:
+        """The value below which a draw falls with probability ``value``: the inverse of ``cdf``."""
         zero, k = self._split()
         left = torch.log1p(-torch.as_tensor(value, dtype=self.loc.dtype, device=self.loc.device))
         return self.loc + self.scale * torch.where(zero, -left, torch.expm1(-k * left) / k)
 
     @property
     def mean(self) -> Any:
+        """The mean, of the batch and event shape."""
         k = self.concentration
         return (self.loc + self.scale / (1 - k)).masked_fill(k >= 1, torch.nan)
 
     @property
     def variance(self) -> Any:
+        """The variance, of the batch and event shape."""
         k = self.concentration
         return (self.scale**2 / ((1 - k) ** 2 * (1 - 2 * k))).masked_fill(k >= 0.5, torch.nan)
 
     def entropy(self) -> Any:
+        """The entropy in nats, of the batch shape."""
         return (torch.log(self.scale) + self.concentration + 1).expand(self._batch_shape)
 
     @property
     def mode(self) -> Any:
+        """The most likely value, of the batch and event shape."""
         return self.loc

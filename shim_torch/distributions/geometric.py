@@ -30,26 +30,32 @@ class Geometric(ProbsOrLogits):
 
     @property
     def mean(self) -> Any:
+        """The mean, of the batch and event shape."""
         return 1.0 / self.probs - 1.0
 
     @property
     def mode(self) -> Any:
+        """The most likely value, of the batch and event shape."""
         return torch.zeros_like(self.probs)
 
     @property
     def variance(self) -> Any:
+        """The variance, of the batch and event shape."""
         return (1.0 / self.probs - 1.0) / self.probs
 
     def sample(self, sample_shape: Any = ()) -> Any:
+        """Draws (sample_shape + batch + event shape) without gradients."""
         with torch.no_grad():
             u = _open_uniform(self.probs, self._extended_shape(sample_shape))
             return (u.log() / (-self.probs).log1p()).floor()
 
     def log_prob(self, value: Any) -> Any:
+        """The logarithm of the probability of ``value``: sample shape and batch shape."""
         value = self._checked(value)
         # Where success is certain, no failure costs nothing: 0 * log(0) would be NaN.
         certain = (self.probs == 1) & (value == 0)
         return self.probs.log() + value * torch.log1p(-torch.where(certain, 0.0, self.probs))
 
     def entropy(self) -> Any:
+        """The entropy in nats, of the batch shape."""
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs

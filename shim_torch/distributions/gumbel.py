@@ -37,24 +37,30 @@ class Gumbel(FromStandard):
         return [log, AffineTransform(0, -1.0), log, AffineTransform(self.loc, -self.scale)]
 
     def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density at ``value``: sample shape and batch shape."""
         y = (self.loc - self._checked(value)) / self.scale
         return (y - y.exp()) - self.scale.log()
 
     @property
     def mean(self) -> Any:
+        """The mean, of the batch and event shape."""
         return self.loc + self.scale * euler_constant
 
     @property
     def mode(self) -> Any:
+        """The most likely value, of the batch and event shape."""
         return self.loc
 
     @property
     def stddev(self) -> Any:
+        """The standard deviation, of the batch and event shape."""
         return (math.pi / math.sqrt(6)) * self.scale
 
     @property
     def variance(self) -> Any:
+        """The variance, of the batch and event shape."""
         return self.stddev.pow(2)
 
     def entropy(self) -> Any:
+        """The entropy in nats, of the batch shape."""
         return self.scale.log() + (1 + euler_constant)

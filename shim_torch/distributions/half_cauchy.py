@@ -20,8 +20,10 @@ class HalfCauchy(Folded):
 
     @property
     def mean(self) -> Any:
+        """The mean, of the batch and event shape."""
         return torch.full(self._extended_shape(), math.inf, dtype=self.scale.dtype, device=self.scale.device)
 
     @property
     def variance(self) -> Any:
+        """The variance, of the batch and event shape."""
         return self.base_dist.variance

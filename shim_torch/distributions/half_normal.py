@@ -19,8 +19,10 @@ class HalfNormal(Folded):
 
     @property
     def mean(self) -> Any:
+        """The mean, of the batch and event shape."""
         return self.scale * math.sqrt(2 / math.pi)
 
     @property
     def variance(self) -> Any:
+        """The variance, of the batch and event shape."""
         return self.scale.pow(2) * (1 - 2 / math.pi)

@@ -35,28 +35,35 @@ class Independent(Distribution, Generic[D]):
 
     @property
     def has_enumerate_support(self) -> bool:  # type: ignore[override]
+        """Whether the support can be listed: as of the base distribution, without reinterpreted dims."""
         return self.reinterpreted_batch_ndims == 0 and self.base_dist.has_enumerate_support
 
     @constraints.dependent_property
     def support(self) -> Any:
+        """The constraint that values satisfy, given the parameters."""
         found = self.base_dist.support
         return (
             constraints.independent(found, self.reinterpreted_batch_ndims) if self.reinterpreted_batch_ndims else found
         )
 
     def sample(self, sample_shape: Any = ()) -> Any:
+        """Draws (sample_shape + batch + event shape) without gradients."""
         return self.base_dist.sample(sample_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
+        """Draws (sample_shape + batch + event shape) through which gradients reach the parameters."""
         return self.base_dist.rsample(sample_shape)
 
     def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density at ``value``: sample shape and batch shape."""
         return _sum_rightmost(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
 
     def entropy(self) -> Any:
+        """The entropy in nats, of the batch shape."""
         return _sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
     def enumerate_support(self, expand: bool = True) -> Any:
+        """All values of the support along a new first dim; expanded over the batch unless ``expand`` is False."""
         if self.reinterpreted_batch_ndims > 0:
             raise NotImplementedError("Enumeration over cartesian product is not implemented")
         return self.base_dist.enumerate_support(expand=expand)

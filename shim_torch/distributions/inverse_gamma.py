@@ -27,17 +27,21 @@ class InverseGamma(TransformedDistribution):
 
     @property
     def mean(self) -> Any:
+        """The mean, of the batch and event shape."""
         return (self.rate / (self.concentration - 1)).masked_fill(self.concentration <= 1, math.inf)
 
     @property
     def mode(self) -> Any:
+        """The most likely value, of the batch and event shape."""
         return self.rate / (self.concentration + 1)
 
     @property
     def variance(self) -> Any:
+        """The variance, of the batch and event shape."""
         a = self.concentration
         return (self.rate.square() / ((a - 1).square() * (a - 2))).masked_fill(a <= 2, math.inf)
 
     def entropy(self) -> Any:
+        """The entropy in nats, of the batch shape."""
         a = self.concentration
         return a + self.rate.log() + a.lgamma() - (1 + a) * a.digamma()

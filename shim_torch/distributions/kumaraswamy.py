@@ -37,19 +37,23 @@ class Kumaraswamy(FromStandard):
 
     @property
     def mean(self) -> Any:
+        """The mean, of the batch and event shape."""
         return self._moment(1)
 
     @property
     def mode(self) -> Any:
+        """The most likely value, of the batch and event shape."""
         a, b = self.concentration1, self.concentration0
         log_mode = b.reciprocal() * (-b).log1p() - (-a * b).log1p()
         return log_mode.exp().masked_fill((a < 1) | (b < 1), torch.nan)
 
     @property
     def variance(self) -> Any:
+        """The variance, of the batch and event shape."""
         return self._moment(2) - self.mean.pow(2)
 
     def entropy(self) -> Any:
+        """The entropy in nats, of the batch shape."""
         a, b = self.concentration1, self.concentration0
         harmonic = torch.digamma(b + 1) + euler_constant
         return (1 - b.reciprocal()) + (1 - a.reciprocal()) * harmonic - torch.log(a) - torch.log(b)

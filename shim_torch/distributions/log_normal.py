@@ -25,16 +25,20 @@ class LogNormal(TransformedDistribution):
 
     @property
     def mean(self) -> Any:
+        """The mean, of the batch and event shape."""
         return (self.loc + self.scale.pow(2) / 2).exp()
 
     @property
     def mode(self) -> Any:
+        """The most likely value, of the batch and event shape."""
         return (self.loc - self.scale.square()).exp()
 
     @property
     def variance(self) -> Any:
+        """The variance, of the batch and event shape."""
         squared = self.scale.pow(2)
         return squared.expm1() * (2 * self.loc + squared).exp()
 
     def entropy(self) -> Any:
+        """The entropy in nats, of the batch shape."""
         return self.base_dist.entropy() + self.loc

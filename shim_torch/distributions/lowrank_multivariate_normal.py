@@ -78,6 +78,7 @@ class LowRankMultivariateNormal(Gaussian):
 
     @lazy_property
     def variance(self) -> Any:  # type: ignore[override]
+        """The variance, of the batch and event shape."""
         found = self._unbroadcasted_cov_factor.pow(2).sum(-1) + self._unbroadcasted_cov_diag
         return found.expand(self._batch_shape + self._event_shape)
 
@@ -89,21 +90,25 @@ class LowRankMultivariateNormal(Gaussian):
 
     @lazy_property
     def scale_tril(self) -> Any:
+        """The lower Cholesky factor of the covariance, (*batch, n, n)."""
         root, scaled, identity = self._scaled()  # better conditioned than the covariance itself
         return self._whole(root * torch.linalg.cholesky(identity + scaled @ scaled.mT))
 
     @lazy_property
     def covariance_matrix(self) -> Any:
+        """The covariance, (*batch, n, n)."""
         factor = self._unbroadcasted_cov_factor
         return self._whole(torch.matmul(factor, factor.mT) + torch.diag_embed(self._unbroadcasted_cov_diag))
 
     @lazy_property
     def precision_matrix(self) -> Any:
+        """The inverse of the covariance, (*batch, n, n)."""
         root, scaled, identity = self._scaled()
         less = torch.linalg.solve_triangular(self._capacitance_tril, scaled.mT, upper=False)
         return self._whole((identity - less.mT @ less) / (root * root.mT))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
+        """Draws (sample_shape + batch + event shape) through which gradients reach the parameters."""
         shape = self._extended_shape(sample_shape)
         options = {"dtype": self.loc.dtype, "device": self.loc.device}
         few = _standard_normal(shape[:-1] + self.cov_factor.shape[-1:], **options)

@@ -47,6 +47,7 @@ class MixtureSameFamily(Distribution):
 
     @constraints.dependent_property
     def support(self) -> Any:
+        """The constraint that values satisfy, given the parameters."""
         return constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
 
     def _average(self, each: Any) -> Any:
@@ -57,6 +58,7 @@ class MixtureSameFamily(Distribution):
 
     @property
     def mean(self) -> Any:
+        """The mean, of the batch and event shape."""
         return self._average(self._component_distribution.mean)
 
     @property
@@ -66,14 +68,17 @@ class MixtureSameFamily(Distribution):
         return self._average(self._component_distribution.variance) + self._average(away.pow(2.0))
 
     def cdf(self, x: Any) -> Any:
+        """The probability of values up to ``value``."""
         each = self._component_distribution.cdf(self._pad(x))
         return torch.sum(each * self._mixture_distribution.probs, dim=-1)
 
     def log_prob(self, x: Any) -> Any:
+        """The logarithm of the density at ``value``: sample shape and batch shape."""
         each = self._component_distribution.log_prob(self._pad(self._checked(x)))
         return torch.logsumexp(each + torch.log_softmax(self._mixture_distribution.logits, dim=-1), dim=-1)
 
     def sample(self, sample_shape: Any = ()) -> Any:
+        """Draws (sample_shape + batch + event shape) without gradients."""
         shape = torch.Size(sample_shape)
         with torch.no_grad():
             chosen = self._mixture_distribution.expand(self.batch_shape).sample(shape)

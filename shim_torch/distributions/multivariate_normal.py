@@ -70,9 +70,11 @@ class Gaussian(Distribution):
         return (self._event_shape[0] * math.log(2 * math.pi) + self._log_det() + distance) / 2
 
     def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density at ``value``: sample shape and batch shape."""
         return -self._minus_log(self._distance(self._checked(value) - self.loc))
 
     def entropy(self) -> Any:
+        """The entropy in nats, of the batch shape."""
         return self._minus_log(self._event_shape[0]).expand(
             self._batch_shape
         )  # the mean distance is the number of dims
@@ -121,14 +123,17 @@ class MatrixGiven(Distribution):
 
     @lazy_property
     def scale_tril(self) -> Any:
+        """The lower Cholesky factor of the covariance, (*batch, n, n)."""
         return self._whole(self._unbroadcasted_scale_tril)
 
     @lazy_property
     def covariance_matrix(self) -> Any:
+        """The covariance, (*batch, n, n)."""
         return self._whole(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
 
     @lazy_property
     def precision_matrix(self) -> Any:
+        """The inverse of the covariance, (*batch, n, n)."""
         return self._whole(torch.cholesky_inverse(self._unbroadcasted_scale_tril))
 
 
@@ -161,9 +166,11 @@ class MultivariateNormal(MatrixGiven, Gaussian):
 
     @property
     def variance(self) -> Any:
+        """The variance, of the batch and event shape."""
         return self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self._batch_shape + self._event_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
+        """Draws (sample_shape + batch + event shape) through which gradients reach the parameters."""
         shape = self._extended_shape(sample_shape)
         normal = _standard_normal(shape, dtype=self.loc.dtype, device=self.loc.device)
         return self.loc + _batch_mv(self._unbroadcasted_scale_tril, normal)

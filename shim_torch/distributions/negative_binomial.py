@@ -35,14 +35,17 @@ class NegativeBinomial(ProbsOrLogits):
 
     @property
     def mean(self) -> Any:
+        """The mean, of the batch and event shape."""
         return self.total_count * torch.exp(self.logits)
 
     @property
     def mode(self) -> Any:
+        """The most likely value, of the batch and event shape."""
         return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0)
 
     @property
     def variance(self) -> Any:
+        """The variance, of the batch and event shape."""
         return self.mean / torch.sigmoid(-self.logits)
 
     @lazy_property
@@ -50,10 +53,12 @@ class NegativeBinomial(ProbsOrLogits):
         return Gamma(concentration=self.total_count, rate=torch.exp(-self.logits), validate_args=False)
 
     def sample(self, sample_shape: Any = ()) -> Any:
+        """Draws (sample_shape + batch + event shape) without gradients."""
         with torch.no_grad():
             return torch.poisson(self._gamma.sample(sample_shape))
 
     def log_prob(self, value: Any) -> Any:
+        """The logarithm of the probability of ``value``: sample shape and batch shape."""
         self._checked(value)
         n, x = self.total_count, self.logits
         orders = -_log_beta(n, value + 1) - (n + value).log()

@@ -25,29 +25,36 @@ class OneHotCategorical(OfCategorical):
 
     @property
     def mean(self) -> Any:
+        """The mean, of the batch and event shape."""
         return self._categorical.probs
 
     @property
     def mode(self) -> Any:
+        """The most likely value, of the batch and event shape."""
         return self._one_hot(self._categorical.mode).to(self._categorical.probs)
 
     @property
     def variance(self) -> Any:
+        """The variance, of the batch and event shape."""
         return self._categorical.probs * (1 - self._categorical.probs)
 
     def _one_hot(self, index: Any) -> Any:
         return torch.nn.functional.one_hot(index, self._categorical._num_events)
 
     def sample(self, sample_shape: Any = ()) -> Any:
+        """One-hot vectors (sample_shape + batch shape, categories) of the probabilities' dtype."""
         return self._one_hot(self._categorical.sample(sample_shape)).to(self._categorical.probs)
 
     def log_prob(self, value: Any) -> Any:
+        """The logarithm of the probability of ``value``: sample shape and batch shape."""
         return self._categorical.log_prob(self._checked(value).argmax(-1))
 
     def entropy(self) -> Any:
+        """The entropy in nats, of the batch shape."""
         return self._categorical.entropy()
 
     def enumerate_support(self, expand: bool = True) -> Any:
+        """All values of the support along a new first dim; expanded over the batch unless ``expand`` is False."""
         return self._one_hot(self._categorical.enumerate_support(expand)).to(self._param.dtype)
 
 
@@ -57,5 +64,6 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     has_rsample = True
 
     def rsample(self, sample_shape: Any = ()) -> Any:
+        """One-hot draws whose gradient is that of the probabilities (straight-through estimator)."""
         probs = self._categorical.probs  # asked for first, with gradients
         return self.sample(sample_shape) + (probs - probs.detach())

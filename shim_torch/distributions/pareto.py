@@ -31,21 +31,26 @@ class Pareto(FromStandard):
 
     @property
     def mean(self) -> Any:
+        """alpha scale / (alpha - 1); infinite for alpha up to 1."""
         a = self.alpha.clamp(min=1)  # infinite up to 1
         return a * self.scale / (a - 1)
 
     @property
     def mode(self) -> Any:
+        """``scale``, the least value."""
         return self.scale
 
     @property
     def variance(self) -> Any:
+        """The variance; infinite for alpha up to 2."""
         a = self.alpha.clamp(min=2)  # infinite up to 2
         return self.scale.pow(2) * a / ((a - 1).pow(2) * (a - 2))
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:
+        """Values of at least ``scale``."""
         return constraints.greater_than_eq(self.scale)
 
     def entropy(self) -> Any:
+        """The entropy in nats, of the batch shape."""
         return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())

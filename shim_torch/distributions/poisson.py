@@ -25,21 +25,26 @@ class Poisson(ExponentialFamily):
 
     @property
     def mean(self) -> Any:
+        """``rate``."""
         return self.rate
 
     @property
     def mode(self) -> Any:
+        """``rate`` rounded down."""
         return self.rate.floor()
 
     @property
     def variance(self) -> Any:
+        """``rate``."""
         return self.rate
 
     def sample(self, sample_shape: Any = ()) -> Any:
+        """Draws (sample_shape + batch + event shape) without gradients."""
         with torch.no_grad():
             return torch.poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Any) -> Any:
+        """The logarithm of the probability of ``value``: sample shape and batch shape."""
         # As a function of the rate it is the density of the time until one event more.
         return _log_gamma_density(self._checked(value) + 1, self.rate)
 

@@ -31,6 +31,7 @@ class LogitRelaxedBernoulli(ProbsOrLogits):
         return (probs_to_logits(noise, is_binary=True) + probs_to_logits(self.probs, is_binary=True)) / self.temperature
 
     def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density at ``value``: sample shape and batch shape."""
         logits, value = broadcast_all(self.logits, self._checked(value))
         away = logits - value.mul(self.temperature)
         return self.temperature.log() + away - 2 * away.exp().log1p()

@@ -36,6 +36,7 @@ class ExpRelaxedCategorical(OfCategorical):
         return ((self.logits - noise) / self.temperature).log_softmax(-1)
 
     def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density at ``value``: sample shape and batch shape."""
         logits, value = torch.broadcast_tensors(self.logits, self._checked(value))
         # The logarithms of t^(K - 1) Gamma(K) and of the softmax of what is left of the logits.
         others = self._categorical._num_events - 1

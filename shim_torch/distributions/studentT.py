@@ -32,18 +32,22 @@ class StudentT(Distribution):
 
     @property
     def mean(self) -> Any:
+        """``loc``; NaN for up to 1 degree of freedom."""
         return self.loc.masked_fill(self.df <= 1, math.nan)
 
     @property
     def mode(self) -> Any:
+        """``loc``."""
         return self.loc
 
     @property
     def variance(self) -> Any:
+        """scale^2 df / (df - 2); infinite for df up to 2, NaN up to 1."""
         found = (self.scale.pow(2) * self.df / (self.df - 2)).masked_fill(self.df <= 2, math.inf)
         return found.masked_fill(self.df <= 1, math.nan)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
+        """Draws (sample_shape + batch + event shape) through which gradients reach the parameters."""
         normal = _standard_normal(self._extended_shape(sample_shape), dtype=self.df.dtype, device=self.df.device)
         return self.loc + self.scale * (normal * torch.rsqrt(self._chi2.rsample(sample_shape) / self.df))
 
@@ -52,9 +56,11 @@ class StudentT(Distribution):
         return self.scale.log() + self.df.log() / 2 + _log_beta(self.df / 2, self.df.new_tensor(0.5))
 
     def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density at ``value``: sample shape and batch shape."""
         squared = ((self._checked(value) - self.loc) / self.scale).square()
         return -self._log_width() - (self.df + 1) / 2 * torch.log1p(squared / self.df)
 
     def entropy(self) -> Any:
+        """The entropy in nats, of the batch shape."""
         rise = torch.digamma((self.df + 1) / 2) - torch.digamma(self.df / 2)
         return self._log_width() + (self.df + 1) / 2 * rise

@@ -59,6 +59,7 @@ class TransformedDistribution(Distribution):
 
     @constraints.dependent_property(is_discrete=False)
     def support(self) -> Any:
+        """The constraint that values satisfy, given the parameters."""
         if not self.transforms:
             return self.base_dist.support
         found = self.transforms[-1].codomain
@@ -67,6 +68,7 @@ class TransformedDistribution(Distribution):
 
     @property
     def has_rsample(self) -> bool:  # type: ignore[override]
+        """Whether gradients flow through draws."""
         return self.base_dist.has_rsample
 
     def _through(self, x: Any) -> Any:
@@ -75,10 +77,12 @@ class TransformedDistribution(Distribution):
         return x
 
     def sample(self, sample_shape: Any = ()) -> Any:
+        """Draws (sample_shape + batch + event shape) without gradients."""
         with torch.no_grad():
             return self._through(self.base_dist.sample(sample_shape))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
+        """Draws (sample_shape + batch + event shape) through which gradients reach the parameters."""
         return self._through(self.base_dist.rsample(sample_shape))
 
     def log_prob(self, value: Any) -> Any:
@@ -99,6 +103,7 @@ class TransformedDistribution(Distribution):
         return sign * (value - 0.5) + 0.5
 
     def cdf(self, value: Any) -> Any:
+        """The probability of values up to ``value``."""
         for transform in self.transforms[::-1]:
             value = transform.inv(value)
         if self._validate_args:
@@ -106,4 +111,5 @@ class TransformedDistribution(Distribution):
         return self._monotonize_cdf(self.base_dist.cdf(value))
 
     def icdf(self, value: Any) -> Any:
+        """The value below which a draw falls with probability ``value``: the inverse of ``cdf``."""
         return self._through(self.base_dist.icdf(self._monotonize_cdf(value)))

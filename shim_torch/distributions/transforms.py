@@ -74,6 +74,7 @@ class ExpTransform(_Growing):
         return y.log()
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        """log |det dy/dx| at ``x`` with ``y = self(x)``, summed over the event dims."""
         return x
 
 
@@ -92,6 +93,7 @@ class PowerTransform(Transform):
 
     @lazy_property
     def sign(self) -> Any:  # type: ignore[override]
+        """1 where the transform increases, -1 where it decreases; a tensor where that differs by element."""
         return self.exponent.sign()
 
     def __eq__(self, other: object) -> bool:
@@ -106,9 +108,11 @@ class PowerTransform(Transform):
         return y.pow(1 / self.exponent)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        """log |det dy/dx| at ``x`` with ``y = self(x)``, summed over the event dims."""
         return (self.exponent * y / x).abs().log()
 
     def forward_shape(self, shape: Any) -> Any:
+        """The shape of the output for an input of ``shape``."""
         return torch.broadcast_shapes(shape, getattr(self.exponent, "shape", ()))
 
     inverse_shape = forward_shape
@@ -128,6 +132,7 @@ class SigmoidTransform(_Growing):
         return y.log() - (-y).log1p()
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        """log |det dy/dx| at ``x`` with ``y = self(x)``, summed over the event dims."""
         return -softplus(-x) - softplus(x)
 
 
@@ -143,6 +148,7 @@ class SoftplusTransform(_Growing):
         return (-y).expm1().neg().log() + y
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        """log |det dy/dx| at ``x`` with ``y = self(x)``, summed over the event dims."""
         return -softplus(-x)
 
 
@@ -158,6 +164,7 @@ class TanhTransform(_Growing):
         return torch.atanh(y)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        """log |det dy/dx| at ``x`` with ``y = self(x)``, summed over the event dims."""
         return log_slope_of_tanh(x)
 
 
@@ -188,10 +195,12 @@ class AffineTransform(Transform):
 
     @property
     def event_dim(self) -> int:
+        """How many dims the transform acts on together."""
         return self._event_dim
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
+        """The constraint that inputs satisfy."""
         return constraints.real if self.event_dim == 0 else constraints.independent(constraints.real, self.event_dim)
 
     codomain = domain
@@ -208,6 +217,7 @@ class AffineTransform(Transform):
 
     @property
     def sign(self) -> Any:
+        """1 where the transform increases, -1 where it decreases; a tensor where that differs by element."""
         if isinstance(self.scale, Number):
             return int(self.scale > 0) - int(self.scale < 0)  # type: ignore[operator]
         return self.scale.sign()
@@ -219,11 +229,13 @@ class AffineTransform(Transform):
         return (y - self.loc) / self.scale
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        """log |det dy/dx| at ``x`` with ``y = self(x)``, summed over the event dims."""
         scale = torch.full_like(x, self.scale) if isinstance(self.scale, Number) else self.scale  # type: ignore[call-overload]
         each = _sum_rightmost(scale.abs().log(), self.event_dim)
         return each.expand(x.shape[: x.dim() - self.event_dim])
 
     def forward_shape(self, shape: Any) -> Any:
+        """The shape of the output for an input of ``shape``."""
         return torch.broadcast_shapes(shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ()))
 
     inverse_shape = forward_shape

@@ -25,42 +25,53 @@ class Uniform(Distribution):
 
     @property
     def arg_constraints(self) -> dict[str, Any]:
+        """The constraints of the parameters, by name."""
         return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:
+        """Values from ``low`` to ``high``."""
         return constraints.interval(self.low, self.high)
 
     @property
     def mean(self) -> Any:
+        """(low + high) / 2."""
         return (self.high + self.low) / 2
 
     @property
     def mode(self) -> Any:
+        """NaN: no value is more likely than others."""
         return math.nan * self.high
 
     @property
     def stddev(self) -> Any:
+        """(high - low) / sqrt(12)."""
         return (self.high - self.low) / 12**0.5
 
     @property
     def variance(self) -> Any:
+        """(high - low)^2 / 12."""
         return (self.high - self.low).pow(2) / 12
 
     def rsample(self, sample_shape: Any = ()) -> Any:
+        """Draws (sample_shape + batch + event shape) through which gradients reach the parameters."""
         u = torch.rand(self._extended_shape(sample_shape), dtype=self.low.dtype, device=self.low.device)
         return self.low + u * (self.high - self.low)
 
     def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density at ``value``: sample shape and batch shape."""
         value = self._checked(value)
         inside = (self.low.le(value) & self.high.gt(value)).type_as(self.low)
         return torch.log(inside) - torch.log(self.high - self.low)
 
     def cdf(self, value: Any) -> Any:
+        """The probability of values up to ``value``."""
         return ((self._checked(value) - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
     def icdf(self, value: Any) -> Any:
+        """The value below which a draw falls with probability ``value``: the inverse of ``cdf``."""
         return value * (self.high - self.low) + self.low
 
     def entropy(self) -> Any:
+        """The entropy in nats, of the batch shape."""
         return torch.log(self.high - self.low)

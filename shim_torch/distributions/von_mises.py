@@ -28,6 +28,7 @@ class VonMises(Distribution):
         super().__init__(shape, torch.Size(), validate_args)
 
     def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density at ``value``: sample shape and batch shape."""
         k = self.concentration
         # log I0(k) = log(exp(-k) I0(k)) + k never overflows.
         norm = math.log(2 * math.pi) + torch.special.i0e(k).log() + k

@@ -35,18 +35,22 @@ class Weibull(FromStandard):
 
     @property
     def mean(self) -> Any:
+        """scale Gamma(1 + 1 / k)."""
         return self.scale * torch.exp(torch.lgamma(1 + self.concentration_reciprocal))
 
     @property
     def mode(self) -> Any:
+        """The most likely value, of the batch and event shape."""
         k = self.concentration
         return self.scale * ((k - 1) / k) ** k.reciprocal()
 
     @property
     def variance(self) -> Any:
+        """The variance, of the batch and event shape."""
         one = self.concentration_reciprocal
         return self.scale.pow(2) * (torch.exp(torch.lgamma(1 + 2 * one)) - torch.exp(2 * torch.lgamma(1 + one)))
 
     def entropy(self) -> Any:
+        """The entropy in nats, of the batch shape."""
         one = self.concentration_reciprocal
         return euler_constant * (1 - one) + torch.log(self.scale * one) + 1

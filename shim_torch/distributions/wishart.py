@@ -33,6 +33,7 @@ class Wishart(MatrixGiven, ExponentialFamily):
 
     @property
     def arg_constraints(self) -> dict[str, Any]:
+        """The constraints of the parameters, by name."""
         return {
             "covariance_matrix": constraints.positive_definite,
             "precision_matrix": constraints.positive_definite,
@@ -76,15 +77,18 @@ class Wishart(MatrixGiven, ExponentialFamily):
 
     @property
     def mean(self) -> Any:
+        """df times the covariance, (*batch, n, n)."""
         return self._times(self.df, self.covariance_matrix)
 
     @property
     def mode(self) -> Any:
+        """(df - n - 1) times the covariance; NaN where df is at most n + 1."""
         above = self.df - self._n - 1
         return self._times(above.masked_fill(above <= 0, torch.nan), self.covariance_matrix)
 
     @property
     def variance(self) -> Any:
+        """The variance, of the batch and event shape."""
         each = self.covariance_matrix.diagonal(dim1=-2, dim2=-1)
         products = torch.einsum("...i,...j->...ij", each, each)
         return self._times(self.df, products + self.covariance_matrix.square())
@@ -130,6 +134,7 @@ class Wishart(MatrixGiven, ExponentialFamily):
         return self.df / 2 * self._scale_log_det() + torch.mvlgamma(self.df / 2, p=self._n)
 
     def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density at ``value``: sample shape and batch shape."""
         value, factor = self._checked(value), self._unbroadcasted_scale_tril
         batch = torch.broadcast_shapes(factor.shape[:-2], value.shape[:-2])
         whole = (value.expand(batch + value.shape[-2:]), factor.expand(batch + factor.shape[-2:]))
@@ -138,6 +143,7 @@ class Wishart(MatrixGiven, ExponentialFamily):
         return (power - trace) / 2 - self._log_norm()
 
     def entropy(self) -> Any:
+        """The entropy in nats, of the batch shape."""
         # The log of a draw's determinant adds up those of the chi-squared draws and of the scale's.
         mean_log_det = self._scale_log_det() + self._dist_chi2.concentration.digamma().sum(-1)
         return self._log_norm() - (self.df - self._n - 1) / 2 * mean_log_det + self.df * self._n / 2

@@ -37,22 +37,27 @@ def _refuse(name: str) -> Any:
 
 
 def export(mod: Any, args: Any, kwargs: Any = None, **_: Any) -> ExportedProgram:
+    """Raises NotImplementedError."""
     return _refuse("export")
 
 
 def draft_export(*_: Any, **__: Any) -> Any:
+    """Raises NotImplementedError."""
     return _refuse("draft_export")
 
 
 def save(*_: Any, **__: Any) -> None:
+    """Raises NotImplementedError."""
     _refuse("save")
 
 
 def load(*_: Any, **__: Any) -> Any:
+    """Raises NotImplementedError."""
     return _refuse("load")
 
 
 def unflatten(*_: Any, **__: Any) -> Any:
+    """Raises NotImplementedError."""
     return _refuse("unflatten")
 
 

@@ -214,10 +214,10 @@ class GraphModule(Module):
         try:
             return super().__call__(*args, **kwargs)
         except Exception as error:
-            told = _where_in_code(error)
-            if told is None:
+            location = _where_in_code(error)
+            if location is None:
                 raise
-            print(told, file=sys.stderr)
+            print(location, file=sys.stderr)
             raise error.with_traceback(None)
 
     def _replicate_for_data_parallel(self) -> Any:

@@ -87,15 +87,19 @@ class Interpreter:
         return self.fetch_attr(target)
 
     def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+        """The result of the function ``target``."""
         return target(*args, **kwargs)
 
     def call_method(self, target: Any, args: Any, kwargs: Any) -> Any:
+        """The result of the method ``target`` of the first argument."""
         return getattr(args[0], target)(*args[1:], **kwargs)
 
     def call_module(self, target: Any, args: Any, kwargs: Any) -> Any:
+        """The result of the sub-module at the path ``target``."""
         return self.fetch_attr(target)(*args, **kwargs)
 
     def output(self, target: Any, args: Any, kwargs: Any) -> Any:
+        """The value that the graph returns."""
         return args[0]
 
     def fetch_attr(self, target: str) -> Any:
@@ -136,15 +140,19 @@ class Transformer(Interpreter):
         self.tracer = _LeafTracer(module, self.new_graph)
 
     def placeholder(self, target: Any, args: Any, kwargs: Any) -> Any:
+        """A proxy of a new input with the old one's name and default."""
         return Proxy(self.new_graph.placeholder(target, default_value=args[0] if args else ...), self.tracer)
 
     def get_attr(self, target: Any, args: Any, kwargs: Any) -> Any:
+        """A proxy of the attribute at the path ``target``."""
         return self.tracer.create_proxy("get_attr", target, args, kwargs)
 
     def call_module(self, target: Any, args: Any, kwargs: Any) -> Any:
+        """A proxy of the sub-module's result."""
         return self.tracer.create_proxy("call_module", target, args, kwargs)
 
     def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+        """A proxy of the function's result."""
         return self.tracer.create_proxy("call_function", target, args, kwargs)
 
     def transform(self) -> GraphModule:

@@ -143,6 +143,7 @@ class Proxy:
         return self.tracer.to_bool(self)
 
     def keys(self) -> Any:
+        """What ``**proxy`` unpacks; TraceError unless the tracer knows the keys."""
         return self.tracer.keys(self)
 
     def __len__(self) -> int:
@@ -214,6 +215,7 @@ class Attribute(Proxy):
 
     @property
     def node(self) -> Node:  # type: ignore[override]
+        """The node of the ``getattr`` call, made when first asked for."""
         if self._node is None:
             self._node = self.tracer.create_proxy("call_function", getattr, (self.root, self.attr), {}).node
         return self._node
@@ -233,15 +235,19 @@ class ParameterProxy(Proxy):
     ndim = property(lambda self: self.param.ndim)
 
     def size(self) -> Any:
+        """The parameter's sizes."""
         return self.param.size()
 
     def dim(self) -> int:
+        """The parameter's number of dims."""
         return int(self.param.dim())
 
     def numel(self) -> int:
+        """The parameter's number of elements."""
         return int(self.param.numel())
 
     def nelement(self) -> int:
+        """The parameter's number of elements."""
         return int(self.param.nelement())
 
 

@@ -221,18 +221,22 @@ def _get_trace_graph(*_: Any, **__: Any) -> None:
 
 
 def freeze(*_: Any, **__: Any) -> None:
+    """Raises NotImplementedError."""
     _refuse("freeze")
 
 
 def optimize_for_inference(*_: Any, **__: Any) -> None:
+    """Raises NotImplementedError."""
     _refuse("optimize_for_inference")
 
 
 def save(*_: Any, **__: Any) -> None:
+    """Raises NotImplementedError."""
     _refuse("save")
 
 
 def load(*_: Any, **__: Any) -> None:
+    """Raises NotImplementedError."""
     _refuse("load")
 
 
@@ -259,6 +263,7 @@ def enable_onednn_fusion(enabled: bool) -> None:
 
 
 def onednn_fusion_enabled() -> bool:
+    """False."""
     return False
 
 

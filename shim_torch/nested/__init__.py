@@ -175,9 +175,9 @@ def narrow(tensor: Any, dim: int, start: Any, length: Any, layout: Any = torch.s
 
 def masked_select(tensor: Any, mask: Any) -> Any:
     """Of each row of a tensor the elements that a mask (of its shape, or of one to broadcast) chooses; jagged."""
-    for said, given in (("tensor, given", tensor), ("mask, given:", mask)):
+    for description, given in (("tensor, given", tensor), ("mask, given:", mask)):
         if given.layout != torch.strided:
-            raise RuntimeError(f"torch.nested.masked_select requires a strided {said} {given.layout}")
+            raise RuntimeError(f"torch.nested.masked_select requires a strided {description} {given.layout}")
     chosen_of_each = mask.expand(tensor.shape).count_nonzero(-1).flatten()
     return nested_tensor_from_jagged(tensor.masked_select(mask), lengths=chosen_of_each)
 

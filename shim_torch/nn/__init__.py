@@ -32,6 +32,7 @@ class DataParallel(Module):
         self.module, self.device_ids, self.output_device, self.dim = module, device_ids or [], output_device, dim
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """The module's own result: there is one device, so no batch is split."""
         return self.module(*inputs, **kwargs)
 
 

@@ -34,7 +34,7 @@ _GAINS = {
 
 
 def calculate_gain(nonlinearity: str, param: Any = None) -> float:
-    """The factor by which weights grow to keep a signal's size through ``nonlinearity``.
+    """The recommended gain of ``nonlinearity``: the factor that keeps the variance of a signal across layers.
 
     ``param`` is the slope of leaky_relu, 0.01 where it is not given.
     Errors: ValueError for a nonlinearity that has none, and for a slope that is no number.
@@ -101,7 +101,7 @@ def trunc_normal_(
     inside = 0.5 * (math.erf((b - mean) / std / math.sqrt(2.0)) - math.erf((a - mean) / std / math.sqrt(2.0)))
     if tensor.is_meta:
         return tensor
-    if inside > 0.3:  # most normal numbers are within: the others are drawn anew
+    if inside > 0.3:  # most draws are within [a, b]: only the others are drawn again
         low, high = (tensor.new_tensor(edge, device="cpu").item() for edge in (a, b))
         tensor.normal_(mean, std, generator=generator)
         while bool((outside := (tensor < low) | (tensor > high)).any()):
@@ -154,7 +154,7 @@ def eye_(tensor: Any) -> Any:
 
 @_in_place
 def dirac_(tensor: Any, groups: int = 1) -> Any:
-    """Fills a convolution weight so that channels pass unchanged."""
+    """Fills a convolution weight (3 to 5 dims) with the Dirac delta: input channels pass unchanged."""
     if tensor.ndimension() not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     if tensor.shape[0] % groups:
@@ -184,7 +184,7 @@ def _calculate_correct_fan(tensor: Any, mode: str) -> int:
 
 
 def _drawn(tensor: Any, spread: str, std: float, generator: Any) -> Any:
-    """Fills with numbers of mean 0 and this standard deviation, "normal" or "uniform" ones."""
+    """Fills from a "normal" or "uniform" distribution of mean 0 and this standard deviation."""
     if spread == "normal":
         return tensor.normal_(0.0, std, generator=generator)
     reach = math.sqrt(3.0) * std
@@ -206,13 +206,13 @@ def _kaiming(tensor: Any, spread: str, a: float, mode: str, nonlinearity: str, g
 
 @_in_place
 def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
-    """Glorot's uniform initialisation."""
+    """Glorot's uniform initialisation: U(-a, a), a = gain √(6 / (fan_in + fan_out)) (Glorot and Bengio, 2010)."""
     return _xavier(tensor, "uniform", gain, generator)
 
 
 @_in_place
 def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
-    """Glorot's normal initialisation."""
+    """Glorot's normal initialisation: N(0, std²), std = gain √(2 / (fan_in + fan_out)) (Glorot and Bengio, 2010)."""
     return _xavier(tensor, "normal", gain, generator)
 
 
@@ -220,7 +220,7 @@ def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any
 def kaiming_uniform_(
     tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Any:
-    """He's uniform initialisation."""
+    """He's uniform initialisation: U(-b, b), b = gain √(3 / fan) (He and others, 2015)."""
     settings = {"a": a, "mode": mode, "nonlinearity": nonlinearity, "generator": generator}
     if _core._has_torch_function_unary(tensor):
         return _core._handle_torch_function(kaiming_uniform_, (tensor,), tensor=tensor, **settings)
@@ -231,7 +231,7 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Any:
-    """He's normal initialisation."""
+    """He's normal initialisation: N(0, std²), std = gain / √fan (He and others, 2015)."""
     return _kaiming(tensor, "normal", a, mode, nonlinearity, generator)
 
 
@@ -245,7 +245,7 @@ def _orthonormal(matrix: Any) -> Any:
 
 @_in_place
 def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
-    """Fills with a (semi-)orthogonal matrix, dims from the second on taken as one."""
+    """Fills with a (semi-)orthogonal matrix times ``gain``, later dims flattened (Saxe and others, 2013)."""
     if tensor.dim() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if not all(tensor.shape):
@@ -258,7 +258,7 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
 
 @_in_place
 def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = None) -> Any:
-    """Fills a matrix from N(0, std²) with a share ``sparsity`` of each column zero."""
+    """Fills a matrix from N(0, std²), then zeroes a fraction ``sparsity`` of each column (Martens, 2010)."""
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     import shim_torch

@@ -48,7 +48,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
 
 def _marked(data: Any, requires_grad: bool) -> Any:
-    """A parameter of a tensor whose own class has to stay: the tensor, detached, with the mark of one."""
+    """The tensor of a custom class as a parameter: detached, with its class and the mark ``_is_param``."""
     made = data.detach().requires_grad_(requires_grad)
     if type(made) is not type(data):
         raise RuntimeError(
@@ -91,15 +91,15 @@ class Buffer(Tensor, metaclass=_BufferMeta):
 
 
 class UninitializedTensorMixin:
-    """A tensor whose shape comes later, by ``materialize``; almost nothing can be done with it before."""
+    """A tensor that gets its shape from ``materialize``; few operations work before."""
 
     data: Any
     cls_to_become: Any
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Makes it a tensor of that shape, its values not set, of its own device and dtype unless others are given."""
-        told = {"dtype": dtype, "device": device}
-        options = {name: getattr(self.data, name) if value is None else value for name, value in told.items()}
+        """Gives it a shape; values are uninitialised, device and dtype its own unless given."""
+        requested = {"dtype": dtype, "device": device}
+        options = {name: getattr(self.data, name) if value is None else value for name, value in requested.items()}
         self.data = _core.empty_tensor((shape,) if isinstance(shape, int) else tuple(shape), **options)
         self.__class__ = self.cls_to_become
 
@@ -127,7 +127,7 @@ class UninitializedTensorMixin:
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        accessor = type(func).__name__ == "method-wrapper"  # attributes, of the data and the like
+        accessor = type(func).__name__ == "method-wrapper"  # attributes: data and others
         if accessor or getattr(func, "__name__", None) in _BEFORE_SHAPE:
             return super().__torch_function__(func, types, args, kwargs or {})  # type: ignore[misc]
         raise ValueError(

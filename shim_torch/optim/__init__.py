@@ -1,9 +1,9 @@
 """``torch.optim``: optimizers and learning-rate schedules."""
 
-from shim_torch._impl.optim import accumulated, adaptive, matrices
-from shim_torch._impl.optim.accumulated import Adagrad, RMSprop
+from shim_torch._impl.optim import adagrad_rmsprop, adaptive, matrix_optimizers
+from shim_torch._impl.optim.adagrad_rmsprop import Adagrad, RMSprop
 from shim_torch._impl.optim.adaptive import ASGD, Adadelta, Adamax, NAdam, RAdam, Rprop
-from shim_torch._impl.optim.matrices import Adafactor, Muon, SparseAdam
+from shim_torch._impl.optim.matrix_optimizers import Adafactor, Muon, SparseAdam
 from shim_torch.optim import adam, lr_scheduler, optimizer
 from shim_torch.optim.adam import Adam, AdamW
 from shim_torch.optim.lbfgs import LBFGS
@@ -38,6 +38,6 @@ Optimizer.__module__ = "torch.optim.optimizer"
 
 
 adamw = adam  # PyTorch's file names
-adagrad = rmsprop = accumulated
+adagrad = rmsprop = adagrad_rmsprop
 adadelta = adamax = asgd = nadam = radam = rprop = adaptive
-sparse_adam = _adafactor = _muon = matrices
+sparse_adam = _adafactor = _muon = matrix_optimizers

@@ -9,9 +9,9 @@ import math
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.optim.accumulated import Adagrad, RMSprop
+from shim_torch._impl.optim.adagrad_rmsprop import Adagrad, RMSprop
 from shim_torch._impl.optim.adaptive import ASGD, Adadelta, Adamax, NAdam, RAdam, Rprop
-from shim_torch._impl.optim.matrices import Adafactor, Muon, SparseAdam
+from shim_torch._impl.optim.matrix_optimizers import Adafactor, Muon, SparseAdam
 from shim_torch._impl.optim.per_parameter import Each
 from shim_torch.optim.adam import Adam
 from shim_torch.optim.sgd import SGD

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.optim.forms import asked_of as _asked_of
 from shim_torch._impl.optim.helpers import _to_scalar
+from shim_torch._impl.optim.implementations import module_getattr as _module_getattr
 from shim_torch._impl.optim.per_parameter import Each, add_ratio, check, check_rate, decayed, root, zeros_like
 
 
@@ -159,4 +159,4 @@ class AdamW(Adam):
         )
 
 
-__getattr__ = _asked_of("torch.optim.adam", "adam", "adamw")
+__getattr__ = _module_getattr("torch.optim.adam", "adam", "adamw")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.optim.checks import check_rate
-from shim_torch._impl.optim.forms import asked_of as _asked_of
+from shim_torch._impl.optim.implementations import module_getattr as _module_getattr
 from shim_torch.autograd.grad_mode import enable_grad, no_grad
 from shim_torch.optim.optimizer import Optimizer
 
@@ -188,7 +188,7 @@ class LBFGS(Optimizer):
         descent = _Descent(self, enable_grad()(closure))
         first = descent.measure()
         left = 0 if descent.flat() else self.param_groups[0]["max_iter"]
-        while left and descent.goes_on(last=left == 1):
+        while left and descent.should_continue(last=left == 1):
             left -= 1
         return first
 
@@ -223,7 +223,7 @@ class _Descent:
         lr = lr.item() if isinstance(lr, _core.TensorBase) else lr
         return min(1.0, 1.0 / self.gradient.abs().sum()) * lr if self.state["n_iter"] == 1 else lr
 
-    def goes_on(self, last: bool) -> bool:
+    def should_continue(self, last: bool) -> bool:
         """One iteration: whether there may be more after it. The ``last`` one needs no gradient where it ends."""
         state, least = self.state, self.group["tolerance_change"]
         state["n_iter"] += 1
@@ -282,4 +282,4 @@ def _strong_wolfe(
     return found.f, found.g, found.t, search.evaluations
 
 
-__getattr__ = _asked_of("torch.optim.lbfgs")
+__getattr__ = _module_getattr("torch.optim.lbfgs")

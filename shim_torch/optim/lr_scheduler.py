@@ -43,6 +43,7 @@ class LambdaLR(_FunctionsOfEpoch):
     """The initial rate times ``lr_lambda(epoch)``."""
 
     def get_lr(self) -> list[Any]:
+        """The initial rates times what each group's function gives for this epoch."""
         self._warn_outside_step()
         return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
@@ -56,6 +57,7 @@ class MultiplicativeLR(_FunctionsOfEpoch):
                 raise TypeError(f"lr_lambda should be a function, but got {type(function).__name__}")
 
     def get_lr(self) -> list[Any]:
+        """The present rates times what each group's function gives for this epoch."""
         self._warn_outside_step()
         if self._is_initial:
             return self._rates()
@@ -189,6 +191,7 @@ class CosineAnnealingLR(LRScheduler):
         return (1 + math.cos(math.pi * epoch / self.T_max)) / 2
 
     def get_lr(self) -> list[Any]:
+        """The rates of this epoch, from those of the epoch before."""
         self._warn_outside_step()
         epoch = self.last_epoch
         if self._step_count == 1 and epoch > 0 and not self._is_initial:  # resumed: no epoch before to go on from

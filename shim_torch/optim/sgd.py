@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.optim.forms import asked_of as _asked_of
+from shim_torch._impl.optim.implementations import module_getattr as _module_getattr
 from shim_torch._impl.optim.per_parameter import Each, add_scaled, check, check_rate, decayed
 
 
@@ -69,4 +69,4 @@ class SGD(Each):
         add_scaled(p, g, -(group["lr"] if group["differentiable"] else float(group["lr"])))
 
 
-__getattr__ = _asked_of("torch.optim.sgd", "sgd")
+__getattr__ = _module_getattr("torch.optim.sgd", "sgd")

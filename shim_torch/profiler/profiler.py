@@ -187,7 +187,9 @@ class profile:
     add_metadata_json = add_metadata
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        """Raises NotImplementedError: stacks are not recorded."""
         raise NotImplementedError("torch.profiler.profile.export_stacks is not supported by shim-torch")
 
     def export_memory_timeline(self, path: str, device: str | None = None) -> None:
+        """Raises NotImplementedError: memory is not recorded over time."""
         raise NotImplementedError("torch.profiler.profile.export_memory_timeline is not supported by shim-torch")

@@ -148,6 +148,7 @@ def as_sparse_gradcheck(gradcheck: Any) -> Any:
 
 
 def to_sparse_semi_structured(original_tensor: Any, transposed: bool = False) -> Any:
+    """Raises NotImplementedError: there are no kernels for 2:4 sparse tensors."""
     raise NotImplementedError("torch.sparse.to_sparse_semi_structured is not supported by shim-torch")
 
 

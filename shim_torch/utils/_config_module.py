@@ -135,9 +135,11 @@ class ConfigModule(ModuleType):
         special: Config = self.__dict__["_special"][name]
         if special.deprecated and name not in self.__dict__.setdefault("_warned", set()):
             self.__dict__["_warned"].add(name)
-            said = special.deprecation_message
+            reason = special.deprecation_message
             warnings.warn(
-                f"{self._public()}.{name} is deprecated" + (f" and {said}" if said else ""), FutureWarning, stacklevel=4
+                f"{self._public()}.{name} is deprecated" + (f" and {reason}" if reason else ""),
+                FutureWarning,
+                stacklevel=4,
             )
         if special.alias is None:
             return self, name
@@ -155,6 +157,7 @@ class ConfigModule(ModuleType):
         return in_torch(self.__name__)
 
     def get_config_copy(self) -> dict[str, Any]:
+        """A deep copy of all settings."""
         return copy.deepcopy(self._config)
 
     shallow_copy_dict = to_dict = get_serializable_config_copy = get_config_copy
@@ -164,6 +167,7 @@ class ConfigModule(ModuleType):
         return pickle.dumps(self._config, protocol=2)
 
     def save_config_portable(self, *, ignore_private_configs: bool = True) -> dict[str, Any]:
+        """A copy of the settings, without those whose names start with an underscore unless asked for."""
         return {k: v for k, v in self.get_config_copy().items() if not (ignore_private_configs and k.startswith("_"))}
 
     def load_config(self, maybe_pickled_config: bytes | dict[str, Any]) -> None:
@@ -177,6 +181,7 @@ class ConfigModule(ModuleType):
         return "\n".join(f"{self._public()}.{k} = {v!r}" for k, v in changed.items())
 
     def get_hash(self) -> bytes:
+        """MD5 of all names and values (16 bytes)."""
         return md5(repr(sorted(self._config.items())).encode(), usedforsecurity=False).digest()
 
     def _is_default(self, name: str) -> bool:

@@ -17,6 +17,7 @@ def _check_module_exists(name: str) -> bool:
 
 @functools.lru_cache
 def dill_available() -> bool:
+    """Whether the package ``dill`` can be imported."""
     return _check_module_exists("dill")
 
 

@@ -46,6 +46,7 @@ class TorchDispatchMode:
 
     @classmethod
     def ignore_compile_internals(cls) -> bool:
+        """Whether the compiler's own calls pass the mode by; False unless overridden."""
         return False
 
 
@@ -137,6 +138,7 @@ def is_traceable_wrapper_subclass(t: Any) -> bool:
 
 
 def is_traceable_wrapper_subclass_type(t: type) -> bool:
+    """Whether ``t`` is a tensor subclass with ``__tensor_flatten__`` and ``__tensor_unflatten__``."""
     return (
         issubclass(t, _core.TensorBase)
         and t is not _core.Tensor

@@ -95,10 +95,12 @@ class CapturedTraceback:
         )
 
     def format(self) -> list[str]:
+        """The frames as ``traceback.format_list`` shows them."""
         return traceback.format_list(self.summary())
 
     @staticmethod
     def format_all(tbs: list[CapturedTraceback]) -> list[list[str]]:
+        """``format`` of each."""
         return [tb.format() for tb in tbs]
 
     def __getstate__(self) -> Any:

@@ -38,19 +38,23 @@ def _device_supports_tma() -> bool:
 
 @cache
 def has_triton_experimental_host_tma() -> bool:
+    """Whether this Triton (before 3.4) and GPU have the experimental TMA descriptors made on the host."""
     return has_triton_package() and _device_supports_tma() and get_triton_version() < (3, 4)
 
 
 @cache
 def has_triton_tensor_descriptor_host_tma() -> bool:
+    """Whether this Triton (3.3 or later) and GPU have TMA tensor descriptors made on the host."""
     return has_triton_package() and _device_supports_tma() and get_triton_version() >= (3, 3)
 
 
 def has_triton_tma() -> bool:
+    """Whether either kind of TMA descriptor can be used."""
     return has_triton_tensor_descriptor_host_tma() or has_triton_experimental_host_tma()
 
 
 def has_triton_stable_tma_api() -> bool:
+    """Whether this Triton (3.4 or later) and GPU have ``tl.make_tensor_descriptor``."""
     return has_triton_package() and _device_supports_tma() and get_triton_version() >= (3, 4)
 
 
@@ -58,6 +62,7 @@ has_triton_tma_device = has_triton_stable_tma_api
 
 
 def has_datacenter_blackwell_tma_device() -> bool:
+    """Whether TMA can be used and the GPU has compute capability 10."""
     return has_triton_stable_tma_api() and _core.cuda_device_attribute(75, 0) == 10
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from shim_torch import autograd as _autograd
 from shim_torch._impl.native import _core
-from shim_torch._impl.surface.missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import module_getattr as _module_getattr
 from shim_torch._impl.utils.checkpoint_inputs import (  # noqa: F401
     DefaultDeviceType,
     _infer_device_type,
@@ -295,4 +295,4 @@ def __getattr__(name: str) -> Any:
     """``typing``'s names are names of this module, as of PyTorch's, which takes them all (unsloth_zoo asks for one)."""
     if name in typing.__all__:
         return getattr(typing, name)
-    return _asked_of(__name__)(name)
+    return _module_getattr(__name__)(name)

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import module_getattr as _module_getattr
 
 __all__ = [
     "BuildExtension", "CUDAExtension", "CppExtension", "SyclExtension", "check_compiler_is_gcc",
@@ -278,7 +278,7 @@ def SyclExtension(name: str, sources: Any, *_: Any, **__: Any) -> None:
     _refuse("SyclExtension")
 
 
-_asked = _asked_of(__name__)
+_asked = _module_getattr(__name__)
 
 
 def __getattr__(name: str) -> Any:

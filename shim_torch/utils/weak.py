@@ -110,9 +110,11 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
         return f"<{self.__class__.__name__} at {id(self):#x}>"
 
     def keyrefs(self) -> list[Any]:
+        """The weak references that are the keys."""
         return list(self.data)
 
     def copy(self) -> WeakIdKeyDictionary:
+        """A new dictionary of the same entries."""
         return type(self)(dict(self.items()), self.ref_type) if type(self) is WeakIdKeyDictionary else type(self)(self)
 
     __copy__ = copy
@@ -126,6 +128,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
         return new
 
     def update(self, dict: Any = None, **kwargs: Any) -> None:  # type: ignore[override]
+        """Adds the entries of a mapping or of pairs, and those given by name."""
         if dict is not None:
             pairs = dict if hasattr(dict, "items") else {}.__class__(dict)  # whole, before anything is written
             for key, value in pairs.items():

@@ -29,14 +29,14 @@ def _scopes():
         return
     import json
 
-    said = json.loads(text)
-    if said["python"] != [sys.implementation.cache_tag, os.path.realpath(sys.prefix)]:
+    state = json.loads(text)
+    if state["python"] != [sys.implementation.cache_tag, os.path.realpath(sys.prefix)]:
         return
-    if said["folder"] not in sys.path:
-        sys.path.append(said["folder"])
+    if state["folder"] not in sys.path:
+        sys.path.append(state["folder"])
     from shim_torch_proxy import child
 
-    child.inherit(said["scopes"])
+    child.inherit(state["scopes"])
 
 
 _folder = os.path.dirname(os.path.abspath(__file__))

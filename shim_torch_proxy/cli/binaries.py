@@ -1,4 +1,4 @@
-"""What the shared objects of a wheel, folder or package want of PyTorch: the stable C ABI, its C++ ABI, or nothing."""
+"""What the shared objects of a wheel, folder or package need of PyTorch: the stable C ABI, its C++ ABI, or nothing."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _RELEASE = {name: release for release, names in _SINCE.items() for name in names
 
 
 def release_of(function: str) -> tuple[int, int]:
-    """The release of PyTorch that has a function of the stable ABI first."""
+    """The first release of PyTorch with this function of the stable ABI."""
     if function.startswith("torch_tag_"):
         return (2, 12)
     return _RELEASE.get(function, (2, 9))
 
 
 def is_shared_object(name: str) -> bool:
-    """By its name: ``x.so``, ``libx.so.13``."""
+    """Whether the name is a shared object's: ``x.so``, ``libx.so.13``."""
     return re.search(r"\.so(\.\d+)*$", name) is not None
 
 
@@ -100,7 +100,7 @@ def inspect(name: str, data: Any) -> dict[str, Any]:
 
 
 def scan(target: str) -> list[dict[str, Any]]:
-    """:func:`inspect` of every shared object of ``target``; libraries without torch are left in, for their versions."""
+    """:func:`inspect` of every shared object of ``target``, those that do not use torch too, for their versions."""
     return [inspect(name, data) for name, data in shared_objects(target)]
 
 

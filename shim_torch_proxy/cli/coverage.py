@@ -12,7 +12,7 @@ from shim_torch_proxy.cli import program
 
 
 def found(torch: Any, name: str) -> bool:
-    """Whether the dotted ``name`` leads to something here; a sub-module is imported on the way."""
+    """Whether the dotted ``name`` exists here; sub-modules are imported to find out."""
     from shim_torch_proxy.cli.scan import only_a_name
 
     value = torch

@@ -303,7 +303,7 @@ ELSEWHERE = {
         "shim::_outer shim::outer_backward_input shim::outer_backward_other".split(),
         "tests/shim_torch/ops/test_outer.py",
     ),
-    "shim::pair_loss": "tests/shim_torch/ops/test_pair_losses.py",
+    "shim::pointwise_loss": "tests/shim_torch/ops/test_pointwise_losses.py",
     **dict.fromkeys(
         "shim::bce_logits_each shim::ctc_alignments shim::multi_margin_loss shim::multilabel_margin_loss shim::nll_loss".split(),
         "CUDA's: tests/gpu/test_cuda_losses.py",
@@ -315,9 +315,10 @@ ELSEWHERE = {
     "shim::vector_product": "CUDA's: tests/gpu/test_cuda_vectors.py",
     "shim::attention": "CUDA's: tests/gpu/test_cuda_attention.py",
     **dict.fromkeys(
-        "shim::framed shim::unframed shim::shuffle_pixels".split(), "tests/shim_torch/test_window_kernels.py"
+        "shim::reflect_replicate_pad shim::reflect_replicate_pad_backward shim::shuffle_pixels".split(),
+        "tests/shim_torch/test_window_kernels.py",
     ),
-    **dict.fromkeys("shim::spread_taps shim::weighted_taps".split(), "tests/native/test_weighted_taps.py"),
+    **dict.fromkeys("shim::weighted_taps_backward shim::weighted_taps".split(), "tests/native/test_weighted_taps.py"),
     **dict.fromkeys(
         "normal.Tensor_Tensor normal.Tensor_float normal.float_Tensor".split(),
         "tests/shim_torch/test_draws_gradients.py",

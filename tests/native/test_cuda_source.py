@@ -118,26 +118,26 @@ def families():
             yield "sort", {"ELEMENT": t, "KEYS": keys, "PAIR": pair}
         yield "select", {"ELEMENT": t, "KEYS": 1024, "PAIR": max(pair, 8), "SELECT": 1, "V": 2}
         yield "radix", {"ELEMENT": t}
-        yield "rank", {"ELEMENT": t}
+        yield "kthvalue", {"ELEMENT": t}
         if t != "Bool":
             yield "search", {"ELEMENT": t, "OUT": "int", "MAKES": 0}
         yield "heads", {"ELEMENT": t, "C": "u32", "OUT": "i64", "V": 1, "HEADS": 1}
         for count, slots in (("u32", 1024), ("float", 8192), ("double", 4096), ("u32", 0)):
             compare = t if t in ("float", "double") else "float" if t == "Bf16" else "i64"
             yield (
-                "tally",
+                "histogram_unique",
                 {"ELEMENT": t, "C": compare, "V": 2, "COUNT": count, "TALLY": 1 + slots // 8192, "SLOTS": slots},
             )
         for join in ("Sum", "Product", "Greatest", "Least"):
-            yield "join", {"ELEMENT": t, "INDEX": "int", "WIDE": 0, "ADDS": 1, "JOIN": join}
+            yield "scatter_reduce", {"ELEMENT": t, "INDEX": "int", "WIDE": 0, "ADDS": 1, "JOIN": join}
     for t, compute, vector in floats:
         own = {"ELEMENT": t, "C": compute, "V": vector}
         for loss in range(6):
-            yield "pair", {**own, "LOSS": loss}
-        yield "classes", {**own, "V": 1}
+            yield "pointwise_loss", {**own, "LOSS": loss}
+        yield "class_loss", {**own, "V": 1}
         yield "depthwise", {**own, "V": 1, "TAPS": 4}
         for part in ({"NORM": 0}, {"NORM": 2}, {"ADAM": 1}, {"SGD": 1}):
-            yield "many", {**own, **part}
+            yield "foreach", {**own, **part}
         functors = {"RESULT": compute, "LOGIC": 0, "T0": t, "EACH": 1, "K1": 0}
         yield "each", {**own, **functors, "OP": "addcdiv", "N_IN": 3, "EXTRA": 1, "K2": 0, "K3": 0}
         yield "each", {**own, **functors, "OP": "mul", "N_IN": 2, "EXTRA": 0, "K2": 1, "K3": 0}
@@ -146,13 +146,13 @@ def families():
             yield "images", {**own, "V": 1, **part}
         yield "channels", {**own, "P": t}
         if t == compute:
-            yield "alignments", {**own, "V": 1}
-        yield "bags", {**own, "INDEX": "int" if vector > 2 else "i64"}
-        yield "vectors", {"ELEMENT": t, "C": compute}
-        yield "deviations", {"ELEMENT": t, "C": compute, "V": min(vector, 4)}
+            yield "ctc_loss", {**own, "V": 1}
+        yield "embedding_bag", {**own, "INDEX": "int" if vector > 2 else "i64"}
+        yield "cross_polar", {"ELEMENT": t, "C": compute}
+        yield "variance", {"ELEMENT": t, "C": compute, "V": min(vector, 4)}
         yield "random", {"ELEMENT": t, "WIDE": 0, "V": 4, "POISSON": 1}
         for frame in (0, 1):
-            yield "windows", {"ELEMENT": t, "C": compute, "ADDS": 1, "FRAME": frame}
+            yield "image_rearrange", {"ELEMENT": t, "C": compute, "ADDS": 1, "FRAME": frame}
     for family, t, size in (
         ("attention", "Half", 64),
         ("attention", "Bf16", 128),
@@ -193,7 +193,7 @@ def families():
         yield "transpose", {"ELEMENT": t, "V": v, "SIDE": side}
         yield "pad", {"ELEMENT": t, "V": 16 if t == "u8" else 1, "WIDE": int(t == "u8")}
         yield "flip", {"ELEMENT": t, "V": 16 if t == "u8" else 2}
-        yield "windows", {"ELEMENT": t, "C": "int", "ADDS": 0, "FRAME": v % 2, "R": 2}
+        yield "image_rearrange", {"ELEMENT": t, "C": "int", "ADDS": 0, "FRAME": v % 2, "R": 2}
 
 
 @pytest.mark.slow

@@ -112,8 +112,10 @@ def test_bodies_are_the_references():
     for dim, t, back in ((1, x, g), (2, x.mT.contiguous(), g.mT.contiguous())):
         expected = weighted_taps.weighted_taps(np, t.numpy(), dim, places.numpy(), weights.numpy())
         np.testing.assert_allclose(run.weighted_taps(t, dim, places, weights).numpy(), expected, rtol=1e-12)
-        expected = weighted_taps.spread_taps(np, back.numpy(), dim, 5, places.numpy(), weights.numpy())
-        np.testing.assert_allclose(run.spread_taps(back, dim, 5, places, weights).numpy(), expected, rtol=1e-12)
+        expected = weighted_taps.weighted_taps_backward(np, back.numpy(), dim, 5, places.numpy(), weights.numpy())
+        np.testing.assert_allclose(
+            run.weighted_taps_backward(back, dim, 5, places, weights).numpy(), expected, rtol=1e-12
+        )
 
 
 def test_taps_made_in_inference_mode_serve_training():
@@ -138,7 +140,7 @@ def test_tables_are_made_on_the_host_whatever_the_default_device_is():
     for default in ("cpu", "meta"):
         with torch.device(default):
             made = tables_of_taps.taps((7, 5, None, default == "cpu"), resampling._linear_taps, like)
-            tables[default] = [*made, *tables_of_taps._turned_round(*made, 7)]
+            tables[default] = [*made, *tables_of_taps._transposed_taps(*made, 7)]
             assert {t.device.type for t in tables[default]} == {"cpu"}
     torch.testing.assert_close(tables["meta"][1].sum(1), torch.ones(5))
     torch.testing.assert_close(tables["meta"][3].sum(), torch.tensor(5.0))

@@ -85,7 +85,7 @@ def test_annotations_are_found(cls):
 
 OURS_ALONE = {
     "torch": ["sgn_", "set_default_dtype_"],
-    "torch.Tensor": ["pair_loss", "add_runs", "masked_scale", "cross_entropy", "rsub"],
+    "torch.Tensor": ["pointwise_loss", "add_runs", "masked_scale", "cross_entropy", "rsub"],
     "torch.Generator": ["take"],
     "torch.nn": ["NonDynamicallyQuantizableLinear"],
     "torch.nn.init": ["no_grad"],

@@ -23,8 +23,8 @@ def test_frames(mode, pad):
     x = torch.randn(2, 3, 4, 5, dtype=torch.float64, requires_grad=True)
     x = x if len(pad) > 2 else x[0]
     reflect = mode == "reflect"
-    assert torch.equal(shim.framed(x, pad, reflect), F.pad(x, pad, mode))
+    assert torch.equal(shim.reflect_replicate_pad(x, pad, reflect), F.pad(x, pad, mode))
     weigh = torch.randn_like(F.pad(x, pad, mode))
     (theirs,) = torch.autograd.grad(F.pad(x, pad, mode), x, weigh)
-    torch.testing.assert_close(shim.unframed(weigh, x.shape, pad, reflect), theirs)
-    torch.testing.assert_close(torch.autograd.grad(shim.framed(x, pad, reflect), x, weigh)[0], theirs)
+    torch.testing.assert_close(shim.reflect_replicate_pad_backward(weigh, x.shape, pad, reflect), theirs)
+    torch.testing.assert_close(torch.autograd.grad(shim.reflect_replicate_pad(x, pad, reflect), x, weigh)[0], theirs)

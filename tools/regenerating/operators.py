@@ -55,6 +55,7 @@ def overloads():
 
 
 def tags():
+    """The table of operators' tags, without those that follow from the schema."""
     found = defaultdict(list)
     for name, schema in schemas().items():
         for tag in _overload(schema).tags:

@@ -28,6 +28,7 @@ def _is_ignored(value, ignored):
 
 
 def not_overridable():
+    """The functions that PyTorch lists as ignored by ``__torch_function__``, by qualified name."""
     ignored = {f for f in get_ignored_functions() if callable(f)}
     names = set()
     for prefix, space in SPACES.items():

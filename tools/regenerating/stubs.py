@@ -97,6 +97,7 @@ def argument(text, is_method):
 
 
 def result(text):
+    """The Python type that a schema's result text means."""
     parts = [RESULT.fullmatch(part) for part in PARTS.split(text.removeprefix("(").removesuffix(")")) if part]
     kinds = [f"list[{RESULTS[p[1]]}]" if p[2] else RESULTS[p[1]] for p in parts]
     return "None" if not kinds else kinds[0] if len(kinds) == 1 and text[0] != "(" else f"tuple[{', '.join(kinds)}]"

@@ -63,10 +63,12 @@ def _files(root, name):
 
 @cache
 def files():
+    """The modules of PyTorch's package that are files."""
     return _files(Path(torch.__file__).parent, "torch")
 
 
 def is_in(name, packages):
+    """Whether ``name`` is one of ``packages`` or lies within one."""
     return any(f"{name}.".startswith(f"{package}.") for package in packages)
 
 
@@ -105,6 +107,7 @@ def home(value):
 
 
 def is_of_torch(value):
+    """Whether an object says that it comes from torch."""
     return home(value).partition(".")[0] == "torch"
 
 
@@ -224,6 +227,7 @@ def inner():
 
 
 def inner_names():
+    """The table of names that are no public ones, a line each."""
     return "".join(f"{name}\n" for name in sorted(inner()))
 
 

@@ -8,7 +8,7 @@
 #include "core/tensor.h"
 #include "cpu/loaded_blas.h"
 #include "cpu/parallel.h"
-#include "cpu/dots.h"
+#include "cpu/dot_products.h"
 #include "cpu/blas.h"
 #include "cpu/matrix_vector.h"
 #include "cpu/products.h"

@@ -177,18 +177,19 @@ void weight_gradient(const Tensor& x, const Tensor& g, const Box& win, int64_t g
 
 }  // namespace
 
-Tensor convolve(
-    const Tensor& x, const Tensor& w, const Tensor& bias, const Box& win, int64_t groups, const int64_t (&places)[3]) {
-  Tensor out = empty(Dims{x->sizes()[0], w->sizes()[0], places[0], places[1], places[2]}, x->dtype(), Device{});
+Tensor convolve(const Tensor& x, const Tensor& w, const Tensor& bias, const Box& win, int64_t groups,
+    const int64_t (&out_sizes)[3]) {
+  Tensor out =
+      empty(Dims{x->sizes()[0], w->sizes()[0], out_sizes[0], out_sizes[1], out_sizes[2]}, x->dtype(), Device{});
   if (convolve_directly(x, w, bias, win, groups, out)) return out;
   by_dtype(x->dtype(), [&]<class T>(T) { forward<T>(x, w, data_or_null<T>(bias), win, groups, out); });
   return out;
 }
 
-Tensor convolve_transposed(
-    const Tensor& x, const Tensor& w, const Tensor& bias, const Box& win, int64_t groups, const int64_t (&places)[3]) {
-  Tensor out =
-      empty(Dims{x->sizes()[0], w->sizes()[1] * groups, places[0], places[1], places[2]}, x->dtype(), Device{});
+Tensor convolve_transposed(const Tensor& x, const Tensor& w, const Tensor& bias, const Box& win, int64_t groups,
+    const int64_t (&out_sizes)[3]) {
+  Tensor out = empty(
+      Dims{x->sizes()[0], w->sizes()[1] * groups, out_sizes[0], out_sizes[1], out_sizes[2]}, x->dtype(), Device{});
   if (convolve_transposed_directly(x, w, bias, win, groups, out)) return out;
   by_dtype(x->dtype(), [&]<class T>(T) { transposed<T>(x, w, data_or_null<T>(bias), win, groups, out); });
   return out;

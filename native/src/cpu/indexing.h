@@ -1,6 +1,6 @@
 #pragma once
-// Joining and gathering: kernels that move elements without looking at their values. Null where there is no kernel for the case;
-// bounds are checked, and what is out of them is left to the caller, which knows the error.
+// cat, indexing by tensors and masks, and nonzero. Null where there is no kernel for the case or an index is out of bounds: the caller
+// raises the error.
 #include <span>
 
 #include "core/tensor.h"

@@ -61,7 +61,7 @@ template <class T, class I> void search(const Tensor& rows, const Tensor& values
 
 }  // namespace
 
-Tensor search_sorted(const Tensor& sequence, const Tensor& values, bool right, bool narrow) {
+Tensor searchsorted(const Tensor& sequence, const Tensor& values, bool right, bool narrow) {
   const int n = sequence->dim();
   if (n == 0 || sequence->dtype() != values->dtype() || !sequence->is_contiguous() || !values->is_contiguous())
     return {};
@@ -97,7 +97,7 @@ Tensor one_hot(const Tensor& classes, int64_t count) {
   return out;
 }
 
-Tensor count_places(const Tensor& self, int64_t least) {
+Tensor bincount(const Tensor& self, int64_t least) {
   if (self->dim() != 1 || self->numel() == 0 || least < 0) return {};
   const Tensor in = contiguous(self);
   return of_searched(self->dtype(), [&]<class T>(T) -> Tensor {
@@ -129,7 +129,7 @@ Tensor count_places(const Tensor& self, int64_t least) {
   });
 }
 
-Tensor histogram(const Tensor& self, int64_t bins, double low, double high) {
+Tensor histc(const Tensor& self, int64_t bins, double low, double high) {
   const int64_t n = self->numel();
   if (n == 0 || bins <= 0 || self->has_math_bits()) return {};
   const Tensor in = contiguous(self);
@@ -180,7 +180,7 @@ template <class T> void repeat(const T* from, T* to, int64_t slices, int64_t inn
 
 }  // namespace
 
-Tensor repeat_each(const Tensor& self, int64_t times, int64_t dim) {
+Tensor repeat_interleave(const Tensor& self, int64_t times, int64_t dim) {
   const size_t d = size_t(dim);
   Dims shape(self->sizes().begin(), self->sizes().end());
   const int64_t slices = product_of(shape, 0, d + 1), inner = product_of(shape, d + 1, shape.size());
@@ -197,7 +197,7 @@ Tensor repeat_each(const Tensor& self, int64_t times, int64_t dim) {
   });
 }
 
-int all_equal(const Tensor& given, const Tensor& other) {
+int equal(const Tensor& given, const Tensor& other) {
   const Tensor a = contiguous(given), b = contiguous(other);
   const auto same = [&]<class T>(const T* x, const T* y) {
     constexpr int64_t kPart = 4096;
@@ -215,7 +215,7 @@ int all_equal(const Tensor& given, const Tensor& other) {
   return a->numel() == 0 || std::memcmp(a->data(), b->data(), size_t(a->numel()) * a->itemsize()) == 0;
 }
 
-Tensor is_among(const Tensor& self, const Tensor& others, bool invert) {
+Tensor isin(const Tensor& self, const Tensor& others, bool invert) {
   if (self->dtype() != others->dtype()) return {};
   const Tensor in = contiguous(self), given = contiguous(others);
   return of_searched(self->dtype(), [&]<class T>(T) {
@@ -248,7 +248,7 @@ static void close(const T* a, const T* b, uint8_t* to, int64_t n, T relative, T 
   });
 }
 
-Tensor is_close(const Tensor& a, const Tensor& b, double relative, double absolute, bool equal_nan) {
+Tensor isclose(const Tensor& a, const Tensor& b, double relative, double absolute, bool equal_nan) {
   if (a->dtype() != b->dtype() || !std::ranges::equal(a->sizes(), b->sizes()) || !a->is_contiguous() ||
       !b->is_contiguous())
     return {};

@@ -19,8 +19,8 @@ bool reaches(int64_t size, int64_t before, int64_t after, Padding mode) {
 }
 
 // Where each place along a dim reads.
-std::vector<int64_t> places_of(int64_t size, int64_t before, int64_t after, Padding mode) {
-  std::vector<int64_t> places;
+std::vector<int64_t> source_indices(int64_t size, int64_t before, int64_t after, Padding mode) {
+  std::vector<int64_t> indices;
   for (int64_t i = -before; i < size + after; ++i) {
     int64_t p = i;
     if (mode == Padding::reflect)
@@ -29,45 +29,45 @@ std::vector<int64_t> places_of(int64_t size, int64_t before, int64_t after, Padd
       p = std::clamp<int64_t>(i, 0, size - 1);
     else
       p = (i + size) % size;
-    places.push_back(p);
+    indices.push_back(p);
   }
-  return places;
+  return indices;
 }
 
 // Elements [first, last) of a row lie in the input as they do here.
 struct Run {
   int64_t first = 0, last = 0;
 };
-Run longest_run(const std::vector<int64_t>& places) {
+Run longest_run(const std::vector<int64_t>& indices) {
   Run best, now;
-  for (int64_t i = 0; i < int64_t(places.size()); ++i) {
-    if (i == 0 || places[size_t(i)] != places[size_t(i - 1)] + 1) now.first = i;
+  for (int64_t i = 0; i < int64_t(indices.size()); ++i) {
+    if (i == 0 || indices[size_t(i)] != indices[size_t(i - 1)] + 1) now.first = i;
     now.last = i + 1;
     if (now.last - now.first > best.last - best.first) best = now;
   }
   return best;
 }
 
-template <class T> void copy_row(const T* from, T* to, const std::vector<int64_t>& places, Run run) {
-  for (int64_t i = 0; i < run.first; ++i) to[i] = from[places[size_t(i)]];
-  std::memcpy(to + run.first, from + places[size_t(run.first)], size_t(run.last - run.first) * sizeof(T));
-  for (int64_t i = run.last; i < int64_t(places.size()); ++i) to[i] = from[places[size_t(i)]];
+template <class T> void copy_row(const T* from, T* to, const std::vector<int64_t>& indices, Run run) {
+  for (int64_t i = 0; i < run.first; ++i) to[i] = from[indices[size_t(i)]];
+  std::memcpy(to + run.first, from + indices[size_t(run.first)], size_t(run.last - run.first) * sizeof(T));
+  for (int64_t i = run.last; i < int64_t(indices.size()); ++i) to[i] = from[indices[size_t(i)]];
 }
 
 template <class T>
-void copy_rows(const T* from, T* to, DimSpan sizes, DimSpan shape, const std::vector<std::vector<int64_t>>& places) {
+void copy_rows(const T* from, T* to, DimSpan sizes, DimSpan shape, const std::vector<std::vector<int64_t>>& indices) {
   const size_t last = sizes.size() - 1;
-  const Run run = longest_run(places[last]);
+  const Run run = longest_run(indices[last]);
   const int64_t rows = product_of(shape, 0, last), width = shape[last];
   parallel_for(rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(width, 1)), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       int64_t left = row, start = 0, step = sizes[last];
       for (size_t d = last; d-- > 0; left /= shape[d]) {
         const int64_t at = left % shape[d];
-        start += (places[d].empty() ? at : places[d][size_t(at)]) * step;
+        start += (indices[d].empty() ? at : indices[d][size_t(at)]) * step;
         step *= sizes[d];
       }
-      copy_row(from + start, to + row * width, places[last], run);
+      copy_row(from + start, to + row * width, indices[last], run);
     }
   });
 }
@@ -98,7 +98,7 @@ Tensor pad_from_itself(const Tensor& self, const Dims& pad, Padding mode) {
   const size_t n = size_t(self->dim()), many = pad.size() / 2;
   if (pad.size() % 2 || many == 0 || (n != many + 1 && n != many + 2) || self->numel() == 0) return {};
   Dims shape(self->sizes().begin(), self->sizes().end());
-  std::vector<std::vector<int64_t>> places(n);
+  std::vector<std::vector<int64_t>> indices(n);
   for (size_t i = 0; i < many; ++i) {
     const size_t d = n - 1 - i;
     if (!reaches(shape[d], pad[2 * i], pad[2 * i + 1], mode)) return {};
@@ -107,9 +107,9 @@ Tensor pad_from_itself(const Tensor& self, const Dims& pad, Padding mode) {
   const Tensor in = contiguous(self), out = empty(shape, self->dtype(),
                                           Device{});  // first: too large a result fails before its places are listed
   for (size_t i = 0; i < many; ++i)
-    places[n - 1 - i] = places_of(self->sizes()[n - 1 - i], pad[2 * i], pad[2 * i + 1], mode);
+    indices[n - 1 - i] = source_indices(self->sizes()[n - 1 - i], pad[2 * i], pad[2 * i + 1], mode);
   return of_size<Tensor>(self->itemsize(), [&]<class T>(T) {
-    copy_rows(static_cast<const T*>(in->data()), static_cast<T*>(out->data()), self->sizes(), shape, places);
+    copy_rows(static_cast<const T*>(in->data()), static_cast<T*>(out->data()), self->sizes(), shape, indices);
     return out;
   });
 }

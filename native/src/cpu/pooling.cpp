@@ -11,7 +11,7 @@ namespace {
 
 template <class T>
 void max_plane(
-    const T* x, int64_t height, int64_t width, const Window& w, int64_t rows, int64_t cols, T* y, int64_t* places) {
+    const T* x, int64_t height, int64_t width, const Window& w, int64_t rows, int64_t cols, T* y, int64_t* indices) {
   for (int64_t r = 0; r < rows; ++r) {
     const int64_t top = r * w.stride[0] - w.padding[0];
     for (int64_t c = 0; c < cols; ++c) {
@@ -31,7 +31,7 @@ void max_plane(
         }
       }
       y[r * cols + c] = best;
-      places[r * cols + c] = at;
+      indices[r * cols + c] = at;
     }
   }
 }
@@ -67,14 +67,14 @@ template <class F> void by_dtype(DType t, F&& f) { t == DType::f64 ? f(double{})
 
 }  // namespace
 
-Tensor max_pool(const Tensor& x, const Window& w, int64_t height, int64_t width, Tensor* places) {
+Tensor max_pool(const Tensor& x, const Window& w, int64_t height, int64_t width, Tensor* indices) {
   const int64_t planes = x->sizes()[0], h = x->sizes()[1], v = x->sizes()[2];
   Tensor out = empty(Dims{planes, height, width}, x->dtype(), Device{});
-  *places = empty(Dims{planes, height, width}, DType::i64, Device{});
+  *indices = empty(Dims{planes, height, width}, DType::i64, Device{});
   by_dtype(x->dtype(), [&]<class T>(T) {
     each_plane(planes, height * width * w.kernel[0] * w.kernel[1], [&](int64_t p) {
       max_plane(x->data_as<T>() + p * h * v, h, v, w, height, width, out->data_as<T>() + p * height * width,
-          (*places)->data_as<int64_t>() + p * height * width);
+          (*indices)->data_as<int64_t>() + p * height * width);
     });
   });
   return out;

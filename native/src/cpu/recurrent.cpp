@@ -13,30 +13,30 @@ namespace {
 
 inline float logistic(float x) { return sigmoid_of(x); }
 inline double logistic(double x) { return 1 / (1 + std::exp(-x)); }
-inline float bent(float x) { return tanh_of(x); }
-inline double bent(double x) { return std::tanh(x); }
+inline float hyperbolic_tangent(float x) { return tanh_of(x); }
+inline double hyperbolic_tangent(double x) { return std::tanh(x); }
 
 template <class T>
 SHIM_MATH_CLONES void forward(const T* a, const T* b, const T* c, T* gates, T* after, T* h, int64_t n) {
 #pragma GCC ivdep
   for (int64_t k = 0; k < n; ++k) {
-    const T i = logistic(a[k] + b[k]), f = logistic(a[n + k] + b[n + k]), g = bent(a[2 * n + k] + b[2 * n + k]),
-            o = logistic(a[3 * n + k] + b[3 * n + k]);
+    const T i = logistic(a[k] + b[k]), f = logistic(a[n + k] + b[n + k]),
+            g = hyperbolic_tangent(a[2 * n + k] + b[2 * n + k]), o = logistic(a[3 * n + k] + b[3 * n + k]);
     const T next = f * c[k] + i * g;
     gates[k] = i, gates[n + k] = f, gates[2 * n + k] = g, gates[3 * n + k] = o;
     after[k] = next;
-    h[k] = o * bent(next);
+    h[k] = o * hyperbolic_tangent(next);
   }
 }
 
 template <class T>
 SHIM_MATH_CLONES void backward(
-    const T* of_h, const T* of_c, const T* gates, const T* before, const T* after, T* d, T* dc, int64_t n) {
+    const T* grad_h, const T* grad_c, const T* gates, const T* before, const T* after, T* d, T* dc, int64_t n) {
 #pragma GCC ivdep
   for (int64_t k = 0; k < n; ++k) {
-    const T i = gates[k], f = gates[n + k], g = gates[2 * n + k], o = gates[3 * n + k], t = bent(after[k]),
-            gh = of_h ? of_h[k] : T(0);
-    const T through = (of_c ? of_c[k] : T(0)) + gh * o * (T(1) - t * t);
+    const T i = gates[k], f = gates[n + k], g = gates[2 * n + k], o = gates[3 * n + k],
+            t = hyperbolic_tangent(after[k]), gh = grad_h ? grad_h[k] : T(0);
+    const T through = (grad_c ? grad_c[k] : T(0)) + gh * o * (T(1) - t * t);
     d[k] = through * g * i * (T(1) - i);
     d[n + k] = through * before[k] * f * (T(1) - f);
     d[2 * n + k] = through * i * (T(1) - g * g);
@@ -68,11 +68,11 @@ LstmStep lstm_step(const Tensor& a, const Tensor& b, const Tensor& c) {
 }
 
 LstmGradients lstm_step_backward(
-    const Tensor& of_h, const Tensor& of_c, const Tensor& gates, const Tensor& before, const Tensor& after) {
+    const Tensor& grad_h, const Tensor& grad_c, const Tensor& gates, const Tensor& before, const Tensor& after) {
   LstmGradients g{empty(gates->sizes(), gates->dtype(), Device{}), empty(before->sizes(), gates->dtype(), Device{})};
   by_dtype(gates->dtype(), [&]<class T>(T) {
     each_row(before, [&](int64_t r, int64_t n) {
-      backward(of_h ? of_h->data_as<T>() + r * n : nullptr, of_c ? of_c->data_as<T>() + r * n : nullptr,
+      backward(grad_h ? grad_h->data_as<T>() + r * n : nullptr, grad_c ? grad_c->data_as<T>() + r * n : nullptr,
           gates->data_as<T>() + 4 * r * n, before->data_as<T>() + r * n, after->data_as<T>() + r * n,
           g.gates->data_as<T>() + 4 * r * n, g.c->data_as<T>() + r * n, n);
     });
@@ -103,12 +103,12 @@ LstmLayer lstm_layer(const Tensor& gates, const Tensor& h, const Tensor& c, cons
   return l;
 }
 
-LstmLayerGradients lstm_layer_backward(const Tensor& of_outputs, const Tensor& of_cells, const Tensor& gates,
+LstmLayerGradients lstm_layer_backward(const Tensor& grad_outputs, const Tensor& grad_cells, const Tensor& gates,
     const Tensor& c, const Tensor& weight, const Tensor& cells) {
   const int64_t rows = c->sizes()[0], n = c->sizes()[1], size = rows * n;
   const DType t = c->dtype();
   LstmLayerGradients g{empty(gates->sizes(), t, Device{}), {}, empty(c->sizes(), t, Device{})};
-  const Tensor of_h = empty(c->sizes(), t, Device{}), of_c = empty(c->sizes(), t, Device{});
+  const Tensor grad_h = empty(c->sizes(), t, Device{}), grad_c = empty(c->sizes(), t, Device{});
   for (int64_t k = gates->sizes()[0] - 1; k >= 0; --k) {
     const bool last = !g.h;
     by_dtype(t, [&]<class T>(T) {
@@ -116,9 +116,9 @@ LstmLayerGradients lstm_layer_backward(const Tensor& of_outputs, const Tensor& o
         const T *x = given ? given->data_as<T>() + k * size : nullptr, *y = last ? nullptr : later->data_as<T>();
         for (int64_t i = 0; i < size; ++i) to[i] = (x ? x[i] : T(0)) + (y ? y[i] : T(0));
       };
-      T *h = of_h->data_as<T>(), *cell = of_c->data_as<T>();
-      sum(of_outputs, g.h, h);
-      sum(of_cells, g.c, cell);
+      T *h = grad_h->data_as<T>(), *cell = grad_c->data_as<T>();
+      sum(grad_outputs, g.h, h);
+      sum(grad_cells, g.c, cell);
       const T *kept = gates->data_as<T>() + 4 * k * size, *after = cells->data_as<T>() + k * size,
               *before = k ? after - size : c->data_as<T>();
       each_row(c, [&](int64_t r, int64_t) {

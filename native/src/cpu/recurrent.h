@@ -13,9 +13,9 @@ LstmStep lstm_step(
 struct LstmGradients {
   Tensor gates, c;
 };
-// `of_h` and `of_c` are the results' gradients; either may be null.
+// `grad_h` and `grad_c` are the results' gradients; either may be null.
 LstmGradients lstm_step_backward(
-    const Tensor& of_h, const Tensor& of_c, const Tensor& gates, const Tensor& before, const Tensor& after);
+    const Tensor& grad_h, const Tensor& grad_c, const Tensor& gates, const Tensor& before, const Tensor& after);
 
 // Every step of a layer: of the inputs' gates (steps, batch, 4 n), a state (batch, n), the recurrent weight (4 n, n) and perhaps its bias.
 struct LstmLayer {
@@ -25,7 +25,7 @@ LstmLayer lstm_layer(const Tensor& gates, const Tensor& h, const Tensor& c, cons
 struct LstmLayerGradients {
   Tensor gates, h, c;
 };
-LstmLayerGradients lstm_layer_backward(const Tensor& of_outputs, const Tensor& of_cells, const Tensor& gates,
+LstmLayerGradients lstm_layer_backward(const Tensor& grad_outputs, const Tensor& grad_cells, const Tensor& gates,
     const Tensor& c, const Tensor& weight, const Tensor& cells);
 
 }  // namespace shim

@@ -23,12 +23,12 @@ double step_of(int64_t size, int64_t out, double given, bool align_corners) {
   return given > 0 ? given : double(size) / double(out);
 }
 
-std::vector<int64_t> nearest_places(int64_t size, int64_t out, double given) {
-  std::vector<int64_t> places;
+std::vector<int64_t> nearest_indices(int64_t size, int64_t out, double given) {
+  std::vector<int64_t> indices;
   const float step = float(step_of(size, out, given, false));
   for (int64_t i = 0; i < out; ++i)
-    places.push_back(out == size && given <= 0 ? i : std::min(int64_t(std::floor(float(i) * step)), size - 1));
-  return places;
+    indices.push_back(out == size && given <= 0 ? i : std::min(int64_t(std::floor(float(i) * step)), size - 1));
+  return indices;
 }
 
 // Between two neighbours: the first one, the second one, and its weight.
@@ -36,7 +36,7 @@ template <class T> struct Between {
   int64_t first, second;
   T weight;
 };
-template <class T> std::vector<Between<T>> linear_places(int64_t size, int64_t out, double given, bool align_corners) {
+template <class T> std::vector<Between<T>> linear_weights(int64_t size, int64_t out, double given, bool align_corners) {
   std::vector<Between<T>> places;
   const T step = T(step_of(size, out, given, align_corners));
   for (int64_t i = 0; i < out; ++i) {
@@ -166,7 +166,7 @@ Tensor resize_nearest(const Tensor& self, int64_t height, int64_t width, Scales 
   const int64_t planes = self->sizes()[0] * self->sizes()[1], h = self->sizes()[2], w = self->sizes()[3];
   Tensor out = empty(Dims{self->sizes()[0], self->sizes()[1], height, width}, self->dtype(),
       Device{});  // first: fails where it is too large
-  const auto rows = nearest_places(h, height, scales.height), cols = nearest_places(w, width, scales.width);
+  const auto rows = nearest_indices(h, height, scales.height), cols = nearest_indices(w, width, scales.width);
   return of_size<Tensor>(self->itemsize(), [&]<class T>(T) {
     T* const to = static_cast<T*>(out->data());
     const T* const from = static_cast<const T*>(self->data());
@@ -185,8 +185,8 @@ Tensor resize_linear(const Tensor& self, int64_t height, int64_t width, bool ali
   const int64_t planes = self->sizes()[0] * self->sizes()[1], h = self->sizes()[2], w = self->sizes()[3];
   Tensor out = empty(Dims{self->sizes()[0], self->sizes()[1], height, width}, self->dtype(), Device{});
   auto run = [&]<class T>(T) {
-    const auto rows = linear_places<T>(h, height, scales.height, align_corners),
-               cols = linear_places<T>(w, width, scales.width, align_corners);
+    const auto rows = linear_weights<T>(h, height, scales.height, align_corners),
+               cols = linear_weights<T>(w, width, scales.width, align_corners);
     each_plane(planes, 4 * height * width, [&](int64_t p) {
       linear_plane(self->data_as<T>() + p * h * w, out->data_as<T>() + p * height * width, w, rows, cols);
     });

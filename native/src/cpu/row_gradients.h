@@ -19,7 +19,7 @@ Tensor softmax_backward(const Tensor& g, const Tensor& result, bool log);  // ov
 
 struct CrossEntropy {
   Tensor log_p, factors, total;
-};  // kept; a factor a row; their sum
+};  // log-softmax, if kept; the weight of each row's target; the sum of these weights
 // Of (rows, classes) logits and int64 targets; reduction 0: none, 1: mean, 2: sum. Raises IndexError for targets out of bounds.
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& weight, int reduction, int64_t ignored,
     bool keep, CrossEntropy*);

@@ -105,7 +105,7 @@ template <class Op> Tensor run(const Tensor& self, int64_t dim, DType dtype) {
 
 template <bool Largest, class T> bool replaces(T x, T best) { return (Largest ? x >= best : x <= best) || x != x; }
 
-template <bool Largest, class T> void extremes(const Along& a, T* values, int64_t* places) {
+template <bool Largest, class T> void extremes(const Along& a, T* values, int64_t* indices) {
   const T* in = a.data->data_as<T>();
   const int64_t n = a.length;
   auto rows = [&](int64_t at, int64_t count) {
@@ -115,7 +115,7 @@ template <bool Largest, class T> void extremes(const Along& a, T* values, int64_
       for (int64_t i = 0; i < n; ++i) {
         if (replaces<Largest>(in[at + i], best)) best = in[at + i], place = i;
         values[at + i] = best;
-        places[at + i] = place;
+        indices[at + i] = place;
       }
     }
   };
@@ -127,7 +127,7 @@ template <bool Largest, class T> void extremes(const Along& a, T* values, int64_
       for (int64_t c = 0; c < width; ++c) {
         const bool now = replaces<Largest>(in[at + c], best[c]);
         values[at + c] = best[c] = now ? in[at + c] : best[c];
-        places[at + c] = place[c] = now ? i : place[c];
+        indices[at + c] = place[c] = now ? i : place[c];
       }
   });
 }
@@ -141,11 +141,11 @@ Tensor running_extreme(bool largest, const Tensor& self, int64_t dim, Tensor* va
   const DType own = self->dtype(), compute = own == DType::b8 ? DType::u8 : compute_dtype(own);
   Along a;
   if (is_complex(own) || !along(self, dim, compute, &a)) return {};
-  Tensor found = empty(self->sizes(), compute, Device{}), places = empty(self->sizes(), DType::i64, Device{});
+  Tensor found = empty(self->sizes(), compute, Device{}), indices = empty(self->sizes(), DType::i64, Device{});
   auto with = [&]<class T>(T) {
     if (!self->numel()) return;
-    largest ? extremes<true>(a, found->data_as<T>(), places->data_as<int64_t>())
-            : extremes<false>(a, found->data_as<T>(), places->data_as<int64_t>());
+    largest ? extremes<true>(a, found->data_as<T>(), indices->data_as<int64_t>())
+            : extremes<false>(a, found->data_as<T>(), indices->data_as<int64_t>());
   };
   switch (compute) {
     case DType::u8: with(uint8_t{}); break;
@@ -158,7 +158,7 @@ Tensor running_extreme(bool largest, const Tensor& self, int64_t dim, Tensor* va
     default: return {};
   }
   *values = compute == own ? found : to_dtype(found, own);
-  return places;
+  return indices;
 }
 
 }  // namespace shim

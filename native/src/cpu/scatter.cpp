@@ -221,20 +221,20 @@ bool scatter(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& 
     if (index->sizes()[i] > src->sizes()[i] || (i != d && index->sizes()[i] > out->sizes()[i])) return false;
     if (out->strides()[i] == 0 && out->sizes()[i] > 1) return false;
   }
-  Tensor places;
-  if (!usable(index, out->sizes()[d], &places)) return false;
+  Tensor indices;
+  if (!usable(index, out->sizes()[d], &indices)) return false;
   const Tensor from = clashes(*out, *src) || out->data() == src->data() ? clone(src) : src;
-  const Walk w = walk_of(*out, d, *places, *from);
+  const Walk w = walk_of(*out, d, *indices, *from);
   return walk(w, loop_of(how, out->dtype()), out->itemsize());
 }
 
-bool put_at(const Tensor& out, std::span<const Tensor> places, const Tensor& values, bool adds) {
-  const size_t many = places.size();
+bool index_put(const Tensor& out, std::span<const Tensor> indices, const Tensor& values, bool adds) {
+  const size_t many = indices.size();
   if (!plain(*out) || !plain(*values) || many == 0 || many > size_t(out->dim()) || !out->is_contiguous() ||
       values->dtype() != out->dtype())
     return false;
   Dims points;
-  for (const Tensor& t : places) {
+  for (const Tensor& t : indices) {
     if (!plain(*t) || (t->dtype() != DType::i64 && t->dtype() != DType::i32)) return false;
     points = broadcast_shapes(points, t->sizes());
   }
@@ -244,8 +244,8 @@ bool put_at(const Tensor& out, std::span<const Tensor> places, const Tensor& val
   auto* key = keys->data_as<int64_t>();
   bool good = true;
   for (size_t k = 0; k < many; ++k) {
-    const Tensor index =
-        contiguous(expand(*(places[k]->dtype() == DType::i64 ? places[k] : to_dtype(places[k], DType::i64)), points));
+    const Tensor index = contiguous(
+        expand(*(indices[k]->dtype() == DType::i64 ? indices[k] : to_dtype(indices[k], DType::i64)), points));
     const auto* p = index->data_as<int64_t>();
     const int64_t n = sizes[k];
     for (int64_t i = 0; i < keys->numel(); ++i) {
@@ -270,10 +270,10 @@ Tensor gather(const TensorImpl& self, int64_t dim, const TensorImpl& index) {
   const int d = int(dim < 0 ? dim + n : dim);
   for (int i = 0; i < n; ++i)
     if (i != d && index.sizes()[i] > self.sizes()[i]) return {};
-  Tensor places;
-  if (!usable(Tensor(const_cast<TensorImpl*>(&index)), self.sizes()[d], &places)) return {};
+  Tensor indices;
+  if (!usable(Tensor(const_cast<TensorImpl*>(&index)), self.sizes()[d], &indices)) return {};
   Tensor out = empty(index.sizes(), self.dtype(), Device{});
-  walk(walk_of(self, d, *places, *out), by_size<Take>(self.itemsize()), self.itemsize());
+  walk(walk_of(self, d, *indices, *out), by_size<Take>(self.itemsize()), self.itemsize());
   return out;
 }
 

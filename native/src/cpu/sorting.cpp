@@ -79,8 +79,8 @@ Tensor ranked(const Tensor& self, int64_t dim, int64_t count, bool inverted, Ten
             std::sort(items.begin(), items.end(), ByKeyAndPlace<K>());
           else
             radix_sort(items, spare, bytes);
-          int64_t* places = index->data_as<int64_t>() + row * count;
-          for (int64_t i = 0; i < count; ++i) places[i] = items[size_t(i)].at;
+          int64_t* indices = index->data_as<int64_t>() + row * count;
+          for (int64_t i = 0; i < count; ++i) indices[i] = items[size_t(i)].at;
           take(items.data(), count, from, static_cast<char*>(picked->data()) + row * count * int64_t(bytes));
         });
   });
@@ -150,7 +150,7 @@ template <class I> void put_kth_in_place(std::vector<I>& items, int64_t k) {
 }
 
 // The place of each row's k-th smallest; of a row with a NaN its first one.
-template <class K> void kth_of_rows(const Rows& r, int64_t k, int64_t* places) {
+template <class K> void kth_of_rows(const Rows& r, int64_t k, int64_t* indices) {
   const int64_t n = r.cols;
   const DType t = r.data->dtype();
   const bool nans = is_floating(t);
@@ -166,14 +166,14 @@ template <class K> void kth_of_rows(const Rows& r, int64_t k, int64_t* places) {
       int64_t before = 0, at = 0;
       for (int64_t i = 0; i < n; ++i) before += keys[size_t(i)] < wanted;
       for (int64_t left = nan ? 0 : k - before; keys[size_t(at)] != wanted || left-- > 0;) ++at;
-      places[row] = at;
+      indices[row] = at;
     }
   });
 }
 
 }  // namespace
 
-Tensor kth_value(const Tensor& self, int64_t k, int64_t dim, bool keepdim, bool nan_first, Tensor* values) {
+Tensor kthvalue(const Tensor& self, int64_t k, int64_t dim, bool keepdim, bool nan_first, Tensor* values) {
   Rows r;
   if (!has_keys(self->dtype()) || !rows_of(self, dim, &r) || k < 0 || k >= r.cols) return {};
   Dims shape(r.data->sizes().begin(), r.data->sizes().end()), kept(self->sizes().begin(), self->sizes().end());
@@ -183,19 +183,19 @@ Tensor kth_value(const Tensor& self, int64_t k, int64_t dim, bool keepdim, bool 
   else
     kept.erase(kept.begin() + r.dim);
   Tensor index = empty(shape, DType::i64, Device{}), picked = empty(shape, self->dtype(), Device{});
-  int64_t* places = index->data_as<int64_t>();
+  int64_t* indices = index->data_as<int64_t>();
   with_key(self->dtype(), [&]<class K>(K) {
-    if (nan_first) return kth_of_rows<K>(r, k, places);
+    if (nan_first) return kth_of_rows<K>(r, k, indices);
     each_row<K>(r, false, [&](std::vector<Item<K>>& items, auto&, int64_t row, const char*) {
       put_kth_in_place(items, k);
-      places[row] = items[size_t(k)].at;
+      indices[row] = items[size_t(k)].at;
     });
   });
   const size_t bytes = self->itemsize();
   auto* from = static_cast<const char*>(r.data->data());
   auto* to = static_cast<char*>(picked->data());
   for (int64_t row = 0; row < r.rows; ++row)
-    std::memcpy(to + size_t(row) * bytes, from + size_t(row * r.cols + places[row]) * bytes, bytes);
+    std::memcpy(to + size_t(row) * bytes, from + size_t(row * r.cols + indices[row]) * bytes, bytes);
   *values = view(*moved_back(r, picked), kept);
   return view(*moved_back(r, index), kept);
 }

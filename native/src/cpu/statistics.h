@@ -1,6 +1,5 @@
 #pragma once
-// Reductions that need more than one pass or give places: variance, extremes with their indices, log of sums of exponentials,
-// norms, counts. Null where there is no kernel for the dtype or the arguments are for the record to refuse.
+// Reductions that need more than one pass or give indices: variance, argmax and argmin, logsumexp, norms, count_nonzero. Null where there is no kernel for the dtype or the arguments are for the record to refuse.
 #include "core/tensor.h"
 
 namespace shim {

@@ -1,6 +1,6 @@
 #pragma once
-// Convolutions of lines (batch, channels, size) by a short kernel of each channel's own, (channels, 1, taps), with a stride of 1. Null where there
-// is no kernel for the case.
+// Depthwise 1-d convolution: (batch, channels, size) by short kernels (channels, 1, taps) with stride 1. Null where there is no kernel for the
+// case.
 #include "core/tensor.h"
 
 namespace shim::cuda {

@@ -2,43 +2,43 @@
 #include <string_view>
 
 #include "cpu/special_shared.h"
-#include "cuda/alignments_source.h"
+#include "cuda/ctc_loss_source.h"
 #include "cuda/attention_backward_source.h"
 #include "cuda/attention_hopper_backward_source.h"
 #include "cuda/attention_hopper_source.h"
 #include "cuda/attention_source.h"
-#include "cuda/bags_source.h"
+#include "cuda/embedding_bag_source.h"
 #include "cuda/block_source.h"
-#include "cuda/classes_source.h"
+#include "cuda/class_loss_source.h"
 #include "cuda/depthwise_source.h"
-#include "cuda/deviations_source.h"
+#include "cuda/variance_source.h"
 #include "cuda/flip_source.h"
 #include "cuda/functors_source.h"
 #include "cuda/gather_source.h"
 #include "cuda/hopper_source.h"
 #include "cuda/channels_source.h"
 #include "cuda/images_source.h"
-#include "cuda/join_source.h"
+#include "cuda/scatter_reduce_source.h"
 #include "cuda/keys_source.h"
 #include "cuda/launch.h"
-#include "cuda/many_source.h"
+#include "cuda/foreach_source.h"
 #include "cuda/norm_source.h"
 #include "cuda/nvrtc.h"
 #include "cuda/pad_source.h"
-#include "cuda/pair_source.h"
+#include "cuda/pointwise_loss_source.h"
 #include "cuda/radix_source.h"
 #include "cuda/random_source.h"
-#include "cuda/rank_source.h"
+#include "cuda/kthvalue_source.h"
 #include "cuda/rows_source.h"
 #include "cuda/scan_source.h"
 #include "cuda/search_source.h"
 #include "cuda/select_source.h"
 #include "cuda/sort_source.h"
-#include "cuda/tally_source.h"
+#include "cuda/histogram_unique_source.h"
 #include "cuda/transpose_source.h"
 #include "cuda/types_source.h"
-#include "cuda/vectors_source.h"
-#include "cuda/windows_source.h"
+#include "cuda/cross_polar_source.h"
+#include "cuda/image_rearrange_source.h"
 
 namespace shim::cuda {
 
@@ -47,21 +47,23 @@ std::string compile_family(std::string_view family, std::vector<std::string> mac
     std::string_view family;
     const char *shared, *own, *more = "", *last = "";
   };
-  const Source sources[] = {{"alignments", kBlockSource, kAlignmentsSource}, {"attention", "", kAttentionSource},
+  const Source sources[] = {{"ctc_loss", kBlockSource, kCtcLossSource}, {"attention", "", kAttentionSource},
       {"attention_backward", "", kAttentionSource, kAttentionBackwardSource},
       {"attention_hopper", "", kAttentionSource, kHopperSource, kAttentionHopperSource},
       {"attention_hopper_backward", "", kAttentionSource, kHopperSource, kAttentionHopperBackwardSource},
-      {"bags", kBlockSource, kBagsSource}, {"channels", kBlockSource, kChannelsSource},
-      {"classes", kBlockSource, kClassesSource}, {"depthwise", kBlockSource, kDepthwiseSource},
-      {"each", special::kZetaSource, kFunctorsSource, kManySource}, {"flip", "", kFlipSource},
+      {"embedding_bag", kBlockSource, kEmbeddingBagSource}, {"channels", kBlockSource, kChannelsSource},
+      {"class_loss", kBlockSource, kClassLossSource}, {"depthwise", kBlockSource, kDepthwiseSource},
+      {"each", special::kZetaSource, kFunctorsSource, kForeachSource}, {"flip", "", kFlipSource},
       {"gather", "", kGatherSource}, {"heads", kBlockSource, kScanSource, kHeadsSource},
-      {"images", kBlockSource, kImagesSource}, {"join", kGatherSource, kJoinSource}, {"many", "", kManySource},
-      {"norm", kBlockSource, kNormSource}, {"pad", "", kPadSource}, {"pair", kBlockSource, kPairSource},
-      {"radix", kKeysSource, kRadixSource}, {"random", "", kRandomSource}, {"rank", kKeysSource, kRankSource},
-      {"rows", kBlockSource, kRowsSource}, {"scan", kBlockSource, kScanSource}, {"search", "", kSearchSource},
+      {"images", kBlockSource, kImagesSource}, {"scatter_reduce", kGatherSource, kScatterReduceSource},
+      {"foreach", "", kForeachSource}, {"norm", kBlockSource, kNormSource}, {"pad", "", kPadSource},
+      {"pointwise_loss", kBlockSource, kPointwiseLossSource}, {"radix", kKeysSource, kRadixSource},
+      {"random", "", kRandomSource}, {"kthvalue", kKeysSource, kKthvalueSource}, {"rows", kBlockSource, kRowsSource},
+      {"scan", kBlockSource, kScanSource}, {"search", "", kSearchSource},
       {"select", kKeysSource, kSortSource, kSelectSource}, {"sort", kKeysSource, kSortSource},
-      {"tally", kBlockSource, kTallySource}, {"transpose", "", kTransposeSource}, {"triangle", "", kTriangleSource},
-      {"vectors", "", kVectorsSource}, {"deviations", "", kDeviationsSource}, {"windows", "", kWindowsSource}};
+      {"histogram_unique", kBlockSource, kHistogramUniqueSource}, {"transpose", "", kTransposeSource},
+      {"triangle", "", kTriangleSource}, {"cross_polar", "", kCrossPolarSource}, {"variance", "", kVarianceSource},
+      {"image_rearrange", "", kImageRearrangeSource}};
   for (auto& m : macros) m = "-D" + m;
   for (const Source& s : sources) {
     if (s.family != family) continue;

@@ -1,5 +1,5 @@
 #pragma once
-// Rows of CUDA tensors read backwards.
+// flip on CUDA where the last dim is among the reversed ones.
 #include "core/tensor.h"
 
 namespace shim::cuda {

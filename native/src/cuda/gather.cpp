@@ -133,10 +133,10 @@ Tensor take_along(const TensorImpl& self, int64_t dim, const TensorImpl& index, 
   const int device = self.device().index;
   const CUfunction f = mover("take", bytes, index.dtype(), wide(total), device);
   if (!f) return {};
-  const void *source = from->data(), *places = at->data();
+  const void *source = from->data(), *indices = at->data();
   void* to = out->data();
   int wrap = wraps;
-  void* arguments[] = {&source, &to, &places, &count, &inner, &total, &outer_step, &dim_step, &size, &wrap};
+  void* arguments[] = {&source, &to, &indices, &count, &inner, &total, &outer_step, &dim_step, &size, &wrap};
   run_gather(f, total, 1, arguments, device);
   return out;
 }
@@ -211,9 +211,9 @@ Tensor gather(const TensorImpl& self, int64_t dim, const TensorImpl& index) {
   const CUfunction f = mover("gather", int64_t(self.itemsize()), index.dtype(), wide(total), device);
   if (!f) return {};
   if (!total) return out;
-  const void *from = self.data(), *places = index.data();
+  const void *from = self.data(), *indices = index.data();
   void* to = out->data();
-  void* arguments[] = {&from, &places, &to, &total, &dim_step, &size, &w};
+  void* arguments[] = {&from, &indices, &to, &total, &dim_step, &size, &w};
   run_gather(f, total, 1, arguments, device);
   return out;
 }
@@ -239,9 +239,9 @@ bool scatter(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& 
   if (!f) return false;
   if (!total) return true;
   void* to = out->data();
-  const void *places = index->data(), *from = src->data();
+  const void *indices = index->data(), *from = src->data();
   int wrap = wraps;  // adding has no such argument
-  void* arguments[] = {&to, &places, &from, &total, &dim_step, &size, &w, &wrap};
+  void* arguments[] = {&to, &indices, &from, &total, &dim_step, &size, &w, &wrap};
   run_gather(f, total, 1, arguments, device);
   return true;
 }
@@ -260,9 +260,9 @@ bool put_rows(const Tensor& out, const Tensor& keys, const Tensor& values) {
   if (!f) return false;
   if (!total) return true;
   void* to = out->data();
-  const void *source = from->data(), *places = at->data();
+  const void *source = from->data(), *indices = at->data();
   int wraps = 1;
-  void* arguments[] = {&to, &source, &places, &inner, &total, &step, &size, &wraps};
+  void* arguments[] = {&to, &source, &indices, &inner, &total, &step, &size, &wraps};
   run_gather(f, total, 1, arguments, device);
   return true;
 }
@@ -271,7 +271,7 @@ bool add_runs(const Tensor& out, const Tensor& keys, const Tensor& order, const 
   if (!kernels_ready() || out->dtype() != values->dtype() || !out->is_contiguous() || out->dim() == 0 ||
       keys->dtype() != DType::i64 || order->dtype() != DType::i64)
     return false;
-  Tensor from = packed(*values), sorted = packed(*keys), places = packed(*order);
+  Tensor from = packed(*values), sorted = packed(*keys), indices = packed(*order);
   int64_t inner = product_of(out->sizes(), 1, size_t(out->dim())), count = keys->numel(), size = out->sizes()[0],
           step = values->numel() == count * inner ? inner : 0;
   const int device = out->device().index;
@@ -279,7 +279,7 @@ bool add_runs(const Tensor& out, const Tensor& keys, const Tensor& order, const 
   if (!f || count >= int64_t(1) << 31) return false;
   if (!count || !inner) return true;
   void* to = out->data();
-  const void *source = from->data(), *k = sorted->data(), *o = places->data();
+  const void *source = from->data(), *k = sorted->data(), *o = indices->data();
   void* arguments[] = {&to, &source, &k, &o, &count, &inner, &step, &size, &skip};
   launch(f, count, std::min<int64_t>((inner + kGatherThreads - 1) / kGatherThreads, 64), kGatherThreads, 1, arguments,
       device);

@@ -1,5 +1,5 @@
 #pragma once
-// Joining, gathering and scattering on CUDA. Null or false where there is no kernel for the case, which is then the caller's.
+// cat, index_select, gather, scatter and indexing by tensors on CUDA. Null or false where there is no kernel for the case.
 #include <span>
 
 #include "core/tensor.h"

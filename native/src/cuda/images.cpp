@@ -41,16 +41,16 @@ Tensor planes_like(const Tensor& x, const Sides& s, bool inputs, DType t) {
 
 }  // namespace
 
-Tensor box_max(const Tensor& x, const Sides& s, Tensor* places) {
+Tensor box_max(const Tensor& x, const Sides& s, Tensor* indices) {
   const int device = x->device().index;
   Tensor out = planes_like(x, s, false, x->dtype());
   if (!fits(x) || !fits(out)) return {};
-  if (places) *places = planes_like(x, s, false, DType::i64);
+  if (indices) *indices = planes_like(x, s, false, DType::i64);
   if (!out->numel()) return out;
   const CUfunction f = plane_kernel("box_max", x->dtype(), nullptr, 0, device);
   if (!f) return {};
   const void* from = x->data();
-  void *to = out->data(), *at = places ? (*places)->data() : nullptr;
+  void *to = out->data(), *at = indices ? (*indices)->data() : nullptr;
   uint32_t n = uint32_t(out->numel());
   Sides sides = s;
   void* arguments[] = {&from, &to, &at, &n, &sides.of[0], &sides.of[1], &sides.of[2]};
@@ -115,29 +115,29 @@ Tensor resize(Stretching how, const Tensor& x, const Stretch (&sides)[3]) {
   return out;
 }
 
-Tensor weigh_lines(const Tensor& x, int64_t dim, const Tensor& places, const Tensor& weights) {
+Tensor weigh_lines(const Tensor& x, int64_t dim, const Tensor& indices, const Tensor& weights) {
   const int device = x->device().index;
   Dims sizes(x->sizes().begin(), x->sizes().end());
   const Cut c = cut_at(x, dim);
-  sizes[size_t(dim)] = places->sizes()[0];
-  if (!fits(x) || c.outer * c.inner * places->sizes()[0] >= INT32_MAX) return {};
+  sizes[size_t(dim)] = indices->sizes()[0];
+  if (!fits(x) || c.outer * c.inner * indices->sizes()[0] >= INT32_MAX) return {};
   const Tensor out = empty(sizes, x->dtype(), x->device());
   if (!out->numel()) return out;
   const CUfunction f = plane_kernel("weigh_lines", x->dtype(), nullptr, 0, device);
   if (!f) return {};
-  const void *from = x->data(), *at = places->data(), *by = weights->data();
+  const void *from = x->data(), *at = indices->data(), *by = weights->data();
   void* to = out->data();
-  uint32_t n = uint32_t(out->numel()), inner = uint32_t(c.inner), outs = uint32_t(places->sizes()[0]),
+  uint32_t n = uint32_t(out->numel()), inner = uint32_t(c.inner), outs = uint32_t(indices->sizes()[0]),
            size = uint32_t(c.n);
-  int taps = int(places->sizes()[1]);
+  int taps = int(indices->sizes()[1]);
   void* arguments[] = {&from, &to, &at, &by, &n, &inner, &outs, &size, &taps};
   launch_each(f, n, arguments, device);
   return out;
 }
 
 Tensor sample_grid(const Tensor& x, const Tensor& grid, bool near, int padding, bool align_corners) {
-  const DimSpan of = x->sizes(), places = grid->sizes();
-  const Tensor out = empty(Dims{of[0], of[1], places[1], places[2]}, x->dtype(), x->device());
+  const DimSpan of = x->sizes(), points = grid->sizes();
+  const Tensor out = empty(Dims{of[0], of[1], points[1], points[2]}, x->dtype(), x->device());
   if (!fits(x) || !fits(grid) || !fits(out)) return {};
   if (!out->numel()) return out;
   const int device = x->device().index;
@@ -145,7 +145,7 @@ Tensor sample_grid(const Tensor& x, const Tensor& grid, bool near, int padding, 
   if (!f) return {};
   const void *from = x->data(), *at = grid->data();
   void* to = out->data();
-  uint32_t n = uint32_t(grid->numel() / 2), spots = uint32_t(places[1] * places[2]);
+  uint32_t n = uint32_t(grid->numel() / 2), spots = uint32_t(points[1] * points[2]);
   int channels = int(of[1]), height = int(of[2]), width = int(of[3]), aligned = align_corners, nearest = near;
   void* arguments[] = {&from, &at, &to, &n, &channels, &height, &width, &spots, &aligned, &nearest};
   launch_each(f, n, arguments, device);
@@ -154,17 +154,17 @@ Tensor sample_grid(const Tensor& x, const Tensor& grid, bool near, int padding, 
 
 Tensor sample_grid_backward(
     const Tensor& g, const Tensor& x, const Tensor& grid, bool near, int padding, bool align_corners, bool of_grid) {
-  const DimSpan of = x->sizes(), places = grid->sizes();
+  const DimSpan of = x->sizes(), points = grid->sizes();
   if (!fits(x) || !fits(grid) || !fits(g)) return {};
   const DType t = x->dtype(), compute = cuda::compute_dtype(t);
   const int device = x->device().index;
   const CUfunction f = plane_kernel(of_grid ? "slopes_of_grid" : "spread_samples", t, "PADDING", padding, device);
   if (!f) return {};
-  const Tensor out = empty(of_grid ? places : of, of_grid ? t : compute, x->device());
+  const Tensor out = empty(of_grid ? points : of, of_grid ? t : compute, x->device());
   if (!of_grid || near) fill_(out, Number{});
   const void *slopes = g->data(), *from = x->data(), *at = grid->data();
   void* to = out->data();
-  uint32_t n = uint32_t(grid->numel() / 2), spots = uint32_t(places[1] * places[2]);
+  uint32_t n = uint32_t(grid->numel() / 2), spots = uint32_t(points[1] * points[2]);
   int channels = int(of[1]), height = int(of[2]), width = int(of[3]), aligned = align_corners, nearest = near;
   if (of_grid) {
     void* arguments[] = {&slopes, &from, &at, &to, &n, &channels, &height, &width, &spots, &aligned};

@@ -5,7 +5,7 @@
 
 namespace shim::cuda {
 
-// How places of a result stand to those of the input along one dim.
+// The geometry of a window along one dim.
 struct Side {
   int size = 1, out = 1, kernel = 1, stride = 1, padding = 0, dilation = 1, adaptive = 0;
 };
@@ -13,9 +13,9 @@ struct Sides {
   Side of[3];
 };  // depth, height, width
 
-// Of (planes, depth, height, width), with the sides' out sizes. `places` (may be null) gets the flat places in the planes.
-Tensor box_max(const Tensor& x, const Sides&, Tensor* places);
-// `divisor` 0: how many places there are, padding with them where `include_pad`.
+// Of (planes, depth, height, width), with the sides' out sizes. `indices` (may be null) gets the flat indices within the planes.
+Tensor box_max(const Tensor& x, const Sides&, Tensor* indices);
+// `divisor` 0: the number of elements in the window, padding counted where `include_pad`.
 Tensor box_mean(const Tensor& x, const Sides&, bool include_pad, int64_t divisor);
 Tensor box_mean_backward(const Tensor& g, const Sides&, bool include_pad, int64_t divisor);
 
@@ -25,8 +25,8 @@ struct Stretch {
   double scale = 1;
 };  // `scale`: places of the source for one of the result
 Tensor resize(Stretching, const Tensor& x, const Stretch (&sides)[3]);
-// Along a dim, element i is the sum over k of weights[i, k] x[places[i, k]]; a place below 0 ends its row. Places are int64, weights of x's dtype.
-Tensor weigh_lines(const Tensor& x, int64_t dim, const Tensor& places, const Tensor& weights);
+// Along a dim, element i is the sum over k of weights[i, k] x[indices[i, k]]; an index below 0 ends its row. Indices are int64, weights of x's dtype.
+Tensor weigh_lines(const Tensor& x, int64_t dim, const Tensor& indices, const Tensor& weights);
 // x (batch, channels, height, width), grid (batch, rows, cols, 2). `padding`: 0 zeros, 1 the border, 2 reflections.
 Tensor sample_grid(const Tensor& x, const Tensor& grid, bool nearest, int padding, bool align_corners);
 // By the grid, or by x; g is of the result's sizes.

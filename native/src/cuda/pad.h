@@ -1,5 +1,5 @@
 #pragma once
-// Frames around CUDA tensors.
+// constant_pad_nd on CUDA.
 #include "core/tensor.h"
 #include "ops/kernels.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cuda/block_source.h"
-#include "cuda/deviations.h"
+#include "cuda/variance.h"
 #include "cuda/elementwise.h"
 #include "cuda/channel_norm.h"
 #include "cuda/launch.h"
@@ -151,16 +151,16 @@ Tensor arg_extreme(bool largest, const Tensor& given, int64_t dim, bool all, boo
   const int device = self->device().index;
   const DType compute = t == DType::b8 ? DType::u8 : compute_dtype(t);
   const char* macro = largest ? "LARGEST=1" : "LARGEST=0";
-  Tensor places = empty(shape, DType::i64, self->device());
+  Tensor indices = empty(shape, DType::i64, self->device());
   if (values) *values = empty(shape, t, self->device());
   const void* from = self->data();
-  void *found = values ? (*values)->data() : nullptr, *at = places->data();
+  void *found = values ? (*values)->data() : nullptr, *at = indices->data();
   if (c.inner > 1) {
     const CUfunction f = rows_kernel("extreme_columns", {t, compute, t, 1, 0, macro}, device);
     void* arguments[] = {&from, &found, &at, &c.n, &c.inner};
     if (!f) return {};
     launch(f, (c.inner + 31) / 32, c.outer, 32, c.n >= 256 ? 32 : 8, arguments, device);
-    return places;
+    return indices;
   }
   const int v = vector_for(c.n, {&self});
   int64_t parts = std::clamp<int64_t>(std::min(c.n / 8192, 264 / std::max<int64_t>(c.outer, 1)), 1, 264);
@@ -174,7 +174,7 @@ Tensor arg_extreme(bool largest, const Tensor& given, int64_t dim, bool all, boo
   if (parts == 1) {
     void* arguments[] = {&from, &found, &at, &c.n, &per};
     launch(f, c.outer, 1, threads, 1, arguments, device);
-    return places;
+    return indices;
   }
   Tensor bests = empty(Dims{c.outer, parts}, compute, self->device()),
          spots = empty(Dims{c.outer, parts}, DType::i64, self->device());
@@ -183,7 +183,7 @@ Tensor arg_extreme(bool largest, const Tensor& given, int64_t dim, bool all, boo
   launch(f, c.outer, parts, threads, 1, first, device);
   void* second[] = {&b, &s, &found, &at, &parts};
   launch(last, c.outer, 1, threads_for(parts), 1, second, device);
-  return places;
+  return indices;
 }
 
 Tensor log_sum_exp(const Tensor& given, DimSpan dims, bool keepdim) {

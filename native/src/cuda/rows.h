@@ -1,5 +1,5 @@
 #pragma once
-// What works along a dimension, on CUDA: gradients of softmax, cross entropy, extremes with their places, moments. Null where there is no
+// Kernels along a dimension on CUDA: the gradient of softmax, cross entropy, argmax and argmin, variance, logsumexp. Null where there is no
 // kernel for the case.
 #include "core/tensor.h"
 

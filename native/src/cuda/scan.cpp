@@ -135,8 +135,8 @@ Tensor running_extreme(bool largest, const Tensor& given, int64_t dim, Tensor* v
   if (dim < 0) dim += given->dim();
   const Tensor self = contiguous(given);
   *values = empty(self->sizes(), t, self->device());
-  Tensor places = empty(self->sizes(), DType::i64, self->device());
-  if (!self->numel()) return places;
+  Tensor indices = empty(self->sizes(), DType::i64, self->device());
+  if (!self->numel()) return indices;
   Cut c = cut_at(self, dim);
   const int device = self->device().index;
   const CUfunction f = find_kernel(scan_family, "scan_extreme", key_of(int(largest), int(t)), device, [&] {
@@ -147,10 +147,10 @@ Tensor running_extreme(bool largest, const Tensor& given, int64_t dim, Tensor* v
   int64_t lines = c.outer * c.inner;
   if (!f || (lines + 7) / 8 > kMostBlocks) return {};
   const void* from = self->data();
-  void *best = (*values)->data(), *at = places->data();
+  void *best = (*values)->data(), *at = indices->data();
   void* arguments[] = {&from, &best, &at, &lines, &c.n, &c.inner};
   launch(f, (lines + 7) / 8, 1, 256, 1, arguments, device);
-  return places;
+  return indices;
 }
 
 Tensor nonzero(const Tensor& self) {
@@ -201,7 +201,7 @@ Tensor take_masked(const Tensor& self, const Tensor& mask) {
   return out;
 }
 
-bool put_masked(const Tensor& out, const Tensor& mask, const Tensor& source) {
+bool masked_scatter(const Tensor& out, const Tensor& mask, const Tensor& source) {
   if (!kernels_ready() || mask->dtype() != DType::b8 || mask->device() != out->device() ||
       source->device() != out->device() || out->numel() > kMostBlocks * kPart)
     return false;

@@ -1,5 +1,5 @@
 #pragma once
-// Running sums and products, and what a mask picks, on CUDA. Null where there is no kernel for the case.
+// cumsum, cumprod, logcumsumexp, cummax, cummin, nonzero, masked_select and masked_scatter on CUDA. Null where there is no kernel for the case.
 #include "core/tensor.h"
 
 namespace shim::cuda {
@@ -12,6 +12,6 @@ Tensor running_extreme(bool largest, const Tensor& self, int64_t dim, Tensor* va
 Tensor nonzero(const Tensor& self);
 Tensor take_masked(const Tensor& self, const Tensor& mask);  // of one shape
 // out[mask] = the first of source, in place: mask is of out's shape. Waits for nothing; false where there is no kernel.
-bool put_masked(const Tensor& out, const Tensor& mask, const Tensor& source);
+bool masked_scatter(const Tensor& out, const Tensor& mask, const Tensor& source);
 
 }  // namespace shim::cuda

@@ -22,7 +22,7 @@ const Family searches{"search", search_source}, triangles{"triangle", triangle_s
 
 }  // namespace
 
-Tensor search(const Tensor& sequences, const Tensor& values, const Tensor& order, bool right, DType places) {
+Tensor searchsorted(const Tensor& sequences, const Tensor& values, const Tensor& order, bool right, DType places) {
   const DType t = sequences->dtype();
   const int dims = sequences->dim();
   if (!kernels_ready() || !has_kernel(t) || t == DType::b8 || values->dtype() != t ||
@@ -52,7 +52,7 @@ Tensor search(const Tensor& sequences, const Tensor& values, const Tensor& order
   return out;
 }
 
-Tensor spaced(double start, double end, int64_t steps, DType t, Device where) {
+Tensor linspace(double start, double end, int64_t steps, DType t, Device where) {
   if (!kernels_ready() || (t != DType::f32 && t != DType::f64) || steps < 2 || (steps + 255) / 256 > kMostBlocks)
     return {};
   const Tensor out = empty(Dims{steps}, t, where);
@@ -69,7 +69,7 @@ Tensor spaced(double start, double end, int64_t steps, DType t, Device where) {
   return out;
 }
 
-Tensor triangle_places(int64_t rows, int64_t cols, int64_t diagonal, bool upper, DType t, Device where) {
+Tensor triangle_indices(int64_t rows, int64_t cols, int64_t diagonal, bool upper, DType t, Device where) {
   constexpr int64_t kMost = int64_t(1) << 31;
   if (!kernels_ready() || (t != DType::i64 && t != DType::i32) || rows < 1 || cols < 1 || rows >= kMost ||
       cols >= kMost || std::abs(diagonal) >= kMost)
@@ -82,7 +82,7 @@ Tensor triangle_places(int64_t rows, int64_t cols, int64_t diagonal, bool upper,
   int64_t total = upper ? rows * cols - below : below;
   const Tensor out = empty(Dims{2, total}, t, where);
   const int device = out->device().index;
-  const CUfunction f = find_kernel(triangles, "triangle_places", key_of(int(t)), device,
+  const CUfunction f = find_kernel(triangles, "triangle_indices", key_of(int(t)), device,
       [&] { return std::vector<std::string>{std::string("OUT=") + element_type(t)}; });
   if (!f) return {};
   if (!total) return out;

@@ -42,7 +42,7 @@ __device__ inline i64 below(i64 row, i64 cols, i64 diagonal) {
   return grown * least + grown * (grown - 1) / 2 + (row > full ? (row - full) * cols : 0);
 }
 __device__ inline i64 before(i64 row, i64 cols, i64 diagonal, int upper) { return upper ? row * cols - below(row, cols, diagonal - 1) : below(row, cols, diagonal); }
-extern "C" __global__ void __launch_bounds__(256) triangle_places(OUT* out, i64 total, i64 rows, i64 cols, i64 diagonal, int upper) {
+extern "C" __global__ void __launch_bounds__(256) triangle_indices(OUT* out, i64 total, i64 rows, i64 cols, i64 diagonal, int upper) {
   for (i64 k = i64(blockIdx.x) * 256 + threadIdx.x; k < total; k += i64(gridDim.x) * 256) {
     i64 low = 0, high = rows;                   // the last row that begins at k or before
     while (high - low > 1) {

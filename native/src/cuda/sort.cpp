@@ -41,7 +41,7 @@ struct Rows {  // what is sorted
   int64_t rows, n;
   int descending, device;
   int64_t size() const { return int64_t(x->itemsize()); }
-  int pair(bool short_places) const { return size() == 8 ? 16 : size() == 4 || !short_places ? 8 : 4; }
+  int pair(bool short_indices) const { return size() == 8 ? 16 : size() == 4 || !short_indices ? 8 : 4; }
   int64_t most() const { return size() == 8 ? 2048 : 4096; }  // keys that a block sorts
 };
 
@@ -65,7 +65,7 @@ CUfunction select_kernel(const Rows& r, const char* entry, int64_t keys, int vec
 }
 
 // The first `keep` of each of the rows, which are at most r.most() long, to values and places.
-bool sort_short(const Rows& r, const Tensor& values, const Tensor& places, int64_t keep) {
+bool sort_short(const Rows& r, const Tensor& values, const Tensor& indices, int64_t keep) {
   int64_t keys = std::max<int64_t>(power_of_two(r.n), 16), rows = r.rows, n = r.n;
   const int pair = r.pair(true), lanes = lanes_of(keys, pair), threads = std::max(lanes, 128),
             together = threads / lanes;
@@ -73,7 +73,7 @@ bool sort_short(const Rows& r, const Tensor& values, const Tensor& places, int64
       r.device, [&] { return macros(r, keys, pair); });
   if (!f) return false;
   const void* x = r.x->data();
-  void *v = values->data(), *p = places->data();
+  void *v = values->data(), *p = indices->data();
   int descending = r.descending;
   void* arguments[] = {&x, &rows, &n, &v, &p, &keep, &descending};
   launch(f, (rows + together - 1) / together, 1, threads, 1, arguments, r.device);
@@ -84,11 +84,11 @@ struct Buffers {
   void* keys[2];
   void* at[2];
   void* values;
-  void* places;
+  void* indices;
 };  // of radix_source.h
 
 // Rows first .. first + rows, digit by digit.
-bool sort_digits(const Rows& r, int64_t first, int64_t rows, const Tensor& values, const Tensor& places) {
+bool sort_digits(const Rows& r, int64_t first, int64_t rows, const Tensor& values, const Tensor& indices) {
   const auto entry = [&](const char* name) {
     return find_kernel(radix_family, name, key_of(int(r.x->dtype())), r.device,
         [&] { return std::vector<std::string>{std::string("ELEMENT=") + element_type(r.x->dtype())}; });
@@ -110,7 +110,7 @@ bool sort_digits(const Rows& r, int64_t first, int64_t rows, const Tensor& value
     return static_cast<char*>(t->data()) + elements * int64_t(t->itemsize());
   };
   Buffers to{{offset(keys, 0), offset(keys, cells)}, {offset(at, 0), offset(at, cells)}, offset(values, first * r.n),
-      offset(places, first * r.n)};
+      offset(indices, first * r.n)};
   const void* x = offset(r.x, first * r.n);
   int64_t n = r.n;
   int descending = r.descending, pass = 0;
@@ -126,11 +126,11 @@ bool sort_digits(const Rows& r, int64_t first, int64_t rows, const Tensor& value
   return true;
 }
 
-bool sort_long(const Rows& r, const Tensor& values, const Tensor& places) {
+bool sort_long(const Rows& r, const Tensor& values, const Tensor& indices) {
   if (r.n >= int64_t(1) << 30) return false;
   const int64_t together = std::clamp<int64_t>(kMostKeys / r.n, 1, kMostRows);
   for (int64_t first = 0; first < r.rows; first += together)
-    if (!sort_digits(r, first, std::min(together, r.rows - first), values, places)) return false;
+    if (!sort_digits(r, first, std::min(together, r.rows - first), values, indices)) return false;
   return true;
 }
 
@@ -142,7 +142,7 @@ int64_t parts_of(const Rows& r, int64_t k) {
 }
 
 // The first k of each row, without sorting the others.
-bool select(const Rows& r, int64_t k, const Tensor& values, const Tensor& places) {
+bool select(const Rows& r, int64_t k, const Tensor& values, const Tensor& indices) {
   const int64_t keys = std::max<int64_t>(power_of_two(k), 64);
   if (r.n >= int64_t(1) << 31) return false;
   int vector = vector_of(r.x->data(), size_t(r.size()));
@@ -154,7 +154,7 @@ bool select(const Rows& r, int64_t k, const Tensor& values, const Tensor& places
                    last = parts > 1 ? select_kernel(r, "finish", sorted, 1) : nullptr;
   if (!f || (parts > 1 && !last)) return false;
   const void* x = r.x->data();
-  void *v = values->data(), *p = places->data(), *kept = nullptr;
+  void *v = values->data(), *p = indices->data(), *kept = nullptr;
   int descending = r.descending;
   Tensor pairs;
   if (parts > 1) {
@@ -197,10 +197,10 @@ Tensor sort(const Tensor& self, int64_t dim, bool descending, Tensor* values) {
   Rows r;
   if (!wrapped(self, &dim) || !rows_of(self, dim, descending, &r)) return {};
   Tensor sorted = empty(r.x->sizes(), self->dtype(), self->device()),
-         places = empty(r.x->sizes(), DType::i64, self->device());
-  if (!(r.n <= r.most() ? sort_short(r, sorted, places, r.n) : sort_long(r, sorted, places))) return {};
+         indices = empty(r.x->sizes(), DType::i64, self->device());
+  if (!(r.n <= r.most() ? sort_short(r, sorted, indices, r.n) : sort_long(r, sorted, indices))) return {};
   *values = back(sorted, dim);
-  return back(places, dim);
+  return back(indices, dim);
 }
 
 Tensor top_k(const Tensor& self, int64_t k, int64_t dim, bool largest, Tensor* values) {
@@ -208,20 +208,20 @@ Tensor top_k(const Tensor& self, int64_t k, int64_t dim, bool largest, Tensor* v
   if (!wrapped(self, &dim) || k < 1 || k > self->sizes()[size_t(dim)] || !rows_of(self, dim, largest, &r)) return {};
   Dims shape(r.x->sizes().begin(), r.x->sizes().end());
   shape.back() = k;
-  Tensor best = empty(shape, self->dtype(), self->device()), places = empty(shape, DType::i64, self->device());
+  Tensor best = empty(shape, self->dtype(), self->device()), indices = empty(shape, DType::i64, self->device());
   if (k <= kMostSelected && r.n > 256) {
-    if (!select(r, k, best, places)) return {};
+    if (!select(r, k, best, indices)) return {};
   } else if (r.n <= r.most()) {
-    if (!sort_short(r, best, places, k)) return {};
+    if (!sort_short(r, best, indices, k)) return {};
   } else {
     Tensor all = empty(r.x->sizes(), self->dtype(), self->device()),
            spots = empty(r.x->sizes(), DType::i64, self->device());
     if (!sort_long(r, all, spots)) return {};
     best = contiguous(slice(*all, -1, 0, k, 1));
-    places = contiguous(slice(*spots, -1, 0, k, 1));
+    indices = contiguous(slice(*spots, -1, 0, k, 1));
   }
   *values = back(best, dim);
-  return back(places, dim);
+  return back(indices, dim);
 }
 
 }  // namespace shim::cuda

@@ -1,5 +1,5 @@
 #pragma once
-// Copies that turn memory round: through tiles in shared memory, so that reads and writes are both of neighbours.
+// Transposing copies by tiles in shared memory, so that both reads and writes are coalesced.
 #include "cpu/loops.h"
 
 namespace shim::cuda {

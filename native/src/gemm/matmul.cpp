@@ -1,5 +1,5 @@
 // torch.mm, mv, bmm, addmm, baddbmm and matmul by way of one problem description.
-#include "cpu/dots.h"
+#include "cpu/dot_products.h"
 #include "gemm/cuda_kernels.h"
 #include "ops/linear.h"
 #include "gemm/operands.h"

@@ -1,6 +1,6 @@
 #include "gemm/operands.h"
 
-#include "cpu/dots.h"
+#include "cpu/dot_products.h"
 #include "ops/gemm_settings.h"
 #include "ops/kernels.h"
 

@@ -12,7 +12,7 @@ bool common_lead(const Dims& a, const Dims& b, Dims* to) {
   return true;
 }
 
-Places::Places(const TensorImpl& t, const Dims& lead, int inner) {
+BatchOffsets::BatchOffsets(const TensorImpl& t, const Dims& lead, int inner) {
   const size_t own = size_t(t.dim() - inner);
   for (size_t i = 0; i < lead.size(); ++i) {
     const bool there = i < own && t.sizes()[own - 1 - i] != 1;
@@ -20,7 +20,7 @@ Places::Places(const TensorImpl& t, const Dims& lead, int inner) {
   }
 }
 
-int64_t Places::operator[](int64_t i) const {
+int64_t BatchOffsets::operator[](int64_t i) const {
   int64_t at = 0;
   for (auto [size, stride] : dims_) {
     at += i % size * stride;

@@ -5,7 +5,7 @@
 
 #include "core/tensor.h"
 #include "cpu/parallel.h"
-#include "cpu/triangles.h"
+#include "cpu/small_lu.h"
 #include "linalg/lapack.h"
 #include "ops/kernels.h"
 
@@ -38,9 +38,9 @@ inline Tensor copied_by_columns(const Tensor& from, const Dims& lead) {  // broa
 }
 
 // Where the i-th matrix (inner = 1: vector) of a batch begins, seen as one of the batch `lead`; in elements.
-class Places {
+class BatchOffsets {
  public:
-  Places(const TensorImpl& t, const Dims& lead, int inner = 2);
+  BatchOffsets(const TensorImpl& t, const Dims& lead, int inner = 2);
   int64_t operator[](int64_t i) const;
 
  private:

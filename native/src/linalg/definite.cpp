@@ -44,7 +44,7 @@ Tensor cholesky_solve(const Tensor& b, const Tensor& factor, bool upper) {
     using T = decltype(zero);
     if (rows_of(*b) <= kOwnRows) {  // L Lᴴ X = B
       const Tensor x = by_columns(lead, rows_of(*b), cols_of(*b), b->dtype());
-      const Places of_factor(*factor, lead), of_b(*b, lead);
+      const BatchOffsets of_factor(*factor, lead), of_b(*b, lead);
       const size_t last = size_t(factor->dim() - 1), last_b = size_t(b->dim() - 1);
       each_columns<T>(
           product(lead), rows_of(*b), cols_of(*b), [&](int64_t i, int64_t first, int64_t count, Columns<T>& columns) {
@@ -66,13 +66,14 @@ Tensor cholesky_solve(const Tensor& b, const Tensor& factor, bool upper) {
       from.turned = false;
       from.ld = rows_of(*factor);
     }
-    const Places places(*from.t, lead);
+    const BatchOffsets offsets(*from.t, lead);
     const Tensor x = copied_by_columns(b, lead);
     const Int n = rows_of(*b), count = cols_of(*b);
     Int wrong = 0;
     for (int64_t i = 0; i < product(lead); ++i)
       lapack::functions<T>()->potrs(upper == from.turned ? "L" : "U", &n, &count,
-          from.t->template data_as<T>() + places[i], &from.ld, x->template data_as<T>() + i * n * count, &n, &wrong, 1);
+          from.t->template data_as<T>() + offsets[i], &from.ld, x->template data_as<T>() + i * n * count, &n, &wrong,
+          1);
     return x;
   });
 }
@@ -85,11 +86,11 @@ Tensor cholesky_inverse(const Tensor& factor, bool upper) {
     if (n <= kOwnRows) {
       // The columns of L^-H L^-1 from the diagonal down; above it stand their conjugates.
       const Tensor x = by_columns(lead_of(*factor), n, n, factor->dtype());
-      const Places places(*factor, lead_of(*factor));
+      const BatchOffsets offsets(*factor, lead_of(*factor));
       const size_t last = size_t(factor->dim() - 1);
       std::atomic<bool> singular = false;
       each_columns<T>(x->numel() / (n * n), n, n, [&](int64_t i, int64_t first, int64_t count, Columns<T>& columns) {
-        const T* from = factor->template data_as<T>() + places[i];
+        const T* from = factor->template data_as<T>() + offsets[i];
         Triangle<T> t = triangle_at(from, factor->strides()[last - 1], factor->strides()[last], upper),
                     h = t.transposed();
         h.conjugated = true;
@@ -156,19 +157,19 @@ Tensor ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b, bool h
   Dims lead;
   if (pivots->dim() != ld->dim() - 1 || lead_of(*pivots, 1) != lead_of(*ld) || pivots->sizes().back() != n) return {};
   if (!common_lead(lead_of(*ld), lead_of(*b), &lead)) return {};
-  const Tensor places = contiguous(pivots);
-  for (int64_t i = 0; i < places->numel(); ++i)
-    if (const int32_t p = places->data_as<int32_t>()[i]; p == 0 || std::abs(p) > n) return {};
+  const Tensor pivot_list = contiguous(pivots);
+  for (int64_t i = 0; i < pivot_list->numel(); ++i)
+    if (const int32_t p = pivot_list->data_as<int32_t>()[i]; p == 0 || std::abs(p) > n) return {};
   return by_type<Tensor>(b->dtype(), [&](auto zero) -> Tensor {
     using T = decltype(zero);
     const auto& lib = *lapack::functions<T>();
     const Tensor from = copied_by_columns(ld, lead_of(*ld)), x = copied_by_columns(b, lead);
-    const Places of_ld(*from, lead), of_pivots(*places, lead, 1);
+    const BatchOffsets of_ld(*from, lead), of_pivots(*pivot_list, lead, 1);
     std::vector<Int> own(size_t(n), 0);
     Int wrong = 0;
     for (int64_t i = 0; i < product(lead); ++i) {
       for (Int j = 0; j < n; ++j)
-        lapack::put_number(own.data(), size_t(j), places->template data_as<int32_t>()[of_pivots[i] + j]);
+        lapack::put_number(own.data(), size_t(j), pivot_list->template data_as<int32_t>()[of_pivots[i] + j]);
       (hermitian ? lib.hetrs : lib.sytrs)("L", &n, &count, from->template data_as<T>() + of_ld[i], &n, own.data(),
           x->template data_as<T>() + i * n * count, &n, &wrong, 1);
     }

@@ -33,9 +33,9 @@ void solve_in_place(
     const Tensor& lu, const Tensor& pivots, const char* trans, Int n, Int count, const Dims& lead, T* x) {
   const auto& lib = *lapack::functions<T>();
   const Readable from(lu);
-  const Places of_pivots(*pivots, lead, 1);
+  const BatchOffsets of_pivots(*pivots, lead, 1);
   const Tensor dense = from.turned ? copied_by_columns(lu, lead_of(*lu)) : from.t;  // packed factors are not turned
-  const Places of_dense(*dense, lead);
+  const BatchOffsets of_dense(*dense, lead);
   const Int ld = from.turned ? n : from.ld;
   const int64_t step = pivots->strides()[size_t(pivots->dim() - 1)];
   std::vector<Int> own(size_t(n), 0);
@@ -59,7 +59,7 @@ void solve_by_own(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool 
     bool across, const Dims& lead, const Tensor& x) {
   const Int n = rows_of(*lu);
   const size_t last = size_t(lu->dim() - 1), last_b = size_t(b->dim() - 1), last_x = size_t(x->dim() - 1);
-  const Places of_lu(*lu, lead), of_pivots(*pivots, lead, 1), of_b(*b, lead), of_x(*x, lead);
+  const BatchOffsets of_lu(*lu, lead), of_pivots(*pivots, lead, 1), of_b(*b, lead), of_x(*x, lead);
   const int64_t down = lu->strides()[last - 1], right = lu->strides()[last],
                 step = pivots->strides()[size_t(pivots->dim() - 1)];
   const int64_t b_down = b->strides()[last_b - !across], b_right = b->strides()[last_b - across],
@@ -194,14 +194,14 @@ Tensor solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left,
     const Int m = rows_of(*b), n = cols_of(*b);
     if (rows_of(*a) <= kOwnRows) {  // X A = B is a system of the transposes
       const Tensor x = by_columns(lead, m, n, b->dtype());
-      const Places places(*a, lead), of_b(*b, lead);
+      const BatchOffsets offsets(*a, lead), of_b(*b, lead);
       const size_t last = size_t(a->dim() - 1), last_b = size_t(b->dim() - 1);
       const int64_t down = b->strides()[last_b - left], right = b->strides()[last_b - !left], x_down = left ? 1 : m,
                     x_right = left ? m : 1;
       each_columns<T>(
           product(lead), rows_of(*a), left ? n : m, [&](int64_t i, int64_t first, int64_t count, Columns<T>& columns) {
             const auto t = triangle_at(
-                a->template data_as<T>() + places[i], a->strides()[last - 1], a->strides()[last], upper, unit);
+                a->template data_as<T>() + offsets[i], a->strides()[last - 1], a->strides()[last], upper, unit);
             columns.read(b->template data_as<T>() + of_b[i] + first * right, down, right, count);
             columns.solve(left ? t : t.transposed());
             columns.write(x->template data_as<T>() + i * m * n + first * x_right, x_down, x_right, count);
@@ -210,7 +210,7 @@ Tensor solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left,
     }
     const auto& lib = *lapack::functions<T>();
     const Readable from(a);
-    const Places of_a(*from.t, lead);
+    const BatchOffsets of_a(*from.t, lead);
     const Tensor x = copied_by_columns(b, lead);
     const char *side = left ? "L" : "R", *uplo = upper == from.turned ? "L" : "U", *trans = from.turned ? "T" : "N",
                *diag = unit ? "U" : "N";

@@ -12,7 +12,7 @@ namespace shim {
 
 namespace {
 
-std::string spoken(DType t) {  // what C++ calls it, as PyTorch's text does
+std::string cpp_name(DType t) {  // what C++ calls it, as PyTorch's text does
   switch (t) {
     case DType::f32: return "float";
     case DType::f64: return "double";
@@ -95,7 +95,7 @@ int set_grad(PyObject* self, PyObject* value, void*) {
         Py_TYPE(value)->tp_name);
     TensorImpl* g = unwrap(value);
     CHECK(Kind::Runtime, g != t, "can't assign Variable as its own grad");
-    CHECK(Kind::Runtime, g->dtype() == t->dtype(), "attempting to assign a gradient with dtype '", spoken(g->dtype()),
+    CHECK(Kind::Runtime, g->dtype() == t->dtype(), "attempting to assign a gradient with dtype '", cpp_name(g->dtype()),
         "' to a tensor with grad_dtype '", scalar_name(t->dtype()),
         "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's "
         "grad_dtype attribute with a specific dtype, or None to allow "

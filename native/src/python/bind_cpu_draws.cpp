@@ -2,7 +2,7 @@
 #include <string_view>
 
 #include "autograd/autograd.h"
-#include "cpu/draws.h"
+#include "cpu/random.h"
 #include "python/cpu_generator.h"
 #include "python/linear_backward.h"
 #include "python/mersenne.h"

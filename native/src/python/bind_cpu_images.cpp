@@ -56,14 +56,14 @@ template <int n> PyObject* native_max_pool(Operator&, PyObject* const* args, siz
     const Tensor x(unwrap(args[0]));
     Pool p;
     if (!pool_of(x, n, args[1], args[2], args[3], args[4], args[5] == Py_True, &p)) return nullptr;
-    Tensor places, out;
+    Tensor indices, out;
     {
       GilRelease released;
-      out = max_pool(p.planes, p.window, p.sizes[0], p.sizes[1], &places);
+      out = max_pool(p.planes, p.window, p.sizes[0], p.sizes[1], &indices);
       out = narrowed(view(*out, p.shape), x->dtype());
-      places = view(*places, p.shape);
+      indices = view(*indices, p.shape);
     }
-    return tuple_of({out, places});
+    return tuple_of({out, indices});
   });
 }
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "autograd/autograd.h"
-#include "cpu/moves.h"
+#include "cpu/flip_tril.h"
 #include "cpu/padding.h"
 #include "cpu/row_gradients.h"
 #include "ops/repeat.h"
@@ -174,7 +174,7 @@ PyObject* native_diag_embed(Operator&, PyObject* const* args, size_t n) {
 }
 
 // tril_indices or triu_indices(row, col, offset, dtype, layout, device, pin_memory)
-template <bool Upper> PyObject* native_triangle_places(Operator&, PyObject* const* args, size_t n) {
+template <bool Upper> PyObject* native_triangle_indices(Operator&, PyObject* const* args, size_t n) {
   if (n != 7 || args[3] != Py_None || args[4] != Py_None ||
       !(args[5] == Py_None || (is_device(args[5]) && device_of(args[5]).is_cpu())) || args[6] == Py_True)
     return nullptr;
@@ -208,8 +208,8 @@ void register_cpu_layers() {
   register_native_cpu("triu", native_triangle<true>);
   register_native_cpu("complex", native_complex);
   register_native_cpu("diag_embed", native_diag_embed);
-  register_native_cpu("tril_indices", native_triangle_places<false>);
-  register_native_cpu("triu_indices", native_triangle_places<true>);
+  register_native_cpu("tril_indices", native_triangle_indices<false>);
+  register_native_cpu("triu_indices", native_triangle_indices<true>);
 }
 
 }  // namespace shim

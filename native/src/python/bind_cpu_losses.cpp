@@ -1,6 +1,6 @@
 // Losses on the CPU where no history is kept.
 #include "autograd/autograd.h"
-#include "cpu/alignments.h"
+#include "cpu/ctc_loss.h"
 #include "cpu/losses.h"
 #include "cpu/row_gradients.h"
 #include "python/linear_backward.h"
@@ -89,8 +89,7 @@ PyObject* native_ctc(Operator&, PyObject* const* args, size_t n) {
   return guarded([&]() -> PyObject* {
     const auto at = [&](int i) { return Tensor(unwrap(args[i])); };
     Tensor alpha;
-    const Tensor losses =
-        unlocked(at(0)->numel(), [&] { return alignments(at(0), at(1), at(2), at(3), blank, &alpha); });
+    const Tensor losses = unlocked(at(0)->numel(), [&] { return ctc_loss(at(0), at(1), at(2), at(3), blank, &alpha); });
     return losses ? tuple_of({losses, alpha}) : nullptr;
   });
 }
@@ -102,7 +101,7 @@ PyObject* native_ctc_backward(Operator&, PyObject* const* args, size_t n) {
   return guarded([&] {
     const auto at = [&](int i) { return Tensor(unwrap(args[i])); };
     return wrapped(unlocked(
-        at(1)->numel(), [&] { return alignments_backward(at(0), at(1), at(2), at(3), at(4), at(5), at(6), blank); }));
+        at(1)->numel(), [&] { return ctc_loss_backward(at(0), at(1), at(2), at(3), at(4), at(5), at(6), blank); }));
   });
 }
 

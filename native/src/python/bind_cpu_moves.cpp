@@ -1,6 +1,6 @@
 // CPU kernels that move elements by their places: flip, repeat, pad, roll.
 #include "autograd/autograd.h"
-#include "cpu/moves.h"
+#include "cpu/flip_tril.h"
 #include "cpu/padding.h"
 #include "cpu/row_gradients.h"
 #include "ops/repeat.h"

@@ -9,7 +9,7 @@
 namespace shim {
 namespace {
 
-bool usual(PyObject* o) { return plain_floats(o) && unwrap(o)->numel(); }
+bool floats_with_elements(PyObject* o) { return plain_floats(o) && unwrap(o)->numel(); }
 
 // (planes, depth, height, width) of the compute dtype, of an input whose last n dims are pooled; null where it has no dims for that.
 Tensor as_volumes(const Tensor& x, int n) {
@@ -56,19 +56,19 @@ bool adaptive_spans(const Tensor& x, int n, PyObject* given, Spans (&spans)[3]) 
 }
 
 template <int n> PyObject* adaptive_max(Operator&, PyObject* const* args, size_t count) {
-  if (count != 2 || !usual(args[0])) return nullptr;
+  if (count != 2 || !floats_with_elements(args[0])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0])), volumes = as_volumes(x, n);
     Spans spans[3];
     if (!volumes || !adaptive_spans(volumes, n, args[1], spans)) return nullptr;
-    Tensor places, out = unlocked(x->numel(), [&] { return box_max(volumes, spans, {1, 1, 1}, &places); });
-    return tuple_of({given_back(out, x, n, x->dtype()), given_back(places, x, n, DType::i64)});
+    Tensor indices, out = unlocked(x->numel(), [&] { return box_max(volumes, spans, {1, 1, 1}, &indices); });
+    return tuple_of({given_back(out, x, n, x->dtype()), given_back(indices, x, n, DType::i64)});
   });
 }
 
 // adaptive_avg_pool(self, output_size), where no history is kept
 template <int n> PyObject* adaptive_mean_of(Operator&, PyObject* const* args, size_t count) {
-  if (count != 2 || !usual(args[0]) || history(args, count)) return nullptr;
+  if (count != 2 || !floats_with_elements(args[0]) || history(args, count)) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0])), volumes = as_volumes(x, n);
     Spans spans[3];
@@ -133,7 +133,7 @@ bool window_spans(const Tensor& x, const Windows& w, bool ceil_mode, bool includ
 
 // max_pool3d_with_indices(self, kernel, stride, padding, dilation, ceil_mode)
 PyObject* max_of_windows(Operator&, PyObject* const* args, size_t count) {
-  if (count != 6 || !usual(args[0])) return nullptr;
+  if (count != 6 || !floats_with_elements(args[0])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0])), volumes = as_volumes(x, 3);
     Windows w;
@@ -142,8 +142,8 @@ PyObject* max_of_windows(Operator&, PyObject* const* args, size_t count) {
         !window_spans(volumes, w, args[5] == Py_True, false, spans))
       return nullptr;
     const int64_t step[3] = {w.dilation[0], w.dilation[1], w.dilation[2]};
-    Tensor places, out = unlocked(x->numel(), [&] { return box_max(volumes, spans, step, &places); });
-    return tuple_of({given_back(out, x, 3, x->dtype()), given_back(places, x, 3, DType::i64)});
+    Tensor indices, out = unlocked(x->numel(), [&] { return box_max(volumes, spans, step, &indices); });
+    return tuple_of({given_back(out, x, 3, x->dtype()), given_back(indices, x, 3, DType::i64)});
   });
 }
 
@@ -154,7 +154,7 @@ PyObject* maxima_of_windows(Operator& op, PyObject* const* args, size_t count) {
 
 // avg_pool3d(self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override), where no history is kept
 PyObject* mean_of_windows(Operator&, PyObject* const* args, size_t count) {
-  if (count != 7 || !usual(args[0]) || history(args, count)) return nullptr;
+  if (count != 7 || !floats_with_elements(args[0]) || history(args, count)) return nullptr;
   const int64_t divisor = args[6] == Py_None ? 0 : PyLong_Check(args[6]) ? PyLong_AsLongLong(args[6]) : -1;
   if ((args[6] != Py_None && divisor == 0) || unwrap(args[0])->itemsize() == 2)
     return nullptr;  // the record refuses them

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "autograd/autograd.h"
-#include "cpu/draws.h"
+#include "cpu/random.h"
 #include "python/cpu_generator.h"
 #include "python/linear_backward.h"
 #include "python/native_cpu.h"
@@ -39,7 +39,7 @@ template <class F> PyObject* fill(PyObject* self, PyObject* generator, F&& f) {
 }
 
 // (..., dtype, layout, device, pin_memory) of a factory on the CPU.
-bool usual_options(PyObject* const* options, DType* dtype) {
+bool cpu_options(PyObject* const* options, DType* dtype) {
   if (options[1] != Py_None || (options[2] != Py_None && !(is_device(options[2]) && device_of(options[2]).is_cpu())) ||
       options[3] == Py_True)
     return false;
@@ -149,7 +149,7 @@ PyObject* native_random(Operator&, PyObject* const* args, size_t n) {
 template <bool Normal> PyObject* native_new(Operator&, PyObject* const* args, size_t n) {
   Dims sizes;
   DType dtype = default_dtype();
-  if (n != 6 || !usual_options(args + 2, &dtype) || !is_drawn(dtype) || !sizes_of(args[0], &sizes)) return nullptr;
+  if (n != 6 || !cpu_options(args + 2, &dtype) || !is_drawn(dtype) || !sizes_of(args[0], &sizes)) return nullptr;
   return guarded([&] {
     return made(sizes, dtype, args[1], [&](const Tensor& t, Mersenne& s) { fill_real<Normal>(t, 0, 1, s); });
   });
@@ -161,7 +161,7 @@ PyObject* native_new_normal(Operator&, PyObject* const* args, size_t n) {
   DType dtype = default_dtype();
   double mean, deviation;
   if (n != 8 || !real(args[0], &mean) || !real(args[1], &deviation) || deviation < 0) return nullptr;
-  if (!usual_options(args + 4, &dtype) || !is_drawn(dtype) || !sizes_of(args[2], &sizes)) return nullptr;
+  if (!cpu_options(args + 4, &dtype) || !is_drawn(dtype) || !sizes_of(args[2], &sizes)) return nullptr;
   return guarded([&] {
     return made(sizes, dtype, args[3], [&](const Tensor& t, Mersenne& s) { fill_normal(t, mean, deviation, s); });
   });
@@ -172,7 +172,7 @@ PyObject* native_randint(Operator&, PyObject* const* args, size_t n) {
   Dims sizes;
   DType dtype = DType::i64;
   int64_t low = 0, high;
-  if ((n != 7 && n != 8) || !usual_options(args + n - 4, &dtype) || !integer_of(args[n - 7], &high) ||
+  if ((n != 7 && n != 8) || !cpu_options(args + n - 4, &dtype) || !integer_of(args[n - 7], &high) ||
       (n == 8 && !integer_of(args[0], &low)))
     return nullptr;
   if (!holds_range(dtype, low, high) || !sizes_of(args[n - 6], &sizes)) return nullptr;
@@ -186,7 +186,7 @@ PyObject* native_randint(Operator&, PyObject* const* args, size_t n) {
 PyObject* native_randperm(Operator&, PyObject* const* args, size_t n) {
   DType dtype = DType::i64;
   int64_t count;
-  if (n != 6 || !usual_options(args + 2, &dtype) || dtype != DType::i64 || !integer_of(args[0], &count) || count < 0)
+  if (n != 6 || !cpu_options(args + 2, &dtype) || dtype != DType::i64 || !integer_of(args[0], &count) || count < 0)
     return nullptr;
   return guarded([&]() -> PyObject* {
     const Source s(args[1]);
@@ -199,7 +199,7 @@ PyObject* native_randperm(Operator&, PyObject* const* args, size_t n) {
 template <bool Normal> PyObject* native_like(Operator&, PyObject* const* args, size_t n) {
   if (n != 6 || !on_cpu(args[0]) || !unwrap(args[0])->is_contiguous() || args[5] != Py_None) return nullptr;
   DType dtype = unwrap(args[0])->dtype();
-  if (!usual_options(args + 1, &dtype) || !is_drawn(dtype)) return nullptr;
+  if (!cpu_options(args + 1, &dtype) || !is_drawn(dtype)) return nullptr;
   return guarded([&] {
     return made(
         unwrap(args[0])->sizes(), dtype, Py_None, [&](const Tensor& t, Mersenne& s) { fill_real<Normal>(t, 0, 1, s); });
@@ -212,8 +212,8 @@ PyObject* native_randint_like(Operator&, PyObject* const* args, size_t n) {
   if ((n != 7 && n != 8) || !on_cpu(args[0]) || !unwrap(args[0])->is_contiguous() || args[n - 1] != Py_None)
     return nullptr;
   DType dtype = unwrap(args[0])->dtype();
-  if (!integer_of(args[n - 6], &high) || (n == 8 && !integer_of(args[1], &low)) ||
-      !usual_options(args + n - 5, &dtype) || !holds_range(dtype, low, high))
+  if (!integer_of(args[n - 6], &high) || (n == 8 && !integer_of(args[1], &low)) || !cpu_options(args + n - 5, &dtype) ||
+      !holds_range(dtype, low, high))
     return nullptr;
   return guarded([&] {
     return made(unwrap(args[0])->sizes(), dtype, Py_None,

@@ -1,9 +1,9 @@
-// Images at other sizes and at the places of a grid, on the CPU, where no history is kept. What is out of the ordinary is left to the
-// records' bodies.
+// upsample_nearest2d, upsample_bilinear2d, grid_sampler and weighted_taps on the CPU, where no history is recorded. Null where no kernel
+// fits: the record's body runs.
 #include "core/checked.h"
 #include "autograd/autograd.h"
 #include "cpu/resample.h"
-#include "cpu/taps.h"
+#include "cpu/interpolation.h"
 #include "ops/kernels.h"
 #include "python/linear_backward.h"
 #include "python/native_cpu.h"
@@ -65,14 +65,14 @@ bool wide(PyObject* o) {  // contiguous, float32 or float64, with values of its 
 }
 
 // Places (count, taps) and their weights, of x's dtype.
-bool taps_of(PyObject* x, PyObject* places, PyObject* weights) {
-  if (!on_cpu(places) || !on_cpu(weights)) return false;
-  const TensorImpl &p = *unwrap(places), &w = *unwrap(weights);
+bool taps_of(PyObject* x, PyObject* indices, PyObject* weights) {
+  if (!on_cpu(indices) || !on_cpu(weights)) return false;
+  const TensorImpl &p = *unwrap(indices), &w = *unwrap(weights);
   return p.dtype() == DType::i64 && w.dtype() == unwrap(x)->dtype() && p.dim() == 2 && p.numel() &&
          std::ranges::equal(p.sizes(), w.sizes()) && p.is_contiguous() && w.is_contiguous();
 }
 
-// weighted_taps(self, dim, places, weights)
+// weighted_taps(self, dim, indices, weights)
 PyObject* native_weighted(Operator&, PyObject* const* args, size_t n) {
   if (n != 4 || !wide(args[0]) || !PyLong_CheckExact(args[1]) || !taps_of(args[0], args[2], args[3])) return nullptr;
   const long dim = PyLong_AsLong(args[1]);
@@ -84,7 +84,7 @@ PyObject* native_weighted(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
-// spread_taps(grad_output, dim, size, places, weights)
+// weighted_taps_backward(grad_output, dim, size, indices, weights)
 PyObject* native_spread(Operator&, PyObject* const* args, size_t n) {
   if (n != 5 || !wide(args[0]) || !PyLong_CheckExact(args[1]) || !PyLong_CheckExact(args[2]) ||
       !taps_of(args[0], args[3], args[4]))
@@ -166,7 +166,7 @@ PyObject* native_grid_sampler(Operator&, PyObject* const* args, size_t n) {
 
 void register_cpu_resample() {
   register_native_cpu("weighted_taps", native_weighted);
-  register_native_cpu("spread_taps", native_spread);
+  register_native_cpu("weighted_taps_backward", native_spread);
   register_native_cpu("sample_grid", [](Operator&, PyObject* const* args, size_t n) { return native_sample(args, n); });
   register_native_cpu("sample_grid_backward", native_sample_backward);
   register_native_cpu("upsample_nearest2d", native_resize<false, false>);

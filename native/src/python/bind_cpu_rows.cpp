@@ -1,10 +1,10 @@
-// CPU kernels of selections, distinct values, counts and distances.
+// CPU kernels: searchsorted, one_hot, bincount, histc, isin, isclose, equal, kthvalue, median, mode, cross, unique, count_nonzero, cdist.
 #include <algorithm>
 
 #include "core/checked.h"
 #include "autograd/autograd.h"
 #include "cpu/distance.h"
-#include "cpu/distinct.h"
+#include "cpu/unique.h"
 #include "cpu/lookup.h"
 #include "cpu/mode.h"
 #include "cpu/reduce.h"
@@ -25,7 +25,7 @@ PyObject* native_kthvalue(Operator&, PyObject* const* args, size_t n) {
     Tensor self(unwrap(args[0])), values;
     if (self->dtype() == DType::b8) return nullptr;  // refused in PyTorch's words
     Tensor index =
-        unlocked(self->numel(), [&] { return kth_value(self, k - 1, dim, args[3] == Py_True, false, &values); });
+        unlocked(self->numel(), [&] { return kthvalue(self, k - 1, dim, args[3] == Py_True, false, &values); });
     return index ? tuple_of({values, index}) : nullptr;
   });
 }
@@ -38,14 +38,14 @@ PyObject* native_median(Operator&, PyObject* const* args, size_t n) {
     if (self->dtype() == DType::b8 || !self->numel()) return nullptr;
     if (n == 1) {
       const Tensor flat = view(*contiguous(self), Dims{self->numel()});
-      return unlocked(flat->numel(), [&] { return kth_value(flat, (flat->numel() - 1) / 2, 0, false, true, &values); })
+      return unlocked(flat->numel(), [&] { return kthvalue(flat, (flat->numel() - 1) / 2, 0, false, true, &values); })
                  ? wrap(values)
                  : nullptr;
     }
     const int64_t dims = self->dim(), dim = PyLong_AsLong(args[1]);
     if (dim < -dims || dim >= dims) return nullptr;
     Tensor index = unlocked(self->numel(),
-        [&] { return kth_value(self, (self->size(dim) - 1) / 2, dim, args[2] == Py_True, true, &values); });
+        [&] { return kthvalue(self, (self->size(dim) - 1) / 2, dim, args[2] == Py_True, true, &values); });
     return index ? tuple_of({values, index}) : nullptr;
   });
 }
@@ -73,9 +73,9 @@ PyObject* native_whole_cross(Operator& op, PyObject* const* args, size_t n) {
   return history(args, n) ? nullptr : native_cross(op, args, n);
 }
 
-PyObject* found(bool (*find)(const Tensor&, bool, bool, Distinct*), PyObject* self, bool inverse, bool counts) {
+PyObject* found(bool (*find)(const Tensor&, bool, bool, Unique*), PyObject* self, bool inverse, bool counts) {
   return guarded([&]() -> PyObject* {
-    Distinct d;
+    Unique d;
     const Tensor t(unwrap(self));
     return unlocked(t->numel(), [&] { return find(t, inverse, counts, &d); })
                ? tuple_of({d.values, d.inverse, d.counts})
@@ -84,12 +84,12 @@ PyObject* found(bool (*find)(const Tensor&, bool, bool, Distinct*), PyObject* se
 }
 // _unique2(self, sorted, return_inverse, return_counts)
 PyObject* native_unique(Operator&, PyObject* const* args, size_t n) {
-  return n == 4 && on_cpu(args[0]) ? found(distinct, args[0], args[2] == Py_True, args[3] == Py_True) : nullptr;
+  return n == 4 && on_cpu(args[0]) ? found(unique, args[0], args[2] == Py_True, args[3] == Py_True) : nullptr;
 }
 // _unique_consecutive(self, return_inverse, return_counts, dim)
 PyObject* native_unique_consecutive(Operator&, PyObject* const* args, size_t n) {
   return n == 4 && on_cpu(args[0]) && args[3] == Py_None
-             ? found(distinct_runs, args[0], args[1] == Py_True, args[2] == Py_True)
+             ? found(unique_consecutive, args[0], args[1] == Py_True, args[2] == Py_True)
              : nullptr;
 }
 
@@ -131,7 +131,7 @@ PyObject* native_search(Operator&, PyObject* const* args, size_t n) {
   const Tensor sequence(unwrap(args[0])), values(unwrap(args[1]));
   return guarded([&] {
     return wrapped(
-        unlocked(values->numel() * 8, [&] { return search_sorted(sequence, values, right, args[2] == Py_True); }));
+        unlocked(values->numel() * 8, [&] { return searchsorted(sequence, values, right, args[2] == Py_True); }));
   });
 }
 // bucketize(self, boundaries, out_int32, right)
@@ -139,8 +139,8 @@ PyObject* native_bucketize(Operator&, PyObject* const* args, size_t n) {
   if (n != 4 || !on_cpu(args[0]) || !on_cpu(args[1]) || unwrap(args[1])->dim() != 1 || history(args, n)) return nullptr;
   const Tensor values(unwrap(args[0])), boundaries(unwrap(args[1]));
   return guarded([&] {
-    return wrapped(unlocked(values->numel() * 8,
-        [&] { return search_sorted(boundaries, values, args[3] == Py_True, args[2] == Py_True); }));
+    return wrapped(unlocked(
+        values->numel() * 8, [&] { return searchsorted(boundaries, values, args[3] == Py_True, args[2] == Py_True); }));
   });
 }
 
@@ -157,7 +157,7 @@ PyObject* native_bincount(Operator&, PyObject* const* args, size_t n) {
   int64_t least;
   if (n != 3 || !on_cpu(args[0]) || args[1] != Py_None || !integer_of(args[2], &least)) return nullptr;
   const Tensor self(unwrap(args[0]));
-  return guarded([&] { return wrapped(unlocked(self->numel(), [&] { return count_places(self, least); })); });
+  return guarded([&] { return wrapped(unlocked(self->numel(), [&] { return bincount(self, least); })); });
 }
 
 // histc(self, bins, min, max)
@@ -171,7 +171,7 @@ PyObject* native_histc(Operator&, PyObject* const* args, size_t n) {
     if (!number_of(args[2], &low) || !number_of(args[3], &high) || low.type == Number::Complex ||
         high.type == Number::Complex)
       return nullptr;
-    return wrapped(unlocked(self->numel(), [&] { return histogram(self, bins, low.to_double(), high.to_double()); }));
+    return wrapped(unlocked(self->numel(), [&] { return histc(self, bins, low.to_double(), high.to_double()); }));
   });
 }
 
@@ -187,8 +187,8 @@ PyObject* native_repeat_interleave(Operator&, PyObject* const* args, size_t n) {
     const Tensor x = args[2] == Py_None ? view(*contiguous(self), Dims{self->numel()}) : self;
     const int64_t dims = x->dim();
     if (dim < -dims || dim >= dims) return nullptr;
-    return wrapped(unlocked(
-        checked_product({self->numel(), times}), [&] { return repeat_each(x, times, dim < 0 ? dim + dims : dim); }));
+    return wrapped(unlocked(checked_product({self->numel(), times}),
+        [&] { return repeat_interleave(x, times, dim < 0 ? dim + dims : dim); }));
   });
 }
 
@@ -197,8 +197,7 @@ PyObject* native_isin(Operator&, PyObject* const* args, size_t n) {
   if (n != 4 || !on_cpu(args[0]) || !on_cpu(args[1])) return nullptr;
   const Tensor self(unwrap(args[0])), others(unwrap(args[1]));
   return guarded([&] {
-    return wrapped(
-        unlocked(self->numel() + others->numel(), [&] { return is_among(self, others, args[3] == Py_True); }));
+    return wrapped(unlocked(self->numel() + others->numel(), [&] { return isin(self, others, args[3] == Py_True); }));
   });
 }
 
@@ -210,7 +209,7 @@ PyObject* native_isclose(Operator&, PyObject* const* args, size_t n) {
   if (!(relative >= 0) || !(absolute >= 0)) return nullptr;
   const Tensor a(unwrap(args[0])), b(unwrap(args[1]));
   return guarded([&] {
-    return wrapped(unlocked(a->numel(), [&] { return is_close(a, b, relative, absolute, args[4] == Py_True); }));
+    return wrapped(unlocked(a->numel(), [&] { return isclose(a, b, relative, absolute, args[4] == Py_True); }));
   });
 }
 
@@ -235,7 +234,7 @@ PyObject* native_equal(Operator&, PyObject* const* args, size_t n) {
   if (a->has_math_bits() || b->has_math_bits() || !is_plain(a) || !is_plain(b)) return nullptr;
   return guarded([&]() -> PyObject* {
     if (!std::ranges::equal(a->sizes(), b->sizes())) Py_RETURN_FALSE;
-    const int same = unlocked(a->numel(), [&] { return all_equal(a, b); });
+    const int same = unlocked(a->numel(), [&] { return equal(a, b); });
     return same < 0 ? nullptr : PyBool_FromLong(same);
   });
 }

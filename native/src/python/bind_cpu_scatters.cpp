@@ -89,8 +89,8 @@ template <bool Adds, bool InPlace> PyObject* native_index_add(Operator&, PyObjec
     return changed<InPlace>(args[0], source.numel(), [&](const Tensor& out) {
       Dims shape(size_t(self.dim()), 1);
       shape[size_t(dim)] = index.numel();
-      const Tensor places = expand(*view(*contiguous(Tensor(unwrap(args[2]))), shape), source.sizes());
-      return scatter(out, dim, places, Tensor(unwrap(args[3])), Adds ? Scatter::add : Scatter::put);
+      const Tensor indices = expand(*view(*contiguous(Tensor(unwrap(args[2]))), shape), source.sizes());
+      return scatter(out, dim, indices, Tensor(unwrap(args[3])), Adds ? Scatter::add : Scatter::put);
     });
   });
 }
@@ -111,11 +111,11 @@ template <bool InPlace> PyObject* native_index_fill(Operator&, PyObject* const* 
     check_fits(value, self.dtype());
     Dims shape(self.sizes().begin(), self.sizes().end()), along(size_t(self.dim()), 1);
     shape[size_t(dim)] = along[size_t(dim)] = index.numel();
-    const Tensor places = expand(*view(*contiguous(Tensor(unwrap(args[2]))), along), shape),
+    const Tensor indices = expand(*view(*contiguous(Tensor(unwrap(args[2]))), along), shape),
                  one = scalar_tensor(value, self.dtype(), Device{});
     return changed<InPlace>(
-        args[0], places->numel(),
-        [&](const Tensor& out) { return scatter(out, dim, places, expand(*one, shape), Scatter::put); },
+        args[0], indices->numel(),
+        [&](const Tensor& out) { return scatter(out, dim, indices, expand(*one, shape), Scatter::put); },
         MemoryFormat::preserve);
   });
 }
@@ -126,8 +126,8 @@ PyObject* native_take(Operator&, PyObject* const* args, size_t n) {
   return guarded([&]() -> PyObject* {
     const Tensor self(unwrap(args[0])), index = contiguous(Tensor(unwrap(args[1])));
     if (!self->numel()) return nullptr;
-    const Tensor flat = view(*contiguous(self), Dims{self->numel()}), places = view(*index, Dims{index->numel()});
-    const Tensor found = unlocked(index->numel(), [&] { return gather(*flat, 0, *places); });
+    const Tensor flat = view(*contiguous(self), Dims{self->numel()}), indices = view(*index, Dims{index->numel()});
+    const Tensor found = unlocked(index->numel(), [&] { return gather(*flat, 0, *indices); });
     return found ? wrap(view(*found, index->sizes())) : nullptr;
   });
 }
@@ -136,14 +136,14 @@ PyObject* native_take(Operator&, PyObject* const* args, size_t n) {
 template <bool InPlace> PyObject* native_index_put(Operator&, PyObject* const* args, size_t n) {
   if (n != 4 || !on_cpu(args[0]) || !PyList_Check(args[1]) || !on_cpu(args[2])) return nullptr;
   const bool adds = args[3] == Py_True;
-  std::vector<Tensor> places;
+  std::vector<Tensor> indices;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(args[1]); ++i) {
     PyObject* item = PyList_GET_ITEM(args[1], i);
     if (!on_cpu(item)) return nullptr;
-    places.emplace_back(unwrap(item));
+    indices.emplace_back(unwrap(item));
   }
   return changed<InPlace>(args[0], unwrap(args[2])->numel(),
-      [&](const Tensor& out) { return put_at(out, places, Tensor(unwrap(args[2])), adds); });
+      [&](const Tensor& out) { return index_put(out, indices, Tensor(unwrap(args[2])), adds); });
 }
 
 // embedding_bags(weight, indices, offsets, per_sample_weights, mode, closed, padding) of float32 and float64

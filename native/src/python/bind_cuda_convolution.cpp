@@ -106,7 +106,7 @@ Tensor convolve_each(
 
 // convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 PyObject* native_convolution(Operator&, PyObject* const* args, size_t count) {
-  if (count != 9 || !usual(args[0]) || !usual(args[1]) || !usual_or_none(args[2])) return nullptr;
+  if (count != 9 || !cuda_floats(args[0]) || !cuda_floats(args[1]) || !cuda_floats_or_none(args[2])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0])), weight(unwrap(args[1])), bias = tensor_or_none(args[2]);
     const int n = x->dim() - 2;
@@ -133,7 +133,7 @@ PyObject* native_convolution(Operator&, PyObject* const* args, size_t count) {
 
 // _convolution_weight(input, grad_output, kernel, stride, padding, dilation, groups)
 PyObject* native_convolution_weight(Operator&, PyObject* const* args, size_t count) {
-  if (count != 7 || !usual(args[0]) || !usual(args[1])) return nullptr;
+  if (count != 7 || !cuda_floats(args[0]) || !cuda_floats(args[1])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0])), grad(unwrap(args[1]));
     const int n = x->dim() - 2;

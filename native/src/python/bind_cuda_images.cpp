@@ -44,7 +44,7 @@ template <cuda::Stretching how, int n, bool Vector>
 PyObject* native_resize(Operator&, PyObject* const* args, size_t count) {
   constexpr bool aligns = how == cuda::Stretching::linear || how == cuda::Stretching::cubic;
   constexpr size_t first = aligns ? 3 : 2;
-  if (count != first + (Vector ? 1 : n) || !usual(args[0]) || history(args, count)) return nullptr;
+  if (count != first + (Vector ? 1 : n) || !cuda_floats(args[0]) || history(args, count)) return nullptr;
   const Tensor x(unwrap(args[0]));
   if (x->dim() != n + 2 || x->numel() > INT32_MAX) return nullptr;
   return guarded([&]() -> PyObject* {
@@ -72,26 +72,26 @@ PyObject* native_resize(Operator&, PyObject* const* args, size_t count) {
   });
 }
 
-// weighted_taps(self, dim, places, weights)
+// weighted_taps(self, dim, indices, weights)
 PyObject* native_weighted_taps(Operator&, PyObject* const* args, size_t n) {
-  if (n != 4 || !usual(args[0]) || !PyLong_CheckExact(args[1]) || !is_tensor(args[2]) || !is_tensor(args[3]))
+  if (n != 4 || !cuda_floats(args[0]) || !PyLong_CheckExact(args[1]) || !is_tensor(args[2]) || !is_tensor(args[3]))
     return nullptr;
-  const Tensor x(unwrap(args[0])), places(unwrap(args[2])), weights(unwrap(args[3]));
+  const Tensor x(unwrap(args[0])), indices(unwrap(args[2])), weights(unwrap(args[3]));
   const long dim = PyLong_AsLong(args[1]);
-  if (dim < 0 || dim >= x->dim() || places->dim() != 2 || places->dtype() != DType::i64 ||
-      weights->dtype() != x->dtype() || !places->numel())
+  if (dim < 0 || dim >= x->dim() || indices->dim() != 2 || indices->dtype() != DType::i64 ||
+      weights->dtype() != x->dtype() || !indices->numel())
     return nullptr;
-  if (!std::ranges::equal(places->sizes(), weights->sizes()) || places->device() != x->device() ||
+  if (!std::ranges::equal(indices->sizes(), weights->sizes()) || indices->device() != x->device() ||
       weights->device() != x->device())
     return nullptr;
   return guarded(
-      [&] { return wrapped(cuda::weigh_lines(contiguous(x), dim, contiguous(places), contiguous(weights))); });
+      [&] { return wrapped(cuda::weigh_lines(contiguous(x), dim, contiguous(indices), contiguous(weights))); });
 }
 
 // grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners), where no history is kept; sample_grid has a gradient of its own
 template <bool Keeps> PyObject* native_grid_sampler(Operator&, PyObject* const* args, size_t n) {
-  if (n != 5 || !usual(args[0]) || !usual(args[1]) || (!Keeps && history(args, n)) || !PyLong_CheckExact(args[2]) ||
-      !PyLong_CheckExact(args[3]))
+  if (n != 5 || !cuda_floats(args[0]) || !cuda_floats(args[1]) || (!Keeps && history(args, n)) ||
+      !PyLong_CheckExact(args[2]) || !PyLong_CheckExact(args[3]))
     return nullptr;
   const long mode = PyLong_AsLong(args[2]), padding = PyLong_AsLong(args[3]);
   const Tensor x(unwrap(args[0])), grid(unwrap(args[1]));
@@ -106,8 +106,8 @@ template <bool Keeps> PyObject* native_grid_sampler(Operator&, PyObject* const* 
 
 // sample_grid_backward(grad_output, input, grid, mode, padding, align_corners, of_grid)
 PyObject* native_sample_grid_backward(Operator&, PyObject* const* args, size_t n) {
-  if (n != 7 || !usual(args[0]) || !usual(args[1]) || !usual(args[2]) || !PyLong_CheckExact(args[3]) ||
-      !PyLong_CheckExact(args[4]))
+  if (n != 7 || !cuda_floats(args[0]) || !cuda_floats(args[1]) || !cuda_floats(args[2]) ||
+      !PyLong_CheckExact(args[3]) || !PyLong_CheckExact(args[4]))
     return nullptr;
   const long mode = PyLong_AsLong(args[3]), padding = PyLong_AsLong(args[4]);
   const Tensor g(unwrap(args[0])), x(unwrap(args[1])), grid(unwrap(args[2]));
@@ -130,7 +130,8 @@ PyObject* native_sample_grid_backward(Operator&, PyObject* const* args, size_t n
 
 bool vectors(PyObject* const* args, std::initializer_list<int> which, int64_t channels) {
   for (int i : which)
-    if (args[i] != Py_None && (!usual(args[i]) || unwrap(args[i])->dim() != 1 || unwrap(args[i])->numel() != channels))
+    if (args[i] != Py_None &&
+        (!cuda_floats(args[i]) || unwrap(args[i])->dim() != 1 || unwrap(args[i])->numel() != channels))
       return false;
   return true;
 }
@@ -142,7 +143,7 @@ Tensor computed(const Tensor& t, DType like) {  // a statistic in the dtype that
 // channel_norm(input, weight, bias, mean, variance, of_batch, eps) -> (output, mean, variance)
 PyObject* native_channel_norm(Operator&, PyObject* const* args, size_t count) {
   Number eps;
-  if (count != 7 || !usual(args[0]) || unwrap(args[0])->dim() < 2 || (args[5] == Py_True) != (args[3] == Py_None))
+  if (count != 7 || !cuda_floats(args[0]) || unwrap(args[0])->dim() < 2 || (args[5] == Py_True) != (args[3] == Py_None))
     return nullptr;
   const Tensor x(unwrap(args[0]));
   if (!vectors(args, {1, 2, 3, 4}, x->sizes()[1])) return nullptr;
@@ -159,7 +160,7 @@ PyObject* native_channel_norm(Operator&, PyObject* const* args, size_t count) {
 // channel_norm_backward(g, input, weight, mean, variance, eps, of_batch) -> (dx, dweight, dbias)
 PyObject* native_channel_norm_backward(Operator&, PyObject* const* args, size_t count) {
   Number eps;
-  if (count != 7 || !usual(args[0]) || !usual(args[1]) || unwrap(args[1])->dim() < 2) return nullptr;
+  if (count != 7 || !cuda_floats(args[0]) || !cuda_floats(args[1]) || unwrap(args[1])->dim() < 2) return nullptr;
   const Tensor g(unwrap(args[0])), x(unwrap(args[1]));
   if (!vectors(args, {2, 3, 4}, x->sizes()[1]) || args[3] == Py_None || args[4] == Py_None ||
       !std::ranges::equal(g->sizes(), x->sizes()))
@@ -184,7 +185,7 @@ bool dropout_of(PyObject* const* a, cuda::AttentionDropout* d) {
 // attention(q, k, v, mask, causal, scale, p, seed, start) -> (out, logsumexp)
 PyObject* native_attention(Operator&, PyObject* const* args, size_t count) {
   Number scale;
-  if (count != 9 || !usual(args[0]) || !usual(args[1]) || !usual(args[2]) ||
+  if (count != 9 || !cuda_floats(args[0]) || !cuda_floats(args[1]) || !cuda_floats(args[2]) ||
       !(args[3] == Py_None || (is_tensor(args[3]) && unwrap(args[3])->device().is_cuda())))
     return nullptr;
   return guarded([&]() -> PyObject* {
@@ -203,7 +204,7 @@ PyObject* native_attention_backward(Operator&, PyObject* const* args, size_t cou
   if (count != 12 || !(args[4] == Py_None || (is_tensor(args[4]) && unwrap(args[4])->device().is_cuda())))
     return nullptr;
   for (int i : {0, 1, 2, 3, 5, 6})
-    if (!usual(args[i])) return nullptr;
+    if (!cuda_floats(args[i])) return nullptr;
   return guarded([&]() -> PyObject* {
     cuda::AttentionDropout dropout;
     if (!number_of(args[8], &scale) || !dropout_of(args + 9, &dropout)) return nullptr;

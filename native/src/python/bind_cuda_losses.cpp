@@ -1,10 +1,11 @@
-// Losses of scores over classes and of alignments, and bags of embeddings, on CUDA.
+// Losses and embedding_bag on CUDA. Null where no kernel fits: the record's body runs.
 #include <algorithm>
 
 #include "autograd/autograd.h"
-#include "cuda/alignments.h"
-#include "cuda/bags.h"
-#include "cuda/classes.h"
+#include "cuda/ctc_loss.h"
+#include "cuda/embedding_bag.h"
+#include "cuda/pointwise_loss.h"
+#include "cuda/class_loss.h"
 #include "python/native_cuda.h"
 #include "python/tensor_type.h"
 
@@ -19,7 +20,7 @@ PyObject* native_nll(Operator&, PyObject* const* args, size_t n) {
     return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor total;
-    const Tensor r = cuda::class_loss(
+    const Tensor r = cuda::nll_loss(
         Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), tensor_or_none(args[2]), int(reduction), ignored, &total);
     return r ? tuple_of({r, total}) : nullptr;
   });
@@ -45,7 +46,7 @@ PyObject* native_nll_backward(Operator&, PyObject* const* args, size_t n) {
   return guarded([&]() -> PyObject* {
     Dims sizes;
     if (!dims_of(args[4], &sizes)) return nullptr;
-    return wrapped(cuda::class_loss_backward(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), tensor_or_none(args[2]),
+    return wrapped(cuda::nll_loss_backward(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), tensor_or_none(args[2]),
         Tensor(unwrap(args[3])), sizes, int(reduction), ignored));
   });
 }
@@ -127,7 +128,7 @@ PyObject* native_ctc(Operator&, PyObject* const* args, size_t n) {
     if (!on_cuda(args[i])) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor alpha;
-    const Tensor r = cuda::alignments(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), Tensor(unwrap(args[2])),
+    const Tensor r = cuda::ctc_loss(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), Tensor(unwrap(args[2])),
         Tensor(unwrap(args[3])), blank, &alpha);
     return r ? tuple_of({r, alpha}) : nullptr;
   });
@@ -141,7 +142,35 @@ PyObject* native_ctc_backward(Operator&, PyObject* const* args, size_t n) {
     if (!on_cuda(args[i])) return nullptr;
   return guarded([&]() -> PyObject* {
     const auto at = [&](int i) { return Tensor(unwrap(args[i])); };
-    return wrapped(cuda::alignments_backward(at(0), at(1), at(2), at(3), at(4), at(5), at(6), blank));
+    return wrapped(cuda::ctc_loss_backward(at(0), at(1), at(2), at(3), at(4), at(5), at(6), blank));
+  });
+}
+
+constexpr const char* kLosses[] = {"mse", "l1", "smooth_l1", "huber", "bce", "bce_with_logits"};
+int loss_of(PyObject* o) {
+  for (int i = 0; i < 6; ++i)
+    if (PyUnicode_Check(o) && PyUnicode_CompareWithASCIIString(o, kLosses[i]) == 0) return i;
+  return -1;
+}
+
+// pointwise_loss(self, target, name, mean, setting)
+PyObject* native_pointwise_loss(Operator&, PyObject* const* args, size_t n) {
+  if (n != 5 || !on_cuda(args[0]) || !on_cuda(args[1]) || loss_of(args[2]) < 0 || !PyFloat_Check(args[4]))
+    return nullptr;
+  return guarded([&]() -> PyObject* {
+    return wrapped(cuda::pointwise_loss(cuda::PointwiseLoss(loss_of(args[2])), Tensor(unwrap(args[0])),
+        Tensor(unwrap(args[1])), args[3] == Py_True, PyFloat_AS_DOUBLE(args[4])));
+  });
+}
+
+// pointwise_loss_backward(grad_output, self, target, name, mean, setting)
+PyObject* native_pointwise_loss_backward(Operator&, PyObject* const* args, size_t n) {
+  if (n != 6 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda(args[2]) || loss_of(args[3]) < 0 ||
+      !PyFloat_Check(args[5]))
+    return nullptr;
+  return guarded([&]() -> PyObject* {
+    return wrapped(cuda::pointwise_loss_backward(cuda::PointwiseLoss(loss_of(args[3])), Tensor(unwrap(args[0])),
+        Tensor(unwrap(args[1])), Tensor(unwrap(args[2])), args[4] == Py_True, PyFloat_AS_DOUBLE(args[5])));
   });
 }
 
@@ -160,6 +189,8 @@ void register_cuda_losses() {
   register_native("multi_margin_loss_class_backward", native_margin<true>);
   register_native("multilabel_margin_loss_class", native_multilabel<false>);
   register_native("multilabel_margin_loss_class_backward", native_multilabel<true>);
+  register_native("pointwise_loss", native_pointwise_loss);
+  register_native("pointwise_loss_backward", native_pointwise_loss_backward);
 }
 
 }  // namespace shim

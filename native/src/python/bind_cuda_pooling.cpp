@@ -56,7 +56,7 @@ bool window_sides(
 
 // max_poolnd_with_indices(self, kernel, stride, padding, dilation, ceil_mode)
 template <int n> PyObject* native_max_pool(Operator&, PyObject* const* args, size_t count) {
-  if (count != 6 || !usual(args[0])) return nullptr;
+  if (count != 6 || !cuda_floats(args[0])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0]));
     cuda::Sides s;
@@ -69,7 +69,7 @@ template <int n> PyObject* native_max_pool(Operator&, PyObject* const* args, siz
 
 // max_poolnd: its values, where no history is kept
 template <int n> PyObject* native_max_pool_values(Operator&, PyObject* const* args, size_t count) {
-  if (count != 6 || !usual(args[0]) || history(args, count)) return nullptr;
+  if (count != 6 || !cuda_floats(args[0]) || history(args, count)) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0]));
     cuda::Sides s;
@@ -80,7 +80,7 @@ template <int n> PyObject* native_max_pool_values(Operator&, PyObject* const* ar
 }
 
 template <int n> PyObject* native_adaptive_max(Operator&, PyObject* const* args, size_t count) {
-  if (count != 2 || !usual(args[0])) return nullptr;
+  if (count != 2 || !cuda_floats(args[0])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0]));
     cuda::Sides s;
@@ -93,7 +93,7 @@ template <int n> PyObject* native_adaptive_max(Operator&, PyObject* const* args,
 
 // adaptive_avg_poolnd(self, output_size), where no history is kept. Of few large parts a reduction is faster.
 template <int n> PyObject* native_adaptive_mean(Operator&, PyObject* const* args, size_t count) {
-  if (count != 2 || !usual(args[0]) || history(args, count)) return nullptr;
+  if (count != 2 || !cuda_floats(args[0]) || history(args, count)) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0]));
     cuda::Sides s;
@@ -105,7 +105,7 @@ template <int n> PyObject* native_adaptive_mean(Operator&, PyObject* const* args
 
 // avg_poolnd(self, kernel, stride, padding, ceil_mode, count_include_pad[, divisor_override]), where no history is kept
 template <int n> PyObject* native_avg_pool(Operator&, PyObject* const* args, size_t count) {
-  if (count != (n == 1 ? 6 : 7) || !usual(args[0]) || history(args, count)) return nullptr;
+  if (count != (n == 1 ? 6 : 7) || !cuda_floats(args[0]) || history(args, count)) return nullptr;
   const int64_t divisor = n == 1 || args[6] == Py_None ? 0 : PyLong_Check(args[6]) ? PyLong_AsLongLong(args[6]) : 0;
   if (n > 1 && args[6] != Py_None && divisor == 0) return nullptr;  // the record refuses it
   return guarded([&]() -> PyObject* {
@@ -119,7 +119,7 @@ template <int n> PyObject* native_avg_pool(Operator&, PyObject* const* args, siz
 
 // mean_pool(self, kernel, stride, padding, ceil_mode, include_pad, divisor): with a gradient of its own
 PyObject* native_mean_pool(Operator&, PyObject* const* args, size_t count) {
-  if (count != 7 || !usual(args[0]) || !PyLong_Check(args[6])) return nullptr;
+  if (count != 7 || !cuda_floats(args[0]) || !PyLong_Check(args[6])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0]));
     cuda::Sides s;
@@ -131,7 +131,7 @@ PyObject* native_mean_pool(Operator&, PyObject* const* args, size_t count) {
 
 // mean_pool_backward(g, (height, width), kernel, stride, padding, count_include_pad, divisor)
 PyObject* native_mean_pool_backward(Operator&, PyObject* const* args, size_t count) {
-  if (count != 7 || !usual(args[0]) || !PyLong_Check(args[6])) return nullptr;
+  if (count != 7 || !cuda_floats(args[0]) || !PyLong_Check(args[6])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor g(unwrap(args[0]));
     cuda::Sides s, outs;

@@ -237,18 +237,20 @@ int bind_kernels(PyObject* module) {
   register_views();
   register_cuda_kernels();
   register_cuda_norms();
-  register_cuda_scatters();
+  register_cuda_scatter_add();
   register_cuda_formulas();
-  register_cuda_moves();
-  register_cuda_places();
-  register_cuda_makes();
+  register_cuda_rearrange();
+  register_cuda_scatter();
+  register_cuda_creation();
   register_cuda_fourier();
-  register_cuda_windows();
+  register_cuda_image_rearrange();
   register_cuda_images();
   register_cuda_pooling();
   register_cuda_convolution();
-  register_cuda_ranks();
+  register_cuda_order_statistics();
   register_cuda_losses();
+  register_cuda_cross_polar();
+  register_cuda_histogram_unique();
   register_cpu_formulas();
   register_cpu_clamp();
   register_cpu_scatters();
@@ -266,7 +268,7 @@ int bind_kernels(PyObject* module) {
   register_cpu_recurrent();
   return PyModule_AddFunctions(module, kernels_functions) < 0 || bind_numbers(module) < 0 ||
                  bind_cpu_formulas(module) < 0 || bind_cpu_random(module) < 0 || bind_cuda_kernels(module) < 0 ||
-                 bind_cuda_many(module) < 0 || bind_cuda_convolution(module) < 0 || bind_cuda_recurrent(module) < 0
+                 bind_cuda_foreach(module) < 0 || bind_cuda_convolution(module) < 0 || bind_cuda_recurrent(module) < 0
              ? -1
              : bind_getitem(module);
 }

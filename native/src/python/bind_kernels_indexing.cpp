@@ -105,7 +105,7 @@ PyObject* native_gather(Operator&, PyObject* const* args, size_t n) {  // (self,
 }
 
 // A kernel that meets an index out of range ends the context: what sizes alone tell is an error before it.
-void check_places(const TensorImpl& self, size_t first, const std::vector<Tensor>& indices) {
+void check_indices(const TensorImpl& self, size_t first, const std::vector<Tensor>& indices) {
   for (const Tensor& t : indices)
     if (!t->numel()) return;
   for (size_t d = first; d < std::min(first + indices.size(), size_t(self.dim())); ++d)
@@ -129,7 +129,7 @@ PyObject* native_index_at(Operator&, PyObject* const* args, size_t n) {
     if (indices.empty()) return nullptr;
     const TensorImpl& self = *unwrap(args[0]);
     const bool cuda = self.device().is_cuda();
-    if (cuda) check_places(self, size_t(first), indices);
+    if (cuda) check_indices(self, size_t(first), indices);
     if (indices.size() == 1) {
       if (indices[0]->dtype() != DType::i64 && !cuda) return nullptr;
       if (cuda && indices[0]->dtype() == DType::i32) indices[0] = to_dtype(indices[0], DType::i64);

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "core/sparse.h"
-#include "cpu/fill_range.h"
+#include "cpu/arange.h"
 #include "cpu/loops.h"
 #include "cuda/driver.h"
 #include "cuda/rows.h"

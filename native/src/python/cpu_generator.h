@@ -1,6 +1,6 @@
 #pragma once
 // Random numbers of a torch.Generator on the CPU.
-#include "cpu/draws.h"
+#include "cpu/random.h"
 #include "python/mersenne.h"
 
 namespace shim {
@@ -21,10 +21,10 @@ inline PyObject* default_generator() {
 struct Source {
   explicit Source(PyObject* generator) {
     static PyObject* name = PyUnicode_InternFromString("_engine");
-    PyObject* usual = default_generator();
-    if (!usual) return;
-    PyObject* g = generator == Py_None ? usual : generator;
-    if (Py_TYPE(g) != Py_TYPE(usual) || !(held_ = PyObject_GetAttr(g, name))) return;
+    PyObject* standard = default_generator();
+    if (!standard) return;
+    PyObject* g = generator == Py_None ? standard : generator;
+    if (Py_TYPE(g) != Py_TYPE(standard) || !(held_ = PyObject_GetAttr(g, name))) return;
     engine_ = mersenne_of(held_);
   }
   Source(const Source&) = delete;

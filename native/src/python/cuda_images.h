@@ -13,12 +13,12 @@ namespace {
 constexpr int64_t kMost = int64_t(1) << 30;
 
 // A CUDA tensor of real floats of two bytes or more, with elements.
-inline bool usual(PyObject* o) {
+inline bool cuda_floats(PyObject* o) {
   if (!is_tensor(o)) return false;
   const TensorImpl& t = *unwrap(o);
   return t.device().is_cuda() && is_floating(t.dtype()) && t.itemsize() > 1 && t.numel() && !t.has_math_bits();
 }
-inline bool usual_or_none(PyObject* o) { return o == Py_None || usual(o); }
+inline bool cuda_floats_or_none(PyObject* o) { return o == Py_None || cuda_floats(o); }
 // One or `n` numbers, from `least` on; false: others.
 inline bool numbers_of(PyObject* o, int n, int64_t least, Dims* to) {
   if (!dims_of(o, to)) {

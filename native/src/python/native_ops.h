@@ -20,40 +20,42 @@ void register_memory();                                             // bind_kern
 void register_matmul();                                             // bind_matmul.cpp
 void register_linear();                                             // bind_linear.cpp
 
-void register_statistics();        // bind_kernels_statistics.cpp
-void register_indexing();          // bind_kernels_indexing.cpp
-void register_views();             // bind_kernels_views.cpp
-void register_cuda_kernels();      // bind_cuda_kernels.cpp
-void register_cuda_norms();        // bind_cuda_norms.cpp
-void register_cuda_scatters();     // bind_cuda_scatters.cpp
-void register_cuda_formulas();     // bind_cuda_formulas.cpp
-void register_cuda_moves();        // bind_cuda_moves.cpp
-void register_cuda_places();       // bind_cuda_places.cpp
-void register_cuda_makes();        // bind_cuda_makes.cpp
-void register_cuda_fourier();      // bind_cuda_fourier.cpp
-void register_cuda_windows();      // bind_cuda_windows.cpp
-void register_cuda_images();       // bind_cuda_images.cpp
-void register_cuda_pooling();      // bind_cuda_pooling.cpp
-void register_cuda_convolution();  // bind_cuda_convolution.cpp
-void register_cuda_ranks();        // bind_cuda_ranks.cpp
-void register_cuda_losses();       // bind_cuda_losses.cpp
-void register_cpu_formulas();      // bind_cpu_formulas.cpp
-void register_cpu_clamp();         // bind_cpu_clamp.cpp
-void register_cpu_scatters();      // bind_cpu_scatters.cpp
-void register_cpu_fourier();       // bind_cpu_fourier.cpp
-void register_cpu_random();        // bind_cpu_random.cpp
-void register_cpu_losses();        // bind_cpu_losses.cpp
-void register_cpu_resample();      // bind_cpu_resample.cpp
-void register_cpu_rows();          // bind_cpu_rows.cpp
-void register_cpu_layers();        // bind_cpu_layers.cpp
-void register_cpu_moves();         // bind_cpu_moves.cpp
-void register_cpu_recurrent();     // bind_cpu_recurrent.cpp
-void register_cpu_images();        // bind_cpu_images.cpp
-void register_cpu_convolution();   // bind_cpu_convolution.cpp
-void register_cpu_pools();         // bind_cpu_pools.cpp
-void register_cpu_linalg();        // bind_cpu_linalg.cpp
+void register_cuda_rearrange();         // bind_cuda_rearrange.cpp
+void register_cuda_scatter();           // bind_cuda_scatter.cpp
+void register_cuda_creation();          // bind_cuda_creation.cpp
+void register_cuda_image_rearrange();   // bind_cuda_image_rearrange.cpp
+void register_cuda_order_statistics();  // bind_cuda_order_statistics.cpp
+void register_cuda_cross_polar();       // bind_cuda_cross_polar.cpp
+void register_cuda_histogram_unique();  // bind_cuda_histogram_unique.cpp
+void register_statistics();             // bind_kernels_statistics.cpp
+void register_indexing();               // bind_kernels_indexing.cpp
+void register_views();                  // bind_kernels_views.cpp
+void register_cuda_kernels();           // bind_cuda_kernels.cpp
+void register_cuda_norms();             // bind_cuda_norms.cpp
+void register_cuda_scatter_add();       // bind_cuda_scatter_add.cpp
+void register_cuda_formulas();          // bind_cuda_formulas.cpp
+void register_cuda_fourier();           // bind_cuda_fourier.cpp
+void register_cuda_images();            // bind_cuda_images.cpp
+void register_cuda_pooling();           // bind_cuda_pooling.cpp
+void register_cuda_convolution();       // bind_cuda_convolution.cpp
+void register_cuda_losses();            // bind_cuda_losses.cpp
+void register_cpu_formulas();           // bind_cpu_formulas.cpp
+void register_cpu_clamp();              // bind_cpu_clamp.cpp
+void register_cpu_scatters();           // bind_cpu_scatters.cpp
+void register_cpu_fourier();            // bind_cpu_fourier.cpp
+void register_cpu_random();             // bind_cpu_random.cpp
+void register_cpu_losses();             // bind_cpu_losses.cpp
+void register_cpu_resample();           // bind_cpu_resample.cpp
+void register_cpu_rows();               // bind_cpu_rows.cpp
+void register_cpu_layers();             // bind_cpu_layers.cpp
+void register_cpu_moves();              // bind_cpu_moves.cpp
+void register_cpu_recurrent();          // bind_cpu_recurrent.cpp
+void register_cpu_images();             // bind_cpu_images.cpp
+void register_cpu_convolution();        // bind_cpu_convolution.cpp
+void register_cpu_pools();              // bind_cpu_pools.cpp
+void register_cpu_linalg();             // bind_cpu_linalg.cpp
 int bind_cuda_kernels(PyObject* module);
-int bind_cuda_many(PyObject* module);         // bind_cuda_many.cpp
+int bind_cuda_foreach(PyObject* module);      // bind_cuda_foreach.cpp
 int bind_cuda_convolution(PyObject* module);  // bind_cuda_convolution.cpp
 int bind_cuda_recurrent(PyObject* module);    // bind_cuda_recurrent.cpp
 int bind_cpu_formulas(PyObject* module);      // bind_cpu_formulas.cpp

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "python/autograd_python.h"
-#include "python/flat.h"
+#include "python/piecewise_constant.h"
 #include "python/held.h"
 #include "python/torch_dispatch.h"
 

@@ -128,6 +128,7 @@ class set_grad_enabled(_Decorator):
         _set(self.prev)
 
     def clone(self) -> set_grad_enabled:
+        """A new context of the same mode."""
         return type(self)(self.mode)
 
     def __str__(self) -> str:
@@ -153,6 +154,7 @@ class inference_mode(_Decorator):
         _core._set_inference_mode(self.before[1])
 
     def clone(self) -> inference_mode:
+        """A new context of the same mode."""
         return type(self)(self.mode)
 
 

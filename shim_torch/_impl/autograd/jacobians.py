@@ -14,19 +14,21 @@ Function = Callable[..., Any]
 
 
 class GradcheckError(RuntimeError):
-    """A gradient that is not what differences say."""
+    """Raised by gradcheck: a gradient differs from finite differences."""
 
 
 def as_tuple(x: Any) -> tuple[Any, ...]:
+    """A list or tuple as a tuple; anything else as a tuple of one."""
     return tuple(x) if isinstance(x, (list, tuple)) else (x,)
 
 
 def is_differentiable(x: Any) -> bool:
+    """Whether ``x`` is a tensor of floats or complex numbers."""
     return isinstance(x, Tensor) and (x.is_floating_point() or x.is_complex())
 
 
 def flat_inputs(inputs: Iterable[Any]) -> list[Any]:
-    """The tensors that want gradients, those in lists too."""
+    """The tensors that require gradients, those in lists too."""
     found: list[Any] = []
     for x in inputs:
         if isinstance(x, Tensor):
@@ -37,15 +39,17 @@ def flat_inputs(inputs: Iterable[Any]) -> list[Any]:
 
 
 def float_outputs(result: Any) -> list[Any]:
+    """The differentiable ones among a function's outputs."""
     return [o for o in as_tuple(result) if is_differentiable(o)]
 
 
 def indices(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """All indices into an array of ``shape``, the last dim fastest."""
     return itertools.product(*map(range, shape))
 
 
 def parts(out: Any) -> list[tuple[str, Callable[[Any], Any]]]:
-    """A complex output is checked as its imaginary and its real part."""
+    """A complex output is checked by its imaginary and its real part."""
     if not out.is_complex():
         return [("", lambda o: o)]
     return [
@@ -61,6 +65,7 @@ def split(g: Any) -> tuple[Any, Any]:
 
 
 def close(a: Any, b: Any, rtol: float, atol: float) -> bool:
+    """Whether |a - b| <= atol + rtol |b| everywhere; empty tensors are close."""
     if a.numel() == 0:
         return True
     dtype = _core.promote_types(a.dtype, b.dtype)
@@ -86,7 +91,7 @@ def _slopes(above: list[Any], below: list[Any], eps: float) -> list[Any]:
 
 
 def difference_along(func: Function, inputs: tuple[Any, ...], x: Any, direction: Any, eps: float) -> list[Any]:
-    """For each output, flat: its central difference where ``x`` moves along ``direction``."""
+    """For each output, flattened: its central difference as ``x`` moves along ``direction``."""
     data = x.data
     original = data.clone()
     step = (direction * eps).reshape(original.shape).to(original.dtype)
@@ -139,6 +144,7 @@ def numerical_jacobians(func: Function, inputs: tuple[Any, ...], x: Any, eps: fl
 
 
 def pull_back(piece: Any, wanted: list[Any], seed: Any) -> tuple[Any, ...]:
+    """The gradients of ``piece`` by the ``wanted`` inputs, weighted by ``seed``; the graph is kept."""
     from shim_torch.autograd import grad
 
     return grad(piece, wanted, seed, retain_graph=True, allow_unused=True)
@@ -200,7 +206,7 @@ def backward_jacobians(piece: Any, wanted: list[Any], options: dict[str, Any], s
 
 
 def _dual_inputs(inputs: tuple[Any, ...], tangents: dict[int, Any]) -> list[Any]:
-    """The inputs, detached; those whose position has a tangent carry it, the others that want gradients carry zeros."""
+    """The inputs, detached, as dual tensors: with the tangent of their position, or zeros if they require grad."""
     from shim_torch.autograd.forward_ad import make_dual
 
     found = []

@@ -16,13 +16,13 @@ _active: list[Any] = []
 
 
 class _Handle:
-    """Stands in the graph for one saved tensor."""
+    """The graph's handle of one saved tensor."""
 
     __slots__ = ("__weakref__",)
 
 
 class _Context:
-    """The saved tensors of one ``allow_mutation_on_saved_tensors``, as they are or as copies of what they were."""
+    """The saved tensors of one ``allow_mutation_on_saved_tensors`` context, or clones made before a write."""
 
     def __init__(self) -> None:
         self.cloned: Any = weakref.WeakKeyDictionary()
@@ -91,7 +91,7 @@ class _CopyBeforeWrite(TorchFunctionMode):
 
 @contextlib.contextmanager
 def allow() -> Iterator[_Context]:
-    """Within it, backward sees saved tensors as they were, whatever was written to them since."""
+    """Context in which tensors saved for backward may be written to: backward sees the values at the time of saving."""
     if _active:
         raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
     context = _Context()

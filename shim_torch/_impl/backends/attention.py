@@ -17,38 +17,47 @@ def flash_sdp_enabled() -> bool:
 
 
 def enable_flash_sdp(enabled: bool) -> None:
+    """Allows or forbids flash attention."""
     _sdp["flash"] = bool(enabled)
 
 
 def mem_efficient_sdp_enabled() -> bool:
+    """Whether memory-efficient attention is allowed."""
     return _sdp["mem_efficient"]
 
 
 def enable_mem_efficient_sdp(enabled: bool) -> None:
+    """Allows or forbids memory-efficient attention."""
     _sdp["mem_efficient"] = bool(enabled)
 
 
 def math_sdp_enabled() -> bool:
+    """Whether attention by separate products and softmax is allowed."""
     return _sdp["math"]
 
 
 def enable_math_sdp(enabled: bool) -> None:
+    """Allows or forbids attention by separate products and softmax."""
     _sdp["math"] = bool(enabled)
 
 
 def cudnn_sdp_enabled() -> bool:
+    """Whether attention by cuDNN is allowed."""
     return _sdp["cudnn"]
 
 
 def enable_cudnn_sdp(enabled: bool) -> None:
+    """Allows or forbids attention by cuDNN."""
     _sdp["cudnn"] = bool(enabled)
 
 
 def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
+    """Allows or forbids sums in the input's 16-bit dtype in ``math`` attention."""
     _sdp["reduction"] = bool(enabled)
 
 
 def fp16_bf16_reduction_math_sdp_allowed() -> bool:
+    """Whether ``math`` attention may sum in the input's 16-bit dtype."""
     return _sdp["reduction"]
 
 
@@ -58,6 +67,7 @@ def is_flash_attention_available() -> bool:
 
 
 def is_ck_sdpa_available() -> bool:
+    """False: Composable Kernel is for AMD's GPUs."""
     return False
 
 

@@ -63,6 +63,7 @@ def cudnn_allows_tf32() -> bool:
 
 
 def set_cudnn_tf32(allow: bool) -> None:
+    """Sets whether convolutions and recurrent layers of float32 may use TF32."""
     _legacy["cudnn"] = bool(allow)
     _set["cuda", "conv"] = _set["cuda", "rnn"] = "tf32" if allow else "none"
     _tell_kernels()
@@ -81,6 +82,7 @@ def matmul_allows_tf32() -> bool:
 
 
 def set_matmul_tf32(allow: bool) -> None:
+    """Sets whether matrix products of float32 may use TF32."""
     _legacy["matmul"] = "high" if allow else "highest"
     _set["cuda", "matmul"] = "tf32" if allow else "ieee"
     _tell_kernels()

@@ -12,6 +12,8 @@ __all__: list[str] = []
 
 
 class RedOpType(IntEnum):
+    """The kinds of reductions, with PyTorch's numbers."""
+
     SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM, UNUSED = range(10)
 
 
@@ -33,15 +35,19 @@ class Work:
         self._tensors = list(tensors)
 
     def wait(self, timeout: Any = None) -> bool:
+        """True: the work is done."""
         return True
 
     def is_completed(self) -> bool:
+        """True: the work is done."""
         return True
 
     def is_success(self) -> bool:
+        """True: the work is done."""
         return True
 
     def exception(self) -> None:
+        """None: the work did not fail."""
         return None
 
     def synchronize(self) -> None:
@@ -50,9 +56,11 @@ class Work:
     block_current_stream = synchronize
 
     def source_rank(self) -> int:
+        """0, the only rank."""
         return 0
 
     def result(self) -> list[Any]:
+        """The tensors that the collective gave."""
         return self._tensors
 
     def get_future(self) -> Any:
@@ -73,15 +81,19 @@ class ProcessGroup:
         self._backend, self.group_name, self.group_desc, self._store = backend, name, desc, store
 
     def rank(self) -> int:
+        """0, the only rank."""
         return 0
 
     def size(self) -> int:
+        """1."""
         return 1
 
     def name(self) -> str:
+        """The backend's name; "gloo" for a group that has several or none."""
         return "gloo" if self._backend == "undefined" or ":" in self._backend else self._backend
 
     def get_group_store(self) -> Any:
+        """The store that the group was made with."""
         return self._store
 
     def set_timeout(self, timeout: timedelta) -> None:
@@ -99,14 +111,17 @@ class ProcessGroup:
         self.group_name = name
 
     def barrier(self, *_: Any, **__: Any) -> Work:
+        """Work that is done: nobody is waited for."""
         return Work()
 
     def allreduce(self, tensors: Any, *_: Any, **__: Any) -> Work:
+        """Leaves the tensors as they are: the sum over one process."""
         return Work(_listed(tensors))
 
     allreduce_coalesced = broadcast = reduce = allreduce
 
     def allgather(self, output_tensors: Any, input_tensors: Any, *_: Any, **__: Any) -> Work:
+        """Copies each input into its output."""
         for outputs, tensor in zip(output_tensors, _listed(input_tensors), strict=True):
             (outputs if _is_tensor(outputs) else outputs[0]).copy_(tensor)
         return Work(output_tensors)
@@ -114,6 +129,7 @@ class ProcessGroup:
     gather = allgather_coalesced = allgather
 
     def scatter(self, output_tensors: Any, input_tensors: Any, *_: Any, **__: Any) -> Work:
+        """Copies the only part of each input into its output."""
         for output, parts in zip(_listed(output_tensors), input_tensors, strict=True):
             output.copy_(parts if _is_tensor(parts) else parts[0])
         return Work(_listed(output_tensors))
@@ -121,6 +137,7 @@ class ProcessGroup:
     reduce_scatter = scatter
 
     def alltoall(self, output_tensors: Any, input_tensors: Any, *_: Any, **__: Any) -> Work:
+        """Copies each input into its output."""
         for output, part in zip(output_tensors, input_tensors, strict=True):
             output.copy_(part)
         return Work(output_tensors)
@@ -154,6 +171,8 @@ class GradBucket:
 
 
 class GroupMember:
+    """The default group (``WORLD``), and the value that stands for no member."""
+
     WORLD: ProcessGroup | None = None
     NON_GROUP_MEMBER = -100
 

@@ -48,6 +48,7 @@ class Store:
     timeout = timedelta(seconds=300)
 
     def set_timeout(self, timeout: timedelta) -> None:
+        """Sets how long ``get`` and ``wait`` wait for a key."""
         self.timeout = timeout
 
 
@@ -72,6 +73,7 @@ class HashStore(Store):
         self._changed = threading.Condition()
 
     def set(self, key: str, value: str | bytes) -> None:
+        """Sets a key, and wakes those who wait for it."""
         value = _bytes("set", value)
         with self._changed:
             self._values[key] = value
@@ -91,6 +93,7 @@ class HashStore(Store):
         return total
 
     def append(self, key: str, value: str | bytes) -> None:
+        """Appends to a key's value, which may be absent."""
         with self._changed:
             self._values[key] = self._values.get(key, b"") + _bytes("append", value)
             self._changed.notify_all()
@@ -105,6 +108,7 @@ class HashStore(Store):
             return self._values.get(key, expected)
 
     def check(self, keys: list[str]) -> bool:
+        """Whether all keys are there; returns at once."""
         return all(k in self._values or self._queues.get(k) for k in keys)
 
     def wait(self, keys: list[str], timeout: timedelta | None = None) -> None:
@@ -119,23 +123,29 @@ class HashStore(Store):
                     raise DistStoreError("Wait timeout")
 
     def delete_key(self, key: str) -> bool:
+        """Takes a key out; whether it was there."""
         with self._changed:
             return self._values.pop(key, None) is not None
 
     def num_keys(self) -> int:
+        """The number of keys, with those that PyTorch's store keeps for itself."""
         return len(self._values) + self._own_keys
 
     def list_keys(self) -> list[str]:
+        """The keys."""
         return list(self._values)
 
     def multi_get(self, keys: list[str]) -> list[bytes]:
+        """``get`` of each key."""
         return [self.get(key) for key in keys]
 
     def multi_set(self, keys: list[str], values: list[Any]) -> None:
+        """``set`` of each key with its value."""
         for key, value in zip(keys, values, strict=True):
             self.set(key, value)
 
     def queue_push(self, key: str, value: str | bytes) -> None:
+        """Appends a value to the queue of a key."""
         with self._changed:
             self._queues.setdefault(key, deque()).append(_bytes("queue_push", value))
             self._changed.notify_all()
@@ -150,9 +160,11 @@ class HashStore(Store):
             return self._queues[key].popleft()
 
     def queue_len(self, key: str) -> int:
+        """The length of a key's queue."""
         return len(self._queues.get(key, ()))
 
     def has_extended_api(self) -> bool:
+        """True: append, multi_get, multi_set and queues are there."""
         return True
 
     def clone(self) -> HashStore:
@@ -191,12 +203,15 @@ class PrefixStore(Store):
 
     @property
     def timeout(self) -> timedelta:  # type: ignore[override]
+        """The timeout of the store below."""
         return self.underlying_store.timeout
 
     def set_timeout(self, timeout: timedelta) -> None:
+        """Sets the timeout of the store below."""
         self.underlying_store.set_timeout(timeout)
 
     def clone(self) -> PrefixStore:
+        """The store itself."""
         return self
 
     def __getattr__(self, name: str) -> Any:

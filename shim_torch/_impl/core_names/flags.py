@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from shim_torch._impl.surface.missing import asked_of as _asked_of
+from shim_torch._impl.surface.missing import module_getattr as _module_getattr
 
 # Name in C++ -> (module, its setting, what PyTorch's refusal of another type than bool begins with).
 _SETTINGS = {
@@ -174,7 +174,7 @@ def _set_warnAlways(value: bool, /) -> None:
     set_warn_always(value)
 
 
-_missing = _asked_of("shim_torch._C")
+_missing = _module_getattr("shim_torch._C")
 
 
 def __getattr__(name: str) -> Any:

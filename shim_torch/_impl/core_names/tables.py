@@ -21,7 +21,7 @@ def aten_function(name: str, module: str) -> Any:
     aten.complete(name)
     if _core.operator_overloads(f"aten::{name}"):
         return _core.function(f"aten::{name}", module)
-    if not aten.known(name):
+    if not aten.has_operator(name):
         return None
     from shim_torch._impl.surface.not_built import names
 

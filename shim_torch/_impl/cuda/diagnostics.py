@@ -30,7 +30,7 @@ _MODES = {"default": 0, "warn": 1, "error": 2}
 
 
 def set_sync_debug_mode(debug_mode: int | str) -> None:
-    """0 or "default" is the only mode there is: operators that wait for the device are not reported."""
+    """Accepts 0 or "default" only: operators that synchronise are not reported."""
     if isinstance(debug_mode, str):
         if debug_mode not in _MODES:
             raise RuntimeError("invalid value of debug_mode, expected one of `default`, `warn`, `error`")
@@ -43,7 +43,7 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_sync_debug_mode() -> int:
-    """0: synchronising operators are not reported."""
+    """0: operators that synchronise are not reported."""
     return 0
 
 
@@ -53,7 +53,7 @@ def get_stream_from_external(data_ptr: int, device: Any = None) -> ExternalStrea
 
 
 def _nvml(device: Any) -> tuple[Any, Any]:
-    """pynvml and its handle of a device."""
+    """pynvml and its handle for a device."""
     try:
         import pynvml
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""CUDA graphs: capture of what a stream is given, and replay."""
+"""CUDA graphs: capture of a stream's work, and replay."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def is_current_stream_capturing() -> bool:
     return _core.cuda_stream_is_capturing(streams.raw_stream(_core.cuda_current_device()))
 
 
-_pools: dict[tuple[int, int], list[int]] = {}  # token -> the native pool and how many graphs replay on it
+_pools: dict[tuple[int, int], list[int]] = {}  # token -> (native pool, number of graphs that use it)
 _tokens = itertools.count(1)
 
 
 def graph_pool_handle() -> tuple[int, int]:
-    """A token for ``pool=``: graphs that are given the same one share memory, and must not be replayed at the same time."""
+    """A token for ``pool=``: graphs captured with the same one share memory and must not be replayed concurrently."""
     return (0, next(_tokens))
 
 
@@ -42,7 +42,7 @@ def _cupy_takes_graph_memory() -> Any:
 
 
 class CUDAGraph:
-    """A captured sequence of CUDA work (torch.cuda.CUDAGraph). Memory allocated in the capture lives with the graph."""
+    """A captured sequence of CUDA work (torch.cuda.CUDAGraph). It owns the memory allocated during the capture."""
 
     def __init__(self, keep_graph: bool = False) -> None:
         self._exec = self._pool = self._stream = 0
@@ -147,6 +147,7 @@ class graph:
 
 
 def make_graphed_callables(*args: Any, **kwargs: Any) -> Any:
+    """Raises NotImplementedError: ``torch.cuda.graph`` captures."""
     raise NotImplementedError("torch.cuda.make_graphed_callables is not supported by shim-torch; use torch.cuda.graph")
 
 

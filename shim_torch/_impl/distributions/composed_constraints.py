@@ -67,6 +67,7 @@ class MixtureSameFamilyConstraint(_Wrapped):
         super().__init__()
 
     def check(self, value: Any) -> Any:
+        """Whether each value satisfies the constraint of every component."""
         # The component dim is the last batch dim of what the base constraint answers.
         return self.base_constraint.check(value.unsqueeze(-1 - self.event_dim)).all(-1)
 

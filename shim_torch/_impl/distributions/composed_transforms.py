@@ -62,18 +62,22 @@ class ComposeTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
+        """The constraint that inputs satisfy."""
         return _with_event_dim(self.parts[0].domain, self._event_dims()[0]) if self.parts else constraints.real
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self) -> Any:
+        """The constraint that outputs satisfy."""
         return _with_event_dim(self.parts[-1].codomain, self._event_dims()[-1]) if self.parts else constraints.real
 
     @lazy_property
     def bijective(self) -> bool:  # type: ignore[override]
+        """Whether each output has one input."""
         return all(part.bijective for part in self.parts)
 
     @lazy_property
     def sign(self) -> Any:  # type: ignore[override]
+        """1 where the transform increases, -1 where it decreases; a tensor where that differs by element."""
         return functools.reduce(operator.mul, (part.sign for part in self.parts), 1)
 
     def _new_inverse(self) -> Transform:
@@ -87,17 +91,20 @@ class ComposeTransform(Transform):
         return x
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        """log |det dy/dx| at ``x`` with ``y = self(x)``, summed over the event dims."""
         if not self.parts:
             return torch.zeros_like(x)
         between = accumulate(self.parts[:-1], lambda value, part: part(value), initial=x)
         return log_det_along(self.parts, [*between, y], self._event_dims()[0])
 
     def forward_shape(self, shape: Any) -> Any:
+        """The shape of the output for an input of ``shape``."""
         for part in self.parts:
             shape = part.forward_shape(shape)
         return shape
 
     def inverse_shape(self, shape: Any) -> Any:
+        """The shape of the input for an output of ``shape``."""
         for part in reversed(self.parts):
             shape = part.inverse_shape(shape)
         return shape
@@ -122,18 +129,22 @@ class IndependentTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
+        """The constraint that inputs satisfy."""
         return constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims)
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self) -> Any:
+        """The constraint that outputs satisfy."""
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
     @property
     def bijective(self) -> bool:  # type: ignore[override]
+        """Whether each output has one input."""
         return self.base_transform.bijective
 
     @property
     def sign(self) -> Any:
+        """1 where the transform increases, -1 where it decreases; a tensor where that differs by element."""
         return self.base_transform.sign
 
     def _call(self, x: Any) -> Any:
@@ -147,15 +158,18 @@ class IndependentTransform(Transform):
         return self.base_transform.inv(y)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        """log |det dy/dx| at ``x`` with ``y = self(x)``, summed over the event dims."""
         return _sum_rightmost(self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
 
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
 
     def forward_shape(self, shape: Any) -> Any:
+        """The shape of the output for an input of ``shape``."""
         return self.base_transform.forward_shape(shape)
 
     def inverse_shape(self, shape: Any) -> Any:
+        """The shape of the input for an output of ``shape``."""
         return self.base_transform.inverse_shape(shape)
 
 
@@ -175,10 +189,12 @@ class ReshapeTransform(Reshaping, Transform):
 
     @constraints.dependent_property
     def domain(self) -> Any:
+        """The constraint that inputs satisfy."""
         return constraints.independent(constraints.real, len(self.in_shape))
 
     @constraints.dependent_property
     def codomain(self) -> Any:
+        """The constraint that outputs satisfy."""
         return constraints.independent(constraints.real, len(self.out_shape))
 
     def _call(self, x: Any) -> Any:
@@ -188,6 +204,7 @@ class ReshapeTransform(Reshaping, Transform):
         return y.reshape(self.inverse_shape(y.shape))
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        """log |det dy/dx| at ``x`` with ``y = self(x)``, summed over the event dims."""
         return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
 
     def _shape_after(self, *event: int) -> Any:

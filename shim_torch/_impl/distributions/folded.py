@@ -25,18 +25,23 @@ class Folded(TransformedDistribution):
 
     @property
     def mode(self) -> Any:
+        """The most likely value, of the batch and event shape."""
         return torch.zeros_like(self.scale)
 
     def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density at ``value``: sample shape and batch shape."""
         value = self._checked(value)
         found = self.base_dist.log_prob(value) + math.log(2)
         return torch.where(as_tensor(value >= 0, device=found.device), found, -math.inf)
 
     def cdf(self, value: Any) -> Any:
+        """The probability of values up to ``value``."""
         return 2 * self.base_dist.cdf(self._checked(value)) - 1
 
     def icdf(self, prob: Any) -> Any:
+        """The value below which a draw falls with probability ``value``: the inverse of ``cdf``."""
         return self.base_dist.icdf((prob + 1) / 2)
 
     def entropy(self) -> Any:
+        """The entropy in nats, of the batch shape."""
         return self.base_dist.entropy() - math.log(2)

@@ -35,14 +35,17 @@ class ProbsOrLogits(Distribution):
 
     @lazy_property
     def logits(self) -> Any:
+        """Log-odds, or unnormalised log-probabilities; computed from the probabilities where those were given."""
         return probs_to_logits(self.probs, is_binary=True)
 
     @lazy_property
     def probs(self) -> Any:
+        """Probabilities; computed from the logits where those were given."""
         return logits_to_probs(self.logits, is_binary=True)
 
     @property
     def param_shape(self) -> Any:
+        """The shape of the given probabilities or logits."""
         return self._param.size()
 
 

@@ -35,6 +35,7 @@ class Transform:
 
     @property
     def event_dim(self) -> int:
+        """How many dims the transform acts on together; ValueError where input and output differ in it."""
         if self.domain.event_dim == self.codomain.event_dim:
             return self.domain.event_dim
         raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
@@ -137,9 +138,11 @@ class Reshaping:
         return event
 
     def forward_shape(self, shape: Any) -> Any:
+        """The shape of the output for an input of ``shape``."""
         return _with_event(shape, self.domain.event_dim, self._shape_after)
 
     def inverse_shape(self, shape: Any) -> Any:
+        """The shape of the input for an output of ``shape``."""
         return _with_event(shape, self.codomain.event_dim, self._shape_before)
 
 

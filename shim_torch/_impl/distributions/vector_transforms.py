@@ -63,6 +63,7 @@ class CorrCholeskyTransform(Reshaping, Transform):
         return torch.atanh(taken / left.sqrt())
 
     def log_abs_det_jacobian(self, x: Any, y: Any, intermediates: Any = None) -> Any:
+        """log |det dy/dx| at ``x`` with ``y = self(x)``, summed over the event dims."""
         left = tril_matrix_to_vec(self._left(y), diag=-1)
         return (log_slope_of_tanh(x) + left.log() / 2).sum(-1)
 
@@ -113,6 +114,7 @@ class StickBreakingTransform(ByClass, Reshaping, Transform):
         return shares.log() - left.log() + self._shift(shares)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        """log |det dy/dx| at ``x`` with ``y = self(x)``, summed over the event dims."""
         x = x - self._shift(x)
         return (-x + logsigmoid(x) + y[..., :-1].log()).sum(-1)
 
@@ -221,6 +223,7 @@ class CatTransform(_Several):
         return torch.cat(parts, dim=self.dim)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        """log |det dy/dx| at ``x`` with ``y = self(x)``, summed over the event dims."""
         changes = []
         for t, before, after in zip(self.transforms, self._parts(x), self._parts(y), strict=True):
             change = t.log_abs_det_jacobian(before, after)
@@ -262,6 +265,7 @@ class StackTransform(_Several):
         return torch.stack(parts, dim=self.dim)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        """log |det dy/dx| at ``x`` with ``y = self(x)``, summed over the event dims."""
         pairs = zip(self.transforms, self._parts(x), self._parts(y), strict=True)
         return self._join([t.log_abs_det_jacobian(before, after) for t, before, after in pairs])
 
@@ -291,6 +295,7 @@ class CumulativeDistributionTransform(Transform):
         return self.distribution.icdf(y)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        """log |det dy/dx| at ``x`` with ``y = self(x)``, summed over the event dims."""
         return self.distribution.log_prob(x)
 
 

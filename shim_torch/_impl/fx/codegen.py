@@ -48,12 +48,15 @@ class CodeGen:
     generate_output._takes_text = True  # type: ignore[attr-defined]
 
     def process_inputs(self, *args: Any) -> Any:
+        """The arguments as the generated function takes them."""
         return args
 
     def process_outputs(self, outputs: Any) -> Any:
+        """The result as the caller gets it."""
         return outputs
 
     def additional_globals(self) -> list[tuple[str, Any]]:
+        """(name, value) of globals that the generated code needs beside those of the graph."""
         return []
 
     def _gen_python_code(self, graph: Graph, root_module: str) -> PythonCode:
@@ -70,7 +73,7 @@ class _Writer:
         self.lines: list[str] = []
 
     def add_global(self, name: str, obj: Any) -> str:
-        """A name in the globals for ``obj``; what stands in torch is reached through torch."""
+        """The name of ``obj`` in the generated code: through ``torch`` if it is there, else a global."""
         if name.startswith("torch.") and _reached(self.globals["torch"], name) is obj:
             return name
         plain = re.sub(r"\W", "_", name)
@@ -165,7 +168,7 @@ class _Writer:
     def output(self, node: Node) -> str:
         if hasattr(type(self.codegen).generate_output, "_takes_text"):
             return self.codegen.generate_output(node.args[0], self.text(node.args[0]))
-        return self.codegen.generate_output(node.args[0])  # one that someone else wrote
+        return self.codegen.generate_output(node.args[0])  # a subclass's, with PyTorch's signature
 
     def code(self) -> PythonCode:
         last: dict[Node, list[Node]] = {}

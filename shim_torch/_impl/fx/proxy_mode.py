@@ -16,7 +16,7 @@ from shim_torch.utils._pytree import tree_leaves, tree_map
 
 
 class PythonKeyTracer(TracerBase):
-    """Makes the nodes; tensors that come from nowhere become attributes of ``root``."""
+    """Creates nodes; tensors that no node made become attributes of ``root``."""
 
     def __init__(self) -> None:
         self.graph = Graph(tracer_cls=type(self))
@@ -25,22 +25,23 @@ class PythonKeyTracer(TracerBase):
         self._names: dict[int, str] = {}
 
     def track(self, tensor: Any, proxy: Any) -> None:
-        """Notes which value a tensor is."""
+        """Records the proxy of a tensor."""
         self.tensor_tracker[id(tensor)] = tensor, proxy
         proxy.node.meta["val"] = _snapshot(tensor)
         proxy.node.meta["tensor_meta"] = _described(tensor)
 
     def tracked(self, tensor: Any) -> Any:
-        """The value that a tensor is, or None."""
+        """The proxy of a tensor, or None."""
         found = self.tensor_tracker.get(id(tensor))
         return None if found is None else found[1]
 
     def proxy_of(self, x: Any) -> Any:
-        """A tensor's value; anything else as it is."""
+        """A tensor's proxy; anything else as it is."""
         proxy = self.tracked(x) if isinstance(x, _core.TensorBase) else None
         return x if proxy is None else proxy
 
     def create_arg(self, a: Any) -> Any:
+        """The node or constant that stands for ``a``; tensors become attributes of the root."""
         if isinstance(a, _parameter()):
             return self._attribute(a, self._known(a) or unused_name(self.root, "_param_constant"))
         if isinstance(a, _core.TensorBase):
@@ -69,7 +70,7 @@ _described_by: list[Any] = []  # the fake mode of what graphs keep of real tenso
 
 
 def _snapshot(tensor: Any) -> Any:
-    """What the graph keeps of a tensor: a fake one, which later changes of the tensor leave as it is."""
+    """A fake tensor for ``meta["val"]`` of a node, unaffected by later changes of the tensor."""
     from shim_torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
     from shim_torch.utils._python_dispatch import _disable_current_modes
 
@@ -101,7 +102,7 @@ def get_innermost_proxy_mode() -> Any:
 
 @contextlib.contextmanager
 def disable_proxy_modes_tracing() -> Iterator[Any]:
-    """Within it nothing is traced."""
+    """Context in which nothing is traced."""
     stack = _get_current_dispatch_mode_stack()
     mode = get_innermost_proxy_mode()
     kept = [m for m in stack if not isinstance(m, ProxyTorchDispatchMode)]
@@ -122,12 +123,12 @@ def disable_proxy_modes_tracing() -> Iterator[Any]:
 
 
 def has_proxy_slot(obj: Any, tracer: Any) -> bool:
-    """Whether a tensor is a value of the trace."""
+    """Whether a tensor has a proxy in the trace."""
     return tracer.tracked(obj) is not None
 
 
 def get_proxy_slot(obj: Any, tracer: Any, default: Any = ..., transform: Any = lambda x: x) -> Any:
-    """The value that a tensor is; ``default`` where it is none."""
+    """The proxy of a tensor; ``default`` where it has none."""
     found = tracer.tracked(obj)
     if found is None:
         if default is ...:
@@ -137,12 +138,12 @@ def get_proxy_slot(obj: Any, tracer: Any, default: Any = ..., transform: Any = l
 
 
 def set_proxy_slot(obj: Any, tracer: Any, proxy: Any) -> None:
-    """Notes which value a tensor is."""
+    """Records the proxy of a tensor."""
     tracer.track(obj, proxy)
 
 
 def track_tensor_tree(result: Any, proxy_out: Any, *, constant: Any = None, tracer: Any) -> Any:
-    """Notes which parts of a value the tensors of a result are; the result."""
+    """Records proxies for the tensors in a result (``proxy[0]`` ...); returns the result."""
     if isinstance(result, _core.TensorBase):
         tracer.track(result, proxy_out)
         return result
@@ -150,7 +151,7 @@ def track_tensor_tree(result: Any, proxy_out: Any, *, constant: Any = None, trac
         proxy_out.node.meta["val"] = result if isinstance(result, tuple) else result.copy()
     parts = dict(enumerate(result)) if isinstance(result, (tuple, list)) else result if isinstance(result, dict) else {}
     for key, part in parts.items():
-        if isinstance(part, (_core.TensorBase, tuple, list, dict)):  # nothing is read of a number
+        if isinstance(part, (_core.TensorBase, tuple, list, dict)):  # a number has no parts
             track_tensor_tree(part, proxy_out[key], tracer=tracer)
     return result
 
@@ -159,7 +160,7 @@ _DATA = ("aten::_local_scalar_dense", "aten::item", "aten::is_nonzero", "aten::e
 
 
 class ProxyTorchDispatchMode(TorchDispatchMode):
-    """Writes the operators that run into the tracer's graph."""
+    """Records the operators that run in the tracer's graph."""
 
     def __init__(
         self, tracer: PythonKeyTracer, tracing_mode: str = "real", table: Any = None, error_on_data: bool = True
@@ -167,10 +168,11 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         super().__init__()
         self.tracer, self.tracing_mode, self.table = tracer, tracing_mode, dict(table or {})
         self.error_on_data, self.enable_tracing = error_on_data, True
-        self._constants: dict[int, tuple[Any, Any]] = {}  # id of a result -> (it, its value, known when tracing)
+        self._constants: dict[int, tuple[Any, Any]] = {}  # id of a result -> (it, its constant value)
 
     @classmethod
     def is_infra_mode(cls) -> bool:
+        """True: the mode belongs to the machinery, not to a user."""
         return True
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -227,7 +229,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         return result
 
     def _constant(self, func: Any, name: str, args: Any, kwargs: Any, tensors: list[Any]) -> Any:
-        """What the operator gives of values that are known when tracing: small data that was lifted, and what follows of it."""
+        """Constant propagation: the result of an operator on lifted small tensors, or what is computed of them."""
         from shim_torch._impl.transforms.batching.tensors import is_random
 
         if name == "aten::lift_fresh" and tensors and tensors[0].numel() <= 1:

@@ -1,4 +1,4 @@
-"""Code of graphs whose function takes nested arguments: they are flattened at its start, the result is put together."""
+"""Code of graphs whose function takes nested arguments: flattened at its start; the result is unflattened."""
 
 from __future__ import annotations
 

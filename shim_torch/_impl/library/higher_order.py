@@ -13,11 +13,11 @@ from shim_torch._impl.transforms.batching.tensors import stack
 
 
 class Interpreter(CInterpreter):
-    """A running transform, as an implementation for it gets it."""
+    """A running transform, as passed to an implementation."""
 
     @contextlib.contextmanager
     def lower(self) -> Iterator[None]:
-        """Within it the transform is off."""
+        """Context in which the transform is not applied."""
         self._running.__exit__(None, None, None)
         try:
             yield
@@ -42,12 +42,15 @@ class HigherOrderOperator:
 
     @property
     def namespace(self) -> str:
+        """The namespace of its name."""
         return self._ns
 
     def name(self) -> str:
+        """Its name."""
         return self._name
 
     def cacheable(self) -> bool:
+        """Whether compiled graphs with it may be cached."""
         return self._cacheable
 
     def __str__(self) -> str:
@@ -68,7 +71,7 @@ class HigherOrderOperator:
         return register
 
     def fallthrough(self, dispatch_key: Any) -> None:
-        """Keys whose turn is passed over: every key without an implementation is."""
+        """Does nothing: keys without an implementation are skipped anyway."""
 
     def py_autograd_impl(self, fn: Any) -> Any:
         """A decorator: the implementation under autograd."""

@@ -1,4 +1,4 @@
-"""Kernels of operators as objects: what ``torch.library.get_kernel`` gives."""
+"""``torch.library.get_kernel``: kernels of operators as objects."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _SafeKernelFunction:
         self.op_handle, self._function = op_handle, function
 
     def call_boxed(self, keys: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """Calls the kernel itself: no autograd, no other kernels in front of it."""
+        """Calls the kernel directly, without autograd or other dispatch keys."""
         with _core_no_grad():
             return self._function(*_in_order(self.op_handle._schema, args, kwargs))
 
@@ -46,7 +46,7 @@ def _in_order(schema: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> lis
 
 
 def _own_kernel(name: str, key: str) -> Callable[..., Any] | None:
-    """What the operator table runs at a key, if it is the table's operator and has a kernel there."""
+    """The operator table's kernel for a key; None if there is none."""
     from shim_torch._impl.table.operators import records
     from shim_torch._impl.table.run import make_run
 
@@ -62,7 +62,7 @@ def _own_kernel(name: str, key: str) -> Callable[..., Any] | None:
 def get_kernel(op: Any, dispatch_key: Any) -> _SafeKernelFunction:
     """The kernel that runs for an operator (its overload or name) at a dispatch key.
 
-    ``kernel.call_boxed(keys, *args)`` calls it; what is registered for the operator afterwards does not change it.
+    ``kernel.call_boxed(keys, *args)`` calls it; later registrations for the operator do not change it.
     """
     from shim_torch._impl.core_names.dispatch import DispatchKey
     from shim_torch._ops import OpOverload

@@ -1,4 +1,4 @@
-"""The checks of ``torch.library.opcheck``: schema, gradient's place, fake kernel, and the operator as a traced graph runs it."""
+"""The checks of ``torch.library.opcheck``: schema, autograd registration, fake kernel, tracing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shim_torch._impl.native import _core
 
 
 class OpCheckError(Exception):
-    """What ``opcheck`` raises for a check that failed."""
+    """Raised by ``opcheck`` for a failed check."""
 
 
 def error_class() -> type[OpCheckError]:
@@ -42,7 +42,7 @@ def _copy(t: Any) -> Any:
 
 
 def test_schema(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], **_: Any) -> None:
-    """What the operator writes and what it gives back must be what its schema says."""
+    """Checks that writes and aliases of the operator are those that its schema declares."""
     from shim_torch._subclasses.schema_check_mode import SchemaCheckMode
 
     with SchemaCheckMode():
@@ -53,7 +53,7 @@ _AUTOGRAD_KEYS = ("Autograd", "AutogradCPU", "AutogradCUDA", "AutogradXPU", "Com
 
 
 def _has_formula(op: Any) -> bool:
-    """Whether gradients of the operator come from where PyTorch looks for them: a kernel above the devices'."""
+    """Whether the operator has a kernel at an autograd or composite key, where PyTorch looks for gradients."""
     if op.namespace == "aten":
         return True
     kernels = _core.kernels_of(op._qualified_op_name, op._overload)
@@ -61,7 +61,7 @@ def _has_formula(op: Any) -> bool:
 
 
 def _misplaced(op: Any, args: Any, kwargs: Any) -> bool:
-    """Whether results of an operator without a formula want gradients all the same."""
+    """Whether results require gradients although the operator has no gradient formula."""
     if _has_formula(op):
         return False
     given = [id(t) for t in _flat((args, kwargs))]
@@ -69,7 +69,7 @@ def _misplaced(op: Any, args: Any, kwargs: Any) -> bool:
 
 
 def test_autograd_registration(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], **_: Any) -> None:
-    """Gradients must be registered at an Autograd key, not come of what a device's kernel calls."""
+    """Checks that gradients are registered at an Autograd key, not recorded by calls within a device's kernel."""
     tensors = _flat((args, kwargs))
     if not any(t.requires_grad for t in tensors):
         return
@@ -95,7 +95,7 @@ def _fake(op: Any, args: Any, kwargs: Any) -> Any:
 
 
 def test_faketensor(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], **_: Any) -> None:
-    """Shapes, dtypes, strides and the wish for gradients of the fake kernel's results must be the real ones'."""
+    """Checks that results of the fake kernel have the real ones' shapes, dtypes, strides and requires_grad."""
     from shim_torch._subclasses.fake_utils import MetadataMismatchError
 
     fake = _flat(_fake(op, args, kwargs))
@@ -117,7 +117,7 @@ def test_faketensor(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], **_:
 def _traced(op: Any, args: Any, kwargs: Any, atol: float | None, rtol: float | None) -> None:
     import shim_torch as torch
 
-    _fake(op, args, kwargs)  # compilation asks the fake kernel first
+    _fake(op, args, kwargs)  # compilation runs the fake kernel first
     if _misplaced(op, _each(args, _copy), _each(kwargs, _copy)):
         raise AssertionError(
             "Gradients of the operator are different in eager-mode PyTorch vs AOTDispatcher. This means the operator will have "
@@ -144,7 +144,7 @@ def _traced(op: Any, args: Any, kwargs: Any, atol: float | None, rtol: float | N
 def test_aot_dispatch_static(
     op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], atol: float | None = None, rtol: float | None = None
 ) -> None:
-    """A graph traced through the operator must give what the operator gives, and gradients must have a formula."""
+    """Checks that a traced graph gives the operator's results, and that there is a gradient formula."""
     _traced(op, args, kwargs, atol, rtol)
 
 

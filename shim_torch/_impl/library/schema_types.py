@@ -23,7 +23,7 @@ _TYPE = re.compile(r"(?:(?<![\w\])])\(|,|->)\s*(?:\*\s*,\s*)?([A-Za-z_]\w*)(?![\
 
 
 def check_type_names(schema: str) -> None:
-    """RuntimeError with the place of the first type name of a schema that is none; names of classes (with dots) pass."""
+    """RuntimeError with the position of the first unknown type name of a schema; names of classes (with dots) pass."""
     opened = schema.find("(")
     text = _STRING.sub(lambda m: " " * len(m.group()), schema)
     text = " " * opened + text[opened:]  # without the operator's name, so that its parenthesis opens a list of types
@@ -36,6 +36,6 @@ def check_type_names(schema: str) -> None:
 
 
 def _opaque_names() -> set[str]:
-    """What ``register_opaque_type`` was called for."""
+    """The type names registered by ``register_opaque_type``."""
     registry = sys.modules.get("shim_torch._library.opaque_object")
     return set() if registry is None else set(registry._by_name)

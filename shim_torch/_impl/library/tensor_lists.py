@@ -11,7 +11,7 @@ from shim_torch.utils._pytree import tree_flatten, tree_unflatten
 
 @dataclasses.dataclass
 class _Call:
-    """How the arguments and the results of one ``apply`` were spread out."""
+    """The structure of the arguments and results of one ``apply``, flattened for autograd."""
 
     inputs: Any
     outputs: Any = None
@@ -19,7 +19,7 @@ class _Call:
 
 
 def _is_leaf(value: Any, empty: bool = False) -> bool:
-    """All but tuples and lists of tensors; ``empty``: of tensors and None."""
+    """Whether a value is a pytree leaf: anything but tuples and lists of tensors (``empty``: of tensors and None)."""
     if isinstance(value, list):
         return not all(isinstance(x, _core.TensorBase) or (empty and x is None) for x in value)
     return not isinstance(value, tuple)

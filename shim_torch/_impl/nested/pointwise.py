@@ -84,8 +84,8 @@ def _check_strided(name: str, x: Any, tensors: list[Any]) -> None:
     nested = [t for t in tensors if is_nested(t)]
     for t in tensors:
         if not is_nested(t) and t.dim() and t.numel() != 1 and t.dim() < x.dim() and len(tensors) == 2:
-            said = "a nested self and non-nested other" if t is tensors[1] else "a non-nested self and nested other"
-            raise RuntimeError(f"Expected both self and other to be nested, but got {said}")
+            operands = "a nested self and non-nested other" if t is tensors[1] else "a non-nested self and nested other"
+            raise RuntimeError(f"Expected both self and other to be nested, but got {operands}")
     if (
         name == "div"
         and len(nested) > 1

@@ -110,8 +110,8 @@ def _matmul_strided(a: Any, b: Any) -> Any:
     if is_nested(a) and a.dim() == 4 and not is_nested(b) and b.dim() == 2:
         return a.of_parts([torch.matmul(p, b) for p in a.parts()])
     if not (is_nested(a) and is_nested(b)):
-        said = "a nested self and non-nested other" if is_nested(a) else "a non-nested self and nested other"
-        raise RuntimeError(f"Expected both to be nested, but got {said}")
+        operands = "a nested self and non-nested other" if is_nested(a) else "a non-nested self and nested other"
+        raise RuntimeError(f"Expected both to be nested, but got {operands}")
     for place, x in (("1st", a), ("2nd", b)):
         if x.dim() < 3:
             raise RuntimeError(

@@ -33,15 +33,19 @@ class StridedNestedTensor(Nested):
         super().__init__()
 
     def parts(self) -> list[Any]:
+        """Views of the rows, one tensor each."""
         return [seen(p) for p in self._parts]
 
     def held(self) -> list[Any]:
+        """The tensors that hold the data: one a row."""
         return list(self._parts)
 
     def like(self, held: list[Any]) -> Any:
+        """A nested tensor of other tensors in place of these rows."""
         return StridedNestedTensor(held, self.dtype, self.device)
 
     def of_parts(self, parts: Sequence[Any]) -> Any:
+        """A nested tensor of other rows."""
         return StridedNestedTensor(list(parts), self.dtype, self.device)
 
     def irregular(self, dim: int) -> bool:

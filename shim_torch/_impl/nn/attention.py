@@ -17,7 +17,7 @@ def _functional() -> Any:
 
 
 def _mask(mask: Any, name: str, other: Any, other_name: str, dtype: Any, check_other: bool = True) -> Any:
-    """A mask to add: True of a bool one becomes -inf."""
+    """The mask as floats to add to the scores: True in a bool mask becomes -inf."""
     if mask is None:
         return None
     if mask.dtype != _core.bool and not mask.is_floating_point():
@@ -35,7 +35,7 @@ def _mask(mask: Any, name: str, other: Any, other_name: str, dtype: Any, check_o
 
 
 def _check_shapes(query: Any, key: Any, value: Any, key_padding_mask: Any, attn_mask: Any, num_heads: int) -> bool:
-    """Whether the inputs have a batch dim; AssertionError in PyTorch's words for shapes that do not fit."""
+    """Whether the inputs have a batch dim; AssertionError with PyTorch's text for shapes that do not fit."""
     if query.dim() not in (2, 3):
         raise AssertionError(
             f"query should be unbatched 2D or batched 3D tensor but received {query.dim()}-D query tensor"
@@ -108,7 +108,7 @@ def _sized_mask(attn_mask: Any, target: int, source: int, heads: int) -> Any:
 
 
 def _check_fixed(bias_k: Any, bias_v: Any, static_k: Any, static_v: Any, sizes: tuple[int, int]) -> None:
-    """Keys and values given apart from the inputs: of ``sizes`` (batch · heads, head), and not biased."""
+    """Checks that biases come in pairs and not with static keys, and that those are (batch · heads, *, head size)."""
     if (bias_k is None) != (bias_v is None):
         given, lacking = ("bias_k", "bias_v") if bias_v is None else ("bias_v", "bias_k")
         raise AssertionError(f"{given} is set but {lacking} is None")

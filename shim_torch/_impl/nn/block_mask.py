@@ -16,7 +16,7 @@ _LARGE_SPARSE_BLOCK_SIZE = 1 << 30
 
 
 def noop_mask(batch: Any, head: Any, token_q: Any, token_kv: Any) -> Any:
-    """A mask that keeps everything."""
+    """A mask function that keeps everything."""
     return batch.new_ones(size=(), dtype=_bool(), device=batch.device)
 
 
@@ -27,7 +27,7 @@ def _bool() -> Any:
 
 
 def ordered(dense: Any) -> tuple[Any, Any]:
-    """(how many blocks each row has, their columns, those first) of a 0/1 matrix of blocks."""
+    """(number of blocks in each row, column indices with the present blocks first) of a 0/1 matrix of blocks."""
     dense = dense.to(_core.int32)
     count = dense.sum(-1)
     indices = torch.argsort(dense, dim=-1, descending=True, stable=True)
@@ -35,7 +35,7 @@ def ordered(dense: Any) -> tuple[Any, Any]:
 
 
 def dense(count: Any, indices: Any, columns: int | None = None) -> Any:
-    """The 0/1 matrix of blocks that ``ordered`` was made of."""
+    """The inverse of ``ordered``: the 0/1 matrix of blocks."""
     width = indices.shape[-1] if columns is None else columns
     used = torch.arange(indices.shape[-1], device=count.device) < count.unsqueeze(-1)
     place = torch.where(used, indices.long(), width)
@@ -90,7 +90,7 @@ class BlockMask:
         compute_q_blocks: bool = True,
         **_: Any,
     ) -> BlockMask:
-        """A mask from the blocks of each row; those of each column follow."""
+        """A mask from the blocks of each row; those of each column are derived."""
         if kv_indices.dim() < 2:
             raise RuntimeError("BlockMask must have at least 2 dimensions")
         size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else tuple(BLOCK_SIZE)
@@ -159,7 +159,7 @@ full_q_indices""".split()
 
 
 def evaluate(mod: Callable[..., Any], prefix: tuple[Any, ...], B: int, H: int, Q: int, K: int, device: Any) -> Any:
-    """``mod(*prefix, b, h, q, k)`` for all places at once: the indices are tensors that broadcast to (B, H, Q, K)."""
+    """``mod(*prefix, b, h, q, k)`` for all elements at once: the indices are tensors that broadcast to (B, H, Q, K)."""
     sizes = ((B, 1, 1, 1), (1, H, 1, 1), (1, 1, Q, 1), (1, 1, 1, K))
     places = [torch.arange(max(s), device=device).reshape(s) for s in sizes]
     result = mod(*prefix, *places)

@@ -1,7 +1,7 @@
-"""Operators as functions: wrong arguments get the errors of torch's functions, which name function and argument.
+"""Operators as functions whose errors for wrong arguments name function and argument, as torch's do.
 
-And what a function of ``torch.nn.functional`` that is written in Python begins with: it asks whether its tensors (or a mode)
-override torch's functions, and hands itself over, its tensors by place and the rest by name.
+Also the ``__torch_function__`` check that functions of ``torch.nn.functional`` written in Python begin with: tensors
+are passed on by position, the rest by name.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _overridden_one = _core._has_torch_function_unary
 
 
 def _override(function: Callable[..., Any], by_place: int, *relevant: Any) -> Any:
-    """What the overrides of ``relevant`` make of a call of ``function``, whose arguments are its caller's variables."""
+    """The result of the ``__torch_function__`` of ``relevant`` for ``function``, called with the caller's locals."""
     caller = sys._getframe(1)
     code, values = caller.f_code, caller.f_locals
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]

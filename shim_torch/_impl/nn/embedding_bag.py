@@ -17,7 +17,7 @@ _SWAPPED = (
 
 
 def _mode_number(mode: str, weighted: bool, unsupported: dict[str, bool]) -> int:
-    """The operator's number of a mode; what it can not be combined with is refused."""
+    """The operator's number for a mode; ValueError or NotImplementedError for settings that it does not support."""
     if mode not in _MODES:
         raise ValueError("mode has to be one of sum, mean or max")
     for what in (what for what, wanted in unsupported.items() if wanted and mode == "max"):
@@ -31,7 +31,7 @@ def _mode_number(mode: str, weighted: bool, unsupported: dict[str, bool]) -> int
 
 
 def _bags(input: Any, offsets: Any) -> tuple[Any, Any]:
-    """All indices in one line, and where each bag begins: rows of a 2-D input are bags of one length."""
+    """(indices flattened, start of each bag); the rows of a 2-D input are bags of equal length."""
     if input.dim() not in (1, 2):
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
     if input.dim() == 1:
@@ -48,7 +48,7 @@ def _bags(input: Any, offsets: Any) -> tuple[Any, Any]:
 
 
 def _flat_weights(weights: Any, input: Any) -> Any:
-    """One weight for each index, in one line."""
+    """The per-sample weights, flattened like the indices."""
     if weights is None:
         return None
     if input.size() != weights.size():

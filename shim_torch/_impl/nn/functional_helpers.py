@@ -26,7 +26,7 @@ __all__ = ["Optional", "math", "warnings"]
 def _canonical_mask(
     mask: Any, mask_name: str, other_type: Any, other_name: str, target_type: Any, check_other: bool = True
 ) -> Any:
-    """A mask to add: -inf where a bool one is True; None stays None."""
+    """The mask as floats to add: -inf where a bool mask is True; None stays None."""
     if mask is None:
         return None
     if mask.dtype != _core.bool and not mask.is_floating_point():
@@ -102,14 +102,14 @@ def _verify_spatial_size(size: Any) -> None:
 
 
 def _unpool_output_size(input: Any, kernel_size: Any, stride: Any, padding: Any, output_size: Any) -> Any:
-    """The size that unpooling gives, within a stride of the least one."""
+    """The output size of unpooling; ValueError unless a given one is within a stride of the default."""
     from shim_torch._impl.nn.pooling import _unpool_size
 
     return _unpool_size(input, kernel_size, stride, padding, output_size)
 
 
 def _get_softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
-    """The dim that softmax took before it was asked for; warns."""
+    """The implicit dim of softmax where ``dim`` is None (0 or 1 by the number of dims); warns."""
     from shim_torch._impl.nn.activations import _softmax_dim
 
     return _softmax_dim(name, ndim)
@@ -128,7 +128,7 @@ def assert_int_or_pair(arg: Any, arg_name: str, message: str) -> None:
 def boolean_dispatch(
     arg_name: str, arg_index: int, default: bool, if_true: Any, if_false: Any, module_name: str, func_name: str
 ) -> Any:
-    """A function that is one of two by the value of a bool argument."""
+    """A function that calls one of two by the value of a bool argument."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
         chosen = kwargs.get(arg_name, args[arg_index] if arg_index < len(args) else default)

@@ -16,7 +16,7 @@ def _functions() -> Any:
 
 
 def _check(input: Any, linear_weight: Any, target: Any, linear_bias: Any, ignore_index: Any) -> tuple[int, ...]:
-    """PyTorch's errors; the logits' shape."""
+    """Checks shapes with PyTorch's errors; returns the logits' shape."""
     if input.dim() not in (1, 2):
         raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.dim()}")
     if linear_weight.dim() < 2:

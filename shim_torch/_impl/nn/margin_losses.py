@@ -15,7 +15,7 @@ def ctc_loss(
     log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Any:  # fmt: skip
-    """Connectionist temporal classification: log_probs (T, N, C), targets (N, S) or all in one list."""
+    """Connectionist temporal classification (Graves and others, 2006): log_probs (T, N, C), targets (N, S) or 1-d."""
     if _overridden(log_probs, targets, input_lengths, target_lengths):
         return _override(ctc_loss, 4, log_probs, targets, input_lengths, target_lengths)
     return operators.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _enum(reduction), zero_infinity)
@@ -80,7 +80,7 @@ def triplet_margin_with_distance_loss(
 
 
 def functions() -> dict[str, Any]:
-    """What nn.functional takes from here."""
+    """The functions that nn.functional takes from here, by name."""
     losses = (
         ctc_loss,
         multi_margin_loss,

@@ -77,7 +77,7 @@ def _fractional(n: int) -> dict[str, Any]:
 
 
 def _in_place(name: str, *settings: Any) -> Any:
-    """relu_ and its like: the activation with ``inplace``."""
+    """``relu_`` and the other in-place activations."""
 
     def run(input: Any, *args: Any, **kwargs: Any) -> Any:
         from shim_torch.nn import functional
@@ -93,6 +93,6 @@ _IN_PLACE = {f"{n}_": _in_place(n) for n in "relu elu selu celu leaky_relu hardt
 
 
 def functions() -> dict[str, Any]:
-    """What nn.functional takes from here."""
+    """The functions that nn.functional takes from here, by name."""
     drawing = {f.__name__: f for f in (alpha_dropout, feature_alpha_dropout, rrelu)}
     return {**drawing, **_IN_PLACE, **_fractional(2), **_fractional(3)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.optim.forms import asked_of as _asked_of
+from shim_torch._impl.optim.implementations import module_getattr as _module_getattr
 from shim_torch._impl.optim.per_parameter import (
     Each,
     add_ratio,
@@ -19,7 +19,7 @@ from shim_torch._impl.optim.per_parameter import (
 
 
 class Adadelta(Each):
-    """Adadelta (torch.optim.Adadelta): steps scaled by running means of squared steps and gradients."""
+    """Adadelta (torch.optim.Adadelta; Zeiler, 2012): steps scaled by running means of squared steps and gradients."""
 
     _together = True
 
@@ -47,7 +47,7 @@ class Adadelta(Each):
 
 
 class Adamax(Each):
-    """Adamax (torch.optim.Adamax): Adam with the largest gradient in place of the mean square."""
+    """Adamax (torch.optim.Adamax; Kingma and Ba, 2014): Adam with a decayed maximum in place of the mean square."""
 
     _together = True
 
@@ -71,7 +71,7 @@ class Adamax(Each):
 
 
 class NAdam(Each):
-    """NAdam (torch.optim.NAdam): Adam with Nesterov's momentum."""
+    """NAdam (torch.optim.NAdam; Dozat, 2016): Adam with Nesterov's momentum."""
 
     _together = True
 
@@ -109,7 +109,7 @@ class NAdam(Each):
 
 
 class RAdam(Each):
-    """RAdam (torch.optim.RAdam): Adam whose first steps are plain ones until the variance is known."""
+    """RAdam (torch.optim.RAdam; Liu and others, 2019): Adam with rectified variance."""
 
     _together = True
 
@@ -139,7 +139,7 @@ class RAdam(Each):
         most = 2 / (1 - beta2) - 1
         length = most - 2 * step * beta2**step / late
         known = length > 5.0
-        if group["capturable"]:  # both forms, and the device chooses
+        if group["capturable"]:  # both updates are computed, and the device selects one
             ratio = ((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length)).where(known, 1.0)
             scaled = direction * (late.sqrt() / square.sqrt().add(group["eps"])) * ratio.sqrt()
             direction = scaled.where(known, direction)
@@ -150,7 +150,7 @@ class RAdam(Each):
 
 
 class ASGD(Each):
-    """ASGD (torch.optim.ASGD): gradient descent that also averages the parameters."""
+    """ASGD (torch.optim.ASGD; Polyak and Juditsky, 1992): gradient descent that also averages the parameters."""
 
     def __init__(
         self, params: Any, lr: Any = 1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6,
@@ -187,13 +187,13 @@ def _tensor(value: Any) -> Any:
 
 
 def _scalar(p: Any, group: dict[str, Any], value: Any) -> Any:
-    """A number of a parameter's state: beside it where a captured graph changes it, else on the CPU."""
+    """A scalar of a parameter's state: on its device where a captured graph updates it, else on the CPU."""
     made = _core.empty_tensor((), _core.float32, p.device if group["capturable"] else None)
     return made.fill_(value if isinstance(value, _core.TensorBase) else float(value))
 
 
 class Rprop(Each):
-    """Rprop (torch.optim.Rprop): steps that grow while a gradient keeps its sign and shrink when it turns."""
+    """Rprop (torch.optim.Rprop; Riedmiller and Braun, 1993): steps grow while a gradient keeps its sign."""
 
     def __init__(
         self, params: Any, lr: Any = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
@@ -220,4 +220,4 @@ class Rprop(Each):
         state["prev"].copy_(g)
 
 
-__getattr__ = _asked_of("torch.optim.adadelta", "adadelta", "adamax", "asgd", "nadam", "radam", "rprop")
+__getattr__ = _module_getattr("torch.optim.adadelta", "adadelta", "adamax", "asgd", "nadam", "radam", "rprop")

@@ -1,4 +1,4 @@
-"""Parameter groups: what an optimizer is made with, put into the form that it keeps."""
+"""Parameter groups: the constructor's ``params`` checked and converted to a list of dicts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ required = _RequiredParameter()
 
 
 def as_groups(params: Any) -> list[Any]:
-    """What an optimizer is made with, as groups."""
+    """The constructor's ``params`` as a list of groups (dicts)."""
     if isinstance(params, Tensor):
         raise TypeError(
             "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
@@ -50,7 +50,7 @@ def named_parameters(given: Any) -> dict[str, list[Any]]:
 
 
 def check_trainable(params: list[Any], differentiable: bool) -> None:
-    """Only tensors can be optimized, and of those only leaves, unless the steps themselves are part of the graph."""
+    """TypeError for no tensor; ValueError for a non-leaf without retained gradient, unless ``differentiable``."""
     for p in params:
         if not isinstance(p, Tensor):
             raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {_typename(p)}")
@@ -64,7 +64,7 @@ def members(groups: Iterable[dict[str, Any]]) -> Iterator[Any]:
 
 
 def numbers_of(groups: Iterable[dict[str, Any]]) -> dict[int, int]:
-    """Each parameter's number by its id: its place among the parameters of all groups."""
+    """id of a parameter -> its index among the parameters of all groups."""
     return {id(p): number for number, p in enumerate(members(groups))}
 
 
@@ -74,5 +74,5 @@ def with_gradients(groups: Iterable[dict[str, Any]]) -> Iterator[tuple[Any, dict
 
 
 def zero(grad: Any) -> None:
-    """Sets a gradient to zeros, apart from the graph that it came from."""
+    """Zeroes a gradient and detaches it from its graph."""
     (grad.requires_grad_(False) if grad.grad_fn is None else grad.detach_()).zero_()

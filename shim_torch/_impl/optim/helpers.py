@@ -48,7 +48,7 @@ def _foreach_supported_types() -> list[type]:
 
 
 def _default_to_fused_or_foreach(params: Any, differentiable: bool, use_fused: bool = False) -> tuple[bool, bool]:
-    """Whether an optimizer that was not told takes the fused form, and whether the one over lists."""
+    """The defaults of (fused, foreach) for an optimizer that was given neither."""
     if differentiable:
         return False, False
     kinds = {(type(p), p.device.type, p.is_floating_point()) for p in params if p is not None}
@@ -71,19 +71,19 @@ def _device_dtype_check_for_fused(p: Any, cuda_unsupported: bool = False) -> Non
 
 
 def _get_scalar_dtype(is_fused: bool | None = None) -> Any:
-    """The dtype of counts of steps."""
+    """The dtype of step counts."""
     if is_fused or _core.get_default_dtype() != _core.float64:
         return _core.float32
     return _core.float64
 
 
 def _get_value(x: Any) -> Any:
-    """A tensor's number; a number as it is."""
+    """The number in a tensor of one element; a number as it is."""
     return x.item() if isinstance(x, _core.TensorBase) else x
 
 
 def _to_scalar(x: Any) -> Any:
-    """A tensor of one element without dims; anything else as it is."""
+    """A tensor of one element as a 0-d tensor; anything else as it is."""
     return x.squeeze() if isinstance(x, _core.TensorBase) and x.dim() != 0 else x
 
 
@@ -97,7 +97,7 @@ def _dispatch_sqrt(x: Any) -> Any:
 
 
 def _view_as_real(params: list[Any], *state_and_grads: list[Any]) -> None:
-    """Puts views of real and imaginary parts in place of complex tensors, in every list."""
+    """Replaces complex tensors in every list by ``view_as_real``, in place."""
     for i, p in enumerate(params):
         if p.is_complex():
             params[i] = torch.view_as_real(p)
@@ -106,7 +106,7 @@ def _view_as_real(params: list[Any], *state_and_grads: list[Any]) -> None:
 
 
 def _use_grad_for_differentiable(func: Callable[..., _T]) -> Callable[..., _T]:
-    """A step that records history only where the optimizer is differentiable."""
+    """Decorates ``step``: gradients are recorded only where the optimizer is differentiable."""
 
     @functools.wraps(func)
     def run(*args: Any, **kwargs: Any) -> _T:
@@ -117,5 +117,5 @@ def _use_grad_for_differentiable(func: Callable[..., _T]) -> Callable[..., _T]:
 
 
 def _disable_dynamo_if_unsupported(single_tensor_fn: Any = None) -> Callable[[_T], _T]:
-    """Nothing is compiled here: the function itself."""
+    """The function itself: nothing is compiled."""
     return lambda function: function

@@ -31,7 +31,7 @@ _LATER_OPTIONS = dict(
 class Each(Optimizer):
     """An optimizer that updates one parameter at a time; its state counts the parameter's steps."""
 
-    _together = False  # whether the formulas of _update take lists for tensors
+    _together = False  # whether _update works on lists of tensors (Together)
     _counts = True  # whether the state has a "step"
     _later_options = _LATER_OPTIONS
     _sparse_refusal = "{name} does not support sparse gradients"
@@ -65,6 +65,7 @@ class Each(Optimizer):
         check("weight_decay value", 0.0 <= weight_decay, weight_decay)
 
     def step(self, closure: Any = None) -> Any:
+        """One step of every parameter with a gradient; ``closure``, if given, computes the loss, which is returned."""
         if "capturable" in self.defaults:
             self._accelerator_graph_capture_health_check()
         loss = closure_loss(closure)
@@ -85,7 +86,7 @@ class Each(Optimizer):
         return loss
 
     def _move_together(self, moving: list[Any], group: dict[str, Any]) -> bool:
-        """All of a group's CUDA parameters in few launches; False, with nothing done, where that cannot be."""
+        """Updates a group's CUDA parameters in few launches; False, with nothing done, where no kernel fits."""
         return self._together and _together.update(self, moving, group)
 
     def _check_param(self, p: Any, group: dict[str, Any]) -> None:
@@ -122,7 +123,7 @@ class Each(Optimizer):
         self._begin_complex(p, state, group) if complex_ else self._begin(p, state, group)
 
     def _begin_complex(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """State of a complex parameter is complex where it has the parameter's shape."""
+        """State with the shape of a complex parameter is complex too."""
         from shim_torch._impl.tensor.predicates import is_tensor
 
         real = torch.view_as_real(p.detach())
@@ -132,7 +133,7 @@ class Each(Optimizer):
                 state[name] = torch.view_as_complex(value)
 
     def _update_complex(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
-        """Real and imaginary parts are updated as if they were two parameters."""
+        """Updates real and imaginary parts as separate real values."""
         from shim_torch._impl.tensor.predicates import is_tensor
 
         def real(x: Any) -> Any:
@@ -155,13 +156,13 @@ class Each(Optimizer):
 
 
 def _count(p: Any, group: dict[str, Any], value: float) -> Any:
-    """A count of steps: on the CPU, or beside its parameter where a captured graph advances it."""
+    """A step count: on the CPU, or on the parameter's device where a captured graph advances it."""
     device = p.device if group.get("capturable") or group.get("fused") else None
     return _core.empty_tensor((), _get_scalar_dtype(bool(group.get("fused"))), device).fill_(value)
 
 
 def zeros_like(p: Any) -> Any:
-    """State of a parameter: zeros in its own memory format."""
+    """A state tensor: zeros like the parameter, in its memory format."""
     return torch.zeros_like(p.detach())
 
 
@@ -187,5 +188,5 @@ def root(value: Any) -> Any:
 
 
 def decayed(p: Any, g: Any, group: dict[str, Any]) -> Any:
-    """The gradient with the group's weight decay in it."""
+    """The gradient plus weight decay times the parameter."""
     return g.add(p, alpha=group["weight_decay"]) if group["weight_decay"] else g

@@ -39,17 +39,17 @@ _RESUMING = (
 
 
 def copied(value: Any) -> Any:
-    """The value; a tensor's clone, since rates held in tensors change in place."""
+    """The value; a tensor is cloned, because rates in tensors change in place."""
     return value.clone() if isinstance(value, _core.TensorBase) else value
 
 
 def group_values(optimizer: Optimizer, key: str) -> list[Any]:
-    """What each parameter group holds under ``key``, as values that stay."""
+    """The values of ``key`` in each parameter group, cloned."""
     return [copied(group[key]) for group in optimizer.param_groups]
 
 
 def set_group_value(group: dict[str, Any], key: str, value: Any) -> None:
-    """Sets it; a tensor is filled, so that captured graphs see the change."""
+    """Sets a group's value; a tensor is filled in place, so that captured graphs see the change."""
     if isinstance(group[key], _core.TensorBase):
         group[key].fill_(value.item() if isinstance(value, _core.TensorBase) else value)
     else:
@@ -70,12 +70,13 @@ def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
 
 
 def check_optimizer(optimizer: Any) -> None:
+    """TypeError unless ``optimizer`` is an Optimizer."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
 
 
 def _note_steps(optimizer: Optimizer) -> None:
-    """``optimizer.step`` leaves ``_opt_called`` behind, so that a schedule can tell which of the two came first."""
+    """Wraps ``optimizer.step`` to set ``_opt_called``: a schedule warns if it steps before the optimizer."""
     if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
         return
     owner, function = weakref.ref(optimizer), optimizer.step.__func__  # type: ignore[attr-defined]
@@ -91,7 +92,7 @@ def _note_steps(optimizer: Optimizer) -> None:
 
 
 def _initial_rates(optimizer: Optimizer, resuming: bool) -> list[Any]:
-    """Each group's ``initial_lr``, which a new schedule notes and one that resumes must find."""
+    """Each group's ``initial_lr``: set by a new schedule; KeyError if a resumed one does not find it."""
     for number, group in enumerate(optimizer.param_groups):
         if resuming and "initial_lr" not in group:
             raise KeyError(_RESUMING.format(number))
@@ -243,6 +244,7 @@ class FunctionsOfEpoch(LRScheduler):
         return {**state, "lr_lambdas": [function_state(f) for f in self.lr_lambdas]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes over the state that ``state_dict`` gave, with that of callable objects."""
         self.__dict__.update({key: value for key, value in state_dict.items() if key != "lr_lambdas"})
         for function, state in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=False):
             if state is not None:

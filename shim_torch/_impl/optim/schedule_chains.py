@@ -73,6 +73,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
+        """Whether the steps after a reduction are still being waited for."""
         return self.cooldown_counter > 0
 
     def _is_better(self, value: float, best: float) -> bool:
@@ -120,6 +121,7 @@ class ReduceLROnPlateau(LRScheduler):
         return self.min_lrs
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes over the state that ``state_dict`` gave."""
         self.__dict__.update(state_dict)
         self._init_is_better(self.mode, self.threshold, self.threshold_mode)
 

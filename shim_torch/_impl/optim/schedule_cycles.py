@@ -187,18 +187,18 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 def _all_steps(total_steps: int | None, epochs: int | None, steps_per_epoch: int | None) -> int:
-    """How many batches one cycle takes: told at once, or as epochs of so many each."""
-    told = (
+    """How many batches one cycle takes: ``total_steps``, or ``epochs`` times ``steps_per_epoch``."""
+    settings = (
         {"total_steps": total_steps}
         if total_steps is not None
         else {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
     )
-    if None in told.values():
+    if None in settings.values():
         raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
-    for name, value in told.items():
+    for name, value in settings.items():
         if not isinstance(value, int) or value <= 0:
             raise ValueError(f"Expected positive integer {name}, but got {value}")
-    return math.prod(told.values())  # type: ignore[arg-type]
+    return math.prod(settings.values())  # type: ignore[arg-type]
 
 
 class OneCycleLR(_WithMomentum):

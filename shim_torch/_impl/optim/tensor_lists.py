@@ -35,9 +35,11 @@ class Together:
         return float(self.tensors[0])
 
     def add(self, other: Any, alpha: Any = 1) -> Together:
+        """``self + alpha * other`` of each pair, or of each tensor and a number."""
         return self._new("add", other, alpha=alpha) if isinstance(other, Together) else self._new("add", other * alpha)
 
     def add_(self, other: Any, alpha: Any = 1) -> Together:
+        """``add`` in place."""
         return (
             self._in_place("add", other, alpha=alpha)
             if isinstance(other, Together)
@@ -45,36 +47,47 @@ class Together:
         )
 
     def mul(self, other: Any) -> Together:
+        """The product of each pair, or of each tensor and a number."""
         return self._new("mul", other)
 
     def mul_(self, other: Any) -> Together:
+        """``mul`` in place."""
         return self._in_place("mul", other)
 
     def div(self, other: Any) -> Together:
+        """The quotient of each pair, or of each tensor and a number."""
         return self._new("div", other)
 
     def sqrt(self) -> Together:
+        """The square root of each tensor's elements."""
         return self._new("sqrt")
 
     def abs(self) -> Together:
+        """The magnitude of each tensor's elements."""
         return self._new("abs")
 
     def maximum(self, other: Together) -> Together:
+        """The larger elements of each pair."""
         return self._new("maximum", other)
 
     def lerp_(self, end: Together, weight: float) -> Together:
+        """``self + weight * (end - self)`` of each pair, in place."""
         return self._in_place("lerp", end, weight)
 
     def addcmul(self, a: Together, b: Together, value: float = 1) -> Together:
+        """``self + value * a * b`` of each triple."""
         return self._new("addcmul", a, b, value=value)
 
     def addcmul_(self, a: Together, b: Together, value: float = 1) -> Together:
+        """``addcmul`` in place."""
         return self._in_place("addcmul", a, b, value=value)
 
     def addcdiv_(self, a: Together, b: Together, value: float = 1) -> Together:
+        """``self + value * a / b`` of each triple, in place."""
         return self._in_place("addcdiv", a, b, value=value)
 
     def copy_(self, source: Together) -> Together:
+        """Copies each of ``source`` into its tensor."""
         return self._in_place("copy", source)
 
     def __neg__(self) -> Together:

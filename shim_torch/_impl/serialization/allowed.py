@@ -1,8 +1,8 @@
 """What a file read with ``weights_only=True`` can reach: the names it may use, and what each may be used for.
 
 A name gives one of three things. A *value* (a dtype, a layout, a memory format) and a *class* (of storages, of tensors) are only
-handed on to functions. A *function* may be called; it is not the one that trusted files call but its twin in ``_serialization.safely``,
-which believes nothing about its arguments. docs/security.md lists the names; a test compares the two.
+handed on to functions. A *function* may be called; it is not the one that trusted files call but its counterpart in
+``checked``, which verifies every argument. docs/security.md lists the names; a test compares the two.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ Call = Callable[..., Any]
 
 
 class Reachable(NamedTuple):
-    """The always allowed names of files, and by the identity of what they give: which may be called, which make tensors."""
+    """The names that files may always use, and by object id: which may be called, which make tensors."""
 
     names: dict[str, Any]
     calls: dict[int, Call]
-    copying: frozenset[Call]  # those that copy what they are given, which a file may ask for over and over
-    makers: dict[int, Call]  # of tensors: those that another call may be handed
+    copying: frozenset[Call]  # those that copy an argument: a file could call them repeatedly
+    makers: dict[int, Call]  # of those that make tensors: those whose result may be an argument of another call
 
 
 def layouts() -> dict[str, Any]:
@@ -51,7 +51,7 @@ def _classes() -> dict[str, Any]:
 
 
 def _makers() -> dict[str, tuple[Any, Call]]:
-    """The functions that make tensors: what the name stands for, and the twin that is called."""
+    """The functions that make tensors: name -> (function, checked counterpart)."""
     from shim_torch import _utils
     from shim_torch._impl.nested import base as nested
     from shim_torch._impl.serialization import checked, checked_composed
@@ -97,7 +97,7 @@ def _functions() -> dict[str, tuple[Any, Call]]:
 
 @lru_cache(maxsize=1)
 def table() -> Reachable:
-    """All of it, made when a file is first read."""
+    """The table of all allowed names, built when a file is first read."""
     from shim_torch._impl.serialization import checked, checked_composed
 
     makers, functions = _makers(), _functions()

@@ -49,7 +49,7 @@ class Writer:
         self.zip.close()
 
     def reserve(self, record: str, size: int) -> None:
-        """Adds a record of so many zero bytes, which are to be filled in the file."""
+        """Adds a record of ``size`` zero bytes, to be filled in the file later."""
         self._add(record, size, (bytes(min(_CHUNK, size - at)) for at in range(0, size, _CHUNK)))
 
     def write(self, record: str, data: Any) -> None:
@@ -73,12 +73,12 @@ def bytes_left(file: Any) -> int:
     """How many bytes a seekable file has from its position on."""
     start = file.tell()
     end = file.seek(0, io.SEEK_END)
-    end = file.tell() if end is None else end  # some files' seek() says nothing
+    end = file.tell() if end is None else end  # some files' seek() returns None
     file.seek(start)
     return int(end - start)
 
 
-# What zipfile raises for archives that are none, or broken ones.
+# What zipfile raises for files that are no archives, or broken ones.
 _UNREADABLE = (
     zipfile.BadZipFile,
     ValueError,
@@ -93,9 +93,9 @@ _UNREADABLE = (
 class Reader:
     """Reads the records of an archive, from a seekable file.
 
-    What the archive says of itself is not believed: a record lies within the file, as it is (``torch.save`` compresses nothing,
-    so what is compressed was made by somebody else), and all storages together are no larger than the file.
-    Checksums are not asked, as PyTorch asks none: ``set_crc32_options(False)`` and ``skip_data`` write files without.
+    The archive's directory is not trusted: a record has to lie within the file, uncompressed (``torch.save`` compresses
+    nothing), and all storages together may not be larger than the file. Checksums are not verified, as in PyTorch:
+    ``set_crc32_options(False)`` and ``skip_data`` write files without.
     """
 
     def __init__(self, file: Any) -> None:
@@ -103,7 +103,7 @@ class Reader:
         try:
             self.zip = zipfile.ZipFile(file)
         except (*_UNREADABLE, OSError) as error:
-            if isinstance(error, OSError) and error.errno != errno.EINVAL:  # EINVAL: a place before the file's start
+            if isinstance(error, OSError) and error.errno != errno.EINVAL:  # EINVAL: a position before the file's start
                 raise
             lost = "failed finding central directory" if str(error) == "File is not a zip file" else _BROKEN
             file.seek(0, io.SEEK_END)
@@ -116,10 +116,11 @@ class Reader:
         self._size = self._left = bytes_left(file)
 
     def has(self, record: str) -> bool:
+        """Whether the archive has the record."""
         return self.prefix + record in self.zip.NameToInfo
 
     def info(self, record: str) -> zipfile.ZipInfo:
-        """What the archive's directory says of a record. RuntimeError where it has none."""
+        """The directory entry of a record. RuntimeError where there is none."""
         if not self.has(record):
             raise failed(f"locating file {record}", "file not found")
         return self.zip.getinfo(self.prefix + record)
@@ -134,14 +135,15 @@ class Reader:
         return bytes(data)
 
     def names(self) -> list[str]:
+        """The records' names."""
         return [n.removeprefix(self.prefix) for n in self.zip.namelist()]
 
     def offset(self, record: str) -> int:
-        """Where a record's data starts in the file."""
+        """The offset of a record's data in the file."""
         return self._place(record)[0]
 
     def _place(self, record: str) -> tuple[int, int]:
-        """Where a record's bytes start in the file, and how many there are; RuntimeError unless the file has them, stored."""
+        """(offset, size) of a record's bytes; RuntimeError unless they lie in the file, uncompressed."""
         info = self.info(record)
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
             raise RuntimeError(
@@ -160,7 +162,7 @@ class Reader:
         return start, info.file_size
 
     def _storage_place(self, record: str, nbytes: int) -> int:
-        """Where the bytes of a storage start. Each costs what is left of the file's size: records may not share their bytes."""
+        """The offset of a storage's bytes. Its size counts against the file's: records may not overlap."""
         start, size = self._place(record)
         if size < nbytes:
             raise RuntimeError(f"torch.load: record {record} has {size} bytes, but the file says {nbytes}")
@@ -213,12 +215,13 @@ def is_zip(file: IO[bytes]) -> bool:
 
 
 class Seekable:
-    """A file without ``seekable``, which zipfile asks for."""
+    """Wraps a file without ``seekable``, which zipfile calls."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
 
     def seekable(self) -> bool:
+        """True."""
         return True
 
     def __getattr__(self, name: str) -> Any:

@@ -1,7 +1,7 @@
 """What files read with ``weights_only=True`` call: the functions of ``torch._utils`` and a few classes, with every argument checked.
 
-A file is anybody's. It can call these with whatever it can build, in any order, so that each says what it takes, makes no memory
-that the file does not pay for with bytes of its own, and runs no code but ours. Each raises UnpicklingError for other arguments.
+Files are not trusted. They can call these with any argument they can build, in any order. So each checks its arguments,
+allocates no more memory than the file has bytes for, and runs no code but ours. Each raises UnpicklingError otherwise.
 """
 
 from __future__ import annotations
@@ -15,34 +15,37 @@ from shim_torch import _utils
 from shim_torch._impl.native import _core
 
 _INT64 = 1 << 63
-_DEEPEST = 100  # tuples within tuples, of keys: hash() goes down without a limit of its own
+_DEEPEST = 100  # depth of nested tuples as keys: hash() recurses without a limit
 _FLAGS = ("conj", "neg")
 
 
 class DamagedFile(pickle.UnpicklingError):
-    """The error for what no file of ``torch.save`` has; reading it with ``weights_only=False`` would not help."""
+    """The error for content that ``torch.save`` never writes; ``weights_only=False`` would not help."""
 
 
 def refuse(function: str, why: str) -> DamagedFile:
+    """The error for a file that asks ``function`` for what it must not."""
     return DamagedFile(f"{function}: {why}: the file is damaged, or was made to do harm")
 
 
 def need(good: bool, function: str, what: str, given: Any) -> None:
+    """DamagedFile unless ``good``: ``what`` was expected, ``given`` stands in the file."""
     if not good:
         raise refuse(function, f"{what} expected, but the file has {type(given).__name__}")
 
 
 def ints(values: Any, function: str, what: str) -> tuple[int, ...]:
+    """``values`` as a tuple, if they are integers from 0 to 2^63 - 1; else DamagedFile."""
     good = isinstance(values, (tuple, list)) and all(type(v) is int and 0 <= v < _INT64 for v in values)
     need(good, function, f"{what} of integers from 0 on", values)
     return tuple(values)
 
 
 def keys(found: Iterable[Any]) -> None:
-    """Refuses keys of dicts and members of sets that no file of tensors has."""
+    """DamagedFile for keys of dicts and members of sets that ``torch.save`` never writes."""
     for key in found:
         if type(key) is not tuple:
-            continue  # the hash of anything else that a file can make goes no deeper
+            continue  # other hashable objects that a file can make do not nest
         layer, depth = [key], 0
         while any(type(k) in (tuple, _core.Size) for k in layer):
             layer, depth = [part for k in layer if isinstance(k, tuple) for part in k], depth + 1
@@ -65,15 +68,18 @@ def _pairs(function: str, args: tuple[Any, ...]) -> Any:
 
 
 def ordered_dict(*args: Any) -> Any:
+    """An OrderedDict of checked pairs."""
     return OrderedDict(_pairs("OrderedDict", args))
 
 
 def counter(*args: Any) -> Any:
+    """A Counter of a checked dict or pairs."""
     found = _pairs("Counter", args)
     return Counter(found if isinstance(found, dict) else dict(found))
 
 
 def set_of(*args: Any) -> set[Any]:
+    """A set of a list's members."""
     need(len(args) <= 1 and all(isinstance(a, (list, tuple)) for a in args), "set", "a list", args[0] if args else None)
     members = args[0] if args else ()
     keys(members)
@@ -81,7 +87,7 @@ def set_of(*args: Any) -> set[Any]:
 
 
 def byte_array(*args: Any) -> bytearray:
-    """Of bytes, or of text with its encoding; a number would ask for memory."""
+    """A bytearray of bytes, or of text and encoding; a number is refused, as it would allocate memory."""
     if len(args) == 2 and isinstance(args[0], str):
         return bytearray(encode(*args))
     need(len(args) <= 1 and all(isinstance(a, bytes) for a in args), "bytearray", "bytes", args[0] if args else None)
@@ -98,22 +104,26 @@ def encode(*args: Any) -> bytes:
 
 
 def complex_number(*args: Any) -> complex:
+    """A complex number of two numbers."""
     need(len(args) <= 2 and all(type(a) in (int, float) for a in args), "complex", "two numbers", args)
     return complex(*args)
 
 
 def size(*args: Any) -> Any:
+    """A torch.Size of integers."""
     need(len(args) <= 1, "torch.Size", "one argument", args)
     return _core.Size(ints(args[0], "torch.Size", "a tuple") if args else ())
 
 
 def device(*args: Any) -> Any:
+    """A device of a type and an index."""
     good = len(args) in (1, 2) and isinstance(args[0], str) and all(type(a) is int for a in args[1:])
     need(good, "torch.device", "a text and an index", args)
     return _core.device(*args)
 
 
 def layout(*args: Any) -> Any:
+    """The layout of that name."""
     from shim_torch.serialization import _get_layout
 
     need(len(args) == 1 and isinstance(args[0], str), "_get_layout", "a text", args)
@@ -121,7 +131,7 @@ def layout(*args: Any) -> Any:
 
 
 def _hooks(function: str, hooks: Any) -> None:
-    """PyTorch writes none: a hook would be a function of the file's choice, called when gradients are made."""
+    """Refuses backward hooks: PyTorch writes none, and a hook would be a function of the file's choice."""
     need(hooks is None or isinstance(hooks, dict), function, "an empty dict of hooks", hooks)
     if hooks:
         raise refuse(function, "hooks are functions, which weights_only=True does not load")
@@ -143,12 +153,14 @@ def _place(function: str, storage: Any, offset: Any, sizes: Any, strides: Any) -
 
 
 def tensor(storage: Any, offset: Any, sizes: Any, strides: Any) -> Any:
+    """A tensor over a storage, whose geometry has to fit it (``torch._utils._rebuild_tensor``)."""
     return _utils._rebuild_tensor(*_place("_rebuild_tensor", storage, offset, sizes, strides))
 
 
 def tensor_v2(
     storage: Any, offset: Any, sizes: Any, strides: Any, requires_grad: Any, hooks: Any, metadata: Any = None
 ) -> Any:
+    """As ``tensor``, with requires_grad and metadata."""
     name = "_rebuild_tensor_v2"
     place = _place(name, storage, offset, sizes, strides)
     need(type(requires_grad) is bool, name, "requires_grad, a bool,", requires_grad)
@@ -167,6 +179,7 @@ def tensor_v3(
     dtype: Any,
     metadata: Any = None,
 ) -> Any:
+    """As ``tensor_v2``, with a dtype that storages have no type for."""
     name = "_rebuild_tensor_v3"
     place = _place(name, storage, offset, sizes, strides)
     need(type(requires_grad) is bool, name, "requires_grad, a bool,", requires_grad)
@@ -177,6 +190,7 @@ def tensor_v3(
 
 
 def parameter(data: Any, requires_grad: Any, hooks: Any) -> Any:
+    """A Parameter of a tensor."""
     name = "_rebuild_parameter"
     need(isinstance(data, _core.TensorBase), name, "a tensor", data)
     need(type(requires_grad) is bool, name, "requires_grad, a bool,", requires_grad)
@@ -185,10 +199,12 @@ def parameter(data: Any, requires_grad: Any, hooks: Any) -> Any:
 
 
 def parameter_with_state(data: Any, requires_grad: Any, hooks: Any, state: Any) -> Any:
+    """A Parameter with further attributes."""
     return set_state(parameter(data, requires_grad, hooks), state)
 
 
 def meta_tensor(dtype: Any, sizes: Any, strides: Any, requires_grad: Any) -> Any:
+    """A tensor of the meta device: dtype, sizes and strides without a storage."""
     name = "_rebuild_meta_tensor_no_storage"
     need(isinstance(dtype, _core.dtype), name, "a dtype", dtype)
     need(type(requires_grad) is bool, name, "requires_grad, a bool,", requires_grad)
@@ -200,6 +216,7 @@ def meta_tensor(dtype: Any, sizes: Any, strides: Any, requires_grad: Any) -> Any
 def wrapper_subclass(
     cls: Any, dtype: Any, sizes: Any, strides: Any, offset: Any, layout: Any, where: Any, grad: Any
 ) -> Any:
+    """A wrapper tensor of a class that the user allowed."""
     name = "_rebuild_wrapper_subclass"
     need(allowed_class(cls) and cls is not _core.Tensor, name, "a class that add_safe_globals allows", cls)
     need(isinstance(dtype, _core.dtype) and isinstance(layout, _core.layout), name, "a dtype and a layout", dtype)
@@ -236,7 +253,7 @@ def from_type(func: Any, cls: Any, args: Any, state: Any) -> Any:
 
 
 def set_state(made: Any, state: Any) -> Any:
-    """The attributes of a tensor. Those that tensors have of their own (data, grad, __class__ ...) are not the file's to set."""
+    """Sets attributes of a tensor; those that every tensor has (data, grad, __class__ ...) are refused."""
     cls = type(made)
     if getattr(cls, "__setstate__", None) is not getattr(_core.Tensor, "__setstate__", None):
         made.__setstate__(state)  # of a class that the user allowed
@@ -275,7 +292,7 @@ def storage_id(pid: Any, parts: int) -> tuple[Any, ...]:
     return dtype, key, location, count, rest
 
 
-# What copies what it is given: a file may ask for that over and over.
+# Functions that copy an argument: a file could call them repeatedly.
 COPYING: frozenset[Callable[..., Any]] = frozenset(
     {byte_array, counter, encode, from_type, ordered_dict, set_of, size, wrapper_subclass}
 )

@@ -1,4 +1,4 @@
-"""Sparse and nested tensors of files that nobody trusts: as ``safely``, for tensors that are made of others."""
+"""Sparse and nested tensors of untrusted files: as ``checked``, for tensors that are made of other tensors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shim_torch._impl.serialization.checked import ints, need, refuse
 
 
 def _part(function: str, part: Any) -> Any:
-    """A tensor that another one is made of. Checking it, and copying it, must cost no more than the file did."""
+    """A component tensor. Checking or copying it must not take more memory than the file has bytes."""
     need(type(part) is _core.Tensor, function, "a tensor", part)
     if part.device.type != "meta" and part.numel() * part.element_size() > max(
         1 << 20, part.untyped_storage().nbytes()
@@ -21,6 +21,7 @@ def _part(function: str, part: Any) -> Any:
 
 
 def sparse_tensor(layout: Any, data: Any) -> Any:
+    """A sparse tensor of a layout and its parts, whose invariants are checked."""
     name = "_rebuild_sparse_tensor"
     need(isinstance(layout, _core.layout), name, "a layout", layout)
     coo = layout == _core.sparse_coo
@@ -56,7 +57,7 @@ def nested_tensor(kind: Any, *state: Any) -> Any:
 
 
 def _rows(function: str, offsets: Any, lengths: Any, many: int) -> None:
-    """The rows of a jagged tensor lie one after the other within its values."""
+    """DamagedFile unless the rows of a jagged tensor lie within its values, one after the other."""
     for part in (offsets, lengths):
         good = part is None or (part.dim() == 1 and part.dtype in (_core.int64, _core.int32) and not part.is_meta)
         need(good, function, "offsets, a row of integers,", part)

@@ -1,7 +1,7 @@
-"""Pickles of instances whose class calls itself ``torch.…``, made where that name is not ours.
+"""Pickling instances of classes whose ``__module__`` is ``torch.…`` where that name does not lead to ours.
 
-pickle writes a class as its module and name and looks it up right then. Code that the proxy serves finds ours; elsewhere
-there is no ``torch``, or the real one, and the class is written by the name under which ours can always be imported.
+pickle writes a class as module and name, and checks at once that they lead to it. In scope they do; elsewhere there is
+no ``torch``, or the real one, and the class is written by its name within ``shim_torch``, which can always be imported.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class PyTorchFileReader:
         return int(self._reader.info(name).header_offset)
 
     def get_record_offset_no_read(self, cursor: int, name: str, size: int, storage_alignment: int) -> int:
-        """Where a record would begin that is written at ``cursor``."""
+        """The offset of the data of a record written at ``cursor``."""
         start = cursor + _LOCAL_HEADER + len((self._reader.prefix + name).encode()) + 4
         return start + -start % storage_alignment
 
@@ -55,7 +55,7 @@ class PyTorchFileReader:
         return self._reader.names()
 
     def serialization_id(self) -> str:
-        """The number that tells archives apart; empty when the file has none."""
+        """The archive's serialization id; empty when the file has none."""
         name = ".data/serialization_id"
         return self._reader.read(name).decode() if self._reader.has(name) else ""
 

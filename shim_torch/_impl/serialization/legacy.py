@@ -50,7 +50,7 @@ _TAR_MAGIC_AT, _TAR_MAGIC = 257, b"ustar"
 
 
 def refuse_tar(file: Any, weights_only: bool, advice: str) -> None:
-    """Refuses an archive of PyTorch 0.1.10 and older, whose pickles name classes by their source."""
+    """Raises for an archive of PyTorch 0.1.10 or older, a tar file."""
     start = file.tell()
     head = file.read(_TAR_MAGIC_AT + len(_TAR_MAGIC))
     file.seek(start)
@@ -62,7 +62,7 @@ def refuse_tar(file: Any, weights_only: bool, advice: str) -> None:
 
 
 class _Storages:
-    """The storages of a file being read: made when they are named, filled at the end, no larger together than the file."""
+    """The storages of a file being read: made when named, filled at the end; together no larger than the file."""
 
     def __init__(self, file: Any, restore: Any) -> None:
         self._file, self._restore, self._left = file, restore, bytes_left(file)
@@ -73,7 +73,7 @@ class _Storages:
 
     def persistent_load(self, pid: Any) -> Any:
         kind = pid[0] if type(pid) is tuple and pid else None
-        if kind in ("module", b"module"):  # only trusted files come so far
+        if kind in ("module", b"module"):  # only trusted files get here
             return pid[1]
         found, key, location, count, (view,) = storage_id(pid, 6)
         dtype = found or _core.uint8
@@ -91,9 +91,7 @@ class _Storages:
         if self._left < 0:
             raise RuntimeError("torch.load: the file ends before its storages")
         cpu = _core.UntypedStorage(count * dtype.itemsize)
-        _core.lend_memory(
-            untyped_tensor(cpu)
-        )  # it cannot be resized: tensors over it hold what the file has and no more
+        _core.lend_memory(untyped_tensor(cpu))  # not resizable: tensors over it hold only the file's bytes
         return TypedStorage(wrap_storage=self._restore(cpu, location), dtype=dtype), cpu, count
 
     def _view(self, whole: TypedStorage, dtype: Any, view: Any) -> TypedStorage:

@@ -1,4 +1,4 @@
-"""Where storages of a file go: their own device, or what ``map_location`` says."""
+"""Which device the storages of a file are loaded to: their own, or by ``map_location``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def register_package(priority: int, tagger: Callable[[Any], Any], deserializer: 
 
 
 def location_tag(storage: Any) -> str:
-    """``"cpu"``, ``"cuda:0"`` ...: the place a file notes for a storage."""
+    """The location tag that a file has for a storage: ``"cpu"``, ``"cuda:0"`` ..."""
     for _, tagger, _ in _packages:
         tag = tagger(storage)
         if tag:
@@ -46,7 +46,7 @@ def _cuda_index(location: str) -> int:
 
 
 def default_restore_location(storage: Any, location: str) -> Any:
-    """The storage, moved to ``location``; RuntimeError if that place isn't here."""
+    """The storage, moved to ``location``; RuntimeError if that device does not exist here."""
     for _, _, deserializer in _packages:
         result = deserializer(storage, location)
         if result is not None:

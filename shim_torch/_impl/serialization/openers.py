@@ -1,4 +1,4 @@
-"""What ``torch.serialization`` opens files with, by names that suites and libraries take: context managers of a file."""
+"""The context managers by which ``torch.serialization`` opens files, under PyTorch's private names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shim_torch._impl.serialization.settings import config, get_crc32_options
 
 
 class _opener:
-    """Gives the file at the beginning of the block."""
+    """A context manager that returns the file."""
 
     def __init__(self, file_like: Any) -> None:
         self.file_like = file_like

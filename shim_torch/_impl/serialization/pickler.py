@@ -19,7 +19,7 @@ from shim_torch.nn.parameter import Parameter
 
 
 def torch_module(name: str) -> str | None:
-    """The torch module that one of ours stands for; None for a module that isn't ours."""
+    """The torch name of a module of ours; None for other modules."""
     if name == ROOT or name.startswith(ROOT + "."):
         return "torch" + name[len(ROOT) :]
     return name if name == "torch" or name.startswith("torch.") else None
@@ -38,7 +38,7 @@ class Pickler(_PICKLER):
         self._storage_id = persistent_id
 
     def save(self, obj: Any, save_persistent_id: bool = True) -> None:
-        """Strings, numbers and plain containers directly: they have no id and are reduced by nobody."""
+        """Skips the hooks for strings, numbers and plain containers: they have no persistent id and no reducer."""
         direct = _DIRECT.get(type(obj))
         if direct is None or self.proto != 2:  # later protocols make frames
             super().save(obj, save_persistent_id)
@@ -48,9 +48,11 @@ class Pickler(_PICKLER):
             direct(self, obj)
 
     def persistent_id(self, obj: Any) -> Any:
+        """The id under which a storage is written beside the pickle; None for other objects."""
         return self._storage_id(obj) if isinstance(obj, (TypedStorage, _core.UntypedStorage)) else None
 
     def reducer_override(self, obj: Any) -> Any:
+        """How tensors, dtypes and objects of our modules are pickled under PyTorch's names."""
         if isinstance(obj, _core.TensorBase):
             return _reduce_tensor(obj, self.proto)
         if isinstance(obj, (_core.dtype, _core.memory_format)):
@@ -68,6 +70,7 @@ class Pickler(_PICKLER):
         return NotImplemented
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
+        """Writes a class or function by PyTorch's module and name."""
         if isinstance(obj, (_core.dtype, _core.memory_format)):
             module: str | None = "torch"
         else:

@@ -1,4 +1,4 @@
-"""How ``torch.save`` and ``torch.load`` are set: ``torch.utils.serialization.config`` and the functions that write to it."""
+"""Settings of ``torch.save`` and ``torch.load``: ``torch.utils.serialization.config`` and its functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shim_torch._impl.surface import naming
 
 
 class LoadEndianness(Enum):
-    """The byte order that files without a mark of theirs are taken to have."""
+    """The assumed byte order of files without a byte-order mark."""
 
     NATIVE = 1
     LITTLE = 2
@@ -109,7 +109,7 @@ skipping = _Skipping()
 
 
 class skip_data:
-    """Within it, ``torch.save`` leaves the bytes of storages zero in the file, ``torch.load`` those in memory unset.
+    """Context in which ``torch.save`` writes zeros for storages, and ``torch.load`` leaves storages uninitialised.
 
     ``materialize_fake_tensors``: fake tensors are written as tensors of their device, whose bytes are zero.
     """

@@ -23,6 +23,7 @@ def _apart(t: Any, change: Any) -> Any:
 
 @kernel("clone")
 def clone(self: Any, memory_format: Any = None) -> Any:
+    """A copy of the parts; RuntimeError for memory formats other than preserve_format."""
     if memory_format is not None and memory_format != _core.preserve_format:
         raise RuntimeError(f"unsupported memory format option {_format(memory_format)}")
     return _apart(self, lambda part, _: part.clone())
@@ -34,6 +35,7 @@ def _format(memory_format: Any) -> str:
 
 @kernel("contiguous")
 def contiguous(self: Any, memory_format: Any) -> Any:
+    """Raises RuntimeError: sparse tensors have no memory format."""
     if self.layout != _core.sparse_coo:
         raise RuntimeError("Sparse CSR tensors do not have is_contiguous")
     raise RuntimeError(f"unsupported memory format option {_format(memory_format)}")
@@ -43,6 +45,7 @@ def contiguous(self: Any, memory_format: Any) -> Any:
 def to_copy(
     self: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, non_blocking: Any, memory_format: Any
 ) -> Any:
+    """A copy with another dtype or device; RuntimeError where another layout is asked for."""
     if layout is not None and layout != self.layout:
         raise RuntimeError(
             f"to(options) doesn't support converting to a different layout, but got self.layout being {coo.word(self)} and "
@@ -66,11 +69,13 @@ def to_copy(
 
 @kernel("copy_")
 def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
+    """Copies ``src`` into the sparse tensor, which gets its entries."""
     return dispatch.copy_(self, src, non_blocking)
 
 
 @kernel("resize_as_")
 def resize_as_(self: Any, the_template: Any, memory_format: Any = None) -> Any:
+    """Resizes to the template's sizes, with its sparse and dense dims; layouts must be equal."""
     if self.layout == the_template.layout == _core.sparse_coo:
         return coo.resize(self, tuple(the_template.shape), the_template.sparse_dim(), the_template.dense_dim())
     if self.layout == the_template.layout:
@@ -81,6 +86,7 @@ def resize_as_(self: Any, the_template: Any, memory_format: Any = None) -> Any:
 
 
 def resize_(self: Any, size: Any) -> Any:
+    """Resizes a compressed tensor; COO tensors are refused."""
     if self.layout == _core.sparse_coo:
         dispatch.refuse("aten::resize_", [self])
     from shim_torch._impl.sparse import compressed as _compressed
@@ -185,21 +191,25 @@ _random_like("randn_like", "normal_")
 
 @kernel("new_empty")
 def new_empty(self: Any, size: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
+    """A sparse tensor of ``size`` without entries; with ``layout=torch.strided`` an uninitialised dense one."""
     return _new(self, size, dtype, layout, device, "empty")
 
 
 @kernel("new_zeros")
 def new_zeros(self: Any, size: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
+    """A sparse tensor of ``size`` without entries; with ``layout=torch.strided`` dense zeros."""
     return _new(self, size, dtype, layout, device, "zeros")
 
 
 @kernel("new_ones")
 def new_ones(self: Any, size: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
+    """Dense ones; NotImplementedError for COO tensors, and no entries in compressed layouts."""
     return _new(self, size, dtype, layout, device, "ones")
 
 
 @kernel("new_full")
 def new_full(self: Any, size: Any, value: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
+    """A dense constant; RuntimeError for COO tensors, and no entries in compressed layouts."""
     return _new(self, size, dtype, layout, device, "full", value)
 
 

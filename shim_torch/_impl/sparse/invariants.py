@@ -155,6 +155,7 @@ def kind(dtype: Any) -> str:
 def check_indices(
     compressed: Any, plain: Any, major: int, minor: int, nnz: int, names: tuple[str, str, str, str]
 ) -> None:
+    """Raises RuntimeError unless compressed and plain indices fit each other and the sizes."""
     c, p, major_name, minor_name = names
 
     _require(

@@ -64,6 +64,7 @@ for _record in records().values():
 
 @kernel("threshold_backward")
 def threshold_backward(grad_output: Any, self: Any, threshold: Any) -> Any:
+    """The gradient where the input is above the threshold, in the input's layout."""
     if grad_output.layout != self.layout:
         grad_output = grad_output.sparse_mask(self) if self.layout != _core.strided else grad_output.to_dense()
     if self.layout == _core.strided:
@@ -79,11 +80,13 @@ def _coalesced(t: Any) -> Any:
 
 @kernel("any")
 def any_(self: Any) -> Any:
+    """Whether an entry is true: a tensor of no dims."""
     return coo.parts(_coalesced(self)).values.any()
 
 
 @kernel("fill_.Scalar", "fill_.Tensor")
 def fill_(self: Any, value: Any) -> Any:
+    """Fills the values of a compressed tensor; COO tensors are refused."""
     if self.layout == _core.sparse_coo:
         refuse("aten::fill_.Scalar", [self])
     coo.parts(self).values.fill_(value)
@@ -92,6 +95,7 @@ def fill_(self: Any, value: Any) -> Any:
 
 @kernel("angle")
 def angle(self: Any) -> Any:
+    """The angles of the values; COO tensors are refused."""
     if self.layout == _core.sparse_coo:
         refuse("aten::angle", [self])
     p = coo.parts(self)

@@ -32,6 +32,7 @@ def _sum_dtype(t: Any, dtype: Any) -> Any:
 
 @composite("sum", "sum.dim_IntList")
 def sum_(self: Any, *rest: Any) -> Any:
+    """The sum of all entries, or over dims."""
     if len(rest) == 1:
         return aten._sparse_sum_all(self, rest[0])
     dim, keepdim, dtype = rest
@@ -128,6 +129,7 @@ def norm(input: Any, p: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
 
 @composite("norm.Scalar")
 def norm_scalar(self: Any, p: Any = 2) -> Any:
+    """The ``p``-norm of a COO tensor's values; other layouts are refused."""
     if self.layout != _core.sparse_coo:
         refuse("aten::norm.out", [self])
     return self.coalesce().values().reshape(-1).norm(p)
@@ -135,6 +137,7 @@ def norm_scalar(self: Any, p: Any = 2) -> Any:
 
 @kernel("norm.ScalarOpt_dim", "norm.ScalarOpt_dim_dtype", "norm.ScalarOpt_dtype")
 def norm_dim(self: Any, p: Any, *rest: Any) -> Any:
+    """The ``p``-norm over all dims; RuntimeError where only some are named."""
     dtype = rest[-1] if isinstance(rest[-1], _core.dtype) else None
     dim = rest[0] if len(rest) > 1 else ()
     dims = _dims(dim, self.dim()) if dim is not None else []
@@ -150,6 +153,7 @@ def norm_dim(self: Any, p: Any, *rest: Any) -> Any:
 
 @kernel("native_norm")
 def native_norm(self: Any, p: Any = 2) -> Any:
+    """The ``p``-norm of the values."""
     return norm_of(self, p)
 
 

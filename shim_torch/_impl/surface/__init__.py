@@ -1,1 +1,1 @@
-"""PyTorch's names: those that are absent, those that only answer, and where each says that it comes from."""
+"""PyTorch's module tree: absent names, modules without code of their own, and ``__module__`` of public names."""

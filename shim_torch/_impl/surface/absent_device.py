@@ -1,4 +1,4 @@
-"""Device families that shim-torch has no devices of (xpu, mps, mtia): asking is answered, using one is an error."""
+"""Device types without devices here (xpu, mps, mtia): queries answer that there is none, use raises."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from shim_torch._impl.surface.missing import has
 
 
 class AbsentDevice:
-    """What ``torch.xpu`` and its like answer: no devices; what needs one raises."""
+    """The functions of ``torch.xpu`` and its like: no devices; what needs one raises."""
 
     def __init__(self, module: str, label: str) -> None:
         self.module, self.label = module, label

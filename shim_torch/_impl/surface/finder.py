@@ -1,7 +1,7 @@
-"""How modules of PyTorch's names are found and finished: files by the other finders, the rest in the table of ``shells``.
+"""Finds modules of ``shim_torch`` with PyTorch's names: files by the other finders, others as rows of ``shells``.
 
-A module that was executed gets what every one of them ends with: public functions and classes name PyTorch's module
-(``naming.present``), and names that are not there are answered by ``missing``. So no file says either.
+After execution, public names of a module get PyTorch's ``__module__`` (``naming.present``), and ``missing`` becomes its
+``__getattr__``; so no file has to do either.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ _looking = threading.local()  # .name: a finder further on may ask all finders a
 
 
 class SurfaceFinder:
-    """Answers for modules of ``shim_torch`` that have PyTorch's names, and for no others."""
+    """A meta path finder for modules of ``shim_torch`` that have PyTorch's names."""
 
     @staticmethod
     def find_spec(
         fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
+        """The spec of a module of the surface, with a loader that finishes it; None for others."""
         if (
             not fullname.startswith(_INSIDE)
             or fullname.startswith(_OURS)
@@ -65,7 +66,7 @@ def _found_by_others(fullname: str, path: Any, target: Any) -> ModuleSpec | None
 
 
 class FinishingLoader:
-    """Executes a module with its own loader, which the module and its spec have from then on, and finishes it."""
+    """Executes a module with its own loader, restores that in module and spec, and finishes the module."""
 
     def __init__(self, loader: Any) -> None:
         self.loader = loader
@@ -77,10 +78,12 @@ class FinishingLoader:
         return getattr(vars(self)["loader"], name)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """What the file's own loader makes."""
         made: ModuleType | None = self.loader.create_module(spec)
         return made
 
     def exec_module(self, module: ModuleType) -> None:
+        """Executes the module, then gives its names PyTorch's module and its missing names an answer."""
         if module.__spec__ is not None:
             module.__spec__.loader = self.loader
         module.__loader__ = self.loader
@@ -96,7 +99,7 @@ def finish(module: ModuleType) -> None:
     if not module.__name__.startswith(_NOT_PRESENTED):
         naming.present(namespace)
     if "__getattr__" not in namespace and not hasattr(type(module), "__getattr__"):
-        namespace["__getattr__"] = missing.asked_of(module.__name__)
+        namespace["__getattr__"] = missing.module_getattr(module.__name__)
     for call in list(when_finished):
         call(module)
 

@@ -1,4 +1,4 @@
-"""Names that are not here: AttributeError for what PyTorch lacks too, guidance for what PyTorch has. Both are counted."""
+"""Missing names: AttributeError for those that PyTorch lacks too, advice for those that it has. Both are counted."""
 
 from __future__ import annotations
 
@@ -97,14 +97,14 @@ def has(dotted: str) -> bool:
     return dotted in surface() or dotted in inner_surface() or dotted in _modules() or _entry(module, name) is not None
 
 
-def asked_of(module: str) -> Callable[[str], Any]:
+def module_getattr(module: str) -> Callable[[str], Any]:
     """The ``__getattr__`` of a module of ours, given its ``__name__``."""
     presented = in_torch(module)
     return lambda name: missing(presented, name)
 
 
 def requester() -> str:
-    """The module whose code asks: the nearest frame outside this package and the import machinery."""
+    """The requesting module: that of the nearest frame outside this package and the import machinery."""
     frame: Any = sys._getframe(1)
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
@@ -121,7 +121,7 @@ class UnsupportedAttribute(AttributeError, NotImplementedError):
 def _exported(module: str) -> list[str]:
     """What ``from torch.x import *`` brings of a module without ``__all__``: what PyTorch defines there, loaded by now or not."""
     parent = sys.modules.get(_ours(module))
-    if parent is None:  # made by hand: all it has is there
+    if parent is None:  # not from a file: all its names are there
         raise AttributeError(f"module '{module}' has no attribute '__all__'")
     found = {name for name, value in list(vars(parent).items()) if name[0] != "_" and _shown(f"{module}.{name}", value)}
     before = unsupported.copy()
@@ -130,7 +130,7 @@ def _exported(module: str) -> list[str]:
         if package == module and name not in found and hasattr(parent, name) and _shown(dotted, getattr(parent, name)):
             found.add(name)
     for key in [key for key in unsupported if unsupported[key] != before[key]]:
-        unsupported[key] = before[key]  # nobody asked for these
+        unsupported[key] = before[key]  # not requested by name
         if not unsupported[key]:
             del unsupported[key]
     return sorted(found)
@@ -170,7 +170,7 @@ def _advice(dotted: str, who: str) -> str:
 
 
 def _is_import_statement() -> bool:
-    """Whether ``from torch.x import y`` is what asks."""
+    """Whether the lookup is made by ``from torch.x import y``."""
     from opcode import opmap
 
     frame: Any = sys._getframe(1)

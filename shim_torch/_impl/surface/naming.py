@@ -1,6 +1,6 @@
 """Public functions and classes name the module that PyTorch has them in, wherever ours are written.
 
-``__module__`` is seen: in representations, in the identifiers of generated tests, in pickles, which name what they hold by it.
+``__module__`` is visible in reprs, in ids of generated tests and in pickles.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def present(
     ``shim_torch``. ``elsewhere``: other modules of PyTorch, and the names that it has there.
     """
     own = namespace["__name__"]
-    default = in_torch(own)  # what the finder gave already; who calls this knows better
+    default = in_torch(own)  # set by the finder already; an explicit call overrides
     home = home or default
     homes = {name: module for module, names in (elsewhere or {}).items() for name in names}
     for name, value in list(namespace.items()):

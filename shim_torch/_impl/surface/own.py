@@ -6,11 +6,11 @@ from types import FrameType
 
 
 def is_own(frame: FrameType) -> bool:
-    """Whether a frame runs code of this package. Its modules are named ``torch.x`` while a proxy is enabled; ``__package__`` stays."""
+    """Whether a frame runs code of this package; by ``__package__``, as ``__name__`` may be ``torch.x``."""
     package = frame.f_globals.get("__package__")
     return isinstance(package, str) and package.partition(".")[0] == "shim_torch"
 
 
 def in_torch(name: str) -> str:
-    """The name that a module of ours has in PyTorch, given what it calls itself."""
+    """PyTorch's name for a module of ours, given its ``__name__``."""
     return name.removeprefix("shim_")

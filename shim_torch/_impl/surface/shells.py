@@ -77,9 +77,11 @@ class ShellLoader:
     """Makes a module of its row."""
 
     def create_module(self, spec: ModuleSpec) -> None:
+        """None: a module of the usual type."""
         return None
 
     def exec_module(self, module: ModuleType) -> None:
+        """Fills the module with the names of its row."""
         name = module.__name__.removeprefix(f"{ROOT}.")
         row = table()[name]
         module.__doc__ = f"``torch.{name}``: {row.doc}" if row.doc else f"``torch.{name}``."
@@ -92,9 +94,11 @@ class ShellLoader:
         return compile("", _FILE, "exec")
 
     def get_source(self, name: str) -> str:
+        """An empty text: there is no file."""
         return ""
 
     def is_package(self, name: str) -> bool:
+        """Whether the row says that the module has sub-modules."""
         return table()[name.removeprefix(f"{ROOT}.")].package
 
 

@@ -18,6 +18,7 @@ def set_warn_always(b: bool, /) -> None:
 
 
 def is_warn_always_enabled() -> bool:
+    """Whether warnings are given each time instead of once."""
     return _core.warn_always()
 
 

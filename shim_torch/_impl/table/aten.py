@@ -97,7 +97,7 @@ def schema_of(name: str, overload: str) -> str | None:
     return _shown.get((name, overload))
 
 
-def known(name: str) -> bool:
+def has_operator(name: str) -> bool:
     """Whether PyTorch has an operator of that name that may not be here."""
     return name in table()
 

@@ -11,8 +11,8 @@ from shim_torch._impl.table.record import Record
 TensorBase = _core.TensorBase
 
 
-def asked(inputs: Any) -> Any:
-    """The first of channels_last and channels_last_3d that an input's strides tell of, else None."""
+def suggested_format(inputs: Any) -> Any:
+    """channels_last or channels_last_3d if the strides of an input have it (the first such input decides), else None."""
     for t in inputs:
         if isinstance(t, TensorBase) and t.dim() > 3:
             found = _core.suggest_memory_format(t)
@@ -32,8 +32,8 @@ def in_format(value: Any, wanted: Any) -> Any:
     return value.contiguous(memory_format=wanted)
 
 
-def told(shape: Any, strides: Any) -> Any:
-    """:func:`asked` of a tensor of which only the geometry is kept."""
+def format_of_strides(shape: Any, strides: Any) -> Any:
+    """:func:`suggested_format` of one tensor, from its sizes and strides."""
     n = len(shape)
     if n not in (4, 5) or strides[-1] < strides[1] or not strides[1]:
         return None
@@ -49,7 +49,7 @@ def gradient_in_format(t: Any) -> Any:
     """``t``, for an operator that gives its gradient back in channels_last where ``t`` lies in it."""
     if not (t.requires_grad and _core.is_grad_enabled() and _core.unseen(t)):
         return t
-    wanted = asked([t])
+    wanted = suggested_format([t])
     if wanted is None:
         return t
     alias = t.view_as(t)
@@ -62,14 +62,14 @@ def gradient_like_results(t: Any, run: Callable[[Any], Any], mirrored: bool = Tr
 
     Without ``mirrored`` the gradient is contiguous.
     """
-    if not (t.requires_grad and _core.is_grad_enabled() and _core.unseen(t)) or asked([t]) is None:
+    if not (t.requires_grad and _core.is_grad_enabled() and _core.unseen(t)) or suggested_format([t]) is None:
         return run(t)
     given: list[Any] = [None]
     alias = t.view_as(t)
     alias.register_hook(lambda g: g if g is None else g.contiguous() if given[0] is None else in_format(g, given[0]))
     result = run(alias)
     if mirrored and result.requires_grad:
-        result.register_hook(lambda g: given.__setitem__(0, asked([g])))
+        result.register_hook(lambda g: given.__setitem__(0, suggested_format([g])))
     return result
 
 
@@ -86,11 +86,11 @@ def _restrided(value: Any, wanted: Any) -> Any:
 
 def following(record: Record, run: Callable[..., Any]) -> Callable[..., Any]:
     """``run`` with its results in the format of the inputs that the record's ``follows`` names."""
-    places = tuple(record.arguments.index(name) for name in record.follows)
+    positions = tuple(record.arguments.index(name) for name in record.follows)
     finish = in_format if record.kind == "composite" else _restrided
 
     def followed(*bound: Any) -> Any:
-        wanted = asked([bound[i] for i in places])
+        wanted = suggested_format([bound[i] for i in positions])
         return run(*bound) if wanted is None else finish(run(*bound), wanted)
 
     return followed

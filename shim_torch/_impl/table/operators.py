@@ -62,7 +62,7 @@ FAMILIES = (
     "nn.nn_functional",
     "shim.cuda_kernels",
     "shim.cuda_losses",
-    "shim.pair_losses",
+    "shim.pointwise_losses",
     "shim.normalization",
     "shape.joining",
     "reduce.segments",

@@ -9,7 +9,7 @@ from typing import Any
 from shim_torch._impl.native import _core
 
 
-def _as_told(
+def _override_arguments(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
     """The arguments as PyTorch hands them on: what has no default by place, the rest by name, defaults filled in."""
@@ -39,8 +39,8 @@ def overridable(function: Callable[..., Any]) -> Callable[..., Any]:
         if kwargs:
             relevant.extend(kwargs.values())
         if _core._has_torch_function(relevant):
-            told, named = _as_told(function, args, kwargs)
-            return _core._handle_torch_function(call, relevant, *told, **named)
+            positional, named = _override_arguments(function, args, kwargs)
+            return _core._handle_torch_function(call, relevant, *positional, **named)
         return function(*args, **kwargs)
 
     return call

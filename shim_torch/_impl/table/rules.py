@@ -92,6 +92,7 @@ def same(self: Any) -> Any:
 
 
 def same_dtype(self: Any) -> Any:
+    """The dtype of ``self``."""
     return self.dtype
 
 

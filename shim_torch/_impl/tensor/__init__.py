@@ -1,1 +1,1 @@
-"""What the tensor's type has in Python: making, printing, copying, indexing, storage, generators."""
+"""The tensor type's Python part: construction, printing, copies, indexing, storage, generators."""

@@ -70,7 +70,7 @@ def _check_is_size(i: Any, message: Callable[[], object] | None = None, *, max: 
 
 
 def _assert(condition: Any, message: str) -> Any:
-    """An assertion that tracing sees: a condition that overrides functions answers for itself; AssertionError unless it holds."""
+    """AssertionError unless the condition holds; the ``__torch_function__`` of a condition handles the call."""
     if type(condition) is not bool:
         if _core._has_torch_function((condition,)):
             return _core._handle_torch_function(_assert, (condition,), condition, message)

@@ -26,7 +26,7 @@ def _reduce(self: Any, protocol: Any) -> Any:
 
     if _is_wrapper(self):
         return _rebuild_from_type_v2, (_rebuild_wrapper_subclass, type(self), _wrapper_arguments(self), state or {})
-    here = self if self.device.type in ("cpu", "cuda") else self.detach().cpu()  # a shallow copy is of the same memory
+    here = self if self.device.type in ("cpu", "cuda") else self.detach().cpu()  # a shallow copy shares the memory
     return _rebuild, (
         None if type(self) is Tensor else type(self),  # its name is torch.Tensor, which may not be importable
         here.untyped_storage(),
@@ -50,7 +50,7 @@ def _reduce_storage(self: Any, protocol: Any) -> Any:
 
 def _rebuild_storage(data: bytes, device: str | None = None) -> Any:
     storage = _core.UntypedStorage(data)
-    if device is None or not _core.cuda_device_count():  # where there is no GPU, what was on one is given on the CPU
+    if device is None or not _core.cuda_device_count():  # without a GPU, CUDA tensors are restored on the CPU
         return storage
     from shim_torch._impl.tensor.untyped_storage import untyped_tensor
 
@@ -94,7 +94,7 @@ def _rebuild_from_type_v2(func: Any, new_type: Any, args: Any, state: Any) -> An
 
 
 def _state(self: Any) -> Any:
-    """What a plain tensor's or a subclass's instance holds besides its values; None where that is nothing."""
+    """The attributes of a tensor's instance (``__dict__`` and slots); None where there are none."""
     if type(self) is Tensor:
         return dict(self.__dict__) or None
     from shim_torch._utils import _get_obj_state
@@ -152,7 +152,7 @@ def _copy_attributes(self: Any, new: Any, memo: dict[Any, Any]) -> None:
 
 
 def _deepcopied(self: Any, memo: dict[Any, Any]) -> Any:
-    """The same values in memory of their own, which copies of other tensors of that memory share."""
+    """A deep copy of a tensor; copies of tensors that share memory share theirs."""
     storage = memo.get(("storage", self.untyped_storage()._cdata))
     if storage is None:
         storage = memo["storage", self.untyped_storage()._cdata] = self.untyped_storage().clone()

@@ -74,7 +74,7 @@ def tensor(
 
 
 def _unseen(data: Any, dtype: Any) -> Any:
-    """New data on the CPU, made without the modes that are on."""
+    """Makes a CPU tensor from data, with all modes switched off."""
     from shim_torch.utils._python_dispatch import _disable_current_modes
 
     with _disable_current_modes():
@@ -82,7 +82,7 @@ def _unseen(data: Any, dtype: Any) -> Any:
 
 
 def _shown_to_modes(made: Any, device: Any) -> Any:
-    """What dispatch modes make of new data: a tensor on the CPU is lifted, then moved."""
+    """The new tensor as dispatch modes see it: lifted on the CPU (``lift_fresh``), then moved."""
     lifted = aten.lift_fresh.default(made)
     return lifted if device is None or device.type == "cpu" else lifted.to(device)
 
@@ -108,7 +108,7 @@ def as_tensor(data: Any = _NOTHING, *, dtype: Any = None, device: Any = None) ->
 
 
 def _shared(obj: Any, dtype: Any, copy: bool | None) -> Any:
-    """``obj`` as a tensor over its own memory; None where it has none that a tensor could stand over."""
+    """``obj`` as a tensor over its memory; None where it has none that a tensor can share."""
     if isinstance(obj, Tensor):
         return obj
     if isinstance(obj, np.generic):

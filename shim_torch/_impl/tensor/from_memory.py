@@ -122,6 +122,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
 
 def requiring(made: Any, requires_grad: bool) -> Any:
+    """``made``, requiring gradients if asked; RuntimeError for dtypes that cannot."""
     if not requires_grad:
         return made
     if not (made.dtype.is_floating_point or made.dtype.is_complex):

@@ -39,7 +39,7 @@ def _sizes(data: Any) -> list[int]:
 
 
 def _number_dtype(kind: type) -> Any:
-    """The dtype of Python numbers of this very type; None for other things."""
+    """The dtype for a Python number of exactly this type; None for other types."""
     if kind is float:
         return _core.get_default_dtype()
     if kind is complex:
@@ -48,7 +48,7 @@ def _number_dtype(kind: type) -> Any:
 
 
 def _inferred(data: Any) -> Any:
-    """The dtype in which all numbers of ``data`` meet."""
+    """The common dtype of all numbers of ``data``."""
     known = _number_dtype(type(data))
     if known is not None:
         return known
@@ -128,7 +128,7 @@ def _index(value: Any) -> int:
 
 
 def _as_integer(dtype: Any) -> Any:
-    """What makes the numbers of an integer dtype: fractions are cut off, unsigned dtypes take negative numbers modulo 2**bits."""
+    """A converter to an integer dtype: truncates fractions; unsigned dtypes take negative numbers modulo 2**bits."""
     bits = iinfo(dtype)
     low, high, name = bits.min, bits.max, str(dtype).removeprefix("torch.")
     error = f"value cannot be converted to type {name} without overflow"
@@ -179,13 +179,13 @@ def _from_sequence(data: Any, dtype: Any, device: Any) -> Any:
     if not numbers:
         return _core.empty_tensor(tuple(sizes), target, device)
     kind = _core.numpy_dtype(target) if has_array else np.dtype("complex64" if target.is_complex else "float32")
-    with np.errstate(over="ignore"):  # beyond the range is infinite, silently
+    with np.errstate(over="ignore"):  # out of range becomes infinite, without a warning
         array = np.array(numbers, dtype=kind).reshape(sizes)
     return _core.clone_raw(_core.from_numpy(array)).to(device=device, dtype=target)
 
 
 def _from_data(data: Any, dtype: Any, device: Any) -> Any:
-    """A new tensor with the numbers of ``data``; of the dtype they meet in where ``dtype`` is None."""
+    """A new tensor with the numbers of ``data``, by default of their common dtype."""
     dtype = as_dtype(dtype)
     if dtype is not None and not isinstance(dtype, _core.dtype):
         raise TypeError(f"tensor(): argument 'dtype' must be torch.dtype, not {type_name(dtype)}")

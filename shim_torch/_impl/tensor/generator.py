@@ -61,11 +61,11 @@ class Generator:
 
     @property
     def device(self) -> Any:
-        """The device whose numbers these are (torch.device)."""
+        """The generator's torch.device."""
         return self._device
 
     def manual_seed(self, seed: int) -> Generator:
-        """Starts the stream of ``seed`` (negative seeds count from 2**64)."""
+        """Restarts the stream with ``seed`` (negative seeds count from 2**64)."""
         seed = int(seed)
         if not -0x8000_0000_0000_0000 <= seed <= 0xFFFF_FFFF_FFFF_FFFF:
             raise ValueError("Overflow when unpacking long long")
@@ -77,7 +77,7 @@ class Generator:
         return self
 
     def seed(self) -> int:
-        """Starts a stream of the system's randomness; returns its seed."""
+        """Seeds from the system's randomness; returns the seed."""
         return self.manual_seed(int.from_bytes(os.urandom(8), "little") >> 11).initial_seed()
 
     def initial_seed(self) -> int:
@@ -92,7 +92,7 @@ class Generator:
         return _core.from_numpy(raw.copy())
 
     def set_state(self, state: Any) -> Generator:
-        """Takes what ``get_state`` gave."""
+        """Restores a state from ``get_state``."""
         if not isinstance(state, _core.TensorBase):
             raise TypeError(f"expected a torch.ByteTensor, but got {type_name(state)}")
         if state.dtype != _core.uint8 or state.device.type != "cpu":
@@ -112,7 +112,7 @@ class Generator:
         return self
 
     def clone_state(self) -> Generator:
-        """A generator at the same place of the same stream."""
+        """A new generator with the same state."""
         return Generator(self.device).set_state(self.get_state())
 
     def _check_graphs(self, name: str) -> None:
@@ -125,7 +125,7 @@ class Generator:
         return self.clone_state()
 
     def graphsafe_set_state(self, other: Generator) -> Generator:
-        """Takes another CUDA generator's place."""
+        """Takes over another CUDA generator's state."""
         self._check_graphs("graphsafe_set_state")
         self._seed, self._offset, self._times_set = other._seed, other._offset, self._times_set + 1
         return self
@@ -135,14 +135,14 @@ class Generator:
             raise RuntimeError("CPU Generator does not use offset")
 
     def set_offset(self, offset: int) -> Generator:
-        """Moves to a place of the stream."""
+        """Sets the offset in the stream, in 32-bit numbers."""
         self._check_offsets()
         self._offset = int(offset) // 4
         self._times_set += 1
         return self
 
     def get_offset(self) -> int:
-        """The place in the stream, in numbers."""
+        """The offset in the stream, in 32-bit numbers."""
         self._check_offsets()
         return self._offset * 4
 
@@ -156,7 +156,7 @@ class Generator:
         return _rebuild, (str(self.device), self.initial_seed(), self.get_state())
 
     def __setstate__(self, state: tuple[int, int | None, Any]) -> None:
-        """Takes what PyTorch's pickles hold: the seed, the offset on CUDA, the state."""
+        """Restores what PyTorch's pickles hold: the seed, the offset on CUDA, the state."""
         seed, offset, bits = state
         self.manual_seed(seed)
         if offset is not None:
@@ -185,13 +185,13 @@ def cuda_generator(index: int) -> Generator:
 
 
 def number_of(generator: Generator) -> int:
-    """A number that stands for a CPU generator among the arguments of an operator."""
+    """A handle (int) by which operators of our own take a CPU generator."""
     _drawn_from[id(generator)] = generator
     return id(generator)
 
 
 def numbered(number: int) -> Generator:
-    """The generator that a number stands for. RuntimeError when it is gone."""
+    """The generator of a handle. RuntimeError if it was freed."""
     found = _drawn_from.get(number)
     if found is None:
         raise RuntimeError("the generator that these random numbers were to come from is gone")

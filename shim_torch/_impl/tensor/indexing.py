@@ -56,7 +56,7 @@ def _items(key: Any) -> tuple[Any, ...]:
 
 
 def _consumed(item: Any) -> int:
-    """How many dims of the tensor an index uses up."""
+    """How many dims of the tensor an index consumes."""
     if item is None or item is Ellipsis or item is True or item is False:
         return 0
     if isinstance(item, Tensor) and item.dtype in _MASKS:
@@ -134,7 +134,7 @@ def _select(x: Any, dim: int, i: int, place: int) -> Any:
 
 
 def _whole(v: Any) -> Any:
-    """An end of a slice or its step, as far as 64 bits go."""
+    """A bound or step of a slice, clamped to 64 bits."""
     if v is None:
         return v
     try:
@@ -205,7 +205,7 @@ def setitem(self: Any, key: Any, value: Any) -> None:
 
 
 def _number_at(self: Any, key: Any, value: Any) -> bool:
-    """``tensor[mask] = number`` and ``tensor[index] = number`` on the CPU, at once; False where it is neither."""
+    """``tensor[mask] = number`` and ``tensor[index] = number`` on the CPU by one kernel; False for others."""
     if key.dtype is _core.bool:
         if key.shape != self.shape or not key.dim():
             return False
@@ -220,7 +220,7 @@ def _number_at(self: Any, key: Any, value: Any) -> bool:
 
 
 def _masked_number(x: Any, indices: list[Any], value: Any) -> bool:
-    """``tensor[mask] = number`` without asking the GPU how many places there are; False where it is something else."""
+    """``tensor[mask] = number`` as masked_fill_, which does not wait for the GPU; False for other assignments."""
     mask, before = indices[-1], len(indices) - 1
     if mask.dtype is not _core.bool or not mask.dim() or any(i is not None for i in indices[:-1]):
         return False
@@ -261,11 +261,11 @@ def _copy_into(x: Any, value: Any) -> None:
             x.fill_(value)
             return
         if value.numel() == 1 and x.numel() > 1:
-            value = value.clone()  # it may be one of the elements written
+            value = value.clone()  # the value may overlap the elements written
         value = value.expand(x.shape)
     x.copy_(value)
 
 
 def install() -> None:
-    """Gives the tensor types their indexing: on the base type, which the methods name as theirs when they are copied."""
+    """Installs ``__getitem__`` and ``__setitem__`` on the tensor types."""
     Tensor.__getitem__, Tensor.__setitem__ = _core.indexing_methods(getitem, setitem)  # type: ignore[method-assign]

@@ -49,6 +49,7 @@ class tensortype(type):
 
     @property
     def is_cuda(cls) -> bool:
+        """Whether the type is one of torch.cuda."""
         return cls._device == "cuda"
 
     layout, is_sparse = _core.strided, False

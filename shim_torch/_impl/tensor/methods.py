@@ -37,6 +37,7 @@ def is_set_to(self: Any, tensor: Any) -> bool:
 
 
 def is_distributed(self: Any) -> bool:
+    """False."""
     return False
 
 
@@ -52,6 +53,7 @@ def float_power_(self: Any, exponent: Any) -> Any:
 
 
 def chalf(self: Any, *, memory_format: Any = _core.preserve_format) -> Any:
+    """The tensor as complex32."""
     return self.to(_core.complex32, memory_format=memory_format)
 
 
@@ -64,11 +66,12 @@ def resize(self: Any, *sizes: Any) -> Any:
 
 
 def resize_as(self: Any, tensor: Any) -> Any:
+    """A view with the sizes of ``tensor``."""
     return self.view(tensor.shape)
 
 
 def _fix_weakref(self: Any) -> None:
-    """An object that a weak reference gave needs no mending here."""
+    """Does nothing: tensors from weak references stay valid here."""
 
 
 def _fill_grown(self: Any, had: int) -> None:
@@ -87,7 +90,7 @@ def _is_any_true(self: Any) -> Any:
 
 
 def _is_zerotensor(self: Any) -> bool:
-    """Whether it is zeros without memory: there are none."""
+    """False: zero tensors without memory do not exist here."""
     return False
 
 
@@ -107,7 +110,7 @@ def _named_method(name: str) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if (
             name in ("rename", "rename_") and args == (None,) and not kwargs
-        ):  # takes away names, of which there are none
+        ):  # removes dim names, of which there are none
             return self if name == "rename_" else self.view_as(self)
         raise NotImplementedError(f"torch.Tensor.{name} is not supported by shim-torch: there are no named tensors")
 

@@ -1,4 +1,4 @@
-"""What TypedStorage and the classes of one dtype refuse, in PyTorch's words."""
+"""Argument checks of TypedStorage and of the classes of one dtype, with PyTorch's error texts."""
 
 from __future__ import annotations
 

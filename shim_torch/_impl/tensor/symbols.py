@@ -41,6 +41,7 @@ def sym_int(a: Any) -> int:
 
 
 def sym_float(a: Any) -> float:
+    """``a`` as a float."""
     return float(a)
 
 
@@ -57,6 +58,7 @@ def sym_min(a: Any, b: Any) -> Any:
 
 
 def sym_not(a: Any) -> bool:
+    """``not a``."""
     return not a
 
 
@@ -72,6 +74,7 @@ def sym_ite(b: Any, t: Any, f: Any) -> Any:
 
 
 def sym_sum(args: Any) -> Any:
+    """The sum of a list of numbers."""
     return sum(args)
 
 
@@ -90,12 +93,14 @@ def get_autocast_cpu_dtype() -> Any:
 
 
 def set_autocast_cpu_enabled(enabled: bool) -> None:
+    """Switches autocast on the CPU on or off; TypeError unless given a bool."""
     if not isinstance(enabled, bool):
         raise TypeError(f"enabled must be a bool (got {type(enabled).__name__})")
     _core.set_autocast_enabled("cpu", enabled)
 
 
 def set_autocast_cpu_dtype(dtype: Any) -> None:
+    """Sets autocast's dtype on the CPU; TypeError unless given a dtype."""
     if not isinstance(dtype, _core.dtype):
         raise TypeError(f"dtype must be a torch.dtype (got {type(dtype).__name__})")
     _core.set_autocast_dtype("cpu", dtype)

@@ -22,7 +22,7 @@ _FLOATS: dict[str, tuple[int, float, float, float, float, float]] = {
 
 
 def _limit(name: str) -> Any:
-    """An attribute that the class shows too, and that cannot be set."""
+    """A read-only attribute that the class has too."""
     return property(lambda self: self._limits[name])
 
 

@@ -1,4 +1,4 @@
-"""Memory that nobody wrote gets a fixed value while deterministic algorithms are on: NaN, the largest number, True."""
+"""Uninitialised memory is filled with NaN, the largest integer or True while deterministic algorithms are on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``UntypedStorage`` has in Python: bytes by index, files, copies, and storages on ``meta``, which have no memory."""
+"""The Python part of ``UntypedStorage``: indexing, files, copies, and storages on ``meta``, which have no memory."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def map_file(filename: str, shared: bool, nbytes: int) -> Any:
 
 
 def _filename(self: Any) -> str | None:
-    """The file whose bytes these are and to which writes go; None of memory of one's own."""
+    """The path of the shared file behind the storage; None for other memory."""
     return _mapped.get(self.data_ptr()) if _mapped and self.device.type == "cpu" and not _of_wrapper(self) else None
 
 
@@ -114,10 +114,10 @@ def _from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> Any:
 
 
 def _is_shared(self: Any) -> bool:
-    """Whether other processes may map the bytes: of CUDA memory always."""
+    """Whether other processes may map the bytes; always True for CUDA memory."""
     if self.device.type == "cuda":
         return True
-    shared = sys.modules.get("shim_torch._impl.multiprocessing.shared_memory")  # nothing is shared before it is there
+    shared = sys.modules.get("shim_torch._impl.multiprocessing.shared_memory")  # not loaded: nothing is shared
     return shared is not None and shared.block_of(self) is not None
 
 
@@ -215,7 +215,7 @@ def _type(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 
 def _deepcopy(self: Any, memo: dict[Any, Any]) -> Any:
-    """One copy for everything that is copied together and shares this storage, tensors too."""
+    """A deep copy, one for all objects of the same copy that share this storage."""
     key = ("storage", self._cdata)
     if key not in memo:
         memo[key] = self.clone()
@@ -223,7 +223,7 @@ def _deepcopy(self: Any, memo: dict[Any, Any]) -> Any:
 
 
 def _without_memory(name: str, on_meta: Any) -> Any:
-    """A method that storages on ``meta`` do in a way of their own."""
+    """A method with a different implementation for storages on ``meta``."""
     plain = getattr(UntypedStorage, name)
 
     def method(self: Any, *args: Any) -> Any:
@@ -261,7 +261,7 @@ def _pin_memory(self: Any, device: Any = None) -> Any:
 
 
 def _byteswap(self: Any, dtype: Any) -> None:
-    """Turns round the bytes of each element of ``dtype``; of complex numbers those of both parts."""
+    """Reverses the bytes of each element of ``dtype``; for complex numbers of each part."""
     size = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
     if size > 1:
         bytes_ = _core.to_numpy(untyped_tensor(self)).reshape(-1, size)
@@ -270,7 +270,7 @@ def _byteswap(self: Any, dtype: Any) -> None:
 
 def install() -> None:
     """Gives UntypedStorage what needs NumPy, and what needs no memory."""
-    UntypedStorage._fix_weakref = lambda self: None  # an object that a weak reference gave needs no mending
+    UntypedStorage._fix_weakref = lambda self: None  # storages from weak references stay valid
     UntypedStorage.clone = _without_memory("clone", lambda self: UntypedStorage(self.nbytes(), device="meta"))
     UntypedStorage.resize_ = _without_memory("resize_", _resize_meta)
     UntypedStorage.tolist = _without_memory("tolist", check_real)

@@ -77,6 +77,7 @@ class SetPair(Pair):
         super().__init__(actual, expected, **others)
 
     def compare(self) -> None:
+        """Fails where the sets differ, and names the elements."""
         if self.actual != self.expected:
             text = f"Missing elements in the actual set: {sorted(self.expected - self.actual, key=str)}"
             text += f"\nAdditional elements in the actual set: {sorted(self.actual - self.expected, key=str)}"
@@ -87,6 +88,7 @@ class ObjectOfOneTypePair(ObjectPair):
     """Anything else (types, strings, dtypes, storages): ``==``."""
 
     def compare(self) -> None:
+        """Fails where the objects differ; patterns, and one and the same object, are equal."""
         if isinstance(self.actual, re.Pattern) or self.actual is self.expected:
             return
         super().compare()

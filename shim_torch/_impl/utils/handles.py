@@ -18,7 +18,7 @@ class RemovableHandle:
         self._hold(hooks_dict, RemovableHandle.next_id, others)
 
     def _hold(self, hooks: Any, number: int, others: Any) -> None:
-        """Refers to the tables under ``number``, so that no later handle gets it. A handle keeps no table alive."""
+        """Keeps weak references to the tables under ``number``, which no later handle gets."""
         self.hooks_dict_ref, self.id = weakref.ref(hooks), number
         self.extra_dict_ref = tuple(map(weakref.ref, others))
         RemovableHandle.next_id = max(RemovableHandle.next_id, number + 1)
@@ -36,7 +36,7 @@ class RemovableHandle:
     def __setstate__(self, state: Any) -> None:
         hooks, number, *extra = state
         others = extra[0] if extra else ()
-        lost = OrderedDict  # in place of a table that was gone already
+        lost = OrderedDict  # in place of a table that no longer existed
         self._hold(lost() if hooks is None else hooks, number, [lost() if d is None else d for d in others])
 
     def __enter__(self) -> RemovableHandle:

@@ -18,6 +18,7 @@ class SequenceKey(NamedTuple):
         return f"[{self.idx!r}]"
 
     def get(self, obj: Any) -> Any:
+        """The element of ``obj`` at the index."""
         return obj[self.idx]
 
 
@@ -30,6 +31,7 @@ class MappingKey(NamedTuple):
         return f"[{self.key!r}]"
 
     def get(self, obj: Any) -> Any:
+        """The element of ``obj`` at the key."""
         return obj[self.key]
 
 
@@ -42,6 +44,7 @@ class GetAttrKey(NamedTuple):
         return f".{self.name}"
 
     def get(self, obj: Any) -> Any:
+        """The attribute of ``obj``."""
         return getattr(obj, self.name)
 
 

@@ -40,22 +40,27 @@ def tree_map_only(type_or_types_or_pred: Any, /, func: Any, tree: Any, is_leaf: 
 
 
 def tree_map_only_(type_or_types_or_pred: Any, /, func: Any, tree: Any, is_leaf: Any = None) -> Any:
+    """Calls ``func`` on the leaves of some types; gives the tree back."""
     return pytree.tree_map_(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
 
 def tree_all(pred: Callable[[Any], bool], tree: Any, is_leaf: Any = None) -> bool:
+    """Whether ``pred`` holds for all leaves."""
     return all(map(pred, pytree.tree_iter(tree, is_leaf)))
 
 
 def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: Any = None) -> bool:
+    """Whether ``pred`` holds for a leaf."""
     return any(map(pred, pytree.tree_iter(tree, is_leaf)))
 
 
 def tree_all_only(type_or_types: Any, /, pred: Any, tree: Any, is_leaf: Any = None) -> bool:
+    """Whether ``pred`` holds for all leaves of some types."""
     return all(pred(x) for x in pytree.tree_iter(tree, is_leaf) if isinstance(x, type_or_types))
 
 
 def tree_any_only(type_or_types: Any, /, pred: Any, tree: Any, is_leaf: Any = None) -> bool:
+    """Whether ``pred`` holds for a leaf of some types."""
     return any(pred(x) for x in pytree.tree_iter(tree, is_leaf) if isinstance(x, type_or_types))
 
 

@@ -16,6 +16,7 @@ def tree_flatten_with_path(tree: Any, is_leaf: Any = None) -> tuple[list[tuple[t
 
 
 def tree_leaves_with_path(tree: Any, is_leaf: Any = None) -> list[tuple[tuple[Any, ...], Any]]:
+    """(keys that lead to it, leaf) of all leaves."""
     return list(_paths((), tree, is_leaf))
 
 

@@ -123,6 +123,7 @@ class Frame:
         return saved_tensors_hooks(pack, unpack)
 
     def take(self, holder: Holder) -> Any:
+        """The tensor that ``holder`` stands for; the forward runs again when the first one is asked for."""
         group = _group()
         if group not in self.done:
             self._recompute(group)

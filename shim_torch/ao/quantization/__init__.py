@@ -45,6 +45,7 @@ class QuantStub(Module):
             self.qconfig = qconfig
 
     def forward(self, x: Any) -> Any:
+        """``x`` itself."""
         return x
 
 

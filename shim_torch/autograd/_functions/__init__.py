@@ -14,9 +14,11 @@ class Resize(Function):
 
     @staticmethod
     def forward(ctx: Any, tensor: Any, sizes: tuple[int, ...]) -> Any:
+        """A copy of ``tensor`` with the given sizes."""
         ctx.input_size = tensor.size()
         return tensor.contiguous().view(*sizes).clone()
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
+        """The gradient with the sizes of the input."""
         return grad.contiguous().view(ctx.input_size), None

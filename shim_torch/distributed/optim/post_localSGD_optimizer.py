@@ -20,6 +20,7 @@ class PostLocalSGDOptimizer(Optimizer):
 
     @property
     def state(self) -> Any:  # type: ignore[override]
+        """The state of the wrapped optimizer."""
         return self.optim.state
 
     def __repr__(self) -> str:
@@ -47,7 +48,9 @@ class PostLocalSGDOptimizer(Optimizer):
         self.averager.average_parameters(params=self.param_groups)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
+        """``zero_grad`` of the wrapped optimizer."""
         self.optim.zero_grad(set_to_none=set_to_none)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """``add_param_group`` of the wrapped optimizer."""
         self.optim.add_param_group(param_group)

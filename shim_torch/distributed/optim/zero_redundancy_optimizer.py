@@ -113,12 +113,15 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         self.param_groups, self.state = self.optim.param_groups, self.optim.state
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
+        """The hook by which ``Join`` steps the optimizer of a process that is done."""
         return _ZeROJoinHook(self)
 
     @property
     def join_device(self) -> Any:
+        """The device of the first parameter."""
         return self.param_groups[0]["params"][0].device
 
     @property
     def join_process_group(self) -> Any:
+        """The group that shares the state."""
         return self.process_group

@@ -21,6 +21,7 @@ class DTensor(_core.Tensor):
 
     @staticmethod
     def from_local(local_tensor: Any, *args: Any, **kwargs: Any) -> Any:
+        """Raises NotImplementedError: there are no distributed tensors."""
         raise _refuse("DTensor.from_local")
 
 
@@ -28,12 +29,15 @@ class Placement:
     """How a dimension of the mesh holds a tensor."""
 
     def is_shard(self, dim: int | None = None) -> bool:
+        """Whether it is a ``Shard``, of dim ``dim`` if that is given."""
         return isinstance(self, Shard) and (dim is None or self.dim == dim)
 
     def is_replicate(self) -> bool:
+        """Whether it is ``Replicate``."""
         return isinstance(self, Replicate)
 
     def is_partial(self, reduce_op: str | None = None) -> bool:
+        """Whether it is ``Partial``, of ``reduce_op`` if that is given."""
         return isinstance(self, Partial) and (reduce_op is None or self.reduce_op == reduce_op)
 
     def __eq__(self, other: object) -> bool:
@@ -76,10 +80,12 @@ class Partial(Placement):
 
 
 def distribute_tensor(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+    """Raises NotImplementedError: there are no distributed tensors."""
     raise _refuse("distribute_tensor")
 
 
 def distribute_module(module: Any, *args: Any, **kwargs: Any) -> Any:
+    """Raises NotImplementedError: there are no distributed tensors."""
     raise _refuse("distribute_module")
 
 

@@ -39,18 +39,22 @@ class DTensorSpec:
 
     @property
     def shape(self) -> Any:
+        """The global shape."""
         return self._known().shape
 
     @property
     def stride(self) -> tuple[int, ...]:
+        """The global strides, in elements."""
         return self._known().stride
 
     @property
     def ndim(self) -> int:
+        """The number of dims."""
         return len(self._known().shape)
 
     @property
     def device_mesh(self) -> Any:
+        """The mesh."""
         return self.mesh
 
     @property

@@ -15,10 +15,12 @@ def is_symbolic(value: Any) -> bool:
 
 
 def has_free_symbols(value: Any) -> bool:
+    """False: sizes are plain integers."""
     return False
 
 
 def free_symbols(value: Any) -> set[Any]:
+    """No symbols: sizes are plain integers."""
     return set()
 
 
@@ -32,26 +34,32 @@ def is_nested_int(s: Any) -> bool:
 
 
 def guard_bool(value: Any) -> bool:
+    """``value`` as a bool."""
     return bool(value)
 
 
 def guard_int(value: Any) -> int:
+    """``value`` as an int."""
     return int(value)
 
 
 def guard_float(value: Any) -> float:
+    """``value`` as a float."""
     return float(value)
 
 
 def guard_scalar(value: Any) -> Any:
+    """``value`` itself."""
     return value
 
 
 def guard_size_oblivious(value: Any) -> bool:
+    """``value`` as a bool."""
     return bool(value)
 
 
 def guard_or_true(value: Any) -> bool:
+    """``value`` as a bool."""
     return bool(value)
 
 
@@ -59,14 +67,17 @@ guard_or_false = statically_known_true = guard_size_oblivious
 
 
 def statically_known_false(value: Any) -> bool:
+    """Whether ``value`` is false."""
     return not value
 
 
 def is_concrete_int(value: Any) -> bool:
+    """Whether ``value`` is an int."""
     return isinstance(value, int)
 
 
 def sym_eq(x: Any, y: Any) -> bool:
+    """Whether the two are equal."""
     return bool(x == y)
 
 

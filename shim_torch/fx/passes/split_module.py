@@ -29,7 +29,7 @@ class Partition:
         self.targets: dict[str, Any] = {}
 
     def __repr__(self) -> str:
-        told = {
+        fields = {
             "name": self.name,
             "nodes": self.node_names,
             "inputs": self.inputs,
@@ -37,7 +37,7 @@ class Partition:
             "partitions depended on": self.dependencies,
             "partition dependents": self.dependents,
         }
-        return ",\n ".join(f"{what}: {value}" for what, value in told.items())
+        return ",\n ".join(f"{what}: {value}" for what, value in fields.items())
 
 
 def _get_attr_from_qualname(mod: Any, qualname: str) -> Any:

@@ -155,6 +155,7 @@ _aten: Any = torch.ops.aten
 
 @register_dispatch_func([_aten.contiguous])
 def contiguous(func: Any, *args: Any, **kwargs: Any) -> Any:
+    """A contiguous masked tensor; ValueError for sparse data."""
     if _get_data(args[0]).is_sparse:
         raise ValueError("MaskedTensors with sparse data do not have contiguous")
     return _Relaid.apply(args[0], "contiguous")
@@ -162,6 +163,7 @@ def contiguous(func: Any, *args: Any, **kwargs: Any) -> Any:
 
 @_register_on_parts([_aten.new_empty_strided], len_args=3)
 def new_empty_strided(refuse: Any, func: Any, data: Any, mask: Any, size: Any, stride: Any, **kwargs: Any) -> Any:
+    """A tensor like data and mask; the size and stride asked for must be theirs."""
     for place, name, given in ((1, "size", size), (2, "stride", stride)):
         if tuple(given) != tuple(getattr(data, name)()):
             raise refuse(f"args[{place}] expected to be the same as data.{name}()")
@@ -211,6 +213,7 @@ def copy_(func: Any, *args: Any, **kwargs: Any) -> Any:
 
 @_register_on_parts([_aten.where], len_args=3, len_kwargs=0)
 def where(refuse: Any, func: Any, condition: Any, mask: Any, one: Any, other: Any) -> Any:
+    """Elements of one or the other by a plain condition; masks are chosen with the data."""
     if not isinstance(condition, _core.TensorBase):
         raise refuse("expected args[0] to be a tensor")
 
@@ -222,6 +225,7 @@ def where(refuse: Any, func: Any, condition: Any, mask: Any, one: Any, other: An
 
 @_register_on_parts([_aten.is_same_size], len_args=2)
 def is_same_size(refuse: Any, func: Any, data: Any, mask: Any, other: Any) -> Any:
+    """Whether data and ``other`` have equal sizes."""
     return data.size() == _get_data(other).size()
 
 

@@ -253,6 +253,7 @@ class MaskedTensor(torch.Tensor):
 
     @classmethod
     def unary(cls, fn: Any, data: Any, mask: Any) -> MaskedTensor:
+        """``fn`` of the data, with the same mask."""
         return MaskedTensor(fn(data), mask)
 
     def __lt__(self, other: Any) -> Any:  # type: ignore[override]
@@ -276,9 +277,11 @@ class MaskedTensor(torch.Tensor):
         return self._masked_data.layout
 
     def is_sparse_coo(self) -> bool:
+        """Whether the data is a sparse COO tensor."""
         return self.layout == _core.sparse_coo
 
     def is_sparse_csr(self) -> bool:  # type: ignore[override]
+        """Whether the data is a sparse CSR tensor."""
         return self.layout == _core.sparse_csr
 
     @property

@@ -63,6 +63,7 @@ class NestedTensor(Nested):
         return [(a, b - a) for a, b in zip(starts, starts[1:], strict=False)]
 
     def parts(self) -> list[Any]:
+        """Views of the rows, one tensor each."""
         at = self._ragged_idx - 1
         return [self._values.narrow(at, start, length) for start, length in self.bounds()]
 
@@ -70,6 +71,7 @@ class NestedTensor(Nested):
         return [self._values]
 
     def like(self, held: list[Any]) -> Any:
+        """A nested tensor of the same rows over other values."""
         return self.with_values(held[0])
 
     def with_values(self, values: Any, ragged_idx: int | None = None) -> Any:
@@ -89,9 +91,11 @@ class NestedTensor(Nested):
         return NestedTensor(values, _offsets_of(lengths, values.device), _ragged_idx=place)
 
     def lengths(self) -> Any:
+        """The rows' lengths (batch,), or None where rows follow each other without gaps."""
         return self._lengths
 
     def offsets(self) -> Any:
+        """Where the rows begin in the values, and the end of the last: (batch + 1,)."""
         return self._offsets
 
     def _extreme(self, name: str) -> int:
@@ -292,4 +296,5 @@ class ViewNestedFromBuffer:
     def apply(
         values: Any, offsets: Any, metadata_cache: Any = None, dtype: Any = None, device: Any = None
     ) -> NestedTensor:
+        """A nested tensor over ``values``, whose rows begin at ``offsets``."""
         return NestedTensor(values.to(dtype=dtype, device=device), offsets, _metadata_cache=metadata_cache)

@@ -1,4 +1,4 @@
-"""``torch.nn.attention``: which form of scaled_dot_product_attention is used. There is the math form."""
+"""``torch.nn.attention``: which backend of scaled_dot_product_attention may be used."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WARN_FOR_UNFUSED_KERNELS = False
 
 
 class SDPBackend(IntEnum):
-    """The forms of scaled_dot_product_attention."""
+    """The backends of scaled_dot_product_attention."""
 
     ERROR = -1
     MATH = 0
@@ -70,17 +70,19 @@ def list_flash_attention_impls() -> list[str]:
 
 
 def current_flash_attention_impl() -> str | None:
+    """The name of the registered implementation of flash attention; None: the built-in one."""
     return None
 
 
 def activate_flash_attention_impl(impl: str) -> None:
+    """Raises NotImplementedError: the implementation cannot be replaced."""
     raise NotImplementedError(
         f"torch.nn.attention.activate_flash_attention_impl({impl!r}) is not supported by shim-torch"
     )
 
 
 def restore_flash_attention_impl() -> None:
-    """There is none to take back."""
+    """Does nothing: no implementation can be registered."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""``torch.nn.attention.bias``: masks for scaled_dot_product_attention that are not written out."""
+"""``torch.nn.attention.bias``: masks for scaled_dot_product_attention that are kept as sizes, not as tensors."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class CausalBias(_core.Tensor):
         return self._upper_left(device) if upper else self._lower_right(device)
 
     def _written_out(self, query: Any, key: Any, value: Any) -> Any:
-        """The mask for these inputs; None of the one that kernels know by themselves, from the upper left."""
+        """The mask as a tensor for these inputs; None for the upper-left variant, which kernels build themselves."""
         if self.variant == CausalVariant.UPPER_LEFT or self.seq_len_q == self.seq_len_kv:
             return None
         _validate_sdpa_input(query, key, value)

@@ -34,7 +34,7 @@ def _run(
     scale: float | None = None, window_size: list[int] | None = None, enable_gqa: bool = False, seqused_k: Any = None,
     block_table: Any = None, num_splits: int | None = None,
 ) -> tuple[Any, Any]:  # fmt: skip
-    """(output, logsumexp); the kernel sees by itself whether heads are shared."""
+    """(output, logsumexp); the kernel derives from the shapes whether heads are shared."""
     found = torch.ops.aten._flash_attention_forward(
         query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, 0.0, is_causal, False, scale=scale, seqused_k=seqused_k,
         block_table=block_table, num_splits=num_splits, **_sides(window_size),
@@ -48,7 +48,7 @@ def _logsumexp(query: Any) -> Any:
 
 @_custom_op("torch_attn::_varlen_attn", mutates_args={}, schema=f"({_INPUTS}) -> (Tensor, Tensor, Tensor)")
 def _varlen_attn(query, *rest):
-    state = torch.zeros((2,), dtype=_core.uint64, device=query.device)  # of the dropout, which there is none of
+    state = torch.zeros((2,), dtype=_core.uint64, device=query.device)  # the state of a dropout that is not applied
     return *_run(query, *rest), state
 
 
@@ -122,7 +122,7 @@ def _check_heads(query: Any, key: Any, block_table: Any, enable_gqa: bool) -> No
 
 
 def _attend(out: Any, *, return_aux: AuxRequest | None, **inputs: Any) -> Any:
-    """What both functions below do with their arguments; ``out`` None: a new tensor, with a gradient."""
+    """Checks both functions' arguments and calls the kernel; ``out`` None: a new tensor, with a gradient."""
     _check_heads(inputs["query"], inputs["key"], inputs["block_table"], inputs["enable_gqa"])
     inputs |= {"is_causal": inputs["window_size"] == (-1, 0), "window_size": list(inputs["window_size"])}
     if out is None:

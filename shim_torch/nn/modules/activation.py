@@ -47,6 +47,7 @@ class Sigmoid(Module):
     """1 / (1 + e⁻ˣ)."""
 
     def forward(self, input: Any) -> Any:
+        """The sigmoid of each element; any shape."""
         return input.sigmoid()
 
 
@@ -54,11 +55,12 @@ class Tanh(Module):
     """Hyperbolic tangent."""
 
     def forward(self, input: Any) -> Any:
+        """The hyperbolic tangent of each element; any shape."""
         return input.tanh()
 
 
 class Hardtanh(Module):
-    """x kept within [min_val, max_val]."""
+    """x clamped to [min_val, max_val]."""
 
     def __init__(
         self,
@@ -81,9 +83,11 @@ class Hardtanh(Module):
         self.min_val, self.max_val, self.inplace = min_val, max_val, inplace
 
     def forward(self, input: Any) -> Any:
+        """Each element clamped to [min_val, max_val]; any shape."""
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
     def extra_repr(self) -> str:
+        """The settings that ``repr`` shows."""
         return f"min_val={self.min_val}, max_val={self.max_val}" + (", inplace=True" if self.inplace else "")
 
 
@@ -95,9 +99,11 @@ class RReLU(Module):
         self.lower, self.upper, self.inplace = lower, upper, inplace
 
     def forward(self, input: Any) -> Any:
+        """Negative elements times a slope: random within [lower, upper] in training, else their mean."""
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
     def extra_repr(self) -> str:
+        """The settings that ``repr`` shows."""
         return f"lower={self.lower}, upper={self.upper}" + (", inplace=True" if self.inplace else "")
 
 
@@ -115,9 +121,11 @@ class PReLU(Module):
         init.constant_(self.weight, self.init)
 
     def forward(self, input: Any) -> Any:
+        """Negative elements times ``weight``: one slope, or one for each channel (dim 1)."""
         return F.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
+        """The settings that ``repr`` shows."""
         return f"num_parameters={self.num_parameters}"
 
 
@@ -155,6 +163,7 @@ class Softmax2d(Module):
     """Softmax over the channels of (N, C, H, W) or (C, H, W)."""
 
     def forward(self, input: Any) -> Any:
+        """Softmax over the channels of (C, H, W) or (N, C, H, W); ValueError for other numbers of dims."""
         if input.dim() not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
         return F.softmax(input, -3)

@@ -57,6 +57,10 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             second.reset_parameters()
 
     def forward(self, input_: Any, target_: Any) -> Any:
+        """(log-probabilities of the targets, their negative mean) for ``input_`` (N, in_features) and ``target_`` (N,).
+
+        RuntimeError where sizes differ or a target is no class.
+        """
         if target_.dim() == 1 and input_.shape[0] != target_.shape[0]:
             raise RuntimeError("Input and target should have the same size in the batch dimension.")
         if target_.dim() not in (0, 1):

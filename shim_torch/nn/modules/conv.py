@@ -9,13 +9,13 @@ from shim_torch.nn import functional as F
 from shim_torch.nn.modules.module import Module
 from shim_torch.nn.modules.utils import _ntuple, _reverse_repeat_tuple
 
-# By the number of spatial dims; looked up at each call, for libraries replace the functions.
+# By the number of spatial dims; looked up at each call, because libraries patch the functions.
 _FUNCTIONS = ("", "conv1d", "conv2d", "conv3d")
 _TRANSPOSED = ("", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
 
 
 class _ConvNd(Module):
-    _dims = 0  # of a class that calls __init__ itself: as many as its kernel has
+    _dims = 0  # a subclass that calls __init__ itself: as many as its kernel has
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class _Conv(_ConvNd):
         )
 
     def _conv_forward(self, input: Any, weight: Any, bias: Any) -> Any:
-        zeros = self.padding_mode == "zeros"  # the only border that the convolution makes itself
+        zeros = self.padding_mode == "zeros"  # the only padding that the convolution does itself
         bordered = input if zeros else F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
         settings = (self.stride, self.padding if zeros else 0, self.dilation, self.groups)
         return getattr(F, _FUNCTIONS[self._dims])(bordered, weight, bias, *settings)
@@ -132,19 +132,19 @@ class _Conv(_ConvNd):
 
 
 class Conv1d(_Conv):
-    """Convolution of (N, C, L)."""
+    """Convolution of (N, C_in, L) or (C_in, L); weight (C_out, C_in / groups, kernel), bias (C_out,)."""
 
     _dims = 1
 
 
 class Conv2d(_Conv):
-    """Convolution of (N, C, H, W)."""
+    """Convolution of (N, C_in, H, W) or (C_in, H, W); weight (C_out, C_in / groups, kH, kW), bias (C_out,)."""
 
     _dims = 2
 
 
 class Conv3d(_Conv):
-    """Convolution of (N, C, D, H, W)."""
+    """Convolution of (N, C_in, D, H, W) or (C_in, D, H, W); weight (C_out, C_in / groups, kD, kH, kW)."""
 
     _dims = 3
 
@@ -196,7 +196,7 @@ class _ConvTransposeNd(_ConvNd):
         self, input: Any, output_size: Any, stride: Any, padding: Any, kernel_size: Any, num_spatial_dims: int,
         dilation: Any = None,
     ) -> Any:  # fmt: skip
-        """What each dim's least size lacks of ``output_size``, which comes with or without batch and channels."""
+        """``output_size`` (with or without batch and channels) less the smallest output size, dim by dim."""
         if output_size is None:
             return _ntuple(num_spatial_dims)(self.output_padding)
         around = input.dim() - num_spatial_dims
@@ -219,18 +219,18 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """Transposed convolution of (N, C, L)."""
+    """Transposed convolution of (N, C_in, L) or (C_in, L); weight (C_in, C_out / groups, kernel), bias (C_out,)."""
 
     _dims = 1
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """Transposed convolution of (N, C, H, W)."""
+    """Transposed convolution of (N, C_in, H, W) or (C_in, H, W); weight (C_in, C_out / groups, kH, kW)."""
 
     _dims = 2
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """Transposed convolution of (N, C, D, H, W)."""
+    """Transposed convolution of (N, C_in, D, H, W) or (C_in, D, H, W); weight (C_in, C_out / groups, kD, kH, kW)."""
 
     _dims = 3

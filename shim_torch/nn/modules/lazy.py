@@ -1,4 +1,4 @@
-"""``torch.nn.modules.lazy``: layers whose shapes come with the first input."""
+"""``torch.nn.modules.lazy``: layers whose parameters get their shapes from the first input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _without_shape(module: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _settle(layer: Any, **shapes: tuple[int, ...]) -> None:
-    """Gives those parameters and buffers of these names that have no shape yet theirs, and their first values."""
+    """Gives parameters and buffers of these names a shape, if they have none yet, and draws their values."""
     with no_grad():
         for name, value in list(_without_shape(layer)):
             if name in shapes:
@@ -45,7 +45,7 @@ class LazyModuleMixin:
         self._initialize_hook = own.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
-        for name, value in own_state(self).items():  # what has no shape can't be detached, and is saved as it is
+        for name, value in own_state(self).items():  # without a shape it cannot be detached: it is saved as it is
             destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()
 
     def _lazy_load_hook(self, state_dict: Mapping[str, Any], prefix: str, *_: Any) -> None:
@@ -93,14 +93,16 @@ class LazyLinear(LazyModuleMixin, linear.Linear):
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self) -> None:
+        """Draws new values once the weight has a shape; before that, does nothing."""
         if not self.has_uninitialized_params() and self.in_features != 0:
             super().reset_parameters()
 
     def initialize_parameters(self, input: Any) -> None:
+        """Gives the weight the shape (out_features, size of the input's last dim), and draws its values."""
         if self.has_uninitialized_params():
             self.in_features = input.shape[-1]
             _settle(self, weight=(self.out_features, self.in_features), bias=(self.out_features,))
-        self.in_features = self.in_features or self.weight.shape[1]  # loaded, it has a shape that no input gave
+        self.in_features = self.in_features or self.weight.shape[1]  # its shape was loaded
 
 
 class _LazyConv(LazyModuleMixin):

@@ -16,6 +16,7 @@ class Identity(Module):
         super().__init__()
 
     def forward(self, input: Any) -> Any:
+        """``input`` itself."""
         return input
 
 
@@ -41,9 +42,11 @@ class Linear(Module):
         draw_by_fan_in(self)
 
     def forward(self, input: Any) -> Any:
+        """``input @ weight.T + bias``: (*, in_features) to (*, out_features)."""
         return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
+        """The sizes that ``repr`` shows."""
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
@@ -76,9 +79,11 @@ class Bilinear(Module):
         draw_within([p for p in (self.weight, self.bias) if p is not None], self.weight.size(1))
 
     def forward(self, input1: Any, input2: Any) -> Any:
+        """``x1 @ weight[k] @ x2 + bias[k]``: (*, in1_features) and (*, in2_features) to (*, out_features)."""
         return F.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
+        """The sizes that ``repr`` shows."""
         return (
             f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
             f"out_features={self.out_features}, bias={self.bias is not None}"

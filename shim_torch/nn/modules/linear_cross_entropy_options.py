@@ -1,4 +1,4 @@
-"""How ``linear_cross_entropy`` cuts its batch into pieces, so that the logits of all rows are never there at once."""
+"""How ``linear_cross_entropy`` chunks its batch, so that the logits of all rows are never in memory at once."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _PLAIN = {"max_norm": None, "norm_type": 2, "scale_grad_by_freq": False}
 
 
 def _row(index: int | None, rows: int, name: str) -> int | None:
-    """The row that ``index``, from the end where it is negative, stands for."""
+    """``index`` as a row number; negative ones count from the end."""
     if index is None:
         return None
     if not -rows <= index < rows:
@@ -25,7 +25,7 @@ def _row(index: int | None, rows: int, name: str) -> int | None:
 
 
 def _take_table(layer: Any, given: Any, device: Any, dtype: Any, requires_grad: bool = True) -> None:
-    """Makes ``given`` the weight of a layer, or a new table with its first values."""
+    """Makes ``given`` the layer's weight, or a new table (rows, columns) with drawn values."""
     shape = (layer.num_embeddings, layer.embedding_dim)
     if given is not None and given.shape != shape:
         raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
@@ -70,11 +70,13 @@ class Embedding(Module):
                 self.weight[self.padding_idx].fill_(0)
 
     def forward(self, input: Any) -> Any:
+        """The weight's rows at the indices (int32 or int64): (*) to (*, embedding_dim)."""
         return F.embedding(
             input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
         )
 
     def extra_repr(self) -> str:
+        """The settings that ``repr`` shows."""
         plain = {"padding_idx": None, **_PLAIN, "sparse": False}
         return f"{self.num_embeddings}, {self.embedding_dim}" + settings_beside(self, **plain)
 
@@ -99,7 +101,7 @@ class Embedding(Module):
 
 
 class EmbeddingBag(Module):
-    """Sums, means or maxima of bags of embeddings."""
+    """Sums, means or maxima of bags of embeddings: indices in bags -> (bags, embedding_dim)."""
 
     def __init__(
         self,
@@ -148,7 +150,7 @@ class EmbeddingBag(Module):
         include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> EmbeddingBag:
-        """A layer with given embeddings, which ``freeze`` keeps as they are."""
+        """A layer with given embeddings (rows, columns), which are not trained with ``freeze``."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape
@@ -159,10 +161,15 @@ class EmbeddingBag(Module):
         return made
 
     def extra_repr(self) -> str:
+        """The settings that ``repr`` shows."""
         shown = f"{self.num_embeddings}, {self.embedding_dim}" + settings_beside(self, **_PLAIN)
         return shown + f", mode={self.mode!r}" + settings_beside(self, padding_idx=None)
 
     def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
+        """One reduced row a bag: (bags, embedding_dim).
+
+        ``input`` is (bags, size), or (N,) with the bags' starts in ``offsets``; ``per_sample_weights`` has its shape.
+        """
         return F.embedding_bag(
             input,
             self.weight,

@@ -27,7 +27,7 @@ def _get_activation_fn(activation: str | Callable[..., Any]) -> Callable[..., An
 
 
 def _get_seq_len(src: Any, batch_first: bool) -> int | None:
-    """The length of the sequence; None of a nested tensor."""
+    """The length of the sequence; None for a nested tensor."""
     if src.is_nested:
         return None
     return src.size(0) if src.dim() == 2 else src.size(1 if batch_first else 0)
@@ -51,9 +51,9 @@ def _is_causal(mask: Any, given: bool | None, size: int | None) -> bool:
 
 
 class _Layer(Module):
-    """What encoder and decoder layers share: attention of one kind or two, a feed-forward part, and the steps' order.
+    """The base of encoder and decoder layers: one or two attentions and a feed-forward block, in order.
 
-    Attention and dropout of step n, ``norm{n}`` and ``dropout{n}``; the feed-forward part is the last step.
+    Step n uses ``norm{n}`` and ``dropout{n}``; the feed-forward block is the last step.
     """
 
     __constants__ = ["norm_first"]
@@ -77,7 +77,7 @@ class _Layer(Module):
         self.activation = _get_activation_fn(activation)
 
     def _through(self, x: Any, *steps: Callable[[Any], Any]) -> Any:
-        """``x`` after the steps, each with its residual and with its normalisation before or after both."""
+        """``x`` after all steps: each adds its residual, and normalises before (``norm_first``) or after."""
         for n, step in enumerate(steps, 1):
             norm = getattr(self, f"norm{n}")
             x = x + step(norm(x)) if self.norm_first else norm(x + step(x))
@@ -114,6 +114,7 @@ class TransformerEncoderLayer(_Layer):
         self.activation_relu_or_gelu = known[0] if known else 0
 
     def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
+        """Self-attention and feed-forward block; ``src`` and the result are (S, N, E), or (N, S, E) if batch_first."""
         masks = (src_mask, src_key_padding_mask, is_causal)
         return self._through(src, lambda x: self._sa_block(x, *masks), self._ff_block)
 
@@ -136,6 +137,7 @@ class TransformerDecoderLayer(_Layer):
         self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None,
         memory_key_padding_mask: Any = None, tgt_is_causal: bool = False, memory_is_causal: bool = False,
     ) -> Any:  # fmt: skip
+        """Self-attention, attention to ``memory``, feed-forward block; the result has the shape of ``tgt``."""
         own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         across = (memory, memory_mask, memory_key_padding_mask, memory_is_causal)
         blocks = (lambda x: self._sa_block(x, *own), lambda x: self._mha_block(x, *across), self._ff_block)
@@ -150,7 +152,7 @@ def _copies(module: Module, n: int) -> ModuleList:
 
 
 def _why_not_nested(layer: Any) -> str:
-    """What about an encoder layer makes PyTorch keep padded tensors, as this package always does; empty: nothing."""
+    """Why PyTorch would not use nested tensors for this layer, empty if it would. Here they stay padded."""
     if not isinstance(layer, TransformerEncoderLayer):
         return "encoder_layer was not TransformerEncoderLayer"
     attention = layer.self_attn
@@ -205,6 +207,7 @@ class TransformerEncoder(_Stack):
     def forward(
         self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None
     ) -> Any:
+        """All layers one after the other, then the norm; the result has the shape of ``src``."""
         names = ("src_mask", "is_causal")
         padding = {"src_key_padding_mask": src_key_padding_mask}
         return self._through(src, mask=mask, is_causal=is_causal, names=names, **padding)
@@ -221,6 +224,7 @@ class TransformerDecoder(_Stack):
         self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None,
         memory_key_padding_mask: Any = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
     ) -> Any:  # fmt: skip
+        """All layers one after the other, then the norm; the result has the shape of ``tgt``."""
         padding = {"tgt_key_padding_mask": tgt_key_padding_mask, "memory_key_padding_mask": memory_key_padding_mask}
         across = {"memory_mask": memory_mask, "memory_is_causal": memory_is_causal}
         names = ("tgt_mask", "tgt_is_causal")
@@ -257,6 +261,10 @@ class Transformer(Module):
         src_key_padding_mask: Any = None, tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None,
         src_is_causal: bool | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
     ) -> Any:  # fmt: skip
+        """The decoder's result for ``tgt`` given the encoder's for ``src``: the shape of ``tgt``.
+
+        RuntimeError where the batches differ, or a last dim is not d_model.
+        """
         batch = 0 if self.batch_first else 1
         if src.dim() == 3 and src.size(batch) != tgt.size(batch):
             raise RuntimeError("the batch number of src and tgt must be equal")
@@ -270,7 +278,7 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Any:
-        """A mask to add: -inf above the diagonal, 0 elsewhere."""
+        """A causal mask (size, size) to add to scores: -inf above the diagonal, 0 elsewhere."""
         return _causal_mask(sz, device, dtype)
 
 

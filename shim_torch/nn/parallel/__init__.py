@@ -22,12 +22,12 @@ __all__ = [
 
 
 def _children(x: Any, keys: Any = None) -> list[Any]:
-    """What a sequence or a dict holds; of a dict in the order of ``keys``, by default its own."""
+    """The elements of a sequence, or the values of a dict in the order of ``keys`` (default: its own)."""
     return [x[key] for key in (x if keys is None else keys)] if isinstance(x, dict) else list(x)
 
 
 def _columns(parts: Any) -> Any:
-    """What stands at the same place, or under the same key, of every part."""
+    """The elements at the same index, or key, of every part."""
     first = parts[0]
     if isinstance(first, dict) and any(len(part) != len(first) for part in parts):
         raise ValueError("All dicts must have the same number of keys")
@@ -35,7 +35,7 @@ def _columns(parts: Any) -> Any:
 
 
 def _like(x: Any, children: Any) -> Any:
-    """A sequence, named tuple or dict as ``x``, of other children."""
+    """A container of the type of ``x`` with other elements."""
     if isinstance(x, dict):
         return type(x)(zip(x, children, strict=True))
     return type(x)(*children) if hasattr(x, "_fields") else type(x)(children)
@@ -58,7 +58,7 @@ def scatter(inputs: Any, target_gpus: Any, dim: int = 0) -> Any:
 
 
 def _joined(parts: Any, join: Any) -> Any:
-    """What all parts look like, with ``join`` of the tensors that stand at the same place of each."""
+    """One container of the parts' structure; tensors at the same index or key are joined by ``join``."""
     from shim_torch._impl.native import _core
 
     first = parts[0]

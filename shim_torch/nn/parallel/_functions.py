@@ -12,6 +12,7 @@ class Broadcast(Function):
 
     @staticmethod
     def forward(ctx: Any, target_gpus: Any, *inputs: Any) -> Any:
+        """Copies of the inputs on each of ``target_gpus``, device by device."""
         ctx.num_inputs = len(inputs)
         ctx.devices = [x.device for x in inputs]
         copies = [x.to(device, copy=True) for device in target_gpus for x in inputs]
@@ -27,6 +28,7 @@ class Broadcast(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
+        """The sums of the copies' gradients, each on its input's device."""
         sums = []
         for i, device in enumerate(ctx.devices):
             total = None

@@ -49,6 +49,7 @@ class DistributedDataParallel(Module):
         self._join_config = _JoinConfig.construct_disabled_join_config()
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """The module's own result: a group of one process has nothing to average."""
         return self.module(*inputs, **kwargs)
 
     @contextlib.contextmanager
@@ -75,18 +76,20 @@ class DistributedDataParallel(Module):
 
     @property
     def join_device(self) -> Any:
+        """The device that ``Join`` communicates on."""
         return self.device
 
     @property
     def join_process_group(self) -> Any:
+        """The process group that ``Join`` communicates in."""
         return self.process_group
 
     def _set_static_graph(self) -> None:
-        """Says that every iteration uses the same parameters; nothing depends on it."""
+        """Accepted, without effect: one process has nothing to reduce."""
         self.static_graph = True
 
     def register_comm_hook(self, state: object, hook: Any) -> None:
-        """A function that reduces the gradients: NotImplementedError, for none are reduced."""
+        """Raises NotImplementedError: gradients are not reduced, so no hook would be called."""
         raise NotImplementedError(
             "torch.nn.parallel.DistributedDataParallel.register_comm_hook is not supported by shim-torch: groups have one process"
         )

@@ -21,7 +21,7 @@ def get_a_var(obj: Any) -> Any:
 
 
 def parallel_apply(modules: Any, inputs: Any, kwargs_tup: Any = None, devices: Any = None) -> list[Any]:
-    """Each module on its input, one after another. AssertionError for another number of anything than of modules."""
+    """Each module on its input, one after another. AssertionError unless there is one input (and device) a module."""
     for name, several in (("inputs", inputs), ("kwargs_tup", kwargs_tup), ("devices", devices)):
         assert not several or len(several) == len(modules), (
             f"The number of modules {len(modules)} is not equal to the number of {name} {len(several)}"

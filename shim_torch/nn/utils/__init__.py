@@ -41,7 +41,7 @@ def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
 
 
 def skip_init(module_cls: type[Any], *args: Any, **kwargs: Any) -> Any:
-    """A module without the cost of initialising its parameters."""
+    """Makes a module with uninitialised parameters, which saves the time of drawing values."""
     device = kwargs.pop("device", "cpu")
     return module_cls(*args, **{**kwargs, "device": "meta"}).to_empty(device=device)
 

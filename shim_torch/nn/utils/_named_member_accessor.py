@@ -1,4 +1,4 @@
-"""``torch.nn.utils._named_member_accessor``: a module's tensors replaced by name, also by what is no Parameter."""
+"""``torch.nn.utils._named_member_accessor``: replaces a module's tensors by name, also by plain tensors."""
 
 from __future__ import annotations
 

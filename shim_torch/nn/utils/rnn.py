@@ -46,33 +46,43 @@ class PackedSequence(NamedTuple):
         return self._replace(data=data, **{name: x if x is None else x.to(data.device) for name, x in orders.items()})
 
     def cpu(self) -> Any:
+        """The sequence with its data on the CPU."""
         return self.to("cpu")
 
     def cuda(self, *args: Any, **kwargs: Any) -> Any:
+        """The sequence with its data on a CUDA device."""
         return self.to("cuda" if not args else args[0], **kwargs)
 
     def double(self) -> Any:
+        """The sequence with float64 data."""
         return self.to(self.data.double().dtype)
 
     def float(self) -> Any:
+        """The sequence with float32 data."""
         return self.to(self.data.float().dtype)
 
     def half(self) -> Any:
+        """The sequence with float16 data."""
         return self.to(self.data.half().dtype)
 
     def long(self) -> Any:
+        """The sequence with int64 data."""
         return self.to(_core.int64)
 
     def int(self) -> Any:
+        """The sequence with int32 data."""
         return self.to(_core.int32)
 
     def short(self) -> Any:
+        """The sequence with int16 data."""
         return self.to(_core.int16)
 
     def char(self) -> Any:
+        """The sequence with int8 data."""
         return self.to(_core.int8)
 
     def byte(self) -> Any:
+        """The sequence with uint8 data."""
         return self.to(_core.uint8)
 
     def is_pinned(self) -> bool:

@@ -102,6 +102,7 @@ class ConcatDataset(Dataset[T_co]):
 
     @staticmethod
     def cumsum(sequence: Any) -> list[int]:
+        """The running sums of the datasets' lengths."""
         return list(itertools.accumulate(len(e) for e in sequence))
 
     def __init__(self, datasets: Iterable[Any]) -> None:
@@ -125,6 +126,7 @@ class ConcatDataset(Dataset[T_co]):
 
     @property
     def cummulative_sizes(self) -> list[int]:
+        """The old, misspelled name of ``cumulative_sizes``: warns."""
         warnings.warn("cummulative_sizes attribute is renamed to cumulative_sizes", DeprecationWarning, stacklevel=2)
         return self.cumulative_sizes
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <random>
 
-#include "cpu/distinct.h"
+#include "cpu/unique.h"
 #include "cpu/lookup.h"
 #include "cpu/mode.h"
 #include "cpu/reduce.h"
@@ -67,14 +67,14 @@ void check(Random& r, const Tensor& x, int64_t dim) {
       if (k < 0) continue;
       places = top_k(x, k, dim, up, r() % 2, &values);
       compare("topk", x, dim, places, values);
-      places = kth_value(x, k, dim, true, up, &values);
+      places = kthvalue(x, k, dim, true, up, &values);
       compare("kthvalue", x, dim, places, values);
     }
     running_extreme(up, x, dim, &values);
     arg_extreme(up, x, dim, false, up, &values);
-    Distinct d;
-    distinct(x, up, !up, &d);
-    distinct_runs(x, up, !up, &d);
+    Unique d;
+    unique(x, up, !up, &d);
+    unique_consecutive(x, up, !up, &d);
   }
   places = mode(x, dim, true, &values);
   compare("mode", x, dim, places, values);
@@ -85,8 +85,8 @@ void check(Random& r, const Tensor& x, int64_t dim) {
     reduce(Reduction(kind), x, dims, r() % 2, DType::undefined);
   logsumexp(x, dims, false);
   softmax(x, dim, r() % 2, DType::undefined);
-  histogram(x, 1 + int64_t(r() % 20), 0, 0);
-  is_among(x, x, false);
+  histc(x, 1 + int64_t(r() % 20), 0, 0);
+  isin(x, x, false);
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ def test_refusals():
 
 
 def test_helpers_are_in_each_module():
-    from shim_torch._impl.optim.accumulated import _make_sparse, _view_as_real
+    from shim_torch._impl.optim.adagrad_rmsprop import _make_sparse, _view_as_real
     from shim_torch.optim import optimizer
 
     assert optim.sgd.Optimizer is optim.Optimizer and optim.adam._get_value is optimizer._get_value

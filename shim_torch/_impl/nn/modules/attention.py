@@ -88,6 +88,11 @@ class MultiheadAttention(Module):
         self, query: Any, key: Any, value: Any, key_padding_mask: Any = None, need_weights: bool = True,
         attn_mask: Any = None, average_attn_weights: bool = True, is_causal: bool = False,
     ) -> Any:  # fmt: skip
+        """(output, attention weights or None).
+
+        ``query`` and the output are (L, N, E), or (N, L, E) if batch_first, or (L, E); ``key``, ``value`` have S for L.
+        Weights are (N, L, S), or (N, heads, L, S) without ``average_attn_weights``; None without ``need_weights``.
+        """
         inputs = (query, key, value)
         batch_leads = self.batch_first and query.dim() == 3
         if batch_leads:

@@ -21,6 +21,7 @@ class BackwardHooks:
 
     @classmethod
     def of(cls, module: Any) -> BackwardHooks | None:
+        """The hooks of a module's call: its own and the global ones; None where it has none."""
         hooks = (
             list(_hooks.tables()._global_backward_hooks.values())
             if _hooks.tables()._global_is_full_backward_hook
@@ -32,23 +33,24 @@ class BackwardHooks:
         return cls(module, hooks, pre) if hooks or pre else None
 
     def watch_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments, passed through a node that sees their gradients."""
         self.count = len(args)
-        places = [i for i, a in enumerate(args) if isinstance(a, _core.Tensor)]
-        if not any(args[i].requires_grad for i in places) or not _core.is_grad_enabled():
+        positions = [i for i, a in enumerate(args) if isinstance(a, _core.Tensor)]
+        if not any(args[i].requires_grad for i in positions) or not _core.is_grad_enabled():
             return args
         self.inputs_watched = True
-        passed = _identity(self._on_grad_input(len(args), places), *(args[i] for i in places))
+        passed = _identity(self._on_grad_input(len(args), positions), *(args[i] for i in positions))
         new = list(args)
-        for i, t in zip(places, passed, strict=True):
+        for i, t in zip(positions, passed, strict=True):
             new[i] = t
         return tuple(new)
 
-    def _on_grad_input(self, count: int, places: list[int]) -> Callable[..., Any]:
+    def _on_grad_input(self, count: int, positions: list[int]) -> Callable[..., Any]:
         def run(grads: tuple[Any, ...]) -> tuple[Any, ...]:
             if self.grad_output is None:  # a gradient that did not pass the outputs: of a double backward
                 return grads
             full: list[Any] = [None] * count
-            for i, g in zip(places, grads, strict=True):
+            for i, g in zip(positions, grads, strict=True):
                 full[i] = g
             now: tuple[Any, ...] = tuple(full)
             for hook in self.hooks:
@@ -60,7 +62,7 @@ class BackwardHooks:
                             f"Backward hook returned an invalid number of grad_input, got {len(now)}, but expected {count}"
                         )
             self.grad_output = None
-            return tuple(now[i] for i in places)
+            return tuple(now[i] for i in positions)
 
         return run
 
@@ -76,6 +78,7 @@ class BackwardHooks:
         self.grad_output = None
 
     def watch_outputs(self, result: Any) -> Any:
+        """The result, passed through a node that sees its gradients."""
         if not isinstance(result, (_core.TensorBase, tuple)):
             warnings.warn(
                 "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
@@ -84,13 +87,13 @@ class BackwardHooks:
             )
         single = not isinstance(result, tuple)
         outputs = (result,) if single else result
-        places = [i for i, o in enumerate(outputs) if isinstance(o, _core.Tensor) and o.requires_grad]
-        if not places:
+        positions = [i for i, o in enumerate(outputs) if isinstance(o, _core.Tensor) and o.requires_grad]
+        if not positions:
             return result
 
         def run(grads: tuple[Any, ...]) -> tuple[Any, ...]:
             full: list[Any] = [None] * len(outputs)
-            for i, g in zip(places, grads, strict=True):
+            for i, g in zip(positions, grads, strict=True):
                 full[i] = g
             now: tuple[Any, ...] = tuple(full)
             for hook in self.pre:
@@ -104,11 +107,11 @@ class BackwardHooks:
             self.grad_output = now
             if not self.inputs_watched:
                 self._without_inputs(now)
-            return tuple(now[i] for i in places)
+            return tuple(now[i] for i in positions)
 
-        passed = _identity(run, *(outputs[i] for i in places))
+        passed = _identity(run, *(outputs[i] for i in positions))
         new = list(outputs)
-        for i, t in zip(places, passed, strict=True):
+        for i, t in zip(positions, passed, strict=True):
             new[i] = t
         if single:
             return new[0]

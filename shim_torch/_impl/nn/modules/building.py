@@ -1,4 +1,4 @@
-"""What constructors of layers share: parameters of given shapes, first values, and what ``repr`` shows of settings."""
+"""Shared by constructors of layers: parameters of given shapes, initial values, and settings for ``repr``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shim_torch.nn.parameter import Parameter
 
 
 def make_parameters(layer: Any, device: Any, dtype: Any, **shapes: tuple[int, ...] | None) -> None:
-    """Gives a layer parameters of these shapes, not filled yet; None: the name is known, without a parameter."""
+    """Registers uninitialised parameters of these shapes; None registers the name without a parameter."""
     for name, shape in shapes.items():
         if shape is None:
             layer.register_parameter(name, None)
@@ -36,7 +36,7 @@ def draw_by_fan_in(layer: Any) -> None:
 
 
 def fill_affine(layer: Any) -> None:
-    """Weight one and bias zero, of those that there are."""
+    """Fills the weight with 1 and the bias with 0, where they exist."""
     if layer.weight is not None:
         init.ones_(layer.weight)
     if getattr(layer, "bias", None) is not None:

@@ -33,18 +33,18 @@ def _fits(param: Any, moved: Any) -> bool:
 
 
 def _converted(module: Any, name: str, param: Any, fn: Callable[[Tensor], Tensor]) -> Any:
-    """``param`` with the content and the gradient that ``fn`` makes of its own, or a new parameter of them."""
+    """``param`` with ``fn`` applied to its data and gradient; a new parameter where it cannot be changed in place."""
     moved, grad = fn(param), param.grad
     swap = get_swap_module_params_on_conversion()
     if not swap and not get_overwrite_module_params_on_conversion() and _fits(param, moved):
-        if moved is not param:  # most often it is what it was
+        if moved is not param:  # mostly ``fn`` returns its argument
             param.data = moved
         if grad is not None:
             grad.data = fn(grad)
         return param
     made = Parameter(moved, param.requires_grad)
     if swap:
-        param.grad = None  # what is referred to can't be swapped
+        param.grad = None  # a tensor with weak references cannot be swapped
         try:
             swap_tensors(param, made)
         except Exception as error:
@@ -61,7 +61,7 @@ def _converted(module: Any, name: str, param: Any, fn: Callable[[Tensor], Tensor
 
 
 def _check_dtype(dtype: Any) -> None:
-    """Refuses what no parameter can be of, and warns of complex numbers."""
+    """TypeError for dtypes that parameters cannot have; warns for complex ones."""
     if dtype.is_complex:
         warnings.warn(
             "Complex modules are a new feature under active development whose design may change, and some modules "

@@ -34,7 +34,7 @@ def tables() -> Any:
 def register(
     module: Any, table: str, hook: Callable[..., Any], prepend: bool, flags: dict[str, bool]
 ) -> RemovableHandle:
-    """Puts a hook into a module's table, its flags into the tables beside it."""
+    """Adds a hook to a module's table, and its flags to the tables of flags."""
     hooks = getattr(module, table)
     extras = [getattr(module, name) for name in flags]
     handle = RemovableHandle(hooks, extra_dict=extras)
@@ -48,7 +48,7 @@ def register(
 
 
 def register_global(name: str, hook: Callable[..., Any], **flags: bool) -> RemovableHandle:
-    """Puts a hook into a process-wide table, its flags into the tables of those names."""
+    """Adds a hook to a process-wide table, and its flags to the tables of those names."""
     hooks = getattr(tables(), name)
     extras = [getattr(tables(), flag) for flag in flags]
     handle = RemovableHandle(hooks, extra_dict=extras)
@@ -107,7 +107,7 @@ def _run_forward_hook(hook: Callable[..., Any], with_kwargs: bool, *call: Any) -
 
 
 def _with_changed_inputs(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
-    """The arguments as the hooks before forward leave them."""
+    """The arguments after the forward pre-hooks."""
     for key, hook in [
         *((None, h) for h in tables()._global_forward_pre_hooks.values()),
         *module._forward_pre_hooks.items(),
@@ -128,7 +128,7 @@ def _with_changed_inputs(module: Any, args: tuple[Any, ...], kwargs: dict[str, A
 
 
 def _hooks_after(module: Any) -> list[tuple[Callable[..., Any], bool, bool, str]]:
-    """The hooks after forward: the function, whether it takes keywords, whether it always runs, whose it is."""
+    """The forward hooks, global ones first: (function, takes keyword arguments, always runs, whose it is)."""
     everywhere = tables()
     return [
         *(

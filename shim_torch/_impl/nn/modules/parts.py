@@ -29,7 +29,7 @@ def _child(module: Any, name: str) -> Any:
 
 
 def _place(module: Any, target: str) -> tuple[Any, str]:
-    """The module that has the last name of a dotted path, and that name."""
+    """(parent module, last name) of a dotted path."""
     path, _, name = target.rpartition(".")
     return module.get_submodule(path), name
 
@@ -40,7 +40,7 @@ def _children(path: str, module: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _distinct(named: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Each object once, by the first of its names."""
+    """Each object once, under its first name."""
     seen: set[int] = set()
     for name, value in named:
         if id(value) not in seen:
@@ -49,7 +49,7 @@ def _distinct(named: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
 
 
 class PartsMixin:
-    """Finds and iterates over what a module is made of. Only ``Module`` derives from it: being one is being a module."""
+    """Finds and iterates over a module's parts. Only ``Module`` derives from it."""
 
     _parameters: dict[str, Any]
     _buffers: dict[str, Any]

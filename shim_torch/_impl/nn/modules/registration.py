@@ -13,7 +13,7 @@ tables: dict[str, OrderedDict[int, Callable[..., Any]]] = {k: OrderedDict() for 
 
 
 def seen(kind: str, module: Any, name: str, value: Any) -> Any:
-    """What the hooks make of a registered value: each may give another one."""
+    """The registered value after the hooks, each of which may replace it."""
     for hook in tables[kind].values():
         changed = hook(module, name, value)
         if changed is not None:

@@ -19,7 +19,7 @@ _EXTRA = "_extra_state"
 
 
 class _WithModule:
-    """A hook that is given its module first. It does not keep the module alive, and can be pickled with it."""
+    """A hook that gets its module as first argument, by a weak reference; it can be pickled with the module."""
 
     def __init__(self, hook: Callable[..., Any], module: Any) -> None:
         self.hook, self.module = hook, weakref.ref(module)
@@ -38,7 +38,7 @@ class _WithModule:
 
 
 def _as_parameter_like(own: Any, given: Any) -> Any:
-    """``given`` as what takes a parameter's place: a parameter that wants gradients where ``own`` did."""
+    """``given`` as a replacement for the parameter ``own``, with its ``requires_grad``."""
     if not isinstance(own, Parameter):
         return given
     if isinstance(given, Parameter):
@@ -75,7 +75,7 @@ def own_state(module: Any) -> dict[str, Any]:
 
 
 def _collect(module: Any, destination: Any, prefix: str, keep_vars: bool) -> Any:
-    """``destination`` with the state of a module and those below, as their hooks leave it."""
+    """Fills ``destination`` with the state of a module and its children, and runs their hooks."""
     metadata = {"version": module._version}
     if hasattr(destination, "_metadata"):
         destination._metadata[prefix[:-1]] = metadata
@@ -116,7 +116,7 @@ class StateDictMixin:
         )
 
     def set_extra_state(self, state: Any) -> None:
-        """Takes what ``get_extra_state`` gave."""
+        """Restores what ``get_extra_state`` returned."""
         raise RuntimeError(
             "Reached a code path in Module.set_extra_state() that should never be called. "
             "Please file an issue at https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this bug."
@@ -224,7 +224,7 @@ class StateDictMixin:
     def _update_state_of_old_version(
         self, state_dict: Any, prefix: str, version: int | None, error_msgs: list[str]
     ) -> None:
-        """Brings what an older version of the class saved up to date; layers whose state changed override it."""
+        """Converts the state that an older version of the class saved; layers whose state changed override it."""
 
     def _load_one(self, name: str, key: str, own: Any, given: Any, assign: bool, error_msgs: list[str]) -> None:
         if not isinstance(given, _core.Tensor):

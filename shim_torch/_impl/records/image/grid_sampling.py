@@ -41,7 +41,7 @@ for _name, _traits in (
 
 
 def _affine_base(xp: Any, sizes: Any, dtype: Any, align_corners: bool) -> Any:
-    """The places of an output of these sizes, each with a one behind: (places, spatial dims + 1)."""
+    """Homogeneous coordinates of all points of an output of these sizes: (points, spatial dims + 1)."""
     lines = []
     for s in sizes:
         line = xp.linspace(-1, 1, s, dtype=dtype) if s > 1 else xp.zeros((1,), dtype=dtype)
@@ -51,7 +51,7 @@ def _affine_base(xp: Any, sizes: Any, dtype: Any, align_corners: bool) -> Any:
 
 
 def _affine_grid_backward(g: Any, size: Any, align_corners: bool) -> Any:
-    """Of the places (N, *out, n) to the maps (N, n, n + 1); the map of ones on the diagonal gives the places themselves."""
+    """Gradient of the coordinates (N, *out, n) by the maps (N, n, n + 1)."""
     n = len(size) - 2
     identity = torch.eye(n + 1, dtype=g.dtype, device=g.device)[:n].unsqueeze(0)
     places = torch.affine_grid_generator(identity, [1, *size[1:]], align_corners).reshape(-1, n)
@@ -65,5 +65,5 @@ def _affine_grid_backward(g: Any, size: Any, align_corners: bool) -> Any:
 def affine_grid_generator(xp, theta, size, align_corners):
     """Places of an affine map for sizes (N, C, *out): (N, *out, spatial dims)."""
     base = _affine_base(xp, size[2:], theta.dtype, align_corners)
-    places = xp.matmul(base[None], theta.swapaxes(1, 2))
-    return places.reshape(size[0], *size[2:], len(size) - 2)
+    coords = xp.matmul(base[None], theta.swapaxes(1, 2))
+    return coords.reshape(size[0], *size[2:], len(size) - 2)

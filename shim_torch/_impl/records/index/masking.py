@@ -113,14 +113,14 @@ def nonzero_function(input: Any, *, out: Any = None, as_tuple: bool = False) -> 
         raise RuntimeError(
             f"nonzero: Expected out and input to be on the same device, but got out on {out.device} and input on {input.device}"
         )
-    places = aten.nonzero(input)
+    indices = aten.nonzero(input)
     if not as_tuple:
         if out is None:
-            return places
-        return (out if out.shape == places.shape else out.resize_(places.shape)).copy_(places)
+            return indices
+        return (out if out.shape == indices.shape else out.resize_(indices.shape)).copy_(indices)
     if input.dim() == 0:  # one place if it is not zero
-        return (places.new_zeros((places.size(0),)),)
-    return places.unbind(1)
+        return (indices.new_zeros((indices.size(0),)),)
+    return indices.unbind(1)
 
 
 @composite("where(Tensor condition) -> Tensor[]", method=False, numbers="not_first")

@@ -131,10 +131,10 @@ def cholesky_inverse(self, upper):
     check_matrix("cholesky_inverse", self, True)
     diagonal = self.diagonal(0, -2, -1)
     if not self.is_meta and bool((diagonal == 0).any()):
-        places = (diagonal == 0).reshape(-1, self.size(-1)).nonzero()[0].tolist()
-        batch = f"(Batch element {places[0]}): " if self.dim() > 2 else ""
+        zeros = (diagonal == 0).reshape(-1, self.size(-1)).nonzero()[0].tolist()
+        batch = f"(Batch element {zeros[0]}): " if self.dim() > 2 else ""
         raise LinAlgError(
-            f"cholesky_inverse: {batch}The diagonal element {places[1] + 1} is zero, the inversion could not be completed because "
+            f"cholesky_inverse: {batch}The diagonal element {zeros[1] + 1} is zero, the inversion could not be completed because "
             "the input matrix is singular."
         )
     one = torch.eye(self.size(-1), dtype=self.dtype, device=self.device).expand(self.shape)

@@ -7,7 +7,7 @@ from typing import Any
 from shim_torch._impl.arrays.windows import add_windows, expanded, padded, windows
 from shim_torch._impl.records.shared.convolution_rules import convolution_dtype, convolution_shape
 from shim_torch._impl.table.calls import aten, torch
-from shim_torch._impl.table.formats import asked, in_format, told
+from shim_torch._impl.table.formats import format_of_strides, in_format, suggested_format
 from shim_torch._impl.table.record import composite, op
 
 
@@ -125,12 +125,12 @@ def _kept_input_grad(
     g, input_shape, input_strides, weight, stride, padding, dilation, transposed, output_padding, groups
 ):
     found = _input_grad(g, input_shape, weight, stride, padding, dilation, transposed, output_padding, groups)
-    return in_format(found, told(input_shape, input_strides) or asked((weight,)))
+    return in_format(found, format_of_strides(input_shape, input_strides) or suggested_format((weight,)))
 
 
 def _kept_weight_grad(g, input, weight_shape, weight_strides, stride, padding, dilation, transposed, groups):
     found = _weight_grad(g, input, weight_shape, stride, padding, dilation, transposed, groups)
-    return in_format(found, told(weight_shape, weight_strides) or asked((input,)))
+    return in_format(found, format_of_strides(weight_shape, weight_strides) or suggested_format((input,)))
 
 
 # Several gradients at once are one operator, so that a dispatch mode sees what PyTorch's shows it.
@@ -188,7 +188,7 @@ def convolution_backward(
     wanted = tuple(output_mask)
     settings = (stride, padding, dilation, transposed)
     gi = gw = gb = None
-    kept = asked((input, weight))
+    kept = suggested_format((input, weight))
     if wanted[0]:
         gi = in_format(_input_grad(grad_output, input.shape, weight, *settings, output_padding, groups), kept)
     if wanted[1]:

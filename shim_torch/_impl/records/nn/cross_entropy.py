@@ -6,7 +6,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import binary_cross_entropies, logit_cross_entropies, without_slope
-from shim_torch._impl.records.shared.losses import pair_loss, reduced_loss
+from shim_torch._impl.records.shared.losses import pointwise_loss, reduced_loss
 from shim_torch._impl.table.calls import aten, shim
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import FLOATS, broadcast, int_to_float, not_implemented, type_name
@@ -46,7 +46,7 @@ def binary_cross_entropy(self, target, weight, reduction):
     if not self.is_floating_point():
         raise not_implemented("binary_cross_entropy", self.dtype)
     without_slope("binary_cross_entropy", weight=weight)
-    found = pair_loss(self, target, reduction, "chance") if weight is None else None
+    found = pointwise_loss(self, target, reduction, "bce") if weight is None else None
     if found is not None:
         return found
     loss = aten._binary_cross_entropy_each(self, target)
@@ -76,7 +76,9 @@ def bce_logits_each(xp, self, target):
 )
 def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction):
     without_slope("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
-    found = pair_loss(self, target, reduction, "logit") if weight is None and pos_weight is None else None
+    found = (
+        pointwise_loss(self, target, reduction, "bce_with_logits") if weight is None and pos_weight is None else None
+    )
     if found is not None:
         return found
     if pos_weight is None and self.is_cuda and self.dtype in FLOATS and target.dtype == self.dtype:

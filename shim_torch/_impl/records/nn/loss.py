@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.records.shared.formulas import no_tangent_behind
-from shim_torch._impl.records.shared.losses import pair_loss, reduced_loss
+from shim_torch._impl.records.shared.losses import pointwise_loss, reduced_loss
 from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import composite
 from shim_torch._impl.table.rules import not_implemented, promote
@@ -28,7 +28,7 @@ def _difference(kernel: str, self: Any, target: Any) -> Any:
     autocast="float32",
 )
 def mse_loss(self, target, reduction):
-    found = pair_loss(self, target, reduction, "square")
+    found = pointwise_loss(self, target, reduction, "mse")
     if found is not None:
         return found
     d = _difference("mse_cpu", self, target)
@@ -42,7 +42,7 @@ def mse_loss(self, target, reduction):
     autocast="float32",
 )
 def l1_loss(self, target, reduction):
-    found = pair_loss(self, target, reduction, "magnitude")
+    found = pointwise_loss(self, target, reduction, "l1")
     return reduced_loss((self - target).abs(), reduction) if found is None else found
 
 
@@ -57,7 +57,7 @@ def smooth_l1_loss(self, target, reduction, beta):
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
         return l1_loss(self, target, reduction)
-    found = pair_loss(self, target, reduction, "smooth", beta)
+    found = pointwise_loss(self, target, reduction, "smooth_l1", beta)
     if found is not None:
         return found
     d = _difference("smooth_l1_cpu", self, target).abs()
@@ -73,7 +73,7 @@ def smooth_l1_loss(self, target, reduction, beta):
 def huber_loss(self, target, reduction, delta):
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    found = pair_loss(self, target, reduction, "huber", delta)
+    found = pointwise_loss(self, target, reduction, "huber", delta)
     if found is not None:
         return found
     self = no_tangent_behind(self, "huber_loss_backward")

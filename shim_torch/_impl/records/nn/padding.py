@@ -7,7 +7,7 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import sizes_text
 from shim_torch._impl.table.calls import aten, shim
-from shim_torch._impl.table.formats import asked, gradient_in_format, in_format
+from shim_torch._impl.table.formats import gradient_in_format, in_format, suggested_format
 from shim_torch._impl.table.record import composite, op
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False}
@@ -20,40 +20,44 @@ def _framed_shape(self: Any, pad: Any) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def _frame_places(xp: Any, size: int, before: int, after: int, reflect: bool) -> Any:
+def _source_indices(xp: Any, size: int, before: int, after: int, reflect: bool) -> Any:
     place = xp.arange(-before, size + after)
     return (size - 1) - abs((size - 1) - abs(place)) if reflect else place.clip(0, size - 1)
 
 
 @op(
-    "shim::framed(Tensor self, int[] pad, bool reflect) -> Tensor",
+    "shim::reflect_replicate_pad(Tensor self, int[] pad, bool reflect) -> Tensor",
     shape=_framed_shape,
     dtype=lambda self: self.dtype,
-    native="framed",
-    grad={"self": lambda g, self_shape, pad, reflect: shim.unframed(g, list(self_shape), pad, reflect)},
+    native="reflect_replicate_pad",
+    grad={
+        "self": lambda g, self_shape, pad, reflect: shim.reflect_replicate_pad_backward(
+            g, list(self_shape), pad, reflect
+        )
+    },
     function=False,
 )
-def framed(xp, self, pad, reflect):
+def reflect_replicate_pad(xp, self, pad, reflect):
     """The last dims by pairs of ``pad`` as reflection_pad (or replication_pad) makes them, of sizes that fit."""
     for i in range(len(pad) // 2):
         axis = self.ndim - 1 - i
-        self = xp.take(self, _frame_places(xp, self.shape[axis], pad[2 * i], pad[2 * i + 1], reflect), axis=axis)
+        self = xp.take(self, _source_indices(xp, self.shape[axis], pad[2 * i], pad[2 * i + 1], reflect), axis=axis)
     return self
 
 
 @op(
-    "shim::unframed(Tensor grad_output, int[] sizes, int[] pad, bool reflect) -> Tensor",
+    "shim::reflect_replicate_pad_backward(Tensor grad_output, int[] sizes, int[] pad, bool reflect) -> Tensor",
     shape=lambda sizes: tuple(sizes),
     dtype=lambda grad_output: grad_output.dtype,
-    native="unframed",
-    grad={"grad_output": lambda g, pad, reflect: shim.framed(g, pad, reflect)},
+    native="reflect_replicate_pad_backward",
+    grad={"grad_output": lambda g, pad, reflect: shim.reflect_replicate_pad(g, pad, reflect)},
     function=False,
 )
-def unframed(xp, grad_output, sizes, pad, reflect):
-    """The gradient of ``framed`` by a tensor of ``sizes``."""
+def reflect_replicate_pad_backward(xp, grad_output, sizes, pad, reflect):
+    """The gradient of ``reflect_replicate_pad`` by a tensor of ``sizes``."""
     for i in range(len(pad) // 2):
         axis = grad_output.ndim - 1 - i
-        places = _frame_places(xp, sizes[axis], pad[2 * i], pad[2 * i + 1], reflect)
+        places = _source_indices(xp, sizes[axis], pad[2 * i], pad[2 * i + 1], reflect)
         which = (places[:, None] == xp.arange(sizes[axis])[None]).astype(grad_output.dtype)
         grad_output = xp.moveaxis(xp.tensordot(grad_output, which, axes=(axis, 0)), -1, axis)
     return grad_output
@@ -96,7 +100,7 @@ def _continued(self: Any, pad: Any, mode: str) -> Any:
         else:
             place = place.clamp(0, size - 1)
         x = x.index_select(d, place)
-    return shim.framed(x, list(pad), mode == "reflect") if kernel else x
+    return shim.reflect_replicate_pad(x, list(pad), mode == "reflect") if kernel else x
 
 
 def _circular(self: Any, pad: Any) -> Any:
@@ -173,4 +177,4 @@ def pad(self, pad, mode, value):
         )
     if mode == "circular":
         return _circular(self, pad)
-    return in_format(_continued(self, pad, mode), asked([self]))
+    return in_format(_continued(self, pad, mode), suggested_format([self]))

@@ -15,7 +15,7 @@ from shim_torch._impl.records.shared.pooling_windows import (
     pooled_size,
 )
 from shim_torch._impl.table.calls import torch
-from shim_torch._impl.table.formats import in_format, told
+from shim_torch._impl.table.formats import format_of_strides, in_format
 from shim_torch._impl.table.record import composite, op
 
 _INF = float("inf")
@@ -100,7 +100,7 @@ def _spread_back(n: int, adaptive: bool = False) -> Any:
         spread = g.new_zeros((*lead, _product(self_shape[-n:]))).scatter_add(
             -1, result1.reshape(*lead, windows), g.reshape(*lead, windows)
         )
-        wanted = None if adaptive and n == 3 else told(self_shape, self_strides)
+        wanted = None if adaptive and n == 3 else format_of_strides(self_shape, self_strides)
         return in_format(spread.reshape(self_shape), wanted)
 
     return flat(formula)

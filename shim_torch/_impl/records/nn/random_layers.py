@@ -117,9 +117,9 @@ def _starts(samples: Any, size: int, out: int, kernel: int) -> Any:
     alpha = (size - kernel) / (out - 1) if out > 1 else 0.0
     k = torch.arange(out, device=samples.device, dtype=samples.dtype)
     base = (samples.unsqueeze(-1) * alpha).trunc()
-    places = ((k + samples.unsqueeze(-1)) * alpha).trunc() - base
-    places = torch.where(k == out - 1, float(size - kernel), places)
-    return places.long()
+    indices = ((k + samples.unsqueeze(-1)) * alpha).trunc() - base
+    indices = torch.where(k == out - 1, float(size - kernel), indices)
+    return indices.long()
 
 
 def _check_fractional(self: Any, kernel: Any, output: Any, samples: Any, lead: Any, sizes: Any) -> None:

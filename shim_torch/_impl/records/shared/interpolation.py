@@ -59,7 +59,7 @@ def _reflected(x: Any, twice_low: float, twice_high: float) -> Any:
     return (extra + low).where(even, span - extra + low)
 
 
-def _kept_inside(x: Any, size: int, padding_mode: int, align_corners: bool) -> Any:
+def _padded_coords(x: Any, size: int, padding_mode: int, align_corners: bool) -> Any:
     if padding_mode == 1:
         return x.clamp(0, size - 1)
     if padding_mode == 2:
@@ -68,7 +68,7 @@ def _kept_inside(x: Any, size: int, padding_mode: int, align_corners: bool) -> A
     return x
 
 
-def _taken(input: Any, places: Any) -> Any:
+def _values_at(input: Any, places: Any) -> Any:
     """Values at whole places (a list, slowest dim first), zero outside: (N, C, *out)."""
     flat: Any = None
     inside: Any = None
@@ -92,9 +92,9 @@ def sampled_at(input: Any, grid: Any, mode: int, padding_mode: int, align_corner
     places = []
     for size, at in zip(sizes, reversed(grid.unbind(-1)), strict=True):
         at = (at + 1) / 2 * (size - 1) if align_corners else ((at + 1) * size - 1) / 2
-        places.append(at if mode == 2 else _kept_inside(at, size, padding_mode, align_corners))
+        places.append(at if mode == 2 else _padded_coords(at, size, padding_mode, align_corners))
     if mode == 1:
-        return _taken(input, [p.detach().round() for p in places]) + _no_gradient(places)
+        return _values_at(input, [p.detach().round() for p in places]) + _no_gradient(places)
     if mode == 2:
         return _sampled_cubic(input, places, padding_mode, align_corners)
     lows = [p.detach().floor() for p in places]
@@ -106,30 +106,30 @@ def sampled_at(input: Any, grid: Any, mode: int, padding_mode: int, align_corner
             up = corner >> i & 1
             at.append(low + up)
             weight = weight * (place - low if up else low + 1 - place)
-        part = _taken(input, at) * weight.unsqueeze(1)
+        part = _values_at(input, at) * weight.unsqueeze(1)
         total = part if total is None else total + part
     return total
 
 
-def _no_gradient(places: Any) -> Any:
+def _no_gradient(coords: Any) -> Any:
     """Zero that keeps the grid among the inputs: its gradient is zero, as PyTorch's is."""
     total: Any = 0
-    for p in places:
+    for p in coords:
         total = total + (p * 0).nan_to_num(0.0)
     return total.unsqueeze(1)
 
 
-def _sampled_cubic(input: Any, places: Any, padding_mode: int, align_corners: bool) -> Any:
-    lows = [p.detach().floor() for p in places]
-    weights = [cubic_weights(p - low) for p, low in zip(places, lows, strict=True)]
+def _sampled_cubic(input: Any, coords: Any, padding_mode: int, align_corners: bool) -> Any:
+    lows = [p.detach().floor() for p in coords]
+    weights = [cubic_weights(p - low) for p, low in zip(coords, lows, strict=True)]
     height, width = input.shape[2:]
     total: Any = None
     for i in range(4):
         row: Any = None
-        y = _kept_inside(lows[0] - 1 + i, height, padding_mode, align_corners)
+        y = _padded_coords(lows[0] - 1 + i, height, padding_mode, align_corners)
         for j in range(4):
-            x = _kept_inside(lows[1] - 1 + j, width, padding_mode, align_corners)
-            part = _taken(input, [y, x]) * weights[1][j].unsqueeze(1)
+            x = _padded_coords(lows[1] - 1 + j, width, padding_mode, align_corners)
+            part = _values_at(input, [y, x]) * weights[1][j].unsqueeze(1)
             row = part if row is None else row + part
         row = row * weights[0][i].unsqueeze(1)
         total = row if total is None else total + row

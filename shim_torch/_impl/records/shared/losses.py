@@ -8,14 +8,14 @@ from shim_torch._impl.table.calls import shim
 from shim_torch._impl.table.rules import FLOATS
 
 
-def pair_loss(self: Any, target: Any, reduction: int, name: str, setting: float = 0.0) -> Any:
+def pointwise_loss(self: Any, target: Any, reduction: int, name: str, setting: float = 0.0) -> Any:
     """The sum or mean on CUDA, without the differences in between; None where that is not the case."""
     if not self.is_cuda or reduction not in (1, 2) or self.dtype not in FLOATS or self.shape != target.shape:
         return None
     if target.dtype != self.dtype or target.device != self.device or not self.numel():
         return None
 
-    return shim.pair_loss(self, target, name, reduction == 1, float(setting))
+    return shim.pointwise_loss(self, target, name, reduction == 1, float(setting))
 
 
 def reduced_loss(each: Any, reduction: int) -> Any:

@@ -17,12 +17,12 @@ _CACHED = 256  # sizes whose taps are kept
 _taps: dict[Any, tuple[Any, Any]] = {}
 
 
-turned_taps: dict[
+transposed_taps: dict[
     int, tuple[Any, Any]
 ] = {}  # of CUDA's taps, by their places' id: the places, kept alive, and what turns the taps round
 
 
-def _turned_round(places: Any, weights: Any, size: int) -> tuple[Any, Any]:
+def _transposed_taps(places: Any, weights: Any, size: int) -> tuple[Any, Any]:
     """The taps by which each of ``size`` places of the input gets the gradients of the results that it went into; without history."""
     there = places >= 0
     at, given = places[there], weights[there]
@@ -39,7 +39,7 @@ def _turned_round(places: Any, weights: Any, size: int) -> tuple[Any, Any]:
 
 
 def taps(key: Any, make: Callable[..., tuple[Any, Any]], like: Any) -> tuple[Any, Any]:
-    """``make(like, *key)``: places and weights (count, taps) of the dtype of ``like``, made once."""
+    """``make(like, *key)``: indices (int64) and weights (of ``like``'s dtype), both (count, taps); cached."""
     if like.is_cuda:
         return _taps_on_cuda(key, make, like)
     found = _taps.get((make, key, like.dtype))
@@ -58,11 +58,11 @@ def _taps_on_cuda(key: Any, make: Callable[..., tuple[Any, Any]], like: Any) -> 
         with inference_mode(False), no_grad():
             host = taps(key, make, torch.empty((), dtype=like.dtype, device="cpu"))
             found = tuple(t.contiguous().to(like.device) for t in host)
-            back = tuple(t.to(like.device) for t in _turned_round(*host, key[0]))
-        if len(turned_taps) >= _CACHED:
-            turned_taps.clear()
+            back = tuple(t.to(like.device) for t in _transposed_taps(*host, key[0]))
+        if len(transposed_taps) >= _CACHED:
+            transposed_taps.clear()
             _taps.clear()
-        turned_taps[id(found[0])] = found[0], back
+        transposed_taps[id(found[0])] = found[0], back
         _taps[make, key, like.dtype, like.device.index] = found
     return found
 
@@ -78,17 +78,17 @@ def separable(self: Any, first: int, make: Callable[..., tuple[Any, Any]], keys:
 
 
 def separable_here(self: Any) -> bool:
-    """Whether ``separable`` serves a tensor: plain, on the CPU (or meta), float32 or float64, with elements, in the usual order."""
+    """Whether ``separable`` serves a tensor: plain, on the CPU (or meta), float32 or float64, with elements, contiguous."""
     if self.dtype not in WIDE or not self.numel():
         return False
     if not _core.unseen(self) and not (
         self.is_meta and type(self) is _core.Tensor and not _core._len_torch_dispatch_stack()
     ):
         return False
-    return _in_usual_order(self)
+    return _is_contiguous_format(self)
 
 
-def _in_usual_order(self: Any) -> bool:
+def _is_contiguous_format(self: Any) -> bool:
     return self.is_contiguous() or _core.suggest_memory_format(self) == _core.contiguous_format
 
 
@@ -98,4 +98,4 @@ def taps_here(self: Any) -> bool:
         return separable_here(self)
     if self.dtype not in WIDE or not self.numel() or self.numel() >= 1 << 31 or not _core.unseen_on_cuda(self):
         return False
-    return _in_usual_order(self) and not is_current_stream_capturing()
+    return _is_contiguous_format(self) and not is_current_stream_capturing()

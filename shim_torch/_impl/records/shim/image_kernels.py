@@ -11,7 +11,7 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import flat
 from shim_torch._impl.table.calls import shim
-from shim_torch._impl.table.formats import asked, in_format
+from shim_torch._impl.table.formats import in_format, suggested_format
 from shim_torch._impl.table.record import op
 from shim_torch._impl.table.rules import accumulation_dtype
 
@@ -126,7 +126,7 @@ def _by_steps(g, input, weight, mean, variance, eps, of_batch):
 def _grads(g, input, weight, mean, variance, eps, of_batch):
     compute = _by_steps if _core.is_grad_enabled() else shim.channel_norm_backward
     dx, dw, db = compute(g, input, weight, mean, variance, eps, of_batch)
-    return in_format(dx, asked([input])), dw, db
+    return in_format(dx, suggested_format([input])), dw, db
 
 
 def _all_grads(g, input, weight, of_batch, result1, result2, eps):

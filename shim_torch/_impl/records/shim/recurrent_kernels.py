@@ -30,10 +30,10 @@ def _by_steps(g0: Any, g1: Any, gates: Any, more: Any, cell: Any) -> tuple[Any, 
 
 def _grads(g0, g1, gates, more, cell, result1, result2):
     if _core.is_grad_enabled():
-        of_gates, of_cell = _by_steps(g0, g1, gates, more, cell)
+        grad_gates, grad_cell = _by_steps(g0, g1, gates, more, cell)
     else:
-        of_gates, of_cell = shim.lstm_step_backward(g0, g1, result2, cell, result1)
-    return of_gates, of_gates, of_cell
+        grad_gates, grad_cell = shim.lstm_step_backward(g0, g1, result2, cell, result1)
+    return grad_gates, grad_gates, grad_cell
 
 
 @op(
@@ -70,18 +70,18 @@ def lstm_step(xp, gates, more, cell):
 
 
 @op(
-    "shim::lstm_step_backward(Tensor? of_h, Tensor? of_cell, Tensor gates, Tensor before, Tensor after) -> (Tensor, Tensor)",
+    "shim::lstm_step_backward(Tensor? grad_h, Tensor? grad_cell, Tensor gates, Tensor before, Tensor after) -> (Tensor, Tensor)",
     shape=lambda gates, before: [gates.shape, before.shape],
     dtype=lambda before: (before.dtype, [before.dtype] * 2),
     native="lstm_step_backward",
     **_SHIM,
 )
-def lstm_step_backward(xp, of_h, of_cell, gates, before, after):
+def lstm_step_backward(xp, grad_h, grad_cell, gates, before, after):
     """The gradients of ``lstm_step`` by its gates and its cell, of the results' (None: zero)."""
     i, f, g, o = xp.split(gates, 4, axis=-1)
     t = xp.tanh(after)
-    gh = xp.zeros_like(t) if of_h is None else of_h
-    through = (0 if of_cell is None else of_cell) + gh * o * (1 - t * t)
+    gh = xp.zeros_like(t) if grad_h is None else grad_h
+    through = (0 if grad_cell is None else grad_cell) + gh * o * (1 - t * t)
     parts = [through * g * i * (1 - i), through * before * f * (1 - f), through * i * (1 - g * g), gh * t * o * (1 - o)]
     return xp.concatenate(parts, axis=-1), through * f
 
@@ -99,24 +99,24 @@ def _layer_by_steps(g0, g1, gates, h, c, weight, bias):
         states.append(h)
         c = f.sigmoid() * c + i.sigmoid() * g.tanh()
         h = o.sigmoid() * c.tanh()
-    of_h, of_c, parts = torch.zeros_like(h), torch.zeros_like(c), []
+    grad_h, grad_c, parts = torch.zeros_like(h), torch.zeros_like(c), []
     for k in reversed(range(len(kept))):
-        of_h = of_h if g0 is None else of_h + g0[k]
-        of_c = of_c if g1 is None else of_c + g1[k]
-        part, of_c = _by_steps(of_h, of_c, *kept[k])
-        of_h = part @ weight
+        grad_h = grad_h if g0 is None else grad_h + g0[k]
+        grad_c = grad_c if g1 is None else grad_c + g1[k]
+        part, grad_c = _by_steps(grad_h, grad_c, *kept[k])
+        grad_h = part @ weight
         parts.append(part)
-    of_gates = torch.stack(parts[::-1])
-    flat = of_gates.flatten(0, 1)
-    return of_gates, of_h, of_c, flat.t() @ torch.cat(states), flat.sum(0)
+    grad_gates = torch.stack(parts[::-1])
+    flat = grad_gates.flatten(0, 1)
+    return grad_gates, grad_h, grad_c, flat.t() @ torch.cat(states), flat.sum(0)
 
 
 def _layer_grads(g0, g1, gates, h, c, weight, bias, result0, result1, result2):
     if _core.is_grad_enabled():
         return _layer_by_steps(g0, g1, gates, h, c, weight, bias)
-    of_gates, of_h, of_c = shim.lstm_layer_backward(g0, g1, result2, c, weight, result1)
-    flat = of_gates.flatten(0, 1)
-    return of_gates, of_h, of_c, flat.t() @ torch.cat([h, result0[:-1].flatten(0, 1)]), flat.sum(0)
+    grad_gates, grad_h, grad_c = shim.lstm_layer_backward(g0, g1, result2, c, weight, result1)
+    flat = grad_gates.flatten(0, 1)
+    return grad_gates, grad_h, grad_c, flat.t() @ torch.cat([h, result0[:-1].flatten(0, 1)]), flat.sum(0)
 
 
 def _layer_grad(k: int) -> Any:
@@ -159,20 +159,20 @@ def lstm_layer(xp, gates, h, c, weight, bias):
 
 
 @op(
-    "shim::lstm_layer_backward(Tensor? of_outputs, Tensor? of_cells, Tensor gates, Tensor c, Tensor weight, Tensor cells)"
+    "shim::lstm_layer_backward(Tensor? grad_outputs, Tensor? grad_cells, Tensor gates, Tensor c, Tensor weight, Tensor cells)"
     " -> (Tensor, Tensor, Tensor)",
     shape=lambda gates, c: [gates.shape, c.shape, c.shape],
     dtype=lambda c: (c.dtype, [c.dtype] * 3),
     native="lstm_layer_backward",
     **_SHIM,
 )
-def lstm_layer_backward(xp, of_outputs, of_cells, gates, c, weight, cells):
+def lstm_layer_backward(xp, grad_outputs, grad_cells, gates, c, weight, cells):
     """The gradients of ``lstm_layer`` by its gates and its state, of the results' (None: zero)."""
-    of_h, of_c, parts = xp.zeros_like(c), xp.zeros_like(c), []
+    grad_h, grad_c, parts = xp.zeros_like(c), xp.zeros_like(c), []
     for k in reversed(range(gates.shape[0])):
-        of_h = of_h if of_outputs is None else of_h + of_outputs[k]
-        of_c = of_c if of_cells is None else of_c + of_cells[k]
-        part, of_c = lstm_step_backward(xp, of_h, of_c, gates[k], cells[k - 1] if k else c, cells[k])
-        of_h = part @ weight
+        grad_h = grad_h if grad_outputs is None else grad_h + grad_outputs[k]
+        grad_c = grad_c if grad_cells is None else grad_c + grad_cells[k]
+        part, grad_c = lstm_step_backward(xp, grad_h, grad_c, gates[k], cells[k - 1] if k else c, cells[k])
+        grad_h = part @ weight
         parts.append(part)
-    return xp.stack(parts[::-1]), of_h, of_c
+    return xp.stack(parts[::-1]), grad_h, grad_c

@@ -12,16 +12,18 @@ from typing import Any
 from shim_torch._impl.autograd.grad_mode import enable_grad
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import gradients
-from shim_torch._impl.records.shared.taps import turned_taps
+from shim_torch._impl.records.shared.taps import transposed_taps
 from shim_torch._impl.table.calls import shim
 from shim_torch._impl.table.record import op
 
 _SHIM = {"function": False}
 
 
-def _spread(g: Any, dim: int, size: int, places: Any, weights: Any) -> Any:
-    found = turned_taps.get(id(places)) if g.is_cuda else None
-    return shim.weighted_taps(g, dim, *found[1]) if found else shim.spread_taps(g, dim, size, places, weights)
+def _gradient(g: Any, dim: int, size: int, indices: Any, weights: Any) -> Any:
+    found = transposed_taps.get(id(indices)) if g.is_cuda else None
+    return (
+        shim.weighted_taps(g, dim, *found[1]) if found else shim.weighted_taps_backward(g, dim, size, indices, weights)
+    )
 
 
 def _replaced(sizes: Any, dim: int, size: int) -> tuple[int, ...]:
@@ -29,31 +31,31 @@ def _replaced(sizes: Any, dim: int, size: int) -> tuple[int, ...]:
 
 
 @op(
-    "shim::weighted_taps(Tensor self, int dim, Tensor places, Tensor weights) -> Tensor",
-    shape=lambda self, dim, places: _replaced(self.shape, dim, places.shape[0]),
+    "shim::weighted_taps(Tensor self, int dim, Tensor indices, Tensor weights) -> Tensor",
+    shape=lambda self, dim, indices: _replaced(self.shape, dim, indices.shape[0]),
     dtype=lambda self: self.dtype,
-    keep=("places",),
+    keep=("indices",),
     native="weighted_taps",
-    grad={"self": lambda g, self_shape, dim, places, weights: _spread(g, dim, self_shape[dim], places, weights)},
+    grad={"self": lambda g, self_shape, dim, indices, weights: _gradient(g, dim, self_shape[dim], indices, weights)},
     **_SHIM,
 )
-def weighted_taps(xp, self, dim, places, weights):
-    """Along a dim, element i is the sum over k of weights[i, k] self[places[i, k]]; a place below 0 ends its row."""
-    parts = xp.take(self, xp.maximum(places, 0), axis=dim)
-    shape = (*[1] * dim, *places.shape, *[1] * (self.ndim - dim - 1))
-    return xp.where((places >= 0).reshape(shape), parts * weights.reshape(shape), 0).sum(axis=dim + 1)
+def weighted_taps(xp, self, dim, indices, weights):
+    """Along a dim, element i is the sum over k of weights[i, k] self[indices[i, k]]; an index below 0 ends its row."""
+    parts = xp.take(self, xp.maximum(indices, 0), axis=dim)
+    shape = (*[1] * dim, *indices.shape, *[1] * (self.ndim - dim - 1))
+    return xp.where((indices >= 0).reshape(shape), parts * weights.reshape(shape), 0).sum(axis=dim + 1)
 
 
 @op(
-    "shim::spread_taps(Tensor grad_output, int dim, int size, Tensor places, Tensor weights) -> Tensor",
+    "shim::weighted_taps_backward(Tensor grad_output, int dim, int size, Tensor places, Tensor weights) -> Tensor",
     shape=lambda grad_output, dim, size: _replaced(grad_output.shape, dim, size),
     dtype=lambda grad_output: grad_output.dtype,
     keep=("places",),
-    native="spread_taps",
+    native="weighted_taps_backward",
     grad={"grad_output": lambda g, dim, places, weights: shim.weighted_taps(g, dim, places, weights)},
     **_SHIM,
 )
-def spread_taps(xp, grad_output, dim, size, places, weights):
+def weighted_taps_backward(xp, grad_output, dim, size, places, weights):
     """The gradient of ``weighted_taps`` by an input of ``size`` along the dim."""
     matrix = xp.zeros((places.shape[0], size), grad_output.dtype)
     rows = xp.broadcast_to(xp.arange(places.shape[0])[:, None], places.shape)
@@ -98,9 +100,9 @@ def _on_host(xp: Any, array: Any) -> Any:
     **_SHIM,
 )
 def sample_grid(xp, input, grid, mode, padding, align_corners):
-    """Samples of images or volumes at the places of a grid, as ``grid_sampler`` says, in modes 0 and 1."""
-    image, places = (_on_host(xp, a) for a in (input, grid))
-    return xp.asarray(_core.to_numpy(_by_composite(image, places, mode, padding, align_corners).detach()))
+    """Samples of images or volumes at the points of a grid, as ``grid_sampler`` says, in modes 0 and 1."""
+    image, points = (_on_host(xp, a) for a in (input, grid))
+    return xp.asarray(_core.to_numpy(_by_composite(image, points, mode, padding, align_corners).detach()))
 
 
 @op(

@@ -1,4 +1,4 @@
-"""Batching of products of matrices and of operators over images: products broadcast, and images join one larger batch."""
+"""Batching of matrix products (by broadcasting) and of image operators (by a larger batch)."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _joined(items: int) -> Any:
         x, *rest = args
         if not call.mine(x) or any(map(call.mine, rest)) or any(map(call.mine, kwargs.values())) or x.dim() < items:
             return _loop(call, args, kwargs)
-        if x.dim() == items:  # no batch of its own
+        if x.dim() == items:  # not batched
             return _wrap(call, call.func(x.value, *rest, **kwargs))
         if x.dim() != items + 1:
             return _loop(call, args, kwargs)
@@ -118,7 +118,7 @@ def _convolution(call: Call, args: Any, kwargs: Any) -> Any:
         return _joined(weight.dim() - 1)(call, args, kwargs)
     if transposed or x.dim() != weight.dim():
         return _loop(call, args, kwargs)
-    # Weights of its own for each item: the items' channels side by side, each in groups of its own.
+    # Each item has its own weights: channels of all items side by side, as groups.
     value = call.whole(x)
     value = value.movedim(0, 1).flatten(1, 2)
     weights = call.whole(weight).flatten(0, 1)

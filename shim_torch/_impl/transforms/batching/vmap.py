@@ -44,8 +44,7 @@ def vmap(
 
 
 def _step(name: str) -> Callable[..., Any]:
-    """A step of ``vmap``: what ``torch._functorch.vmap`` has under its name, as libraries with containers of their own
-    (tensordict) put theirs there."""
+    """A helper of ``vmap``, looked up in ``torch._functorch.vmap``, where libraries (tensordict) patch it."""
     public = sys.modules.get("shim_torch._functorch.vmap")
     return vars(public if public is not None else sys.modules[__name__])[name]
 
@@ -201,7 +200,7 @@ def _out_dims(out_dims: Any, results: list[Any], spec: Any, func: Any) -> list[A
 def _in_chunks(
     func: Any, leaves: Any, dims: Any, spec: Any, size: int, out_dims: Any, randomness: str, kwargs: Any, chunk: int
 ) -> Any:
-    """Some items at a time; with the same randomness every chunk starts from the same state of the generator."""
+    """Runs ``chunk_size`` items at a time; with randomness "same" each chunk starts from the same generator state."""
     from shim_torch.random import get_rng_state, set_rng_state
 
     state = get_rng_state() if randomness == "same" else None

@@ -1,4 +1,4 @@
-"""Operators that move, pick and lay out elements, and normalisations, written with smaller ones."""
+"""Decompositions of operators that move, select and lay out elements, and of normalisations."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ def _dim(x: Any, dim: int) -> int:
 
 @formula("masked_fill.Scalar", "masked_fill.Tensor")
 def masked_fill(self: Any, mask: Any, value: Any) -> Any:
+    """``self`` with ``value`` where ``mask`` is true."""
     torch = _torch()
     filled = (
         value.to(self.dtype)
@@ -29,16 +30,18 @@ def masked_fill(self: Any, mask: Any, value: Any) -> Any:
 
 @formula("tril")
 def tril(self: Any, diagonal: int = 0) -> Any:
+    """The elements on and below the ``diagonal``-th diagonal; zero elsewhere."""
     return _torch().where(_distance(self) <= diagonal, self, 0).contiguous()
 
 
 @formula("triu")
 def triu(self: Any, diagonal: int = 0) -> Any:
+    """The elements on and above the ``diagonal``-th diagonal; zero elsewhere."""
     return _torch().where(_distance(self) >= diagonal, self, 0).contiguous()
 
 
 def _distance(x: Any) -> Any:
-    """How far right of the main diagonal each place is."""
+    """Column minus row of each element."""
     torch = _torch()
     rows, columns = (torch.arange(n, device=x.device) for n in x.shape[-2:])
     return columns - rows.unsqueeze(-1)
@@ -46,6 +49,7 @@ def _distance(x: Any) -> Any:
 
 @formula("roll")
 def roll(self: Any, shifts: Any, dims: Any = ()) -> Any:
+    """The elements moved along dims, those that leave at one end coming in at the other."""
     torch = _torch()
     steps = [shifts] if isinstance(shifts, int) else list(shifts)
     over = [dims] if isinstance(dims, int) else list(dims)
@@ -61,6 +65,7 @@ def roll(self: Any, shifts: Any, dims: Any = ()) -> Any:
 
 @formula("rot90")
 def rot90(self: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
+    """The tensor turned ``k`` quarter turns in the plane of two dims."""
     first, second = dims
     turns = k % 4
     if turns == 1:
@@ -74,6 +79,7 @@ def rot90(self: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
 
 @formula("take")
 def take(self: Any, index: Any) -> Any:
+    """The elements at flat indices."""
     return self.reshape(-1)[index]
 
 
@@ -83,6 +89,7 @@ def _first(x: Any) -> Any:
 
 @formula("index_add")
 def index_add(self: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+    """``self`` with ``alpha * source`` added to the slices at ``index`` along ``dim``."""
     x, d = _first(self), _dim(self, dim)
     added = source if alpha == 1 else source * alpha
     found = x.index_put((*[None] * d, _first(index)), added.to(x.dtype), accumulate=True)
@@ -91,6 +98,7 @@ def index_add(self: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -
 
 @formula("index_copy")
 def index_copy(self: Any, dim: int, index: Any, source: Any) -> Any:
+    """``self`` with ``source`` in place of the slices at ``index`` along ``dim``."""
     x, d = _first(self), _dim(self, dim)
     found = x.index_put((*[None] * d, _first(index)), source)
     return found.squeeze(0) if self.dim() == 0 else found.contiguous()
@@ -103,6 +111,7 @@ def index_copy_(self: Any, dim: int, index: Any, source: Any) -> Any:
 
 @formula("index_fill.int_Scalar", "index_fill.int_Tensor")
 def index_fill(self: Any, dim: int, index: Any, value: Any) -> Any:
+    """``self`` with ``value`` in the slices at ``index`` along ``dim``."""
     torch = _torch()
     filled = (
         value.to(self.dtype)
@@ -116,6 +125,7 @@ def index_fill(self: Any, dim: int, index: Any, value: Any) -> Any:
 
 @formula("isin.Tensor_Tensor")
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
+    """Whether each element is among the test elements."""
     same = (elements.unsqueeze(-1) == test_elements.reshape(-1)).any(-1)
     return same.logical_not() if invert else same
 
@@ -142,11 +152,13 @@ def _unsafe_view(self: Any, size: Any) -> Any:
 
 @formula("unsafe_split.Tensor")
 def unsafe_split(self: Any, split_size: int, dim: int = 0) -> Any:
+    """Views of ``split_size`` along ``dim``."""
     return self.split(split_size, dim)
 
 
 @formula("unsafe_split_with_sizes")
 def unsafe_split_with_sizes(self: Any, split_sizes: Any, dim: int = 0) -> Any:
+    """Views of the given sizes along ``dim``."""
     return self.split_with_sizes(split_sizes, dim)
 
 
@@ -171,7 +183,7 @@ def _block_places(x: Any, size: int, kernel: int, dilation: int, stride: int) ->
 
 @formula("col2im")
 def col2im(self: Any, output_size: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Any:
-    """Adds up what ``im2col`` would have cut."""
+    """The adjoint of ``im2col``: sums overlapping blocks."""
     torch = _torch()
     batched = self.dim() == 3
     x = self if batched else self.unsqueeze(0)
@@ -214,6 +226,7 @@ def _opmath(x: Any) -> Any:
 
 @formula("native_layer_norm")
 def native_layer_norm(input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
+    """(result, mean, 1 / standard deviation) over the last dims."""
     x = _opmath(input)
     dims = list(range(x.dim() - len(normalized_shape), x.dim()))
     mean, rstd = _statistics(x, dims, eps)
@@ -235,6 +248,7 @@ def _statistics(x: Any, dims: list[int], eps: float) -> tuple[Any, Any]:
 
 @formula("native_group_norm")
 def native_group_norm(input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float) -> Any:
+    """(result, mean, 1 / standard deviation) over the channels of each group."""
     x = _opmath(input).reshape(N, group, C // group * HxW)
     mean, rstd = _statistics(x, [2], eps)
     y = ((x - mean) * rstd).view(input.shape)
@@ -247,6 +261,7 @@ def native_group_norm(input: Any, weight: Any, bias: Any, N: int, C: int, HxW: i
 
 @formula("linalg_vector_norm")
 def linalg_vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The ``ord``-norm over ``dim``, or over all elements."""
     torch = _torch()
     over = list(range(x.dim())) if dim is None else [dim] if isinstance(dim, int) else list(dim) or list(range(x.dim()))
     y = _opmath(x if dtype is None else x.to(dtype))

@@ -1,4 +1,4 @@
-"""The table of decompositions: PyTorch's list of operators, each with what stands for it here.
+"""The table of decompositions: for each operator of PyTorch's table, ours.
 
 An operator that is a composite here is its own body; ``_formulas`` and ``_layouts`` write out others; in-place and out= forms
 follow from the functional one. What is a single kernel here and has no formula is not in the table.
@@ -38,7 +38,7 @@ def overload(name: str) -> Any:
 
 
 class Decomposition:
-    """What stands for an operator: called with its arguments, as they are written."""
+    """A decomposition as a function of the operator's arguments."""
 
     __slots__ = ("__name__", "_arguments", "_body", "_op")
 
@@ -102,7 +102,7 @@ def _form(name: str, op: Any, found: Table) -> Callable[..., Any] | None:
 
 
 def build() -> tuple[Table, Table]:
-    """The whole table, and that of what is no core operator."""
+    """(all decompositions, those of operators outside the core ATen set)."""
     from shim_torch._impl.table.operators import records
     from shim_torch._impl.transforms.decompositions import contractions as contractions
     from shim_torch._impl.transforms.decompositions import layouts as layouts

@@ -1,4 +1,4 @@
-"""Fakes of real tensors: of one tensor always the same, views of one memory sharing theirs."""
+"""Fake tensors for real ones: always the same for a tensor; fakes of views share a storage."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shim_torch.utils._python_dispatch import _disable_current_modes, is_traceab
 
 
 class _Memory:
-    """The memory of real tensors and that of their fakes."""
+    """A real storage and its fake one."""
 
     def __init__(self, storage: Any) -> None:
         self.storage = weakref.ref(storage)  # the fakes'; each of them holds it
@@ -18,7 +18,7 @@ class _Memory:
 
 
 class _MetaConverter:
-    """Which storages of fakes stand for those of real tensors, while both live."""
+    """Maps real storages to fake ones, while both live."""
 
     def __init__(self) -> None:
         self.memories: dict[
@@ -38,7 +38,7 @@ class _MetaConverter:
         return found if found is not None else _core.UntypedStorage(t.untyped_storage().nbytes(), device="meta")
 
     def note(self, t: Any, storage: Any) -> None:
-        """A real tensor's storage has this one for its fakes."""
+        """Registers the fake storage for a real tensor's."""
         key, mine = t.untyped_storage()._cdata, id(t)
         memory = self.memories.get(key)
         if memory is None or memory.storage() is not storage:
@@ -53,7 +53,7 @@ class _MetaConverter:
         tensors[mine] = weakref.ref(t, forget)
 
     def real_storage(self, fake: Any) -> Any:
-        """The real storage that a fake's stands for; None where it is gone."""
+        """The real storage behind a fake one; None if it was freed."""
         storage = fake.untyped_storage()
         for memory in self.memories.values():
             if memory.storage() is storage:

@@ -12,10 +12,12 @@ Tensor = _core.Tensor
 
 
 def same_shape(a: Sequence[int], b: Sequence[int], *, allow_rhs_unbacked: bool = False) -> bool:
+    """Whether two shapes are equal."""
     return tuple(a) == tuple(b)
 
 
 def is_cpu_scalar_tensor(a: Any) -> bool:
+    """Whether ``a`` is a tensor of no dims on the CPU."""
     return isinstance(a, Tensor) and a.dim() == 0 and a.device.type == "cpu"
 
 
@@ -30,7 +32,7 @@ def _strides_differ_at(a: Any, b: Any, only_cuda: bool, significant_only: bool) 
 def check_significant_strides(
     a: Any, b: Any, *, only_cuda: bool = True, allow_rhs_unbacked: bool = False
 ) -> tuple[bool, int | None]:
-    """Whether the strides of dims longer than 1 agree, else the first that differ; CUDA tensors only, unless told."""
+    """Whether the strides of dims longer than 1 agree, else the first that differ; CUDA tensors only, unless difference."""
     return _strides_differ_at(a, b, only_cuda, True)
 
 
@@ -64,11 +66,11 @@ def compare_tensor_meta(
 def _unequal(
     names: str, of: Callable[[Any], Any], alike: Callable[[Any, Any], bool] = eq
 ) -> Callable[[Any, Any], str | None]:
-    def told(a: Any, b: Any) -> str | None:
+    def difference(a: Any, b: Any) -> str | None:
         x, y = of(a), of(b)
         return None if alike(x, y) else f"{names} {x} and {y} are not equal!"
 
-    return told
+    return difference
 
 
 def _same_device(x: Any, y: Any) -> bool:
@@ -86,16 +88,16 @@ def _unlike_placed(a: Any, b: Any) -> str | None:
 
 
 def _unlike_bit(name: str) -> Callable[[Any, Any], str | None]:
-    def told(a: Any, b: Any) -> str | None:
+    def difference(a: Any, b: Any) -> str | None:
         x, y = (getattr(t, f"is_{name.lower()}")() for t in (a, b))
         return None if x == y else f"{name} mismatch! is_{name.lower()} is set to {x} and {y}"
 
-    return told
+    return difference
 
 
 _META: dict[
     str, Callable[[Any, Any], str | None]
-] = {  # in the order they are told in: what two tensors differ by, or None
+] = {  # in the order of the checks: what two tensors differ by, or None
     "Shapes": _unequal("Shapes", lambda t: t.shape),
     "Dtypes": _unequal("Dtypes", lambda t: t.dtype),
     "Devices": _unequal("Devices", lambda t: t.device, _same_device),
@@ -106,10 +108,12 @@ _META: dict[
 
 
 def apply_perm(inp: Sequence[Any], perm: Sequence[int]) -> list[Any]:
+    """``inp`` in the order of ``perm``."""
     return [inp[p] for p in perm]
 
 
 def invert_perm(perm: Sequence[int]) -> list[int]:
+    """The permutation that undoes ``perm``."""
     return sorted(range(len(perm)), key=perm.__getitem__)
 
 
@@ -185,32 +189,38 @@ def _strides_in(shape: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
 
 
 def make_channels_last_1d_strides_for(shape: Sequence[int]) -> tuple[int, ...]:
+    """Strides of a contiguous (N, C, L) whose channels lie innermost."""
     if len(shape) != 3:
         raise RuntimeError("Only tensors of rank 3 can use the channels_last_1d memory format")
     return _strides_in(shape, (1, -1, 0))
 
 
 def make_channels_last_2d_strides_for(shape: Sequence[int]) -> tuple[int, ...]:
+    """Strides of a contiguous (N, C, H, W) whose channels lie innermost."""
     if len(shape) != 4:
         raise RuntimeError("Only tensors of rank 4 can use the channels_last memory format")
     return _strides_in(shape, (1, -1, -2, 0))
 
 
 def make_channels_last_3d_strides_for(shape: Sequence[int]) -> tuple[int, ...]:
+    """Strides of a contiguous (N, C, D, H, W) whose channels lie innermost."""
     if len(shape) != 5:
         raise RuntimeError("Only tensors of rank 5 can use the channels_last_3d memory format")
     return _strides_in(shape, (1, -1, -2, -3, 0))
 
 
 def is_channels_last_contiguous_2d(a: Any) -> bool:
+    """Whether a 4-d tensor is contiguous in channels_last."""
     return a.dim() == 4 and bool(a.is_contiguous(memory_format=_core.channels_last))
 
 
 def is_channels_last_contiguous_3d(a: Any) -> bool:
+    """Whether a 5-d tensor is contiguous in channels_last_3d."""
     return a.dim() == 5 and bool(a.is_contiguous(memory_format=_core.channels_last_3d))
 
 
 def validate_memory_format(memory_format: Any) -> None:
+    """RuntimeError for what is no memory format."""
     known = (_core.contiguous_format, _core.preserve_format, _core.channels_last, _core.channels_last_3d)
     if memory_format not in known:
         raise RuntimeError(f"Received unknown memory format {memory_format}!")

@@ -13,16 +13,19 @@ _ordered_types = (bool, int, float, complex)
 
 
 def validate_dim_length(length: int) -> None:
+    """AssertionError for a negative length."""
     if length < 0:
         raise AssertionError(f"Expected non-negative length, got {length}")
 
 
 def validate_shape(shape: Sequence[int]) -> None:
+    """AssertionError for a negative length."""
     for length in shape:
         validate_dim_length(length)
 
 
 def validate_strides(strides: Sequence[int]) -> None:
+    """AssertionError for a negative stride."""
     if any(s < 0 for s in strides):
         raise AssertionError(f"Expected non-negative strides, got {tuple(strides)}")
 
@@ -34,21 +37,25 @@ def validate_idx(rank: int, idx: int) -> None:
 
 
 def validate_dimension_indices(rank: int, indices: Sequence[int]) -> None:
+    """AssertionError unless all of ``indices`` are dims of a tensor of ``rank`` dims."""
     for idx in indices:
         validate_idx(rank, idx)
 
 
 def validate_exclusive_idx(rank: int, ex_idx: int) -> None:
+    """AssertionError unless 0 < ``ex_idx`` <= ``rank``."""
     if not 0 < ex_idx <= rank:
         raise AssertionError(f"ex_idx {ex_idx} is out of bounds for rank {rank} (must be in (0, rank])")
 
 
 def validate_no_repeating_dims(dims: Sequence[int]) -> None:
+    """RuntimeError where a dim is named twice."""
     if len(dims) != len(set(dims)):
         raise RuntimeError("duplicate value in the list of dims")
 
 
 def is_valid_permutation(rank: int, perm: Any) -> bool:
+    """Whether ``perm`` has each of 0 .. rank - 1 once."""
     return isinstance(perm, Sequence) and sorted(perm) == list(range(rank))
 
 
@@ -85,28 +92,32 @@ def infer_size_shapes(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
     x, y = (1,) * (ndim - len(a)) + tuple(a), (1,) * (ndim - len(b)) + tuple(b)
     for d in reversed(range(ndim)):
         if x[d] != y[d] and 1 not in (x[d], y[d]):
-            said = f"The size of tensor a ({x[d]}) must match the size of tensor b ({y[d]})"
-            raise RuntimeError(f"{said} at non-jagged dimension {d}")
+            message = f"The size of tensor a ({x[d]}) must match the size of tensor b ({y[d]})"
+            raise RuntimeError(f"{message} at non-jagged dimension {d}")
     return tuple(q if p == 1 else p for p, q in zip(x, y, strict=True))
 
 
 def is_grad_dtype(dtype: Any) -> bool:
+    """Whether the dtype can have gradients."""
     return bool(dtype.is_floating_point or dtype.is_complex)
 
 
 def dtype_to_type_ctor(dtype: Any) -> Any:
+    """The Python type that constructs numbers of the dtype."""
     from shim_torch._prims_common import dtype_to_type
 
     return dtype_to_type(dtype)
 
 
 def get_dtype(x: Any) -> Any:
+    """The dtype of a tensor, or of a Python number's type."""
     from shim_torch._prims_common import type_to_dtype
 
     return x.dtype if isinstance(x, Tensor) else type_to_dtype(type(x))
 
 
 def check_fp_or_complex(dtype: Any, fn_name: str, allow_low_precision_dtypes: bool = True) -> None:
+    """RuntimeError unless the dtype is floating point or complex."""
     if not is_grad_dtype(dtype):
         raise RuntimeError(f"{fn_name}: Expected a floating point or complex tensor as input. Got {dtype}")
     if not allow_low_precision_dtypes and dtype in (_core.float16, _core.bfloat16, _core.complex32):
@@ -114,16 +125,19 @@ def check_fp_or_complex(dtype: Any, fn_name: str, allow_low_precision_dtypes: bo
 
 
 def check_is_matrix(A: Any, f_name: str, arg_name: str = "A") -> None:
+    """RuntimeError for fewer than 2 dims."""
     if A.dim() < 2:
         raise RuntimeError(f"{f_name}: The input tensor {arg_name} must have at least 2 dimensions.")
 
 
 def check_pin_memory(pin_memory: bool) -> None:
+    """NotImplementedError where pinned memory is asked for."""
     if pin_memory:
         raise NotImplementedError("PrimTorch does not support pinned memory")
 
 
 def check_layout(layout: Any) -> None:
+    """NotImplementedError for layouts other than strided."""
     if layout != _core.strided:
         raise NotImplementedError(f"PrimTorch doesn't support layout={layout}")
 
@@ -175,9 +189,10 @@ def mask_tensor(mask: Any, t: Any) -> Any:
 
 
 def check_in_bounds_for_storage(a: Any, shape: Sequence[int], strides: Sequence[int], storage_offset: int) -> None:
+    """ValueError where a geometry does not fit the storage ``a``."""
     from shim_torch._prims_common import compute_required_storage_length
 
     needed = compute_required_storage_length(shape, strides, storage_offset)
     if a.size() < needed:
-        said = f"Can't view a storage of size {a.size()} with an offset of {storage_offset}, shape of {shape}"
-        raise ValueError(f"{said}, and strides of {strides}, which requires a storage of size {needed}")
+        message = f"Can't view a storage of size {a.size()} with an offset of {storage_offset}, shape of {shape}"
+        raise ValueError(f"{message}, and strides of {strides}, which requires a storage of size {needed}")

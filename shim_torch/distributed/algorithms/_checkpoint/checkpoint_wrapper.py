@@ -37,10 +37,12 @@ class ActivationWrapper(Module):
         return self._checkpoint_wrapped_module[key]  # type: ignore[index]
 
     def named_parameters(self, *args: Any, **kwargs: Any) -> Any:
+        """The module's parameters under their names without the wrapper."""
         for name, parameter in super().named_parameters(*args, **kwargs):
             yield name.replace(_PREFIX, ""), parameter
 
     def load_state_dict(self, state_dict: Any, *args: Any, **kwargs: Any) -> Any:
+        """Loads into the wrapped module."""
         return self._checkpoint_wrapped_module.load_state_dict(state_dict, *args, **kwargs)
 
 
@@ -69,6 +71,7 @@ class CheckpointWrapper(ActivationWrapper):
         )
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The wrapped module's result; what its forward saves is computed again in backward."""
         return self._call(self._checkpoint_wrapped_module, *args, **kwargs)
 
 

@@ -47,6 +47,7 @@ class PeriodicModelAverager(ModelAverager):
         self.period = period
 
     def average_parameters(self, params: Iterable[Any]) -> None:
+        """Counts a call; averages over the group each ``period`` calls after ``warmup_steps``."""
         if self.step >= self.warmup_steps and (self.step - self.warmup_steps) % self.period == 0:
             utils.average_parameters_or_parameter_groups(params, self.process_group)
         self.step += 1

@@ -83,6 +83,7 @@ class PassManager:
         self._validated = False
 
     def add_constraint(self, constraint: Callable[..., bool]) -> None:
+        """Adds a rule that the order of the passes has to follow."""
         self.constraints.append(constraint)
         self._validated = False
 

@@ -137,10 +137,12 @@ class Measurement:
 
     @property
     def median(self) -> float:
+        """The median seconds of a run; -1 without measurements."""
         return self._quantile(0.5) if self.raw_times else -1.0
 
     @property
     def mean(self) -> float:
+        """The mean seconds of a run; -1 without measurements."""
         return sum(self._sorted) / len(self._sorted) if self.raw_times else -1.0
 
     @property
@@ -167,11 +169,11 @@ class Measurement:
         if not self.raw_times or self.meets_confidence():
             return ""
         gross = not self.meets_confidence(_GROSS_SPREAD)
-        said = (
+        advice = (
             "This suggests significant environmental influence." if gross else "This could indicate system fluctuation."
         )
         part = f"{self.iqr / self.median * 100:.1f}% of the median measurement."
-        return f"  WARNING: Interquartile range is {part}\n           {said}"
+        return f"  WARNING: Interquartile range is {part}\n           {advice}"
 
     @property
     def has_warnings(self) -> bool:
@@ -180,6 +182,7 @@ class Measurement:
 
     @property
     def title(self) -> str:
+        """The title of what was measured."""
         return self.task_spec.title
 
     @property

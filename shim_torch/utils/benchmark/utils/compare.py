@@ -21,6 +21,8 @@ _BEST, _GOOD, _BAD, _VERY_BAD = "\033[92m", "\033[34m", "\033[2m\033[91m", "\033
 
 
 class Colorize(enum.Enum):
+    """Which entries of a table are coloured: none, by column, or by row."""
+
     NONE = "none"
     COLUMNWISE = "columnwise"
     ROWWISE = "rowwise"

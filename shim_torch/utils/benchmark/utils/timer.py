@@ -24,6 +24,8 @@ def timer() -> float:
 
 
 class Language(enum.Enum):
+    """The language of the measured statement."""
+
     PYTHON = 0
     CPP = 1
 
@@ -86,9 +88,11 @@ class Timer:
             return self._measured(number, [self._timeit(number)])
 
     def repeat(self, repeat: int = -1, number: int = -1) -> None:
+        """Raises NotImplementedError: use ``blocked_autorange``."""
         raise NotImplementedError("See `Timer.blocked_autorange.`")
 
     def autorange(self, callback: Any = None) -> None:
+        """Raises NotImplementedError: use ``blocked_autorange``."""
         raise NotImplementedError("See `Timer.blocked_autorange.`")
 
     def _estimate_block_size(self, min_run_time: float) -> int:
@@ -147,4 +151,5 @@ class Timer:
         return self._measured(number, self._runs(number, enough, callback, max_run_time))
 
     def collect_callgrind(self, *_: Any, **__: Any) -> None:
+        """Raises NotImplementedError: instructions are not counted."""
         raise NotImplementedError("torch.utils.benchmark.Timer.collect_callgrind is not supported by shim-torch")

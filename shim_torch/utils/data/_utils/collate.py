@@ -58,6 +58,7 @@ def _columns(batch: Any) -> list[Any]:
 
 
 def collate_tensor_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+    """Tensors of one shape stacked along a new first dim."""
     import shim_torch
 
     kind = "nested" if batch[0].is_nested else "sparse" if batch[0].layout != shim_torch.strided else None
@@ -76,6 +77,7 @@ def collate_tensor_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
 
 
 def collate_numpy_array_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+    """Arrays as one tensor, stacked; TypeError for arrays of strings or objects."""
     import shim_torch
 
     if np_str_obj_array_pattern.search(batch[0].dtype.str):
@@ -84,24 +86,28 @@ def collate_numpy_array_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
 
 
 def collate_numpy_scalar_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+    """NumPy scalars as a tensor (batch,)."""
     import shim_torch
 
     return shim_torch.as_tensor(list(batch))
 
 
 def collate_float_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+    """Floats as a float64 tensor (batch,)."""
     import shim_torch
 
     return shim_torch.tensor(list(batch), dtype=shim_torch.float64)
 
 
 def collate_int_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+    """Ints as an int64 tensor (batch,)."""
     import shim_torch
 
     return shim_torch.tensor(list(batch))
 
 
 def collate_str_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+    """The strings as they are."""
     return batch
 
 

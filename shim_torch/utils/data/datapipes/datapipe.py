@@ -112,6 +112,7 @@ class DataChunk(list[T]):
         self.items = items
 
     def as_str(self, indent: str = "") -> str:
+        """The elements in brackets, after ``indent``."""
         return indent + "[" + ", ".join(str(i) for i in iter(self)) + "]"
 
     def raw_iterator(self) -> Iterator[T]:

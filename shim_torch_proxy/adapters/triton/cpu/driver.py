@@ -17,10 +17,11 @@ class Event:
         self._at = 0.0
 
     def record(self, stream: object = None) -> None:
+        """Takes the time; ``stream`` is not used."""
         self._at = time.perf_counter()
 
     def synchronize(self) -> None:
-        pass
+        """Does nothing: interpreted kernels are done when they return."""
 
     def elapsed_time(self, end: Event) -> float:
         """Milliseconds; never 0, which Triton's ``do_bench`` divides by."""
@@ -34,10 +35,11 @@ class Interface:
 
     @staticmethod
     def synchronize(device: object = None) -> None:
-        pass
+        """Does nothing: interpreted kernels are done when they return."""
 
     @staticmethod
     def current_device() -> int:
+        """0, the only device."""
         return 0
 
 
@@ -46,6 +48,7 @@ class Utils:
 
     @staticmethod
     def get_device_properties(device: object = None) -> dict[str, int]:
+        """The limits that Triton's host code asks for, large enough for any kernel."""
         return {
             "max_shared_mem": 1 << 30,
             "max_num_regs": 1 << 16,

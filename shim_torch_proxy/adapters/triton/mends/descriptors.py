@@ -42,12 +42,12 @@ def _strides(interpreter: ModuleType, patch: Patch) -> None:
     stock = interpreter.TensorDescHandle.validate
 
     def validate(self: Any) -> None:
-        """Stock's own checks, of a descriptor whose outer strides are told in bytes."""
+        """Stock's own checks, of a descriptor whose outer strides are given in bytes."""
         itemsize = self.base.dtype.element_ty.primitive_bitwidth // 8
         *outer, inner = self.strides
-        told = copy(self)
-        told.strides = [*(SimpleNamespace(data=stride.data * itemsize) for stride in outer), inner]
-        stock(told)
+        in_bytes = copy(self)
+        in_bytes.strides = [*(SimpleNamespace(data=stride.data * itemsize) for stride in outer), inner]
+        stock(in_bytes)
 
     patch.set(interpreter.TensorDescHandle, "validate", validate)
 

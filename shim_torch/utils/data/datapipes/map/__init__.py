@@ -110,6 +110,7 @@ class Shuffler(IterDataPipe[Any]):
         return self
 
     def reset(self) -> None:
+        """Draws a new order of the indices, from the set seed or a random one."""
         seed, self._seed = self._seed, None
         self._rng.seed(drawn_seed() if self._enabled and seed is None else seed)
         self._shuffled_indices = self._rng.sample(self.indices, len(self.indices))

@@ -1,0 +1,75 @@
+#include "cuda/cross_polar.h"
+
+#include <algorithm>
+
+#include "cuda/elementwise.h"
+#include "cuda/launch.h"
+#include "cuda/cross_polar_source.h"
+#include "cuda/walk.h"
+#include "ops/kernels.h"
+
+namespace shim::cuda {
+namespace {
+
+const char* cross_polar_source() {
+  static const char* text = joined_source({kCrossPolarSource});
+  return text;
+}
+const Family cross_polar_family{"cross_polar", cross_polar_source};
+
+CUfunction cross_polar_kernel(const char* entry, DType t, int device) {
+  return find_kernel(cross_polar_family, entry, key_of(int(t)), device, [&] {
+    return std::vector<std::string>{
+        std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute_dtype(t))};
+  });
+}
+
+}  // namespace
+
+Tensor cross(const Tensor& a, const Tensor& b, int64_t dim) {
+  const DType t = a->dtype();
+  const int n = a->dim();
+  if (!kernels_ready() || !has_kernel(t) || t == DType::b8 || b->dtype() != t || b->device() != a->device() ||
+      !std::ranges::equal(a->sizes(), b->sizes()))
+    return {};
+  if (dim < 0) dim += n;
+  if (dim < 0 || dim >= n || a->sizes()[size_t(dim)] != 3) return {};
+  const Tensor out = empty(a->sizes(), t, a->device());
+  Walk w;
+  for (int d = n - 1; d >= 0; --d) {
+    const size_t i = size_t(d);
+    if (d != dim && !extend(w, a->sizes()[i], {a->strides()[i], b->strides()[i], out->strides()[i]})) return {};
+  }
+  const int device = a->device().index;
+  const CUfunction f = cross_polar_kernel("cross", t, device);
+  if (!f) return {};
+  int64_t total = a->numel() / 3,
+          step[3] = {a->strides()[size_t(dim)], b->strides()[size_t(dim)], out->strides()[size_t(dim)]};
+  if (!total) return out;
+  const void *x = a->data(), *y = b->data();
+  void* to = out->data();
+  void* arguments[] = {&x, &y, &to, &total, &step[0], &step[1], &step[2], &w};
+  launch(f, blocks_for(total), 1, 256, 1, arguments, device);
+  return out;
+}
+
+Tensor polar(const Tensor& length, const Tensor& angle) {
+  const DType t = length->dtype();
+  if (!kernels_ready() || (t != DType::f32 && t != DType::f64) || angle->dtype() != t ||
+      angle->device() != length->device() || !std::ranges::equal(length->sizes(), angle->sizes()))
+    return {};
+  const int device = length->device().index;
+  const CUfunction f = cross_polar_kernel("polar", t, device);
+  if (!f) return {};
+  const Tensor r = contiguous(length), a = contiguous(angle),
+               out = empty(length->sizes(), t == DType::f32 ? DType::c64 : DType::c128, length->device());
+  int64_t n = r->numel();
+  if (!n) return out;
+  const void *x = r->data(), *y = a->data();
+  void* to = out->data();
+  void* arguments[] = {&x, &y, &to, &n};
+  launch(f, blocks_for(n), 1, 256, 1, arguments, device);
+  return out;
+}
+
+}  // namespace shim::cuda

@@ -1,0 +1,191 @@
+#include "cuda/histogram_unique.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cuda/block_source.h"
+#include "cuda/elementwise.h"
+#include "cuda/launch.h"
+#include "cuda/scan_source.h"
+#include "cuda/sort.h"
+#include "cuda/histogram_unique_source.h"
+#include "ops/kernels.h"
+
+namespace shim::cuda {
+namespace {
+
+constexpr int kTallyThreads = 512;
+constexpr int64_t kPart = 4096;  // PART of histogram_unique_source.h
+
+const char* histogram_unique_source() {
+  static const char* text = joined_source({kBlockSource, kHistogramUniqueSource});
+  return text;
+}
+const char* heads_source() {
+  static const char* text = joined_source({kBlockSource, kScanSource, kHeadsSource});
+  return text;
+}
+const Family histogram_unique_family{"histogram_unique", histogram_unique_source}, heads{"heads", heads_source};
+
+struct Counted {  // what is counted, and how
+  Tensor x;
+  DType compute;
+  int vector, device, kind;  // TALLY
+  Counted(const Tensor& self, int tally)
+      : x(contiguous(self)),
+        compute(floating(self->dtype()) ? compute_dtype(self->dtype()) : DType::i64),
+        vector(vector_of(x->data(), self->itemsize())),
+        device(self->device().index),
+        kind(tally) {}
+  CUfunction kernel(const char* entry, const char* count, int slots) const {
+    const int counts = count[0] == 'f' ? 1 : count[0] == 'd' ? 2 : 0;
+    return find_kernel(histogram_unique_family, entry,
+        key_of(int(x->dtype()), vector, kind, counts, slots ? __builtin_ctz(unsigned(slots)) : 0), device, [&] {
+          return std::vector<std::string>{std::string("ELEMENT=") + element_type(x->dtype()),
+              std::string("C=") + compute_type(compute), "V=" + std::to_string(vector), std::string("COUNT=") + count,
+              "TALLY=" + std::to_string(kind), "SLOTS=" + std::to_string(slots)};
+        });
+  }
+  int64_t blocks() const {
+    return std::clamp<int64_t>(x->numel() / (int64_t(kTallyThreads) * vector * 4), 1, kFullBlocks);
+  }
+};
+
+// The least and the greatest, on the host; false where there is no kernel.
+bool bounds_of(const Counted& c, Number (&found)[2]) {
+  const CUfunction each = c.kernel("bounds", "u32", 0), rest = c.kernel("rest", "u32", 0);
+  if (!each || !rest) return false;
+  int64_t n = c.x->numel(), blocks = c.blocks();
+  const Tensor pairs = empty(Dims{blocks, 2}, c.compute, c.x->device()), there = empty(Dims{2}, c.compute, Device{});
+  const void* x = c.x->data();
+  void* to = pairs->data();
+  int count = int(blocks);
+  void* first[] = {&x, &n, &to};
+  launch(each, blocks, 1, kTallyThreads, 1, first, c.device);
+  void* second[] = {&to, &count};
+  if (blocks > 1) launch(rest, 1, 1, kTallyThreads, 1, second, c.device);
+  copy_(there, select(*pairs, 0, 0));
+  for (int k = 0; k < 2; ++k) {
+    if (c.compute == DType::i64)
+      found[k] = {Number::Int, there->data_as<int64_t>()[k]};
+    else
+      found[k] = {
+          Number::Float, 0, c.compute == DType::f64 ? there->data_as<double>()[k] : double(there->data_as<float>()[k])};
+  }
+  return true;
+}
+
+// The places' counts, int64 or the weights'.
+Tensor tally(const Counted& c, const Tensor& weights, int64_t bins, Number low, Number high) {
+  const char* count = !weights ? "u32" : weights->dtype() == DType::f32 ? "float" : "double";
+  const int64_t most = weights && weights->dtype() == DType::f64 ? 4096 : 8192;
+  const int slots = bins > most || c.x->numel() < bins * 4 ? 0 : bins <= 128 ? 128 : bins <= 1024 ? 1024 : int(most);
+  const CUfunction f = c.kernel("tally", count, slots);
+  if (!f) return {};
+  Tensor counts = empty(Dims{bins}, weights ? weights->dtype() : DType::i64, c.x->device());
+  if (!bins) return counts;
+  OnDevice current(c.device);
+  check(driver().memset_async(
+            CUdeviceptr(counts->data()), 0, size_t(bins) * counts->itemsize(), current_stream(c.device)),
+      "cuMemsetD8Async");
+  int64_t n = c.x->numel();
+  const void *x = c.x->data(), *w = data_or_null(weights);
+  void* to = counts->data();
+  alignas(16) char least[16] = {}, greatest[16] = {};
+  store_number(least, c.compute, low);
+  store_number(greatest, c.compute, high);
+  void* arguments[] = {&x, &n, &w, &to, &bins, least, greatest};
+  launch(f, c.blocks(), 1, kTallyThreads, 1, arguments, c.device);
+  return counts;
+}
+
+}  // namespace
+
+Tensor bincount(const Tensor& self, const Tensor& weights, int64_t least) {
+  const DType t = self->dtype();
+  if (!kernels_ready() || !is_integral(t, false) || t == DType::u64 || !has_kernel(t) || self->dim() != 1 ||
+      !self->numel() || least < 0)
+    return {};
+  if (weights && (weights->device() != self->device() || weights->dim() != 1 || weights->numel() != self->numel() ||
+                     is_complex(weights->dtype())))
+    return {};
+  const Counted c(self, 1);
+  Number range[2];
+  if (!bounds_of(c, range) || range[0].i < 0) return {};
+  Tensor w;
+  if (weights)
+    w = contiguous(
+        weights->dtype() == DType::f32 || weights->dtype() == DType::f64 ? weights : to_dtype(weights, DType::f64));
+  return tally(c, w, std::max(range[1].i + 1, least), {}, {});
+}
+
+Tensor histc(const Tensor& self, int64_t bins, double low, double high) {
+  const DType t = self->dtype();
+  if (!kernels_ready() || !has_kernel(t) || t == DType::b8 || t == DType::f16 || t == DType::bf16 || t == DType::u64 ||
+      bins <= 0 || !self->numel())
+    return {};
+  const Counted c(self, 2);
+  Number range[2] = {{Number::Float, 0, low}, {Number::Float, 0, high}};
+  if (c.compute == DType::f32) low = float(low), high = float(high);
+  if (c.compute == DType::i64)
+    range[0] = {Number::Int, int64_t(low)}, range[1] = {Number::Int, int64_t(high)};
+  else
+    range[0].f = low, range[1].f = high;
+  if (range[0].to_double() == range[1].to_double() && !bounds_of(c, range)) return {};
+  if (range[0].to_double() == range[1].to_double()) {
+    --range[0].i, ++range[1].i;
+    --range[0].f, ++range[1].f;
+  }
+  if (!std::isfinite(range[0].to_double()) || !std::isfinite(range[1].to_double()) ||
+      !(range[0].to_double() < range[1].to_double()))
+    return {};
+  const Tensor counts = tally(c, {}, bins, range[0], range[1]);
+  return counts && t != DType::i64 ? to_dtype(counts, t) : counts;
+}
+
+Tensor unique(const Tensor& self, bool sorts, Tensor* inverse, Tensor* counts) {
+  const DType t = self->dtype();
+  if (!kernels_ready() || !has_kernel(t) || !self->numel()) return {};
+  Tensor x = view(*contiguous(self), Dims{self->numel()}), order;
+  if (sorts) {
+    Tensor sorted;
+    order = sort(x, 0, false, &sorted);
+    if (!order) return {};
+    x = sorted;
+  }
+  int64_t n = x->numel(), parts = (n + kPart - 1) / kPart, slots = parts + 1;
+  const int device = x->device().index;
+  const auto entry = [&](const char* name) {
+    return find_kernel(heads, name, key_of(int(t)), device, [&] {
+      return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), "C=u32", "OUT=i64", "V=1", "HEADS=1"};
+    });
+  };
+  const CUfunction each = entry("count_heads"), scan = entry("starts"), put = entry("place_heads"),
+                   measure = entry("lengths");
+  if (!each || !scan || !put || !measure || parts > kMostBlocks) return {};
+  const auto numbers = [&](DimSpan sizes) { return empty(sizes, DType::i64, x->device()); };
+  const Tensor begins = numbers(Dims{slots}), last = empty({}, DType::i64, Device{});
+  const void *from = x->data(), *indices = data_or_null(order);
+  void* starts = begins->data();
+  void* counted[] = {&from, &n, &starts};
+  const int threads = threads_for(std::min(n, kPart));
+  launch(each, parts, 1, threads, 1, counted, device);
+  void* scanned[] = {&starts, &slots};
+  launch(scan, 1, 1, threads_for(slots), 1, scanned, device);
+  copy_(last, select(*begins, 0, parts));
+  int64_t total = *last->data_as<int64_t>();
+  Tensor values = empty(Dims{total}, t, x->device()), firsts;
+  if (inverse) *inverse = numbers(self->sizes());
+  if (counts) firsts = numbers(Dims{total}), *counts = numbers(Dims{total});
+  void *to = values->data(), *at = counts ? firsts->data() : nullptr, *runs = inverse ? (*inverse)->data() : nullptr;
+  void* placed[] = {&from, &n, &starts, &indices, &to, &at, &runs};
+  launch(put, parts, 1, threads, 1, placed, device);
+  if (counts) {
+    void* lengths = (*counts)->data();
+    void* measured[] = {&at, &total, &n, &lengths};
+    launch(measure, (total + 255) / 256, 1, 256, 1, measured, device);
+  }
+  return values;
+}
+
+}  // namespace shim::cuda

@@ -1,0 +1,204 @@
+#include "cuda/image_rearrange.h"
+
+#include <algorithm>
+
+#include "cuda/elementwise.h"
+#include "cuda/launch.h"
+#include "cuda/image_rearrange_source.h"
+#include "ops/kernels.h"
+
+namespace shim::cuda {
+namespace {
+
+const char* image_rearrange_source() {
+  static const char* text = joined_source({kImageRearrangeSource});
+  return text;
+}
+const Family image_rearrange_family{"image_rearrange", image_rearrange_source};
+constexpr int64_t kMostPlaces = int64_t(1) << 31;
+
+// Moves elements of `size` bytes; `macro` holds what is more than that.
+CUfunction windows_mover(const char* entry, int64_t size, int r, bool nearest, int device) {
+  return find_kernel(image_rearrange_family, entry, key_of(size, r, int(nearest)), device, [&] {
+    std::vector<std::string> macros{
+        std::string("ELEMENT=") + word_type(size), "C=int", "ADDS=0", nearest ? "FRAME=1" : "FRAME=0"};
+    if (r) macros.push_back("R=" + std::to_string(r));
+    return macros;
+  });
+}
+CUfunction windows_adder(const char* entry, DType t, bool nearest, int device) {
+  return find_kernel(image_rearrange_family, entry, key_of(int(t), int(nearest)), device, [&] {
+    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t),
+        std::string("C=") + compute_type(cuda::compute_dtype(t)), "ADDS=1", nearest ? "FRAME=1" : "FRAME=0"};
+  });
+}
+
+struct ColumnPlan {
+  int kernel[2], stride[2], padding[2], dilation[2], size[2], many[2];
+};
+ColumnPlan column_plan(const Columns& c) {
+  ColumnPlan w;
+  for (int i = 0; i < 2; ++i) {
+    w.kernel[i] = int(c.kernel[i]), w.stride[i] = int(c.stride[i]), w.padding[i] = int(c.padding[i]);
+    w.dilation[i] = int(c.dilation[i]), w.size[i] = int(c.size[i]), w.many[i] = int(c.many[i]);
+  }
+  return w;
+}
+bool columns_fit(const Columns& c) {
+  return c.size[0] * c.size[1] < kMostPlaces && c.many[0] * c.many[1] < kMostPlaces / 2 &&
+         c.kernel[0] * c.kernel[1] < kMostPlaces / 2;
+}
+
+struct Surround {
+  int size[3] = {1, 1, 1}, before[3] = {}, whole[3] = {1, 1, 1};
+};
+// False: too large, or nothing left.
+bool surround_of(DimSpan sizes, DimSpan pairs, Surround* f, Dims* shape) {
+  const size_t n = pairs.size() / 2;
+  if (n < 1 || n > 3 || pairs.size() % 2 || sizes.size() < n) return false;
+  shape->assign(sizes.begin(), sizes.end());
+  int64_t all = 1;
+  for (size_t i = 0; i < n; ++i) {
+    int64_t& size = (*shape)[sizes.size() - 1 - i];
+    f->size[i] = int(size);
+    f->before[i] = int(pairs[2 * i]);
+    size += pairs[2 * i] + pairs[2 * i + 1];
+    if (size < 1 || size >= kMostPlaces || std::abs(pairs[2 * i]) >= kMostPlaces / 2) return false;
+    f->whole[i] = int(size);
+  }
+  for (int64_t s : *shape) all *= s;
+  for (int64_t s : sizes)
+    if (s < 1) return false;
+  return all && all < kMostPlaces;
+}
+
+}  // namespace
+
+Tensor im2col(const Tensor& images, const Columns& c) {
+  if (!kernels_ready() || !columns_fit(c)) return {};
+  const int device = images->device().index;
+  const CUfunction f = windows_mover("to_columns", int64_t(images->itemsize()), 0, false, device);
+  if (!f) return {};
+  const Tensor x = contiguous(images);
+  const int64_t taps = c.kernel[0] * c.kernel[1], area = c.many[0] * c.many[1];
+  const Tensor out = empty(Dims{x->sizes()[0], x->sizes()[1] * taps, area}, x->dtype(), x->device());
+  int64_t rows = x->sizes()[0] * x->sizes()[1] * taps;
+  const void* from = x->data();
+  void* to = out->data();
+  ColumnPlan w = column_plan(c);
+  void* arguments[] = {&from, &to, &w, &rows};
+  launch(f, (area + 1023) / 1024, std::min(rows, kMostRows), 256, 1, arguments, device);
+  return out;
+}
+
+Tensor col2im(const Tensor& columns, const Columns& c) {
+  if (!kernels_ready() || !columns_fit(c) || !floating(columns->dtype())) return {};
+  const int device = columns->device().index;
+  const CUfunction f = windows_adder("from_columns", columns->dtype(), false, device);
+  if (!f) return {};
+  const Tensor x = contiguous(columns);
+  const Tensor out = empty(
+      Dims{x->sizes()[0], x->sizes()[1] / (c.kernel[0] * c.kernel[1]), c.size[0], c.size[1]}, x->dtype(), x->device());
+  int64_t n = out->numel();
+  if ((n + 255) / 256 > kMostBlocks) return {};
+  const void* from = x->data();
+  void* to = out->data();
+  ColumnPlan w = column_plan(c);
+  void* arguments[] = {&from, &to, &w, &n};
+  launch(f, (n + 255) / 256, 1, 256, 1, arguments, device);
+  return out;
+}
+
+Tensor shuffle_pixels(const Tensor& given, int64_t r, bool up) {
+  if (!kernels_ready() || (r != 2 && r != 4) || given->dim() < 3 || !given->numel() || given->numel() >= kMostPlaces)
+    return {};
+  const int64_t size = int64_t(given->itemsize());
+  if (size * r > 16) return {};
+  Dims shape(given->sizes().begin(), given->sizes().end());
+  int64_t &c = shape[shape.size() - 3], &h = shape[shape.size() - 2], &w = shape.back();
+  if (up ? c % (r * r) != 0 : h % r || w % r) return {};
+  uint32_t rows = uint32_t(up ? h : h / r), cols = uint32_t(up ? w : w / r);
+  c = up ? c / (r * r) : c * r * r, h = up ? h * r : h / r, w = up ? w * r : w / r;
+  const int device = given->device().index;
+  const CUfunction f = windows_mover(up ? "gather_pixels" : "spread_pixels", size, int(r), false, device);
+  if (!f) return {};
+  Tensor x = contiguous(given);
+  if (!up && reinterpret_cast<uintptr_t>(x->data()) % uintptr_t(size * r)) x = clone(x);
+  const Tensor out = empty(shape, x->dtype(), x->device());
+  uint32_t n = uint32_t(x->numel() / r);
+  const void* from = x->data();
+  void* to = out->data();
+  void* arguments[] = {&from, &to, &n, &rows, &cols};
+  launch(f, (int64_t(n) + 255) / 256, 1, 256, 1, arguments, device);
+  return out;
+}
+
+Tensor reflect_replicate_pad(const Tensor& given, DimSpan pairs, bool reflect) {
+  Surround frame;
+  Dims shape;
+  const int64_t size = int64_t(given->itemsize());
+  if (!kernels_ready() || size > 8 || !surround_of(given->sizes(), pairs, &frame, &shape)) return {};
+  const int device = given->device().index;
+  const CUfunction f = windows_mover("reflect_replicate_pad", size, 0, !reflect, device);
+  if (!f) return {};
+  const Tensor x = contiguous(given), out = empty(shape, x->dtype(), x->device());
+  uint32_t n = uint32_t(out->numel());
+  const void* from = x->data();
+  void* to = out->data();
+  void* arguments[] = {&from, &to, &n, &frame};
+  launch(f, (int64_t(n) + 1023) / 1024, 1, 256, 1, arguments, device);
+  return out;
+}
+
+Tensor reflect_replicate_pad_backward(const Tensor& g0, DimSpan sizes, DimSpan pairs, bool reflect) {
+  Surround frame;
+  Dims shape;
+  if (!kernels_ready() || !floating(g0->dtype()) || !surround_of(sizes, pairs, &frame, &shape) ||
+      !std::ranges::equal(shape, g0->sizes()))
+    return {};
+  const int device = g0->device().index;
+  const CUfunction f = windows_adder("reflect_replicate_pad_backward", g0->dtype(), !reflect, device);
+  if (!f) return {};
+  const Tensor g = contiguous(g0), out = empty(sizes, g->dtype(), g->device());
+  if (out->numel() >= kMostPlaces) return {};
+  uint32_t n = uint32_t(out->numel());
+  const void* from = g->data();
+  void* to = out->data();
+  void* arguments[] = {&from, &to, &n, &frame};
+  launch(f, (int64_t(n) + 255) / 256, 1, 256, 1, arguments, device);
+  return out;
+}
+
+Tensor affine_grid(const Tensor& given, DimSpan sizes, bool align_corners) {
+  const size_t dims = sizes.size() - 2;
+  struct {
+    int size[3] = {1, 1, 1}, dims = 0, aligned = 0;
+  } grid;
+  if (!kernels_ready() || !floating(given->dtype()) || dims < 2 || dims > 3 || sizes[0] < 1 || sizes[0] > kMostRows)
+    return {};
+  if (given->dim() != 3 || given->sizes()[0] != sizes[0] || given->sizes()[1] != int64_t(dims) ||
+      given->sizes()[2] != int64_t(dims) + 1)
+    return {};
+  Dims shape{sizes[0]};
+  int64_t each = 1;
+  for (size_t d = 0; d < dims; ++d) {
+    shape.push_back(sizes[2 + d]);
+    each *= sizes[2 + d];
+    if (sizes[2 + d] < 1 || each >= kMostPlaces) return {};
+    grid.size[dims - 1 - d] = int(sizes[2 + d]);
+  }
+  shape.push_back(int64_t(dims));
+  grid.dims = int(dims), grid.aligned = align_corners;
+  const int device = given->device().index;
+  const CUfunction f = windows_adder("affine_grid", given->dtype(), false, device);
+  if (!f) return {};
+  const Tensor theta = contiguous(given), out = empty(shape, theta->dtype(), theta->device());
+  uint32_t count = uint32_t(each);
+  const void* from = theta->data();
+  void* to = out->data();
+  void* arguments[] = {&from, &to, &grid, &count};
+  launch(f, (each + 255) / 256, sizes[0], 256, 1, arguments, device);
+  return out;
+}
+
+}  // namespace shim::cuda

@@ -1,0 +1,155 @@
+"""Adagrad and RMSprop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shim_torch._impl.optim.implementations import module_getattr as _module_getattr
+from shim_torch._impl.optim.per_parameter import (
+    Each,
+    add_ratio,
+    add_scaled,
+    check,
+    check_rate,
+    decayed,
+    zeros_like,
+)
+
+
+class Adagrad(Each):
+    """Adagrad (torch.optim.Adagrad; Duchi, Hazan and Singer, 2011): steps over the root of summed squares."""
+
+    _together = True
+
+    _sparse_refusal = ""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_rate(lr)
+        check("lr_decay value", 0.0 <= lr_decay, lr_decay)
+        check("weight_decay value", 0.0 <= weight_decay, weight_decay)
+        check("initial_accumulator_value value", 0.0 <= initial_accumulator_value, initial_accumulator_value)
+        check("epsilon value", 0.0 <= eps, eps)
+        defaults = dict(
+            lr=lr,
+            lr_decay=lr_decay,
+            eps=eps,
+            weight_decay=weight_decay,
+            initial_accumulator_value=initial_accumulator_value,
+            foreach=foreach,
+            maximize=maximize,
+            differentiable=differentiable,
+            fused=fused,
+        )
+        super().__init__(params, defaults)
+        for group in self.param_groups:  # its state is made before the first step, unlike other optimizers'
+            for p in group["params"]:
+                self._begin_state(p, self.state[p], group)
+
+    def share_memory(self) -> None:
+        """Moves the sums of squares to shared memory."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                self.state[p]["sum"].share_memory_()
+
+    def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+        state["sum"] = zeros_like(p).add_(group["initial_accumulator_value"])
+
+    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
+        if g.is_sparse and group["weight_decay"]:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        g = decayed(p, g, group)
+        rate = lr / (1 + (step - 1) * group["lr_decay"])
+        if g.is_sparse:
+            self._update_rows(p, g.coalesce(), state["sum"], rate, group["eps"])
+            return
+        state["sum"].addcmul_(g, g, value=1)
+        add_ratio(p, g, state["sum"].sqrt().add(group["eps"]), -rate)
+
+    @staticmethod
+    def _update_rows(p: Any, g: Any, total: Any, rate: Any, eps: float) -> None:
+        """Updates only the entries that the sparse gradient has."""
+        values = g._values()
+
+        def at_entries(x: Any) -> Any:
+            from shim_torch._impl.sparse.construct import sparse_coo_tensor
+
+            return sparse_coo_tensor(g._indices(), x, g.shape, is_coalesced=True)
+
+        total.add_(at_entries(values.pow(2)))
+        deviation = total.sparse_mask(g)._values().sqrt().add_(eps)
+        p.add_(at_entries(values / deviation), alpha=-rate)
+
+
+class RMSprop(Each):
+    """RMSprop, plain or centred, with momentum (torch.optim.RMSprop; Hinton, 2012; centred: Graves, 2013)."""
+
+    _together = True
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_rate(lr)
+        check("epsilon value", 0.0 <= eps, eps)
+        check("momentum value", 0.0 <= momentum, momentum)
+        check("weight_decay value", 0.0 <= weight_decay, weight_decay)
+        check("alpha value", 0.0 <= alpha, alpha)
+        defaults = dict(
+            lr=lr,
+            momentum=momentum,
+            alpha=alpha,
+            eps=eps,
+            centered=centered,
+            weight_decay=weight_decay,
+            capturable=capturable,
+            foreach=foreach,
+            maximize=maximize,
+            differentiable=differentiable,
+        )
+        super().__init__(params, defaults)
+
+    def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+        state["square_avg"] = zeros_like(p)
+        if group["momentum"] > 0:
+            state["momentum_buffer"] = zeros_like(p)
+        if group["centered"]:
+            state["grad_avg"] = zeros_like(p)
+
+    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
+        g = decayed(p, g, group)
+        square = state["square_avg"].mul_(group["alpha"]).addcmul_(g, g, value=1 - group["alpha"])
+        if group["centered"]:
+            mean = state["grad_avg"].lerp_(g, 1 - group["alpha"])
+            square = square.addcmul(mean, mean, value=-1)
+        scale = square.sqrt().add(group["eps"])
+        if group["momentum"] > 0:
+            g = state["momentum_buffer"].mul_(group["momentum"]).addcdiv_(g, scale)
+            add_scaled(p, g, -lr)
+        else:
+            add_ratio(p, g, scale, -lr)
+
+
+__getattr__ = _module_getattr("torch.optim.adagrad", "adagrad", "rmsprop")
