@@ -14,6 +14,8 @@ TESTS = Path(__file__).resolve().parents[2] / "tests"
 
 def _written(folder, module, *given):
     """What ``written(torch, *given)`` of a module beside the tests gives."""
+    while (TESTS / folder / "__init__.py").exists():  # a package is imported from the folder beside it
+        folder, module = Path(folder).parent, f"{Path(folder).name}.{module}"
     sys.path.insert(0, str(TESTS / folder))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -37,7 +39,7 @@ FILES = {
     **_of_cases("shim_torch/ops", "expressions", "expected/{}.json".format, "rearranging_cases"),
     **_of_one("shim_torch/ops", "rearranging_cases", "rearranging_expected.json"),
     **_of_one("shim_torch/optim", "matrices_cases", "matrices_expected.json"),
-    **_of_one("shim_torch/optim", "others_cases", "others_expected.json"),
+    **_of_one("shim_torch/optim", "steps_cases", "steps_expected.json"),
     **_of_one("shim_torch/optim", "schedules_cases", "schedules_expected.json"),
     **_of_one("shim_torch", "window_cases", "data/windows.json"),
     **_of_one("shim_torch", "distribution_single_cases", "data/distributions.json"),

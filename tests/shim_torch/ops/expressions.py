@@ -131,7 +131,7 @@ def _tensor_difference(got, wanted, where, rtol):
 
 def written(torch, name):
     """What a cases module's expressions give with PyTorch, to be stored."""
-    cases = importlib.import_module(name)
+    cases = importlib.import_module(f".{name}", __package__)
     found = {e: outcome(torch, cases, e) for e in cases.CASES}
     lines = ",\n".join(f"{json.dumps(e)}: {json.dumps(o, separators=(',', ':'))}" for e, o in found.items())
     return "{\n" + lines + "\n}\n"
