@@ -23,8 +23,11 @@ def _written(folder, module, *given):
 
 
 def _of_cases(folder, module, stored, *others):
-    """The files of a folder whose cases stand in modules ``*_cases``, all written by one module; ``others`` write their own."""
-    names = {file.stem for file in (TESTS / folder).glob("*_cases.py")} - set(others)
+    """The files of a folder whose cases stand in modules ``*_cases``, below it too, all written by one module of the folder;
+    ``others`` write their own.
+    """
+    files = (TESTS / folder).rglob("*_cases.py")
+    names = {str(file.relative_to(TESTS / folder).with_suffix("")) for file in files} - set(others)
     return {f"tests/{folder}/{stored(name)}": partial(_written, folder, module, name) for name in sorted(names)}
 
 

@@ -47,6 +47,11 @@ def ops() -> Any:
     return torch().ops.aten
 
 
+def _with_history(*groups: Any) -> bool:
+    tensors = [t for group in groups for t in (group if isinstance(group, (list, tuple)) else (group,))]
+    return any(isinstance(t, _core.TensorBase) and t.requires_grad for t in tensors)
+
+
 def pulled(
     function: Body, inputs: Sequence[Any], gradients: Any, mask: Sequence[bool] | None = None
 ) -> tuple[Any, ...]:
@@ -65,4 +70,6 @@ def pulled(
             return tuple(None for _ in inputs)
         found = iter(engine.autograd.grad(outputs, asked, gradients, create_graph=keep, allow_unused=True))
     given = [next(found) if w else None for w in wanted]
+    if keep and not _with_history(inputs, gradients):  # the graph leads to leaves of our own
+        given = [None if g is None else g.detach() for g in given]
     return tuple(engine.zeros_like(x) if w and g is None else g for x, w, g in zip(inputs, wanted, given, strict=True))
