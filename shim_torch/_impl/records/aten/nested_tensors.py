@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from shim_torch._impl.table.aten_declare import aten, torch
+from shim_torch._impl.table.rules import type_name
 
 
 def _strided(parts: list[Any], like: Any) -> Any:
@@ -43,11 +44,11 @@ def _nested_tensor_from_mask_left_aligned(t, mask):
 
 def _check_mask(t: Any, mask: Any) -> None:
     if mask.dtype != torch().bool:
-        raise RuntimeError(f"Expected mask to be of ScalarType Bool, but got {mask.dtype} instead.")
+        raise RuntimeError(f"Expected mask to be of ScalarType Bool, but got {type_name(mask.dtype)} instead.")
     if mask.dim() != 2:
-        raise RuntimeError(f"Padding mask should be 2D, got {mask.dim()}D")
+        raise RuntimeError("Padding mask should be 2D")
     if t.dim() != 3:
-        raise RuntimeError(f"Input should be a 3D tensor, got {t.dim()}D")
+        raise RuntimeError("Input should be a 3D tensor, N * L * D")
     if t.shape[:2] != mask.shape:
         raise RuntimeError("Mask size should match input size")
 
@@ -74,12 +75,17 @@ def _nested_compute_contiguous_strides_offsets(nested_size):
     return new(strides, dtype=torch().int64).reshape(shape), new(offsets, dtype=torch().int64)
 
 
-@aten("_nested_view_from_buffer", "_nested_view_from_buffer_copy", public=True)
+@aten("_nested_view_from_buffer", public=True)
 def _nested_view_from_buffer(self, nested_size, nested_strides, offsets):
     """Parts of these sizes and strides, each from its offset in the buffer on; views of it."""
     table = zip(nested_size.tolist(), nested_strides.tolist(), offsets.tolist(), strict=True)
     base = self.storage_offset()
     return _strided([self.as_strided(size, strides, base + at) for size, strides, at in table], self)
+
+
+@aten("_nested_view_from_buffer_copy", public=True)
+def _nested_view_from_buffer_copy(self, nested_size, nested_strides, offsets):
+    return _nested_view_from_buffer(self.clone(), nested_size, nested_strides, offsets)
 
 
 @aten("_nested_view_from_jagged", "_nested_view_from_jagged_copy", public=True)
