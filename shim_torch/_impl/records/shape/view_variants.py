@@ -34,7 +34,7 @@ _COPIES = {
     "transpose_copy.int(Tensor self, int dim0, int dim1)": "transpose",
     "unfold_copy(Tensor self, int dimension, int size, int step)": "unfold",
     "unsqueeze_copy(Tensor self, int dim)": "unsqueeze",
-    "view_copy(Tensor self, SymInt[] size)": "view",
+    "view_copy(Tensor self, SymInt[] size)": "reshape",
     "view_copy.dtype(Tensor self, ScalarType dtype)": "view",
     "view_as_real_copy(Tensor self)": "view_as_real",
     "view_as_complex_copy(Tensor self)": "view_as_complex",
