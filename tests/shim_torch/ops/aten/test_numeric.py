@@ -1,6 +1,16 @@
-"""Numeric operators by their inner names: linear combinations, matrix exponentials and their kind."""
+"""Inner numeric operators, jagged rows, histograms and sparse constructors by ATen's names against PyTorch 2.13."""
+
+import pytest
 
 import shim_torch as torch
+
+from ..expressions import mismatch
+from . import numeric_cases as cases
+
+
+@pytest.mark.parametrize("expression", cases.CASES)
+def test_as_pytorch(expression):
+    assert mismatch(torch, cases, expression) is None
 
 
 def test_a_linear_combination_takes_real_coefficients():

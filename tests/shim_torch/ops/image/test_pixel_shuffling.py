@@ -4,6 +4,9 @@ import pytest
 
 import shim_torch as torch
 
+from ..expressions import mismatch
+from . import pixel_shuffling_cases as cases
+
 F, shim = torch.nn.functional, torch.ops.shim
 
 
@@ -13,3 +16,8 @@ def test_shuffled_pixels(r):
     assert torch.equal(shim.shuffle_pixels(x, r, True), F.pixel_shuffle(x, r))
     assert torch.equal(shim.shuffle_pixels(F.pixel_shuffle(x, r), r, False), x)
     assert torch.autograd.gradcheck(lambda t: shim.shuffle_pixels(t, r, True), x)
+
+
+@pytest.mark.parametrize("expression", cases.CASES)
+def test_as_pytorch(expression):
+    assert mismatch(torch, cases, expression) is None
