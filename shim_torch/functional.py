@@ -145,6 +145,9 @@ def cartesian_prod(*tensors: Any) -> Any:
     """All combinations of one element each."""
     import shim_torch
 
+    for t in tensors:
+        if t.dim() != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(t.shape)}")
     if len(tensors) == 1:
         return tensors[0]
     return shim_torch.stack([g.reshape(-1) for g in meshgrid(*tensors, indexing="ij")], 1)

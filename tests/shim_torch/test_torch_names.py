@@ -151,3 +151,11 @@ def test_names():
     with pytest.raises(NotImplementedError, match="torch.qr of a nested tensor"):
         torch.qr(torch.nested.nested_tensor([torch.ones(2, 2)]))
     assert torch.sparse.mm(torch.eye(2), torch.ones(2, 1)).tolist() == [[1.0], [1.0]]
+
+
+def test_functions_that_only_the_table_shows():
+    from shim_torch import _VF
+
+    assert torch._VF is _VF and not hasattr(torch, "unique_dim")
+    assert _VF.unique_dim(torch.tensor([1, 1, 0]), 0)[0].tolist() == [0, 1]
+    assert _VF.lstm is not None and not hasattr(_VF, "no_such_function")

@@ -14,12 +14,14 @@ def pad_sequence(
 ) -> Any:
     """Stacks sequences (L_i, *) into (max L, B, *) or, ``batch_first``, (B, max L, *)."""
     if padding_side not in ("left", "right"):
-        raise RuntimeError(f"padding_side should be one of 'left' or 'right', got {padding_side}")
+        raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
     if not isinstance(sequences, Iterable):
         raise RuntimeError(
             f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
         )
     sequences = sequences.unbind(0) if isinstance(sequences, _core.TensorBase) else tuple(sequences)
+    if not sequences:
+        raise RuntimeError("received an empty list of sequences")
     longest = max(s.size(0) for s in sequences)
     out = sequences[0].new_full((len(sequences), longest, *sequences[0].shape[1:]), padding_value)
     for i, s in enumerate(sequences):

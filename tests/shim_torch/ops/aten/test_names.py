@@ -4,6 +4,9 @@ import pytest
 
 import shim_torch as torch
 
+from ..expressions import mismatch
+from . import names_cases as cases
+
 
 def test_block_diag_of_two_devices_is_refused():
     with pytest.raises(RuntimeError, match="Input 0 is on device cpu and input 1 is on device meta"):
@@ -30,3 +33,8 @@ def test_resize_formats():
 def test_block_diag_of_nothing_and_vander_of_nan():
     assert torch.block_diag().shape == (1, 0)
     assert torch.vander(torch.tensor([float("nan"), 2.0]), 3)[:, -1].tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("expression", cases.CASES)
+def test_as_pytorch(expression):
+    assert mismatch(torch, cases, expression) is None

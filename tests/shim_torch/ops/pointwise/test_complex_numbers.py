@@ -7,6 +7,9 @@ import pytest
 
 import shim_torch as torch
 
+from ..expressions import mismatch
+from . import complex_numbers_cases as cases
+
 
 def test_polar_keeps_infinities_apart():
     found = torch.polar(torch.tensor([-math.inf]), torch.tensor([4.0]))
@@ -24,3 +27,8 @@ def test_polar(dtype):
     np.testing.assert_allclose(found.imag.numpy(), (length * turn.sin()).numpy(), rtol=1e-6)
     turned = torch.polar(length.view(2, 2).t(), turn.view(2, 2).t())
     np.testing.assert_allclose(turned.t().reshape(-1).numpy(), found.numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("expression", cases.CASES)
+def test_as_pytorch(expression):
+    assert mismatch(torch, cases, expression) is None

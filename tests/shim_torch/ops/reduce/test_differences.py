@@ -6,6 +6,9 @@ import pytest
 
 import shim_torch as torch
 
+from ..expressions import mismatch
+from . import differences_cases as cases
+
 
 def test_diff_beyond_the_length_is_empty():
     x = torch.tensor([[1, 4], [9, 16]])
@@ -26,3 +29,8 @@ def test_gradient_takes_infinities_from_the_neighbours_alone():
     assert found.tolist() == [-0.5j] * 3
     with pytest.raises(RuntimeError, match="dim 0 appears multiple times in the list of dims"):
         torch.gradient(torch.ones(3, 3), dim=(0, 0))
+
+
+@pytest.mark.parametrize("expression", cases.CASES)
+def test_as_pytorch(expression):
+    assert mismatch(torch, cases, expression) is None

@@ -1,4 +1,4 @@
-"""Factories: out= of another shape, requires_grad with out=, complex parts, dtypes that are inferred."""
+"""torch.set_default_tensor_type: what it sets, warns of and refuses."""
 
 from __future__ import annotations
 
@@ -21,11 +21,3 @@ def test_default_tensor_type():
         torch.set_default_tensor_type("torch.IntTensor")
     with pytest.raises(TypeError, match="invalid type object"):
         torch.set_default_tensor_type(torch.float32)
-
-
-def test_functions_that_only_the_table_shows():
-    from shim_torch import _VF
-
-    assert torch._VF is _VF and not hasattr(torch, "unique_dim")
-    assert _VF.unique_dim(torch.tensor([1, 1, 0]), 0)[0].tolist() == [0, 1]
-    assert _VF.lstm is not None and not hasattr(_VF, "no_such_function")
