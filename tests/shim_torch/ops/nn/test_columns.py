@@ -1,8 +1,12 @@
 """Windows of an image as columns, and columns summed into an image."""
 
 import numpy as np
+import pytest
 
 import shim_torch as torch
+
+from ..expressions import mismatch
+from . import columns_cases as cases
 
 
 def test_windows_as_columns_and_back():
@@ -21,3 +25,8 @@ def test_windows_as_columns_and_back():
         folded = torch.nn.functional.fold(columns, (7, 9), **settings)
         counts = torch.nn.functional.fold(torch.ones_like(columns), (7, 9), **settings)
         np.testing.assert_allclose(folded.detach().numpy(), (x * counts).detach().numpy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("expression", cases.CASES)
+def test_as_pytorch(expression):
+    assert mismatch(torch, cases, expression) is None
