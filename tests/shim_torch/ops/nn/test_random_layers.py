@@ -5,6 +5,9 @@ import pytest
 import shim_torch as torch
 import shim_torch.nn.functional as F
 
+from ..expressions import mismatch
+from . import random_layers_cases as cases
+
 
 def test_dropout_of_channels():
     torch.manual_seed(0)
@@ -34,3 +37,20 @@ def test_fractional_pools_take_samples_of_more_pictures(n):
     torch.testing.assert_close(found, pool(x, 2, output_size=2, _random_samples=samples[:2]))
     torch.testing.assert_close(pool(x[0], 2, output_size=2, _random_samples=samples), found[0])
     assert pool(x[:0], 2, output_size=2, _random_samples=samples).shape == (0, 4, *[2] * n)
+
+
+@pytest.mark.parametrize("expression", cases.CASES)
+def test_as_pytorch(expression):
+    assert mismatch(torch, cases, expression) is None
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5])
+def test_alpha_dropout_keeps_mean_and_variance(p):
+    torch.manual_seed(0)
+    x = torch.randn(200, 300)
+    found = F.alpha_dropout(x, p, True)
+    assert abs(found.mean().item()) < 0.02 and abs(found.var().item() - 1) < 0.03
+    dropped = found == found.flatten().mode().values  # one value stands for all of them
+    assert abs(dropped.float().mean().item() - p) < 0.01
+    channels = F.feature_alpha_dropout(x[:, :, None, None].expand(-1, -1, 2, 2), p, True)
+    assert torch.equal(channels.amax((2, 3)), channels.amin((2, 3)))
