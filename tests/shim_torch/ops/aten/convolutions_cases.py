@@ -6,9 +6,19 @@ from ..expressions import pattern
 def inputs(torch):
     """The names that the expressions use."""
     names = {
-        "x2": (2, 4, 6, 5), "w2": (3, 4, 3, 2), "x3": (1, 2, 4, 3, 5), "w3": (3, 2, 2, 2, 3), "t2": (4, 3, 3, 2),
-        "t3": (2, 3, 2, 1, 2), "b": (3,), "g2": (2, 3, 4, 4), "x1": (2, 4, 7), "w1": (3, 4, 3), "i2": (2, 4, 6, 5), "v2": (3, 4, 3, 2),
-    }  # fmt: skip
+        "x2": (2, 4, 6, 5),
+        "w2": (3, 4, 3, 2),
+        "x3": (1, 2, 4, 3, 5),
+        "w3": (3, 2, 2, 2, 3),
+        "t2": (4, 3, 3, 2),
+        "t3": (2, 3, 2, 1, 2),
+        "b": (3,),
+        "g2": (2, 3, 4, 4),
+        "x1": (2, 4, 7),
+        "w1": (3, 4, 3),
+        "i2": (2, 4, 6, 5),
+        "v2": (3, 4, 3, 2),
+    }
     made = {n: pattern(torch, *s, seed=i + 1).requires_grad_() for i, (n, s) in enumerate(names.items())}
     return {**made, "torch": torch, "aten": torch.ops.aten, "detached": lambda *ts: [t.detach() for t in ts]}
 

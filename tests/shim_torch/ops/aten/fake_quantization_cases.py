@@ -6,13 +6,21 @@ from ..expressions import pattern
 def inputs(torch):
     """The names that the expressions use."""
     return {
-        "torch": torch, "aten": torch.ops.aten, "x": pattern(torch, 3, 4, seed=1).requires_grad_(),
-        "g": pattern(torch, 3, 4, seed=2), "edges": torch.tensor([float("nan"), float("inf"), -float("inf"), 0.05, 0.15]),
-        "scales": torch.tensor([0.1, 0.25, 0.5]), "zeros": torch.tensor([0, 3, -2], dtype=torch.int32),
-        "s": torch.tensor([0.15]).requires_grad_(), "z": torch.tensor([2.2]).requires_grad_(),
-        "sc": torch.tensor([0.1, 0.25, 0.5]).requires_grad_(), "zc": torch.tensor([0.4, 3.0, -2.7]).requires_grad_(),
-        "i32": torch.int32, "on": torch.ones(1, dtype=torch.int64), "off": torch.zeros(1, dtype=torch.int64),
-    }  # fmt: skip
+        "torch": torch,
+        "aten": torch.ops.aten,
+        "x": pattern(torch, 3, 4, seed=1).requires_grad_(),
+        "g": pattern(torch, 3, 4, seed=2),
+        "edges": torch.tensor([float("nan"), float("inf"), -float("inf"), 0.05, 0.15]),
+        "scales": torch.tensor([0.1, 0.25, 0.5]),
+        "zeros": torch.tensor([0, 3, -2], dtype=torch.int32),
+        "s": torch.tensor([0.15]).requires_grad_(),
+        "z": torch.tensor([2.2]).requires_grad_(),
+        "sc": torch.tensor([0.1, 0.25, 0.5]).requires_grad_(),
+        "zc": torch.tensor([0.4, 3.0, -2.7]).requires_grad_(),
+        "i32": torch.int32,
+        "on": torch.ones(1, dtype=torch.int64),
+        "off": torch.zeros(1, dtype=torch.int64),
+    }
 
 
 CASES = """

@@ -31,9 +31,14 @@ def inputs(torch):
         "maximize": False,
     }
     sgd = {
-        "weight_decay": 0.1, "momentum": 0.9, "lr": 0.1, "dampening": 0.0, "nesterov": False, "maximize": False,
+        "weight_decay": 0.1,
+        "momentum": 0.9,
+        "lr": 0.1,
+        "dampening": 0.0,
+        "nesterov": False,
+        "maximize": False,
         "is_first_step": False,
-    }  # fmt: skip
+    }
     adagrad = {"lr": 0.1, "lr_decay": 0.2, "weight_decay": 0.1, "eps": 1e-6, "maximize": False}
     one, two, none = torch.ones(1), torch.full((1,), 2.0), torch.zeros(1)
     return {**locals(), "torch": torch}

@@ -8,10 +8,19 @@ def inputs(torch):
     x, v = pattern(torch, 3, 4, seed=1).requires_grad_(), pattern(torch, 4, seed=2).requires_grad_()
     z = torch.complex(pattern(torch, 3, seed=3), pattern(torch, 3, seed=4)).requires_grad_()
     return {
-        "torch": torch, "aten": torch.ops.aten, "F": torch.nn.functional, "x": x, "v": v, "z": z, "y": pattern(torch, 3, 4, seed=5),
-        "g": pattern(torch, 3, 4, seed=6), "i": torch.tensor([2, 0, 2]), "s": torch.tensor(2.5), "image": pattern(torch, 1, 2, 4, 5, seed=7),
+        "torch": torch,
+        "aten": torch.ops.aten,
+        "F": torch.nn.functional,
+        "x": x,
+        "v": v,
+        "z": z,
+        "y": pattern(torch, 3, 4, seed=5),
+        "g": pattern(torch, 3, 4, seed=6),
+        "i": torch.tensor([2, 0, 2]),
+        "s": torch.tensor(2.5),
+        "image": pattern(torch, 1, 2, 4, 5, seed=7),
         "rows": [pattern(torch, n, 2, seed=8 + n) for n in (3, 1, 2)],
-    }  # fmt: skip
+    }
 
 
 CASES = """

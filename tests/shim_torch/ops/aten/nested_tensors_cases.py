@@ -7,10 +7,15 @@ def inputs(torch):
     """The names that the expressions use."""
     t = pattern(torch, 2, 3, 4, seed=1)
     return {
-        "torch": torch, "t": t, "sizes": torch.tensor([[2, 4], [3, 1]]), "heads": pattern(torch, 2, 2, 3, 2, seed=2),
-        "left": torch.tensor([[True, True, False], [True, False, False]]), "holes": torch.tensor([[True, False, True]] * 2),
-        "buffer": torch.arange(11.0), "parts": lambda n: list(n.unbind()),
-    }  # fmt: skip
+        "torch": torch,
+        "t": t,
+        "sizes": torch.tensor([[2, 4], [3, 1]]),
+        "heads": pattern(torch, 2, 2, 3, 2, seed=2),
+        "left": torch.tensor([[True, True, False], [True, False, False]]),
+        "holes": torch.tensor([[True, False, True]] * 2),
+        "buffer": torch.arange(11.0),
+        "parts": lambda n: list(n.unbind()),
+    }
 
 
 CASES = """

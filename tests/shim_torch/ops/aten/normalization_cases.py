@@ -10,11 +10,21 @@ def inputs(torch):
     mean, var = x.mean((0, 2)), x.var((0, 2), correction=0)
     groups = x.reshape(3, 2, 10)
     return {
-        "torch": torch, "aten": torch.ops.aten, "x": x, "g": g, "w": w, "b": b, "mean": mean, "std": (var + 1e-5).rsqrt(),
-        "m": pattern(torch, 4, seed=5), "v": pattern(torch, 4, seed=6).abs() + 0.5,
-        "gm": groups.mean(2), "gs": (groups.var(2, correction=0) + 1e-5).rsqrt(),
-        "e": torch.empty(0), "u": torch.empty(0, dtype=torch.uint8),
-    }  # fmt: skip
+        "torch": torch,
+        "aten": torch.ops.aten,
+        "x": x,
+        "g": g,
+        "w": w,
+        "b": b,
+        "mean": mean,
+        "std": (var + 1e-5).rsqrt(),
+        "m": pattern(torch, 4, seed=5),
+        "v": pattern(torch, 4, seed=6).abs() + 0.5,
+        "gm": groups.mean(2),
+        "gs": (groups.var(2, correction=0) + 1e-5).rsqrt(),
+        "e": torch.empty(0),
+        "u": torch.empty(0, dtype=torch.uint8),
+    }
 
 
 CASES = """

@@ -9,12 +9,25 @@ def inputs(torch):
     s = pattern(torch, 3, 3, seed=3)
     points, rows = pattern(torch, 20, 2, seed=4), pattern(torch, 5, 2, seed=5)
     return {
-        "torch": torch, "aten": torch.ops.aten, "x": x, "y": y, "i": torch.arange(6), "points": points, "rows": rows,
-        "spd": s @ s.mT + torch.eye(3), "s": s, "offsets": torch.tensor([0, 2, 2, 5]), "dense": pattern(torch, 3, 4, 2, seed=6),
-        "edges": [torch.tensor([-2.0, 0.0, 1.0]), torch.tensor([-1.0, 0.5, 1.0, 2.0])], "w": pattern(torch, 20, seed=7).abs(),
-        "helped": helped, "sizes": torch.tensor([3, 2, 1]), "packed": pattern(torch, 6, 2, seed=8),
-        "lp": pattern(torch, 6, 2, 4, seed=9).log_softmax(2), "labels": torch.tensor([[1, 2, 2], [3, 1, 0]]),
-    }  # fmt: skip
+        "torch": torch,
+        "aten": torch.ops.aten,
+        "x": x,
+        "y": y,
+        "i": torch.arange(6),
+        "points": points,
+        "rows": rows,
+        "spd": s @ s.mT + torch.eye(3),
+        "s": s,
+        "offsets": torch.tensor([0, 2, 2, 5]),
+        "dense": pattern(torch, 3, 4, 2, seed=6),
+        "edges": [torch.tensor([-2.0, 0.0, 1.0]), torch.tensor([-1.0, 0.5, 1.0, 2.0])],
+        "w": pattern(torch, 20, seed=7).abs(),
+        "helped": helped,
+        "sizes": torch.tensor([3, 2, 1]),
+        "packed": pattern(torch, 6, 2, seed=8),
+        "lp": pattern(torch, 6, 2, 4, seed=9).log_softmax(2),
+        "labels": torch.tensor([[1, 2, 2], [3, 1, 0]]),
+    }
 
 
 def helped(function, x, dim):

@@ -7,11 +7,16 @@ def inputs(torch):
     """The names that the expressions use."""
     x = pattern(torch, 2, 3, seed=1)
     return {
-        "torch": torch, "aten": torch.ops.aten, "x": x, "leaf": pattern(torch, 2, 3, seed=2).requires_grad_(),
-        "i": torch.tensor([5, 6, 7]), "info": torch.tensor([0, 2, 0], dtype=torch.int32), "one": torch.tensor(True),
+        "torch": torch,
+        "aten": torch.ops.aten,
+        "x": x,
+        "leaf": pattern(torch, 2, 3, seed=2).requires_grad_(),
+        "i": torch.tensor([5, 6, 7]),
+        "info": torch.tensor([0, 2, 0], dtype=torch.int32),
+        "one": torch.tensor(True),
         "two": torch.tensor(2, dtype=torch.int32),
         "overlap": lambda *given: aten_overlap(torch, *given),
-    }  # fmt: skip
+    }
 
 
 def aten_overlap(torch, size, stride):

@@ -6,8 +6,14 @@ from ..expressions import pattern
 def inputs(torch):
     """The names that the expressions use."""
     x = pattern(torch, 2, 8, 2, 3, seed=1).requires_grad_()
-    return {"torch": torch, "F": torch.nn.functional, "x": x, "y": pattern(torch, 2, 2, 4, 6, seed=2), "i": torch.arange(96).reshape(1, 4, 4, 6),
-            "last": pattern(torch, 2, 8, 4, 6, seed=3).to(memory_format=torch.channels_last)}  # fmt: skip
+    return {
+        "torch": torch,
+        "F": torch.nn.functional,
+        "x": x,
+        "y": pattern(torch, 2, 2, 4, 6, seed=2),
+        "i": torch.arange(96).reshape(1, 4, 4, 6),
+        "last": pattern(torch, 2, 8, 4, 6, seed=3).to(memory_format=torch.channels_last),
+    }
 
 
 CASES = """

@@ -10,9 +10,18 @@ def inputs(torch):
     q, tau = torch.geqrf(a)
     zq, ztau = torch.geqrf(z)
     return {
-        "torch": torch, "L": torch.linalg, "a": a, "batch": batch, "z": z, "q": q.requires_grad_(), "tau": tau.requires_grad_(),
-        "zq": zq, "ztau": ztau, "b": pattern(torch, 4, 2, seed=5), "t": pattern(torch, 2, 4, seed=6),
-    }  # fmt: skip
+        "torch": torch,
+        "L": torch.linalg,
+        "a": a,
+        "batch": batch,
+        "z": z,
+        "q": q.requires_grad_(),
+        "tau": tau.requires_grad_(),
+        "zq": zq,
+        "ztau": ztau,
+        "b": pattern(torch, 4, 2, seed=5),
+        "t": pattern(torch, 2, 4, seed=6),
+    }
 
 
 CASES = """

@@ -11,10 +11,20 @@ def inputs(torch):
     L = torch.linalg
     sym, syms, her, csym = a + a.mT, batch + batch.mT, z + z.mH, z + z.mT
     return {
-        "torch": torch, "L": L, "sym": sym, "syms": syms, "her": her, "csym": csym, "zero": zero, "b": pattern(torch, 4, 2, seed=5),
-        "bs": pattern(torch, 2, 3, 2, seed=6), "zb": torch.complex(pattern(torch, 3, 1, seed=7), pattern(torch, 3, 1, seed=8)),
-        "leaf": (a + a.mT).requires_grad_(), "none": torch.zeros(3, 3), "p": torch.tensor([1, 2, 3, 4], dtype=torch.int32),
-    }  # fmt: skip
+        "torch": torch,
+        "L": L,
+        "sym": sym,
+        "syms": syms,
+        "her": her,
+        "csym": csym,
+        "zero": zero,
+        "b": pattern(torch, 4, 2, seed=5),
+        "bs": pattern(torch, 2, 3, 2, seed=6),
+        "zb": torch.complex(pattern(torch, 3, 1, seed=7), pattern(torch, 3, 1, seed=8)),
+        "leaf": (a + a.mT).requires_grad_(),
+        "none": torch.zeros(3, 3),
+        "p": torch.tensor([1, 2, 3, 4], dtype=torch.int32),
+    }
 
 
 CASES = """

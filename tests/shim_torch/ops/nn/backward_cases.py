@@ -8,20 +8,33 @@ def inputs(torch):
     inf, nan = float("inf"), float("nan")
     x = pattern(torch, 3, 4, seed=1)
     return {
-        "torch": torch, "aten": torch.ops.aten, "x": x, "g": pattern(torch, 3, 4, seed=2), "w": pattern(torch, 4, seed=3),
-        "e": torch.tensor([-inf, -3.0, -1.0, 0.0, 1.0, 3.0, 6.0, inf, nan]), "one": torch.ones(9),
-        "unit": torch.tensor([-0.5, 0.0, 0.1, 0.5, 0.9, 1.0, 1.5, nan]), "eight": torch.ones(8),
-        "hidden": torch.tensor([[0.0, -inf, 1.0], [-inf, -inf, -inf]]).requires_grad_(), "i": torch.tensor([[1, 2], [2, 5]]),
-    }  # fmt: skip
+        "torch": torch,
+        "aten": torch.ops.aten,
+        "x": x,
+        "g": pattern(torch, 3, 4, seed=2),
+        "w": pattern(torch, 4, seed=3),
+        "e": torch.tensor([-inf, -3.0, -1.0, 0.0, 1.0, 3.0, 6.0, inf, nan]),
+        "one": torch.ones(9),
+        "unit": torch.tensor([-0.5, 0.0, 0.1, 0.5, 0.9, 1.0, 1.5, nan]),
+        "eight": torch.ones(8),
+        "hidden": torch.tensor([[0.0, -inf, 1.0], [-inf, -inf, -inf]]).requires_grad_(),
+        "i": torch.tensor([[1, 2], [2, 5]]),
+    }
 
 
 _EDGES = [
     f"aten.{name}_backward(one, e{more})"
     for name, more in (
-        ("threshold", ", 0"), ("hardtanh", ", -1, 1"), ("hardsigmoid", ""), ("hardswish", ""), ("leaky_relu", ", 0.1, False"),
-        ("softplus", ", 2.0, 5.0"), ("sigmoid", ""), ("tanh", ""),
+        ("threshold", ", 0"),
+        ("hardtanh", ", -1, 1"),
+        ("hardsigmoid", ""),
+        ("hardswish", ""),
+        ("leaky_relu", ", 0.1, False"),
+        ("softplus", ", 2.0, 5.0"),
+        ("sigmoid", ""),
+        ("tanh", ""),
     )
-]  # fmt: skip
+]
 CASES = (
     _EDGES
     + """

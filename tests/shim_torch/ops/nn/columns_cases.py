@@ -6,9 +6,12 @@ from ..expressions import pattern
 def inputs(torch):
     """The names that the expressions use."""
     return {
-        "torch": torch, "F": torch.nn.functional, "aten": torch.ops.aten, "x": pattern(torch, 2, 3, 5, 6, seed=1).requires_grad_(),
+        "torch": torch,
+        "F": torch.nn.functional,
+        "aten": torch.ops.aten,
+        "x": pattern(torch, 2, 3, 5, 6, seed=1).requires_grad_(),
         "c": pattern(torch, 2, 12, 20, seed=2).requires_grad_(),
-    }  # fmt: skip
+    }
 
 
 CASES = """

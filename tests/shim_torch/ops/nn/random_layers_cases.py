@@ -6,11 +6,15 @@ from ..expressions import pattern
 def inputs(torch):
     """The names that the expressions use."""
     return {
-        "torch": torch, "F": torch.nn.functional, "x": (pattern(torch, 2, 3, 5, 6, seed=1) * 2).requires_grad_(),
+        "torch": torch,
+        "F": torch.nn.functional,
+        "x": (pattern(torch, 2, 3, 5, 6, seed=1) * 2).requires_grad_(),
         "e": torch.tensor([0.0, -0.0, 1e-8, -1e-8, 90.0, -90.0, float("inf"), -float("inf"), float("nan")]),
-        "u": pattern(torch, 2, 3, 2, seed=2).abs() / 2.1, "v": pattern(torch, 1, 2, 4, 5, 6, seed=3).requires_grad_(),
-        "w": pattern(torch, 1, 2, 3, seed=4).abs() / 2.1, "y": pattern(torch, 3, 4, seed=5),
-    }  # fmt: skip
+        "u": pattern(torch, 2, 3, 2, seed=2).abs() / 2.1,
+        "v": pattern(torch, 1, 2, 4, 5, 6, seed=3).requires_grad_(),
+        "w": pattern(torch, 1, 2, 3, seed=4).abs() / 2.1,
+        "y": pattern(torch, 3, 4, seed=5),
+    }
 
 
 CASES = """

@@ -7,10 +7,16 @@ def inputs(torch):
     """The names that the expressions use."""
     nan, inf = float("nan"), float("inf")
     return {
-        "torch": torch, "x": torch.tensor([1.0, nan, inf, -inf, 0.0, -0.0]), "y": torch.tensor([1.0, nan, -inf, -inf, -0.0, 1e-9]),
-        "i": torch.tensor([1, 2, 3, 200]), "u": torch.tensor([1, 2, 3, 200], dtype=torch.uint8), "z": torch.tensor([1 + 2j, nan + 1j, 3.0]),
-        "b": torch.tensor([True, False]), "m": pattern(torch, 3, 4, seed=1), "v": pattern(torch, 4, seed=2),
-    }  # fmt: skip
+        "torch": torch,
+        "x": torch.tensor([1.0, nan, inf, -inf, 0.0, -0.0]),
+        "y": torch.tensor([1.0, nan, -inf, -inf, -0.0, 1e-9]),
+        "i": torch.tensor([1, 2, 3, 200]),
+        "u": torch.tensor([1, 2, 3, 200], dtype=torch.uint8),
+        "z": torch.tensor([1 + 2j, nan + 1j, 3.0]),
+        "b": torch.tensor([True, False]),
+        "m": pattern(torch, 3, 4, seed=1),
+        "v": pattern(torch, 4, seed=2),
+    }
 
 
 _ALL = [f"torch.{name}(x, y)" for name in ("eq", "ne", "lt", "le", "gt", "ge", "isclose", "equal", "allclose")]

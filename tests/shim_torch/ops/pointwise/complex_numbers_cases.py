@@ -7,11 +7,17 @@ def inputs(torch):
     """The names that the expressions use."""
     nan, inf = float("nan"), float("inf")
     return {
-        "torch": torch, "x": pattern(torch, 2, 3, seed=1).requires_grad_(), "t": pattern(torch, 2, 3, seed=2).requires_grad_(),
+        "torch": torch,
+        "x": pattern(torch, 2, 3, seed=1).requires_grad_(),
+        "t": pattern(torch, 2, 3, seed=2).requires_grad_(),
         "z": torch.complex(pattern(torch, 2, 3, seed=3), pattern(torch, 2, 3, seed=4)).requires_grad_(),
-        "e": torch.tensor([0.0, -0.0, 1.0, -1.0, inf, -inf, nan]), "i": torch.tensor([-2, 0, 3]), "b": torch.tensor([True, False]),
-        "ze": torch.tensor([0j, complex(-0.0, 0.0), complex(-1.0, -0.0), complex(inf, 1.0), complex(nan, 1.0), complex(0.0, -inf)]),
-    }  # fmt: skip
+        "e": torch.tensor([0.0, -0.0, 1.0, -1.0, inf, -inf, nan]),
+        "i": torch.tensor([-2, 0, 3]),
+        "b": torch.tensor([True, False]),
+        "ze": torch.tensor(
+            [0j, complex(-0.0, 0.0), complex(-1.0, -0.0), complex(inf, 1.0), complex(nan, 1.0), complex(0.0, -inf)]
+        ),
+    }
 
 
 CASES = """

@@ -6,8 +6,15 @@ from ..expressions import pattern
 def inputs(torch):
     """The names that the expressions use."""
     x = pattern(torch, 4, 5, seed=1).requires_grad_()
-    return {"torch": torch, "x": x, "v": pattern(torch, 6, seed=2), "i": torch.arange(6) ** 2, "b": torch.tensor([True, False, False]),
-            "at": torch.tensor([0.0, 1.0, 1.5, 4.0]), "z": torch.complex(pattern(torch, 5, seed=3), pattern(torch, 5, seed=4))}  # fmt: skip
+    return {
+        "torch": torch,
+        "x": x,
+        "v": pattern(torch, 6, seed=2),
+        "i": torch.arange(6) ** 2,
+        "b": torch.tensor([True, False, False]),
+        "at": torch.tensor([0.0, 1.0, 1.5, 4.0]),
+        "z": torch.complex(pattern(torch, 5, seed=3), pattern(torch, 5, seed=4)),
+    }
 
 
 CASES = """

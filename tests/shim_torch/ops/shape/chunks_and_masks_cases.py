@@ -9,9 +9,18 @@ def inputs(torch):
     i, out = torch.tensor([2, 0, -1, 1]), torch.tensor([2, 99, -50, 1])
     keep = torch.tensor([True, False, False, True])
     return {
-        "torch": torch, "aten": torch.ops.aten, "x": x, "y": y, "i": i, "out": out, "keep": keep, "leaf": pattern(torch, 3, 4, seed=3).requires_grad_(),
-        "whole": torch.arange(-3, 9).reshape(3, 4), "ones": torch.ones(4, 4), "bits": torch.tensor([True, False, True]),
-    }  # fmt: skip
+        "torch": torch,
+        "aten": torch.ops.aten,
+        "x": x,
+        "y": y,
+        "i": i,
+        "out": out,
+        "keep": keep,
+        "leaf": pattern(torch, 3, 4, seed=3).requires_grad_(),
+        "whole": torch.arange(-3, 9).reshape(3, 4),
+        "ones": torch.ones(4, 4),
+        "bits": torch.tensor([True, False, True]),
+    }
 
 
 CASES = """

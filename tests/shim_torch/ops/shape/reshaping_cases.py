@@ -7,9 +7,14 @@ def inputs(torch):
     """The names that the expressions use."""
     x, z = pattern(torch, 2, 3, 4, seed=1).requires_grad_(), torch.tensor([[1 + 2j, 3.0], [4j, 5.0]])
     return {
-        "torch": torch, "x": x, "z": z, "v": torch.arange(3.0), "s": torch.tensor(2.5), "t": x.detach().permute(2, 0, 1),
+        "torch": torch,
+        "x": x,
+        "z": z,
+        "v": torch.arange(3.0),
+        "s": torch.tensor(2.5),
+        "t": x.detach().permute(2, 0, 1),
         "strides": lambda r: (r.stride(), r.shape),
-    }  # fmt: skip
+    }
 
 
 CASES = """

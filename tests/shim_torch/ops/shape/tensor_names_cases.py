@@ -7,11 +7,18 @@ def inputs(torch):
     """The names that the expressions use."""
     x, i = pattern(torch, 3, 4, seed=1), torch.tensor([5, 6, 7])
     return {
-        "torch": torch, "aten": torch.ops.aten, "x": x, "i": i, "leaf": pattern(torch, 3, 4, seed=2).requires_grad_(),
-        "table": pattern(torch, 5, 3, seed=3) * 2, "two": torch.tensor([1.0, 2.0]), "prims": torch.ops.prims,
-        "renormed": lambda t, *given: torch.embedding_renorm_(t.clone(), *given), "w": torch.tensor([0.5, 2.0, 1.0, 3.0]),
+        "torch": torch,
+        "aten": torch.ops.aten,
+        "x": x,
+        "i": i,
+        "leaf": pattern(torch, 3, 4, seed=2).requires_grad_(),
+        "table": pattern(torch, 5, 3, seed=3) * 2,
+        "two": torch.tensor([1.0, 2.0]),
+        "prims": torch.ops.prims,
+        "renormed": lambda t, *given: torch.embedding_renorm_(t.clone(), *given),
+        "w": torch.tensor([0.5, 2.0, 1.0, 3.0]),
         "y": torch.tensor([1, 3, -100]),
-    }  # fmt: skip
+    }
 
 
 CASES = """

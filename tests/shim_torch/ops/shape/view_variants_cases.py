@@ -7,11 +7,17 @@ def inputs(torch):
     """The names that the expressions use."""
     x = pattern(torch, 3, 1, 4, seed=1)
     return {
-        "torch": torch, "aten": torch.ops.aten, "x": x, "leaf": pattern(torch, 3, 4, seed=2).requires_grad_(),
-        "form": lambda t: (t, t.shape, t.stride()), "new": lambda: x.clone(), "m": pattern(torch, 3, 4, seed=3),
+        "torch": torch,
+        "aten": torch.ops.aten,
+        "x": x,
+        "leaf": pattern(torch, 3, 4, seed=2).requires_grad_(),
+        "form": lambda t: (t, t.shape, t.stride()),
+        "new": lambda: x.clone(),
+        "m": pattern(torch, 3, 4, seed=3),
         "image": pattern(torch, 2, 3, 4, 5, seed=4).to(memory_format=torch.channels_last),
-        "z": torch.tensor([[1 + 2j, 3.0]]), "pairs": pattern(torch, 3, 2, seed=5),
-    }  # fmt: skip
+        "z": torch.tensor([[1 + 2j, 3.0]]),
+        "pairs": pattern(torch, 3, 2, seed=5),
+    }
 
 
 CASES = """
