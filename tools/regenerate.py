@@ -55,6 +55,7 @@ def handle(path, content, check):
     if how:
         print(path, *how, sep="\n    ", flush=True)
         if not check:
+            file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
     return bool(how)
 

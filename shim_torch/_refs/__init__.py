@@ -19,7 +19,7 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.surface.own import in_torch
 from shim_torch._impl.table import aten_tags
 from shim_torch._impl.table.operators import named
-from shim_torch._impl.tensor.symbols import Tag
+from shim_torch._impl.table.tags import Tag
 
 _MODULES = frozenset(("_conversions", "fft", "linalg", "nn", "special"))
 _PLAIN_METHODS = {"copy_to": "copy_"}  # names of no operator

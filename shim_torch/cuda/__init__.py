@@ -233,9 +233,9 @@ extern "C" __global__ void shim_sleep(long long n) { long long start = clock64()
 
 @functools.cache
 def _sleep_kernel() -> Any:
-    import cupy
+    from shim_torch._impl.arrays import cupy_runtime
 
-    return cupy.RawKernel(_SLEEP, "shim_sleep")
+    return cupy_runtime.kernel(_SLEEP, "shim_sleep")
 
 
 def _sleep(cycles: int) -> None:

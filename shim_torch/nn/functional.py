@@ -6,7 +6,7 @@ import math
 import warnings
 from typing import Any
 
-from shim_torch._impl.nn import activations, attention, losses, margin_losses, narrow, pooling, random_layers
+from shim_torch._impl.nn import activations, attention, losses, margin_losses, pooling, random_layers, scaled_mm
 from shim_torch._impl.nn import spatial as _spatial
 from shim_torch._impl.nn.calls import _overridden, _overridden_one, _override
 from shim_torch._impl.nn.calls import operators as _operators
@@ -20,7 +20,7 @@ globals().update(losses.functions())
 globals().update(activations.functions())
 globals().update(pooling.functions())
 globals().update(_spatial.functions())
-globals().update(narrow.functions())
+globals().update(scaled_mm.functions())
 globals().update(margin_losses.functions())
 globals().update(random_layers.functions())
 multi_head_attention_forward = attention.multi_head_attention_forward

@@ -282,7 +282,8 @@ ELSEWHERE = {
     "shim::activation_backward": "tests of the fused linear",
     "shim::fused_linear": "tests of the fused linear",
     **dict.fromkeys(
-        ("mm.dtype", "addmm.dtype", "bmm.dtype", "baddbmm.dtype"), "tests/shim_torch/ops/test_products_in_dtype.py"
+        ("mm.dtype", "addmm.dtype", "bmm.dtype", "baddbmm.dtype"),
+        "tests/shim_torch/ops/linalg/test_products_in_dtype.py",
     ),
     **dict.fromkeys(
         """_coalesce _embedding_sparse _sparse_addmm _sparse_compressed_tensor_unsafe _sparse_coo_tensor_with_dims_and_tensors
@@ -296,14 +297,15 @@ ELSEWHERE = {
     **dict.fromkeys("shim::add_runs shim::dropout shim::norm".split(), "tests/gpu/test_cuda_kernels.py"),
     "_convolution_weight": "the second derivatives of convolutions",
     **dict.fromkeys(
-        "shim::channel_norm shim::mean_pool shim::mean_pool_backward".split(), "tests/native/test_cpu_images.py"
+        "shim::channel_norm shim::mean_pool shim::mean_pool_backward".split(),
+        "tests/shim_torch/ops/shim/test_image_kernels.py",
     ),
-    **dict.fromkeys("shim::lstm_layer shim::lstm_step".split(), "tests/native/test_cpu_recurrent.py"),
+    **dict.fromkeys("shim::lstm_layer shim::lstm_step".split(), "tests/shim_torch/ops/shim/test_recurrent_kernels.py"),
     **dict.fromkeys(
         "shim::_outer shim::outer_backward_input shim::outer_backward_other".split(),
-        "tests/shim_torch/ops/test_outer.py",
+        "tests/shim_torch/ops/linalg/test_outer.py",
     ),
-    "shim::pointwise_loss": "tests/shim_torch/ops/test_pointwise_losses.py",
+    "shim::pointwise_loss": "tests/shim_torch/ops/nn/test_loss.py",
     **dict.fromkeys(
         "shim::bce_logits_each shim::ctc_alignments shim::multi_margin_loss shim::multilabel_margin_loss shim::nll_loss".split(),
         "CUDA's: tests/gpu/test_cuda_losses.py",
@@ -315,10 +317,13 @@ ELSEWHERE = {
     "shim::vector_product": "CUDA's: tests/gpu/test_cuda_vectors.py",
     "shim::attention": "CUDA's: tests/gpu/test_cuda_attention.py",
     **dict.fromkeys(
-        "shim::reflect_replicate_pad shim::reflect_replicate_pad_backward shim::shuffle_pixels".split(),
-        "tests/shim_torch/test_window_kernels.py",
+        "shim::reflect_replicate_pad shim::reflect_replicate_pad_backward".split(),
+        "tests/shim_torch/ops/nn/test_padding.py",
     ),
-    **dict.fromkeys("shim::weighted_taps_backward shim::weighted_taps".split(), "tests/native/test_weighted_taps.py"),
+    "shim::shuffle_pixels": "tests/shim_torch/ops/image/test_pixel_shuffling.py",
+    **dict.fromkeys(
+        "shim::weighted_taps_backward shim::weighted_taps".split(), "tests/shim_torch/ops/shim/test_weighted_taps.py"
+    ),
     **dict.fromkeys(
         "normal.Tensor_Tensor normal.Tensor_float normal.float_Tensor".split(),
         "tests/shim_torch/test_draws_gradients.py",

@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-import shim_torch
-
-torch: Any = shim_torch
+import shim_torch as torch
 
 CYCLES = 1_000_000
 
@@ -69,3 +67,10 @@ def test_assignments_are_freed() -> None:
         x.add_(1)
 
     assert growth(assign, 30_000) < 1 << 20
+
+
+def test_freed_blocks_are_not_shared():
+    held = [torch.full((100000,), float(i)) for i in range(5)]
+    for i in range(50):
+        held[i % 5] = torch.full((100000 + i,), float(i))
+    assert all(t.min() == t.max() for t in held)

@@ -84,27 +84,6 @@ def test_in_place_and_gradients():
         assert torch.autograd.gradcheck(call, (leaf, other))
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_polar(dtype):
-    length, turn = torch.tensor([1.0, 2.0, INF, 0.5], dtype=dtype), torch.tensor([0.0, 1.0, math.pi, -2.0], dtype=dtype)
-    found = torch.polar(length, turn)
-    np.testing.assert_allclose(found.real.numpy(), (length * turn.cos()).numpy(), rtol=1e-6)
-    np.testing.assert_allclose(found.imag.numpy(), (length * turn.sin()).numpy(), rtol=1e-6)
-    turned = torch.polar(length.view(2, 2).t(), turn.view(2, 2).t())
-    np.testing.assert_allclose(turned.t().reshape(-1).numpy(), found.numpy(), rtol=1e-6)
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-@pytest.mark.parametrize("name", ["maximum", "minimum"])
-def test_extremes_of_two_halves(name, dtype):
-    x = torch.tensor((X + [-0.0, 65504.0, 1e-5]) * 9).to(dtype)
-    y = x.flip(0)
-    expected = getattr(torch, name)(x.float(), y.float()).to(dtype)
-    found = getattr(torch, name)(x, y)
-    assert found.dtype == dtype
-    np.testing.assert_array_equal(found.float().numpy(), expected.float().numpy())
-
-
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_halves_with_numbers_and_their_signs(dtype):
     x = torch.tensor((X + [-0.0, 6e4, 1e-7, 0.3]) * 7).to(dtype)
@@ -115,31 +94,3 @@ def test_halves_with_numbers_and_their_signs(dtype):
             assert found.dtype == dtype
             np.testing.assert_array_equal(found.float().numpy(), expected.float().numpy())
     assert np.signbit((-x).float().numpy()[3]) and x.clone().mul_(0.3).tolist()[:3] == (x * 0.3).tolist()[:3]
-
-
-@pytest.mark.parametrize("turns", [-1, 0, 1, 2, 3, 5])
-def test_quarter_turns(turns):
-    x = torch.arange(24.0).view(2, 3, 4).requires_grad_()
-    for dims in ((0, 1), (1, 0), (0, 2), (-1, 1)):
-        found = torch.rot90(x, turns, dims)
-        np.testing.assert_array_equal(found.detach().numpy(), np.rot90(x.detach().numpy(), turns, dims))
-        (g,) = torch.autograd.grad(found, x, found.detach())
-        assert torch.equal(g, x.detach())
-
-
-def test_windows_as_columns_and_back():
-    rng = np.random.RandomState(0)
-    x = torch.tensor(rng.randn(2, 3, 7, 9), requires_grad=True)
-    for settings in (
-        {"kernel_size": 3},
-        {"kernel_size": (2, 3), "stride": 2, "padding": 1},
-        {"kernel_size": 2, "dilation": 2, "stride": (1, 2)},
-    ):
-        columns = torch.nn.functional.unfold(x, **settings)
-        narrow = torch.nn.functional.unfold(x.float(), **settings)
-        np.testing.assert_allclose(narrow.detach().numpy(), columns.detach().numpy(), rtol=1e-6)
-        assert torch.equal(torch.nn.functional.unfold(x[0], **settings), columns[0])
-        assert torch.autograd.gradcheck(lambda t, s=settings: torch.nn.functional.unfold(t, **s), (x,))
-        folded = torch.nn.functional.fold(columns, (7, 9), **settings)
-        counts = torch.nn.functional.fold(torch.ones_like(columns), (7, 9), **settings)
-        np.testing.assert_allclose(folded.detach().numpy(), (x * counts).detach().numpy(), rtol=1e-12)

@@ -11,13 +11,12 @@ import warnings
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE / "ops"), str(HERE.parent / "autograd"), str(HERE.parent)]
+sys.path[:0] = [str(HERE), str(HERE.parent / "autograd"), str(HERE.parent)]
 
 import shim_torch as torch  # noqa: E402
 
-MODULES = ("gradient_samples", "convolution_cases", "spatial_cases", "linalg_cases", "fourier_cases", "lists_cases",
-           "layers_cases", "special_cases", "names_cases", "attention_cases", "misc_cases", "corners_cases",
-           "samples_cases")  # fmt: skip
+OPS = """convolution spatial linalg fourier lists layers special names attention padding products corners samples"""
+MODULES = ("gradient_samples", *(f"ops.{name}_cases" for name in OPS.split()))
 
 TEXTS = ("not allocated yet", "setStorage", "unallocated storage")
 LITERALS = re.compile("'[^']*'|\"[^\"]*\"")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from types import SimpleNamespace
 
 import numpy as np
@@ -64,3 +65,23 @@ def test_limits_are_the_classes_too() -> None:
     with pytest.raises(AttributeError):
         torch.iinfo(torch.int8).max = 1  # type: ignore[misc]
     assert torch.iinfo(torch.uint8).max == 255 and torch.finfo(torch.float16).tiny == 2.0**-14
+
+
+def test_compiler_tools():
+    config = torch._inductor.config
+    with config.patch(max_autotune=True):
+        assert config.max_autotune
+    assert not config.max_autotune
+    from shim_torch._inductor.lowering import lowerings, register_lowering
+    from shim_torch._inductor.runtime.benchmarking import benchmarker
+
+    assert register_lowering(torch.ops.aten.add)(len) is len
+    assert lowerings.pop(torch.ops.aten.add) is len
+    assert benchmarker.benchmark_cpu(lambda: sum(range(100)), warmup=1, rep=2) > 0
+    with pytest.raises(NotImplementedError, match="torch.export.export"):
+        torch.export.export(None, ())
+    importlib.import_module("shim_torch._higher_order_ops.while_loop")  # the package's function stays what it is
+    assert torch._higher_order_ops.while_loop(lambda i: i < 5, lambda i: (i + 2,), (0,)) == (6,)
+    assert torch.cond(torch.tensor(True), lambda: 1, lambda: 2) == 1
+    f = torch._dynamo.eval_frame.innermost_fn
+    assert f(len) is len

@@ -77,3 +77,19 @@ def test_more_deprecated_forms() -> None:
         torch.nn.functional.mse_loss(torch.ones(2), torch.ones(2), size_average=False)
     with pytest.warns(FutureWarning, match="torch.cuda.amp.GradScaler"):
         torch.cuda.amp.GradScaler(enabled=False)
+
+
+def test_check_tensor_all_and_removed_functions():
+    torch._check_tensor_all(torch.tensor([True]))
+    with pytest.raises(RuntimeError, match="told"):
+        torch._check_tensor_all(torch.tensor([True, False]), lambda: "told")
+    with pytest.raises(TypeError, match="cond tensor must have dtype torch.bool, but got torch.float32"):
+        torch._check_tensor_all(torch.ones(1))
+    torch._check_with(KeyError, True)
+    torch._check_tensor_all_with(KeyError, torch.tensor([True]))
+    with pytest.raises(KeyError, match="told"):
+        torch._check_tensor_all_with(KeyError, torch.tensor([True, False]), lambda: "told")
+    with pytest.raises(TypeError, match="cond must be a bool, but got <class 'int'>"):
+        torch._check_with(KeyError, 1)
+    with pytest.raises(RuntimeError, match="This function was deprecated since version 1.9 and is now removed"):
+        torch.ones(2, 2).symeig()

@@ -75,3 +75,36 @@ def test_both_branches_of_cond():
     for pred, wanted in ((torch.tensor(True), 3.0), (False, 1.0)):
         made = torch.cond(pred, lambda x: x + 1, lambda x: x - 1, (torch.tensor(2.0),))
         assert made == cond_op(pred, lambda x: x + 1, lambda x: x - 1, (torch.tensor(2.0),)) == wanted
+
+
+def test_deterministic_modes():
+    try:
+        torch.set_deterministic_debug_mode("warn")
+        assert torch.get_deterministic_debug_mode() == 1 and torch.is_deterministic_algorithms_warn_only_enabled()
+        torch.use_deterministic_algorithms(False, warn_only=True)
+        assert (
+            not torch.are_deterministic_algorithms_enabled() and torch.is_deterministic_algorithms_warn_only_enabled()
+        )
+        with pytest.raises(RuntimeError, match="expected 0, 1, or 2, but got 5"):
+            torch.set_deterministic_debug_mode(5)
+        with pytest.raises(TypeError, match="must be bool, not int"):
+            torch.use_deterministic_algorithms(1)
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+def test_deterministic_alerts():
+    from shim_torch._prims_common import alert_not_deterministic
+
+    alert_not_deterministic("f")
+    torch.use_deterministic_algorithms(True)
+    try:
+        with pytest.raises(
+            RuntimeError, match=r"f does not have a deterministic implementation, but you set 'torch\.use"
+        ):
+            alert_not_deterministic("f")
+        torch.use_deterministic_algorithms(True, warn_only=True)
+        with pytest.warns(UserWarning, match="f does not have a deterministic implementation"):
+            alert_not_deterministic("f")
+    finally:
+        torch.use_deterministic_algorithms(False)

@@ -77,3 +77,15 @@ def test_the_old_constructors():
         pass
 
     assert type(Mine([1.0])) is Mine
+
+
+def test_classes_of_absent_devices():
+    for name in ("Event", "Stream", "device"):
+        assert not isinstance(1, getattr(torch.xpu, name))
+        with pytest.raises(RuntimeError, match=f"torch.xpu.{name}: there is no XPU device"):
+            getattr(torch.xpu, name)()
+    assert torch.autograd.DeviceType.CUDA == 1
+    assert torch.cuda.get_sync_debug_mode() == 0
+    torch.cuda.set_sync_debug_mode("default")
+    with pytest.raises(NotImplementedError, match="set_sync_debug_mode"):
+        torch.cuda.set_sync_debug_mode("warn")

@@ -75,3 +75,28 @@ def test_refusals():
     with pytest.raises(AttributeError, match="Unknown attribute speed"):
         b.mkldnn.conv.speed = 1
     assert torch._C._set_fp32_precision_setter("mkldnn", "conv", "bf16") == b.mkldnn.conv.fp32_precision == "bf16"
+
+
+def test_backends_settings():
+    b = torch.backends
+    assert b.cudnn.enabled is True
+    b.cudnn.benchmark = True
+    assert b.cudnn.benchmark is True
+    b.cudnn.benchmark = False
+    b.cudnn.allow_tf32 = False
+    assert _core.cudnn_setting("allow_tf32") is False
+    b.cudnn.allow_tf32 = True
+    with b.cudnn.flags(enabled=False, deterministic=True):
+        assert (_core.cudnn_setting("enabled"), _core.cudnn_setting("deterministic")) == (False, True)
+        assert (b.cudnn.enabled, b.cudnn.deterministic) == (False, True)
+    assert (b.cudnn.enabled, b.cudnn.deterministic) == (True, False)
+    assert (_core.cudnn_setting("enabled"), _core.cudnn_setting("deterministic")) == (True, False)
+    assert not b.mps.is_available()
+    assert b.cuda.is_built()
+    assert b.cpu.get_cpu_capability() in ("AVX512", "AVX2", "NO AVX", "DEFAULT")
+    assert not hasattr(b, "cupy") and not hasattr(b, "numpy")
+    b.cuda.matmul.allow_tf32 = True
+    assert b.cuda.matmul.fp32_precision == "tf32"
+    b.cuda.matmul.allow_tf32 = False
+    with pytest.raises(AttributeError, match="Unknown attribute nothing"):
+        b.cuda.matmul.nothing

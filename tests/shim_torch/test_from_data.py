@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -182,3 +183,25 @@ def test_asarray_tells_a_leaf_itself_to_need_no_gradient():
 def test_without_data(function, argument):
     with pytest.raises(TypeError, match=rf'^{function}\(\) missing 1 required positional arguments: "{argument}"$'):
         getattr(torch, function)(dtype=torch.float32)
+
+
+def test_tensors_of_numbers() -> None:
+    cases: list[Any] = [1, 2.5, True, [1, 2], [1, 2.0], [True, 2], [[1, 2], [3, 4]], ((1.5,), (2,)), [[True], [False]]]
+    for data in cases:
+        made, wide = torch.tensor(data), np.array(data)
+        kinds = {"b": torch.bool, "i": torch.int64, "f": torch.float32}
+        assert made.dtype == kinds[wide.dtype.kind] and made.shape == wide.shape and made.tolist() == wide.tolist()
+    assert torch.tensor([1, 2], dtype=torch.bfloat16).tolist() == [1, 2]
+    assert torch.tensor([0, 2.5], dtype=torch.bool).tolist() == [False, True]
+    assert torch.tensor([1.5, 2], dtype=torch.int64).tolist() == [1, 2]
+    assert torch.tensor([2**60, -1]).tolist() == [2**60, -1]
+    assert torch.tensor([]).shape == (0,) and torch.tensor([[], []]).shape == (2, 0)
+    for data, message in (
+        ([1, [2]], "sequence|scalar|number|type|int"),
+        ([[1], [2, 3]], "expected sequence of length 1 at dim 1"),
+        ([2**64], "Overflow"),
+    ):
+        with pytest.raises((ValueError, RuntimeError, TypeError), match=message):
+            torch.tensor(data)
+    with pytest.raises(RuntimeError, match="cannot be converted to type"):
+        torch.tensor([300], dtype=torch.uint8)

@@ -194,3 +194,25 @@ def test_stack_of_modes_lists_the_modes_in_order():
         assert torch.overrides._get_current_function_mode_stack() == [outer, inner]
         with pytest.raises(IndexError, match="torch function mode stack"):
             torch._C._get_function_stack_at(2)
+
+
+def test_redispatch_passes_over_one_level():
+    from shim_torch.overrides import handle_torch_function, has_torch_function, redispatch_function
+
+    called = []
+
+    class Logging(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            called.append(func.__name__)
+            return redispatch_function(func, types, args, kwargs)
+
+    def scaled(a, b):
+        if has_torch_function((a, b)):
+            return handle_torch_function(scaled, (a, b), a, b)
+        return a * b + 1
+
+    x, y = (torch.tensor([v]).as_subclass(Logging) for v in (3.0, 4.0))
+    called.clear()
+    result = scaled(x, y)
+    assert called == ["scaled", "mul"] and type(result) is torch.Tensor and result.tolist() == [13.0]

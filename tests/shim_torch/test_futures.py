@@ -74,3 +74,18 @@ def test_fork_runs_at_once():
     assert torch.jit.wait(forked) == 7 == forked.wait()
     with pytest.raises(TypeError, match=r"wait\(\): incompatible function arguments"):
         torch.jit.wait(3)
+
+
+def test_futures():
+    future = torch.futures.Future()
+    after = future.then(lambda f: f.value() + 1)
+    assert not after.done()
+    future.set_result(3)
+    assert after.wait() == 4
+    with pytest.raises(RuntimeError, match="can only be marked completed once"):
+        future.set_result(4)
+    failing = torch.futures.Future()
+    failing.set_exception(ValueError("no"))
+    with pytest.raises(ValueError, match="no"):
+        failing.wait()
+    assert torch.futures.wait_all([future, after]) == [3, 4]

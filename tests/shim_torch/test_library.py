@@ -8,6 +8,7 @@ import pytest
 from table import f, tensor, values
 
 import shim_torch
+import shim_torch as torch
 from shim_torch import autograd, library
 from shim_torch._impl.native import _core
 from shim_torch._ops import ops
@@ -262,3 +263,16 @@ def test_a_library_keeps_to_its_namespace_and_key():
         RuntimeError, match=r"dispatch key \(Conjugate\) is inconsistent with the dispatch key of the enclosing"
     ):
         lib.impl("sum", lambda x: x, "Conjugate")
+
+
+def test_kernels_as_objects():
+    kernel = torch.library.get_kernel("aten::add.Tensor", "CPU")
+    x = torch.ones(2, requires_grad=True)
+    found = kernel.call_boxed(None, x, torch.ones(2), alpha=3)
+    assert (found.tolist(), found.requires_grad) == ([4.0, 4.0], False)
+    with pytest.raises(RuntimeError, match="operator aten::nope does not exist"):
+        torch.library.get_kernel("aten::nope", "CPU")
+    with pytest.raises(ValueError, match="Invalid dispatch key: FOO"):
+        torch.library.get_kernel("aten::add.Tensor", "FOO")
+    with pytest.raises(RuntimeError, match="no kernel for XLA for aten::add.Tensor"):
+        torch.library.get_kernel("aten::add.Tensor", "XLA")

@@ -199,3 +199,31 @@ def test_pipes_travel_as_bytes():
     assert again[1] == 4
     with pytest.raises(TypeError, match="instance doesn't have valid length"):
         len(datapipe._IterDataPipeSerializationWrapper(IterableWrapper(iter([1]))))
+
+
+def test_sizes_as_tensors():
+    from shim_torch.onnx.operators import reshape_from_tensor_shape, shape_as_tensor
+
+    x = torch.arange(6).reshape(2, 3)
+    assert shape_as_tensor(x).tolist() == [2, 3]
+    assert reshape_from_tensor_shape(x, torch.tensor([3, 2])).tolist() == [[0, 1], [2, 3], [4, 5]]
+
+
+def test_shards_are_cut_as_chunks():
+    from shim_torch.distributed.tensor import Shard
+
+    x = torch.arange(7)
+    for parts in (1, 2, 3, 5, 7):
+        pieces = x.chunk(parts)
+        for rank in range(parts):
+            size, start = Shard.local_shard_size_and_offset(7, parts, rank)
+            expected = pieces[rank].tolist() if rank < len(pieces) else []
+            assert x[start : start + size].tolist() == expected and 0 <= start <= 7
+    assert Shard(0)._local_shard_size_and_offset(7, 3, 2) == (1, 6)
+
+
+def test_switches_of_fusers_are_kept():
+    before = torch._C._jit_can_fuse_on_cpu()
+    torch._C._jit_override_can_fuse_on_cpu(not before)
+    assert torch._C._jit_can_fuse_on_cpu() is not before
+    torch._C._jit_override_can_fuse_on_cpu(before)

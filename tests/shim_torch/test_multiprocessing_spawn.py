@@ -8,6 +8,8 @@ import time
 
 import pytest
 
+import shim_torch as torch
+
 spawn = importlib.import_module("shim_torch.multiprocessing.spawn")  # as an attribute it is the function
 
 
@@ -93,3 +95,16 @@ def test_what_does_not_end_is_killed(tmp_path):
     with pytest.raises(spawn.ProcessExitedException, match="process 0 terminated with exit code 2"):
         joined(context, grace_period=0.2)
     assert context.processes[1].exitcode == -signal.SIGKILL
+
+
+def _work(i, values):
+    if values[i] < 0:
+        raise ValueError("negative")
+
+
+def test_spawn():
+    mp = torch.multiprocessing
+    mp.start_processes(_work, ([1, 2],), nprocs=2, start_method="fork")
+    with pytest.raises(mp.ProcessRaisedException, match="Process 1 terminated with the following error") as error:
+        mp.start_processes(_work, ([1, -2],), nprocs=2, start_method="fork")
+    assert error.value.error_index == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 
 import pytest
@@ -165,3 +166,10 @@ def test_products_to_another_dtype_are_cudas(call):
 
 def test_chain_matmul_asks_its_list():
     assert torch.chain_matmul([Like(), Like()]) == torch.chain_matmul(Like(), Like()) == -1
+
+
+def test_methods_copy_as_themselves():
+    for name in ("__getitem__", "add", "norm", "unique"):
+        method = getattr(torch.Tensor, name)
+        assert copy.deepcopy(method) is method
+        assert copy.copy(method) is method

@@ -25,14 +25,6 @@ def test_both_results_have_one_node_and_the_gradients_of_each(name, args):
         assert torch.allclose(alone, torch.autograd.grad(other.sum(), x, retain_graph=True)[0])
 
 
-def test_hooks_of_the_node_get_both_gradients():
-    x = torch.arange(9.0).reshape(3, 3).requires_grad_()
-    variance, mean = torch.var_mean(x, dim=0)
-    mean.grad_fn.register_prehook(lambda grads: tuple(g * 2 for g in grads))
-    (variance + mean).sum().backward()
-    assert torch.allclose(x.grad[0], torch.full((3,), 2 * (1 / 3 - 3.0)))
-
-
 def test_tangents_are_copied_into_the_layout_of_their_tensor():
     with fwAD.dual_level():
         tangent = torch.arange(4.0)
@@ -49,15 +41,6 @@ def test_tangents_are_copied_into_the_layout_of_their_tensor():
         numbers = torch.tensor([1 + 2j, 3 - 1j])
         found = fwAD.unpack_dual(fwAD.make_dual(numbers.conj(), numbers)).tangent
         assert found is not numbers and found.tolist() == numbers.tolist()
-
-
-@pytest.mark.parametrize("split", [lambda t: t.unsafe_split(1), lambda t: t.unsafe_chunk(3)])
-def test_parts_that_are_no_views_count_their_own_writes(split):
-    x = torch.arange(9.0).reshape(3, 3).requires_grad_()
-    first, second, _ = split(x + x)
-    first.mul_(second)
-    first.sum().backward()
-    assert x.grad.tolist() == [[12, 16, 20], [0, 4, 8], [0, 0, 0]]
 
 
 def test_the_older_vmap_runs_functions_without_a_context_and_no_random_operators():

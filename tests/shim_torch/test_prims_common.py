@@ -141,3 +141,23 @@ def test_copies_keep_gaps():
     copy = clone_preserve_strides(x)
     assert (copy.stride(), copy.storage_offset(), copy.tolist()) == (x.stride(), 6, x.tolist())
     assert copy.data_ptr() != x.data_ptr()
+
+
+def test_prims_common():
+    p = torch._prims_common
+    kind = p.ELEMENTWISE_TYPE_PROMOTION_KIND
+    bf = torch.ones(2, dtype=torch.bfloat16)
+    ints = torch.ones(2, dtype=torch.int32)
+    assert p.elementwise_dtypes(bf, 1.0, type_promotion_kind=kind.DEFAULT) == (torch.float32, torch.bfloat16)
+    assert p.elementwise_dtypes(ints, type_promotion_kind=kind.INT_TO_FLOAT) == (torch.float32, torch.float32)
+    wide = torch.tensor(1.0, dtype=torch.float64)
+    assert p.elementwise_dtypes(ints, wide, type_promotion_kind=kind.DEFAULT) == (torch.float64, torch.float64)
+    assert p.elementwise_dtypes(ints, type_promotion_kind=kind.ALWAYS_BOOL)[1] == torch.bool
+    assert p.make_contiguous_strides_for((2, 3, 4)) == (12, 4, 1)
+    assert p.make_channels_last_strides_for((2, 3, 4, 5)) == (60, 1, 15, 3)
+    assert p.is_non_overlapping_and_dense(torch.ones(2, 3).t())
+    assert not p.is_non_overlapping_and_dense(torch.ones(2, 4)[:, ::2])
+    assert p.canonicalize_dim(3, -1) == 2
+    assert p.infer_size((2, -1), 6) == (2, 3)
+    with pytest.raises(IndexError, match=r"expected to be in range of \[-3, 2\], but got 3"):
+        p.canonicalize_dim(3, 3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import mmap
+import pickletools
 import sys
 import types
 import zipfile
@@ -177,3 +178,18 @@ def test_allowed_by_the_user():
         torch.serialization.add_safe_globals([(1, 2, 3)])
     with pytest.raises(TypeError, match="to be str of callable full path"):
         torch.serialization.add_safe_globals([(int, 3)])
+
+
+def test_saved_files_name_each_storage_class_once():
+    value = {"a": torch.zeros(2), "b": torch.ones(3), "c": ["x", 1, 2.5, None, True, ("y", (1, 2))], "d": {}}
+    value["c"].append(value["c"])  # a list that has itself
+    file = io.BytesIO()
+    torch.save(value, file)
+    names = [
+        arg for op, arg, _ in pickletools.genops(zipfile.ZipFile(file).read("archive/data.pkl")) if op.name == "GLOBAL"
+    ]
+    assert names.count("torch FloatStorage") == 1 and "torch._utils _rebuild_tensor_v2" in names
+    file.seek(0)
+    back = torch.load(file)
+    assert back["a"].tolist() == [0, 0] and back["c"][:6] == value["c"][:6] and back["c"][6] is back["c"]
+    assert torch.FloatStorage is torch.FloatStorage

@@ -2,6 +2,7 @@
 
 import sys
 
+import numpy as np
 import pytest
 
 import shim_torch as torch
@@ -55,3 +56,13 @@ def test_parts_and_truth():
 def test_refusals(keywords, error, text):
     with pytest.raises(error, match=text):
         from_buffer(BYTES, **keywords)
+
+
+def test_storages_from_buffers_and_files(tmp_path):
+    assert torch.ShortStorage.from_buffer(bytearray([1, 2, 3, 4]), "big").tolist() == [258, 772]
+    assert torch.BoolStorage.from_buffer(bytearray([0, 1, 2]), "native").tolist() == [False, True, True]
+    with pytest.raises(ValueError, match=r"buffer size \(5\) must be a multiple of element size \(4\)"):
+        torch.FloatStorage.from_buffer(bytearray(5), "little")
+    file = tmp_path / "floats"
+    np.array([1.5, 2.5], "float32").tofile(file)
+    assert torch.FloatStorage.from_file(str(file), False, 2).tolist() == [1.5, 2.5]

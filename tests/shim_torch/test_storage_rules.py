@@ -1,5 +1,7 @@
 """Storages without memory, and small things that go with them: values and errors of PyTorch 2.13."""
 
+import copy
+
 import pytest
 
 import shim_torch as torch
@@ -106,3 +108,57 @@ def test_pytrees_leave_no_cycles():
 def test_old_tensor_types_have_no_subclasses():
     with pytest.raises(TypeError, match="type 'torch.FloatTensor' is not an acceptable base type"):
         type("Mine", (torch.FloatTensor,), {})
+
+
+def test_storages_of_meta_tensors_have_no_values():
+    storage = torch.empty(3, device="meta").storage()
+    for read in (lambda: storage[0], storage.tolist, lambda: storage.untyped()[0]):
+        with pytest.raises(NotImplementedError, match="Not available for 'meta' device type"):
+            read()
+    with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor; no data!"):
+        torch.ones(3).storage().copy_(storage)
+    with pytest.raises(RuntimeError, match="only available on CPU"):
+        storage.share_memory_()
+
+
+def test_tensors_from_storages():
+    x = torch.tensor([1.0, 2.0])
+    assert torch.tensor(x.storage()).tolist() == [1, 2]
+    assert torch.tensor(x.untyped_storage(), dtype=torch.float32).tolist() == [1, 2]
+    assert x.storage_type() is torch.FloatStorage or x.storage_type().__name__ == "FloatStorage"
+    with pytest.raises(RuntimeError, match="Expected a Storage of type Long or an UntypedStorage, but got Float"):
+        torch.tensor(x.storage(), dtype=torch.int64)
+
+
+def test_storages_copy_together_with_tensors():
+    x = torch.arange(3.0)
+    y, storage = copy.deepcopy([x, x.storage()])
+    y.add_(1)
+    assert storage.tolist() == [1, 2, 3] and x.tolist() == [0, 1, 2]
+    assert x.storage().__sizeof__() - x[:0].clone().storage().__sizeof__() == 12
+
+
+def test_a_typed_storage_is_of_one_dtype():
+    with pytest.raises(
+        RuntimeError, match="Expected a Storage of type Float or an UntypedStorage, but got type Double"
+    ):
+        torch.empty(0).set_(torch.ones(2).double().storage())
+
+
+def test_set_refuses_what_reaches_outside_of_the_storage_and_leaves_the_tensor_as_it_was():
+    x, y = torch.arange(12.0), torch.ones(2)
+    for offset, sizes, strides, text in (
+        (-1, (2,), (1,), "Tensor: invalid storage offset -1"),
+        (0, (2, 2), (-1, 1), "Storage size calculation overflowed with sizes=[2, 2] and strides=[-1, 1]"),
+        (0, (2,), (1, 1), "unequal size length (1) and stride length (2)"),
+        (2**62, (2,), (1,), "Storage size calculation overflowed with sizes=[2] and strides=[1]"),
+    ):
+        for source in (x, x.untyped_storage()):
+            with pytest.raises(RuntimeError) as error:
+                y.set_(source, offset, sizes, strides)
+            assert str(error.value) == text and y.tolist() == [1, 1] and y._version == 0
+    for offset in (2**61, 2**62):
+        with pytest.raises(RuntimeError, match="Storage size calculation overflowed"):
+            torch.as_strided(x, (2,), (1,), offset)
+    y.set_(x.untyped_storage(), 5, (3, 4), (4, 1))
+    assert y[0].tolist() == [5, 6, 7, 8] and x.untyped_storage().nbytes() == 68

@@ -63,3 +63,18 @@ def test_suffixes_begin_a_line_where_they_do_not_fit():
     assert _add_suffixes("t" * 17, [first], 2) == f"{'t' * 17},\n  {first})"
     assert _add_suffixes("t" * 80, [first, "u" * 16], 2) == f"{'t' * 80},\n  {first}, {'u' * 16})"
     assert _add_suffixes("t" * 80, [first, "u" * 17, later], 2) == f"{'t' * 80},\n  {first},\n  {'u' * 17}, {later})"
+
+
+def test_how_exponents_are_printed():
+    """To PyTorch's float8_e8m0fnu zero is its smallest number, and NaN is finite."""
+    nan = float("nan")
+    for values, text in [
+        ([2.0**-127, 8.0], "tensor([0., 8.], dtype=torch.float8_e8m0fnu)"),
+        ([nan, 67108864.0], "tensor([          nan, 67108864.0000], dtype=torch.float8_e8m0fnu)"),
+        (
+            [nan, 128.0, 2.0**-10, 2.0**-17],
+            "tensor([     nan, 128.0000,   0.0010,   0.0000], dtype=torch.float8_e8m0fnu)",
+        ),
+        ([128.0, 2.0**-10], "tensor([1.2800e+02, 9.7656e-04], dtype=torch.float8_e8m0fnu)"),
+    ]:
+        assert repr(torch.tensor(values, dtype=torch.float64).to(torch.float8_e8m0fnu)) == text

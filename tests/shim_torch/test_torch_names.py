@@ -138,3 +138,24 @@ def test_what_pytorchs_own_pickles_hold():
     )
     found = torch.storage._load_from_bytes(data)
     assert type(found) is torch.UntypedStorage and found.tolist() == [0, 1, 2, 3]
+
+
+def test_names():
+    assert repr(torch.per_tensor_affine) == "torch.per_tensor_affine"
+    assert torch.Tag.pointwise == 16
+    assert torch.sym_max(2, 3.0) == 3.0
+    assert isinstance(torch.sym_max(2, 3.0), float)
+    assert torch.sym_not(False)
+    assert torch.is_autocast_cpu_enabled() is False
+    assert torch._vendor.packaging.version.parse("2.1") < torch._vendor.packaging.version.parse("2.10")
+    with pytest.raises(NotImplementedError, match="torch.qr of a nested tensor"):
+        torch.qr(torch.nested.nested_tensor([torch.ones(2, 2)]))
+    assert torch.sparse.mm(torch.eye(2), torch.ones(2, 1)).tolist() == [[1.0], [1.0]]
+
+
+def test_functions_that_only_the_table_shows():
+    from shim_torch import _VF
+
+    assert torch._VF is _VF and not hasattr(torch, "unique_dim")
+    assert _VF.unique_dim(torch.tensor([1, 1, 0]), 0)[0].tolist() == [0, 1]
+    assert _VF.lstm is not None and not hasattr(_VF, "no_such_function")

@@ -14,6 +14,8 @@ TESTS = Path(__file__).resolve().parents[2] / "tests"
 
 def _written(folder, module, *given):
     """What ``written(torch, *given)`` of a module beside the tests gives."""
+    while (TESTS / folder / "__init__.py").exists():  # a package is imported from the folder beside it
+        folder, module = Path(folder).parent, f"{Path(folder).name}.{module}"
     sys.path.insert(0, str(TESTS / folder))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -21,8 +23,11 @@ def _written(folder, module, *given):
 
 
 def _of_cases(folder, module, stored, *others):
-    """The files of a folder whose cases stand in modules ``*_cases``, all written by one module; ``others`` write their own."""
-    names = {file.stem for file in (TESTS / folder).glob("*_cases.py")} - set(others)
+    """The files of a folder whose cases stand in modules ``*_cases``, below it too, all written by one module of the folder;
+    ``others`` write their own.
+    """
+    files = (TESTS / folder).rglob("*_cases.py")
+    names = {str(file.relative_to(TESTS / folder).with_suffix("")) for file in files} - set(others)
     return {f"tests/{folder}/{stored(name)}": partial(_written, folder, module, name) for name in sorted(names)}
 
 
@@ -37,7 +42,7 @@ FILES = {
     **_of_cases("shim_torch/ops", "expressions", "expected/{}.json".format, "rearranging_cases"),
     **_of_one("shim_torch/ops", "rearranging_cases", "rearranging_expected.json"),
     **_of_one("shim_torch/optim", "matrices_cases", "matrices_expected.json"),
-    **_of_one("shim_torch/optim", "others_cases", "others_expected.json"),
+    **_of_one("shim_torch/optim", "steps_cases", "steps_expected.json"),
     **_of_one("shim_torch/optim", "schedules_cases", "schedules_expected.json"),
     **_of_one("shim_torch", "window_cases", "data/windows.json"),
     **_of_one("shim_torch", "distribution_single_cases", "data/distributions.json"),

@@ -54,15 +54,13 @@ SHIM_FORMAT(preserve_format, 1)
 SHIM_FORMAT(channels_last, 2)
 SHIM_FORMAT(channels_last_3d, 3)
 
-#define SHIM_TAGS(X)                                                                                         \
-  X(core, 0)                                                                                                 \
-  X(cudagraph_unsafe, 1)                                                                                     \
-  X(data_dependent_output, 2)                                                                                \
-  X(dynamic_output_shape, 3)                                                                                 \
-  X(flexible_layout, 4) X(generated, 5) X(inplace_view, 7) X(maybe_aliasing_or_mutating, 8)                  \
-      X(needs_contiguous_strides, 9) X(needs_exact_strides, 10) X(needs_fixed_stride_order, 11)              \
-          X(nondeterministic_bitwise, 12) X(nondeterministic_seeded, 13) X(out_variant, 15) X(pointwise, 16) \
-              X(pt2_compliant_tag, 17) X(reduction, 18) X(view_copy, 19)
+// clang-format off: several in a line
+#define SHIM_TAGS(X)                                                                                                         \
+  X(core, 0) X(cudagraph_unsafe, 1) X(data_dependent_output, 2) X(dynamic_output_shape, 3) X(flexible_layout, 4)             \
+  X(generated, 5) X(inplace_view, 7) X(maybe_aliasing_or_mutating, 8) X(needs_contiguous_strides, 9)                         \
+  X(needs_exact_strides, 10) X(needs_fixed_stride_order, 11) X(nondeterministic_bitwise, 12) X(nondeterministic_seeded, 13)  \
+  X(out_variant, 15) X(pointwise, 16) X(pt2_compliant_tag, 17) X(reduction, 18) X(view_copy, 19)
+// clang-format on
 #define SHIM_TAG(name, number) SHIM_CONSTANT(torch_tag_##name, number)
 SHIM_TAGS(SHIM_TAG)
 

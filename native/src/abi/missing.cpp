@@ -13,143 +13,103 @@ shim::abi::Err missing(const char* name) {
 
 #define SHIM_MISSING(name) \
   SHIM_EXPORT shim::abi::Err name() { return missing(#name); }
-SHIM_MISSING(aoti_record_function_end)
-SHIM_MISSING(aoti_record_function_start)
-SHIM_MISSING(aoti_torch__scaled_mm)
+// clang-format off: several in a line
+SHIM_MISSING(aoti_record_function_end) SHIM_MISSING(aoti_record_function_start) SHIM_MISSING(aoti_torch__scaled_mm)
 SHIM_MISSING(aoti_torch_cpu__c10d_functional_all_reduce)
-SHIM_MISSING(aoti_torch_cpu__c10d_functional_all_reduce_) SHIM_MISSING(aoti_torch_cpu__c10d_functional_wait_tensor) SHIM_MISSING(
-    aoti_torch_cpu__linear_pointwise) SHIM_MISSING(aoti_torch_cpu__linear_pointwise_binary)
-    SHIM_MISSING(aoti_torch_cpu__mkl_linear) SHIM_MISSING(aoti_torch_cpu__qconv2d_pointwise_binary_tensor) SHIM_MISSING(
-        aoti_torch_cpu__qconv_pointwise_tensor) SHIM_MISSING(aoti_torch_cpu__qlinear_pointwise_binary_tensor)
-        SHIM_MISSING(aoti_torch_cpu__qlinear_pointwise_tensor) SHIM_MISSING(
-            aoti_torch_cpu__weight_int4pack_mm_cpu_tensor) SHIM_MISSING(aoti_torch_cpu__wrapped_linear_prepack)
-            SHIM_MISSING(aoti_torch_cpu__wrapped_quantized_linear_prepacked) SHIM_MISSING(
-                aoti_torch_cpu_mkldnn__convolution_pointwise) SHIM_MISSING(aoti_torch_cpu_mkldnn__convolution_pointwise_binary)
-                SHIM_MISSING(aoti_torch_cpu_mkldnn__convolution_pointwise_binary_) SHIM_MISSING(
-                    aoti_torch_cpu_mkldnn__convolution_transpose_pointwise) SHIM_MISSING(aoti_torch_cpu_mkldnn_rnn_layer)
-                    SHIM_MISSING(aoti_torch_cpu_wrapped_fbgemm_linear_fp16_weight) SHIM_MISSING(
-                        aoti_torch_cpu_wrapped_fbgemm_pack_gemm_matrix_fp16) SHIM_MISSING(aoti_torch_create_xpu_guard)
-                        SHIM_MISSING(aoti_torch_create_xpu_stream_guard) SHIM_MISSING(
-                            aoti_torch_cuda__flash_attention_forward_no_dropout_inplace_v2)
-                            SHIM_MISSING(aoti_torch_cuda__flash_attention_forward_v2) SHIM_MISSING(
-                                aoti_torch_delete_c10_value_object) SHIM_MISSING(aoti_torch_delete_xpu_guard)
-                                SHIM_MISSING(aoti_torch_delete_xpu_stream_guard) SHIM_MISSING(
-                                    aoti_torch_get_current_sycl_queue) SHIM_MISSING(aoti_torch_get_current_xpu_device)
-                                    SHIM_MISSING(aoti_torch_get_current_xpu_stream) SHIM_MISSING(
-                                        aoti_torch_int64_to_ivalue) SHIM_MISSING(aoti_torch_mps__adaptive_avg_pool2d)
-                                        SHIM_MISSING(aoti_torch_mps__adaptive_avg_pool2d_backward) SHIM_MISSING(
-                                            aoti_torch_mps__cdist_forward)
-                                            SHIM_MISSING(aoti_torch_mps__efficientzerotensor) SHIM_MISSING(
-                                                aoti_torch_mps__fft_c2c) SHIM_MISSING(aoti_torch_mps__fft_r2c)
-                                                SHIM_MISSING(aoti_torch_mps__fused_moving_avg_obs_fq_helper_functional) SHIM_MISSING(
-                                                    aoti_torch_mps__fused_rms_norm) SHIM_MISSING(aoti_torch_mps__grouped_mm)
-                                                    SHIM_MISSING(aoti_torch_mps__histogramdd_from_bin_cts) SHIM_MISSING(
-                                                        aoti_torch_mps__scaled_dot_product_attention_math_for_mps)
-                                                        SHIM_MISSING(
-                                                            aoti_torch_mps__scaled_dot_product_attention_math_for_mps_v2)
-                                                            SHIM_MISSING(
-                                                                aoti_torch_mps__scaled_dot_product_fused_attention_overrideable)
-                                                                SHIM_MISSING(
-                                                                    aoti_torch_mps__scaled_dot_product_fused_attention_overrideable_backward)
-                                                                    SHIM_MISSING(aoti_torch_mps__to_sparse) SHIM_MISSING(
-                                                                        aoti_torch_mps__trilinear)
-                                                                        SHIM_MISSING(aoti_torch_mps__weight_int4pack_mm)
-                                                                            SHIM_MISSING(
-                                                                                aoti_torch_mps__weight_int8pack_mm)
-                                                                                SHIM_MISSING(aoti_torch_mps_abs) SHIM_MISSING(
-                                                                                    aoti_torch_mps_adaptive_max_pool2d)
-                                                                                    SHIM_MISSING(
-                                                                                        aoti_torch_mps_adaptive_max_pool2d_backward)
-                                                                                        SHIM_MISSING(
-                                                                                            aoti_torch_mps_add_Scalar)
-                                                                                            SHIM_MISSING(
-                                                                                                aoti_torch_mps_add_Tensor)
-                                                                                                SHIM_MISSING(
-                                                                                                    aoti_torch_mps_addbmm)
-                                                                                                    SHIM_MISSING(
-                                                                                                        aoti_torch_mps_addmm_out)
-                                                                                                        SHIM_MISSING(
-                                                                                                            aoti_torch_mps_addmv)
-                                                                                                            SHIM_MISSING(
-                                                                                                                aoti_torch_mps_angle)
-                                                                                                                SHIM_MISSING(
-                                                                                                                    aoti_torch_mps_avg_pool2d)
-                                                                                                                    SHIM_MISSING(
-                                                                                                                        aoti_torch_mps_avg_pool2d_backward)
-                                                                                                                        SHIM_MISSING(
-                                                                                                                            aoti_torch_mps_avg_pool3d)
-                                                                                                                            SHIM_MISSING(
-                                                                                                                                aoti_torch_mps_avg_pool3d_backward)
-                                                                                                                                SHIM_MISSING(
-                                                                                                                                    aoti_torch_mps_baddbmm_out)
-                                                                                                                                    SHIM_MISSING(
-                                                                                                                                        aoti_torch_mps_bernoulli__Tensor)
-                                                                                                                                        SHIM_MISSING(
-                                                                                                                                            aoti_torch_mps_bernoulli__float)
-                                                                                                                                            SHIM_MISSING(
-                                                                                                                                                aoti_torch_mps_bmm_out)
-                                                                                                                                                SHIM_MISSING(
-                                                                                                                                                    aoti_torch_mps_bucketize_Tensor)
-                                                                                                                                                    SHIM_MISSING(
-                                                                                                                                                        aoti_torch_mps_cat)
-                                                                                                                                                        SHIM_MISSING(aoti_torch_mps_cholesky_solve) SHIM_MISSING(
-                                                                                                                                                            aoti_torch_mps_convolution)
-                                                                                                                                                            SHIM_MISSING(
-                                                                                                                                                                aoti_torch_mps_convolution_backward) SHIM_MISSING(aoti_torch_mps_copy_buffer) SHIM_MISSING(aoti_torch_mps_create_shader_library) SHIM_MISSING(aoti_torch_mps_cummax) SHIM_MISSING(aoti_torch_mps_cummin) SHIM_MISSING(aoti_torch_mps_cumprod) SHIM_MISSING(aoti_torch_mps_cumsum) SHIM_MISSING(aoti_torch_mps_delete_shader_library) SHIM_MISSING(aoti_torch_mps_dispatch_array) SHIM_MISSING(aoti_torch_mps_dispatch_array_with_group_size) SHIM_MISSING(aoti_torch_mps_dispatch_single)
-                                                                                                                                                                SHIM_MISSING(
-                                                                                                                                                                    aoti_torch_mps_dispatch_single_with_group_size)
-                                                                                                                                                                    SHIM_MISSING(
-                                                                                                                                                                        aoti_torch_mps_exponential)
-                                                                                                                                                                        SHIM_MISSING(
-                                                                                                                                                                            aoti_torch_mps_fill__Scalar)
-                                                                                                                                                                            SHIM_MISSING(aoti_torch_mps_free) SHIM_MISSING(
-                                                                                                                                                                                aoti_torch_mps_get_kernel_function)
-                                                                                                                                                                                SHIM_MISSING(
-                                                                                                                                                                                    aoti_torch_mps_grid_sampler_3d) SHIM_MISSING(aoti_torch_mps_grid_sampler_3d_backward) SHIM_MISSING(aoti_torch_mps_hann_window) SHIM_MISSING(aoti_torch_mps_histc) SHIM_MISSING(aoti_torch_mps_histogram_bin_ct)
-                                                                                                                                                                                    SHIM_MISSING(
-                                                                                                                                                                                        aoti_torch_mps_index_Tensor) SHIM_MISSING(aoti_torch_mps_index_put) SHIM_MISSING(aoti_torch_mps_kthvalue) SHIM_MISSING(aoti_torch_mps_logcumsumexp) SHIM_MISSING(aoti_torch_mps_lu_unpack) SHIM_MISSING(aoti_torch_mps_malloc) SHIM_MISSING(aoti_torch_mps_masked_scatter) SHIM_MISSING(aoti_torch_mps_masked_scatter_backward)
-                                                                                                                                                                                        SHIM_MISSING(aoti_torch_mps_masked_select) SHIM_MISSING(
-                                                                                                                                                                                            aoti_torch_mps_max_pool2d_with_indices) SHIM_MISSING(aoti_torch_mps_max_pool2d_with_indices_backward)
-                                                                                                                                                                                            SHIM_MISSING(aoti_torch_mps_max_pool3d_with_indices) SHIM_MISSING(aoti_torch_mps_max_pool3d_with_indices_backward) SHIM_MISSING(aoti_torch_mps_max_unpool2d) SHIM_MISSING(aoti_torch_mps_max_unpool3d) SHIM_MISSING(aoti_torch_mps_median) SHIM_MISSING(aoti_torch_mps_memcpy) SHIM_MISSING(aoti_torch_mps_mm_out) SHIM_MISSING(aoti_torch_mps_mul_Scalar) SHIM_MISSING(aoti_torch_mps_mul_Tensor) SHIM_MISSING(aoti_torch_mps_nanmedian)
-                                                                                                                                                                                                SHIM_MISSING(aoti_torch_mps_narrow) SHIM_MISSING(aoti_torch_mps_native_dropout) SHIM_MISSING(aoti_torch_mps_nonzero) SHIM_MISSING(
-                                                                                                                                                                                                    aoti_torch_mps_nonzero_static) SHIM_MISSING(aoti_torch_mps_normal_functional) SHIM_MISSING(aoti_torch_mps_pad) SHIM_MISSING(aoti_torch_mps_permute) SHIM_MISSING(aoti_torch_mps_polar) SHIM_MISSING(aoti_torch_mps_pow_Scalar) SHIM_MISSING(aoti_torch_mps_pow_Tensor_Scalar) SHIM_MISSING(aoti_torch_mps_pow_Tensor_Tensor)
-                                                                                                                                                                                                    SHIM_MISSING(aoti_torch_mps_rand) SHIM_MISSING(aoti_torch_mps_rand_generator) SHIM_MISSING(aoti_torch_mps_rand_like) SHIM_MISSING(aoti_torch_mps_rand_like_generator) SHIM_MISSING(aoti_torch_mps_randint) SHIM_MISSING(aoti_torch_mps_randint_generator) SHIM_MISSING(aoti_torch_mps_randint_like) SHIM_MISSING(aoti_torch_mps_randint_like_low_dtype) SHIM_MISSING(aoti_torch_mps_randint_low) SHIM_MISSING(aoti_torch_mps_randint_low_out) SHIM_MISSING(aoti_torch_mps_randn) SHIM_MISSING(aoti_torch_mps_randn_generator) SHIM_MISSING(aoti_torch_mps_randn_like) SHIM_MISSING(aoti_torch_mps_randn_like_generator) SHIM_MISSING(aoti_torch_mps_randperm) SHIM_MISSING(aoti_torch_mps_repeat_interleave_Tensor) SHIM_MISSING(aoti_torch_mps_replication_pad1d_backward) SHIM_MISSING(aoti_torch_mps_replication_pad2d_backward) SHIM_MISSING(aoti_torch_mps_reshape) SHIM_MISSING(
-                                                                                                                                                                                                        aoti_torch_mps_resize_)
-                                                                                                                                                                                                        SHIM_MISSING(aoti_torch_mps_resize_as_) SHIM_MISSING(aoti_torch_mps_run_command_block) SHIM_MISSING(aoti_torch_mps_scatter_reduce_two_out) SHIM_MISSING(aoti_torch_mps_scatter_src_out) SHIM_MISSING(aoti_torch_mps_scatter_value_out) SHIM_MISSING(aoti_torch_mps_searchsorted_Scalar) SHIM_MISSING(aoti_torch_mps_searchsorted_Tensor) SHIM_MISSING(aoti_torch_mps_set__source_Tensor) SHIM_MISSING(aoti_torch_mps_set_arg_int) SHIM_MISSING(aoti_torch_mps_set_arg_tensor) SHIM_MISSING(aoti_torch_mps_slice_Tensor) SHIM_MISSING(aoti_torch_mps_soft_margin_loss_backward) SHIM_MISSING(aoti_torch_mps_sort) SHIM_MISSING(aoti_torch_mps_sort_stable) SHIM_MISSING(
-                                                                                                                                                                                                            aoti_torch_mps_squeeze_dim) SHIM_MISSING(aoti_torch_mps_start_encoding) SHIM_MISSING(aoti_torch_mps_to_sparse) SHIM_MISSING(aoti_torch_mps_topk) SHIM_MISSING(aoti_torch_mps_triangular_solve) SHIM_MISSING(aoti_torch_mps_uniform)
-                                                                                                                                                                                                            SHIM_MISSING(
-                                                                                                                                                                                                                aoti_torch_mps_upsample_bicubic2d_backward)
-                                                                                                                                                                                                                SHIM_MISSING(
-                                                                                                                                                                                                                    aoti_torch_mps_upsample_linear1d_backward)
-                                                                                                                                                                                                                    SHIM_MISSING(
-                                                                                                                                                                                                                        aoti_torch_mps_upsample_trilinear3d_backward)
-                                                                                                                                                                                                                        SHIM_MISSING(aoti_torch_mps_view_as_complex) SHIM_MISSING(aoti_torch_mps_view_as_real) SHIM_MISSING(aoti_torch_mps_view_dtype) SHIM_MISSING(
-                                                                                                                                                                                                                            aoti_torch_print_tensor_handle)
-                                                                                                                                                                                                                            SHIM_MISSING(
-                                                                                                                                                                                                                                aoti_torch_proxy_executor_call_function)
-                                                                                                                                                                                                                                SHIM_MISSING(
-                                                                                                                                                                                                                                    aoti_torch_save_tensor_handle) SHIM_MISSING(aoti_torch_set_current_xpu_device) SHIM_MISSING(aoti_torch_str_to_ivalue) SHIM_MISSING(aoti_torch_strlist_to_ivalue) SHIM_MISSING(aoti_torch_tensor_to_ivalue) SHIM_MISSING(aoti_torch_xpu__addmm_activation) SHIM_MISSING(aoti_torch_xpu__fused_moving_avg_obs_fq_helper_functional) SHIM_MISSING(aoti_torch_xpu__fused_rms_norm) SHIM_MISSING(aoti_torch_xpu__grouped_mm) SHIM_MISSING(aoti_torch_xpu__int_mm_out)
-                                                                                                                                                                                                                                    SHIM_MISSING(aoti_torch_xpu__qconv2d_pointwise_binary_tensor) SHIM_MISSING(aoti_torch_xpu__qconv_pointwise_tensor) SHIM_MISSING(aoti_torch_xpu__qlinear_pointwise_binary_tensor) SHIM_MISSING(aoti_torch_xpu__qlinear_pointwise_tensor) SHIM_MISSING(
-                                                                                                                                                                                                                                        aoti_torch_xpu__scaled_dot_product_fused_attention_overrideable)
-                                                                                                                                                                                                                                        SHIM_MISSING(
-                                                                                                                                                                                                                                            aoti_torch_xpu__scaled_dot_product_fused_attention_overrideable_backward) SHIM_MISSING(aoti_torch_xpu__trilinear) SHIM_MISSING(aoti_torch_xpu__weight_int4pack_mm_with_scales_and_zeros) SHIM_MISSING(aoti_torch_xpu_abs)
-                                                                                                                                                                                                                                            SHIM_MISSING(
-                                                                                                                                                                                                                                                aoti_torch_xpu_add_Scalar)
-                                                                                                                                                                                                                                                SHIM_MISSING(aoti_torch_xpu_addbmm) SHIM_MISSING(aoti_torch_xpu_addmm_out) SHIM_MISSING(aoti_torch_xpu_addmv) SHIM_MISSING(aoti_torch_xpu_baddbmm_out) SHIM_MISSING(aoti_torch_xpu_bmm_out) SHIM_MISSING(aoti_torch_xpu_cholesky_solve) SHIM_MISSING(aoti_torch_xpu_convolution) SHIM_MISSING(
-                                                                                                                                                                                                                                                    aoti_torch_xpu_convolution_backward) SHIM_MISSING(aoti_torch_xpu_cummax) SHIM_MISSING(aoti_torch_xpu_cummin) SHIM_MISSING(aoti_torch_xpu_exponential)
-                                                                                                                                                                                                                                                    SHIM_MISSING(aoti_torch_xpu_grid_sampler_3d) SHIM_MISSING(
-                                                                                                                                                                                                                                                        aoti_torch_xpu_grid_sampler_3d_backward)
-                                                                                                                                                                                                                                                        SHIM_MISSING(
-                                                                                                                                                                                                                                                            aoti_torch_xpu_guard_set_index)
-                                                                                                                                                                                                                                                            SHIM_MISSING(aoti_torch_xpu_hann_window) SHIM_MISSING(aoti_torch_xpu_index_put) SHIM_MISSING(aoti_torch_xpu_kthvalue)
-                                                                                                                                                                                                                                                                SHIM_MISSING(aoti_torch_xpu_logcumsumexp) SHIM_MISSING(
-                                                                                                                                                                                                                                                                    aoti_torch_xpu_masked_scatter)
-                                                                                                                                                                                                                                                                    SHIM_MISSING(aoti_torch_xpu_masked_scatter_backward) SHIM_MISSING(
-                                                                                                                                                                                                                                                                        aoti_torch_xpu_mkldnn__convolution_pointwise) SHIM_MISSING(aoti_torch_xpu_mkldnn__convolution_pointwise_binary) SHIM_MISSING(aoti_torch_xpu_mkldnn__convolution_pointwise_binary_) SHIM_MISSING(aoti_torch_xpu_mm_dtype_out) SHIM_MISSING(aoti_torch_xpu_mm_out) SHIM_MISSING(aoti_torch_xpu_mul_Scalar) SHIM_MISSING(aoti_torch_xpu_narrow) SHIM_MISSING(aoti_torch_xpu_nonzero_static) SHIM_MISSING(aoti_torch_xpu_normal_functional) SHIM_MISSING(aoti_torch_xpu_pad) SHIM_MISSING(aoti_torch_xpu_permute) SHIM_MISSING(aoti_torch_xpu_polar) SHIM_MISSING(aoti_torch_xpu_rand)
-                                                                                                                                                                                                                                                                        SHIM_MISSING(
-                                                                                                                                                                                                                                                                            aoti_torch_xpu_rand_generator)
-                                                                                                                                                                                                                                                                            SHIM_MISSING(aoti_torch_xpu_rand_like) SHIM_MISSING(aoti_torch_xpu_rand_like_generator) SHIM_MISSING(aoti_torch_xpu_randint) SHIM_MISSING(aoti_torch_xpu_randint_generator)
-                                                                                                                                                                                                                                                                                SHIM_MISSING(aoti_torch_xpu_randint_like) SHIM_MISSING(aoti_torch_xpu_randint_like_low_dtype) SHIM_MISSING(aoti_torch_xpu_randint_low) SHIM_MISSING(aoti_torch_xpu_randint_low_out) SHIM_MISSING(aoti_torch_xpu_randn) SHIM_MISSING(aoti_torch_xpu_randn_generator) SHIM_MISSING(aoti_torch_xpu_randn_like) SHIM_MISSING(aoti_torch_xpu_randn_like_generator) SHIM_MISSING(aoti_torch_xpu_randperm) SHIM_MISSING(aoti_torch_xpu_reshape) SHIM_MISSING(aoti_torch_xpu_resize_as_) SHIM_MISSING(aoti_torch_xpu_slice_Tensor) SHIM_MISSING(aoti_torch_xpu_soft_margin_loss_backward) SHIM_MISSING(aoti_torch_xpu_sort) SHIM_MISSING(
-                                                                                                                                                                                                                                                                                    aoti_torch_xpu_squeeze_dim) SHIM_MISSING(aoti_torch_xpu_to_sparse) SHIM_MISSING(aoti_torch_xpu_uniform) SHIM_MISSING(aoti_torch_xpu_view_dtype)
-                                                                                                                                                                                                                                                                                    SHIM_MISSING(
-                                                                                                                                                                                                                                                                                        torch_mps_set_arg_bytes)
+SHIM_MISSING(aoti_torch_cpu__c10d_functional_all_reduce_) SHIM_MISSING(aoti_torch_cpu__c10d_functional_wait_tensor)
+SHIM_MISSING(aoti_torch_cpu__linear_pointwise) SHIM_MISSING(aoti_torch_cpu__linear_pointwise_binary)
+SHIM_MISSING(aoti_torch_cpu__mkl_linear) SHIM_MISSING(aoti_torch_cpu__qconv2d_pointwise_binary_tensor)
+SHIM_MISSING(aoti_torch_cpu__qconv_pointwise_tensor) SHIM_MISSING(aoti_torch_cpu__qlinear_pointwise_binary_tensor)
+SHIM_MISSING(aoti_torch_cpu__qlinear_pointwise_tensor) SHIM_MISSING(aoti_torch_cpu__weight_int4pack_mm_cpu_tensor)
+SHIM_MISSING(aoti_torch_cpu__wrapped_linear_prepack) SHIM_MISSING(aoti_torch_cpu__wrapped_quantized_linear_prepacked)
+SHIM_MISSING(aoti_torch_cpu_mkldnn__convolution_pointwise) SHIM_MISSING(aoti_torch_cpu_mkldnn__convolution_pointwise_binary)
+SHIM_MISSING(aoti_torch_cpu_mkldnn__convolution_pointwise_binary_) SHIM_MISSING(aoti_torch_cpu_mkldnn__convolution_transpose_pointwise)
+SHIM_MISSING(aoti_torch_cpu_mkldnn_rnn_layer) SHIM_MISSING(aoti_torch_cpu_wrapped_fbgemm_linear_fp16_weight)
+SHIM_MISSING(aoti_torch_cpu_wrapped_fbgemm_pack_gemm_matrix_fp16) SHIM_MISSING(aoti_torch_create_xpu_guard)
+SHIM_MISSING(aoti_torch_create_xpu_stream_guard) SHIM_MISSING(aoti_torch_cuda__flash_attention_forward_no_dropout_inplace_v2)
+SHIM_MISSING(aoti_torch_cuda__flash_attention_forward_v2) SHIM_MISSING(aoti_torch_delete_c10_value_object)
+SHIM_MISSING(aoti_torch_delete_xpu_guard) SHIM_MISSING(aoti_torch_delete_xpu_stream_guard) SHIM_MISSING(aoti_torch_get_current_sycl_queue)
+SHIM_MISSING(aoti_torch_get_current_xpu_device) SHIM_MISSING(aoti_torch_get_current_xpu_stream) SHIM_MISSING(aoti_torch_int64_to_ivalue)
+SHIM_MISSING(aoti_torch_mps__adaptive_avg_pool2d) SHIM_MISSING(aoti_torch_mps__adaptive_avg_pool2d_backward)
+SHIM_MISSING(aoti_torch_mps__cdist_forward) SHIM_MISSING(aoti_torch_mps__efficientzerotensor) SHIM_MISSING(aoti_torch_mps__fft_c2c)
+SHIM_MISSING(aoti_torch_mps__fft_r2c) SHIM_MISSING(aoti_torch_mps__fused_moving_avg_obs_fq_helper_functional)
+SHIM_MISSING(aoti_torch_mps__fused_rms_norm) SHIM_MISSING(aoti_torch_mps__grouped_mm) SHIM_MISSING(aoti_torch_mps__histogramdd_from_bin_cts)
+SHIM_MISSING(aoti_torch_mps__scaled_dot_product_attention_math_for_mps)
+SHIM_MISSING(aoti_torch_mps__scaled_dot_product_attention_math_for_mps_v2)
+SHIM_MISSING(aoti_torch_mps__scaled_dot_product_fused_attention_overrideable)
+SHIM_MISSING(aoti_torch_mps__scaled_dot_product_fused_attention_overrideable_backward) SHIM_MISSING(aoti_torch_mps__to_sparse)
+SHIM_MISSING(aoti_torch_mps__trilinear) SHIM_MISSING(aoti_torch_mps__weight_int4pack_mm) SHIM_MISSING(aoti_torch_mps__weight_int8pack_mm)
+SHIM_MISSING(aoti_torch_mps_abs) SHIM_MISSING(aoti_torch_mps_adaptive_max_pool2d) SHIM_MISSING(aoti_torch_mps_adaptive_max_pool2d_backward)
+SHIM_MISSING(aoti_torch_mps_add_Scalar) SHIM_MISSING(aoti_torch_mps_add_Tensor) SHIM_MISSING(aoti_torch_mps_addbmm)
+SHIM_MISSING(aoti_torch_mps_addmm_out) SHIM_MISSING(aoti_torch_mps_addmv) SHIM_MISSING(aoti_torch_mps_angle)
+SHIM_MISSING(aoti_torch_mps_avg_pool2d) SHIM_MISSING(aoti_torch_mps_avg_pool2d_backward) SHIM_MISSING(aoti_torch_mps_avg_pool3d)
+SHIM_MISSING(aoti_torch_mps_avg_pool3d_backward) SHIM_MISSING(aoti_torch_mps_baddbmm_out) SHIM_MISSING(aoti_torch_mps_bernoulli__Tensor)
+SHIM_MISSING(aoti_torch_mps_bernoulli__float) SHIM_MISSING(aoti_torch_mps_bmm_out) SHIM_MISSING(aoti_torch_mps_bucketize_Tensor)
+SHIM_MISSING(aoti_torch_mps_cat) SHIM_MISSING(aoti_torch_mps_cholesky_solve) SHIM_MISSING(aoti_torch_mps_convolution)
+SHIM_MISSING(aoti_torch_mps_convolution_backward) SHIM_MISSING(aoti_torch_mps_copy_buffer)
+SHIM_MISSING(aoti_torch_mps_create_shader_library) SHIM_MISSING(aoti_torch_mps_cummax) SHIM_MISSING(aoti_torch_mps_cummin)
+SHIM_MISSING(aoti_torch_mps_cumprod) SHIM_MISSING(aoti_torch_mps_cumsum) SHIM_MISSING(aoti_torch_mps_delete_shader_library)
+SHIM_MISSING(aoti_torch_mps_dispatch_array) SHIM_MISSING(aoti_torch_mps_dispatch_array_with_group_size)
+SHIM_MISSING(aoti_torch_mps_dispatch_single) SHIM_MISSING(aoti_torch_mps_dispatch_single_with_group_size)
+SHIM_MISSING(aoti_torch_mps_exponential) SHIM_MISSING(aoti_torch_mps_fill__Scalar) SHIM_MISSING(aoti_torch_mps_free)
+SHIM_MISSING(aoti_torch_mps_get_kernel_function) SHIM_MISSING(aoti_torch_mps_grid_sampler_3d)
+SHIM_MISSING(aoti_torch_mps_grid_sampler_3d_backward) SHIM_MISSING(aoti_torch_mps_hann_window) SHIM_MISSING(aoti_torch_mps_histc)
+SHIM_MISSING(aoti_torch_mps_histogram_bin_ct) SHIM_MISSING(aoti_torch_mps_index_Tensor) SHIM_MISSING(aoti_torch_mps_index_put)
+SHIM_MISSING(aoti_torch_mps_kthvalue) SHIM_MISSING(aoti_torch_mps_logcumsumexp) SHIM_MISSING(aoti_torch_mps_lu_unpack)
+SHIM_MISSING(aoti_torch_mps_malloc) SHIM_MISSING(aoti_torch_mps_masked_scatter) SHIM_MISSING(aoti_torch_mps_masked_scatter_backward)
+SHIM_MISSING(aoti_torch_mps_masked_select) SHIM_MISSING(aoti_torch_mps_max_pool2d_with_indices)
+SHIM_MISSING(aoti_torch_mps_max_pool2d_with_indices_backward) SHIM_MISSING(aoti_torch_mps_max_pool3d_with_indices)
+SHIM_MISSING(aoti_torch_mps_max_pool3d_with_indices_backward) SHIM_MISSING(aoti_torch_mps_max_unpool2d)
+SHIM_MISSING(aoti_torch_mps_max_unpool3d) SHIM_MISSING(aoti_torch_mps_median) SHIM_MISSING(aoti_torch_mps_memcpy)
+SHIM_MISSING(aoti_torch_mps_mm_out) SHIM_MISSING(aoti_torch_mps_mul_Scalar) SHIM_MISSING(aoti_torch_mps_mul_Tensor)
+SHIM_MISSING(aoti_torch_mps_nanmedian) SHIM_MISSING(aoti_torch_mps_narrow) SHIM_MISSING(aoti_torch_mps_native_dropout)
+SHIM_MISSING(aoti_torch_mps_nonzero) SHIM_MISSING(aoti_torch_mps_nonzero_static) SHIM_MISSING(aoti_torch_mps_normal_functional)
+SHIM_MISSING(aoti_torch_mps_pad) SHIM_MISSING(aoti_torch_mps_permute) SHIM_MISSING(aoti_torch_mps_polar)
+SHIM_MISSING(aoti_torch_mps_pow_Scalar) SHIM_MISSING(aoti_torch_mps_pow_Tensor_Scalar) SHIM_MISSING(aoti_torch_mps_pow_Tensor_Tensor)
+SHIM_MISSING(aoti_torch_mps_rand) SHIM_MISSING(aoti_torch_mps_rand_generator) SHIM_MISSING(aoti_torch_mps_rand_like)
+SHIM_MISSING(aoti_torch_mps_rand_like_generator) SHIM_MISSING(aoti_torch_mps_randint) SHIM_MISSING(aoti_torch_mps_randint_generator)
+SHIM_MISSING(aoti_torch_mps_randint_like) SHIM_MISSING(aoti_torch_mps_randint_like_low_dtype) SHIM_MISSING(aoti_torch_mps_randint_low)
+SHIM_MISSING(aoti_torch_mps_randint_low_out) SHIM_MISSING(aoti_torch_mps_randn) SHIM_MISSING(aoti_torch_mps_randn_generator)
+SHIM_MISSING(aoti_torch_mps_randn_like) SHIM_MISSING(aoti_torch_mps_randn_like_generator) SHIM_MISSING(aoti_torch_mps_randperm)
+SHIM_MISSING(aoti_torch_mps_repeat_interleave_Tensor) SHIM_MISSING(aoti_torch_mps_replication_pad1d_backward)
+SHIM_MISSING(aoti_torch_mps_replication_pad2d_backward) SHIM_MISSING(aoti_torch_mps_reshape) SHIM_MISSING(aoti_torch_mps_resize_)
+SHIM_MISSING(aoti_torch_mps_resize_as_) SHIM_MISSING(aoti_torch_mps_run_command_block) SHIM_MISSING(aoti_torch_mps_scatter_reduce_two_out)
+SHIM_MISSING(aoti_torch_mps_scatter_src_out) SHIM_MISSING(aoti_torch_mps_scatter_value_out) SHIM_MISSING(aoti_torch_mps_searchsorted_Scalar)
+SHIM_MISSING(aoti_torch_mps_searchsorted_Tensor) SHIM_MISSING(aoti_torch_mps_set__source_Tensor) SHIM_MISSING(aoti_torch_mps_set_arg_int)
+SHIM_MISSING(aoti_torch_mps_set_arg_tensor) SHIM_MISSING(aoti_torch_mps_slice_Tensor) SHIM_MISSING(aoti_torch_mps_soft_margin_loss_backward)
+SHIM_MISSING(aoti_torch_mps_sort) SHIM_MISSING(aoti_torch_mps_sort_stable) SHIM_MISSING(aoti_torch_mps_squeeze_dim)
+SHIM_MISSING(aoti_torch_mps_start_encoding) SHIM_MISSING(aoti_torch_mps_to_sparse) SHIM_MISSING(aoti_torch_mps_topk)
+SHIM_MISSING(aoti_torch_mps_triangular_solve) SHIM_MISSING(aoti_torch_mps_uniform) SHIM_MISSING(aoti_torch_mps_upsample_bicubic2d_backward)
+SHIM_MISSING(aoti_torch_mps_upsample_linear1d_backward) SHIM_MISSING(aoti_torch_mps_upsample_trilinear3d_backward)
+SHIM_MISSING(aoti_torch_mps_view_as_complex) SHIM_MISSING(aoti_torch_mps_view_as_real) SHIM_MISSING(aoti_torch_mps_view_dtype)
+SHIM_MISSING(aoti_torch_print_tensor_handle) SHIM_MISSING(aoti_torch_proxy_executor_call_function)
+SHIM_MISSING(aoti_torch_save_tensor_handle) SHIM_MISSING(aoti_torch_set_current_xpu_device) SHIM_MISSING(aoti_torch_str_to_ivalue)
+SHIM_MISSING(aoti_torch_strlist_to_ivalue) SHIM_MISSING(aoti_torch_tensor_to_ivalue) SHIM_MISSING(aoti_torch_xpu__addmm_activation)
+SHIM_MISSING(aoti_torch_xpu__fused_moving_avg_obs_fq_helper_functional) SHIM_MISSING(aoti_torch_xpu__fused_rms_norm)
+SHIM_MISSING(aoti_torch_xpu__grouped_mm) SHIM_MISSING(aoti_torch_xpu__int_mm_out)
+SHIM_MISSING(aoti_torch_xpu__qconv2d_pointwise_binary_tensor) SHIM_MISSING(aoti_torch_xpu__qconv_pointwise_tensor)
+SHIM_MISSING(aoti_torch_xpu__qlinear_pointwise_binary_tensor) SHIM_MISSING(aoti_torch_xpu__qlinear_pointwise_tensor)
+SHIM_MISSING(aoti_torch_xpu__scaled_dot_product_fused_attention_overrideable)
+SHIM_MISSING(aoti_torch_xpu__scaled_dot_product_fused_attention_overrideable_backward) SHIM_MISSING(aoti_torch_xpu__trilinear)
+SHIM_MISSING(aoti_torch_xpu__weight_int4pack_mm_with_scales_and_zeros) SHIM_MISSING(aoti_torch_xpu_abs)
+SHIM_MISSING(aoti_torch_xpu_add_Scalar) SHIM_MISSING(aoti_torch_xpu_addbmm) SHIM_MISSING(aoti_torch_xpu_addmm_out)
+SHIM_MISSING(aoti_torch_xpu_addmv) SHIM_MISSING(aoti_torch_xpu_baddbmm_out) SHIM_MISSING(aoti_torch_xpu_bmm_out)
+SHIM_MISSING(aoti_torch_xpu_cholesky_solve) SHIM_MISSING(aoti_torch_xpu_convolution) SHIM_MISSING(aoti_torch_xpu_convolution_backward)
+SHIM_MISSING(aoti_torch_xpu_cummax) SHIM_MISSING(aoti_torch_xpu_cummin) SHIM_MISSING(aoti_torch_xpu_exponential)
+SHIM_MISSING(aoti_torch_xpu_grid_sampler_3d) SHIM_MISSING(aoti_torch_xpu_grid_sampler_3d_backward)
+SHIM_MISSING(aoti_torch_xpu_guard_set_index) SHIM_MISSING(aoti_torch_xpu_hann_window) SHIM_MISSING(aoti_torch_xpu_index_put)
+SHIM_MISSING(aoti_torch_xpu_kthvalue) SHIM_MISSING(aoti_torch_xpu_logcumsumexp) SHIM_MISSING(aoti_torch_xpu_masked_scatter)
+SHIM_MISSING(aoti_torch_xpu_masked_scatter_backward) SHIM_MISSING(aoti_torch_xpu_mkldnn__convolution_pointwise)
+SHIM_MISSING(aoti_torch_xpu_mkldnn__convolution_pointwise_binary) SHIM_MISSING(aoti_torch_xpu_mkldnn__convolution_pointwise_binary_)
+SHIM_MISSING(aoti_torch_xpu_mm_dtype_out) SHIM_MISSING(aoti_torch_xpu_mm_out) SHIM_MISSING(aoti_torch_xpu_mul_Scalar)
+SHIM_MISSING(aoti_torch_xpu_narrow) SHIM_MISSING(aoti_torch_xpu_nonzero_static) SHIM_MISSING(aoti_torch_xpu_normal_functional)
+SHIM_MISSING(aoti_torch_xpu_pad) SHIM_MISSING(aoti_torch_xpu_permute) SHIM_MISSING(aoti_torch_xpu_polar) SHIM_MISSING(aoti_torch_xpu_rand)
+SHIM_MISSING(aoti_torch_xpu_rand_generator) SHIM_MISSING(aoti_torch_xpu_rand_like) SHIM_MISSING(aoti_torch_xpu_rand_like_generator)
+SHIM_MISSING(aoti_torch_xpu_randint) SHIM_MISSING(aoti_torch_xpu_randint_generator) SHIM_MISSING(aoti_torch_xpu_randint_like)
+SHIM_MISSING(aoti_torch_xpu_randint_like_low_dtype) SHIM_MISSING(aoti_torch_xpu_randint_low) SHIM_MISSING(aoti_torch_xpu_randint_low_out)
+SHIM_MISSING(aoti_torch_xpu_randn) SHIM_MISSING(aoti_torch_xpu_randn_generator) SHIM_MISSING(aoti_torch_xpu_randn_like)
+SHIM_MISSING(aoti_torch_xpu_randn_like_generator) SHIM_MISSING(aoti_torch_xpu_randperm) SHIM_MISSING(aoti_torch_xpu_reshape)
+SHIM_MISSING(aoti_torch_xpu_resize_as_) SHIM_MISSING(aoti_torch_xpu_slice_Tensor) SHIM_MISSING(aoti_torch_xpu_soft_margin_loss_backward)
+SHIM_MISSING(aoti_torch_xpu_sort) SHIM_MISSING(aoti_torch_xpu_squeeze_dim) SHIM_MISSING(aoti_torch_xpu_to_sparse)
+SHIM_MISSING(aoti_torch_xpu_uniform) SHIM_MISSING(aoti_torch_xpu_view_dtype) SHIM_MISSING(torch_mps_set_arg_bytes)
+    // clang-format on

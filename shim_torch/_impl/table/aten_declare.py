@@ -36,6 +36,11 @@ def aten(*names: str, public: bool = False, **traits: Any) -> Callable[[Body], B
     return declare
 
 
+def _with_history(*groups: Any) -> bool:
+    tensors = [t for group in groups for t in (group if isinstance(group, (list, tuple)) else (group,))]
+    return any(isinstance(t, _core.TensorBase) and t.requires_grad for t in tensors)
+
+
 def package() -> Any:
     """The package, for what is no operator: its modules come in when an operator runs."""
     import shim_torch
@@ -60,4 +65,6 @@ def pulled(
             return tuple(None for _ in inputs)
         found = iter(package().autograd.grad(outputs, asked, gradients, create_graph=keep, allow_unused=True))
     given = [next(found) if w else None for w in wanted]
+    if keep and not _with_history(inputs, gradients):  # the graph leads to leaves of our own
+        given = [None if g is None else g.detach() for g in given]
     return tuple(torch.zeros_like(x) if w and g is None else g for x, w, g in zip(inputs, wanted, given, strict=True))

@@ -14,7 +14,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.table import aten_tags
-from shim_torch._impl.tensor.symbols import Tag
+from shim_torch._impl.table.tags import Tag
 from shim_torch._impl.transforms.view_inverses import INVERSES
 from shim_torch.utils._python_dispatch import TorchDispatchMode, _any_batched, _no_dispatch
 from shim_torch.utils._pytree import tree_leaves, tree_map

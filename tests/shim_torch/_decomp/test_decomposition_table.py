@@ -138,3 +138,10 @@ def test_graphs_are_written_with_what_stands_for_operators():
     targets = [n.target for n in graph.graph.nodes if n.op == "call_function"]
     assert torch.ops.aten.silu.default not in targets and torch.ops.aten.sigmoid.default in targets
     assert torch.allclose(graph(Y), Y * Y.sigmoid())
+
+
+def test_operators_that_consist_of_others():
+    aten = torch.ops.aten
+    assert aten.linear.default._can_decompose() and not aten.add.Tensor._can_decompose()
+    assert aten.add.Tensor.decompose(1, 2) is NotImplemented
+    assert aten.dropout.default.decompose(torch.ones(2), 0.0, False).tolist() == [1.0, 1.0]

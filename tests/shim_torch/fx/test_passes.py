@@ -193,3 +193,11 @@ def test_nested_arguments_may_hold_more_than_the_code_reads():
     assert fx_pytree.tree_flatten_spec([4, {"k": (5, 6), "more": 7}], spec) == [4, 5, 6]
     fx_pytree.register_pytree_flatten_spec(Pair, lambda p, spec: [p.a, p.b])
     assert fx_pytree.SUPPORTED_NODES[Pair](Pair(1, 2), None) == [1, 2]
+
+
+def test_fx_names_are_there():
+    assert isinstance(torch.fx.Node, type)
+    assert issubclass(torch.fx.GraphModule, torch.nn.Module)
+    from shim_torch.fx.node import map_aggregate
+
+    assert map_aggregate({"a": [1, (2,)]}, lambda x: x + 1) == {"a": [2, (3,)]}

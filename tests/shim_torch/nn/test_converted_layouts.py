@@ -31,3 +31,14 @@ def test_masked_reductions_refuse_repeated_dims(name):
         with pytest.raises(RuntimeError, match=f"{text} appears multiple times in the list of dims"):
             reduction(torch.ones(2, 3), dim=dim)
     assert reduction(torch.ones(2, 3), dim=(0, 1)).shape == ()
+
+
+def test_conversion_may_make_new_parameters():
+    net = nn.Linear(1, 1)
+    old = net.weight
+    try:
+        torch.__future__.set_overwrite_module_params_on_conversion(True)
+        net.double()
+    finally:
+        torch.__future__.set_overwrite_module_params_on_conversion(False)
+    assert net.weight is not old and old.dtype == torch.float32

@@ -3,13 +3,13 @@
 import gc
 import pickle
 import weakref
+from collections import namedtuple
 
 import pytest
 
 import shim_torch as torch
+from shim_torch import nn
 from shim_torch.nn.modules import module as hooks_of_all
-
-nn = torch.nn
 
 
 def note(*args):
@@ -96,3 +96,45 @@ def test_loading_hooks_are_pickled_and_hold_no_module():
         assert ref() is None
     finally:
         gc.enable()
+
+
+Pair = namedtuple("Pair", "a b")
+
+
+def test_hooks_keep_named_tuples_and_run_always():
+    class Two(nn.Module):
+        def forward(self, x):
+            return Pair(x * 2, x * 3)
+
+    net, seen = Two(), []
+    net.register_full_backward_hook(lambda m, i, o: seen.append("backward"))
+    out = net(torch.ones(1, requires_grad=True))
+    assert type(out) is Pair
+    out.a.sum().backward()
+
+    def fail(*_):
+        raise RuntimeError("in hook")
+
+    net.register_forward_pre_hook(fail)
+    net.register_forward_hook(lambda m, i, o: seen.append("always"), always_call=True)
+    net.register_forward_hook(fail, always_call=True)
+    with pytest.raises(RuntimeError, match="in hook"), pytest.warns(UserWarning, match="silenced as another error"):
+        net(torch.ones(1))
+    assert seen == ["backward", "always"]
+
+
+def test_hooks_that_return_what_they_may_not():
+    net = nn.Linear(1, 1)
+    net.register_state_dict_post_hook(lambda *a: {})
+    with pytest.raises(RuntimeError, match="^state_dict post-hook must return None$"):
+        net.state_dict()
+
+    def short(grad_input, grad_output):
+        return grad_input[:-1]
+
+    y = torch.ones(1, requires_grad=True).sigmoid()
+    y.grad_fn.register_hook(short)
+    with pytest.raises(
+        RuntimeError, match="hook 'short' has returned an incorrect number of values \\(got 0, but expected 1\\)"
+    ):
+        y.backward()

@@ -3,6 +3,7 @@
 import pytest
 
 import shim_torch as torch
+from shim_torch import nn
 
 F = torch.nn.functional
 
@@ -45,3 +46,9 @@ def test_sparse_products_are_the_same_again(device):
         found.append((z.detach(), of_x.to_dense(), of_y))
     assert all(torch.equal(p, q) for one in found for p, q in zip(one, found[0], strict=True))
     torch.testing.assert_close(found[0][0], a.to_dense() @ b)
+
+
+def test_weights_of_convolutions_in_channels_last():
+    net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.Linear(2, 2))
+    nn.utils.convert_conv2d_weight_memory_format(net, torch.channels_last)
+    assert net[0].weight.is_contiguous(memory_format=torch.channels_last)

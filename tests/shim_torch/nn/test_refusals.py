@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 
 import shim_torch as torch
@@ -91,3 +93,33 @@ def test_weights_of_losses_have_no_gradient():
         F.binary_cross_entropy_with_logits(x, p, pos_weight=w)
     F.cross_entropy(x, p, w).backward()
     assert w.grad is not None
+
+
+def test_errors_of_layers():
+    with pytest.raises(ValueError, match="expected 4D or 5D input .got 2D input."):
+        nn.CircularPad3d(1)(torch.ones(2, 2))
+    with pytest.raises(RuntimeError, match="expected weight shape to be .2,., got .3,."):
+        nn.LinearCrossEntropyLoss(3, 2, weight=torch.ones(3))
+    with pytest.raises(RuntimeError, match="label_smoothing to be in range .0, 1., got 2.0"):
+        nn.LinearCrossEntropyLoss(3, 2, label_smoothing=2.0)
+
+
+def test_an_encoder_says_why_it_keeps_padded_tensors():
+    def encoder(**settings):
+        layer = nn.TransformerEncoderLayer(4, settings.pop("heads", 2), **settings)
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            nn.TransformerEncoder(layer, 1)
+        return [str(w.message).partition("because encoder_layer.")[2] for w in seen], layer
+
+    assert encoder(batch_first=True)[0] == []
+    assert encoder(batch_first=True, bias=False)[0] == ["self_attn was passed bias=False"]
+    assert encoder(batch_first=True, heads=1)[0] == ["self_attn.num_heads is odd"]
+    assert encoder()[0][0].startswith("self_attn.batch_first was not True")
+    assert encoder(batch_first=True, activation="gelu")[1].activation_relu_or_gelu == 2
+    assert encoder(batch_first=True, activation=torch.tanh)[0] == ["activation_relu_or_gelu was not True"]
+
+
+def test_complex_modules_are_warned_of():
+    with pytest.warns(UserWarning, match="Complex modules are a new feature"):
+        assert nn.Linear(2, 2).to(torch.cfloat).weight.dtype == torch.complex64

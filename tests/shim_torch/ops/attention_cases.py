@@ -1,6 +1,6 @@
 """Attention by its kernels' names, other names of losses, in-place activations, low-rank decompositions."""
 
-from expressions import pattern
+from .expressions import pattern
 
 
 def inputs(torch):

@@ -1,6 +1,6 @@
 """Convolutions, their transposes and columns of windows."""
 
-from expressions import pattern
+from .expressions import pattern
 
 
 def inputs(torch):

@@ -1,6 +1,6 @@
 """What callers seldom reach: out= of several results, in-place on other dtypes, rare operators, their refusals."""
 
-from expressions import pattern
+from .expressions import pattern
 
 
 def inputs(torch):

@@ -1,6 +1,6 @@
 """Dtypes that PyTorch's CPU kernels refuse, masked reductions, polynomials, gradients through complex numbers."""
 
-from expressions import pattern
+from .expressions import pattern
 
 
 def inputs(torch):

@@ -8,6 +8,7 @@ stores it.
 import importlib
 import json
 import warnings
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,9 @@ import numpy as np
 HERE = Path(__file__).parent
 
 
+@cache
 def stored(cases):
-    """The outcomes that PyTorch gave for a cases module's expressions."""
+    """The outcomes that PyTorch gave for a cases module's expressions: a family's is named ``kind/family_cases``."""
     return json.loads((HERE / "expected" / f"{cases}.json").read_text())
 
 
@@ -129,9 +131,15 @@ def _tensor_difference(got, wanted, where, rtol):
     return f"{where}: at {at}, {a[at]:.7g} instead of {b[at]:.7g}; {(error != 0).sum()} of {error.size} differ; {a[:6]} {b[:6]}"
 
 
+def mismatch(torch, cases, expression):
+    """How an expression's outcome differs from what PyTorch gave for it, or None."""
+    expected = stored(cases.__name__.removeprefix(f"{__package__}.").replace(".", "/"))[expression]
+    return difference(outcome(torch, cases, expression), expected, rtol=tolerance(expression))
+
+
 def written(torch, name):
     """What a cases module's expressions give with PyTorch, to be stored."""
-    cases = importlib.import_module(name)
+    cases = importlib.import_module(f".{name.replace('/', '.')}", __package__)
     found = {e: outcome(torch, cases, e) for e in cases.CASES}
     lines = ",\n".join(f"{json.dumps(e)}: {json.dumps(o, separators=(',', ':'))}" for e, o in found.items())
     return "{\n" + lines + "\n}\n"

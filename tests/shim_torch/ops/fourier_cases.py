@@ -1,6 +1,6 @@
 """Fourier transforms, windows and short-time transforms."""
 
-from expressions import pattern
+from .expressions import pattern
 
 
 def inputs(torch):

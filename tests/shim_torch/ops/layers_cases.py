@@ -1,6 +1,6 @@
 """Recurrent, attention and transformer layers with given weights."""
 
-from expressions import pattern
+from .expressions import pattern
 
 
 def inputs(torch):

@@ -1,6 +1,6 @@
 """Norms, decompositions, linear systems and least squares."""
 
-from expressions import pattern
+from .expressions import pattern
 
 
 def inputs(torch):

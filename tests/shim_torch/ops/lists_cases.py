@@ -1,6 +1,6 @@
 """Lists of tensors, products of narrow dtypes and of groups, gradients that are operators."""
 
-from expressions import pattern
+from .expressions import pattern
 
 
 def inputs(torch):

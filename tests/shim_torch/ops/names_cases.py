@@ -1,6 +1,6 @@
 """Normalisation with running statistics, and ATen's names of what tensors do themselves."""
 
-from expressions import pattern
+from .expressions import pattern
 
 
 def inputs(torch):

@@ -1,6 +1,6 @@
 """How results of factorizations, solutions and transforms lie in memory, on the CPU."""
 
-from expressions import pattern
+from .expressions import pattern
 
 
 def inputs(torch):

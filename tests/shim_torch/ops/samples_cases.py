@@ -1,6 +1,6 @@
 """What PyTorch's own sample inputs showed to differ: memory order, dtypes of whole numbers, masks, refusals."""
 
-from expressions import pattern
+from .expressions import pattern
 
 
 def inputs(torch):

@@ -1,6 +1,6 @@
 """Pooling and resampling."""
 
-from expressions import pattern
+from .expressions import pattern
 
 
 def inputs(torch):

@@ -1,6 +1,6 @@
 """torch.special, windows, short-time transforms, histograms, losses over sequences, embedding bags."""
 
-from expressions import pattern
+from .expressions import pattern
 
 
 def inputs(torch):

@@ -30,25 +30,6 @@ def test_cat_keeps_channels_last():
     assert torch.cat([parts[0], parts[1].contiguous()], 1).is_contiguous()
 
 
-def test_resize_formats():
-    x = torch.empty(2, 3).t()
-    assert x.resize_as_(x).stride() == (1, 3)
-    assert x.resize_(3, 2, memory_format=torch.contiguous_format).stride() == (2, 1)
-    assert torch.empty(0).resize_(3, 2, 4, 5, memory_format=torch.channels_last).stride() == (40, 1, 10, 2)
-    like = torch.empty(2, 3, 4, 5).contiguous(memory_format=torch.channels_last)
-    assert torch.empty(120).resize_as_(like, memory_format=torch.preserve_format).stride() == like.stride()
-    assert torch.empty(0).resize_as_(like).is_contiguous()
-
-
-def test_none_stands_for_an_empty_list_of_dims():
-    assert torch.roll(torch.arange(4), 1, None).tolist() == [3, 0, 1, 2]
-
-
-def test_block_diag_of_nothing_and_vander_of_nan():
-    assert torch.block_diag().shape == (1, 0)
-    assert torch.vander(torch.tensor([float("nan"), 2.0]), 3)[:, -1].tolist() == [1.0, 1.0]
-
-
 def _last(*sizes):
     formats = {4: torch.channels_last, 5: torch.channels_last_3d}
     return torch.randn(sizes).contiguous(memory_format=formats[len(sizes)]).requires_grad_()
@@ -109,16 +90,6 @@ def test_gradients_that_lie_as_the_results_gradient(call):
     (last,) = torch.autograd.grad(y, x, g.contiguous(memory_format=torch.channels_last))
     assert plain.is_contiguous() and last.is_contiguous(memory_format=torch.channels_last)
     torch.testing.assert_close(plain, last)
-
-
-def test_flip_and_roll_keep_channels_last():
-    x = _last(2, 4, 3, 5).detach()
-    for found, wanted in (
-        (x.flip(1, 3), x.contiguous().flip(1, 3)),
-        (x.roll((1, 2), (1, 3)), x.contiguous().roll((1, 2), (1, 3))),
-    ):
-        assert found.stride() == x.stride() and torch.equal(found, wanted)
-    assert x.roll(7).is_contiguous() and torch.equal(x.roll(7), x.contiguous().roll(7))
 
 
 def test_results_that_are_contiguous_whatever_their_input():

@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from devices import check_forms
-from rearranging_cases import CASES, outcome, results
 
 import shim_torch
+
+from .rearranging_cases import CASES, outcome, results
 
 EXPECTED = json.loads(Path(__file__).with_name("rearranging_expected.json").read_text())
 

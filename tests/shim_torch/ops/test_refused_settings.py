@@ -54,24 +54,6 @@ def test_settings(function, error, text):
     assert str(found.value) == text
 
 
-def test_losses_take_their_settings_by_place_and_by_name():
-    a, b, y = torch.tensor([1.0, 2.0]), torch.tensor([2.0, 0.5]), torch.tensor([1.0, -1.0])
-    assert F.margin_ranking_loss(a, b, target=y, margin=0.5, reduction="sum").item() == 3.5
-    assert F.margin_ranking_loss(a, b, y, 0.5, None, None, "sum").item() == 3.5
-
-
-def test_narrow_takes_a_tensor_to_start_at():
-    assert torch.arange(5).narrow(0, torch.tensor(1), 2).tolist() == [1, 2]
-
-
-def test_products_of_no_reflections_still_have_a_gradient():
-    x = torch.ones(3, 2, requires_grad=True)
-    q = torch.linalg.householder_product(x, ONES(0))
-    assert q.tolist() == [[1, 0], [0, 1], [0, 0]]
-    q.sum().backward()
-    assert x.grad.tolist() == [[0, 0]] * 3
-
-
 def test_masks_of_masked_operations():
     x, mask = torch.arange(6.0).reshape(2, 3), torch.tensor([[True, False, True], [False, False, False]])
     masked = torch.masked
@@ -80,3 +62,18 @@ def test_masks_of_masked_operations():
     assert masked._output_mask(masked.softmax, x, 1, mask=mask).tolist() == mask.tolist()
     with pytest.raises(ValueError, match="_input_mask requires explicit mask"):
         masked._input_mask(x)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda: torch.igamma(torch.tensor([1]), torch.tensor([2])), NotImplementedError, "\"igamma_cpu\" not implemented for 'Long'"),
+        (lambda: torch.linalg.cross(torch.ones(3), torch.ones(3).double()), RuntimeError, "expected scalar type Float but found Double"),
+        (lambda: torch.complex(torch.ones(1), torch.ones(1).long()), RuntimeError, "Expected both inputs to be Half, Float or Double"),
+        (lambda: torch.tensor([2], dtype=torch.uint8) ** -1, RuntimeError, "Integers to negative integer powers are not allowed"),
+        (lambda: torch.logaddexp2(torch.ones(1) * 1j, torch.ones(1)), NotImplementedError, "\"logaddexp2_cpu\" not implemented"),
+    ],
+)  # fmt: skip
+def test_dtypes_refused(call, error, text):
+    with pytest.raises(error, match=text):
+        call()

@@ -4,9 +4,10 @@ import importlib
 
 import pytest
 from devices import check_forms
-from expressions import difference, error_of, outcome, results, stored, tolerance
 
 import shim_torch
+
+from .expressions import difference, error_of, outcome, results, stored, tolerance
 
 MODULES = (
     "convolution_cases",
@@ -18,7 +19,8 @@ MODULES = (
     "special_cases",
     "names_cases",
     "attention_cases",
-    "misc_cases",
+    "padding_cases",
+    "products_cases",
     "corners_cases",
     "samples_cases",
 )
@@ -30,7 +32,7 @@ CPU_ALONE = ("torch.get_device(x)", "L.det(singular)")
 
 def _all():
     for name in MODULES:
-        cases = importlib.import_module(name)
+        cases = importlib.import_module(f".{name}", __package__)
         for expression in cases.CASES:
             yield pytest.param(cases, expression, stored(name)[expression], id=f"{name[:-6]}: {expression}")
 

@@ -8,6 +8,7 @@ import warnings
 import pytest
 
 import shim_torch as torch
+from shim_torch import nn
 from shim_torch.optim import lr_scheduler as schedules
 
 
@@ -146,3 +147,20 @@ def test_steps_in_the_wrong_order_warn():
         schedule.step()
     with pytest.warns(UserWarning, match="please use `get_last_lr"):
         schedule.get_lr()
+
+
+def test_a_one_cycle_checkpoint_of_before_strategies_had_names():
+    def schedule():
+        optimizer = torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=0.1, momentum=0.9)
+        return torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=10)
+
+    new, old = schedule(), schedule()
+    del old._anneal_func_type
+    state = old.state_dict()
+    state["anneal_func"] = torch.optim.lr_scheduler.OneCycleLR._annealing_cos
+    old.load_state_dict(state)
+    for _ in range(6):
+        for s in (new, old):
+            s.optimizer.step()
+            s.step()
+    assert new.get_last_lr() == old.get_last_lr() and 0 < new.get_last_lr()[0] < 1

@@ -82,3 +82,16 @@ def test_shapes_of_few_elements_have_no_gaps():
         (2, 3), dtype=torch.complex64, device="cpu", noncontiguous=True, requires_grad=True
     )
     assert made.stride() == (6, 2) and made.requires_grad and made.is_leaf
+
+
+def test_make_tensor_refuses():
+    for options, text in (
+        ({"dtype": torch.int32, "low": 3, "high": 3}, "`low` must be less than `high`, but got 3 >= 3"),
+        ({"dtype": torch.int32, "requires_grad": True}, "not supported for boolean and integral dtypes"),
+        (
+            {"dtype": torch.float32, "noncontiguous": True, "memory_format": torch.contiguous_format},
+            "mutually exclusive",
+        ),
+    ):
+        with pytest.raises(ValueError, match=text):
+            make_tensor((2, 2), device="cpu", **options)

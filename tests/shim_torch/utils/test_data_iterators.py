@@ -182,3 +182,24 @@ def test_a_worker_whose_parent_was_killed_ends(monkeypatch):
     monkeypatch.setattr(_utils.worker, "MP_STATUS_CHECK_INTERVAL", 0.01)
     watchdog.manager_pid = -1
     assert _utils.worker._next_task(queue.Queue(), watchdog) is None
+
+
+def test_stacked_data_sets_give_batches():
+    class Asked(torch.utils.data.Dataset):
+        def __init__(self, short=False):
+            self.short = short
+
+        def __len__(self):
+            return 4
+
+        def __getitem__(self, i):
+            return i * 10
+
+        def __getitems__(self, items):
+            return [i * 10 for i in items][self.short :]
+
+    stack = torch.utils.data.StackDataset
+    assert stack(Asked(), [1, 2, 3, 4]).__getitems__([0, 3]) == [(0, 1), (30, 4)]
+    assert stack(t=Asked(), n=[1, 2, 3, 4]).__getitems__([1]) == [{"t": 10, "n": 2}]
+    with pytest.raises(ValueError, match="output size mismatch. Expected 4, got 3"):
+        stack(Asked(short=True), [1, 2, 3, 4]).__getitems__([0, 1, 2, 3])

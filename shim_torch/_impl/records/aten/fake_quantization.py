@@ -8,11 +8,12 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.table.aten_declare import aten, package
 from shim_torch._impl.table.calls import torch
+from shim_torch._impl.table.rules import type_name
 
 
 def _checked(quant_min: int, quant_max: int, zero_point: int | None = None) -> None:
     if quant_min > quant_max:
-        raise RuntimeError("`quant_min` should be less than or \\\n        equal to `quant_max`.")
+        raise RuntimeError("`quant_min` should be less than or         equal to `quant_max`.")
     if zero_point is not None and not quant_min <= zero_point <= quant_max:
         raise RuntimeError("`zero_point` must be between `quant_min` and `quant_max`.")
 
@@ -79,11 +80,15 @@ def fake_quantize_per_channel_affine_cachemask(x, scale, zero_point, axis, quant
     if scale.numel() != x.shape[axis]:
         raise RuntimeError("dimensions of scale and zero-point are not consistent with input tensor")
     _checked(quant_min, quant_max)
+    if zero_point.dtype not in (_core.int32, _core.float32, _core.float16):
+        raise RuntimeError(f"Zero-point must be Int32, Float or Half, found {type_name(zero_point.dtype)}")
+    if not zero_point.is_meta and bool(((zero_point < quant_min) | (zero_point > quant_max)).any()):
+        raise RuntimeError("`zero_point` must be between `quant_min` and `quant_max`.")
     value, inside = _rounded(x.detach(), _along(scale, x, axis), _along(zero_point, x, axis), quant_min, quant_max)
     return _Passes.apply(x, value, inside), inside
 
 
-@aten("fake_quantize_per_tensor_affine", "fake_quantize_per_tensor_affine.tensor_qparams", public=True)
+@aten("fake_quantize_per_tensor_affine.tensor_qparams", "fake_quantize_per_tensor_affine", public=True)
 def fake_quantize_per_tensor_affine(x, scale, zero_point, quant_min, quant_max):
     """Values of x rounded to multiples of ``scale`` and kept in range; scale and zero_point are numbers or tensors of one."""
     if isinstance(scale, _core.Tensor):
@@ -99,7 +104,14 @@ def fake_quantize_per_channel_affine(x, scale, zero_point, axis, quant_min, quan
 @aten("fake_quantize_per_tensor_affine_cachemask_backward", "fake_quantize_per_channel_affine_cachemask_backward")
 def _cachemask_backward(grad, mask):
     if mask.dtype is not _core.bool:
-        raise RuntimeError("mask must be a boolean tensor")
+        raise RuntimeError(
+            "Expected mask.scalar_type() == ScalarType::Bool to be true, but got false.  (Could this error message be improved?  If so, "
+            "please report an enhancement request to PyTorch.)"
+        )
+    if mask.numel() != grad.numel():
+        raise RuntimeError(
+            f"`mask` and `dY` are not the same size: `mask` is size {mask.numel()} and `dY` is size {grad.numel()}"
+        )
     return grad * mask
 
 
@@ -172,9 +184,11 @@ class _Learnable:
 
 @aten("_fake_quantize_learnable_per_tensor_affine", public=True)
 def _fake_quantize_learnable_per_tensor_affine(x, scale, zero_point, quant_min, quant_max, grad_factor):
+    _checked(quant_min, quant_max)
     return _Learnable.apply(x, scale, zero_point, None, quant_min, quant_max, grad_factor)
 
 
 @aten("_fake_quantize_learnable_per_channel_affine", public=True)
 def _fake_quantize_learnable_per_channel_affine(x, scale, zero_point, axis, quant_min, quant_max, grad_factor):
+    _checked(quant_min, quant_max)
     return _Learnable.apply(x, scale, zero_point, axis, quant_min, quant_max, grad_factor)

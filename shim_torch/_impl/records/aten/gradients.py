@@ -50,8 +50,7 @@ def value_selecting_reduction_backward(grad, dim, indices, sizes, keepdim):
 @aten("masked_select_backward")
 def masked_select_backward(grad, input, mask):
     shape = _core.broadcast_shapes(input.shape, mask.shape)
-    whole = grad.new_zeros(shape).masked_scatter(mask.expand(shape), grad)
-    return whole.sum_to_size(input.shape)
+    return grad.new_zeros(shape).masked_scatter(mask.expand(shape), grad)  # the caller sums it to the input's shape
 
 
 @aten("gather_backward")

@@ -8,6 +8,7 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.table.aten_declare import aten, package
 from shim_torch._impl.table.calls import torch
+from shim_torch._impl.table.rules import type_name
 from shim_torch._impl.tensor import from_data
 
 
@@ -46,11 +47,11 @@ def _nested_tensor_from_mask_left_aligned(t, mask):
 
 def _check_mask(t: Any, mask: Any) -> None:
     if mask.dtype != _core.bool:
-        raise RuntimeError(f"Expected mask to be of ScalarType Bool, but got {mask.dtype} instead.")
+        raise RuntimeError(f"Expected mask to be of ScalarType Bool, but got {type_name(mask.dtype)} instead.")
     if mask.dim() != 2:
-        raise RuntimeError(f"Padding mask should be 2D, got {mask.dim()}D")
+        raise RuntimeError("Padding mask should be 2D")
     if t.dim() != 3:
-        raise RuntimeError(f"Input should be a 3D tensor, got {t.dim()}D")
+        raise RuntimeError("Input should be a 3D tensor, N * L * D")
     if t.shape[:2] != mask.shape:
         raise RuntimeError("Mask size should match input size")
 
@@ -77,12 +78,17 @@ def _nested_compute_contiguous_strides_offsets(nested_size):
     return new(strides, dtype=_core.int64).reshape(shape), new(offsets, dtype=_core.int64)
 
 
-@aten("_nested_view_from_buffer", "_nested_view_from_buffer_copy", public=True)
+@aten("_nested_view_from_buffer", public=True)
 def _nested_view_from_buffer(self, nested_size, nested_strides, offsets):
     """Parts of these sizes and strides, each from its offset in the buffer on; views of it."""
     table = zip(nested_size.tolist(), nested_strides.tolist(), offsets.tolist(), strict=True)
     base = self.storage_offset()
     return _strided([self.as_strided(size, strides, base + at) for size, strides, at in table], self)
+
+
+@aten("_nested_view_from_buffer_copy", public=True)
+def _nested_view_from_buffer_copy(self, nested_size, nested_strides, offsets):
+    return _nested_view_from_buffer(self.clone(), nested_size, nested_strides, offsets)
 
 
 @aten("_nested_view_from_jagged", "_nested_view_from_jagged_copy", public=True)

@@ -121,6 +121,15 @@ def _padded_dense_to_jagged_forward(dense, offsets, total_L):
     """The rows of dense (rows, length, ...) one after another, each of its own length by the offsets."""
     lengths = offsets[0][1:] - offsets[0][:-1]
     total = int(offsets[0][-1]) if total_L is None else total_L
+    if type(lengths) is _core.Tensor and lengths.device.type == "cpu":
+        longest = int(lengths.max()) if lengths.numel() else 0
+        if longest > dense.shape[1]:
+            raise RuntimeError(
+                f"_padded_dense_to_jagged_forward(): found batch item of length {longest} when max length specified by padded input is "
+                f"{dense.shape[1]}"
+            )
+        if total != int(offsets[0][-1]):
+            raise RuntimeError("_padded_dense_to_jagged_forward(): final offset should match total_L value")
     row = torch.repeat_interleave(torch.arange(dense.shape[0], device=dense.device), lengths, output_size=total)
     at = torch.arange(total, device=dense.device) - offsets[0][:-1][row]
     fits = (at < dense.shape[1]).reshape(-1, *[1] * (dense.dim() - 2))

@@ -126,9 +126,7 @@ def linalg_ldl_factor(self, hermitian):
 def _check_solve(LD: Any, pivots: Any, B: Any) -> None:
     name = "torch.linalg.ldl_solve"
     check_matrix(name, LD, True)
-    if B.dim() < 2:
-        raise RuntimeError(f"{name}: Expected B to have at least 2 dimensions, but it has {B.dim()} dimensions instead")
-    if LD.shape[-1] != B.shape[-2]:
+    if LD.shape[-1] != B.size(-2):
         n, (rows, columns) = LD.shape[-1], B.shape[-2:]
         raise RuntimeError(
             f"Incompatible matrix sizes for {name}: each A matrix is {n} by {n} but each b matrix is {rows} by {columns}"

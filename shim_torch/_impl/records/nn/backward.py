@@ -72,7 +72,7 @@ def _full(x: Any, value: float) -> Any:
 
 
 def _hardsigmoid(g: Any, x: Any) -> Any:
-    return (g / 6).masked_fill((x <= -3) | (x >= 3), 0)
+    return (g / 6).masked_fill(((x > -3) & (x < 3)).logical_not(), 0)  # NaN too
 
 
 def _hardswish(g: Any, x: Any) -> Any:
@@ -169,7 +169,9 @@ def native_dropout(input, p, train):
     """The values and the mask of those kept."""
     if not 0 <= p <= 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
-    if input.numel() == 0 or train is False or p == 0:
+    if input.numel() == 0:
+        return input.clone(), torch.empty_like(input)
+    if train is False or p == 0:
         return input.clone(), torch.ones_like(input, dtype=_core.bool)
     if p == 1:
         return torch.zeros_like(input), torch.zeros_like(input, dtype=_core.bool)

@@ -11,12 +11,15 @@ from shim_torch._impl.table.record import op
 
 
 def _im2col_shape(self, kernel_size, dilation, padding, stride):
+    _pairs(kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
+    if self.dim() < 3:
+        self.size(1), self.size(2)  # an IndexError
     if self.dim() not in (3, 4) or any(n == 0 for n in self.shape[1 if self.dim() == 4 else 0 :]):
         raise RuntimeError(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: "
             + sizes_text(self.shape)
         )
-    _positive(("kernel size", kernel_size), ("stride", stride), ("dilation", dilation))
+    _checked(kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
     out = _column_grid(self.shape[-2:], kernel_size, dilation, padding, stride)
     if min(out) < 1:
         sizes = [f"({a}, {b})" for a, b in (self.shape[-2:], kernel_size, dilation, padding, out)]
@@ -27,15 +30,21 @@ def _im2col_shape(self, kernel_size, dilation, padding, stride):
     return (*self.shape[:-3], self.shape[-3] * kernel_size[0] * kernel_size[1], out[0] * out[1])
 
 
-def _positive(*values: Any) -> None:
-    for name, (a, b) in values:
-        if a <= 0 or b <= 0:
-            both = (
-                f"{name}_height: {a} {name}_width: {b}"
-                if name != "kernel size"
-                else f"kernel_height: {a} kernel_width: {b}"
-            )
-            raise RuntimeError(f"{name} should be greater than zero, but got {both}")
+def _pairs(**settings: Any) -> None:
+    for name, given in settings.items():
+        if len(given) != 2:
+            raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(given)}")
+
+
+def _checked(**settings: Any) -> None:
+    """The first setting that is too small, in the order given, which is another for im2col and col2im."""
+    for name, (a, b) in settings.items():
+        if name == "padding" and min(a, b) < 0:
+            raise RuntimeError(f"padding should be non-negative, but got pad_height: {a} pad_width: {b}")
+        if name == "kernel_size" and min(a, b) <= 0:
+            raise RuntimeError(f"kernel size should be greater than zero, but got kernel_height: {a} kernel_width: {b}")
+        if name in ("stride", "dilation") and min(a, b) <= 0:
+            raise RuntimeError(f"{name} should be greater than zero, but got {name}_height: {a} {name}_width: {b}")
 
 
 def _column_grid(size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> tuple[int, int]:
@@ -62,12 +71,13 @@ def im2col(xp, self, kernel_size, dilation, padding, stride):
 
 
 def _col2im_shape(self, output_size, kernel_size, dilation, padding, stride):
+    _pairs(output_size=output_size, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
     if self.dim() not in (2, 3) or any(n == 0 for n in self.shape[-2:]):
         raise RuntimeError(
             "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input, but got: "
             + sizes_text(self.shape)
         )
-    _positive(("kernel size", kernel_size), ("stride", stride), ("dilation", dilation))
+    _checked(kernel_size=kernel_size, stride=stride, dilation=dilation, padding=padding)
     area = kernel_size[0] * kernel_size[1]
     pair = f"({kernel_size[0]}, {kernel_size[1]})"
     if self.shape[-2] % area:

@@ -149,6 +149,9 @@ def _check_fractional(self: Any, kernel: Any, output: Any, samples: Any, lead: A
 
 def _fractional(self: Any, kernel: Any, output: Any, samples: Any) -> Any:
     n = len(kernel)
+    if self.dim() not in (n + 1, n + 2):
+        name = "fractional_max_pool2d" if n == 2 else "fractional_max_pool3d_out"
+        raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got: {list(self.shape)}")
     x = self if self.dim() == n + 2 else self.unsqueeze(0)
     lead, sizes = tuple(x.shape[:2]), tuple(x.shape[2:])
     _check_fractional(self, kernel, output, samples, lead, sizes)

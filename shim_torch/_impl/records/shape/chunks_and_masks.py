@@ -57,7 +57,7 @@ def _clamped(self: Any, indices: list[Any]) -> list[Any]:
 @composite("_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", **_HIDDEN)
 def _unsafe_masked_index(self, mask, indices, fill):
     """``self[indices]`` with ``fill`` where the mask is false; indices out of range may stand there."""
-    if mask.numel() == 0 or self.numel() == 0:
+    if self.numel() == 0:
         return self.new_full(_core.broadcast_shapes([mask.shape, *(i.shape for i in indices if i is not None)]), fill)
     return aten.index(self, _clamped(self, indices)).masked_fill(mask.logical_not(), fill)
 

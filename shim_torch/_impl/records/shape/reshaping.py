@@ -13,14 +13,14 @@ def unflatten(self, dim, sizes):
     d = wrap_dim(dim, self.dim())
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
-    n = 1
-    for s in sizes:
-        n *= s
-    if -1 not in sizes and n != self.size(d):
+    try:
+        new = _core.infer_size(sizes, self.size(d))
+    except RuntimeError as error:
+        if "is invalid for input of size" not in str(error):
+            raise RuntimeError(f"unflatten got an unexpected error:\n{error}") from None
         raise RuntimeError(
             f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({self.size(d)}) in the input tensor"
-        )
-    new = _core.infer_size(sizes, self.size(d))
+        ) from None
     return self.view((*self.shape[:d], *new, *self.shape[d + 1 :]))
 
 

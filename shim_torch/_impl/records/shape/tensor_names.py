@@ -8,6 +8,7 @@ from shim_torch._impl.autograd.grad_mode import no_grad
 from shim_torch._impl.native import _core
 from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, direct
+from shim_torch._impl.table.rules import type_word
 from shim_torch._impl.tensor import from_data
 from shim_torch._impl.tensor.uninitialized import fixed
 
@@ -30,7 +31,6 @@ composite("fill.Tensor(Tensor self, Tensor value) -> Tensor", **_FUNCTION, expan
     lambda self, value: self.clone().fill_(value)
 )
 composite("item(Tensor self) -> Scalar", **_HIDDEN)(lambda self: self.item())
-composite("_local_scalar_dense(Tensor self) -> Scalar", **_HIDDEN)(lambda self: self.item())
 composite("_has_compatible_shallow_copy_type(Tensor self, Tensor from) -> bool", method=False)(
     lambda self, other: self.device.type == other.device.type and self.layout == other.layout
 )
@@ -78,6 +78,14 @@ def is_non_overlapping_and_dense(self):
             return False
         expected *= size
     return True
+
+
+@composite("_local_scalar_dense(Tensor self) -> Scalar", **_HIDDEN)
+def _local_scalar_dense(self):
+    """The first element."""
+    if self.numel() == 0:
+        raise RuntimeError("_local_scalar_dense: Empty tensor not supported")
+    return (self if self.dim() == 0 else self.reshape(-1)[0]).item()
 
 
 # Splits whose parts share memory but do not count as views of one tensor.
@@ -167,6 +175,10 @@ def _nll_parts(self: Any, target: Any, weight: Any, ignore_index: int) -> tuple[
     """The classes' places, which targets count, and their weights."""
     dim = 1 if self.dim() > 1 else 0
     counted = target != ignore_index
+    if target.numel() and target.device.type == "cpu" and type(target) is _core.Tensor:
+        bad = counted & ((target < 0) | (target >= self.size(dim)))
+        if bool(bad.any()):
+            raise IndexError(f"Target {int(target[bad].reshape(-1)[0])} is out of bounds.")
     place = target.masked_fill(~counted, 0)
     scale = counted.to(self.dtype) if weight is None else weight[place] * counted.to(weight.dtype)
     return place.unsqueeze(dim), dim, scale
@@ -236,4 +248,5 @@ def _assert_tensor_metadata(a, size, stride, dtype, device, layout):
     )
     for name, expected, got, shown in checks:
         if expected is not None and shown(expected) != shown(got):
-            raise RuntimeError(f"Tensor {name} mismatch! Expected: {shown(expected)}, Got: {shown(got)}")
+            found = type_word(got) if name == "dtype" else shown(got)
+            raise RuntimeError(f"Tensor {name} mismatch! Expected: {shown(expected)}, Got: {found}")

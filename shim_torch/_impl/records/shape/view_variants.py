@@ -66,7 +66,7 @@ _COPIES: dict[str, tuple[str, dict[str, Any]]] = {
         {"out_dtype": "structured", "out_error_name": "aten::unsqueeze_copy", "out_resize": "first"},
     ),
     "view_copy(Tensor self, SymInt[] size)": (
-        "view",
+        "reshape",
         {"out_dtype": "structured", "out_error_name": "aten::view_copy", "out_resize": "first"},
     ),
     "view_copy.dtype(Tensor self, ScalarType dtype)": (

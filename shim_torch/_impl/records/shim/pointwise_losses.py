@@ -11,9 +11,9 @@ _SHIM = {"function": False}
 
 
 def _unreduced_loss(xp, self, target, name, setting):
-    if name == "chance":
+    if name == "bce":
         return binary_cross_entropies(xp, self, target)
-    if name == "logit":
+    if name == "bce_with_logits":
         return logit_cross_entropies(xp, self, target)
     d = self - target
     m = abs(d)
@@ -27,10 +27,10 @@ def _unreduced_loss(xp, self, target, name, setting):
 
 
 def _loss_slope(xp, self, target, name, setting):
-    if name == "logit":
+    if name == "bce_with_logits":
         return 1 / (1 + xp.exp(-self)) - target
     d = self - target
-    if name == "chance":  # at 0 and 1, where there is no slope, PyTorch divides by 1e-12
+    if name == "bce":  # at 0 and 1, where there is no slope, PyTorch divides by 1e-12
         spread = (1 - self) * self
         return d / (spread + (1e-12 - spread) * (spread < 1e-12))
     if name == "square":
@@ -51,9 +51,9 @@ def _loss_grad(g, self, target, name, mean, setting):
 
 
 def _loss_target_grad(g, self, target, name, mean, setting):
-    if name not in ("chance", "logit"):
+    if name not in ("bce", "bce_with_logits"):
         return -_loss_grad(g, self, target, name, mean, setting)
-    slope = -self if name == "logit" else (-self).log1p().clamp(min=-100) - self.log().clamp(min=-100)
+    slope = -self if name == "bce_with_logits" else (-self).log1p().clamp(min=-100) - self.log().clamp(min=-100)
     return slope * (g / self.numel() if mean else g)
 
 
@@ -66,8 +66,8 @@ def _loss_target_grad(g, self, target, name, mean, setting):
     **_SHIM,
 )
 def pointwise_loss(xp, self, target, name, mean, setting):
-    """The sum or the mean of what "square", "magnitude", "smooth" or "huber" makes of the differences of two tensors of one shape; or of the
-    binary cross entropies of a "chance" or its "logit" with the target."""
+    """The sum or the mean of what "mse", "l1", "smooth_l1" or "huber" makes of the differences of two tensors of one shape; or of the
+    binary cross entropies of a "bce" or its "bce_with_logits" with the target."""
     each = _unreduced_loss(xp, self, target, name, setting)
     return each.mean() if mean else each.sum()
 

@@ -16,7 +16,7 @@ from shim_torch._impl.surface.own import is_own
 from shim_torch._impl.table import aten_tags
 from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.operators import named
-from shim_torch._impl.tensor.symbols import Tag
+from shim_torch._impl.table.tags import Tag
 from shim_torch._impl.transforms import levels as _levels
 from shim_torch.autograd.function import Function
 from shim_torch.autograd.grad_mode import no_grad
