@@ -111,7 +111,7 @@ struct gelu_tanh_backward { template <class T> __device__ static T f(T g, T x) {
 struct mish_backward { template <class T> __device__ static T f(T g, T x) {
   const T e = exp(x < T(20) ? x : T(20)), n = e * (e + T(2)), t = n / (n + T(2));
   return x > T(20) ? g : g * (t + x * (T(1) - t * t) * (e / (T(1) + e))); } };
-BINARY(hardswish_backward, b < T(-3) ? T(0) : b > T(3) ? a : a * (b * T(1.0 / 3) + T(0.5)));
+BINARY(hardswish_backward, b <= T(-3) ? T(0) : b >= T(3) ? a : a * (b * T(1.0 / 3) + T(0.5)));
 BINARY(hardsigmoid_backward, b > T(-3) && b < T(3) ? a * T(1.0 / 6) : T(0));
 BINARY(log_sigmoid_backward, a / (T(1) + exp(b)));
 struct clamp { template <class T> __device__ static T f(T x, T least, T most) {

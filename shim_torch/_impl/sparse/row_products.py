@@ -30,7 +30,9 @@ def sspmm(mat1: Any, mat2: Any) -> Any:
 
 
 def _rows(t: Any) -> Any:
-    return torch.unique(_entries(t).indices[0])
+    from shim_torch._impl.records.reduce.distinct_values import unique
+
+    return unique(_entries(t).indices[0])
 
 
 def _spread(rows: Any, values: Any, size: Any) -> Any:

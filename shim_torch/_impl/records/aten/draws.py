@@ -6,6 +6,7 @@ from typing import Any
 
 from shim_torch._impl.autograd.grad_mode import no_grad
 from shim_torch._impl.native import _core
+from shim_torch._impl.records.shared.random_fill import rrelu_slopes
 from shim_torch._impl.table.aten_declare import aten
 from shim_torch._impl.table.calls import aten as ops
 from shim_torch._impl.table.calls import torch
@@ -78,9 +79,8 @@ def rrelu_with_noise(self, noise, lower, upper, training, generator):
     """Negative values times a draw of [lower, upper], which the noise keeps (1 for the others); the mean where not training."""
     if not training:
         return torch.leaky_relu(self, (float(lower) + float(upper)) / 2)
-    drawn = torch.empty_like(self).uniform_(float(lower), float(upper), generator=generator)
     with no_grad():
-        noise.copy_(drawn.where(self <= 0, 1.0))
+        noise.copy_(rrelu_slopes(self, float(lower), float(upper), generator))
     return self * noise.clone()
 
 

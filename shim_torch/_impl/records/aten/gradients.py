@@ -49,7 +49,7 @@ def value_selecting_reduction_backward(grad, dim, indices, sizes, keepdim):
 
 @aten("masked_select_backward")
 def masked_select_backward(grad, input, mask):
-    shape = _core.broadcast_shapes(input.shape, mask.shape)
+    shape = _core.broadcast_shapes((input.shape, mask.shape))
     return grad.new_zeros(shape).masked_scatter(mask.expand(shape), grad)  # the caller sums it to the input's shape
 
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.records.shared.random_fill import rrelu_slopes
 from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite
 from shim_torch._impl.table.rules import type_name
@@ -81,20 +82,10 @@ def rrelu(self, lower, upper, training, generator):
         return aten.leaky_relu(self, (lower + upper) / 2).contiguous()
     on = _core._pause_tangents(False)  # slopes have none
     try:
-        slope = _slopes(self, lower, upper, generator)
+        slope = rrelu_slopes(self, lower, upper, generator)
     finally:
         _core._pause_tangents(on)
     return (self * slope).contiguous()
-
-
-def _slopes(self: Any, lower: float, upper: float, generator: Any) -> Any:
-    if _core.unseen(self):  # PyTorch's kernel draws for the values that need a slope, and no others
-        falls = self <= 0
-        drawn = _core.empty_tensor((int(falls.sum()),), _core.float64, self.device)
-        drawn.uniform_(lower, upper, generator=generator)
-        return torch.ones_like(self).masked_scatter_(falls, drawn.to(self.dtype))
-    slope = _core.empty_tensor(self.shape, _core.float32, self.device).uniform_(lower, upper, generator=generator)
-    return slope.to(self.dtype).masked_fill(self > 0, 1.0)
 
 
 @composite("selu(Tensor self) -> Tensor", **_PLAIN, pointwise=True)

@@ -7,7 +7,7 @@ from typing import Any
 from shim_torch._impl.autograd.grad_mode import no_grad
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.random_range import checked
-from shim_torch._impl.table.calls import aten
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.rules import (
     WIDE,
 )
@@ -109,3 +109,14 @@ def fill_whole(self: Any, kind: str, low: int, high: int, generator: Any) -> Any
     whole = _core.empty_tensor(self.shape, _core.int64, self.device)
     fill_random(whole, kind, low, high, generator)
     return self.copy_(whole)
+
+
+def rrelu_slopes(self: Any, lower: float, upper: float, generator: Any) -> Any:
+    """What rrelu multiplies by: 1 where positive, elsewhere a draw of [lower, upper]."""
+    if _core.unseen(self):  # PyTorch's kernel draws for the values that need a slope, and no others
+        falls = self <= 0
+        drawn = _core.empty_tensor((int(falls.sum()),), _core.float64, self.device)
+        drawn.uniform_(lower, upper, generator=generator)
+        return torch.ones_like(self).masked_scatter_(falls, drawn.to(self.dtype))
+    slope = _core.empty_tensor(self.shape, _core.float32, self.device).uniform_(lower, upper, generator=generator)
+    return slope.to(self.dtype).masked_fill(self > 0, 1.0)

@@ -17,11 +17,11 @@ def _unreduced_loss(xp, self, target, name, setting):
         return logit_cross_entropies(xp, self, target)
     d = self - target
     m = abs(d)
-    if name == "square":
+    if name == "mse":
         return d * d
-    if name == "magnitude":
+    if name == "l1":
         return m
-    if name == "smooth":
+    if name == "smooth_l1":
         return xp.where(m < setting, 0.5 * m * m / setting, m - 0.5 * setting)
     return xp.where(m <= setting, 0.5 * m * m, setting * (m - 0.5 * setting))
 
@@ -33,13 +33,13 @@ def _loss_slope(xp, self, target, name, setting):
     if name == "bce":  # at 0 and 1, where there is no slope, PyTorch divides by 1e-12
         spread = (1 - self) * self
         return d / (spread + (1e-12 - spread) * (spread < 1e-12))
-    if name == "square":
+    if name == "mse":
         return 2 * d
     unknown = d != d  # no number: of magnitudes there is no slope there, of the others none is known
     sign = xp.sign(xp.where(unknown, 0.0, d))
-    if name == "magnitude":
+    if name == "l1":
         return sign
-    if name == "smooth":
+    if name == "smooth_l1":
         return xp.where((abs(d) < setting) | unknown, d / setting, sign)
     return xp.where((abs(d) <= setting) | unknown, d, setting * sign)
 
