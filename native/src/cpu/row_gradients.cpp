@@ -67,8 +67,7 @@ void norm_rows(const RowNorm& norm, const T* x, const T* w, const T* b, double e
       T* to = y + r * cols;
       const double m = norm.centred ? sum_of(from, cols) / double(cols) : 0, v = squares(from, m, cols) / double(cols);
       const T mean = T(m), rstd = T(1 / std::sqrt(v + eps));
-      means[r] = mean;
-      rstds[r] = rstd;
+      if (means) means[r] = mean, rstds[r] = rstd;
       if (!norm.span) {
         normalise(from, to, mean, rstd, w, b, cols);
         continue;
@@ -185,11 +184,10 @@ Tensor row_norm(const RowNorm& norm, double eps, Tensor* mean, Tensor* rstd) {
   const Tensor x = as(norm.input, compute), w = as(norm.weight, compute), b = as(norm.bias, compute);
   const int64_t rows = x->numel() / norm.cols;
   Tensor out = empty(x->sizes(), compute, Device{});
-  *mean = empty(Dims{rows}, compute, Device{});
-  *rstd = empty(Dims{rows}, compute, Device{});
+  if (mean) *mean = empty(Dims{rows}, compute, Device{}), *rstd = empty(Dims{rows}, compute, Device{});
   auto run = [&]<class T>(T) {
     norm_rows<T>(norm, x->data_as<T>(), data_or_null<T>(w), data_or_null<T>(b), eps, out->data_as<T>(),
-        (*mean)->data_as<T>(), (*rstd)->data_as<T>());
+        mean ? (*mean)->data_as<T>() : nullptr, mean ? (*rstd)->data_as<T>() : nullptr);
   };
   compute == DType::f64 ? run(double{}) : run(float{});
   return narrowed(out, result);

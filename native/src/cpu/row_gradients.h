@@ -9,7 +9,7 @@ struct RowNorm {
   int64_t cols = 0, span = 0, groups = 1;  // span: columns of one channel, with a weight each; 0: a weight a column
   bool centred = true;
 };
-// (input - mean) * rstd * weight + bias a row; `mean` and `rstd` in the compute dtype.
+// (input - mean) * rstd * weight + bias a row; `mean` and `rstd` in the compute dtype, where asked for.
 Tensor row_norm(const RowNorm&, double eps, Tensor* mean, Tensor* rstd);
 // By the input; `weight` and `bias`, where asked for, get theirs.
 Tensor row_norm_backward(

@@ -64,29 +64,6 @@ template <class T> void variances(const Rows& r, double correction, bool root, T
   });
 }
 
-// y = (x - m) * scale * weight + bias; weight and bias may be absent.
-template <class T>
-SHIM_MATH_CLONES void affine(const T* x, T* y, T m, T scale, const T* weight, const T* bias, int64_t n) {
-  if (weight && bias)
-    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) * scale * weight[i] + bias[i];
-  else if (weight)
-    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) * scale * weight[i];
-  else if (bias)
-    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) * scale + bias[i];
-  else
-    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) * scale;
-}
-
-template <class T>
-void normalise(const T* x, T* y, int64_t rows, int64_t cols, const T* weight, const T* bias, double eps, bool centred) {
-  each_row(rows, cols, [&](int64_t row) {
-    const T* from = x + row * cols;
-    const double m = centred ? total(from, cols) / double(cols) : 0;
-    const double scale = 1 / std::sqrt(deviations(from, m, cols) / double(cols) + eps);
-    affine(from, y + row * cols, T(m), T(scale), weight, bias, cols);
-  });
-}
-
 }  // namespace
 
 Tensor variance(const Tensor& self, DimSpan dims, bool keepdim, double correction, bool root, Tensor* mean) {
@@ -131,25 +108,6 @@ Tensor norm2(const Tensor& self, DimSpan dims, bool keepdim) {
     run(r.data->data_as<float>(), out->data_as<float>());
   else
     run(r.data->data_as<double>(), out->data_as<double>());
-  return narrowed(out, self->dtype());
-}
-
-Tensor normalised(
-    const Tensor& self, int64_t cols, const Tensor& weight, const Tensor& bias, double eps, bool centred) {
-  if (!real_float(self) || cols == 0) return {};
-  const DType compute = compute_dtype(self->dtype());
-  auto ready = [&](const Tensor& t) {
-    if (!t || (t->dtype() == compute && t->is_contiguous())) return t;
-    Tensor packed = empty(t->sizes(), compute, Device{});
-    copy_(packed, t);
-    return packed;
-  };
-  Tensor x = ready(self), w = ready(weight), b = ready(bias), out = empty(self->sizes(), compute, Device{});
-  auto run = [&]<class T>(T) {
-    normalise(x->data_as<T>(), out->data_as<T>(), self->numel() / cols, cols, w ? w->data_as<T>() : nullptr,
-        b ? b->data_as<T>() : nullptr, eps, centred);
-  };
-  compute == DType::f32 ? run(float{}) : run(double{});
   return narrowed(out, self->dtype());
 }
 

@@ -11,8 +11,5 @@ Tensor arg_extreme(bool largest, const Tensor& self, int64_t dim, bool all, bool
 Tensor logsumexp(const Tensor& self, DimSpan dims, bool keepdim);
 Tensor count_nonzero(const Tensor& self, DimSpan dims);
 Tensor norm2(const Tensor& self, DimSpan dims, bool keepdim);  // Euclidean, of floating tensors
-// Rows of `cols` elements to mean 0 (where `centred`) and variance 1, times weight plus bias (one a column; may be null): layer and
-// root-mean-square norms.
-Tensor normalised(const Tensor& self, int64_t cols, const Tensor& weight, const Tensor& bias, double eps, bool centred);
 
 }  // namespace shim
