@@ -7,7 +7,12 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import tangents_wanted, widened
-from shim_torch._impl.records.shared.norm_statistics import statistics_dtype, traced_statistics
+from shim_torch._impl.records.shared.norm_statistics import (
+    has_row_kernel,
+    row_norm,
+    statistics_dtype,
+    traced_statistics,
+)
 from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, direct
 
@@ -212,8 +217,16 @@ def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, sca
 )
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
     """The normalised values, the means and 1 / standard deviations (float32 for half precisions)."""
+    n, shape = len(normalized_shape), tuple(normalized_shape)
+    dims = list(range(-n, 0))
+    fits = (
+        n and tuple(input.shape[-n:]) == shape and all(tuple(t.shape) == shape for t in (weight, bias) if t is not None)
+    )
+    if fits and has_row_kernel(input, weight, bias):
+        y, mean, rstd = row_norm(input, weight, bias, math.prod(shape), 0, 1, True, eps)
+        kept, lead = statistics_dtype(input, mean.dtype, weight, bias), (*input.shape[:-n], *[1] * n)
+        return y, mean.detach().reshape(lead).to(kept), rstd.detach().reshape(lead).to(kept)
     y = aten.layer_norm(input, normalized_shape, weight, bias, eps)
-    dims = list(range(-len(normalized_shape), 0))
     x = widened(input)
     mean = x.mean(dims, keepdim=True)
     rstd = ((x - mean).square().mean(dims, keepdim=True) + eps).rsqrt()

@@ -9,10 +9,11 @@ from shim_torch._impl.backends.attention import flash_sdp_enabled
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.attention import attention_kernel, in_one_kernel
 from shim_torch._impl.records.shared.formulas import widened
+from shim_torch._impl.records.shared.norm_statistics import has_row_kernel, row_norm
 from shim_torch._impl.table.calls import aten, shim, torch
 from shim_torch._impl.table.formats import gradient_like_results
 from shim_torch._impl.table.record import composite, op
-from shim_torch._impl.table.rules import FLOATS, NARROW, accumulation_dtype, not_implemented
+from shim_torch._impl.table.rules import NARROW, accumulation_dtype, not_implemented
 from shim_torch._impl.tensor.type_info import finfo
 
 _NN = {"module": "nn.functional", "method": False}
@@ -98,22 +99,6 @@ def _check_one_dtype(input: Any, *parameters: Any) -> None:
         raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
 
 
-def _norm_kernel(input: Any, weight: Any, bias: Any) -> bool:
-    """Whether one kernel does it: one floating dtype for all, elements, and nobody looks on."""
-    parts = [t for t in (weight, bias) if t is not None]
-    return (
-        (input.is_cuda or _core.unseen(input, *parts))
-        and input.dtype in FLOATS
-        and all(t.dtype == input.dtype and t.device == input.device for t in parts)
-        and input.numel() > 0
-    )
-
-
-def _normed(input: Any, weight: Any, bias: Any, cols: int, span: int, groups: int, centred: bool, eps: float) -> Any:
-    weight, bias = (t if t is None else t.contiguous() for t in (weight, bias))
-    return shim.norm(input.contiguous(), weight, bias, cols, span, groups, centred, float(eps))[0]
-
-
 @composite(
     "layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
     method=False,
@@ -123,8 +108,8 @@ def _normed(input: Any, weight: Any, bias: Any, cols: int, span: int, groups: in
 )
 def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
     n = _check_normalized(input, normalized_shape, weight, bias)
-    if _norm_kernel(input, weight, bias):
-        return _normed(input, weight, bias, math.prod(normalized_shape), 0, 1, True, eps)
+    if has_row_kernel(input, weight, bias):
+        return row_norm(input, weight, bias, math.prod(normalized_shape), 0, 1, True, eps)[0]
     dims = tuple(range(input.dim() - n, input.dim()))
     x = widened(input)
     centred = x - x.mean(dims, True)
@@ -143,10 +128,10 @@ def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
 )
 def rms_norm(input, normalized_shape, weight, eps):
     n = _check_normalized(input, normalized_shape, weight, None, "*")
-    if _norm_kernel(input, weight, None):
+    if has_row_kernel(input, weight, None):
         eps = finfo(accumulation_dtype(input.dtype)).eps if eps is None else eps
         size = math.prod(normalized_shape)
-        return gradient_like_results(input, lambda x: _normed(x, weight, None, size, 0, 1, False, eps))
+        return gradient_like_results(input, lambda x: row_norm(x, weight, None, size, 0, 1, False, eps)[0])
     dims = tuple(range(input.dim() - n, input.dim()))
     x = widened(input)
     y = x * ((x * x).mean(dims, True) + (finfo(x.dtype).eps if eps is None else eps)).rsqrt()
@@ -170,10 +155,10 @@ def group_norm(input, num_groups, weight, bias, eps, cudnn_enabled):
             f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(input.shape)} and num_groups={num_groups}"
         )
     _check_one_dtype(input, weight, bias)
-    if input.size(0) and _norm_kernel(input, weight, bias):
+    if input.size(0) and has_row_kernel(input, weight, bias):
         cols = input.numel() // (input.size(0) * num_groups)
         return gradient_like_results(
-            input, lambda x: _normed(x, weight, bias, cols, cols * num_groups // channels, num_groups, True, eps)
+            input, lambda x: row_norm(x, weight, bias, cols, cols * num_groups // channels, num_groups, True, eps)[0]
         )
     x = widened(input)
     x = x.reshape(input.size(0), num_groups, x.numel() // max(input.size(0) * num_groups, 1))

@@ -1,10 +1,12 @@
-"""What normalisations say of their statistics."""
+"""What normalisations share: their kernel over rows, and what they say of their statistics."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import shim
+from shim_torch._impl.table.rules import FLOATS
 
 
 def statistics_dtype(input: Any, wide: Any, *parameters: Any) -> Any:
@@ -26,3 +28,22 @@ def traced_statistics(x: Any, mean: Any, rstd: Any, dims: list[int]) -> tuple[An
         centre = x - mean
     variance = (centre * centre).mean(dims, keepdim=True)
     return mean, (variance + (rstd.reshape(variance.shape) ** -2 - variance).detach()).rsqrt()
+
+
+def has_row_kernel(input: Any, weight: Any, bias: Any) -> bool:
+    """Whether one kernel does it: one floating dtype for all, elements, and nobody looks on."""
+    parts = [t for t in (weight, bias) if t is not None]
+    return (
+        (input.is_cuda or _core.unseen(input, *parts))
+        and input.dtype in FLOATS
+        and all(t.dtype == input.dtype and t.device == input.device for t in parts)
+        and input.numel() > 0
+    )
+
+
+def row_norm(
+    input: Any, weight: Any, bias: Any, cols: int, span: int, groups: int, centred: bool, eps: float
+) -> tuple[Any, Any, Any]:
+    """``shim::norm`` of contiguous operands: the values, and a mean and a reciprocal deviation a row."""
+    weight, bias = (t if t is None else t.contiguous() for t in (weight, bias))
+    return shim.norm(input.contiguous(), weight, bias, cols, span, groups, centred, float(eps))
