@@ -35,7 +35,7 @@ BOUNDS = {
     "files of more than 300 lines": 23,
     "functions of more than 60 lines": 12,
     "families without a test file": 0,
-    "public definitions without docstrings": 859,
+    "public definitions without docstrings": 858,
 }
 
 # Files that no module of PyTorch has the name of, with reasons.

@@ -12,7 +12,17 @@ from shim_torch._impl.serialization.checked import DamagedFile
 from shim_torch._impl.serialization.refusals import UNSAFE, advice
 
 
-class Unpickler(pickle.Unpickler):
+class _TorchNames:
+    """Of an unpickler: torch's names give ours, all others what the unpickler beside it finds."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """What a file calls ``module.name``."""
+        if _pickler.torch_module(module) == module:
+            return class_pickling.resolve(module, name)
+        return super().find_class(module, name)  # type: ignore[misc]
+
+
+class Unpickler(_TorchNames, pickle.Unpickler):
     """Any object; torch's names give ours."""
 
     def __init__(self, file: Any, persistent_load: Any, **arguments: Any) -> None:
@@ -22,26 +32,16 @@ class Unpickler(pickle.Unpickler):
     def persistent_load(self, pid: Any) -> Any:
         return self._persistent_load(pid)
 
-    def find_class(self, module: str, name: str) -> Any:
-        if _pickler.torch_module(module) == module:
-            return class_pickling.resolve(module, name)
-        return super().find_class(module, name)
-
 
 def unpickler_of(module: Any) -> Any:
     """``Unpickler`` over another pickle module's; None stands for the standard one."""
     if module is None:
         return Unpickler
 
-    class Own(module.Unpickler):  # type: ignore[misc]
+    class Own(_TorchNames, module.Unpickler):  # type: ignore[misc]
         def __init__(self, file: Any, persistent_load: Any, **arguments: Any) -> None:
             super().__init__(file, **arguments)
             self.persistent_load = persistent_load
-
-        def find_class(self, module: str, name: str) -> Any:
-            if _pickler.torch_module(module) == module:
-                return class_pickling.resolve(module, name)
-            return super().find_class(module, name)
 
     return Own
 

@@ -147,7 +147,7 @@ def _is_pointwise(qualified: str) -> bool:
     from shim_torch._impl.table.operators import records
 
     record = records().get(qualified)
-    return getattr(getattr(record, "shape", None), "__name__", "") in ("broadcast", "same") and record is not None
+    return record is not None and record.has_operands_shape
 
 
 def _has_number_kernel(qualified: str) -> bool:

@@ -153,8 +153,13 @@ class Record:
     @property
     def pointwise(self) -> bool:
         """Whether each element of the results is computed from the elements that correspond to it."""
-        named = getattr(self.shape, "__name__", "") in ("broadcast", "same")
-        return self.traits.get("pointwise", named or getattr(self.shape, "elementwise", False))  # type: ignore[no-any-return]
+        by_rule = self.has_operands_shape or getattr(self.shape, "elementwise", False)
+        return self.traits.get("pointwise", by_rule)  # type: ignore[no-any-return]
+
+    @property
+    def has_operands_shape(self) -> bool:
+        """Whether the shape rule is that of one operand, or of several that broadcast."""
+        return getattr(self.shape, "__name__", "") in ("broadcast", "same")
 
     @property
     def names(self) -> tuple[str, ...]:

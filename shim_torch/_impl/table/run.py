@@ -72,8 +72,7 @@ class Plan:
         self.results = tuple(r[8].split("(")[0] if r[8].startswith("Tensor") else r[8] for r in data[5])
         if len(data[5]) == 1 and data[5][0][8].endswith("[]"):
             self.results = ("list",)
-        named = getattr(record.shape, "__name__", "") in ("broadcast", "same")
-        self.pointwise = named or getattr(record.shape, "elementwise", False)
+        self.pointwise = record.has_operands_shape or getattr(record.shape, "elementwise", False)
         self.device_at = index.get("device", -1)
         self.format_at = index.get("memory_format", -1)
         self.order = _rule(_rule_data(record.order, index), places) if callable(record.order) else record.order

@@ -135,7 +135,6 @@ def _pulled(g: Any, function: Callable[[Any], Any], at: Any) -> Any:
     return found
 
 
-_REDUCTION = ("none", "mean", "sum")
 for _shrink in ("hardshrink", "softshrink"):
     _name(
         f"{_shrink}_backward(Tensor grad_{'out' if _shrink == 'hardshrink' else 'output'}, Tensor self, Scalar lambd) -> Tensor",

@@ -30,10 +30,6 @@ def _unary(name: str, body: Any, grad: Any, refused: Refusals = (), **options: A
        grad={"self": grad} if grad else None, **{**_SPECIAL, **options})(run)  # fmt: skip
 
 
-def _over(body: Any) -> Any:
-    return lambda xp, self: body(xp, self)
-
-
 _unary("i0", lambda xp, x: bessel.modified_i(xp, x, 0, False), lambda g, self: g * aten.special_i1(self),
        module="", method=True, inplace="function", refused=(("c", "i0_vml_cpu"),))  # fmt: skip
 _unary("special_i0e", lambda xp, x: bessel.modified_i(xp, x, 0, True),

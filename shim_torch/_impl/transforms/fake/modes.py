@@ -6,11 +6,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
-
-
-def stack() -> list[Any]:
-    """The modes that see operators, the outermost first."""
-    return [_core._get_dispatch_stack_at(i) for i in range(_core._len_torch_dispatch_stack())]
+from shim_torch.utils._python_dispatch import _get_current_dispatch_mode_stack as stack
 
 
 def is_fake_mode(mode: Any) -> bool:
