@@ -40,7 +40,7 @@ template <class T> SHIM_MATH_CLONES int64_t first_equal(const T* x, T value, int
 
 template <class T, bool Largest> void extremes(const Rows& r, int64_t* index, T* values) {
   const T* x = r.data->data_as<T>();
-  each_row(r.rows, r.cols, [&](int64_t row) {
+  parallel_each(r.rows, r.cols, [&](int64_t row) {
     const T* from = x + row * r.cols;
     const T best = extreme<T, Largest>(from, r.cols);
     int64_t at = 0;
@@ -109,7 +109,7 @@ Tensor count_nonzero(const Tensor& self, DimSpan dims) {
       parallel_for(r.cols, kGrain, [&](int64_t begin, int64_t end) { total += non_zeros(x + begin, end - begin); });
       to[0] = total;
     } else {
-      each_row(r.rows, r.cols, [&](int64_t row) { to[row] = non_zeros(x + row * r.cols, r.cols); });
+      parallel_each(r.rows, r.cols, [&](int64_t row) { to[row] = non_zeros(x + row * r.cols, r.cols); });
     }
     return out;
   };

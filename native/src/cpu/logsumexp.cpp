@@ -47,7 +47,7 @@ template <class T> void log_sums(const Rows& r, T* out) {
   if (r.cols < kShortRow)
     return parallel_for(r.rows, std::max<int64_t>(1, kGrain / (8 * r.cols)),
         [&](int64_t begin, int64_t end) { short_log_sums(x + begin * r.cols, end - begin, r.cols, out + begin); });
-  each_row(r.rows, r.cols, [&](int64_t row) {
+  parallel_each(r.rows, r.cols, [&](int64_t row) {
     const T* from = x + row * r.cols;
     const T m = extreme_value(from, r.cols, true);
     out[row] = std::isfinite(m) ? m + std::log(sum_of_exponentials(from, m, r.cols)) : m;

@@ -1,5 +1,6 @@
 #pragma once
 // A small pool of threads for large pointwise work and reductions.
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 
@@ -13,5 +14,11 @@ int num_threads();
 void set_num_threads(int n);
 // Calls f(begin, end) over disjoint ranges that cover [0, n); on the calling thread alone where n is less than two grains.
 void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& f);
+// f(i) for all i in [0, n), each the work of `work` elements.
+template <class F> void parallel_each(int64_t n, int64_t work, F&& f) {
+  parallel_for(n, std::max<int64_t>(1, kGrain / std::max<int64_t>(work, 1)), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) f(i);
+  });
+}
 
 }  // namespace shim

@@ -58,11 +58,6 @@ void each_window(const Window& w, int64_t height, int64_t width, int64_t rows, i
   }
 }
 
-template <class F> void each_plane(int64_t planes, int64_t work, F&& f) {
-  parallel_for(planes, std::max<int64_t>(1, kGrain / std::max<int64_t>(work, 1)), [&](int64_t begin, int64_t end) {
-    for (int64_t p = begin; p < end; ++p) f(p);
-  });
-}
 template <class F> void by_dtype(DType t, F&& f) { t == DType::f64 ? f(double{}) : f(float{}); }
 
 }  // namespace
@@ -72,7 +67,7 @@ Tensor max_pool(const Tensor& x, const Window& w, int64_t height, int64_t width,
   Tensor out = empty(Dims{planes, height, width}, x->dtype(), Device{});
   *indices = empty(Dims{planes, height, width}, DType::i64, Device{});
   by_dtype(x->dtype(), [&]<class T>(T) {
-    each_plane(planes, height * width * w.kernel[0] * w.kernel[1], [&](int64_t p) {
+    parallel_each(planes, height * width * w.kernel[0] * w.kernel[1], [&](int64_t p) {
       max_plane(x->data_as<T>() + p * h * v, h, v, w, height, width, out->data_as<T>() + p * height * width,
           (*indices)->data_as<int64_t>() + p * height * width);
     });
@@ -84,7 +79,7 @@ Tensor mean_pool(const Tensor& x, const Window& w, int64_t height, int64_t width
   const int64_t planes = x->sizes()[0], h = x->sizes()[1], v = x->sizes()[2];
   Tensor out = empty(Dims{planes, height, width}, x->dtype(), Device{});
   by_dtype(x->dtype(), [&]<class T>(T) {
-    each_plane(planes, height * width * w.kernel[0] * w.kernel[1], [&](int64_t p) {
+    parallel_each(planes, height * width * w.kernel[0] * w.kernel[1], [&](int64_t p) {
       const T* from = x->data_as<T>() + p * h * v;
       T* to = out->data_as<T>() + p * height * width;
       each_window(
@@ -104,7 +99,7 @@ Tensor mean_pool_backward(
   const int64_t planes = g->sizes()[0], h = g->sizes()[1], v = g->sizes()[2];
   Tensor out = empty(Dims{planes, height, width}, g->dtype(), Device{});
   by_dtype(g->dtype(), [&]<class T>(T) {
-    each_plane(planes, h * v * w.kernel[0] * w.kernel[1], [&](int64_t p) {
+    parallel_each(planes, h * v * w.kernel[0] * w.kernel[1], [&](int64_t p) {
       const T* from = g->data_as<T>() + p * h * v;
       T* to = out->data_as<T>() + p * height * width;
       std::fill_n(to, height * width, T(0));

@@ -14,14 +14,6 @@ namespace {
 constexpr int64_t kBatch = 1024;   // words drawn at once: they stay in the cache
 constexpr int64_t kTogether = 16;  // normal numbers made together
 
-template <class F> void of_floats(const Tensor& t, F&& f) {
-  const std::lock_guard lock(drawing);
-  if (t->dtype() == DType::f64)
-    f(t->data_as<double>());
-  else
-    f(t->data_as<float>());
-}
-
 inline uint64_t joined(const uint32_t* w) { return uint64_t(w[0]) << 32 | w[1]; }
 inline double unit(uint64_t w) { return double(w & ((uint64_t{1} << 53) - 1)) * 0x1p-53; }
 inline float unit(uint32_t w) { return float(int32_t(w & 0xffffff)) * 0x1p-24f; }
@@ -90,20 +82,20 @@ double draw_normal(Mersenne& source) {
 }
 
 void fill_uniform(const Tensor& out, double low, double high, Mersenne& source) {
-  of_floats(out, [&]<class T>(T* x) { uniforms(x, out->numel(), T(low), T(T(high) - T(low)), source); });
+  drawn_into(out, [&]<class T>(T* x) { uniforms(x, out->numel(), T(low), T(T(high) - T(low)), source); });
 }
 
 void fill_normal(const Tensor& out, double mean, double deviation, Mersenne& source) {
   if (out->numel() < kTogether) return fill_normal_singly(out, mean, deviation, source);
-  of_floats(out, [&]<class T>(T* x) { normals(x, out->numel(), T(mean), T(deviation), source); });
+  drawn_into(out, [&]<class T>(T* x) { normals(x, out->numel(), T(mean), T(deviation), source); });
 }
 
 void fill_normal_singly(const Tensor& out, double mean, double deviation, Mersenne& source) {
-  of_floats(out, [&]<class T>(T* x) { normals_singly(x, out->numel(), mean, deviation, source); });
+  drawn_into(out, [&]<class T>(T* x) { normals_singly(x, out->numel(), mean, deviation, source); });
 }
 
 void fill_exponential(const Tensor& out, double rate, Mersenne& source) {
-  of_floats(out, [&]<class T>(T* x) {
+  drawn_into(out, [&]<class T>(T* x) {
     from_words<2>(
         out->numel(), source, [&](int64_t i, const uint32_t* w) { x[i] = T(-std::log1p(-unit(joined(w))) / rate); });
   });
@@ -131,14 +123,14 @@ void fill_chance(const Tensor& out, double chance, Mersenne& source) {
   auto draw = [&]<class T>(T* x) {
     from_words<2>(out->numel(), source, [&](int64_t i, const uint32_t* w) { x[i] = T(unit(joined(w)) < chance); });
   };
-  if (out->dtype() != DType::b8) return of_floats(out, draw);
+  if (out->dtype() != DType::b8) return drawn_into(out, draw);
   const std::lock_guard lock(drawing);
   draw(out->data_as<uint8_t>());
 }
 
 Tensor chances(const Tensor& like, Mersenne& source) {
   const Tensor p = contiguous(like), out = empty(like->sizes(), like->dtype(), Device{});
-  of_floats(out, [&]<class T>(T* x) {
+  drawn_into(out, [&]<class T>(T* x) {
     const T* chance = p->data_as<T>();
     if constexpr (sizeof(T) == 8)
       from_words<2>(out->numel(), source, [&](int64_t i, const uint32_t* w) { x[i] = T(unit(joined(w)) < chance[i]); });

@@ -8,6 +8,14 @@
 namespace shim {
 
 extern std::mutex drawing;  // threads that share a generator take turns
+// f(data) of a float32 or float64 tensor, while no other thread draws.
+template <class F> void drawn_into(const Tensor& t, F&& f) {
+  const std::lock_guard lock(drawing);
+  if (t->dtype() == DType::f64)
+    f(t->data_as<double>());
+  else
+    f(t->data_as<float>());
+}
 
 // One number, drawn in float64: uniform in [0, 1); normal (they come in pairs; the generator keeps the second).
 double draw_uniform(Mersenne&);

@@ -128,32 +128,24 @@ template <class T> double gamma(T shape, Mersenne& source) {
   return cubed_normal(T(shape + 1), scale, source);
 }
 
-template <class F> void of_floats(const Tensor& t, F&& f) {
-  const std::lock_guard lock(drawing);
-  if (t->dtype() == DType::f64)
-    f(t->data_as<double>());
-  else
-    f(t->data_as<float>());
-}
-
 }  // namespace
 
 void fill_poisson(const Tensor& out, const Tensor& rate, Mersenne& source) {
-  of_floats(out, [&]<class T>(T* x) {
+  drawn_into(out, [&]<class T>(T* x) {
     const T* r = rate->data_as<T>();
     for (int64_t i = 0; i < out->numel(); ++i) x[i] = T(poisson(double(r[i]), source));
   });
 }
 
 void fill_gamma(const Tensor& out, const Tensor& shape, Mersenne& source) {
-  of_floats(out, [&]<class T>(T* x) {
+  drawn_into(out, [&]<class T>(T* x) {
     const T* a = shape->data_as<T>();
     for (int64_t i = 0; i < out->numel(); ++i) x[i] = std::max(std::numeric_limits<T>::min(), T(gamma(a[i], source)));
   });
 }
 
 void fill_binomial(const Tensor& out, const Tensor& count, const Tensor& prob, Mersenne& source) {
-  of_floats(out, [&]<class T>(T* x) {
+  drawn_into(out, [&]<class T>(T* x) {
     const T *n = count->data_as<T>(), *p = prob->data_as<T>();
     for (int64_t i = 0; i < out->numel(); ++i) x[i] = binomial(n[i], p[i], source);
   });

@@ -12,12 +12,6 @@
 namespace shim {
 namespace {
 
-template <class F> void each_plane(int64_t planes, int64_t work, F&& f) {
-  parallel_for(planes, std::max<int64_t>(1, kGrain / std::max<int64_t>(work, 1)), [&](int64_t begin, int64_t end) {
-    for (int64_t p = begin; p < end; ++p) f(p);
-  });
-}
-
 double step_of(int64_t size, int64_t out, double given, bool align_corners) {
   if (align_corners) return out > 1 ? double(size - 1) / double(out - 1) : 0;
   return given > 0 ? given : double(size) / double(out);
@@ -170,7 +164,7 @@ Tensor resize_nearest(const Tensor& self, int64_t height, int64_t width, Scales 
   return of_size<Tensor>(self->itemsize(), [&]<class T>(T) {
     T* const to = static_cast<T*>(out->data());
     const T* const from = static_cast<const T*>(self->data());
-    each_plane(planes, height * width, [&, to, from, height, width, h, w](int64_t p) {
+    parallel_each(planes, height * width, [&, to, from, height, width, h, w](int64_t p) {
       for (int64_t y = 0; y < height; ++y) {
         const T* const row = from + (p * h + rows[y]) * w;
         T* const line = to + (p * height + y) * width;
@@ -187,7 +181,7 @@ Tensor resize_linear(const Tensor& self, int64_t height, int64_t width, bool ali
   auto run = [&]<class T>(T) {
     const auto rows = linear_weights<T>(h, height, scales.height, align_corners),
                cols = linear_weights<T>(w, width, scales.width, align_corners);
-    each_plane(planes, 4 * height * width, [&](int64_t p) {
+    parallel_each(planes, 4 * height * width, [&](int64_t p) {
       linear_plane(self->data_as<T>() + p * h * w, out->data_as<T>() + p * height * width, w, rows, cols);
     });
     return out;

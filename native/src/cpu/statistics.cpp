@@ -54,7 +54,7 @@ template <class F> double in_pieces(int64_t n, F&& f) {
 template <class T> void variances(const Rows& r, double correction, bool root, T* out, T* means) {
   const T* x = r.data->data_as<T>();
   const int64_t n = r.cols;
-  each_row(r.rows, n, [&](int64_t row) {
+  parallel_each(r.rows, n, [&](int64_t row) {
     const T* from = x + row * n;
     const double m = in_pieces(n, [&](int64_t at, int64_t count) { return total(from + at, count); }) / double(n);
     const double d = in_pieces(n, [&](int64_t at, int64_t count) { return deviations(from + at, m, count); });
@@ -98,7 +98,7 @@ Tensor norm2(const Tensor& self, DimSpan dims, bool keepdim) {
     if (r.cols < kShortRow)
       return parallel_for(r.rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(r.cols, 1)),
           [&](int64_t begin, int64_t end) { norms_of_short(x + begin * r.cols, end - begin, r.cols, y + begin); });
-    each_row(r.rows, r.cols, [&](int64_t row) {
+    parallel_each(r.rows, r.cols, [&](int64_t row) {
       const T* from = x + row * r.cols;
       y[row] =
           T(std::sqrt(in_pieces(r.cols, [&](int64_t at, int64_t count) { return deviations(from + at, 0, count); })));

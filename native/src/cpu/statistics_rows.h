@@ -48,12 +48,6 @@ inline bool rows_of(const Tensor& self, DimSpan dims, bool keepdim, DType comput
   return true;
 }
 
-template <class F> void each_row(int64_t rows, int64_t cols, F&& f) {
-  parallel_for(rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(cols, 1)), [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) f(r);
-  });
-}
-
 inline bool real_float(const Tensor& t) { return t->device().is_cpu() && is_floating(t->dtype()) && t->itemsize() > 1; }
 
 inline Tensor narrowed(const Tensor& t, DType dtype) { return t->dtype() == dtype ? t : to_dtype(t, dtype); }
