@@ -1,4 +1,4 @@
-"""Sums, means, products and tests over dims."""
+"""Sums, means and products over dims."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from shim_torch._impl.records.shared.formulas import axes_of, conjugate, reduced
 from shim_torch._impl.records.shared.matrices import on_cuda
 from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, op
-from shim_torch._impl.table.rules import fixed, int_to_float, reduced, sum_dtype
+from shim_torch._impl.table.rules import int_to_float, reduced, sum_dtype
 
 _ALL = {"shape": lambda self: ()}
 
@@ -187,68 +187,6 @@ def prod_dim(xp, self, dim, keepdim, dtype):
     return self.all(axis=axis, keepdims=keepdim) if self.dtype == "bool" else self.prod(axis=axis, keepdims=keepdim)
 
 
-def _over_none(dim):
-    """Whether a list of dims is given that is empty: for ``all`` and ``any`` alone that is not all of them."""
-    return dim is not None and len(dim) == 0
-
-
-def _truth_shape(self, dim, keepdim):
-    return tuple(self.shape) if _over_none(dim) else reduced(self, dim, keepdim)
-
-
-def _truth_dtype(self):
-    return None, (_core.uint8 if self.dtype == _core.uint8 else _core.bool)
-
-
-for _name in ("all", "any"):
-    _of_another_dtype = f"{_name} only supports bool tensor for result, got: {{O}}"
-    op(
-        f"{_name}(Tensor self) -> Tensor",
-        shape=lambda self: (),
-        dtype=_truth_dtype,
-        native=f"{_name}_all",
-        out_dtype=_of_another_dtype,
-    )((lambda n: lambda xp, self: getattr(xp, n)(self).astype("uint8" if self.dtype == "uint8" else "bool"))(_name))
-    op(
-        f"{_name}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
-        out=True,
-        native=f"{_name}_dim",
-        batching="along_dim_or_none",
-        nested="reduction",
-        out_dtype=_of_another_dtype,
-        shape=lambda self, dim, keepdim: reduced(self, (dim,), keepdim),
-        dtype=_truth_dtype,
-    )(
-        (
-            lambda n: (
-                lambda xp, self, dim, keepdim: getattr(xp, n)(
-                    self, axis=axes_of((dim,), self.ndim), keepdims=keepdim
-                ).astype("uint8" if self.dtype == "uint8" else "bool")
-            )
-        )(_name)
-    )
-    op(
-        f"{_name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
-        out=True,
-        native=f"{_name}",
-        batching="along_dim_or_none",
-        nested="reduction",
-        out_dtype=_of_another_dtype,
-        shape=_truth_shape,
-        dtype=_truth_dtype,
-    )(
-        (
-            lambda n: (
-                lambda xp, self, dim, keepdim: (
-                    (self != 0)
-                    if _over_none(dim)
-                    else getattr(xp, n)(self, axis=axes_of(dim, self.ndim), keepdims=keepdim)
-                ).astype("uint8" if self.dtype == "uint8" else "bool")
-            )
-        )(_name)
-    )
-
-
 @op(
     "logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
     shape=reduced,
@@ -274,28 +212,6 @@ def logsumexp(xp, self, dim, keepdim):
     m = xp.where(xp.isfinite(m), m, 0).astype(m.dtype)
     s = xp.log(xp.exp(self - m).sum(axis=axes, keepdims=True)) + m
     return s if keepdim else xp.squeeze(s, axes)
-
-
-@op(
-    "count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
-    shape=lambda self, dim: reduced(self, dim, False),
-    dtype=fixed("int64"),
-    native="count_nonzero",
-    nested="reduction",
-    batching="along_dim",
-)
-def count_nonzero_dims(xp, self, dim):
-    return (self != 0).sum(axis=axes_of(dim, self.ndim)).astype("int64")
-
-
-@op(
-    "count_nonzero(Tensor self, int? dim=None) -> Tensor",
-    shape=lambda self, dim: reduced(self, None if dim is None else (dim,), False),
-    dtype=fixed("int64"),
-    native="count_nonzero",
-)
-def count_nonzero(xp, self, dim):
-    return (self != 0).sum(axis=axes_of(None if dim is None else (dim,), self.ndim)).astype("int64")
 
 
 @composite(

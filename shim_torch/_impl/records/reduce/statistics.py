@@ -1,45 +1,14 @@
-"""Small compositions over sorting, products and sums: medians without NaN, covariance, integrals, combinations."""
+"""Small compositions over sorting, products and sums: covariance, integrals, combinations."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.table.calls import shim, torch
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import composite
 from shim_torch._impl.table.rules import no_meta_kernel, type_name, wrap_dim
 from shim_torch._impl.tensor import from_data
-
-_ONE_ROW = 1 << 21  # elements that one block of a CUDA kernel looks through sooner than they are sorted
-
-
-@composite("nanmedian(Tensor self) -> Tensor")
-def nanmedian(self):
-    if self.is_meta:
-        return self.median()
-    if (
-        self.is_cuda and self.is_floating_point() and 0 < self.numel() <= _ONE_ROW
-    ):  # without waiting for how many are left
-        return shim.nanmedian(self.reshape(-1), 0, False)[0]
-    kept = self.masked_select(~self.isnan())
-    return kept.median() if kept.numel() else self.median()
-
-
-@composite(
-    "nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-    out=True,
-    batching="along_dim",
-)
-def nanmedian_dim(self, dim, keepdim):
-    if self.dim() == 0:
-        return tuple(self.median(dim, keepdim))
-    if self.is_cuda and self.is_floating_point() and 0 < self.size(dim) <= _ONE_ROW:
-        return shim.nanmedian(self, dim, keepdim)
-    values, indices = self.sort(stable=True, dim=dim)
-    count = (~self.isnan()).sum(dim, True)
-    middle = ((count - 1) // 2).clamp(min=0)
-    values, indices = values.gather(dim, middle), indices.gather(dim, middle)
-    return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
 
 
 @composite(
