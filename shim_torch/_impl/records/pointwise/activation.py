@@ -36,6 +36,7 @@ def _sigmoid(xp, x):
     sparse="zero_preserving",
 )
 def relu(xp, self):
+    """Each element where it is positive, else 0; NaN stays. Bool and complex dtypes are refused."""
     return xp.maximum(self, self.dtype.type(0))
 
 
@@ -51,6 +52,7 @@ def relu(xp, self):
     refuses=(("bi", "silu_cpu"),),
 )
 def silu(xp, self):
+    """x · sigmoid(x) of each element; floating and complex dtypes only."""
     return self * _sigmoid(xp, self)
 
 
@@ -80,6 +82,10 @@ def _silu_grad(g, x):
     out_dtype="same",
 )
 def gelu(xp, self, approximate):
+    """x · Φ(x) of each element, Φ the standard normal distribution function.
+
+    ``approximate``: "none", or "tanh" for an approximation of Φ (others: RuntimeError). Floating dtypes only.
+    """
     if approximate == "tanh":
         return 0.5 * self * (1 + xp.tanh(math.sqrt(2 / math.pi) * (self + 0.044715 * self * self * self)))
     if approximate != "none":
@@ -111,6 +117,10 @@ def _gelu_grad(g, x, approximate):
     refuses=(("bic", "elu_cpu"),),
 )
 def elu(xp, self, alpha, scale, input_scale):
+    """``scale`` · x where x is positive, else ``alpha`` · ``scale`` · (exp(``input_scale`` · x) - 1).
+
+    Floating dtypes only.
+    """
     return xp.where(self > 0, self * scale, alpha * scale * xp.expm1(xp.minimum(self, 0) * input_scale))
 
 
@@ -135,6 +145,7 @@ def _elu_slope(x, alpha, scale, input_scale):
     refuses=(("bic", "leaky_relu_cpu"),),
 )
 def leaky_relu(xp, self, negative_slope):
+    """Each element where it is positive, else the element times ``negative_slope``; floating dtypes only."""
     return xp.where(self > 0, self, self * self.dtype.type(negative_slope))
 
 
@@ -155,6 +166,7 @@ def _leaky(g, x, slope):
     },
 )
 def prelu_kernel(xp, self, weight):
+    """Each element where it is positive, else the element times the weight; the two broadcast."""
     return xp.where(self > 0, self, self * weight)
 
 
@@ -169,6 +181,12 @@ def _where(condition, a, b):
     autocast="lower_precision",
 )
 def prelu(self, weight):
+    """Each element where it is positive, else the element times its channel's weight.
+
+    Shapes:  input (N, C, *) with weight (C,), or any input with a weight of one element; an input (N,) has one channel
+    Dtypes:  floating, the same for both
+    Errors:  RuntimeError where dtypes differ, the weight has more than one dim, or its elements are not the channels
+    """
     if weight.dtype != self.dtype:
         raise RuntimeError(
             f"prelu: Type promoting not supported. Got {type_name(self.dtype)} and {type_name(weight.dtype)}"
@@ -199,6 +217,11 @@ def prelu(self, weight):
     batching="along_dim",
 )
 def glu(self, dim):
+    """a · sigmoid(b) for the halves a and b of the input along ``dim``.
+
+    Shapes:  (*, 2n, *) -> (*, n, *); an odd size raises RuntimeError, as an input without dims does
+    Dtypes:  floating; others are refused
+    """
     if self.dim() == 0:
         raise RuntimeError("glu does not support 0-dimensional tensors")
     if self.size(dim) % 2:

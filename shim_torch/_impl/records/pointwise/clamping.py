@@ -69,6 +69,12 @@ def _bound(xp, self, bound):
     out_overload="Tensor_out",
 )
 def clamp_tensor(xp, self, min, max):
+    """Each element bounded: at least ``min``, at most ``max``, and ``max`` where the bounds cross. None is no bound.
+
+    Shapes:  bounds are numbers, or tensors that broadcast
+    Dtypes:  promoted; bool and complex are refused
+    Errors:  RuntimeError where both bounds are None
+    """
     return _bounded(xp, self, min, max)
 
 
@@ -91,6 +97,7 @@ def _clamp_bound(g, self, bound, other, low):
     grad={"self": _clamp_grad},
 )
 def clamp(xp, self, min, max):
+    """The elements bounded by numbers: at least ``min``, at most ``max``; None is no bound."""
     return _bounded(xp, self, min, max)
 
 
@@ -108,6 +115,7 @@ def clamp(xp, self, min, max):
     out_overload="Tensor_out",
 )
 def clamp_min_tensor(xp, self, min):
+    """The larger of each element and ``min``, a number or a tensor that broadcasts; NaN stays. Complex is refused."""
     return _bounded(xp, self, min, None)
 
 
@@ -121,6 +129,7 @@ def clamp_min_tensor(xp, self, min):
     grad={"self": lambda g, self, min: kept(g, self >= min)},
 )
 def clamp_min(xp, self, min):
+    """The larger of each element and a number."""
     return _bounded(xp, self, min, None)
 
 
@@ -138,6 +147,7 @@ def clamp_min(xp, self, min):
     out_overload="Tensor_out",
 )
 def clamp_max_tensor(xp, self, max):
+    """The smaller of each element and ``max``, a number or a tensor that broadcasts; NaN stays. Complex is refused."""
     return _bounded(xp, self, None, max)
 
 
@@ -151,4 +161,5 @@ def clamp_max_tensor(xp, self, max):
     grad={"self": lambda g, self, max: kept(g, self <= max)},
 )
 def clamp_max(xp, self, max):
+    """The smaller of each element and a number."""
     return _bounded(xp, self, None, max)

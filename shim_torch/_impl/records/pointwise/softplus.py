@@ -28,6 +28,10 @@ def _softplus(xp, x):
     out_dtype="same",
 )
 def softplus(xp, self, beta, threshold):
+    """log(1 + exp(beta · x)) / beta of each element, and x itself where beta · x > ``threshold``.
+
+    Floating dtypes only.
+    """
     x = self * beta
     return xp.where(x > threshold, self, _softplus(xp, x) / self.dtype.type(beta))
 
@@ -52,6 +56,7 @@ def _softplus_grad(g, x, beta, threshold):
     out_resize="silent",
 )
 def log_sigmoid(xp, self):
+    """log(sigmoid(x)) of each element, without overflow; floating dtypes only."""
     return -_softplus(xp, -self)
 
 
@@ -72,6 +77,7 @@ def _log_sigmoid_grad(g, x):
     refuses=(("bic", "mish_cpu"),),
 )
 def mish(xp, self):
+    """x · tanh(log(1 + exp(x))) of each element; floating dtypes only."""
     return self * xp.tanh(_softplus(xp, self))
 
 

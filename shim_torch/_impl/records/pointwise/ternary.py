@@ -31,6 +31,7 @@ def _tensors3(self, tensor1, tensor2):
     old_orders=("self value tensor1 tensor2",),
 )
 def addcmul(xp, self, tensor1, tensor2, value):
+    """input + ``value`` · tensor1 · tensor2; all three broadcast and are promoted, bool is refused."""
     return self + self.dtype.type(value) * tensor1 * tensor2
 
 
@@ -61,6 +62,10 @@ def _addcdiv_dtype(self, tensor1, tensor2):
     old_orders=("self value tensor1 tensor2",),
 )
 def addcdiv(xp, self, tensor1, tensor2, value):
+    """input + ``value`` · tensor1 / tensor2; all three broadcast and are promoted.
+
+    RuntimeError where tensor1 and tensor2 are integers.
+    """
     return self + self.dtype.type(value) * (tensor1 / tensor2)
 
 
@@ -90,6 +95,11 @@ def _lerp_dtype(self, end, weight):
     batching="loop",
 )
 def lerp(xp, self, end, weight):
+    """input + weight · (end - input): ``input`` for the weight 0, ``end`` for 1.
+
+    Shapes:  all three broadcast; the weight may be a number
+    Dtypes:  floating or complex, the same for all (RuntimeError)
+    """
     return xp.where(xp.abs(weight) < 0.5, self + weight * (end - self), end - (end - self) * (1 - weight))
 
 
@@ -105,6 +115,7 @@ def lerp(xp, self, end, weight):
     batching="loop",
 )
 def lerp_scalar(xp, self, end, weight):
+    """input + weight · (end - input) with a number as weight."""
     w = self.dtype.type(weight)
     return self + w * (end - self) if abs(weight) < 0.5 else end - (end - self) * (1 - w)
 
@@ -143,4 +154,9 @@ def _where_dtype(condition, self, other):
     out_dtype="Expected out type to be {R} but got {O}",
 )
 def where(xp, condition, self, other):
+    """The elements of ``input`` where the condition holds, else those of ``other``.
+
+    Shapes:  all three broadcast; input and other may be numbers
+    Dtypes:  condition bool (uint8 with a warning, others raise RuntimeError); the others are promoted
+    """
     return xp.where(condition.astype(bool), self, other)

@@ -79,6 +79,7 @@ for _name in ("all", "any"):
     batching="along_dim",
 )
 def count_nonzero_dims(xp, self, dim):
+    """How many elements are not 0, over ``dim`` or of all, as int64; NaN is not 0."""
     return (self != 0).sum(axis=axes_of(dim, self.ndim)).astype("int64")
 
 
@@ -89,4 +90,5 @@ def count_nonzero_dims(xp, self, dim):
     native="count_nonzero",
 )
 def count_nonzero(xp, self, dim):
+    """How many elements are not 0, along ``dim`` or of all, as int64."""
     return (self != 0).sum(axis=axes_of(None if dim is None else (dim,), self.ndim)).astype("int64")

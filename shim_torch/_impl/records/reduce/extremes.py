@@ -29,6 +29,12 @@ def _extremum_grad(g, self, result, dim, keepdim):
     out_dtype="Expected the dtype for input and out to match, but got {R} for input's dtype and {O} for out's dtype.",
 )
 def amax(xp, self, dim, keepdim):
+    """The largest elements over ``dim`` (all dims without it), NaN where one is NaN.
+
+    Dtypes:  as the input's; complex is refused
+    Grad:    shared evenly by equal elements
+    Errors:  where there are no elements to reduce
+    """
     return self.max(axis=axes_of(dim, self.ndim), keepdims=keepdim)
 
 
@@ -43,6 +49,12 @@ def amax(xp, self, dim, keepdim):
     out_dtype="Expected the dtype for input and out to match, but got {R} for input's dtype and {O} for out's dtype.",
 )
 def amin(xp, self, dim, keepdim):
+    """The smallest elements over ``dim`` (all dims without it), NaN where one is NaN.
+
+    Dtypes:  as the input's; complex is refused
+    Grad:    shared evenly by equal elements
+    Errors:  where there are no elements to reduce
+    """
     return self.min(axis=axes_of(dim, self.ndim), keepdims=keepdim)
 
 
@@ -53,6 +65,7 @@ def amin(xp, self, dim, keepdim):
     out_dtype="structured",
 )
 def aminmax(self, dim, keepdim):
+    """The smallest and the largest elements, of all or along ``dim``; both NaN where one is. Complex is refused."""
     refuse(self.dtype, ("c", "aminmax_cpu"))
     if dim is None and self.numel() == 0:
         raise RuntimeError(

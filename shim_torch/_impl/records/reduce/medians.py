@@ -27,6 +27,10 @@ def _no_median(xp, dtype):
     grad={"self": full_extremum_grad},
 )
 def median_all(xp, self):
+    """The median: the lower of the two middle elements where their number is even, NaN where one is NaN.
+
+    With ``dim`` the medians along it, and the index of each. Bool and complex dtypes are refused.
+    """
     flat = self.reshape(-1)
     if not flat.size:
         return xp.asarray(_no_median(xp, flat.dtype), dtype=flat.dtype)
@@ -46,6 +50,7 @@ def median_all(xp, self):
     batching="along_dim",
 )
 def median_dim(xp, self, dim, keepdim):
+    """The medians along ``dim``, and the index of each."""
     if self.ndim == 0:
         return self, xp.zeros((), "int64")
     order = xp.argsort(self, axis=dim, kind="stable")
@@ -62,6 +67,10 @@ _ONE_ROW = 1 << 21  # elements that one block of a CUDA kernel looks through soo
 
 @composite("nanmedian(Tensor self) -> Tensor")
 def nanmedian(self):
+    """The median of what is not NaN: the lower of the two middle elements where their number is even.
+
+    NaN where nothing is left. With ``dim`` the medians along it, and the index of each.
+    """
     if self.is_meta:
         return self.median()
     if (
@@ -78,6 +87,7 @@ def nanmedian(self):
     batching="along_dim",
 )
 def nanmedian_dim(self, dim, keepdim):
+    """The medians along ``dim`` of what is not NaN, and the index of each."""
     if self.dim() == 0:
         return tuple(self.median(dim, keepdim))
     if self.is_cuda and self.is_floating_point() and 0 < self.size(dim) <= _ONE_ROW:

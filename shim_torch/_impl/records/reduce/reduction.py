@@ -36,6 +36,7 @@ def _mean_dtype(self: Any, dtype: Any) -> Any:
     sums_in_out_dtype=True,
 )
 def sum_all(xp, self, dtype):
+    """The sum of all elements, or sums over ``dim``; integers and bool are added in int64 without ``dtype``."""
     return self.any() if self.dtype.kind == "b" else self.sum()  # bool only where dtype= says so
 
 
@@ -52,6 +53,7 @@ def sum_all(xp, self, dtype):
     sums_in_out_dtype=True,
 )
 def sum_dim(xp, self, dim, keepdim, dtype):
+    """The sums over ``dim`` (all dims where it is None or empty)."""
     add = self.any if self.dtype.kind == "b" else self.sum
     return add(axis=axes_of(dim, self.ndim), keepdims=keepdim)
 
@@ -67,6 +69,10 @@ def sum_dim(xp, self, dim, keepdim, dtype):
     sums_in_out_dtype=True,
 )
 def nansum(xp, self, dim, keepdim, dtype):
+    """Sums over ``dim`` (all dims without it) in which NaN counts as 0.
+
+    Integers and bool are added in int64 without a ``dtype``. Complex is refused on the CPU.
+    """
     if self.dtype.kind == "c" and not on_cuda(self):
         raise RuntimeError("nansum on CPU does not support complex inputs")
     add = xp.any if self.dtype.kind == "b" else xp.nansum
@@ -93,6 +99,10 @@ def _mean(self, axis, keepdim):
     sums_in_out_dtype=True,
 )
 def mean_all(xp, self, dtype):
+    """The mean of all elements, or means over ``dim``.
+
+    Floating and complex dtypes, or any with such a ``dtype``; others raise RuntimeError.
+    """
     return _mean(self, None, False)
 
 
@@ -113,6 +123,7 @@ def mean_all(xp, self, dtype):
     out_overload="out",
 )
 def mean_dim(xp, self, dim, keepdim, dtype):
+    """The means over ``dim`` (all dims where it is None or empty)."""
     return _mean(self, axes_of(dim, self.ndim), keepdim)
 
 
@@ -125,6 +136,7 @@ def mean_dim(xp, self, dim, keepdim, dtype):
     out_error_name="nansum",
 )
 def nanmean(self, dim, keepdim, dtype):
+    """Means over ``dim`` (all dims without it) of what is not NaN; NaN where nothing is left. Integers are refused."""
     return self.nansum(dim, keepdim, dtype=dtype) / (~self.isnan()).sum(dim, keepdim)
 
 
@@ -152,6 +164,7 @@ def _prod_grad(g, self, result):
     sums_in_out_dtype=True,
 )
 def prod_all(xp, self, dtype):
+    """The product of all elements, or products along ``dim``; integers and bool multiply in int64 without ``dtype``."""
     return self.all() if self.dtype == "bool" else self.prod()
 
 
@@ -183,6 +196,7 @@ def _prod_dim_grad(g, self, result, dim, keepdim):
     sums_in_out_dtype=True,
 )
 def prod_dim(xp, self, dim, keepdim, dtype):
+    """The products along ``dim``."""
     axis = axes_of((dim,), self.ndim)
     return self.all(axis=axis, keepdims=keepdim) if self.dtype == "bool" else self.prod(axis=axis, keepdims=keepdim)
 
@@ -205,6 +219,7 @@ def prod_dim(xp, self, dim, keepdim, dtype):
     cast_error="logsumexp(): Expected floating point type for result tensor, but got: {O}",
 )
 def logsumexp(xp, self, dim, keepdim):
+    """log Σ exp(x) over ``dim``, without overflow; integers give the default dtype."""
     axes = axes_of(dim, self.ndim)
     if self.size == 0:
         return xp.log(xp.exp(self).sum(axis=axes, keepdims=keepdim))
@@ -220,4 +235,5 @@ def logsumexp(xp, self, dim, keepdim):
     autocast="float32_cuda",
 )
 def dist(self, other, p):
+    """The norm of order ``p`` of input - other, which broadcast: one number; integers are refused."""
     return aten.linalg_vector_norm(self - other, p)

@@ -18,6 +18,8 @@ def full_extremum_grad(g, self, result):
 
 
 def nonempty(name):
+    """A shape rule of reductions that need an element; without one an error is raised in the words of ``name``."""
+
     def shape(self, dim, keepdim):
         dims = wrap_dims(dim, len(self.shape))
         if not dim and dim != 0 and 0 in self.shape:
@@ -43,6 +45,7 @@ def picked_grad(g, self_shape, result1, dim, keepdim):
 
 
 def picked(xp, self, index, dim, keepdim):
+    """The elements at ``index`` along ``dim``, and the index; both with the dim at size 1 where ``keepdim`` is True."""
     values = xp.take_along_axis(self, xp.expand_dims(index, dim), dim)
     if keepdim:
         return values, xp.expand_dims(index, dim)
