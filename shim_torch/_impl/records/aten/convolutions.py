@@ -105,6 +105,7 @@ def _convolution_double_backward(
 
 @aten("convolution_overrideable")
 def convolution_overrideable(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+    """For backends that register a convolution of their own: NotImplementedError here."""
     raise NotImplementedError(
         "convolution_overrideable not implemented. You are likely triggering this with tensor backend other than CPU/CUDA/MKLDNN, if "
         "this is intended, please use TORCH_LIBRARY_IMPL to override this function "
@@ -113,6 +114,7 @@ def convolution_overrideable(input, weight, bias, stride, padding, dilation, tra
 
 @aten("convolution_backward_overrideable")
 def convolution_backward_overrideable(*arguments):
+    """For backends that register a convolution of their own: NotImplementedError here."""
     raise NotImplementedError(
         "convolution_backward_overrideable: You are likely triggering this with tensor backend other than CPU/CUDA/MKLDNN, if this is "
         "intended, please use TORCH_LIBRARY_IMPL to override this function "

@@ -51,6 +51,7 @@ class _Passes:
 
 @aten("fake_quantize_per_tensor_affine_cachemask")
 def fake_quantize_per_tensor_affine_cachemask(x, scale, zero_point, quant_min, quant_max):
+    """The values that ``torch.fake_quantize_per_tensor_affine`` gives, and whether each was in range."""
     _checked(quant_min, quant_max, zero_point)
     value, inside = _rounded(x.detach(), scale, zero_point, quant_min, quant_max)
     return _Passes.apply(x, value, inside), inside
@@ -71,6 +72,7 @@ def _along(value: Any, x: Any, axis: int) -> Any:
 
 @aten("fake_quantize_per_channel_affine_cachemask")
 def fake_quantize_per_channel_affine_cachemask(x, scale, zero_point, axis, quant_min, quant_max):
+    """The values that ``torch.fake_quantize_per_channel_affine`` gives, and whether each was in range."""
     if scale.dim() != 1:
         raise RuntimeError("scale should be a 1-D tensor")
     if zero_point.dim() != 1:
@@ -98,6 +100,12 @@ def fake_quantize_per_tensor_affine(x, scale, zero_point, quant_min, quant_max):
 
 @aten("fake_quantize_per_channel_affine", public=True)
 def fake_quantize_per_channel_affine(x, scale, zero_point, axis, quant_min, quant_max):
+    """Values rounded to multiples of their channel's scale and kept in range; the gradient passes where they were.
+
+    Shapes:  any input; scale and zero_point (n,), n the input's size along ``axis``
+    Dtypes:  zero_point int32, float32 or float16
+    Errors:  RuntimeError for others, and for a zero_point that is not from ``quant_min`` to ``quant_max``
+    """
     return fake_quantize_per_channel_affine_cachemask(x, scale, zero_point, axis, quant_min, quant_max)[0]
 
 

@@ -12,6 +12,7 @@ from shim_torch._impl.table.calls import torch
 
 @aten("glu_jvp")
 def glu_jvp(glu: Any, x: Any, dx: Any, dim: int) -> Any:
+    """The tangent of ``glu``, the result of x, for a tangent ``dx`` of x."""
     gate = x.chunk(2, dim)[1].sigmoid()
     first, second = dx.chunk(2, dim)
     return first * gate + second * (glu - gate * glu)
@@ -32,16 +33,19 @@ def glu_backward_jvp(grad_x, grad_glu, x, dgrad_glu, dx, dim):
 
 @aten("cumprod_backward")
 def cumprod_backward(grad, input, dim, output):
+    """The gradient of cumprod by its input."""
     return pulled(lambda x: x.cumprod(dim), (input,), grad.to(output.dtype))[0]
 
 
 @aten("cummaxmin_backward")
 def cummaxmin_backward(grad, input, indices, dim):
+    """The gradient of cummax and cummin: each goes to the element whose index was found."""
     return torch.zeros_like(input).scatter_add(dim, indices, grad) if input.numel() else torch.zeros_like(input)
 
 
 @aten("value_selecting_reduction_backward")
 def value_selecting_reduction_backward(grad, dim, indices, sizes, keepdim):
+    """The gradient of a reduction that picks elements (max, median, ...), in a tensor of ``sizes``, 0 elsewhere."""
     if not keepdim and len(sizes):
         grad, indices = grad.unsqueeze(dim), indices.unsqueeze(dim)
     return grad.new_zeros(sizes).scatter(dim, indices, grad)
@@ -49,17 +53,20 @@ def value_selecting_reduction_backward(grad, dim, indices, sizes, keepdim):
 
 @aten("masked_select_backward")
 def masked_select_backward(grad, input, mask):
+    """The gradient of masked_select, in the broadcast shape of input and mask."""
     shape = _core.broadcast_shapes((input.shape, mask.shape))
     return grad.new_zeros(shape).masked_scatter(mask.expand(shape), grad)  # the caller sums it to the input's shape
 
 
 @aten("gather_backward")
 def gather_backward(grad, self, dim, index, sparse_grad):
+    """The gradient of gather, summed where an element was read more than once; dense, also with ``sparse_grad``."""
     return grad.new_zeros(self.shape).scatter_add(dim, index, grad)
 
 
 @aten("infinitely_differentiable_gelu_backward")
 def infinitely_differentiable_gelu_backward(grad, self):
+    """The gradient of gelu (without approximation), made of functions that have all derivatives."""
     cdf = 0.5 * (1 + torch.erf(self * 0.5**0.5))
     pdf = torch.exp(-0.5 * self * self) * 0.3989422804014327
     return grad * (cdf + self * pdf)
@@ -67,21 +74,25 @@ def infinitely_differentiable_gelu_backward(grad, self):
 
 @aten("matmul_backward")
 def matmul_backward(grad, self, other, mask):
+    """The gradients of matmul by both operands, None where the mask is False."""
     return pulled(torch.matmul, (self, other), grad, mask)
 
 
 @aten("matrix_exp_backward")
 def matrix_exp_backward(self, grad):
+    """The gradient of matrix_exp."""
     return pulled(torch.matrix_exp, (self,), grad)[0]
 
 
 @aten("conv_tbc_backward")
 def conv_tbc_backward(grad, input, weight, bias, pad):
+    """The gradients of conv_tbc by input, weight and bias."""
     return pulled(lambda x, w, b: torch.conv_tbc(x, w, b, pad), (input, weight, bias), grad)
 
 
 @aten("affine_grid_generator_backward")
 def affine_grid_generator_backward(grad, size, align_corners):
+    """The gradient of affine_grid_generator by its matrices: (N, n, n + 1) for n spatial dims."""
     n = len(size) - 2
     theta = grad.new_zeros((size[0], n, n + 1))
     return pulled(lambda t: ops.affine_grid_generator(t, list(size), align_corners), (theta,), grad)[0]
@@ -115,6 +126,7 @@ def _segment_reduce_backward(grad, output, data, reduce, lengths, offsets, axis,
 
 @aten("rrelu_with_noise_backward")
 def rrelu_with_noise_backward(grad, self, noise, lower, upper, training, self_is_result):
+    """The gradient of rrelu: by the slopes drawn where training, else by the mean of the bounds."""
     if training and upper - lower > 1e-6:
         return grad * noise
     return ops.leaky_relu_backward(grad, self, (float(lower) + float(upper)) / 2, self_is_result)
@@ -137,6 +149,8 @@ aten("fractional_max_pool3d_backward")(_picked(3))
 
 @aten("max_pool2d_backward")
 def max_pool2d_backward(grad, self, kernel_size, stride, padding, dilation, ceil_mode):
+    """The gradient of max_pool2d."""
+
     def again(x: Any) -> Any:
         return ops.max_pool2d(x, kernel_size, list(stride), padding, dilation, ceil_mode)
 
@@ -233,6 +247,10 @@ def _embedding_bag_per_sample_weights_backward(grad, weight, indices, offsets, o
 
 @aten("embedding_sparse_backward")
 def embedding_sparse_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq):
+    """The gradient of an embedding's weight, as a sparse COO tensor of the rows that were looked up.
+
+    ``scale_grad_by_freq`` is refused (RuntimeError).
+    """
     if scale_grad_by_freq:
         raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
     rows = indices.reshape(-1)
@@ -243,5 +261,6 @@ def embedding_sparse_backward(grad, indices, num_weights, padding_idx, scale_gra
 
 @aten("adaptive_avg_pool3d_backward.grad_input")
 def adaptive_avg_pool3d_backward(grad, self, grad_input):
+    """The gradient of adaptive_avg_pool3d, written to ``grad_input``."""
     made = ops._adaptive_avg_pool3d_backward(grad, self)
     return ops._resize_output_(grad_input, made.shape, made.device).copy_(made)

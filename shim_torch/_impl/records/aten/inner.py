@@ -167,6 +167,7 @@ _sampled(3)
     **_HIDDEN,
 )
 def linear_backward(self, grad_output, weight, output_mask):
+    """The gradients of a linear layer by input, weight and bias, None where the mask is False."""
     rows = grad_output.reshape(-1, grad_output.size(-1))
     return (
         grad_output @ weight if output_mask[0] else None,

@@ -12,6 +12,8 @@ from shim_torch._impl.table.calls import torch
 
 @aten("multi_margin_loss_backward")
 def multi_margin_loss_backward(grad, self, target, p, margin, weight, reduction):
+    """The gradient of multi_margin_loss by its input."""
+
     def again(x: Any) -> Any:
         return ops.multi_margin_loss(x, target, p, margin, weight, reduction)
 
@@ -28,6 +30,8 @@ def multilabel_margin_loss_forward(self, target, reduction):
 
 @aten("multilabel_margin_loss_backward")
 def multilabel_margin_loss_backward(grad, self, target, reduction, is_target):
+    """The gradient of multilabel_margin_loss by its input."""
+
     def again(x: Any) -> Any:
         return ops.multilabel_margin_loss(x, target, reduction)
 
@@ -47,6 +51,8 @@ def nll_loss2d_forward(self, target, weight, reduction, ignore_index):
 
 @aten("nll_loss2d_backward")
 def nll_loss2d_backward(grad, self, target, weight, reduction, ignore_index, total_weight):
+    """The gradient of the negative log likelihood of (N, C, H, W) by its input."""
+
     def again(x: Any) -> Any:
         return ops.nll_loss_nd(x, target, weight, reduction, ignore_index)
 

@@ -118,6 +118,7 @@ for _loss in ("nll_loss", "nll_loss2d"):
     **_HIDDEN,
 )
 def unique_consecutive(self, return_inverse, return_counts, dim):
+    """Runs of equal elements, or slices along ``dim``, made one; the place of each among them, and their counts."""
     if dim is None:
         return aten._unique_consecutive(self, return_inverse, return_counts, None)
     return aten.unique_dim_consecutive(self, dim, True, return_counts)

@@ -24,6 +24,10 @@ def _others(x: Any) -> list[int]:
 def native_batch_norm_backward(
     g: Any, x: Any, weight: Any, running_mean: Any, running_var: Any, save_mean: Any, save_invstd: Any, train: bool, eps: float, mask: Any
 ) -> Any:  # fmt: skip
+    """The gradients of batch normalization by input (N, C, *), weight (C,) and bias (C,), None where the mask is False.
+
+    ``train``: by the statistics of the batch, which were saved; else by the running ones.
+    """
     wide = _core.float64 if x.dtype == _core.float64 else _core.float32
     mean, invstd = (save_mean, save_invstd) if train else (running_mean, (running_var + eps).rsqrt())
     over = _others(x)
@@ -45,6 +49,7 @@ def native_batch_norm_backward(
 
 @aten("batch_norm_backward")
 def batch_norm_backward(g, x, weight, running_mean, running_var, save_mean, save_var, update, eps, mask, reserve):
+    """The same under its newer name; ``reserve``, which cuDNN would keep, is not read."""
     return native_batch_norm_backward(g, x, weight, running_mean, running_var, save_mean, save_var, update, eps, mask)
 
 
@@ -136,6 +141,10 @@ def batch_norm_gather_stats_with_counts(x, mean, invstd, running_mean, running_v
 
 @aten("batch_norm_gather_stats", public=True)
 def batch_norm_gather_stats(x, mean, invstd, running_mean, running_var, momentum, eps, count):
+    """Mean and inverse deviation of the batches of several devices, all of ``count`` elements a channel.
+
+    The running statistics are updated.
+    """
     counts = mean.new_full((mean.shape[0],), count)
     return batch_norm_gather_stats_with_counts(x, mean, invstd, running_mean, running_var, momentum, eps, counts)
 

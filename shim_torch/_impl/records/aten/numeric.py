@@ -43,17 +43,20 @@ def _linalg_solve_ex(A, B, left, check_errors):
 
 @aten("linalg__powsum")
 def linalg__powsum(self, ord, dim, keepdim, dtype):
+    """Σ |x| ** ``ord`` over ``dim``, computed in ``dtype``."""
     x = self if dtype is None else self.to(dtype)
     return (x.abs() ** ord).sum(dim, keepdim)
 
 
 @aten("native_norm")
 def native_norm(self, p):
+    """The norm of order ``p`` of all elements."""
     return package().norm(self, p)
 
 
 @aten("native_norm.ScalarOpt_dim_dtype")
 def native_norm_dim(self, p, dim, keepdim, dtype):
+    """Norms of order ``p`` (None: 2) over ``dim``, computed in ``dtype``."""
     return package().norm(self, 2 if p is None else p, list(dim), keepdim, dtype=dtype)
 
 
@@ -96,6 +99,7 @@ aten("_cummin_helper", public=True)(_running("cummin"))
 
 @aten("dequantize.tensors")
 def dequantize(tensors):
+    """The values of each quantized tensor."""
     return [t.dequantize() for t in tensors]
 
 
@@ -212,6 +216,7 @@ aten("sparse_coo_tensor.indices_size")(_sparse("coo", 3))
 
 @aten("sparse_coo_tensor.size")
 def sparse_coo_tensor_size(size, dtype, layout, device, pin_memory):
+    """A sparse COO tensor of this size without values."""
     indices = torch.empty((len(size), 0), dtype=_core.int64, device=device)
     values = torch.empty((0,), dtype=dtype, device=device)
     return package().sparse_coo_tensor(indices, values, tuple(size))

@@ -29,31 +29,37 @@ for _name, _sign in (("and", "&"), ("or", "|"), ("xor", "^"), ("lshift", "<<"), 
 
 @aten("set_")
 def set_(self: Any) -> Any:
+    """Leaves the tensor without elements, on storage of its own."""
     return self.set_()
 
 
 @aten("set_.source_Tensor")
 def set_source_tensor(self, source):
+    """Lets the tensor share the storage, sizes and strides of ``source``."""
     return self.set_(source)
 
 
 @aten("set_.source_Tensor_storage_offset")
 def set_source_tensor_offset(self, source, storage_offset, size, stride):
+    """Lets the tensor share the storage of ``source``, from an offset on, with sizes and strides as given."""
     return self.set_(source, storage_offset, size, stride)
 
 
 @aten("set_.source_Storage")
 def set_source_storage(self, source):
+    """Lets the tensor be all of a storage, in one dim."""
     return self.set_(source)
 
 
 @aten("set_.source_Storage_storage_offset")
 def set_source_storage_offset(self, source, storage_offset, size, stride):
+    """Lets the tensor share a storage, from an offset on, with sizes and strides as given."""
     return self.set_(source, storage_offset, size, stride)
 
 
 @aten("record_stream")
 def record_stream(self, stream):
+    """Keeps the tensor's memory from being used again before the work now on the stream is done."""
     self.record_stream(stream)
 
 
@@ -64,31 +70,37 @@ def _efficientzerotensor(size, dtype, layout, device, pin_memory):
 
 @aten("polygamma_")
 def polygamma_(self, n):
+    """The n-th derivative of digamma of each element, in place."""
     return self.copy_(torch.polygamma(n, self))
 
 
 @aten("requires_grad_")
 def requires_grad_(self, requires_grad):
+    """Sets whether the tensor wants a gradient."""
     return self.requires_grad_(requires_grad)
 
 
 @aten("data")
 def data(self):
+    """The tensor's values without its history, in the same memory."""
     return self.data
 
 
 @aten("set_data")
 def set_data(self, new_data):
+    """Gives the tensor the memory of ``new_data``, and keeps its history."""
     self.data = new_data
 
 
 @aten("output_nr")
 def output_nr(self):
+    """Which result of its operator the tensor is."""
     return self.output_nr
 
 
 @aten("retain_grad")
 def retain_grad(self):
+    """Lets the tensor, though an operator's result, keep its gradient."""
     self.retain_grad()
 
 
@@ -99,6 +111,7 @@ def _backward(self, inputs, gradient, retain_graph, create_graph):
 
 @aten("pin_memory")
 def pin_memory(self, device):
+    """A copy in page-locked memory."""
     return self.pin_memory() if device is None else self.pin_memory(device)
 
 
@@ -140,6 +153,7 @@ def _reshape_from_tensor(self, shape):
 
 @aten("slice_inverse")
 def slice_inverse(self, src, dim, start, end, step):
+    """A view of all of ``src``; the other arguments are not read."""
     return src.as_strided(src.shape, src.stride(), src.storage_offset())
 
 
@@ -187,6 +201,7 @@ def _has_same_storage_numel(self, other):
 
 @aten("sym_is_contiguous")
 def sym_is_contiguous(self, memory_format):
+    """Whether the elements lie in the order of a memory format."""
     return self.is_contiguous(memory_format=memory_format)
 
 

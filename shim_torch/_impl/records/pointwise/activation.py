@@ -15,10 +15,6 @@ from shim_torch._impl.table.rules import promote, same, same_dtype, type_name, w
 _NN = {"module": "nn.functional", "method": False}
 
 
-def _softplus(xp, x):
-    return xp.where(x > 0, x, 0) + xp.log1p(xp.exp(-xp.abs(x)))
-
-
 def _sigmoid(xp, x):
     if x.dtype.kind == "c":
         return 1 / (1 + xp.exp(-x))
@@ -40,6 +36,7 @@ def _sigmoid(xp, x):
     sparse="zero_preserving",
 )
 def relu(xp, self):
+    """Each element where it is positive, else 0; NaN stays. Bool and complex dtypes are refused."""
     return xp.maximum(self, self.dtype.type(0))
 
 
@@ -55,6 +52,7 @@ def relu(xp, self):
     refuses=(("bi", "silu_cpu"),),
 )
 def silu(xp, self):
+    """x · sigmoid(x) of each element; floating and complex dtypes only."""
     return self * _sigmoid(xp, self)
 
 
@@ -84,6 +82,10 @@ def _silu_grad(g, x):
     out_dtype="same",
 )
 def gelu(xp, self, approximate):
+    """x · Φ(x) of each element, Φ the standard normal distribution function.
+
+    ``approximate``: "none", or "tanh" for an approximation of Φ (others: RuntimeError). Floating dtypes only.
+    """
     if approximate == "tanh":
         return 0.5 * self * (1 + xp.tanh(math.sqrt(2 / math.pi) * (self + 0.044715 * self * self * self)))
     if approximate != "none":
@@ -115,6 +117,10 @@ def _gelu_grad(g, x, approximate):
     refuses=(("bic", "elu_cpu"),),
 )
 def elu(xp, self, alpha, scale, input_scale):
+    """``scale`` · x where x is positive, else ``alpha`` · ``scale`` · (exp(``input_scale`` · x) - 1).
+
+    Floating dtypes only.
+    """
     return xp.where(self > 0, self * scale, alpha * scale * xp.expm1(xp.minimum(self, 0) * input_scale))
 
 
@@ -139,80 +145,13 @@ def _elu_slope(x, alpha, scale, input_scale):
     refuses=(("bic", "leaky_relu_cpu"),),
 )
 def leaky_relu(xp, self, negative_slope):
+    """Each element where it is positive, else the element times ``negative_slope``; floating dtypes only."""
     return xp.where(self > 0, self, self * self.dtype.type(negative_slope))
 
 
 def _leaky(g, x, slope):
     done = one_pass_on_cuda(g, x, "leaky_relu_backward", slope)
     return done if done is not None else torch.where(x > 0, g, g * slope)
-
-
-@op(
-    "softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
-    native="softplus",
-    shape=same,
-    dtype=float_only,
-    out=True,
-    **_NN,
-    grad={"self": lambda g, self, beta, threshold: _softplus_grad(g, self, beta, threshold)},
-    refuses=(("bic", "softplus_cpu"),),
-    autocast="float32_cuda",
-    out_dtype="same",
-)
-def softplus(xp, self, beta, threshold):
-    x = self * beta
-    return xp.where(x > threshold, self, _softplus(xp, x) / self.dtype.type(beta))
-
-
-def _softplus_grad(g, x, beta, threshold):
-    done = one_pass_on_cuda(g, x, "softplus_backward", beta, threshold)
-    return done if done is not None else torch.where(x * beta > threshold, g, g * (x * beta).sigmoid())
-
-
-@op(
-    "log_sigmoid(Tensor self) -> Tensor",
-    native="log_sigmoid",
-    shape=same,
-    dtype=float_only,
-    method=False,
-    module="_C",
-    out=True,
-    grad={"self": lambda g, self: _log_sigmoid_grad(g, self)},
-    refuses=(("bic", "log_sigmoid_cpu"),),
-    out_dtype="kernel",
-    out_error_name="log_sigmoid_forward",
-    out_resize="silent",
-)
-def log_sigmoid(xp, self):
-    return -_softplus(xp, -self)
-
-
-def _log_sigmoid_grad(g, x):
-    done = one_pass_on_cuda(g, x, "log_sigmoid_backward")
-    return g * (-x).sigmoid() if done is None else done
-
-
-@op(
-    "mish(Tensor self) -> Tensor",
-    native="mish",
-    shape=same,
-    dtype=float_only,
-    inplace=True,
-    out=True,
-    **_NN,
-    grad={"self": lambda g, self: _mish_grad(g, self)},
-    refuses=(("bic", "mish_cpu"),),
-)
-def mish(xp, self):
-    return self * xp.tanh(_softplus(xp, self))
-
-
-def _mish_grad(g, x):
-    done = one_pass(g, x, "mish_backward")
-    if done is not None:
-        return done
-    t = aten.softplus(x).tanh()
-    return g * (t + x * (1 - t * t) * x.sigmoid())
 
 
 @op(
@@ -227,6 +166,7 @@ def _mish_grad(g, x):
     },
 )
 def prelu_kernel(xp, self, weight):
+    """Each element where it is positive, else the element times the weight; the two broadcast."""
     return xp.where(self > 0, self, self * weight)
 
 
@@ -241,6 +181,12 @@ def _where(condition, a, b):
     autocast="lower_precision",
 )
 def prelu(self, weight):
+    """Each element where it is positive, else the element times its channel's weight.
+
+    Shapes:  input (N, C, *) with weight (C,), or any input with a weight of one element; an input (N,) has one channel
+    Dtypes:  floating, the same for both
+    Errors:  RuntimeError where dtypes differ, the weight has more than one dim, or its elements are not the channels
+    """
     if weight.dtype != self.dtype:
         raise RuntimeError(
             f"prelu: Type promoting not supported. Got {type_name(self.dtype)} and {type_name(weight.dtype)}"
@@ -271,6 +217,11 @@ def prelu(self, weight):
     batching="along_dim",
 )
 def glu(self, dim):
+    """a · sigmoid(b) for the halves a and b of the input along ``dim``.
+
+    Shapes:  (*, 2n, *) -> (*, n, *); an odd size raises RuntimeError, as an input without dims does
+    Dtypes:  floating; others are refused
+    """
     if self.dim() == 0:
         raise RuntimeError("glu does not support 0-dimensional tensors")
     if self.size(dim) % 2:

@@ -61,6 +61,11 @@ def _scaled_grad(g, alpha):
     old_orders=("self alpha other",),
 )
 def add(xp, self, other, alpha):
+    """input + ``alpha`` · other; of two bools the logical or.
+
+    Shapes:  broadcast; either may be a number
+    Dtypes:  promoted; ``alpha`` must be of a kind that the result's dtype holds (RuntimeError)
+    """
     if self.dtype.kind == "b":
         return xp.logical_or(self, other) if alpha else xp.logical_or(self, False)
     return self + (other if alpha == 1 else other * self.dtype.type(alpha))
@@ -80,6 +85,11 @@ def add(xp, self, other, alpha):
     old_orders=("self alpha other",),
 )
 def sub(xp, self, other, alpha):
+    """input - ``alpha`` · other.
+
+    Shapes:  broadcast; either may be a number
+    Dtypes:  promoted, bool refused (RuntimeError); ``alpha`` must be of a kind that the result's dtype holds
+    """
     return self - (other if alpha == 1 else other * self.dtype.type(alpha))
 
 
@@ -90,6 +100,7 @@ def sub(xp, self, other, alpha):
     numbers="not_first",
 )
 def rsub(self, other, alpha):
+    """other - ``alpha`` · input: ``torch.sub`` with its operands exchanged; bool is refused."""
     if isinstance(other, _core.Tensor):
         return torch.sub(other, self, alpha=alpha)
     _no_bool_minus(self, other, alpha)
@@ -123,6 +134,12 @@ binary_op(
     numbers="any",
 )
 def div(xp, self, other):
+    """input / other, or with ``rounding_mode`` a whole number: "trunc" rounds towards 0, "floor" downwards.
+
+    Shapes:  broadcast; either may be a number
+    Dtypes:  promoted; plain quotients of integers and bool have the default dtype, rounded ones refuse bool and complex
+    Errors:  RuntimeError "ZeroDivisionError" for integers with ``rounding_mode`` on the CPU
+    """
     return self / other
 
 
@@ -159,6 +176,7 @@ def _div_mode_other(g, self, other, rounding_mode):
     numbers="any",
 )
 def div_mode(xp, self, other, rounding_mode):
+    """The quotient, rounded as ``rounding_mode`` says: None not at all, "trunc" towards 0, "floor" downwards."""
     if rounding_mode is None:
         return self / other
     if self.dtype.kind in "iu":
@@ -195,6 +213,12 @@ def _floor_float(xp, a, b):
     out_error_name="aten::floor_divide",
 )
 def floor_divide(xp, self, other):
+    """The quotient rounded downwards, as Python's ``//``; it has no gradient.
+
+    Shapes:  broadcast; either may be a number
+    Dtypes:  promoted; bool and complex are refused
+    Errors:  RuntimeError "ZeroDivisionError" for integers on the CPU; floats give an infinity or NaN
+    """
     if self.dtype.kind in "iub":
         _check_zero(xp, other)
         return self // other
@@ -221,6 +245,12 @@ def _remainder_other(g, self, other):
     numbers="not_all",
 )
 def remainder(xp, self, other):
+    """input - floor(input / other) · other, as Python's ``%``: the sign is the divisor's.
+
+    Shapes:  broadcast; one may be a number
+    Dtypes:  promoted; bool and complex are refused
+    Errors:  RuntimeError "ZeroDivisionError" for integers on the CPU; floats give NaN
+    """
     if self.dtype.kind in "iu":
         _check_zero(xp, other)
     return xp.remainder(self, other)
@@ -243,6 +273,12 @@ def _floored(a, b):
     numbers="not_first",
 )
 def fmod(xp, self, other):
+    """input - trunc(input / other) · other, as C's fmod: the sign is the dividend's.
+
+    Shapes:  broadcast; ``other`` may be a number
+    Dtypes:  promoted; bool and complex are refused
+    Errors:  RuntimeError "ZeroDivisionError" for integers on the CPU; floats give NaN
+    """
     if self.dtype.kind in "iu":
         _check_zero(xp, other)
     return xp.fmod(self, other)

@@ -116,6 +116,7 @@ for _name, (_np, _grads) in _FLOATS2.items():
     numbers="not_first",
 )
 def copysign(xp, self, other):
+    """The magnitude of input with the sign of other (-0.0 and NaN have signs too); integers give the default dtype."""
     return xp.copysign(self, other)
 
 
@@ -142,6 +143,7 @@ def _xlogy_self(g, self, other):
     numbers="not_all",
 )
 def xlogy(xp, self, other):
+    """input · log(other), and 0 where input is 0 (unless other is NaN); integers give the default dtype."""
     return xp.where((self == 0) & ~xp.isnan(other), 0, self * xp.log(other))
 
 
@@ -153,6 +155,7 @@ def xlogy(xp, self, other):
     out=True,
 )
 def gcd(xp, self, other):
+    """The greatest common divisor of two tensors of integers that broadcast; it is not negative."""
     return xp.gcd(self, other)
 
 
@@ -164,6 +167,7 @@ def gcd(xp, self, other):
     out=True,
 )
 def lcm(xp, self, other):
+    """The least common multiple of two tensors of integers that broadcast; not negative, and 0 where either is 0."""
     return xp.lcm(self, other)
 
 
@@ -178,6 +182,7 @@ def _heaviside_dtype(self, values):
 @op("heaviside(Tensor self, Tensor values) -> Tensor", shape=broadcast, dtype=_heaviside_dtype, inplace=True, out=True, native="heaviside",
     grad={"self": underived("heaviside"), "values": underived("heaviside")}, out_dtype="heaviside is not yet implemented for tensors with different dtypes.", out_error_name="aten::heaviside")  # fmt: skip
 def heaviside(xp, self, values):
+    """0 for negative elements and NaN, 1 for positive ones, ``values`` for 0; both real, of one dtype; no gradient."""
     return xp.where(self == 0, values, (self > 0).astype(self.dtype))
 
 
@@ -189,6 +194,7 @@ def heaviside(xp, self, values):
     cast_error="ldexp can't be cast to the desired output type {O}",
 )
 def ldexp(self, other):
+    """input · 2 ** other; two tensors of integers give the default dtype."""
     return self * torch.pow(2.0, other)
 
 

@@ -34,6 +34,10 @@ for _name, _np, _aliases in (
 
 @composite("equal(Tensor self, Tensor other) -> bool", native="equal")
 def equal(self: Any, other: Any) -> bool:
+    """Whether two tensors have the same shape and equal elements, as a bool.
+
+    NaN equals nothing; only on CUDA a tensor is equal to the same memory, whatever it holds.
+    """
     if self.is_meta or other.is_meta:
         raise no_meta_kernel("equal")
     if self.shape != other.shape:
@@ -66,6 +70,14 @@ def _scalar(t: Any) -> str:
     native="isclose",
 )
 def isclose(xp, self, other, rtol, atol, equal_nan):
+    """Whether |input - other| <= ``atol`` + ``rtol`` · |other| for each pair of elements, or both are equal.
+
+    Shapes:  broadcast -> bool
+    Dtypes:  the same for both (RuntimeError)
+    Errors:  RuntimeError for a negative ``rtol`` or ``atol``
+
+    An infinity is close to itself alone; NaN is close to NaN where ``equal_nan`` says so, else to nothing.
+    """
     for name, value in (("rtol", rtol), ("atol", atol)):
         if value < 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value:g}")
@@ -82,6 +94,7 @@ def isclose(xp, self, other, rtol, atol, equal_nan):
 
 @composite("allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool")
 def allclose(self, other, rtol, atol, equal_nan):
+    """Whether ``torch.isclose`` holds for every pair of elements, as a bool."""
     return bool(self.isclose(other, rtol, atol, equal_nan).all())
 
 
@@ -96,4 +109,11 @@ def allclose(self, other, rtol, atol, equal_nan):
     out_dtype="structured",
 )
 def isin(xp, elements, test_elements, assume_unique, invert):
+    """Whether each element is among ``test_elements``, or with ``invert`` is not; NaN is among none.
+
+    Shapes:  that of ``elements``; one of the two may be a number
+    Dtypes:  compared in the promoted dtype; bool and complex are refused
+
+    ``assume_unique`` promises that no element comes twice; the answer does not depend on it.
+    """
     return xp.isin(elements, test_elements, assume_unique=assume_unique, invert=invert)

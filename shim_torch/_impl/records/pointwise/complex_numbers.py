@@ -60,6 +60,11 @@ def _angle_grad(g, x):
     out_dtype="Expected object of scalar type {R} but got scalar type {O} for argument 'out'",
 )
 def polar(xp, abs, angle):
+    """abs · (cos(angle) + i · sin(angle)): complex numbers by their lengths and their angles in radians.
+
+    Shapes:  broadcast
+    Dtypes:  both float32 -> complex64, or both float64 -> complex128
+    """
     real = abs * xp.cos(angle)
     found = xp.empty(real.shape, (real.dtype.type(0) + xp.zeros((), "complex64")).dtype)
     found.real, found.imag = real, abs * xp.sin(angle)  # each by itself: infinities do not meet
@@ -75,6 +80,10 @@ def polar(xp, abs, angle):
     grad={"self": lambda g, self: _angle_grad(g, self)},
 )
 def angle(xp, self):
+    """The angle of each complex number in radians; of real ones 0, of negative ones π, of NaN NaN.
+
+    Complex dtypes give real ones, integers the default dtype.
+    """
     if self.dtype.kind == "f":
         return xp.where(xp.isnan(self), self, xp.where(self < 0, self.dtype.type(math.pi), self.dtype.type(0)))
     return xp.angle(self)

@@ -111,6 +111,7 @@ _declare_fused("addcdiv")
 
 @composite("_foreach_norm.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]", **_METHODLESS)
 def foreach_norm(self, ord, dtype):
+    """The norm of order ``ord`` of all elements of each tensor, computed in ``dtype``: a tensor without dims each."""
     check_lists(self)
     found = norms_on_cuda(self, ord) if dtype is None else None
     if found is not None:
@@ -135,6 +136,7 @@ def foreach_powsum(self, ord, dtype):
 
 @composite("_foreach_max(Tensor[] self) -> Tensor[]", **_METHODLESS)
 def foreach_max(self):
+    """The largest element of each tensor; a tensor without elements raises RuntimeError."""
     check_lists(self)
     if any(t.numel() == 0 for t in self):
         raise RuntimeError(
@@ -145,17 +147,20 @@ def foreach_max(self):
 
 @composite("_foreach_mm(Tensor[] self, Tensor[] mat2) -> Tensor[]", **_METHODLESS)
 def foreach_mm(self, mat2):
+    """The product of each matrix with the one at its place in ``mat2``."""
     check_lists(self, mat2)
     return tuple(a.mm(b) for a, b in zip(self, mat2, strict=True))
 
 
 @composite("_foreach_clone(Tensor[] self, *, MemoryFormat? memory_format=None) -> Tensor[]", **_METHODLESS)
 def foreach_clone(self, memory_format):
+    """A copy of each tensor."""
     return tuple(t.clone(memory_format=memory_format) for t in self)
 
 
 @composite("_foreach_zero_(Tensor(a!)[] self) -> ()", **_METHODLESS)
 def foreach_zero(self):
+    """Sets all elements of each tensor to 0."""
     check_lists(self)
     for t in self:
         t.zero_()
@@ -164,6 +169,7 @@ def foreach_zero(self):
 
 @composite("_foreach_copy_(Tensor(a!)[] self, Tensor[] src, bool non_blocking=False) -> ()", **_METHODLESS)
 def foreach_copy(self, src, non_blocking):
+    """Copies into each tensor the one at its place in ``src``, converted to its dtype and device."""
     check_lists(self)
     check_lists(src)
     check_lists(self, src)

@@ -153,4 +153,8 @@ for _name, _run, _write in (
 
 @composite("_foreach_pow.ScalarAndTensor(Scalar self, Tensor[] exponent) -> Tensor[]", **_METHODLESS)
 def foreach_pow_scalar(self, exponent):
+    """input ** exponent for each pair of their elements.
+
+    What is one number, on either side, goes with every element of the other.
+    """
     return tuple(torch.pow(self, e) for e in exponent)

@@ -108,6 +108,7 @@ _incomplete("igammac", True)
 @op("special_zeta(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing(int_to_float, ("c", "zeta_cpu")), out=True,
     native="zeta", grad={"self": _no_derivative("zeta"), "other": lambda g, self, other: g * -self * aten.special_zeta(self + 1, other)}, **_SPECIAL, refuses=(("cl", "zeta_cpu"),), numbers="not_all")  # fmt: skip
 def special_zeta(xp, self, other):
+    """The Hurwitz zeta function Σ (k + other) ** -input over k = 0, 1, ...; it has no derivative by input."""
     return bessel.zeta(xp, self, other).astype(self.dtype)
 
 

@@ -26,6 +26,7 @@ _NN = {"module": "nn.functional", "method": False}
     refuses=(("b", "Bool inputs not supported for hardtanh"), ("c", "!clamp is not supported for complex types")),
 )
 def hardtanh(xp, self, min_val, max_val):
+    """Each element bounded to [``min_val``, ``max_val``], in its own dtype; bool and complex are refused."""
     return xp.clip(self, self.dtype.type(min_val), self.dtype.type(max_val))
 
 
@@ -49,6 +50,7 @@ def _hardtanh_grad(g, x, least, most):
     refuses=(("bic", "hardswish_cpu"),),
 )
 def hardswish(xp, self):
+    """x · min(max(x + 3, 0), 6) / 6 of each element; floating dtypes only."""
     return self * xp.clip(self + 3, 0, 6) / 6
 
 
@@ -69,6 +71,7 @@ def _hardswish_grad(g, x):
     refuses=(("bic", "hardsigmoid_cpu"),),
 )
 def hardsigmoid(xp, self):
+    """min(max(x + 3, 0), 6) / 6 of each element; floating dtypes only."""
     return xp.clip(self + 3, 0, 6) / 6
 
 
@@ -83,6 +86,7 @@ def hardsigmoid(xp, self):
     out_dtype="same",
 )
 def hardshrink(xp, self, lambd):
+    """0 where |x| <= ``lambd``, else x; NaN stays. Floating dtypes only."""
     return xp.where(xp.abs(self) <= lambd, xp.zeros((), self.dtype), self)  # what is no number stays
 
 
@@ -108,6 +112,10 @@ def _softshrink_shape(self: Any, lambd: Any) -> Any:
     out_dtype="same",
 )
 def softshrink(xp, self, lambd):
+    """Each element moved towards 0 by ``lambd``, and 0 where it is nearer than that; NaN stays.
+
+    Floating dtypes only; RuntimeError for a negative ``lambd``.
+    """
     inside = xp.where(xp.isnan(self), self, xp.zeros((), self.dtype))
     return xp.where(self > lambd, self - lambd, xp.where(self < -lambd, self + lambd, inside))
 
@@ -124,6 +132,7 @@ def softshrink(xp, self, lambd):
     expanded="same_value",
 )
 def threshold_(xp, self, threshold, value):
+    """``value`` where x <= ``threshold``, else x; NaN stays. Bool and complex dtypes are refused."""
     if self.dtype.kind == "u" and value < 0:
         value = int(value) % (1 << 8 * self.dtype.itemsize)  # the bits of the negative number, as in C
     return xp.where(self <= threshold, self.dtype.type(value), self)  # NaN stays

@@ -65,6 +65,12 @@ def _pow_dtype(self, exponent):
     number_overloads=("Tensor_Scalar", "Scalar", "Scalar"),
 )
 def pow_(xp, self, exponent):
+    """input ** exponent.
+
+    Shapes:  broadcast; either may be a number
+    Dtypes:  promoted, bool refused
+    Errors:  RuntimeError "Integers to negative integer powers are not allowed." where the exponent is a number
+    """
     if self.dtype.kind == "u":
         return self**exponent
     if self.dtype.kind in "iu":
@@ -98,6 +104,7 @@ def _pow_scalar_dtype(self, exponent):
     numbers="not_all",
 )
 def pow_scalar(xp, self, exponent):
+    """A number to the power of each exponent."""
     return pow_(xp, xp.asarray(self).astype(exponent.dtype), exponent)
 
 
@@ -116,6 +123,7 @@ def _doubled(x):
     out_error_name="pow",
 )
 def float_power(self, exponent):
+    """input ** exponent in float64, or complex128 where either is complex; tensors broadcast, one may be a number."""
     return torch.pow(_doubled(self), _doubled(exponent))
 
 
@@ -127,6 +135,7 @@ def float_power(self, exponent):
     numbers="not_all",
 )
 def float_power_out(self, exponent, out):
+    """The same, written to ``out``, which must have the result's dtype (RuntimeError)."""
     made = float_power(self, exponent)
     if out.dtype != made.dtype:
         raise RuntimeError(

@@ -69,6 +69,7 @@ unary_op(
 
 @composite("positive(Tensor(a) self) -> Tensor(a)", pointwise=True, sparse="zero_preserving", symbol="pos")
 def positive(self):
+    """The input itself; bool is refused (RuntimeError)."""
     refuse(self.dtype, ("b", "The `+` operator, on a bool tensor is not supported."))
     return self
 
@@ -189,6 +190,10 @@ def _decimals_dtype(self, decimals):
     out_dtype="same",
 )
 def round_decimals(xp, self, decimals):
+    """Each element rounded to a whole number, or to ``decimals`` decimal places; halves go to the even neighbour.
+
+    Bool and complex are refused, with ``decimals`` integers too.
+    """
     return xp.round(self, decimals)
 
 
@@ -210,4 +215,5 @@ def _abs_dtype(self):
     out_dtype="same",
 )
 def abs_(xp, self):
+    """The absolute value of each element; complex dtypes give real ones, bool is refused."""
     return self if self.dtype.kind == "b" else xp.abs(self)

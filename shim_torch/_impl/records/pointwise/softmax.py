@@ -37,6 +37,10 @@ def _scalar(dtype):
     out_error_name="aten::softmax",
 )
 def softmax(xp, self, dim, dtype):
+    """exp(x) / Σ exp(x) along ``dim``, without overflow: numbers from 0 to 1 whose sum is 1.
+
+    ``dtype`` converts the input first, and is that of the result. Integers are refused on the CPU.
+    """
     if self.ndim == 0:
         return xp.ones_like(self)
     if self.size == 0:
@@ -89,6 +93,10 @@ def _softmax_backward(g, result, dim, log):
     out_error_name="aten::log_softmax",
 )
 def log_softmax(xp, self, dim, dtype):
+    """x - log Σ exp(x) along ``dim``, without overflow.
+
+    ``dtype`` converts the input first, and is that of the result. Integers are refused on the CPU.
+    """
     if self.ndim == 0:
         return xp.zeros_like(self)
     if self.size == 0:

@@ -206,16 +206,19 @@ for _name, _target in _SAME.items():
 
 @composite("special_logit(Tensor self, float? eps=None) -> Tensor", out=True, **_SPECIAL)
 def special_logit(self, eps):
+    """log(x / (1 - x)) of each element, of x bounded to [eps, 1 - eps] where ``eps`` is given; as ``torch.logit``."""
     return aten.logit(self, eps)
 
 
 @composite("special_round(Tensor self, *, int decimals=0) -> Tensor", out=True, **_SPECIAL)
 def special_round(self, decimals):
+    """Each element rounded to ``decimals`` decimal places, halves to the even neighbour; as ``torch.round``."""
     return self.round(decimals=decimals)
 
 
 @composite("special_xlogy(Tensor self, Tensor other) -> Tensor", out=True, **_SPECIAL, numbers="not_all")
 def special_xlogy(self, other):
+    """input · log(other), and 0 where input is 0 (unless other is NaN); as ``torch.xlogy``."""
     return aten.xlogy(self, other)
 
 
@@ -224,14 +227,17 @@ with_numbers("special_xlogy", "self", "other", ("self_scalar", "other_scalar"), 
 
 @composite("special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", out=True, **_SPECIAL)
 def special_logsumexp(self, dim, keepdim):
+    """log Σ exp(x) over ``dim``, without overflow; as ``torch.logsumexp``."""
     return self.logsumexp(dim, keepdim)
 
 
 @composite("special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", **_SPECIAL)
 def special_softmax(self, dim, dtype):
+    """exp(x) / Σ exp(x) along ``dim``; as ``torch.softmax``."""
     return self.softmax(dim, dtype=dtype)
 
 
 @composite("special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", **_SPECIAL)
 def special_log_softmax(self, dim, dtype):
+    """x - log Σ exp(x) along ``dim``; as ``torch.log_softmax``."""
     return self.log_softmax(dim, dtype=dtype)

@@ -1,14 +1,13 @@
-"""Operators of three operands and bounds: addcmul, addcdiv, lerp, clamp, where."""
+"""Operators of three operands: addcmul, addcdiv, lerp, where."""
 
 from __future__ import annotations
 
 import warnings
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import conjugate
+from shim_torch._impl.records.shared.formulas import conjugate, kept
 from shim_torch._impl.table.record import op
-from shim_torch._impl.table.refusals import refuse, refusing
-from shim_torch._impl.table.rules import broadcast, promote, same, type_name, type_word
+from shim_torch._impl.table.rules import broadcast, promote, type_name, type_word
 
 
 def _tensors3(self, tensor1, tensor2):
@@ -32,6 +31,7 @@ def _tensors3(self, tensor1, tensor2):
     old_orders=("self value tensor1 tensor2",),
 )
 def addcmul(xp, self, tensor1, tensor2, value):
+    """input + ``value`` · tensor1 · tensor2; all three broadcast and are promoted, bool is refused."""
     return self + self.dtype.type(value) * tensor1 * tensor2
 
 
@@ -62,6 +62,10 @@ def _addcdiv_dtype(self, tensor1, tensor2):
     old_orders=("self value tensor1 tensor2",),
 )
 def addcdiv(xp, self, tensor1, tensor2, value):
+    """input + ``value`` · tensor1 / tensor2; all three broadcast and are promoted.
+
+    RuntimeError where tensor1 and tensor2 are integers.
+    """
     return self + self.dtype.type(value) * (tensor1 / tensor2)
 
 
@@ -91,6 +95,11 @@ def _lerp_dtype(self, end, weight):
     batching="loop",
 )
 def lerp(xp, self, end, weight):
+    """input + weight · (end - input): ``input`` for the weight 0, ``end`` for 1.
+
+    Shapes:  all three broadcast; the weight may be a number
+    Dtypes:  floating or complex, the same for all (RuntimeError)
+    """
     return xp.where(xp.abs(weight) < 0.5, self + weight * (end - self), end - (end - self) * (1 - weight))
 
 
@@ -106,158 +115,9 @@ def lerp(xp, self, end, weight):
     batching="loop",
 )
 def lerp_scalar(xp, self, end, weight):
+    """input + weight · (end - input) with a number as weight."""
     w = self.dtype.type(weight)
     return self + w * (end - self) if abs(weight) < 0.5 else end - (end - self) * (1 - w)
-
-
-def _clamp_dtype(self, min, max):
-    if min is None and max is None:
-        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    given = [a for a in (min, max) if a is not None]
-    if isinstance(given[0], _core.TensorBase):
-        dtype = promote(self, *given)
-        refuse(dtype, _NO_COMPLEX, ("b", "clamp_cpu"))
-        return dtype
-    return _held(self, given, "clamp_scalar_cpu")
-
-
-_NO_COMPLEX = ("c", "!clamp is not supported for complex types")
-
-
-def _held(self, numbers, kernel):
-    """The dtype of a clamp with numbers, which it must hold."""
-    dtype = promote(self, *numbers)
-    refuse(dtype, _NO_COMPLEX, ("b", kernel))
-    for n in numbers:
-        _core.check_fits(n, dtype)
-    return dtype
-
-
-def _kept(g, keep):
-    """g where it is kept, else 0: an infinite g times 0 would be nan."""
-    return g.masked_fill(keep.logical_not(), 0)
-
-
-def _clamp_grad(g, self, min, max):
-    keep = None
-    if min is not None:
-        keep = self >= min
-    if max is not None:
-        keep = self <= max if keep is None else keep & (self <= max)
-    return _kept(g, keep)
-
-
-def _bounded(xp, self, min, max):
-    if min is not None:
-        self = xp.maximum(self, _bound(xp, self, min))
-    if max is not None:
-        self = xp.minimum(self, _bound(xp, self, max))
-    return self
-
-
-def _bound(xp, self, bound):
-    return bound if hasattr(bound, "shape") else xp.asarray(bound).astype(self.dtype)
-
-
-@op(
-    "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
-    native="clamp_tensors",
-    shape=broadcast,
-    dtype=_clamp_dtype,
-    inplace="function",
-    out=True,
-    aliases=("clip",),
-    grad={
-        "self": _clamp_grad,
-        "min": lambda g, self, min, max: _clamp_bound(g, self, min, max, True),
-        "max": lambda g, self, max, min: _clamp_bound(g, self, max, min, False),
-    },
-    out_overload="Tensor_out",
-)
-def clamp_tensor(xp, self, min, max):
-    return _bounded(xp, self, min, max)
-
-
-def _clamp_bound(g, self, bound, other, low):
-    """Where the bound is the result; where the bounds cross that is the upper one."""
-    hit = self < bound if low else self > bound
-    if other is not None:
-        hit = hit & (bound < other) if low else hit | (bound < other)
-    return _kept(g, hit)
-
-
-@op(
-    "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
-    shape=same,
-    dtype=_clamp_dtype,
-    inplace="function",
-    out=True,
-    native="clamp",
-    aliases=("clip",),
-    grad={"self": _clamp_grad},
-)
-def clamp(xp, self, min, max):
-    return _bounded(xp, self, min, max)
-
-
-@op(
-    "clamp_min.Tensor(Tensor self, Tensor min) -> Tensor",
-    shape=broadcast,
-    dtype=refusing(promote, ("c", "maximum_cpu")),
-    inplace="function",
-    out=True,
-    native="clamp_min_tensor",
-    grad={
-        "self": lambda g, self, min: _kept(g, self >= min),
-        "min": lambda g, self, min: _kept(g, self < min),
-    },
-    out_overload="Tensor_out",
-)
-def clamp_min_tensor(xp, self, min):
-    return _bounded(xp, self, min, None)
-
-
-@op(
-    "clamp_min(Tensor self, Scalar min) -> Tensor",
-    shape=same,
-    dtype=lambda self, min: _held(self, [min], "clamp_min_scalar_cpu"),
-    inplace="function",
-    out=True,
-    native="clamp_min",
-    grad={"self": lambda g, self, min: _kept(g, self >= min)},
-)
-def clamp_min(xp, self, min):
-    return _bounded(xp, self, min, None)
-
-
-@op(
-    "clamp_max.Tensor(Tensor self, Tensor max) -> Tensor",
-    shape=broadcast,
-    dtype=refusing(promote, ("c", "minimum_cpu")),
-    inplace="function",
-    out=True,
-    native="clamp_max_tensor",
-    grad={
-        "self": lambda g, self, max: _kept(g, self <= max),
-        "max": lambda g, self, max: _kept(g, self > max),
-    },
-    out_overload="Tensor_out",
-)
-def clamp_max_tensor(xp, self, max):
-    return _bounded(xp, self, None, max)
-
-
-@op(
-    "clamp_max(Tensor self, Scalar max) -> Tensor",
-    shape=same,
-    dtype=lambda self, max: _held(self, [max], "clamp_max_scalar_cpu"),
-    inplace="function",
-    out=True,
-    native="clamp_max",
-    grad={"self": lambda g, self, max: _kept(g, self <= max)},
-)
-def clamp_max(xp, self, max):
-    return _bounded(xp, self, None, max)
 
 
 def _where_dtype(condition, self, other):
@@ -287,11 +147,16 @@ def _where_dtype(condition, self, other):
     native="where",
     method=False,
     grad={
-        "self": lambda g, condition: _kept(g, condition),
+        "self": lambda g, condition: kept(g, condition),
         "other": lambda g, condition: g.masked_fill(condition.bool(), 0),
     },
     numbers="not_first",
     out_dtype="Expected out type to be {R} but got {O}",
 )
 def where(xp, condition, self, other):
+    """The elements of ``input`` where the condition holds, else those of ``other``.
+
+    Shapes:  all three broadcast; input and other may be numbers
+    Dtypes:  condition bool (uint8 with a warning, others raise RuntimeError); the others are promoted
+    """
     return xp.where(condition.astype(bool), self, other)

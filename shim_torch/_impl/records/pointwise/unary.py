@@ -178,6 +178,7 @@ def _sinc_grad(x):
     grad={"self": lambda g, result: _sigmoid_grad(g, result)},
 )
 def sigmoid(xp, self):
+    """1 / (1 + exp(-x)) of each element; integers give the default dtype."""
     e = xp.exp(-xp.abs(self)) if self.dtype.kind != "c" else None
     if e is None:
         return 1 / (1 + xp.exp(-self))
@@ -204,6 +205,10 @@ def _sigmoid_grad(g, result):
     grad={"self": lambda g, self, eps: _logit_grad(g, self, eps)},
 )
 def logit(xp, self, eps):
+    """log(x / (1 - x)) of each element, of x bounded to [eps, 1 - eps] where ``eps`` is given.
+
+    Integers give the default dtype; complex is refused.
+    """
     x = self if eps is None else xp.clip(self, eps, 1 - eps)
     return xp.log(x / (1 - x))
 

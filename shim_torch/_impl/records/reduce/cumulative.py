@@ -41,6 +41,7 @@ def _running_dtype(name):
     sums_in_out_dtype=True,
 )
 def cumsum(xp, self, dim, dtype):
+    """The sums up to each element along ``dim``; integers and bool are added in int64 where no ``dtype`` is given."""
     return self.cumsum(axis=dim).astype(self.dtype) if self.ndim else self
 
 
@@ -71,6 +72,7 @@ def _cumprod_grad(g, self, result, dim):
     sums_in_out_dtype=True,
 )
 def cumprod(xp, self, dim, dtype):
+    """The products up to each element along ``dim``; integers and bool are multiplied in int64 without a ``dtype``."""
     return self.cumprod(axis=dim).astype(self.dtype) if self.ndim else self
 
 
@@ -115,6 +117,7 @@ _cum_extremum("cummin", "minimum", "le")
     out_dtype="expected scalar_type {R} but found {O}",
 )
 def logcumsumexp(xp, self, dim):
+    """log Σ exp(x) up to each element along ``dim``, without overflow; floating and complex dtypes only."""
     if self.ndim == 0 or self.size == 0:
         return self
     if self.dtype.kind != "c":

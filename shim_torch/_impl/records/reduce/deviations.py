@@ -78,6 +78,12 @@ def _quiet(xp):
     nested="reduction",
 )
 def var(xp, self, dim, correction, keepdim):
+    """Variances over ``dim`` (all dims without it): Σ |x - mean|² / (N - ``correction``) of N elements each.
+
+    Dtypes:  floating, or complex with a real result; others raise RuntimeError
+
+    ``correction`` is 1 where none is given; ``unbiased`` stands for 1 (True) or 0. A warning where N <= correction.
+    """
     c = 1 if correction is None else correction
     _warn_of_freedom("var", reduced_count(self.shape, dim) - c)
     with _quiet(xp):
@@ -94,6 +100,12 @@ def var(xp, self, dim, correction, keepdim):
     nested="reduction",
 )
 def std(xp, self, dim, correction, keepdim):
+    """Standard deviations over ``dim`` (all dims without it): the square roots of the variances of ``torch.var``.
+
+    Dtypes:  floating, or complex with a real result; others raise RuntimeError
+
+    ``correction`` is 1 where none is given; ``unbiased`` stands for 1 (True) or 0. A warning where N <= correction.
+    """
     c = 1 if correction is None else correction
     _warn_of_freedom("std", reduced_count(self.shape, dim) - c)
     with _quiet(xp):

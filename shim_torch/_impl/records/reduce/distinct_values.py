@@ -112,6 +112,10 @@ def _moved_order(self, dim):
 @op("unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False)"
     " -> (Tensor, Tensor, Tensor)", function=False, order=_moved_order, **_UNIQUE, dynamic_shape=True, refuses=(("c", "unique"),))  # fmt: skip
 def unique_dim(xp, self, dim, sorted, return_inverse, return_counts):
+    """The distinct slices along ``dim`` in lexicographic order, the place of each slice among them, and their counts.
+
+    All three are always given.
+    """
     d = wrap_dim(dim, self.ndim)
     _check_empty(self, d)
     moved, rows = _rows(xp, self, d)
@@ -148,6 +152,10 @@ def _unique_consecutive(xp, self, return_inverse, return_counts, dim):
 @op("unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False)"
     " -> (Tensor, Tensor, Tensor)", function=False, order=_moved_order, **_UNIQUE, dynamic_shape=True, refuses=(("c", "unique"),))  # fmt: skip
 def unique_dim_consecutive(xp, self, dim, return_inverse, return_counts):
+    """The slices along ``dim`` that differ from the one before, the place of each slice among them, and their counts.
+
+    The last two are empty where ``return_inverse`` and ``return_counts`` do not ask for them.
+    """
     return _consecutive(xp, self, dim, return_inverse, return_counts)
 
 

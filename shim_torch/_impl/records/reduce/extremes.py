@@ -1,13 +1,14 @@
-"""The largest and smallest over dims, where they stand, and medians."""
+"""The largest and smallest over dims, and where they stand."""
 
 from __future__ import annotations
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import axes_of, speaks_for_itself, with_dims
+from shim_torch._impl.records.shared.extremes import full_extremum_grad, nonempty, picked, picked_grad
+from shim_torch._impl.records.shared.formulas import axes_of, with_dims
 from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import refuse, refusing_like
-from shim_torch._impl.table.rules import reduced, wrap_dim, wrap_dims
+from shim_torch._impl.table.rules import wrap_dim, wrap_dims
 
 
 def _extremum_grad(g, self, result, dim, keepdim):
@@ -15,33 +16,6 @@ def _extremum_grad(g, self, result, dim, keepdim):
     result = with_dims(result, self.shape, dim, keepdim)
     hit = self == result
     return with_dims(g, self.shape, dim, keepdim) * hit / hit.sum(wrap_dims(dim, self.dim()) or None, True)
-
-
-def full_extremum_grad(g, self, result):
-    """The same for the extremum of all elements: where that is NaN, the NaNs are the equal ones."""
-    if not self.is_floating_point() or self.is_meta:
-        hit = self == result
-    elif self.is_cuda or speaks_for_itself(g, self, result):  # without waiting for the value
-        hit = (self == result) | (self.isnan() & result.isnan())
-    else:
-        hit = self.isnan() if bool(result.isnan()) else self == result
-    return hit * (g / hit.sum())
-
-
-def nonempty(name):
-    def shape(self, dim, keepdim):
-        dims = wrap_dims(dim, len(self.shape))
-        if not dim and dim != 0 and 0 in self.shape:
-            raise RuntimeError(
-                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' "
-                "argument."
-            )
-        for d in dims:
-            if len(self.shape) and self.shape[d] == 0:
-                raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
-        return reduced(self, dim, keepdim)
-
-    return shape
 
 
 @op(
@@ -55,6 +29,12 @@ def nonempty(name):
     out_dtype="Expected the dtype for input and out to match, but got {R} for input's dtype and {O} for out's dtype.",
 )
 def amax(xp, self, dim, keepdim):
+    """The largest elements over ``dim`` (all dims without it), NaN where one is NaN.
+
+    Dtypes:  as the input's; complex is refused
+    Grad:    shared evenly by equal elements
+    Errors:  where there are no elements to reduce
+    """
     return self.max(axis=axes_of(dim, self.ndim), keepdims=keepdim)
 
 
@@ -69,6 +49,12 @@ def amax(xp, self, dim, keepdim):
     out_dtype="Expected the dtype for input and out to match, but got {R} for input's dtype and {O} for out's dtype.",
 )
 def amin(xp, self, dim, keepdim):
+    """The smallest elements over ``dim`` (all dims without it), NaN where one is NaN.
+
+    Dtypes:  as the input's; complex is refused
+    Grad:    shared evenly by equal elements
+    Errors:  where there are no elements to reduce
+    """
     return self.min(axis=axes_of(dim, self.ndim), keepdims=keepdim)
 
 
@@ -79,6 +65,7 @@ def amin(xp, self, dim, keepdim):
     out_dtype="structured",
 )
 def aminmax(self, dim, keepdim):
+    """The smallest and the largest elements, of all or along ``dim``; both NaN where one is. Complex is refused."""
     refuse(self.dtype, ("c", "aminmax_cpu"))
     if dim is None and self.numel() == 0:
         raise RuntimeError(
@@ -111,15 +98,6 @@ def _warn_of_aminmax() -> None:
     )
 
 
-def picked_grad(g, self_shape, result1, dim, keepdim):
-    """The gradient goes to the picked element."""
-    zeros = g.new_zeros(self_shape)
-    if not len(self_shape):
-        return g
-    index = result1 if keepdim else result1.unsqueeze(dim)
-    return zeros.scatter(dim, index, g if keepdim else g.unsqueeze(dim))
-
-
 def _full_extremum(name, reduce):
     def check(self):
         if self.numel() == 0:
@@ -140,13 +118,6 @@ def _full_extremum(name, reduce):
         grad={"self": full_extremum_grad},
         out_overload="unary_out",
     )(body)
-
-
-def picked(xp, self, index, dim, keepdim):
-    values = xp.take_along_axis(self, xp.expand_dims(index, dim), dim)
-    if keepdim:
-        return values, xp.expand_dims(index, dim)
-    return xp.squeeze(values, dim), index
 
 
 def _with_index(name, arg):
@@ -236,51 +207,3 @@ def _arg(xp, self, dim, keepdim, name):
     if keepdim:
         return found.reshape((1,) * self.ndim) if dim is None else xp.expand_dims(found, axis)
     return found
-
-
-_NO_MEDIAN = ("bc", "median_cpu")
-
-
-def _no_median(xp, dtype):
-    """NaN, or what becomes of it in PyTorch's whole numbers."""
-    if dtype.kind == "f":
-        return float("nan")
-    return xp.iinfo(dtype).min if dtype.itemsize >= 4 else 0
-
-
-@op(
-    "median(Tensor self) -> Tensor",
-    shape=lambda self: (),
-    dtype=refusing_like(_NO_MEDIAN),
-    native="median",
-    grad={"self": full_extremum_grad},
-)
-def median_all(xp, self):
-    flat = self.reshape(-1)
-    if not flat.size:
-        return xp.asarray(_no_median(xp, flat.dtype), dtype=flat.dtype)
-    if flat.dtype.kind == "f" and bool(xp.isnan(flat).any()):
-        return xp.asarray(float("nan"), dtype=flat.dtype)
-    return xp.sort(flat)[(flat.size - 1) // 2]
-
-
-@op(
-    "median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-    out=True,
-    shape=lambda self, dim, keepdim: [nonempty("median")(self, (dim,), keepdim)] * 2,
-    dtype=refusing_like(_NO_MEDIAN, _core.int64),
-    native="median",
-    grad={"self": picked_grad},
-    nested="reduction",
-    batching="along_dim",
-)
-def median_dim(xp, self, dim, keepdim):
-    if self.ndim == 0:
-        return self, xp.zeros((), "int64")
-    order = xp.argsort(self, axis=dim, kind="stable")
-    n = self.shape[dim]
-    middle = xp.take(order, (n - 1) // 2, axis=dim)
-    if self.dtype.kind == "f":
-        nan = xp.isnan(self)
-        middle = xp.where(nan.any(axis=dim), nan.argmax(axis=dim), middle)
-    return picked(xp, self, middle.astype("int64"), wrap_dim(dim, self.ndim), keepdim)

@@ -171,6 +171,11 @@ def _bincount_dtype(self, weights):
 @op("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", native="bincount", dtype=_bincount_dtype,
     keep=("self", "weights"), dynamic_shape=True)  # fmt: skip
 def bincount(xp, self, weights, minlength):
+    """How often each of 0, 1, ... occurs, or the sum of the weights where it does.
+
+    Shapes:  input (N,) and weights (N,) -> (n,), n the largest number plus 1, at least ``minlength``
+    Dtypes:  integers that are not negative (RuntimeError) -> int64; with weights float32 (of float32) or float64
+    """
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
     if self.dtype.kind not in "iu":
@@ -210,6 +215,14 @@ def _bounds(xp: Any, self: Any, low: float, high: float) -> tuple[float, float]:
 @op("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", shape=lambda bins: (bins,), dtype=same_dtype,
     native="histc", out=True, refuses=(("b", "linspace_cpu"),), never_differentiable=True, out_dtype="torch.histogram: input tensor and hist tensor should have the same dtype, but got input {r} and hist {o}")  # fmt: skip
 def histc(xp, self, bins, min, max):
+    """How many elements are in each of ``bins`` intervals of equal width from ``min`` to ``max``; others do not count.
+
+    Shapes:  any -> (bins,)
+    Dtypes:  floating, and that of the result; without gradient
+    Errors:  RuntimeError where a bound is not finite or ``max`` is below ``min``
+
+    Where ``min`` equals ``max`` the bounds are the least and the largest element.
+    """
     if self.dtype.kind != "f":
         raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{_kind(self)}'")
     if bins <= 0:

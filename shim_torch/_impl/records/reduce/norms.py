@@ -125,6 +125,14 @@ def _singular_values(self: Any, a: int, b: int) -> Any:
     "linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     out=True, **_LINALG, out_dtype="linalg.matrix_norm expected out tensor dtype {R} but got: {O}", writes_out_last=True)  # fmt: skip
 def linalg_matrix_norm(self, ord, dim, keepdim, dtype):
+    """Norms of the matrices in the two dims ``dim``.
+
+    ``ord``: "fro" the root of the sum of squares, "nuc" the sum of the singular values, 2 and -2 the largest and the
+    least of them, 1 and -1 the largest and the least sum of absolute values of a column, inf and -inf of a row.
+
+    Dtypes:  floating, or complex with a real result; ``dtype`` converts the input first
+    Errors:  RuntimeError for other orders, and where there are no two different dims
+    """
     check_floating("linalg.matrix_norm", self.dtype)
     a, b = _matrix_dims("linalg.matrix_norm", self, dim)
     if abs(ord) not in (1, 2, _INF):
@@ -154,6 +162,7 @@ def linalg_norm_of(x: Any, ord: Any, dim: Any = None, keepdim: bool = False, dty
     'linalg_matrix_norm.str_ord(Tensor self, str ord="fro", int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) '
     "-> Tensor", out=True, **_LINALG, out_dtype="linalg.matrix_norm expected out tensor dtype {R} but got: {O}", writes_out_last=True)  # fmt: skip
 def linalg_matrix_norm_named(self, ord, dim, keepdim, dtype):
+    """Norms of the matrices in the two dims ``dim``: "fro" or "nuc"."""
     check_floating("linalg.matrix_norm", self.dtype)
     a, b = _matrix_dims("linalg.matrix_norm", self, dim)
     if ord == "fro":
@@ -167,6 +176,11 @@ def linalg_matrix_norm_named(self, ord, dim, keepdim, dtype):
 @composite("linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
            out=True, **_LINALG, autocast="float32_cuda", out_dtype="linalg.norm expected out tensor dtype {R} but got: {O}", writes_out_last=True)  # fmt: skip
 def linalg_norm(self, ord, dim, keepdim, dtype):
+    """Norms of vectors (``torch.linalg.vector_norm``) or matrices (``torch.linalg.matrix_norm``).
+
+    ``ord`` None: the root of the sum of squares over ``dim``, or over all elements. Otherwise one dim holds vectors,
+    two hold matrices; without ``dim`` the input must have one or two dims (RuntimeError).
+    """
     if dim is not None and len(dim) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
     if ord is None:
@@ -184,6 +198,7 @@ def linalg_norm(self, ord, dim, keepdim, dtype):
     "linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     out=True, **_LINALG, autocast="float32_cuda", out_dtype="linalg.norm expected out tensor dtype {R} but got: {O}", writes_out_last=True)  # fmt: skip
 def linalg_norm_named(self, ord, dim, keepdim, dtype):
+    """The norms "fro" and "nuc" of the matrices in ``dim``, or of an input of two dims."""
     if dim is None and self.dim() == 1:
         _matrix_dims("linalg.matrix_norm", self, (0, 1))
     if dim is None and self.dim() != 2:
@@ -207,6 +222,7 @@ _HIDDEN = {"module": "_C", "function": False, "method": False}
     out_dtype="structured",
 )
 def norm_dim_dtype(self, p, dim, keepdim, dtype):
+    """Norms of order ``p`` (None: 2) over ``dim``, computed in ``dtype``."""
     return linalg_norm_of(self, 2 if p is None else p, dim, keepdim, dtype)
 
 
@@ -217,11 +233,13 @@ def norm_dim_dtype(self, p, dim, keepdim, dtype):
     out_dtype="structured",
 )
 def norm_dtype(self, p, dtype):
+    """The norm of order ``p`` (None: 2) of all elements, computed in ``dtype``."""
     return linalg_norm_of(self, 2 if p is None else p, dtype=dtype)
 
 
 @composite("norm.Scalar(Tensor self, Scalar p=2) -> Tensor", **_HIDDEN, autocast="float32_cuda", out_dtype="structured")
 def norm_scalar(self, p):
+    """The norm of order ``p`` of all elements."""
     return linalg_norm_of(self, p)
 
 
@@ -234,6 +252,7 @@ def norm_scalar(self, p):
     out_dtype="structured",
 )
 def norm_dim(self, p, dim, keepdim):
+    """Norms of order ``p`` (None: 2) over ``dim``."""
     return linalg_norm_of(self, 2 if p is None else p, dim, keepdim)
 
 

@@ -1,4 +1,4 @@
-"""Sums, means, products and tests over dims."""
+"""Sums, means and products over dims."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from shim_torch._impl.records.shared.formulas import axes_of, conjugate, reduced
 from shim_torch._impl.records.shared.matrices import on_cuda
 from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, op
-from shim_torch._impl.table.rules import fixed, int_to_float, reduced, sum_dtype
+from shim_torch._impl.table.rules import int_to_float, reduced, sum_dtype
 
 _ALL = {"shape": lambda self: ()}
 
@@ -36,6 +36,7 @@ def _mean_dtype(self: Any, dtype: Any) -> Any:
     sums_in_out_dtype=True,
 )
 def sum_all(xp, self, dtype):
+    """The sum of all elements, or sums over ``dim``; integers and bool are added in int64 without ``dtype``."""
     return self.any() if self.dtype.kind == "b" else self.sum()  # bool only where dtype= says so
 
 
@@ -52,6 +53,7 @@ def sum_all(xp, self, dtype):
     sums_in_out_dtype=True,
 )
 def sum_dim(xp, self, dim, keepdim, dtype):
+    """The sums over ``dim`` (all dims where it is None or empty)."""
     add = self.any if self.dtype.kind == "b" else self.sum
     return add(axis=axes_of(dim, self.ndim), keepdims=keepdim)
 
@@ -67,6 +69,10 @@ def sum_dim(xp, self, dim, keepdim, dtype):
     sums_in_out_dtype=True,
 )
 def nansum(xp, self, dim, keepdim, dtype):
+    """Sums over ``dim`` (all dims without it) in which NaN counts as 0.
+
+    Integers and bool are added in int64 without a ``dtype``. Complex is refused on the CPU.
+    """
     if self.dtype.kind == "c" and not on_cuda(self):
         raise RuntimeError("nansum on CPU does not support complex inputs")
     add = xp.any if self.dtype.kind == "b" else xp.nansum
@@ -93,6 +99,10 @@ def _mean(self, axis, keepdim):
     sums_in_out_dtype=True,
 )
 def mean_all(xp, self, dtype):
+    """The mean of all elements, or means over ``dim``.
+
+    Floating and complex dtypes, or any with such a ``dtype``; others raise RuntimeError.
+    """
     return _mean(self, None, False)
 
 
@@ -113,6 +123,7 @@ def mean_all(xp, self, dtype):
     out_overload="out",
 )
 def mean_dim(xp, self, dim, keepdim, dtype):
+    """The means over ``dim`` (all dims where it is None or empty)."""
     return _mean(self, axes_of(dim, self.ndim), keepdim)
 
 
@@ -125,6 +136,7 @@ def mean_dim(xp, self, dim, keepdim, dtype):
     out_error_name="nansum",
 )
 def nanmean(self, dim, keepdim, dtype):
+    """Means over ``dim`` (all dims without it) of what is not NaN; NaN where nothing is left. Integers are refused."""
     return self.nansum(dim, keepdim, dtype=dtype) / (~self.isnan()).sum(dim, keepdim)
 
 
@@ -152,6 +164,7 @@ def _prod_grad(g, self, result):
     sums_in_out_dtype=True,
 )
 def prod_all(xp, self, dtype):
+    """The product of all elements, or products along ``dim``; integers and bool multiply in int64 without ``dtype``."""
     return self.all() if self.dtype == "bool" else self.prod()
 
 
@@ -183,70 +196,9 @@ def _prod_dim_grad(g, self, result, dim, keepdim):
     sums_in_out_dtype=True,
 )
 def prod_dim(xp, self, dim, keepdim, dtype):
+    """The products along ``dim``."""
     axis = axes_of((dim,), self.ndim)
     return self.all(axis=axis, keepdims=keepdim) if self.dtype == "bool" else self.prod(axis=axis, keepdims=keepdim)
-
-
-def _over_none(dim):
-    """Whether a list of dims is given that is empty: for ``all`` and ``any`` alone that is not all of them."""
-    return dim is not None and len(dim) == 0
-
-
-def _truth_shape(self, dim, keepdim):
-    return tuple(self.shape) if _over_none(dim) else reduced(self, dim, keepdim)
-
-
-def _truth_dtype(self):
-    return None, (_core.uint8 if self.dtype == _core.uint8 else _core.bool)
-
-
-for _name in ("all", "any"):
-    _of_another_dtype = f"{_name} only supports bool tensor for result, got: {{O}}"
-    op(
-        f"{_name}(Tensor self) -> Tensor",
-        shape=lambda self: (),
-        dtype=_truth_dtype,
-        native=f"{_name}_all",
-        out_dtype=_of_another_dtype,
-    )((lambda n: lambda xp, self: getattr(xp, n)(self).astype("uint8" if self.dtype == "uint8" else "bool"))(_name))
-    op(
-        f"{_name}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
-        out=True,
-        native=f"{_name}_dim",
-        batching="along_dim_or_none",
-        nested="reduction",
-        out_dtype=_of_another_dtype,
-        shape=lambda self, dim, keepdim: reduced(self, (dim,), keepdim),
-        dtype=_truth_dtype,
-    )(
-        (
-            lambda n: (
-                lambda xp, self, dim, keepdim: getattr(xp, n)(
-                    self, axis=axes_of((dim,), self.ndim), keepdims=keepdim
-                ).astype("uint8" if self.dtype == "uint8" else "bool")
-            )
-        )(_name)
-    )
-    op(
-        f"{_name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
-        out=True,
-        native=f"{_name}",
-        batching="along_dim_or_none",
-        nested="reduction",
-        out_dtype=_of_another_dtype,
-        shape=_truth_shape,
-        dtype=_truth_dtype,
-    )(
-        (
-            lambda n: (
-                lambda xp, self, dim, keepdim: (
-                    (self != 0)
-                    if _over_none(dim)
-                    else getattr(xp, n)(self, axis=axes_of(dim, self.ndim), keepdims=keepdim)
-                ).astype("uint8" if self.dtype == "uint8" else "bool")
-            )
-        )(_name)
-    )
 
 
 @op(
@@ -267,6 +219,7 @@ for _name in ("all", "any"):
     cast_error="logsumexp(): Expected floating point type for result tensor, but got: {O}",
 )
 def logsumexp(xp, self, dim, keepdim):
+    """log Σ exp(x) over ``dim``, without overflow; integers give the default dtype."""
     axes = axes_of(dim, self.ndim)
     if self.size == 0:
         return xp.log(xp.exp(self).sum(axis=axes, keepdims=keepdim))
@@ -276,32 +229,11 @@ def logsumexp(xp, self, dim, keepdim):
     return s if keepdim else xp.squeeze(s, axes)
 
 
-@op(
-    "count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
-    shape=lambda self, dim: reduced(self, dim, False),
-    dtype=fixed("int64"),
-    native="count_nonzero",
-    nested="reduction",
-    batching="along_dim",
-)
-def count_nonzero_dims(xp, self, dim):
-    return (self != 0).sum(axis=axes_of(dim, self.ndim)).astype("int64")
-
-
-@op(
-    "count_nonzero(Tensor self, int? dim=None) -> Tensor",
-    shape=lambda self, dim: reduced(self, None if dim is None else (dim,), False),
-    dtype=fixed("int64"),
-    native="count_nonzero",
-)
-def count_nonzero(xp, self, dim):
-    return (self != 0).sum(axis=axes_of(None if dim is None else (dim,), self.ndim)).astype("int64")
-
-
 @composite(
     "dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
     refuses=(("i", "norm(): input dtype should be either floating point or complex. Got {} instead."),),
     autocast="float32_cuda",
 )
 def dist(self, other, p):
+    """The norm of order ``p`` of input - other, which broadcast: one number; integers are refused."""
     return aten.linalg_vector_norm(self - other, p)

@@ -37,6 +37,7 @@ def frexp(xp, self):
 @composite("frexp.Tensor_out(Tensor self, *, Tensor(a!) mantissa, Tensor(b!) exponent) -> (Tensor(a!) mantissa, Tensor(b!) exponent)",
            method=False)  # fmt: skip
 def frexp_out(self, mantissa, exponent):
+    """The same, written to ``mantissa`` (of the input's dtype) and ``exponent`` (int32); RuntimeError for others."""
     for what, out, dtype in (("mantissa", mantissa, self.dtype), ("exponent", exponent, _core.int32)):
         if out.dtype is not dtype:
             wanted = _C_NAMES[dtype] if what == "exponent" else f"dtype {_C_NAMES.get(dtype, dtype)}"

@@ -79,6 +79,14 @@ def _search_dtype(sorted_sequence, self, out_int32):
 @op("searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None,"
     " Tensor? sorter=None) -> Tensor", method=False, out=True, keep=("sorter",), native="searchsorted", shape=_search_shape, dtype=_search_dtype, out_dtype="torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag is True, but we got output tensor's dtype {O} and out_int32 flag is {32}")  # fmt: skip
 def searchsorted(xp, sorted_sequence, self, out_int32, right, side, sorter):
+    """The index at which each value keeps a sorted sequence sorted: before equal elements, or after them.
+
+    Shapes:  sequence (n,) with any values; or (*, n) with values (*, m), row by row -> the values' shape
+    Dtypes:  int64, or int32 with ``out_int32``; compared in the promoted dtype, complex refused
+    Errors:  RuntimeError where shapes differ, a ``sorter`` is out of range, or ``side`` is "left" and ``right`` True
+
+    ``right=True`` or ``side="right"``: after equal elements. ``sorter`` (int64): the order that sorts the sequence.
+    """
     if sorter is not None:
         if sorter.size and (int(sorter.min()) < 0 or int(sorter.max()) >= sorted_sequence.shape[-1]):
             raise RuntimeError("torch.searchsorted(): sorter index out of range")
@@ -90,6 +98,7 @@ def searchsorted(xp, sorted_sequence, self, out_int32, right, side, sorter):
 @composite("searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None,"
            " Tensor? sorter=None) -> Tensor", method=False, out_dtype="torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag is True, but we got output tensor's dtype {O} and out_int32 flag is {32}")  # fmt: skip
 def searchsorted_scalar(sorted_sequence, self, out_int32, right, side, sorter):
+    """The index at which one number keeps a sorted sequence sorted."""
     value = torch.scalar_tensor(self, dtype=sorted_sequence.dtype, device=sorted_sequence.device)
     return torch.searchsorted(sorted_sequence, value, out_int32=out_int32, right=right, side=side, sorter=sorter)
 
@@ -102,6 +111,13 @@ def _bucket_check(boundaries: Any) -> None:
 @composite("bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
            method=False, out=True, native="bucketize", refuses=(("bc", "searchsorted_out_cpu"),), out_dtype="torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag is True, but we got output tensor's dtype {O} and out_int32 flag is {32}")  # fmt: skip
 def bucketize(self, boundaries, out_int32, right):
+    """The index of the interval between sorted ``boundaries`` that each element falls into.
+
+    Shapes:  boundaries (n,); any input -> its shape
+    Dtypes:  int64, or int32 with ``out_int32``; bool and complex are refused
+
+    ``right``: an element equal to a boundary belongs to the interval after it, otherwise to that before.
+    """
     _bucket_check(boundaries)
     return torch.searchsorted(boundaries, self, out_int32=out_int32, right=right)
 
@@ -109,5 +125,6 @@ def bucketize(self, boundaries, out_int32, right):
 @composite("bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
            method=False, out_dtype="torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag is True, but we got output tensor's dtype {O} and out_int32 flag is {32}")  # fmt: skip
 def bucketize_scalar(self, boundaries, out_int32, right):
+    """The index of the interval that one number falls into."""
     _bucket_check(boundaries)
     return torch.searchsorted(boundaries, self, out_int32=out_int32, right=right)

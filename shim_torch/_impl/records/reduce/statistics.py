@@ -1,45 +1,14 @@
-"""Small compositions over sorting, products and sums: medians without NaN, covariance, integrals, combinations."""
+"""Small compositions over sorting, products and sums: covariance, integrals, combinations."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.table.calls import shim, torch
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import composite
 from shim_torch._impl.table.rules import no_meta_kernel, type_name, wrap_dim
 from shim_torch._impl.tensor import from_data
-
-_ONE_ROW = 1 << 21  # elements that one block of a CUDA kernel looks through sooner than they are sorted
-
-
-@composite("nanmedian(Tensor self) -> Tensor")
-def nanmedian(self):
-    if self.is_meta:
-        return self.median()
-    if (
-        self.is_cuda and self.is_floating_point() and 0 < self.numel() <= _ONE_ROW
-    ):  # without waiting for how many are left
-        return shim.nanmedian(self.reshape(-1), 0, False)[0]
-    kept = self.masked_select(~self.isnan())
-    return kept.median() if kept.numel() else self.median()
-
-
-@composite(
-    "nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-    out=True,
-    batching="along_dim",
-)
-def nanmedian_dim(self, dim, keepdim):
-    if self.dim() == 0:
-        return tuple(self.median(dim, keepdim))
-    if self.is_cuda and self.is_floating_point() and 0 < self.size(dim) <= _ONE_ROW:
-        return shim.nanmedian(self, dim, keepdim)
-    values, indices = self.sort(stable=True, dim=dim)
-    count = (~self.isnan()).sum(dim, True)
-    middle = ((count - 1) // 2).clamp(min=0)
-    values, indices = values.gather(dim, middle), indices.gather(dim, middle)
-    return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
 
 
 @composite(
@@ -49,6 +18,11 @@ def nanmedian_dim(self, dim, keepdim):
     refuses=(("b", "trapezoid: received a bool input for `x` or `y`, but bool is not supported"),),
 )
 def trapezoid(y, x, dim):
+    """The integral along ``dim`` of samples y at places x, or at distances ``dx``, by the trapezoidal rule.
+
+    Shapes:  (*, n, *) -> (*, *); x as y, or (n,)
+    Dtypes:  bool is refused
+    """
     return _areas(y, _steps(y, x, dim), dim).sum(dim)
 
 
@@ -59,6 +33,7 @@ def trapezoid(y, x, dim):
     refuses=(("b", "trapezoid: received a bool input for `y`, but bool is not supported"),),
 )
 def trapezoid_dx(y, dx, dim):
+    """The integral along ``dim`` of samples at distances ``dx``, by the trapezoidal rule."""
     return _areas(y, dx, dim).sum(dim)
 
 
@@ -68,6 +43,11 @@ def trapezoid_dx(y, dx, dim):
     refuses=(("b", "cumulative_trapezoid: received a bool input for `x` or `y`, but bool is not supported"),),
 )
 def cumulative_trapezoid(y, x, dim):
+    """The integrals along ``dim`` from the first sample to each later one, by the trapezoidal rule.
+
+    Shapes:  (*, n, *) -> (*, n - 1, *); x as y, or (n,)
+    Dtypes:  bool is refused
+    """
     return _areas(y, _steps(y, x, dim), dim).cumsum(dim)
 
 
@@ -77,6 +57,7 @@ def cumulative_trapezoid(y, x, dim):
     refuses=(("b", "cumulative_trapezoid: received a bool input for `y`, but bool is not supported"),),
 )
 def cumulative_trapezoid_dx(y, dx, dim):
+    """The integrals from the first sample to each later one, at distances ``dx``."""
     return _areas(y, dx, dim).cumsum(dim)
 
 
@@ -100,6 +81,11 @@ def _areas(y: Any, steps: Any, dim: int) -> Any:
 
 @composite("vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", method=False)
 def vander(x, N, increasing):
+    """A matrix whose columns are the powers x ** (N - 1), ..., x, 1, or with ``increasing`` 1, x, ....
+
+    Shapes:  (n,) -> (n, N), N = n where it is None
+    Dtypes:  integers and bool give int64
+    """
     if x.dim() != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
     count = x.numel() if N is None else N
@@ -115,6 +101,12 @@ def vander(x, N, increasing):
 
 @composite("combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", method=False)
 def combinations(self, r, with_replacement):
+    """All combinations of ``r`` elements, in the order of their places.
+
+    Shapes:  (n,) -> (count, r); r = 0 gives (0,)
+
+    ``with_replacement`` takes an element more than once.
+    """
     import itertools
 
     if self.dim() != 1:
@@ -155,6 +147,14 @@ def _check_weights(x: Any, fweights: Any, aweights: Any) -> None:
 
 @composite("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor")
 def cov(self, correction, fweights, aweights):
+    """Covariances of variables, a row each, over observations, a column each.
+
+    Shapes:  (n, observations) -> (n, n); one row, or (observations,) -> ()
+    Dtypes:  integers give the default dtype, bool raises RuntimeError
+
+    ``correction`` is taken from the count that is divided by. ``fweights`` (integers) says how often an observation
+    counts, ``aweights`` (floating) how much; neither may be negative (RuntimeError).
+    """
     if self.dim() > 2:
         raise RuntimeError(
             f"cov(): expected input to have two or fewer dimensions but got an input with {self.dim()} dimensions"
@@ -185,6 +185,10 @@ def cov(self, correction, fweights, aweights):
 
 @composite("corrcoef(Tensor self) -> Tensor")
 def corrcoef(self):
+    """Correlations of variables, a row each, over observations, a column each; real and imaginary parts from -1 to 1.
+
+    Shapes:  (n, observations) -> (n, n); one row, or (observations,) -> ()
+    """
     if self.dim() > 2:
         raise RuntimeError(
             f"corrcoef(): expected input to have two or fewer dimensions but got an input with {self.dim()} dimensions"

@@ -202,3 +202,8 @@ def padded(g: Any, shape: Any, place: Callable[[Any], Any]) -> Any:
     full = g.new_zeros(shape)
     place(full).copy_(g)
     return full
+
+
+def kept(g: Any, keep: Any) -> Any:
+    """g where it is kept, else 0: an infinite g times 0 would be nan."""
+    return g.masked_fill(keep.logical_not(), 0)

@@ -6,6 +6,7 @@ from typing import Any
 
 
 def add_at(xp, out, key, values):
+    """Adds ``values`` to ``out[key]`` in place, once for each time that an element is named; bools are or'ed."""
     if out.dtype.kind == "b":
         xp.logical_or.at(out, key, values)
     elif xp.__name__ == "numpy" and out.dtype.kind in "iufc":
@@ -15,6 +16,7 @@ def add_at(xp, out, key, values):
 
 
 def check_bounds(xp, index, n, dim, what):
+    """RuntimeError where an index on the host is not in [0, n); a GPU's are not checked, which would wait for them."""
     if xp.__name__ == "numpy" and index.size:
         if int(index.min()) < 0 or int(index.max()) >= n:
             first = int(index[(index < 0) | (index >= n)][0])
@@ -22,6 +24,7 @@ def check_bounds(xp, index, n, dim, what):
 
 
 def key_along(dim: int, index: Any) -> tuple[Any, ...]:
+    """The key that takes ``index`` along ``dim`` and all of the dims before it."""
     return (slice(None),) * dim + (index,)
 
 
@@ -41,4 +44,5 @@ def in_bounds(index: Any, size: int, what: str) -> Any:
 
 
 def copied(self: Any) -> Any:
+    """A copy that can be written to by index: of an array without dims one of shape (1,)."""
     return self.copy() if self.ndim else self.reshape(1).copy()

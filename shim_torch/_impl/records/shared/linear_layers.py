@@ -12,10 +12,12 @@ from shim_torch._impl.records.shared.products import addmm_dtype, check_addmm, s
 
 @lru_cache(None)
 def kernel(name: str) -> Any:
+    """The operator ``shim::name``."""
     return _core.function(f"shim::{name}")
 
 
 def linear_shape(input, weight, bias):
+    """The shape of input · weightᵀ + bias; RuntimeError, in PyTorch's words, where the shapes do not fit."""
     if input.dim() == 0 or weight.dim() == 0:
         raise RuntimeError(
             f"both arguments to linear need to be at least 1D, but they are {input.dim()}D and {weight.dim()}D"
@@ -66,6 +68,7 @@ def _check_bias(input, bias, shape):
 
 
 def linear_dtype(input, weight, bias):
+    """The dtype that input, weight and bias share; RuntimeError where they do not."""
     if bias is None:
         return same_kind(input, weight)
     return addmm_dtype(bias, input, weight)
@@ -76,16 +79,19 @@ def _rows(t):
 
 
 def conj(t):
+    """The conjugate of a complex tensor, others as they are."""
     return t.conj() if t.is_complex() else t
 
 
 def input_grad(g, weight):
+    """The gradient of a linear layer by its input."""
     if weight.dim() == 1:
         return g.unsqueeze(-1) * conj(weight)
     return kernel("linear_backward_input")(g, conj(weight))
 
 
 def weight_grad(g, input, weight_shape, weight_strides):
+    """The gradient of a linear layer by its weight, laid out as the weight is."""
     if len(weight_shape) == 1:
         return (g.unsqueeze(-1) * conj(input)).sum_to_size(weight_shape)
     transposed = weight_strides[0] == 1 and weight_strides[1] != 1
@@ -93,6 +99,7 @@ def weight_grad(g, input, weight_shape, weight_strides):
 
 
 def bias_grad(g, bias_shape):
+    """The gradient of a linear layer by its bias: summed to the bias' shape."""
     if len(bias_shape) == 1 and g.dim() > 1 and bias_shape[0] == g.size(-1):
         return kernel("linear_backward_bias")(g)
     if len(bias_shape) == 2 and is_row(bias_shape, g.dim()):

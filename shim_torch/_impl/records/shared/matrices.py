@@ -93,6 +93,8 @@ def cuda_linalg() -> Any:
 
 
 def square_shape(name: str, argument: str = "A") -> Any:
+    """A shape rule for two results: as the matrices (*, n, n), which are checked, and a number (*) for each."""
+
     def rule(self: Any) -> Any:
         check_matrix(name, self, True, argument)
         return [tuple(self.shape), tuple(self.shape[:-2])]

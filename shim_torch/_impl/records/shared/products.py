@@ -8,18 +8,21 @@ from shim_torch._impl.native import _core
 
 
 def same_kind(a: Any, b: Any) -> Any:
+    """The dtype of two matrices; RuntimeError where they differ, in the words of mm."""
     if a.dtype != b.dtype:
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {c10(a.dtype)} != {c10(b.dtype)}")
     return a.dtype
 
 
 def same_scalar(a: Any, b: Any) -> Any:
+    """The dtype of two tensors; RuntimeError "expected scalar type Float but found Double" where they differ."""
     if a.dtype != b.dtype:
         raise RuntimeError(f"expected scalar type {_core.scalar_name(a.dtype)} but found {_core.scalar_name(b.dtype)}")
     return a.dtype
 
 
 def same_vectors(self: Any, mat: Any, vec: Any) -> Any:
+    """The dtype of all three; RuntimeError where they differ, in the words of addmv."""
     if not self.dtype == mat.dtype == vec.dtype:
         names = [_core.scalar_name(t.dtype) for t in (self, mat, vec)]
         raise RuntimeError(
@@ -29,6 +32,7 @@ def same_vectors(self: Any, mat: Any, vec: Any) -> Any:
 
 
 def c10(dtype: Any) -> str:
+    """A dtype by its name in C++: "float", "c10::Half"."""
     names = {
         "float32": "float",
         "float64": "double",
@@ -48,6 +52,7 @@ def c10(dtype: Any) -> str:
 
 
 def mm_shape(self, mat2):
+    """(n, k) and (k, m) give (n, m); RuntimeError for others."""
     if self.dim() != 2:
         raise RuntimeError("self must be a matrix")
     if mat2.dim() != 2:
@@ -78,6 +83,7 @@ def right_grad(g, self, mat2_shape, mat2_strides):
 
 
 def bmm_shape(self, mat2):
+    """(b, n, k) and (b, k, m) give (b, n, m); RuntimeError for others."""
     for name, t in (("batch1", self), ("batch2", mat2)):
         if t.dim() != 3:
             raise RuntimeError(f"{name} must be a 3D tensor")
@@ -107,10 +113,12 @@ def check_addmm(self: Any, wanted: Any) -> None:
 
 
 def addmm_grad(g, beta, self_shape):
+    """The gradient of beta · self + product by ``self``, summed to its shape."""
     return times(g, beta).sum_to_size(self_shape)
 
 
 def addmm_shape(self, mat1, mat2):
+    """The shape of mat1 · mat2, to which ``self`` must expand; RuntimeError for others."""
     for name, t in (("mat1", mat1), ("mat2", mat2)):
         if t.dim() != 2:
             raise RuntimeError(f"{name} must be a matrix, got {t.dim()}-D tensor")
@@ -120,6 +128,7 @@ def addmm_shape(self, mat1, mat2):
 
 
 def addmm_dtype(self, mat1, mat2):
+    """The dtype of all three; RuntimeError where they differ, in the words of addmm."""
     if mat1.dtype != mat2.dtype:
         raise RuntimeError(
             f"mat1 and mat2 must have the same dtype, but got {_core.scalar_name(mat1.dtype)} and {_core.scalar_name(mat2.dtype)}"
@@ -137,12 +146,14 @@ def times(x, alpha):
 
 
 def combined(xp, self, product, beta, alpha):
+    """beta · self + alpha · product; with a beta of 0 ``self`` is not read, so that its NaN does not matter."""
     t = product.dtype.type
     product = product if alpha == 1 else product * t(alpha)
     return product if beta == 0 else product + (self if beta == 1 else self * t(beta))
 
 
 def baddbmm_shape(self, batch1, batch2):
+    """The shape of batch1 · batch2, to which ``self`` must expand; RuntimeError for others."""
     if batch1.dim() == 3 and batch2.dim() == 3:  # PyTorch looks at self first
         check_addmm(self, (batch1.shape[0], batch1.shape[1], batch2.shape[2]))
     return bmm_shape(batch1, batch2)

@@ -32,13 +32,7 @@ X = [-30.0, -3.0, -0.5, 0.0, 0.5, 3.0, 30.0, NAN, INF, -INF]
 
 # PyTorch 2.13, float32.
 EXPECTED = {
-    "softplus": [9.357622912219837e-14, 0.04858735203742981, 0.4740769863128662, 0.6931471824645996, 0.9740769863128662,
-                 3.0485873222351074, 30.0, NAN, INF, 0.0],
-    "mish": [-2.807286954981114e-12, -0.14564746618270874, -0.22074376046657562, 0.0, 0.37524524331092834,
-             2.98653507232666, 30.0, NAN, INF, NAN],
     "elu": [-1.0, -0.9502129554748535, -0.39346933364868164, 0.0, 0.5, 3.0, 30.0, NAN, INF, -1.0],
-    "logsigmoid": [-30.0, -3.0485873222351074, -0.9740769863128662, -0.6931471824645996, -0.4740769863128662,
-                   -0.04858735203742981, -9.357622912219837e-14, NAN, 0.0, -INF],
     "hardswish": [-0.0, -0.0, -0.2083333283662796, 0.0, 0.2916666567325592, 3.0, 30.0, NAN, INF, NAN],
     "selu": [-1.7580993175506592, -1.6705687046051025, -0.6917581558227539, 0.0, 0.5253505110740662,
              3.1521029472351074, 31.52103042602539, NAN, INF, -1.7580993175506592],
@@ -53,9 +47,7 @@ def test_special_values(name):
         np.testing.assert_allclose(got, np.float32(EXPECTED[name] * times), rtol=3e-7, atol=2e-19)
 
 
-@pytest.mark.parametrize(
-    "name", ["silu", "gelu", "mish", "softplus", "relu", "elu", "leaky_relu", "logsigmoid", "tanh", "sigmoid"]
-)
+@pytest.mark.parametrize("name", ["silu", "gelu", "relu", "elu", "leaky_relu", "tanh", "sigmoid"])
 def test_gradients_in_one_pass_are_the_formulas(name):
     call = getattr(torch, name) if name in ("tanh", "sigmoid") else getattr(F, name)
     x = torch.randn(7, 9, dtype=torch.float64, requires_grad=True)

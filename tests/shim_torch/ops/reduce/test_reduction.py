@@ -202,18 +202,3 @@ def test_sums_and_products_of_any_length():
         assert torch.from_numpy(y).sum().item() == pytest.approx(y.sum(), rel=1e-12)
         assert torch.from_numpy(y).prod().item() == pytest.approx(y.prod(), rel=1e-10)
     assert torch.full((3, 100000), 0.5).prod(1).tolist() == [0.0] * 3
-
-
-def test_all_and_any_of_none():
-    none = torch.empty(3, 0, dtype=torch.bool)
-    assert none.all(1).tolist() == [True] * 3 and none.any(1).tolist() == [False] * 3
-    assert (
-        torch.empty(0, 2, dtype=torch.bool).all(0).tolist() == [True, True]
-        and torch.tensor([], dtype=torch.uint8).all().item() == 1
-    )
-    some = torch.tensor([[True, False], [True, True]])
-    assert (
-        some.all(0).tolist() == [True, False]
-        and some.all(1).tolist() == [False, True]
-        and some.any(1).tolist() == [True, True]
-    )

@@ -1,19 +1,10 @@
-"""Medians without NaN, integrals, covariance and combinations: values that PyTorch 2.13 gives."""
+"""Integrals, covariance and combinations: values that PyTorch 2.13 gives."""
 
 import pytest
 
 import shim_torch as torch
 
 pytestmark = [pytest.mark.usefixtures("device"), pytest.mark.devices("cpu", "cuda")]
-
-NAN = float("nan")
-
-
-def test_nanmedian_skips_nan():
-    t = torch.tensor([[1.0, NAN, 3.0, 2.0], [NAN, NAN, 5.0, 4.0]])
-    assert t.nanmedian().item() == 3.0
-    values, indices = t.nanmedian(1)
-    assert (values.tolist(), indices.tolist()) == ([2.0, 4.0], [3, 3])
 
 
 def test_trapezoid():
