@@ -52,6 +52,7 @@ FAMILIES = (
     "shape.part_scatter",
     "index.scatter_reduce",
     "linalg.matmul",
+    "linalg.outer",
     "linalg.add_products",
     "linalg.products_in_dtype",
     "nn.linear",
