@@ -130,6 +130,7 @@ LATER = (
     "reduce.quantiles",
     "reduce.differences",
     "linalg.matrix_products",
+    "linalg.vector_products",
     "random.gamma_draws",
     "reduce.statistics",
     "shim.weighted_taps",
