@@ -38,6 +38,12 @@ def _eigh_shape(self: Any) -> Any:
     dtype=lambda self: (self.dtype, [self.dtype.to_real(), self.dtype]), out=True, grad={"self": _eigh_grad},
     order=(None, "columns"), native="eigh", **_LINALG, out_dtype="structured", out_error_name="_linalg_eigh")  # fmt: skip
 def linalg_eigh(xp, self, UPLO):
+    """Eigenvalues, ascending and real, and orthonormal eigenvectors, the columns, of Hermitian matrices.
+
+    Shapes:  (*, n, n), of which the triangle ``UPLO`` ("L" or "U") is read -> (*, n), (*, n, n)
+    Errors:  LinAlgError where there is no convergence; RuntimeError in backward for a loss that depends on the phase of
+             complex vectors
+    """
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     if self.size == 0:
@@ -61,6 +67,7 @@ def linalg_eigh(xp, self, UPLO):
     out_error_name="_linalg_eigh",
 )
 def linalg_eigvalsh(self, UPLO):
+    """The eigenvalues of Hermitian matrices, ascending and real; the triangle ``UPLO`` is read."""
     return aten.linalg_eigh(self, UPLO)[0] if differentiated(self) else aten._eigvalsh_of(self, UPLO)
 
 
@@ -96,6 +103,13 @@ def _eig_grad(g0: Any, g1: Any, self_dtype: Any, result0: Any, result1: Any) -> 
     dtype=lambda self: (self.dtype, [self.dtype.to_complex()] * 2), out=True, grad={"self": _eig_grad},
     order=(None, "columns"), native="eig", **_LINALG, cast_error="torch.linalg.eig: Expected {A} to be safely castable from {R} dtype, but got {A} with dtype {O}", out_order="contiguous_when_resized")  # fmt: skip
 def linalg_eig(xp, self):
+    """Eigenvalues, in no order, and eigenvectors, the columns, of any square matrices.
+
+    Shapes:  (*, n, n) -> (*, n), (*, n, n)
+    Dtypes:  both results are complex
+    Errors:  RuntimeError for NaN or infinities, and in backward for a loss that depends on the phase of the vectors;
+             NotImplementedError on CUDA with CuPy older than 14
+    """
     if not hasattr(xp.linalg, "eig"):
         raise NotImplementedError("torch.linalg.eig: on CUDA it needs CuPy 14 or newer; move the tensor to the CPU")
     if not bool(xp.isfinite(self).all()):
@@ -112,6 +126,7 @@ def linalg_eig(xp, self):
     cast_error="torch.linalg.eigvals: Expected eigenvalues to be safely castable from {R} dtype, but got eigenvalues with dtype {O}",
 )
 def linalg_eigvals(self):
+    """The eigenvalues of any square matrices, complex and in no order: (*, n, n) gives (*, n)."""
     return aten.linalg_eig(self)[0] if differentiated(self) else aten._eigvals_of(self)
 
 

@@ -146,6 +146,7 @@ def _multiplied(chain: list[Any], cut: list[list[int]], i: int, j: int) -> Any:
 
 @composite("chain_matmul(Tensor[] matrices) -> Tensor", function=False, method=False, autocast="lower_precision")
 def chain_matmul(matrices):
+    """``torch.linalg.multi_dot`` of matrices by its old name, which warns; a matrix alone comes back as it is."""
     warn_once(
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead, "
         "which accepts a list of two or more tensors rather than multiple parameters."
@@ -187,6 +188,7 @@ def linalg_vander(x, N):
 
 @composite("linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)", **_LINALG)
 def linalg_diagonal(A, offset, dim1, dim2):
+    """A view of the diagonals of matrices: ``torch.diagonal`` whose dims are the last two by default."""
     return A.diagonal(offset, dim1, dim2)
 
 

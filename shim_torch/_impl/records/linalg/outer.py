@@ -66,6 +66,7 @@ def outer_backward_other(xp: Any, grad_output: Any, self: Any) -> Any:
     "outer(Tensor self, Tensor vec2) -> Tensor", out=True, aliases=("ger",), native="outer", out_error_name="mul"
 )
 def outer(self, vec2):
+    """The product of each element of the first vector with each of the second: (M,) and (N,) give (M, N)."""
     if self.dim() != 1 or vec2.dim() != 1:
         name, given = ("self", self) if self.dim() != 1 else ("vec2", vec2)
         raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {given.dim()}-D")

@@ -67,6 +67,12 @@ def _qr_square_grad(g0: Any, g1: Any, Q: Any, R: Any) -> Any:
 @op("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", shape=_qr_shape, dtype=lambda A: (A.dtype, [A.dtype] * 2),
     out=True, grad={"A": _qr_grad}, order=("columns", "columns"), native="qr", **_LINALG, out_dtype="structured")  # fmt: skip
 def linalg_qr(xp, A, mode):
+    """Q with orthonormal columns and upper triangular R of A = Q R.
+
+    Shapes:  A (*, m, n), k = min(m, n) -> Q (*, m, k), R (*, k, n); mode "complete": Q (*, m, m), R (*, m, n);
+             mode "r": Q (0,), R (*, k, n)
+    Errors:  backward, RuntimeError: mode "r", and mode "complete" where m > n, have no gradient
+    """
     m, n = A.shape[-2:]
     k = min(m, n)
     if A.size == 0:
@@ -86,6 +92,7 @@ def linalg_qr(xp, A, mode):
     out_error_name="linalg_qr",
 )
 def qr(self, some):
+    """``torch.linalg.qr`` by its old name, which warns; ``some=False`` is mode "complete"."""
     warn_once(
         "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\n"
         "The boolean parameter 'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\n"

@@ -70,6 +70,14 @@ def _svd_grad(g0: Any, g1: Any, g2: Any, result0: Any, result1: Any, result2: An
     dtype=lambda A: (A.dtype, [A.dtype, A.dtype.to_real(), A.dtype]), out=True, grad={"A": _svd_grad},
     order=("columns", None, "columns"), native="svd", **_LINALG, out_dtype="structured", out_error_name="_linalg_svd")  # fmt: skip
 def linalg_svd(xp, A, full_matrices, driver):
+    """U, S and Vᴴ of A = U diag(S) Vᴴ, the singular values in descending order.
+
+    Shapes:  A (*, m, n), k = min(m, n) -> U (*, m, m), S (*, k), Vh (*, n, n); without ``full_matrices`` U (*, m, k),
+             Vh (*, k, n)
+    Dtypes:  that of A; S is real
+    Errors:  LinAlgError for NaN or infinities; RuntimeError for ``driver`` on the CPU, and in backward for a loss that
+             depends on the phase of complex vectors
+    """
     if driver is not None and not on_cuda(A):
         raise RuntimeError(
             "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
@@ -97,6 +105,7 @@ def linalg_svd(xp, A, full_matrices, driver):
     out_error_name="_linalg_svd",
 )
 def linalg_svdvals(A, driver):
+    """The singular values in descending order, real: A (*, m, n) gives (*, min(m, n))."""
     check_matrix("linalg.svdvals", A)
     if driver is not None or differentiated(A):
         return aten.linalg_svd(A, False, driver=driver)[1]
@@ -116,6 +125,10 @@ def _svdvals_of(xp, A):
     out_error_name="_linalg_svd",
 )
 def svd(self, some, compute_uv):
+    """U, S and V (not Vᴴ) of A = U diag(S) Vᴴ, the singular values in descending order.
+
+    ``some=False``: all columns of U (*, m, m) and V (*, n, n). Without ``compute_uv`` both are zeros.
+    """
     check_matrix("svd", self)
     U, S, Vh = aten.linalg_svd(self, not some)
     return (U, S, adjoint(Vh)) if compute_uv else (U.detach().zero_(), S, adjoint(Vh).detach().zero_())
