@@ -22,6 +22,7 @@ from shim_torch._impl.table.rules import holding, same_dtype, type_name, wrap_di
     overlap="refused",
 )
 def index_select(xp, self, dim, index):
+    """A copy of the slices along ``dim`` at the places in ``index`` (1-D, int32 or int64, not negative)."""
     if self.ndim == 0:
         if xp.__name__ == "numpy" and index.size and index.reshape(-1)[0] != 0:
             raise IndexError("index out of range in self")
@@ -64,6 +65,7 @@ def _select_shape(self, dim, index):
     overlap="refused",
 )
 def index_add(xp, self, dim, index, source, alpha):
+    """``input`` + ``alpha`` · the slices of ``source`` at the places ``index`` of ``dim``; equal places add up."""
     factor = xp.asarray(alpha).astype(self.dtype)  # -1 of an unsigned dtype wraps
     if self.ndim == 0:
         return self + source.reshape(()) * factor
@@ -128,6 +130,7 @@ def _index_copy_source_grad(g, dim, index, source_shape):
     dtype=same_dtype, keep=("index",), grad={"self": lambda g, dim, index: g.index_fill(dim, index, 0),
                                             "source": _index_copy_source_grad}, autocast="promote", out_dtype="structured", overlap="refused")  # fmt: skip
 def index_copy(xp, self, dim, index, source):
+    """``input`` with the slices of ``source`` at the places ``index`` (int64) along ``dim``; both have one dtype."""
     out, d = copied(self), wrap_dim(dim, self.ndim)
     index = in_bounds(
         index.reshape(-1),
@@ -171,6 +174,7 @@ _FILL = {"inplace": True, "native": "index_fill", "shape": _index_fill_shape, "d
     grad={"self": lambda g, dim, index: g.index_fill(dim, index, 0),
           "value": lambda g, dim, index: g.index_select(dim, index.unique()).sum()}, expanded="tensor[mask] = scalar", overlap="refused")  # fmt: skip
 def index_fill_tensor(xp, self, dim, index, value):
+    """``input`` with a number or 0-D tensor in the slices along ``dim`` that ``index`` names; -1 is the last."""
     if value.ndim:
         raise RuntimeError(
             f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
@@ -181,6 +185,7 @@ def index_fill_tensor(xp, self, dim, index, value):
 @op("index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
     grad={"self": lambda g, dim, index: g.index_fill(dim, index, 0)}, **{**_FILL, "dtype": _filled_dtype}, expanded="tensor[mask] = scalar", overlap="refused")  # fmt: skip
 def index_fill(xp, self, dim, index, value):
+    """``input`` with a number in the slices along ``dim`` that ``index`` names, -1 the last; the dtype must hold it."""
     return _index_filled(xp, self, dim, index, value)
 
 
@@ -203,6 +208,7 @@ def _take_shape(self, index):
 @op("take(Tensor self, Tensor index) -> Tensor", native="take", shape=_take_shape, dtype=same_dtype, keep=("self", "index"), out=True,
     grad={"self": lambda g, self_shape, index: g.new_zeros(self_shape).put(index, g, True)}, out_dtype="take(): self and out expected to have the same dtype, but got self.dtype = {R} and out.dtype = {O}", overlap="refused")  # fmt: skip
 def take(xp, self, index):
+    """The elements of ``input`` at the flat places in ``index`` (int64), in the shape of ``index``; -1 is the last."""
     return self.reshape(-1)[_flat_places(xp, self, index)]
 
 
@@ -227,6 +233,7 @@ def _put_shape(self, index, source):
     grad={"self": lambda g, index, accumulate: g if accumulate else g.put(index, g.new_zeros(index.shape)),
           "source": lambda g, index, source_shape: g.take(index).reshape(source_shape)}, overlap="refused")  # fmt: skip
 def put(xp, self, index, source, accumulate):
+    """``input`` with ``source`` at the flat places in ``index`` (int64), added to what is there with ``accumulate``."""
     if not accumulate:
         from shim_torch._impl.tensor.python_functions import alert_not_deterministic
 
@@ -249,6 +256,7 @@ def put(xp, self, index, source, accumulate):
     out_error_name="gather",
 )
 def take_along_dim(self, indices, dim):
+    """``gather`` with ``indices`` (int64) broadcast in all dims but ``dim``; without ``dim`` both are flattened."""
     if dim is None:
         return self.reshape(-1).gather(0, indices.reshape(-1))
     if self.dim() != indices.dim():

@@ -220,6 +220,7 @@ def _cleared(g, indices):
     function=False,
 )
 def select_backward(grad_output, input_sizes, dim, index):
+    """The gradient of ``select``: zeros of ``input_sizes`` with ``grad_output`` at ``index`` of ``dim``."""
     full = grad_output.new_zeros(input_sizes)
     full.select(dim, index).copy_(grad_output)
     return full
@@ -231,6 +232,7 @@ def select_backward(grad_output, input_sizes, dim, index):
     function=False,
 )
 def slice_backward(grad_output, input_sizes, dim, start, end, step):
+    """The gradient of a slice along ``dim``: zeros of ``input_sizes`` with ``grad_output`` in ``start:end:step``."""
     full = grad_output.new_zeros(input_sizes)
     aten.slice(full, dim, start, end, step).copy_(grad_output)
     return full

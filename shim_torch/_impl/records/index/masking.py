@@ -28,6 +28,7 @@ def _mask_shape(self, mask):
     expanded="tensor[mask] = scalar",
 )
 def masked_fill_tensor(xp, self, mask, value):
+    """``input`` with a number or 0-D tensor where the bool ``mask`` is true; the two broadcast, the dtype stays."""
     if value.ndim:
         raise RuntimeError(
             f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
@@ -53,6 +54,7 @@ def masked_fill_tensor(xp, self, mask, value):
     expanded="tensor[mask] = scalar",
 )
 def masked_fill(xp, self, mask, value):
+    """``input`` with the number ``value``, which its dtype must hold, where the bool ``mask`` is true."""
     return xp.where(mask, xp.asarray(value).astype(self.dtype), self)
 
 
@@ -65,6 +67,7 @@ def masked_fill(xp, self, mask, value):
     overlap="refused",
 )
 def masked_select(self, mask):
+    """The elements of ``input`` where the bool ``mask`` is true, 1-D and in row-major order; the two broadcast."""
     if mask.dtype != _core.bool:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, but got {mask.dtype}")
     if self.is_meta:
@@ -91,6 +94,7 @@ def _nonzero(xp, self):
 
 @composite("nonzero(Tensor self) -> Tensor", out=True, function=False, method=False)
 def nonzero(self):
+    """The indices of the elements that are not zero, in row-major order: (n, number of dims), int64."""
     if self.is_meta:
         raise NotImplementedError(
             "The register_meta function for torch.nonzero() raises unimplemented by default, as a correct data-independent "
@@ -125,6 +129,7 @@ def nonzero_function(input: Any, *, out: Any = None, as_tuple: bool = False) -> 
 
 @composite("where(Tensor condition) -> Tensor[]", method=False, numbers="not_first")
 def where_condition(condition):
+    """The indices of the elements that are not zero: an int64 tensor (n,) for each dim."""
     return nonzero_function(condition, as_tuple=True)
 
 
@@ -153,6 +158,11 @@ def _masked_scatter_dtype(self, mask, source):
     shape=lambda self, mask: broadcast(self, mask), keep=("self", "mask", "source"),
     grad={"self": lambda g, mask: g.masked_fill(mask, 0), "source": _masked_source_grad})  # fmt: skip
 def masked_scatter(xp, self, mask, source):
+    """``input`` with the elements of ``source``, one after another, where the bool ``mask`` is true.
+
+    Dtypes:  one for both tensors
+    Errors:  RuntimeError where ``source`` has fewer elements than the mask has true places
+    """
     shape = xp.broadcast_shapes(self.shape, mask.shape) if hasattr(xp, "broadcast_shapes") else (self * mask).shape
     out, where = xp.broadcast_to(self, shape).copy(), xp.broadcast_to(mask, shape)
     count = int(where.sum())
@@ -166,12 +176,14 @@ def masked_scatter(xp, self, mask, source):
 
 @composite("argwhere(Tensor self) -> Tensor")
 def argwhere(self):
+    """The indices of the elements that are not zero, in row-major order: (n, number of dims), int64."""
     return aten.nonzero(self)
 
 
 @op("nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", keep=("self",),
     shape=lambda self, size: (size, len(self.shape)), dtype=lambda self: (None, _core.int64))  # fmt: skip
 def nonzero_static(xp, self, size, fill_value):
+    """The first ``size`` rows of ``nonzero``, filled up with ``fill_value``: (size, number of dims), int64."""
     found = xp.argwhere(self)[:size] if self.ndim else xp.zeros((int(bool(self)), 0), "int64")[:size]
     out = xp.full((size, self.ndim), fill_value, "int64")
     out[: found.shape[0]] = found
@@ -181,6 +193,7 @@ def nonzero_static(xp, self, size, fill_value):
 @op("masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor", function=False, keep=("mask",),
     shape=lambda sizes: sizes, dtype=lambda grad_output: grad_output.dtype)  # fmt: skip
 def masked_scatter_backward(xp, grad_output, mask, sizes):
+    """The gradient of ``masked_scatter`` by its source: ``grad_output`` where ``mask`` is true, then zeros."""
     used = grad_output[xp.broadcast_to(mask, grad_output.shape)].reshape(-1)
     out = xp.zeros(tuple(sizes), grad_output.dtype)
     out.reshape(-1)[: used.size] = used

@@ -46,6 +46,12 @@ def _gather_grad(g, self_shape, dim, index, sparse_grad):
     overlap="refused",
 )
 def gather(xp, self, dim, index, sparse_grad):
+    """Elements picked along ``dim``: for dim 0 of a matrix, result[i, j] = input[index[i, j], j].
+
+    Shapes:  index (int32 or int64) has as many dims as input and, apart from ``dim``, no larger sizes -> as index
+    Errors:  on the CPU, RuntimeError for places that are negative or past the end
+    ``sparse_grad`` makes the gradient a COO tensor.
+    """
     if self.ndim == 0:
         return xp.broadcast_to(self, index.shape).copy()
     if index.size == 0:
@@ -137,6 +143,14 @@ def _scatter_dtype(self, src):
     overlap="refused",
 )
 def scatter_src(xp, self, dim, index, src):
+    """``input`` with elements written along ``dim``: for dim 0 of a matrix, result[index[i, j], j] = src[i, j].
+
+    A number may stand for ``src``. Of elements for one place any one may stay. ``reduce``, "add" or "multiply",
+    combines them with what is there and has no gradient.
+    Shapes:  index (int32 or int64) is no larger than src, and than input apart from ``dim``
+    Dtypes:  one for input and src
+    Errors:  on the CPU, RuntimeError for places that are negative or past the end
+    """
     return _scatter(xp, self, dim, index, src, None)
 
 
@@ -161,6 +175,7 @@ def _gather_to(g, dim, index, shape):
     overlap="refused",
 )
 def scatter_value(xp, self, dim, index, value):
+    """``input`` with one number along ``dim``: for dim 0 of a matrix, result[index[i, j], j] = value."""
     return _scatter(xp, self, dim, index, self.dtype.type(value), None)
 
 
@@ -172,6 +187,7 @@ def scatter_value(xp, self, dim, index, value):
     overlap="refused",
 )
 def scatter_reduce(xp, self, dim, index, src, reduce):
+    """``input`` with ``src`` added ("add") or multiplied ("multiply") into the places of ``index``; no gradient."""
     if reduce not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
     return _scatter(xp, self, dim, index, src, reduce)
@@ -185,6 +201,7 @@ def scatter_reduce(xp, self, dim, index, src, reduce):
     overlap="refused",
 )
 def scatter_value_reduce(xp, self, dim, index, value, reduce):
+    """``input`` with one number added or multiplied into the places of ``index`` along ``dim``; no gradient."""
     return _scatter(xp, self, dim, index, xp.asarray(value, dtype=self.dtype), reduce)
 
 
@@ -200,4 +217,5 @@ def scatter_value_reduce(xp, self, dim, index, value, reduce):
     overlap="refused",
 )
 def scatter_add(xp, self, dim, index, src):
+    """``input`` plus ``src`` at the places of ``index`` along ``dim``, as ``scatter`` has them; equal places sum up."""
     return _scatter(xp, self, dim, index, src, "add")

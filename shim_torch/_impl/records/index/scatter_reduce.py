@@ -145,6 +145,11 @@ def _scatter_reduce_grad(g, self, dim, index, src, reduce, include_self, result)
     inplace=True, out=True, native="scatter_reduce", shape=_scatter_reduce_shape, dtype=same_dtype, keep=("index",),
     grad={"self, src": _scatter_reduce_grad}, batching="along_dim", out_dtype="structured", overlap="refused")  # fmt: skip
 def scatter_reduce(xp, self, dim, index, src, reduce, include_self):
+    """``input`` with the elements of ``src`` reduced into the places of ``index`` along ``dim``, as ``scatter`` has it.
+
+    ``reduce`` is "sum", "prod", "mean" (of integers rounded down), "amax" or "amin", of what is there too unless
+    ``include_self=False``. Places that ``index`` does not name keep their values.
+    """
     if index.size == 0:
         return self
     if self.ndim == 0:
@@ -186,6 +191,11 @@ def _index_reduce_grad(g, self, dim, index, source, reduce, include_self, result
     native="index_reduce", inplace=True, out=True, shape=_index_reduce_shape, dtype=same_dtype, keep=("index",),
     grad={"self, source": _index_reduce_grad}, refuses=(("bc", "index_func_"),), forward_error_name="index_reduce", out_dtype="structured", overlap="refused")  # fmt: skip
 def index_reduce(xp, self, dim, index, source, reduce, include_self):
+    """``input`` with the slices of ``source`` reduced into the places ``index`` (1-D) along ``dim``.
+
+    ``reduce`` is "prod", "mean" (of integers rounded down), "amax" or "amin", of what is there too unless
+    ``include_self=False``. Places that ``index`` does not name keep their values.
+    """
     if index.size == 0:
         return self
     grown = self.reshape(1) if self.ndim == 0 else self

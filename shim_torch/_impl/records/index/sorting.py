@@ -55,17 +55,20 @@ _SORT_GRAD = {"self": lambda g, self_shape, result1, dim: _to_places(g, self_sha
 @op("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", shape=_sort_shape, out=True, native="sort",
     grad=_SORT_GRAD, **_ranked(_NO_COMPLEX_SORT), batching="along_dim_or_none", out_dtype="structured")  # fmt: skip
 def sort(xp, self, dim, descending):
+    """The values along ``dim`` in ascending or descending order and the places (int64) they had; NaN is the largest."""
     return _sorted(xp, self, dim, descending)
 
 
 @op("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
     shape=_sort_shape, out=True, native="sort", grad=_SORT_GRAD, **_ranked(_NO_COMPLEX_SORT), batching="along_dim_or_none", out_dtype="structured")  # fmt: skip
 def sort_stable(xp, self, stable, dim, descending):
+    """``sort`` that keeps the order of equal values."""
     return _sorted(xp, self, dim, descending)
 
 
 @composite("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", batching="along_dim_or_none")
 def argsort(self, dim, descending):
+    """The places (int64) of the values along ``dim``, in the order of the values; NaN counts as the largest."""
     return self.sort(dim, descending)[1]
 
 
@@ -75,11 +78,13 @@ def argsort(self, dim, descending):
     batching="along_dim_or_none",
 )
 def argsort_stable(self, stable, dim, descending):
+    """``argsort`` that keeps the order of equal values."""
     return self.sort(stable=stable, dim=dim, descending=descending)[1]
 
 
 @composite("msort(Tensor self) -> Tensor", out=True, out_dtype="structured", out_error_name="sort")
 def msort(self):
+    """The values along the first dim in ascending order; NaN counts as the largest."""
     return self.sort(0)[0]
 
 
@@ -97,6 +102,7 @@ def _topk_shape(self, k, dim):
 @op("topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
     shape=_topk_shape, out=True, native="topk", grad=_SORT_GRAD, **_ranked(("c", " topk does not support complex dtypes on CPU"), ("b", "topk does not support bool dtypes on CPU")), refuses=(("b", "topk does not support bool dtypes on CPU"),), batching="along_dim", out_dtype="structured")  # fmt: skip
 def topk(xp, self, k, dim, largest, sorted):
+    """The ``k`` largest, or smallest, values along ``dim`` and their places (int64); NaN counts as the largest."""
     if self.ndim == 0:
         empty = (xp.zeros((0,), self.dtype), xp.zeros((0,), "int64"))
         return (self, xp.zeros((), "int64")) if k else empty
@@ -131,6 +137,7 @@ def _kth_grad(g, self_shape, result1, dim, keepdim):
 @op("kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", shape=_kth_shape,
     out=True, native="kthvalue", grad={"self": _kth_grad}, **_ranked(("bc", "kthvalue_cpu")), batching="along_dim", out_dtype="output values must be of same type as input", overlap="refused")  # fmt: skip
 def kthvalue(xp, self, k, dim, keepdim):
+    """The ``k``-th smallest value along ``dim``, counted from 1, and its place (int64); NaN counts as the largest."""
     if self.ndim == 0:
         return self, xp.zeros((), "int64")
     axis = wrap_dim(dim, self.ndim)

@@ -53,6 +53,11 @@ def _add_scaled(self, product, beta, alpha):
     out_dtype="structured",
 )
 def addmm(xp, self, mat1, mat2, beta, alpha):
+    """``beta`` · ``input`` + ``alpha`` · ``mat1`` @ ``mat2``; with ``beta=0`` NaN and infinities of input do not count.
+
+    Shapes:  mat1 (M, K), mat2 (K, N), input expands to (M, N)
+    Dtypes:  one for all
+    """
     return combined(xp, self, xp.matmul(mat1, mat2), beta, alpha)
 
 
@@ -85,6 +90,7 @@ def _addmv_shape(self, mat, vec):
     out_dtype="structured",
 )
 def addmv(xp, self, mat, vec, beta, alpha):
+    """``beta`` · ``input`` + ``alpha`` · ``mat`` @ ``vec``: mat (M, K), vec (K,), input (M,) or one number."""
     return combined(xp, self, xp.matmul(mat, vec), beta, alpha)
 
 
@@ -96,6 +102,7 @@ def addmv(xp, self, mat, vec, beta, alpha):
     old_orders=("beta self alpha vec1 vec2", "beta self vec1 vec2"),
 )
 def addr(self, vec1, vec2, beta, alpha):
+    """``beta`` · ``input`` + ``alpha`` · outer(``vec1``, ``vec2``): input expands to (M, N), vec1 (M,), vec2 (N,)."""
     for name, t in (("vec1", vec1), ("vec2", vec2)):
         if t.dim() != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {t.dim()}-D")
@@ -139,6 +146,11 @@ def _baddbmm_dtype(self, batch1, batch2):
     out_dtype="structured",
 )
 def baddbmm(xp, self, batch1, batch2, beta, alpha):
+    """``beta`` · ``input`` + ``alpha`` · ``batch1`` @ ``batch2``, a product for each item of a batch.
+
+    Shapes:  batch1 (B, M, K), batch2 (B, K, N), input expands to (B, M, N)
+    Dtypes:  one for all
+    """
     return combined(xp, self, xp.matmul(batch1, batch2), beta, alpha)
 
 
@@ -198,6 +210,7 @@ def addbmm_inplace(self, batch1, batch2, beta, alpha):
     old_orders=("beta self alpha batch1 batch2", "beta self batch1 batch2"),
 )
 def addbmm_out(self, batch1, batch2, beta, alpha, out):
+    """``addbmm`` into ``out``, which is resized and must have the dtype of the batches."""
     if _core.is_grad_enabled() and any(t.requires_grad for t in (self, batch1, batch2, out)):
         raise RuntimeError(
             "addbmm(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "

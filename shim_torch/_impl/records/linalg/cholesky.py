@@ -35,6 +35,12 @@ def _cholesky_grad(g: Any, result0: Any, upper: bool) -> Any:
     shape=square_shape("linalg.cholesky"), dtype=lambda self: (self.dtype, [self.dtype, _core.int32]),
     differentiable=(0,), grad={"self": _cholesky_grad}, out=True, order=("columns", None), native="cholesky", **_LINALG, out_dtype="structured")  # fmt: skip
 def linalg_cholesky_ex(xp, self, upper, check_errors):
+    """L of A = L Lᴴ for Hermitian positive definite A, or with ``upper`` U of A = Uᴴ U; and info of each matrix.
+
+    Shapes:  A (*, n, n), of which the factor's triangle is read -> (*, n, n), info (*)
+    Dtypes:  info is int32: 0, or the order of the first leading minor that is not positive definite
+    Errors:  LinAlgError for such a matrix with ``check_errors``
+    """
     batch, n = self.shape[:-2], self.shape[-1]
     info = xp.zeros(batch, "int32")
     a = swapped(xp, self).conj() if upper else self
@@ -91,6 +97,10 @@ def _not_definite(name: str, info: Any) -> str:
     out_error_name="linalg_cholesky_ex",
 )
 def linalg_cholesky(self, upper):
+    """L of A = L Lᴴ for Hermitian positive definite A (*, n, n), or with ``upper`` U of A = Uᴴ U.
+
+    Errors:  LinAlgError for a matrix that is not positive definite
+    """
     return _cholesky("linalg.cholesky", self, upper)
 
 
@@ -111,6 +121,7 @@ def _cholesky(name: str, self: Any, upper: bool) -> Any:
     out_order="contiguous",
 )
 def cholesky(self, upper):
+    """``torch.linalg.cholesky`` by its old name, which warns."""
     warn_once(
         "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch release.\n"
         "L = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\nU = torch.cholesky(A, upper=True)\n"
@@ -128,6 +139,10 @@ def _cholesky_inverse_grad(g: Any, self: Any, result: Any, upper: bool) -> Any:
 @direct("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", out=True, native="cholesky_inverse",
         grad={"self": _cholesky_inverse_grad}, refuses=(("bil", "cholesky_inverse_out_cpu"),), cast_error="cholesky_inverse: Expected result to be safely castable from {R} dtype, but got result with dtype {O}")  # fmt: skip
 def cholesky_inverse(self, upper):
+    """The inverse of A = L Lᴴ, or of Uᴴ U with ``upper``, from the factor (*, n, n).
+
+    Errors:  LinAlgError for a zero on the factor's diagonal
+    """
     check_matrix("cholesky_inverse", self, True)
     diagonal = self.diagonal(0, -2, -1)
     if not self.is_meta and bool((diagonal == 0).any()):
@@ -154,6 +169,7 @@ def _cholesky_solve_grad(g: Any, input2: Any, upper: bool) -> Any:
 @direct("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", out=True, native="cholesky_solve",
         grad={"self": _cholesky_solve_grad, "input2": _cholesky_solve_factor}, refuses=(("bil", "cholesky_solve_cpu"),), cast_error="cholesky_solve: Expected result to be safely castable from {R} dtype, but got result with dtype {O}")  # fmt: skip
 def cholesky_solve(self, input2, upper):
+    """X of A X = ``input`` (*, n, k), where ``input2`` (*, n, n) is L of A = L Lᴴ, or U of A = Uᴴ U with ``upper``."""
     if self.dim() < 2:
         raise RuntimeError(f"b should have at least 2 dimensions, but has {self.dim()} dimensions instead")
     if input2.dim() < 2:

@@ -35,11 +35,13 @@ def _det_grad(g: Any, A: Any, result: Any) -> Any:
 @op("linalg_det(Tensor A) -> Tensor", shape=_det_shape("linalg.det"), dtype=lambda A: A.dtype, out=True,
     grad={"A": _det_grad}, native="det", **_LINALG, out_dtype="structured", out_error_name="_linalg_det")  # fmt: skip
 def linalg_det(xp, A):
+    """The determinants of square matrices: (*, n, n) gives (*). At a determinant of zero the gradient is zero."""
     return xp.asarray(xp.linalg.det(A)).astype(A.dtype)
 
 
 @composite("det(Tensor self) -> Tensor")
 def det(self):
+    """The determinants of square matrices: (*, n, n) gives (*)."""
     return aten.linalg_det(self)
 
 
@@ -63,12 +65,18 @@ def _slogdet_grad(g0: Any, g1: Any, A: Any, result0: Any) -> Any:
 @op("linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", shape=_slogdet_shape,
     dtype=lambda A: (A.dtype, [A.dtype, A.dtype.to_real()]), out=True, grad={"A": _slogdet_grad}, **_LINALG, out_dtype="structured", out_error_name="_linalg_slogdet")  # fmt: skip
 def linalg_slogdet(xp, A):
+    """The sign and the logarithm of the absolute value of determinants; 0 and -inf of a singular matrix.
+
+    Shapes:  (*, n, n) -> (*), (*)
+    Dtypes:  a complex sign has absolute value 1; the logarithm is real
+    """
     sign, size = xp.linalg.slogdet(A)
     return xp.asarray(sign).astype(A.dtype), xp.asarray(size).astype(A.real.dtype)
 
 
 @composite("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", out=True)
 def slogdet(self):
+    """The signs of determinants and the logarithms of their absolute values: (*, n, n) gives (*) and (*)."""
     return tuple(aten.linalg_slogdet(self))
 
 

@@ -92,6 +92,7 @@ def _householder_of(xp, input, tau):
 
 @composite("orgqr(Tensor self, Tensor input2) -> Tensor", out=True, out_order="contiguous_when_resized")
 def orgqr(self, input2):
+    """``torch.linalg.householder_product`` by LAPACK's name: the first columns of the product of reflections."""
     return linalg_householder_product(self, input2)
 
 

@@ -117,6 +117,7 @@ def linalg_ldl_factor_ex(xp, self, hermitian, check_errors):
     out_error_name="aten::linalg_ldl_factor_ex",
 )
 def linalg_ldl_factor(self, hermitian):
+    """``torch.linalg.ldl_factor_ex`` without info. RuntimeError for a matrix whose D is singular."""
     packed, pivots, info = aten.linalg_ldl_factor_ex(self, hermitian=hermitian)
     if not info.is_meta and bool((info > 0).any()):
         raise RuntimeError(f"torch.linalg.ldl_factor: Unknown error code: {int(info.max())}.")

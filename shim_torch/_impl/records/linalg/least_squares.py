@@ -55,6 +55,7 @@ def matrix_rank_tensors(input, atol, rtol, hermitian):
 @composite("linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
            out=True, **_LINALG, cast_error="torch.linalg.matrix_rank: Expected result to be safely castable from {R} dtype, but got result with dtype {O}")  # fmt: skip
 def matrix_rank_floats(self, atol, rtol, hermitian):
+    """How many singular values exceed max(atol, rtol · largest), with numbers for tolerances."""
     return _rank(_NAME, self, atol, rtol, hermitian)
 
 
@@ -65,6 +66,7 @@ def matrix_rank_floats(self, atol, rtol, hermitian):
     cast_error="torch.linalg.matrix_rank: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
 )
 def matrix_rank(self, tol, hermitian):
+    """How many singular values exceed ``tol``."""
     return _rank(_NAME, self, tol, 0.0, hermitian)
 
 
@@ -75,6 +77,7 @@ def matrix_rank(self, tol, hermitian):
     cast_error="torch.linalg.matrix_rank: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
 )
 def matrix_rank_tensor(input, tol, hermitian):
+    """How many singular values exceed ``tol``, which has a value for each matrix."""
     return _rank(_NAME, input, tol, 0.0, hermitian)
 
 
@@ -245,6 +248,7 @@ def linalg_cond(self, p):
     writes_out_last=True,
 )
 def linalg_cond_named(self, p):
+    """norm(A) · norm(A⁻¹) in the Frobenius ("fro") or nuclear ("nuc") norm; infinity for a singular matrix."""
     if self.dim() < 2:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
     if p not in ("fro", "nuc"):

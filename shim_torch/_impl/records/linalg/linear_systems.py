@@ -48,6 +48,10 @@ def _singular(name: str, info: Any) -> Any:
     grad={"A": lambda g, result0: -(adjoint(result0) @ g @ adjoint(result0))}, out=True, native="inverse",
     order=("columns", None), **_LINALG, out_dtype="structured")  # fmt: skip
 def linalg_inv_ex(xp, A, check_errors):
+    """The inverses of square matrices (*, n, n), and int32 info (*): 0, or the place (from 1) of the first zero pivot.
+
+    Errors:  LinAlgError for a singular matrix with ``check_errors``; otherwise its inverse is of no use
+    """
     if on_cuda(A):
         packed, pivots, info = lu(xp, A)
         if check_errors and bool((info > 0).any()):
@@ -78,6 +82,7 @@ def linalg_inv_ex(xp, A, check_errors):
     out_error_name="linalg_inv_ex",
 )
 def linalg_inv(A):
+    """The inverses of square matrices (*, n, n). LinAlgError for a singular one."""
     inverse, info = aten.linalg_inv_ex(A)
     if not info.is_meta and bool((info > 0).any()):
         raise _singular("linalg.inv", info.cpu().numpy())
@@ -86,6 +91,7 @@ def linalg_inv(A):
 
 @composite("inverse(Tensor self) -> Tensor", out=True)
 def inverse(self):
+    """``torch.linalg.inv`` by another name."""
     return linalg_inv(self)
 
 
@@ -147,6 +153,10 @@ def _solve_a_grad(g: Any, A: Any, result0: Any, B_shape: Any, left: bool) -> Any
     shape=_solve_shape, dtype=lambda A: (A.dtype, [A.dtype, _core.int32]), differentiable=(0,), out=True,
     grad={"A": _solve_a_grad, "B": _solve_b_grad}, order=_solve_order, native="solve", **_LINALG, out_dtype="structured", out_error_name="_linalg_solve_ex")  # fmt: skip
 def linalg_solve_ex(xp, A, B, left, check_errors):
+    """``torch.linalg.solve``, and int32 info (*): 0, or the place (from 1) of the first zero pivot.
+
+    Errors:  LinAlgError for a singular matrix with ``check_errors``; otherwise its solution is of no use
+    """
     vector = B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
     if on_cuda(A):
         packed, pivots, info = lu(xp, A)
@@ -183,6 +193,12 @@ def _unsolvable(name: str, info: Any) -> Any:
     out_error_name="_linalg_solve_ex",
 )
 def linalg_solve(A, B, left):
+    """X of A X = B, or of X A = B with ``left=False``.
+
+    Shapes:  A (*, n, n), B (*, n, k), with ``left=False`` (*, k, n), or vectors (n,) or (*, n) -> as B
+    Dtypes:  one for both, floating or complex
+    Errors:  LinAlgError for a singular matrix
+    """
     result, info = aten.linalg_solve_ex(A, B, left=left)
     if not info.is_meta and bool((info > 0).any()):
         raise _unsolvable("torch.linalg.solve", info.cpu().numpy())

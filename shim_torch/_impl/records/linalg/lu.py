@@ -65,6 +65,12 @@ def _lu_shape(A: Any, pivot: bool) -> Any:
     shape=_lu_shape, dtype=lambda A: (A.dtype, [A.dtype, _core.int32, _core.int32]), differentiable=(0,), grad={"A": _lu_grad}, out=True,
     order=("columns", None, None), native="lu_factor", **_LINALG, out_dtype="structured")  # fmt: skip
 def linalg_lu_factor_ex(xp, A, pivot, check_errors):
+    """L and U of A = P L U packed in one matrix (L's ones left out), the row exchanges, and info of each matrix.
+
+    Shapes:  A (*, m, n) -> LU (*, m, n), pivots (*, min(m, n)), info (*)
+    Dtypes:  pivots (counted from 1) and info (0, or the place of the first zero on U's diagonal) are int32
+    Errors:  RuntimeError for such a zero with ``check_errors``, and for ``pivot=False`` on the CPU
+    """
     packed, pivots, info = lu(xp, A, pivot)
     if check_errors and bool((info > 0).any()):
         raise RuntimeError(_zero_pivot("torch.linalg.lu_factor_ex", info))
@@ -85,6 +91,10 @@ def _lu_with_info(self, pivot, check_errors):
     out_error_name="linalg_lu_factor_ex",
 )
 def linalg_lu_factor(A, pivot):
+    """L and U of A = P L U in one matrix (*, m, n), and the row exchanges (*, min(m, n)), int32 and counted from 1.
+
+    Errors:  RuntimeError for a zero on U's diagonal, and for ``pivot=False`` on the CPU
+    """
     packed, pivots, info = aten.linalg_lu_factor_ex(A, pivot=pivot)
     if not info.is_meta and bool((info > 0).any()):
         raise RuntimeError(_zero_pivot("torch.linalg.lu_factor", info.cpu().numpy()))
@@ -106,6 +116,11 @@ def _zero_pivot(name: str, info: Any) -> str:
     out_dtype="structured",
 )
 def linalg_lu(A, pivot):
+    """P, L and U of A = P L U: permutation, unit lower and upper triangular matrices.
+
+    Shapes:  A (*, m, n), k = min(m, n) -> P (*, m, m), L (*, m, k), U (*, k, n); without ``pivot`` P (0,)
+    Errors:  RuntimeError for ``pivot=False`` on the CPU
+    """
     packed, pivots, _ = aten.linalg_lu_factor_ex(A, pivot=pivot)
     P, L, U = lu_unpack(packed, pivots, True, pivot)
     return P, L, U
@@ -114,6 +129,11 @@ def linalg_lu(A, pivot):
 @composite("lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)",
            method=False, out=True, out_dtype="structured")  # fmt: skip
 def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
+    """P, L and U of the packed factors and pivots that ``torch.linalg.lu_factor`` gives.
+
+    Shapes:  LU_data (*, m, n), k = min(m, n) -> P (*, m, m), L (*, m, k), U (*, k, n); what is not asked for is (0,)
+    Errors:  RuntimeError for pivots that are not int32 or not from 1 to m
+    """
     m, n = LU_data.shape[-2:]
     k = min(m, n)
     if unpack_pivots:
@@ -182,6 +202,11 @@ def lu_solve(self, LU_data, LU_pivots):
     out_dtype="structured",
 )
 def linalg_lu_solve(LU, pivots, B, left, adjoint):
+    """X of A X = B, or of X A = B with ``left=False``, by the factors of A; with ``adjoint`` Aᴴ stands for A.
+
+    Shapes:  LU (*, n, n), pivots (*, n), B (*, n, k), with ``left=False`` (*, k, n); batches broadcast
+    Errors:  RuntimeError for shapes that do not fit, and on the CPU for pivots that are not from 1 to n
+    """
     if B.dim() < 2:
         raise RuntimeError("linalg.lu_solve: The input tensor B must have at least 2 dimensions.")
     check_matrix("torch.linalg.lu_solve", LU)

@@ -46,6 +46,7 @@ def _product(xp: Any, a: Any, b: Any) -> Any:
     overlap="unchecked",
 )
 def mm(xp, self, mat2):
+    """The product of two matrices of one dtype: (M, K) and (K, N) give (M, N). Integers wrap around."""
     return _product(xp, self, mat2)
 
 
@@ -66,6 +67,7 @@ def mm(xp, self, mat2):
     overlap="unchecked",
 )
 def bmm(xp, self, mat2):
+    """The products of two batches of matrices of one dtype: (B, M, K) and (B, K, N) give (B, M, N)."""
     return _product(xp, self, mat2)
 
 
@@ -92,6 +94,7 @@ def _mv_shape(self, vec):
     out_dtype="structured",
 )
 def mv(xp, self, vec):
+    """The product of a matrix and a vector of one dtype: (M, K) and (K,) give (M,)."""
     return xp.matmul(self, vec)
 
 
@@ -123,6 +126,7 @@ def _dot_check(self, tensor):
     out_dtype="result dtype {O} does not match input dtype {R}",
 )
 def dot(xp, self, tensor):
+    """Σ x · y of two vectors of one dtype and length, as a 0-D tensor; nothing is conjugated."""
     return xp.matmul(self, tensor)
 
 
@@ -135,71 +139,8 @@ def dot(xp, self, tensor):
     out_dtype="result dtype {O} does not match input dtype {R}",
 )
 def vdot(self, other):
+    """Σ conj(x) · y of two vectors of one dtype and length, as a 0-D tensor."""
     return (self.conj() if self.is_complex() else self).dot(other)
-
-
-def _outer_half(name: str) -> Any:
-    return _core.function(f"shim::outer_backward_{name}")
-
-
-@op(
-    "shim::_outer(Tensor self, Tensor vec2) -> Tensor",
-    function=False,
-    method=False,
-    shape=lambda self, vec2: (self.shape[0], vec2.shape[0]),
-    dtype=lambda self: self.dtype,
-    native="_outer",
-    grad={
-        "self": lambda g, vec2: _outer_half("input")(g, vec2),
-        "vec2": lambda g, self: _outer_half("other")(g, self),
-    },
-    part_of="mul",
-)
-def _outer(xp: Any, self: Any, vec2: Any) -> Any:
-    """outer of two vectors of one floating dtype, with products for gradients where mul would sum a whole matrix."""
-    return self[:, None] * vec2[None, :]
-
-
-@op(
-    "shim::outer_backward_input(Tensor grad_output, Tensor vec2) -> Tensor",
-    function=False,
-    shape=lambda grad_output: (grad_output.shape[0],),
-    dtype=lambda grad_output: grad_output.dtype,
-    native="outer_backward_input",
-    grad={
-        "grad_output": lambda g, vec2: g.outer(vec2),
-        "vec2": lambda g, grad_output: _outer_half("other")(grad_output, g),
-    },
-)
-def outer_backward_input(xp: Any, grad_output: Any, vec2: Any) -> Any:
-    """da = dy · b: (M, N) and (N,) give (M,)."""
-    return xp.matmul(grad_output, vec2)
-
-
-@op(
-    "shim::outer_backward_other(Tensor grad_output, Tensor self) -> Tensor",
-    function=False,
-    shape=lambda grad_output: (grad_output.shape[1],),
-    dtype=lambda grad_output: grad_output.dtype,
-    native="outer_backward_other",
-    grad={
-        "grad_output": lambda g, self: self.outer(g),
-        "self": lambda g, grad_output: _outer_half("input")(grad_output, g),
-    },
-)
-def outer_backward_other(xp: Any, grad_output: Any, self: Any) -> Any:
-    """db = dyᵀ · a: (M, N) and (M,) give (N,)."""
-    return xp.matmul(grad_output.T, self)
-
-
-@composite(
-    "outer(Tensor self, Tensor vec2) -> Tensor", out=True, aliases=("ger",), native="outer", out_error_name="mul"
-)
-def outer(self, vec2):
-    if self.dim() != 1 or vec2.dim() != 1:
-        name, given = ("self", self) if self.dim() != 1 else ("vec2", vec2)
-        raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {given.dim()}-D")
-    return self.unsqueeze(1) * vec2.unsqueeze(0)
 
 
 @composite(
@@ -209,6 +150,10 @@ def outer(self, vec2):
     out_error_name="mul",
 )
 def inner(self, other):
+    """Σ x · y over the last dims: (*, K) and (**, K) give (*, **).
+
+    Where one has no dims: the product with each element of the other.
+    """
     if 0 in (self.dim(), other.dim()):
         return self * other
     if self.size(-1) != other.size(-1):
@@ -232,6 +177,13 @@ def inner(self, other):
     out_dtype="structured",
 )
 def matmul(self, other):
+    """Products of matrices, which are the last two dims; the dims before them are a batch and broadcast.
+
+    Shapes:  (*, M, K), (*, K, N) -> (*, M, N); a vector (K,) is a row at the left, a column at the right, and
+             the result lacks its dim
+    Dtypes:  one for both
+    Errors:  RuntimeError for tensors without dims and for sizes that do not fit
+    """
     a, b = self.dim(), other.dim()
     if a == 0 or b == 0:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a}D and {b}D")
@@ -290,6 +242,10 @@ def _batched(x, y, drop_row, drop_col):
     writes_out_last=True,
 )
 def tensordot(self, other, dims_self, dims_other):
+    """Σ x · y over ``dims_self`` of the first and ``dims_other`` of the second; the other dims of both follow in order.
+
+    Errors:  RuntimeError for lists of different lengths, and for sizes that differ where neither is 1
+    """
     given = dims_self, dims_other
     a, b = [wrap_dim(d, self.dim()) for d in dims_self], [wrap_dim(d, other.dim()) for d in dims_other]
     if len(a) != len(b):
@@ -323,6 +279,7 @@ def _size(t, dims):
 
 @composite("trace(Tensor self) -> Tensor", native="trace", refuses=(("b", "trace"),))
 def trace(self):
+    """The sum of a matrix's diagonal; integers are summed in int64."""
     if self.dim() != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.dim()}")
     return self.diagonal().sum()

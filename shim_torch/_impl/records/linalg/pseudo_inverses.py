@@ -104,6 +104,7 @@ def pinv_tensors(self, atol, rtol, hermitian):
 @composite("linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
            out=True, **_LINALG, cast_error="linalg.pinv: Expected result to be safely castable from {R} dtype, but got result with dtype {O}", writes_out_last=True)  # fmt: skip
 def pinv_floats(self, atol, rtol, hermitian):
+    """Moore and Penrose's inverse, with numbers for tolerances."""
     return _pinv(self, atol, rtol, hermitian)
 
 
@@ -115,6 +116,7 @@ def pinv_floats(self, atol, rtol, hermitian):
     writes_out_last=True,
 )
 def pinv(self, rcond, hermitian):
+    """Moore and Penrose's inverse; singular values up to ``rcond`` · largest count as zero."""
     return _pinv(self, 0.0, rcond, hermitian)
 
 
@@ -126,6 +128,7 @@ def pinv(self, rcond, hermitian):
     writes_out_last=True,
 )
 def pinv_tensor(self, rcond, hermitian):
+    """Moore and Penrose's inverse; ``rcond``, real and without a gradient, has a value for each matrix."""
     if rcond.is_complex():
         raise RuntimeError(
             f"torch.linalg.pinv: rcond tensor of complex type is not supported. Got {_core.scalar_name(rcond.dtype)}"
@@ -136,4 +139,5 @@ def pinv_tensor(self, rcond, hermitian):
 
 @composite("pinverse(Tensor self, float rcond=1e-15) -> Tensor")
 def pinverse(self, rcond):
+    """Moore and Penrose's inverse (*, n, m) of (*, m, n); singular values up to ``rcond`` · largest count as zero."""
     return _pinv(self, 0.0, rcond, False)

@@ -19,7 +19,7 @@ from shim_torch._impl.table.record import composite
 from shim_torch._impl.table.rules import NARROW
 
 
-def mean_over_windows(self: Any, n: int, settings: Any, ceil_mode: bool, include_pad: bool, divisor: Any) -> Any:
+def _mean_over_windows(self: Any, n: int, settings: Any, ceil_mode: bool, include_pad: bool, divisor: Any) -> Any:
     kernel, stride, padding, _ = settings
     sizes, first = self.shape[-n:], self.dim() - n
     out = [pooled_size(sizes[i], *[s[i] for s in settings], ceil_mode) for i in range(n)]  # type: ignore[call-arg]
@@ -116,7 +116,7 @@ def _declare_mean(n: int) -> None:
             kernel, step, pad = ((1, s[0]) if i < 2 else (0, s[0]) for i, s in enumerate(settings[:3]))
             pooled = shim.mean_pool(self.unsqueeze(-2), kernel, step, pad, ceil_mode, count_include_pad, 0)
             return pooled.squeeze(-2)
-        return mean_over_windows(self, n, settings, ceil_mode, count_include_pad, divisor_override)
+        return _mean_over_windows(self, n, settings, ceil_mode, count_include_pad, divisor_override)
 
     size = "int[1]" if n == 1 else f"SymInt[{n}]"
 

@@ -190,6 +190,7 @@ def native_dropout(input, p, train):
     forward_error_name="native_dropout_backward",
 )
 def native_dropout_backward(grad_output, mask, scale):
+    """The gradient of ``native_dropout``: ``grad_output`` · ``scale`` where ``mask`` is true, else 0."""
     return grad_output * (mask.to(grad_output.dtype) * scale)
 
 
@@ -198,6 +199,11 @@ def native_dropout_backward(grad_output, mask, scale):
     **_HIDDEN,
 )
 def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
+    """The gradient of an embedding's weight: rows of ``grad_output`` summed by their index.
+
+    Shapes:  grad_output (*, D), indices (*) -> (num_weights, D)
+    The row ``padding_idx``, if not negative, gets none. ``scale_grad_by_freq`` divides by how often an index occurs.
+    """
     flat, g = indices.reshape(-1), grad_output.reshape(-1, grad_output.size(-1))
     if scale_grad_by_freq:
         counts = flat.bincount(minlength=num_weights)
@@ -239,6 +245,10 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps):
     **_HIDDEN,
 )
 def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask):
+    """The gradients of ``layer_norm`` by input, weight and bias, None where ``output_mask`` does not ask for one.
+
+    ``mean`` and ``rstd`` are what ``native_layer_norm`` gives: of each row, with the normalised dims as 1.
+    """
     g, x, w = widened(grad_out), widened(input), None if weight is None else widened(weight)
     k = len(normalized_shape)
     dims, lead = list(range(-k, 0)), list(range(x.dim() - k))
@@ -262,6 +272,7 @@ def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, we
     refuses=(("bic", "GroupNormKernelImpl"),),
 )
 def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
+    """``group_norm`` of (N, C, *), and means and 1 / standard deviations (N, group), in the dtype of ``input``."""
     y = aten.group_norm(input, group, weight, bias, eps)
     x = widened(input.reshape(N, group, C * HxW // group))
     mean = x.mean(-1)

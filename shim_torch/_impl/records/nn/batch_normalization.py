@@ -111,6 +111,10 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
     refuses=(("bic", "batch_norm"),),
 )
 def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
+    """``batch_norm``, and the batch's means and 1 / standard deviations (C,); these are (0,) where not training.
+
+    In training ``running_mean`` and ``running_var`` (C,) move toward the batch's statistics, in place, by ``momentum``.
+    """
     y, mean, rstd = _normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)
     kept = _statistics_dtype(input, mean.dtype, weight, bias, running_mean, running_var)
     if not training:

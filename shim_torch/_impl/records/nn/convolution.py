@@ -185,6 +185,7 @@ def convolution(xp, input, weight, bias, stride, padding, dilation, transposed, 
 def convolution_backward(
     grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask
 ):
+    """The gradients of ``convolution`` by input, weight and bias, None where ``output_mask`` does not ask for one."""
     wanted = tuple(output_mask)
     settings = (stride, padding, dilation, transposed)
     gi = gw = gb = None

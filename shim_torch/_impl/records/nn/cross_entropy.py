@@ -41,6 +41,11 @@ def _binary_cross_entropy_each(xp, self, target):
     autocast="float32_cpu",
 )
 def binary_cross_entropy(self, target, weight, reduction):
+    """-(t · log x + (1 - t) · log(1 - x)) of chances x and targets t, each logarithm at least -100; times ``weight``.
+
+    ``reduction``: 0 none, 1 mean, 2 sum.
+    Errors:  RuntimeError where the dtypes differ and, on the CPU, for values that are not between 0 and 1
+    """
     if target.dtype != self.dtype:
         raise RuntimeError(f"Found dtype {type_name(target.dtype)} but expected {type_name(self.dtype)}")
     if not self.is_floating_point():
@@ -75,6 +80,10 @@ def bce_logits_each(xp, self, target):
     autocast="float32_cuda",
 )
 def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction):
+    """The binary cross entropy of sigmoid(input) with the targets, computed so that no logarithm of zero comes up.
+
+    ``pos_weight`` multiplies the term of the target, ``weight`` the whole. ``reduction``: 0 none, 1 mean, 2 sum.
+    """
     without_slope("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     found = (
         pointwise_loss(self, target, reduction, "bce_with_logits") if weight is None and pos_weight is None else None
@@ -100,6 +109,12 @@ def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction
     autocast="float32",
 )
 def nll_loss_nd(self, target, weight, reduction, ignore_index):
+    """Minus the log chances of the target classes, times their ``weight``; targets of ``ignore_index`` give 0.
+
+    Shapes:  input (N, C, *) or (C,), target (N, *) or (), weight (C,) -> as target with ``reduction=0``, else ()
+    ``reduction``: 0 none, 1 the mean weighted by ``weight``, 2 sum
+    Errors:  RuntimeError or ValueError for shapes and dtypes, IndexError on the CPU for a target that is no class
+    """
 
     if self.dim() == 0:
         raise ValueError(f"Expected 1 or more dimensions (got {self.dim()})")
@@ -204,6 +219,13 @@ def _cross_entropy(self, target, weight, reduction, ignore_index):
     autocast="float32",
 )
 def cross_entropy_loss(self, target, weight, reduction, ignore_index, label_smoothing):
+    """The cross entropy of softmax(input) with the targets: classes, or the chances of all classes.
+
+    Shapes:  input (N, C, *) or (C,); target (N, *) or () for class indices, that of input for chances; weight (C,)
+    ``label_smoothing``: this share of each target is spread evenly over all classes.
+    ``ignore_index``: a class index whose losses are 0 and do not count in the mean.
+    ``reduction``: 0 none, 1 mean (of class indices weighted by ``weight``), 2 sum
+    """
     channel = 0 if self.dim() == 1 else 1
     if label_smoothing > 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")

@@ -225,6 +225,7 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse, pe
 def embedding_bag_padded(
     weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx
 ):
+    """``embedding_bag`` in which indices of ``padding_idx`` do not count; a negative one counts from the end."""
     rows = weight.size(0)
     if padding_idx is not None and not -rows <= padding_idx < rows:
         raise RuntimeError(

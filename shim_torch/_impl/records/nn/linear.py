@@ -139,5 +139,6 @@ def linear_backward_bias(xp, grad_output):
     autocast="promote",
 )
 def bilinear(input1, input2, weight, bias):
+    """y[k] = Σ x1[i] · weight[k, i, j] · x2[j] + bias[k]: (*, I), (*, J), weight (K, I, J), bias (K,) give (*, K)."""
     out = einsum("...i,kij,...j->...k", input1, weight, input2)
     return out if bias is None else out + bias

@@ -28,6 +28,7 @@ def _difference(kernel: str, self: Any, target: Any) -> Any:
     autocast="float32",
 )
 def mse_loss(self, target, reduction):
+    """(x - y)² in the dtype that both meet in, which is a floating one. ``reduction``: 0 none, 1 mean, 2 sum."""
     found = pointwise_loss(self, target, reduction, "mse")
     if found is not None:
         return found
@@ -42,6 +43,7 @@ def mse_loss(self, target, reduction):
     autocast="float32",
 )
 def l1_loss(self, target, reduction):
+    """|x - y|. ``reduction``: 0 none, 1 mean, 2 sum."""
     found = pointwise_loss(self, target, reduction, "l1")
     return reduced_loss((self - target).abs(), reduction) if found is None else found
 
@@ -53,6 +55,7 @@ def l1_loss(self, target, reduction):
     autocast="float32",
 )
 def smooth_l1_loss(self, target, reduction, beta):
+    """d = |x - y|: d² / (2 · beta) where d < ``beta``, else d - beta / 2. ``reduction``: 0 none, 1 mean, 2 sum."""
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
@@ -71,6 +74,7 @@ def smooth_l1_loss(self, target, reduction, beta):
     autocast="float32",
 )
 def huber_loss(self, target, reduction, delta):
+    """d = |x - y|: d² / 2 where d <= ``delta``, else delta · (d - delta / 2). ``reduction``: 0 none, 1 mean, 2 sum."""
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     found = pointwise_loss(self, target, reduction, "huber", delta)
@@ -89,6 +93,10 @@ def huber_loss(self, target, reduction, delta):
     autocast="float32",
 )
 def kl_div(self, target, reduction, log_target):
+    """t · (log t - x) for log chances x and targets t.
+
+    ``log_target``: ``target`` has log t. ``reduction``: 0 none, 1 mean, 2 sum.
+    """
     if log_target:
         return reduced_loss(target.exp() * (target - self), reduction)
     return reduced_loss(torch.xlogy(target, target) - target * self, reduction)
@@ -102,6 +110,7 @@ def kl_div(self, target, reduction, log_target):
     autocast="float32",
 )
 def soft_margin_loss(self, target, reduction):
+    """log(1 + exp(-y · x)) for targets y of 1 and -1. ``reduction``: 0 none, 1 mean, 2 sum."""
     return reduced_loss((no_tangent_behind(self, "soft_margin_loss_backward") * -target).exp().log1p(), reduction)
 
 
@@ -112,6 +121,7 @@ def soft_margin_loss(self, target, reduction):
     autocast="float32",
 )
 def hinge_embedding_loss(self, target, margin, reduction):
+    """x where the target is 1, max(0, ``margin`` - x) where it is -1. ``reduction``: 0 none, 1 mean, 2 sum."""
     zero = torch.zeros_like(self)
     margin = torch.full(
         (), margin, dtype=self.dtype, device=self.device
@@ -129,6 +139,7 @@ def hinge_embedding_loss(self, target, margin, reduction):
     autocast="float32",
 )
 def margin_ranking_loss(input1, input2, target, margin, reduction):
+    """max(0, -y · (x1 - x2) + ``margin``) for targets y of 1 and -1. ``reduction``: 0 none, 1 mean, 2 sum."""
     if not input1.dim() == input2.dim() == target.dim():
         raise RuntimeError(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
@@ -145,6 +156,11 @@ def margin_ranking_loss(input1, input2, target, margin, reduction):
     autocast="float32",
 )
 def cosine_embedding_loss(input1, input2, target, margin, reduction):
+    """1 - cos(x1, x2) where the target is 1, max(0, cos(x1, x2) - ``margin``) where it is -1.
+
+    Shapes:  inputs (N, D) and target (N,), or inputs (D,) and target ()
+    ``reduction``: 0 none, 1 mean, 2 sum
+    """
     eps = 1e-12
     dim = target.dim()
     sizes = f"tensors, but found inputs with sizes {list(input1.shape)} and {list(input2.shape)}."
@@ -170,6 +186,11 @@ def cosine_embedding_loss(input1, input2, target, margin, reduction):
     autocast="float32",
 )
 def triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction):
+    """max(0, ``margin`` + near - far): ``p``-norm distances over the last dim of anchor to positive and to negative.
+
+    ``swap``: far is the distance of positive to negative where that is smaller. ``eps`` is added to differences.
+    ``reduction``: 0 none, 1 mean, 2 sum
+    """
     if not anchor.dim() == positive.dim() == negative.dim():
         raise RuntimeError(
             "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
@@ -191,6 +212,10 @@ def triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduct
     autocast="float32",
 )
 def poisson_nll_loss(input, target, log_input, full, eps, reduction):
+    """exp(x) - t · x for log rates x; without ``log_input`` x - t · log(x + ``eps``) for rates x.
+
+    ``full`` adds Stirling's approximation of log(t!). ``reduction``: 0 none, 1 mean, 2 sum.
+    """
     import math
 
     rate, log_rate = (input.exp(), input) if log_input else (input, (input + eps).log())

@@ -26,6 +26,11 @@ _NN = {"module": "nn.functional", "method": False}
     no_complex_gradient="embedding",
 )
 def embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse):
+    """The rows of ``weight`` (V, D) at ``indices`` (*), int32 or int64: (*, D).
+
+    The row ``padding_idx``, if not negative, gets no gradient. ``scale_grad_by_freq`` divides gradients by how often
+    an index occurs; ``sparse`` makes the gradient a COO tensor.
+    """
     if indices.dtype not in (_core.int64, _core.int32):
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
@@ -107,6 +112,7 @@ def _check_one_dtype(input: Any, *parameters: Any) -> None:
     autocast="float32_cuda",
 )
 def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
+    """(x - mean) / √(var + eps) · weight + bias over the last dims, whose sizes are ``normalized_shape``."""
     n = _check_normalized(input, normalized_shape, weight, bias)
     if has_row_kernel(input, weight, bias):
         return row_norm(input, weight, bias, math.prod(normalized_shape), 0, 1, True, eps)[0]
@@ -127,6 +133,10 @@ def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
     autocast="float32_cuda",
 )
 def rms_norm(input, normalized_shape, weight, eps):
+    """x / √(mean(x²) + eps) · weight over the last dims, whose sizes are ``normalized_shape``, the shape of the weight.
+
+    ``eps``: by default the machine epsilon of the dtype that is computed in, float32 for float16 and bfloat16.
+    """
     n = _check_normalized(input, normalized_shape, weight, None, "*")
     if has_row_kernel(input, weight, None):
         eps = finfo(accumulation_dtype(input.dtype)).eps if eps is None else eps
@@ -147,6 +157,11 @@ def rms_norm(input, normalized_shape, weight, eps):
     autocast="float32_cuda",
 )
 def group_norm(input, num_groups, weight, bias, eps, cudnn_enabled):
+    """(x - mean) / √(var + eps) · weight + bias, the statistics over ``num_groups`` groups of a sample's channels.
+
+    Shapes:  input (N, C, *), weight and bias (C,) -> as input
+    Errors:  RuntimeError where C is no multiple of ``num_groups``
+    """
     if input.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
     channels = input.size(1)
@@ -186,6 +201,7 @@ def _dropped(input: Any, p: float) -> Any:
     nested="pointwise",
 )
 def dropout(input, p, train):
+    """Elements become 0 by chance ``p``, the others are divided by 1 - p; ``input`` itself without ``train``."""
     if not 0 <= p <= 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
     if not train or p == 0:
@@ -241,6 +257,16 @@ def _takes_both_masks(query: Any, key: Any, value: Any, mask: Any, dropout_p: fl
     autocast="lower_precision",
 )
 def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
+    """softmax(query · keyᵀ · scale + mask) · value, with ``scale`` 1 / √E by default.
+
+    Shapes:  query (*, L, E), key (*, S, E), value (*, S, V), attn_mask broadcast to (*, L, S) -> (*, L, V)
+    Dtypes:  one for query, key and value
+    Errors:  RuntimeError for a mask and ``is_causal`` together, which the CPU alone takes (in 4-D, without dropout)
+    ``attn_mask``: bool, true where attention is paid, or numbers that are added.
+    ``is_causal``: query i sees keys up to i.
+    ``enable_gqa``: heads (dim -3) of key and value are repeated to as many as query has.
+    ``dropout_p``: weights are dropped whether a module trains or not.
+    """
     if attn_mask is not None and is_causal:
         if not _takes_both_masks(query, key, value, attn_mask, dropout_p):
             raise RuntimeError(

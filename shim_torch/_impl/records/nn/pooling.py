@@ -165,6 +165,7 @@ for _n in (1, 2, 3):
     "max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor",
     method=False, function=False, follows=("self",), refuses=(("bic", "max_unpool2d"),))  # fmt: skip
 def max_unpool2d(self, indices, output_size):
+    """``input`` at the places that ``max_pool2d`` found (flat in height and width, int64), zeros elsewhere."""
     return _unpool(self, indices, output_size)
 
 
@@ -172,6 +173,7 @@ def max_unpool2d(self, indices, output_size):
     "max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor",
     method=False, function=False, refuses=(("bic", "max_unpool3d"),))  # fmt: skip
 def max_unpool3d(self, indices, output_size, stride, padding):
+    """``input`` at the places that ``max_pool3d`` found (flat in the last three dims, int64), zeros elsewhere."""
     for name, value in (("output_size", output_size), ("stride", stride), ("padding", padding)):
         if len(value) != 3:
             got = f"{len(value)} elements." if name == "output_size" else f": {len(value)} elements."

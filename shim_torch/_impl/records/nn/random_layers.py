@@ -90,11 +90,13 @@ def rrelu(self, lower, upper, training, generator):
 
 @composite("selu(Tensor self) -> Tensor", **_PLAIN, pointwise=True)
 def selu(self):
+    """scale · (x where positive, else alpha · (exp(x) - 1)), with constants that keep mean 0 and variance 1."""
     return aten.elu(self, 1.6732632423543772, 1.0507009873554805)
 
 
 @composite("celu(Tensor self, Scalar alpha=1.0) -> Tensor", **_PLAIN, pointwise=True, batching="along_dim")
 def celu(self, alpha):
+    """x where positive, else ``alpha`` · (exp(x / alpha) - 1). RuntimeError for an alpha of 0."""
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return aten.elu(self, alpha, 1.0, 1.0 / alpha)

@@ -231,7 +231,7 @@ def _ctc(
     forward_error_name="_ctc_loss",
 )
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
-    """The log probability of all alignments: log_probs (T, N, C), targets (N, S) or all in one list."""
+    """Minus the log probability of all alignments: log_probs (T, N, C), targets (N, S) or all in one list."""
     return _ctc(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)
 
 
@@ -243,6 +243,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction
     forward_error_name="_ctc_loss",
 )
 def ctc_loss_tensors(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
+    """``ctc_loss`` with lengths in integer tensors."""
     for name, lengths in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
         if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == _core.bool:
             raise RuntimeError(f"{name} must be integral")

@@ -16,6 +16,7 @@ _OPTIONS = "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None,
     method=False,
 )
 def with_dims(sparse_dim, dense_dim, size, dtype, layout, device, pin_memory):
+    """A COO tensor of ``size`` without entries, with ``sparse_dim`` leading and ``dense_dim`` trailing dims."""
     return coo_module().empty(size, sparse_dim, dense_dim, dtype, device)
 
 
@@ -29,6 +30,7 @@ def with_dims(sparse_dim, dense_dim, size, dtype, layout, device, pin_memory):
 def with_dims_and_tensors(
     sparse_dim, dense_dim, size, indices, values, dtype, layout, device, pin_memory, is_coalesced
 ):
+    """The COO tensor of ``indices`` (sparse_dim, nnz) and ``values`` (nnz, *dense sizes), unchecked."""
     values = values.to(dtype=dtype or values.dtype, device=device or values.device)
     return _core.sparse_tensor(
         _core.sparse_coo,
@@ -47,6 +49,7 @@ def with_dims_and_tensors(
     method=False,
 )
 def coo_unsafe(indices, values, size, dtype, layout, device, pin_memory, is_coalesced):
+    """``torch.sparse_coo_tensor`` of a given ``size``, without its checks."""
     return coo_module().unsafe(indices, values, size, dtype, device, is_coalesced)
 
 
@@ -56,6 +59,7 @@ def coo_unsafe(indices, values, size, dtype, layout, device, pin_memory, is_coal
     method=False,
 )
 def validate_coo(indices, values, size, is_coalesced, check_pinning):
+    """RuntimeError unless these make a COO tensor of ``size``, with sorted indices, none twice, if ``is_coalesced``."""
     from shim_torch._impl.sparse import invariants
 
     invariants.check_coo(indices, values, size, is_coalesced)
@@ -69,6 +73,7 @@ def validate_coo(indices, values, size, is_coalesced, check_pinning):
     grad={"values": lambda g, result: g.sparse_mask(result).values()},
 )
 def compressed_unsafe(compressed_indices, plain_indices, values, size, dtype, layout, device, pin_memory):
+    """``torch.sparse_compressed_tensor`` without its checks, but for ``layout``, which must be a compressed one."""
     return compressed_module().unsafe(compressed_indices, plain_indices, values, size, layout, dtype, device)
 
 
@@ -112,6 +117,7 @@ for _layout in ("csr", "csc", "bsr", "bsc"):
     method=False,
 )
 def validate_compressed(compressed_indices, plain_indices, values, size, layout, check_pinning):
+    """RuntimeError unless these make a tensor of ``size`` with the compressed ``layout``."""
     from shim_torch._impl.sparse import invariants
 
     invariants.check_compressed(compressed_indices, plain_indices, values, size, layout)
@@ -143,6 +149,7 @@ def validate_indices(is_crow, compressed_idx, plain_idx, cdim, dim, nnz):
     method=False,
 )
 def compressed_with_dims(nnz, dense_dim, size, blocksize, index_dtype, dtype, layout, device, pin_memory):
+    """A compressed tensor with room for ``nnz`` entries a batch, whose indices and values are zero."""
     layout = layout or _core.strided
     return compressed_module().with_dims(
         nnz, dense_dim, tuple(size), tuple(blocksize), index_dtype, dtype, layout, device

@@ -28,11 +28,16 @@ def _dense_grad(g, self, masked_grad):
     grad={"self": _dense_grad},
 )
 def to_dense_raw(self, dtype, masked_grad):
+    """The strided tensor of a sparse one; entries of one place are summed."""
     return coo_module().to_dense(self, dtype)
 
 
 @composite("to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor", **_METHOD)
 def to_dense(self, dtype, masked_grad):
+    """The strided tensor of a sparse one, where entries of one place are summed; a strided tensor comes back as it is.
+
+    ``dtype``: of the result. ``masked_grad=False``: gradients are of all places, not of the tensor's entries only.
+    """
     if self.layout == _core.strided:
         return self if dtype is None else self.to(dtype)
     return self._to_dense(dtype, masked_grad)
@@ -57,6 +62,7 @@ def _sparse_grad(g, self):
     forward_error_name="_to_sparse",
 )
 def to_sparse_dim_raw(self, sparse_dim):
+    """The COO tensor of one that is not COO, with ``sparse_dim`` leading sparse dims."""
     from shim_torch._impl.sparse import conversions
 
     return conversions.to_coo(self, sparse_dim)
@@ -69,6 +75,7 @@ def to_sparse_dim_raw(self, sparse_dim):
     forward_error_name="_to_sparse",
 )
 def to_sparse_raw(self, layout, blocksize, dense_dim):
+    """The tensor of ``layout``, COO by default, of one that has another."""
     from shim_torch._impl.sparse import conversions
 
     if self.is_meta and self.layout is _core.strided:
@@ -78,6 +85,12 @@ def to_sparse_raw(self, layout, blocksize, dense_dim):
 
 @composite("to_sparse.sparse_dim(Tensor self, int sparse_dim) -> Tensor", **_METHOD)
 def to_sparse_dim(self, sparse_dim):
+    """The sparse tensor of a strided one or one of another layout; a tensor of the wanted layout comes back as it is.
+
+    ``sparse_dim``: how many leading dims of a COO tensor are sparse, all by default. ``layout``: COO by default.
+    ``blocksize``: rows and columns of a block of BSR and BSC. ``dense_dim``: how many trailing dims are dense.
+    Errors:  RuntimeError for arguments that the layouts do not have
+    """
     from shim_torch._impl.sparse import conversions
 
     if self.layout == _core.sparse_coo:
@@ -89,6 +102,7 @@ def to_sparse_dim(self, sparse_dim):
     "to_sparse(Tensor self, *, Layout? layout=None, int[2]? blocksize=None, int? dense_dim=None) -> Tensor", **_METHOD
 )
 def to_sparse(self, layout, blocksize, dense_dim):
+    """The tensor of ``layout``, COO by default; one that has it comes back as it is."""
     from shim_torch._impl.sparse import conversions
 
     if conversions.is_there("to_sparse", self, layout, blocksize, dense_dim):
@@ -132,6 +146,7 @@ def _mask_grad(g, mask, self):
 
 @direct("sparse_mask(Tensor self, Tensor mask) -> Tensor", **_METHOD, grad={"self": _mask_grad})
 def sparse_mask(self, mask):
+    """The values at the entries of the sparse ``mask``, in its layout; zeros where the tensor has none."""
     from shim_torch._impl.sparse import conversions
 
     return conversions.mask(self, mask)
@@ -139,6 +154,7 @@ def sparse_mask(self, mask):
 
 @direct("_sparse_mask_projection(Tensor self, Tensor mask, bool accumulate_matches=False) -> Tensor", **_METHOD)
 def mask_projection(self, mask, accumulate_matches):
+    """The coalesced tensor's values at the entries of the sparse ``mask``; zeros where it has none."""
     from shim_torch._impl.sparse import conversions
 
     return conversions.mask(self.coalesce(), mask)

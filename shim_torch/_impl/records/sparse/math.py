@@ -27,6 +27,7 @@ def _reductions() -> Any:
     grad={"self": lambda g, self_shape: g.expand(self_shape)},  # of every place, as PyTorch's
 )
 def sum_all(self, dtype):
+    """The sum of all entries as a 0-D strided tensor; integers are summed in int64 unless ``dtype`` says another."""
     return _reductions().sum_all(self, dtype)
 
 
@@ -36,6 +37,7 @@ def sum_all(self, dtype):
     grad={"self": lambda g, self, dim, everywhere: _reductions().sum_backward(g, self, dim, everywhere)},
 )
 def sum_dims(self, dim, dtype, everywhere):
+    """Sums of a COO tensor over ``dim``: sparse while a sparse dim is left, else strided; integers in int64."""
     return _reductions().sum_dims(self, dim, dtype)
 
 
@@ -55,6 +57,7 @@ def sum_kept(self, dim, keepdim, dtype):
     grad={"self": lambda g, self_shape: g.to_dense().sum_to_size(self_shape)},
 )
 def sparse_broadcast_to(self, size):
+    """The COO tensor repeated to ``size``: new dims lead, dims of size 1 grow."""
     from shim_torch._impl.sparse.joins import broadcast_to
 
     return broadcast_to(self, tuple(size))
@@ -62,21 +65,25 @@ def sparse_broadcast_to(self, size):
 
 @composite("_sparse_sum(Tensor self) -> Tensor", method=False)
 def sparse_sum(self):
+    """The sum of a COO tensor's entries, or over ``dim``: sparse while a sparse dim is left."""
     return self.coalesce().values().sum()
 
 
 @composite("_sparse_sum.dtype(Tensor self, *, ScalarType dtype) -> Tensor", method=False)
 def sparse_sum_dtype(self, dtype):
+    """The sum of a COO tensor's entries in ``dtype``."""
     return self.coalesce().values().sum(dtype=dtype)
 
 
 @composite("_sparse_sum.dim(Tensor self, int[1] dim) -> Tensor", method=False)
 def sparse_sum_dim(self, dim):
+    """Sums over ``dim``: sparse while a sparse dim is left, else strided."""
     return _reductions().sum_at_entries(self, dim, None)
 
 
 @composite("_sparse_sum.dim_dtype(Tensor self, int[1] dim, *, ScalarType dtype) -> Tensor", method=False)
 def sparse_sum_dim_dtype(self, dim, dtype):
+    """Sums over ``dim`` in ``dtype``: sparse while a sparse dim is left, else strided."""
     return _reductions().sum_at_entries(self, dim, dtype)
 
 
@@ -129,6 +136,7 @@ _softmaxes("log_softmax", True)
 
 @composite("_resize_sparse_(Tensor(a!) self, int[] size) -> Tensor(a!)", **_METHOD)
 def resize_sparse_(self, size):
+    """Resizes a compressed tensor in place; COO tensors are refused."""
     from shim_torch._impl.sparse import copies
 
     return copies.resize_(self, size)
@@ -160,6 +168,7 @@ def _row_products() -> Any:
     },
 )
 def sparse_sparse_matmul(self, other):
+    """The product of two sparse matrices: COO of two COO ones, else CSR."""
     return _products().product(self, other)
 
 
@@ -173,6 +182,7 @@ def sparse_sparse_matmul(self, other):
     },
 )
 def sparse_addmm(self, mat1, mat2, beta, alpha):
+    """``beta`` · ``input`` + ``alpha`` · ``mat1`` @ ``mat2``, one factor or both sparse; strided where ``input`` is."""
     return _products().combined(self, mat1, mat2, beta, alpha)
 
 
@@ -192,6 +202,7 @@ def _right_grad(g, mat1, mat2, alpha):
 
 @composite("_sparse_mm(Tensor sparse, Tensor dense) -> Tensor", method=False, module="_C", function=False)
 def sparse_mm(sparse, dense):
+    """The product of a sparse and a dense matrix, strided, or of two sparse ones, sparse."""
     if sparse.layout != _core.strided and dense.layout != _core.strided:
         return aten._sparse_sparse_matmul(sparse, dense)
     if sparse.dim() != 2 or dense.dim() != 2:
@@ -202,16 +213,19 @@ def sparse_mm(sparse, dense):
 
 @composite("sspaddmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor")
 def sspaddmm(self, mat1, mat2, beta, alpha):
+    """``beta`` · ``input`` + ``alpha`` · ``mat1`` @ ``mat2`` as COO: ``mat2`` is dense, the others sparse."""
     return _row_products().sspaddmm(self, mat1, mat2, beta, alpha)
 
 
 @composite("smm(Tensor self, Tensor mat2) -> Tensor")
 def smm(self, mat2):
+    """The product of a sparse and a dense matrix as COO, with every column of the rows that have entries."""
     return _row_products().sspmm(self, mat2)
 
 
 @composite("hspmm(Tensor mat1, Tensor mat2) -> Tensor", method=False)
 def hspmm(mat1, mat2):
+    """The product of a sparse and a dense matrix as COO with one sparse dim: the rows that have entries."""
     return _row_products().hspmm(mat1, mat2)
 
 
@@ -226,6 +240,11 @@ def hspmm(mat1, mat2):
     },
 )
 def sparse_sampled_addmm(self, mat1, mat2, beta, alpha):
+    """``beta`` · ``input`` + ``alpha`` · (``mat1`` @ ``mat2``), computed at the entries of ``input`` alone.
+
+    Shapes:  input (*, M, N) in CSR, or (M, N) for a whole batch; mat1 (*, M, K) and mat2 (*, K, N), strided
+    Dtypes:  one for all
+    """
     return _products().sampled_addmm(self, mat1, mat2, beta, alpha)
 
 
@@ -235,6 +254,7 @@ def sparse_sampled_addmm(self, mat1, mat2, beta, alpha):
     grad={"tensors": lambda g, tensors, dim: [g.select(dim, i) for i in range(len(tensors))]},
 )
 def sparse_stack(tensors, dim):
+    """Sparse tensors joined along a new dim."""
     return torch.cat([t.unsqueeze(dim) for t in tensors], dim)
 
 

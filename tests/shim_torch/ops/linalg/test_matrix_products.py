@@ -1,4 +1,4 @@
-"""Exponentials and powers of matrices, chains, cross and Kronecker products, against SciPy and NumPy."""
+"""Exponentials of matrices against SciPy, and chains."""
 
 import numpy as np
 import pytest
@@ -35,22 +35,3 @@ def test_gradients():
 def test_chains_are_of_matrices() -> None:
     with pytest.raises(RuntimeError, match="Tensor dimension is 1, expected 2 instead."):
         torch.chain_matmul(torch.ones(2, 2), torch.ones(2))
-
-
-@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64", "int8", "complex64"])
-def test_vector_products(dtype):
-    r = np.random.default_rng(0)
-    a, b = ((r.standard_normal((4, 3, 5)) * 9).astype(dtype) for _ in range(2))
-    x, y = torch.from_numpy(a), torch.from_numpy(b)
-    wanted = np.cross(a, b, axis=1)
-    assert np.allclose(torch.linalg.cross(x, y, dim=1).numpy(), wanted)
-    assert np.allclose(torch.cross(x.transpose(0, 1), y.transpose(0, 1), dim=0).numpy(), np.moveaxis(wanted, 1, 0))
-    assert np.allclose(torch.linalg.cross(x, y[:1], dim=-2).numpy(), np.cross(a, b[:1], axis=1))
-    if dtype == "float64":
-        assert torch.autograd.gradcheck(
-            lambda x, y: torch.linalg.cross(x, y, dim=1), (x.requires_grad_(), y[:1].detach().requires_grad_())
-        )
-        assert np.allclose(
-            torch.linalg.cross(torch.complex(x, y).conj().imag.detach(), x.detach(), dim=1).numpy(),
-            np.cross(-b, a, axis=1),
-        )
