@@ -121,11 +121,6 @@ def mm(self: Any, mat2: Any) -> Any:
     return product(self, mat2)
 
 
-@kernel("_sparse_mm_raw")
-def sparse_mm_raw(self: Any, mat2: Any) -> Any:
-    return product(self, mat2)
-
-
 def combined(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
     """beta * self + alpha * mat1 @ mat2."""
     if is_sparse(self) and not (is_sparse(mat1) and is_sparse(mat2)):
@@ -237,11 +232,6 @@ def _batch(t: Any, i: int) -> Any:
     from shim_torch._impl.sparse import compressed
 
     return compressed.select(t, 0, i)
-
-
-@kernel("_spmm")
-def spmm(self: Any, mat2: Any) -> Any:
-    return product(self, mat2)
 
 
 def masked_gradient(g: Any, other: Any, pattern: Any, alpha: Any = 1) -> Any:
