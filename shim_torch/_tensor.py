@@ -116,6 +116,7 @@ def storage_type(self: Any) -> Any:
 def new_tensor(
     self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any
 ) -> Any:
+    """A tensor of ``data``, copied, with this tensor's dtype and device unless others are given."""
     from shim_torch._impl.tensor.from_data import tensor
 
     return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
@@ -136,6 +137,7 @@ def record_stream(self: Any, stream: Any) -> None:
 
 
 def split(self: Any, split_size: Any, dim: int = 0) -> Any:
+    """Views of ``split_size`` indices each along ``dim``, the last perhaps of fewer; or of the sizes in a list."""
     if isinstance(split_size, Tensor):
         with contextlib.suppress(ValueError):  # of several elements: refused as no tuple below
             split_size = int(split_size)
@@ -144,12 +146,14 @@ def split(self: Any, split_size: Any, dim: int = 0) -> Any:
 
 
 def nonzero(self: Any, *, as_tuple: bool = False) -> Any:
+    """The places of elements other than 0: int64 (n, dims), or with ``as_tuple`` one tensor (n,) a dim."""
     from shim_torch._impl.records.index.masking import nonzero_function
 
     return nonzero_function(self, as_tuple=as_tuple)
 
 
 def where(self: Any, condition: Any, other: Any) -> Any:
+    """This tensor's elements where ``condition`` holds, elsewhere those of ``other``."""
     return _torch.where(condition, self, other)
 
 

@@ -10,11 +10,13 @@ _ABSENT = object()
 
 
 def set_all(stack: ExitStack, changes: Iterable[tuple[Any, str, Any]]) -> None:
+    """Sets attributes, given as (owner, name, value), until ``stack`` closes."""
     for owner, name, value in changes:
         set_for_a_while(stack, owner, name, value)
 
 
 def set_for_a_while(stack: ExitStack, owner: Any, name: str, value: Any) -> None:
+    """Sets an attribute until ``stack`` closes; a value that others have put there by then stays."""
     before = vars(owner).get(name, _ABSENT)
     setattr(owner, name, value)
 

@@ -49,6 +49,7 @@ class FuncAndLocation:
 
 
 def warn_deprecated() -> None:
+    """Warns (DeprecationWarning) that ``torch._custom_op`` gave way to ``torch.library``."""
     warnings.warn(
         "torch._custom_op is deprecated and will be removed in PyTorch 2.6, please use the equivalent torch.library API instead.",
         DeprecationWarning,
@@ -57,6 +58,7 @@ def warn_deprecated() -> None:
 
 
 def validate_schema(schema: Any) -> None:
+    """ValueError for a schema that is not functional, and for an argument named ``self``."""
     if not is_functional_schema(schema):
         raise ValueError(
             "custom_op only supports functional operators (ops that do not mutate any inputs, do not return views of the inputs, "

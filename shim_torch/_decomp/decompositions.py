@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from shim_torch._impl.transforms.decompositions.activations import *  # noqa: F403
 from shim_torch._impl.transforms.decompositions.contractions import *  # noqa: F403
 from shim_torch._impl.transforms.decompositions.formulas import *  # noqa: F403
 from shim_torch._impl.transforms.decompositions.layouts import *  # noqa: F403

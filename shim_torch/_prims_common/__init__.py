@@ -11,6 +11,27 @@ from operator import mul
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.transforms.prims.dtypes import (
+    _ORDER,
+    _complex_dtypes,
+    _dtype_of,
+    _integer_dtypes,
+    _low_precision_dtypes,
+    corresponding_complex_dtype,
+    corresponding_real_dtype,
+    dtype_to_type,
+    get_acc_type,
+    get_computation_dtype,
+    get_higher_dtype,
+    get_higher_type,
+    is_boolean_dtype,
+    is_complex_dtype,
+    is_float_dtype,
+    is_integer_dtype,
+    is_low_precision_dtype,
+    number_type,
+    type_to_dtype,
+)
 from shim_torch._impl.transforms.prims.strides import is_contiguous
 
 Tensor, Number = _core.Tensor, int | float | bool
@@ -18,98 +39,6 @@ TensorLike, NumberType, IntLike, FloatLike, BoolLike = Tensor, Number, int, floa
 Dim, ShapeType, StrideType = int, Sequence[int], Sequence[int]
 TensorLikeType, TensorSequenceType, DimsType, DimsSequenceType = Any, Any, Any, Any
 DeviceLikeType, NumberTypeType = Any, type
-
-_integer_dtypes = tuple(getattr(_core, n) for n in "uint8 uint16 uint32 uint64 int8 int16 int32 int64".split())
-_low_precision_dtypes = (_core.float16, _core.bfloat16, _core.complex32)
-_complex_dtypes = (_core.complex32, _core.complex64, _core.complex128)
-
-
-def is_boolean_dtype(dtype: Any) -> bool:
-    return dtype is _core.bool
-
-
-def is_integer_dtype(dtype: Any) -> bool:
-    return dtype in _integer_dtypes
-
-
-def is_low_precision_dtype(dtype: Any) -> bool:
-    return dtype in _low_precision_dtypes
-
-
-def is_float_dtype(dtype: Any) -> bool:
-    return bool(dtype.is_floating_point)
-
-
-def is_complex_dtype(dtype: Any) -> bool:
-    return dtype in _complex_dtypes
-
-
-def dtype_to_type(dtype: Any) -> type:
-    """bool, int, float or complex."""
-    if dtype is _core.bool:
-        return bool
-    if is_integer_dtype(dtype):
-        return int
-    return complex if is_complex_dtype(dtype) else float
-
-
-def type_to_dtype(typ: type) -> Any:
-    """The dtype of Python's numbers."""
-    if typ is bool:
-        return _core.bool
-    if typ is int:
-        return _core.int64
-    default = _core.get_default_dtype()
-    if typ is float:
-        return default
-    if typ is complex:
-        return corresponding_complex_dtype(default)
-    raise ValueError(f"Invalid type {typ}!")
-
-
-def number_type(x: Any) -> type:
-    return next(t for t in (bool, int, float, complex) if isinstance(x, t))
-
-
-def corresponding_real_dtype(dtype: Any) -> Any:
-    return dtype.to_real()
-
-
-def corresponding_complex_dtype(dtype: Any) -> Any:
-    return dtype.to_complex()
-
-
-def get_computation_dtype(dtype: Any) -> Any:
-    """float32 for float16 and bfloat16, otherwise the dtype itself."""
-    special = {_core.float16: _core.float32, _core.bfloat16: _core.float32, _core.complex32: _core.complex64}
-    return special.get(dtype, dtype)
-
-
-def get_acc_type(dtype: Any, device: Any) -> Any:
-    """What sums of that dtype are accumulated in."""
-    return get_computation_dtype(dtype)
-
-
-_ORDER = (bool, int, float, complex)
-
-
-def get_higher_type(a: type, b: type) -> type:
-    return _ORDER[max(_ORDER.index(a), _ORDER.index(b))]
-
-
-def get_higher_dtype(a: Any, b: Any) -> Any:
-    """The promoted dtype of two tensors, dtypes, numbers or None."""
-    found = [x for x in (a, b) if x is not None]
-    dtypes = [_dtype_of(x) for x in found]
-    if not dtypes:
-        return None
-    return dtypes[0] if len(dtypes) == 1 else _core.promote_types(*dtypes)
-
-
-def _dtype_of(x: Any) -> Any:
-    if isinstance(x, _core.dtype):
-        return x
-    return x.dtype if isinstance(x, Tensor) else type_to_dtype(number_type(x))
 
 
 class ELEMENTWISE_TYPE_PROMOTION_KIND(Enum):
@@ -230,14 +159,17 @@ def alert_not_deterministic(caller: str) -> None:
 
 
 def canonicalize_device(device: Any) -> Any:
+    """A device, given as one, as a word or as a number."""
     return device if isinstance(device, _core.device) else _core.device(device)
 
 
 def device_or_default(device: Any) -> Any:
+    """The device, or for None the default one."""
     return canonicalize_device(device) if device is not None else (_core.get_default_device() or _core.device("cpu"))
 
 
 def dtype_or_default(dtype: Any) -> Any:
+    """The dtype, or for None the default of floating point numbers."""
     return dtype if dtype is not None else _core.get_default_dtype()
 
 

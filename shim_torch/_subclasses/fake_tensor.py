@@ -8,6 +8,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.transforms.fake.convert import FakeTensorConverter
+from shim_torch._impl.transforms.fake.copying import FakeCopyMode
 from shim_torch._impl.transforms.fake.errors import (  # noqa: F401
     DataDependentOutputException,
     DynamicOutputShapeException,
@@ -19,7 +20,6 @@ from shim_torch._impl.transforms.fake.errors import (  # noqa: F401
 from shim_torch._impl.transforms.fake.modes import unset_fake_temporarily
 from shim_torch._impl.transforms.fake.printing import shown
 from shim_torch._impl.utils.pytree import tree_leaves
-from shim_torch.overrides import TorchFunctionMode
 from shim_torch.utils._python_dispatch import (
     TorchDispatchMode,
     _any_batched,
@@ -78,25 +78,31 @@ class FakeTensor(_core.Tensor):  # type: ignore[misc]
 
     @property
     def device(self) -> Any:
+        """The device that the tensor stands for; meta while a kernel runs on it."""
         return _META if _inside.depth else self.__dict__.get("fake_device", _META)
 
     @property
     def is_meta(self) -> bool:
+        """Whether it stands for a meta tensor."""
         return bool(self.device.type == "meta")
 
     @property
     def is_cuda(self) -> bool:
+        """Whether it stands for a tensor on a GPU."""
         return bool(self.device.type == "cuda")
 
     @property
     def is_cpu(self) -> bool:
+        """Whether it stands for a tensor on the CPU."""
         return bool(self.device.type == "cpu")
 
     def get_device(self) -> int:
+        """The index of the device; -1 for the CPU and meta."""
         return -1 if self.device.type in ("cpu", "meta") else int(self.device.index or 0)
 
     @property
     def names(self) -> Any:
+        """Errors: NotImplementedError, for there are no named fake tensors."""
         raise NotImplementedError("torch.compile doesn't support named tensors")
 
     @classmethod
@@ -125,6 +131,10 @@ class FakeTensor(_core.Tensor):  # type: ignore[misc]
         return repr(self)
 
     def item(self) -> Any:
+        """The number, where it is known to be a constant.
+
+        Errors: DataDependentOutputException where it is not, RuntimeError unless there is one element.
+        """
         from shim_torch import ops
 
         if self.numel() != 1:
@@ -149,9 +159,11 @@ class FakeTensor(_core.Tensor):  # type: ignore[misc]
         return complex(self.item())
 
     def tolist(self) -> Any:
+        """Nested lists of the numbers, each by ``item``."""
         return self.item() if self.dim() == 0 else [x.tolist() for x in self.unbind()]
 
     def numpy(self, *, force: bool = False) -> Any:
+        """Errors: RuntimeError, for there is no data."""
         raise RuntimeError(".numpy() is not supported for tensor subclasses.")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
@@ -207,6 +219,7 @@ class FakeTensorMode(TorchDispatchMode):
 
     @classmethod
     def is_infra_mode(cls) -> bool:
+        """True: it is one of PyTorch's own."""
         return True
 
     def from_tensor(self, tensor: Any, *, static_shapes: Any = None, source: Any = None, **_: Any) -> Any:
@@ -237,28 +250,6 @@ def _meta_allowed() -> bool:
     """The setting ``torch._functorch.config.fake_tensor_allow_meta``, True unless it was changed."""
     config = sys.modules.get("shim_torch._functorch.config")
     return bool(getattr(config, "fake_tensor_allow_meta", True))
-
-
-class FakeCopyMode(TorchFunctionMode):
-    """Within it, ``copy.deepcopy`` of real tensors gives fake ones."""
-
-    def __init__(self, fake_mode: FakeTensorMode) -> None:
-        self.fake_mode = fake_mode
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        name = getattr(func, "__name__", "")
-        if name == "clone" and args:
-            return func(self.fake_mode.from_tensor(args[0]), **kwargs)
-        if name == "__deepcopy__":
-            tensor, memo = args[0], args[1]
-            if id(tensor) not in memo:
-                memo[id(tensor)] = self.fake_mode.from_tensor(tensor)
-            return memo[id(tensor)]
-        from shim_torch._impl.tensor.torch_function import DisableTorchFunctionSubclass
-
-        with DisableTorchFunctionSubclass():
-            return func(*args, **kwargs)
 
 
 def is_fake(x: Any) -> bool:

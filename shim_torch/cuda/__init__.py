@@ -188,6 +188,7 @@ def synchronize(device: Any = None) -> None:
 
 
 def current_blas_handle() -> int:
+    """Errors: NotImplementedError, for cuBLAS has no handle of its own here."""
     raise NotImplementedError("torch.cuda.current_blas_handle is not supported by shim-torch")
 
 

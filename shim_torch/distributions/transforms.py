@@ -12,16 +12,15 @@ from shim_torch._impl.distributions.composed_transforms import (
     ReshapeTransform,
     identity_transform,
 )
+from shim_torch._impl.distributions.joined_transforms import CatTransform, StackTransform
 from shim_torch._impl.distributions.transform import ByClass as _ByClass
 from shim_torch._impl.distributions.transform import Transform, _InverseTransform  # noqa: F401 (PyTorch's name for it)
 from shim_torch._impl.distributions.vector_transforms import (
-    CatTransform,
     CorrCholeskyTransform,
     CumulativeDistributionTransform,
     LowerCholeskyTransform,
     PositiveDefiniteTransform,
     SoftmaxTransform,
-    StackTransform,
     StickBreakingTransform,
     _clipped_sigmoid,
     log_slope_of_tanh,

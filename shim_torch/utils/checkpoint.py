@@ -132,6 +132,7 @@ class CheckpointFunction(_autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, run_function: Any, preserve_rng_state: bool, *args: Any) -> Any:
+        """Runs the function without history, keeping its arguments."""
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.surroundings = _Surroundings(args, preserve_rng_state)
@@ -143,6 +144,7 @@ class CheckpointFunction(_autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
+        """Runs the function again with history, and backward on it; RuntimeError under ``autograd.grad``."""
         if not _core._is_checkpoint_valid():
             raise RuntimeError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "

@@ -29,21 +29,27 @@ class ScalerState:
         return self._init_scale if self._scale is None else self._scale.item()
 
     def get_growth_factor(self) -> float:
+        """What the scale is multiplied by after a whole interval of finite gradients."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
+        """Changes the growth factor from the next ``update`` on."""
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
+        """What the scale is multiplied by after a step whose gradients were not finite."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
+        """Changes the backoff factor from the next ``update`` on."""
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
+        """How many steps in a row with finite gradients make the scale grow."""
         return self._growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
+        """Changes the growth interval, counted in steps, from the next ``update`` on."""
         self._growth_interval = new_interval
 
     def _get_growth_tracker(self) -> int:

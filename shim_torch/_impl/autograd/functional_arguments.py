@@ -11,6 +11,7 @@ Tensor = _core.Tensor
 
 
 def tuple_of(x: Any, what: str, fn_name: str) -> tuple[bool, tuple[Any, ...]]:
+    """(whether ``x`` is a tuple, its tensors as a tuple); TypeError, naming ``what``, for anything else."""
     is_tuple = isinstance(x, tuple)
     values = x if is_tuple else (x,)
     for i, t in enumerate(values):
@@ -28,6 +29,7 @@ def tuple_of(x: Any, what: str, fn_name: str) -> tuple[bool, tuple[Any, ...]]:
 
 
 def prepared(values: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:
+    """Inputs to differentiate by: new leaves, or with ``create_graph`` views of those that require gradients."""
     prepared = []
     for t in values:
         if create_graph and t.requires_grad:
@@ -38,6 +40,10 @@ def prepared(values: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:
 
 
 def vectors(v: Any, like: tuple[Any, ...], is_tuple: bool, source: str, fn_name: str) -> tuple[Any, ...]:
+    """``v`` as one vector for each tensor of ``like``, of its shape; None stands for 1 where there is one element.
+
+    Errors: RuntimeError for other numbers or shapes, and for None where there are more elements.
+    """
     if v is None:
         if len(like) != 1 or like[0].nelement() != 1:
             raise RuntimeError(f"The vector v can only be None if the {source} a single Tensor with a single element.")
@@ -57,6 +63,10 @@ def vectors(v: Any, like: tuple[Any, ...], is_tuple: bool, source: str, fn_name:
 def filled(
     grads: tuple[Any, ...], like: tuple[Any, ...], strict: bool, create_graph: bool, stage: str
 ) -> tuple[Any, ...]:
+    """Gradients by the tensors ``like``, with zeros for None.
+
+    Errors: under ``strict`` RuntimeError in the words of ``stage`` for None and, with ``create_graph``, no history.
+    """
     made = []
     for i, (g, t) in enumerate(zip(grads, like, strict=True)):
         if g is None:
@@ -92,6 +102,7 @@ INDEPENDENT = {
 
 
 def needs_gradients(jacobian: tuple[Any, ...], strict: bool) -> None:
+    """Under ``strict``, RuntimeError for a Jacobian that does not depend on the inputs."""
     for i, t in enumerate(jacobian):
         if strict and not t.requires_grad:
             raise RuntimeError(
@@ -103,16 +114,19 @@ def needs_gradients(jacobian: tuple[Any, ...], strict: bool) -> None:
 
 
 def finish(values: tuple[Any, ...], create_graph: bool, is_tuple: bool) -> Any:
+    """Results as a tuple or a single value, without history unless ``create_graph``."""
     if not create_graph:
         values = tuple(detached(t) for t in values)
     return values if is_tuple else values[0]
 
 
 def detached(x: Any) -> Any:
+    """A tensor, or tensors in nested tuples, without history."""
     return tuple(map(detached, x)) if isinstance(x, tuple) else x.detach()
 
 
 def call(func: Callable[..., Any], inputs: tuple[Any, ...], fn_name: str, strict: bool) -> tuple[bool, tuple[Any, ...]]:
+    """(whether the outputs are a tuple, the outputs); under ``strict`` RuntimeError for one without history."""
     is_tuple, outputs = tuple_of(func(*inputs), "outputs of the user-provided function", fn_name)
     if strict:
         for i, o in enumerate(outputs):
@@ -125,6 +139,7 @@ def call(func: Callable[..., Any], inputs: tuple[Any, ...], fn_name: str, strict
 
 
 def one_element(outputs: tuple[Any, ...], is_tuple: bool, name: str) -> None:
+    """RuntimeError unless the function ``name`` was given returned a single tensor of one element."""
     if is_tuple or not isinstance(outputs[0], Tensor):
         raise RuntimeError(f"The function given to {name} should return a single Tensor")
     if outputs[0].nelement() != 1:

@@ -15,6 +15,10 @@ Tensor = _core.Tensor
 
 
 def check_inputs(inputs: tuple[Any, ...]) -> list[Any]:
+    """The tensors among the inputs that require gradients.
+
+    Warns of those below double precision. Errors: ValueError where there are none, RuntimeError for a stride of 0.
+    """
     wanted = _j.flat_inputs(inputs)
     if not wanted:
         raise ValueError(
@@ -106,6 +110,7 @@ def _pieces(outputs: list[Any]) -> list[tuple[int, int, str, Any, Any]]:
 def check_backward(
     func: Callable[..., Any], inputs: tuple[Any, ...], wanted: list[Any], options: dict[str, Any]
 ) -> None:
+    """Compares the Jacobians of backward, element by element, with differences of the outputs."""
     outputs = _j.float_outputs(func(*inputs))
     numerical = [_j.numerical_jacobians(func, inputs, x, options["eps"]) for x in wanted]
     for k, n, name, part, piece in _pieces(outputs):
@@ -148,6 +153,7 @@ def _length(u: tuple[Any, ...]) -> float:
 
 
 def check_forward(func: Callable[..., Any], inputs: tuple[Any, ...], options: dict[str, Any]) -> None:
+    """Compares the Jacobians of forward mode with differences of the outputs; in fast mode along one direction only."""
     outputs = required(_j.float_outputs(func(*inputs)))
     eps, rtol, atol = options["eps"], options["rtol"], options["atol"]
     places = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]

@@ -13,6 +13,7 @@ Tensor = _core.Tensor
 
 
 def sequence(x: Any) -> tuple[Any, ...]:
+    """A tensor, an edge or None as a tuple of one; the items of anything else as a tuple."""
     alone = x is None or isinstance(x, (Tensor, GradientEdge)) or hasattr(x, "__torch_function__")
     return (x,) if alone else tuple(x)
 
@@ -79,12 +80,14 @@ def check_ends(outputs: Sequence[Any], inputs: Sequence[Any]) -> None:
 
 
 def check_roots(tensors: Sequence[Any]) -> None:
+    """RuntimeError for a tensor that a backward pass cannot start from, for it requires no gradient."""
     for i, t in enumerate(tensors):
         if not isinstance(t, GradientEdge) and not t.requires_grad:
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
 
 
 def warn_create_graph() -> None:
+    """Warns that ``backward(create_graph=True)`` ties parameters and their gradients into a circle."""
     import warnings
 
     warnings.warn(
@@ -96,5 +99,6 @@ def warn_create_graph() -> None:
 
 
 def zeros_for(x: Any, requires_grad: bool) -> Any:
+    """Zeros of the shape, dtype and device of ``x``, made a leaf if they shall require gradients."""
     zeros = x.new_zeros(x.shape)
     return _core._require_grad(zeros) if requires_grad else zeros

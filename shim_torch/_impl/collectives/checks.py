@@ -23,6 +23,7 @@ def found(group: Any = None) -> ProcessGroup:
 
 
 def one_tensor(tensor: Any, name: str) -> Any:
+    """``tensor`` itself; TypeError, naming the parameter, if it is none."""
     if not isinstance(tensor, _core.Tensor):
         raise TypeError(
             f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n"
@@ -32,6 +33,7 @@ def one_tensor(tensor: Any, name: str) -> Any:
 
 
 def several_tensors(tensors: Any, name: str) -> list[Any]:
+    """The tensors of a list or tuple as a list; TypeError, naming the parameter, for anything else."""
     text = f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n             but got "
     if not isinstance(tensors, (list, tuple)):
         raise TypeError(f"{text}{type(tensors)} instead.")
@@ -41,6 +43,7 @@ def several_tensors(tensors: Any, name: str) -> list[Any]:
 
 
 def same_dtype(*tensors: Any) -> None:
+    """ValueError unless all tensors have one dtype."""
     first = tensors[0].dtype
     for tensor in tensors:
         if tensor.dtype != first:
@@ -59,6 +62,7 @@ def check_root(rank: Any, group_rank: Any, function: str, default: int | None = 
 
 
 def check_reduction(op: Any, tensor: Any, function: str) -> None:
+    """TypeError for what is no ``ReduceOp``; ValueError for one that complex tensors are refused for."""
     if not isinstance(op, RedOpType):
         raise TypeError(f"(): incompatible function arguments. Expected a torch.distributed.ReduceOp, got {op!r}")
     if tensor.is_complex() and op in (
@@ -73,4 +77,5 @@ def check_reduction(op: Any, tensor: Any, function: str) -> None:
 
 
 def work(async_op: bool, *tensors: Any) -> Work | None:
+    """The finished work of a collective that wrote to ``tensors`` if it was asynchronous, else None."""
     return Work(tensors) if async_op else None

@@ -13,6 +13,8 @@ from shim_torch._impl.surface import naming
 
 
 class DebugLevel(enum.IntEnum):
+    """How much is logged and checked: the words of TORCH_DISTRIBUTED_DEBUG."""
+
     OFF, INFO, DETAIL = range(3)
 
 
@@ -49,14 +51,17 @@ def is_gloo_available() -> bool:
 
 
 def is_mpi_available() -> bool:
+    """False: there is no MPI backend."""
     return False
 
 
 def is_ucc_available() -> bool:
+    """False: there is no UCC backend."""
     return False
 
 
 def is_xccl_available() -> bool:
+    """False: there is no XCCL backend."""
     return False
 
 

@@ -30,6 +30,7 @@ class BackendConfig:
         return ",".join(f"{device}:{backend}" for device, backend in self.device_backend_map.items())
 
     def get_device_backend_map(self) -> dict[str, str]:
+        """Names of backends by kinds of device: {"cpu": "gloo", "cuda": "gloo"}."""
         return self.device_backend_map
 
 

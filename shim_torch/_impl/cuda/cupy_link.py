@@ -69,6 +69,7 @@ def _cupy_stream(cupy: Any, pointer: int, index: int) -> Any:
 
 
 def put_current(index: int, pointer: int) -> None:
+    """Makes a stream (``pointer`` 0: the default one) current on device ``index``, CuPy's too once it is loaded."""
     link_cupy()
     if linked:
         cupy = sys.modules["cupy"]

@@ -45,10 +45,12 @@ class Stream:
 
     @property
     def device(self) -> Any:
+        """The CUDA device that the stream is on."""
         return _core.device("cuda", self.device_index)
 
     @property
     def stream_id(self) -> int:
+        """The stream's ``cudaStream_t`` as a number, as ``cuda_stream``."""
         return self.cuda_stream
 
     @property
@@ -88,6 +90,7 @@ class Stream:
         return (0, -1)
 
     def is_capturing(self) -> bool:
+        """Whether the stream's work is being captured into a graph."""
         return _core.cuda_stream_is_capturing(self.cuda_stream)
 
     def __enter__(self) -> Stream:
@@ -191,6 +194,7 @@ class Event:
 
     @property
     def device(self) -> Any:
+        """The CUDA device that the event was made on; None before its first use."""
         return None if self.device_index < 0 else _core.device("cuda", self.device_index)
 
     def record(self, stream: Stream | None = None) -> None:

@@ -11,6 +11,7 @@ _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]((?:torch|ATen|c10|caffe2
 
 
 def paths_of(value: Any) -> list[str]:
+    """A path, several, or None, as a list of strings."""
     return [os.fspath(v) for v in ([value] if isinstance(value, (str, os.PathLike)) else value or ())]
 
 
@@ -48,6 +49,7 @@ def is_cuda(source: Any) -> bool:
 
 
 def content_of(path: str) -> bytes:
+    """The bytes of a file."""
     with open(path, "rb") as file:
         return file.read()
 

@@ -30,6 +30,7 @@ def parse_qualname(qualname: str) -> tuple[str, str]:
 
 
 def validate_namespace(ns: str) -> None:
+    """ValueError for a namespace with a dot in it, and for one that PyTorch reserves."""
     if "." in ns:
         raise ValueError(f'custom_op(..., ns="{ns}"): expected ns to not contain any . (and be a valid variable name)')
     if ns in RESERVED_NS:
@@ -37,6 +38,7 @@ def validate_namespace(ns: str) -> None:
 
 
 def validate_device_type(device_type: str) -> None:
+    """ValueError for a type of device that kernels cannot be registered for."""
     if device_type not in SUPPORTED_DEVICE_TYPE_TO_KEY:
         raise ValueError(
             f"CustomOp.impl(device_types=[{device_type}, ...]): we only support device_type "

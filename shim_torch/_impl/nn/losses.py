@@ -48,11 +48,6 @@ def _weighted(each: Any, weight: Any, input: Any, reduction: str, mean: Callable
     return reduced(each * weight, reduction, mean)
 
 
-def need(holds: bool, words: str) -> None:
-    if not holds:
-        raise ValueError(words)
-
-
 def _need_size(input: Any, target: Any, words: str) -> None:
     """ValueError, with both sizes in it, for a target of another size."""
     if target.size() != input.size():

@@ -6,9 +6,14 @@ import functools
 from typing import Any
 
 from shim_torch._impl.nn.calls import _overridden, _override, operators
-from shim_torch._impl.nn.losses import _number, need, old_reduction, reduced
+from shim_torch._impl.nn.losses import _number, old_reduction, reduced
 from shim_torch._impl.table.calls import aten, torch
 from shim_torch.nn._reduction import get_enum as _enum
+
+
+def _need(holds: bool, words: str) -> None:
+    if not holds:
+        raise ValueError(words)
 
 
 def ctc_loss(
@@ -28,8 +33,8 @@ def multi_margin_loss(
     """Σ max(0, margin - x[y] + x[i])^p / C over the other classes."""
     if _overridden(input, target, weight):
         return _override(multi_margin_loss, 2, input, target, weight)
-    need(p in (1, 2), "only p == 1 and p == 2 supported")
-    need(weight is None or weight.dim() == 1, "weight must be one-dimensional")
+    _need(p in (1, 2), "only p == 1 and p == 2 supported")
+    _need(weight is None or weight.dim() == 1, "weight must be one-dimensional")
     return operators.multi_margin_loss(input, target, p, margin, weight, _number(reduction, size_average, reduce))
 
 

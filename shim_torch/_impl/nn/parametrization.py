@@ -17,6 +17,7 @@ class Lenient:
         self.module = module
 
     def right_inverse(self, value: Any) -> Any:
+        """The parametrization's own inverse of ``value``; ``value`` where it has none."""
         try:
             return self.module.right_inverse(value) if hasattr(self.module, "right_inverse") else value
         except NotImplementedError:
@@ -40,6 +41,7 @@ def deepcopy_module(self: Any, memo: dict[int, Any]) -> Any:
 
 
 def refuse_pickling(self: Any) -> Any:
+    """The ``__getstate__`` of parametrized modules: RuntimeError, for their classes are made at run time."""
     raise RuntimeError(
         "Serialization of parametrized modules is only supported through state_dict(). See:\nhttps://pytorch.org/tutorials/beginner/"
         "saving_loading_models.html#saving-loading-a-general-checkpoint-for-inference-and-or-resuming-training"

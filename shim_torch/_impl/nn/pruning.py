@@ -17,13 +17,16 @@ class PrunedTensor(NamedTuple):
 
     @property
     def mask_name(self) -> str:
+        """The name of the buffer that has the mask."""
         return f"{self.name}_mask"
 
     @property
     def original(self) -> Any:
+        """The parameter that is masked."""
         return getattr(self.module, f"{self.name}_orig")
 
     def pruned(self) -> Any:
+        """The parameter times its mask, in the parameter's dtype."""
         return getattr(self.module, self.mask_name).to(dtype=self.original.dtype) * self.original
 
     def mask(self) -> Any:
@@ -57,6 +60,7 @@ class PrunedTensor(NamedTuple):
 
 
 def ones_like(t: Any) -> Any:
+    """A mask that keeps everything, of the dtype of ``t``."""
     return operators.ones_like(t)
 
 
@@ -138,6 +142,10 @@ class ByScore:
         return t.nelement()
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """``default_mask`` with zeros for the units that are dropped too, as many as ``amount`` says of those in ``t``.
+
+        Errors: ValueError where ``amount`` is more than there are.
+        """
         units = self._units(t)
         count = _compute_nparams_toprune(self.amount, units)
         _validate_pruning_amount(count, units)

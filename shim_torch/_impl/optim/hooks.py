@@ -17,6 +17,7 @@ TABLES = tuple(
 
 
 def registered(hooks: OrderedDict[int, Callable[..., Any]], hook: Callable[..., Any], prepend: bool = False) -> Any:
+    """Adds a hook behind the others, or before them with ``prepend``; gives the handle that removes it."""
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     if prepend:

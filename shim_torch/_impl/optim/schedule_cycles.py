@@ -123,6 +123,7 @@ class CyclicLR(_WithMomentum):
         return {**super().state_dict(), "_scale_fn_custom": None if function is None else function_state(function)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continues from a saved state; an object that is ``scale_fn`` gets its attributes back."""
         super().load_state_dict({key: value for key, value in state_dict.items() if key != "_scale_fn_custom"})
         state = state_dict["_scale_fn_custom"]
         if state is not None:
@@ -156,6 +157,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
+        """The groups' rates at the epoch that was reached; warns if called by others than ``step``."""
         self._warn_outside_step()
         wave = 1 + math.cos(math.pi * self.T_cur / self.T_i)
         return [self.eta_min + (base - self.eta_min) * wave / 2 for base in self.base_lrs]

@@ -160,6 +160,10 @@ class Storages:
         self._dtypes: dict[int, Any] = {}
 
     def persistent_id(self, obj: Any) -> tuple[Any, ...]:
+        """What stands for a storage: ("storage", class, key, device, number of elements) and what the format adds.
+
+        Errors: RuntimeError where its memory was written as another dtype before.
+        """
         untyped_only = not isinstance(obj, TypedStorage) or getattr(obj, "_as_untyped", False)
         storage = obj if not isinstance(obj, TypedStorage) else obj.untyped()
         if untyped_only:

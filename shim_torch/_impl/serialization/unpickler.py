@@ -30,6 +30,7 @@ class Unpickler(_TorchNames, pickle.Unpickler):
         self._persistent_load = persistent_load
 
     def persistent_load(self, pid: Any) -> Any:
+        """What the file's reader has for an id, a storage as a rule."""
         return self._persistent_load(pid)
 
 

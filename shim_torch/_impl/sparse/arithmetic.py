@@ -78,6 +78,10 @@ def _add_dense(dense: Any, t: Any, alpha: Any, dtype: Any) -> Any:
 
 @kernel("add.Tensor")
 def add(self: Any, other: Any, alpha: Any = 1) -> Any:
+    """``self + alpha * other``: sparse of two sparse tensors, dense with a dense ``self``.
+
+    Errors: RuntimeError for sparse + dense (but compressed + dense of one shape is there), and for different sizes.
+    """
     if not isinstance(other, Tensor) or not is_sparse(other):
         if (
             is_sparse(self)
@@ -102,6 +106,7 @@ def add(self: Any, other: Any, alpha: Any = 1) -> Any:
 
 @kernel("add_.Tensor")
 def add_(self: Any, other: Any, alpha: Any = 1) -> Any:
+    """``self += alpha * other`` of the same sizes; entries are added to a dense ``self`` where they are."""
     from shim_torch._impl.sparse.dispatch import store
 
     if not is_sparse(self) and other.layout == _core.sparse_coo and self.shape == other.shape:
@@ -114,6 +119,7 @@ def add_(self: Any, other: Any, alpha: Any = 1) -> Any:
 
 @kernel("sub.Tensor", "subtract.Tensor")
 def sub(self: Any, other: Any, alpha: Any = 1) -> Any:
+    """``self - alpha * other`` by the rules of ``add``; RuntimeError for a compressed ``self``."""
     if is_sparse(self) and self.layout != _core.sparse_coo:
         return unsupported(self)
     if not isinstance(other, Tensor) or (is_sparse(self) and not is_sparse(other) and self.layout == _core.sparse_coo):
@@ -123,11 +129,13 @@ def sub(self: Any, other: Any, alpha: Any = 1) -> Any:
 
 @kernel("sub_.Tensor", "subtract_.Tensor")
 def sub_(self: Any, other: Any, alpha: Any = 1) -> Any:
+    """``self -= alpha * other`` by the rules of ``add_``."""
     return add_(self, other, -alpha)
 
 
 @kernel("rsub.Tensor", "rsub.Scalar")
 def rsub(self: Any, other: Any, alpha: Any = 1) -> Any:
+    """``other - alpha * self`` by the rules of ``sub``; RuntimeError where ``other`` is a number."""
     if not isinstance(other, Tensor):
         raise RuntimeError("sub(sparse, dense) is not supported. Use sub(dense, sparse) instead.")
     return sub(other, self, alpha)
@@ -187,6 +195,10 @@ def _broadcast(t: Any, shape: tuple[int, ...]) -> Any:
 
 @kernel("mul.Tensor", "multiply.Tensor")
 def mul(self: Any, other: Any) -> Any:
+    """``self * other``: at the entries of the sparse operand, of two sparse ones at those that both have.
+
+    A number or a dense 0-d tensor multiplies the values. Dense operands broadcast with COO ones.
+    """
     dtype = _result_type(self, other)
     for t, factor in ((self, other), (other, self)):
         if is_sparse(t) and (scale := _scalar(factor)) is not None:
@@ -217,6 +229,7 @@ def _coalesced(t: Any) -> Any:
 
 
 def unsupported(t: Any) -> Any:
+    """RuntimeError that the layout of ``t`` is not supported."""
     raise RuntimeError(f"unsupported tensor layout: {coo.word(t)}")
 
 
@@ -235,6 +248,7 @@ def _scale_in_place(self: Any, factor: Any, what: str) -> bool:
 
 @kernel("mul_.Tensor", "multiply_.Tensor")
 def mul_(self: Any, other: Any) -> Any:
+    """``self *= other`` by the rules of ``mul``; a dense ``self`` is multiplied by ``other`` made dense."""
     from shim_torch._impl.sparse.dispatch import store
 
     if _scale_in_place(self, other, "mul_"):
@@ -246,6 +260,7 @@ def mul_(self: Any, other: Any) -> Any:
 
 @kernel("zero_")
 def zero_(self: Any) -> Any:
+    """Makes ``self`` zero by taking away its entries."""
     if self.layout != _core.sparse_coo:
         from shim_torch._impl.sparse import compressed
 
@@ -256,6 +271,7 @@ def zero_(self: Any) -> Any:
 
 @kernel("dist")
 def dist(self: Any, other: Any, p: Any) -> Any:
+    """The ``p``-norm of ``self - other``."""
     from shim_torch._impl.sparse.reductions import norm_of
 
     return norm_of(sub(self, other), p)

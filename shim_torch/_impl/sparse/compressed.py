@@ -58,6 +58,7 @@ def blocksize(t: Any) -> tuple[int, int] | None:
 
 
 def batch_dims(t: Any) -> int:
+    """How many dims before the matrix are batches."""
     return int(coo.parts(t).plain.dim() - 1)
 
 
@@ -152,6 +153,7 @@ def _gathered(e: Entries, block: tuple[int, int]) -> Entries:
 
 
 def to_dense(t: Any, dtype: Any = None) -> Any:
+    """The dense tensor of a compressed one, of ``dtype`` if it is given; entries of one place add up."""
     e = entries(t)
     values = e.values if dtype is None else e.values.to(dtype)
     (down, across), (b0, b1) = e.blocks, e.values.shape[1:3]

@@ -98,11 +98,13 @@ def unsafe(indices: Any, values: Any, size: Any, dtype: Any = None, device: Any 
 
 
 def sparse_dim(t: Any) -> int:
+    """How many dims indices are kept for; 0 of a dense tensor."""
     found = _core.sparse_parts(t)
     return 0 if found is None else Parts(*found).sparse_dim
 
 
 def dense_dim(t: Any) -> int:
+    """How many dims lie in the values; all of a dense tensor's."""
     found = _core.sparse_parts(t)
     return t.dim() if found is None else Parts(*found).dense_dim
 
@@ -137,10 +139,12 @@ def _expect_coo(t: Any, name: str) -> Parts:
 
 
 def is_coalesced(t: Any, name: str = "is_coalesced") -> bool:
+    """Whether the entries are known to be sorted and of different places; RuntimeError unless COO."""
     return _expect_coo(t, name).coalesced
 
 
 def indices(t: Any) -> Any:
+    """The indices (sparse_dim, nnz), int64, of a coalesced COO tensor; RuntimeError for others."""
     p = _expect_coo(t, "indices")
     if not p.coalesced:
         raise RuntimeError("Cannot get indices on an uncoalesced tensor, please call .coalesce() first")
@@ -148,6 +152,7 @@ def indices(t: Any) -> Any:
 
 
 def values(t: Any) -> Any:
+    """The values (nnz, *dense sizes) of a coalesced COO tensor, or a compressed one's; RuntimeError for others."""
     found = _core.sparse_parts(t)
     if found is None:
         raise RuntimeError(f"values expected sparse tensor layout but got {word(t)}")

@@ -51,6 +51,7 @@ kernel("floor_divide")(_divide("floor_divide"))
 
 @kernel("div_.Tensor", "divide_.Tensor", "true_divide_.Tensor")
 def div_(self: Any, other: Any) -> Any:
+    """``self /= other`` of a COO tensor and a number or dense 0-d tensor; RuntimeError for others."""
     if not is_sparse(self):
         refuse("aten::div_.Tensor", [other])
     if self.layout != _core.sparse_coo:
@@ -61,6 +62,7 @@ def div_(self: Any, other: Any) -> Any:
 
 @kernel("pow.Tensor_Scalar", "pow.Tensor_Tensor")
 def pow_(self: Any, exponent: Any) -> Any:
+    """Entries of a COO tensor, coalesced, to the power of a number; RuntimeError for 0, which would make it dense."""
     if isinstance(exponent, Tensor) or not is_sparse(self):
         refuse("aten::pow.Tensor_Tensor", [self, exponent])
     if self.layout != _core.sparse_coo:

@@ -14,6 +14,10 @@ from shim_torch._impl.table.calls import aten, torch
 
 @kernel("cat", "concat", "concatenate")
 def cat(tensors: list[Any], dim: int = 0) -> Any:
+    """COO tensors one after the other along ``dim``, in their widest dtype; the result is not coalesced.
+
+    Errors: RuntimeError for other layouts, for other sizes beside ``dim``, and for other numbers of sparse dims.
+    """
     for i, t in enumerate(tensors):
         if t.layout == _core.strided:
             raise RuntimeError(f"Concatenating sparse tensors, but a dense tensor was found at position {i}.")
@@ -55,6 +59,7 @@ def cat(tensors: list[Any], dim: int = 0) -> Any:
 
 @composite("stack")
 def stack(tensors: list[Any], dim: int = 0) -> Any:
+    """Tensors of one shape along a new dim."""
     d = _dim(dim, tensors[0].dim() + 1)
     for i, t in enumerate(tensors):
         if t.shape != tensors[0].shape:
@@ -67,6 +72,7 @@ def stack(tensors: list[Any], dim: int = 0) -> Any:
 
 @composite("unbind.int")
 def unbind(self: Any, dim: int = 0) -> Any:
+    """The slices of ``dim``, as a tuple."""
     d = _dim(dim, self.dim())
     return tuple(self.select(d, i) for i in range(self.shape[d]))
 
@@ -97,17 +103,20 @@ def broadcast_to(t: Any, shape: tuple[int, ...]) -> Any:
 
 @kernel("broadcast_to")
 def sparse_broadcast_to(self: Any, size: Sequence[int]) -> Any:
+    """``self`` repeated to ``size``."""
     return broadcast_to(self, tuple(size))
 
 
 @kernel("sum_to_size")
 def sum_to_size(self: Any, size: Sequence[int]) -> Any:
+    """Sums over the dims that broadcasting from ``size`` would have made; dense where ``size`` is empty."""
     dense = self.to_dense().sum_to_size(size)
     return dense.to_sparse() if len(size) else dense
 
 
 @composite("flatten.using_ints", "reshape", "view_as", "ravel")
 def reshape(self: Any, *rest: Any) -> Any:
+    """RuntimeError: sparse tensors are not reshaped."""
     if not _is_coo(self):
         raise RuntimeError("Sparse CSR tensors do not have is_contiguous")
     raise RuntimeError("reshape is not implemented for sparse tensors")
@@ -115,6 +124,7 @@ def reshape(self: Any, *rest: Any) -> Any:
 
 @composite("expand")
 def expand(self: Any, size: Sequence[int], implicit: bool = False) -> Any:
+    """``self``, if it has that size already; RuntimeError for any other."""
     if len(size) == self.dim() and all(a in (b, -1) for a, b in zip(size, self.shape, strict=True)):
         return self
     kind = "Sparse" if _is_coo(self) else "SparseCsr"
@@ -123,5 +133,6 @@ def expand(self: Any, size: Sequence[int], implicit: bool = False) -> Any:
 
 @composite("broadcast_tensors")
 def broadcast_tensors(tensors: list[Any]) -> Any:
+    """Tensors of one shape as they are; RuntimeError where a sparse one would have to be expanded."""
     shape = tuple(_core.broadcast_shapes([tuple(t.shape) for t in tensors]))
     return [t if tuple(t.shape) == shape else t.expand(shape) for t in tensors]

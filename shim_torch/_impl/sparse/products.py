@@ -118,11 +118,7 @@ def product(a: Any, b: Any) -> Any:
 
 @kernel("mm")
 def mm(self: Any, mat2: Any) -> Any:
-    return product(self, mat2)
-
-
-@kernel("_sparse_mm_raw")
-def sparse_mm_raw(self: Any, mat2: Any) -> Any:
+    """``self @ mat2`` of two matrices, at least one sparse: dense unless both are sparse."""
     return product(self, mat2)
 
 
@@ -157,11 +153,13 @@ def _expands(a: Any, b: Any) -> bool:
 
 @kernel("addmm")
 def addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * self + alpha * mat1 @ mat2``; sparse where all three are, with the layout of ``self``, else dense."""
     return combined(self, mat1, mat2, beta, alpha)
 
 
 @composite("mv")
 def mv(self: Any, vec: Any) -> Any:
+    """(n, m) times (m,): (n,)."""
     if self.dim() != 2 or vec.dim() != 1:
         raise RuntimeError(
             f"mv: two tensor dim should be 2 and 1, but got SparseTensor Dim: {self.dim()}Tensor Dim: {vec.dim()}"
@@ -173,6 +171,7 @@ def mv(self: Any, vec: Any) -> Any:
 
 @composite("addmv")
 def addmv(self: Any, mat: Any, vec: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * self + alpha * mat @ vec`` for a compressed ``mat``; COO is refused."""
     if mat.layout == _core.sparse_coo or not is_sparse(mat):
         refuse("aten::addmv", [self, mat, vec])
     made = mat.mv(vec)
@@ -182,6 +181,7 @@ def addmv(self: Any, mat: Any, vec: Any, beta: Any = 1, alpha: Any = 1) -> Any:
 
 @composite("matmul", "__matmul__", "linalg_matmul")
 def matmul(self: Any, other: Any) -> Any:
+    """By the numbers of dims: matrices, a matrix and a vector, or batches of matrices; others are refused."""
     a, b = self.dim(), other.dim()
     if a == 0 or b == 0:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a}D and {b}D")
@@ -200,6 +200,7 @@ def matmul(self: Any, other: Any) -> Any:
 
 @composite("linear")
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+    """``input @ weight.T + bias``."""
     made = input.matmul(weight.t())
     return made if bias is None else made + bias
 
@@ -221,6 +222,7 @@ def _bmm(self: Any, mat2: Any) -> Any:
 
 @kernel("bmm")
 def bmm(self: Any, mat2: Any) -> Any:
+    """Sparse (b, n, k) times dense (b, k, m): dense (b, n, m)."""
     _bmm(self, mat2)
     if self.layout in COMPRESSED:
         count = self.shape[0]
@@ -237,11 +239,6 @@ def _batch(t: Any, i: int) -> Any:
     from shim_torch._impl.sparse import compressed
 
     return compressed.select(t, 0, i)
-
-
-@kernel("_spmm")
-def spmm(self: Any, mat2: Any) -> Any:
-    return product(self, mat2)
 
 
 def masked_gradient(g: Any, other: Any, pattern: Any, alpha: Any = 1) -> Any:

@@ -13,6 +13,7 @@ from shim_torch._impl.table.calls import torch
 
 @composite("sspaddmm")
 def sspaddmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * self + alpha * mat1 @ mat2`` as a sparse tensor, of a sparse ``mat1`` and a dense ``mat2``."""
     made = sspmm(mat1, mat2)
     made = made if alpha == 1 else made * alpha
     return made if beta == 0 else (self if beta == 1 else self * beta) + made

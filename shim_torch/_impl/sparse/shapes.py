@@ -24,11 +24,13 @@ def _is_coo(t: Any) -> bool:
 
 @composite("swapaxes", "swapdims")
 def swapaxes(self: Any, dim0: int, dim1: int) -> Any:
+    """``self.transpose(dim0, dim1)``."""
     return self.transpose(dim0, dim1)
 
 
 @kernel("transpose.int")
 def transpose(self: Any, dim0: int, dim1: int) -> Any:
+    """Two dims exchanged; RuntimeError for a sparse and a dense dim of a COO tensor."""
     a, b = _dim(dim0, self.dim()), _dim(dim1, self.dim())
     if not _is_coo(self):
         from shim_torch._impl.sparse import compressed
@@ -68,6 +70,7 @@ def _sorted_still(order: list[int]) -> bool:
 
 @kernel("t")
 def t_(self: Any) -> Any:
+    """A matrix transposed; tensors of fewer dims as they are. RuntimeError for others, and for dense dims."""
     if _is_coo(self) and (self.sparse_dim() > 2 or self.dense_dim()):
         raise RuntimeError(
             f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got {self.sparse_dim()} sparse and "
@@ -92,6 +95,7 @@ kernel("t_")(lambda self: _inplace_transpose(self, 0, 1) if self.dim() == 2 else
 
 @kernel("permute")
 def permute(self: Any, dims: Sequence[int]) -> Any:
+    """The dims of a COO tensor in another order, in which sparse dims stay before dense ones (RuntimeError)."""
     if not _is_coo(self):
         refuse("aten::as_strided", [self])
     n = self.dim()
@@ -116,6 +120,7 @@ def permute(self: Any, dims: Sequence[int]) -> Any:
 
 @kernel("unsqueeze")
 def unsqueeze(self: Any, dim: int) -> Any:
+    """A dim of size 1 in a COO tensor: sparse where it stands before or right behind the sparse dims, else dense."""
     if not _is_coo(self):
         raise RuntimeError("Sparse CSR tensors do not have strides")
     d = _dim(dim, self.dim() + 1)
@@ -141,6 +146,7 @@ def _index(index: int, size: int, shape: Any, dim: int) -> int:
 
 @kernel("select.int")
 def select(self: Any, dim: int, index: int) -> Any:
+    """What is at one index of ``dim``; dense where that was the only sparse dim."""
     if not _is_coo(self):
         from shim_torch._impl.sparse import compressed
 
@@ -164,11 +170,16 @@ def select(self: Any, dim: int, index: int) -> Any:
 
 @composite("select_copy.int")
 def select_copy(self: Any, dim: int, index: int) -> Any:
+    """What ``select`` gives, with memory of its own."""
     return self.select(dim, index).clone()
 
 
 @kernel("index_select")
 def index_select(self: Any, dim: int, index: Any) -> Any:
+    """What is at the indices (1-d, int32 or int64) along ``dim`` of a COO tensor, in their order.
+
+    Errors: IndexError for indices of other shapes or dtypes, or out of range.
+    """
     if not isinstance(self, _core.TensorBase) or not _is_coo(self):
         refuse("aten::index_select", [self])
     d = _dim(dim, self.dim())
@@ -212,6 +223,7 @@ def _matches(index: Any, row: Any) -> tuple[Any, Any]:
 
 @kernel("narrow_copy")
 def narrow_copy(self: Any, dim: int, start: int, length: int) -> Any:
+    """``length`` indices of ``dim`` from ``start`` on of a COO tensor; RuntimeError out of range."""
     if not _is_coo(self):
         refuse("aten::narrow_copy", [self])
     if not 0 <= dim < self.dim():

@@ -10,6 +10,7 @@ _HALVES = (_core.float16, _core.bfloat16)
 
 
 def wide(input: Any) -> Any:
+    """Half precision and float32 as float32; AssertionError for other dtypes."""
     if input.dtype in _HALVES:
         input = input.to(_core.float32)
     if input.dtype != _core.float32:
@@ -18,6 +19,7 @@ def wide(input: Any) -> Any:
 
 
 def one_element(name: str, value: Any) -> Any:
+    """The number in a tensor of one element; AssertionError, with ``name`` in it, for others."""
     if value.numel() != 1:
         raise AssertionError(f"Expecting {name} tensor to be one element, but received : {value.numel()}")
     return value.item()
@@ -55,6 +57,7 @@ def grouped(input: Any, group_size: int, scales: Any, zero_points: Any) -> tuple
 
 
 def along(values: Any, axis: int, dims: int) -> Any:
+    """The values (n,) of an axis, reshaped so that they broadcast with a tensor of ``dims`` dims."""
     shape = [1] * dims
     shape[axis] = -1
     return values.reshape(shape)

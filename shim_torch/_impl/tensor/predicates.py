@@ -27,6 +27,7 @@ def is_storage(obj: Any) -> bool:
 
 
 def is_floating_point(input: Any) -> bool:
+    """Whether the dtype is a real floating point one; complex is none."""
     if _overridden(input):
         return _core._handle_torch_function(is_floating_point, (input,), input)
     need_tensor(input, "is_floating_point")
@@ -34,6 +35,7 @@ def is_floating_point(input: Any) -> bool:
 
 
 def is_complex(input: Any) -> bool:
+    """Whether the dtype is complex."""
     if _overridden(input):
         return _core._handle_torch_function(is_complex, (input,), input)
     need_tensor(input, "is_complex")
@@ -41,6 +43,7 @@ def is_complex(input: Any) -> bool:
 
 
 def is_signed(input: Any) -> bool:
+    """Whether the dtype has negative numbers."""
     if _overridden(input):
         return _core._handle_torch_function(is_signed, (input,), input)
     need_tensor(input, "is_signed")
@@ -48,18 +51,21 @@ def is_signed(input: Any) -> bool:
 
 
 def is_conj(input: Any) -> bool:
+    """Whether the tensor's memory has the conjugates of its values."""
     if _overridden(input):
         return _core._handle_torch_function(is_conj, (input,), input)
     return input.is_conj()
 
 
 def is_neg(input: Any) -> bool:
+    """Whether the tensor's memory has the negatives of its values."""
     if _overridden(input):
         return _core._handle_torch_function(is_neg, (input,), input)
     return input.is_neg()
 
 
 def is_inference(input: Any) -> bool:
+    """Whether the tensor was made in inference mode, so that autograd cannot use it."""
     if _overridden(input):
         return _core._handle_torch_function(is_inference, (input,), input)
     return input.is_inference()
@@ -74,6 +80,7 @@ def is_nonzero(input: Any) -> bool:
 
 
 def is_same_size(input: Any, other: Any) -> bool:
+    """Whether two tensors have the same shape."""
     if _overridden(input) or _overridden(other):
         return _core._handle_torch_function(is_same_size, (input, other), input, other)
     return input.shape == other.shape

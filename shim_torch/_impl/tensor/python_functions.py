@@ -152,14 +152,17 @@ def alert_not_deterministic(name: str) -> None:
 
 
 def are_deterministic_algorithms_enabled() -> bool:
+    """Whether operators whose results may differ from run to run raise or warn."""
     return _settings["deterministic"] > 0
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """Whether such operators only warn."""
     return bool(_settings.get("warn_only", False))
 
 
 def set_deterministic_debug_mode(debug_mode: Any) -> None:
+    """What such operators do: run (0, "default"), warn (1, "warn") or raise (2, "error"); RuntimeError for others."""
     names = {"default": 0, "warn": 1, "error": 2}
     if isinstance(debug_mode, str) and debug_mode not in names:
         raise RuntimeError(
@@ -172,6 +175,7 @@ def set_deterministic_debug_mode(debug_mode: Any) -> None:
 
 
 def get_deterministic_debug_mode() -> int:
+    """0: such operators run; 1: they warn; 2: they raise."""
     return _settings["deterministic"]
 
 
@@ -239,6 +243,7 @@ def set_flush_denormal(mode: bool) -> bool:
 
 
 def get_num_interop_threads() -> int:
+    """1: operators run one after the other."""
     return 1
 
 
@@ -253,6 +258,7 @@ def set_num_interop_threads(n: int) -> None:
 
 
 def compiled_with_cxx11_abi() -> bool:
+    """True: strings of the C++ library have their newer form."""
     return True
 
 

@@ -57,14 +57,17 @@ class TypedStorage:
 
     @property
     def device(self) -> Any:
+        """The device that the bytes are on."""
         return self._untyped_storage.device
 
     @property
     def is_cuda(self) -> bool:
+        """Whether the bytes are on a GPU."""
         return self.device.type == "cuda"
 
     @property
     def filename(self) -> str | None:
+        """The file that the memory is mapped from, or None."""
         return self._untyped_storage.filename
 
     @property
@@ -85,15 +88,18 @@ class TypedStorage:
     __len__ = _size = size
 
     def nbytes(self) -> int:
+        """The size in bytes."""
         return self._untyped_storage.nbytes()
 
     def __sizeof__(self) -> int:
         return object.__sizeof__(self) + self.nbytes()
 
     def element_size(self) -> int:
+        """The size of an element in bytes."""
         return self.dtype.itemsize
 
     def data_ptr(self) -> int:
+        """The address of the first byte."""
         return self._untyped_storage.data_ptr()
 
     def _weak_ref(self) -> int:
@@ -103,11 +109,13 @@ class TypedStorage:
     _free_weak_ref = staticmethod(_core.UntypedStorage._free_weak_ref)
 
     def get_device(self) -> int:
+        """The index of the device; -1 for the CPU."""
         if self.device.type == "cpu":
             return -1
         return int(self.device.index or 0)
 
     def tolist(self) -> list[Any]:
+        """The elements as a list of Python's numbers."""
         _check_real(self)
         return _over(self._untyped_storage, self.dtype).tolist()
 
@@ -129,12 +137,17 @@ class TypedStorage:
             _over(self._untyped_storage, self.dtype)[index] = value
 
     def fill_(self, value: Any) -> TypedStorage:
+        """Makes every element ``value``; RuntimeError for a storage."""
         if isinstance(value, (TypedStorage, UntypedStorage)):
             raise RuntimeError(f"cannot set item with value type {type(value)}")
         _over(self._untyped_storage, self.dtype).fill_(value)
         return self
 
     def copy_(self, source: Any, non_blocking: Any = None) -> TypedStorage:
+        """Takes the elements of ``source`` over, converted to this dtype.
+
+        Errors: RuntimeError for another size in bytes of the same dtype, NotImplementedError for a source without data.
+        """
         other = source.dtype if isinstance(source, TypedStorage) else _core.uint8
         bytes_ = source.untyped() if isinstance(source, TypedStorage) else source
         if bytes_.nbytes() != self.nbytes() and other == self.dtype:
@@ -147,15 +160,19 @@ class TypedStorage:
         return self
 
     def clone(self) -> TypedStorage:
+        """A storage of the same elements with memory of its own."""
         return self._new(self._untyped_storage.clone())
 
     def cpu(self) -> TypedStorage:
+        """The storage in the CPU's memory."""
         return self._new(self._untyped_storage.cpu())
 
     def cuda(self, device: Any = None, non_blocking: bool = False) -> TypedStorage:
+        """The storage in the current GPU's memory."""
         return self._new(self._untyped_storage.cuda())
 
     def is_pinned(self, device: Any = None) -> bool:
+        """Whether the memory is page-locked."""
         return self._untyped_storage.is_pinned()
 
     @property
@@ -169,6 +186,7 @@ class TypedStorage:
         return self._untyped_storage._share_filename_cpu_(*args)
 
     def share_memory_(self) -> TypedStorage:
+        """Moves the bytes to memory that other processes can map; gives the storage itself."""
         self._untyped_storage.share_memory_()
         return self
 
@@ -183,14 +201,17 @@ class TypedStorage:
         self._untyped_storage._write_file(*args)
 
     def is_shared(self) -> bool:
+        """Whether other processes can map the memory."""
         return self._untyped_storage.is_shared()
 
     _is_shared = is_shared
 
     def resizable(self) -> bool:
+        """Whether ``resize_`` may change the size."""
         return self._untyped_storage.resizable()
 
     def resize_(self, size: int) -> None:
+        """Changes the size to that many elements."""
         if self.device.type not in ("cpu", "cuda", "meta"):
             raise RuntimeError(f"UntypedStorage.resize_: got unexpected device type {self.device.type}")
         self._untyped_storage.resize_(size * self.dtype.itemsize)
@@ -215,6 +236,7 @@ class TypedStorage:
     _pickle_storage_type = pickle_storage_type
 
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+        """The name of the storage's class, "torch.FloatStorage"; given a dtype, a copy of that dtype."""
         if dtype is None:
             return f"torch.{'cuda.' if self.is_cuda else ''}{NAMES[self.dtype]}"
         return self._to(dtype)

@@ -58,6 +58,7 @@ class ObjectPair(Pair):
     """Anything, compared with ``==``."""
 
     def compare(self) -> None:
+        """Errors: ErrorMeta of AssertionError unless the values are equal, of ValueError where ``==`` raises."""
         try:
             equal = self.actual == self.expected
         except Exception as error:
@@ -76,6 +77,7 @@ class NonePair(Pair):
         super().__init__(actual, expected, **other_parameters)
 
     def compare(self) -> None:
+        """Errors: ErrorMeta unless both are None."""
         if self.actual is not self.expected:
             self._fail(AssertionError, f"None mismatch: {self.actual} is not {self.expected}")
 
@@ -99,6 +101,7 @@ class BooleanPair(Pair):
         return bool(bool_like)
 
     def compare(self) -> None:
+        """Errors: ErrorMeta unless both are the same."""
         if self.actual is not self.expected:
             self._fail(AssertionError, f"Booleans mismatch: {self.actual} is not {self.expected}")
 
@@ -155,6 +158,7 @@ class NumberPair(_ClosePair):
         return number_like.item() if isinstance(number_like, np.number) else number_like
 
     def compare(self) -> None:
+        """Errors: ErrorMeta for numbers that are not close, or of different types where ``check_dtype`` asks."""
         text = self._mismatch()
         if text:
             self._fail(AssertionError, text)

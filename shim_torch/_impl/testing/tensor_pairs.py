@@ -66,6 +66,7 @@ class TensorLikePair(_ClosePair):
             raise ErrorMeta(ValueError, f"Unsupported tensor layout {tensor.layout}", id=id)
 
     def compare(self) -> None:
+        """Errors: ErrorMeta where attributes or values differ; values of meta tensors are not compared."""
         actual, expected = self.actual, self.expected
         if actual.is_nested and expected.is_nested and actual.layout == _core.strided:
             self._compare_parts(actual, expected)

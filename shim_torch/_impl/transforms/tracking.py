@@ -14,6 +14,7 @@ _leaf: Any = _core._require_grad  # requires_grad_ refuses within a transform
 
 
 def is_tensor(x: Any) -> bool:
+    """Whether ``x`` is a tensor."""
     return isinstance(x, _core.TensorBase)
 
 
@@ -55,6 +56,7 @@ def kept_connected(enabled: bool, outer: bool, results: Any, given: Any) -> bool
 
 
 def refuse_complex(tensors: list[Any], name: str, what: str) -> None:
+    """RuntimeError, with the transform's name and the place, for a complex tensor among ``what`` was given."""
     for i, x in enumerate(tensors):
         if is_tensor(x) and x.is_complex():
             raise RuntimeError(
@@ -63,10 +65,12 @@ def refuse_complex(tensors: list[Any], name: str, what: str) -> None:
 
 
 def detached(x: Any) -> Any:
+    """A tensor without its history; anything else as it is."""
     return x.detach() if is_tensor(x) else x
 
 
 def zeros(x: Any) -> Any:
+    """Zeros of the shape, dtype and device of ``x``."""
     return x.new_zeros(x.shape)
 
 
@@ -89,6 +93,7 @@ def pick(args: tuple[Any, ...], argnums: Any) -> tuple[int, ...]:
 
 
 def with_tracked(args: tuple[Any, ...], numbers: tuple[int, ...]) -> list[Any]:
+    """The arguments as a list, in which the tensors of those with the given numbers are tracked."""
     given = list(args)
     for n in numbers:
         given[n] = tree_map(tracked, args[n])
@@ -96,6 +101,10 @@ def with_tracked(args: tuple[Any, ...], numbers: tuple[int, ...]) -> list[Any]:
 
 
 def split_aux(output: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
+    """(output, what is handed through beside it), the second None without ``has_aux``.
+
+    Errors: RuntimeError unless the function gave a pair, and the second holds tensors only.
+    """
     if not has_aux:
         return output, None
     if not (isinstance(output, tuple) and len(output) == 2):
@@ -107,6 +116,7 @@ def split_aux(output: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
 
 
 def only_tensors(results: list[Any], name: str) -> None:
+    """RuntimeError unless a function gave something, and only tensors."""
     start = f"{name}: expected f(*primals) to return only tensors"
     if not results or len(results) == 1 and results[0] is None:
         raise RuntimeError(f"{name}: Expected f to be a function that has non-empty output (got output = {results})")

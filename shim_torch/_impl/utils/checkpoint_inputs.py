@@ -17,10 +17,12 @@ class DefaultDeviceType:
 
     @staticmethod
     def set_device_type(device: str = "cuda") -> None:
+        """Sets the type of device, "cuda" at first."""
         DefaultDeviceType._default_device_type = device
 
     @staticmethod
     def get_device_type() -> str:
+        """The type of device that is set."""
         return DefaultDeviceType._default_device_type
 
 
@@ -46,6 +48,7 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
 
 
 def is_reentrant(use_reentrant: bool | None) -> bool:
+    """Which kind of checkpoint is asked for; None is the reentrant one, with a warning."""
     if use_reentrant is None:
         warnings.warn(
             "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "

@@ -36,19 +36,24 @@ class TreeSpec:
 
     @property
     def context(self) -> Any:
+        """What the node's type needs beside its children: the keys of a dict, the class of a namedtuple."""
         return self._context
 
     @property
     def children_specs(self) -> list[TreeSpec]:
+        """The shapes of the children."""
         return self._children
 
     def children(self) -> list[TreeSpec]:
+        """The shapes of the children, in a list of its own."""
         return list(self._children)
 
     def child(self, index: int) -> TreeSpec:
+        """The shape of one child."""
         return self._children[index]
 
     def is_leaf(self) -> bool:
+        """Whether this is the shape of a single leaf."""
         return self.type is None
 
     def entries(self) -> list[Any]:
@@ -152,14 +157,17 @@ class LeafSpec(TreeSpec):
 
 
 def treespec_leaf() -> TreeSpec:
+    """The shape of a single leaf."""
     return _LEAF_SPEC
 
 
 def treespec_tuple(iterable: Iterable[TreeSpec] = (), /) -> TreeSpec:
+    """The shape of a tuple of these children."""
     return TreeSpec(tuple, None, iterable)
 
 
 def treespec_dict(mapping: Any = (), /, **kwargs: TreeSpec) -> TreeSpec:
+    """The shape of a dict with these children by their keys."""
     found = dict(mapping, **kwargs)
     return TreeSpec(dict, list(found), found.values())
 
@@ -257,6 +265,8 @@ def _broadcast_to_and_flatten(tree: Any, treespec: TreeSpec, is_leaf: Any = None
 
 
 def treespec_pprint(treespec: TreeSpec) -> str:
+    """A shape as a text: the tree with ``*`` for each leaf."""
+
     class _Star:
         def __repr__(self) -> str:
             return "*"

@@ -52,6 +52,7 @@ def is_structseq_class(cls: Any) -> bool:
 
 
 def is_structseq(obj: Any) -> bool:
+    """Whether an object, or a class, is like ``torch.return_types.max``."""
     return is_structseq_class(obj if isinstance(obj, type) else type(obj))
 
 
@@ -71,10 +72,12 @@ def is_namedtuple_class(cls: Any) -> bool:
 
 
 def is_namedtuple(obj: Any) -> bool:
+    """Whether an object is a namedtuple, or a class one of namedtuples."""
     return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))
 
 
 def is_namedtuple_instance(obj: Any) -> bool:
+    """Whether an object is a namedtuple; of a class False."""
     return is_namedtuple_class(type(obj))
 
 

@@ -100,6 +100,7 @@ def register_constant(cls: Any) -> None:
 
 
 def is_constant_class(cls: Any) -> bool:
+    """Whether ``register_constant`` was called for a class."""
     return isinstance(cls, type) and cls in tree.CONSTANT_NODES
 
 

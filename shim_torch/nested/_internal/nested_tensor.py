@@ -11,18 +11,10 @@ from shim_torch._impl.nested.base import _rebuild as _rebuild
 from shim_torch.nested._internal.nested_int import NestedInt, _tensor_symint_registry, get_tensor_symint
 
 __all__ = [
-    "NestedTensor",
-    "ViewBufferFromNested",
-    "ViewNestedFromBuffer",
-    "_tensor_symint_registry",
-    "buffer_from_jagged",
-    "get_tensor_symint",
-    "jagged_from_list",
-    "jagged_from_tensor_and_lengths",
-    "nested_from_padded",
-    "nested_view_from_values_offsets",
-    "nested_view_from_values_offsets_lengths",
-]
+    "NestedTensor", "ViewBufferFromNested", "ViewNestedFromBuffer", "_tensor_symint_registry", "buffer_from_jagged",
+    "get_tensor_symint", "jagged_from_list", "jagged_from_tensor_and_lengths", "nested_from_padded",
+    "nested_view_from_values_offsets", "nested_view_from_values_offsets_lengths",
+]  # fmt: skip
 
 
 class NestedTensor(Nested):
@@ -68,6 +60,7 @@ class NestedTensor(Nested):
         return [self._values.narrow(at, start, length) for start, length in self.bounds()]
 
     def held(self) -> list[Any]:
+        """The tensor that holds the data: the values of all rows."""
         return [self._values]
 
     def like(self, held: list[Any]) -> Any:
@@ -286,6 +279,7 @@ class ViewBufferFromNested:
 
     @staticmethod
     def apply(x: NestedTensor) -> Any:
+        """The values of ``x``, all rows in one tensor."""
         return x._values
 
 

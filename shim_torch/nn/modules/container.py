@@ -128,6 +128,7 @@ class Sequential(Module):
         return module
 
     def forward(self, input: Any) -> Any:
+        """What the last module gives, each run on what the one before it gave."""
         for module in self._modules.values():
             input = module(input)
         return input

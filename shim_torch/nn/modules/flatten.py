@@ -15,9 +15,11 @@ class Flatten(Module):
         self.start_dim, self.end_dim = start_dim, end_dim
 
     def forward(self, input: Any) -> Any:
+        """``input`` with the dims made one."""
         return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
+        """Which dims are made one."""
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
@@ -40,7 +42,9 @@ class Unflatten(Module):
         self.dim, self.unflattened_size = dim, unflattened_size
 
     def forward(self, input: Any) -> Any:
+        """``input`` with the dim split."""
         return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
+        """Which dim is split, and into which sizes."""
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

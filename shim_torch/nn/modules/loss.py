@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from shim_torch._impl.nn.modules.building import by_name
+from shim_torch._impl.nn.modules.linear_cross_entropy import LinearCrossEntropyLoss  # noqa: F401
 from shim_torch._impl.nn.modules.simple_layers import constructor
 from shim_torch.nn import functional as F
 from shim_torch.nn._reduction import legacy_get_string
-from shim_torch.nn.modules.linear import Linear
 from shim_torch.nn.modules.module import Module
 
 _COMMON: dict[str, Any] = {"size_average": None, "reduce": None, "reduction": "mean"}
@@ -100,6 +99,7 @@ class HuberLoss(Module):
         self.reduction, self.delta = reduction, delta
 
     def forward(self, input: Any, target: Any) -> Any:
+        """``input`` and ``target`` of one shape; a 0-d tensor, or of that shape with reduction "none"."""
         return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
 
 
@@ -153,6 +153,7 @@ class PoissonNLLLoss(_Loss):
     _before = ("log_input", "full")
 
     def forward(self, log_input: Any, target: Any) -> Any:
+        """``log_input``: logarithms of the rates, or rates by the setting of that name; ``target``: counts."""
         return self._computed(log_input, target)
 
 
@@ -164,6 +165,7 @@ class GaussianNLLLoss(Module):
         self.full, self.eps, self.reduction = full, eps, reduction
 
     def forward(self, input: Any, target: Any, var: Any) -> Any:
+        """``input``: means; ``target`` of the same shape; ``var``: variances, of that shape or one for each row."""
         return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
 
 
@@ -189,6 +191,7 @@ class MarginRankingLoss(_Loss):
     _before = ("margin",)
 
     def forward(self, input1: Any, input2: Any, target: Any) -> Any:  # type: ignore[override]
+        """``target``: 1 where ``input1`` should be the larger one, -1 where ``input2`` should."""
         return self._computed(input1, input2, target)
 
 
@@ -200,6 +203,7 @@ class CosineEmbeddingLoss(_Loss):
     _before = ("margin",)
 
     def forward(self, input1: Any, input2: Any, target: Any) -> Any:  # type: ignore[override]
+        """``input1`` and ``input2`` (N, D) or (D), ``target`` (N) or 0-d: 1 for similar pairs, -1 for others."""
         return self._computed(input1, input2, target)
 
 
@@ -211,6 +215,7 @@ class TripletMarginLoss(_Loss):
     _before = ("margin", "p", "eps", "swap")
 
     def forward(self, anchor: Any, positive: Any, negative: Any) -> Any:  # type: ignore[override]
+        """Vectors (N, D) or (D): ``positive`` should be nearer to ``anchor`` than ``negative``."""
         return self._computed(anchor, positive, negative)
 
 
@@ -242,40 +247,9 @@ class CTCLoss(Module):
         self.blank, self.reduction, self.zero_infinity = blank, reduction, zero_infinity
 
     def forward(self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> Any:
+        """``log_probs`` (T, N, C) or (T, C), ``targets`` (N, S) or all joined (sum of lengths), lengths (N)."""
         lengths = input_lengths, target_lengths
         return F.ctc_loss(log_probs, targets, *lengths, self.blank, self.reduction, self.zero_infinity)
-
-
-class LinearCrossEntropyLoss(Module):
-    """A linear layer to the classes' logits and their cross entropy."""
-
-    def __init__(
-        self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (), bias: bool = False,
-        device: Any = None, dtype: Any = None, reduction: str = "mean", weight: Any = None,
-        ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None,
-    ) -> None:  # fmt: skip
-        if weight is not None and tuple(weight.shape) != (num_classes,):
-            raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
-        if not 0 <= label_smoothing <= 1:
-            raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
-        super().__init__()
-        rows = math.prod((num_classes, *out_features))
-        self.linear = Linear(in_features, rows, bias=bias, device=device, dtype=dtype)
-        self.in_features, self.num_classes, self.out_features = in_features, num_classes, tuple(out_features)
-        self.register_buffer("weight", weight)
-        self.reduction, self.ignore_index, self.bias = reduction, ignore_index, bias
-        self.label_smoothing, self.options = label_smoothing, options
-
-    def forward(self, input: Any, target: Any) -> Any:
-        classes = (self.num_classes, *self.out_features)
-        weight, bias = self.linear.weight.unflatten(0, classes), self.linear.bias
-        settings = {name: getattr(self, name) for name in ("reduction", "ignore_index", "label_smoothing", "options")}
-        bias = None if bias is None else bias.unflatten(0, classes)
-        return F.linear_cross_entropy(input, weight, target, weight=self.weight, linear_bias=bias, **settings)
-
-    def extra_repr(self) -> str:
-        names = "in_features num_classes out_features bias reduction ignore_index label_smoothing options".split()
-        return ", ".join(f"{name}={getattr(self, name)}" for name in names)
 
 
 class TripletMarginWithDistanceLoss(Module):
@@ -293,5 +267,6 @@ class TripletMarginWithDistanceLoss(Module):
         self.margin, self.swap, self.reduction = margin, swap, reduction
 
     def forward(self, anchor: Any, positive: Any, negative: Any) -> Any:  # type: ignore[override]
+        """``positive`` should be nearer to ``anchor`` than ``negative``."""
         settings = {name: getattr(self, name) for name in ("distance_function", "margin", "swap", "reduction")}
         return F.triplet_margin_with_distance_loss(anchor, positive, negative, **settings)

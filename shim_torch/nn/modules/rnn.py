@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import numbers
 import warnings
 from typing import Any
 
@@ -17,6 +16,7 @@ from shim_torch._impl.nn.modules.recurrent_cells import (  # noqa: F401
     RNNCellBase,
     variable_functions,
 )
+from shim_torch._impl.nn.modules.recurrent_settings import check_settings
 from shim_torch.nn.modules.module import Module
 from shim_torch.nn.parameter import Parameter
 from shim_torch.nn.utils.rnn import PackedSequence
@@ -42,7 +42,7 @@ class RNNBase(Module):
         self.mode, self.input_size, self.hidden_size, self.num_layers = mode, input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
         self.bidirectional, self.proj_size = bidirectional, proj_size
-        self._check_settings(dropout)
+        check_settings(self, dropout)
         gates = {"LSTM": 4, "GRU": 3}.get(mode, 1) * hidden_size
         state = proj_size if proj_size > 0 else hidden_size
         self._flat_weights_names: list[str] = []
@@ -62,36 +62,6 @@ class RNNBase(Module):
                 self._all_weights.append(names)
         self.flatten_parameters()
         self.reset_parameters()
-
-    def _check_settings(self, dropout: Any) -> None:
-        if not isinstance(dropout, numbers.Number) or not 0 <= dropout <= 1 or isinstance(dropout, bool):  # type: ignore[operator]
-            raise ValueError(
-                "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
-            )
-        if dropout > 0 and self.num_layers == 1:  # type: ignore[operator]
-            warnings.warn(
-                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater "
-                f"than 1, but got dropout={dropout} and num_layers={self.num_layers}",
-                stacklevel=4,
-            )
-        for name in ("bias", "batch_first"):
-            value = getattr(self, name)
-            if not isinstance(value, bool):
-                raise TypeError(f"{name} should be of type bool, got: {type(value).__name__}")
-        for name in ("input_size", "hidden_size"):
-            value = getattr(self, name)
-            if not isinstance(value, int):
-                raise TypeError(f"{name} should be of type int, got: {type(value).__name__}")
-        if self.input_size <= 0:  # type: ignore[operator]
-            raise ValueError("input_size must be greater than zero")
-        if self.hidden_size <= 0:
-            raise ValueError("hidden_size must be greater than zero")
-        if self.num_layers <= 0:
-            raise ValueError("num_layers must be greater than zero")
-        if self.proj_size < 0:
-            raise ValueError("proj_size should be a positive integer or zero to disable projections")
-        if self.proj_size >= self.hidden_size:
-            raise ValueError("proj_size has to be smaller than hidden_size")
 
     @property
     def _flat_weights(self) -> list[Any]:
@@ -160,6 +130,7 @@ class RNNBase(Module):
     def check_hidden_size(
         self, hx: Any, expected_hidden_size: Any, msg: str = "Expected hidden size {}, got {}"
     ) -> None:
+        """RuntimeError with both sizes in ``msg`` for a hidden state of another size."""
         if tuple(hx.size()) != tuple(expected_hidden_size):
             raise RuntimeError(msg.format(tuple(expected_hidden_size), list(hx.size())))
 
@@ -169,9 +140,11 @@ class RNNBase(Module):
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
     def permute_hidden(self, hx: Any, permutation: Any) -> Any:
+        """The batch of a hidden state in another order; None keeps it."""
         return hx if permutation is None else hx.index_select(1, permutation)
 
     def extra_repr(self) -> str:
+        """The sizes, and what is set otherwise than by default."""
         plain = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}
         return f"{self.input_size}, {self.hidden_size}" + settings_beside(self, proj_size=0, **plain)
 
@@ -203,6 +176,10 @@ class RNNBase(Module):
         return self._kernel()(data, sizes, hx, *settings)
 
     def forward(self, input: Any, hx: Any = None) -> Any:
+        """(output, last hidden states); the output (L, N, directions · hidden) is packed or lacks N as ``input`` does.
+
+        ``hx`` None: zeros. Errors: ValueError for another number of dims or dtype, RuntimeError for other sizes.
+        """
         packed = isinstance(input, PackedSequence)
         data: Any
         sizes: Any
@@ -263,6 +240,7 @@ class LSTM(RNNBase):
         return (*self.get_expected_hidden_size(input, batch_sizes)[:2], self.hidden_size)
 
     def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Any) -> None:
+        """Checks input, hidden and cell state against the layer."""
         self.check_input(input, batch_sizes)
         wanted = self.get_expected_hidden_size(input, batch_sizes)
         self.check_hidden_size(hidden[0], wanted, "Expected hidden[0] size {}, got {}")
@@ -271,6 +249,7 @@ class LSTM(RNNBase):
         )
 
     def permute_hidden(self, hx: Any, permutation: Any) -> Any:
+        """The batch of (h, c) in another order; None keeps it."""
         return hx if permutation is None else super().permute_hidden(hx, permutation)
 
     def _states(self, input: Any, hx: Any, batch: int, batched: bool, order: Any) -> Any:

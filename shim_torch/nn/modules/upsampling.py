@@ -29,6 +29,7 @@ class Upsample(Module):
         self.align_corners, self.recompute_scale_factor = align_corners, recompute_scale_factor
 
     def forward(self, input: Any) -> Any:
+        """``input`` (N, C, *) with 1 to 3 spatial dims, resampled."""
         return F.interpolate(
             input,
             self.size,
@@ -39,6 +40,7 @@ class Upsample(Module):
         )
 
     def extra_repr(self) -> str:
+        """The factor or the size, and the mode."""
         what = f"scale_factor={self.scale_factor}" if self.scale_factor is not None else f"size={self.size}"
         return what + f", mode={self.mode!r}"
 

@@ -157,6 +157,7 @@ class ParametrizationList(ModuleList):
         _set(own, new)
 
     def forward(self) -> Any:
+        """The tensor that all parametrizations make of the original one(s)."""
         values: Any = (self.original,) if self.is_tensor else [getattr(self, name) for name in self._names()]
         for module in self:
             values = (module(*values),)

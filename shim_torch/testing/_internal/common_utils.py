@@ -54,6 +54,7 @@ class TestCase(unittest.TestCase):
     maxDiff = None
 
     def setUp(self) -> None:
+        """Seeds all generators of random numbers."""
         set_rng_seed(SEED)
 
     def assertEqual(

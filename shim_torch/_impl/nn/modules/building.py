@@ -50,6 +50,7 @@ def settings_beside(layer: Any, **plain: Any) -> str:
 
 
 def wrapped_index(length: int, i: Any) -> int:
+    """An index counted from 0, negative ones from the end; IndexError outside of ``length``."""
     i = operator.index(i)
     if not -length <= i < length:
         raise IndexError(f"index {i} is out of range")

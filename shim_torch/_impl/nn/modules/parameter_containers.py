@@ -74,6 +74,7 @@ class ParameterList(Module):
         raise RuntimeError("ParameterList should not be called.")
 
     def extra_repr(self) -> str:
+        """A line for each entry: its class, dtype and size."""
         return _lines(enumerate(self), lambda p: f"{type(p).__name__} containing: [{p.dtype} of size {_size(p)}]")
 
 
@@ -210,6 +211,8 @@ class ParameterDict(Module):
             self[key] = value
 
     def extra_repr(self) -> str:
+        """A line for each entry: its kind, type and size, and the GPU that it is on."""
+
         def described(p: Any) -> str:
             kind = "Parameter" if isinstance(p, Parameter) else "Tensor"
             place = f" (GPU {p.get_device()})" if p.is_cuda else ""

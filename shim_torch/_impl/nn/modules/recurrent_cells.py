@@ -31,6 +31,7 @@ class RNNCellBase(Module):
         self.reset_parameters()
 
     def extra_repr(self) -> str:
+        """The sizes, and what is set otherwise than by default."""
         kind = {"nonlinearity": "tanh"} if hasattr(self, "nonlinearity") else {}
         return f"{self.input_size}, {self.hidden_size}" + settings_beside(self, bias=True, **kind)
 
@@ -72,6 +73,7 @@ class RNNCell(RNNCellBase):
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Any, hx: Any = None) -> Any:
+        """The next hidden state (N, hidden_size) after ``input`` (N, input_size); N may lack. ``hx`` None: zeros."""
         x, states, batched = self._prepared(input, hx)
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
@@ -88,6 +90,7 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input: Any, hx: Any = None) -> Any:
+        """The next hidden state (N, hidden_size) after ``input`` (N, input_size); N may lack. ``hx`` None: zeros."""
         x, states, batched = self._prepared(input, hx)
         h = variable_functions().gru_cell(x, states[0], *self._weights)
         return h if batched else h.squeeze(0)
@@ -102,6 +105,7 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input: Any, hx: Any = None) -> Any:
+        """The next (h, c), each (N, hidden_size), after ``input`` (N, input_size); N may lack. ``hx`` None: zeros."""
         x, states, batched = self._prepared(input, hx)
         h, c = variable_functions().lstm_cell(x, states, *self._weights)
         return (h, c) if batched else (h.squeeze(0), c.squeeze(0))

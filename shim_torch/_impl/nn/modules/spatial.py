@@ -124,6 +124,7 @@ class PairwiseDistance(Module):
         self.keepdim = keepdim
 
     def forward(self, x1: Any, x2: Any) -> Any:
+        """Distances (*) of ``x1`` and ``x2`` (*, D), which broadcast; (*, 1) with ``keepdim``."""
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 

@@ -1,4 +1,4 @@
-"""Operators of one kernel here written with smaller ones: pointwise functions, activations, sums and products."""
+"""Operators of one kernel here written with smaller ones: how they are declared, and pointwise functions."""
 
 from __future__ import annotations
 
@@ -55,47 +55,52 @@ def _floating(x: Any) -> Any:
     return x if x.dtype.is_floating_point or x.dtype.is_complex else x.to(_core.get_default_dtype())
 
 
-# --- pointwise functions ------------------------------------------------------------------------------------------------
-
-
 @formula("addcdiv", wide=True)
 def addcdiv(self: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    """``self + value * (tensor1 / tensor2)``."""
     return self + value * (tensor1 / tensor2)
 
 
 @formula("addcmul", wide=True)
 def addcmul(self: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    """``self + value * tensor1 * tensor2``."""
     return self + value * tensor1 * tensor2
 
 
 @formula("deg2rad", wide=True)
 def deg2rad(self: Any) -> Any:
+    """Degrees in radians."""
     return self * (math.pi / 180)
 
 
 @formula("rad2deg", wide=True)
 def rad2deg(self: Any) -> Any:
+    """Radians in degrees."""
     return self * (180 / math.pi)
 
 
 @formula("frac")
 def frac(self: Any) -> Any:
+    """What is behind the point, with the sign of the element."""
     return self - self.trunc()
 
 
 @formula("heaviside")
 def heaviside(self: Any, values: Any) -> Any:
+    """0 for negative elements and NaN, 1 for positive ones, ``values`` at 0."""
     found = _torch().where(self == 0, values, self > 0)
     return found.masked_fill(self.isnan(), 0) if self.dtype.is_floating_point else found
 
 
 @formula("isneginf")
 def isneginf(self: Any) -> Any:
+    """Which elements are negative infinity."""
     return self == -math.inf
 
 
 @formula("isposinf")
 def isposinf(self: Any) -> Any:
+    """Which elements are positive infinity."""
     return self == math.inf
 
 
@@ -122,6 +127,7 @@ def logaddexp(self: Any, other: Any) -> Any:
 
 @formula("logaddexp2", wide=True)
 def logaddexp2(self: Any, other: Any) -> Any:
+    """As ``logaddexp``, of powers of 2."""
     torch = _torch()
     high = torch.maximum(self, other)
     found = high + torch.exp2(-(self - other).abs()).log1p() / math.log(2)
@@ -130,6 +136,7 @@ def logaddexp2(self: Any, other: Any) -> Any:
 
 @formula("logit", wide=True)
 def logit(self: Any, eps: float | None = None) -> Any:
+    """log(x / (1 - x)), of elements that are first clamped to ``eps``..1 - ``eps`` if that is given."""
     x = _floating(self)
     x = x if eps is None else x.clamp(eps, 1 - eps)
     return (x / (1 - x)).log()
@@ -137,6 +144,7 @@ def logit(self: Any, eps: float | None = None) -> Any:
 
 @formula("sgn")
 def sgn(self: Any) -> Any:
+    """The sign; of a complex element x / |x|, and 0 of 0."""
     if not self.dtype.is_complex:
         return self.sign()
     size = self.abs()
@@ -145,12 +153,14 @@ def sgn(self: Any) -> Any:
 
 @formula("sinc", wide=True)
 def sinc(self: Any) -> Any:
+    """sin(πx) / (πx), and 1 at 0."""
     x = math.pi * _floating(self)
     return _torch().where(x == 0, 1, x.sin() / x)
 
 
 @formula("special_entr", wide=True)
 def special_entr(self: Any) -> Any:
+    """-x log(x), 0 at 0, and negative infinity below."""
     torch, x = _torch(), _floating(self)
     found = torch.where(x > 0, -x * x.log(), torch.where(x == 0, 0.0, -math.inf))
     return torch.where(x.isnan(), x, found)
@@ -165,6 +175,7 @@ def special_ndtr(self: Any) -> Any:
 
 @formula("special_log_ndtr", wide=True)
 def special_log_ndtr(self: Any) -> Any:
+    """The logarithm of the normal distribution function; far on the left by erfcx, which does not underflow."""
     torch = _torch()
     scaled = _floating(self) * math.sqrt(0.5)
     below = (torch.special.erfcx(-scaled) / 2).log() - scaled * scaled
@@ -173,106 +184,22 @@ def special_log_ndtr(self: Any) -> Any:
 
 @formula("xlogy.Tensor", wide=True)
 def xlogy(self: Any, other: Any) -> Any:
+    """self * log(other), 0 where ``self`` is, and NaN where ``other`` is."""
     product = self * _floating(other).log()
     return _torch().where(other.isnan(), other.to(product.dtype), _torch().where(self == 0, 0.0, product))
 
 
 @formula("special_xlog1py", wide=True)
 def special_xlog1py(self: Any, other: Any) -> Any:
+    """self * log(1 + other), 0 where ``self`` is, and NaN where ``other`` is."""
     product = self * _floating(other).log1p()
     return _torch().where(other.isnan(), other.to(product.dtype), _torch().where(self == 0, 0.0, product))
 
 
 @formula("floor_divide")
 def floor_divide(self: Any, other: Any) -> Any:
+    """The quotient rounded down."""
     return _torch().div(self, other, rounding_mode="floor")
-
-
-# --- activations --------------------------------------------------------------------------------------------------------
-
-
-@formula("hardshrink")
-def hardshrink(self: Any, lambd: float = 0.5) -> Any:
-    return _torch().where((self >= -lambd) & (self <= lambd), 0, self)
-
-
-@formula("softshrink", wide=True)
-def softshrink(self: Any, lambd: float = 0.5) -> Any:
-    torch = _torch()
-    return torch.where(self.abs() > lambd, self - self.sign() * lambd, self * 0)
-
-
-@formula("threshold")
-def threshold(self: Any, threshold: Any, value: Any) -> Any:
-    return _torch().where(self <= threshold, value, self)
-
-
-@formula("mish", wide=True)
-def mish(self: Any) -> Any:
-    return self * _torch().ops.aten.softplus(self).tanh()
-
-
-@formula("softplus", wide=True)
-def softplus(self: Any, beta: Any = 1, threshold: Any = 20) -> Any:
-    scaled = self * beta
-    return _torch().where(scaled > threshold, self, scaled.exp().log1p() / beta)
-
-
-@formula("_prelu_kernel")
-def _prelu_kernel(self: Any, weight: Any) -> Any:
-    return _torch().where(self > 0, self, weight * self)
-
-
-@formula("hardsigmoid", wide=True)
-def hardsigmoid(self: Any) -> Any:
-    return (self + 3).clamp(0, 6) / 6
-
-
-@formula("hardswish", wide=True)
-def hardswish(self: Any) -> Any:
-    return self * (self + 3).clamp(0, 6) / 6
-
-
-@formula("silu", wide=True)
-def silu(self: Any) -> Any:
-    return self * self.sigmoid()
-
-
-@formula("elu", wide=True)
-def elu(self: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
-    return _torch().where(self > 0, self * scale, (self * input_scale).expm1() * (alpha * scale))
-
-
-_GELU_CURVES: dict[
-    str, Callable[[Any], Any]
-] = {  # what takes x / 2 to its part: -1 far on the left, 1 far on the right
-    "none": lambda x: (x * math.sqrt(0.5)).erf(),
-    "tanh": lambda x: (math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)).tanh(),
-}
-
-
-@formula("gelu", wide=True)
-def gelu(self: Any, *, approximate: str = "none") -> Any:
-    if approximate not in _GELU_CURVES:
-        raise RuntimeError("approximate argument must be either none or tanh.")
-    return self * 0.5 * (1 + _GELU_CURVES[approximate](self))
-
-
-@formula("leaky_relu", wide=True)
-def leaky_relu(self: Any, negative_slope: Any = 0.01) -> Any:
-    return _torch().where(self > 0, self, self * negative_slope)
-
-
-@formula("rrelu_with_noise_backward")
-def rrelu_with_noise_backward(
-    grad_output: Any, self: Any, noise: Any, lower: Any, upper: Any, training: bool, self_is_result: bool
-) -> Any:
-    if training and upper - lower > 1e-6:
-        return grad_output * noise
-    return _torch().ops.aten.leaky_relu_backward(grad_output, self, (lower + upper) / 2, self_is_result)
-
-
-# --- sums and products --------------------------------------------------------------------------------------------------
 
 
 @formula("fill.Scalar", "fill.Tensor")

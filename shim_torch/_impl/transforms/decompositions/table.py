@@ -1,7 +1,7 @@
 """The table of decompositions: for each operator of PyTorch's table, ours.
 
-An operator that is a composite here is its own body; ``_formulas`` and ``_layouts`` write out others; in-place and out= forms
-follow from the functional one. What is a single kernel here and has no formula is not in the table.
+An operator that is a composite here is its own body; ``formulas`` and the files beside it write out others; in-place and
+out= forms follow from the functional one. What is a single kernel here and has no formula is not in the table.
 """
 
 from __future__ import annotations
@@ -104,6 +104,7 @@ def _form(name: str, op: Any, found: Table) -> Callable[..., Any] | None:
 def build() -> tuple[Table, Table]:
     """(all decompositions, those of operators outside the core ATen set)."""
     from shim_torch._impl.table.operators import records
+    from shim_torch._impl.transforms.decompositions import activations as activations
     from shim_torch._impl.transforms.decompositions import contractions as contractions
     from shim_torch._impl.transforms.decompositions import layouts as layouts
     from shim_torch._impl.transforms.decompositions.formulas import FORMULAS

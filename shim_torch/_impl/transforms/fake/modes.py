@@ -10,6 +10,7 @@ from shim_torch.utils._python_dispatch import _get_current_dispatch_mode_stack a
 
 
 def is_fake_mode(mode: Any) -> bool:
+    """Whether a mode computes shapes alone, as ``FakeTensorMode`` does."""
     return getattr(mode, "_computes_shapes", False)
 
 

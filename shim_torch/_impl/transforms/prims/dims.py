@@ -23,6 +23,7 @@ def canonicalize_dim(rank: int, idx: int, wrap_scalar: bool = True) -> int:
 
 
 def canonicalize_dims(rank: int, indices: Any, wrap_scalar: bool = True) -> Any:
+    """A dim as a number from 0, or a sequence of dims as a tuple of such; IndexError outside."""
     if isinstance(indices, int):
         return canonicalize_dim(rank, indices, wrap_scalar)
     return tuple(canonicalize_dim(rank, i, wrap_scalar) for i in indices)
@@ -37,6 +38,7 @@ def reduction_dims(shape: Sequence[int], dims: Sequence[int] | None) -> tuple[in
 
 
 def is_expandable_to(shape: Sequence[int], desired: Sequence[int]) -> bool:
+    """Whether a tensor of one shape can be expanded to another."""
     if len(shape) > len(desired):
         return False
     return all(d == n or n == 1 for n, d in zip(reversed(shape), reversed(desired), strict=False))
@@ -55,6 +57,7 @@ def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:
 
 
 def extract_shape_from_varargs(shape: Any, validate: bool = True) -> tuple[int, ...]:
+    """The shape (2, 3) of arguments ``f(2, 3)`` or ``f((2, 3))``; sizes are not checked."""
     return tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], Sequence) else tuple(shape)
 
 

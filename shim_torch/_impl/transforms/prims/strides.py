@@ -12,6 +12,7 @@ from shim_torch._impl.surface import naming
 
 
 def is_same_shape(a: Sequence[int], b: Sequence[int]) -> bool:
+    """Whether two shapes are equal, whatever sequences they are."""
     return tuple(a) == tuple(b)
 
 
@@ -37,14 +38,17 @@ def make_channels_last_strides_for(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def is_contiguous(a: Any) -> bool:
+    """Whether a tensor's elements lie one after the other, the last dim innermost."""
     return bool(a.is_contiguous())
 
 
 def is_contiguous_for_memory_format(a: Any, *, memory_format: Any) -> bool:
+    """Whether a tensor's elements lie one after the other as the memory format wants."""
     return bool(a.is_contiguous(memory_format=memory_format))
 
 
 def is_channels_last_contiguous(a: Any) -> bool:
+    """Whether a tensor is dense NHWC or NDHWC."""
     return (a.dim() == 4 and a.is_contiguous(memory_format=_core.channels_last)) or (
         a.dim() == 5 and a.is_contiguous(memory_format=_core.channels_last_3d)
     )

@@ -11,7 +11,6 @@ from typing import Any
 
 import shim_torch as torch
 from shim_torch._impl.tensor.affine_quantization import (
-    _HALVES,
     _per_token_quant_qparam_dim_check,
     along,
     channels,
@@ -21,15 +20,10 @@ from shim_torch._impl.tensor.affine_quantization import (
     to_numbers,
     wide,
 )
+from shim_torch._impl.tensor.quantization_parameters import BOUNDS, check_bounds, choose_parameters
 from shim_torch.autograd import Function
 from shim_torch.library import Library
 
-_INTEGERS = (torch.uint8, torch.int8, torch.uint16, torch.int16, torch.int32)
-_FLOATS8 = (torch.float8_e4m3fn, torch.float8_e5m2)
-_BOUNDS: dict[Any, tuple[float, float]] = {
-    **{d: (torch.iinfo(d).min, torch.iinfo(d).max) for d in _INTEGERS},
-    **{d: (int(torch.finfo(d).min), int(torch.finfo(d).max)) for d in _FLOATS8},
-}
 quantized_decomposed_lib = Library("quantized_decomposed", "DEF")
 
 
@@ -42,16 +36,6 @@ def _operator(schema: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     return decorate
 
 
-def _check_bounds(quant_min: Any, quant_max: Any, dtype: Any) -> None:
-    if dtype not in _BOUNDS:
-        raise ValueError(f"Unsupported dtype: {dtype}")
-    low, high = _BOUNDS[dtype]
-    if not quant_min >= low:
-        raise AssertionError(f"quant_min out of bounds for dtype, quant_min_lower_bound: {low} quant_min: {quant_min}")
-    if not quant_max <= high:
-        raise AssertionError(f"quant_max out of bounds for dtype, quant_max_upper_bound: {high} quant_max: {quant_max}")
-
-
 # --- one scale for a tensor -----------------------------------------------------------------------------------------
 
 
@@ -59,8 +43,12 @@ def _check_bounds(quant_min: Any, quant_max: Any, dtype: Any) -> None:
     "quantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor"
 )
 def quantize_per_tensor(input: Any, scale: float, zero_point: int, quant_min: int, quant_max: int, dtype: Any) -> Any:
+    """q of ``input`` (float32, or half precision as float32), in ``dtype``.
+
+    Errors: ValueError for a dtype that is no target, AssertionError for bounds outside of it and other inputs.
+    """
     input = wide(input)
-    _check_bounds(quant_min, quant_max, dtype)
+    check_bounds(quant_min, quant_max, dtype)
     return to_integers(input, scale, zero_point, quant_min, quant_max).to(dtype)
 
 
@@ -70,6 +58,7 @@ def quantize_per_tensor(input: Any, scale: float, zero_point: int, quant_min: in
 def quantize_per_tensor_tensor(
     input: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int, dtype: Any
 ) -> Any:
+    """As ``quantize_per_tensor``, with scale and zero point in tensors of one element."""
     return quantize_per_tensor(
         input, one_element("scale", scale), one_element("zero_point", zero_point), quant_min, quant_max, dtype
     )
@@ -81,6 +70,7 @@ def quantize_per_tensor_tensor(
 def quantize_per_tensor_tensor2(
     input: Any, scale: Any, zero_point: Any, quant_min: Any, quant_max: Any, dtype: Any
 ) -> Any:
+    """As ``quantize_per_tensor``, with all numbers in tensors of one element."""
     return quantize_per_tensor_tensor(input, scale, zero_point, quant_min.item(), quant_max.item(), dtype)
 
 
@@ -90,9 +80,13 @@ def quantize_per_tensor_tensor2(
 def dequantize_per_tensor(
     input: Any, scale: float, zero_point: int, quant_min: int, quant_max: int, dtype: Any, *, out_dtype: Any = None
 ) -> Any:
+    """x of q, in ``out_dtype`` (float32).
+
+    Errors: AssertionError unless ``input`` has ``dtype``, ValueError for a dtype that is no target.
+    """
     if input.dtype != dtype:
         raise AssertionError(f"Expecting input to have dtype: {dtype}, but got {input.dtype}")
-    if dtype not in _BOUNDS:
+    if dtype not in BOUNDS:
         raise ValueError(f"Unsupported dtype in dequantize_per_tensor: {dtype}")
     return (input.to(torch.float32 if out_dtype is None else out_dtype) - zero_point) * scale
 
@@ -103,6 +97,7 @@ def dequantize_per_tensor(
 def dequantize_per_tensor_tensor(
     input: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int, dtype: Any, *, out_dtype: Any = None
 ) -> Any:
+    """As ``dequantize_per_tensor``, with scale and zero point in tensors of one element."""
     numbers = one_element("scale", scale), one_element("zero_point", zero_point)
     return dequantize_per_tensor(input, *numbers, quant_min, quant_max, dtype, out_dtype=out_dtype)
 
@@ -113,46 +108,25 @@ def dequantize_per_tensor_tensor(
 def dequantize_per_tensor_tensor2(
     input: Any, scale: Any, zero_point: Any, quant_min: Any, quant_max: Any, dtype: Any, *, out_dtype: Any = None
 ) -> Any:
+    """As ``dequantize_per_tensor``, with all numbers in tensors of one element."""
     bounds = quant_min.item(), quant_max.item()
     return dequantize_per_tensor_tensor(input, scale, zero_point, *bounds, dtype, out_dtype=out_dtype)
-
-
-def _scale_of(low: Any, high: Any, qmin: int, qmax: int, symmetric: bool, eps: float) -> tuple[Any, Any]:
-    """The scale and zero point that reach from ``low`` to ``high``, 0 included."""
-    low, high = low.clamp(max=0.0), high.clamp(min=0.0)
-    if symmetric:
-        scale = (torch.maximum(-low, high) / ((qmax - qmin) / 2)).float().clamp(min=eps)
-        return scale.double(), torch.zeros_like(scale, dtype=torch.int64)
-    scale = ((high - low) / float(qmax - qmin)).float().clamp(min=eps)
-    return scale.double(), (qmin - torch.round(low / scale).to(torch.int64)).clamp(qmin, qmax)
-
-
-def _choose(input: Any, qmin: int, qmax: int, eps: float, dtype: Any, symmetric: bool) -> tuple[Any, Any]:
-    if input.dtype not in (torch.float32, *_HALVES):
-        raise AssertionError(f"Expecting input to have dtype torch.float32/16/b16, but got dtype: {input.dtype}")
-    if dtype not in _BOUNDS:
-        raise AssertionError(f"Expecting target dtype to be one of {list(_BOUNDS)}, but got: {dtype}")
-    if not qmin <= 0 <= qmax:
-        raise AssertionError("Used-specified quantization range must include 0.")
-    if not qmin < qmax:
-        raise AssertionError("qmin must be less than qmax for user-specified quantization range.")
-    low, high = torch.aminmax(input)
-    scale, zero = _scale_of(low, high, qmin, qmax, symmetric, eps)
-    return scale.reshape(1), zero.reshape(1)
 
 
 @_operator(
     "choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)"
 )
 def choose_qparams_tensor(input: Any, qmin: int, qmax: int, eps: float, dtype: Any) -> tuple[Any, Any]:
-    return _choose(input, qmin, qmax, eps, dtype, False)
+    """(scale, zero point), float64 and int64 (1,), that reach from the least number (or 0) to the largest (or 0)."""
+    return choose_parameters(input, qmin, qmax, eps, dtype, False)
 
 
 @_operator(
     "choose_qparams_symmetric.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)"
 )
 def choose_qparams_symmetric_tensor(input: Any, qmin: int, qmax: int, eps: float, dtype: Any) -> tuple[Any, Any]:
-    return _choose(input, qmin, qmax, eps, dtype, True)
+    """(scale, zero point), float64 and int64 (1,), for a zero point of 0."""
+    return choose_parameters(input, qmin, qmax, eps, dtype, True)
 
 
 # --- a scale for each index of an axis --------------------------------------------------------------------------------
@@ -164,9 +138,10 @@ def choose_qparams_symmetric_tensor(input: Any, qmin: int, qmax: int, eps: float
 def quantize_per_channel(
     input: Any, scales: Any, zero_points: Any, axis: int, quant_min: int, quant_max: int, dtype: Any
 ) -> Any:
+    """q of ``input`` in ``dtype``, with a scale and a zero point (n,) for each index of ``axis``."""
     numbers = wide(input)
     scale, zero = channels(input, axis, scales, zero_points)
-    _check_bounds(quant_min, quant_max, dtype)
+    check_bounds(quant_min, quant_max, dtype)
     return to_integers(numbers, scale, zero, quant_min, quant_max).to(dtype)
 
 
@@ -184,10 +159,11 @@ def dequantize_per_channel(
     *,
     out_dtype: Any = None,
 ) -> Any:
+    """x of q, in ``out_dtype`` (float32), with a scale (n,) for each index of ``axis``; None as zero points: 0."""
     if input.dtype != dtype:
         raise AssertionError(f"Expecting input to have dtype: {dtype}, but got dtype: {input.dtype}")
     scale, zero = channels(input, axis, scales, zero_points)
-    _check_bounds(quant_min, quant_max, dtype)
+    check_bounds(quant_min, quant_max, dtype)
     return to_numbers(input, scale, zero).to(torch.float32 if out_dtype is None else out_dtype)
 
 
@@ -196,6 +172,7 @@ class FakeQuantPerChannel(Function):
 
     @staticmethod
     def forward(ctx: Any, input: Any, scales: Any, zero_points: Any, axis: int, quant_min: int, quant_max: int) -> Any:
+        """x of the q of ``input``, with a scale and a zero point (n,) for each index of ``axis``."""
         scale, zero = along(scales, axis, input.dim()), along(zero_points, axis, input.dim())
         q = torch.round(input * (1.0 / scale)) + zero
         ctx.save_for_backward((q >= quant_min) & (q <= quant_max))
@@ -203,6 +180,7 @@ class FakeQuantPerChannel(Function):
 
     @staticmethod
     def backward(ctx: Any, gy: Any) -> Any:
+        """The gradient where q was within the bounds, elsewhere 0."""
         return gy * ctx.saved_tensors[0], None, None, None, None, None
 
 
@@ -210,6 +188,7 @@ class FakeQuantPerChannel(Function):
     "fake_quant_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max) -> Tensor"
 )
 def fake_quant_per_channel(input: Any, scales: Any, zero_points: Any, axis: int, quant_min: int, quant_max: int) -> Any:
+    """x of the q of ``input``, differentiable: the gradient is 1 where q was within the bounds, elsewhere 0."""
     return FakeQuantPerChannel.apply(input, scales, zero_points, axis, quant_min, quant_max)
 
 
@@ -224,6 +203,7 @@ def _row_limits(input: Any) -> tuple[Any, Any]:
 
 @_operator("choose_qparams_per_token(Tensor input, ScalarType dtype) -> (Tensor, Tensor)")
 def choose_qparams_per_token(input: Any, dtype: Any) -> tuple[Any, Any]:
+    """(scales, zeros), each (*, 1), that take every row to -127..127; the dtype must be int8."""
     if dtype != torch.int8:
         raise Exception(f"unsupported dtype in choose_qparams_per_token: {dtype}")
     least, largest = _row_limits(input.float() if input.dtype == torch.float16 else input)
@@ -244,6 +224,7 @@ def _choose_qparams_per_token_asymmetric_impl(input: Any, dtype: Any) -> tuple[A
 
 @_operator("choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) -> (Tensor, Tensor)")
 def choose_qparams_per_token_asymmetric(input: Any, dtype: Any) -> tuple[Any, Any]:
+    """(scales, zero points), float64 and int64 (*, 1), that take every row to -128..127."""
     return _choose_qparams_per_token_asymmetric_impl(input, dtype)
 
 
@@ -251,7 +232,8 @@ def choose_qparams_per_token_asymmetric(input: Any, dtype: Any) -> tuple[Any, An
     "quantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype) -> Tensor"
 )
 def quantize_per_token(input: Any, scales: Any, zero_points: Any, quant_min: int, quant_max: int, dtype: Any) -> Any:
-    _check_bounds(quant_min, quant_max, dtype)
+    """q of ``input`` in ``dtype``, with a scale and a zero point for each row."""
+    check_bounds(quant_min, quant_max, dtype)
     _per_token_quant_qparam_dim_check(input, scales, zero_points)
     return to_integers(input, scales, zero_points, quant_min, quant_max, round_last=True).to(dtype)
 
@@ -263,6 +245,7 @@ def dequantize_per_token(
     input: Any, scales: Any, zero_points: Any, quant_min: int, quant_max: int, dtype: Any,
     output_dtype: Any = torch.float32,
 ) -> Any:  # fmt: skip
+    """x of q, in ``output_dtype``, with a scale and a zero point for each row."""
     return (input - zero_points).to(output_dtype) * scales.to(output_dtype)
 
 
@@ -275,6 +258,7 @@ def dequantize_per_token(
 def quantize_per_channel_group(
     input: Any, scales: Any, zero_points: Any, quant_min: int, quant_max: int, dtype: Any, group_size: int = 128
 ) -> Any:
+    """q of rows in ``dtype``, with a scale and a zero point for each ``group_size`` numbers."""
     q = to_integers(*grouped(input, group_size, scales, zero_points), quant_min, quant_max, round_last=True)
     return q.to(dtype).reshape(input.shape)
 
@@ -286,9 +270,11 @@ def dequantize_per_channel_group(
     input: Any, scales: Any, zero_points: Any, quant_min: int, quant_max: int, dtype: Any, group_size: int = 128,
     output_dtype: Any = torch.float32,
 ) -> Any:  # fmt: skip
+    """x of q, in ``output_dtype``, with a scale for each ``group_size`` numbers; None as zero points: 0."""
     return to_numbers(*grouped(input, group_size, scales, zero_points)).reshape(input.shape).to(output_dtype)
 
 
 @_operator("convert_element_type.no_fuse(Tensor input, ScalarType dtype) -> Tensor")
 def convert_element_type(input: Any, dtype: Any) -> Any:
+    """``input`` in another dtype."""
     return torch.ops.prims.convert_element_type.default(input, dtype)

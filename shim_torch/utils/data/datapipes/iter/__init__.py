@@ -238,6 +238,7 @@ class Shuffler(IterDataPipe[Any]):
         return self
 
     def reset(self) -> None:
+        """Seeds the next pass, with the seed that was set or with a drawn one."""
         if self._enabled:
             seed, self._seed = self._seed, None
             self._rng.seed(drawn_seed() if seed is None else seed)
