@@ -131,7 +131,7 @@ LATER = (
     "linalg.matrix_products",
     "random.gamma_draws",
     "reduce.statistics",
-    "shim.weighted_taps",
+    "shim.resampling",
     "shim.image_kernels",
     "reduce.distinct_values",
     "reduce.sorted_places",
