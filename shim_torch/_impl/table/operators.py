@@ -89,6 +89,8 @@ LATER = (
     "image.pixel_shuffling",
     "signal.fourier_kernels",
     "signal.fourier",
+    "signal.fourier_nd",
+    "signal.fourier_frequencies",
     "pointwise.foreach",
     "pointwise.foreach_binary",
     "linalg.matmul_narrow",
