@@ -57,6 +57,7 @@ FAMILIES = (
     "nn.linear",
     "nn.fused_linear",
     "random.draws",
+    "random.creation",
     "random.distributions",
     "attention.fused",
     "nn.nn_functional",
