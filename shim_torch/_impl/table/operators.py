@@ -36,6 +36,7 @@ FAMILIES = (
     "shape.creation",
     "shape.ranges",
     "shape.view",
+    "shape.transposing",
     "shape.slicing",
     "shape.splitting",
     "shape.reshaping",
