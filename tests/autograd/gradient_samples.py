@@ -322,7 +322,7 @@ ELSEWHERE = {
     ),
     "shim::shuffle_pixels": "tests/shim_torch/ops/image/test_pixel_shuffling.py",
     **dict.fromkeys(
-        "shim::weighted_taps_backward shim::weighted_taps".split(), "tests/shim_torch/ops/shim/test_weighted_taps.py"
+        "shim::resample_dim_backward shim::resample_dim".split(), "tests/shim_torch/ops/shim/test_resampling.py"
     ),
     **dict.fromkeys(
         "normal.Tensor_Tensor normal.Tensor_float normal.float_Tensor".split(),

@@ -111,6 +111,7 @@ _shifted("geometric_", _geometric, "float p", refuses=(("bc", "geometric_cpu"),)
     refuses=(("c", "log_normal_cpu"),),
 )
 def log_normal_(self, mean, std, generator):
+    """In place: e to the power of normal draws of ``mean`` and ``std``; RuntimeError unless ``std`` is above 0."""
     check_floating(self, "log_normal_cpu")
     _positive("log_normal_", "std", std)
     if self.device.type != "cpu":
@@ -132,6 +133,12 @@ def _chances(like: Any, dtype: Any, generator: Any) -> Any:
     nested="pointwise",
 )
 def bernoulli(self, generator):
+    """1 with the chance that the element gives, or with the chance ``p``, else 0; in the dtype of ``self``.
+
+    Dtypes:  floating, where ``self`` holds the chances (NotImplementedError); with ``p`` any
+    Errors:  RuntimeError for chances outside [0, 1] (tensors on CUDA are not looked at)
+    Grad:    zeros
+    """
     if not self.dtype.is_floating_point:
         raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{type_name(self.dtype)}'")
     if self.device.type == "cpu" and not bool(((self >= 0) & (self <= 1)).all()):
@@ -159,6 +166,7 @@ def bernoulli_p(self, p, generator):
     nested="pointwise",
 )
 def bernoulli_out(self, generator, out):
+    """``bernoulli(self)`` in ``out``, which is resized to it; RuntimeError where a gradient is wanted."""
     if _core.is_grad_enabled() and (self.requires_grad or out.requires_grad):
         raise RuntimeError(
             "bernoulli(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
@@ -174,6 +182,7 @@ def bernoulli_out(self, generator, out):
     nested="pointwise",
 )
 def bernoulli_tensor(self, p, generator):
+    """In place: 1 with the chance that the element of ``p`` gives, else 0; ``p`` is broadcast to ``self``."""
     wide = self.device.type == "cpu" and p.dtype == _core.float64
     return self.copy_(_chances(self, _core.float64 if wide else _core.float32, generator) < p)
 
@@ -186,6 +195,7 @@ def bernoulli_tensor(self, p, generator):
     nested="pointwise",
 )
 def bernoulli_float(self, p, generator):
+    """In place: 1 with the chance ``p``, else 0; RuntimeError unless 0 <= p <= 1."""
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     if self.device.type == "cpu":
@@ -213,7 +223,13 @@ def _check_chances(p: Any) -> None:
     out_resize="silent",
 )
 def multinomial(self, num_samples, replacement, generator):
+    """Places drawn from rows of weights, which need not add up to 1: each with a chance proportional to its weight.
 
+    Shapes:  (K,) -> (num_samples,), (N, K) -> (N, num_samples); K is at most 2**24
+    Dtypes:  floating -> int64
+    Errors:  RuntimeError for weights that are negative, infinite or NaN, for rows that add up to 0, and for more
+             samples than places without ``replacement``
+    """
     if self.dim() not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if not self.is_floating_point():

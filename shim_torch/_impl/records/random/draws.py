@@ -1,4 +1,4 @@
-"""Random numbers from the generators of ``shim_torch._impl.tensor.generator``: uniform, normal and whole ones, in place and as new tensors."""
+"""Random numbers in place: uniform, normal and whole, from the generators of ``shim_torch._impl.tensor.generator``."""
 
 from __future__ import annotations
 
@@ -15,16 +15,9 @@ from shim_torch._impl.records.shared.random_fill import (
     fill_random,
     fill_whole,
 )
-from shim_torch._impl.records.shared.random_range import check_countable, check_uniform, checked, end_of
-from shim_torch._impl.table.calls import torch
-from shim_torch._impl.table.record import composite, direct, op
-from shim_torch._impl.table.rules import (
-    WIDE,
-    not_implemented,
-    same_dtype,
-)
-
-_OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+from shim_torch._impl.records.shared.random_range import check_uniform, checked, end_of
+from shim_torch._impl.table.record import composite, op
+from shim_torch._impl.table.rules import same_dtype
 
 
 @op(
@@ -90,6 +83,11 @@ def _normal(xp, self, mean, std, seed, start):
     nested="pointwise",
 )
 def uniform_(self, low, high, generator):
+    """In place: draws from [from, to), evenly distributed; of a complex tensor the real and the imaginary parts.
+
+    RuntimeError if ``from`` is above ``to`` or the dtype cannot hold them or their distance. NotImplementedError for
+    integers.
+    """
     if self.dtype.is_complex:
         fill_parts(self, lambda parts: parts.uniform_(low, high, generator=generator))
         return self
@@ -106,6 +104,10 @@ def uniform_(self, low, high, generator):
     nested="pointwise",
 )
 def normal_(self, mean, std, generator):
+    """In place: normally distributed draws; of a complex tensor the two parts, each with the deviation std/√2.
+
+    RuntimeError for a negative ``std``, NotImplementedError for integers.
+    """
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     if self.dtype.is_complex:
@@ -129,6 +131,12 @@ _INTEGERS: dict[str, Any] = {"function": False, "native": "draw_integer"}
     nested="pointwise",
 )
 def random_(self, generator):
+    """In place: whole numbers, each as likely, from ``from`` (0) up to ``to``, which is left out.
+
+    Without ``to``: up to the greatest number of an integer dtype; in a floating one up to where it begins to leave
+    whole numbers out (float64 2**53, float32 2**24, float16 2**11, bfloat16 2**8).
+    RuntimeError where the range is empty or the dtype cannot hold its ends, and for complex tensors.
+    """
     low, high = checked(self.dtype, 0, _end_of(self))
     short = not self.is_cuda and self.dtype == _core.int32  # one word a number, though the range is wide
     return fill_whole(self, "word" if short else "integer", low, high, generator)
@@ -141,6 +149,7 @@ def random_(self, generator):
     nested="pointwise",
 )
 def random_to(self, to, generator):
+    """In place: whole numbers from 0 up to ``to``, which is left out."""
     return fill_integers(self, 0, to, generator)
 
 
@@ -151,136 +160,5 @@ def random_to(self, to, generator):
     nested="pointwise",
 )
 def random_from(self, low, to, generator):
+    """In place: whole numbers from ``from`` up to ``to``, which is left out."""
     return fill_integers(self, low, _end_of(self) if to is None else to, generator)
-
-
-# --- new tensors ------------------------------------------------------------------------------------------------------------
-
-
-def _empty(size, dtype, device, pin_memory):
-    return _core.empty_tensor(size, dtype, device, bool(pin_memory))
-
-
-@composite(
-    f"rand(SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor",
-    out=True,
-    native="rand",
-    batching="random",
-    dim_names=True,
-)
-def rand(size, generator, dtype, layout, device, pin_memory):
-    made = _empty(size, dtype, device, pin_memory)
-    return (
-        fill_random(made, "uniform", 0, 1, generator)
-        if made.dtype in WIDE
-        else made.uniform_(0, 1, generator=generator)
-    )
-
-
-@composite(
-    f"randn(SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor",
-    out=True,
-    native="randn",
-    batching="random",
-    dim_names=True,
-)
-def randn(size, generator, dtype, layout, device, pin_memory):
-    made = _empty(size, dtype, device, pin_memory)
-    return (
-        fill_random(made, "normal", 0, 1, generator) if made.dtype in WIDE else made.normal_(0, 1, generator=generator)
-    )
-
-
-@composite(
-    f"randint(SymInt high, SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor",
-    out=True,
-    native="randint",
-    batching="random",
-)
-def randint(high, size, generator, dtype, layout, device, pin_memory):
-    return randint_low(0, high, size, generator, dtype, layout, device, pin_memory)
-
-
-@composite(
-    f"randint.low(SymInt low, SymInt high, SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor",
-    out=True,
-    native="randint",
-    batching="random",
-)
-def randint_low(low, high, size, generator, dtype, layout, device, pin_memory):
-    return fill_integers(_empty(size, dtype or _core.int64, device, pin_memory), low, high, generator)
-
-
-@composite(
-    f"randperm(SymInt n, *, Generator? generator=None, {_OPTIONS}) -> Tensor",
-    out=True,
-    native="randperm",
-    batching="random",
-)
-def randperm(n, generator, dtype, layout, device, pin_memory):
-    check_countable(dtype or _core.int64, n)
-    if _core.device(device or "cpu").type == "cpu" and dtype not in (None, _core.int64):
-        return _core.function("aten::randperm")(n, generator=generator, device=device).to(dtype)
-    keys = _empty((n,), _core.int64, device, pin_memory)
-    return fill_random(keys, "integer", 0, 2**62, generator).argsort().to(dtype or _core.int64)
-
-
-def _like(name: str, fill: Any, signature: str = "", native: str = "randint_like", **traits: Any) -> None:
-    def body(self, *args):
-        *settings, dtype, layout, device, pin_memory, memory_format = args
-        made = torch.empty_like(self, dtype=dtype, device=device, memory_format=memory_format)
-        return fill(made, *settings)
-
-    composite(
-        f"{name}(Tensor self, {signature}*, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
-        method=False,
-        native=native,
-        batching="random",
-        **traits,
-    )(body)
-
-
-_like("rand_like", lambda t: t.uniform_(0, 1), native="rand_like", reads_math_bits=True)
-_like("randn_like", lambda t: t.normal_(0, 1), native="randn_like", reads_math_bits=True)
-_like("randint_like", lambda t, high: fill_integers(t, 0, high, None), "SymInt high, ")
-_like("randint_like.low_dtype", lambda t, low, high: fill_integers(t, low, high, None), "SymInt low, SymInt high, ")
-
-
-def _normal_of(mean, std, generator):
-    """Standard normal numbers times ``std`` plus ``mean``: one of the two is a tensor, or both are."""
-    tensors = [v for v in (mean, std) if isinstance(v, _core.TensorBase)]
-    if not isinstance(std, _core.TensorBase):
-        if std < 0:
-            raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    elif std.dtype.is_complex:
-        raise RuntimeError("normal expects standard deviation to be non-complex")
-    elif not std.is_meta and std.numel() and bool((std < 0).any()):
-        raise RuntimeError("normal expects all elements of std >= 0.0")
-    shape = _core.broadcast_shapes([t.shape for t in tensors])
-    dtype = tensors[0].dtype  # the mean's where it is a tensor, whatever the deviation's
-    if not (dtype.is_floating_point or dtype.is_complex):
-        raise not_implemented("normal_kernel_cpu", dtype)
-    made = _core.empty_tensor(shape, dtype, tensors[0].device).normal_(0, 1, generator=generator) * std + mean
-    return made if made.dtype == dtype else made.to(dtype)
-
-
-for _schema in (
-    "normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
-    "normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor",
-    "normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
-):
-    # A draw does not move with its mean or deviation: PyTorch's gradients are zero (distributions' rsample has others).
-    _still = {name: lambda g: g * 0 for name in ("mean", "std") if f"Tensor {name}" in _schema}
-    direct(_schema, method=False, out=True, grad=_still, batching="random", no_complex_gradient="normal")(_normal_of)
-
-
-@composite(
-    f"normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor",
-    method=False,
-    native="new_normal",
-    out=True,
-    batching="random",
-    out_error_name="aten::normal",
-)
-def normal_floats(mean, std, size, generator, dtype, layout, device, pin_memory):
-    return _empty(size, dtype, device, pin_memory).normal_(mean, std, generator=generator)

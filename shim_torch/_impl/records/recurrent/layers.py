@@ -69,6 +69,15 @@ _DATA = "Tensor[] params, bool has_biases, int num_layers, float dropout, bool t
 
 @composite(f"lstm.input(Tensor input, Tensor[] hx, {_INPUT}) -> (Tensor, Tensor, Tensor)", **_METHODLESS)
 def lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
+    """A long short-term memory of several layers, of two directions where ``bidirectional``: (outputs, last h, last c).
+
+    Shapes:  input (L, N, K) and hx (h, c), each (layers * directions, N, H) -> outputs (L, N, directions * H) and
+             states of the shapes of hx; with ``batch_first`` input and outputs are (N, L, ...)
+             packed: data (rows, K), batch_sizes (L,), the rows of each step -> outputs (rows, directions * H)
+    Params:  for each layer and direction w_ih (4H, K), w_hh (4H, H) and, with ``has_biases``, b_ih and b_hh (4H,);
+             where h is projected to P elements also w_hr (P, H). Gates in the order input, forget, cell, output
+    Dropout: with ``train``, of the outputs of every layer but the last
+    """
     if len(hx) != 2:
         raise RuntimeError("lstm expects two hidden states")
     y, finals = _padded(
@@ -81,6 +90,7 @@ def lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectiona
     f"lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, {_DATA}) -> (Tensor, Tensor, Tensor)", **_METHODLESS
 )
 def lstm_packed(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional):
+    """The same of packed sequences: ``data`` has the rows of all steps, ``batch_sizes`` how many belong to each."""
     y, finals = _packed(
         lstm_step, "LSTM", data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional
     )
@@ -129,6 +139,12 @@ def _check_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, place: int = 0) -> No
     "lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)",
     **_METHODLESS)  # fmt: skip
 def lstm_cell(input, hx, w_ih, w_hh, b_ih, b_hh):
+    """The states (h, c) after one step of a long short-term memory.
+
+    Shapes:  input (N, K) or (K,), hx (h, c) of (N, H) or (H,), w_ih (4H, K), w_hh (4H, H), b_ih and b_hh (4H,); gates
+             in the order input, forget, cell, output
+    Errors:  RuntimeError for sizes that do not fit
+    """
     if len(hx) != 2:
         raise RuntimeError("lstm_cell expects two hidden states")
     for place, state in enumerate(hx):

@@ -19,6 +19,7 @@ from shim_torch._impl.table.rules import same, same_dtype
     reads_math_bits=True,
 )
 def clone(xp, self, memory_format):
+    """A copy in memory of its own, with the order of the strides kept or as ``memory_format`` says; gradients pass."""
     return self.copy()
 
 
@@ -39,6 +40,7 @@ def _test_parallel_materialize(self, num_parallel, skip_first):
     batching="pointwise",
 )
 def contiguous(self, memory_format):
+    """``self`` if its memory is laid out as ``memory_format`` says (by default in C order), else a copy that is."""
     if self.is_contiguous(memory_format=memory_format):
         return self
     if memory_format == _core.preserve_format:
@@ -86,6 +88,10 @@ def _convert(self: Any, device: Any, dtype: Any, non_blocking: bool, copy: bool,
     native="to",
 )
 def to_dtype(self, dtype, non_blocking, copy, memory_format):
+    """The values in another dtype, on another device, or in those of ``other``.
+
+    ``self`` itself where nothing changes, unless ``copy``. Gradients come back in its dtype and on its device.
+    """
     return _convert(self, None, dtype, non_blocking, copy, memory_format)
 
 
@@ -95,6 +101,7 @@ def to_dtype(self, dtype, non_blocking, copy, memory_format):
     native="to",
 )
 def to_other(self, other, non_blocking, copy, memory_format):
+    """The values in the dtype and on the device of ``other``."""
     return _convert(self, other.device, other.dtype, non_blocking, copy, memory_format)
 
 
@@ -104,6 +111,7 @@ def to_other(self, other, non_blocking, copy, memory_format):
     native="to",
 )
 def to_device(self, device, dtype, non_blocking, copy, memory_format):
+    """The values on ``device``, in ``dtype`` if one is given."""
     return _convert(self, device, dtype, non_blocking, copy, memory_format)
 
 
@@ -112,6 +120,7 @@ def to_device(self, device, dtype, non_blocking, copy, memory_format):
     function=False,
 )
 def to_layout(self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format):
+    """The values in ``dtype`` on ``device``, as far as they are given."""
     return _convert(self, device, dtype, non_blocking, copy, memory_format)
 
 
@@ -124,6 +133,7 @@ def to_layout(self, dtype, layout, device, pin_memory, non_blocking, copy, memor
     reads_math_bits=True,
 )
 def copy_(xp, self, src, non_blocking):
+    """In place: the values of ``src``, broadcast to the sizes of ``self`` and cast to its dtype, from any device."""
     self[...] = src.astype(self.dtype) if hasattr(src, "astype") else src  # a number fills
     return self
 
@@ -138,6 +148,7 @@ def copy_(xp, self, src, non_blocking):
     reads_math_bits=True,
 )
 def fill(xp, self, value):
+    """In place: every element is ``value``, a number or a 0-d tensor (RuntimeError for others)."""
     return xp.full_like(self, value)
 
 
@@ -151,6 +162,7 @@ def fill(xp, self, value):
     numbers="any",
 )
 def fill_tensor(xp, self, value):
+    """In place: every element is that of ``value``, a 0-d tensor."""
     if value.ndim:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     return xp.broadcast_to(value, self.shape).copy()
@@ -166,11 +178,13 @@ def fill_tensor(xp, self, value):
     reads_math_bits=True,
 )
 def zero(xp, self):
+    """In place: every element is 0."""
     return xp.zeros_like(self)
 
 
 @composite("type_as(Tensor self, Tensor other) -> Tensor", function=False)
 def type_as(self, other):
+    """The values in the dtype and on the device of ``other``; ``self`` where they are that already."""
     return self.to(other)
 
 
@@ -192,6 +206,7 @@ _CASTS = {
 
 @composite("is_pinned(Tensor self, Device? device=None) -> bool", function=False, method=False)
 def is_pinned(self, device):
+    """Whether the tensor lies in page-locked memory of the host, from which a GPU copies asynchronously."""
     return self.is_pinned()
 
 

@@ -30,6 +30,7 @@ def _made(size: Any, dtype: Any, device: Any, pin_memory: Any = None, memory_for
     dim_names=True,
 )
 def empty(size, dtype, layout, device, pin_memory, memory_format):
+    """A tensor whose values are not set, in the default float dtype on the default device unless others are given."""
     if layout is not None and layout != _core.strided:
         return _sparse(size, dtype, layout, device)
     return fixed(_made(size, dtype, device, pin_memory, memory_format))
@@ -54,6 +55,7 @@ def from_file(filename, shared, size, dtype, layout, device, pin_memory):
 
 @composite(f"empty_strided(SymInt[] size, SymInt[] stride, {_OPTIONS}) -> Tensor", method=False)
 def empty_strided(size, stride, dtype, layout, device, pin_memory):
+    """A tensor of these sizes and strides (in elements), whose values are not set."""
     return fixed(_core.empty_strided(size, stride, dtype, device, bool(pin_memory)))
 
 
@@ -65,6 +67,7 @@ def empty_strided(size, stride, dtype, layout, device, pin_memory):
     out_error_name="aten::zeros",
 )
 def zeros(size, dtype, layout, device, pin_memory):
+    """A tensor of zeros, in the default float dtype on the default device unless others are given."""
     if layout is not None and layout != _core.strided:
         return _sparse(size, dtype, layout, device)
     return _made(size, dtype, device, pin_memory).zero_()
@@ -72,6 +75,7 @@ def zeros(size, dtype, layout, device, pin_memory):
 
 @composite(f"ones(SymInt[] size, {_OPTIONS}) -> Tensor", out=True, dim_names=True, out_error_name="aten::ones")
 def ones(size, dtype, layout, device, pin_memory):
+    """A tensor of ones, in the default float dtype on the default device unless others are given."""
     if layout is not None and layout != _core.strided:
         raise RuntimeError("full(...) is not implemented for sparse layout")
     return _made(size, dtype, device, pin_memory).fill_(1)
@@ -94,6 +98,10 @@ def _number_dtype(value: Any) -> Any:
     out_error_name="aten::full",
 )
 def full(size, fill_value, dtype, layout, device, pin_memory):
+    """A tensor filled with a number.
+
+    Without ``dtype`` the number's kind gives it: bool, int64, the default float dtype, or the complex one of its width.
+    """
     if layout is not None and layout != _core.strided:
         raise RuntimeError("full(...) is not implemented for sparse layout")
     return _made(size, dtype or _number_dtype(fill_value), device, pin_memory).fill_(fill_value)
@@ -118,6 +126,10 @@ def _dense(self: Any) -> bool:
     reads_math_bits=True,
 )
 def empty_like(self, dtype, layout, device, pin_memory, memory_format):
+    """A tensor with the sizes, dtype and device of ``self`` unless others are given; its values are not set.
+
+    Strides: in the order of those of ``self``, without holes, or as ``memory_format`` says.
+    """
     dtype, device = dtype or self.dtype, device or self.device
     if layout is not None and layout != _core.strided:
         from shim_torch._impl.sparse.dispatch import could_not_run
@@ -165,11 +177,13 @@ _like("ones_like", lambda t: t.fill_(1))
     reads_math_bits=True,
 )
 def full_like(self, fill_value, dtype, layout, device, pin_memory, memory_format):
+    """A tensor filled with a number, with the sizes, strides, dtype and device of ``self`` unless others are given."""
     return empty_like(self, dtype, layout, device, pin_memory, memory_format).fill_(fill_value)
 
 
 @composite(f"new_empty(Tensor self, SymInt[] size, {_OPTIONS}) -> Tensor", function=False, reads_math_bits=True)
 def new_empty(self, size, dtype, layout, device, pin_memory):
+    """A tensor of other sizes with the dtype and device of ``self`` unless others are given; its values are not set."""
     if layout is not None and layout != _core.strided:
         return _sparse(size, dtype or self.dtype, layout, device or self.device)
     return fixed(_made(size, dtype or self.dtype, device or self.device, pin_memory))
@@ -177,6 +191,7 @@ def new_empty(self, size, dtype, layout, device, pin_memory):
 
 @composite(f"new_zeros(Tensor self, SymInt[] size, {_OPTIONS}) -> Tensor", function=False, reads_math_bits=True)
 def new_zeros(self, size, dtype, layout, device, pin_memory):
+    """Zeros of other sizes with the dtype and device of ``self`` unless others are given."""
     if layout is not None and layout != _core.strided:
         return _sparse(size, dtype or self.dtype, layout, device or self.device)
     return _made(size, dtype or self.dtype, device or self.device, pin_memory).zero_()
@@ -184,6 +199,7 @@ def new_zeros(self, size, dtype, layout, device, pin_memory):
 
 @composite(f"new_ones(Tensor self, SymInt[] size, {_OPTIONS}) -> Tensor", function=False, reads_math_bits=True)
 def new_ones(self, size, dtype, layout, device, pin_memory):
+    """Ones of other sizes with the dtype and device of ``self`` unless others are given."""
     return _made(size, dtype or self.dtype, device or self.device, pin_memory).fill_(1)
 
 
@@ -193,6 +209,7 @@ def new_ones(self, size, dtype, layout, device, pin_memory):
     reads_math_bits=True,
 )
 def new_full(self, size, fill_value, dtype, layout, device, pin_memory):
+    """A tensor of other sizes, filled with a number, with the dtype and device of ``self`` unless others are given."""
     return _made(size, dtype or self.dtype, device or self.device, pin_memory).fill_(fill_value)
 
 
@@ -202,21 +219,25 @@ def new_full(self, size, fill_value, dtype, layout, device, pin_memory):
     reads_math_bits=True,
 )
 def new_empty_strided(self, size, stride, dtype, layout, device, pin_memory):
+    """A tensor of other sizes and strides with the dtype and device of ``self``; its values are not set."""
     return fixed(_core.empty_strided(size, stride, dtype or self.dtype, device or self.device, bool(pin_memory)))
 
 
 @composite(f"scalar_tensor(Scalar s, {_OPTIONS}) -> Tensor")
 def scalar_tensor(s, dtype, layout, device, pin_memory):
+    """A 0-d tensor of a number, in the default float dtype whatever the number's kind, unless ``dtype`` is given."""
     return _made((), dtype or _core.get_default_dtype(), device, pin_memory).fill_(s)
 
 
 @composite(f"eye(SymInt n, {_OPTIONS}) -> Tensor", out=True, out_error_name="aten::eye")
 def eye(n, dtype, layout, device, pin_memory):
+    """A matrix (n, n) or (n, m) with ones on its diagonal and zeros elsewhere."""
     return eye_m(n, n, dtype, layout, device, pin_memory)
 
 
 @composite(f"eye.m(SymInt n, SymInt m, {_OPTIONS}) -> Tensor", out=True, out_error_name="aten::eye")
 def eye_m(n, m, dtype, layout, device, pin_memory):
+    """A matrix (n, m) with ones on its diagonal and zeros elsewhere; RuntimeError for negative sizes."""
     for name, size in (("n", n), ("m", m)):
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
@@ -237,6 +258,7 @@ def eye_m(n, m, dtype, layout, device, pin_memory):
     out_dtype="Expected object of scalar type {R} but got scalar type {O} for argument 'out'",
 )
 def complex_(xp, real, imag):
+    """The complex tensor of a real and an imaginary part, broadcast: both float16, float32 or float64."""
     real, imag = xp.broadcast_arrays(real, imag)
     out = xp.empty(real.shape, "complex128" if real.dtype == "float64" else "complex64")
     out.real, out.imag = real, imag  # not real + 1j * imag, which is nan where imag is infinite
@@ -258,6 +280,10 @@ def _index_dtype(name: str) -> Any:
     native="tril_indices",
 )
 def tril_indices(xp, row, col, offset, dtype, layout, device, pin_memory):
+    """Rows and columns (2, N) of a matrix's elements on and below a diagonal, row by row; int64, or int32.
+
+    ``offset``: how many diagonals above (negative: below) the main one that diagonal lies.
+    """
     return xp.stack(xp.tril_indices(row, offset, col)).astype("int64")
 
 
@@ -267,4 +293,8 @@ def tril_indices(xp, row, col, offset, dtype, layout, device, pin_memory):
     native="triu_indices",
 )
 def triu_indices(xp, row, col, offset, dtype, layout, device, pin_memory):
+    """Rows and columns (2, N) of a matrix's elements on and above a diagonal, row by row; int64, or int32.
+
+    ``offset``: how many diagonals above (negative: below) the main one that diagonal lies.
+    """
     return xp.stack(xp.triu_indices(row, offset, col)).astype("int64")

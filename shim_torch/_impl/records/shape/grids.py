@@ -35,11 +35,17 @@ def _grids(tensors: Any, indexing: str) -> Any:
 
 @composite("meshgrid(Tensor[] tensors) -> Tensor[]", **_HIDDEN)
 def meshgrid(tensors):
+    """Grids of coordinates, one a tensor: grid k, a view, holds the elements of tensor k along dim k.
+
+    Shapes:  1-d (or 0-d) tensors of n1, n2, ... elements -> each (n1, n2, ...), with ``indexing="xy"`` (n2, n1, ...)
+    Errors:  RuntimeError for no tensor, more dims, or different dtypes or devices
+    """
     return _grids(tensors, "ij")
 
 
 @composite("meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", **_HIDDEN)
 def meshgrid_indexing(tensors, indexing):
+    """Grids of coordinates, the first along the rows (``indexing="ij"``) or along the columns (``"xy"``)."""
     return _grids(tensors, indexing)
 
 

@@ -78,6 +78,12 @@ def _cat_grad(g, tensors_shape, dim):
     overlap="refused",
 )
 def cat(xp, tensors, dim):
+    """The tensors one after the other along a dim.
+
+    Shapes:  alike but along ``dim``; tensors of shape (0,) count for nothing
+    Dtypes:  the one that all promote to
+    Errors:  RuntimeError for sizes or numbers of dims that differ, 0-d tensors and several devices; ValueError for none
+    """
     real = [t for t in tensors if t.shape != (0,)] or tensors[:1]
     return xp.concatenate(real, axis=dim if real[0].shape != (0,) else 0)
 
@@ -91,6 +97,7 @@ def cat(xp, tensors, dim):
     cast_error="TypeError: torch.cat(): input types can't be cast to the desired output type {O}",
 )
 def stack(tensors, dim):
+    """Tensors of one shape side by side along a new dim; RuntimeError for different shapes and for no tensor."""
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
     first = tensors[0]
@@ -128,6 +135,7 @@ _stacking("dstack", "atleast_3d", 2)
     out_error_name="cat",
 )
 def column_stack(tensors):
+    """Columns side by side: vectors and 0-d tensors become columns of a matrix, others are joined along dim 1."""
     return torch.hstack([t.reshape(t.numel(), 1) if t.dim() <= 1 else t for t in tensors])
 
 
@@ -139,6 +147,11 @@ def column_stack(tensors):
     grad={"self": lambda g, pad: aten.constant_pad_nd(g, [-p for p in pad])},
 )
 def constant_pad_nd(self, pad, value):
+    """``self`` with ``value`` around it.
+
+    ``pad``: how many elements before and after, of the last dim first; negative ones cut. RuntimeError for an odd
+    number of them, more than two a dim, or sizes that would be negative.
+    """
     n = self.dim()
     if len(pad) % 2:
         raise RuntimeError("Length of pad must be even but instead it equals " + str(len(pad)))
@@ -167,11 +180,13 @@ def constant_pad_nd(self, pad, value):
 
 @composite("flatten_dense_tensors(Tensor[] tensors) -> Tensor", function=False, method=False)
 def flatten_dense_tensors(tensors):
+    """The elements of all tensors in one vector, a copy."""
     return torch.cat([t.contiguous().view(-1) for t in tensors])
 
 
 @composite("unflatten_dense_tensors(Tensor flat, Tensor[] tensors) -> Tensor[]", function=False, method=False)
 def unflatten_dense_tensors(flat, tensors):
+    """Views of consecutive parts of a vector, each with the shape of one of the tensors."""
     parts, at = [], 0
     for t in tensors:
         # An empty tensor shares no memory with the vector, as in PyTorch.

@@ -38,6 +38,7 @@ def _with_part(self: Any, src: Any, take: Any) -> Any:
 
 @composite("diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor")
 def diagonal_scatter(self, src, offset, dim1, dim2):
+    """A copy of ``self`` with ``src`` in place of a diagonal; RuntimeError if ``src`` has another shape than that."""
     return _with_part(self, src, lambda t: t.diagonal(offset, dim1, dim2))
 
 
@@ -45,6 +46,7 @@ def diagonal_scatter(self, src, offset, dim1, dim2):
     "select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", no_complex_gradient="select_scatter"
 )
 def select_scatter(self, src, dim, index):
+    """A copy of ``self`` with ``src`` at ``index`` of ``dim``; RuntimeError if the shapes differ."""
     return _with_part(self, src, lambda t: t.select(dim, index))
 
 
@@ -57,6 +59,7 @@ def select_scatter(self, src, dim, index):
     out_resize="first",
 )
 def slice_scatter(self, src, dim, start, end, step):
+    """A copy of ``self`` with ``src`` in place of ``start:end:step`` of ``dim``; RuntimeError if the shapes differ."""
     return _with_part(self, src, lambda t: aten.slice(t, dim, start, end, step))
 
 
@@ -64,6 +67,10 @@ def slice_scatter(self, src, dim, start, end, step):
     "as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor"
 )
 def as_strided_scatter(self, src, size, stride, storage_offset):
+    """A copy of ``self`` with ``src`` in place of what ``as_strided(size, stride, storage_offset)`` is of it.
+
+    RuntimeError if ``src`` has another shape, and for a tensor with gradient that is not contiguous.
+    """
     if self.requires_grad and not self.is_contiguous():
         raise RuntimeError(
             "!self.requires_grad() || self.is_contiguous() INTERNAL ASSERT FAILED: as_strided_scatter is currently only supported "

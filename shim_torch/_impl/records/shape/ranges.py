@@ -68,6 +68,12 @@ def _arange(xp, start, end, step, dtype, device):
     out_resize="rounded",
 )
 def arange(end, dtype, layout, device, pin_memory):
+    """Numbers from ``start`` (0) in steps of ``step`` (1) up to ``end``, which is left out.
+
+    Shapes:  (⌈(end - start) / step⌉,)
+    Dtypes:  unless ``dtype`` is given int64 for ints, else the default float dtype; neither bool nor complex
+    Errors:  RuntimeError for a step of 0 or away from ``end``, and for ends that are not finite
+    """
     return _range(0, end, 1, dtype, device)
 
 
@@ -79,6 +85,7 @@ def arange(end, dtype, layout, device, pin_memory):
     out_resize="rounded",
 )
 def arange_start(start, end, dtype, layout, device, pin_memory):
+    """Numbers from ``start`` in steps of 1 up to ``end``, which is left out."""
     return _range(start, end, 1, dtype, device)
 
 
@@ -92,11 +99,16 @@ def arange_start(start, end, dtype, layout, device, pin_memory):
     out_overload="start_out",
 )
 def arange_step(start, end, step, dtype, layout, device, pin_memory):
+    """Numbers from ``start`` in steps of ``step`` up to ``end``, which is left out."""
     return _range(start, end, step, dtype, device)
 
 
 @composite(f"range.step(Scalar start, Scalar end, Scalar step=1, {_OPTIONS}) -> Tensor", out=True, any_out_shape=True)
 def range_(start, end, step, dtype, layout, device, pin_memory):
+    """As ``arange``, but with ``end`` where a step meets it, and in the default float dtype. Deprecated: it warns.
+
+    Shapes:  (⌊(end - start) / step⌋ + 1,)
+    """
     warnings.warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's "
         "range builtin. Instead, use torch.arange, which produces values in [start, end).",
@@ -184,6 +196,11 @@ _spaced_by_tensors("linspace", "")
     out_error_name="aten::linspace",
 )
 def linspace(xp, start, end, steps, dtype, layout, device, pin_memory):
+    """``steps`` numbers at equal distances from ``start`` to ``end``, which are the first and the last.
+
+    The ends are numbers or 0-d tensors. Dtype: unless given the default float one, complex if an end is; an integer
+    dtype cuts towards 0. RuntimeError for a negative number of steps.
+    """
     return _as(xp, _spaced(xp, start, end, steps), _linspace_dtype(start, end, dtype))
 
 
@@ -215,4 +232,8 @@ _spaced_by_tensors("logspace", "float base=10.0, ")
     out_error_name="aten::logspace",
 )
 def logspace(xp, start, end, steps, base, dtype, layout, device, pin_memory):
+    """``base`` to the powers that ``linspace(start, end, steps)`` has, in a dtype found as there.
+
+    The powers are computed in double precision. RuntimeError for a negative number of steps.
+    """
     return _as(xp, xp.power(float(base), _spaced(xp, start, end, steps)), _logspace_dtype(start, end, dtype))

@@ -34,12 +34,14 @@ def _flip_shape(self, dims):
     batching="along_dim",
 )
 def flip(xp, self, dims):
+    """A copy with the order of the elements along each of ``dims`` reversed."""
     axes = _flip_dims(self, dims)
     return xp.flip(self, axes) if axes else self
 
 
 @composite("fliplr(Tensor self) -> Tensor")
 def fliplr(self):
+    """A copy with the columns (dim 1) in reversed order; RuntimeError below two dims."""
     if self.dim() < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return self.flip((1,))
@@ -47,6 +49,7 @@ def fliplr(self):
 
 @composite("flipud(Tensor self) -> Tensor")
 def flipud(self):
+    """A copy with the rows (dim 0) in reversed order; RuntimeError for 0-d tensors."""
     if self.dim() < 1:
         raise RuntimeError("Input must be >= 1-d.")
     return self.flip((0,))
@@ -69,6 +72,10 @@ def _roll_shape(self, shifts, dims):
 @op("roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", shape=_roll_shape, out=True, native="roll", follows=("self",),
     grad={"self": lambda g, shifts, dims: g.roll([-s for s in shifts], dims)}, **_COPY)  # fmt: skip
 def roll(xp, self, shifts, dims):
+    """A copy with the elements moved by ``shifts`` along ``dims``; what passes the end comes in again at the start.
+
+    Without ``dims`` the elements move as if the tensor were flat. RuntimeError unless there is one shift a dim.
+    """
     if self.size == 0 or self.ndim == 0:
         return self
     if not len(dims):
@@ -103,6 +110,7 @@ def _rot90_order(self, k, dims):
 @op("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", shape=_rot90_shape, out=True, order=_rot90_order,
     grad={"self": lambda g, k, dims: g.rot90(-k, dims)}, **_COPY, batching="along_dim")  # fmt: skip
 def rot90(xp, self, k, dims):
+    """A copy turned by ``k`` times 90° in the plane of two dims, from the first towards the second."""
     a, b = dims
     if k % 4 == 0:
         return self.copy()
@@ -146,11 +154,16 @@ def _repeat_grad(g, self_shape, repeats):
     **_COPY,
 )
 def repeat(xp, self, repeats):
+    """Copies of the tensor side by side: ``repeats[i]`` of them along each dim.
+
+    More repeats than dims make new dims in front; fewer, and negative ones, are a RuntimeError.
+    """
     return xp.tile(self, tuple(repeats)) if len(repeats) else self
 
 
 @composite("tile(Tensor self, SymInt[] dims) -> Tensor")
 def tile(self, dims):
+    """Copies of the tensor side by side as by ``repeat``; fewer numbers than dims are those of the last dims."""
     return self.repeat((1,) * (self.dim() - len(dims)) + tuple(dims))
 
 
@@ -178,6 +191,12 @@ def _repeat_places(xp: Any, repeats: Any, output_size: Any) -> Any:
     "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor"
 )
 def repeat_interleave_tensor(self, repeats, dim, output_size):
+    """Each element along a dim several times in a row; without ``dim`` of the flattened tensor.
+
+    ``repeats``: one number for all, or an int32 or int64 tensor of one an element along the dim. ``output_size``: the
+    result's size along the dim, which spares waiting for a GPU to tell it. With ``repeats`` alone: the index of each
+    element, as often. RuntimeError for negative repeats and sizes that do not fit.
+    """
     x, d = (self.reshape(-1), 0) if dim is None else (self, dim)
     if repeats.dim() == 0 or (repeats.dim() == 1 and repeats.size(0) == 1):
         repeats = repeats.reshape(1).expand(x.size(d) if x.dim() else 1)
@@ -211,6 +230,7 @@ def _places_on_cuda(repeats: Any, output_size: Any) -> Any:
 @op("repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", keep=("repeats",), method=False,
     dtype=lambda repeats: (None, repeats.dtype), dynamic_shape=True)  # fmt: skip
 def repeat_interleave_places(xp, repeats, output_size):
+    """Each index of ``repeats`` as often as its element says, in the dtype of ``repeats``."""
     return _repeat_places(xp, repeats, output_size).astype(repeats.dtype)
 
 
@@ -219,6 +239,7 @@ def repeat_interleave_places(xp, repeats, output_size):
     native="repeat_interleave",
 )
 def repeat_interleave_int(self, repeats, dim, output_size):
+    """Each element along a dim ``repeats`` times in a row; without ``dim`` of the flattened tensor."""
     x, d = (self.reshape(-1), 0) if dim is None else (self, wrap_dim(dim, self.dim()))
     if repeats < 0:
         raise RuntimeError("Repeats must be non-negative")
@@ -239,6 +260,7 @@ def repeat_interleave_int(self, repeats, dim, output_size):
     out_resize="silent",
 )
 def narrow_copy(self, dim, start, length):
+    """A copy of ``length`` elements from ``start`` on along ``dim``; RuntimeError where there are none."""
     if not self.dim():
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if dim >= self.dim():
@@ -254,6 +276,11 @@ def narrow_copy(self, dim, start, length):
 @op("fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", function=False, shape=same,
     dtype=same_dtype, grad={"self": lambda g, wrap: g.clone().fill_diagonal_(0, wrap)}, pointwise=False, expanded="same_value")  # fmt: skip
 def fill_diagonal_(xp, self, fill_value, wrap):
+    """In place: ``fill_value`` along the main diagonal of a matrix, or of a tensor whose dims are all of one size.
+
+    ``wrap``: in a matrix with more rows than columns the diagonal begins again, after one row left out.
+    RuntimeError below two dims, and for more than two that differ.
+    """
     if self.ndim < 2:
         raise RuntimeError("dimensions must larger than 1")
     if self.ndim > 2 and len(set(self.shape)) > 1:

@@ -10,6 +10,7 @@ from shim_torch._impl.table.rules import wrap_dim
 
 @composite("unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", batching="along_dim")
 def unflatten(self, dim, sizes):
+    """A view with one dim divided into ``sizes``, which multiply up to it (RuntimeError); one may be -1."""
     d = wrap_dim(dim, self.dim())
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
@@ -26,6 +27,7 @@ def unflatten(self, dim, sizes):
 
 @composite("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", native="flatten")
 def flatten(self, start_dim, end_dim):
+    """The dims ``start_dim`` to ``end_dim`` as one, in a view where strides allow it; a 0-d tensor gets one dim."""
     start, end = wrap_dim(start_dim, self.dim()), wrap_dim(end_dim, self.dim())
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
@@ -41,21 +43,25 @@ def flatten(self, start_dim, end_dim):
 
 @composite("ravel(Tensor(a) self) -> Tensor(a)")
 def ravel(self):
+    """The elements in one dim: a view of a contiguous tensor, else a copy."""
     return self.contiguous().view((-1,))
 
 
 @composite("atleast_1d(Tensor self) -> Tensor", method=False)
 def atleast_1d(self):
+    """``self``, or of a 0-d tensor a view of shape (1,)."""
     return self.reshape(1) if self.dim() == 0 else self
 
 
 @composite("atleast_2d(Tensor self) -> Tensor", method=False)
 def atleast_2d(self):
+    """``self``, or of fewer dims a view: () -> (1, 1), (N,) -> (1, N)."""
     return self.reshape(1, 1) if self.dim() == 0 else self.unsqueeze(0) if self.dim() == 1 else self
 
 
 @composite("atleast_3d(Tensor self) -> Tensor", method=False)
 def atleast_3d(self):
+    """``self``, or of fewer dims a view: () -> (1, 1, 1), (N,) -> (1, N, 1), (M, N) -> (M, N, 1)."""
     if self.dim() == 0:
         return self.reshape(1, 1, 1)
     if self.dim() == 1:
@@ -65,12 +71,14 @@ def atleast_3d(self):
 
 @composite("broadcast_tensors(Tensor[] tensors) -> Tensor[]", function=False, method=False)
 def broadcast_tensors(tensors):
+    """Views of all tensors, expanded to the one shape that they broadcast to; RuntimeError if there is none."""
     shape = _core.broadcast_shapes([t.shape for t in tensors])
     return tuple(t.expand(shape) for t in tensors)
 
 
 @composite("adjoint(Tensor(a) self) -> Tensor(a)")
 def adjoint(self):
+    """A view: the conjugate of matrices (*, M, N) with their last two dims exchanged; RuntimeError for vectors."""
     return _adjoint(self, "adjoint()")
 
 

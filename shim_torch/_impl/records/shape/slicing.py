@@ -13,6 +13,7 @@ from shim_torch._impl.table.record import composite, view
     batching="along_dim",
 )
 def select(self, dim, index):
+    """A view of what is at ``index`` of ``dim``, without that dim; IndexError beyond the ends. -1 is the last one."""
     return _core.select(self, dim, index)
 
 
@@ -28,6 +29,10 @@ def _select_grad(g, shape, dim, index):
     batching="along_dim",
 )
 def slice_(self, dim, start, end, step):
+    """A view of ``start:end:step`` along a dim: as in Python negative ones count from the end, too large ones are cut.
+
+    RuntimeError for a step below 1.
+    """
     return _core.slice(self, dim, 0 if start is None else start, 2**63 - 1 if end is None else end, step)
 
 
@@ -39,6 +44,11 @@ def _slice_grad(g, shape, dim, start, end, step):
     "narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", native="narrow", batching="along_dim"
 )
 def narrow(self, dim, start, length):
+    """A view of ``length`` elements from ``start`` on along ``dim``; a negative start counts from the end.
+
+    ``start`` may be a 0-d tensor of an integer dtype. RuntimeError for more elements than there are, IndexError for a
+    start beyond them.
+    """
     _core.narrow(self, dim, start, length)  # its errors
     if start < 0:
         start += self.size(dim)
@@ -47,6 +57,7 @@ def narrow(self, dim, start, length):
 
 @composite("narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)", batching="along_dim")
 def narrow_tensor(self, dim, start, length):
+    """A view of ``length`` elements along ``dim`` from where ``start``, a 0-d tensor of an integer dtype, says."""
     if start.dim() or start.is_floating_point() or start.is_complex() or start.dtype is _core.bool:
         raise RuntimeError("start must be an 0-dim integral Tensor.")
     return narrow(self, dim, int(start.item()), length)

@@ -27,6 +27,10 @@ def _joined(g, dim):
     batching="along_dim",
 )
 def split(self, split_size, dim):
+    """Views of consecutive parts along a dim: of ``split_size`` elements (the last maybe fewer), or of listed sizes.
+
+    RuntimeError for 0-d tensors, negative sizes, and a list that does not add up to the dim.
+    """
     if self.dim() == 0:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     if split_size < 0:
@@ -42,6 +46,7 @@ def split(self, split_size, dim):
 
 @composite("split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]")
 def split_sizes(self, split_size, dim):
+    """Views of consecutive parts along a dim, of the sizes in a list."""
     return self.split_with_sizes(split_size, dim)
 
 
@@ -52,6 +57,7 @@ def split_sizes(self, split_size, dim):
     batching="along_dim",
 )
 def split_with_sizes(self, split_size, dim):
+    """Views of consecutive parts along a dim, of the given sizes; RuntimeError unless they add up to it."""
     if sum(split_size) != self.size(dim):
         raise RuntimeError(
             f"split_with_sizes expects split_sizes to sum exactly to {self.size(dim)} (input tensor's size at dimension "
@@ -66,6 +72,10 @@ def split_with_sizes(self, split_size, dim):
 
 @composite("chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", native="chunk", batching="along_dim")
 def chunk(self, chunks, dim):
+    """At most ``chunks`` views of consecutive parts along a dim, of equal size; the last may be smaller.
+
+    There are fewer where the rounded size fills the dim sooner. RuntimeError for 0-d tensors and fewer than one chunk.
+    """
     if self.dim() == 0:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
@@ -86,6 +96,11 @@ def _splittable(self):
     "tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", batching="along_dim"
 )
 def tensor_split(self, sections, dim):
+    """Views of ``sections`` consecutive parts along a dim, the first ones larger by one where it does not divide.
+
+    With ``indices`` the parts begin there, as slices would. Either may come as an int64 tensor on the CPU. RuntimeError
+    for 0-d tensors and fewer than one section.
+    """
     _splittable(self)
     n = self.size(dim)
     if sections <= 0:
@@ -100,6 +115,7 @@ def tensor_split(self, sections, dim):
     "tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", batching="along_dim"
 )
 def tensor_split_indices(self, indices, dim):
+    """Views of consecutive parts along a dim, cut at ``indices``: one part more than there are of them."""
     _splittable(self)
     edges = [None, *indices, None]
     return tuple(aten.slice(self, dim, a, b, 1) for a, b in zip(edges, edges[1:], strict=False))
@@ -137,6 +153,7 @@ def _stacked(g, dim):
     batching="along_dim",
 )
 def unbind(self, dim):
+    """Views of what is at each index of a dim, without that dim; IndexError for 0-d tensors."""
     if self.dim() == 0:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     return tuple(self.select(dim, i) for i in range(self.size(dim)))

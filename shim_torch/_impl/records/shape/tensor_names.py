@@ -70,6 +70,7 @@ composite("is_set_to(Tensor self, Tensor tensor) -> bool", function=False)(
 
 @composite("is_non_overlapping_and_dense(Tensor self) -> bool", **_HIDDEN)
 def is_non_overlapping_and_dense(self):
+    """Whether the elements fill a piece of memory without holes and overlaps, in some order of the dims."""
     expected = 1
     for stride, size in sorted(zip(self.stride(), self.shape, strict=True)):
         if size == 1:
@@ -144,11 +145,13 @@ def empty_permuted(size, physical_layout, dtype, layout, device, pin_memory):
     autocast="float32_cuda",
 )
 def frobenius_norm(self, dim, keepdim):
+    """The square root of the sum of squares over ``dim``; a real dtype."""
     return aten.linalg_vector_norm(self, 2, dim, keepdim)
 
 
 @composite("nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", out=True, **_FUNCTION, autocast="float32")
 def nuclear_norm(self, keepdim):
+    """The sum of the singular values of each matrix (*, M, N); a real dtype."""
     return aten.linalg_matrix_norm(self, "nuc", (-2, -1), keepdim)
 
 
@@ -156,6 +159,7 @@ def nuclear_norm(self, keepdim):
     "nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor", out=True, **_FUNCTION, autocast="float32"
 )
 def nuclear_norm_dim(self, dim, keepdim):
+    """The sum of the singular values of the matrices that two dims span; a real dtype."""
     return aten.linalg_matrix_norm(self, "nuc", dim, keepdim)
 
 
@@ -168,6 +172,7 @@ def _spread_mean(g: Any, count: int, reduction: int) -> Any:
 
 @composite("mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", **_HIDDEN)
 def mse_loss_backward(grad_output, self, target, reduction):
+    """The gradient of mse_loss by ``self``; ``reduction``: 0 none, 1 mean, 2 sum."""
     return _spread_mean(grad_output * 2 * (self - target), self.numel(), reduction)
 
 
@@ -189,6 +194,12 @@ def _nll_parts(self: Any, target: Any, weight: Any, ignore_index: int) -> tuple[
     **_HIDDEN,
 )
 def nll_loss_forward(self, target, weight, reduction, ignore_index):
+    """The negative log likelihood loss, and the sum of the weights of the targets that count (0 without reduction).
+
+    Shapes:  self (C,) or (N, C), log-probabilities; target () or (N,), int64; weight (C,)
+    Reduction: 0 none, 1 weighted mean, 2 sum; targets of ``ignore_index`` do not count
+    Errors:  IndexError on the CPU for a target that is no class
+    """
     place, dim, scale = _nll_parts(self, target, weight, ignore_index)
     loss = -self.gather(dim, place).squeeze(dim) * scale
     total = scale.sum()
@@ -202,6 +213,7 @@ def nll_loss_forward(self, target, weight, reduction, ignore_index):
     **_HIDDEN,
 )
 def nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight):
+    """The gradient of nll_loss by ``self``; ``total_weight`` is the second result of nll_loss_forward."""
     place, dim, scale = _nll_parts(self, target, weight, ignore_index)
     share = grad_output / total_weight if reduction == 1 else grad_output
     return self.new_zeros(self.shape).scatter(dim, place, (-(share * scale)).unsqueeze(dim))

@@ -47,6 +47,10 @@ def _embed_shape(self, offset, dim1, dim2):
 @op("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", shape=_embed_shape, native="diag_embed",
     grad={"self": lambda g, offset, dim1, dim2: g.diagonal(offset, dim1, dim2)}, **_COPY)  # fmt: skip
 def diag_embed(xp, self, offset, dim1, dim2):
+    """The last dim along the diagonals of matrices, which ``dim1`` and ``dim2`` of the result span; zeros elsewhere.
+
+    Shapes:  (*, N) -> (*, M, M), M = N + |offset|; a positive ``offset`` is above the main diagonal
+    """
     a, b = _embed_dims(self.ndim, dim1, dim2)
     n = self.shape[-1]
     full = xp.zeros((*self.shape[:-1], n + abs(offset), n + abs(offset)), self.dtype)
@@ -63,6 +67,7 @@ def diag_embed(xp, self, offset, dim1, dim2):
     out_resize="first",
 )
 def diag(self, diagonal):
+    """Of a vector the matrix with it as a diagonal, of a matrix a copy of a diagonal; RuntimeError for other dims."""
     if self.dim() == 1:
         return self.diag_embed(diagonal)
     if self.dim() != 2:
@@ -72,4 +77,5 @@ def diag(self, diagonal):
 
 @composite("diagflat(Tensor self, int offset=0) -> Tensor")
 def diagflat(self, offset):
+    """The matrix that has all elements as a diagonal, ``offset`` above (negative: below) the main one."""
     return self.contiguous().view(-1).diag_embed(offset)

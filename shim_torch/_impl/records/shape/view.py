@@ -1,8 +1,6 @@
-"""Views of one tensor: other sizes, orders and parts of the same memory."""
+"""Views of one tensor: other sizes, dtypes and parts of the same memory."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import padded
@@ -17,11 +15,16 @@ from shim_torch._impl.table.rules import same_dtype, wrap_dim
     grad={"self": lambda g, self_shape: g.reshape(self_shape)},
 )
 def view_(self, size):
+    """The same memory in other sizes, one of which may be -1; or, given a dtype, read as elements of that one.
+
+    RuntimeError where the strides do not allow it: ``reshape`` copies there. As another dtype it has no gradient.
+    """
     return _core.view(self, size)
 
 
 @composite("view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", function=False)
 def view_dtype(self, dtype):
+    """The same bytes read as another dtype; the last dim grows or shrinks with the element's size. No gradient."""
     return _core.view_dtype(self, dtype)  # the same memory, but neither gradients nor a base: as PyTorch has it
 
 
@@ -41,6 +44,7 @@ def _unsafe_view(xp, self, size):
 
 @composite("reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", native="reshape")
 def reshape(self, shape):
+    """The elements in other sizes, one of which may be -1: a view where the strides allow, else a copy."""
     return (
         self.view(shape)
         if _core.can_view(self, shape)
@@ -50,86 +54,14 @@ def reshape(self, shape):
 
 @composite("view_as(Tensor(a) self, Tensor other) -> Tensor(a)", function=False)
 def view_as(self, other):
+    """A view in the sizes of ``other``."""
     return self.view(other.shape)
 
 
 @composite("reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", function=False)
 def reshape_as(self, other):
+    """The elements in the sizes of ``other``: a view where the strides allow, else a copy."""
     return self.reshape(other.shape)
-
-
-@view(
-    "transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
-    grad={"self": lambda g, dim0, dim1: g.transpose(dim0, dim1)},
-    batching="along_dim",
-)
-def transpose(self, dim0, dim1):
-    return _core.transpose(self, dim0, dim1)
-
-
-@composite("swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", batching="along_dim")
-def swapaxes(self, axis0, axis1):
-    return self.transpose(axis0, axis1)
-
-
-@composite("swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", batching="along_dim")
-def swapdims(self, dim0, dim1):
-    return self.transpose(dim0, dim1)
-
-
-@view("t(Tensor(a) self) -> Tensor(a)", grad={"self": lambda g: g.t()})
-def t(self):
-    if self.dim() > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.dim()}D")
-    return _core.alias(self) if self.dim() < 2 else _core.transpose(self, 0, 1)
-
-
-@view("permute(Tensor(a) self, int[] dims) -> Tensor(a)", grad={"self": lambda g, dims: g.permute(_inverse(dims))})
-def permute(self, dims):
-    return _core.permute(self, dims)
-
-
-def _inverse(dims: Any) -> list[int]:
-    n = len(dims)
-    out = [0] * n
-    for i, d in enumerate(dims):
-        out[d % n] = i
-    return out
-
-
-@composite(
-    "movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
-    aliases=("moveaxis",),
-    batching="along_dim",
-)
-def movedim(self, source, destination):
-    n = self.dim()
-    if len(source) != len(destination):
-        raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number of dims as "
-            f"destination ({list(destination)} dims)"
-        )
-    src, dst = [wrap_dim(d, n) for d in source], [wrap_dim(d, n) for d in destination]
-    for what, dims, given in (("source", src, source), ("destination", dst, destination)):
-        if len(set(dims)) != len(dims):
-            raise RuntimeError(f"movedim: repeated dim in `{what}` ({list(given)})")
-    order = [-1] * n
-    for s, d in zip(src, dst, strict=True):
-        order[d] = s
-    rest = iter(d for d in range(n) if d not in src)
-    return self.permute([next(rest) if d < 0 else d for d in order])
-
-
-@composite(
-    "movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", aliases=("moveaxis",), batching="along_dim"
-)
-def movedim_int(self, source, destination):
-    n = self.dim()
-    if not (-n <= source < n and -n <= destination < n):
-        return self.movedim((source,), (destination,))  # which says what is wrong
-    order = list(range(n))
-    order.insert(destination % n, order.pop(source % n))
-    return self.permute(order)
 
 
 @view(
@@ -138,21 +70,28 @@ def movedim_int(self, source, destination):
     grad={"self": lambda g, self_shape: g.sum_to_size(self_shape)},
 )
 def expand(self, size, implicit):
+    """A view in which dims of size 1 repeat their element, and new ones in front repeat the tensor: strides of 0.
+
+    -1 keeps a size. RuntimeError where another size would change.
+    """
     return _core.expand(self, size)
 
 
 @composite("expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", function=False)
 def expand_as(self, other):
+    """A view expanded to the sizes of ``other``."""
     return self.expand(other.shape)
 
 
 @composite("broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)")
 def broadcast_to(self, size):
+    """A view expanded to ``size``: ``expand`` by NumPy's name."""
     return self.expand(size)
 
 
 @composite("sum_to_size(Tensor self, SymInt[] size) -> Tensor", function=False)
 def sum_to_size(self, size):
+    """The sum over the dims that broadcasting from ``size`` would repeat; RuntimeError if it does not broadcast."""
     shape, extra = tuple(size), self.dim() - len(size)
     if extra < 0 or any(n not in (1, m) for n, m in zip(shape, self.shape[extra:], strict=True)):
         raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(self.shape)}}}.")
@@ -164,6 +103,7 @@ def sum_to_size(self, size):
 
 @view("squeeze(Tensor(a) self) -> Tensor(a)", grad={"self": lambda g, self_shape: g.reshape(self_shape)})
 def squeeze(self):
+    """A view without the dims of size 1: all of them, or of those given. Dims of other sizes stay."""
     return _core.squeeze(self)
 
 
@@ -173,6 +113,7 @@ def squeeze(self):
     batching="along_dim",
 )
 def squeeze_dim(self, dim):
+    """A view without ``dim`` if that is of size 1."""
     return _core.squeeze(self, (dim,))
 
 
@@ -182,6 +123,7 @@ def squeeze_dim(self, dim):
     batching="along_dim",
 )
 def squeeze_dims(self, dim):
+    """A view without those of the given dims that are of size 1."""
     return _core.squeeze(self, dim)
 
 
@@ -189,11 +131,13 @@ def squeeze_dims(self, dim):
     "alias(Tensor(a) self) -> Tensor(a)", function=False, method=False, grad={"self": lambda g: g}, batching="pointwise"
 )
 def alias(self):
+    """A view of the whole tensor."""
     return _core.alias(self)
 
 
 @view("unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", grad={"self": lambda g, self_shape: g.reshape(self_shape)})
 def unsqueeze(self, dim):
+    """A view with a new dim of size 1 in front of ``dim``; a negative one counts from the end of the result."""
     return _core.unsqueeze(self, dim)
 
 
@@ -206,6 +150,10 @@ def unsqueeze(self, dim):
     },
 )
 def as_strided(self, size, stride, storage_offset):
+    """A view of any elements of the storage: sizes, strides and start (by default the tensor's own) count elements.
+
+    Elements may overlap; a gradient is the sum over all places that show the element. RuntimeError beyond the storage.
+    """
     return _core.as_strided(self, size, stride, storage_offset)
 
 
@@ -237,6 +185,7 @@ def _as_strided_grad(g, shape, strides, size, stride, offset):
     batching="along_dim",
 )
 def unfold(self, dimension, size, step):
+    """A view of all windows of ``size`` elements along a dim, ``step`` apart; the elements are in a new last dim."""
     return _core.unfold(self, dimension, size, step)
 
 
@@ -261,6 +210,10 @@ def _unfold_grad(g, shape, dim, size, step):
     batching="along_dim",
 )
 def diagonal(self, offset, dim1, dim2):
+    """A view of the diagonals of the matrices that two dims span, as a new last dim.
+
+    ``offset``: how many diagonals above (negative: below) the main one.
+    """
     return _core.diagonal(self, offset, dim1, dim2)
 
 
@@ -272,6 +225,7 @@ def diagonal(self, offset, dim1, dim2):
     nested="pointwise",
 )
 def view_as_real(self):
+    """A view of a complex tensor (*) as real and imaginary parts (*, 2); RuntimeError for lazy conjugates."""
     return _core.view_as_real(self)
 
 
@@ -282,4 +236,5 @@ def view_as_real(self):
     batching="pointwise",
 )
 def view_as_complex(self):
+    """A view of pairs (*, 2) as complex numbers (*); RuntimeError for other sizes, strides and dtypes."""
     return _core.view_as_complex(self)

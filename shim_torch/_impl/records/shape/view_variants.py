@@ -125,6 +125,7 @@ for _schema, (_name, _traits) in _LIST_COPIES.items():
 
 @composite("t_(Tensor(a!) self) -> Tensor(a!)", function=False)
 def t_(self):
+    """In place: the tensor becomes its transpose; RuntimeError above two dims."""
     if self.dim() > 2:
         raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {self.dim()}D")
     return _core.take_view(self, self.t())

@@ -69,7 +69,7 @@ def _taps_on_cuda(key: Any, make: Callable[..., tuple[Any, Any]], like: Any) -> 
 
 def separable(self: Any, first: int, make: Callable[..., tuple[Any, Any]], keys: Sequence[Any]) -> Any:
     """The taps of each key along the dims from ``first`` on (a key of None: nothing along its dim), one after the other."""
-    run = shim.weighted_taps
+    run = shim.resample_dim
     x = self
     for i, key in enumerate(keys):
         if key is not None:

@@ -205,6 +205,7 @@ def stft_plain(self, n_fft, hop_length, win_length, window, normalized, onesided
 def stft_centred(
     self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window
 ):
+    """Fourier transforms of overlapping frames of the signal, which ``center`` pads by n_fft // 2 at both ends."""
     return _stft(self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex)
 
 

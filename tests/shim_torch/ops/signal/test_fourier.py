@@ -34,20 +34,6 @@ def test_lengths(n, rows):
     assert narrow.dtype == torch.complex64 and np.allclose(narrow.numpy(), np.fft.fft(z), atol=3e-6 * np.abs(z).sum())
 
 
-@pytest.mark.parametrize("dims", [(0,), (1, 2), (2, 1), (0, 2), (0, 1, 2), (-1, -3)])
-def test_several_dims_and_strides(dims):
-    r = np.random.default_rng(0)
-    x = r.standard_normal((4, 6, 10))
-    for a in (x, np.transpose(x, (2, 0, 1)), x[:, ::2]):
-        t = torch.from_numpy(np.ascontiguousarray(x))
-        t = t if a is x else t.permute(2, 0, 1) if a.shape[0] == 10 else t[:, ::2]
-        assert np.allclose(torch.fft.fftn(t, dim=dims).numpy(), np.fft.fftn(a, axes=dims))
-        assert np.allclose(torch.fft.rfftn(t, dim=dims).numpy(), np.fft.rfftn(a, axes=dims))
-        assert np.allclose(
-            torch.fft.irfftn(torch.complex(t, t), dim=dims).numpy(), np.fft.irfftn(a + 1j * a, axes=dims)
-        )
-
-
 def test_a_row_with_nan_leaves_the_others():
     x = torch.ones(20, 9)
     x[3, 2] = float("nan")

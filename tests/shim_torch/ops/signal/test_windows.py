@@ -74,16 +74,6 @@ def test_bessel_functions():
     np.testing.assert_allclose(x.grad.cpu().numpy(), [-1.5906369, 0.0, 0.2578943, 3.9533702, 1.4707397e16], rtol=1e-7)
 
 
-@pytest.mark.parametrize("call", [torch.fft.fftfreq, torch.fft.rfftfreq])
-def test_frequencies_tell_of_an_out_of_another_size(call):
-    out = torch.empty(())
-    with pytest.warns(
-        UserWarning, match="does not match the computed number of elements .* out tensor will be resized"
-    ):
-        call(6, d=0.5, out=out)
-    assert torch.equal(out, call(6, d=0.5))
-
-
 def test_transforms_of_frames_ask_for_a_window():
     x, always = torch.arange(8.0), torch.is_warn_always_enabled()
     torch.set_warn_always(True)

@@ -1,5 +1,5 @@
-"""Operators of our own (``torch.ops.shim``) for resizing and sampling on the CPU, one kernel each: sums of a few weighted elements
-along one dim, and samples at the places of a grid.
+"""Operators of our own (``torch.ops.shim``) for resampling on the CPU, one kernel each: along one dim, where each element of
+the result is the sum of a few weighted ones, and at the places of a grid.
 
 What they serve calls them where nobody looks on (``_core.unseen``); bodies are their references.
 """
@@ -21,9 +21,7 @@ _SHIM = {"function": False}
 
 def _gradient(g: Any, dim: int, size: int, indices: Any, weights: Any) -> Any:
     found = transposed_taps.get(id(indices)) if g.is_cuda else None
-    return (
-        shim.weighted_taps(g, dim, *found[1]) if found else shim.weighted_taps_backward(g, dim, size, indices, weights)
-    )
+    return shim.resample_dim(g, dim, *found[1]) if found else shim.resample_dim_backward(g, dim, size, indices, weights)
 
 
 def _replaced(sizes: Any, dim: int, size: int) -> tuple[int, ...]:
@@ -31,7 +29,7 @@ def _replaced(sizes: Any, dim: int, size: int) -> tuple[int, ...]:
 
 
 @op(
-    "shim::weighted_taps(Tensor self, int dim, Tensor indices, Tensor weights) -> Tensor",
+    "shim::resample_dim(Tensor self, int dim, Tensor indices, Tensor weights) -> Tensor",
     shape=lambda self, dim, indices: _replaced(self.shape, dim, indices.shape[0]),
     dtype=lambda self: self.dtype,
     keep=("indices",),
@@ -39,24 +37,24 @@ def _replaced(sizes: Any, dim: int, size: int) -> tuple[int, ...]:
     grad={"self": lambda g, self_shape, dim, indices, weights: _gradient(g, dim, self_shape[dim], indices, weights)},
     **_SHIM,
 )
-def weighted_taps(xp, self, dim, indices, weights):
-    """Along a dim, element i is the sum over k of weights[i, k] self[indices[i, k]]; an index below 0 ends its row."""
+def resample_dim(xp, self, dim, indices, weights):
+    """Resampled along a dim: element i is Σ_k weights[i, k] self[indices[i, k]]; an index below 0 ends its row."""
     parts = xp.take(self, xp.maximum(indices, 0), axis=dim)
     shape = (*[1] * dim, *indices.shape, *[1] * (self.ndim - dim - 1))
     return xp.where((indices >= 0).reshape(shape), parts * weights.reshape(shape), 0).sum(axis=dim + 1)
 
 
 @op(
-    "shim::weighted_taps_backward(Tensor grad_output, int dim, int size, Tensor places, Tensor weights) -> Tensor",
+    "shim::resample_dim_backward(Tensor grad_output, int dim, int size, Tensor places, Tensor weights) -> Tensor",
     shape=lambda grad_output, dim, size: _replaced(grad_output.shape, dim, size),
     dtype=lambda grad_output: grad_output.dtype,
     keep=("places",),
     native="weighted_taps_backward",
-    grad={"grad_output": lambda g, dim, places, weights: shim.weighted_taps(g, dim, places, weights)},
+    grad={"grad_output": lambda g, dim, places, weights: shim.resample_dim(g, dim, places, weights)},
     **_SHIM,
 )
-def weighted_taps_backward(xp, grad_output, dim, size, places, weights):
-    """The gradient of ``weighted_taps`` by an input of ``size`` along the dim."""
+def resample_dim_backward(xp, grad_output, dim, size, places, weights):
+    """The gradient of ``resample_dim`` by an input of ``size`` along the dim."""
     matrix = xp.zeros((places.shape[0], size), grad_output.dtype)
     rows = xp.broadcast_to(xp.arange(places.shape[0])[:, None], places.shape)
     xp.add.at(matrix, (rows[places >= 0], places[places >= 0]), weights[places >= 0])

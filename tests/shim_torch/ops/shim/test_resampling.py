@@ -10,7 +10,7 @@ from shim_torch._impl.records.shared import taps as tables_of_taps
 from shim_torch.nn import functional as F
 
 RECORDS = "shim_torch._impl.records"
-resampling, weighted_taps = (sys.modules[f"{RECORDS}.{name}"] for name in ("image.resampling", "shim.weighted_taps"))
+resampling, kernels = (sys.modules[f"{RECORDS}.{name}"] for name in ("image.resampling", "shim.resampling"))
 SETTINGS = [
     ("linear", 1, {"scale_factor": 2}),
     ("linear", 1, {"size": 4, "align_corners": True}),
@@ -110,11 +110,11 @@ def test_bodies_are_the_references():
     places, weights = torch.tensor([[0, 1], [4, -1], [2, 2], [-1, -1]]), leaf(4, 2, seed=2).detach()
     run = torch.ops.shim
     for dim, t, back in ((1, x, g), (2, x.mT.contiguous(), g.mT.contiguous())):
-        expected = weighted_taps.weighted_taps(np, t.numpy(), dim, places.numpy(), weights.numpy())
-        np.testing.assert_allclose(run.weighted_taps(t, dim, places, weights).numpy(), expected, rtol=1e-12)
-        expected = weighted_taps.weighted_taps_backward(np, back.numpy(), dim, 5, places.numpy(), weights.numpy())
+        expected = kernels.resample_dim(np, t.numpy(), dim, places.numpy(), weights.numpy())
+        np.testing.assert_allclose(run.resample_dim(t, dim, places, weights).numpy(), expected, rtol=1e-12)
+        expected = kernels.resample_dim_backward(np, back.numpy(), dim, 5, places.numpy(), weights.numpy())
         np.testing.assert_allclose(
-            run.weighted_taps_backward(back, dim, 5, places, weights).numpy(), expected, rtol=1e-12
+            run.resample_dim_backward(back, dim, 5, places, weights).numpy(), expected, rtol=1e-12
         )
 
 
