@@ -106,14 +106,14 @@ const PointwiseFormula* pointwise_formula(std::string_view name) {
   return nullptr;
 }
 
-Tensor run_formula(const PointwiseFormula& f, std::span<const Input> inputs, Tensor out) {
+Tensor run_formula(const PointwiseFormula& f, std::span<const TensorOrScalar> inputs, Tensor out) {
   const TensorImpl *like[kMaxOperands] = {}, *first = nullptr;
   int tensors = 0;
   Dims shape;
-  for (const Input& i : inputs) {
+  for (const TensorOrScalar& i : inputs) {
     if (!i.tensor) continue;
     if (!floating_input(*i.tensor) || (first && i.tensor->dtype() != first->dtype())) return {};
-    const DimSpan sizes = i.tensor->sizes();
+    const IntArrayRef sizes = i.tensor->sizes();
     if (!first)
       shape.assign(sizes.begin(), sizes.end());
     else if (!std::ranges::equal(shape, sizes))
@@ -133,7 +133,7 @@ Tensor run_formula(const PointwiseFormula& f, std::span<const Input> inputs, Ten
   alignas(16) char numbers[kMaxOperands][16];
   Tensor copies[kMaxOperands];
   int count = 1;
-  for (const Input& i : inputs) {
+  for (const TensorOrScalar& i : inputs) {
     if (i.tensor) {
       const TensorImpl* from = i.tensor;
       if (clashes(*out, *from))

@@ -82,7 +82,7 @@ Tensor embedding_bags_backward(const Tensor& g, const Tensor& given, const Tenso
   const CUfunction keyed = embedding_bag_kernel("bag_keys", t, indices->dtype(), 1, device),
                    f = embedding_bag_kernel("bags_backward", t, indices->dtype(), v, device);
   if (!keyed || !f) return {};
-  fill_(out, Number{});
+  fill_(out, Scalar{});
   if (!count || !width) return out;
   const Tensor keys = empty(Dims{count}, DType::i32, where);
   const void *named = indices->data(), *of = spots->data();

@@ -163,13 +163,13 @@ PyObject* native_bincount(Operator&, PyObject* const* args, size_t n) {
 // histc(self, bins, min, max)
 PyObject* native_histc(Operator&, PyObject* const* args, size_t n) {
   int64_t bins;
-  Number low, high;
+  Scalar low, high;
   if (n != 4 || !on_cpu(args[0]) || !integer_of(args[1], &bins) || is_tensor(args[2]) || is_tensor(args[3]))
     return nullptr;
   const Tensor self(unwrap(args[0]));
   return guarded([&]() -> PyObject* {
-    if (!number_of(args[2], &low) || !number_of(args[3], &high) || low.type == Number::Complex ||
-        high.type == Number::Complex)
+    if (!number_of(args[2], &low) || !number_of(args[3], &high) || low.type == Scalar::Complex ||
+        high.type == Scalar::Complex)
       return nullptr;
     return wrapped(unlocked(self->numel(), [&] { return histc(self, bins, low.to_double(), high.to_double()); }));
   });

@@ -49,9 +49,9 @@ template <bool Root, bool Mean> PyObject* native_variance(Operator&, PyObject* c
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0])), mean;
     Dims dims;
-    Number correction{Number::Int, 1};
+    Scalar correction{Scalar::Int, 1};
     if (!dims_or_none(args[1], &dims)) return nullptr;
-    if (args[2] != Py_None && (!number_of(args[2], &correction) || correction.type == Number::Complex)) return nullptr;
+    if (args[2] != Py_None && (!number_of(args[2], &correction) || correction.type == Scalar::Complex)) return nullptr;
     const bool keep = args[3] == Py_True;
     Tensor r = by_device(
         self, [&] { return variance(self, dims, keep, correction.to_double(), Root, Mean ? &mean : nullptr); },
@@ -187,9 +187,9 @@ PyObject* native_norm(Operator&, PyObject* const* args, size_t n) {
   if (n != 5 || !is_tensor(args[0]) || !PyBool_Check(args[3]) || args[4] != Py_None) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0]));
-    Number order;
+    Scalar order;
     Dims dims;
-    if (!number_of(args[1], &order) || order.type == Number::Complex || !dims_or_none(args[2], &dims)) return nullptr;
+    if (!number_of(args[1], &order) || order.type == Scalar::Complex || !dims_or_none(args[2], &dims)) return nullptr;
     const double p = order.to_double();
     const bool keep = args[3] == Py_True;
     return wrapped(by_device(
@@ -207,12 +207,12 @@ template <bool Centred> PyObject* native_layer_norm(Operator&, PyObject* const* 
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0]));
     Dims shape;
-    Number epsilon;
+    Scalar epsilon;
     if (!dims_of(args[1], &shape) || shape.empty() || int(shape.size()) > self->dim()) return nullptr;
     if (!std::equal(shape.begin(), shape.end(), self->sizes().end() - long(shape.size()))) return nullptr;
     const bool wide = self->dtype() == DType::f64;
     if (eps == Py_None)
-      epsilon = Number{Number::Float, 0, wide ? 0x1p-52 : 0x1p-23};
+      epsilon = Scalar{Scalar::Float, 0, wide ? 0x1p-52 : 0x1p-23};
     else if (!number_of(eps, &epsilon))
       return nullptr;
     Tensor parts[2];
@@ -221,7 +221,7 @@ template <bool Centred> PyObject* native_layer_norm(Operator&, PyObject* const* 
       if (o == Py_None) continue;
       if (!is_tensor(o)) return nullptr;
       parts[i] = Tensor(unwrap(o));
-      const DimSpan sizes = parts[i]->sizes();
+      const IntArrayRef sizes = parts[i]->sizes();
       if (parts[i]->dtype() != self->dtype() || parts[i]->device() != self->device() ||
           !std::equal(sizes.begin(), sizes.end(), shape.begin(), shape.end()))
         return nullptr;

@@ -75,7 +75,7 @@ void check_tangent(PyFunction* ctx, PyObject* result, TensorImpl& tangent, PyObj
       ", but  the corresponding forward output is not a differentiable Tensor.You should return None at that position "
       "instead.");
   const TensorImpl& value = *unwrap(result);
-  auto text = [](DimSpan d) {
+  auto text = [](IntArrayRef d) {
     std::string s = "[";
     for (size_t i = 0; i < d.size(); ++i) s += (i ? ", " : "") + std::to_string(d[i]);
     return s + "]";

@@ -15,13 +15,13 @@
 namespace shim {
 namespace {
 
-std::string shape_text(DimSpan s) {
+std::string shape_text(IntArrayRef s) {
   std::string text = "[";
   for (size_t i = 0; i < s.size(); ++i) text += (i ? ", " : "") + std::to_string(s[i]);
   return text + "]";
 }
 
-bool equal(DimSpan a, DimSpan b) { return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin()); }
+bool equal(IntArrayRef a, IntArrayRef b) { return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin()); }
 
 void write(const Tensor& target, const Tensor& result) {
   if (!target->device().is_meta()) copy_(target, result);
@@ -258,7 +258,7 @@ namespace {
 
 // A result in memory of its own and without gaps is written in its own order; any other in C order.
 Dims strides_of_output(const Tensor& result, const TensorImpl& out, const Operator& f) {
-  DimSpan sizes = result->sizes();
+  IntArrayRef sizes = result->sizes();
   const OutOrder order = f.traits->out_order;
   if (order == OutOrder::contiguous || (order == OutOrder::contiguous_when_resized && out.numel() != 0))
     return contiguous_strides(sizes);
@@ -271,7 +271,7 @@ Dims strides_of_output(const Tensor& result, const TensorImpl& out, const Operat
   return strides;
 }
 
-void resize_output(const Tensor& out, DimSpan sizes, const Dims& strides, OutResize how) {
+void resize_output(const Tensor& out, IntArrayRef sizes, const Dims& strides, OutResize how) {
   if (equal(out->sizes(), sizes)) return;
   if (how == OutResize::rounded) {
     const int64_t n = product(sizes);

@@ -7,7 +7,7 @@
 
 namespace shim {
 
-extern Tensor (*zeros_as)(const Tensor& like, DimSpan sizes, DimSpan strides);  // autograd/inplace.cpp
+extern Tensor (*zeros_as)(const Tensor& like, IntArrayRef sizes, IntArrayRef strides);  // autograd/inplace.cpp
 
 using namespace torch_dispatch;
 
@@ -49,7 +49,7 @@ template <class... A> Tensor method(const Tensor& self, const char* name, A... a
 
 EngineOps plain;  // what the engine uses where nobody looks
 
-Tensor zeros_as_its_class(const Tensor& like, DimSpan sizes, DimSpan strides) {
+Tensor zeros_as_its_class(const Tensor& like, IntArrayRef sizes, IntArrayRef strides) {
   const Tensor made = method(like, "new_empty_strided", size_object(sizes), size_object(strides));
   return method(made, "zero_");
 }
@@ -69,7 +69,7 @@ void torch_dispatch::prepare_engine() {
   e.add_ = [](const Tensor& a, const Tensor& b) {
     by_method(a) || by_method(b) ? void(method(a, "add_", wrap(b))) : plain.add_(a, b);
   };
-  e.sum_to = [](const Tensor& a, DimSpan s) {
+  e.sum_to = [](const Tensor& a, IntArrayRef s) {
     return by_method(a) ? method(a, "sum_to_size", size_object(s)) : plain.sum_to(a, s);
   };
   e.cast = [](const Tensor& a, DType t) { return by_method(a) ? method(a, "to", dtype_object(t)) : plain.cast(a, t); };
