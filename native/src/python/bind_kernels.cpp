@@ -7,7 +7,7 @@
 #include "ops/gemm_problem.h"
 #include "ops/device_copy.h"
 #include "ops/kernels.h"
-#include "python/held.h"
+#include "python/owned_ref.h"
 #include "python/native_ops.h"
 
 namespace shim {
@@ -16,8 +16,8 @@ namespace {
 // Through the operator, so that history is recorded: only for create_graph.
 Tensor call_method(const char* name, const Tensor& self, PyObject* argument) {
   GilAcquire gil;
-  Held holder = held(wrap(self));
-  Held result = held(
+  OwnedRef holder = owned(wrap(self));
+  OwnedRef result = owned(
       argument ? PyObject_CallMethod(holder.o, name, "(N)", argument) : PyObject_CallMethod(holder.o, name, nullptr));
   CHECK(Kind::Type, is_tensor(result.o), name, " gave no tensor");
   return Tensor(unwrap(result.o));
@@ -78,9 +78,9 @@ void negate_in_place(const Tensor& t) {
 
 void copy_with_cupy(const Tensor& self, const Tensor& src) {
   GilAcquire gil;
-  Held module = held(PyImport_ImportModule("shim_torch._impl.arrays.cupy_arrays"));
-  Held to = held(wrap(self)), from = held(wrap(src));
-  Held done = held(PyObject_CallMethod(module.o, "copy", "OO", to.o, from.o));
+  OwnedRef module = owned(PyImport_ImportModule("shim_torch._impl.arrays.cupy_arrays"));
+  OwnedRef to = owned(wrap(self)), from = owned(wrap(src));
+  OwnedRef done = owned(PyObject_CallMethod(module.o, "copy", "OO", to.o, from.o));
 }
 
 PyObject* py_result_type(PyObject*, PyObject* const* args, Py_ssize_t n) {
