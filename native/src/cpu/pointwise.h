@@ -5,11 +5,6 @@
 
 namespace shim {
 
-struct TensorOrScalar {  // a tensor, or a number where it is null
-  const TensorImpl* tensor = nullptr;
-  Scalar number;
-};
-
 // Whether an input overlaps the output other than element by element: it is to be copied first.
 bool clashes(const TensorImpl& out, const TensorImpl& in);
 

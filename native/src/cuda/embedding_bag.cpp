@@ -89,9 +89,9 @@ Tensor embedding_bags_backward(const Tensor& g, const Tensor& given, const Tenso
   void* to_keys = keys->data();
   void* first[] = {&named, &of, &to_keys, &count, &bags, &padding};
   launch(keyed, (count + 255) / 256, 1, 256, 1, first, device);
-  Tensor sorted;
-  const Tensor order = sort(keys, 0, false, &sorted);
-  if (!order) return {};
+  auto in_order = sort(keys, 0, false);
+  if (!in_order) return {};
+  const auto& [sorted, order] = *in_order;
   const void *slopes = grad->data(), *key = sorted->data(), *at = order->data(), *w = data_or_null(weights),
              *sizes = many->data();
   void* to = out->data();

@@ -148,10 +148,9 @@ Tensor unique(const Tensor& self, bool sorts, Tensor* inverse, Tensor* counts) {
   if (!kernels_ready() || !has_kernel(t) || !self->numel()) return {};
   Tensor x = view(*contiguous(self), Dims{self->numel()}), order;
   if (sorts) {
-    Tensor sorted;
-    order = sort(x, 0, false, &sorted);
-    if (!order) return {};
-    x = sorted;
+    auto in_order = sort(x, 0, false);
+    if (!in_order) return {};
+    std::tie(x, order) = *in_order;
   }
   int64_t n = x->numel(), parts = (n + kPart - 1) / kPart, slots = parts + 1;
   const int device = x->device().index;

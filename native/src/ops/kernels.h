@@ -17,6 +17,11 @@ struct Scalar {
   double to_double() const { return type == Float || type == Complex ? f : big ? double(uint64_t(i)) : double(i); }
 };
 
+struct TensorOrScalar {  // the `other` of x.add(y) and x.add(2): a tensor, or a number where it is null
+  const TensorImpl* tensor = nullptr;
+  Scalar number;
+};
+
 // Type promotion over tensors and numbers, PyTorch's three categories (dimensioned tensors, 0-d tensors, numbers).
 struct Promotion {
   void add(const TensorImpl&);
@@ -53,7 +58,8 @@ inline int64_t product_of(IntArrayRef d, size_t begin, size_t end) {
   return n;
 }
 Tensor clone(const Tensor&, MemoryFormat = MemoryFormat::preserve);
-Scalar item(const Tensor&);  // synchronises
+Scalar item(const Tensor&);                                   // synchronises
+Tensor laid_out_as(const Tensor& t, const TensorImpl& like);  // t with its dims in memory in the order of like's
 Tensor sum_to_size(const Tensor&, IntArrayRef);
 
 // --- dtype conversion of single elements (cpu/convert.h holds the inline forms) --------------------------------------

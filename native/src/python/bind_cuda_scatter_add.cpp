@@ -94,9 +94,11 @@ template <bool InPlace> PyObject* native_index_put(Operator&, PyObject* const* a
     for (size_t i = 0; i < indices.size(); ++i) rows[0] *= sizes[i];
     for (size_t i = indices.size(); i < sizes.size(); ++i) rows.push_back(sizes[i]), shape.push_back(sizes[i]);
     if (!adds) return cuda::put_rows(view(*out, rows), keys, values->numel() == 1 ? values : expand(*values, shape));
-    Tensor sorted;  // equal places are added up in order: the same sums in every run
-    const Tensor order = keys->numel() ? cuda::sort(view(*keys, Dims{keys->numel()}), 0, false, &sorted) : keys;
-    return order && (!keys->numel() || cuda::add_runs(view(*out, rows), sorted, order, expand(*values, shape), -1));
+    if (!keys->numel()) return true;
+    auto in_order = cuda::sort(view(*keys, Dims{keys->numel()}), 0, false);
+    if (!in_order) return false;
+    const auto& [sorted, order] = *in_order;  // equal places are added up in order: the same sums in every run
+    return cuda::add_runs(view(*out, rows), sorted, order, expand(*values, shape), -1);
   });
 }
 

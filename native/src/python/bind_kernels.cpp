@@ -227,6 +227,7 @@ int bind_kernels(PyObject* module) {
   ops.copy_ = engine_copy;
   copy_on_device = copy_with_cupy;
   negate_with_operator = negate_in_place;
+  register_index_kernels();
   register_pointwise();
   register_reductions();
   register_memory();

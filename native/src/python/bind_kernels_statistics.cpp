@@ -142,46 +142,6 @@ PyObject* native_logsumexp(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
-// `t` with its dims in memory in the order of `like`'s.
-Tensor laid_out_as(const Tensor& t, const TensorImpl& like) {
-  const Dims strides = dense_strides(like.sizes(), std::vector<Dims>{{like.strides().begin(), like.strides().end()}});
-  if (std::equal(strides.begin(), strides.end(), t->strides().begin())) return t;
-  const Tensor to = empty_strided(t->sizes(), strides, t->dtype(), t->device());
-  copy_(to, t);
-  return to;
-}
-
-// sort(self, dim, descending), sort(self, stable, dim, descending)
-PyObject* native_sort(Operator&, PyObject* const* args, size_t n) {
-  if (n < 3 || n > 4 || !is_tensor(args[0]) || !PyLong_CheckExact(args[n - 2]) || !PyBool_Check(args[n - 1]))
-    return nullptr;
-  return guarded([&]() -> PyObject* {
-    Tensor self(unwrap(args[0])), values;
-    const long dim = PyLong_AsLong(args[n - 2]);
-    const bool down = args[n - 1] == Py_True;
-    Tensor index = by_device(
-        self, [&] { return sort(self, dim, down, &values); }, [&] { return cuda::sort(self, dim, down, &values); });
-    return index ? pair(laid_out_as(values, *self), laid_out_as(index, *self)) : nullptr;
-  });
-}
-
-// topk(self, k, dim, largest, sorted)
-PyObject* native_topk(Operator&, PyObject* const* args, size_t n) {
-  if (n != 5 || !is_tensor(args[0]) || !PyLong_CheckExact(args[1]) || !PyLong_CheckExact(args[2]) ||
-      !PyBool_Check(args[3]))
-    return nullptr;
-  if (unwrap(args[0])->dtype() == DType::b8) return nullptr;  // PyTorch ranks no truths
-  return guarded([&]() -> PyObject* {
-    Tensor self(unwrap(args[0])), values;
-    const long k = PyLong_AsLong(args[1]), dim = PyLong_AsLong(args[2]);
-    const bool largest = args[3] == Py_True;
-    Tensor index = by_device(
-        self, [&] { return top_k(self, k, dim, largest, args[4] != Py_False, &values); },
-        [&] { return cuda::top_k(self, k, dim, largest, &values); });
-    return index ? pair(values, index) : nullptr;
-  });
-}
-
 // linalg_vector_norm(self, ord, dim, keepdim, dtype): the Euclidean one, on CUDA those of order 1 and infinity too
 PyObject* native_norm(Operator&, PyObject* const* args, size_t n) {
   if (n != 5 || !is_tensor(args[0]) || !PyBool_Check(args[3]) || args[4] != Py_None) return nullptr;
@@ -254,8 +214,6 @@ void register_statistics() {
   register_native("vector_norm", native_norm);
   register_native("layer_norm", native_layer_norm<true>);
   register_native("rms_norm", native_layer_norm<false>);
-  register_native("sort", native_sort);
-  register_native("topk", native_topk);
   register_native("cumsum", native_running<cuda::Running::sum>);
   register_native("cummax", native_running_extreme<true>);
   register_native("cummin", native_running_extreme<false>);
