@@ -85,11 +85,13 @@ def torch_proxy_status() -> dict[str, Any]:
     Keys: ``enabled`` (a list of scopes, None: the process), ``scope`` (their union with what they imply), ``blocked``,
     ``already_imported``, ``modules`` (torch module -> loads), ``missing`` ((name, requester) -> count), ``unsupported``
     (the same, for names that PyTorch has), ``native_windows`` (extension modules that ours was shown to), ``slow``
-    (counters of slow paths), ``native`` (whether the C++ core is loaded).
+    (counters of slow paths), ``declined`` (operator -> {why its native kernel left a call to the slower body: how often}),
+    ``native`` (whether the C++ core is loaded).
     """
     total = hook.scope()
     names = sys.modules.get("shim_torch._impl.surface.missing")
     backends = sys.modules.get("shim_torch._impl.arrays")
+    core = sys.modules.get("shim_torch._impl.native._core")
     return {
         "enabled": [None if e.scope.names is None else sorted(e.scope.names) for e in hook.entries()],
         "scope": None if total.names is None else sorted(total.names),
@@ -100,5 +102,6 @@ def torch_proxy_status() -> dict[str, Any]:
         "unsupported": dict(getattr(names, "unsupported", {})),
         "native_windows": hook.native_windows,
         "slow": dict(getattr(backends, "counters", {}) or {}),
-        "native": "shim_torch._impl.native._core" in sys.modules,
+        "declined": core.operator_declines() if core else {},
+        "native": core is not None,
     }

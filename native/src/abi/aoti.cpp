@@ -14,7 +14,7 @@ SHIM_EXPORT Err aoti_torch_item_bool(Handle, bool*);
 namespace {
 
 // Another tensor on the storage of `base`, as _reinterpret_tensor and as_strided make; no gradient flows through it.
-Handle on_storage(TensorImpl& base, DType dtype, DimSpan sizes, DimSpan strides, int64_t offset) {
+Handle on_storage(TensorImpl& base, DType dtype, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
   for (int64_t n : sizes) CHECK(Kind::Runtime, n >= 0, "negative size ", n);
   const size_t wanted = storage_bytes(sizes, strides, itemsize(dtype)) + size_t(offset) * itemsize(dtype);
   CHECK(Kind::Runtime, base.storage()->nbytes() >= wanted || product(sizes) == 0, "a view of ", wanted,
@@ -88,7 +88,7 @@ SHIM_EXPORT Err aoti_torch_clone(Handle self, Handle* result) {
 SHIM_EXPORT Err aoti_torch_clone_preserve_strides(Handle self, Handle* result) {
   return caught([&] {  // overlapping elements stay overlapping: the memory is copied, not the elements
     TensorImpl& t = tensor_of(self);
-    const DimSpan sizes = t.sizes(), strides = t.strides();
+    const IntArrayRef sizes = t.sizes(), strides = t.strides();
     const int64_t n = int64_t(storage_bytes(sizes, strides, t.itemsize()) / t.itemsize()), one = 1;
     Owned flat{on_storage(t, t.dtype(), {&n, 1}, {&one, 1}, t.storage_offset())}, copy;
     must(aoti_torch_clone(flat.h, &copy.h));

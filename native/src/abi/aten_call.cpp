@@ -44,11 +44,11 @@ Value plain(const ArgType& type, uint64_t cell) {
   }
 }
 
-Value held(Value v) { return reinterpret_cast<Value>(new Value(v)); }
+Value owned(Value v) { return reinterpret_cast<Value>(new Value(v)); }
 
 // An optional tensor inside of a list is a pointer to a handle; no tensor is a null pointer or an undefined handle.
 Value optional_tensor(uint64_t address) {
-  return address && is_defined(at<Handle>(address)) ? held(owned(at<Handle>(address))) : 0;
+  return address && is_defined(at<Handle>(address)) ? owned(owned(at<Handle>(address))) : 0;
 }
 
 struct Stack {  // frees what nobody took when a later argument is wrong
@@ -75,7 +75,7 @@ struct Reader {
   Value argument(const ArgType& type) {
     const uint64_t cell = take();
     if (type.list && type.optional) {  // a pointer to the list's pointer
-      if (cell) return held(list(type, at<uint64_t>(cell)));
+      if (cell) return owned(list(type, at<uint64_t>(cell)));
       take();
       return 0;
     }
@@ -83,11 +83,11 @@ struct Reader {
     if (type.base == ArgType::Device) {  // the index is an argument of its own
       const auto index = int32_t(take());
       if (!type.optional) return from_device(make_device(int32_t(cell), index));
-      return cell ? held(from_device(make_device(at<int32_t>(cell), index))) : 0;
+      return cell ? owned(from_device(make_device(at<int32_t>(cell), index))) : 0;
     }
     if (!type.optional) return plain(type, cell);
     if (type.base == ArgType::Tensor) return optional_tensor(cell);
-    return cell ? held(element(type, cell, 0)) : 0;
+    return cell ? owned(element(type, cell, 0)) : 0;
   }
 };
 

@@ -35,7 +35,7 @@ DType make_dtype(int32_t number) {
 
 namespace {
 
-Tensor allocated(DimSpan sizes, DimSpan strides, DType dtype, Device device) {
+Tensor allocated(IntArrayRef sizes, IntArrayRef strides, DType dtype, Device device) {
   Tensor t;
   if (device.is_cpu())
     t = empty_strided(sizes, strides, dtype, device);
@@ -59,7 +59,7 @@ Tensor from_blob(void* data, int64_t ndim, const int64_t* sizes, const int64_t* 
     int32_t device_type, int32_t device_index, int32_t layout, void (*deleter)(void*, void*), void* context) {
   CHECK(Kind::Runtime, layout == 0, "from_blob: only strided tensors are supported, but layout ", layout, " was given");
   CHECK(Kind::Runtime, ndim >= 0 && ndim <= kMaxDims, "from_blob: ", ndim, " dimensions");
-  const DimSpan shape{sizes, size_t(ndim)}, steps{strides, size_t(ndim)};
+  const IntArrayRef shape{sizes, size_t(ndim)}, steps{strides, size_t(ndim)};
   for (int64_t n : shape) CHECK(Kind::Runtime, n >= 0, "from_blob: negative size ", n);
   const DType type = make_dtype(dtype);
   const Device device = make_device(device_type, device_index);
@@ -75,10 +75,10 @@ Tensor from_blob(void* data, int64_t ndim, const int64_t* sizes, const int64_t* 
   return make<TensorImpl>(std::move(storage), type, shape, steps, offset);
 }
 
-Number number_of(Handle h) {
+Scalar number_of(Handle h) {
   TensorImpl& t = tensor_of(h);
   CHECK(Kind::Runtime, t.numel() == 1, "a Tensor with ", t.numel(), " elements cannot be converted to Scalar");
-  Number n;
+  Scalar n;
   if (t.device().is_cpu())
     n = item(Tensor(&t));
   else
@@ -86,8 +86,8 @@ Number number_of(Handle h) {
   return n;
 }
 
-template <class T> T cast(const Number& n) {
-  if (n.type == Number::Float || n.type == Number::Complex) return T(n.f);
+template <class T> T cast(const Scalar& n) {
+  if (n.type == Scalar::Float || n.type == Scalar::Complex) return T(n.f);
   return T(n.i);
 }
 
@@ -175,8 +175,8 @@ SHIM_ITEM(int32, int32_t)
 SHIM_ITEM(int64, int64_t)
 SHIM_EXPORT Err aoti_torch_item_bool(Handle h, bool* result) {
   return caught([&] {
-    Number n = number_of(h);
-    *result = n.type == Number::Float || n.type == Number::Complex ? n.f != 0 || n.imag != 0 : n.i != 0;
+    Scalar n = number_of(h);
+    *result = n.type == Scalar::Float || n.type == Scalar::Complex ? n.f != 0 || n.imag != 0 : n.i != 0;
   });
 }
 SHIM_EXPORT Err aoti_torch_item_float16(Handle h, uint16_t* result) {

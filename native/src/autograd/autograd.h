@@ -235,12 +235,12 @@ struct Anomaly {
 struct EngineOps {
   Tensor (*add)(const Tensor&, const Tensor&) = nullptr;
   void (*add_)(const Tensor&, const Tensor&) = nullptr;
-  Tensor (*sum_to)(const Tensor&, DimSpan) = nullptr;
+  Tensor (*sum_to)(const Tensor&, IntArrayRef) = nullptr;
   Tensor (*cast)(const Tensor&, DType) = nullptr;
   Tensor (*clone)(const Tensor&) = nullptr;
-  Tensor (*zeros)(DimSpan, DType, Device) = nullptr;
+  Tensor (*zeros)(IntArrayRef, DType, Device) = nullptr;
   void (*copy_)(const Tensor& self, const Tensor& src) = nullptr;
-  Tensor (*as_strided)(const Tensor&, DimSpan sizes, DimSpan strides, int64_t offset) = nullptr;
+  Tensor (*as_strided)(const Tensor&, IntArrayRef sizes, IntArrayRef strides, int64_t offset) = nullptr;
   Tensor (*view_operator)(
       const Tensor&, const char* name) = nullptr;  // view_as_real, view_as_complex, _conj, _neg_view
 };

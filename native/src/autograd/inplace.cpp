@@ -5,8 +5,8 @@
 namespace shim {
 
 void move_retain_hook(TensorImpl&, Node* from);  // variable.cpp
-Tensor (*zeros_as)(const Tensor& like, DimSpan sizes,
-    DimSpan strides) = nullptr;  // of a class that acts for itself; set by src/python
+Tensor (*zeros_as)(const Tensor& like, IntArrayRef sizes,
+    IntArrayRef strides) = nullptr;  // of a class that acts for itself; set by src/python
 
 namespace {
 

@@ -7,9 +7,9 @@ namespace shim {
 
 namespace {
 
-bool same(DimSpan a, DimSpan b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+bool same(IntArrayRef a, IntArrayRef b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
-bool expandable(DimSpan from, DimSpan to) {  // whether `from` broadcasts to `to`
+bool expandable(IntArrayRef from, IntArrayRef to) {  // whether `from` broadcasts to `to`
   if (from.size() > to.size()) return false;
   for (size_t i = 0; i < from.size(); ++i) {
     int64_t a = from[from.size() - 1 - i], b = to[to.size() - 1 - i];

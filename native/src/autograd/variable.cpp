@@ -81,7 +81,7 @@ void accumulate_grad(const Tensor& variable, Tensor g, bool create_graph, uint32
       meta.grad = engine_ops().clone(g);
     else {
       meta.grad = empty_strided(variable->sizes(),
-          variable->is_contiguous() || !is_dense(*variable) ? DimSpan(contiguous_strides(variable->sizes()))
+          variable->is_contiguous() || !is_dense(*variable) ? IntArrayRef(contiguous_strides(variable->sizes()))
                                                             : variable->strides(),
           g->dtype(), variable->device());
       engine_ops().copy_(meta.grad, g);

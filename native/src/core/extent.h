@@ -6,7 +6,7 @@ namespace shim {
 
 // The bytes up to its last element from the storage's start, 0 where it has none. What would count past 2**63 is refused: a sum that
 // wrapped around would let memory outside of the storage be read.
-inline size_t extent_bytes(DimSpan sizes, DimSpan strides, int64_t offset, size_t itemsize) {
+inline size_t extent_bytes(IntArrayRef sizes, IntArrayRef strides, int64_t offset, size_t itemsize) {
   CHECK(Kind::Runtime, offset >= 0, "Tensor: invalid storage offset ", offset);
   const size_t bytes = storage_bytes(sizes, strides, itemsize);
   int64_t before = 0, all = 0;
@@ -18,7 +18,7 @@ inline size_t extent_bytes(DimSpan sizes, DimSpan strides, int64_t offset, size_
 }
 
 // A storage that does not hold the geometry is refused, in the words PyTorch has for views.
-inline void check_within(const Storage& s, DimSpan sizes, DimSpan strides, int64_t offset, size_t itemsize) {
+inline void check_within(const Storage& s, IntArrayRef sizes, IntArrayRef strides, int64_t offset, size_t itemsize) {
   const size_t need = extent_bytes(sizes, strides, offset, itemsize);
   CHECK(Kind::Runtime, need <= s.nbytes(), "setStorage: sizes ", bracketed(sizes), ", strides ", bracketed(strides),
       ", storage offset ", offset, ", and itemsize ", itemsize, " requiring a storage size of ", need,

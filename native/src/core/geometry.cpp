@@ -7,19 +7,19 @@
 
 namespace shim {
 
-std::string bracketed(DimSpan d) {
+std::string bracketed(IntArrayRef d) {
   std::string s = "[";
   for (size_t i = 0; i < d.size(); ++i) s += (i ? ", " : "") + std::to_string(d[i]);
   return s + "]";
 }
 
-int64_t product(DimSpan d) {
+int64_t product(IntArrayRef d) {
   int64_t p = 1;
   for (int64_t n : d) CHECK(Kind::Runtime, !__builtin_mul_overflow(p, n, &p), "numel: integer multiplication overflow");
   return p;
 }
 
-Dims contiguous_strides(DimSpan sizes) {
+Dims contiguous_strides(IntArrayRef sizes) {
   Dims strides(sizes.size());
   int64_t step = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
@@ -30,7 +30,7 @@ Dims contiguous_strides(DimSpan sizes) {
   return strides;
 }
 
-Dims dense_strides(DimSpan sizes, std::span<const Dims> operands) {
+Dims dense_strides(IntArrayRef sizes, std::span<const Dims> operands) {
   const int n = int(sizes.size());
   std::vector<int> order(sizes.size());  // innermost first
   for (int d = 0; d < n; ++d) order[size_t(d)] = n - 1 - d;
@@ -61,7 +61,7 @@ Dims dense_strides(DimSpan sizes, std::span<const Dims> operands) {
   return strides;
 }
 
-Dims channels_last_strides(DimSpan sizes) {
+Dims channels_last_strides(IntArrayRef sizes) {
   CHECK(Kind::Runtime, sizes.size() == 4 || sizes.size() == 5, "required rank 4 tensor to use channels_last format");
   Dims strides(sizes.size());
   int64_t step = 1;
@@ -75,7 +75,7 @@ Dims channels_last_strides(DimSpan sizes) {
   return strides;
 }
 
-size_t storage_bytes(DimSpan sizes, DimSpan strides, size_t itemsize) {
+size_t storage_bytes(IntArrayRef sizes, IntArrayRef strides, size_t itemsize) {
   int64_t last = 0, step = 0, bytes = 0;
   bool overflow = false;
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -95,7 +95,7 @@ int64_t wrap_dim(int64_t dim, int64_t ndim) {
   return dim < 0 ? dim + span : dim;
 }
 
-Dims broadcast_shapes(DimSpan a, DimSpan b) {
+Dims broadcast_shapes(IntArrayRef a, IntArrayRef b) {
   size_t n = std::max(a.size(), b.size());
   Dims out(n);
   for (size_t i = n; i-- > 0;) {  // from the last, which an error names first
@@ -107,7 +107,7 @@ Dims broadcast_shapes(DimSpan a, DimSpan b) {
   return out;
 }
 
-Dims infer_size(DimSpan shape, int64_t numel) {
+Dims infer_size(IntArrayRef shape, int64_t numel) {
   Dims out(shape.begin(), shape.end());
   int64_t known = 1, unknown = -1;
   for (size_t i = 0; i < out.size(); ++i) {

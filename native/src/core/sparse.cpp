@@ -4,7 +4,7 @@ namespace shim {
 
 void drop_sparse_parts(void* context, void*) { delete static_cast<SparseParts*>(context); }
 
-Tensor sparse_tensor(DimSpan sizes, SparseParts parts) {
+Tensor sparse_tensor(IntArrayRef sizes, SparseParts parts) {
   const DType dtype = parts.values->dtype();
   const Device device = parts.values->device();
   if (parts.layout == Layout::sparse_coo && parts.values->dim() > 0 && parts.values->sizes()[0] < 2)

@@ -24,7 +24,7 @@ struct SparseParts {
 };
 
 // The tensor of these parts; takes dtype and device of the values. Geometry is not checked.
-Tensor sparse_tensor(DimSpan sizes, SparseParts parts);
+Tensor sparse_tensor(IntArrayRef sizes, SparseParts parts);
 // `self` becomes what `other` is (sizes and parts), counting on its own writes.
 void replace_sparse(TensorImpl& self, const TensorImpl& other);
 

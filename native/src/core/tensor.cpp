@@ -11,7 +11,7 @@ namespace shim {
 
 namespace {
 
-bool row_major(DimSpan sizes, DimSpan strides) {
+bool row_major(IntArrayRef sizes, IntArrayRef strides) {
   int64_t expected = 1;
   for (int64_t n : sizes)
     if (n == 0) return true;
@@ -23,7 +23,7 @@ bool row_major(DimSpan sizes, DimSpan strides) {
   return true;
 }
 
-bool channels_last(DimSpan sizes, DimSpan strides) {
+bool channels_last(IntArrayRef sizes, IntArrayRef strides) {
   if (sizes.size() < 4) return false;
   int64_t expected = 1;
   auto follows = [&](size_t d) {
@@ -70,7 +70,7 @@ void TensorImpl::operator delete(void* p) {
 
 constinit thread_local uint8_t gradient_transforms = 0;
 
-TensorImpl::TensorImpl(Ref<Storage> storage, DType dtype, DimSpan sizes, DimSpan strides, int64_t offset)
+TensorImpl::TensorImpl(Ref<Storage> storage, DType dtype, IntArrayRef sizes, IntArrayRef strides, int64_t offset)
     : is_inference(creating_inference_tensors()),
       storage_(std::move(storage)),
       dtype_(dtype),
@@ -85,7 +85,7 @@ void TensorImpl::destroy() {
   delete this;
 }
 
-void TensorImpl::set_geometry(DimSpan sizes, DimSpan strides, int64_t offset) {
+void TensorImpl::set_geometry(IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
   size_t n = sizes.size();
   CHECK(Kind::Runtime, n <= size_t(kMaxDims), "tensors of more than ", kMaxDims, " dimensions are not supported, got ",
       n);
@@ -138,7 +138,7 @@ bool TensorImpl::is_contiguous(MemoryFormat f) const {
 
 MemoryFormat suggest_memory_format(const TensorImpl& t) {
   if (t.dim() != 4 && t.dim() != 5) return MemoryFormat::contiguous;
-  const DimSpan sizes = t.sizes(), strides = t.strides();
+  const IntArrayRef sizes = t.sizes(), strides = t.strides();
   if (strides[1] == 0) return MemoryFormat::contiguous;  // ambiguous: one channel
   int64_t least = 0;
   const size_t n = sizes.size();
@@ -158,7 +158,7 @@ MemoryFormat common_memory_format(std::span<const TensorImpl* const> tensors) {
   return format;
 }
 
-Tensor empty(DimSpan sizes, DType dtype, Device device, bool pinned, MemoryFormat format) {
+Tensor empty(IntArrayRef sizes, DType dtype, Device device, bool pinned, MemoryFormat format) {
   CHECK(Kind::NotImplemented, !is_quantized(dtype), "tensors of the quantized type torch.", dtype_name(dtype),
       " are not supported by shim-torch");
   int64_t stack[8], step = 1;
@@ -190,7 +190,7 @@ Tensor empty(DimSpan sizes, DType dtype, Device device, bool pinned, MemoryForma
   return Tensor(new TensorImpl(allocate(size_t(bytes), device, pinned), dtype, sizes, {strides, sizes.size()}, 0));
 }
 
-Tensor empty_strided(DimSpan sizes, DimSpan strides, DType dtype, Device device, bool pinned) {
+Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, DType dtype, Device device, bool pinned) {
   CHECK(Kind::Runtime, sizes.size() == strides.size(), "dimensionality of sizes (", sizes.size(),
       ") must match dimensionality of strides (", strides.size(), ")");
   for (int64_t n : sizes)

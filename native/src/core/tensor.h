@@ -14,7 +14,7 @@
 namespace shim {
 
 using Dims = std::vector<int64_t>;
-using DimSpan = std::span<const int64_t>;
+using IntArrayRef = std::span<const int64_t>;
 constexpr int kInlineDims = 5;
 constexpr int kMaxDims = 64;
 
@@ -30,7 +30,7 @@ bool creating_inference_tensors() noexcept;  // this thread is in inference mode
 
 class TensorImpl final : public RefCounted {
  public:
-  TensorImpl(Ref<Storage> storage, DType dtype, DimSpan sizes, DimSpan strides, int64_t offset);
+  TensorImpl(Ref<Storage> storage, DType dtype, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
   ~TensorImpl() override;
   static void* operator new(size_t bytes);  // recycled
   static void operator delete(void* p);
@@ -39,15 +39,15 @@ class TensorImpl final : public RefCounted {
   int dim() const noexcept { return ndim_; }
   const int64_t* sizes_data() const noexcept { return ndim_ <= kInlineDims ? inline_ : heap_.get(); }
   const int64_t* strides_data() const noexcept { return sizes_data() + ndim_; }
-  DimSpan sizes() const noexcept { return {sizes_data(), size_t(ndim_)}; }
-  DimSpan strides() const noexcept { return {strides_data(), size_t(ndim_)}; }
+  IntArrayRef sizes() const noexcept { return {sizes_data(), size_t(ndim_)}; }
+  IntArrayRef strides() const noexcept { return {strides_data(), size_t(ndim_)}; }
   int64_t size(int64_t d) const;  // negative d wraps; IndexError text as PyTorch's
   int64_t stride(int64_t d) const;
   int64_t numel() const noexcept { return numel_; }
   int64_t storage_offset() const noexcept { return offset_; }
   bool is_contiguous() const noexcept { return contiguous_; }
   bool is_contiguous(MemoryFormat) const;
-  void set_geometry(DimSpan sizes, DimSpan strides, int64_t offset);  // what set_() and resize_() do
+  void set_geometry(IntArrayRef sizes, IntArrayRef strides, int64_t offset);  // what set_() and resize_() do
 
   DType dtype() const noexcept { return dtype_; }
   Device device() const noexcept { return device_; }
@@ -112,24 +112,25 @@ class TensorImpl final : public RefCounted {
 };
 
 // --- creation (core/tensor.cpp) -------------------------------------------------------------------------------------
-Tensor empty(DimSpan sizes, DType, Device, bool pinned = false, MemoryFormat = MemoryFormat::contiguous);
-Tensor empty_strided(DimSpan sizes, DimSpan strides, DType, Device, bool pinned = false);
-std::string bracketed(DimSpan);  // [2, 3], as error texts print sizes and strides
-Dims contiguous_strides(DimSpan sizes);
-Dims dense_strides(DimSpan sizes,
+Tensor empty(IntArrayRef sizes, DType, Device, bool pinned = false, MemoryFormat = MemoryFormat::contiguous);
+Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, DType, Device, bool pinned = false);
+std::string bracketed(IntArrayRef);  // [2, 3], as error texts print sizes and strides
+Dims contiguous_strides(IntArrayRef sizes);
+Dims dense_strides(IntArrayRef sizes,
     std::span<const Dims> operands);  // what an operator over operands of these strides (0: broadcast) lays out
 MemoryFormat suggest_memory_format(
     const TensorImpl&);  // the format that the strides tell of; contiguous where they don't
 MemoryFormat common_memory_format(
     std::span<const TensorImpl* const>);  // what that tells of all of them; contiguous where they differ
-Dims channels_last_strides(DimSpan sizes);
-int64_t product(DimSpan);
-size_t storage_bytes(DimSpan sizes, DimSpan strides, size_t itemsize);  // smallest storage that holds the geometry
+Dims channels_last_strides(IntArrayRef sizes);
+int64_t product(IntArrayRef);
+size_t storage_bytes(
+    IntArrayRef sizes, IntArrayRef strides, size_t itemsize);  // smallest storage that holds the geometry
 int64_t wrap_dim(
     int64_t dim, int64_t ndim);  // "Dimension out of range (expected to be in range of [-2, 1], but got 2)"
-Dims broadcast_shapes(DimSpan a,
-    DimSpan b);  // "The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0"
-Dims infer_size(DimSpan shape, int64_t numel);  // resolves -1: "shape '[2, -1]' is invalid for input of size 5"
+Dims broadcast_shapes(IntArrayRef a,
+    IntArrayRef b);  // "The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0"
+Dims infer_size(IntArrayRef shape, int64_t numel);  // resolves -1: "shape '[2, -1]' is invalid for input of size 5"
 
 inline bool has_data(const TensorImpl& t) {  // false: of a wrapper subclass, which has a device but no memory
   return t.storage()->data() || t.numel() == 0 || t.storage()->nbytes() == 0 || t.device().is_meta();
@@ -137,15 +138,15 @@ inline bool has_data(const TensorImpl& t) {  // false: of a wrapper subclass, wh
 
 // --- views (core/views.cpp): share storage, no autograd; the caller records history ---------------------------------
 Tensor alias(const TensorImpl&);  // same storage and geometry, fresh autograd state
-Tensor as_strided(const TensorImpl&, DimSpan sizes, DimSpan strides, int64_t offset);
-Tensor view(const TensorImpl&, DimSpan shape);  // RuntimeError text of PyTorch where strides forbid it
-bool try_view_strides(DimSpan sizes, DimSpan strides, DimSpan new_sizes, Dims& out);
+Tensor as_strided(const TensorImpl&, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
+Tensor view(const TensorImpl&, IntArrayRef shape);  // RuntimeError text of PyTorch where strides forbid it
+bool try_view_strides(IntArrayRef sizes, IntArrayRef strides, IntArrayRef new_sizes, Dims& out);
 Tensor view_dtype(const TensorImpl&, DType);
 Tensor transpose(const TensorImpl&, int64_t d0, int64_t d1);
-Tensor permute(const TensorImpl&, DimSpan dims);
-Tensor expand(const TensorImpl&, DimSpan sizes);
+Tensor permute(const TensorImpl&, IntArrayRef dims);
+Tensor expand(const TensorImpl&, IntArrayRef sizes);
 Tensor squeeze(const TensorImpl&);
-Tensor squeeze(const TensorImpl&, DimSpan dims);
+Tensor squeeze(const TensorImpl&, IntArrayRef dims);
 Tensor unsqueeze(const TensorImpl&, int64_t dim);
 Tensor select(const TensorImpl&, int64_t dim, int64_t index);
 Tensor slice(

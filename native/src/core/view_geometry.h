@@ -11,6 +11,6 @@ struct ViewGeometry {  // of a tensor, to be edited
 };
 
 // Of t's dtype, without a check that the storage holds the geometry. Sparse tensors are refused.
-Tensor make_view(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t offset);
+Tensor make_view(const TensorImpl& t, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
 
 }  // namespace shim

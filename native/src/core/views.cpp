@@ -9,7 +9,7 @@ namespace shim {
 
 namespace {
 
-Tensor same_storage(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t offset) {
+Tensor same_storage(const TensorImpl& t, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
   auto v = Tensor(new TensorImpl(t.storage(), t.dtype(), sizes, strides, offset));
   auto& own = const_cast<TensorImpl&>(t).own_version();
   if (own) v->own_version() = own;
@@ -21,7 +21,7 @@ Tensor same_storage(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t
 
 }  // namespace
 
-Tensor make_view(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t offset) {
+Tensor make_view(const TensorImpl& t, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
   CHECK(Kind::NotImplemented, !is_sparse(t),
       "Could not run 'aten::as_strided' with arguments from the 'SparseCPU' backend. This could be because the "
       "operator doesn't exist for this backend, or was omitted during the selective/custom "
@@ -32,7 +32,7 @@ Tensor make_view(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t of
 namespace {
 
 // PyTorch makes most views by the check of their bounds; view() and those to other dtypes come without it.
-Tensor make_checked_view(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t offset) {
+Tensor make_checked_view(const TensorImpl& t, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
   const Storage& memory = *t.storage();
   if (__builtin_expect(!memory.whole(), 0) && memory.shrunk() && !t.device().is_meta())
     check_within(memory, sizes, strides, offset, t.itemsize());
@@ -43,7 +43,7 @@ Tensor make_checked_view(const TensorImpl& t, DimSpan sizes, DimSpan strides, in
 
 Tensor alias(const TensorImpl& t) { return same_storage(t, t.sizes(), t.strides(), t.storage_offset()); }
 
-Tensor as_strided(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t offset) {
+Tensor as_strided(const TensorImpl& t, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
   CHECK(Kind::Runtime, sizes.size() == strides.size(), "mismatch in length of strides and shape");
   for (int64_t s : strides)
     CHECK(Kind::Runtime, s >= 0,
@@ -53,7 +53,7 @@ Tensor as_strided(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t o
 }
 
 // Groups of old dims whose memory is one run are matched with groups of new dims of the same number of elements.
-bool try_view_strides(DimSpan sizes, DimSpan strides, DimSpan new_sizes, Dims& out) {
+bool try_view_strides(IntArrayRef sizes, IntArrayRef strides, IntArrayRef new_sizes, Dims& out) {
   out.assign(new_sizes.size(), 1);
   int64_t numel = product(sizes);
   if (sizes.empty()) return true;
@@ -82,7 +82,7 @@ bool try_view_strides(DimSpan sizes, DimSpan strides, DimSpan new_sizes, Dims& o
   return next < 0;
 }
 
-Tensor view(const TensorImpl& t, DimSpan shape) {
+Tensor view(const TensorImpl& t, IntArrayRef shape) {
   Dims sizes = infer_size(shape, t.numel()), strides;
   if (t.is_contiguous() && t.numel() && std::ranges::find(t.sizes(), 1) == t.sizes().end())
     strides = contiguous_strides(sizes);
@@ -104,7 +104,7 @@ Tensor transpose(const TensorImpl& t, int64_t d0, int64_t d1) {
   return make_checked_view(t, g.sizes, g.strides, t.storage_offset());
 }
 
-Tensor permute(const TensorImpl& t, DimSpan dims) {
+Tensor permute(const TensorImpl& t, IntArrayRef dims) {
   CHECK(Kind::Runtime, dims.size() == size_t(t.dim()),
       "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
       "desired ordering of dimensions i.e. input.dim() = ",
@@ -121,7 +121,7 @@ Tensor permute(const TensorImpl& t, DimSpan dims) {
   return make_checked_view(t, sizes, strides, t.storage_offset());
 }
 
-Tensor expand(const TensorImpl& t, DimSpan target) {
+Tensor expand(const TensorImpl& t, IntArrayRef target) {
   CHECK(Kind::Runtime, target.size() >= size_t(t.dim()), "expand(torch.", scalar_name(t.dtype()), "Tensor{",
       bracketed(t.sizes()), "}, size=", bracketed(target), "): the number of sizes provided (", target.size(),
       ") must be greater or equal to the number of dimensions in the tensor (", t.dim(), ")");
@@ -155,7 +155,7 @@ Tensor squeeze(const TensorImpl& t) {
   return squeeze(t, all);
 }
 
-Tensor squeeze(const TensorImpl& t, DimSpan dims) {
+Tensor squeeze(const TensorImpl& t, IntArrayRef dims) {
   std::vector<bool> drop(size_t(std::max(t.dim(), 1)));
   for (int64_t d : dims) {
     size_t w = size_t(wrap_dim(d, t.dim()));

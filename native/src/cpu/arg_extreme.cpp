@@ -74,7 +74,7 @@ Tensor arg_extreme(bool largest, const Tensor& self, int64_t dim, bool all, bool
   const int64_t only[1] = {dim};
   if (!self->device().is_cpu() || self->numel() == 0 || is_complex(own) || (self->itemsize() == 1 && is_floating(own)))
     return {};
-  if (!rows_of(self, all ? DimSpan{} : DimSpan(only, 1), keepdim, compute, &r)) return {};
+  if (!rows_of(self, all ? IntArrayRef{} : IntArrayRef(only, 1), keepdim, compute, &r)) return {};
   Tensor index = empty(r.shape, DType::i64, Device{}), picked = values ? empty(r.shape, compute, Device{}) : Tensor{};
   auto run = [&]<class T>(T) {
     T* to = picked ? picked->data_as<T>() : nullptr;
@@ -95,7 +95,7 @@ Tensor arg_extreme(bool largest, const Tensor& self, int64_t dim, bool all, bool
   return index;
 }
 
-Tensor count_nonzero(const Tensor& self, DimSpan dims) {
+Tensor count_nonzero(const Tensor& self, IntArrayRef dims) {
   Rows r;
   const DType own = self->dtype(), seen = own == DType::b8 ? DType::u8 : own;
   if (!self->device().is_cpu() || (self->itemsize() == 1 && is_floating(own))) return {};

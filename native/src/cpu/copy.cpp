@@ -18,7 +18,7 @@ namespace shim {
 
 namespace {
 
-bool same_shape(DimSpan a, DimSpan b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+bool same_shape(IntArrayRef a, IntArrayRef b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
 struct Extent {
   const char *begin, *end;
@@ -171,7 +171,7 @@ void copy_(const Tensor& self, const Tensor& src, bool non_blocking) {
   copy_cpu(*self, *from);
 }
 
-Tensor scalar_tensor(Number value, DType dtype, Device device) {
+Tensor scalar_tensor(Scalar value, DType dtype, Device device) {
   Tensor t = empty({}, dtype, Device{});
   store_number(t->data(), dtype, value);
   if (!device.is_cpu()) {
@@ -214,21 +214,21 @@ Tensor clone(const Tensor& self, MemoryFormat format) {
   return out;
 }
 
-Number item(const Tensor& self) {
+Scalar item(const Tensor& self) {
   CHECK(Kind::Runtime, self->numel() == 1, "a Tensor with ", self->numel(), " elements cannot be converted to Scalar");
   Tensor host = resolved(self);
   if (!self->device().is_cpu()) {
     host = empty({}, self->dtype(), Device{});
     copy_(host, view(*self, {}));
   }
-  Number n;
+  Scalar n;
   const DType t = self->dtype();
   const char* p = static_cast<const char*>(host->data());
   if (is_integral(t, true)) {
-    n.type = t == DType::b8 ? Number::Bool : Number::Int;
+    n.type = t == DType::b8 ? Scalar::Bool : Scalar::Int;
     (*converter(t, DType::i64))(p, 0, reinterpret_cast<char*>(&n.i), 8, 1);
   } else {
-    n.type = is_complex(t) ? Number::Complex : Number::Float;
+    n.type = is_complex(t) ? Scalar::Complex : Scalar::Float;
     n.f = load_as_double(p, t);
     if (is_complex(t)) n.imag = load_as_double(p + itemsize(t) / 2, t);
   }

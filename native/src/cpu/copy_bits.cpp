@@ -34,14 +34,14 @@ void copy_through_math_bits(const Tensor& self, const Tensor& src, bool non_bloc
 
 Tensor resolved_copy(const Tensor& t) { return clone(t); }
 
-Number number_in_memory(const TensorImpl& self, Number value) {
+Scalar number_in_memory(const TensorImpl& self, Scalar value) {
   if (!self.has_math_bits()) return value;
   if (self.is_conj) value.imag = -value.imag;
   if (!self.is_neg) return value;
-  if (value.type == Number::Bool || value.type == Number::Int) {
+  if (value.type == Scalar::Bool || value.type == Scalar::Int) {
     if (is_floating(self.dtype()) || is_complex(self.dtype()))
-      return {Number::Float, 0, -value.to_double()};  // 0 becomes -0
-    value.type = Number::Int;
+      return {Scalar::Float, 0, -value.to_double()};  // 0 becomes -0
+    value.type = Scalar::Int;
     value.i = int64_t(0 - uint64_t(value.i));
     return value;
   }

@@ -72,7 +72,7 @@ void fill_packed(const void* element, void* to, size_t size, int64_t n) {
   }
 }
 
-void fill_(const Tensor& self, Number value) {
+void fill_(const Tensor& self, Scalar value) {
   check_fits(value, self->dtype());
   own_data(*self->storage());
   value = number_in_memory(*self, value);

@@ -24,7 +24,7 @@ namespace {
     template <class T> static T f(T x, T p, T q, T r) { return expression; } \
   }
 
-template <class T> T held(T x, T least, T most) {
+template <class T> T owned(T x, T least, T most) {
   T y = x < least ? least : x;
   return y > most ? most : y;
 }  // NaN stays
@@ -33,18 +33,18 @@ template <class T> T size_of(T x) { return std::fabs(x); }
 FORMULA3(Lerp, size_of(q) < T(0.5) ? x + q * (p - x) : p - (p - x) * (T(1) - q));
 FORMULA4(Addcmul, x + r * p * q);
 FORMULA4(Addcdiv, x + r * (p / q));
-FORMULA1(Hardswish, x* held(x + T(3), T(0), T(6)) / T(6));
-FORMULA1(Hardsigmoid, held(x + T(3), T(0), T(6)) / T(6));
+FORMULA1(Hardswish, x* owned(x + T(3), T(0), T(6)) / T(6));
+FORMULA1(Hardsigmoid, owned(x + T(3), T(0), T(6)) / T(6));
 FORMULA2(Prelu, x > T(0) ? x : x * p);
 FORMULA2(Copysign, std::copysign(x, p));
 FORMULA3(Threshold, x <= p ? q : x);
-FORMULA3(Hardtanh, held(x, p, q));
+FORMULA3(Hardtanh, owned(x, p, q));
 FORMULA2(Hardshrink, size_of(x) <= p ? T(0) : x);
 FORMULA2(Softshrink, x > p ? x - p : x < -p ? x + p : x != x ? x : T(0));
 FORMULA4(NanToNum, x != x ? p : size_of(x) < std::numeric_limits<T>::infinity() ? x : x > T(0) ? q : r);
 FORMULA2(Largest, x != x ? x : p != p ? p : x > p ? x : p);
 FORMULA2(Least, x != x ? x : p != p ? p : x < p ? x : p);
-FORMULA3(Held, x != x ? x : p != p ? p : q != q ? q : held(x, p, q));
+FORMULA3(OwnedRef, x != x ? x : p != p ? p : q != q ? q : owned(x, p, q));
 FORMULA2(ReluSlope, p <= T(0) ? T(0) : x);  // x: the gradient, p: what was saved
 FORMULA2(TanhSlope, x*(T(1) - p * p));
 FORMULA2(SigmoidSlope, x*((T(1) - p) * p));
@@ -76,7 +76,7 @@ constexpr PointwiseFormula kPlain[] = {
     formula_of<NanToNum, 1, 3>("nan_to_num"),
     formula_of<Largest, 2, 0>("clamp_least"),
     formula_of<Least, 2, 0>("clamp_most"),
-    formula_of<Held, 3, 0>("clamp_between"),
+    formula_of<OwnedRef, 3, 0>("clamp_between"),
     formula_of<ReluSlope, 2, 0>("relu_backward"),
     formula_of<TanhSlope, 2, 0>("tanh_backward"),
     formula_of<SigmoidSlope, 2, 0>("sigmoid_backward"),
@@ -106,14 +106,14 @@ const PointwiseFormula* pointwise_formula(std::string_view name) {
   return nullptr;
 }
 
-Tensor run_formula(const PointwiseFormula& f, std::span<const Input> inputs, Tensor out) {
+Tensor run_formula(const PointwiseFormula& f, std::span<const TensorOrScalar> inputs, Tensor out) {
   const TensorImpl *like[kMaxOperands] = {}, *first = nullptr;
   int tensors = 0;
   Dims shape;
-  for (const Input& i : inputs) {
+  for (const TensorOrScalar& i : inputs) {
     if (!i.tensor) continue;
     if (!floating_input(*i.tensor) || (first && i.tensor->dtype() != first->dtype())) return {};
-    const DimSpan sizes = i.tensor->sizes();
+    const IntArrayRef sizes = i.tensor->sizes();
     if (!first)
       shape.assign(sizes.begin(), sizes.end());
     else if (!std::ranges::equal(shape, sizes))
@@ -133,7 +133,7 @@ Tensor run_formula(const PointwiseFormula& f, std::span<const Input> inputs, Ten
   alignas(16) char numbers[kMaxOperands][16];
   Tensor copies[kMaxOperands];
   int count = 1;
-  for (const Input& i : inputs) {
+  for (const TensorOrScalar& i : inputs) {
     if (i.tensor) {
       const TensorImpl* from = i.tensor;
       if (clashes(*out, *from))

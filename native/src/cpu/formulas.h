@@ -15,7 +15,7 @@ const PointwiseFormula* pointwise_formula(std::string_view name);  // null if th
 
 // Of CPU tensors of one floating dtype, broadcast, or numbers. The result is new, or `out`, which must have its shape and dtype.
 // Null where there is no kernel for the case.
-Tensor run_formula(const PointwiseFormula&, std::span<const Input> inputs, Tensor out = {});
+Tensor run_formula(const PointwiseFormula&, std::span<const TensorOrScalar> inputs, Tensor out = {});
 
 // The tables' parts.
 std::span<const PointwiseFormula> plain_formulas();   // formulas.cpp: arithmetic

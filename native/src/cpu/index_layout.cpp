@@ -8,7 +8,7 @@ namespace shim {
 namespace {
 
 // Those of an index seen with a dim of size 1 for every dim that is not the indices'; 0 where it is spread.
-Dims spread_strides(const TensorImpl& index, DimSpan sizes, size_t first, size_t inside) {
+Dims spread_strides(const TensorImpl& index, IntArrayRef sizes, size_t first, size_t inside) {
   const Tensor whole = expand(index, sizes.subspan(first, inside));
   Dims seen(sizes.size(), 1), strides;
   std::copy_n(whole->sizes_data(), inside, seen.begin() + int64_t(first));
@@ -20,7 +20,7 @@ Dims spread_strides(const TensorImpl& index, DimSpan sizes, size_t first, size_t
 
 }  // namespace
 
-Dims indexed_strides(DimSpan sizes, DimSpan kept_strides, int64_t first, std::span<const Tensor> indices) {
+Dims indexed_strides(IntArrayRef sizes, IntArrayRef kept_strides, int64_t first, std::span<const Tensor> indices) {
   const size_t inside = sizes.size() - kept_strides.size(), at = size_t(first);
   std::vector<Dims> operands{Dims(kept_strides.begin(), kept_strides.end())};
   operands[0].insert(operands[0].begin() + first, inside, 0);

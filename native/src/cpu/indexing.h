@@ -15,7 +15,7 @@ Tensor take_points(const TensorImpl& self, int64_t first, std::span<const Tensor
 Tensor take_masked(const TensorImpl& self, const TensorImpl& mask);  // self[mask], mask over the leading dims
 // Strides of an indexed result whose dims from `first` on are the indices', among the dims that self keeps, with their strides:
 // as an iterator over self and the indices lays it out.
-Dims indexed_strides(DimSpan sizes, DimSpan kept_strides, int64_t first, std::span<const Tensor> indices);
+Dims indexed_strides(IntArrayRef sizes, IntArrayRef kept_strides, int64_t first, std::span<const Tensor> indices);
 // The result of self[..., i, j, ...] in that layout.
 // `taken` dims from `first` on were replaced by the indices' dims.
 Tensor laid_out_like(

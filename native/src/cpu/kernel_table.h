@@ -68,7 +68,7 @@ const PointwiseOp& add_scaled();  // a + alpha * b, three inputs
 
 const PointwiseOp& where_op();  // three inputs: condition (not 0), a, b
 // operands: the output, a bool mask, and what to take where it is true and where it is not, all of the output's dtype. False: not so.
-bool select(DimSpan shape, const Operand (&operands)[4]);
+bool select(IntArrayRef shape, const Operand (&operands)[4]);
 const PointwiseOp& clamp_op();  // three inputs: x, least, most
 
 BlockKernel math_kernel(const char* name);  // the float32 loop of a function, vectorised; null if there is none

@@ -56,7 +56,7 @@ template <class T> void log_sums(const Rows& r, T* out) {
 
 }  // namespace
 
-Tensor logsumexp(const Tensor& self, DimSpan dims, bool keepdim) {
+Tensor logsumexp(const Tensor& self, IntArrayRef dims, bool keepdim) {
   Rows r;
   if (!real_float(self)) return {};
   const DType compute = compute_dtype(self->dtype());

@@ -9,7 +9,7 @@
 
 namespace shim {
 
-Nest make_nest(DimSpan shape, const Operand* operands, int count) {
+Nest make_nest(IntArrayRef shape, const Operand* operands, int count) {
   Nest nest;
   nest.operands = count;
   for (int k = 0; k < count; ++k) nest.data[k] = operands[k].data;
@@ -216,7 +216,7 @@ bool run_short_loops(const Nest& nest, const Blocks& b) {
 
 }  // namespace
 
-void run_blocks(DimSpan shape, const Operand* operands, int count, DType in, DType result, BlockKernel kernel) {
+void run_blocks(IntArrayRef shape, const Operand* operands, int count, DType in, DType result, BlockKernel kernel) {
   Blocks b{count, in, result, itemsize(in), itemsize(result), kernel, {}, {}, nullptr, nullptr};
   for (int k = 1; k < count; ++k) {
     b.gather[k] = converter(in, in);
@@ -244,7 +244,7 @@ bool dense(const TensorImpl& t) {  // a permutation of a contiguous tensor
 
 // As PyTorch's iterator lays results out: operands of one shape may agree on a format; otherwise the strides of the first operand that
 // tells two dimensions apart decide, those of size 1 too. A number beside a tensor (null here) is an operand of another shape.
-Tensor allocate_like(DimSpan shape, const TensorImpl* const* inputs, int count, DType dtype, Device device) {
+Tensor allocate_like(IntArrayRef shape, const TensorImpl* const* inputs, int count, DType dtype, Device device) {
   auto fits = [&](const TensorImpl& t) { return std::ranges::equal(shape, t.sizes()); };
   if (count == 1 && inputs[0] && inputs[0]->is_contiguous() && fits(*inputs[0])) return empty(shape, dtype, device);
   bool whole = true, contiguous = true, last = shape.size() == 4, last_3d = shape.size() == 5, equal = true;

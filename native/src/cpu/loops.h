@@ -29,7 +29,7 @@ struct Nest {
   int64_t steps[kMaxOperands][kMaxDims];  // bytes
   char* data[kMaxOperands];
 };
-Nest make_nest(DimSpan shape, const Operand* operands, int count);
+Nest make_nest(IntArrayRef shape, const Operand* operands, int count);
 
 // f(data, steps, n) for each innermost loop; `data` has one pointer and `steps` one byte step an operand. Threads share large nests.
 using LoopFn = void (*)(void* context, char* const* data, const int64_t* steps, int64_t n);
@@ -37,10 +37,10 @@ void run_nest(const Nest&, LoopFn, void* context);
 
 // One output, operands[0]; kernel(out, inputs, n) works on contiguous elements of dtype `in` giving dtype `result`.
 using BlockKernel = void (*)(char* out, const char* const* in, int64_t n);
-void run_blocks(DimSpan shape, const Operand* operands, int count, DType in, DType result, BlockKernel);
+void run_blocks(IntArrayRef shape, const Operand* operands, int count, DType in, DType result, BlockKernel);
 
 bool dense(const TensorImpl&);  // whether it is a permutation of a contiguous tensor
-Tensor allocate_like(DimSpan shape, const TensorImpl* const* inputs, int count, DType,
+Tensor allocate_like(IntArrayRef shape, const TensorImpl* const* inputs, int count, DType,
     Device = {});  // keeps the inputs' order of dimensions
 
 }  // namespace shim

@@ -50,7 +50,7 @@ bool real_fits(double f, const Range& r) {
 }
 
 // Negative integers wrap into unsigned dtypes while their size fits.
-bool integer_fits(Number n, const Range& r) {
+bool integer_fits(Scalar n, const Range& r) {
   if (!r.integral) return real_fits(n.to_double(), r);
   if (n.big) return r.high >= 18446744073709551615.0;
   if (r.low == 0 && n.i < 0) return r.high >= 9223372036854775808.0 || -double(n.i) <= r.high;
@@ -60,11 +60,11 @@ bool integer_fits(Number n, const Range& r) {
 
 }  // namespace
 
-void check_fits(Number n, DType dtype) {
+void check_fits(Scalar n, DType dtype) {
   Range r{};
-  if (n.type == Number::Bool || !range_of(dtype, &r)) return;
-  bool fits = n.type == Number::Int ? integer_fits(n, r) : real_fits(n.f, r);
-  if (n.type == Number::Complex) fits = fits && (is_complex(dtype) ? real_fits(n.imag, r) : n.imag == 0);
+  if (n.type == Scalar::Bool || !range_of(dtype, &r)) return;
+  bool fits = n.type == Scalar::Int ? integer_fits(n, r) : real_fits(n.f, r);
+  if (n.type == Scalar::Complex) fits = fits && (is_complex(dtype) ? real_fits(n.imag, r) : n.imag == 0);
   CHECK(Kind::Runtime, fits, "value cannot be converted to type ", r.name, " without overflow");
 }
 

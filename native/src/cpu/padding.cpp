@@ -55,7 +55,8 @@ template <class T> void copy_row(const T* from, T* to, const std::vector<int64_t
 }
 
 template <class T>
-void copy_rows(const T* from, T* to, DimSpan sizes, DimSpan shape, const std::vector<std::vector<int64_t>>& indices) {
+void copy_rows(
+    const T* from, T* to, IntArrayRef sizes, IntArrayRef shape, const std::vector<std::vector<int64_t>>& indices) {
   const size_t last = sizes.size() - 1;
   const Run run = longest_run(indices[last]);
   const int64_t rows = product_of(shape, 0, last), width = shape[last];
@@ -74,7 +75,7 @@ void copy_rows(const T* from, T* to, DimSpan sizes, DimSpan shape, const std::ve
 
 }  // namespace
 
-Tensor pad_with(const Tensor& self, const Dims& pad, Number value) {
+Tensor pad_with(const Tensor& self, const Dims& pad, Scalar value) {
   const size_t n = size_t(self->dim());
   Dims shape(self->sizes().begin(), self->sizes().end());
   if (pad.size() % 2 || pad.size() / 2 > n) return {};

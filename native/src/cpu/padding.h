@@ -8,7 +8,7 @@ namespace shim {
 enum class Padding : uint8_t { reflect, replicate, circular };
 
 // `pad`: places before and after, a pair a dim, the last dim first; negative ones cut.
-Tensor pad_with(const Tensor& self, const Dims& pad, Number value);
+Tensor pad_with(const Tensor& self, const Dims& pad, Scalar value);
 // The input continued, by no more than the mode reaches; null where it would.
 Tensor pad_from_itself(const Tensor& self, const Dims& pad, Padding);
 

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <functional>
 
+#include "core/interpreter_lock.h"
+
 namespace shim {
 
 constexpr int64_t kGrain = 32768;  // elements a thread is worth waking for
@@ -14,6 +16,12 @@ int num_threads();
 void set_num_threads(int n);
 // Calls f(begin, end) over disjoint ranges that cover [0, n); on the calling thread alone where n is less than two grains.
 void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& f);
+// f(), without the interpreter's lock where the work of so many elements is worth letting go of it.
+template <class F> auto unlocked(int64_t elements, F&& f) {
+  if (elements < 2 * kGrain) return f();
+  Unlocked others_run;
+  return f();
+}
 // f(i) for all i in [0, n), each the work of `work` elements.
 template <class F> void parallel_each(int64_t n, int64_t work, F&& f) {
   parallel_for(n, std::max<int64_t>(1, kGrain / std::max<int64_t>(work, 1)), [&](int64_t begin, int64_t end) {

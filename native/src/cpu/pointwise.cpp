@@ -100,7 +100,7 @@ Tensor run_unary(const PointwiseOp& op, const Tensor& self, Tensor out) {
   return run(op.name, out->sizes(), out, args, d.in, d.result, kernel) ? out : Tensor{};
 }
 
-Tensor run_binary(const PointwiseOp& op, const Input& a, const Input& b, Tensor out) {
+Tensor run_binary(const PointwiseOp& op, const TensorOrScalar& a, const TensorOrScalar& b, Tensor out) {
   if (!a.tensor && !b.tensor) return {};
   if ((a.tensor && !takes(*a.tensor)) || (b.tensor && !takes(*b.tensor))) return {};
   const DType common = common_dtype(a, b);
@@ -143,22 +143,22 @@ Tensor run_binary(const PointwiseOp& op, const Input& a, const Input& b, Tensor 
     }
   Args args;
   args.operands[0] = Operand::of(*out);
-  for (const Input* i : {&a, &b})
+  for (const TensorOrScalar* i : {&a, &b})
     i->tensor ? args.tensor(*i->tensor, out, d.in) : args.number(rounded(i->number, common, op), d.in);
   return run(op.name, out->sizes(), out, args, d.in, d.result, kernel) ? out : Tensor{};
 }
 
-Tensor run_add(const Input& a, const Input& b, Number alpha, bool subtract, Tensor out) {
-  const bool plain = alpha.type != Number::Complex && alpha.to_double() == 1;
+Tensor run_add(const TensorOrScalar& a, const TensorOrScalar& b, Scalar alpha, bool subtract, Tensor out) {
+  const bool plain = alpha.type != Scalar::Complex && alpha.to_double() == 1;
   if (plain) {
     static const PointwiseOp &plus = *binary_op("add"), &minus = *binary_op("sub");
     return run_binary(subtract ? minus : plus, a, b, out);
   }
   if ((!a.tensor && !b.tensor) || (a.tensor && !takes(*a.tensor)) || (b.tensor && !takes(*b.tensor))) return {};
   const DType common = common_dtype(a, b), in = compute_dtype(common);
-  if (is_integral(common, true) && (common == DType::b8 || (alpha.type != Number::Int && alpha.type != Number::Bool)))
+  if (is_integral(common, true) && (common == DType::b8 || (alpha.type != Scalar::Int && alpha.type != Scalar::Bool)))
     return {};
-  if (alpha.type == Number::Complex && !is_complex(common)) return {};
+  if (alpha.type == Scalar::Complex && !is_complex(common)) return {};
   const BlockKernel kernel = add_scaled().at(in);
   if (!kernel) return {};
   Device where;
@@ -171,10 +171,10 @@ Tensor run_add(const Input& a, const Input& b, Number alpha, bool subtract, Tens
     return {};
   }
   if (subtract) alpha.i = -alpha.i, alpha.f = -alpha.f, alpha.imag = -alpha.imag;
-  if (alpha.type == Number::Bool) alpha.type = Number::Int;
+  if (alpha.type == Scalar::Bool) alpha.type = Scalar::Int;
   Args args;
   args.operands[0] = Operand::of(*out);
-  for (const Input* i : {&a, &b}) i->tensor ? args.tensor(*i->tensor, out, in) : args.number(i->number, in);
+  for (const TensorOrScalar* i : {&a, &b}) i->tensor ? args.tensor(*i->tensor, out, in) : args.number(i->number, in);
   args.number(alpha, in);
   return run("add_scaled", shape, out, args, in, in, kernel) ? out : Tensor{};
 }
@@ -189,7 +189,7 @@ Tensor binary(const std::string& name, const Tensor& a, const Tensor& b, Tensor 
   return op ? run_binary(*op, {a.get(), {}}, {b.get(), {}}, out) : Tensor{};
 }
 
-Tensor add(const Tensor& a, const Tensor& b, Number alpha, Tensor out) {
+Tensor add(const Tensor& a, const Tensor& b, Scalar alpha, Tensor out) {
   return run_add({a.get(), {}}, {b.get(), {}}, alpha, false, out);
 }
 

@@ -5,20 +5,15 @@
 
 namespace shim {
 
-struct Input {  // a tensor, or a number where it is null
-  const TensorImpl* tensor = nullptr;
-  Number number;
-};
-
 // Whether an input overlaps the output other than element by element: it is to be copied first.
 bool clashes(const TensorImpl& out, const TensorImpl& in);
 
 // Null when a dtype or device has no kernel here. `out` is written in place of a new tensor; it must have the result's shape
 // and a dtype that the result can be cast to.
 Tensor run_unary(const PointwiseOp&, const Tensor& self, Tensor out = {});
-Tensor run_binary(const PointwiseOp&, const Input& a, const Input& b, Tensor out = {});
-Tensor run_add(const Input& a, const Input& b, Number alpha, bool subtract, Tensor out = {});
-Tensor run_where(const Tensor& condition, const Input& a, const Input& b);
-Tensor run_clamp(const Tensor& self, const Number* least, const Number* most);  // null: no bound on that side
+Tensor run_binary(const PointwiseOp&, const TensorOrScalar& a, const TensorOrScalar& b, Tensor out = {});
+Tensor run_add(const TensorOrScalar& a, const TensorOrScalar& b, Scalar alpha, bool subtract, Tensor out = {});
+Tensor run_where(const Tensor& condition, const TensorOrScalar& a, const TensorOrScalar& b);
+Tensor run_clamp(const Tensor& self, const Scalar* least, const Scalar* most);  // null: no bound on that side
 
 }  // namespace shim

@@ -28,7 +28,7 @@ inline bool device_of_all(std::initializer_list<const TensorImpl*> tensors, Devi
   return true;
 }
 
-inline bool same_shape(DimSpan a, DimSpan b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+inline bool same_shape(IntArrayRef a, IntArrayRef b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
 struct Args {  // operands of run_blocks; operands[0] is the output
   Operand operands[kMaxOperands];
@@ -47,7 +47,7 @@ struct Args {  // operands of run_blocks; operands[0] is the output
     }
     operands[count++] = Operand::of(*from);
   }
-  void number(Number n, DType in) {
+  void number(Scalar n, DType in) {
     store_number(numbers[count], in, n);
     operands[count] = {numbers[count], in, {}, {}};
     is_number[count] = true;
@@ -57,7 +57,7 @@ struct Args {  // operands of run_blocks; operands[0] is the output
 
 // Runs the kernel on the output's device. False where CUDA has none: nothing is written then.
 inline bool run(
-    const char* op, DimSpan shape, const Tensor& out, Args& args, DType in, DType result, BlockKernel kernel) {
+    const char* op, IntArrayRef shape, const Tensor& out, Args& args, DType in, DType result, BlockKernel kernel) {
   if (out->device().is_cpu()) {
     run_blocks(shape, args.operands, args.count, in, result, kernel);
     return true;
@@ -67,22 +67,22 @@ inline bool run(
   return cuda::run_elementwise(e, shape, out->device().index);
 }
 
-inline Dims broadcast_of(const Input& a, const Input& b) {
+inline Dims broadcast_of(const TensorOrScalar& a, const TensorOrScalar& b) {
   if (!b.tensor) return Dims(a.tensor->sizes().begin(), a.tensor->sizes().end());
   if (!a.tensor) return Dims(b.tensor->sizes().begin(), b.tensor->sizes().end());
   return broadcast_shapes(a.tensor->sizes(), b.tensor->sizes());
 }
 
-inline DType common_dtype(const Input& a, const Input& b) {
+inline DType common_dtype(const TensorOrScalar& a, const TensorOrScalar& b) {
   if (a.tensor && b.tensor && a.tensor->dtype() == b.tensor->dtype()) return a.tensor->dtype();
   Promotion p;
-  for (const Input* i : {&a, &b}) i->tensor ? p.add(*i->tensor) : p.add(i->number);
+  for (const TensorOrScalar* i : {&a, &b}) i->tensor ? p.add(*i->tensor) : p.add(i->number);
   return p.result();
 }
 
 // Arithmetic with a number keeps it in the compute dtype; other operators round it to the promoted one first.
-inline Number rounded(Number n, DType common, const PointwiseOp& op) {
-  if (n.type != Number::Float || compute_dtype(common) == common || op.rule == Rule::to_float ||
+inline Scalar rounded(Scalar n, DType common, const PointwiseOp& op) {
+  if (n.type != Scalar::Float || compute_dtype(common) == common || op.rule == Rule::to_float ||
       op.rule == Rule::logical)
     return n;
   const char* name = op.name;

@@ -209,7 +209,7 @@ Tensor without_nans(const Tensor& self, DType compute) {
 
 }  // namespace
 
-Tensor reduce(Reduction op, const Tensor& self, DimSpan dims, bool keepdim, DType dtype) {
+Tensor reduce(Reduction op, const Tensor& self, IntArrayRef dims, bool keepdim, DType dtype) {
   const DType in = self->dtype();
   if (self->device().is_meta() || (itemsize(in) == 1 && is_floating(in))) return {};
   if (op == Reduction::nansum && is_integral(in, true)) op = Reduction::sum;
@@ -269,7 +269,7 @@ Tensor reduce(Reduction op, const Tensor& self, DimSpan dims, bool keepdim, DTyp
   return result == compute ? out : to_dtype(out, result);
 }
 
-Tensor sum_to_size(const Tensor& self, DimSpan sizes) {
+Tensor sum_to_size(const Tensor& self, IntArrayRef sizes) {
   if (std::equal(sizes.begin(), sizes.end(), self->sizes().begin(), self->sizes().end())) return self;
   const int64_t lead = self->dim() - int64_t(sizes.size());
   CHECK(Kind::Runtime, lead >= 0, "size {", sizes.size(), "} is not expandable to size {", self->dim(), "}.");

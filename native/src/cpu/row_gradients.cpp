@@ -170,7 +170,7 @@ template <class T> struct NormBackward {
 
 Tensor zeros(int64_t n, DType t) {
   Tensor made = empty(Dims{n}, t, Device{});
-  fill_(made, Number{Number::Int, 0});
+  fill_(made, Scalar{Scalar::Int, 0});
   return made;
 }
 template <class T> T* data_or_null(const Tensor& t) { return t ? t->data_as<T>() : nullptr; }

@@ -238,9 +238,9 @@ bool index_put(const Tensor& out, std::span<const Tensor> indices, const Tensor&
     if (!plain(*t) || (t->dtype() != DType::i64 && t->dtype() != DType::i32)) return false;
     points = broadcast_shapes(points, t->sizes());
   }
-  const DimSpan sizes = out->sizes();
+  const IntArrayRef sizes = out->sizes();
   Tensor keys = empty(points, DType::i64, Device{});
-  fill_(keys, Number{Number::Int, 0});
+  fill_(keys, Scalar{Scalar::Int, 0});
   auto* key = keys->data_as<int64_t>();
   bool good = true;
   for (size_t k = 0; k < many; ++k) {

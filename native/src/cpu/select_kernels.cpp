@@ -68,7 +68,7 @@ template <class T> void select_loop(void*, char* const* data, const int64_t* ste
 
 }  // namespace
 
-bool select(DimSpan shape, const Operand (&operands)[4]) {
+bool select(IntArrayRef shape, const Operand (&operands)[4]) {
   const DType t = operands[0].dtype;
   if (operands[1].dtype != DType::b8 || operands[2].dtype != t || operands[3].dtype != t) return false;
   LoopFn loop = nullptr;

@@ -6,7 +6,6 @@
 #include "core/order.h"
 #include "cpu/parallel.h"
 #include "cpu/sort_keys.h"
-#include "ops/kernels.h"
 
 namespace shim {
 namespace {
@@ -19,15 +18,19 @@ struct Rows {
   int64_t dim = 0;
 };
 
-bool rows_of(const Tensor& self, int64_t dim, Rows* r) {
+Outcome<Rows> rows_of(const Tensor& self, int64_t dim) {
   const int64_t n = self->dim();
-  if (!self->device().is_cpu() || n == 0 || dim < -n || dim >= n) return false;
-  r->dim = dim < 0 ? dim + n : dim;
-  r->moved = r->dim != n - 1;
-  r->data = contiguous(r->moved ? transpose(*self, r->dim, n - 1) : self);
-  r->cols = self->sizes()[size_t(r->dim)];
-  r->rows = r->cols ? self->numel() / r->cols : 0;
-  return r->cols < (int64_t(1) << 32);
+  if (!has_keys(self->dtype())) return NotMine{"a dtype without sort keys"};
+  if (n == 0) return NotMine{"no dims"};
+  if (dim < -n || dim >= n) return NotMine{"a dim out of range"};
+  Rows r;
+  r.dim = dim < 0 ? dim + n : dim;
+  r.moved = r.dim != n - 1;
+  r.data = contiguous(r.moved ? transpose(*self, r.dim, n - 1) : self);
+  r.cols = self->sizes()[size_t(r.dim)];
+  r.rows = r.cols ? self->numel() / r.cols : 0;
+  if (r.cols >= (int64_t(1) << 32)) return NotMine{"rows of 2**32 elements"};
+  return r;
 }
 
 Tensor moved_back(const Rows& r, const Tensor& t) {
@@ -62,9 +65,7 @@ template <class K> void select_first(std::vector<Item<K>>& items, int64_t count,
 }
 
 // The first `count` of each row's keys, in order where `in_order`. All of them: the first of equal ones first.
-Tensor ranked(const Tensor& self, int64_t dim, int64_t count, bool inverted, Tensor* values, bool all, bool in_order) {
-  Rows r;
-  if (!has_keys(self->dtype()) || !rows_of(self, dim, &r)) return {};
+ValuesAndIndices ranked(const Tensor& self, const Rows& r, int64_t count, bool inverted, bool all, bool in_order) {
   Dims shape(r.data->sizes().begin(), r.data->sizes().end());
   shape.back() = count;
   Tensor index = empty(shape, DType::i64, Device{}), picked = empty(shape, self->dtype(), Device{});
@@ -84,8 +85,7 @@ Tensor ranked(const Tensor& self, int64_t dim, int64_t count, bool inverted, Ten
           take(items.data(), count, from, static_cast<char*>(picked->data()) + row * count * int64_t(bytes));
         });
   });
-  *values = moved_back(r, picked);
-  return moved_back(r, index);
+  return {moved_back(r, picked), moved_back(r, index)};
 }
 
 // The k-th smallest (from 0) of n keys, with room for n in `a` and in `b`. Both sides of the pivot are written without branches, which
@@ -171,11 +171,8 @@ template <class K> void kth_of_rows(const Rows& r, int64_t k, int64_t* indices) 
   });
 }
 
-}  // namespace
-
-Tensor kthvalue(const Tensor& self, int64_t k, int64_t dim, bool keepdim, bool nan_first, Tensor* values) {
-  Rows r;
-  if (!has_keys(self->dtype()) || !rows_of(self, dim, &r) || k < 0 || k >= r.cols) return {};
+// The k-th smallest (from 0) of each row. `nan_first`: the first of equal ones, and a NaN is taken wherever there is one.
+ValuesAndIndices kth(const Tensor& self, const Rows& r, int64_t k, bool keepdim, bool nan_first) {
   Dims shape(r.data->sizes().begin(), r.data->sizes().end()), kept(self->sizes().begin(), self->sizes().end());
   shape.back() = 1;
   if (keepdim)
@@ -196,20 +193,48 @@ Tensor kthvalue(const Tensor& self, int64_t k, int64_t dim, bool keepdim, bool n
   auto* to = static_cast<char*>(picked->data());
   for (int64_t row = 0; row < r.rows; ++row)
     std::memcpy(to + size_t(row) * bytes, from + size_t(row * r.cols + indices[row]) * bytes, bytes);
-  *values = view(*moved_back(r, picked), kept);
-  return view(*moved_back(r, index), kept);
+  return {view(*moved_back(r, picked), kept), view(*moved_back(r, index), kept)};
 }
 
-Tensor sort(const Tensor& self, int64_t dim, bool descending, Tensor* values) {
-  const int64_t n = self->dim();
-  if (n == 0 || dim < -n || dim >= n) return {};
-  return ranked(self, dim, self->size(dim), descending, values, true, true);
+}  // namespace
+
+Outcome<ValuesAndIndices> kthvalue(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
+  if (self->dtype() == DType::b8) return NotMine{"bool tensors, which PyTorch refuses"};
+  Outcome<Rows> r = rows_of(self, dim);
+  if (!r) return r.why();
+  if (k < 1 || k > r->cols) return NotMine{"k out of range"};
+  return unlocked(self->numel(), [&] { return kth(self, *r, k - 1, keepdim, false); });
 }
 
-Tensor top_k(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorted, Tensor* values) {
-  const int64_t n = self->dim();
-  if (n == 0 || dim < -n || dim >= n || k < 0 || k > self->size(dim)) return {};
-  return ranked(self, dim, k, largest, values, false, sorted);
+Outcome<ValuesAndIndices> median_dim(const Tensor& self, int64_t dim, bool keepdim) {
+  if (self->dtype() == DType::b8) return NotMine{"bool tensors, which PyTorch refuses"};
+  if (!self->numel()) return NotMine{"no elements"};
+  Outcome<Rows> r = rows_of(self, dim);
+  if (!r) return r.why();
+  return unlocked(self->numel(), [&] { return kth(self, *r, (r->cols - 1) / 2, keepdim, true); });
+}
+
+Outcome<Tensor> median(const Tensor& self) {
+  auto found = median_dim(view(*contiguous(self), Dims{self->numel()}), 0, false);
+  if (!found) return found.why();
+  return std::get<0>(*found);
+}
+
+Outcome<ValuesAndIndices> sort(const Tensor& self, int64_t dim, bool descending) {
+  Outcome<Rows> r = rows_of(self, dim);
+  if (!r) return r.why();
+  return unlocked(self->numel(), [&]() -> ValuesAndIndices {
+    const auto [values, indices] = ranked(self, *r, r->cols, descending, true, true);
+    return {laid_out_as(values, *self), laid_out_as(indices, *self)};
+  });
+}
+
+Outcome<ValuesAndIndices> top_k(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorted) {
+  if (self->dtype() == DType::b8) return NotMine{"bool tensors, which PyTorch does not rank"};
+  Outcome<Rows> r = rows_of(self, dim);
+  if (!r) return r.why();
+  if (k < 0 || k > r->cols) return NotMine{"k out of range"};
+  return unlocked(self->numel(), [&] { return ranked(self, *r, k, largest, false, sorted); });
 }
 
 }  // namespace shim

@@ -1,12 +1,13 @@
 #pragma once
-// sort, topk and kthvalue with indices, stable. NaN counts as the largest. Null where there is no kernel for the dtype.
-#include "core/tensor.h"
+// sort, topk, kthvalue and median of CPU tensors, with indices (int64). NaN counts as the largest.
+#include "ops/kernel.h"
 
 namespace shim {
 
-Tensor sort(const Tensor& self, int64_t dim, bool descending, Tensor* values);  // the indices, int64
-Tensor top_k(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorted, Tensor* values);
-// The index (int64) of the k-th smallest (from 0) along `dim`. `nan_first`: the first of equal ones, and a NaN is taken wherever there is one.
-Tensor kthvalue(const Tensor& self, int64_t k, int64_t dim, bool keepdim, bool nan_first, Tensor* values);
+Outcome<ValuesAndIndices> sort(const Tensor& self, int64_t dim, bool descending);  // stable
+Outcome<ValuesAndIndices> top_k(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorted);
+Outcome<ValuesAndIndices> kthvalue(const Tensor& self, int64_t k, int64_t dim, bool keepdim);  // k counts from 1
+Outcome<Tensor> median(const Tensor& self);
+Outcome<ValuesAndIndices> median_dim(const Tensor& self, int64_t dim, bool keepdim);  // the first of equal ones
 
 }  // namespace shim

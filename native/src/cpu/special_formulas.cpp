@@ -210,8 +210,8 @@ Tensor polygamma(int64_t n, const TensorImpl& x) {
   if (n < 1 || n > 150 || (x.dtype() != DType::f32 && x.dtype() != DType::f64)) return {};
   const Tensor wide = x.dtype() == DType::f64 ? Tensor(const_cast<TensorImpl*>(&x))
                                               : to_dtype(Tensor(const_cast<TensorImpl*>(&x)), DType::f64);
-  const Input inputs[3] = {{wide.get(), {}}, {nullptr, Number{Number::Int, n}},
-      {nullptr, Number{Number::Float, 0, (n % 2 ? 1 : -1) * std::tgamma(double(n) + 1)}}};
+  const TensorOrScalar inputs[3] = {{wide.get(), {}}, {nullptr, Scalar{Scalar::Int, n}},
+      {nullptr, Scalar{Scalar::Float, 0, (n % 2 ? 1 : -1) * std::tgamma(double(n) + 1)}}};
   const Tensor found = run_formula(kPolygamma, inputs);
   return found && x.dtype() != DType::f64 ? to_dtype(found, x.dtype()) : found;
 }

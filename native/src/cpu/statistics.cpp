@@ -66,7 +66,7 @@ template <class T> void variances(const Rows& r, double correction, bool root, T
 
 }  // namespace
 
-Tensor variance(const Tensor& self, DimSpan dims, bool keepdim, double correction, bool root, Tensor* mean) {
+Tensor variance(const Tensor& self, IntArrayRef dims, bool keepdim, double correction, bool root, Tensor* mean) {
   Rows r;
   if (!real_float(self)) return {};
   const DType compute = compute_dtype(self->dtype());
@@ -88,7 +88,7 @@ template <class T> SHIM_MATH_CLONES void norms_of_short(const T* x, int64_t rows
   }
 }
 
-Tensor norm2(const Tensor& self, DimSpan dims, bool keepdim) {
+Tensor norm2(const Tensor& self, IntArrayRef dims, bool keepdim) {
   Rows r;
   if (!real_float(self)) return {};
   const DType compute = compute_dtype(self->dtype());

@@ -5,11 +5,11 @@
 namespace shim {
 
 // Over `dims` (empty: all). `mean`, where asked for, gets the means.
-Tensor variance(const Tensor& self, DimSpan dims, bool keepdim, double correction, bool root, Tensor* mean);
+Tensor variance(const Tensor& self, IntArrayRef dims, bool keepdim, double correction, bool root, Tensor* mean);
 // Indices (int64) of the largest or smallest, the first NaN before all; `all`: of the flattened tensor. `values`, where asked for.
 Tensor arg_extreme(bool largest, const Tensor& self, int64_t dim, bool all, bool keepdim, Tensor* values);
-Tensor logsumexp(const Tensor& self, DimSpan dims, bool keepdim);
-Tensor count_nonzero(const Tensor& self, DimSpan dims);
-Tensor norm2(const Tensor& self, DimSpan dims, bool keepdim);  // Euclidean, of floating tensors
+Tensor logsumexp(const Tensor& self, IntArrayRef dims, bool keepdim);
+Tensor count_nonzero(const Tensor& self, IntArrayRef dims);
+Tensor norm2(const Tensor& self, IntArrayRef dims, bool keepdim);  // Euclidean, of floating tensors
 
 }  // namespace shim

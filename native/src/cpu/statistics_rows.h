@@ -21,7 +21,7 @@ struct Rows {
   Dims shape;  // of the result
 };
 
-inline bool rows_of(const Tensor& self, DimSpan dims, bool keepdim, DType compute, Rows* r) {
+inline bool rows_of(const Tensor& self, IntArrayRef dims, bool keepdim, DType compute, Rows* r) {
   const int n = self->dim();
   bool reduced[kMaxDims] = {};
   if (dims.empty()) std::fill_n(reduced, n, true);

@@ -7,16 +7,16 @@
 
 namespace shim {
 
-Tensor run_where(const Tensor& condition, const Input& a, const Input& b) {
+Tensor run_where(const Tensor& condition, const TensorOrScalar& a, const TensorOrScalar& b) {
   if (condition->dtype() != DType::b8 || !takes(*condition)) return {};
   if ((a.tensor && !takes(*a.tensor)) || (b.tensor && !takes(*b.tensor))) return {};
   const DType common = common_dtype(a, b), in = compute_dtype(common);
-  for (const Input* i : {&a, &b})
+  for (const TensorOrScalar* i : {&a, &b})
     if (!i->tensor) check_fits(i->number, common);
   const BlockKernel kernel = where_op().at(in);
   if (!kernel) return {};
   Dims shape(condition->sizes().begin(), condition->sizes().end());
-  for (const Input* i : {&a, &b})
+  for (const TensorOrScalar* i : {&a, &b})
     if (i->tensor) shape = broadcast_shapes(shape, i->tensor->sizes());
   const TensorImpl* like[3] = {condition.get(), a.tensor, b.tensor};
   Device where;
@@ -26,7 +26,7 @@ Tensor run_where(const Tensor& condition, const Input& a, const Input& b) {
     alignas(16) char numbers[2][16] = {};
     Operand operands[4] = {Operand::of(*out), Operand::of(*condition)};
     for (int k = 0; k < 2; ++k) {
-      const Input& i = k ? b : a;
+      const TensorOrScalar& i = k ? b : a;
       if (!i.tensor) store_number(numbers[k], common, i.number);
       operands[2 + k] = i.tensor ? Operand::of(*i.tensor) : Operand{numbers[k], common, {}, {}};
     }
@@ -35,21 +35,21 @@ Tensor run_where(const Tensor& condition, const Input& a, const Input& b) {
   Args args;
   args.operands[0] = Operand::of(*out);
   args.tensor(*condition, out, in);
-  for (const Input* i : {&a, &b}) i->tensor ? args.tensor(*i->tensor, out, in) : args.number(i->number, in);
+  for (const TensorOrScalar* i : {&a, &b}) i->tensor ? args.tensor(*i->tensor, out, in) : args.number(i->number, in);
   return run("where", shape, out, args, in, in, kernel) ? out : Tensor{};
 }
 
-Tensor run_clamp(const Tensor& self, const Number* least, const Number* most) {
+Tensor run_clamp(const Tensor& self, const Scalar* least, const Scalar* most) {
   if (!takes(*self)) return {};
   Promotion p;
   p.add(*self);
-  for (const Number* n : {least, most}) {
+  for (const Scalar* n : {least, most}) {
     if (!n) continue;
-    if (n->type == Number::Complex || (n->type == Number::Float && n->f != n->f)) return {};
+    if (n->type == Scalar::Complex || (n->type == Scalar::Float && n->f != n->f)) return {};
     p.add(*n);
   }
   const DType common = p.result(), in = compute_dtype(common);
-  for (const Number* bound : {least, most})
+  for (const Scalar* bound : {least, most})
     if (bound) check_fits(*bound, common);
   const BlockKernel kernel = clamp_op().at(in);
   if (!kernel || (is_integral(in) && (!least || !most))) return {};
@@ -59,8 +59,8 @@ Tensor run_clamp(const Tensor& self, const Number* least, const Number* most) {
   Args args;
   args.operands[0] = Operand::of(*out);
   args.tensor(*self, out, in);
-  args.number(least ? rounded(*least, common, clamp_op()) : Number{Number::Float, 0, -kInfinity}, in);
-  args.number(most ? rounded(*most, common, clamp_op()) : Number{Number::Float, 0, kInfinity}, in);
+  args.number(least ? rounded(*least, common, clamp_op()) : Scalar{Scalar::Float, 0, -kInfinity}, in);
+  args.number(most ? rounded(*most, common, clamp_op()) : Scalar{Scalar::Float, 0, kInfinity}, in);
   return run("clamp", out->sizes(), out, args, in, in, kernel) ? out : Tensor{};
 }
 

@@ -7,7 +7,9 @@
 namespace shim {
 namespace {
 
-Tensor places(bool wanted, DimSpan shape) { return empty(wanted ? shape : DimSpan(Dims{0}), DType::i64, Device{}); }
+Tensor places(bool wanted, IntArrayRef shape) {
+  return empty(wanted ? shape : IntArrayRef(Dims{0}), DType::i64, Device{});
+}
 
 template <class T> bool differ(T a, T b) {
   if constexpr (NarrowFloat<T>)

@@ -67,7 +67,7 @@ Problem problem_of(const Tensor& q, const Tensor& k, const Tensor& v, const Tens
   if (!kernels_ready() || (t != DType::f16 && t != DType::bf16) || q->dim() != 4 || k->dim() != 4 || k->dtype() != t ||
       v->dtype() != t)
     return p;
-  const DimSpan of = q->sizes(), keys = k->sizes();
+  const IntArrayRef of = q->sizes(), keys = k->sizes();
   if (!std::ranges::equal(keys, v->sizes()) || of[0] != keys[0] || of[3] != keys[3] || !keys[1] || of[1] % keys[1])
     return p;
   if (of[3] % 16 || of[3] > 128 || !q->numel() || !k->numel() || of[0] * of[1] > kMostRows ||
@@ -136,7 +136,7 @@ CUfunction hopper_kernel_of(
   return f;
 }
 
-MaskStrides mask_strides(const Tensor& mask, DimSpan q, DimSpan k) {
+MaskStrides mask_strides(const Tensor& mask, IntArrayRef q, IntArrayRef k) {
   if (!mask) return {};
   const Tensor whole = expand(*mask, Dims{q[0], q[1], q[2], k[2]});
   return {whole->strides()[0], whole->strides()[1], whole->strides()[2], whole->strides()[3]};
@@ -152,7 +152,7 @@ Drops drops_of(const AttentionDropout& d) {
 }
 
 // (batch, heads, rows, size) with the heads next to each other in memory.
-Tensor beside(DimSpan of, int64_t rows, DType t, Device device) {
+Tensor beside(IntArrayRef of, int64_t rows, DType t, Device device) {
   const int64_t order[] = {0, 2, 1, 3};
   return permute(*empty(Dims{of[0], rows, of[1], of[3]}, t, device), order);
 }
@@ -163,7 +163,7 @@ Tensor attention(const Tensor& q0, const Tensor& k0, const Tensor& v0, const Ten
     const AttentionDropout& dropout, Tensor* lse) {
   const Problem p = problem_of(q0, k0, v0, mask, causal, dropout);
   if (!p.usable) return {};
-  const DimSpan of = q0->sizes(), keys = k0->sizes();
+  const IntArrayRef of = q0->sizes(), keys = k0->sizes();
   const int device = q0->device().index, block = 64 * tiles_of(p);
   MaskStrides sm = mask_strides(mask, of, keys);
   CUfunction whole_tiles = nullptr;
@@ -199,7 +199,7 @@ namespace {
 AttentionSlopes slopes_in_tiles(const Problem& p, const Tensor& g0, const Tensor& q0, const Tensor& k0,
     const Tensor& v0, const Tensor& mask, const Tensor& out0, const Tensor& lse, double scale,
     const AttentionDropout& dropout) {
-  const DimSpan of = q0->sizes(), keys = k0->sizes();
+  const IntArrayRef of = q0->sizes(), keys = k0->sizes();
   const int device = q0->device().index;
   const unsigned bytes = hopper_backward_bytes(p);
   const CUfunction before = hopper_kernel_of(hopper_backward_family, "attention_levels", p, false, 0, device);
@@ -242,7 +242,7 @@ AttentionSlopes attention_backward(const Tensor& g0, const Tensor& q0, const Ten
   if (!p.usable || g0->dtype() != p.type || out0->dtype() != p.type || lse->dtype() != DType::f32 ||
       !lse->is_contiguous())
     return {};
-  const DimSpan of = q0->sizes(), keys = k0->sizes();
+  const IntArrayRef of = q0->sizes(), keys = k0->sizes();
   if (!std::ranges::equal(g0->sizes(), of) || !std::ranges::equal(out0->sizes(), of)) return {};
   const int device = q0->device().index;
   if (takes_tiles(p, of[2], scale, device) && !gemm::settings().deterministic)

@@ -37,10 +37,10 @@ struct Sums {
   Tensor parts, out, total;
   int64_t blocks;
   void *sums, *to, *weights;
-  Sums(DType t, Device where, DimSpan sizes, int reduction, int64_t wanted)
+  Sums(DType t, Device where, IntArrayRef sizes, int reduction, int64_t wanted)
       : blocks(std::clamp<int64_t>(wanted, 1, reduction ? kFullBlocks : kGridBlocks)) {
     const DType compute = compute_dtype(t);
-    out = empty(reduction ? DimSpan() : sizes, t, where);
+    out = empty(reduction ? IntArrayRef() : sizes, t, where);
     total = empty({}, compute, where);
     if (reduction) parts = empty(Dims{2 * blocks}, compute, where);
     sums = reduction ? parts->data() : nullptr;
@@ -78,7 +78,7 @@ Tensor nll_loss(
 }
 
 Tensor nll_loss_backward(const Tensor& g, const Tensor& target, const Tensor& weight, const Tensor& total,
-    DimSpan sizes, int reduction, int64_t ignored) {
+    IntArrayRef sizes, int reduction, int64_t ignored) {
   int64_t classes = sizes.size() > 1 ? sizes[1] : 0, inner = 1, n = target->numel() * classes;
   const DType t = g->dtype();
   if (!usable(t, target, weight, classes) || target->numel() * classes != product_of(sizes, 0, sizes.size()) ||
@@ -94,7 +94,7 @@ Tensor nll_loss_backward(const Tensor& g, const Tensor& target, const Tensor& we
                weights = contiguous_or_null(weight);
   if (!n) return out;
   if (!few) {
-    fill_(out, Number{});
+    fill_(out, Scalar{});
     n = target->numel();
   }
   const void *from = grad->data(), *named = targets->data(), *w = data_or_null(weights), *sum = total->data();

@@ -9,7 +9,7 @@ namespace shim::cuda {
 Tensor nll_loss(
     const Tensor& x, const Tensor& target, const Tensor& weight, int reduction, int64_t ignored, Tensor* total);
 Tensor nll_loss_backward(const Tensor& g, const Tensor& target, const Tensor& weight, const Tensor& total,
-    DimSpan sizes, int reduction, int64_t ignored);
+    IntArrayRef sizes, int reduction, int64_t ignored);
 // Hinge losses against the target's score; x (rows, classes), targets (rows,), p 1 or 2.
 Tensor margin_loss(const Tensor& x, const Tensor& target, const Tensor& weight, int p, double margin, int reduction);
 Tensor margin_loss_backward(

@@ -60,7 +60,7 @@ void copy_across(const Tensor& self, const Tensor& src, bool non_blocking) {
 }
 
 // Elements that the driver's memset can write: 1, 2 or 4 bytes, or 8 and 16 whose words are all the same.
-bool fill_on_device(const Tensor& self, Number value) {
+bool fill_on_device(const Tensor& self, Scalar value) {
   if (!dense(*self)) return false;
   alignas(16) unsigned char element[16];
   store_number(element, self->dtype(), value);

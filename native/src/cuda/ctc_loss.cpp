@@ -34,7 +34,7 @@ bool sizes_of(
   if (!kernels_ready() || (t != DType::f32 && t != DType::f64) || log_p->dim() != 3 || targets->dim() != 2 ||
       !log_p->numel())
     return false;
-  const DimSpan of = log_p->sizes();
+  const IntArrayRef of = log_p->sizes();
   *z = {of[0], of[1], of[2], targets->sizes()[1], blank};
   for (const Tensor* each : {&targets, &inputs, &lengths})
     if ((*each)->dtype() != DType::i64 || (*each)->device() != log_p->device() || (*each)->sizes()[0] != z->batch ||

@@ -124,7 +124,7 @@ struct Plan {                           // of one problem: kept for the thread's
   bool usable = false;
 };
 
-bool ints(DimSpan from, int* to) {
+bool ints(IntArrayRef from, int* to) {
   for (size_t i = 0; i < from.size(); ++i) {
     if (from[i] > INT32_MAX || from[i] < 0) return false;
     to[i] = int(from[i]);
@@ -186,7 +186,8 @@ Plan& plan_for(const Library& l, Handle h, Way way, const Tensor& x, const Tenso
   const Settings& s = settings();
   std::vector<int64_t> key{
       int64_t(way), int64_t(x->dtype()), x->device().index, last, s.allow_tf32, s.deterministic, g.groups, x->dim()};
-  for (DimSpan d : {x->sizes(), y->sizes(), w->sizes(), DimSpan(g.stride), DimSpan(g.padding), DimSpan(g.dilation)})
+  for (IntArrayRef d :
+      {x->sizes(), y->sizes(), w->sizes(), IntArrayRef(g.stride), IntArrayRef(g.padding), IntArrayRef(g.dilation)})
     key.insert(key.end(), d.begin(), d.end());
   auto [it, fresh] = plans.try_emplace(std::move(key));
   Plan& p = it->second;

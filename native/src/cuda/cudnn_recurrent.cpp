@@ -206,7 +206,7 @@ Tensor gathered(const Layout& layout, const std::vector<Tensor>& weights, bool* 
   if (there) return as_strided(first, whole, one, base);
   *copied = true;
   const Tensor buffer = empty(whole, first.dtype(), first.device());
-  fill_(buffer, Number{});
+  fill_(buffer, Scalar{});
   for (size_t k = 0; k < weights.size(); ++k) copy_(part_of(buffer, layout.parts[k]), weights[k]);
   return buffer;
 }
@@ -257,7 +257,7 @@ bool recurrent_backward(const Recurrent& r, const Rows& rows, const Tensor& buff
     return false;
   if (!of_weights) return true;
   to->buffer = empty(buffer->sizes(), r.dtype, rows.x->device());
-  fill_(to->buffer, Number{});
+  fill_(to->buffer, Scalar{});
   return l.weights(h, p->layers, kAdd, nullptr, d.x, rows.x->data(), d.h, rows.hx->data(), d.y, y->data(), weights,
              to->buffer->data(), d.room, room->data(), size_t(reserve->numel()), reserve->data()) == 0;
 }

@@ -278,7 +278,7 @@ bool elementwise_dtype(DType t) { return element_type(t) != nullptr && t != DTyp
 
 bool elementwise_ready() { return driver().loaded && driver().launch; }
 
-bool run_elementwise(const Elementwise& e, DimSpan shape, int device) {
+bool run_elementwise(const Elementwise& e, IntArrayRef shape, int device) {
   if (e.count > 4) return false;
   Plan p{e.op, e.in, e.result, {e.in, e.in, e.in, e.in}};
   p.inputs = e.count - 1;

@@ -82,16 +82,16 @@ Tensor embedding_bags_backward(const Tensor& g, const Tensor& given, const Tenso
   const CUfunction keyed = embedding_bag_kernel("bag_keys", t, indices->dtype(), 1, device),
                    f = embedding_bag_kernel("bags_backward", t, indices->dtype(), v, device);
   if (!keyed || !f) return {};
-  fill_(out, Number{});
+  fill_(out, Scalar{});
   if (!count || !width) return out;
   const Tensor keys = empty(Dims{count}, DType::i32, where);
   const void *named = indices->data(), *of = spots->data();
   void* to_keys = keys->data();
   void* first[] = {&named, &of, &to_keys, &count, &bags, &padding};
   launch(keyed, (count + 255) / 256, 1, 256, 1, first, device);
-  Tensor sorted;
-  const Tensor order = sort(keys, 0, false, &sorted);
-  if (!order) return {};
+  auto in_order = sort(keys, 0, false);
+  if (!in_order) return {};
+  const auto& [sorted, order] = *in_order;
   const void *slopes = grad->data(), *key = sorted->data(), *at = order->data(), *w = data_or_null(weights),
              *sizes = many->data();
   void* to = out->data();

@@ -19,12 +19,12 @@ bool overlaps(const TensorImpl& out, const TensorImpl& in) {
 
 }  // namespace
 
-Tensor formula(const char* op, std::span<const Input> inputs, const double (&extra)[3], Tensor out) {
+Tensor formula(const char* op, std::span<const TensorOrScalar> inputs, const double (&extra)[3], Tensor out) {
   const TensorImpl* like[3] = {};
   const TensorImpl* first = nullptr;
   int tensors = 0;
   Dims shape;
-  for (const Input& i : inputs) {
+  for (const TensorOrScalar& i : inputs) {
     if (!i.tensor) continue;
     if (!first) first = i.tensor;
     if (!floating(i.tensor->dtype()) || i.tensor->dtype() != first->dtype() || i.tensor->device() != first->device())
@@ -45,7 +45,7 @@ Tensor formula(const char* op, std::span<const Input> inputs, const double (&ext
   if (out->numel() == 0) return out;
   Elementwise e{op, compute, compute, 1, {Operand::of(*out)}};
   alignas(16) char numbers[3][16] = {};
-  for (const Input& i : inputs) {
+  for (const TensorOrScalar& i : inputs) {
     if (i.tensor) {
       e.operands[e.count++] = Operand::of(*i.tensor);
       continue;

@@ -8,6 +8,6 @@ namespace shim::cuda {
 
 // Of tensors of one floating dtype on one device, or numbers; `extra` are the numbers of the operators whose functors take some. The result is new,
 // or `out`, which must have its shape and dtype. Null where there is no kernel for the case.
-Tensor formula(const char* op, std::span<const Input> inputs, const double (&extra)[3], Tensor out = {});
+Tensor formula(const char* op, std::span<const TensorOrScalar> inputs, const double (&extra)[3], Tensor out = {});
 
 }  // namespace shim::cuda

@@ -121,9 +121,9 @@ struct lerp { template <class T> __device__ static T f(T a, T b, T w) { return f
 UNARY(log_sigmoid, (x < T(0) ? x : T(0)) - log1p(exp(-fabs(x))));
 UNARY(mish, x * tanh(log1p(exp(x))));
 // Within bounds; NaN stays.
-template <class T> __device__ inline T held(T x, T least, T most) { return x < least ? least : x > most ? most : x; }
-UNARY(hardswish, x * held(x + T(3), T(0), T(6)) * T(1.0 / 6));
-UNARY(hardsigmoid, held(x + T(3), T(0), T(6)) * T(1.0 / 6));
+template <class T> __device__ inline T owned(T x, T least, T most) { return x < least ? least : x > most ? most : x; }
+UNARY(hardswish, x * owned(x + T(3), T(0), T(6)) * T(1.0 / 6));
+UNARY(hardsigmoid, owned(x + T(3), T(0), T(6)) * T(1.0 / 6));
 BINARY(glu, a * logistic(b));
 // Cross entropies of a chance (PyTorch asserts that both are such) and of a logit with the target b.
 struct bce_each { template <class T> __device__ static T f(T a, T b) {
@@ -195,7 +195,7 @@ struct nextafter_ { template <class T> __device__ static T f(T a, T b) {
 #define NUMBERS3(Name, expression) struct Name { template <class T> __device__ static T f(T a, T b, T c, T p, T q, T r) { return expression; } }
 NUMBERS3(addcmul, a + p * b * c);
 NUMBERS3(addcdiv, a + p * (b / c));
-NUMBERS1(logit, log((p < T(0) ? x : held(x, p, T(1) - p)) / (T(1) - (p < T(0) ? x : held(x, p, T(1) - p)))));
+NUMBERS1(logit, log((p < T(0) ? x : owned(x, p, T(1) - p)) / (T(1) - (p < T(0) ? x : owned(x, p, T(1) - p)))));
 NUMBERS1(polygamma, p == T(1) && x == T(__int_as_float(0x7f800000)) ? T(0) : (int(p) % 2 ? T(1) : T(-1)) * tgamma(p + T(1)) * hurwitz_zeta(p + T(1), x));
 // Gradients: of g, the input, and (not used) c.
 NUMBERS3(leaky_relu_backward, b > T(0) ? a : a * p);
@@ -208,7 +208,7 @@ NUMBERS1(leaky_relu, x > T(0) ? x : x * p);
 NUMBERS1(elu, x > T(0) ? x * q : x != x ? x : p * q * expm1(x * r));
 NUMBERS1(softplus, x * p > q ? x : log1p(exp(x * p)) / p);
 NUMBERS1(threshold, x <= p ? q : x);
-NUMBERS1(hardtanh, held(x, p, q));
+NUMBERS1(hardtanh, owned(x, p, q));
 NUMBERS1(hardshrink, fabs(x) <= p ? T(0) : x);
 NUMBERS1(softshrink, x > p ? x - p : x < -p ? x + p : x != x ? x : T(0));
 NUMBERS1(nan_to_num, x != x ? p : isinf(x) ? (x > T(0) ? q : r) : x);

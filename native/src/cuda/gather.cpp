@@ -54,7 +54,7 @@ bool join(const Tensor& out, std::span<const Tensor> parts, size_t d, int64_t* s
     const void* from[kParts];
     int64_t start[kParts], width[kParts];
   } p{};
-  const DimSpan sizes = out->sizes();
+  const IntArrayRef sizes = out->sizes();
   const int64_t outer = product_of(sizes, 0, d),
                 inner = product_of(sizes, d + 1, sizes.size()) * int64_t(out->itemsize());
   int64_t row = sizes[d] * inner, most = 0;
@@ -141,7 +141,7 @@ Tensor take_along(const TensorImpl& self, int64_t dim, const TensorImpl& index, 
   return out;
 }
 
-Tensor flat_keys(std::span<const Tensor> indices, DimSpan sizes) {
+Tensor flat_keys(std::span<const Tensor> indices, IntArrayRef sizes) {
   constexpr size_t kIndices = 6;
   struct {
     const void* at[kIndices];

@@ -10,7 +10,7 @@ Tensor cat(std::span<const TensorImpl* const> tensors, int64_t dim);  // of one 
 // self with dim `dim` replaced by the dims of `index` (int32 or int64); `wraps`: negative indices count from the end.
 Tensor take_along(const TensorImpl& self, int64_t dim, const TensorImpl& index, bool wraps);
 // The rows that int64 indices name among rows of `sizes`: of the broadcast shape of the indices, negative ones from the end.
-Tensor flat_keys(std::span<const Tensor> indices, DimSpan sizes);
+Tensor flat_keys(std::span<const Tensor> indices, IntArrayRef sizes);
 // self[..., i, j, ...]: int64 indices that broadcast with each other, for the dims from `first` on.
 Tensor take_points(const TensorImpl& self, int64_t first, std::span<const Tensor> indices);
 Tensor gather(const TensorImpl& self, int64_t dim, const TensorImpl& index);

@@ -52,7 +52,7 @@ struct Counted {  // what is counted, and how
 };
 
 // The least and the greatest, on the host; false where there is no kernel.
-bool bounds_of(const Counted& c, Number (&found)[2]) {
+bool bounds_of(const Counted& c, Scalar (&found)[2]) {
   const CUfunction each = c.kernel("bounds", "u32", 0), rest = c.kernel("rest", "u32", 0);
   if (!each || !rest) return false;
   int64_t n = c.x->numel(), blocks = c.blocks();
@@ -67,16 +67,16 @@ bool bounds_of(const Counted& c, Number (&found)[2]) {
   copy_(there, select(*pairs, 0, 0));
   for (int k = 0; k < 2; ++k) {
     if (c.compute == DType::i64)
-      found[k] = {Number::Int, there->data_as<int64_t>()[k]};
+      found[k] = {Scalar::Int, there->data_as<int64_t>()[k]};
     else
       found[k] = {
-          Number::Float, 0, c.compute == DType::f64 ? there->data_as<double>()[k] : double(there->data_as<float>()[k])};
+          Scalar::Float, 0, c.compute == DType::f64 ? there->data_as<double>()[k] : double(there->data_as<float>()[k])};
   }
   return true;
 }
 
 // The places' counts, int64 or the weights'.
-Tensor tally(const Counted& c, const Tensor& weights, int64_t bins, Number low, Number high) {
+Tensor tally(const Counted& c, const Tensor& weights, int64_t bins, Scalar low, Scalar high) {
   const char* count = !weights ? "u32" : weights->dtype() == DType::f32 ? "float" : "double";
   const int64_t most = weights && weights->dtype() == DType::f64 ? 4096 : 8192;
   const int slots = bins > most || c.x->numel() < bins * 4 ? 0 : bins <= 128 ? 128 : bins <= 1024 ? 1024 : int(most);
@@ -110,7 +110,7 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t least) {
                      is_complex(weights->dtype())))
     return {};
   const Counted c(self, 1);
-  Number range[2];
+  Scalar range[2];
   if (!bounds_of(c, range) || range[0].i < 0) return {};
   Tensor w;
   if (weights)
@@ -125,10 +125,10 @@ Tensor histc(const Tensor& self, int64_t bins, double low, double high) {
       bins <= 0 || !self->numel())
     return {};
   const Counted c(self, 2);
-  Number range[2] = {{Number::Float, 0, low}, {Number::Float, 0, high}};
+  Scalar range[2] = {{Scalar::Float, 0, low}, {Scalar::Float, 0, high}};
   if (c.compute == DType::f32) low = float(low), high = float(high);
   if (c.compute == DType::i64)
-    range[0] = {Number::Int, int64_t(low)}, range[1] = {Number::Int, int64_t(high)};
+    range[0] = {Scalar::Int, int64_t(low)}, range[1] = {Scalar::Int, int64_t(high)};
   else
     range[0].f = low, range[1].f = high;
   if (range[0].to_double() == range[1].to_double() && !bounds_of(c, range)) return {};
@@ -148,10 +148,9 @@ Tensor unique(const Tensor& self, bool sorts, Tensor* inverse, Tensor* counts) {
   if (!kernels_ready() || !has_kernel(t) || !self->numel()) return {};
   Tensor x = view(*contiguous(self), Dims{self->numel()}), order;
   if (sorts) {
-    Tensor sorted;
-    order = sort(x, 0, false, &sorted);
-    if (!order) return {};
-    x = sorted;
+    auto in_order = sort(x, 0, false);
+    if (!in_order) return {};
+    std::tie(x, order) = *in_order;
   }
   int64_t n = x->numel(), parts = (n + kPart - 1) / kPart, slots = parts + 1;
   const int device = x->device().index;
@@ -163,7 +162,7 @@ Tensor unique(const Tensor& self, bool sorts, Tensor* inverse, Tensor* counts) {
   const CUfunction each = entry("count_heads"), scan = entry("starts"), put = entry("place_heads"),
                    measure = entry("lengths");
   if (!each || !scan || !put || !measure || parts > kMostBlocks) return {};
-  const auto numbers = [&](DimSpan sizes) { return empty(sizes, DType::i64, x->device()); };
+  const auto numbers = [&](IntArrayRef sizes) { return empty(sizes, DType::i64, x->device()); };
   const Tensor begins = numbers(Dims{slots}), last = empty({}, DType::i64, Device{});
   const void *from = x->data(), *indices = data_or_null(order);
   void* starts = begins->data();

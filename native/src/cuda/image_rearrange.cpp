@@ -53,7 +53,7 @@ struct Surround {
   int size[3] = {1, 1, 1}, before[3] = {}, whole[3] = {1, 1, 1};
 };
 // False: too large, or nothing left.
-bool surround_of(DimSpan sizes, DimSpan pairs, Surround* f, Dims* shape) {
+bool surround_of(IntArrayRef sizes, IntArrayRef pairs, Surround* f, Dims* shape) {
   const size_t n = pairs.size() / 2;
   if (n < 1 || n > 3 || pairs.size() % 2 || sizes.size() < n) return false;
   shape->assign(sizes.begin(), sizes.end());
@@ -133,7 +133,7 @@ Tensor shuffle_pixels(const Tensor& given, int64_t r, bool up) {
   return out;
 }
 
-Tensor reflect_replicate_pad(const Tensor& given, DimSpan pairs, bool reflect) {
+Tensor reflect_replicate_pad(const Tensor& given, IntArrayRef pairs, bool reflect) {
   Surround frame;
   Dims shape;
   const int64_t size = int64_t(given->itemsize());
@@ -150,7 +150,7 @@ Tensor reflect_replicate_pad(const Tensor& given, DimSpan pairs, bool reflect) {
   return out;
 }
 
-Tensor reflect_replicate_pad_backward(const Tensor& g0, DimSpan sizes, DimSpan pairs, bool reflect) {
+Tensor reflect_replicate_pad_backward(const Tensor& g0, IntArrayRef sizes, IntArrayRef pairs, bool reflect) {
   Surround frame;
   Dims shape;
   if (!kernels_ready() || !floating(g0->dtype()) || !surround_of(sizes, pairs, &frame, &shape) ||
@@ -169,7 +169,7 @@ Tensor reflect_replicate_pad_backward(const Tensor& g0, DimSpan sizes, DimSpan p
   return out;
 }
 
-Tensor affine_grid(const Tensor& given, DimSpan sizes, bool align_corners) {
+Tensor affine_grid(const Tensor& given, IntArrayRef sizes, bool align_corners) {
   const size_t dims = sizes.size() - 2;
   struct {
     int size[3] = {1, 1, 1}, dims = 0, aligned = 0;

@@ -16,10 +16,10 @@ Tensor shuffle_pixels(const Tensor& x, int64_t r, bool up);
 
 // Padding of the last one to three dimensions by reflection, or by repeating the border: pairs (before, after), the last dimension first, which
 // may be negative. And its gradient, of the input's sizes.
-Tensor reflect_replicate_pad(const Tensor& x, DimSpan pairs, bool reflect);
-Tensor reflect_replicate_pad_backward(const Tensor& g, DimSpan sizes, DimSpan pairs, bool reflect);
+Tensor reflect_replicate_pad(const Tensor& x, IntArrayRef pairs, bool reflect);
+Tensor reflect_replicate_pad_backward(const Tensor& g, IntArrayRef sizes, IntArrayRef pairs, bool reflect);
 
 // Sampling grids of affine maps (n, dims, dims + 1) for images of the sizes (n, c, ...).
-Tensor affine_grid(const Tensor& theta, DimSpan sizes, bool align_corners);
+Tensor affine_grid(const Tensor& theta, IntArrayRef sizes, bool align_corners);
 
 }  // namespace shim::cuda

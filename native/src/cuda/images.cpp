@@ -136,7 +136,7 @@ Tensor weigh_lines(const Tensor& x, int64_t dim, const Tensor& indices, const Te
 }
 
 Tensor sample_grid(const Tensor& x, const Tensor& grid, bool near, int padding, bool align_corners) {
-  const DimSpan of = x->sizes(), points = grid->sizes();
+  const IntArrayRef of = x->sizes(), points = grid->sizes();
   const Tensor out = empty(Dims{of[0], of[1], points[1], points[2]}, x->dtype(), x->device());
   if (!fits(x) || !fits(grid) || !fits(out)) return {};
   if (!out->numel()) return out;
@@ -154,14 +154,14 @@ Tensor sample_grid(const Tensor& x, const Tensor& grid, bool near, int padding, 
 
 Tensor sample_grid_backward(
     const Tensor& g, const Tensor& x, const Tensor& grid, bool near, int padding, bool align_corners, bool of_grid) {
-  const DimSpan of = x->sizes(), points = grid->sizes();
+  const IntArrayRef of = x->sizes(), points = grid->sizes();
   if (!fits(x) || !fits(grid) || !fits(g)) return {};
   const DType t = x->dtype(), compute = cuda::compute_dtype(t);
   const int device = x->device().index;
   const CUfunction f = plane_kernel(of_grid ? "slopes_of_grid" : "spread_samples", t, "PADDING", padding, device);
   if (!f) return {};
   const Tensor out = empty(of_grid ? points : of, of_grid ? t : compute, x->device());
-  if (!of_grid || near) fill_(out, Number{});
+  if (!of_grid || near) fill_(out, Scalar{});
   const void *slopes = g->data(), *from = x->data(), *at = grid->data();
   void* to = out->data();
   uint32_t n = uint32_t(grid->numel() / 2), spots = uint32_t(points[1] * points[2]);

@@ -73,9 +73,9 @@ Tensor mode(const Tensor& self, int64_t dim, bool keepdim, Tensor* indices) {
   const CUfunction f = kthvalue_kernel("most_frequent", t, device);
   if (!f) return {};
   Dims shape;
-  Tensor sorted;
-  const Tensor order = sort(with_last(self, dim, keepdim, &shape), -1, false, &sorted);
-  if (!order) return {};
+  auto in_order = sort(with_last(self, dim, keepdim, &shape), -1, false);
+  if (!in_order) return {};
+  const auto& [sorted, order] = *in_order;
   const Tensor values = empty(shape, t, self->device());
   *indices = empty(shape, DType::i64, self->device());
   int64_t n = self->sizes()[size_t(dim)];

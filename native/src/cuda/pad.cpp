@@ -23,8 +23,8 @@ struct Frame {
 
 }  // namespace
 
-Tensor pad(const TensorImpl& self, DimSpan before, DimSpan after, Number value) {
-  if (!kernels_ready() || self.dim() == 0 || !self.numel() || value.type == Number::Complex || is_complex(self.dtype()))
+Tensor pad(const TensorImpl& self, IntArrayRef before, IntArrayRef after, Scalar value) {
+  if (!kernels_ready() || self.dim() == 0 || !self.numel() || value.type == Scalar::Complex || is_complex(self.dtype()))
     return {};
   Dims shape;
   for (int d = 0; d < self.dim(); ++d) {

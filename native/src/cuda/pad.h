@@ -7,6 +7,6 @@ namespace shim::cuda {
 
 // self with before[d] and after[d] elements of `value` along each dimension, fewer of its own where they are negative; contiguous.
 // Null where there is no kernel for the case.
-Tensor pad(const TensorImpl& self, DimSpan before, DimSpan after, Number value);
+Tensor pad(const TensorImpl& self, IntArrayRef before, IntArrayRef after, Scalar value);
 
 }  // namespace shim::cuda

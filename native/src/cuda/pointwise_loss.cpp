@@ -44,7 +44,7 @@ bool pair_of(const Tensor& a, const Tensor& b, double setting, Pair* p) {
   p->compute = compute_dtype(t);
   p->vector = std::min(vector_of(p->a->data(), a->itemsize()), vector_of(p->b->data(), a->itemsize()));
   p->device = a->device().index;
-  store_number(p->setting, p->compute, Number{Number::Float, 0, setting});
+  store_number(p->setting, p->compute, Scalar{Scalar::Float, 0, setting});
   return true;
 }
 

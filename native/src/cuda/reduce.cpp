@@ -201,7 +201,7 @@ bool reduce(
   return reduced_by(name, name, name, self, reduced, compute, out, divisor);
 }
 
-Tensor vector_norm(const TensorImpl& self, double order, DimSpan dims, bool keepdim) {
+Tensor vector_norm(const TensorImpl& self, double order, IntArrayRef dims, bool keepdim) {
   if (!floating(self.dtype())) return {};
   bool reduced[kMaxDims] = {};
   if (dims.empty()) std::fill_n(reduced, self.dim(), true);

@@ -7,7 +7,7 @@
 namespace shim::cuda {
 
 // The norm of order 1, 2 or an infinity over `dims`, or all; null where there is no kernel, or nothing to take it of.
-Tensor vector_norm(const TensorImpl& self, double order, DimSpan dims, bool keepdim);
+Tensor vector_norm(const TensorImpl& self, double order, IntArrayRef dims, bool keepdim);
 std::string compile_reduction(const char* op, DType in, DType compute, DType out, int vector,
     int architecture);  // the compiler's log; needs no GPU
 

@@ -36,7 +36,7 @@ CUfunction rows_kernel(const char* entry, const Pick& p, int device) {
 }
 
 // The shape without `dims` (all, if there are none) and their size; false where they are not the last ones.
-bool last_dims(const TensorImpl& t, DimSpan dims, bool keepdim, Dims* shape, int64_t* cols) {
+bool last_dims(const TensorImpl& t, IntArrayRef dims, bool keepdim, Dims* shape, int64_t* cols) {
   const int n = t.dim();
   std::vector<bool> gone(size_t(n), dims.empty());
   for (int64_t d : dims) {
@@ -186,7 +186,7 @@ Tensor arg_extreme(bool largest, const Tensor& given, int64_t dim, bool all, boo
   return indices;
 }
 
-Tensor log_sum_exp(const Tensor& given, DimSpan dims, bool keepdim) {
+Tensor log_sum_exp(const Tensor& given, IntArrayRef dims, bool keepdim) {
   const DType t = given->dtype();
   Dims shape;
   int64_t cols = 1;
@@ -206,7 +206,7 @@ Tensor log_sum_exp(const Tensor& given, DimSpan dims, bool keepdim) {
   return out;
 }
 
-Tensor variance(const Tensor& given, DimSpan dims, bool keepdim, double correction, bool root, Tensor* mean) {
+Tensor variance(const Tensor& given, IntArrayRef dims, bool keepdim, double correction, bool root, Tensor* mean) {
   const DType t = given->dtype();
   Dims shape;
   int64_t cols = 1;

@@ -19,9 +19,9 @@ Tensor cross_entropy_backward(const Tensor& g, const Tensor& target, const Cross
 
 // As cpu/statistics.h has them.
 Tensor arg_extreme(bool largest, const Tensor& self, int64_t dim, bool all, bool keepdim, Tensor* values);
-Tensor variance(const Tensor& self, DimSpan dims, bool keepdim, double correction, bool root,
-    Tensor* mean);                                                   // over the last dimensions
-Tensor log_sum_exp(const Tensor& self, DimSpan dims, bool keepdim);  // the same
+Tensor variance(const Tensor& self, IntArrayRef dims, bool keepdim, double correction, bool root,
+    Tensor* mean);                                                       // over the last dimensions
+Tensor log_sum_exp(const Tensor& self, IntArrayRef dims, bool keepdim);  // the same
 Tensor arange(int64_t start, int64_t step, int64_t n, DType, Device);
 Tensor triangle(const Tensor& self, int64_t diagonal, bool upper);
 

@@ -33,20 +33,20 @@ void run_join(CUfunction f, int64_t n, void** arguments, int device) {
 }
 
 // What joined with another value gives that one.
-Number nothing(ScatterReduce how, DType t) {
-  if (how == ScatterReduce::prod) return {Number::Int, 1};
-  if (how != ScatterReduce::amax && how != ScatterReduce::amin) return {Number::Int, 0};
+Scalar nothing(ScatterReduce how, DType t) {
+  if (how == ScatterReduce::prod) return {Scalar::Int, 1};
+  if (how != ScatterReduce::amax && how != ScatterReduce::amin) return {Scalar::Int, 0};
   const bool low = how == ScatterReduce::amax;
   if (floating(t))
-    return {Number::Float, 0, low ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity()};
-  if (t == DType::b8) return {Number::Bool, low ? 0 : 1};
+    return {Scalar::Float, 0, low ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity()};
+  if (t == DType::b8) return {Scalar::Bool, low ? 0 : 1};
   const int bits = int(itemsize(t)) * 8;
   if (!is_signed(t)) {
-    if (bits == 64) return low ? Number{Number::Int, 0} : Number{Number::Int, -1, 0, 0, true};
-    return {Number::Int, low ? 0 : (int64_t(1) << bits) - 1};
+    if (bits == 64) return low ? Scalar{Scalar::Int, 0} : Scalar{Scalar::Int, -1, 0, 0, true};
+    return {Scalar::Int, low ? 0 : (int64_t(1) << bits) - 1};
   }
   const int64_t least = std::numeric_limits<int64_t>::min() >> (64 - bits);
-  return {Number::Int, low ? least : ~least};
+  return {Scalar::Int, low ? least : ~least};
 }
 
 // Of out, index and, unless it is null, src; false where their shapes or kinds are others.
@@ -73,7 +73,7 @@ bool dim_of(const Tensor& t, int64_t* dim) {
 
 }  // namespace
 
-bool fill_at(const Tensor& out, int64_t dim, const Tensor& index, Number value, bool wraps) {
+bool fill_at(const Tensor& out, int64_t dim, const Tensor& index, Scalar value, bool wraps) {
   Walk w;
   if (!dim_of(out, &dim) || !walk_of(out, size_t(dim), index, {}, &w)) return false;
   int64_t total = index->numel(), dim_step = out->strides()[size_t(dim)], size = out->sizes()[size_t(dim)];

@@ -8,7 +8,7 @@ namespace shim::cuda {
 enum class ScatterReduce { sum, prod, mean, amax, amin };
 
 // out[..., index, ...] = value along `dim`, in place: `index` has as many dims as out, negative ones count from the end where it wraps.
-bool fill_at(const Tensor& out, int64_t dim, const Tensor& index, Number value, bool wraps);
+bool fill_at(const Tensor& out, int64_t dim, const Tensor& index, Scalar value, bool wraps);
 // out[..., index, ...] becomes the reduction of src there, and of what it was with `include_self`, in place; arguments as of scatter().
 bool scatter_reduce(
     const Tensor& out, int64_t dim, const Tensor& index, const Tensor& src, ScatterReduce how, bool include_self);

@@ -8,7 +8,6 @@
 #include "cuda/radix_source.h"
 #include "cuda/select_source.h"
 #include "cuda/sort_source.h"
-#include "ops/kernels.h"
 
 namespace shim::cuda {
 namespace {
@@ -38,7 +37,7 @@ int64_t power_of_two(int64_t n) {
 
 struct Rows {  // what is sorted
   Tensor x;
-  int64_t rows, n;
+  int64_t rows, n, dim;
   int descending, device;
   int64_t size() const { return int64_t(x->itemsize()); }
   int pair(bool short_indices) const { return size() == 8 ? 16 : size() == 4 || !short_indices ? 8 : 4; }
@@ -171,57 +170,59 @@ bool select(const Rows& r, int64_t k, const Tensor& values, const Tensor& indice
   return true;
 }
 
-// The rows along `dim`, which becomes the last dimension; false where there is no kernel.
-bool rows_of(const Tensor& given, int64_t dim, bool descending, Rows* r) {
-  const DType t = given->dtype();
-  if (!kernels_ready() || !has_kernel(t) || given->dim() == 0) return false;
-  r->x = contiguous(dim == given->dim() - 1 ? given : transpose(*given, dim, -1));
-  r->n = given->sizes()[size_t(dim)];
-  r->rows = r->n ? given->numel() / r->n : 0;
-  r->descending = descending;
-  r->device = given->device().index;
-  return r->n > 0 && r->rows > 0 && r->rows < int64_t(1) << 31;
+// The rows along `dim`, which becomes the last dimension.
+Outcome<Rows> rows_of(const Tensor& given, int64_t dim, bool descending) {
+  if (!kernels_ready()) return NotMine{"no NVRTC"};
+  if (!has_kernel(given->dtype())) return NotMine{"a dtype without a CUDA kernel"};
+  if (given->dim() == 0) return NotMine{"no dims"};
+  if (dim < -given->dim() || dim >= given->dim()) return NotMine{"a dim out of range"};
+  Rows r;
+  r.dim = dim < 0 ? dim + given->dim() : dim;
+  r.x = contiguous(r.dim == given->dim() - 1 ? given : transpose(*given, r.dim, -1));
+  r.n = given->sizes()[size_t(r.dim)];
+  r.rows = r.n ? given->numel() / r.n : 0;
+  r.descending = descending;
+  r.device = given->device().index;
+  if (!r.n || !r.rows) return NotMine{"no elements"};
+  if (r.rows >= int64_t(1) << 31) return NotMine{"2**31 rows"};
+  return r;
 }
 
 Tensor back(const Tensor& t, int64_t dim) { return dim == t->dim() - 1 ? t : contiguous(transpose(*t, dim, -1)); }
 
-bool wrapped(const Tensor& self, int64_t* dim) {
-  if (*dim < -self->dim() || *dim >= self->dim()) return false;
-  if (*dim < 0) *dim += self->dim();
-  return true;
-}
+constexpr NotMine kNoCompiler{"a kernel that could not be compiled"};
 
 }  // namespace
 
-Tensor sort(const Tensor& self, int64_t dim, bool descending, Tensor* values) {
-  Rows r;
-  if (!wrapped(self, &dim) || !rows_of(self, dim, descending, &r)) return {};
-  Tensor sorted = empty(r.x->sizes(), self->dtype(), self->device()),
-         indices = empty(r.x->sizes(), DType::i64, self->device());
-  if (!(r.n <= r.most() ? sort_short(r, sorted, indices, r.n) : sort_long(r, sorted, indices))) return {};
-  *values = back(sorted, dim);
-  return back(indices, dim);
+Outcome<ValuesAndIndices> sort(const Tensor& self, int64_t dim, bool descending) {
+  Outcome<Rows> r = rows_of(self, dim, descending);
+  if (!r) return r.why();
+  Tensor values = empty(r->x->sizes(), self->dtype(), self->device()),
+         indices = empty(r->x->sizes(), DType::i64, self->device());
+  if (!(r->n <= r->most() ? sort_short(*r, values, indices, r->n) : sort_long(*r, values, indices))) return kNoCompiler;
+  return ValuesAndIndices{laid_out_as(back(values, r->dim), *self), laid_out_as(back(indices, r->dim), *self)};
 }
 
-Tensor top_k(const Tensor& self, int64_t k, int64_t dim, bool largest, Tensor* values) {
-  Rows r;
-  if (!wrapped(self, &dim) || k < 1 || k > self->sizes()[size_t(dim)] || !rows_of(self, dim, largest, &r)) return {};
-  Dims shape(r.x->sizes().begin(), r.x->sizes().end());
+Outcome<ValuesAndIndices> top_k(const Tensor& self, int64_t k, int64_t dim, bool largest, Ignored) {
+  if (self->dtype() == DType::b8) return NotMine{"bool tensors, which PyTorch does not rank"};
+  Outcome<Rows> r = rows_of(self, dim, largest);
+  if (!r) return r.why();
+  if (k < 1 || k > r->n) return NotMine{"k out of range"};
+  Dims shape(r->x->sizes().begin(), r->x->sizes().end());
   shape.back() = k;
   Tensor best = empty(shape, self->dtype(), self->device()), indices = empty(shape, DType::i64, self->device());
-  if (k <= kMostSelected && r.n > 256) {
-    if (!select(r, k, best, indices)) return {};
-  } else if (r.n <= r.most()) {
-    if (!sort_short(r, best, indices, k)) return {};
+  if (k <= kMostSelected && r->n > 256) {
+    if (!select(*r, k, best, indices)) return kNoCompiler;
+  } else if (r->n <= r->most()) {
+    if (!sort_short(*r, best, indices, k)) return kNoCompiler;
   } else {
-    Tensor all = empty(r.x->sizes(), self->dtype(), self->device()),
-           spots = empty(r.x->sizes(), DType::i64, self->device());
-    if (!sort_long(r, all, spots)) return {};
+    Tensor all = empty(r->x->sizes(), self->dtype(), self->device()),
+           spots = empty(r->x->sizes(), DType::i64, self->device());
+    if (!sort_long(*r, all, spots)) return kNoCompiler;
     best = contiguous(slice(*all, -1, 0, k, 1));
     indices = contiguous(slice(*spots, -1, 0, k, 1));
   }
-  *values = back(best, dim);
-  return back(indices, dim);
+  return ValuesAndIndices{back(best, r->dim), back(indices, r->dim)};
 }
 
 }  // namespace shim::cuda

@@ -1,10 +1,10 @@
 #pragma once
-// Stable sorts with indices on CUDA. NaN counts as the largest. Null where there is no kernel, or another way is faster.
-#include "core/tensor.h"
+// Stable sorts of CUDA tensors, with indices (int64). NaN counts as the largest.
+#include "ops/kernel.h"
 
 namespace shim::cuda {
 
-Tensor sort(const Tensor& self, int64_t dim, bool descending, Tensor* values);  // the indices, int64
-Tensor top_k(const Tensor& self, int64_t k, int64_t dim, bool largest, Tensor* values);
+Outcome<ValuesAndIndices> sort(const Tensor& self, int64_t dim, bool descending);
+Outcome<ValuesAndIndices> top_k(const Tensor& self, int64_t k, int64_t dim, bool largest, Ignored sorted = {});
 
 }  // namespace shim::cuda

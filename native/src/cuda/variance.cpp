@@ -18,7 +18,7 @@ const Family variance_family{"variance", variance_source};
 
 }  // namespace
 
-Tensor variance_down(const Tensor& given, DimSpan dims, bool keepdim, double correction, bool root, Tensor* mean) {
+Tensor variance_down(const Tensor& given, IntArrayRef dims, bool keepdim, double correction, bool root, Tensor* mean) {
   const DType t = given->dtype();
   const int n = given->dim();
   if (!kernels_ready() || !floating(t) || !given->numel() || dims.empty()) return {};

@@ -94,7 +94,7 @@ bool weight_and_bias(const Tensor& dy, const Tensor& x, bool transposed, Tensor&
   Matrix rows = rows_of(dy, false);
   if (rows.transposed) return false;
   const int64_t shape[2] = {transposed ? k : n, transposed ? n : k};
-  Tensor out = empty(shape, t, dy->device()), sums = empty(DimSpan(&n, 1), t, dy->device());
+  Tensor out = empty(shape, t, dy->device()), sums = empty(IntArrayRef(&n, 1), t, dy->device());
   const Matrix d = result_of(out, shape[0], shape[1]);
   const Call plain = describe(flip(rows), rows_of(x, false), transposed ? flip(d) : d);
   if (transposed ? plain.problem.trans_a : !plain.problem.trans_b) return false;
@@ -137,7 +137,7 @@ bool linear_backward_at_once(
     made.dx = empty(with_last(dy, k), dy->dtype(), dy->device());
     dx = result_of(made.dx, g.rows, k);
   }
-  if (sums) made.db = empty(DimSpan(&n, 1), dy->dtype(), dy->device());
+  if (sums) made.db = empty(IntArrayRef(&n, 1), dy->dtype(), dy->device());
   if (!skinny_gradients(dy->device().index, g, in, w, dx, dw, sums ? made.db->data() : nullptr, bool(add_to)))
     return false;
   if (add_to) made.dw = {};

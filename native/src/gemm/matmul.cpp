@@ -29,7 +29,7 @@ bool multiply(const Matrix& a, const Matrix& b, const Tensor& out, double alpha 
   return launch(out->device(), c.problem, c.buffers, alpha, beta);
 }
 
-Tensor give(const Matrix& a, const Matrix& b, DimSpan sizes, DType dtype, Device device) {
+Tensor give(const Matrix& a, const Matrix& b, IntArrayRef sizes, DType dtype, Device device) {
   Tensor out = empty(sizes, a.dtype, device);
   if (!multiply(a, b, out)) return {};
   return rounded(out, dtype);

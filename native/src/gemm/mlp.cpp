@@ -37,7 +37,7 @@ SlopeAndSum linear_backward_input_activated(
   const Matrix rows = folded(dy, false), z = folded(kept, false);
   if (z.transposed || z.ld % 8 || z.data != kept->data() || z.rows != rows.rows) return {};
   SlopeAndSum r{.dz = empty(kept->sizes(), dy->dtype(), dy->device())};
-  if (sums) r.db = empty(DimSpan(&z.cols, 1), dy->dtype(), dy->device());
+  if (sums) r.db = empty(IntArrayRef(&z.cols, 1), dy->dtype(), dy->device());
   const Matrix d{.data = r.dz->data(), .dtype = dy->dtype(), .rows = z.rows, .cols = z.cols, .ld = z.cols};
   const Call plain = describe(rows, matrix(weight), d);
   Call fused = plain;

@@ -153,6 +153,6 @@ Tensor operand(const Tensor& t, DType to) {
 DType product_dtype(const Tensor& operand, DType to) {
   return narrow(operand->dtype()) && to == DType::f32 ? to : operand->dtype();
 }
-void zero(const Tensor& t) { fill_(t, Number{Number::Int, 0}); }
+void zero(const Tensor& t) { fill_(t, Scalar{Scalar::Int, 0}); }
 
 }  // namespace shim::gemm

@@ -16,7 +16,7 @@ struct Elementwise {
   bool numbers[kMaxOperands] = {};
   double extra[3] = {};  // what operators whose functor takes extra numbers get, in the compute dtype
 };
-bool run_elementwise(const Elementwise&, DimSpan shape, int device);
+bool run_elementwise(const Elementwise&, IntArrayRef shape, int device);
 bool elementwise_dtype(DType);  // whether tensors of this dtype can be read and written
 bool elementwise_ready();       // NVRTC and the driver are there
 

@@ -9,7 +9,7 @@
 namespace shim {
 
 // A number argument: alpha, the Python number in `x + 2`.
-struct Number {
+struct Scalar {
   enum Type : uint8_t { Bool, Int, Float, Complex } type = Int;
   int64_t i = 0;
   double f = 0, imag = 0;
@@ -17,10 +17,15 @@ struct Number {
   double to_double() const { return type == Float || type == Complex ? f : big ? double(uint64_t(i)) : double(i); }
 };
 
+struct TensorOrScalar {  // the `other` of x.add(y) and x.add(2): a tensor, or a number where it is null
+  const TensorImpl* tensor = nullptr;
+  Scalar number;
+};
+
 // Type promotion over tensors and numbers, PyTorch's three categories (dimensioned tensors, 0-d tensors, numbers).
 struct Promotion {
   void add(const TensorImpl&);
-  void add(Number);
+  void add(Scalar);
   void add(DType, int ndim, bool wrapped);
   DType result() const;
   DType dim_ = DType::undefined, zero_ = DType::undefined, number_ = DType::undefined;
@@ -33,31 +38,32 @@ Tensor unary(const std::string& name, const Tensor& self,
     Tensor out = {});  // neg abs exp log sqrt sigmoid relu gelu gelu_tanh ...
 // sub mul div floor_divide div_trunc remainder fmod pow maximum minimum eq lt ... logical_and bitwise_and ...
 Tensor binary(const std::string& name, const Tensor& a, const Tensor& b, Tensor out = {});
-Tensor add(const Tensor& a, const Tensor& b, Number alpha, Tensor out = {});
-Tensor scalar_tensor(Number, DType, Device);  // wrapped_number is set
+Tensor add(const Tensor& a, const Tensor& b, Scalar alpha, Tensor out = {});
+Tensor scalar_tensor(Scalar, DType, Device);  // wrapped_number is set
 
 // --- memory (cpu/copy.cpp; cuda/copy.cpp) -------------------------------------------------------------------------------
 void copy_(const Tensor& self, const Tensor& src, bool non_blocking = false);  // broadcasts, casts, crosses devices
 void copy_parts(
     const Tensor& self, std::span<const TensorImpl* const> parts, int64_t dim);  // one after the other along `dim`
-void fill_(const Tensor& self, Number value);
-void check_fits(Number, DType);         // RuntimeError where the dtype cannot hold the number
+void fill_(const Tensor& self, Scalar value);
+void check_fits(Scalar, DType);         // RuntimeError where the dtype cannot hold the number
 Tensor to_dtype(const Tensor&, DType);  // always a copy
 Tensor contiguous(const Tensor&);
 inline Tensor packed(const TensorImpl& t) {
   return contiguous(Tensor(const_cast<TensorImpl*>(&t)));
 }  // itself where it is contiguous
-inline int64_t product_of(DimSpan d, size_t begin, size_t end) {
+inline int64_t product_of(IntArrayRef d, size_t begin, size_t end) {
   int64_t n = 1;
   for (size_t i = begin; i < end; ++i) n *= d[i];
   return n;
 }
 Tensor clone(const Tensor&, MemoryFormat = MemoryFormat::preserve);
-Number item(const Tensor&);  // synchronises
-Tensor sum_to_size(const Tensor&, DimSpan);
+Scalar item(const Tensor&);                                   // synchronises
+Tensor laid_out_as(const Tensor& t, const TensorImpl& like);  // t with its dims in memory in the order of like's
+Tensor sum_to_size(const Tensor&, IntArrayRef);
 
 // --- dtype conversion of single elements (cpu/convert.h holds the inline forms) --------------------------------------
 double load_as_double(const void* p, DType);
-void store_number(void* p, DType, Number);
+void store_number(void* p, DType, Scalar);
 
 }  // namespace shim

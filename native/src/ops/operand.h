@@ -9,7 +9,7 @@ constexpr int kMaxOperands = 5;  // the output and four inputs
 struct Operand {
   char* data = nullptr;
   DType dtype = DType::undefined;
-  DimSpan sizes, strides;  // in elements; broadcasts against the shape of the whole
+  IntArrayRef sizes, strides;  // in elements; broadcasts against the shape of the whole
   static Operand of(const TensorImpl& t) { return {static_cast<char*>(t.data()), t.dtype(), t.sizes(), t.strides()}; }
 };
 

@@ -14,10 +14,10 @@ void Promotion::add(DType t, int ndim, bool wrapped) {
 
 void Promotion::add(const TensorImpl& t) { add(t.dtype(), t.dim(), t.wrapped_number); }
 
-void Promotion::add(Number n) {
-  DType t = n.type == Number::Bool    ? DType::b8
-            : n.type == Number::Int   ? (n.big ? DType::u64 : DType::i64)
-            : n.type == Number::Float ? default_dtype()
+void Promotion::add(Scalar n) {
+  DType t = n.type == Scalar::Bool    ? DType::b8
+            : n.type == Scalar::Int   ? (n.big ? DType::u64 : DType::i64)
+            : n.type == Scalar::Float ? default_dtype()
                                       : to_complex(default_dtype());
   number_ = promote(number_, t);
 }

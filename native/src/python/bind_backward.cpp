@@ -139,10 +139,10 @@ PyObject* queue_callback(PyObject*, PyObject* f) {
       }
     };
     Py_INCREF(f);
-    std::shared_ptr<PyObject> held(f, Drop{});
-    CurrentBackward::queue_callback([held] {
+    std::shared_ptr<PyObject> owned(f, Drop{});
+    CurrentBackward::queue_callback([owned] {
       GilAcquire gil;
-      PyObject* r = PyObject_CallNoArgs(held.get());
+      PyObject* r = PyObject_CallNoArgs(owned.get());
       if (!r) throw PythonError();
       Py_DECREF(r);
     });

@@ -10,7 +10,7 @@
 #include "python/body.h"
 #include "python/body_plan.h"
 #include "python/dispatch.h"
-#include "python/held.h"
+#include "python/owned_ref.h"
 #include "python/numpy_state.h"
 
 namespace shim {
@@ -34,7 +34,7 @@ bool on_cpu(const BodyPlan& p, PyObject* const* bound, size_t n) {
   return device == Py_None || (is_device(device) && device_of(device).is_cpu());
 }
 
-Held ask(const BodyRule& r, const std::vector<bool>& tensor, PyObject* const* bound, size_t n) {
+OwnedRef ask(const BodyRule& r, const std::vector<bool>& tensor, PyObject* const* bound, size_t n) {
   PyObject* inline_[16];
   std::vector<PyObject*> many;
   PyObject** args = inline_;
@@ -59,7 +59,7 @@ Held ask(const BodyRule& r, const std::vector<bool>& tensor, PyObject* const* bo
           if (PyObject* item = PyList_GET_ITEM(bound[i], k); item != Py_None) put(item);
     }
   }
-  Held answer(PyObject_Vectorcall(r.function, args ? args : many.data(), count, nullptr));
+  OwnedRef answer(PyObject_Vectorcall(r.function, args ? args : many.data(), count, nullptr));
   if (!answer.o) throw PythonError();
   return answer;
 }
@@ -72,11 +72,11 @@ DType wider(DType t) {  // low precision is computed one step up and rounded onc
 PyObject* array_over(PyObject* tensor, DType wanted) {  // wanted undefined: as it is
   const TensorImpl& t = *unwrap(tensor);
   if (wanted == DType::undefined || t.dtype() == wanted) return array_of(unwrap(tensor));
-  Held cast(wrap(to_dtype(Tensor(unwrap(tensor)), wanted)));
+  OwnedRef cast(wrap(to_dtype(Tensor(unwrap(tensor)), wanted)));
   return array_of(unwrap(cast.o));
 }
 
-Held argument(const BodyRunner& self, PyObject* value, bool keep, DType compute, PyObject* wide) {
+OwnedRef argument(const BodyRunner& self, PyObject* value, bool keep, DType compute, PyObject* wide) {
   PyObject* made;
   if (is_tensor(value)) {
     const DType own = unwrap(value)->dtype();
@@ -94,7 +94,7 @@ Held argument(const BodyRunner& self, PyObject* value, bool keep, DType compute,
     made = PyObject_Vectorcall(self.scalar, both, 2, nullptr);
   }
   if (!made) throw PythonError();
-  return Held(made);
+  return OwnedRef(made);
 }
 
 bool same_sizes(PyObject* shape, PyArrayObject* a) {
@@ -109,10 +109,10 @@ bool same_sizes(PyObject* shape, PyArrayObject* a) {
 char kind_of(DType t) { return t == DType::b8 ? 'b' : is_complex(t) ? 'c' : is_floating(t) ? 'f' : 'i'; }
 
 // The tensor of one result; null without an error: Python's to finish.
-PyObject* adopted(PyObject* value, PyObject* shape, PyObject* dtype, const std::vector<Held>& arrays) {
+PyObject* adopted(PyObject* value, PyObject* shape, PyObject* dtype, const std::vector<OwnedRef>& arrays) {
   if (!PyArray_CheckExact(value)) {
     if (!PyArray_IsScalar(value, Generic)) return nullptr;
-    Held zero_d(PyArray_FromAny(value, nullptr, 0, 0, 0, nullptr));
+    OwnedRef zero_d(PyArray_FromAny(value, nullptr, 0, 0, 0, nullptr));
     if (!zero_d.o) throw PythonError();
     return adopted(zero_d.o, shape, dtype, arrays);
   }
@@ -124,14 +124,14 @@ PyObject* adopted(PyObject* value, PyObject* shape, PyObject* dtype, const std::
   Dims sizes(PyArray_DIMS(a), PyArray_DIMS(a) + PyArray_NDIM(a));
   bool ours = own == wanted && !PyArray_BASE(a) && PyArray_ISWRITEABLE(a) &&
               reinterpret_cast<uintptr_t>(PyArray_DATA(a)) % 64 == 0;
-  for (const Held& h : arrays) ours = ours && h.o != value;
+  for (const OwnedRef& h : arrays) ours = ours && h.o != value;
   if (ours && PyArray_SIZE(a) > 16) return tensor_over(value, sizes, own);
   Tensor out = empty(sizes, wanted, Device{});  // small results too: a copy costs less than keeping two objects
   if (PyArray_SIZE(a)) {
     if (own == wanted)
       std::memcpy(out->data(), PyArray_DATA(a), size_t(PyArray_NBYTES(a)));
     else
-      copy_(out, Tensor(unwrap(Held(tensor_over(value, sizes, own)).o)));
+      copy_(out, Tensor(unwrap(OwnedRef(tensor_over(value, sizes, own)).o)));
   }
   return wrap(out);
 }
@@ -142,8 +142,8 @@ bool in_order(const BodyPlan& p, PyObject* const* bound, size_t n) {  // every t
   return true;
 }
 
-PyObject* finished(const BodyRunner& self, const BodyPlan& p, Held& value, Held& shape, PyObject* result,
-    PyObject* const* bound, size_t n, std::vector<Held>& arrays) {
+PyObject* finished(const BodyRunner& self, const BodyPlan& p, OwnedRef& value, OwnedRef& shape, PyObject* result,
+    PyObject* const* bound, size_t n, std::vector<OwnedRef>& arrays) {
   if (p.pointwise && !in_order(p, bound, n)) {
     // Python lays the results out.
   } else if (p.results == 1) {
@@ -152,7 +152,7 @@ PyObject* finished(const BodyRunner& self, const BodyPlan& p, Held& value, Held&
   } else if (p.results > 1 && PyTuple_CheckExact(value.o) && PyTuple_GET_SIZE(value.o) == p.results) {
     const bool shapes = shape.o && PyList_CheckExact(shape.o) && PyList_GET_SIZE(shape.o) == p.results;
     const bool dtypes = result && PyList_CheckExact(result) && PyList_GET_SIZE(result) == p.results;
-    Held all(PyTuple_New(p.results));
+    OwnedRef all(PyTuple_New(p.results));
     bool complete = true;
     for (int i = 0; complete && i < p.results; ++i) {
       PyObject* t = adopted(PyTuple_GET_ITEM(value.o, i), shapes ? PyList_GET_ITEM(shape.o, i) : shape.o,
@@ -164,7 +164,7 @@ PyObject* finished(const BodyRunner& self, const BodyPlan& p, Held& value, Held&
     }
     if (complete) return all.give();
   }
-  Held inputs(PyTuple_New(Py_ssize_t(n))), made(PyList_New(Py_ssize_t(arrays.size())));
+  OwnedRef inputs(PyTuple_New(Py_ssize_t(n))), made(PyList_New(Py_ssize_t(arrays.size())));
   for (size_t i = 0; i < n; ++i) PyTuple_SET_ITEM(inputs.o, Py_ssize_t(i), Py_NewRef(bound[i]));
   for (size_t i = 0; i < arrays.size(); ++i) PyList_SET_ITEM(made.o, Py_ssize_t(i), Py_NewRef(arrays[i].o));
   PyObject* args[6] = {p.python, value.o, shape.o ? shape.o : Py_None, result ? result : Py_None, inputs.o, made.o};
@@ -174,12 +174,12 @@ PyObject* finished(const BodyRunner& self, const BodyPlan& p, Held& value, Held&
 PyObject* run_body(BodyRunner& self, PyObject* const* bound, size_t n) {
   const BodyPlan& p = *plan_of(self);
   if (!error_variable || !on_cpu(p, bound, n)) {
-    Held all(PyTuple_New(Py_ssize_t(n)));
+    OwnedRef all(PyTuple_New(Py_ssize_t(n)));
     for (size_t i = 0; i < n; ++i) PyTuple_SET_ITEM(all.o, Py_ssize_t(i), Py_NewRef(bound[i]));
     PyObject* args[2] = {p.python, all.o};
     return PyObject_Vectorcall(self.execute, args, 2, nullptr);
   }
-  Held shape, rule;
+  OwnedRef shape, rule;
   if (p.shape.function) shape = ask(p.shape, p.tensor, bound, n);
   if (p.dtype.function) rule = ask(p.dtype, p.tensor, bound, n);
   PyObject *compute = rule.o, *result = rule.o;  // a pair: computed in, given in
@@ -188,16 +188,16 @@ PyObject* run_body(BodyRunner& self, PyObject* const* bound, size_t n) {
     result = PyTuple_GET_ITEM(rule.o, 1);
   }
   const DType wide = compute && is_dtype(compute) ? wider(dtype_of(compute)) : DType::undefined;
-  Held wide_object(wide == DType::undefined ? nullptr : dtype_object(wide));
-  std::vector<Held> arrays(n);
+  OwnedRef wide_object(wide == DType::undefined ? nullptr : dtype_object(wide));
+  std::vector<OwnedRef> arrays(n);
   for (size_t i = 0; i < n; ++i)
-    arrays[i] = p.tensor[i] ? argument(self, bound[i], p.keep[i], wide, wide_object.o) : Held(Py_NewRef(bound[i]));
+    arrays[i] = p.tensor[i] ? argument(self, bound[i], p.keep[i], wide, wide_object.o) : OwnedRef(Py_NewRef(bound[i]));
   std::vector<PyObject*> args{xp};
   for (int i : p.places) args.push_back(arrays[size_t(i)].o);
-  Held value;
+  OwnedRef value;
   {
     Quiet quiet;
-    value = Held(PyObject_Vectorcall(p.body, args.data(), size_t(p.positional), p.keywords));
+    value = OwnedRef(PyObject_Vectorcall(p.body, args.data(), size_t(p.positional), p.keywords));
   }
   if (!value.o) return nullptr;
   return finished(self, p, value, shape, result, bound, n, arrays);

@@ -14,7 +14,7 @@ template <bool Least> PyObject* native_clamp_tensor(Operator&, PyObject* const* 
   static const PointwiseFormula& f = *pointwise_formula(Least ? "clamp_least" : "clamp_most");
   if (n != 2 || !on_cpu(args[0]) || !on_cpu(args[1])) return nullptr;
   return guarded([&]() -> PyObject* {
-    const Input inputs[2] = {{unwrap(args[0]), {}}, {unwrap(args[1]), {}}};
+    const TensorOrScalar inputs[2] = {{unwrap(args[0]), {}}, {unwrap(args[1]), {}}};
     return computed(inputs[0].tensor->numel(), [&] { return run_formula(f, inputs); });
   });
 }
@@ -25,7 +25,7 @@ PyObject* native_clamp_tensors(Operator&, PyObject* const* args, size_t n) {
                                 &both = *pointwise_formula("clamp_between");
   if (n != 3 || !on_cpu(args[0]) || !on_cpu_or_none(args[1]) || !on_cpu_or_none(args[2])) return nullptr;
   return guarded([&]() -> PyObject* {
-    Input inputs[3] = {{unwrap(args[0]), {}}};
+    TensorOrScalar inputs[3] = {{unwrap(args[0]), {}}};
     size_t count = 1;
     for (int k : {1, 2})
       if (args[k] != Py_None) inputs[count++].tensor = unwrap(args[k]);
@@ -36,7 +36,7 @@ PyObject* native_clamp_tensors(Operator&, PyObject* const* args, size_t n) {
 }
 
 // x where a mask is false, elsewhere a number of x's kind. `out` is x itself or new.
-Tensor filled(const TensorImpl& self, const TensorImpl& mask, Number value, Tensor out) {
+Tensor filled(const TensorImpl& self, const TensorImpl& mask, Scalar value, Tensor out) {
   const DType t = self.dtype();
   if (self.has_math_bits()) return {};
   check_fits(value, t);
@@ -51,15 +51,15 @@ Tensor filled(const TensorImpl& self, const TensorImpl& mask, Number value, Tens
 }
 
 template <bool InPlace> PyObject* native_masked_fill(Operator&, PyObject* const* args, size_t n) {
-  Number value;
+  Scalar value;
   if (n != 3 || !on_cpu(args[0]) || !on_cpu(args[1]) || is_tensor(args[2]) || unwrap(args[1])->dtype() != DType::b8)
     return nullptr;
   return guarded([&]() -> PyObject* {
     const TensorImpl &self = *unwrap(args[0]), &mask = *unwrap(args[1]);
     const bool floats = is_floating(self.dtype()) && self.itemsize() > 1;
-    if (!number_of(args[2], &value) || value.type == Number::Complex || value.big) return nullptr;
-    const bool truth = self.dtype() == DType::b8 && value.type == Number::Bool;
-    if (!floats && !truth && (value.type == Number::Float || !is_integral(self.dtype(), false))) return nullptr;
+    if (!number_of(args[2], &value) || value.type == Scalar::Complex || value.big) return nullptr;
+    const bool truth = self.dtype() == DType::b8 && value.type == Scalar::Bool;
+    if (!floats && !truth && (value.type == Scalar::Float || !is_integral(self.dtype(), false))) return nullptr;
     if (InPlace && clashes(self, mask)) return nullptr;
     PyObject* r =
         computed(self.numel(), [&] { return filled(self, mask, value, InPlace ? Tensor(unwrap(args[0])) : Tensor{}); });
@@ -82,7 +82,7 @@ PyObject* native_masked_scale(Operator&, PyObject* const* args, size_t n) {
     const DType compute = compute_dtype(x.dtype());
     if (!is_floating(x.dtype()) || x.itemsize() == 1 || !std::ranges::equal(x.sizes(), mask.sizes())) return nullptr;
     alignas(16) char scale[16] = {};
-    store_number(scale, compute, Number{Number::Float, 0, PyFloat_AS_DOUBLE(args[2])});
+    store_number(scale, compute, Scalar{Scalar::Float, 0, PyFloat_AS_DOUBLE(args[2])});
     return computed(x.numel(), [&] {
       const TensorImpl* like[] = {&x};
       Tensor out = allocate_like(x.sizes(), like, 1, x.dtype());

@@ -15,13 +15,15 @@ namespace shim {
 
 namespace {
 
-bool real_number(PyObject* o, Input* in) { return number_of(o, &in->number) && in->number.type != Number::Complex; }
+bool real_number(PyObject* o, TensorOrScalar* in) {
+  return number_of(o, &in->number) && in->number.type != Scalar::Complex;
+}
 
 template <bool InPlace> PyObject* native_formula(Operator& op, PyObject* const* args, size_t n) {
   const auto& f = *static_cast<const PointwiseFormula*>(op.native_cpu_data);
   if (int(n) != f.tensors + f.numbers || !on_cpu(args[0])) return nullptr;
   return guarded([&]() -> PyObject* {
-    Input inputs[kMaxOperands];
+    TensorOrScalar inputs[kMaxOperands];
     for (int k = 0; k < int(n); ++k) {
       if (k < f.tensors && is_tensor(args[k]))
         inputs[k].tensor = unwrap(args[k]);
@@ -64,7 +66,7 @@ PyObject* native_slope(Operator&, PyObject* const* args, size_t n) {
   const PointwiseFormula* f = name ? pointwise_formula(name) : nullptr;
   if (!f || f->tensors != 2 || f->numbers) return nullptr;
   return guarded([&]() -> PyObject* {
-    const Input inputs[2] = {{unwrap(args[0]), {}}, {unwrap(args[1]), {}}};
+    const TensorOrScalar inputs[2] = {{unwrap(args[0]), {}}, {unwrap(args[1]), {}}};
     return computed(inputs[0].tensor->numel(), [&] { return run_formula(*f, inputs); });
   });
 }
@@ -76,7 +78,7 @@ Tensor simple_power(const Tensor& x, double exponent, const Tensor& out) {
                                 &itself = *pointwise_formula("itself");
   static const PointwiseOp &square = *unary_op("square"), &root = *unary_op("sqrt"), &inverse_root = *unary_op("rsqrt"),
                            &inverse = *unary_op("reciprocal");
-  const Input inputs[1] = {{x.get(), {}}};
+  const TensorOrScalar inputs[1] = {{x.get(), {}}};
   if (exponent == 2) return run_unary(square, x, out);
   if (exponent == 0.5) return run_unary(root, x, out);
   if (exponent == -0.5) return run_unary(inverse_root, x, out);
@@ -89,12 +91,12 @@ Tensor simple_power(const Tensor& x, double exponent, const Tensor& out) {
 }
 
 template <bool InPlace> PyObject* native_power(Operator&, PyObject* const* args, size_t n) {  // (x, number)
-  Number exponent;
+  Scalar exponent;
   if (n != 2 || !on_cpu(args[0]) || is_tensor(args[1]) || !is_floating(unwrap(args[0])->dtype()) ||
       unwrap(args[0])->itemsize() == 1)
     return nullptr;
   return guarded([&]() -> PyObject* {
-    if (!number_of(args[1], &exponent) || exponent.type == Number::Complex || exponent.type == Number::Bool)
+    if (!number_of(args[1], &exponent) || exponent.type == Scalar::Complex || exponent.type == Scalar::Bool)
       return nullptr;
     const Tensor self(unwrap(args[0]));
     PyObject* r =
@@ -109,9 +111,9 @@ template <bool InPlace>
 PyObject* with_numbers(const PointwiseFormula& f, PyObject* x, std::initializer_list<double> numbers) {
   return guarded([&]() -> PyObject* {
     const Tensor self(unwrap(x));
-    Input inputs[kMaxOperands] = {{self.get(), {}}};
+    TensorOrScalar inputs[kMaxOperands] = {{self.get(), {}}};
     size_t count = 1;
-    for (double number : numbers) inputs[count++].number = Number{Number::Float, 0, number};
+    for (double number : numbers) inputs[count++].number = Scalar{Scalar::Float, 0, number};
     PyObject* r = computed(self->numel(), [&] { return run_formula(f, {inputs, count}, InPlace ? self : Tensor{}); });
     if (!InPlace || !r) return r;
     Py_DECREF(r);
@@ -127,7 +129,7 @@ template <bool InPlace> PyObject* native_logit(Operator&, PyObject* const* args,
   if (!is_floating(t)) return nullptr;
   const auto rounded = [&](double v) {  // the ends are of x's own precision
     alignas(16) char element[16];
-    store_number(element, t, Number{Number::Float, 0, v});
+    store_number(element, t, Scalar{Scalar::Float, 0, v});
     return load_as_double(element, t);
   };
   const double least = args[1] == Py_None ? -1 : PyFloat_AS_DOUBLE(args[1]);

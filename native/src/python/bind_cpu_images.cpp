@@ -119,7 +119,7 @@ bool of_channels(const TensorImpl& x, PyObject* const* args, std::initializer_li
 
 // channel_norm(input, weight, bias, mean, variance, of_batch, eps) -> (output, mean, variance)
 PyObject* native_channel_norm(Operator&, PyObject* const* args, size_t count) {
-  Number eps;
+  Scalar eps;
   if (count != 7 || !plain_floats(args[0]) || (args[5] == Py_True) != (args[3] == Py_None) ||
       (args[3] == Py_None) != (args[4] == Py_None))
     return nullptr;
@@ -141,7 +141,7 @@ PyObject* native_channel_norm(Operator&, PyObject* const* args, size_t count) {
 
 // channel_norm_backward(g, input, weight, mean, variance, eps, of_batch) -> (dx, dweight, dbias)
 PyObject* native_channel_norm_backward(Operator&, PyObject* const* args, size_t count) {
-  Number eps;
+  Scalar eps;
   if (count != 7 || !plain_floats(args[0]) || !plain_floats(args[1]) || !plain_floats_or_none(args[2]) ||
       !plain_floats(args[3]) || !plain_floats(args[4]))
     return nullptr;

@@ -40,7 +40,7 @@ bool norm_of(PyObject* const* args, PyObject* x, PyObject* weight, PyObject* bia
 // norm(input, weight, bias, cols, span, groups, centred, eps) -> (output, mean, rstd)
 PyObject* native_norm(Operator&, PyObject* const* args, size_t n) {
   RowNorm norm;
-  Number eps;
+  Scalar eps;
   if (n != 8 || !norm_of(args + 3, args[0], args[1], args[2], &norm)) return nullptr;
   return guarded([&]() -> PyObject* {
     if (!number_of(args[7], &eps)) return nullptr;
@@ -165,7 +165,7 @@ PyObject* native_diag_embed(Operator&, PyObject* const* args, size_t n) {
     shape.push_back(shape.back());
     const Tensor out = empty(shape, self->dtype(), Device{});
     unlocked(out->numel(), [&] {
-      fill_(out, Number{Number::Int, 0});
+      fill_(out, Scalar{Scalar::Int, 0});
       copy_(diagonal(*out, offset, int64_t(shape.size()) - 2, int64_t(shape.size()) - 1), self);
       return 0;
     });

@@ -205,7 +205,7 @@ PyObject* det_of(Operator&, PyObject* const* args, size_t n) {
 
 // _lstsq_of(A, B, rcond, driver)
 PyObject* lstsq_of(Operator&, PyObject* const* args, size_t n) {
-  Number rcond;
+  Scalar rcond;
   if (n != 4 || !number_of(args[2], &rcond)) return nullptr;
   const Driver driver = is(args[3], "gels")    ? Driver::gels
                         : is(args[3], "gelsd") ? Driver::gelsd

@@ -43,7 +43,7 @@ PyObject* native_formula_loss(Operator& op, PyObject* const* args, size_t n) {
       return wrapped(
           unlocked(x->numel(), [&] { return formula_loss(f, x, target, n == 4 ? &number : nullptr, mean); }));
     if (x->dtype() != target->dtype()) return nullptr;
-    const Input inputs[3] = {{x.get(), {}}, {target.get(), {}}, {nullptr, Number{Number::Float, 0, number}}};
+    const TensorOrScalar inputs[3] = {{x.get(), {}}, {target.get(), {}}, {nullptr, Scalar{Scalar::Float, 0, number}}};
     return wrapped(unlocked(x->numel(), [&] { return run_formula(f, {inputs, n - 1}); }));
   });
 }
@@ -54,7 +54,7 @@ PyObject* native_bce(Operator&, PyObject* const* args, size_t n) {
   if (n != 2 || !on_cpu(args[0]) || !on_cpu(args[1])) return nullptr;
   const Tensor x(unwrap(args[0])), target(unwrap(args[1]));
   if (x->dtype() != target->dtype()) return nullptr;
-  const Input inputs[2] = {{x.get(), {}}, {target.get(), {}}};
+  const TensorOrScalar inputs[2] = {{x.get(), {}}, {target.get(), {}}};
   return guarded([&] {
     return wrapped(unlocked(
         x->numel(), [&] { return chances_only(x) && chances_only(target) ? run_formula(f, inputs) : Tensor{}; }));

@@ -79,14 +79,14 @@ PyObject* padded(PyObject* self, PyObject* pad, Padding mode) {
 }
 // constant_pad_nd(self, pad, value)
 PyObject* native_constant_pad(Operator&, PyObject* const* args, size_t n) {
-  Number value;
+  Scalar value;
   if (n != 3 || !on_cpu(args[0]) || !PyTuple_Check(args[1])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor t(unwrap(args[0]));
     Dims places;
     if (!t->is_contiguous() || t->has_math_bits() || !dims_of(args[1], &places) || !number_of(args[2], &value))
       return nullptr;
-    if (value.type == Number::Complex || (value.type == Number::Float && !is_floating(t->dtype()))) return nullptr;
+    if (value.type == Scalar::Complex || (value.type == Scalar::Float && !is_floating(t->dtype()))) return nullptr;
     check_fits(value, t->dtype());
     return wrapped(unlocked(t->numel(), [&] { return pad_with(t, places, value); }));
   });

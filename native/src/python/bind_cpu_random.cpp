@@ -48,7 +48,7 @@ bool cpu_options(PyObject* const* options, DType* dtype) {
 }
 
 // A new tensor, filled.
-template <class F> PyObject* made(DimSpan sizes, DType dtype, PyObject* generator, F&& f) {
+template <class F> PyObject* made(IntArrayRef sizes, DType dtype, PyObject* generator, F&& f) {
   const Source s(generator);
   if (!s) return nullptr;
   const Tensor t = empty(sizes, dtype, Device{});

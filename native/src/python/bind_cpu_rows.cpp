@@ -17,39 +17,6 @@
 namespace shim {
 namespace {
 
-// kthvalue(self, k, dim, keepdim) -> (values, indices)
-PyObject* native_kthvalue(Operator&, PyObject* const* args, size_t n) {
-  if (n != 4 || !on_cpu(args[0]) || !PyLong_CheckExact(args[1]) || !PyLong_CheckExact(args[2])) return nullptr;
-  const long k = PyLong_AsLong(args[1]), dim = PyLong_AsLong(args[2]);
-  return guarded([&]() -> PyObject* {
-    Tensor self(unwrap(args[0])), values;
-    if (self->dtype() == DType::b8) return nullptr;  // refused in PyTorch's words
-    Tensor index =
-        unlocked(self->numel(), [&] { return kthvalue(self, k - 1, dim, args[3] == Py_True, false, &values); });
-    return index ? tuple_of({values, index}) : nullptr;
-  });
-}
-
-// median(self), median(self, dim, keepdim) -> (values, indices)
-PyObject* native_median(Operator&, PyObject* const* args, size_t n) {
-  if ((n != 1 && n != 3) || !on_cpu(args[0]) || !(n == 1 || PyLong_CheckExact(args[1]))) return nullptr;
-  return guarded([&]() -> PyObject* {
-    Tensor self(unwrap(args[0])), values;
-    if (self->dtype() == DType::b8 || !self->numel()) return nullptr;
-    if (n == 1) {
-      const Tensor flat = view(*contiguous(self), Dims{self->numel()});
-      return unlocked(flat->numel(), [&] { return kthvalue(flat, (flat->numel() - 1) / 2, 0, false, true, &values); })
-                 ? wrap(values)
-                 : nullptr;
-    }
-    const int64_t dims = self->dim(), dim = PyLong_AsLong(args[1]);
-    if (dim < -dims || dim >= dims) return nullptr;
-    Tensor index = unlocked(self->numel(),
-        [&] { return kthvalue(self, (self->size(dim) - 1) / 2, dim, args[2] == Py_True, true, &values); });
-    return index ? tuple_of({values, index}) : nullptr;
-  });
-}
-
 // mode(self, dim, keepdim) -> (values, indices)
 PyObject* native_mode(Operator&, PyObject* const* args, size_t n) {
   int64_t dim;
@@ -163,13 +130,13 @@ PyObject* native_bincount(Operator&, PyObject* const* args, size_t n) {
 // histc(self, bins, min, max)
 PyObject* native_histc(Operator&, PyObject* const* args, size_t n) {
   int64_t bins;
-  Number low, high;
+  Scalar low, high;
   if (n != 4 || !on_cpu(args[0]) || !integer_of(args[1], &bins) || is_tensor(args[2]) || is_tensor(args[3]))
     return nullptr;
   const Tensor self(unwrap(args[0]));
   return guarded([&]() -> PyObject* {
-    if (!number_of(args[2], &low) || !number_of(args[3], &high) || low.type == Number::Complex ||
-        high.type == Number::Complex)
+    if (!number_of(args[2], &low) || !number_of(args[3], &high) || low.type == Scalar::Complex ||
+        high.type == Scalar::Complex)
       return nullptr;
     return wrapped(unlocked(self->numel(), [&] { return histc(self, bins, low.to_double(), high.to_double()); }));
   });
@@ -252,8 +219,6 @@ void register_cpu_rows() {
   register_native_cpu("isclose", native_isclose);
   register_native_cpu("trace", native_trace);
   register_native_cpu("equal", native_equal);
-  register_native_cpu("kthvalue", native_kthvalue);
-  register_native_cpu("median", native_median);
   register_native_cpu("mode", native_mode);
   register_native_cpu("vector_product", native_cross);
   register_native_cpu("vector_product_whole", native_whole_cross);

@@ -55,14 +55,14 @@ template <bool InPlace> PyObject* native_scatter_reduce(Operator&, PyObject* con
 
 // (self, dim, index, value)
 template <bool InPlace> PyObject* native_scatter_value(Operator&, PyObject* const* args, size_t n) {
-  Number value;
+  Scalar value;
   if (n != 4 || !on_cpu(args[0]) || !PyLong_CheckExact(args[1]) || !on_cpu(args[2]) || is_tensor(args[3]))
     return nullptr;
   const long dim = PyLong_AsLong(args[1]);
   return guarded([&]() -> PyObject* {
     const TensorImpl& self = *unwrap(args[0]);
-    if (!number_of(args[3], &value) || (value.type == Number::Complex && !is_complex(self.dtype()))) return nullptr;
-    if (is_integral(self.dtype(), true) && value.type == Number::Float) return nullptr;
+    if (!number_of(args[3], &value) || (value.type == Scalar::Complex && !is_complex(self.dtype()))) return nullptr;
+    if (is_integral(self.dtype(), true) && value.type == Scalar::Float) return nullptr;
     const Tensor one = scalar_tensor(value, self.dtype(), Device{});
     const Tensor index(unwrap(args[2]));
     return changed<InPlace>(args[0], index->numel(),
@@ -72,7 +72,7 @@ template <bool InPlace> PyObject* native_scatter_value(Operator&, PyObject* cons
 
 // index_add(self, dim, index, source, alpha), alpha being 1; index_copy(self, dim, index, source)
 template <bool Adds, bool InPlace> PyObject* native_index_add(Operator&, PyObject* const* args, size_t n) {
-  Number alpha;
+  Scalar alpha;
   if (n != (Adds ? 5 : 4) || !on_cpu(args[0]) || !PyLong_CheckExact(args[1]) || !on_cpu(args[2]) || !on_cpu(args[3]))
     return nullptr;
   const TensorImpl &self = *unwrap(args[0]), &index = *unwrap(args[2]), &source = *unwrap(args[3]);
@@ -84,7 +84,7 @@ template <bool Adds, bool InPlace> PyObject* native_index_add(Operator&, PyObjec
   for (int i = 0; i < self.dim(); ++i)
     if (i != dim && source.sizes()[size_t(i)] != self.sizes()[size_t(i)]) return nullptr;
   return guarded([&]() -> PyObject* {
-    if (Adds && (!number_of(args[4], &alpha) || alpha.type == Number::Complex || alpha.to_double() != 1))
+    if (Adds && (!number_of(args[4], &alpha) || alpha.type == Scalar::Complex || alpha.to_double() != 1))
       return nullptr;
     return changed<InPlace>(args[0], source.numel(), [&](const Tensor& out) {
       Dims shape(size_t(self.dim()), 1);
@@ -97,7 +97,7 @@ template <bool Adds, bool InPlace> PyObject* native_index_add(Operator&, PyObjec
 
 // index_fill(self, dim, index, value)
 template <bool InPlace> PyObject* native_index_fill(Operator&, PyObject* const* args, size_t n) {
-  Number value;
+  Scalar value;
   if (n != 4 || !on_cpu(args[0]) || !PyLong_CheckExact(args[1]) || !on_cpu(args[2]) || is_tensor(args[3]))
     return nullptr;
   const TensorImpl &self = *unwrap(args[0]), &index = *unwrap(args[2]);
@@ -105,8 +105,8 @@ template <bool InPlace> PyObject* native_index_fill(Operator&, PyObject* const* 
   if (dim < 0) dim += self.dim();
   if (dim < 0 || dim >= self.dim() || index.dim() > 1) return nullptr;
   return guarded([&]() -> PyObject* {
-    if (!number_of(args[3], &value) || value.type == Number::Complex ||
-        (value.type == Number::Float && !is_floating(self.dtype())))
+    if (!number_of(args[3], &value) || value.type == Scalar::Complex ||
+        (value.type == Scalar::Float && !is_floating(self.dtype())))
       return nullptr;
     check_fits(value, self.dtype());
     Dims shape(self.sizes().begin(), self.sizes().end()), along(size_t(self.dim()), 1);

@@ -64,7 +64,7 @@ bool geometry_of(int n, PyObject* stride, PyObject* padding, PyObject* dilation,
 
 // The sizes that come out; empty where something is wrong with what was given.
 Dims result_sizes(const Images& in, const cudnn::Geometry& g, bool across, const Dims& extra) {
-  const DimSpan x = in.x->sizes(), w = in.weight->sizes();
+  const IntArrayRef x = in.x->sizes(), w = in.weight->sizes();
   const int64_t inputs = across ? w[0] : w[1] * g.groups, outputs = across ? w[1] * g.groups : w[0];
   if (x[1] != inputs || w[0] % g.groups) return {};
   Dims sizes{x[0], outputs};
@@ -150,7 +150,7 @@ PyObject* native_convolution_weight(Operator&, PyObject* const* args, size_t cou
         return wrap(out);
     if (!cudnn::available() || !images_of(x, grad, &in)) return nullptr;
     if (n == 1) kernel.insert(kernel.begin(), 1);
-    const DimSpan from = in.x->sizes(), to = in.weight->sizes();
+    const IntArrayRef from = in.x->sizes(), to = in.weight->sizes();
     if (from[0] != to[0] || from[1] % g.groups || to[1] % g.groups) return nullptr;
     Dims sizes{to[1], from[1] / g.groups};
     for (size_t i = 0; i < kernel.size(); ++i) {

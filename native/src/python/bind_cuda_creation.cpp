@@ -22,7 +22,7 @@ bool cuda_asked(PyObject* o, Device* where) {
 
 // linspace(start, end, steps, dtype, layout, device, pin_memory)
 PyObject* native_linspace(Operator&, PyObject* const* args, size_t n) {
-  Number first, last;
+  Scalar first, last;
   Device where;
   if (n != 7 || is_tensor(args[0]) || is_tensor(args[1]) || !PyLong_CheckExact(args[2]) || args[6] == Py_True ||
       !cuda_asked(args[5], &where))
@@ -31,8 +31,8 @@ PyObject* native_linspace(Operator&, PyObject* const* args, size_t n) {
   const long long steps = PyLong_AsLongLong(args[2]);
   if (steps == -1 && PyErr_Occurred()) return PyErr_Clear(), nullptr;
   return guarded([&]() -> PyObject* {
-    if (!number_of(args[0], &first) || !number_of(args[1], &last) || first.type == Number::Complex ||
-        last.type == Number::Complex)
+    if (!number_of(args[0], &first) || !number_of(args[1], &last) || first.type == Scalar::Complex ||
+        last.type == Scalar::Complex)
       return nullptr;
     return wrapped(cuda::linspace(
         first.to_double(), last.to_double(), steps, args[3] == Py_None ? default_dtype() : dtype_of(args[3]), where));
@@ -84,7 +84,7 @@ PyObject* native_repeat(Operator&, PyObject* const* args, size_t n) {
 
 // constant_pad_nd(self, pad, value)
 PyObject* native_pad(Operator&, PyObject* const* args, size_t n) {
-  Number value;
+  Scalar value;
   if (n != 3 || !on_cuda(args[0]) || !number_of(args[2], &value)) return nullptr;
   return guarded([&]() -> PyObject* {
     const TensorImpl& self = *unwrap(args[0]);

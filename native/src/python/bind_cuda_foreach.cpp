@@ -26,15 +26,15 @@ bool tensors_of(PyObject* o, Tensors* to) {  // a list or tuple of CUDA tensors;
 }
 
 bool numbers_of(PyObject* o, size_t count, std::vector<double>* to) {
-  Number n;
+  Scalar n;
   if (number_of(o, &n)) {
-    if (n.type == Number::Complex) return false;
+    if (n.type == Scalar::Complex) return false;
     to->assign(count, n.to_double());
     return true;
   }
   if ((!PyList_Check(o) && !PyTuple_Check(o)) || size_t(PySequence_Fast_GET_SIZE(o)) != count) return false;
   for (size_t i = 0; i < count; ++i) {
-    if (!number_of(PySequence_Fast_ITEMS(o)[i], &n) || n.type == Number::Complex) return false;
+    if (!number_of(PySequence_Fast_ITEMS(o)[i], &n) || n.type == Scalar::Complex) return false;
     to->push_back(n.to_double());
   }
   return true;

@@ -15,21 +15,21 @@ template <bool InPlace> PyObject* native_formula(Operator& op, PyObject* const* 
   if (numbers < 0 || numbers > (f.extra ? 3 : 0) || !is_tensor(args[0]) || !unwrap(args[0])->device().is_cuda())
     return nullptr;
   return guarded([&]() -> PyObject* {
-    Input inputs[3];
+    TensorOrScalar inputs[3];
     double extra[3] = {};
     for (int k = 0; k < f.inputs; ++k) {
       if (is_tensor(args[k]))
         inputs[k].tensor = unwrap(args[k]);
-      else if (!number_of(args[k], &inputs[k].number) || inputs[k].number.type == Number::Complex)
+      else if (!number_of(args[k], &inputs[k].number) || inputs[k].number.type == Scalar::Complex)
         return nullptr;
     }
     for (int k = 0; k < numbers; ++k) {
-      Number number;
+      Scalar number;
       if (args[f.inputs + k] == Py_None && std::string_view(f.op) == "logit") {
         extra[k] = -1;  // no bound
         continue;
       }
-      if (!number_of(args[f.inputs + k], &number) || number.type == Number::Complex) return nullptr;
+      if (!number_of(args[f.inputs + k], &number) || number.type == Scalar::Complex) return nullptr;
       extra[k] = number.to_double();
     }
     if (std::string_view(f.op) == "softshrink" && !(extra[0] >= 0)) return nullptr;  // the record refuses it
@@ -47,7 +47,7 @@ PyObject* native_polygamma(Operator&, PyObject* const* args, size_t n) {
   const long order = PyLong_AsLong(args[0]);
   if (order < 1 || order > 1000) return nullptr;
   return guarded([&]() -> PyObject* {
-    Input inputs[1];
+    TensorOrScalar inputs[1];
     inputs[0].tensor = unwrap(args[1]);
     const double extra[3] = {double(order)};
     return wrapped(cuda::formula("polygamma", inputs, extra, {}));
@@ -67,7 +67,7 @@ PyObject* native_glu(Operator&, PyObject* const* args, size_t n) {
   if (size % 2) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor a = narrow(self, dim, 0, size / 2), b = narrow(self, dim, size / 2, size / 2);
-    Input inputs[2];
+    TensorOrScalar inputs[2];
     inputs[0].tensor = a.get();
     inputs[1].tensor = b.get();
     const double none[3] = {};

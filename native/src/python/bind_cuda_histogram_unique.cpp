@@ -16,13 +16,13 @@ PyObject* native_bincount(Operator&, PyObject* const* args, size_t n) {
 
 // histc(self, bins, min, max)
 PyObject* native_histc(Operator&, PyObject* const* args, size_t n) {
-  Number low, high;
+  Scalar low, high;
   if (n != 4 || !on_cuda(args[0]) || !PyLong_CheckExact(args[1])) return nullptr;
   const long long bins = PyLong_AsLongLong(args[1]);
   if (bins == -1 && PyErr_Occurred()) return PyErr_Clear(), nullptr;
   return guarded([&]() -> PyObject* {
-    if (!number_of(args[2], &low) || !number_of(args[3], &high) || low.type == Number::Complex ||
-        high.type == Number::Complex)
+    if (!number_of(args[2], &low) || !number_of(args[3], &high) || low.type == Scalar::Complex ||
+        high.type == Scalar::Complex)
       return nullptr;
     return wrapped(cuda::histc(Tensor(unwrap(args[0])), bins, low.to_double(), high.to_double()));
   });

@@ -142,7 +142,7 @@ Tensor computed(const Tensor& t, DType like) {  // a statistic in the dtype that
 
 // channel_norm(input, weight, bias, mean, variance, of_batch, eps) -> (output, mean, variance)
 PyObject* native_channel_norm(Operator&, PyObject* const* args, size_t count) {
-  Number eps;
+  Scalar eps;
   if (count != 7 || !cuda_floats(args[0]) || unwrap(args[0])->dim() < 2 || (args[5] == Py_True) != (args[3] == Py_None))
     return nullptr;
   const Tensor x(unwrap(args[0]));
@@ -159,7 +159,7 @@ PyObject* native_channel_norm(Operator&, PyObject* const* args, size_t count) {
 
 // channel_norm_backward(g, input, weight, mean, variance, eps, of_batch) -> (dx, dweight, dbias)
 PyObject* native_channel_norm_backward(Operator&, PyObject* const* args, size_t count) {
-  Number eps;
+  Scalar eps;
   if (count != 7 || !cuda_floats(args[0]) || !cuda_floats(args[1]) || unwrap(args[1])->dim() < 2) return nullptr;
   const Tensor g(unwrap(args[0])), x(unwrap(args[1]));
   if (!vectors(args, {2, 3, 4}, x->sizes()[1]) || args[3] == Py_None || args[4] == Py_None ||
@@ -176,7 +176,7 @@ PyObject* native_channel_norm_backward(Operator&, PyObject* const* args, size_t 
 
 // (p, seed, start) from `a` on
 bool dropout_of(PyObject* const* a, cuda::AttentionDropout* d) {
-  Number p;
+  Scalar p;
   if (!number_of(a[0], &p) || !PyLong_Check(a[1]) || !PyLong_Check(a[2])) return false;
   *d = {p.to_double(), PyLong_AsUnsignedLongLongMask(a[1]), PyLong_AsUnsignedLongLongMask(a[2])};
   return !PyErr_Occurred() && d->p >= 0 && d->p < 1;
@@ -184,7 +184,7 @@ bool dropout_of(PyObject* const* a, cuda::AttentionDropout* d) {
 
 // attention(q, k, v, mask, causal, scale, p, seed, start) -> (out, logsumexp)
 PyObject* native_attention(Operator&, PyObject* const* args, size_t count) {
-  Number scale;
+  Scalar scale;
   if (count != 9 || !cuda_floats(args[0]) || !cuda_floats(args[1]) || !cuda_floats(args[2]) ||
       !(args[3] == Py_None || (is_tensor(args[3]) && unwrap(args[3])->device().is_cuda())))
     return nullptr;
@@ -200,7 +200,7 @@ PyObject* native_attention(Operator&, PyObject* const* args, size_t count) {
 
 // attention_backward(g, q, k, v, mask, out, logsumexp, causal, scale, p, seed, start) -> (dq, dk, dv)
 PyObject* native_attention_backward(Operator&, PyObject* const* args, size_t count) {
-  Number scale;
+  Scalar scale;
   if (count != 12 || !(args[4] == Py_None || (is_tensor(args[4]) && unwrap(args[4])->device().is_cuda())))
     return nullptr;
   for (int i : {0, 1, 2, 3, 5, 6})

@@ -124,7 +124,7 @@ Tensor pointwise(
   const TensorImpl* inputs[] = {a.get(), b.get()};
   Tensor out = allocate_like(a->sizes(), inputs, 2, t, a->device());
   alignas(16) char value[16] = {};
-  if (number) store_number(value, compute, Number{Number::Float, 0, *number});
+  if (number) store_number(value, compute, Scalar{Scalar::Float, 0, *number});
   cuda::Elementwise e{op, compute, compute, number ? 4 : 3, {Operand::of(*out), Operand::of(*a), Operand::of(*b)}};
   if (number) {
     e.operands[3].data = value;
@@ -155,8 +155,8 @@ PyObject* native_pointwise_backward(Operator&, PyObject* const* args, size_t n) 
     if (g->dtype() != saved->dtype()) return nullptr;
     double extra[3] = {};
     for (int k = 0; k < 3; ++k) {
-      Number number;
-      if (!number_of(args[3 + k], &number) || number.type == Number::Complex) return nullptr;
+      Scalar number;
+      if (!number_of(args[3 + k], &number) || number.type == Scalar::Complex) return nullptr;
       extra[k] = number.to_double();
     }
     return wrapped(pointwise(functor->op, g, saved, nullptr, extra));
@@ -167,12 +167,12 @@ PyObject* native_pointwise_backward(Operator&, PyObject* const* args, size_t n) 
 template <bool InPlace> PyObject* native_masked_fill(Operator&, PyObject* const* args, size_t n) {
   if (n != 3 || !on_cuda(args[0]) || !on_cuda(args[1]) || unwrap(args[1])->dtype() != DType::b8) return nullptr;
   return guarded([&]() -> PyObject* {
-    Number value;
+    Scalar value;
     Tensor self(unwrap(args[0])), mask(unwrap(args[1]));
     const DType t = self->dtype();
-    if (!number_of(args[2], &value) || value.type == Number::Complex || value.big || mask->device() != self->device())
+    if (!number_of(args[2], &value) || value.type == Scalar::Complex || value.big || mask->device() != self->device())
       return nullptr;
-    if (!plain_float(t) && (value.type == Number::Float || !is_integral(t, false) || t == DType::u64)) return nullptr;
+    if (!plain_float(t) && (value.type == Scalar::Float || !is_integral(t, false) || t == DType::u64)) return nullptr;
     check_fits(value, t);
     const DType compute = t == DType::f16 || t == DType::bf16 ? DType::f32 : t;
     const Dims shape = broadcast_shapes(self->sizes(), mask->sizes());

@@ -73,7 +73,7 @@ bool norm_of(PyObject* const* args, PyObject* x, PyObject* weight, PyObject* bia
 // norm(input, weight, bias, cols, span, groups, centred, eps) -> (output, mean, rstd)
 PyObject* native_norm(Operator&, PyObject* const* args, size_t n) {
   cuda::Norm norm;
-  Number eps;
+  Scalar eps;
   if (n != 8 || !norm_of(args + 3, args[0], args[1], args[2], &norm)) return nullptr;
   return guarded([&]() -> PyObject* {
     if (!number_of(args[7], &eps)) return nullptr;

@@ -67,7 +67,7 @@ PyObject* native_diag_embed(Operator&, PyObject* const* args, size_t n) {
     Dims shape(self->sizes().begin(), self->sizes().end() - 1);
     for (int64_t d : {std::min(first, second), std::max(first, second)}) shape.insert(shape.begin() + d, side);
     const Tensor out = empty(shape, self->dtype(), self->device());
-    fill_(out, Number{});
+    fill_(out, Scalar{});
     copy_(diagonal(*out, offset, first, second), self);
     return wrap(out);
   });

@@ -42,7 +42,7 @@ struct RnnSettings {
 };
 bool rnn_settings_of(PyObject* stride, PyObject* const* a, const TensorImpl& x, RnnSettings* s) {
   int64_t per, mode;
-  Number dropout;
+  Scalar dropout;
   cudnn::Recurrent& r = s->r;
   if (!integer_of(stride, &per) || !integer_of(a[0], &mode) || !integer_of(a[1], &r.hidden) ||
       !integer_of(a[2], &r.proj) || !integer_of(a[3], &r.layers))
@@ -118,7 +118,7 @@ PyObject* native_recurrent_backward(Operator&, PyObject* const* args, size_t n) 
         rnn_steps_first(x, s.batch_first), contiguous(Tensor(unwrap(args[4]))), rnn_state_of(args[5]), s.batch_sizes};
     Tensor gy = tensor_or_none(args[7]);
     if (gy && (gy->dtype() != s.r.dtype || !std::ranges::equal(gy->sizes(), y->sizes()))) return nullptr;
-    if (!gy) fill_(gy = empty(y->sizes(), s.r.dtype, y->device()), Number{});
+    if (!gy) fill_(gy = empty(y->sizes(), s.r.dtype, y->device()), Scalar{});
     for (int i : {8, 9})
       if (args[i] != Py_None && unwrap(args[i])->dtype() != s.r.dtype) return nullptr;
     bool wanted[4];

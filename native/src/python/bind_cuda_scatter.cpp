@@ -95,7 +95,7 @@ template <bool InPlace> PyObject* native_index_fill(Operator&, PyObject* const* 
       args[0],
       [&](const Tensor& out) {
         const Tensor indices = spread(index, dim, Dims(self.sizes().begin(), self.sizes().end()));
-        Number value;
+        Scalar value;
         if (!indices) return false;
         if (tensor && on_cuda(args[3])) {
           Tensor one(unwrap(args[3]));
@@ -107,7 +107,7 @@ template <bool InPlace> PyObject* native_index_fill(Operator&, PyObject* const* 
           value = item(Tensor(unwrap(args[3])));
         else if (!number_of(args[3], &value))
           return false;
-        if (value.type == Number::Complex) return false;
+        if (value.type == Scalar::Complex) return false;
         if (!tensor) check_fits(value, out->dtype());
         return cuda::fill_at(out, dim, indices, value, true);
       },

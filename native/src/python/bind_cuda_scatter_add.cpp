@@ -25,7 +25,7 @@ template <bool Adds, bool InPlace> PyObject* native_scatter(Operator&, PyObject*
 
 // (self, dim, index, value)
 template <bool InPlace> PyObject* native_scatter_value(Operator&, PyObject* const* args, size_t n) {
-  Number value;
+  Scalar value;
   if (n != 4 || !on_cuda(args[0]) || !PyLong_CheckExact(args[1]) || !on_cuda(args[2])) return nullptr;
   const long dim = PyLong_AsLong(args[1]);
   return changed<InPlace>(args[0], [&](const Tensor& out) {
@@ -38,10 +38,10 @@ template <bool InPlace> PyObject* native_scatter_value(Operator&, PyObject* cons
 
 // index_add(self, dim, index, source, alpha)
 template <bool InPlace> PyObject* native_index_add(Operator&, PyObject* const* args, size_t n) {
-  Number alpha;
+  Scalar alpha;
   if (n != 5 || !on_cuda(args[0]) || !PyLong_CheckExact(args[1]) || !on_cuda(args[2]) || !on_cuda(args[3]))
     return nullptr;
-  if (!number_of(args[4], &alpha) || alpha.type == Number::Complex || alpha.to_double() != 1) return nullptr;
+  if (!number_of(args[4], &alpha) || alpha.type == Scalar::Complex || alpha.to_double() != 1) return nullptr;
   const TensorImpl &self = *unwrap(args[0]), &index = *unwrap(args[2]), &source = *unwrap(args[3]);
   long dim = PyLong_AsLong(args[1]);
   if (dim < 0) dim += self.dim();
@@ -84,7 +84,7 @@ template <bool InPlace> PyObject* native_index_put(Operator&, PyObject* const* a
     if (indices.empty() || !out->is_contiguous() || indices.size() > size_t(out->dim()) ||
         values->dtype() != out->dtype())
       return false;
-    const DimSpan sizes = out->sizes();
+    const IntArrayRef sizes = out->sizes();
     for (Tensor& t : indices)
       if (t->dtype() == DType::i32) t = to_dtype(t, DType::i64);
     Tensor keys =
@@ -94,9 +94,11 @@ template <bool InPlace> PyObject* native_index_put(Operator&, PyObject* const* a
     for (size_t i = 0; i < indices.size(); ++i) rows[0] *= sizes[i];
     for (size_t i = indices.size(); i < sizes.size(); ++i) rows.push_back(sizes[i]), shape.push_back(sizes[i]);
     if (!adds) return cuda::put_rows(view(*out, rows), keys, values->numel() == 1 ? values : expand(*values, shape));
-    Tensor sorted;  // equal places are added up in order: the same sums in every run
-    const Tensor order = keys->numel() ? cuda::sort(view(*keys, Dims{keys->numel()}), 0, false, &sorted) : keys;
-    return order && (!keys->numel() || cuda::add_runs(view(*out, rows), sorted, order, expand(*values, shape), -1));
+    if (!keys->numel()) return true;
+    auto in_order = cuda::sort(view(*keys, Dims{keys->numel()}), 0, false);
+    if (!in_order) return false;
+    const auto& [sorted, order] = *in_order;  // equal places are added up in order: the same sums in every run
+    return cuda::add_runs(view(*out, rows), sorted, order, expand(*values, shape), -1);
   });
 }
 

@@ -159,7 +159,7 @@ template <class Managed> Tensor borrow(Managed* m) {
     CHECK(Kind::Buffer, d.device.device_type == kCpu || d.device.device_type == kCudaHost,
         "from_dlpack: unsupported device_type: ", d.device.device_type);
   DType t = dtype_of_code(d.dtype);
-  DimSpan sizes{d.shape, size_t(d.ndim)};
+  IntArrayRef sizes{d.shape, size_t(d.ndim)};
   Dims strides = d.strides ? Dims(d.strides, d.strides + d.ndim) : contiguous_strides(sizes);
   for (int64_t s : strides)
     CHECK(Kind::Buffer, s >= 0, "from_dlpack: negative strides are not supported; copy the array first");

@@ -7,7 +7,7 @@
 #include "ops/gemm_problem.h"
 #include "ops/device_copy.h"
 #include "ops/kernels.h"
-#include "python/held.h"
+#include "python/owned_ref.h"
 #include "python/native_ops.h"
 
 namespace shim {
@@ -16,8 +16,8 @@ namespace {
 // Through the operator, so that history is recorded: only for create_graph.
 Tensor call_method(const char* name, const Tensor& self, PyObject* argument) {
   GilAcquire gil;
-  Held holder = held(wrap(self));
-  Held result = held(
+  OwnedRef holder = owned(wrap(self));
+  OwnedRef result = owned(
       argument ? PyObject_CallMethod(holder.o, name, "(N)", argument) : PyObject_CallMethod(holder.o, name, nullptr));
   CHECK(Kind::Type, is_tensor(result.o), name, " gave no tensor");
   return Tensor(unwrap(result.o));
@@ -28,17 +28,17 @@ bool by_kernel(const Tensor& a) { return !GradMode::enabled() && has_data(*a); }
 
 Tensor engine_add(const Tensor& a, const Tensor& b) {
   if (by_kernel(a) && has_data(*b))
-    if (Tensor r = add(resolved(a), resolved(b), Number{Number::Int, 1})) return r;
+    if (Tensor r = add(resolved(a), resolved(b), Scalar{Scalar::Int, 1})) return r;
   return call_method("add", a, wrap(b));
 }
 
 void engine_add_in_place(const Tensor& a, const Tensor& b) {
-  if (by_kernel(a) && has_data(*b) && !a->has_math_bits() && add(a, resolved(b), Number{Number::Int, 1}, a))
+  if (by_kernel(a) && has_data(*b) && !a->has_math_bits() && add(a, resolved(b), Scalar{Scalar::Int, 1}, a))
     return a->bump_version();
   call_method("add_", a, wrap(b));
 }
 
-Tensor engine_sum_to(const Tensor& t, DimSpan sizes) {
+Tensor engine_sum_to(const Tensor& t, IntArrayRef sizes) {
   if (by_kernel(t))
     if (Tensor r = sum_to_size(resolved(t), sizes)) return r;
   GilAcquire gil;
@@ -53,9 +53,9 @@ Tensor engine_cast(const Tensor& t, DType dtype) {
 
 Tensor engine_clone(const Tensor& t) { return by_kernel(t) ? clone(t) : call_method("clone", t, nullptr); }
 
-Tensor engine_zeros(DimSpan sizes, DType dtype, Device device) {
+Tensor engine_zeros(IntArrayRef sizes, DType dtype, Device device) {
   Tensor t = empty(sizes, dtype, device);
-  fill_(t, Number{Number::Int, 0});
+  fill_(t, Scalar{Scalar::Int, 0});
   return t;
 }
 
@@ -78,16 +78,16 @@ void negate_in_place(const Tensor& t) {
 
 void copy_with_cupy(const Tensor& self, const Tensor& src) {
   GilAcquire gil;
-  Held module = held(PyImport_ImportModule("shim_torch._impl.arrays.cupy_arrays"));
-  Held to = held(wrap(self)), from = held(wrap(src));
-  Held done = held(PyObject_CallMethod(module.o, "copy", "OO", to.o, from.o));
+  OwnedRef module = owned(PyImport_ImportModule("shim_torch._impl.arrays.cupy_arrays"));
+  OwnedRef to = owned(wrap(self)), from = owned(wrap(src));
+  OwnedRef done = owned(PyObject_CallMethod(module.o, "copy", "OO", to.o, from.o));
 }
 
 PyObject* py_result_type(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
     Promotion p;
     for (Py_ssize_t i = 0; i < n; ++i) {
-      Number number;
+      Scalar number;
       if (is_tensor(args[i]))
         p.add(*unwrap(args[i]));
       else if (is_dtype(args[i]))
@@ -108,7 +108,7 @@ PyObject* py_check_fits(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (n != 2 || !is_dtype(args[1]))
     return PyErr_Format(PyExc_TypeError, "check_fits() takes a number and a torch.dtype");
   return guarded([&]() -> PyObject* {
-    Number number;
+    Scalar number;
     if (number_of(args[0], &number)) check_fits(number, dtype_of(args[1]));
     Py_RETURN_NONE;
   });
@@ -227,6 +227,7 @@ int bind_kernels(PyObject* module) {
   ops.copy_ = engine_copy;
   copy_on_device = copy_with_cupy;
   negate_with_operator = negate_in_place;
+  register_index_kernels();
   register_pointwise();
   register_reductions();
   register_memory();

@@ -23,7 +23,7 @@ PyObject* native_copy_in_place(Operator&, PyObject* const* args, size_t n) {
 }
 
 PyObject* native_fill_in_place(Operator&, PyObject* const* args, size_t n) {
-  Number value;
+  Scalar value;
   if (n != 2 || !is_tensor(args[0])) return nullptr;
   return guarded([&]() -> PyObject* {
     if (!number_of(args[1], &value)) return nullptr;
@@ -35,7 +35,7 @@ PyObject* native_fill_in_place(Operator&, PyObject* const* args, size_t n) {
 PyObject* native_zero_in_place(Operator&, PyObject* const* args, size_t n) {
   if (n != 1 || !is_tensor(args[0])) return nullptr;
   return guarded([&]() -> PyObject* {
-    fill_(Tensor(unwrap(args[0])), Number{Number::Int, 0});
+    fill_(Tensor(unwrap(args[0])), Scalar{Scalar::Int, 0});
     return Py_NewRef(args[0]);
   });
 }
@@ -114,7 +114,7 @@ PyObject* native_contiguous(Operator&, PyObject* const* args, size_t n) {
 }
 
 // empty_like(self, dtype, layout, device, pin_memory, memory_format), filled with `value` where there is one.
-PyObject* made_like(PyObject* const* args, size_t n, const Number* value) {
+PyObject* made_like(PyObject* const* args, size_t n, const Scalar* value) {
   if (fill_uninitialized && !value) return nullptr;  // the body of the record fills it
   if (n != 6 || !is_tensor(args[0]) || args[2] != Py_None || args[4] == Py_True) return nullptr;
   MemoryFormat format = MemoryFormat::preserve;
@@ -136,7 +136,7 @@ PyObject* made_like(PyObject* const* args, size_t n, const Number* value) {
 PyObject* native_empty_like(Operator&, PyObject* const* args, size_t n) { return made_like(args, n, nullptr); }
 
 template <int value> PyObject* native_filled_like(Operator&, PyObject* const* args, size_t n) {
-  const Number number{Number::Int, value};
+  const Scalar number{Scalar::Int, value};
   return made_like(args, n, &number);
 }
 
@@ -173,7 +173,7 @@ PyObject* float_arange(PyObject* const* args, size_t n) {
     const double count = std::ceil((end - start) / step);
     if ((t != DType::f32 && t != DType::f64) || !(count < 0x1p53)) return nullptr;
     const int64_t size = int64_t(count);
-    Tensor out = empty(DimSpan(&size, 1), t, Device{});
+    Tensor out = empty(IntArrayRef(&size, 1), t, Device{});
     fill_range(out, start, step);
     return wrap(out);
   });
@@ -203,7 +203,7 @@ PyObject* native_arange(Operator&, PyObject* const* args, size_t n) {
       Tensor made = cuda::arange(start, step, size, t, where);
       return wrapped(made);
     }
-    Tensor out = empty(DimSpan(&size, 1), t, Device{});
+    Tensor out = empty(IntArrayRef(&size, 1), t, Device{});
     fill_range(out, double(start), double(step));
     return wrap(out);
   });
@@ -211,7 +211,7 @@ PyObject* native_arange(Operator&, PyObject* const* args, size_t n) {
 
 // linspace(start, end, steps, dtype, layout, device, pin_memory) of numbers in float32 or float64, from both ends to the middle.
 PyObject* native_linspace(Operator&, PyObject* const* args, size_t n) {
-  Number first, last;
+  Scalar first, last;
   int64_t steps;
   if (n != 7 || is_tensor(args[0]) || is_tensor(args[1]) || !plain_int(args[2], &steps) || steps < 2 ||
       args[6] == Py_True)
@@ -220,12 +220,12 @@ PyObject* native_linspace(Operator&, PyObject* const* args, size_t n) {
       (args[5] != Py_None && !(is_device(args[5]) && device_of(args[5]).is_cpu())))
     return nullptr;
   return guarded([&]() -> PyObject* {
-    if (!number_of(args[0], &first) || !number_of(args[1], &last) || first.type == Number::Complex ||
-        last.type == Number::Complex)
+    if (!number_of(args[0], &first) || !number_of(args[1], &last) || first.type == Scalar::Complex ||
+        last.type == Scalar::Complex)
       return nullptr;
     const DType t = args[3] == Py_None ? default_dtype() : dtype_of(args[3]);
     if (t != DType::f32 && t != DType::f64) return nullptr;
-    Tensor out = empty(DimSpan(&steps, 1), t, Device{});
+    Tensor out = empty(IntArrayRef(&steps, 1), t, Device{});
     const double start = first.to_double(), end = last.to_double(), step = (end - start) / double(steps - 1);
     auto run = [&]<class T>(T* to) {
       const int64_t half = (steps + 1) / 2;

@@ -8,7 +8,7 @@
 namespace shim {
 namespace {
 
-bool input_of(PyObject* o, Input* in) {
+bool input_of(PyObject* o, TensorOrScalar* in) {
   if (is_tensor(o)) {
     in->tensor = unwrap(o);
     return true;
@@ -17,7 +17,7 @@ bool input_of(PyObject* o, Input* in) {
 }
 
 // Runs without the GIL where that pays; not on CUDA, whose current stream is CuPy's and asked for with the GIL held.
-template <class F> Tensor compute(const Input& a, const Input& b, F&& f) {
+template <class F> Tensor compute(const TensorOrScalar& a, const TensorOrScalar& b, F&& f) {
   if ((a.tensor && a.tensor->device().is_cuda()) || (b.tensor && b.tensor->device().is_cuda())) return f();
   const int64_t n = std::max(a.tensor ? a.tensor->numel() : 0, b.tensor ? b.tensor->numel() : 0);
   if (n < 2 * kGrain) return f();
@@ -30,7 +30,7 @@ PyObject* self_or_null(const Tensor& t, PyObject* self) { return t ? Py_NewRef(s
 PyObject* native_unary(Operator& op, PyObject* const* args, size_t n) {
   if (n != 1 || !is_tensor(args[0])) return nullptr;
   return guarded([&]() -> PyObject* {
-    Input in{unwrap(args[0]), {}};
+    TensorOrScalar in{unwrap(args[0]), {}};
     Tensor self(unwrap(args[0]));
     return wrapped(compute(in, {}, [&] { return run_unary(*static_cast<const PointwiseOp*>(op.native_data), self); }));
   });
@@ -58,16 +58,16 @@ PyObject* native_gelu(Operator&, PyObject* const* args, size_t n) {
 }
 
 // The operator's own checks come first: what PyTorch refuses is left to the body, which says why.
-bool refused(const PointwiseOp& op, const Input& b) {
-  return !std::strcmp(op.name, "pow") && !b.tensor && b.number.type != Number::Float &&
-         b.number.type != Number::Complex && b.number.i < 0;
+bool refused(const PointwiseOp& op, const TensorOrScalar& b) {
+  return !std::strcmp(op.name, "pow") && !b.tensor && b.number.type != Scalar::Float &&
+         b.number.type != Scalar::Complex && b.number.i < 0;
 }
 
 // Whether in-place results of this dtype may be written to self.
-bool writes_to(const PointwiseOp& op, const Input& a, const Input& b) {
+bool writes_to(const PointwiseOp& op, const TensorOrScalar& a, const TensorOrScalar& b) {
   if (op.rule == Rule::compare || op.rule == Rule::logical) return true;
   Promotion p;
-  for (const Input* i : {&a, &b}) i->tensor ? p.add(*i->tensor) : p.add(i->number);
+  for (const TensorOrScalar* i : {&a, &b}) i->tensor ? p.add(*i->tensor) : p.add(i->number);
   DType t = p.result();
   if (op.rule == Rule::to_float && is_integral(t, true)) t = default_dtype();
   return can_cast(t, a.tensor->dtype());
@@ -87,7 +87,7 @@ PyObject* native_binary(Operator& op, PyObject* const* args, size_t n) {
   const PointwiseOp* kernel = pick(op, args, n);
   if (!kernel) return nullptr;
   return guarded([&]() -> PyObject* {
-    Input a, b;
+    TensorOrScalar a, b;
     if (!input_of(args[0], &a) || !input_of(args[1], &b) || refused(*kernel, b)) return nullptr;
     return wrapped(compute(a, b, [&] { return run_binary(*kernel, a, b); }));
   });
@@ -97,7 +97,7 @@ PyObject* native_binary_in_place(Operator& op, PyObject* const* args, size_t n) 
   const PointwiseOp* kernel = pick(op, args, n);
   if (!kernel) return nullptr;
   return guarded([&]() -> PyObject* {
-    Input a, b;
+    TensorOrScalar a, b;
     if (!is_tensor(args[0]) || !input_of(args[0], &a) || !input_of(args[1], &b) || refused(*kernel, b) ||
         !writes_to(*kernel, a, b))
       return nullptr;
@@ -106,23 +106,25 @@ PyObject* native_binary_in_place(Operator& op, PyObject* const* args, size_t n) 
   });
 }
 
-bool boolean(const Input& in) { return in.tensor ? in.tensor->dtype() == DType::b8 : in.number.type == Number::Bool; }
+bool boolean(const TensorOrScalar& in) {
+  return in.tensor ? in.tensor->dtype() == DType::b8 : in.number.type == Scalar::Bool;
+}
 
 // Alphas and minuses of bool that PyTorch refuses are left to the record's rule, which knows the errors.
-bool plain_sum(const Input& a, const Input& b, Number alpha, bool subtract) {
+bool plain_sum(const TensorOrScalar& a, const TensorOrScalar& b, Scalar alpha, bool subtract) {
   if (subtract && (boolean(a) || boolean(b))) return false;
-  if (alpha.type == Number::Int) return true;
-  auto floats = [](const Input& in) {
+  if (alpha.type == Scalar::Int) return true;
+  auto floats = [](const TensorOrScalar& in) {
     return in.tensor && (is_floating(in.tensor->dtype()) || is_complex(in.tensor->dtype()));
   };
-  return alpha.type == Number::Float && (floats(a) || floats(b));
+  return alpha.type == Scalar::Float && (floats(a) || floats(b));
 }
 
 template <bool Subtract, bool InPlace> PyObject* native_add(Operator&, PyObject* const* args, size_t n) {
   if (n != 3) return nullptr;
   return guarded([&]() -> PyObject* {
-    Input a, b;
-    Number alpha;
+    TensorOrScalar a, b;
+    Scalar alpha;
     if (!input_of(args[0], &a) || !input_of(args[1], &b) || !number_of(args[2], &alpha) ||
         !plain_sum(a, b, alpha, Subtract))
       return nullptr;
@@ -137,7 +139,7 @@ template <bool Subtract, bool InPlace> PyObject* native_add(Operator&, PyObject*
 PyObject* native_where(Operator&, PyObject* const* args, size_t n) {
   if (n != 3 || !is_tensor(args[0])) return nullptr;
   return guarded([&]() -> PyObject* {
-    Input a, b;
+    TensorOrScalar a, b;
     if (!input_of(args[1], &a) || !input_of(args[2], &b)) return nullptr;
     Tensor condition(unwrap(args[0]));
     return wrapped(compute({condition.get(), {}}, a, [&] { return run_where(condition, a, b); }));
@@ -148,7 +150,7 @@ PyObject* native_where(Operator&, PyObject* const* args, size_t n) {
 template <bool Least, bool Most> PyObject* native_clamp(Operator&, PyObject* const* args, size_t n) {
   if (n != 1 + Least + Most || !is_tensor(args[0])) return nullptr;
   return guarded([&]() -> PyObject* {
-    Number low, high;
+    Scalar low, high;
     PyObject *least = Least ? args[1] : Py_None, *most = Most ? args[n - 1] : Py_None;
     if ((least != Py_None && !number_of(least, &low)) || (most != Py_None && !number_of(most, &high))) return nullptr;
     if (least == Py_None && most == Py_None) return nullptr;

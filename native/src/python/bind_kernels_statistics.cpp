@@ -49,9 +49,9 @@ template <bool Root, bool Mean> PyObject* native_variance(Operator&, PyObject* c
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0])), mean;
     Dims dims;
-    Number correction{Number::Int, 1};
+    Scalar correction{Scalar::Int, 1};
     if (!dims_or_none(args[1], &dims)) return nullptr;
-    if (args[2] != Py_None && (!number_of(args[2], &correction) || correction.type == Number::Complex)) return nullptr;
+    if (args[2] != Py_None && (!number_of(args[2], &correction) || correction.type == Scalar::Complex)) return nullptr;
     const bool keep = args[3] == Py_True;
     Tensor r = by_device(
         self, [&] { return variance(self, dims, keep, correction.to_double(), Root, Mean ? &mean : nullptr); },
@@ -142,54 +142,14 @@ PyObject* native_logsumexp(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
-// `t` with its dims in memory in the order of `like`'s.
-Tensor laid_out_as(const Tensor& t, const TensorImpl& like) {
-  const Dims strides = dense_strides(like.sizes(), std::vector<Dims>{{like.strides().begin(), like.strides().end()}});
-  if (std::equal(strides.begin(), strides.end(), t->strides().begin())) return t;
-  const Tensor to = empty_strided(t->sizes(), strides, t->dtype(), t->device());
-  copy_(to, t);
-  return to;
-}
-
-// sort(self, dim, descending), sort(self, stable, dim, descending)
-PyObject* native_sort(Operator&, PyObject* const* args, size_t n) {
-  if (n < 3 || n > 4 || !is_tensor(args[0]) || !PyLong_CheckExact(args[n - 2]) || !PyBool_Check(args[n - 1]))
-    return nullptr;
-  return guarded([&]() -> PyObject* {
-    Tensor self(unwrap(args[0])), values;
-    const long dim = PyLong_AsLong(args[n - 2]);
-    const bool down = args[n - 1] == Py_True;
-    Tensor index = by_device(
-        self, [&] { return sort(self, dim, down, &values); }, [&] { return cuda::sort(self, dim, down, &values); });
-    return index ? pair(laid_out_as(values, *self), laid_out_as(index, *self)) : nullptr;
-  });
-}
-
-// topk(self, k, dim, largest, sorted)
-PyObject* native_topk(Operator&, PyObject* const* args, size_t n) {
-  if (n != 5 || !is_tensor(args[0]) || !PyLong_CheckExact(args[1]) || !PyLong_CheckExact(args[2]) ||
-      !PyBool_Check(args[3]))
-    return nullptr;
-  if (unwrap(args[0])->dtype() == DType::b8) return nullptr;  // PyTorch ranks no truths
-  return guarded([&]() -> PyObject* {
-    Tensor self(unwrap(args[0])), values;
-    const long k = PyLong_AsLong(args[1]), dim = PyLong_AsLong(args[2]);
-    const bool largest = args[3] == Py_True;
-    Tensor index = by_device(
-        self, [&] { return top_k(self, k, dim, largest, args[4] != Py_False, &values); },
-        [&] { return cuda::top_k(self, k, dim, largest, &values); });
-    return index ? pair(values, index) : nullptr;
-  });
-}
-
 // linalg_vector_norm(self, ord, dim, keepdim, dtype): the Euclidean one, on CUDA those of order 1 and infinity too
 PyObject* native_norm(Operator&, PyObject* const* args, size_t n) {
   if (n != 5 || !is_tensor(args[0]) || !PyBool_Check(args[3]) || args[4] != Py_None) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0]));
-    Number order;
+    Scalar order;
     Dims dims;
-    if (!number_of(args[1], &order) || order.type == Number::Complex || !dims_or_none(args[2], &dims)) return nullptr;
+    if (!number_of(args[1], &order) || order.type == Scalar::Complex || !dims_or_none(args[2], &dims)) return nullptr;
     const double p = order.to_double();
     const bool keep = args[3] == Py_True;
     return wrapped(by_device(
@@ -207,12 +167,12 @@ template <bool Centred> PyObject* native_layer_norm(Operator&, PyObject* const* 
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0]));
     Dims shape;
-    Number epsilon;
+    Scalar epsilon;
     if (!dims_of(args[1], &shape) || shape.empty() || int(shape.size()) > self->dim()) return nullptr;
     if (!std::equal(shape.begin(), shape.end(), self->sizes().end() - long(shape.size()))) return nullptr;
     const bool wide = self->dtype() == DType::f64;
     if (eps == Py_None)
-      epsilon = Number{Number::Float, 0, wide ? 0x1p-52 : 0x1p-23};
+      epsilon = Scalar{Scalar::Float, 0, wide ? 0x1p-52 : 0x1p-23};
     else if (!number_of(eps, &epsilon))
       return nullptr;
     Tensor parts[2];
@@ -221,7 +181,7 @@ template <bool Centred> PyObject* native_layer_norm(Operator&, PyObject* const* 
       if (o == Py_None) continue;
       if (!is_tensor(o)) return nullptr;
       parts[i] = Tensor(unwrap(o));
-      const DimSpan sizes = parts[i]->sizes();
+      const IntArrayRef sizes = parts[i]->sizes();
       if (parts[i]->dtype() != self->dtype() || parts[i]->device() != self->device() ||
           !std::equal(sizes.begin(), sizes.end(), shape.begin(), shape.end()))
         return nullptr;
@@ -254,8 +214,6 @@ void register_statistics() {
   register_native("vector_norm", native_norm);
   register_native("layer_norm", native_layer_norm<true>);
   register_native("rms_norm", native_layer_norm<false>);
-  register_native("sort", native_sort);
-  register_native("topk", native_topk);
   register_native("cumsum", native_running<cuda::Running::sum>);
   register_native("cummax", native_running_extreme<true>);
   register_native("cummin", native_running_extreme<false>);

@@ -1,7 +1,7 @@
 // torch.library's functions of the module.
 #include "autograd/autograd.h"
 #include "python/dispatch.h"
-#include "python/held.h"
+#include "python/owned_ref.h"
 #include "python/library_table.h"
 #include "python/stable_values.h"
 

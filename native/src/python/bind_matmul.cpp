@@ -102,9 +102,9 @@ PyObject* native_product_in(Operator&, PyObject* const* args, size_t n) {
   return guarded([&]() -> PyObject* {
     Tensor self = first ? Tensor(unwrap(args[0])) : Tensor(), a(unwrap(args[first])), b(unwrap(args[first + 1]));
     DType to;
-    Number beta, alpha{Number::Int, 1};
-    if (first && (!number_of(args[4], &beta) || !number_of(args[5], &alpha) || beta.type == Number::Complex ||
-                     alpha.type == Number::Complex))
+    Scalar beta, alpha{Scalar::Int, 1};
+    if (first && (!number_of(args[4], &beta) || !number_of(args[5], &alpha) || beta.type == Scalar::Complex ||
+                     alpha.type == Scalar::Complex))
       return nullptr;
     if (!floats(*a) || !alike(*a, *b) || !result_dtype(args[first + 2], a->dtype(), &to) ||
         !product_fits(a->dim() == 3 ? Product::bmm : Product::mm, *a, *b))
@@ -126,9 +126,9 @@ PyObject* native_addmm(Operator&, PyObject* const* args, size_t n) {
   if (n != 5 || !is_tensor(args[0]) || !is_tensor(args[1]) || !is_tensor(args[2])) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0])), a(unwrap(args[1])), b(unwrap(args[2]));
-    Number beta, alpha;
-    if (!number_of(args[3], &beta) || !number_of(args[4], &alpha) || beta.type == Number::Complex ||
-        alpha.type == Number::Complex)
+    Scalar beta, alpha;
+    if (!number_of(args[3], &beta) || !number_of(args[4], &alpha) || beta.type == Scalar::Complex ||
+        alpha.type == Scalar::Complex)
       return nullptr;
     if (!floats(*a) || !alike(*a, *b) || !alike(*a, *self)) return nullptr;
     const Product kind = a->dim() == 3 ? Product::bmm : b->dim() == 1 ? Product::mv : Product::mm;
@@ -161,9 +161,9 @@ PyObject* native_product_into(Operator& op, PyObject* const* args, size_t n) {
     for (const Tensor& t : {out, a, b, self ? self : out})
       if (!is_plain(t) || t->device() != a->device()) return nullptr;
     DType dtype = a->dtype();
-    Number beta, alpha{Number::Int, 1};
+    Scalar beta, alpha{Scalar::Int, 1};
     if (kind & kAdds && (!number_of(args[numbers], &beta) || !number_of(args[numbers + 1], &alpha) ||
-                            beta.type == Number::Complex || alpha.type == Number::Complex))
+                            beta.type == Scalar::Complex || alpha.type == Scalar::Complex))
       return nullptr;
     if (!floats(*a) || !alike(*a, *b) || (kind & kTyped && !result_dtype(args[first + 2], a->dtype(), &dtype)) ||
         out->dtype() != dtype)
@@ -193,9 +193,9 @@ PyObject* native_addmm_activation(
   if (n != 6 || !is_tensor(args[0]) || !is_tensor(args[1]) || !is_tensor(args[2])) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0])), a(unwrap(args[1])), b(unwrap(args[2]));
-    Number beta, alpha;
-    if (!number_of(args[3], &beta) || !number_of(args[4], &alpha) || beta.type == Number::Complex ||
-        alpha.type == Number::Complex)
+    Scalar beta, alpha;
+    if (!number_of(args[3], &beta) || !number_of(args[4], &alpha) || beta.type == Scalar::Complex ||
+        alpha.type == Scalar::Complex)
       return nullptr;
     if (!floats(*a) || !alike(*a, *b) || !alike(*a, *self) || a->dim() != 2 || b->dim() != 2 ||
         !product_fits(Product::mm, *a, *b))

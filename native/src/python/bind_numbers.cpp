@@ -11,7 +11,7 @@ namespace {
 
 struct Flat {  // nested sequences of numbers, in order
   Dims shape;
-  std::vector<Number> numbers;
+  std::vector<Scalar> numbers;
   bool floats = false, ints = false;
 };
 
@@ -29,16 +29,16 @@ bool flatten(PyObject* data, size_t depth, Flat* flat) {  // false: not for here
       if (!flatten(PySequence_Fast_GET_ITEM(data, i), depth + 1, flat)) return false;
     return true;
   }
-  Number number;
+  Scalar number;
   if (depth != flat->shape.size()) return false;
   if (PyBool_Check(data))
-    number = Number{Number::Bool, data == Py_True};
+    number = Scalar{Scalar::Bool, data == Py_True};
   else if (PyFloat_CheckExact(data))
-    number = Number{Number::Float, 0, PyFloat_AS_DOUBLE(data)};
+    number = Scalar{Scalar::Float, 0, PyFloat_AS_DOUBLE(data)};
   else if (!plain_int(data, &number.i))
     return false;
-  flat->floats |= number.type == Number::Float;
-  flat->ints |= number.type == Number::Int;
+  flat->floats |= number.type == Scalar::Float;
+  flat->ints |= number.type == Scalar::Int;
   flat->numbers.push_back(number);
   return true;
 }
@@ -57,7 +57,7 @@ PyObject* tensor_from_numbers(PyObject*, PyObject* const* args, Py_ssize_t n) {
     if (!wide && t != natural) Py_RETURN_NONE;
     Tensor out = empty(flat.shape, t, Device{});
     char* to = static_cast<char*>(out->data());
-    for (const Number& number : flat.numbers) {
+    for (const Scalar& number : flat.numbers) {
       store_number(to, t, number);
       to += out->itemsize();
     }
@@ -80,12 +80,12 @@ PyMethodDef kernels_memory_functions[] = {
 
 bool fill_uninitialized = false;
 
-bool number_of(PyObject* o, Number* n) {
+bool number_of(PyObject* o, Scalar* n) {
   if (PyBool_Check(o)) {
-    *n = Number{Number::Bool, o == Py_True};
+    *n = Scalar{Scalar::Bool, o == Py_True};
   } else if (PyLong_Check(o)) {
     int overflow = 0;
-    n->type = Number::Int;
+    n->type = Scalar::Int;
     n->i = PyLong_AsLongLongAndOverflow(o, &overflow);
     if (overflow) {
       if (overflow > 0) {
@@ -99,9 +99,9 @@ bool number_of(PyObject* o, Number* n) {
       fail(Kind::Overflow, "int too big to convert");
     }
   } else if (PyFloat_Check(o)) {
-    *n = Number{Number::Float, 0, PyFloat_AS_DOUBLE(o)};
+    *n = Scalar{Scalar::Float, 0, PyFloat_AS_DOUBLE(o)};
   } else if (PyComplex_Check(o)) {
-    *n = Number{Number::Complex, 0, PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o)};
+    *n = Scalar{Scalar::Complex, 0, PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o)};
   } else {
     return false;
   }

@@ -146,7 +146,7 @@ PyObject* owner_of(const Storage& s) {
 }
 namespace {
 
-Tensor from_memory(void* data, PyObject* owner, Device device, DType t, DimSpan sizes, DimSpan strides) {
+Tensor from_memory(void* data, PyObject* owner, Device device, DType t, IntArrayRef sizes, IntArrayRef strides) {
   Py_INCREF(owner);
   Ref<Storage> storage(new Storage(data, storage_bytes(sizes, strides, itemsize(t)), device, drop_owner, owner));
   storage->set_resizable(false);
@@ -247,7 +247,7 @@ PyMethodDef numpy_functions[] = {
 
 PyObject* array_of(TensorImpl* t) { return to_numpy(t); }
 
-PyObject* tensor_over(PyObject* array, DimSpan sizes, DType t) {
+PyObject* tensor_over(PyObject* array, IntArrayRef sizes, DType t) {
   Tensor made = from_memory(
       PyArray_DATA(reinterpret_cast<PyArrayObject*>(array)), array, Device{}, t, sizes, contiguous_strides(sizes));
   made->storage()->set_resizable(true);

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "python/dispatch.h"
-#include "python/held.h"
+#include "python/owned_ref.h"
 #include "python/operator_callable.h"
 #include "python/sparse_dispatch.h"
 

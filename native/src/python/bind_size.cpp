@@ -106,7 +106,7 @@ PyType_Spec size_spec = {"torch.Size", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BAS
 
 }  // namespace
 
-PyObject* size_object(DimSpan d) {
+PyObject* size_object(IntArrayRef d) {
   PyObject* size = SizeType->tp_alloc(SizeType, Py_ssize_t(d.size()));
   if (size)
     for (size_t i = 0; i < d.size(); ++i) PyTuple_SET_ITEM(size, Py_ssize_t(i), PyLong_FromLongLong(d[i]));

@@ -4,7 +4,7 @@
 #include "core/lazy_clone.h"
 #include "ops/kernels.h"
 #include "python/autograd_python.h"
-#include "python/held.h"
+#include "python/owned_ref.h"
 #include "python/object.h"
 #include "python/storage.h"
 #include "python/tensor_type.h"
@@ -77,7 +77,7 @@ PyObject* storage_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
       Py_DECREF(bytes);
       return make(where.is_meta() ? allocate(count, where) : s, type);
     }
-    Held count{size ? PyNumber_Index(size) : PyLong_FromLong(0)};  // NumPy's integers too
+    OwnedRef count{size ? PyNumber_Index(size) : PyLong_FromLong(0)};  // NumPy's integers too
     if (!count.o) return nullptr;
     const long long n = PyLong_AsLongLong(count.o);
     if (n < 0)

@@ -92,7 +92,7 @@ PyGetSetDef getset[] = {{"shape", get_shape, nullptr, nullptr, nullptr}, {"ndim"
 using Args = PyObject* const*;
 
 // size() and stride(): all of them without a dim, one with it.
-PyObject* one_or_all(Args args, Py_ssize_t n, PyObject* names, PyObject* all, DimSpan values, const char* method) {
+PyObject* one_or_all(Args args, Py_ssize_t n, PyObject* names, PyObject* all, IntArrayRef values, const char* method) {
   const Py_ssize_t words = names ? PyTuple_GET_SIZE(names) : 0;
   PyObject* which = n + words >= 1 ? args[0] : Py_None;
   if (which == Py_None) return all;
@@ -128,7 +128,7 @@ PyObject* size_method(PyObject* self, Args args, Py_ssize_t n, PyObject* names) 
   return one_or_all(args, n, names, size_object(t->sizes()), t->sizes(), "size");
 }
 
-PyObject* tuple_of(DimSpan d) {
+PyObject* tuple_of(IntArrayRef d) {
   PyObject* tuple = PyTuple_New(Py_ssize_t(d.size()));
   for (size_t i = 0; tuple && i < d.size(); ++i) PyTuple_SET_ITEM(tuple, Py_ssize_t(i), integer(d[i]));
   return tuple;

@@ -1,6 +1,6 @@
 // torch._C's functions about __torch_dispatch__: the stack of modes, switches, rules.
 #include "autograd/autograd.h"
-#include "python/held.h"
+#include "python/owned_ref.h"
 #include "python/record_plan.h"
 #include "python/torch_dispatch_state.h"
 
@@ -57,7 +57,7 @@ PyObject* disabled_dispatch(PyObject*, PyObject* args) {  // (func, types, args=
   if (!PyArg_ParseTuple(args, "OO|OO", &func, &types, &positional, &kwargs)) return nullptr;
   bool old = disabled;
   disabled = true;
-  Held tuple{positional ? PySequence_Tuple(positional) : PyTuple_New(0)};
+  OwnedRef tuple{positional ? PySequence_Tuple(positional) : PyTuple_New(0)};
   PyObject* r = tuple.o ? PyObject_Call(func, tuple.o, kwargs && kwargs != Py_None ? kwargs : nullptr) : nullptr;
   disabled = old;
   return r;

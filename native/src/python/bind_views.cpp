@@ -18,7 +18,7 @@ bool tensor_first(Args args, Py_ssize_t n, Py_ssize_t least, const char* name) {
 }
 
 // f(tensor, list)
-template <Tensor (*F)(const TensorImpl&, DimSpan)> PyObject* with_dims(PyObject*, Args args, Py_ssize_t n) {
+template <Tensor (*F)(const TensorImpl&, IntArrayRef)> PyObject* with_dims(PyObject*, Args args, Py_ssize_t n) {
   Dims d;
   if (!tensor_first(args, n, 2, "view") || !dims_of(args[1], &d)) return nullptr;
   return guarded([&]() -> PyObject* { return wrap(F(*unwrap(args[0]), d)); });

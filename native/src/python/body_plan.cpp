@@ -5,14 +5,14 @@
 #include <vector>
 
 #include "ops/kernels.h"
-#include "python/held.h"
+#include "python/owned_ref.h"
 
 namespace shim {
 
 namespace {
 
-Held get(PyObject* o, const char* name) {
-  Held v(PyObject_GetAttrString(o, name));
+OwnedRef get(PyObject* o, const char* name) {
+  OwnedRef v(PyObject_GetAttrString(o, name));
   if (!v.o) throw PythonError();
   return v;
 }
@@ -30,7 +30,7 @@ std::vector<bool> flags(PyObject* tuple) {
 
 BodyRule rule_of(PyObject* plan, const char* name) {  // (function, takes_all, places) or None
   BodyRule r;
-  Held data = get(plan, name);
+  OwnedRef data = get(plan, name);
   if (data.o == Py_None) return r;
   r.function = Py_NewRef(PyTuple_GetItem(data.o, 0));
   r.takes_all = PyTuple_GetItem(data.o, 1) == Py_True;
@@ -42,11 +42,11 @@ BodyRule rule_of(PyObject* plan, const char* name) {  // (function, takes_all, p
 
 BodyPlan* plan_of(BodyRunner& self) {
   if (self.plan) return self.plan;
-  Held made(PyObject_CallNoArgs(self.make_plan));
+  OwnedRef made(PyObject_CallNoArgs(self.make_plan));
   if (!made.o) throw PythonError();
   auto plan = std::make_unique<BodyPlan>();
   plan->body = get(made.o, "body").give();
-  Held places = get(made.o, "positions"), keywords = get(made.o, "keywords"), results = get(made.o, "results");
+  OwnedRef places = get(made.o, "positions"), keywords = get(made.o, "keywords"), results = get(made.o, "results");
   plan->places = ints(places.o);
   plan->positional = Py_ssize_t(plan->places.size()) + 1;  // xp comes first
   const Py_ssize_t named = PyTuple_Size(keywords.o);
@@ -56,7 +56,7 @@ BodyPlan* plan_of(BodyRunner& self) {
     PyTuple_SET_ITEM(plan->keywords, i, Py_NewRef(PyTuple_GetItem(pair, 0)));
     plan->places.push_back(int(PyLong_AsLong(PyTuple_GetItem(pair, 1))));
   }
-  Held tensor = get(made.o, "tensor_place"), keep = get(made.o, "keep"), device = get(made.o, "device_at");
+  OwnedRef tensor = get(made.o, "tensor_place"), keep = get(made.o, "keep"), device = get(made.o, "device_at");
   plan->tensor = flags(tensor.o);
   plan->keep = flags(keep.o);
   plan->device_at = int(PyLong_AsLong(device.o));
@@ -66,7 +66,7 @@ BodyPlan* plan_of(BodyRunner& self) {
   plan->results = int(PyTuple_Size(results.o));
   for (Py_ssize_t i = 0; i < PyTuple_Size(results.o); ++i)
     if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(results.o, i), "Tensor") != 0) plan->results = 0;
-  Held order = get(made.o, "order");
+  OwnedRef order = get(made.o, "order");
   if (order.o != Py_None) plan->results = 0;  // not contiguous: Python's to finish
   if (PyErr_Occurred()) throw PythonError();
   plan->python = made.give();

@@ -6,7 +6,7 @@
 #include "python/dispatch.h"
 #include "python/overlap.h"
 #include "python/forward_mode.h"
-#include "python/held.h"
+#include "python/owned_ref.h"
 #include "python/library_table.h"
 #include "python/math_bits.h"
 #include "python/sparse_dispatch.h"
@@ -32,10 +32,10 @@ class CallReplay final : public ViewReplay {
     for (PyObject* a : args_) v.python(a);
   }
   Tensor apply(const Tensor& base) override {
-    Held self{wrap(base)};
+    OwnedRef self{wrap(base)};
     std::vector<PyObject*> given(args_);
     given[0] = self.o;
-    Held r{nullptr};
+    OwnedRef r{nullptr};
     if (GradMode::enabled()) {
       r.o = run_recorded(op_, given.data(), given.size());
     } else {
@@ -90,7 +90,7 @@ __attribute__((noinline, cold)) void translate_body_error() {
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
   if (trace) PyException_SetTraceback(value, trace);
-  Held module{PyImport_ImportModule("shim_torch._impl.table.body_errors")};
+  OwnedRef module{PyImport_ImportModule("shim_torch._impl.table.body_errors")};
   PyObject* error = module.o ? PyObject_CallMethod(module.o, "translated", "O", value) : nullptr;
   if (!error || error == value) {
     PyErr_Clear();

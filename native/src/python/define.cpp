@@ -2,17 +2,17 @@
 #include <algorithm>
 
 #include "python/dispatch.h"
-#include "python/held.h"
+#include "python/owned_ref.h"
 #include "python/record_plan.h"
 #include "python/traits.h"
 
 namespace shim {
 namespace {
 
-Held attribute(PyObject* o, const char* name) {
+OwnedRef attribute(PyObject* o, const char* name) {
   PyObject* v = PyObject_GetAttrString(o, name);
   if (!v) throw PythonError();
-  return Held{v};
+  return OwnedRef{v};
 }
 bool flag(PyObject* record, const char* name) {
   const int truth = PyObject_IsTrue(attribute(record, name));
@@ -39,9 +39,9 @@ std::vector<std::string> split(const std::string& names) {
 
 std::vector<std::string> parameter_names(PyObject* function) {
   std::vector<std::string> names;
-  Held code = attribute(function, "__code__");
-  Held variables = attribute(code, "co_varnames"), positional = attribute(code, "co_argcount"),
-       keyword = attribute(code, "co_kwonlyargcount");
+  OwnedRef code = attribute(function, "__code__");
+  OwnedRef variables = attribute(code, "co_varnames"), positional = attribute(code, "co_argcount"),
+           keyword = attribute(code, "co_kwonlyargcount");
   long n = PyLong_AsLong(positional) + PyLong_AsLong(keyword);
   for (long i = 0; i < n; ++i) names.push_back(text(PyTuple_GetItem(variables, i)));
   return names;
@@ -118,7 +118,7 @@ std::string out_overload(const Operator& f) {
 std::vector<std::string> out_names(
     PyObject* record, const Operator& f) {  // the record may say them: out=("out", "indices")
   std::vector<std::string> names;
-  Held given = attribute(record, "out");
+  OwnedRef given = attribute(record, "out");
   for (size_t i = 0; i < f.schema.returns.size(); ++i) {
     const Return& r = f.schema.returns[i];
     if (PyTuple_Check(given))
@@ -164,7 +164,7 @@ void add_variants(Operator&& base, PyObject* record, const std::string& native, 
     f->functional = f;
   }
   auto report = [&](Operator* op) {
-    Held name{PyUnicode_FromString(op->schema.qualified().c_str())};
+    OwnedRef name{PyUnicode_FromString(op->schema.qualified().c_str())};
     if (!name.o || PyList_Append(names, name) < 0) throw PythonError();
   };
   report(f);
@@ -176,31 +176,31 @@ void add_variants(Operator&& base, PyObject* record, const std::string& native, 
 
 PyObject* define_record(PyObject* record, PyObject* run) {
   Operator base;
-  Held schema = attribute(record, "schema");
+  OwnedRef schema = attribute(record, "schema");
   base.schema = parse_schema(text(schema));
-  Held kind = attribute(record, "kind"), body = attribute(record, "body");
+  OwnedRef kind = attribute(record, "kind"), body = attribute(record, "body");
   const std::string kind_name = text(kind);
   base.kind = kind_name == "view" ? Operator::View : kind_name == "composite" ? Operator::Composite : Operator::Kernel;
   base.record = Py_NewRef(record);
   base.run = Py_NewRef(run && run != Py_None ? run : body.o);
-  Held grad = attribute(record, "grad"), fused = attribute(record, "fused");
+  OwnedRef grad = attribute(record, "grad"), fused = attribute(record, "fused");
   base.formulas = formulas_of(grad);
   base.fused = formulas_of(fused);
-  Held differentiable = attribute(record, "differentiable");
+  OwnedRef differentiable = attribute(record, "differentiable");
   if (PyTuple_Check(differentiable))
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(differentiable.o); ++i)
       base.differentiable_outputs.push_back(std::to_string(PyLong_AsLong(PyTuple_GET_ITEM(differentiable.o, i))));
-  Held shape = attribute(record, "shape");
+  OwnedRef shape = attribute(record, "shape");
   if (PyFunction_Check(shape)) {
-    Held name = attribute(shape, "__name__");
+    OwnedRef name = attribute(shape, "__name__");
     base.pointwise = text(name) == "broadcast";
   }
-  Held native_name = attribute(record, "native");
+  OwnedRef native_name = attribute(record, "native");
   const std::string native = native_name == Py_None ? "" : text(native_name);
   base.ops_only = flag(record, "ops_only");
-  Held options = attribute(record, "traits"), aliases = attribute(record, "aliases");
+  OwnedRef options = attribute(record, "traits"), aliases = attribute(record, "aliases");
   base.traits = read_traits(options);
-  Held names{PyList_New(0)}, own_name = attribute(record, "name");
+  OwnedRef names{PyList_New(0)}, own_name = attribute(record, "name");
   for (Py_ssize_t i = 0; i < PyTuple_Size(aliases); ++i) {
     Operator alias = copy_base(base);
     alias.schema.name = text(PyTuple_GET_ITEM(aliases.o, i));

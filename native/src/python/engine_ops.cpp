@@ -21,7 +21,7 @@ template <class... A> Tensor method(const Tensor& self, const char* name, A... a
   return t;
 }
 
-Tensor op_zeros(DimSpan sizes, DType t, Device d) {
+Tensor op_zeros(IntArrayRef sizes, DType t, Device d) {
   Tensor z = empty(sizes, t, d);
   if (d.is_cpu() && z->numel())
     std::memset(z->data(), 0, size_t(z->numel()) * z->itemsize());
@@ -49,11 +49,11 @@ void install_engine_ops() {
   EngineOps& e = engine_ops();
   e.add = [](const Tensor& a, const Tensor& b) { return method(a, "add", wrap(b)); };
   e.add_ = [](const Tensor& a, const Tensor& b) { method(a, "add_", wrap(b)); };
-  e.sum_to = [](const Tensor& a, DimSpan s) { return method(a, "sum_to_size", size_object(s)); };
+  e.sum_to = [](const Tensor& a, IntArrayRef s) { return method(a, "sum_to_size", size_object(s)); };
   e.cast = [](const Tensor& a, DType t) { return method(a, "to", dtype_object(t)); };
   e.clone = [](const Tensor& a) { return method(a, "clone"); };
   e.copy_ = [](const Tensor& a, const Tensor& b) { method(a, "copy_", wrap(b)); };
-  e.as_strided = [](const Tensor& a, DimSpan s, DimSpan st, int64_t o) {
+  e.as_strided = [](const Tensor& a, IntArrayRef s, IntArrayRef st, int64_t o) {
     return GradMode::enabled() || !has_data(*a)
                ? method(a, "as_strided", size_object(s), size_object(st), PyLong_FromLongLong(o))
                : as_strided(*a, s, st, o);

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/math_bits.h"
-#include "python/held.h"
+#include "python/owned_ref.h"
 
 namespace shim {
 
@@ -153,12 +153,12 @@ void write_with_history(const Tensor& view, const Tensor& base, const Tensor& ne
     Off() { forward_gradients() = 0; }
     ~Off() { forward_gradients() = old; }
   } off;
-  Held whole{wrap(tangent_of(*base))}, value{wrap(next)}, sizes{size_object(view->sizes())},
+  OwnedRef whole{wrap(tangent_of(*base))}, value{wrap(next)}, sizes{size_object(view->sizes())},
       strides{size_object(view->strides())};
   const int64_t offset = unwrap(whole.o)->storage_offset() + view->storage_offset() - base->storage_offset();
-  Held part{PyObject_CallMethod(whole.o, "as_strided", "OOL", sizes.o, strides.o, static_cast<long long>(offset))};
+  OwnedRef part{PyObject_CallMethod(whole.o, "as_strided", "OOL", sizes.o, strides.o, static_cast<long long>(offset))};
   if (!part.o) throw PythonError();
-  Held done{PyObject_CallMethod(part.o, "copy_", "O", value.o)};
+  OwnedRef done{PyObject_CallMethod(part.o, "copy_", "O", value.o)};
   if (!done.o) throw PythonError();
   set_tangent(view, Tensor(unwrap(part.o)));
 }
@@ -166,20 +166,20 @@ void write_with_history(const Tensor& view, const Tensor& base, const Tensor& ne
 // A view takes a tangent that has a history, or whose values a Python class holds, a batch of them: so must its base.
 bool shared_with_base(const Tensor& view, const Tensor& base, const Tensor& value) {
   if (!base->is_contiguous() || view->numel() == 0) return false;
-  Held like{wrap(value)}, sizes{size_object(base->sizes())}, part_sizes{size_object(view->sizes())},
+  OwnedRef like{wrap(value)}, sizes{size_object(base->sizes())}, part_sizes{size_object(view->sizes())},
       strides{size_object(view->strides())};
-  Held whole{PyObject_CallMethod(like.o, "new_zeros", "O", sizes.o)};
+  OwnedRef whole{PyObject_CallMethod(like.o, "new_zeros", "O", sizes.o)};
   if (!whole.o) throw PythonError();
   if (Tensor before = tangent_of(*base)) {
-    Held old{wrap(before)};
-    Held sum{PyObject_CallMethod(whole.o, "add", "O", old.o)};
+    OwnedRef old{wrap(before)};
+    OwnedRef sum{PyObject_CallMethod(whole.o, "add", "O", old.o)};
     if (!sum.o) throw PythonError();
     std::swap(sum.o, whole.o);
   }
-  Held part{PyObject_CallMethod(whole.o, "as_strided", "OOL", part_sizes.o, strides.o,
+  OwnedRef part{PyObject_CallMethod(whole.o, "as_strided", "OOL", part_sizes.o, strides.o,
       static_cast<long long>(view->storage_offset() - base->storage_offset()))};
   if (!part.o) throw PythonError();
-  Held done{PyObject_CallMethod(part.o, "copy_", "O", like.o)};
+  OwnedRef done{PyObject_CallMethod(part.o, "copy_", "O", like.o)};
   if (!done.o) throw PythonError();
   set_tangent(base, Tensor(unwrap(whole.o)));
   set_tangent(view, Tensor(unwrap(part.o)));
@@ -194,8 +194,8 @@ bool copied(const Tensor& into, const Tensor& value) {
     return true;
   }
   if (has_data(*into)) return false;
-  Held target{wrap(into)}, source{wrap(value)};
-  Held done{PyObject_CallMethod(target.o, "copy_", "O", source.o)};
+  OwnedRef target{wrap(into)}, source{wrap(value)};
+  OwnedRef done{PyObject_CallMethod(target.o, "copy_", "O", source.o)};
   if (!done.o) throw PythonError();
   return true;
 }
@@ -221,8 +221,8 @@ void write_tangent(const Tensor& t, const Tensor& value) {
 bool view_of_tangent(const TensorImpl& self, PyObject* result, const std::function<PyObject*(PyObject*)>& view) {
   Tensor tangent = tangent_of(self);
   if (!tangent || !same_layout(*tangent, self) || tangent->storage_offset() != self.storage_offset()) return false;
-  Held given{wrap(tangent)};
-  Held parts{view(given.o)};
+  OwnedRef given{wrap(tangent)};
+  OwnedRef parts{view(given.o)};
   if (!parts.o) throw PythonError();
   if (is_tensor(result)) {
     if (result != parts.o && is_tensor(parts.o)) set_tangent(Tensor(unwrap(result)), Tensor(unwrap(parts.o)));
@@ -264,7 +264,7 @@ PyObject* run_with_tangents(PyObject* const* args, size_t n, const std::function
   } drop_all{given};
   for (size_t i = 0; i < n; ++i) given.push_back(primals.replaced(args[i]));
   const std::vector<Edge> edges = edges_of(primals.tensors);  // before an operator writes to one
-  Held result{run(given.data(), n)};
+  OwnedRef result{run(given.data(), n)};
   if (!result.o) return nullptr;
   std::vector<Tensor> outputs;
   each_tensor(result.o, [&](PyObject* o) {

@@ -4,7 +4,7 @@
 #include "python/batching.h"
 #include "python/forward_mode.h"
 #include "python/function.h"
-#include "python/held.h"
+#include "python/owned_ref.h"
 
 namespace shim {
 
@@ -21,14 +21,14 @@ Names& names() {
 }
 
 PyObject* python_helper(const char* name) {  // of shim_torch.autograd.function
-  Held module{PyImport_ImportModule("shim_torch.autograd.function")};
+  OwnedRef module{PyImport_ImportModule("shim_torch.autograd.function")};
   return module.o ? PyObject_GetAttrString(module.o, name) : nullptr;
 }
 
 bool has_setup_context(PyObject* cls, PyObject** found) {
   static PyObject* original = nullptr;
   if (!original) {
-    Held function{python_helper("Function")};
+    OwnedRef function{python_helper("Function")};
     original = function.o ? PyObject_GetAttr(function.o, names().setup_context) : nullptr;
   }
   *found = PyObject_GetAttr(cls, names().setup_context);
@@ -42,7 +42,7 @@ PyObject* run_forward(PyObject* cls, PyObject* ctx, PyObject* const* args, size_
     NoTangents() { forward_gradients() = 0; }
     ~NoTangents() { forward_gradients() = old; }
   } no_tangents;
-  Held forward{PyObject_GetAttr(cls, names().forward)};
+  OwnedRef forward{PyObject_GetAttr(cls, names().forward)};
   if (!forward.o) return nullptr;
   if (!setup) {
     std::vector<PyObject*> with(n + 1);
@@ -52,9 +52,9 @@ PyObject* run_forward(PyObject* cls, PyObject* ctx, PyObject* const* args, size_
   }
   PyObject* output = PyObject_Vectorcall(forward.o, args, n, nullptr);
   if (!output) return nullptr;
-  Held inputs{PyTuple_New(Py_ssize_t(n))};
+  OwnedRef inputs{PyTuple_New(Py_ssize_t(n))};
   for (size_t i = 0; i < n; ++i) PyTuple_SET_ITEM(inputs.o, Py_ssize_t(i), Py_NewRef(args[i]));
-  Held done{PyObject_CallFunctionObjArgs(setup, ctx, inputs.o, output, nullptr)};
+  OwnedRef done{PyObject_CallFunctionObjArgs(setup, ctx, inputs.o, output, nullptr)};
   if (!done.o) Py_CLEAR(output);
   return output;
 }
@@ -75,7 +75,7 @@ void check_tangent(PyFunction* ctx, PyObject* result, TensorImpl& tangent, PyObj
       ", but  the corresponding forward output is not a differentiable Tensor.You should return None at that position "
       "instead.");
   const TensorImpl& value = *unwrap(result);
-  auto text = [](DimSpan d) {
+  auto text = [](IntArrayRef d) {
     std::string s = "[";
     for (size_t i = 0; i < d.size(); ++i) s += (i ? ", " : "") + std::to_string(d[i]);
     return s + "]";
@@ -106,16 +106,16 @@ void check_tangent(PyFunction* ctx, PyObject* result, TensorImpl& tangent, PyObj
 }
 
 PyObject* call_jvp(PyObject* cls, PyObject* ctx, PyObject* const* args, size_t n) {
-  Held jvp{PyObject_GetAttrString(cls, "jvp")};
+  OwnedRef jvp{PyObject_GetAttrString(cls, "jvp")};
   if (!jvp.o) return nullptr;
   std::vector<PyObject*> given{ctx};
-  std::vector<Held> held(n);
+  std::vector<OwnedRef> owned(n);
   for (size_t i = 0; i < n; ++i) {
     Tensor t = is_tensor(args[i]) ? tangent_of(*unwrap(args[i])) : Tensor();
     if (!t && is_tensor(args[i]) && reinterpret_cast<PyFunction*>(ctx)->materialize &&
         (is_floating(unwrap(args[i])->dtype()) || is_complex(unwrap(args[i])->dtype())))
       t = engine_ops().zeros(unwrap(args[i])->sizes(), unwrap(args[i])->dtype(), unwrap(args[i])->device());
-    given.push_back(held[i].o = wrap(t));
+    given.push_back(owned[i].o = wrap(t));
   }
   struct Off {
     int old = forward_gradients();
@@ -130,9 +130,9 @@ bool apply_jvp(PyObject* cls, PyObject* ctx, PyObject* const* args, size_t n, Py
   std::vector<uint32_t> versions(n);  // of the inputs' tangents
   for (size_t i = 0; i < n; ++i)
     if (Tensor t = is_tensor(args[i]) ? tangent_of(*unwrap(args[i])) : Tensor()) versions[i] = t->version();
-  Held r{call_jvp(cls, ctx, args, n)};
+  OwnedRef r{call_jvp(cls, ctx, args, n)};
   if (!r.o) return false;
-  Held tuple{PyTuple_Check(r.o) ? Py_NewRef(r.o) : PyTuple_Pack(1, r.o)};
+  OwnedRef tuple{PyTuple_Check(r.o) ? Py_NewRef(r.o) : PyTuple_Pack(1, r.o)};
   if (!tuple.o) return false;
   CHECK(Kind::Runtime, PyTuple_GET_SIZE(tuple.o) == PyTuple_GET_SIZE(outputs),
       "Function's jvp returned an invalid number of forward gradients (expected ", PyTuple_GET_SIZE(outputs),
@@ -149,8 +149,8 @@ bool apply_jvp(PyObject* cls, PyObject* ctx, PyObject* const* args, size_t n, Py
 }
 
 PyObject* apply_to(PyObject* cls, PyObject* const* args, size_t n, PyObject* setup) {
-  Held backward_cls{PyObject_GetAttr(cls, names().backward_cls)};
-  Held ctx{backward_cls.o ? PyObject_CallNoArgs(backward_cls.o) : nullptr};
+  OwnedRef backward_cls{PyObject_GetAttr(cls, names().backward_cls)};
+  OwnedRef ctx{backward_cls.o ? PyObject_CallNoArgs(backward_cls.o) : nullptr};
   if (!ctx.o) return nullptr;
   PyFunction* f = reinterpret_cast<PyFunction*>(ctx.o);
   bool any = false;
@@ -170,13 +170,13 @@ PyObject* apply_to(PyObject* cls, PyObject* const* args, size_t n, PyObject* set
     }
     node->set_next_edges(std::move(edges));
   }
-  Held output{run_forward(cls, ctx.o, args, n, setup)};
+  OwnedRef output{run_forward(cls, ctx.o, args, n, setup)};
   if (!output.o) return nullptr;
   const bool tangents = forward_gradients() && any_tangent(args, n);
   bool single = !PyTuple_Check(output.o);
-  Held outputs{single ? PyTuple_Pack(1, output.o) : Py_NewRef(output.o)};
+  OwnedRef outputs{single ? PyTuple_Pack(1, output.o) : Py_NewRef(output.o)};
   if (node && setup) check_saved_as_returned(f, args, n, outputs.o);
-  Held result{wrap_outputs(f, node, args, n, outputs.o)};
+  OwnedRef result{wrap_outputs(f, node, args, n, outputs.o)};
   if (!result.o) return nullptr;
   if (tangents && !apply_jvp(cls, ctx.o, args, n, result.o)) return nullptr;
   if (node) save_variables(f, node);
@@ -187,20 +187,20 @@ PyObject* apply_to(PyObject* cls, PyObject* const* args, size_t n, PyObject* set
 }
 
 bool ours(PyObject* cls) {  // a Function of this package
-  Held home{PyObject_GetAttrString(cls, "__module__")};
+  OwnedRef home{PyObject_GetAttrString(cls, "__module__")};
   const char* text = home.o && PyUnicode_Check(home.o) ? PyUnicode_AsUTF8(home.o) : nullptr;
   PyErr_Clear();
   return text && std::string_view(text).starts_with("shim_torch.");
 }
 
 PyObject* apply_bound(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, bool hooks) {
-  Held setup{nullptr};
+  OwnedRef setup{nullptr};
   bool separate = has_setup_context(cls, &setup.o);
   if (!setup.o) return nullptr;
-  Held bound{nullptr};
+  OwnedRef bound{nullptr};
   if (separate || (kwnames && PyTuple_GET_SIZE(kwnames))) {  // defaults and keywords of forward become plain arguments
-    Held bind{python_helper("_bind_arguments")};
-    Held positional{PyTuple_New(nargs)}, keywords{PyDict_New()};
+    OwnedRef bind{python_helper("_bind_arguments")};
+    OwnedRef positional{PyTuple_New(nargs)}, keywords{PyDict_New()};
     if (!bind.o || !positional.o || !keywords.o) return nullptr;
     for (Py_ssize_t i = 0; i < nargs; ++i) PyTuple_SET_ITEM(positional.o, i, Py_NewRef(args[i]));
     for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i)

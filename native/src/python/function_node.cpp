@@ -1,6 +1,6 @@
 // The node of a user's autograd.Function: calls its class' backward; gives the results of forward their history.
 #include "python/function.h"
-#include "python/held.h"
+#include "python/owned_ref.h"
 
 #include <algorithm>
 
@@ -38,13 +38,13 @@ PyObject* FunctionNode::call_backward(PyObject* args) {
   static PyObject *forward_cls = interned("_forward_cls"), *backward = interned("backward"), *vjp = interned("vjp"),
                   *base = nullptr;
   if (!base) {
-    Held module{PyImport_ImportModule("shim_torch.autograd.function")};
+    OwnedRef module{PyImport_ImportModule("shim_torch.autograd.function")};
     base = module.o ? PyObject_GetAttrString(module.o, "Function") : nullptr;
     if (!base) return nullptr;
   }
-  Held cls{PyObject_GetAttr(reinterpret_cast<PyObject*>(ctx_), forward_cls)};
+  OwnedRef cls{PyObject_GetAttr(reinterpret_cast<PyObject*>(ctx_), forward_cls)};
   if (!cls.o) return nullptr;
-  Held b{PyObject_GetAttr(cls.o, backward)}, v{PyObject_GetAttr(cls.o, vjp)}, b0{PyObject_GetAttr(base, backward)},
+  OwnedRef b{PyObject_GetAttr(cls.o, backward)}, v{PyObject_GetAttr(cls.o, vjp)}, b0{PyObject_GetAttr(base, backward)},
       v0{PyObject_GetAttr(base, vjp)};
   if (!b.o || !v.o || !b0.o || !v0.o) return nullptr;
   if (b.o != b0.o && v.o != v0.o) {
@@ -60,8 +60,8 @@ Grads FunctionNode::apply(Grads&& grads) {
   GilAcquire gil;
   CHECK(Kind::Runtime, ctx_, name_, ": its ctx was freed");
   Ref<Node> alive(this);
-  Held ctx_alive{Py_NewRef(reinterpret_cast<PyObject*>(ctx_))};
-  Held args{PyTuple_New(Py_ssize_t(outputs.size()) + 1)};
+  OwnedRef ctx_alive{Py_NewRef(reinterpret_cast<PyObject*>(ctx_))};
+  OwnedRef args{PyTuple_New(Py_ssize_t(outputs.size()) + 1)};
   if (!args.o) throw PythonError();
   Py_INCREF(ctx_);
   PyTuple_SET_ITEM(args.o, 0, reinterpret_cast<PyObject*>(ctx_));
@@ -71,13 +71,13 @@ Grads FunctionNode::apply(Grads&& grads) {
     PyTuple_SET_ITEM(args.o, Py_ssize_t(i) + 1, wrap(zeros ? zeros_like_meta(inputs[i]) : grads[i]));
   }
   grads.clear();
-  Held r{call_backward(args.o)};
+  OwnedRef r{call_backward(args.o)};
   if (!r.o) throw PythonError();
   return results(r.o);
 }
 
 Grads FunctionNode::results(PyObject* r) {
-  Held tuple{PyTuple_Check(r) ? Py_NewRef(r) : PyTuple_Pack(1, r)};
+  OwnedRef tuple{PyTuple_Check(r) ? Py_NewRef(r) : PyTuple_Pack(1, r)};
   if (!tuple.o) throw PythonError();
   size_t n = size_t(PyTuple_GET_SIZE(tuple.o)), expected = is_tensor_input.size();
   bool rest_none = n > expected;  // trailing Nones are forgiven
@@ -246,7 +246,7 @@ PyObject* wrap_outputs(
         "modified inplace must all be "
         "outputs of the Function.");
   }
-  Held result{PyTuple_New(n)};
+  OwnedRef result{PyTuple_New(n)};
   if (!result.o) return nullptr;
   for (Py_ssize_t i = 0; i < n; ++i) {
     PyObject* o = wrap_output(w, PyTuple_GET_ITEM(outputs, i));

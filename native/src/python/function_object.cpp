@@ -1,7 +1,7 @@
 // torch._C._FunctionBase: the ctx of a user's autograd.Function, and its apply().
 
 #include "python/function.h"
-#include "python/held.h"
+#include "python/owned_ref.h"
 
 #include <structmember.h>
 

@@ -7,7 +7,7 @@
 #include "ops/kernels.h"
 #include "python/dispatch.h"
 #include "python/forward_mode.h"
-#include "python/held.h"
+#include "python/owned_ref.h"
 #include "python/math_bits.h"
 #include "python/overlap.h"
 #include "python/torch_dispatch.h"
@@ -15,13 +15,13 @@
 namespace shim {
 namespace {
 
-std::string shape_text(DimSpan s) {
+std::string shape_text(IntArrayRef s) {
   std::string text = "[";
   for (size_t i = 0; i < s.size(); ++i) text += (i ? ", " : "") + std::to_string(s[i]);
   return text + "]";
 }
 
-bool equal(DimSpan a, DimSpan b) { return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin()); }
+bool equal(IntArrayRef a, IntArrayRef b) { return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin()); }
 
 void write(const Tensor& target, const Tensor& result) {
   if (!target->device().is_meta()) copy_(target, result);
@@ -83,16 +83,16 @@ PyObject* composite_inplace(Operator& op, PyObject** args, size_t n) {
   PyObject* self = args[0];
   Tensor target(unwrap(self));
   std::vector<PyObject*> given(args, args + n);
-  Held before{nullptr};
+  OwnedRef before{nullptr};
   if (GradMode::enabled() && any_requires_grad(args, n)) {
     check_inplace(target);
     before.o = wrap(before_write(target));
     given[0] = before.o;
   }
-  Held result{run_functional(*op.functional, given.data(), n)};
+  OwnedRef result{run_functional(*op.functional, given.data(), n)};
   if (!result.o) return nullptr;
   if (is_tensor(result.o)) check_result(*op.functional, *unwrap(result.o), *target);
-  Held done{PyObject_CallMethod(self, "copy_", "O", result.o)};
+  OwnedRef done{PyObject_CallMethod(self, "copy_", "O", result.o)};
   return done.o ? Py_NewRef(self) : nullptr;
 }
 
@@ -102,10 +102,10 @@ PyObject* dispatch_inplace(Operator& op, PyObject** args, size_t n) {
   Tensor target(unwrap(args[0]));
   const bool history = GradMode::enabled() && any_requires_grad(args, n);
   if (history || target->is_inference) check_inplace(target);
-  Held before{nullptr};
+  OwnedRef before{nullptr};
   if (history && saves_self(f, args)) before.o = PyObject_CallMethod(args[0], "clone", nullptr);
   const uint32_t version = target->version();
-  Held r{call_torch_dispatch(op, args, n)};
+  OwnedRef r{call_torch_dispatch(op, args, n)};
   if (!r.o) return nullptr;
   if (target->version() == version) target->bump_version();
   if (history && f.kind != Operator::Composite) {
@@ -144,7 +144,7 @@ struct WithoutTangents {
 bool take_value(PyObject* self, PyObject* result) {
   WithoutTangents off;
   NoGrad no_grad;
-  return Held(PyObject_CallMethod(self, "copy_", "O", result)).o != nullptr;
+  return OwnedRef(PyObject_CallMethod(self, "copy_", "O", result)).o != nullptr;
 }
 
 // The tangent of what is written is that of the functional operator. With a history it has one too, and what the backward
@@ -153,20 +153,20 @@ PyObject* inplace_with_tangents(Operator& op, PyObject** args, size_t n, bool hi
   Operator& f = *op.functional;
   Tensor target(unwrap(args[0]));
   std::vector<PyObject*> given(args, args + n);
-  Held scratch{nullptr};
+  OwnedRef scratch{nullptr};
   if (&f == &op) {  // copy_, fill_: there is no form that leaves the target alone
     scratch.o = wrap(empty_strided(target->sizes(), target->strides(), target->dtype(), target->device()));
     given[0] = scratch.o;
   }
   const bool flows = any_tangent(given.data(), n);
-  Held before{nullptr};  // the tangent's history needs the values that are written over
+  OwnedRef before{nullptr};  // the tangent's history needs the values that are written over
   for (size_t i = 0; flows && history && i < n; ++i) {
     if (given[i] != args[0]) continue;
     if (!before.o) before.o = PyObject_CallMethod(args[0], "clone", nullptr);
     if (!before.o) return nullptr;
     given[i] = before.o;
   }
-  Held result{nullptr};
+  OwnedRef result{nullptr};
   if (flows || !history) {
     result.o = flows ? call_with_tangents(f, given.data(), n) : run_functional(f, args, n);
     if (!result.o) return nullptr;
@@ -174,7 +174,7 @@ PyObject* inplace_with_tangents(Operator& op, PyObject** args, size_t n, bool hi
   const Tensor tangent = flows ? tangent_of(*unwrap(result.o)) : Tensor();
   if (history) {
     WithoutTangents off;
-    Held done{run_inplace(op, args, n)};
+    OwnedRef done{run_inplace(op, args, n)};
     if (!done.o) return nullptr;
     write_tangent(target, tangent);
     const AutogradMeta* m = target->autograd();
@@ -226,14 +226,14 @@ PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
     }
     if (PyErr_Occurred()) return nullptr;
   }
-  Held before{nullptr};
+  OwnedRef before{nullptr};
   if (history && saves_self(f, args)) before.o = wrap(before_write(target));
   std::vector<PyObject*> saved;
   if (history) saved.assign(args, args + n);
   if (before.o) saved[0] = before.o;
   Ref<Node> prepared;  // x.mul_(x) saves the x that it writes over: backward then sees that it changed
   if (history && given_again(*target, args, n)) prepared = prepare_history(f, saved.data(), n);
-  Held result{nullptr};
+  OwnedRef result{nullptr};
   {
     NoGrad off;
     result.o = run_functional(f, args, n);
@@ -258,7 +258,7 @@ namespace {
 
 // A result in memory of its own and without gaps is written in its own order; any other in C order.
 Dims strides_of_output(const Tensor& result, const TensorImpl& out, const Operator& f) {
-  DimSpan sizes = result->sizes();
+  IntArrayRef sizes = result->sizes();
   const OutOrder order = f.traits->out_order;
   if (order == OutOrder::contiguous || (order == OutOrder::contiguous_when_resized && out.numel() != 0))
     return contiguous_strides(sizes);
@@ -271,7 +271,7 @@ Dims strides_of_output(const Tensor& result, const TensorImpl& out, const Operat
   return strides;
 }
 
-void resize_output(const Tensor& out, DimSpan sizes, const Dims& strides, OutResize how) {
+void resize_output(const Tensor& out, IntArrayRef sizes, const Dims& strides, OutResize how) {
   if (equal(out->sizes(), sizes)) return;
   if (how == OutResize::rounded) {
     const int64_t n = product(sizes);
@@ -367,7 +367,7 @@ PyObject* run_out(Operator& op, PyObject** args, size_t n) {
     if (r) ++op.calls_native, unwrap(r)->bump_version();
     if (r || PyErr_Occurred()) return r;
   }
-  Held result{run_functional(f, args, inputs)};
+  OwnedRef result{run_functional(f, args, inputs)};
   if (!result.o) return nullptr;
   if (outs == 1 && f.schema.returns[0].type.list) return store_list(args[inputs], result.o, f);
   if (outs == 1) {

@@ -5,7 +5,7 @@
 
 #include "autograd/autograd.h"
 #include "python/dispatch.h"
-#include "python/held.h"
+#include "python/owned_ref.h"
 #include "python/math_bits.h"
 #include "python/shown_call.h"
 #include "python/stable_values.h"
@@ -33,8 +33,8 @@ std::string full_name(const std::string& qualified, const std::string& overload)
 
 void learn_parts() {
   aten_kernels = true;
-  Held module{PyImport_ImportModule("shim_torch._impl.transforms.torch_dispatch")};
-  Held r{module.o ? PyObject_CallMethod(module.o, "name_parts", nullptr) : nullptr};
+  OwnedRef module{PyImport_ImportModule("shim_torch._impl.transforms.torch_dispatch")};
+  OwnedRef r{module.o ? PyObject_CallMethod(module.o, "name_parts", nullptr) : nullptr};
   if (!r.o) throw PythonError();
 }
 
@@ -78,7 +78,7 @@ const Kernels& kernels_for(const Operator& op, PyObject** args, size_t n) {
 // Calls a Python kernel as PyTorch does: without defaults, keyword-only arguments by keyword.
 PyObject* call_kernel(const Operator& op, PyObject* f, PyObject** args, size_t n) {
   if (Py_TYPE(f) == StableKernelType) return call_stable(op.schema, kernel_of(f), args, n);
-  Held positional, keywords;
+  OwnedRef positional, keywords;
   if (!shown_arguments(op, args, n, &positional.o, &keywords.o)) return nullptr;
   return PyObject_Call(f, positional.o, keywords.o);
 }

@@ -12,7 +12,7 @@
 namespace shim {
 namespace {
 
-DimSpan sizes_at(const Edge& e) { return e.node->inputs[e.input_nr].sizes; }
+IntArrayRef sizes_at(const Edge& e) { return e.node->inputs[e.input_nr].sizes; }
 
 // The gradient of a layer's input as that of the product before it, through the activation between: where nobody but the layer
 // before gets it, and the one epilogue was measured to be faster.

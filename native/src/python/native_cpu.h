@@ -16,11 +16,6 @@ inline bool plain_floats(PyObject* o) {
   return is_floating(t.dtype()) && t.itemsize() > 1 && suggest_memory_format(t) == MemoryFormat::contiguous;
 }
 
-template <class F> auto unlocked(int64_t elements, F&& f) {  // without the GIL where that pays
-  std::optional<GilRelease> released;
-  if (elements >= 2 * kGrain) released.emplace();
-  return f();
-}
 template <class F> PyObject* computed(int64_t elements, F&& f) { return wrapped(unlocked(elements, f)); }
 
 }  // namespace shim

@@ -9,11 +9,12 @@
 namespace shim {
 
 bool plain_int(PyObject*, int64_t*);                // an int of Python that a double holds; false for others
-bool number_of(PyObject*, Number*);                 // a Python number; false if it is none
+bool number_of(PyObject*, Scalar*);                 // a Python number; false if it is none
 PyObject* tuple_of(std::initializer_list<Tensor>);  // a Python tuple of them (bind_cpu_layers.cpp)
 // Marks the dims of a flip, in an array of kMaxDims; false where the record has to say what is wrong with them (bind_cpu_moves.cpp).
 bool turned_dims(PyObject* given, const TensorImpl& self, bool* turned);
 PyObject* native_roll(Operator&, PyObject* const* args, size_t n);  // of CPU and CUDA tensors (bind_cpu_moves.cpp)
+void register_index_kernels();                                      // kernels_index.cpp
 void register_pointwise();                                          // bind_kernels_pointwise.cpp
 void register_reductions();                                         // bind_kernels_reductions.cpp
 void register_memory();                                             // bind_kernels_memory.cpp

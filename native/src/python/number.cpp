@@ -44,9 +44,9 @@ double load_as_double(const void* p, DType t) {
   }
 }
 
-void store_number(void* p, DType t, Number n) {
+void store_number(void* p, DType t, Scalar n) {
   double d = n.to_double();
-  bool integer = n.type == Number::Int || n.type == Number::Bool;
+  bool integer = n.type == Scalar::Int || n.type == Scalar::Bool;
   int64_t i = integer ? n.i : int64_t(d);
   switch (t) {
     case DType::b8: write<uint8_t>(p, integer ? n.i != 0 : d != 0 || n.imag != 0); break;

@@ -3,7 +3,7 @@
 
 #include "ops/kernels.h"
 #include "python/body.h"
-#include "python/held.h"
+#include "python/owned_ref.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NPY_TARGET_VERSION NPY_1_23_API_VERSION
@@ -19,11 +19,11 @@ PyObject *error_variable = nullptr, *error_ignored = nullptr, *xp = nullptr;
 
 inline bool load_state() {
   xp = PyImport_ImportModule("numpy");
-  Held umath(PyImport_ImportModule("numpy._core.umath"));
+  OwnedRef umath(PyImport_ImportModule("numpy._core.umath"));
   if (!umath.o) PyErr_Clear();
   PyObject* variable = umath.o ? PyObject_GetAttrString(umath.o, "_extobj_contextvar") : nullptr;
-  Held make(variable ? PyObject_GetAttrString(umath.o, "_make_extobj") : nullptr);
-  Held none(PyTuple_New(0)), all(Py_BuildValue("{ss}", "all", "ignore"));
+  OwnedRef make(variable ? PyObject_GetAttrString(umath.o, "_make_extobj") : nullptr);
+  OwnedRef none(PyTuple_New(0)), all(Py_BuildValue("{ss}", "all", "ignore"));
   if (make.o && (error_ignored = PyObject_Call(make.o, none.o, all.o))) error_variable = variable;
   PyErr_Clear();
   return xp != nullptr;
@@ -39,7 +39,7 @@ class Quiet {
   ~Quiet() {  // keeps a Python error that is on its way
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
-    Held ours(PyDataMem_SetHandler(old_));
+    OwnedRef ours(PyDataMem_SetHandler(old_));
     Py_DECREF(old_);
     if (token_) {
       if (PyContextVar_Reset(error_variable, token_) < 0) PyErr_Clear();

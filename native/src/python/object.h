@@ -33,10 +33,10 @@ Device device_of(PyObject*);                 // torch.device, str, int
 const char* utf8(PyObject* string);          // throws Error where it has none
 bool unpack_int(PyObject* o, int64_t* out);  // an int of 64 bits; false with PyTorch's ValueError set
 bool unpack_flag(PyObject* o, const char* argument,
-    bool* out);                  // a bool; false with TypeError set: "f(): argument 'x' (position 1)"
-PyObject* size_object(DimSpan);  // torch.Size
-PyObject* layout_object(int);    // torch.strided is 0
-int layout_of(PyObject*);        // -1 if it is none
+    bool* out);                      // a bool; false with TypeError set: "f(): argument 'x' (position 1)"
+PyObject* size_object(IntArrayRef);  // torch.Size
+PyObject* layout_object(int);        // torch.strided is 0
+int layout_of(PyObject*);            // -1 if it is none
 PyObject* memory_format_object(MemoryFormat);
 bool memory_format_of(PyObject*, MemoryFormat*);
 
@@ -76,20 +76,21 @@ PyObject* tensor_over_array(
     PyObject* array);  // new reference; null without an error where it is no array that a tensor can share
 
 // Each bind_*.cpp adds its types and functions to the module `shim_torch._impl.native._core`.
-int bind_dtype(PyObject* module);       // core: dtype device Size layout memory_format finfo/iinfo data
-int bind_tensor(PyObject* module);      // core
-int bind_views(PyObject* module);       // core: views and empty tensors as functions
-int bind_storage(PyObject* module);     // core
-int bind_exchange(PyObject* module);    // core: numpy, DLPack, __cuda_array_interface__, exchange API
-int bind_operators(PyObject* module);   // dispatch
-int bind_autograd(PyObject* module);    // autograd
-int bind_kernels(PyObject* module);     // kernels
-int bind_cuda(PyObject* module);        // cuda
-int bind_gemm(PyObject* module);        // gemm
-int bind_stable_abi(PyObject* module);  // compiled operator libraries
-int bind_triton(PyObject* module);      // launches of Triton kernels
-int bind_warnings(PyObject* module);    // warnings given once
-int bind_batching(PyObject* module);    // torch.func.vmap's part of a call
+int bind_dtype(PyObject* module);         // core: dtype device Size layout memory_format finfo/iinfo data
+int bind_tensor(PyObject* module);        // core
+int bind_views(PyObject* module);         // core: views and empty tensors as functions
+int bind_storage(PyObject* module);       // core
+int bind_exchange(PyObject* module);      // core: numpy, DLPack, __cuda_array_interface__, exchange API
+int bind_operators(PyObject* module);     // dispatch
+int bind_autograd(PyObject* module);      // autograd
+int bind_kernels(PyObject* module);       // kernels
+int bind_kernel_calls(PyObject* module);  // what typed kernels need of Python
+int bind_cuda(PyObject* module);          // cuda
+int bind_gemm(PyObject* module);          // gemm
+int bind_stable_abi(PyObject* module);    // compiled operator libraries
+int bind_triton(PyObject* module);        // launches of Triton kernels
+int bind_warnings(PyObject* module);      // warnings given once
+int bind_batching(PyObject* module);      // torch.func.vmap's part of a call
 
 // Called by dispatch after a differentiable operator ran (python/record_node.cpp, autograd). `args` are the bound arguments
 // of the overload in schema order, `results` the tensors it returned. Does nothing when no input requires grad.

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "python/kernel_call.h"
 
 namespace shim {
 namespace {
@@ -28,6 +29,11 @@ std::unordered_map<std::string, Native>& natives() {
   return *m;
 }
 
+std::unordered_map<std::string, std::vector<TypedKernel>>& typed_kernels() {
+  static auto* m = new std::unordered_map<std::string, std::vector<TypedKernel>>;
+  return *m;
+}
+
 }  // namespace
 
 void (*before_lookup)() = nullptr;
@@ -39,7 +45,17 @@ void register_native(const char* name, NativeFn fn, void* data) {
   native.data = data;
 }
 
-bool has_native(const char* name) { return natives().contains(name); }
+bool has_native(const char* name) { return natives().contains(name) || typed_kernels().contains(name); }
+
+void add_kernel(const char* name, const TypedKernel& kernel) { typed_kernels()[name].push_back(kernel); }
+
+PyObject* declined(Operator& op, const char* reason) {
+  if (!reason) return nullptr;
+  for (auto& [known, times] : op.declines)
+    if (known == reason) return ++times, nullptr;
+  op.declines.emplace_back(reason, 1);
+  return nullptr;
+}
 
 void register_native_cpu(const char* name, NativeFn fn, void* data) {
   Native& native = natives()[name];
@@ -48,12 +64,23 @@ void register_native_cpu(const char* name, NativeFn fn, void* data) {
 }
 
 void find_natives(const std::string& name, Operator& into) {
-  auto it = natives().find(name);
-  if (it == natives().end()) return;
-  into.native = it->second.fn;
-  into.native_data = it->second.data;
-  into.native_cpu = it->second.cpu;
-  into.native_cpu_data = it->second.cpu_data;
+  if (auto it = natives().find(name); it != natives().end()) {
+    into.native = it->second.fn;
+    into.native_data = it->second.data;
+    into.native_cpu = it->second.cpu;
+    into.native_cpu_data = it->second.cpu_data;
+  }
+  auto it = typed_kernels().find(name);
+  if (it == typed_kernels().end()) return;
+  bool fitted = false;
+  for (const TypedKernel& kernel : it->second) {
+    NativeFn& place = kernel.on == On::cpu ? into.native_cpu : into.native;
+    if (!kernel.fits(into.schema) || (fitted |= place != nullptr, place)) continue;
+    place = kernel.call;
+    (kernel.on == On::cpu ? into.native_cpu_data : into.native_data) = const_cast<void*>(kernel.data);
+    fitted = true;
+  }
+  CHECK(Kind::Runtime, fitted, "no kernel of the name ", name, " takes the arguments of ", into.schema.text());
 }
 
 const std::vector<Operator*>& overloads(const std::string& qualified_name) {

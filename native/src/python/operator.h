@@ -75,6 +75,7 @@ struct Operator {
   uint64_t calls_body = 0, calls_native = 0;  // counted for torch_proxy_status()
   NativeFn native_cpu = nullptr;              // asked before `native`
   void* native_cpu_data = nullptr;
+  std::vector<std::pair<const char*, uint64_t>> declines;  // why native kernels left calls to the body, and how often
 };
 
 extern void (*before_lookup)();  // lets loaded libraries' operators in; null until there can be any
@@ -90,6 +91,7 @@ Operator* add_operator(Operator&&);
 void remove_operator(Operator*);
 std::vector<std::string> operator_names(const std::string& ns);
 std::vector<std::string> operator_namespaces();
-void find_natives(const std::string& name, Operator& into);  // sets its four fields of natives
+// Sets its four fields of natives: of the typed kernels of the name, for each device, the first that fits the operator's schema.
+void find_natives(const std::string& name, Operator& into);
 
 }  // namespace shim

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "python/dispatch.h"
-#include "python/held.h"
+#include "python/owned_ref.h"
 #include "python/operator_callable.h"
 #include "python/override.h"
 #include "python/torch_dispatch.h"
@@ -46,7 +46,7 @@ PyObject* without_results(const Callable& f, const Operator& op, const CallArgs&
 PyObject* with_lists(PyObject* self, const CallArgs& c) {
   const size_t n = c.nargs + c.nkw();
   std::vector<PyObject*> args(c.args, c.args + n);
-  std::vector<Held> lists;
+  std::vector<OwnedRef> lists;
   for (PyObject*& a : args) {
     if (!PySequence_Check(a) || PyList_Check(a) || PyTuple_Check(a) || PyUnicode_Check(a) || PyBytes_Check(a) ||
         PyByteArray_Check(a) || is_tensor(a))

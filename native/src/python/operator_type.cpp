@@ -1,7 +1,7 @@
 // The types of the operator table's callables: attributes, docstrings, pickling.
 #include <algorithm>
 
-#include "python/held.h"
+#include "python/owned_ref.h"
 #include "python/operator_callable.h"
 
 #include <structmember.h>
@@ -122,8 +122,8 @@ std::string documentation(const Callable& f) {
     if (op->out) continue;
     lines += signature(op->schema, f.form, out) + "\n";
     if (!words.empty() || !op->record) continue;
-    Held body{PyObject_GetAttrString(op->record, "body")};
-    Held doc{body.o ? PyObject_GetAttrString(body, "__doc__") : nullptr};
+    OwnedRef body{PyObject_GetAttrString(op->record, "body")};
+    OwnedRef doc{body.o ? PyObject_GetAttrString(body, "__doc__") : nullptr};
     const char* found = doc.o && PyUnicode_Check(doc) ? PyUnicode_AsUTF8(doc) : nullptr;
     if (found) words = std::string("\n") + found + "\n";
     PyErr_Clear();

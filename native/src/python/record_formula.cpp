@@ -1,5 +1,5 @@
 // How a node of the table calls a formula with what it saved.
-#include "python/held.h"
+#include "python/owned_ref.h"
 #include "python/record_node.h"
 
 namespace shim {
@@ -42,7 +42,7 @@ void RecordNode::call(const PlannedFormula& f, Grads& grads, Grads& out) {
     if (!o) throw PythonError();
     args.push_back(o);
   }
-  Held r = held(PyObject_Vectorcall(f.formula->function, args.data(), args.size(), nullptr));
+  OwnedRef r = owned(PyObject_Vectorcall(f.formula->function, args.data(), args.size(), nullptr));
   if (f.inputs.size() == 1) {
     take(f.inputs[0], r, out);
     const size_t edge = size_t(first_edge_[size_t(f.inputs[0])]);
@@ -50,7 +50,7 @@ void RecordNode::call(const PlannedFormula& f, Grads& grads, Grads& out) {
       out[edge] = flat(out[edge], next_edges[edge]);
     return;
   }
-  Held several = held(PySequence_Fast(r, "a fused gradient gives a sequence"));
+  OwnedRef several = owned(PySequence_Fast(r, "a fused gradient gives a sequence"));
   for (size_t i = 0; i < f.inputs.size() && Py_ssize_t(i) < PySequence_Fast_GET_SIZE(several.o); ++i)
     take(f.inputs[i], PySequence_Fast_GET_ITEM(several.o, Py_ssize_t(i)), out);
 }

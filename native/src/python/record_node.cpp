@@ -5,7 +5,7 @@
 
 #include "python/autograd_python.h"
 #include "python/piecewise_constant.h"
-#include "python/held.h"
+#include "python/owned_ref.h"
 #include "python/torch_dispatch.h"
 
 namespace shim {

@@ -1,6 +1,6 @@
 // Reads the names of formulas' parameters: what each stands for, and what nodes of the operator are called.
 #include "core/order.h"
-#include "python/held.h"
+#include "python/owned_ref.h"
 #include "python/record_plan.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // A call as PyTorch shows it to what is written in Python below it: the overload's name, and arguments without the defaults.
 #include "python/shown_call.h"
 
-#include "python/held.h"
+#include "python/owned_ref.h"
 
 namespace shim {
 
@@ -50,7 +50,7 @@ bool shown_arguments(const Operator& op, PyObject* const* args, size_t n, PyObje
   }
   for (size_t i = op.positional; i < n; ++i) {
     if (is_default(op.slots[i], args[i])) continue;
-    Held v{as_seen(args[i])};
+    OwnedRef v{as_seen(args[i])};
     if (!v.o || PyDict_SetItem(*keywords, op.slots[i].name, v.o) < 0) return false;
   }
   return true;

@@ -1,5 +1,5 @@
 // The rules of shim_torch._impl.sparse.dispatch: which operators take sparse tensors, and what runs then.
-#include "python/held.h"
+#include "python/owned_ref.h"
 #include "python/sparse_dispatch.h"
 
 #include "autograd/autograd.h"
@@ -12,7 +12,7 @@ bool sparse_seen = false;
 namespace {
 
 PyObject* helper(const char* name) {
-  Held module{PyImport_ImportModule("shim_torch._impl.sparse.dispatch")};
+  OwnedRef module{PyImport_ImportModule("shim_torch._impl.sparse.dispatch")};
   return module.o ? PyObject_GetAttrString(module.o, name) : nullptr;
 }
 
@@ -21,9 +21,9 @@ bool learn(Operator& op) {
   if (op.sparse_rule != SparseRule::unknown) return true;
   static PyObject* rule = helper("rule");
   const char* kind = op.kind == Operator::Composite && !op.dispatch_leaf ? "composite" : "kernel";
-  Held r{rule ? PyObject_CallFunction(rule, "sss", op.schema.name.c_str(), op.schema.overload.c_str(),
-                    op.schema.ns == "aten" ? kind : "composite")
-              : nullptr};
+  OwnedRef r{rule ? PyObject_CallFunction(rule, "sss", op.schema.name.c_str(), op.schema.overload.c_str(),
+                        op.schema.ns == "aten" ? kind : "composite")
+                  : nullptr};
   int number;
   PyObject* f;
   if (!r.o || !PyArg_ParseTuple(r.o, "iO", &number, &f)) return false;
@@ -34,7 +34,7 @@ bool learn(Operator& op) {
 
 PyObject* refuse(const Operator& op, PyObject* const* args, size_t n) {
   static PyObject* f = helper("refuse");
-  Held list{PyList_New(0)};
+  OwnedRef list{PyList_New(0)};
   for (size_t i = 0; i < n; ++i)
     if (!list.o || PyList_Append(list.o, args[i]) < 0) return nullptr;
   std::string name = op.schema.qualified() + (op.schema.overload.empty() ? "" : "." + op.schema.overload);
@@ -48,7 +48,7 @@ PyObject* run(Operator& op, PyObject* const* args, size_t n) {
 
 PyObject* run_recorded_sparse(Operator& op, PyObject* const* args, size_t n) {
   if (op.sparse_rule == SparseRule::parts) return PyObject_Vectorcall(op.sparse_run, args, n, nullptr);
-  Held r{run(op, args, n)};
+  OwnedRef r{run(op, args, n)};
   if (!r.o) return nullptr;
   const bool viewed = op.kind == Operator::View && !op.formulas.empty();  // indices are views without a base
   if (viewed && n > 0 && is_tensor(args[0]) && is_tensor(r.o) && r.o != args[0] && !below_python_dispatch())
@@ -72,10 +72,10 @@ PyObject* run_inplace_sparse(Operator& op, PyObject** args, size_t n) {
   Tensor target(unwrap(args[0]));
   const bool history = GradMode::enabled() && any_requires_grad(args, n);
   if (history || target->is_inference) check_inplace(target);
-  Held before{nullptr};
+  OwnedRef before{nullptr};
   std::vector<PyObject*> saved(args, args + n);
   if (history) {
-    Held copy{nullptr};
+    OwnedRef copy{nullptr};
     {
       NoGrad off;
       copy.o = PyObject_CallMethod(args[0], "clone", nullptr);
@@ -91,11 +91,11 @@ PyObject* run_inplace_sparse(Operator& op, PyObject** args, size_t n) {
     saved[0] = before.o;
   }
   const uint32_t version = target->version();
-  Held result{run(own ? op : f, args, n)};
+  OwnedRef result{run(own ? op : f, args, n)};
   if (!result.o) return nullptr;
   if (!own) {
     static PyObject* store = helper("store");
-    Held stored{store ? PyObject_CallFunctionObjArgs(store, args[0], result.o, Py_False, nullptr) : nullptr};
+    OwnedRef stored{store ? PyObject_CallFunctionObjArgs(store, args[0], result.o, Py_False, nullptr) : nullptr};
     if (!stored.o) return nullptr;
   }
   if (target->version() == version) target->bump_version();
@@ -116,13 +116,13 @@ PyObject* run_out_sparse(Operator& op, PyObject** args, size_t n) {
   if (op.sparse_rule == SparseRule::kernel || op.sparse_rule == SparseRule::parts)
     return PyObject_Vectorcall(op.sparse_run, args, n, nullptr);
   if (!learn(f)) return nullptr;
-  Held result{nullptr};
+  OwnedRef result{nullptr};
   if (any_sparse(args, inputs) && f.sparse_rule != SparseRule::pass) {
     if (f.sparse_rule == SparseRule::refuse || n != inputs + 1) return refuse(op, args, n);
     result.o = PyObject_Vectorcall(f.sparse_run, args, inputs, nullptr);
   } else {
     std::vector<PyObject*> given(args, args + inputs);
-    Held layout{nullptr}, dtype{nullptr};
+    OwnedRef layout{nullptr}, dtype{nullptr};
     for (size_t i = 0; f.factory && i < inputs && is_tensor(args[inputs]);
         ++i) {  // a factory's layout and dtype are out's
       if (given[i] != Py_None) continue;
@@ -133,7 +133,7 @@ PyObject* run_out_sparse(Operator& op, PyObject** args, size_t n) {
   }
   if (!result.o) return nullptr;
   static PyObject* store = helper("store");
-  Held stored{store ? PyObject_CallFunctionObjArgs(store, args[inputs], result.o, Py_True, nullptr) : nullptr};
+  OwnedRef stored{store ? PyObject_CallFunctionObjArgs(store, args[inputs], result.o, Py_True, nullptr) : nullptr};
   return stored.o ? Py_NewRef(args[inputs]) : nullptr;
 }
 

@@ -6,7 +6,7 @@
 
 #include "autograd/autograd.h"
 #include "python/forward_mode.h"
-#include "python/held.h"
+#include "python/owned_ref.h"
 #include "python/record_plan.h"
 #include "python/shown_call.h"
 #include "python/sparse_dispatch.h"
@@ -62,7 +62,7 @@ PyObject* handler_of(PyTypeObject* type) {
 }  // namespace
 
 bool torch_dispatch::has_handler(PyTypeObject* type) {
-  Held h{handler_of(type)};
+  OwnedRef h{handler_of(type)};
   return h.o != nullptr;
 }
 
@@ -81,7 +81,7 @@ void collect(PyObject* o, std::vector<PyObject*>& found) {
 }  // namespace
 
 PyObject* torch_dispatch::helper(const char* name) {  // of shim_torch._impl.transforms.torch_dispatch
-  Held module{PyImport_ImportModule("shim_torch._impl.transforms.torch_dispatch")};
+  OwnedRef module{PyImport_ImportModule("shim_torch._impl.transforms.torch_dispatch")};
   return module.o ? PyObject_GetAttrString(module.o, name) : nullptr;
 }
 
@@ -95,7 +95,7 @@ PyObject* overload_object(const Operator& op, PyObject* const* args, size_t n) {
 
 PyObject* rule_for(PyObject* func, PyTypeObject* type) {  // borrowed, or null
   if (!rules || !PyDict_GET_SIZE(rules)) return nullptr;
-  Held name{PyObject_GetAttrString(func, "_name")};
+  OwnedRef name{PyObject_GetAttrString(func, "_name")};
   PyObject* by_class = name.o ? PyDict_GetItem(rules, name.o) : nullptr;
   PyErr_Clear();
   return by_class ? PyDict_GetItem(by_class, reinterpret_cast<PyObject*>(type)) : nullptr;
@@ -105,7 +105,7 @@ PyObject* invoke(
     PyObject* owner, PyTypeObject* type, PyObject* func, PyObject* types, PyObject* args, PyObject* kwargs) {
   if (PyObject* rule = rule_for(func, type))
     return PyObject_CallFunctionObjArgs(rule, owner, func, types, args, kwargs, nullptr);
-  Held h{PyObject_GetAttr(owner, handler_name())};
+  OwnedRef h{PyObject_GetAttr(owner, handler_name())};
   if (h.o && owner != reinterpret_cast<PyObject*>(type) && PyMethod_Check(h.o) &&
       PyType_Check(PyMethod_GET_SELF(h.o))) {
     PyErr_SetString(PyExc_RuntimeError,
@@ -116,11 +116,11 @@ PyObject* invoke(
 }
 
 PyObject* refused(PyObject* shown, const std::vector<PyObject*>& found) {
-  Held name{PyObject_Str(shown)};
+  OwnedRef name{PyObject_Str(shown)};
   std::string text = str("Multiple dispatch failed for 'torch.ops.", name.o ? PyUnicode_AsUTF8(name.o) : "?",
       "'; all __torch_dispatch__ handlers returned NotImplemented:\n\n");
   auto add = [&](const char* what, PyObject* o) {
-    Held r{PyObject_Repr(o)};
+    OwnedRef r{PyObject_Repr(o)};
     text += str("  - ", what, " ", r.o ? PyUnicode_AsUTF8(r.o) : "?", "\n");
   };
   if (!modes().empty()) add("mode object", modes().back());
@@ -139,7 +139,7 @@ PyObject* call_mode(PyObject* func, PyObject* types, PyObject* args, PyObject* k
 }
 
 PyObject* ask_all(PyObject* func, const std::vector<PyObject*>& found, PyObject* args, PyObject* kwargs) {
-  Held types{PyTuple_New(Py_ssize_t(found.size()))};
+  OwnedRef types{PyTuple_New(Py_ssize_t(found.size()))};
   if (!types.o) return nullptr;
   for (size_t i = 0; i < found.size(); ++i)
     PyTuple_SET_ITEM(types.o, Py_ssize_t(i), Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(found[i]))));
@@ -159,7 +159,7 @@ PyObject* ask_all(PyObject* func, const std::vector<PyObject*>& found, PyObject*
 PyObject* call_handlers(Operator& op, PyObject* const* args, size_t n) {
   std::vector<PyObject*> found;
   for (size_t i = 0; i < n; ++i) collect(args[i], found);
-  Held func{overload_object(op, args, n)}, positional, keywords;
+  OwnedRef func{overload_object(op, args, n)}, positional, keywords;
   if (!func.o || !shown_arguments(op, args, n, &positional.o, &keywords.o)) return nullptr;
   PyObject* r = ask_all(func.o, found, positional.o, keywords.o);
   if (r && PyList_CheckExact(r) && op.schema.returns.size() == 1) Py_SETREF(r, PySequence_Tuple(r));  // Tensor[]
@@ -212,14 +212,14 @@ PyObject* ask_handler(PyObject* self, const char* name, PyObject* argument) {
   if (!has_dispatch_handler(self)) return nullptr;
   static PyObject* find = helper("overload");
   PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(self));
-  Held func{find ? PyObject_CallFunction(find, "ss", name, argument ? "memory_format" : "") : nullptr},
+  OwnedRef func{find ? PyObject_CallFunction(find, "ss", name, argument ? "memory_format" : "") : nullptr},
       types{PyTuple_Pack(1, type)};
-  Held args{argument ? PyTuple_Pack(2, self, argument) : PyTuple_Pack(1, self)}, kwargs{PyDict_New()};
+  OwnedRef args{argument ? PyTuple_Pack(2, self, argument) : PyTuple_Pack(1, self)}, kwargs{PyDict_New()};
   if (!func.o || !types.o || !args.o || !kwargs.o) return nullptr;
   Within handler;
-  Held r{invoke(type, Py_TYPE(self), func.o, types.o, args.o, kwargs.o)};
+  OwnedRef r{invoke(type, Py_TYPE(self), func.o, types.o, args.o, kwargs.o)};
   if (r.o == Py_NotImplemented) {
-    Held packet{PyObject_Str(Held(PyObject_GetAttrString(func.o, "overloadpacket")).o)};
+    OwnedRef packet{PyObject_Str(OwnedRef(PyObject_GetAttrString(func.o, "overloadpacket")).o)};
     return packet.o ? refused(packet.o, {self}) : nullptr;
   }
   return r.o && r.o != Py_None ? Py_NewRef(r.o) : nullptr;

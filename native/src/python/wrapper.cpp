@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "python/held.h"
+#include "python/owned_ref.h"
 #include "python/tensor_type.h"
 #include "python/torch_dispatch.h"
 
@@ -34,7 +34,7 @@ PyObject* answer(PyObject* self, uint8_t what, const char* name, PyObject* argum
 }  // namespace
 
 PyObject* asked_object(PyObject* self, uint8_t what, const char* name, PyObject* own) {
-  Held kept{own};
+  OwnedRef kept{own};
   PyObject* r = kept.o ? answer(self, what, name) : nullptr;
   return r || PyErr_Occurred() ? r : Py_NewRef(own);
 }
@@ -58,7 +58,7 @@ PyObject* asked_device(PyObject* self) {
 }
 
 bool asked_dims(PyObject* self, uint8_t what, const char* name, Dims* own) {
-  Held r{answer(self, what, name)};
+  OwnedRef r{answer(self, what, name)};
   return r.o ? dims_of(r.o, own) : !PyErr_Occurred();
 }
 

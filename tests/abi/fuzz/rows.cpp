@@ -22,7 +22,7 @@ namespace {
 using Random = std::mt19937_64;
 
 // Any bits (NaNs and infinities among them), few of them that differ, or one value.
-Tensor random_elements(Random& r, DimSpan sizes, DType t) {
+Tensor random_elements(Random& r, IntArrayRef sizes, DType t) {
   Tensor x = empty(sizes, t, Device{});
   auto* p = static_cast<uint8_t*>(x->data());
   const size_t bytes = x->itemsize(), kinds = size_t(1) << (r() % 3 * 8);

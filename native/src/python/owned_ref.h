@@ -9,16 +9,16 @@
 namespace shim {
 
 // An owned reference, or null; given up at the end of its scope.
-struct Held {
+struct OwnedRef {
   PyObject* o = nullptr;
-  Held() = default;
-  explicit Held(PyObject* p) : o(p) {}
-  Held(Held&& h) noexcept : o(h.o) { h.o = nullptr; }
-  Held& operator=(Held&& h) noexcept {
+  OwnedRef() = default;
+  explicit OwnedRef(PyObject* p) : o(p) {}
+  OwnedRef(OwnedRef&& h) noexcept : o(h.o) { h.o = nullptr; }
+  OwnedRef& operator=(OwnedRef&& h) noexcept {
     std::swap(o, h.o);
     return *this;
   }
-  ~Held() { Py_XDECREF(o); }
+  ~OwnedRef() { Py_XDECREF(o); }
   operator PyObject*() const { return o; }
 
   PyObject* give() {
@@ -29,9 +29,9 @@ struct Held {
 };
 
 // The same of a call that must have given something: Python's error goes on as an exception.
-inline Held held(PyObject* p) {
+inline OwnedRef owned(PyObject* p) {
   if (!p) throw PythonError();
-  return Held(p);
+  return OwnedRef(p);
 }
 
 }  // namespace shim

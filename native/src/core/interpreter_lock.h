@@ -1,0 +1,26 @@
+#pragma once
+// The lock of the interpreter that called into the core. Kernels let go of it while they work, without knowing whose it is.
+
+namespace shim {
+
+// Set by the binding when the module is loaded; null where no interpreter is there.
+struct InterpreterLock {
+  void* (*release)() = nullptr;       // null: this thread does not hold it
+  void (*take)(void* was) = nullptr;  // what release() gave
+};
+inline InterpreterLock interpreter_lock;
+
+class Unlocked {
+ public:
+  Unlocked() : was_(interpreter_lock.release ? interpreter_lock.release() : nullptr) {}
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+  ~Unlocked() {
+    if (was_) interpreter_lock.take(was_);
+  }
+
+ private:
+  void* was_;
+};
+
+}  // namespace shim

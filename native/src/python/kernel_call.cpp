@@ -1,0 +1,56 @@
+#include "python/kernel_call.h"
+
+#include "core/interpreter_lock.h"
+#include "python/owned_ref.h"
+
+namespace shim {
+
+PyObject* kernel_call::tuple(std::span<const Tensor> tensors) {
+  OwnedRef made{PyTuple_New(Py_ssize_t(tensors.size()))};
+  for (size_t i = 0; made.o && i < tensors.size(); ++i) {
+    PyObject* item = wrap(tensors[i]);
+    if (!item) return nullptr;
+    PyTuple_SET_ITEM(made.o, Py_ssize_t(i), item);
+  }
+  return made.give();
+}
+
+namespace {
+
+// {"aten::sort": {"bool tensors": 3}} of the operators whose kernels left calls to the body.
+PyObject* declines() {
+  OwnedRef all = owned(PyDict_New());
+  for (auto& ns : operator_namespaces())
+    for (auto& name : operator_names(ns))
+      for (Operator* op : overloads(ns + "::" + name)) {
+        if (op->declines.empty()) continue;
+        OwnedRef reasons = owned(PyDict_New());
+        for (auto& [reason, times] : op->declines) {
+          OwnedRef count = owned(PyLong_FromUnsignedLongLong(times));
+          if (PyDict_SetItemString(reasons.o, reason, count.o) < 0) return nullptr;
+        }
+        const std::string& overload = op->schema.overload;
+        const std::string key = op->schema.qualified() + (overload.empty() ? "" : "." + overload);
+        if (PyDict_SetItemString(all.o, key.c_str(), reasons.o) < 0) return nullptr;
+      }
+  return all.give();
+}
+
+PyObject* operator_declines(PyObject*, PyObject*) { return guarded(declines); }
+
+void* release_lock() { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; }
+void take_lock(void* was) { PyEval_RestoreThread(static_cast<PyThreadState*>(was)); }
+
+PyMethodDef functions[] = {
+    {"operator_declines", operator_declines, METH_NOARGS,
+        "Why native kernels left calls to operators' bodies, and how often: {operator: {reason: times}}."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+int bind_kernel_calls(PyObject* module) {
+  interpreter_lock = {release_lock, take_lock};
+  return PyModule_AddFunctions(module, functions);
+}
+
+}  // namespace shim

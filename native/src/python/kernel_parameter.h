@@ -1,0 +1,285 @@
+#pragma once
+// From a bound argument to a typed kernel's parameter: one Parameter<T> a C++ type.
+//   fits(argument)   whether the kernel's type serves this argument of a schema; asked once, when an operator is defined
+//   take(o, why)     reads the argument; false: not this kernel's, with the reason where it is one to count
+//   value()          what the kernel gets; lives as long as the call
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "ops/kernel.h"
+#include "python/cpu_generator.h"
+#include "python/native_ops.h"
+#include "python/tensor_type.h"
+
+namespace shim {
+
+enum class On : uint8_t { any, cpu, cuda };  // the devices whose tensors a kernel takes
+
+inline bool is_on(const TensorImpl& t, On on) {
+  return on == On::any || (on == On::cpu ? t.device().is_cpu() : t.device().is_cuda());
+}
+
+template <class T, On on> struct Parameter;
+
+// Tensors are lent: the caller's objects keep them alive.
+template <On on> struct Parameter<const Tensor&, on> {
+  static bool fits(const Argument& a) { return a.type.base == ArgType::Tensor && !a.type.list; }
+  bool take(PyObject* o, const char** why) {
+    if (!is_tensor(o)) return *why = o == Py_None ? "no tensor" : "a number in a tensor's place", false;
+    object_ = reinterpret_cast<PyTensor*>(o);
+    return is_on(*object_->impl, on);  // others' tensors are nothing to count
+  }
+  const Tensor& value() const {
+    static_assert(sizeof(Tensor) == sizeof(TensorImpl*));
+    return reinterpret_cast<const Tensor&>(object_->impl);
+  }
+
+ private:
+  PyTensor* object_ = nullptr;
+};
+
+template <On on> struct Parameter<const OptionalTensor&, on> {
+  static bool fits(const Argument& a) { return a.type.base == ArgType::Tensor && !a.type.list; }
+  bool take(PyObject* o, const char** why) {
+    if (o == Py_None) return true;
+    if (!is_tensor(o)) return *why = "a number in a tensor's place", false;
+    tensor_.emplace(unwrap(o));
+    return is_on(**tensor_, on);
+  }
+  const OptionalTensor& value() const { return tensor_; }
+
+ private:
+  OptionalTensor tensor_;
+};
+
+template <On on> struct Parameter<const TensorOrScalar&, on> {
+  static bool fits(const Argument& a) {
+    return (a.type.base == ArgType::Tensor || a.type.base == ArgType::Scalar) && !a.type.list;
+  }
+  bool take(PyObject* o, const char** why) {
+    if (!is_tensor(o)) return number_of(o, &either_.number) || (*why = "neither a tensor nor a number", false);
+    either_.tensor = unwrap(o);
+    return is_on(*either_.tensor, on) || (either_.tensor->device().is_cpu() && !either_.tensor->dim());
+  }
+  const TensorOrScalar& value() const { return either_; }
+
+ private:
+  TensorOrScalar either_;
+};
+
+template <class Element, On on> struct TensorsParameter {
+  static constexpr bool optional = std::is_same_v<Element, OptionalTensor>;
+  static bool fits(const Argument& a) {
+    return a.type.base == ArgType::Tensor && a.type.list && (optional || !a.type.element_optional);
+  }
+  bool take(PyObject* o, const char** why) {
+    if (!PyList_Check(o) && !PyTuple_Check(o)) return *why = "no list of tensors", false;
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+    tensors_.reserve(size_t(n));
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      PyObject* item = PySequence_Fast_GET_ITEM(o, i);
+      if (!is_tensor(item)) {
+        if (!optional || item != Py_None) return *why = "no tensor in a list of them", false;
+        tensors_.emplace_back();
+        continue;
+      }
+      if (!is_on(*unwrap(item), on)) return false;
+      tensors_.emplace_back(Tensor(unwrap(item)));
+    }
+    return true;
+  }
+  std::span<const Element> value() const { return tensors_; }
+
+ private:
+  std::vector<Element> tensors_;
+};
+template <On on> struct Parameter<TensorList, on> : TensorsParameter<Tensor, on> {};
+template <On on> struct Parameter<OptionalTensorList, on> : TensorsParameter<OptionalTensor, on> {};
+
+template <On on> struct Parameter<int64_t, on> {
+  static bool fits(const Argument& a) { return a.type.base == ArgType::Int && !a.type.list; }
+  bool take(PyObject* o, const char** why) {
+    int overflow = 0;
+    if (!PyLong_Check(o)) return *why = "no integer", false;
+    value_ = PyLong_AsLongLongAndOverflow(o, &overflow);
+    return !overflow || (*why = "an integer beyond 64 bits", false);
+  }
+  int64_t value() const { return value_; }
+
+ private:
+  int64_t value_ = 0;
+};
+
+template <On on> struct Parameter<bool, on> {
+  static bool fits(const Argument& a) { return a.type.base == ArgType::Bool && !a.type.list; }
+  bool take(PyObject* o, const char** why) {
+    value_ = o == Py_True;
+    return value_ || o == Py_False || (*why = "no bool", false);
+  }
+  bool value() const { return value_; }
+
+ private:
+  bool value_ = false;
+};
+
+template <On on> struct Parameter<Scalar, on> {
+  static bool fits(const Argument& a) {
+    const bool number = a.type.base == ArgType::Scalar || a.type.base == ArgType::Float || a.type.base == ArgType::Int;
+    return !a.type.list && (number || a.type.base == ArgType::Tensor);  // numbers may stand for the latter
+  }
+  bool take(PyObject* o, const char** why) {
+    if (is_tensor(o)) return *why = "a tensor in a number's place", false;
+    return number_of(o, &value_) || (*why = "no number", false);
+  }
+  Scalar value() const { return value_; }
+
+ private:
+  Scalar value_;
+};
+
+template <On on> struct Parameter<double, on> {
+  static bool fits(const Argument& a) { return Parameter<Scalar, on>::fits(a) && a.type.base != ArgType::Tensor; }
+  bool take(PyObject* o, const char** why) {
+    if (PyFloat_CheckExact(o)) return value_ = PyFloat_AS_DOUBLE(o), true;
+    Scalar number;
+    if (!number_of(o, &number)) return *why = "no number", false;
+    if (number.type == Scalar::Complex) return *why = "a complex number", false;
+    value_ = number.to_double();
+    return true;
+  }
+  double value() const { return value_; }
+
+ private:
+  double value_ = 0;
+};
+
+// Few integers lie in the parameter itself.
+template <On on> struct Parameter<IntArrayRef, on> {
+  static bool fits(const Argument& a) { return a.type.base == ArgType::Int && a.type.list; }
+  bool take(PyObject* o, const char** why) {
+    if (PyLong_Check(o)) return size_ = 1, one(o, 0, why);
+    if (!PyTuple_Check(o) && !PyList_Check(o)) return *why = "no list of integers", false;
+    size_ = size_t(PySequence_Fast_GET_SIZE(o));
+    if (size_ > few_.size()) many_.resize(size_);
+    for (size_t i = 0; i < size_; ++i)
+      if (!one(PySequence_Fast_GET_ITEM(o, Py_ssize_t(i)), i, why)) return false;
+    return true;
+  }
+  IntArrayRef value() const { return {size_ > few_.size() ? many_.data() : few_.data(), size_}; }
+
+ private:
+  bool one(PyObject* o, size_t i, const char** why) {
+    Parameter<int64_t, on> p;
+    if (!p.take(o, why)) return false;
+    (size_ > few_.size() ? many_.data() : few_.data())[i] = p.value();
+    return true;
+  }
+  size_t size_ = 0;
+  std::array<int64_t, 8> few_;
+  std::vector<int64_t> many_;
+};
+
+template <class T, ArgType::Base base, On on> struct ListParameter {
+  static bool fits(const Argument& a) { return a.type.base == base && a.type.list; }
+  bool take(PyObject* o, const char** why) {
+    if (!PyTuple_Check(o) && !PyList_Check(o)) return *why = "no list of numbers", false;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) {
+      Parameter<T, on> p;
+      if (!p.take(PySequence_Fast_GET_ITEM(o, i), why)) return false;
+      values_.push_back(p.value());
+    }
+    return true;
+  }
+  std::span<const T> value() const { return values_; }
+
+ private:
+  std::vector<T> values_;
+};
+template <On on> struct Parameter<ScalarList, on> : ListParameter<Scalar, ArgType::Scalar, on> {};
+template <On on> struct Parameter<std::span<const double>, on> : ListParameter<double, ArgType::Float, on> {};
+
+template <On on> struct Parameter<std::string_view, on> {
+  static bool fits(const Argument& a) { return a.type.base == ArgType::Str && !a.type.list; }
+  bool take(PyObject* o, const char** why) {
+    if (!PyUnicode_Check(o)) return *why = "no string", false;
+    value_ = utf8(o);
+    return true;
+  }
+  std::string_view value() const { return value_; }
+
+ private:
+  std::string_view value_;
+};
+
+template <On on> struct Parameter<DType, on> {
+  static bool fits(const Argument& a) { return a.type.base == ArgType::ScalarType && !a.type.list; }
+  bool take(PyObject* o, const char** why) {
+    if (!is_dtype(o)) return *why = "no dtype", false;
+    value_ = dtype_of(o);
+    return true;
+  }
+  DType value() const { return value_; }
+
+ private:
+  DType value_ = DType::undefined;
+};
+
+template <On on> struct Parameter<Device, on> {
+  static bool fits(const Argument& a) { return a.type.base == ArgType::Device; }
+  bool take(PyObject* o, const char** why) {
+    if (!is_device(o)) return *why = "no device", false;
+    value_ = device_of(o);
+    return true;
+  }
+  Device value() const { return value_; }
+
+ private:
+  Device value_;
+};
+
+template <On on> struct Parameter<MemoryFormat, on> {
+  static bool fits(const Argument& a) { return a.type.base == ArgType::MemoryFormat; }
+  bool take(PyObject* o, const char** why) {
+    return memory_format_of(o, &value_) || (*why = "no memory format", false);
+  }
+  MemoryFormat value() const { return value_; }
+
+ private:
+  MemoryFormat value_ = MemoryFormat::contiguous;
+};
+
+// The numbers of a generator, or of the default one where None is given.
+template <On on> struct Parameter<Mersenne&, on> {
+  static bool fits(const Argument& a) { return a.type.base == ArgType::Generator; }
+  bool take(PyObject* o, const char** why) {
+    source_.emplace(o);
+    if (*source_) return true;
+    if (PyErr_Occurred()) throw PythonError();
+    return *why = "a generator of another device", false;
+  }
+  Mersenne& value() const { return **source_; }
+
+ private:
+  std::optional<Source> source_;
+};
+
+template <class T, On on> struct Parameter<std::optional<T>, on> {
+  static bool fits(const Argument& a) { return Parameter<T, on>::fits(a); }
+  bool take(PyObject* o, const char** why) {
+    if (o == Py_None) return true;
+    return given_.emplace().take(o, why);
+  }
+  std::optional<T> value() const { return given_ ? std::optional<T>(given_->value()) : std::nullopt; }
+
+ private:
+  std::optional<Parameter<T, on>> given_;
+};
+
+template <On on> struct Parameter<Ignored, on> {
+  static bool fits(const Argument&) { return true; }
+  bool take(PyObject*, const char**) { return true; }
+  Ignored value() const { return {}; }
+};
+
+}  // namespace shim
