@@ -117,7 +117,7 @@ def gradgradcheck(
     masked: bool = False,
 ) -> bool:
     """``gradcheck`` of the gradients of ``func``: second derivatives, in ``inputs`` and in ``grad_outputs``."""
-    options = {name: value for name, value in locals().items() if name in gradcheck.__kwdefaults__}
+    options = {name: value for name, value in locals().items() if name in (gradcheck.__kwdefaults__ or ())}
     from shim_torch._impl.autograd import jacobians as _j
 
     if not (check_rev_over_rev or check_fwd_over_rev):
