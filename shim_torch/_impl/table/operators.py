@@ -60,8 +60,8 @@ FAMILIES = (
     "shape.tensor_names",
 )
 
-# Defined when one of their operators is first asked for, or a module that shows them: a good part of the time that importing
-# all takes. None of them has further overloads of an operator of the others. Their methods of the tensor are there from the start.
+# Two thirds of the records, defined when one of their operators is first asked for, or a module that shows them. None of them has
+# further overloads of an operator of the others. Their methods of the tensor are there from the start.
 LATER = (
     "shape.view_variants",
     "pointwise.hard_activations",
