@@ -10,10 +10,7 @@ from typing import Any
 
 from shim_torch._impl.cuda.devices import index_of as _index_of
 from shim_torch._impl.native import _core
-
-
-class OutOfMemoryError(RuntimeError):
-    """Raised when a device has no memory left; the text gives sizes."""
+from shim_torch._impl.surface.errors import OutOfMemoryError as OutOfMemoryError
 
 
 def _stats(device: Any) -> tuple[int, int, int, int]:
@@ -192,7 +189,3 @@ class MemPool:
 def use_mem_pool(pool: Any, device: Any = None) -> Any:
     """Raises NotImplementedError: there are no separate memory pools."""
     raise NotImplementedError("torch.cuda.use_mem_pool is not supported by shim-torch")
-
-
-OutOfMemoryError.__module__ = "torch"
-OutOfMemoryError.__qualname__ = OutOfMemoryError.__name__ = "OutOfMemoryError"

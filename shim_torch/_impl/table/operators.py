@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import operator
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,6 +15,7 @@ from shim_torch._impl.table.formats import following
 from shim_torch._impl.table.guards import guarded
 from shim_torch._impl.table.record import RECORDS, Record, function
 from shim_torch._impl.table.run import make_run
+from shim_torch._impl.utils.uncollected import Uncollected
 
 FAMILIES = (
     "pointwise.unary",
@@ -28,7 +28,6 @@ FAMILIES = (
     "pointwise.clamping",
     "pointwise.activation",
     "pointwise.softplus",
-    "pointwise.hard_activations",
     "pointwise.softmax",
     "pointwise.comparison",
     "reduce.reduction",
@@ -44,7 +43,6 @@ FAMILIES = (
     "shape.slicing",
     "shape.splitting",
     "shape.reshaping",
-    "shape.view_variants",
     "pointwise.math_bits",
     "shape.copying",
     "index.indexing",
@@ -55,7 +53,6 @@ FAMILIES = (
     "shape.rearranging",
     "shape.triangles",
     "shape.part_scatter",
-    "index.scatter_reduce",
     "linalg.matmul",
     "linalg.outer",
     "linalg.add_products",
@@ -64,24 +61,27 @@ FAMILIES = (
     "nn.fused_linear",
     "random.draws",
     "random.creation",
-    "random.distributions",
-    "attention.fused",
-    "nn.nn_functional",
     "shim.cuda_kernels",
-    "shim.cuda_losses",
-    "shim.pointwise_losses",
-    "shim.normalization",
     "shape.joining",
     "reduce.segments",
     "shape.tensor_names",
+)
+
+# Two thirds of the records, defined when one of their operators is first asked for, or a module that shows them. None of them has
+# further overloads of an operator of the others. Their methods of the tensor are there from the start.
+LATER = (
+    "shape.view_variants",
+    "pointwise.hard_activations",
+    "index.scatter_reduce",
+    "random.distributions",
+    "attention.fused",
+    "nn.nn_functional",
+    "shim.cuda_losses",
+    "shim.pointwise_losses",
+    "shim.normalization",
     "sparse.construction",
     "sparse.parts",
     "sparse.conversions",
-)
-
-# Defined when one of their operators is first asked for, or a module that shows them: a third of the time that importing all
-# takes. None of them has further overloads of an operator of the others. Their methods of the tensor are there from the start.
-LATER = (
     "shape.geometry",
     "shim.recurrent_kernels",
     "nn.loss",
@@ -174,8 +174,7 @@ ON_THE_RIGHT = {"truediv": "mul"}
 
 def define_families(families: Iterable[str]) -> None:
     """Imports families, named within ``shim_torch._impl.records``, and defines the records that are not defined yet."""
-    collects = gc.isenabled()
-    gc.disable()  # all that is made here stays: looking through it for garbage would be a tenth of the time
+    held = Uncollected()
     try:
         for family in families:
             import_module(f"shim_torch._impl.records.{family}")
@@ -183,8 +182,7 @@ def define_families(families: Iterable[str]) -> None:
             if key not in _defined:
                 define(record)
     finally:
-        if collects:
-            gc.enable()
+        held.close()
 
 
 def complete() -> bool:

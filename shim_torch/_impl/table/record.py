@@ -144,7 +144,7 @@ class Record:
         self.order = order
         self.ops_only = ops_only
         self.traits = traits
-        if unknown := traits.keys() - TRAITS.keys():
+        if traits and (unknown := traits.keys() - TRAITS.keys()):
             raise TypeError(f"{self.key}: unknown options {sorted(unknown)}")
         if self.key in RECORDS:
             raise TypeError(f"{self.key}: declared twice")
