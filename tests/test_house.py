@@ -32,7 +32,7 @@ BOUNDS = {
     "lists of operators' names in C++": 0,
     "files with Python.h outside native/src/python": 0,
     "folders of native/src in circles of includes": 0,
-    "files of more than 300 lines": 16,
+    "files of more than 300 lines": 14,
     "functions of more than 60 lines": 12,
     "families without a test file": 0,
     "public definitions without docstrings": 858,
