@@ -32,8 +32,8 @@ BOUNDS = {
     "lists of operators' names in C++": 0,
     "files with Python.h outside native/src/python": 0,
     "folders of native/src in circles of includes": 0,
-    "files of more than 300 lines": 14,
-    "functions of more than 60 lines": 8,
+    "files of more than 300 lines": 13,
+    "functions of more than 60 lines": 0,
     "families without a test file": 0,
     "public definitions without docstrings": 858,
 }
