@@ -34,6 +34,8 @@ BOUNDS = {
     "folders of native/src in circles of includes": 0,
     "files of more than 300 lines": 13,
     "functions of more than 60 lines": 0,
+    "test files of more than 300 lines": 18,
+    "test functions of more than 60 lines": 5,
     "families without a test file": 0,
     "public definitions without docstrings": 858,
 }
@@ -288,18 +290,19 @@ def test_lengths():
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
     if tracked.returncode:
         pytest.skip("no repository")
-    files = [
-        ROOT / f for f in tracked.stdout.split() if f.endswith((".py", ".cpp", ".h")) and not f.startswith("tests/")
-    ]
-    long = {f.relative_to(ROOT) for f in files if f.exists() and len(f.read_text().splitlines()) > 300}
-    check("files of more than 300 lines", long)
-    functions = set()
-    for file in files:
-        if file.suffix == ".py" and file.exists():
-            for node in ast.walk(tree(file)):
-                if isinstance(node, ast.FunctionDef) and node.end_lineno and node.end_lineno - node.lineno >= 60:
-                    functions.add(f"{file.relative_to(ROOT)}:{node.name}")
-    check("functions of more than 60 lines", functions)
+    files = [ROOT / f for f in tracked.stdout.split() if f.endswith((".py", ".cpp", ".h")) and (ROOT / f).exists()]
+    for kind, tests in (("", False), ("test ", True)):
+        mine = [f for f in files if f.is_relative_to(ROOT / "tests") == tests]
+        long = {f.relative_to(ROOT) for f in mine if len(f.read_text().splitlines()) > 300}
+        check(f"{kind}files of more than 300 lines", long)
+        functions = {
+            f"{file.relative_to(ROOT)}:{node.name}"
+            for file in mine
+            if file.suffix == ".py"
+            for node in ast.walk(tree(file))
+            if isinstance(node, ast.FunctionDef) and node.end_lineno and node.end_lineno - node.lineno >= 60
+        }
+        check(f"{kind}functions of more than 60 lines", functions)
 
 
 def test_families_have_tests():
