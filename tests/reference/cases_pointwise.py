@@ -173,6 +173,11 @@ def symbols() -> Iterator[Case]:
 
 
 def inplace_and_out() -> Iterator[Case]:
+    yield from inplace_and_out_of_two()
+    yield from inplace_and_out_of_one()
+
+
+def inplace_and_out_of_two() -> Iterator[Case]:
     for name in (
         "add",
         "sub",
@@ -228,6 +233,9 @@ def inplace_and_out() -> Iterator[Case]:
             {"a": T(3, form="positive"), "b": T(3, form="positive"), "o": T(3, grad=False)},
             grad=0,
         )
+
+
+def inplace_and_out_of_one() -> Iterator[Case]:
     for name in (
         "abs",
         "exp",
