@@ -33,7 +33,7 @@ def cast(input: Any, dtype: Any) -> Any:
     return input if dtype is None or dtype is input.dtype else input.to(dtype)
 
 
-def _limit(name: str, input: Any, sign: int) -> Any:
+def limit(name: str, input: Any, sign: int) -> Any:
     """What counts as kept by no reduction: the least or greatest value of the dtype."""
     import shim_torch
 
@@ -52,12 +52,12 @@ def _limit(name: str, input: Any, sign: int) -> Any:
 
 def with_least(name: str, input: Any, mask: Any) -> Any:
     """The least value of the dtype where the mask drops an element; ``name``: the reduction, in errors."""
-    return input if mask is None else filled(input, mask, _limit(name, input, -1))
+    return input if mask is None else filled(input, mask, limit(name, input, -1))
 
 
 def with_greatest(name: str, input: Any, mask: Any) -> Any:
     """The greatest value of the dtype where the mask drops an element; ``name``: the reduction, in errors."""
-    return input if mask is None else filled(input, mask, _limit(name, input, 1))
+    return input if mask is None else filled(input, mask, limit(name, input, 1))
 
 
 def count(input: Any, dims: tuple[int, ...], keepdim: bool, mask: Any) -> Any:
