@@ -29,6 +29,7 @@ BOUNDS = {
     "lists of operators' names in Python": 1,
     "lists of operators' names in C++": 0,
     "files with Python.h outside native/src/python": 0,
+    "files with CUDA sources in string literals": 0,
     "folders of native/src in circles of includes": 0,
     "files of more than 300 lines": 13,
     "functions of more than 60 lines": 0,
@@ -178,7 +179,7 @@ def test_lists_of_operators():
 
 
 def sources() -> list[Path]:
-    return [f for f in sorted((ROOT / "native" / "src").rglob("*")) if f.suffix in (".cpp", ".h")]
+    return [f for f in sorted((ROOT / "native" / "src").rglob("*")) if f.suffix in (".cpp", ".h", ".cuh")]
 
 
 def test_includes():
@@ -199,11 +200,17 @@ def test_includes():
     check("folders of native/src in circles of includes", {a for a, b in reach if a == b})
 
 
+def test_kernels_are_files():
+    """CUDA C++ stands in native/src/cuda/kernels, where an editor and the compiler's messages find it."""
+    found = {f.relative_to(ROOT) for f in sources() if f.suffix != ".cuh" and "__global__" in f.read_text()}
+    check("files with CUDA sources in string literals", found)
+
+
 def test_lengths():
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
     if tracked.returncode:
         pytest.skip("no repository")
-    files = [ROOT / f for f in tracked.stdout.split() if f.endswith((".py", ".cpp", ".h")) and (ROOT / f).exists()]
+    files = [ROOT / f for f in tracked.stdout.split() if f.endswith((".py", ".cpp", ".h", ".cuh")) and (ROOT / f).exists()]
     for kind, tests in (("", False), ("test ", True)):
         mine = [f for f in files if f.is_relative_to(ROOT / "tests") == tests]
         long = {f.relative_to(ROOT) for f in mine if len(f.read_text().splitlines()) > 300}

@@ -3,12 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "cuda/attention_backward_source.h"
-#include "cuda/attention_hopper_backward_source.h"
-#include "cuda/attention_hopper_source.h"
-#include "cuda/attention_source.h"
 #include "cuda/elementwise.h"
-#include "cuda/hopper_source.h"
 #include "cuda/launch.h"
 #include "ops/gemm_settings.h"
 #include "ops/kernels.h"
@@ -16,25 +11,8 @@
 namespace shim::cuda {
 namespace {
 
-const char* attention_source() {
-  static const char* text = joined_source({kAttentionSource});
-  return text;
-}
-const char* backward_source() {
-  static const char* text = joined_source({kAttentionSource, kAttentionBackwardSource});
-  return text;
-}
-const char* hopper_source() {
-  static const char* text = joined_source({kAttentionSource, kHopperSource, kAttentionHopperSource});
-  return text;
-}
-const char* hopper_backward_source() {
-  static const char* text = joined_source({kAttentionSource, kHopperSource, kAttentionHopperBackwardSource});
-  return text;
-}
-const Family attention_family{"attention", attention_source}, backward_family{"attention_backward", backward_source},
-    hopper_family{"attention_hopper", hopper_source};
-const Family hopper_backward_family{"attention_hopper_backward", hopper_backward_source};
+const Family attention_family{"attention"}, backward_family{"attention_backward"}, hopper_family{"attention_hopper"};
+const Family hopper_backward_family{"attention_hopper_backward"};
 constexpr int kAttentionThreads = 128;
 
 struct Strides {
@@ -146,7 +124,7 @@ struct Drops {
   uint64_t seed, start;
   uint32_t least;
   float rest;
-};  // as in attention_source.h
+};  // as in attention.cuh
 Drops drops_of(const AttentionDropout& d) {
   return {d.seed, d.start, uint32_t(d.p * 65536 + 0.5), float(1 / (1 - d.p))};
 }

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "cuda/block_source.h"
 #include "cuda/elementwise.h"
-#include "cuda/channels_source.h"
 #include "cuda/launch.h"
 #include "ops/kernels.h"
 
@@ -12,11 +10,7 @@ namespace shim::cuda {
 
 namespace {
 
-const char* channels_source() {
-  static const char* text = joined_source({kBlockSource, kChannelsSource});
-  return text;
-}
-const Family channels_family{"channels", channels_source};
+const Family channels_family{"channels"};
 
 struct Shape {
   int64_t channels, inner, groups, parts;

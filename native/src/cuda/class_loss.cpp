@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "cuda/block_source.h"
-#include "cuda/class_loss_source.h"
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
 #include "ops/kernels.h"
@@ -11,13 +9,9 @@
 namespace shim::cuda {
 namespace {
 
-constexpr int64_t kFewElements = 1 << 19, kMostMarked = 32 * 1024;  // 32 * FLAGS of class_loss_source.h
+constexpr int64_t kFewElements = 1 << 19, kMostMarked = 32 * 1024;  // 32 * FLAGS of class_loss.cuh
 
-const char* class_loss_source() {
-  static const char* text = joined_source({kBlockSource, kClassLossSource});
-  return text;
-}
-const Family class_loss_family{"class_loss", class_loss_source};
+const Family class_loss_family{"class_loss"};
 
 CUfunction class_loss_kernel(const char* entry, DType t, int device) {
   return find_kernel(class_loss_family, entry, key_of(int(t)), device, [&] {

@@ -4,18 +4,13 @@
 
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
-#include "cuda/cross_polar_source.h"
 #include "cuda/walk.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {
 namespace {
 
-const char* cross_polar_source() {
-  static const char* text = joined_source({kCrossPolarSource});
-  return text;
-}
-const Family cross_polar_family{"cross_polar", cross_polar_source};
+const Family cross_polar_family{"cross_polar"};
 
 CUfunction cross_polar_kernel(const char* entry, DType t, int device) {
   return find_kernel(cross_polar_family, entry, key_of(int(t)), device, [&] {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "cuda/ctc_loss_source.h"
-#include "cuda/block_source.h"
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
 #include "ops/kernels.h"
@@ -11,11 +9,7 @@
 namespace shim::cuda {
 namespace {
 
-const char* ctc_loss_source() {
-  static const char* text = joined_source({kBlockSource, kCtcLossSource});
-  return text;
-}
-const Family ctc_loss_family{"ctc_loss", ctc_loss_source};
+const Family ctc_loss_family{"ctc_loss"};
 
 CUfunction ctc_loss_kernel(const char* entry, DType t, int device) {
   return find_kernel(ctc_loss_family, entry, key_of(int(t)), device, [&] {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "cuda/embedding_bag_source.h"
-#include "cuda/block_source.h"
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
 #include "cuda/sort.h"
@@ -12,11 +10,7 @@
 namespace shim::cuda {
 namespace {
 
-const char* embedding_bag_source() {
-  static const char* text = joined_source({kBlockSource, kEmbeddingBagSource});
-  return text;
-}
-const Family embedding_bag_family{"embedding_bag", embedding_bag_source};
+const Family embedding_bag_family{"embedding_bag"};
 
 CUfunction embedding_bag_kernel(const char* entry, DType t, DType index, int vector, int device) {
   return find_kernel(embedding_bag_family, entry, key_of(int(t), int(index), vector), device, [&] {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "cuda/elementwise.h"
-#include "cuda/gather_source.h"
 #include "cuda/launch.h"
 #include "cuda/walk.h"
 #include "ops/kernels.h"
@@ -13,11 +12,7 @@ namespace {
 
 constexpr int kGatherThreads = 256, kParts = 32;
 
-const char* gather_source() {
-  static const char* text = joined_source({kGatherSource});
-  return text;
-}
-const Family gather_family{"gather", gather_source};
+const Family gather_family{"gather"};
 
 // For kernels that only move words of `bytes` bytes.
 CUfunction mover(const char* entry, int64_t bytes, DType index, bool wide, int device) {

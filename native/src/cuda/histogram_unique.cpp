@@ -3,29 +3,18 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cuda/block_source.h"
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
-#include "cuda/scan_source.h"
 #include "cuda/sort.h"
-#include "cuda/histogram_unique_source.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {
 namespace {
 
 constexpr int kTallyThreads = 512;
-constexpr int64_t kPart = 4096;  // PART of histogram_unique_source.h
+constexpr int64_t kPart = 4096;  // PART of histogram_unique.cuh
 
-const char* histogram_unique_source() {
-  static const char* text = joined_source({kBlockSource, kHistogramUniqueSource});
-  return text;
-}
-const char* heads_source() {
-  static const char* text = joined_source({kBlockSource, kScanSource, kHeadsSource});
-  return text;
-}
-const Family histogram_unique_family{"histogram_unique", histogram_unique_source}, heads{"heads", heads_source};
+const Family histogram_unique_family{"histogram_unique"}, heads{"heads"};
 
 struct Counted {  // what is counted, and how
   Tensor x;

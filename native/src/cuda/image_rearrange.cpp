@@ -4,17 +4,12 @@
 
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
-#include "cuda/image_rearrange_source.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {
 namespace {
 
-const char* image_rearrange_source() {
-  static const char* text = joined_source({kImageRearrangeSource});
-  return text;
-}
-const Family image_rearrange_family{"image_rearrange", image_rearrange_source};
+const Family image_rearrange_family{"image_rearrange"};
 constexpr int64_t kMostPlaces = int64_t(1) << 31;
 
 // Moves elements of `size` bytes; `macro` holds what is more than that.

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "cuda/block_source.h"
 #include "cuda/elementwise.h"
-#include "cuda/images_source.h"
 #include "cuda/launch.h"
 #include "ops/kernels.h"
 
@@ -12,11 +10,7 @@ namespace shim::cuda {
 
 namespace {
 
-const char* planes_source() {
-  static const char* text = joined_source({kBlockSource, kImagesSource});
-  return text;
-}
-const Family planes{"images", planes_source};
+const Family planes{"images"};
 constexpr int kImagesThreads = 256;
 
 CUfunction plane_kernel(const char* entry, DType t, const char* macro, int kind, int device) {

@@ -2,20 +2,14 @@
 
 #include <algorithm>
 
-#include "cuda/block_source.h"
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
-#include "cuda/norm_source.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {
 namespace {
 
-const char* norm_source() {
-  static const char* text = joined_source({kBlockSource, kNormSource});
-  return text;
-}
-const Family norm_family{"norm", norm_source};
+const Family norm_family{"norm"};
 
 CUfunction norm_kernel(const char* entry, DType t, int vector, int kept, bool centred, int device) {
   return find_kernel(norm_family, entry, key_of(int(t), vector, kept, centred), device, [&] {

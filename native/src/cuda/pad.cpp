@@ -3,18 +3,13 @@
 #include <algorithm>
 
 #include "cuda/launch.h"
-#include "cuda/pad_source.h"
 
 namespace shim::cuda {
 namespace {
 
 constexpr int kFrameDims = 8;
 
-const char* pad_source() {
-  static const char* text = joined_source({kPadSource});
-  return text;
-}
-const Family pad_family{"pad", pad_source};
+const Family pad_family{"pad"};
 
 struct Frame {
   int64_t size[kFrameDims] = {}, begin[kFrameDims] = {}, inner[kFrameDims] = {}, step[kFrameDims] = {};

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 
-#include "cuda/block_source.h"
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
-#include "cuda/pointwise_loss_source.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {
@@ -13,11 +11,7 @@ namespace {
 
 constexpr int kPairThreads = 512;
 
-const char* pointwise_loss_source() {
-  static const char* text = joined_source({kBlockSource, kPointwiseLossSource});
-  return text;
-}
-const Family pointwise_loss_family{"pointwise_loss", pointwise_loss_source};
+const Family pointwise_loss_family{"pointwise_loss"};
 
 struct Pair {
   Tensor a, b;

@@ -4,7 +4,6 @@
 
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
-#include "cuda/random_source.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {
@@ -12,11 +11,7 @@ namespace {
 
 constexpr int kRandomThreads = 256;
 
-const char* random_source() {
-  static const char* text = joined_source({kRandomSource});
-  return text;
-}
-const Family random_family{"random", random_source};
+const Family random_family{"random"};
 
 CUfunction random_kernel(const char* entry, DType t, bool wide, int vector, int device) {
   return find_kernel(random_family, entry, key_of(int(t), wide, vector), device, [&] {

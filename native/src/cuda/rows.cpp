@@ -2,22 +2,16 @@
 
 #include <algorithm>
 
-#include "cuda/block_source.h"
 #include "cuda/variance.h"
 #include "cuda/elementwise.h"
 #include "cuda/channel_norm.h"
 #include "cuda/launch.h"
-#include "cuda/rows_source.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {
 namespace {
 
-const char* rows_source() {
-  static const char* text = joined_source({kBlockSource, kRowsSource});
-  return text;
-}
-const Family rows_family{"rows", rows_source};
+const Family rows_family{"rows"};
 
 struct Pick {  // what picks a kernel
   DType t, compute, out;

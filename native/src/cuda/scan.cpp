@@ -2,20 +2,14 @@
 
 #include <algorithm>
 
-#include "cuda/block_source.h"
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
-#include "cuda/scan_source.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {
 namespace {
 
-const char* scan_source() {
-  static const char* text = joined_source({kBlockSource, kScanSource});
-  return text;
-}
-const Family scan_family{"scan", scan_source};
+const Family scan_family{"scan"};
 
 CUfunction sums(const char* entry, Running how, DType t, DType compute, DType out, int vector, int device) {
   return find_kernel(scan_family, entry, key_of(int(how), int(t), int(compute), int(out), vector), device, [&] {
@@ -50,7 +44,7 @@ bool scan_in_parts(Running how, const Tensor& self, const Tensor& out, Cut c, in
 
 // --- what a mask picks ---------------------------------------------------------------------------------------------------
 
-constexpr int64_t kPart = 4096;  // PART of scan_source.h
+constexpr int64_t kPart = 4096;  // PART of scan.cuh
 constexpr int kMostDims = 16;
 
 CUfunction picks(const char* entry, DType t, size_t moved, int vector, int device) {

@@ -4,8 +4,6 @@
 #include <limits>
 
 #include "cuda/elementwise.h"
-#include "cuda/gather_source.h"
-#include "cuda/scatter_reduce_source.h"
 #include "cuda/launch.h"
 #include "cuda/walk.h"
 
@@ -14,11 +12,7 @@ namespace {
 
 constexpr int kJoinThreads = 256;
 
-const char* scatter_reduce_source() {
-  static const char* text = joined_source({kGatherSource, kScatterReduceSource});
-  return text;
-}
-const Family scatter_reduce_family{"scatter_reduce", scatter_reduce_source};
+const Family scatter_reduce_family{"scatter_reduce"};
 
 CUfunction scatter_reduce_kernel(const char* entry, DType t, DType index, ScatterReduce how, bool wide, int device) {
   return find_kernel(scatter_reduce_family, entry, key_of(int(t), int(index), int(how), wide), device, [&] {

@@ -4,21 +4,12 @@
 
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
-#include "cuda/search_source.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {
 namespace {
 
-const char* search_source() {
-  static const char* text = joined_source({kSearchSource});
-  return text;
-}
-const char* triangle_source() {
-  static const char* text = joined_source({kTriangleSource});
-  return text;
-}
-const Family searches{"search", search_source}, triangles{"triangle", triangle_source};
+const Family searches{"search"}, triangles{"triangle"};
 
 }  // namespace
 

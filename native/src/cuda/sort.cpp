@@ -3,29 +3,12 @@
 #include <algorithm>
 
 #include "cuda/elementwise.h"
-#include "cuda/keys_source.h"
 #include "cuda/launch.h"
-#include "cuda/radix_source.h"
-#include "cuda/select_source.h"
-#include "cuda/sort_source.h"
 
 namespace shim::cuda {
 namespace {
 
-const char* sort_source() {
-  static const char* text = joined_source({kKeysSource, kSortSource});
-  return text;
-}
-const char* select_source() {
-  static const char* text = joined_source({kKeysSource, kSortSource, kSelectSource});
-  return text;
-}
-const char* radix_source() {
-  static const char* text = joined_source({kKeysSource, kRadixSource});
-  return text;
-}
-const Family sort_family{"sort", sort_source}, select_family{"select", select_source},
-    radix_family{"radix", radix_source};
+const Family sort_family{"sort"}, select_family{"select"}, radix_family{"radix"};
 
 constexpr int64_t kMostSelected = 1024, kMostKeys = int64_t(1) << 28, kEnoughBlocks = 264;
 
@@ -44,7 +27,7 @@ struct Rows {  // what is sorted
   int64_t most() const { return size() == 8 ? 2048 : 4096; }  // keys that a block sorts
 };
 
-// Threads that sort `keys` keys: kLanes of sort_source.h.
+// Threads that sort `keys` keys: kLanes of sort.cuh.
 int lanes_of(int64_t keys, int pair) { return int(keys / (pair == 16 ? 8 : 16)); }
 
 std::vector<std::string> macros(const Rows& r, int64_t keys, int pair) {
@@ -84,7 +67,7 @@ struct Buffers {
   void* at[2];
   void* values;
   void* indices;
-};  // of radix_source.h
+};  // of radix.cuh
 
 // Rows first .. first + rows, digit by digit.
 bool sort_digits(const Rows& r, int64_t first, int64_t rows, const Tensor& values, const Tensor& indices) {

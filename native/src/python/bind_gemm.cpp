@@ -1,10 +1,9 @@
 // The module's functions about products of matrices: switches, plans, libraries.
 #include "core/sparse.h"
 #include "cuda/cublaslt.h"
+#include "cuda/kernel_files.h"
 #include "cuda/nvrtc.h"
-#include "gemm/kernels_source.h"
 #include "gemm/plan.h"
-#include "gemm/skinny_source.h"
 #include "ops/gemm_settings.h"
 #include "ops/linear.h"
 #include "python/linear_backward.h"
@@ -121,12 +120,9 @@ PyObject* compile_kernels(
   if (path)
     if (std::string wrong = nvrtc::use_library(path); !wrong.empty())
       return PyErr_Format(PyExc_RuntimeError, "%s", wrong.c_str());
-  const std::string columns = std::string(gemm::kTypesSource) + gemm::kKernelsSource;
-  const std::string skinny =
-      std::string(gemm::kTypesSource) + gemm::kSkinnyNarrowSource + gemm::kSkinnyWideSource + gemm::kSkinnySource;
   size_t bytes = 0;
-  for (const std::string& program : {columns, skinny}) {
-    nvrtc::Compiled c = nvrtc::compile(program, architecture, {"-DTYPE=" + std::to_string(type)});
+  for (const char* program : {"gemm_columns", "skinny"}) {
+    nvrtc::Compiled c = nvrtc::compile(cuda::kernel_program(program), architecture, {"-DTYPE=" + std::to_string(type)});
     if (c.cubin.empty()) return Py_BuildValue("(ns)", Py_ssize_t(0), c.log.c_str());
     bytes += c.cubin.size();
   }
