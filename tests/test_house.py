@@ -31,12 +31,12 @@ BOUNDS = {
     "files with Python.h outside native/src/python": 0,
     "files with CUDA sources in string literals": 0,
     "folders of native/src in circles of includes": 0,
-    "files of more than 300 lines": 13,
+    "files of more than 300 lines": 3,
     "functions of more than 60 lines": 0,
     "test files of more than 300 lines": 4,
     "test functions of more than 60 lines": 0,
     "families without a test file": 0,
-    "public definitions without docstrings": 858,
+    "public definitions without docstrings": 0,
 }
 
 # Files that no module of PyTorch has the name of, with reasons.
