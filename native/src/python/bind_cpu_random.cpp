@@ -26,7 +26,7 @@ bool fillable(PyObject* o, bool floats) {
 template <class F> PyObject* fill(PyObject* self, PyObject* generator, F&& f) {
   return guarded([&]() -> PyObject* {
     const Tensor t(unwrap(self));
-    const Source s(generator);
+    const GeneratorSource s(generator);
     if (!s) return nullptr;
     if (t->numel())
       unlocked(t->numel(), [&] {
@@ -49,7 +49,7 @@ bool cpu_options(PyObject* const* options, DType* dtype) {
 
 // A new tensor, filled.
 template <class F> PyObject* made(IntArrayRef sizes, DType dtype, PyObject* generator, F&& f) {
-  const Source s(generator);
+  const GeneratorSource s(generator);
   if (!s) return nullptr;
   const Tensor t = empty(sizes, dtype, Device{});
   if (t->numel())
@@ -189,7 +189,7 @@ PyObject* native_randperm(Operator&, PyObject* const* args, size_t n) {
   if (n != 6 || !cpu_options(args + 2, &dtype) || dtype != DType::i64 || !integer_of(args[0], &count) || count < 0)
     return nullptr;
   return guarded([&]() -> PyObject* {
-    const Source s(args[1]);
+    const GeneratorSource s(args[1]);
     if (!s) return nullptr;
     return wrap(unlocked(count, [&] { return permutation(count, *s); }));
   });
@@ -233,7 +233,7 @@ PyObject* native_bernoulli(Operator&, PyObject* const* args, size_t n) {
       return !bad;
     };
     if (!(p->dtype() == DType::f32 ? chance(p->data_as<float>()) : chance(p->data_as<double>()))) return nullptr;
-    const Source s(args[1]);
+    const GeneratorSource s(args[1]);
     if (!s) return nullptr;
     return wrap(unlocked(p->numel(), [&] { return chances(p, *s); }));
   });

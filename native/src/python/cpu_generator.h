@@ -18,8 +18,8 @@ inline PyObject* default_generator() {
 }
 
 // The state that numbers are drawn from, which its holder keeps alive for the call. Null, with an error or not: no CPU generator.
-struct Source {
-  explicit Source(PyObject* generator) {
+struct GeneratorSource {
+  explicit GeneratorSource(PyObject* generator) {
     static PyObject* name = PyUnicode_InternFromString("_engine");
     PyObject* standard = default_generator();
     if (!standard) return;
@@ -27,9 +27,9 @@ struct Source {
     if (Py_TYPE(g) != Py_TYPE(standard) || !(held_ = PyObject_GetAttr(g, name))) return;
     engine_ = mersenne_of(held_);
   }
-  Source(const Source&) = delete;
-  Source& operator=(const Source&) = delete;
-  ~Source() { Py_XDECREF(held_); }
+  GeneratorSource(const GeneratorSource&) = delete;
+  GeneratorSource& operator=(const GeneratorSource&) = delete;
+  ~GeneratorSource() { Py_XDECREF(held_); }
   explicit operator bool() const { return engine_; }
   Mersenne& operator*() const { return *engine_; }
 

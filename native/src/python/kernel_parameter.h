@@ -261,7 +261,7 @@ template <On on> struct Parameter<Mersenne&, on> {
   Mersenne& value() const { return **source_; }
 
  private:
-  std::optional<Source> source_;
+  std::optional<GeneratorSource> source_;
 };
 
 template <class T, On on> struct Parameter<std::optional<T>, on> {
