@@ -5,6 +5,7 @@
 
 #include "cuda/elementwise.h"
 #include "cuda/nvrtc.h"
+#include "cuda/reasons.h"
 #include "cuda/types_source.h"
 #include "ops/kernels.h"
 
@@ -92,6 +93,17 @@ Cut cut_at(const Tensor& t, int64_t dim) {
   for (int i = 0; i < t->dim(); ++i)
     if (i != dim) (i < dim ? c.outer : c.inner) *= t->sizes()[size_t(i)];
   return c;
+}
+
+const char* not_floats(std::initializer_list<const Tensor*> tensors) {
+  for (const Tensor* one : tensors) {
+    if (!*one) continue;
+    const TensorImpl& t = **one;
+    if (!floating(t.dtype())) return kOtherDtype.reason;
+    if (!t.numel()) return kNoElements.reason;
+    if (t.has_math_bits()) return "negative or conjugate bits";
+  }
+  return nullptr;
 }
 
 bool kernels_ready() { return driver().loaded && driver().launch && !nvrtc::version().empty(); }
