@@ -3,6 +3,7 @@
 #include "cuda/channel_norm.h"
 #include "cuda/convolution.h"
 #include "cuda/norm.h"
+#include "cuda/random.h"
 #include "cuda/rows.h"
 #include "python/kernel_call.h"
 
@@ -18,6 +19,7 @@ void register_cuda_nn_kernels() {
   register_kernel<&norm_backward, kCuda>("norm_backward");
   register_kernel<&attention, kCuda>("attention");
   register_kernel<&attention_backward, kCuda>("attention_backward");
+  register_kernel<&dropout, kCuda>("cuda_dropout");
   register_kernel<&softmax_backward, kCuda>("softmax_backward");
   register_kernel<&cross_entropy, kCuda>("cross_entropy");
   register_kernel<&cross_entropy_backward, kCuda>("cross_entropy_backward");
