@@ -236,22 +236,12 @@ int bind_kernels(PyObject* module) {
   register_statistics();
   register_indexing();
   register_views();
-  register_cuda_kernels();
-  register_cuda_norms();
   register_cuda_scatter_add();
-  register_cuda_formulas();
   register_cuda_rearrange();
   register_cuda_scatter();
-  register_cuda_creation();
   register_cuda_fourier();
-  register_cuda_image_rearrange();
-  register_cuda_images();
-  register_cuda_pooling();
-  register_cuda_convolution();
   register_cuda_order_statistics();
   register_cuda_losses();
-  register_cuda_cross_polar();
-  register_cuda_histogram_unique();
   register_cpu_formulas();
   register_cpu_clamp();
   register_cpu_scatters();
@@ -267,6 +257,10 @@ int bind_kernels(PyObject* module) {
   register_cpu_linalg();
   register_cpu_pools();
   register_cpu_recurrent();
+  register_cuda_creation_kernels();
+  register_cuda_image_kernels();
+  register_cuda_nn_kernels();
+  register_cuda_pointwise_kernels();  // last: functors' kernels are for operators that have no other
   return PyModule_AddFunctions(module, kernels_functions) < 0 || bind_numbers(module) < 0 ||
                  bind_cpu_formulas(module) < 0 || bind_cpu_random(module) < 0 || bind_cuda_kernels(module) < 0 ||
                  bind_cuda_foreach(module) < 0 || bind_cuda_convolution(module) < 0 || bind_cuda_recurrent(module) < 0

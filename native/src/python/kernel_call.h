@@ -23,6 +23,7 @@ struct TypedKernel {
 };
 // Several functions may have one name: an operator gets, for each device, the first that fits its schema.
 void add_kernel(const char* name, const TypedKernel&);
+bool has_cuda_kernel(const std::string& name);  // a function that takes CUDA tensors has the name already
 // Counts why a kernel left a call to the operator's body (operator_declines() of the module). Gives null.
 PyObject* declined(Operator&, const char* reason);
 

@@ -225,12 +225,14 @@ template <On on> struct Parameter<DType, on> {
   DType value_ = DType::undefined;
 };
 
+// Of a factory: kernels of one kind of device take that alone, and none is the CPU.
 template <On on> struct Parameter<Device, on> {
   static bool fits(const Argument& a) { return a.type.base == ArgType::Device; }
   bool take(PyObject* o, const char** why) {
+    if (on != On::any && o == Py_None) return on == On::cpu;
     if (!is_device(o)) return *why = "no device", false;
     value_ = device_of(o);
-    return true;
+    return on == On::any || (on == On::cpu ? value_.is_cpu() : value_.is_cuda());
   }
   Device value() const { return value_; }
 

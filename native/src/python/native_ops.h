@@ -14,6 +14,10 @@ PyObject* tuple_of(std::initializer_list<Tensor>);  // a Python tuple of them (b
 // Marks the dims of a flip, in an array of kMaxDims; false where the record has to say what is wrong with them (bind_cpu_moves.cpp).
 bool turned_dims(PyObject* given, const TensorImpl& self, bool* turned);
 PyObject* native_roll(Operator&, PyObject* const* args, size_t n);  // of CPU and CUDA tensors (bind_cpu_moves.cpp)
+void register_cuda_creation_kernels();                              // kernels_cuda_creation.cpp
+void register_cuda_image_kernels();                                 // kernels_cuda_image.cpp
+void register_cuda_nn_kernels();                                    // kernels_cuda_nn.cpp
+void register_cuda_pointwise_kernels();                             // kernels_cuda_pointwise.cpp
 void register_index_kernels();                                      // kernels_index.cpp
 void register_pointwise();                                          // bind_kernels_pointwise.cpp
 void register_reductions();                                         // bind_kernels_reductions.cpp
@@ -23,22 +27,12 @@ void register_linear();                                             // bind_line
 
 void register_cuda_rearrange();         // bind_cuda_rearrange.cpp
 void register_cuda_scatter();           // bind_cuda_scatter.cpp
-void register_cuda_creation();          // bind_cuda_creation.cpp
-void register_cuda_image_rearrange();   // bind_cuda_image_rearrange.cpp
 void register_cuda_order_statistics();  // bind_cuda_order_statistics.cpp
-void register_cuda_cross_polar();       // bind_cuda_cross_polar.cpp
-void register_cuda_histogram_unique();  // bind_cuda_histogram_unique.cpp
 void register_statistics();             // bind_kernels_statistics.cpp
 void register_indexing();               // bind_kernels_indexing.cpp
 void register_views();                  // bind_kernels_views.cpp
-void register_cuda_kernels();           // bind_cuda_kernels.cpp
-void register_cuda_norms();             // bind_cuda_norms.cpp
 void register_cuda_scatter_add();       // bind_cuda_scatter_add.cpp
-void register_cuda_formulas();          // bind_cuda_formulas.cpp
 void register_cuda_fourier();           // bind_cuda_fourier.cpp
-void register_cuda_images();            // bind_cuda_images.cpp
-void register_cuda_pooling();           // bind_cuda_pooling.cpp
-void register_cuda_convolution();       // bind_cuda_convolution.cpp
 void register_cuda_losses();            // bind_cuda_losses.cpp
 void register_cpu_formulas();           // bind_cpu_formulas.cpp
 void register_cpu_clamp();              // bind_cpu_clamp.cpp
