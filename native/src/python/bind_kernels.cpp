@@ -238,9 +238,8 @@ int bind_kernels(PyObject* module) {
   register_views();
   register_cuda_kernels();
   register_cuda_norms();
-  register_cuda_scatter_add();
   register_cuda_formulas();
-  register_cuda_rearrange();
+  register_cuda_moves();
   register_cuda_scatter();
   register_cuda_creation();
   register_cuda_fourier();

@@ -21,8 +21,8 @@ void register_memory();                                             // bind_kern
 void register_matmul();                                             // bind_matmul.cpp
 void register_linear();                                             // bind_linear.cpp
 
-void register_cuda_rearrange();         // bind_cuda_rearrange.cpp
-void register_cuda_scatter();           // bind_cuda_scatter.cpp
+void register_cuda_moves();             // kernels_cuda_moves.cpp
+void register_cuda_scatter();           // kernels_cuda_scatter.cpp
 void register_cuda_creation();          // bind_cuda_creation.cpp
 void register_cuda_image_rearrange();   // bind_cuda_image_rearrange.cpp
 void register_cuda_order_statistics();  // bind_cuda_order_statistics.cpp
@@ -33,13 +33,12 @@ void register_indexing();               // bind_kernels_indexing.cpp
 void register_views();                  // bind_kernels_views.cpp
 void register_cuda_kernels();           // bind_cuda_kernels.cpp
 void register_cuda_norms();             // bind_cuda_norms.cpp
-void register_cuda_scatter_add();       // bind_cuda_scatter_add.cpp
 void register_cuda_formulas();          // bind_cuda_formulas.cpp
 void register_cuda_fourier();           // bind_cuda_fourier.cpp
 void register_cuda_images();            // bind_cuda_images.cpp
 void register_cuda_pooling();           // bind_cuda_pooling.cpp
 void register_cuda_convolution();       // bind_cuda_convolution.cpp
-void register_cuda_losses();            // bind_cuda_losses.cpp
+void register_cuda_losses();            // kernels_cuda_losses.cpp
 void register_cpu_formulas();           // bind_cpu_formulas.cpp
 void register_cpu_clamp();              // bind_cpu_clamp.cpp
 void register_cpu_scatters();           // bind_cpu_scatters.cpp
