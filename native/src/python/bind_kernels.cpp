@@ -249,6 +249,7 @@ int bind_kernels(PyObject* module) {
   register_cuda_convolution();
   register_cuda_order_statistics();
   register_cuda_losses();
+  register_cuda_recurrent();
   register_cuda_cross_polar();
   register_cuda_histogram_unique();
   register_cpu_formulas();

@@ -23,6 +23,7 @@ void register_linear();                                             // bind_line
 
 void register_cuda_moves();             // kernels_cuda_moves.cpp
 void register_cuda_scatter();           // kernels_cuda_scatter.cpp
+void register_cuda_recurrent();         // kernels_cuda_recurrent.cpp
 void register_cuda_creation();          // bind_cuda_creation.cpp
 void register_cuda_image_rearrange();   // bind_cuda_image_rearrange.cpp
 void register_cuda_order_statistics();  // bind_cuda_order_statistics.cpp
