@@ -11,7 +11,6 @@
 #include "cuda/nvrtc.h"
 #include "cuda/random.h"
 #include "cuda/rows.h"
-#include "python/int_function.h"
 #include "python/native_cuda.h"
 
 namespace shim {

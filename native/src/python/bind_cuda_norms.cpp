@@ -6,7 +6,6 @@
 #include "cuda/norm.h"
 #include "cuda/nvrtc.h"
 #include "cuda/rows.h"
-#include "python/int_function.h"
 #include "python/native_cuda.h"
 
 namespace shim {

@@ -47,6 +47,9 @@ inline const void* registered_data(const Operator& op, On on) {
 
 inline PyObject* object(const Tensor& t) { return wrap(t); }
 inline PyObject* object(bool b) { return PyBool_FromLong(b); }
+inline PyObject* object(PyObject* o) { return o; }
+template <class T> PyObject* object(T* pointer) { return PyLong_FromVoidPtr(reinterpret_cast<void*>(pointer)); }
+inline PyObject* object(int i) { return PyLong_FromLong(i); }
 inline PyObject* object(int64_t i) { return PyLong_FromLongLong(i); }
 inline PyObject* object(double d) { return PyFloat_FromDouble(d); }
 inline PyObject* object(DType t) { return dtype_object(t); }

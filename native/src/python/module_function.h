@@ -4,6 +4,17 @@
 
 namespace shim {
 
+template <On on> struct Parameter<int, on> {
+  bool take(PyObject* o, const char** why) {
+    if (!number_.take(o, why)) return false;
+    return number_.value() == int(number_.value()) || (*why = "an integer beyond 32 bits", false);
+  }
+  int value() const { return int(number_.value()); }
+
+ private:
+  Parameter<int64_t, on> number_;
+};
+
 // Pointers are integers to Python.
 template <class T, On on> struct Parameter<T*, on> {
   bool take(PyObject* o, const char** why) { return number_.take(o, why); }
@@ -15,9 +26,6 @@ template <class T, On on> struct Parameter<T*, on> {
 
 namespace kernel_call {
 
-template <class T> PyObject* object(T* pointer) { return PyLong_FromVoidPtr(reinterpret_cast<void*>(pointer)); }
-inline PyObject* object(PyObject* o) { return o; }
-inline PyObject* object(int i) { return PyLong_FromLong(i); }
 template <class T> PyObject* object(const std::optional<T>& t) { return t ? object(*t) : Py_NewRef(Py_None); }
 
 template <auto F, class... P, size_t... I>

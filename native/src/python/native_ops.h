@@ -57,6 +57,8 @@ void register_cpu_pools();              // bind_cpu_pools.cpp
 void register_cpu_linalg();             // bind_cpu_linalg.cpp
 int bind_cuda_kernels(PyObject* module);
 int bind_cuda_foreach(PyObject* module);      // bind_cuda_foreach.cpp
+int bind_cuda_memory(PyObject* module);       // bind_cuda_memory.cpp
+int bind_cache(PyObject* module);             // bind_cache.cpp
 int bind_cuda_convolution(PyObject* module);  // bind_cuda_convolution.cpp
 int bind_cuda_recurrent(PyObject* module);    // bind_cuda_recurrent.cpp
 int bind_cpu_formulas(PyObject* module);      // bind_cpu_formulas.cpp
