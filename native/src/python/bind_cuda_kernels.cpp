@@ -5,6 +5,7 @@
 #include "cuda/launch.h"
 #include "cuda/nvrtc.h"
 #include "cuda/random.h"
+#include "cuda/rows.h"
 #include "python/native_cuda.h"
 
 namespace shim {

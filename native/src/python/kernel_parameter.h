@@ -123,6 +123,21 @@ template <On on> struct Parameter<bool, on> {
   bool value_ = false;
 };
 
+// bool[3]: so many of them, as output_mask has.
+template <size_t N, On on> struct Parameter<std::array<bool, N>, on> {
+  static bool fits(const Argument& a) { return a.type.base == ArgType::Bool && a.type.list_size == int(N); }
+  bool take(PyObject* o, const char** why) {
+    const bool list = PyTuple_Check(o) || PyList_Check(o);
+    if (!list || PySequence_Fast_GET_SIZE(o) != Py_ssize_t(N)) return *why = "no list of as many bools", false;
+    for (size_t i = 0; i < N; ++i) value_[i] = PySequence_Fast_GET_ITEM(o, Py_ssize_t(i)) == Py_True;
+    return true;
+  }
+  std::array<bool, N> value() const { return value_; }
+
+ private:
+  std::array<bool, N> value_{};
+};
+
 template <On on> struct Parameter<Scalar, on> {
   static bool fits(const Argument& a) {
     const bool number = a.type.base == ArgType::Scalar || a.type.base == ArgType::Float || a.type.base == ArgType::Int;
