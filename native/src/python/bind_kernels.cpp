@@ -264,7 +264,7 @@ int bind_kernels(PyObject* module) {
   register_cpu_moves();
   register_cpu_images();
   register_cpu_convolution();
-  register_cpu_linalg();
+  register_linalg_kernels();
   register_cpu_pools();
   register_cpu_recurrent();
   return PyModule_AddFunctions(module, kernels_functions) < 0 || bind_numbers(module) < 0 ||

@@ -54,7 +54,7 @@ void register_cpu_recurrent();          // bind_cpu_recurrent.cpp
 void register_cpu_images();             // bind_cpu_images.cpp
 void register_cpu_convolution();        // bind_cpu_convolution.cpp
 void register_cpu_pools();              // bind_cpu_pools.cpp
-void register_cpu_linalg();             // bind_cpu_linalg.cpp
+void register_linalg_kernels();         // kernels_linalg.cpp
 int bind_cuda_kernels(PyObject* module);
 int bind_cuda_foreach(PyObject* module);      // bind_cuda_foreach.cpp
 int bind_cuda_convolution(PyObject* module);  // bind_cuda_convolution.cpp
