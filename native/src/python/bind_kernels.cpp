@@ -252,7 +252,7 @@ int bind_kernels(PyObject* module) {
   register_cuda_losses();
   register_cuda_cross_polar();
   register_cuda_histogram_unique();
-  register_cpu_formulas();
+  register_formula_kernels();
   register_cpu_clamp();
   register_cpu_scatters();
   register_cpu_fourier();

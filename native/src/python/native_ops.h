@@ -40,7 +40,7 @@ void register_cuda_images();            // bind_cuda_images.cpp
 void register_cuda_pooling();           // bind_cuda_pooling.cpp
 void register_cuda_convolution();       // bind_cuda_convolution.cpp
 void register_cuda_losses();            // bind_cuda_losses.cpp
-void register_cpu_formulas();           // bind_cpu_formulas.cpp
+void register_formula_kernels();        // kernels_formulas.cpp
 void register_cpu_clamp();              // bind_cpu_clamp.cpp
 void register_cpu_scatters();           // bind_cpu_scatters.cpp
 void register_cpu_fourier();            // bind_cpu_fourier.cpp
