@@ -4,6 +4,7 @@
 #include "cuda/elementwise.h"
 #include "cuda/flip.h"
 #include "cuda/gather.h"
+#include "ops/moves.h"
 #include "python/native_cuda.h"
 #include "python/tensor_type.h"
 
@@ -21,7 +22,8 @@ PyObject* native_flip(Operator&, PyObject* const* args, size_t n) {
   return guarded([&]() -> PyObject* {
     const TensorImpl& self = *unwrap(args[0]);
     bool turned[kMaxDims] = {};
-    if (!turned_dims(args[1], self, turned)) return nullptr;
+    Dims dims;
+    if (!dims_of(args[1], &dims) || !mark_dims(dims, self, turned)) return nullptr;
     if (const Tensor rows = cuda::flip_rows(self, turned)) return wrap(rows);
     Tensor out = empty(self.sizes(), self.dtype(), self.device());
     if (!self.numel()) return wrap(out);
@@ -77,7 +79,6 @@ PyObject* native_diag_embed(Operator&, PyObject* const* args, size_t n) {
 
 void register_cuda_rearrange() {
   register_native("flip", native_flip);
-  register_native("roll", native_roll);
   register_native("take", native_take);
   register_native("diag_embed", native_diag_embed);
 }

@@ -261,7 +261,7 @@ int bind_kernels(PyObject* module) {
   register_cpu_resample();
   register_cpu_rows();
   register_cpu_layers();
-  register_cpu_moves();
+  register_move_kernels();
   register_cpu_images();
   register_cpu_convolution();
   register_linalg_kernels();

@@ -11,15 +11,12 @@ namespace shim {
 bool plain_int(PyObject*, int64_t*);                // an int of Python that a double holds; false for others
 bool number_of(PyObject*, Scalar*);                 // a Python number; false if it is none
 PyObject* tuple_of(std::initializer_list<Tensor>);  // a Python tuple of them (bind_cpu_layers.cpp)
-// Marks the dims of a flip, in an array of kMaxDims; false where the record has to say what is wrong with them (bind_cpu_moves.cpp).
-bool turned_dims(PyObject* given, const TensorImpl& self, bool* turned);
-PyObject* native_roll(Operator&, PyObject* const* args, size_t n);  // of CPU and CUDA tensors (bind_cpu_moves.cpp)
-void register_index_kernels();                                      // kernels_index.cpp
-void register_pointwise();                                          // bind_kernels_pointwise.cpp
-void register_reductions();                                         // bind_kernels_reductions.cpp
-void register_memory();                                             // bind_kernels_memory.cpp
-void register_matmul();                                             // bind_matmul.cpp
-void register_linear();                                             // bind_linear.cpp
+void register_index_kernels();                      // kernels_index.cpp
+void register_pointwise();                          // bind_kernels_pointwise.cpp
+void register_reductions();                         // bind_kernels_reductions.cpp
+void register_memory();                             // bind_kernels_memory.cpp
+void register_matmul();                             // bind_matmul.cpp
+void register_linear();                             // bind_linear.cpp
 
 void register_cuda_rearrange();         // bind_cuda_rearrange.cpp
 void register_cuda_scatter();           // bind_cuda_scatter.cpp
@@ -49,7 +46,7 @@ void register_cpu_losses();             // bind_cpu_losses.cpp
 void register_cpu_resample();           // bind_cpu_resample.cpp
 void register_cpu_rows();               // bind_cpu_rows.cpp
 void register_cpu_layers();             // bind_cpu_layers.cpp
-void register_cpu_moves();              // bind_cpu_moves.cpp
+void register_move_kernels();           // kernels_moves.cpp
 void register_cpu_recurrent();          // bind_cpu_recurrent.cpp
 void register_cpu_images();             // bind_cpu_images.cpp
 void register_cpu_convolution();        // bind_cpu_convolution.cpp
