@@ -266,7 +266,7 @@ int bind_kernels(PyObject* module) {
   register_cpu_convolution();
   register_linalg_kernels();
   register_cpu_pools();
-  register_cpu_recurrent();
+  register_recurrent_kernels();
   return PyModule_AddFunctions(module, kernels_functions) < 0 || bind_numbers(module) < 0 ||
                  bind_cpu_formulas(module) < 0 || bind_cpu_random(module) < 0 || bind_cuda_kernels(module) < 0 ||
                  bind_cuda_foreach(module) < 0 || bind_cuda_convolution(module) < 0 || bind_cuda_recurrent(module) < 0

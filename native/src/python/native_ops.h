@@ -47,7 +47,7 @@ void register_cpu_resample();           // bind_cpu_resample.cpp
 void register_cpu_rows();               // bind_cpu_rows.cpp
 void register_cpu_layers();             // bind_cpu_layers.cpp
 void register_move_kernels();           // kernels_moves.cpp
-void register_cpu_recurrent();          // bind_cpu_recurrent.cpp
+void register_recurrent_kernels();      // kernels_recurrent.cpp
 void register_cpu_images();             // bind_cpu_images.cpp
 void register_cpu_convolution();        // bind_cpu_convolution.cpp
 void register_cpu_pools();              // bind_cpu_pools.cpp
