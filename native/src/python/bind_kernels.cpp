@@ -254,7 +254,7 @@ int bind_kernels(PyObject* module) {
   register_cuda_histogram_unique();
   register_formula_kernels();
   register_cpu_clamp();
-  register_cpu_scatters();
+  register_scatter_kernels();
   register_cpu_fourier();
   register_cpu_random();
   register_cpu_losses();

@@ -39,7 +39,7 @@ void register_cuda_convolution();       // bind_cuda_convolution.cpp
 void register_cuda_losses();            // bind_cuda_losses.cpp
 void register_formula_kernels();        // kernels_formulas.cpp
 void register_cpu_clamp();              // bind_cpu_clamp.cpp
-void register_cpu_scatters();           // bind_cpu_scatters.cpp
+void register_scatter_kernels();        // kernels_scatter.cpp
 void register_cpu_fourier();            // bind_cpu_fourier.cpp
 void register_cpu_random();             // bind_cpu_random.cpp
 void register_cpu_losses();             // bind_cpu_losses.cpp
