@@ -256,7 +256,7 @@ int bind_kernels(PyObject* module) {
   register_cpu_clamp();
   register_scatter_kernels();
   register_cpu_fourier();
-  register_cpu_random();
+  register_random_kernels();
   register_cpu_losses();
   register_cpu_resample();
   register_cpu_rows();

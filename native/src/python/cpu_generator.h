@@ -1,6 +1,6 @@
 #pragma once
 // Random numbers of a torch.Generator on the CPU.
-#include "cpu/random.h"
+#include "cpu/mersenne.h"
 #include "python/mersenne.h"
 
 namespace shim {
@@ -37,17 +37,6 @@ struct Source {
   PyObject* held_ = nullptr;
   Mersenne* engine_ = nullptr;
 };
-
-// What uniform and normal numbers are drawn in.
-inline bool is_drawn(DType t) { return t == DType::f32 || t == DType::f64; }
-
-// Normal numbers of mean a and deviation b, or uniform ones from a to b.
-template <bool Normal> void fill_real(const Tensor& t, double a, double b, Mersenne& s) {
-  if constexpr (Normal)
-    fill_normal(t, a, b, s);
-  else
-    fill_uniform(t, a, b, s);
-}
 
 }  // namespace
 

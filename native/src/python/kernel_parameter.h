@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "ops/kernel.h"
-#include "python/cpu_generator.h"
 #include "python/native_ops.h"
 #include "python/tensor_type.h"
 
@@ -230,7 +229,7 @@ template <On on> struct Parameter<Device, on> {
   bool take(PyObject* o, const char** why) {
     if (!is_device(o)) return *why = "no device", false;
     value_ = device_of(o);
-    return true;
+    return on == On::any || (on == On::cpu ? value_.is_cpu() : value_.is_cuda());  // others are nothing to count
   }
   Device value() const { return value_; }
 
@@ -247,21 +246,6 @@ template <On on> struct Parameter<MemoryFormat, on> {
 
  private:
   MemoryFormat value_ = MemoryFormat::contiguous;
-};
-
-// The numbers of a generator, or of the default one where None is given.
-template <On on> struct Parameter<Mersenne&, on> {
-  static bool fits(const Argument& a) { return a.type.base == ArgType::Generator; }
-  bool take(PyObject* o, const char** why) {
-    source_.emplace(o);
-    if (*source_) return true;
-    if (PyErr_Occurred()) throw PythonError();
-    return *why = "a generator of another device", false;
-  }
-  Mersenne& value() const { return **source_; }
-
- private:
-  std::optional<Source> source_;
 };
 
 template <class T, On on> struct Parameter<std::optional<T>, on> {

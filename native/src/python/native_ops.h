@@ -41,7 +41,7 @@ void register_formula_kernels();        // kernels_formulas.cpp
 void register_cpu_clamp();              // bind_cpu_clamp.cpp
 void register_scatter_kernels();        // kernels_scatter.cpp
 void register_cpu_fourier();            // bind_cpu_fourier.cpp
-void register_cpu_random();             // bind_cpu_random.cpp
+void register_random_kernels();         // kernels_random.cpp
 void register_cpu_losses();             // bind_cpu_losses.cpp
 void register_cpu_resample();           // bind_cpu_resample.cpp
 void register_cpu_rows();               // bind_cpu_rows.cpp
