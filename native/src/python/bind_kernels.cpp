@@ -258,14 +258,11 @@ int bind_kernels(PyObject* module) {
   register_cpu_fourier();
   register_random_kernels();
   register_cpu_losses();
-  register_cpu_resample();
   register_cpu_rows();
   register_cpu_layers();
   register_move_kernels();
-  register_cpu_images();
-  register_cpu_convolution();
+  register_image_kernels();
   register_linalg_kernels();
-  register_cpu_pools();
   register_recurrent_kernels();
   return PyModule_AddFunctions(module, kernels_functions) < 0 || bind_numbers(module) < 0 ||
                  bind_cpu_formulas(module) < 0 || bind_cpu_random(module) < 0 || bind_cuda_kernels(module) < 0 ||

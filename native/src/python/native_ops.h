@@ -43,14 +43,11 @@ void register_scatter_kernels();        // kernels_scatter.cpp
 void register_cpu_fourier();            // bind_cpu_fourier.cpp
 void register_random_kernels();         // kernels_random.cpp
 void register_cpu_losses();             // bind_cpu_losses.cpp
-void register_cpu_resample();           // bind_cpu_resample.cpp
 void register_cpu_rows();               // bind_cpu_rows.cpp
 void register_cpu_layers();             // bind_cpu_layers.cpp
 void register_move_kernels();           // kernels_moves.cpp
 void register_recurrent_kernels();      // kernels_recurrent.cpp
-void register_cpu_images();             // bind_cpu_images.cpp
-void register_cpu_convolution();        // bind_cpu_convolution.cpp
-void register_cpu_pools();              // bind_cpu_pools.cpp
+void register_image_kernels();          // kernels_image.cpp
 void register_linalg_kernels();         // kernels_linalg.cpp
 int bind_cuda_kernels(PyObject* module);
 int bind_cuda_foreach(PyObject* module);      // bind_cuda_foreach.cpp
