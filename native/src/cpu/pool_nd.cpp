@@ -9,13 +9,14 @@
 #include "cpu/window_settings.h"
 
 namespace shim {
-namespace {
 
 // For each dim, where every window lies in the input, and how many places a mean is of.
 struct BoxSpan {
   int64_t first, last, counted;
 };
 using Spans = std::vector<BoxSpan>;
+
+namespace {
 
 template <class F>
 void each_box(const Tensor& x, const Spans (&spans)[3], F&& f) {  // f(plane, first result of it, rows of a plane)

@@ -115,7 +115,7 @@ Tensor mean_planes_backward(
 }
 
 // A pool's windows over the last n dims, and what they are of.
-struct Pool {
+struct PoolOfPlanes {
   Window window;
   Tensor planes;  // of the compute dtype
   int64_t sizes[2];
@@ -124,7 +124,7 @@ struct Pool {
 
 // False where the record has to say what is wrong with the settings.
 bool pool_of(const Tensor& x, int n, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
-    bool ceil_mode, Pool* p) {
+    bool ceil_mode, PoolOfPlanes* p) {
   if (x->dim() < n + 1 || x->dim() > n + 2 || !x->numel()) return false;
   Window& w = p->window;
   if (!pair_of(kernel, n, 1, 1, w.kernel) || !pair_of(padding, n, 0, 0, w.padding) ||
@@ -155,7 +155,7 @@ bool pool_of(const Tensor& x, int n, IntArrayRef kernel, IntArrayRef stride, Int
 template <int n>
 Outcome<ValuesAndIndices> max_pool_with_indices(const Tensor& x, IntArrayRef kernel, IntArrayRef stride,
     IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
-  Pool p;
+  PoolOfPlanes p;
   if (!floats_in_order(x)) return kChannelsLastOrNoFloats;
   if (!pool_of(x, n, kernel, stride, padding, dilation, ceil_mode, &p)) return kUnsuitedWindows;
   const Unlocked others_run;
@@ -171,7 +171,7 @@ template <int n>
 Outcome<Tensor> mean_pool(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, bool ceil_mode,
     bool include_pad, int64_t divisor) {
   const Dims dilation{1};
-  Pool p;
+  PoolOfPlanes p;
   if (!floats_in_order(x)) return kChannelsLastOrNoFloats;
   if (!pool_of(x, n, kernel, stride, padding, dilation, ceil_mode, &p)) return kUnsuitedWindows;
   const Tensor out = mean_planes(p.planes, p.window, p.sizes[0], p.sizes[1], include_pad, divisor);

@@ -5,8 +5,6 @@
 
 namespace shim {
 
-namespace {
-
 inline PyObject* default_generator() {
   static PyObject* found = [] {
     PyObject* module = PyImport_ImportModule("shim_torch._impl.tensor.generator");
@@ -18,8 +16,8 @@ inline PyObject* default_generator() {
 }
 
 // The state that numbers are drawn from, which its holder keeps alive for the call. Null, with an error or not: no CPU generator.
-struct Source {
-  explicit Source(PyObject* generator) {
+struct MersenneSource {
+  explicit MersenneSource(PyObject* generator) {
     static PyObject* name = PyUnicode_InternFromString("_engine");
     PyObject* standard = default_generator();
     if (!standard) return;
@@ -27,9 +25,9 @@ struct Source {
     if (Py_TYPE(g) != Py_TYPE(standard) || !(held_ = PyObject_GetAttr(g, name))) return;
     engine_ = mersenne_of(held_);
   }
-  Source(const Source&) = delete;
-  Source& operator=(const Source&) = delete;
-  ~Source() { Py_XDECREF(held_); }
+  MersenneSource(const MersenneSource&) = delete;
+  MersenneSource& operator=(const MersenneSource&) = delete;
+  ~MersenneSource() { Py_XDECREF(held_); }
   explicit operator bool() const { return engine_; }
   Mersenne& operator*() const { return *engine_; }
 
@@ -37,7 +35,5 @@ struct Source {
   PyObject* held_ = nullptr;
   Mersenne* engine_ = nullptr;
 };
-
-}  // namespace
 
 }  // namespace shim

@@ -15,7 +15,7 @@ using Format = std::optional<MemoryFormat>;
 
 // f(numbers of the default generator), which stays alive meanwhile.
 template <class F> Outcome<Tensor> by_default_generator(F&& f) {
-  const Source source(Py_None);
+  const MersenneSource source(Py_None);
   if (PyErr_Occurred()) throw PythonError();
   if (!source) return NotMine{"no default generator"};
   return f(*source);

@@ -31,7 +31,7 @@ template <On on> struct Parameter<Mersenne&, on> {
   Mersenne& value() const { return **source_; }
 
  private:
-  std::optional<Source> source_;
+  std::optional<MersenneSource> source_;
 };
 
 }  // namespace shim
