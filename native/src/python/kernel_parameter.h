@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "ops/kernel.h"
-#include "python/cpu_generator.h"
 #include "python/native_ops.h"
 #include "python/tensor_type.h"
 
@@ -247,7 +246,7 @@ template <On on> struct Parameter<Device, on> {
     if (on != On::any && o == Py_None) return on == On::cpu;
     if (!is_device(o)) return *why = "no device", false;
     value_ = device_of(o);
-    return on == On::any || (on == On::cpu ? value_.is_cpu() : value_.is_cuda());
+    return on == On::any || (on == On::cpu ? value_.is_cpu() : value_.is_cuda());  // others are nothing to count
   }
   Device value() const { return value_; }
 

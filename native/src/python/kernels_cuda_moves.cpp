@@ -9,7 +9,6 @@ void register_cuda_moves() {
   register_kernel<&cuda::flip, kCuda>("flip");
   register_kernel<&cuda::take, kCuda>("take");
   register_kernel<&cuda::diag_embed, kCuda>("diag_embed");
-  register_native("roll", native_roll);
 }
 
 }  // namespace shim

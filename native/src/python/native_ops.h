@@ -11,27 +11,14 @@ namespace shim {
 bool plain_int(PyObject*, int64_t*);                // an int of Python that a double holds; false for others
 bool number_of(PyObject*, Scalar*);                 // a Python number; false if it is none
 PyObject* tuple_of(std::initializer_list<Tensor>);  // a Python tuple of them (bind_cpu_layers.cpp)
-// Marks the dims of a flip, in an array of kMaxDims; false where the record has to say what is wrong with them (bind_cpu_moves.cpp).
-bool turned_dims(PyObject* given, const TensorImpl& self, bool* turned);
-PyObject* native_roll(Operator&, PyObject* const* args, size_t n);  // of CPU and CUDA tensors (bind_cpu_moves.cpp)
 
 // The kernels of operators, a file a kind; the order of calls is bind_kernels.cpp's.
 void register_index_kernels();           // kernels_index.cpp
 void register_cpu_clamp();               // bind_cpu_clamp.cpp
-void register_cpu_convolution();         // bind_cpu_convolution.cpp
-void register_cpu_formulas();            // bind_cpu_formulas.cpp
 void register_cpu_fourier();             // bind_cpu_fourier.cpp
-void register_cpu_images();              // bind_cpu_images.cpp
 void register_cpu_layers();              // bind_cpu_layers.cpp
-void register_cpu_linalg();              // bind_cpu_linalg.cpp
 void register_cpu_losses();              // bind_cpu_losses.cpp
-void register_cpu_moves();               // bind_cpu_moves.cpp
-void register_cpu_pools();               // bind_cpu_pools.cpp
-void register_cpu_random();              // bind_cpu_random.cpp
-void register_cpu_recurrent();           // bind_cpu_recurrent.cpp
-void register_cpu_resample();            // bind_cpu_resample.cpp
 void register_cpu_rows();                // bind_cpu_rows.cpp
-void register_cpu_scatters();            // bind_cpu_scatters.cpp
 void register_indexing();                // bind_kernels_indexing.cpp
 void register_memory();                  // bind_kernels_memory.cpp
 void register_pointwise();               // bind_kernels_pointwise.cpp
@@ -40,6 +27,13 @@ void register_statistics();              // bind_kernels_statistics.cpp
 void register_views();                   // bind_kernels_views.cpp
 void register_linear();                  // bind_linear.cpp
 void register_matmul();                  // bind_matmul.cpp
+void register_formula_kernels();         // kernels_formulas.cpp
+void register_image_kernels();           // kernels_image.cpp
+void register_linalg_kernels();          // kernels_linalg.cpp
+void register_move_kernels();            // kernels_moves.cpp
+void register_random_kernels();          // kernels_random.cpp
+void register_recurrent_kernels();       // kernels_recurrent.cpp
+void register_scatter_kernels();         // kernels_scatter.cpp
 void register_cuda_fourier();            // bind_cuda_fourier.cpp
 void register_cuda_order_statistics();   // bind_cuda_order_statistics.cpp
 void register_cuda_creation_kernels();   // kernels_cuda_creation.cpp

@@ -58,7 +58,7 @@ bool has_cuda_kernel(const std::string& name) {
 }
 
 PyObject* declined(Operator& op, const char* reason) {
-  if (!reason) return nullptr;
+  if (!reason || !*reason) return nullptr;
   for (auto& [known, times] : op.declines)
     if (known == reason) return ++times, nullptr;
   op.declines.emplace_back(reason, 1);
