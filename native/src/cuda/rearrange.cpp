@@ -4,6 +4,7 @@
 
 #include "cuda/elementwise.h"
 #include "cuda/flip.h"
+#include "ops/moves.h"
 
 namespace shim::cuda {
 namespace {
@@ -11,18 +12,6 @@ namespace {
 DType dtype_of_words(size_t bytes) {
   constexpr DType words[] = {DType::u8, DType::u16, DType::u32, DType::u64, DType::c128};
   return words[__builtin_ctz(unsigned(bytes))];
-}
-
-// Marks them in an array of kMaxDims; false where the record has to say what is wrong with them.
-bool mark_dims(IntArrayRef dims, const TensorImpl& self, bool* marked) {
-  if (self.dim() == 0) return false;
-  for (int64_t d : dims) {
-    if (d < -self.dim() || d >= self.dim()) return false;
-    bool& place = marked[d < 0 ? d + self.dim() : d];
-    if (place) return false;
-    place = true;
-  }
-  return true;
 }
 
 }  // namespace

@@ -265,21 +265,6 @@ template <On on> struct Parameter<MemoryFormat, on> {
   MemoryFormat value_ = MemoryFormat::contiguous;
 };
 
-// The numbers of a generator, or of the default one where None is given.
-template <On on> struct Parameter<Mersenne&, on> {
-  static bool fits(const Argument& a) { return a.type.base == ArgType::Generator; }
-  bool take(PyObject* o, const char** why) {
-    source_.emplace(o);
-    if (*source_) return true;
-    if (PyErr_Occurred()) throw PythonError();
-    return *why = "a generator of another device", false;
-  }
-  Mersenne& value() const { return **source_; }
-
- private:
-  std::optional<GeneratorSource> source_;
-};
-
 template <class T, On on> struct Parameter<std::optional<T>, on> {
   static bool fits(const Argument& a) { return Parameter<T, on>::fits(a); }
   bool take(PyObject* o, const char** why) {
