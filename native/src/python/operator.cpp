@@ -1,6 +1,7 @@
 #include "python/operator.h"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 
 #include "core/error.h"
@@ -60,7 +61,7 @@ bool has_cuda_kernel(const std::string& name) {
 PyObject* declined(Operator& op, const char* reason) {
   if (!reason || !*reason) return nullptr;
   for (auto& [known, times] : op.declines)
-    if (known == reason) return ++times, nullptr;
+    if (known == reason || !std::strcmp(known, reason)) return ++times, nullptr;
   op.declines.emplace_back(reason, 1);
   return nullptr;
 }
