@@ -67,6 +67,7 @@ struct GilRelease {
   ~GilRelease() { PyEval_RestoreThread(s); }
 };
 
+Py_ssize_t level_outside();  // the stacklevel, for warnings, of the nearest Python code that is not the package's own
 int warn_once(bool* given,
     const char*
         text);  // a UserWarning, once (each time after torch.set_warn_always(True)); -1 where it was made an error
@@ -87,6 +88,7 @@ int bind_kernels(PyObject* module);       // kernels
 int bind_kernel_calls(PyObject* module);  // what typed kernels need of Python
 int bind_cuda(PyObject* module);          // cuda
 int bind_gemm(PyObject* module);          // gemm
+int bind_kernel_store(PyObject* module);  // what is compiled for CUDA
 int bind_stable_abi(PyObject* module);    // compiled operator libraries
 int bind_triton(PyObject* module);        // launches of Triton kernels
 int bind_warnings(PyObject* module);      // warnings given once
