@@ -228,14 +228,12 @@ int bind_kernels(PyObject* module) {
   copy_on_device = copy_with_cupy;
   negate_with_operator = negate_in_place;
   register_index_kernels();
-  register_pointwise();
+  register_pointwise_kernels();
   register_reductions();
-  register_memory();
-  register_matmul();
-  register_linear();
+  register_shape_kernels();
+  register_indexing_kernels();
+  register_gemm_kernels();
   register_statistics();
-  register_indexing();
-  register_views();
   register_cuda_kernels();
   register_cuda_norms();
   register_cuda_scatter_add();

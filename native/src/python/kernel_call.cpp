@@ -1,9 +1,14 @@
 #include "python/kernel_call.h"
 
 #include "core/interpreter_lock.h"
+#include "python/override.h"
 #include "python/owned_ref.h"
 
 namespace shim {
+
+bool acts_for_itself(PyObject* tensor) {
+  return has_torch_function(tensor) || SubclassOps::is_special(*unwrap(tensor));
+}
 
 PyObject* kernel_call::tuple(std::span<const Tensor> tensors) {
   OwnedRef made{PyTuple_New(Py_ssize_t(tensors.size()))};

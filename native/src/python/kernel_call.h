@@ -46,6 +46,7 @@ inline const void* registered_data(const Operator& op, On on) {
 }
 
 inline PyObject* object(const Tensor& t) { return wrap(t); }
+inline PyObject* object(Tensor&& t) { return wrap(std::move(t)); }
 inline PyObject* object(bool b) { return PyBool_FromLong(b); }
 inline PyObject* object(int64_t i) { return PyLong_FromLongLong(i); }
 inline PyObject* object(double d) { return PyFloat_FromDouble(d); }
@@ -55,9 +56,20 @@ inline PyObject* object(const std::vector<Tensor>& tensors) { return tuple(tenso
 template <class... T> PyObject* object(const std::tuple<T...>& all) {
   return std::apply([](const T&... t) { return tuple(std::array<Tensor, sizeof...(T)>{t...}); }, all);
 }
-template <class T> PyObject* answer(Operator&, T&& value) { return object(value); }
+template <class T> PyObject* answer(Operator&, T&& value) { return object(std::forward<T>(value)); }
 template <class T> PyObject* answer(Operator& op, Outcome<T>&& outcome) {
-  return outcome ? object(*outcome) : declined(op, outcome.why().reason);
+  if (__builtin_expect(!outcome, 0)) return declined(op, outcome.why().reason);
+  if constexpr (std::is_reference_v<T>)
+    return object(*outcome);
+  else
+    return object(std::move(*outcome));
+}
+
+// Whether a gradient is wanted of what tensors an argument holds.
+template <class P> bool wants_gradient(PyObject* const* argument) {
+  constexpr bool holds_none = std::is_arithmetic_v<P> || std::is_same_v<P, IntArrayRef> || std::is_same_v<P, Scalar> ||
+                              std::is_same_v<P, Ignored> || std::is_same_v<P, std::string_view>;
+  return !holds_none && any_requires_grad(argument, 1);
 }
 
 template <On on, class... P> bool fits(const Schema& s, Types<P...>) {
@@ -69,7 +81,7 @@ template <auto F, KernelTraits traits, class... P, size_t... I>
 PyObject* call(Operator& op, PyObject* const* args, Types<P...>, std::index_sequence<I...>) {
   using S = Signature<decltype(+F)>;
   if constexpr (!traits.history)
-    if (GradMode::enabled() && any_requires_grad(args, sizeof...(P))) return nullptr;  // its parts record it
+    if (GradMode::enabled() && (wants_gradient<P>(args + I) || ...)) return nullptr;  // its parts record it
   return guarded([&]() -> PyObject* {
     std::tuple<Parameter<P, traits.on>...> given;
     const char* why = nullptr;

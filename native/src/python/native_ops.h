@@ -8,18 +8,17 @@
 
 namespace shim {
 
-bool plain_int(PyObject*, int64_t*);                // an int of Python that a double holds; false for others
 bool number_of(PyObject*, Scalar*);                 // a Python number; false if it is none
 PyObject* tuple_of(std::initializer_list<Tensor>);  // a Python tuple of them (bind_cpu_layers.cpp)
 // Marks the dims of a flip, in an array of kMaxDims; false where the record has to say what is wrong with them (bind_cpu_moves.cpp).
 bool turned_dims(PyObject* given, const TensorImpl& self, bool* turned);
 PyObject* native_roll(Operator&, PyObject* const* args, size_t n);  // of CPU and CUDA tensors (bind_cpu_moves.cpp)
+void register_shape_kernels();                                      // kernels_shape.cpp
+void register_indexing_kernels();                                   // kernels_indexing.cpp
+void register_gemm_kernels();                                       // kernels_gemm.cpp
 void register_index_kernels();                                      // kernels_index.cpp
-void register_pointwise();                                          // bind_kernels_pointwise.cpp
+void register_pointwise_kernels();                                  // kernels_pointwise.cpp
 void register_reductions();                                         // bind_kernels_reductions.cpp
-void register_memory();                                             // bind_kernels_memory.cpp
-void register_matmul();                                             // bind_matmul.cpp
-void register_linear();                                             // bind_linear.cpp
 
 void register_cuda_rearrange();         // bind_cuda_rearrange.cpp
 void register_cuda_scatter();           // bind_cuda_scatter.cpp
@@ -29,8 +28,6 @@ void register_cuda_order_statistics();  // bind_cuda_order_statistics.cpp
 void register_cuda_cross_polar();       // bind_cuda_cross_polar.cpp
 void register_cuda_histogram_unique();  // bind_cuda_histogram_unique.cpp
 void register_statistics();             // bind_kernels_statistics.cpp
-void register_indexing();               // bind_kernels_indexing.cpp
-void register_views();                  // bind_kernels_views.cpp
 void register_cuda_kernels();           // bind_cuda_kernels.cpp
 void register_cuda_norms();             // bind_cuda_norms.cpp
 void register_cuda_scatter_add();       // bind_cuda_scatter_add.cpp

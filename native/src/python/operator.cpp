@@ -50,7 +50,7 @@ bool has_native(const char* name) { return natives().contains(name) || typed_ker
 void add_kernel(const char* name, const TypedKernel& kernel) { typed_kernels()[name].push_back(kernel); }
 
 PyObject* declined(Operator& op, const char* reason) {
-  if (!reason) return nullptr;
+  if (!reason || !*reason) return nullptr;
   for (auto& [known, times] : op.declines)
     if (known == reason) return ++times, nullptr;
   op.declines.emplace_back(reason, 1);

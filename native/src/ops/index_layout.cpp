@@ -1,8 +1,7 @@
 // In which order the dims of an indexed result lie in memory.
-#include <algorithm>
+#include "ops/index_layout.h"
 
-#include "cpu/indexing.h"
-#include "ops/kernels.h"
+#include <algorithm>
 
 namespace shim {
 namespace {
@@ -39,6 +38,23 @@ Tensor laid_out_like(
   Tensor out = empty_strided(result->sizes(), strides, result->dtype(), result->device());
   copy_(out, result);
   return out;
+}
+
+Outcome<NeighbouringIndices> neighbouring(OptionalTensorList indices) {
+  NeighbouringIndices found;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    if (!indices[i]) continue;
+    if (found.tensors.empty()) found.first = int64_t(i);
+    if (size_t(found.first) + found.tensors.size() != i) return NotMine{"indices of dims that are no neighbours"};
+    found.tensors.push_back(*indices[i]);
+  }
+  if (found.tensors.empty()) return NotMine{"no index"};
+  return found;
+}
+
+const Tensor* only_mask(OptionalTensorList indices) {
+  const bool one = indices.size() == 1 && indices[0] && (*indices[0])->dtype() == DType::b8;
+  return one ? &*indices[0] : nullptr;
 }
 
 }  // namespace shim
