@@ -9,13 +9,13 @@ namespace {
 
 constexpr NotMine kNoSuchDim{"a dim out of range"};
 
-Tensor marked(Tensor view, const Tensor& base) {
+inline Tensor marked(Tensor view, const Tensor& base) {
   if (!InferenceMode::enabled()) mark_view(view, base);
   return view;
 }
 
 // Makes a dim that counts from the end one that counts from the front; false: there is no such dim.
-bool counted_from_front(const Tensor& self, int64_t* dim) {
+inline bool counted_from_front(const Tensor& self, int64_t* dim) {
   const int64_t dims = self->dim();
   if (*dim < -dims || *dim >= dims) return false;
   if (*dim < 0) *dim += dims;

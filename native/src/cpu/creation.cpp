@@ -25,8 +25,9 @@ Outcome<Tensor> float_range(double start, double end, double step, DType t) {
 }
 
 // empty_like, filled with `value` where there is one.
-Outcome<Tensor> made_like(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device,
-    std::optional<bool> pin_memory, std::optional<MemoryFormat> memory_format, const Scalar* value) {
+[[gnu::always_inline]] inline Outcome<Tensor> made_like(const Tensor& self, std::optional<DType> dtype,
+    std::optional<Device> device, std::optional<bool> pin_memory, std::optional<MemoryFormat> memory_format,
+    const Scalar* value) {
   if (fill_uninitialized && !value) return NotMine{"memory that is to be filled"};
   if (pin_memory.value_or(false)) return kPinned;
   const MemoryFormat format = memory_format.value_or(MemoryFormat::preserve);
@@ -45,9 +46,7 @@ Outcome<Tensor> made_like(const Tensor& self, std::optional<DType> dtype, std::o
 Outcome<Tensor> arange(IntOrFloat start, IntOrFloat end, IntOrFloat step, std::optional<DType> dtype, Ignored,
     std::optional<Device>, std::optional<bool> pin_memory) {
   if (pin_memory.value_or(false)) return kPinned;
-  bool floating = false;
-  for (const IntOrFloat& number : {start, end, step}) floating |= number.floating;
-  if (!floating) {
+  if (!start.floating && !end.floating && !step.floating) {
     Outcome<IntegerRange> range = integer_range(start, end, step, dtype);
     if (!range) return range.why();
     Tensor out = empty(IntArrayRef(&range->size, 1), range->dtype, Device{});
@@ -55,7 +54,7 @@ Outcome<Tensor> arange(IntOrFloat start, IntOrFloat end, IntOrFloat step, std::o
     return out;
   }
   for (const IntOrFloat& number : {start, end, step}) {
-    if (!number.floating && std::abs(number.i) >= kIntsOfDoubles) return NotMine{"an integer that no double holds"};
+    if (!number.floating && !fits_double(number.i)) return NotMine{"an integer that no double holds"};
     if (number.floating && !std::isfinite(number.f)) return NotMine{"an infinite range"};
   }
   return float_range(start.to_double(), end.to_double(), step.to_double(), dtype.value_or(default_dtype()));

@@ -28,9 +28,10 @@ Outcome<Tensor> gather_operator(const Tensor& self, int64_t dim, const Tensor& i
 }
 
 Outcome<Tensor> index_at(const Tensor& self, OptionalTensorList indices) {
-  const Outcome<NeighbouringIndices> found = neighbouring(indices);
+  Outcome<NeighbouringIndices> found = neighbouring(indices);
   if (!found) return found.why();
-  const auto& [first, tensors] = *found;
+  const int64_t first = found->first;
+  const std::span<const Tensor> tensors = found->tensors();
   const bool one = tensors.size() == 1;
   if (one && tensors[0]->dtype() != DType::i64) return NotMine{"an index that is not int64"};
   return or_not_mine(unlocked(tensors[0]->numel(),

@@ -10,7 +10,7 @@ namespace shim {
 namespace {
 
 // Without the interpreter's lock where that pays; not on CUDA, whose current stream is asked for under it.
-template <class F> Tensor computed(const TensorImpl* a, const TensorImpl* b, F&& f) {
+template <class F> [[gnu::always_inline]] inline Tensor computed(const TensorImpl* a, const TensorImpl* b, F&& f) {
   const int64_t elements = std::max(a ? a->numel() : 0, b ? b->numel() : 0);
   if (elements < 2 * kGrain || (a && a->device().is_cuda()) || (b && b->device().is_cuda())) return f();
   return unlocked(elements, f);
@@ -29,17 +29,19 @@ template <class F> Tensor computed(const TensorImpl* a, const TensorImpl* b, F&&
   return {first ? "a dtype without a loop" : "no tensor"};
 }
 
-Outcome<Tensor> or_why(Tensor&& result, const TensorImpl* a, const TensorImpl* b = nullptr) {
+[[gnu::always_inline]] inline Outcome<Tensor> or_why(
+    Tensor&& result, const TensorImpl* a, const TensorImpl* b = nullptr) {
   if (__builtin_expect(!result, 0)) return no_kernel({a, b});
   return std::move(result);
 }
-Outcome<const Tensor&> self_or_why(const Tensor& result, const Tensor& self, const TensorImpl* other = nullptr) {
+[[gnu::always_inline]] inline Outcome<const Tensor&> self_or_why(
+    const Tensor& result, const Tensor& self, const TensorImpl* other = nullptr) {
   if (__builtin_expect(!result, 0)) return no_kernel({self.get(), other});
   return self;
 }
 
 // Integers to a negative integer power, which PyTorch refuses.
-bool refused(const PointwiseOp& op, const TensorOrScalar& b) {
+inline bool refused(const PointwiseOp& op, const TensorOrScalar& b) {
   return !b.tensor && b.number.i < 0 && b.number.type != Scalar::Float && b.number.type != Scalar::Complex &&
          !std::strcmp(op.name, "pow");
 }
@@ -57,12 +59,12 @@ bool writes_to(const PointwiseOp& op, const TensorImpl& self, const TensorOrScal
 
 constexpr NotMine kNotWritten{"a result that self's dtype cannot hold"}, kNegativePower{"a negative integer power"};
 
-Outcome<Tensor> run(const PointwiseOp& op, const TensorOrScalar& a, const TensorOrScalar& b) {
+inline Outcome<Tensor> run(const PointwiseOp& op, const TensorOrScalar& a, const TensorOrScalar& b) {
   if (refused(op, b)) return kNegativePower;
   return or_why(computed(a.tensor, b.tensor, [&] { return run_binary(op, a, b); }), a.tensor, b.tensor);
 }
 
-Outcome<const Tensor&> run_(const PointwiseOp& op, const Tensor& self, const TensorOrScalar& b) {
+inline Outcome<const Tensor&> run_(const PointwiseOp& op, const Tensor& self, const TensorOrScalar& b) {
   if (refused(op, b)) return kNegativePower;
   if (!writes_to(op, *self, b)) return kNotWritten;
   return self_or_why(
@@ -142,16 +144,16 @@ Outcome<const Tensor&> divide_(
   return run_(*op, self, other);
 }
 
-Outcome<Tensor> add_with_alpha(const TensorOrScalar& self, const TensorOrScalar& other, Scalar alpha) {
+Outcome<Tensor> add_with_alpha(const TensorOrScalar& self, const TensorOrScalar& other, const Scalar& alpha) {
   return sum(self, other, alpha, false);
 }
-Outcome<const Tensor&> add_with_alpha_(const Tensor& self, const TensorOrScalar& other, Scalar alpha) {
+Outcome<const Tensor&> add_with_alpha_(const Tensor& self, const TensorOrScalar& other, const Scalar& alpha) {
   return sum_(self, other, alpha, false);
 }
-Outcome<Tensor> sub_with_alpha(const TensorOrScalar& self, const TensorOrScalar& other, Scalar alpha) {
+Outcome<Tensor> sub_with_alpha(const TensorOrScalar& self, const TensorOrScalar& other, const Scalar& alpha) {
   return sum(self, other, alpha, true);
 }
-Outcome<const Tensor&> sub_with_alpha_(const Tensor& self, const TensorOrScalar& other, Scalar alpha) {
+Outcome<const Tensor&> sub_with_alpha_(const Tensor& self, const TensorOrScalar& other, const Scalar& alpha) {
   return sum_(self, other, alpha, true);
 }
 
@@ -169,7 +171,7 @@ Outcome<Tensor> where(const Tensor& condition, const TensorOrScalar& self, const
   return result;
 }
 
-Outcome<Tensor> clamp(const Tensor& self, std::optional<Scalar> least, std::optional<Scalar> most) {
+Outcome<Tensor> clamp(const Tensor& self, const std::optional<Scalar>& least, const std::optional<Scalar>& most) {
   if (!least && !most) return NotMine{"no bound, which PyTorch refuses"};
   Tensor result = computed(
       self.get(), nullptr, [&] { return run_clamp(self, least ? &*least : nullptr, most ? &*most : nullptr); });

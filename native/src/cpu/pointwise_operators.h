@@ -15,12 +15,12 @@ Outcome<Tensor> divide(
     const TensorOrScalar& self, const TensorOrScalar& other, std::optional<std::string_view> rounding);
 Outcome<const Tensor&> divide_(
     const Tensor& self, const TensorOrScalar& other, std::optional<std::string_view> rounding);
-Outcome<Tensor> add_with_alpha(const TensorOrScalar& self, const TensorOrScalar& other, Scalar alpha);
-Outcome<const Tensor&> add_with_alpha_(const Tensor& self, const TensorOrScalar& other, Scalar alpha);
-Outcome<Tensor> sub_with_alpha(const TensorOrScalar& self, const TensorOrScalar& other, Scalar alpha);
-Outcome<const Tensor&> sub_with_alpha_(const Tensor& self, const TensorOrScalar& other, Scalar alpha);
+Outcome<Tensor> add_with_alpha(const TensorOrScalar& self, const TensorOrScalar& other, const Scalar& alpha);
+Outcome<const Tensor&> add_with_alpha_(const Tensor& self, const TensorOrScalar& other, const Scalar& alpha);
+Outcome<Tensor> sub_with_alpha(const TensorOrScalar& self, const TensorOrScalar& other, const Scalar& alpha);
+Outcome<const Tensor&> sub_with_alpha_(const Tensor& self, const TensorOrScalar& other, const Scalar& alpha);
 Outcome<Tensor> gelu(const Tensor& self, std::string_view approximate);
 Outcome<Tensor> where(const Tensor& condition, const TensorOrScalar& self, const TensorOrScalar& other);
-Outcome<Tensor> clamp(const Tensor& self, std::optional<Scalar> least, std::optional<Scalar> most);
+Outcome<Tensor> clamp(const Tensor& self, const std::optional<Scalar>& least, const std::optional<Scalar>& most);
 
 }  // namespace shim

@@ -38,8 +38,10 @@ Outcome<Tensor> gather_operator(const Tensor& self, int64_t dim, const Tensor& i
 Outcome<Tensor> index_at(const Tensor& self, OptionalTensorList indices) {
   Outcome<NeighbouringIndices> found = neighbouring(indices);
   if (!found) return found.why();
-  auto& [first, tensors] = *found;
-  check_indices(*self, size_t(first), tensors);
+  const int64_t first = found->first;
+  const std::span<const Tensor> given = found->tensors();
+  check_indices(*self, size_t(first), given);
+  std::vector<Tensor> tensors(given.begin(), given.end());
   for (Tensor& t : tensors)
     if (t->dtype() == DType::i32) t = to_dtype(t, DType::i64);
   Tensor taken = tensors.size() == 1 ? take_along(*self, first, *tensors[0], true) : take_points(*self, first, tensors);

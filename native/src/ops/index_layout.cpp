@@ -28,7 +28,7 @@ Dims indexed_strides(IntArrayRef sizes, IntArrayRef kept_strides, int64_t first,
 }
 
 Tensor laid_out_like(
-    const Tensor& result, const TensorImpl& self, int64_t first, int64_t taken, std::span<const Tensor> indices) {
+    Tensor result, const TensorImpl& self, int64_t first, int64_t taken, std::span<const Tensor> indices) {
   auto plain = [](const Tensor& t) { return t->is_contiguous(); };
   if (!result || (self.is_contiguous() && std::all_of(indices.begin(), indices.end(), plain))) return result;
   Dims kept(self.strides().begin(), self.strides().end());
@@ -42,13 +42,16 @@ Tensor laid_out_like(
 
 Outcome<NeighbouringIndices> neighbouring(OptionalTensorList indices) {
   NeighbouringIndices found;
+  size_t count = 0;
   for (size_t i = 0; i < indices.size(); ++i) {
     if (!indices[i]) continue;
-    if (found.tensors.empty()) found.first = int64_t(i);
-    if (size_t(found.first) + found.tensors.size() != i) return NotMine{"indices of dims that are no neighbours"};
-    found.tensors.push_back(*indices[i]);
+    if (!count) found.first = int64_t(i), found.one = &*indices[i];
+    if (size_t(found.first) + count++ != i) return NotMine{"indices of dims that are no neighbours"};
   }
-  if (found.tensors.empty()) return NotMine{"no index"};
+  if (!count) return NotMine{"no index"};
+  if (count == 1) return found;
+  found.one = nullptr;
+  for (size_t i = 0; i < count; ++i) found.several.push_back(*indices[size_t(found.first) + i]);
   return found;
 }
 

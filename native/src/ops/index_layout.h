@@ -10,12 +10,14 @@ Dims indexed_strides(IntArrayRef sizes, IntArrayRef kept_strides, int64_t first,
 // The result of self[..., i, j, ...] in that layout.
 // `taken` dims from `first` on were replaced by the indices' dims.
 Tensor laid_out_like(
-    const Tensor& result, const TensorImpl& self, int64_t first, int64_t taken, std::span<const Tensor> indices);
+    Tensor result, const TensorImpl& self, int64_t first, int64_t taken, std::span<const Tensor> indices);
 
-// The indices [None, ..., tensor, tensor, None, ...] of neighbouring dims from `first` on.
+// The indices [None, ..., tensor, tensor, None, ...] of neighbouring dims from `first` on. One lies where it was given.
 struct NeighbouringIndices {
   int64_t first = 0;
-  std::vector<Tensor> tensors;
+  const Tensor* one = nullptr;
+  std::vector<Tensor> several;
+  std::span<const Tensor> tensors() const { return one ? std::span(one, 1) : std::span<const Tensor>(several); }
 };
 Outcome<NeighbouringIndices> neighbouring(OptionalTensorList);
 // The one mask of self[mask]; null: the indices are others.

@@ -1,7 +1,5 @@
 #pragma once
 // arange over ints: what its kernels of every device make of the arguments.
-#include <cstdlib>
-
 #include "ops/kernel.h"
 
 namespace shim {
@@ -12,13 +10,13 @@ struct IntegerRange {
 };
 
 constexpr int64_t kIntsOfDoubles = int64_t(1) << 53;  // of a smaller size each is a double
+inline bool fits_double(int64_t i) { return i < kIntsOfDoubles && i > -kIntsOfDoubles; }
 
 inline Outcome<IntegerRange> integer_range(
-    IntOrFloat start, IntOrFloat end, IntOrFloat step, std::optional<DType> dtype) {
-  for (const IntOrFloat& number : {start, end, step}) {
-    if (number.floating) return NotMine{"a range over floats"};
-    if (std::abs(number.i) >= kIntsOfDoubles) return NotMine{"an integer that no double holds"};
-  }
+    const IntOrFloat& start, const IntOrFloat& end, const IntOrFloat& step, std::optional<DType> dtype) {
+  if (start.floating || end.floating || step.floating) return NotMine{"a range over floats"};
+  if (!fits_double(start.i) || !fits_double(end.i) || !fits_double(step.i))
+    return NotMine{"an integer that no double holds"};
   if (step.i == 0 || (step.i > 0 ? end.i < start.i : end.i > start.i))
     return NotMine{"a step away from the end, which PyTorch refuses"};
   const DType t = dtype.value_or(DType::i64);

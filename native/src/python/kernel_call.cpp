@@ -10,10 +10,10 @@ bool acts_for_itself(PyObject* tensor) {
   return has_torch_function(tensor) || SubclassOps::is_special(*unwrap(tensor));
 }
 
-PyObject* kernel_call::tuple(std::span<const Tensor> tensors) {
+PyObject* kernel_call::tuple(std::span<Tensor> tensors) {
   OwnedRef made{PyTuple_New(Py_ssize_t(tensors.size()))};
   for (size_t i = 0; made.o && i < tensors.size(); ++i) {
-    PyObject* item = wrap(tensors[i]);
+    PyObject* item = wrap(std::move(tensors[i]));
     if (!item) return nullptr;
     PyTuple_SET_ITEM(made.o, Py_ssize_t(i), item);
   }

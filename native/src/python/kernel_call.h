@@ -51,10 +51,15 @@ inline PyObject* object(bool b) { return PyBool_FromLong(b); }
 inline PyObject* object(int64_t i) { return PyLong_FromLongLong(i); }
 inline PyObject* object(double d) { return PyFloat_FromDouble(d); }
 inline PyObject* object(DType t) { return dtype_object(t); }
-PyObject* tuple(std::span<const Tensor> tensors);  // a tuple of them; null tensors are None
-inline PyObject* object(const std::vector<Tensor>& tensors) { return tuple(tensors); }
-template <class... T> PyObject* object(const std::tuple<T...>& all) {
-  return std::apply([](const T&... t) { return tuple(std::array<Tensor, sizeof...(T)>{t...}); }, all);
+PyObject* tuple(std::span<Tensor> tensors);  // a tuple that takes them over; null tensors are None
+inline PyObject* object(std::vector<Tensor>&& tensors) { return tuple(tensors); }
+template <class... T> PyObject* object(std::tuple<T...>&& all) {
+  return std::apply(
+      [](T&... t) {
+        std::array<Tensor, sizeof...(T)> tensors{std::move(t)...};
+        return tuple(tensors);
+      },
+      all);
 }
 template <class T> PyObject* answer(Operator&, T&& value) { return object(std::forward<T>(value)); }
 template <class T> PyObject* answer(Operator& op, Outcome<T>&& outcome) {
@@ -65,11 +70,18 @@ template <class T> PyObject* answer(Operator& op, Outcome<T>&& outcome) {
     return object(std::move(*outcome));
 }
 
-// Whether a gradient is wanted of what tensors an argument holds.
-template <class P> bool wants_gradient(PyObject* const* argument) {
-  constexpr bool holds_none = std::is_arithmetic_v<P> || std::is_same_v<P, IntArrayRef> || std::is_same_v<P, Scalar> ||
-                              std::is_same_v<P, Ignored> || std::is_same_v<P, std::string_view>;
-  return !holds_none && any_requires_grad(argument, 1);
+template <class P>
+constexpr bool holds_tensors =
+    std::is_same_v<P, const Tensor&> || std::is_same_v<P, const OptionalTensor&> || std::is_same_v<P, PlainTensor> ||
+    std::is_same_v<P, const TensorOrScalar&> || std::is_same_v<P, TensorList> || std::is_same_v<P, OptionalTensorList>;
+
+// Whether a gradient is wanted of the call: asked of the arguments from the first to the last that hold tensors.
+template <class... P> bool wants_gradient(PyObject* const* args) {
+  constexpr bool holds[] = {holds_tensors<P>...};
+  size_t first = 0, end = sizeof...(P);
+  while (first < end && !holds[first]) ++first;
+  while (end > first && !holds[end - 1]) --end;
+  return GradMode::enabled() && any_requires_grad(args + first, end - first);
 }
 
 template <On on, class... P> bool fits(const Schema& s, Types<P...>) {
@@ -81,7 +93,7 @@ template <auto F, KernelTraits traits, class... P, size_t... I>
 PyObject* call(Operator& op, PyObject* const* args, Types<P...>, std::index_sequence<I...>) {
   using S = Signature<decltype(+F)>;
   if constexpr (!traits.history)
-    if (GradMode::enabled() && (wants_gradient<P>(args + I) || ...)) return nullptr;  // its parts record it
+    if (wants_gradient<P...>(args)) return nullptr;  // its parts record it
   return guarded([&]() -> PyObject* {
     std::tuple<Parameter<P, traits.on>...> given;
     const char* why = nullptr;
@@ -94,17 +106,20 @@ PyObject* call(Operator& op, PyObject* const* args, Types<P...>, std::index_sequ
   });
 }
 
+// The hottest code of small calls: one function, whatever the compiler thinks of inlining.
+template <auto F, KernelTraits traits>
+[[gnu::flatten]] PyObject* call_native(Operator& op, PyObject* const* args, size_t) {
+  return [&]<class... T>(Types<T...> types) {
+    return call<F, traits>(op, args, types, std::index_sequence_for<T...>{});
+  }(typename Signature<decltype(+F)>::Parameters{});
+}
+
 }  // namespace kernel_call
 
 template <auto F, KernelTraits traits = kAny> void register_kernel(const char* name, const void* data = nullptr) {
   using P = typename kernel_call::Signature<decltype(+F)>::Parameters;
   add_kernel(name, {[](const Schema& s) { return kernel_call::fits<traits.on>(s, P{}); },
-                       [](Operator& op, PyObject* const* args, size_t) -> PyObject* {
-                         return [&]<class... T>(kernel_call::Types<T...> types) {
-                           return kernel_call::call<F, traits>(op, args, types, std::index_sequence_for<T...>{});
-                         }(P{});
-                       },
-                       data, traits.on});
+                       kernel_call::call_native<F, traits>, data, traits.on});
 }
 
 }  // namespace shim

@@ -47,8 +47,24 @@ template <On on> struct Parameter<Scalar, on> {
   }
   Scalar value() const { return value_; }
 
- private:
+ protected:
   Scalar value_;
+};
+
+template <On on> struct Parameter<const Scalar&, on> : Parameter<Scalar, on> {
+  const Scalar& value() const { return this->value_; }
+};
+template <On on> struct Parameter<const std::optional<Scalar>&, on> {
+  static bool fits(const Argument& a) { return Parameter<Scalar, on>::fits(a); }
+  bool take(PyObject* o, const char** why) {
+    if (o == Py_None) return true;
+    if (is_tensor(o)) return *why = "a tensor in a number's place", false;
+    return number_of(o, &value_.emplace()) || (*why = "no number", false);
+  }
+  const std::optional<Scalar>& value() const { return value_; }
+
+ private:
+  std::optional<Scalar> value_;
 };
 
 template <On on> struct Parameter<double, on> {
@@ -196,13 +212,14 @@ template <On on> struct Parameter<IntOrFloat, on> {
 template <class T, On on> struct Parameter<std::optional<T>, on> {
   static bool fits(const Argument& a) { return Parameter<T, on>::fits(a); }
   bool take(PyObject* o, const char** why) {
-    if (o == Py_None) return true;
-    return given_.emplace().take(o, why);
+    is_given_ = o != Py_None;
+    return !is_given_ || given_.take(o, why);
   }
-  std::optional<T> value() const { return given_ ? std::optional<T>(given_->value()) : std::nullopt; }
+  std::optional<T> value() const { return is_given_ ? std::optional<T>(given_.value()) : std::nullopt; }
 
  private:
-  std::optional<Parameter<T, on>> given_;
+  Parameter<T, on> given_;
+  bool is_given_ = false;
 };
 
 template <On on> struct Parameter<std::nullopt_t, on> {  // served only where it is None

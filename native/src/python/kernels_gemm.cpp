@@ -40,7 +40,9 @@ void register_products() {
   register_kernel<&gemm::product>("dot", &dot);
   // Natively only where no history is kept, so that its graph is that of mm and bmm.
   register_kernel<&gemm::matmul_operator, kAnyWithoutHistory>("matmul");
-  for (const char* name : {"addmm", "addmv", "baddbmm"}) register_kernel<&gemm::added_product>(name);
+  register_kernel<&gemm::added_product>("addmm");
+  register_kernel<&gemm::added_product>("addmv");
+  register_kernel<&gemm::added_product>("baddbmm");
   register_kernel<&gemm::activated_product>("_addmm_activation");
   register_kernel<&outer>("outer");
   register_kernel<&gemm::outer_product>("_outer");
@@ -49,14 +51,20 @@ void register_products() {
 }
 
 void register_products_elsewhere() {
-  for (const char* name : {"mm_dtype", "bmm_dtype"}) register_kernel<&gemm::product_in_dtype>(name);
-  for (const char* name : {"addmm_dtype", "baddbmm_dtype"}) register_kernel<&gemm::added_product_in_dtype>(name);
-  for (const char* name : {"mm_out", "bmm_out"}) register_kernel<&gemm::product_out>(name);
-  for (const char* name : {"mm_dtype_out", "bmm_dtype_out"}) register_kernel<&gemm::product_in_dtype_out>(name);
-  for (const char* name : {"addmm_out", "baddbmm_out"}) register_kernel<&gemm::added_product_out>(name);
-  for (const char* name : {"addmm_dtype_out", "baddbmm_dtype_out"})
-    register_kernel<&gemm::added_product_in_dtype_out>(name);
-  for (const char* name : {"addmm_", "baddbmm_"}) register_kernel<&gemm::added_product_>(name);
+  register_kernel<&gemm::product_in_dtype>("mm_dtype");
+  register_kernel<&gemm::product_in_dtype>("bmm_dtype");
+  register_kernel<&gemm::added_product_in_dtype>("addmm_dtype");
+  register_kernel<&gemm::added_product_in_dtype>("baddbmm_dtype");
+  register_kernel<&gemm::product_out>("mm_out");
+  register_kernel<&gemm::product_out>("bmm_out");
+  register_kernel<&gemm::product_in_dtype_out>("mm_dtype_out");
+  register_kernel<&gemm::product_in_dtype_out>("bmm_dtype_out");
+  register_kernel<&gemm::added_product_out>("addmm_out");
+  register_kernel<&gemm::added_product_out>("baddbmm_out");
+  register_kernel<&gemm::added_product_in_dtype_out>("addmm_dtype_out");
+  register_kernel<&gemm::added_product_in_dtype_out>("baddbmm_dtype_out");
+  register_kernel<&gemm::added_product_>("addmm_");
+  register_kernel<&gemm::added_product_>("baddbmm_");
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ void dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-PyTensor* allocate_object(PyTypeObject* type) {
+[[gnu::always_inline]] inline PyTensor* allocate_object(PyTypeObject* type) {
   if (type == TensorType && free_count) {
     PyTensor* t = free_objects[--free_count];
     PyObject* o = reinterpret_cast<PyObject*>(t);
