@@ -1,8 +1,7 @@
 // In which order the dims of an indexed result lie in memory.
-#include <algorithm>
+#include "ops/index_layout.h"
 
-#include "cpu/indexing.h"
-#include "ops/kernels.h"
+#include <algorithm>
 
 namespace shim {
 namespace {
@@ -29,7 +28,7 @@ Dims indexed_strides(IntArrayRef sizes, IntArrayRef kept_strides, int64_t first,
 }
 
 Tensor laid_out_like(
-    const Tensor& result, const TensorImpl& self, int64_t first, int64_t taken, std::span<const Tensor> indices) {
+    Tensor result, const TensorImpl& self, int64_t first, int64_t taken, std::span<const Tensor> indices) {
   auto plain = [](const Tensor& t) { return t->is_contiguous(); };
   if (!result || (self.is_contiguous() && std::all_of(indices.begin(), indices.end(), plain))) return result;
   Dims kept(self.strides().begin(), self.strides().end());
@@ -39,6 +38,26 @@ Tensor laid_out_like(
   Tensor out = empty_strided(result->sizes(), strides, result->dtype(), result->device());
   copy_(out, result);
   return out;
+}
+
+Outcome<NeighbouringIndices> neighbouring(OptionalTensorList indices) {
+  NeighbouringIndices found;
+  size_t count = 0;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    if (!indices[i]) continue;
+    if (!count) found.first = int64_t(i), found.one = &*indices[i];
+    if (size_t(found.first) + count++ != i) return NotMine{"indices of dims that are no neighbours"};
+  }
+  if (!count) return NotMine{"no index"};
+  if (count == 1) return found;
+  found.one = nullptr;
+  for (size_t i = 0; i < count; ++i) found.several.push_back(*indices[size_t(found.first) + i]);
+  return found;
+}
+
+const Tensor* only_mask(OptionalTensorList indices) {
+  const bool one = indices.size() == 1 && indices[0] && (*indices[0])->dtype() == DType::b8;
+  return one ? &*indices[0] : nullptr;
 }
 
 }  // namespace shim
