@@ -23,7 +23,9 @@ template <class T> class Outcome {
   Outcome(NotMine why) : reason_(why.reason) {}
   explicit operator bool() const { return !reason_; }
   T& operator*() { return value_; }
+  const T& operator*() const { return value_; }
   T* operator->() { return &value_; }
+  const T* operator->() const { return &value_; }
   NotMine why() const { return {reason_}; }
 
  private:

@@ -1,6 +1,9 @@
 #include "python/kernel_call.h"
 
+#include <algorithm>
+
 #include "core/interpreter_lock.h"
+#include "python/linear_backward.h"
 #include "python/owned_ref.h"
 
 namespace shim {
@@ -13,6 +16,10 @@ PyObject* kernel_call::tuple(std::span<const Tensor> tensors) {
     PyTuple_SET_ITEM(made.o, Py_ssize_t(i), item);
   }
   return made.give();
+}
+
+bool all_plain(PyObject* const* args, size_t n) {
+  return std::all_of(args, args + n, [](PyObject* o) { return !is_tensor(o) || is_plain(Tensor(unwrap(o))); });
 }
 
 namespace {

@@ -9,10 +9,13 @@ namespace shim {
 struct KernelTraits {
   On on = On::any;
   bool history = true;  // false: runs only where no gradient is wanted of the call (composites, whose parts record it)
+  bool plain =
+      false;  // true: only tensors of no subclass, dense and without math bits (composites, whose parts see to the others)
 };
 constexpr KernelTraits kAny{}, kCpu{On::cpu}, kCuda{On::cuda};
 constexpr KernelTraits kAnyWithoutHistory{On::any, false}, kCpuWithoutHistory{On::cpu, false},
     kCudaWithoutHistory{On::cuda, false};
+constexpr KernelTraits kCpuPlain{On::cpu, true, true}, kCpuPlainWithoutHistory{On::cpu, false, true};
 
 // What the operators' table keeps of a typed kernel.
 struct TypedKernel {
@@ -23,6 +26,7 @@ struct TypedKernel {
 };
 // Several functions may have one name: an operator gets, for each device, the first that fits its schema.
 void add_kernel(const char* name, const TypedKernel&);
+bool all_plain(PyObject* const* args, size_t n);  // what tensors there are: KernelTraits::plain
 // Counts why a kernel left a call to the operator's body (operator_declines() of the module). Gives null.
 PyObject* declined(Operator&, const char* reason);
 
@@ -70,6 +74,9 @@ PyObject* call(Operator& op, PyObject* const* args, Types<P...>, std::index_sequ
   using S = Signature<decltype(+F)>;
   if constexpr (!traits.history)
     if (GradMode::enabled() && any_requires_grad(args, sizeof...(P))) return nullptr;  // its parts record it
+  if constexpr (traits.plain)
+    if (!all_plain(args, sizeof...(P)))
+      return declined(op, "a tensor of a subclass, a sparse one, or one with math bits");
   return guarded([&]() -> PyObject* {
     std::tuple<Parameter<P, traits.on>...> given;
     const char* why = nullptr;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/sparse.h"
 #include "ops/kernel.h"
 #include "python/cpu_generator.h"
 #include "python/native_ops.h"
@@ -247,6 +248,19 @@ template <On on> struct Parameter<MemoryFormat, on> {
 
  private:
   MemoryFormat value_ = MemoryFormat::contiguous;
+};
+
+template <On on> struct Parameter<Layout, on> {
+  static bool fits(const Argument& a) { return a.type.base == ArgType::Layout; }
+  bool take(PyObject* o, const char** why) {
+    const int layout = layout_of(o);
+    value_ = Layout(layout);
+    return layout >= 0 || (*why = "no layout", false);
+  }
+  Layout value() const { return value_; }
+
+ private:
+  Layout value_ = Layout::strided;
 };
 
 // The numbers of a generator, or of the default one where None is given.

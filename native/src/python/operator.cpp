@@ -45,7 +45,12 @@ void register_native(const char* name, NativeFn fn, void* data) {
   native.data = data;
 }
 
-bool has_native(const char* name) { return natives().contains(name) || typed_kernels().contains(name); }
+bool has_native(const char* name) {
+  if (natives().contains(name)) return true;
+  const auto typed = typed_kernels().find(name);
+  return typed != typed_kernels().end() &&
+         std::ranges::any_of(typed->second, [](const TypedKernel& k) { return k.on != On::cpu; });
+}
 
 void add_kernel(const char* name, const TypedKernel& kernel) { typed_kernels()[name].push_back(kernel); }
 
