@@ -228,6 +228,7 @@ int bind_kernels(PyObject* module) {
   copy_on_device = copy_with_cupy;
   negate_with_operator = negate_in_place;
   register_index_kernels();
+  register_signal_kernels();
   register_pointwise();
   register_reductions();
   register_memory();
@@ -243,7 +244,6 @@ int bind_kernels(PyObject* module) {
   register_cuda_rearrange();
   register_cuda_scatter();
   register_cuda_creation();
-  register_cuda_fourier();
   register_cuda_image_rearrange();
   register_cuda_images();
   register_cuda_pooling();
@@ -255,7 +255,6 @@ int bind_kernels(PyObject* module) {
   register_cpu_formulas();
   register_cpu_clamp();
   register_cpu_scatters();
-  register_cpu_fourier();
   register_cpu_random();
   register_cpu_losses();
   register_cpu_resample();

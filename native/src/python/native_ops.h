@@ -15,6 +15,7 @@ PyObject* tuple_of(std::initializer_list<Tensor>);  // a Python tuple of them (b
 bool turned_dims(PyObject* given, const TensorImpl& self, bool* turned);
 PyObject* native_roll(Operator&, PyObject* const* args, size_t n);  // of CPU and CUDA tensors (bind_cpu_moves.cpp)
 void register_index_kernels();                                      // kernels_index.cpp
+void register_signal_kernels();                                     // kernels_signal.cpp
 void register_pointwise();                                          // bind_kernels_pointwise.cpp
 void register_reductions();                                         // bind_kernels_reductions.cpp
 void register_memory();                                             // bind_kernels_memory.cpp
@@ -35,7 +36,6 @@ void register_cuda_kernels();           // bind_cuda_kernels.cpp
 void register_cuda_norms();             // bind_cuda_norms.cpp
 void register_cuda_scatter_add();       // bind_cuda_scatter_add.cpp
 void register_cuda_formulas();          // bind_cuda_formulas.cpp
-void register_cuda_fourier();           // bind_cuda_fourier.cpp
 void register_cuda_images();            // bind_cuda_images.cpp
 void register_cuda_pooling();           // bind_cuda_pooling.cpp
 void register_cuda_convolution();       // bind_cuda_convolution.cpp
@@ -43,7 +43,6 @@ void register_cuda_losses();            // bind_cuda_losses.cpp
 void register_cpu_formulas();           // bind_cpu_formulas.cpp
 void register_cpu_clamp();              // bind_cpu_clamp.cpp
 void register_cpu_scatters();           // bind_cpu_scatters.cpp
-void register_cpu_fourier();            // bind_cpu_fourier.cpp
 void register_cpu_random();             // bind_cpu_random.cpp
 void register_cpu_losses();             // bind_cpu_losses.cpp
 void register_cpu_resample();           // bind_cpu_resample.cpp
