@@ -18,6 +18,8 @@ PyObject* kernel_call::tuple(std::span<const Tensor> tensors) {
   return made.give();
 }
 
+PyObject* tuple_of(std::initializer_list<Tensor> all) { return kernel_call::tuple({all.begin(), all.size()}); }
+
 bool all_plain(PyObject* const* args, size_t n) {
   return std::all_of(args, args + n, [](PyObject* o) { return !is_tensor(o) || is_plain(Tensor(unwrap(o))); });
 }
