@@ -179,9 +179,12 @@ Outcome<Tensor> ctc_loss_backward(const Tensor& g, const Tensor& log_probs, cons
   const UnlockedWork others_run(log_probs->numel());
   const Sequences q(log_probs, targets, input_lengths, target_lengths);
   if (!q.fit) return kNoSequences;
-  if (g->dtype() != log_probs->dtype() || g->numel() != q.batch ||
-      alpha->numel() != q.batch * q.steps * (2 * q.width + 1) || !alpha->is_contiguous())
-    return NotMine{"a gradient or an alpha of another size or dtype"};
+  if (uint64_t(blank) >= uint64_t(q.classes)) return NotMine{"a blank that is no class"};
+  for (const Tensor& t : {g, losses, alpha})
+    if (t->dtype() != log_probs->dtype()) return NotMine{"two dtypes"};
+  if (g->numel() != q.batch || losses->numel() != q.batch || alpha->numel() != q.batch * q.steps * (2 * q.width + 1))
+    return NotMine{"a gradient, losses or an alpha of another size"};
+  if (!losses->is_contiguous() || !alpha->is_contiguous()) return NotMine{"losses or an alpha not contiguous"};
   const Tensor slopes = contiguous(g), found = empty(log_probs->sizes(), log_probs->dtype(), Device{});
   const auto run = [&]<class T>(T) {
     slopes_of<T>(q, blank, slopes->data_as<T>(), losses->data_as<T>(), alpha->data_as<T>(), found->data_as<T>());
