@@ -57,7 +57,6 @@ def pointwise_cases(torch: Any) -> Cases:
     x, y, z = (torch.randn(1000000) for _ in range(3))
     p = x.abs() + 0.1
     i, j = torch.randint(1, 1000, (1000000,)), torch.randint(1, 50, (1000000,))
-    b, c = x > 0, y > 0
     f = torch.nn.functional
     unary = """exp log sqrt rsqrt reciprocal sin cos tan tanh sigmoid relu abs neg sign floor ceil round trunc frac erf erfc expm1 log1p
     log2 log10 exp2 atan asin sinh cosh square isnan isfinite isinf lgamma digamma erfinv logit softplus hardswish hardtanh
@@ -69,7 +68,13 @@ def pointwise_cases(torch: Any) -> Cases:
         if name in ("erfinv", "logit", "asin"):
             at = torch.rand(1000000) * 0.9 + 0.05
         found[f"{name} 1e6"] = lambda call=call, at=at: call(at)
-    return found | {
+    return found | _arithmetic(torch, x, y, z, p, i, j) | _masks_and_layouts(torch, x, y, z) | _factories(torch, x, z)
+
+
+def _arithmetic(torch: Any, x: Any, y: Any, z: Any, p: Any, i: Any, j: Any) -> Cases:
+    """Of numbers: ``p`` positive, ``i`` and ``j`` int64."""
+    b, c = x > 0, y > 0
+    return {
         "add_ 1e6": lambda: x.add_(0.0),
         "add alpha 1e6": lambda: torch.add(x, y, alpha=0.5),
         "mul_ by number 1e6": lambda: y.mul_(1.0),
@@ -97,6 +102,13 @@ def pointwise_cases(torch: Any) -> Cases:
         "addcdiv 1e6": lambda: torch.addcdiv(x, y, p, value=0.5),
         "lerp 1e6": lambda: torch.lerp(x, y, 0.3),
         "lerp tensor 1e6": lambda: torch.lerp(x, y, p),
+    }
+
+
+def _masks_and_layouts(torch: Any, x: Any, y: Any, z: Any) -> Cases:
+    """Choices by a mask, and operands that are broadcast or strided."""
+    f, b = torch.nn.functional, x > 0
+    return {
         "clamp min tensor 1e6": lambda: torch.clamp(x, min=y),
         "masked_fill 1e6": lambda: x.masked_fill(b, 0.0),
         "masked_fill_ 1e6": lambda: z.masked_fill_(b, 0.0),
@@ -112,6 +124,12 @@ def pointwise_cases(torch: Any) -> Cases:
         "mul channels 8x64x44x44": lambda: x[: 8 * 64 * 44 * 44].view(8, 64, 44, 44) * y[:64].view(1, 64, 1, 1),
         "add every second 500000": lambda: x[::2] + y[::2],
         "outer sum 1000x1000": lambda: y[:1000, None] + x[None, :1000],
+    }
+
+
+def _factories(torch: Any, x: Any, z: Any) -> Cases:
+    """Tensors of one number or in a row, and triangles."""
+    return {
         "linspace 1e6": lambda: torch.linspace(0, 1, 1000000),
         "arange 1e6": lambda: torch.arange(1000000),
         "arange float 1e6": lambda: torch.arange(0, 1e6, 1.0),

@@ -22,11 +22,6 @@ def module_cases(torch: Any) -> Cases:
     large = [nn.Parameter(torch.randn(512, 512)) for _ in range(8)]
     for p in [*big, *large]:
         p.grad = torch.randn_like(p)
-    optim = torch.optim
-
-    def step(kind: Any, params: list[Any], **options: Any) -> Any:
-        return kind(list(params), **options).step
-
     found: Cases = {
         "Linear call": lambda layer=mlp[0]: layer(x),
         "LayerNorm call": lambda layer=mlp[3]: layer(torch.ones(4, 16)),
@@ -49,16 +44,7 @@ def module_cases(torch: Any) -> Cases:
         "foreach add 50 of 64x64": lambda: torch._foreach_add(big, 1.0),
         "foreach norm 50 of 64x64": lambda: torch._foreach_norm(big),
     }
-    for label, params in (("50 of 64x64", big), ("8 of 512x512", large)):
-        found |= {
-            f"SGD {label}": step(optim.SGD, params, lr=1e-6),
-            f"SGD momentum {label}": step(optim.SGD, params, lr=1e-6, momentum=0.9),
-            f"Adam {label}": step(optim.Adam, params, lr=1e-6),
-            f"AdamW {label}": step(optim.AdamW, params, lr=1e-6),
-            f"AdamW foreach {label}": step(optim.AdamW, params, lr=1e-6, foreach=True),
-            f"RMSprop {label}": step(optim.RMSprop, params, lr=1e-6),
-            f"Adagrad {label}": step(optim.Adagrad, params, lr=1e-6),
-        }
+    found |= _optimizers(torch, "50 of 64x64", big) | _optimizers(torch, "8 of 512x512", large)
     buffer = io.BytesIO()
     torch.save(layer.state_dict(), buffer)
     saved = buffer.getvalue()
@@ -71,32 +57,32 @@ def module_cases(torch: Any) -> Cases:
     }
 
 
+def _optimizers(torch: Any, label: str, params: list[Any]) -> Cases:
+    """A step of each optimizer."""
+    optim = torch.optim
+
+    def step(kind: Any, **options: Any) -> Any:
+        return kind(list(params), lr=1e-6, **options).step
+
+    return {
+        f"SGD {label}": step(optim.SGD),
+        f"SGD momentum {label}": step(optim.SGD, momentum=0.9),
+        f"Adam {label}": step(optim.Adam),
+        f"AdamW {label}": step(optim.AdamW),
+        f"AdamW foreach {label}": step(optim.AdamW, foreach=True),
+        f"RMSprop {label}": step(optim.RMSprop),
+        f"Adagrad {label}": step(optim.Adagrad),
+    }
+
+
 def _without_gradient(torch: Any, module: Any, x: Any) -> Any:
     with torch.no_grad():
         return module(x)
 
 
-def training_cases(torch: Any) -> Cases:
-    """Autograd by itself, and whole training steps."""
+def _language_model(torch: Any) -> Any:
+    """Two transformer blocks between an embedding and a projection to 100 words."""
     nn, f = torch.nn, torch.nn.functional
-    leaf = torch.randn(8, requires_grad=True)
-    hundred = torch.randn(100, 100, requires_grad=True)
-
-    def chain() -> Any:
-        y = leaf
-        for _ in range(100):
-            y = y + leaf
-        return torch.autograd.grad(y.sum(), leaf)
-
-    class Twice(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            ctx.save_for_backward(x)
-            return x * 2
-
-        @staticmethod
-        def backward(ctx: Any, grad: Any) -> Any:
-            return grad * 2
 
     class Block(nn.Module):
         def __init__(self) -> None:
@@ -125,12 +111,43 @@ def training_cases(torch: Any) -> Cases:
                 x = block(x)
             return self.head(x)
 
-    language, tokens = Language(), torch.randint(0, 100, (8, 33))
-    cnn = nn.Sequential(
+    return Language()
+
+
+def _convolutions(torch: Any) -> Any:
+    """Two convolutions with batch norm, and a linear layer."""
+    nn = torch.nn
+    return nn.Sequential(
         nn.Conv2d(3, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2),
         nn.Conv2d(16, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU(), nn.AdaptiveAvgPool2d(1),
         nn.Flatten(), nn.Linear(32, 10),
     )  # fmt: skip
+
+
+def training_cases(torch: Any) -> Cases:
+    """Autograd by itself, and whole training steps."""
+    nn, f = torch.nn, torch.nn.functional
+    leaf = torch.randn(8, requires_grad=True)
+    hundred = torch.randn(100, 100, requires_grad=True)
+
+    def chain() -> Any:
+        y = leaf
+        for _ in range(100):
+            y = y + leaf
+        return torch.autograd.grad(y.sum(), leaf)
+
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad * 2
+
+    language, tokens = _language_model(torch), torch.randint(0, 100, (8, 33))
+    cnn = _convolutions(torch)
     images, labels = torch.randn(16, 3, 32, 32), torch.randint(0, 10, (16,))
     mlp = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10))
     flat = torch.randn(32, 64)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
+from gpu_cases_backward import Case, transformer_backward
 from gpu_cases_layers import layers
 from gpu_cases_programs import programs
-
-Case = Callable[[], Any]
 
 
 def operators(torch: Any) -> dict[str, Case]:
@@ -27,7 +25,6 @@ def operators(torch: Any) -> dict[str, Case]:
     places = torch.randint(0, 4096, (4096, 64), device="cuda")
     mask = x > 0
     small = torch.randn(16, 1024, device="cuda")
-    whole = torch.randint(0, 1000, (4096, 4096), device="cuda")
     found: dict[str, Case] = {
         "cat 2 x 4096x4096 bf16, dim 1": lambda: torch.cat([half, half], 1),
         "cat 8 x 16x1024": lambda: torch.cat([small] * 8, 0),
@@ -49,6 +46,18 @@ def operators(torch: Any) -> dict[str, Case]:
         "randn 4096x4096": lambda: torch.randn(4096, 4096, device="cuda"),
         "rand 4096x4096": lambda: torch.rand(4096, 4096, device="cuda"),
         "randint 4096x4096": lambda: torch.randint(0, 1000, (4096, 4096), device="cuda"),
+    }
+    orders = _orders_and_copies(torch, x, half, logits, image, places, mask)
+    return {**found, **orders, **transformer_backward(torch), **more(torch), **layers(torch), **programs(torch)}
+
+
+def _orders_and_copies(
+    torch: Any, x: Any, half: Any, logits: Any, image: Any, places: Any, mask: Any
+) -> dict[str, Case]:
+    """Extremes, orders, scans, masks and transposed copies of these tensors."""
+    functional = torch.nn.functional
+    whole = torch.randint(0, 1000, (4096, 4096), device="cuda")
+    return {
         "argmax 4096x4096": lambda: x.argmax(-1),
         "max 4096x4096, dim 1": lambda: x.max(1),
         "argmax 4096x32000 bf16": lambda: logits.argmax(-1),
@@ -73,7 +82,6 @@ def operators(torch: Any) -> dict[str, Case]:
         "softmax bf16 4096x4096": lambda: half.softmax(-1),
         "one_hot 4096 of 64": lambda: functional.one_hot(places[:, 0] % 64, 64),
     }
-    return {**found, **gradients(torch), **more(torch), **layers(torch), **programs(torch)}
 
 
 def copies_and_orders(torch: Any) -> dict[str, Case]:
@@ -231,43 +239,6 @@ def losses_and_lists(torch: Any) -> dict[str, Case]:
 def more(torch: Any) -> dict[str, Case]:
     """Operators of optimizers, masks, losses and routing, on one large tensor or where it is the call itself that costs."""
     return {**copies_and_orders(torch), **reductions(torch), **pointwise_and_rows(torch), **losses_and_lists(torch)}
-
-
-def gradients(torch: Any) -> dict[str, Case]:
-    functional = torch.nn.functional
-
-    def leaf(*shape: int, dtype: Any = torch.bfloat16) -> Any:
-        return torch.randn(*shape, device="cuda").to(dtype).requires_grad_()
-
-    x, w, b = leaf(4096, 4096), leaf(4096), leaf(4096)
-    g = torch.randn(4096, 4096, device="cuda").bfloat16()
-    table, logits = leaf(32000, 1024), leaf(4096, 32000)
-    tokens = torch.randint(0, 32000, (4096,), device="cuda")
-    rows = torch.randn(4096, 1024, device="cuda").bfloat16()
-    image, scale = leaf(16, 256, 64, 64, dtype=torch.float32), leaf(256, dtype=torch.float32)
-    over = torch.randn(16, 256, 64, 64, device="cuda")
-
-    def both(forward: Callable[[], Any], leaves: list[Any], grad: Any = None) -> Case:
-        def run() -> None:
-            for t in leaves:
-                t.grad = None
-            forward().backward(grad)
-
-        return run
-
-    return {
-        "layer_norm fwd+bwd 4096x4096 bf16": both(lambda: functional.layer_norm(x, (4096,), w, b), [x, w, b], g),
-        "rms_norm fwd+bwd 4096x4096 bf16": both(lambda: functional.rms_norm(x, (4096,), w), [x, w], g),
-        "group_norm fwd+bwd 16x256x64x64": both(
-            lambda: functional.group_norm(image, 32, scale, scale), [image, scale], over
-        ),
-        "cross_entropy fwd+bwd 4096x32000 bf16": both(lambda: functional.cross_entropy(logits, tokens), [logits]),
-        "embedding fwd+bwd 4096 of 32000x1024 bf16": both(lambda: functional.embedding(tokens, table), [table], rows),
-        "softmax fwd+bwd 4096x4096 bf16": both(lambda: x.softmax(-1), [x], g),
-        "dropout fwd+bwd 4096x4096 bf16": both(lambda: functional.dropout(x, 0.1, True), [x], g),
-        "gelu fwd+bwd 4096x4096 bf16": both(lambda: functional.gelu(x), [x], g),
-        "silu*y fwd+bwd 4096x4096 bf16": both(lambda: functional.silu(x) * x, [x], g),
-    }
 
 
 def cupy_operators(cupy: Any) -> dict[str, Case]:

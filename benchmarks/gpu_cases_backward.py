@@ -130,5 +130,43 @@ def pointwise_backward(torch: Any) -> dict[str, Case]:
     }
 
 
+def transformer_backward(torch: Any) -> dict[str, Case]:
+    """Forward and backward of what transformers have, at their sizes."""
+    functional = torch.nn.functional
+
+    def leaf(*shape: int, dtype: Any = torch.bfloat16) -> Any:
+        return torch.randn(*shape, device="cuda").to(dtype).requires_grad_()
+
+    x, w, b = leaf(4096, 4096), leaf(4096), leaf(4096)
+    g = torch.randn(4096, 4096, device="cuda").bfloat16()
+    table, logits = leaf(32000, 1024), leaf(4096, 32000)
+    tokens = torch.randint(0, 32000, (4096,), device="cuda")
+    rows = torch.randn(4096, 1024, device="cuda").bfloat16()
+    image, scale = leaf(16, 256, 64, 64, dtype=torch.float32), leaf(256, dtype=torch.float32)
+    over = torch.randn(16, 256, 64, 64, device="cuda")
+
+    def both(forward: Callable[[], Any], leaves: list[Any], grad: Any = None) -> Case:
+        def run() -> None:
+            for t in leaves:
+                t.grad = None
+            forward().backward(grad)
+
+        return run
+
+    return {
+        "layer_norm fwd+bwd 4096x4096 bf16": both(lambda: functional.layer_norm(x, (4096,), w, b), [x, w, b], g),
+        "rms_norm fwd+bwd 4096x4096 bf16": both(lambda: functional.rms_norm(x, (4096,), w), [x, w], g),
+        "group_norm fwd+bwd 16x256x64x64": both(
+            lambda: functional.group_norm(image, 32, scale, scale), [image, scale], over
+        ),
+        "cross_entropy fwd+bwd 4096x32000 bf16": both(lambda: functional.cross_entropy(logits, tokens), [logits]),
+        "embedding fwd+bwd 4096 of 32000x1024 bf16": both(lambda: functional.embedding(tokens, table), [table], rows),
+        "softmax fwd+bwd 4096x4096 bf16": both(lambda: x.softmax(-1), [x], g),
+        "dropout fwd+bwd 4096x4096 bf16": both(lambda: functional.dropout(x, 0.1, True), [x], g),
+        "gelu fwd+bwd 4096x4096 bf16": both(lambda: functional.gelu(x), [x], g),
+        "silu*y fwd+bwd 4096x4096 bf16": both(lambda: functional.silu(x) * x, [x], g),
+    }
+
+
 def backward(torch: Any) -> dict[str, Case]:
     return {**layers_backward(torch), **pointwise_backward(torch)}

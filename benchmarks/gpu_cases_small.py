@@ -41,15 +41,12 @@ def pointwise_calls(torch: Any) -> dict[str, Case]:
 
 
 def other_calls(torch: Any) -> dict[str, Case]:
-    """Reductions, orders, layers and steps of backward on 64x1024 numbers."""
+    """Reductions, orders and layers on 64x1024 numbers."""
     functional = torch.nn.functional
     x, y = torch.randn(64, 1024, device="cuda"), torch.randn(64, 1024, device="cuda")
     whole = torch.randint(0, 1000, (64, 1024), device="cuda")
     out, row = torch.empty_like(x), y[0].clone()
-    rows = torch.randint(0, 64, (64,), device="cuda")
-    leaf = x.clone().requires_grad_()
-    table = torch.randn(1000, 64, device="cuda").requires_grad_()
-    tokens, big = whole[:, :64].contiguous(), torch.randn(4096, 4096, device="cuda")
+    big = torch.randn(4096, 4096, device="cuda")
     weight, bias = torch.ones(1024, device="cuda"), torch.zeros(1024, device="cuda")
     return {
         "small sum": lambda: x.sum(),
@@ -101,6 +98,20 @@ def other_calls(torch: Any) -> dict[str, Case]:
         "small _foreach_mul": lambda: torch._foreach_mul([x, y, out], 2.0),
         "small searchsorted": lambda: torch.searchsorted(row, x),
         "cumsum 2^26": lambda: big.view(-1).cumsum(0),
+    }
+
+
+def gradient_calls(torch: Any) -> dict[str, Case]:
+    """Forward and backward on 64x1024 numbers."""
+    functional = torch.nn.functional
+    x, y = torch.randn(64, 1024, device="cuda"), torch.randn(64, 1024, device="cuda")
+    leaf, rows = x.clone().requires_grad_(), torch.randint(0, 64, (64,), device="cuda")
+    table, tokens = (
+        torch.randn(1000, 64, device="cuda").requires_grad_(),
+        torch.randint(0, 1000, (64, 64), device="cuda"),
+    )
+    weight, bias = torch.ones(1024, device="cuda"), torch.zeros(1024, device="cuda")
+    return {
         "exp fwd+bwd small": both(torch, lambda: leaf.exp(), leaf),
         "add + mul + sum fwd+bwd small": both(torch, lambda: (leaf * y + x).sum(), leaf),
         "layer_norm fwd+bwd small": both(torch, lambda: functional.layer_norm(leaf, (1024,), weight, bias), leaf),
@@ -117,4 +128,4 @@ def other_calls(torch: Any) -> dict[str, Case]:
 
 def calls(torch: Any) -> dict[str, Case]:
     """Operators on 64x1024 numbers: the call is what they cost."""
-    return {**pointwise_calls(torch), **other_calls(torch)}
+    return {**pointwise_calls(torch), **other_calls(torch), **gradient_calls(torch)}

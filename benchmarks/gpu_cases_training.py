@@ -8,32 +8,42 @@ from typing import Any
 from gpu_cases_backward import Case
 
 
-def steps(torch: Any) -> dict[str, Case]:
-    """Training steps: gradients to None, forward, loss, backward, the optimizer."""
+def trained(
+    torch: Any,
+    model: Any,
+    inputs: Any,
+    loss: Callable[[Any], Any],
+    kind: str = "AdamW",
+    amp: bool = False,
+    clip: bool = False,
+) -> Case:
+    """A step of training: ``amp``: under autocast to bfloat16; ``clip``: with the gradients' norm clipped."""
+    model = model.cuda()
+    optimizer = getattr(torch.optim, kind)(model.parameters(), lr=1e-4)
+
+    def run() -> None:
+        optimizer.zero_grad()
+        with torch.autocast("cuda", torch.bfloat16, enabled=amp):
+            out = loss(model(inputs))
+        out.backward()
+        if clip:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+
+    return run
+
+
+def mlp(torch: Any) -> Any:
+    """Three linear layers."""
+    nn = torch.nn
+    return nn.Sequential(
+        nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 512), nn.GELU(), nn.LayerNorm(512), nn.Linear(512, 10)
+    )
+
+
+def language_model(torch: Any) -> Any:
+    """Two transformer blocks between embeddings and a projection to 1000 words."""
     nn, functional = torch.nn, torch.nn.functional
-    torch.manual_seed(0)
-
-    def trained(
-        model: Any, inputs: Any, loss: Callable[[Any], Any], kind: str = "AdamW", amp: bool = False, clip: bool = False
-    ) -> Case:
-        model = model.cuda()
-        optimizer = getattr(torch.optim, kind)(model.parameters(), lr=1e-4)
-
-        def run() -> None:
-            optimizer.zero_grad()
-            with torch.autocast("cuda", torch.bfloat16, enabled=amp):
-                out = loss(model(inputs))
-            out.backward()
-            if clip:
-                nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
-
-        return run
-
-    def mlp() -> Any:
-        return nn.Sequential(
-            nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 512), nn.GELU(), nn.LayerNorm(512), nn.Linear(512, 10)
-        )
 
     class Block(nn.Module):  # type: ignore[misc,name-defined]
         def __init__(self) -> None:
@@ -62,12 +72,22 @@ def steps(torch: Any) -> dict[str, Case]:
                 x = block(x)
             return self.head(self.norm(x))
 
-    def residual() -> Any:
-        return nn.Sequential(
-            nn.Conv2d(3, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU(), nn.MaxPool2d(2),
-            nn.Conv2d(32, 64, 3, padding=1), nn.BatchNorm2d(64), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10),
-        )  # fmt: skip
+    return Language()
 
+
+def convolutions(torch: Any) -> Any:
+    """Two convolutions with batch norm, and a linear layer."""
+    nn = torch.nn
+    return nn.Sequential(
+        nn.Conv2d(3, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(32, 64, 3, padding=1), nn.BatchNorm2d(64), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10),
+    )  # fmt: skip
+
+
+def steps(torch: Any) -> dict[str, Case]:
+    """Training steps: gradients to None, forward, loss, backward, the optimizer."""
+    nn, functional = torch.nn, torch.nn.functional
+    torch.manual_seed(0)
     rows, labels = torch.randn(64, 256, device="cuda"), torch.randint(0, 10, (64,), device="cuda")
     tokens = torch.randint(0, 1000, (4, 128), device="cuda")
     image = torch.randn(16, 3, 32, 32, device="cuda")
@@ -83,19 +103,23 @@ def steps(torch: Any) -> dict[str, Case]:
         nn.TransformerEncoderLayer(256, 8, 512, 0.0, batch_first=True), nn.Flatten(1), nn.Linear(256 * 32, 10)
     )
     words = torch.randn(16, 32, 256, device="cuda")
-    model, static = mlp().cuda().eval(), torch.randn(64, 256, device="cuda")
+    model, static = mlp(torch).cuda().eval(), torch.randn(64, 256, device="cuda")
     found = {
-        "step MLP SGD": trained(mlp(), rows, ranked, "SGD"),
-        "step MLP AdamW": trained(mlp(), rows, ranked),
-        "step MLP AdamW autocast, clipped": trained(mlp(), rows, ranked, amp=True, clip=True),
-        "step language model": trained(Language(), tokens, next_words),
-        "step language model autocast": trained(Language(), tokens, next_words, amp=True),
-        "step convolutions": trained(residual(), image, lambda out: functional.cross_entropy(out, marks)),
-        "step TransformerEncoderLayer": trained(encoder, words, lambda out: functional.cross_entropy(out, marks)),
+        "step MLP SGD": trained(torch, mlp(torch), rows, ranked, "SGD"),
+        "step MLP AdamW": trained(torch, mlp(torch), rows, ranked),
+        "step MLP AdamW autocast, clipped": trained(torch, mlp(torch), rows, ranked, amp=True, clip=True),
+        "step language model": trained(torch, language_model(torch), tokens, next_words),
+        "step language model autocast": trained(torch, language_model(torch), tokens, next_words, amp=True),
+        "step convolutions": trained(
+            torch, convolutions(torch), image, lambda out: functional.cross_entropy(out, marks)
+        ),
+        "step TransformerEncoderLayer": trained(
+            torch, encoder, words, lambda out: functional.cross_entropy(out, marks)
+        ),
         "forward MLP": lambda: model(static),
     }
     try:
-        found["replay of a captured step"] = captured(torch, mlp(), rows, ranked)
+        found["replay of a captured step"] = captured(torch, mlp(torch), rows, ranked)
     except Exception as error:
         message = f"{type(error).__name__}: {error}"
 

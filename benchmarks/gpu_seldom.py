@@ -9,15 +9,43 @@ A failure on one side is printed in place of its numbers.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import re
 import subprocess
 import sys
 
 
+def with_gradient(torch, f, *leaves):
+    """The call and its gradient by the leaves, for the same gradient of ones every time."""
+    leaves = [t.detach().requires_grad_() for t in leaves]
+    g = []
+
+    def run():
+        y = f(*leaves)
+        if not g:
+            g.append(torch.ones_like(y))
+        torch.autograd.grad(y, leaves, g[0])
+
+    return run
+
+
+def with_gradient_of_weights(torch, layer, x):
+    """A recurrent layer and the gradient of its weights."""
+    weights, g = list(layer.parameters()), []
+
+    def run():
+        y = layer(x)[0]
+        if not g:
+            g.append(torch.ones_like(y))
+        torch.autograd.grad(y, weights, g[0])
+
+    return run
+
+
 def selections_and_losses(torch):
     """Medians, losses and bags of embeddings."""
-    F = torch.nn.functional
+    F, both = torch.nn.functional, functools.partial(with_gradient, torch)
 
     def r(*sizes):
         return torch.randn(*sizes, device="cuda")
@@ -36,18 +64,6 @@ def selections_and_losses(torch):
     pair = torch.rand(64, 1024, device="cuda") + 1
     marks = torch.full((256, 128), -1, dtype=torch.int64, device="cuda")
     scores = r(256, 128)
-
-    def both(f, *leaves):
-        leaves = [t.detach().requires_grad_() for t in leaves]
-        g = []
-
-        def run():
-            y = f(*leaves)
-            if not g:
-                g.append(torch.ones_like(y))
-            torch.autograd.grad(y, leaves, g[0])
-
-        return run
 
     return {
         "median 64x1024": lambda: small.median(1),
@@ -84,7 +100,8 @@ def selections_and_losses(torch):
 
 def grids_and_recurrence(torch):
     """Functions, grids, recurrent layers and attention."""
-    F = torch.nn.functional
+    F, both = torch.nn.functional, functools.partial(with_gradient, torch)
+    trained = functools.partial(with_gradient_of_weights, torch)
 
     def r(*sizes):
         return torch.randn(*sizes, device="cuda")
@@ -103,29 +120,6 @@ def grids_and_recurrence(torch):
     both_ways = torch.nn.GRU(64, 64, bidirectional=True).cuda()
     query, key, value = (r(4, 8, 1024, 64).bfloat16() for _ in range(3))
     wide_strip, wide_depth = r(4, 2048, 2048).bfloat16(), r(2048, 1, 4).bfloat16()
-
-    def both(f, *leaves):
-        leaves = [t.detach().requires_grad_() for t in leaves]
-        g = []
-
-        def run():
-            y = f(*leaves)
-            if not g:
-                g.append(torch.ones_like(y))
-            torch.autograd.grad(y, leaves, g[0])
-
-        return run
-
-    def trained(layer, x):
-        weights, g = list(layer.parameters()), []
-
-        def run():
-            y = layer(x)[0]
-            if not g:
-                g.append(torch.ones_like(y))
-            torch.autograd.grad(y, weights, g[0])
-
-        return run
 
     return {
         "linalg.cross 4096x3": lambda: torch.linalg.cross(points[:, :3], x[:, :3]),

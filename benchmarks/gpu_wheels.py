@@ -32,9 +32,10 @@ SCOPE = {"flash_mla", "fa3_fwd_interface", "fa3_fwd", "fa3_fwd_config", "deep_ge
 def all_cases() -> dict[str, Any]:
     import wheel_cases
     import wheel_cases_large
+    import wheel_cases_moe
     import wheel_cases_more
 
-    return {**wheel_cases.CASES, **wheel_cases_large.CASES, **wheel_cases_more.CASES}
+    return {**wheel_cases.CASES, **wheel_cases_moe.CASES, **wheel_cases_large.CASES, **wheel_cases_more.CASES}
 
 
 # --- the child: one library, commands on standard input ---------------------------------------------------------------

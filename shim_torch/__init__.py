@@ -12,7 +12,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from shim_torch._impl.surface import finder as _finder
+from shim_torch._impl.utils import uncollected as _uncollected
 
+_held = _uncollected.Uncollected()  # until the end of the module, or of an import that fails
 _finder.install()
 
 from shim_torch._impl.native import _core  # noqa: E402
@@ -48,11 +50,11 @@ globals().update(_table_functions())
 globals().update(functional.functions())
 _segment_reduce = globals()["segment_reduce"]
 
+from shim_torch._impl.surface.errors import OutOfMemoryError  # noqa: E402
 from shim_torch._impl.surface.warnings import is_warn_always_enabled, set_warn_always  # noqa: E402
 from shim_torch._impl.tensor.from_data import *  # noqa: E402, F403
 from shim_torch._impl.tensor.predicates import *  # noqa: E402, F403
 from shim_torch._impl.tensor.python_functions import *  # noqa: E402, F403
-from shim_torch.cuda.memory import OutOfMemoryError  # noqa: E402
 
 _core.set_out_of_memory_type(OutOfMemoryError)
 is_grad_enabled, is_inference_mode_enabled = _core.is_grad_enabled, _core.is_inference_mode_enabled
@@ -262,6 +264,7 @@ def _attribute(name: str) -> Any:
 
 _table.when_complete.append(_publish)  # operators that wait to be asked for
 _core.set_waiting_operators(_table.complete)
-del globals()["_impl"], globals()["_finder"]  # what is ours is found by its full name alone
+_held.close()
+del globals()["_impl"], globals()["_finder"], _held, _uncollected  # what is ours is found by its full name alone
 __dir__ = _all_names
 __getattr__ = _attribute  # a name and no function: type checkers resolve it within import cycles

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from shim_torch._impl.table.schema import FunctionSchema
 
 
-_KERNEL_KEYS = ("AutogradCUDA", "AutogradCPU", "Autograd", "CUDA", "CPU", "Meta")  # highest first
-
-
 class OpOverload(_core.OperatorCall):
     """One overload of an operator: ``torch.ops.aten.add.Tensor``."""
 
@@ -103,17 +100,9 @@ class OpOverload(_core.OperatorCall):
 
         One registered from Python for that key runs, else the operator's own; TypeError for what is no DispatchKeySet.
         """
-        from shim_torch._impl.core_names.dispatch import DispatchKeySet
+        from shim_torch._impl.library.redispatch import redispatch
 
-        if not isinstance(keyset, DispatchKeySet):
-            raise TypeError(f"redispatch(): argument 'keyset' must be DispatchKeySet, not {type(keyset).__name__}")
-        kernels = (
-            _core.kernels_of(self._qualified_op_name, self._overload) if not keyset.isdisjoint(_KERNEL_KEYS) else {}
-        )
-        for key in _KERNEL_KEYS:
-            if key in keyset and key in kernels:
-                return kernels[key](*args, **kwargs)
-        return _core._call_passing_over(self._qualified_op_name, self, args, kwargs)
+        return redispatch(self, keyset, args, kwargs)
 
     def __str__(self) -> str:
         return f"{self.namespace}.{self._opname}.{self._overloadname}"

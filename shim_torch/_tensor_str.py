@@ -175,6 +175,23 @@ def _tensor_str(t: Any, indent: int) -> str:
     return _text(t, indent, summarize, formatter)
 
 
+def _properties(self: Any) -> list[str]:
+    """What follows a tensor's elements where it is not the default: device, size of what shows none, dtype."""
+    found = []
+    if self.device.type == "cuda" and _core.cuda_device_count() and self.device.index != _core.cuda_current_device():
+        found.append(f"device='{self.device}'")
+    elif self.device.type not in ("cpu",):
+        found.append(f"device='{self.device}'")
+    default = _core.get_default_dtype()
+    empty = self.numel() == 0
+    if self.is_meta or (empty and self.dim() != 1):
+        found.append(f"size={tuple(self.shape)}")
+    clear = (default,) if self.is_meta or empty else (default, _core.int64, _core.bool, default.to_complex())
+    if self.dtype not in clear:
+        found.append(f"dtype={self.dtype}")
+    return found
+
+
 def _str(self: Any, *, tensor_contents: str | None = None) -> str:
     """What ``repr(tensor)`` is."""
     if _core._len_torch_dispatch_stack():
@@ -195,38 +212,17 @@ def _str(self: Any, *, tensor_contents: str | None = None) -> str:
             from shim_torch._impl.sparse.printing import text_of
 
             return text_of(self, prefix)
-        indent, suffixes = len(prefix), []
+        indent = len(prefix)
         plain = self.detach() if self.requires_grad else self
         handled = kind.__torch_dispatch__ is not _core._disabled_torch_dispatch_impl
         if type(plain) is not _core.Tensor and not handled:  # what has a handler answers for its elements itself
             plain = plain.as_subclass(_core.Tensor)
-        if (
-            self.device.type == "cuda"
-            and _core.cuda_device_count()
-            and self.device.index != _core.cuda_current_device()
-        ):
-            suffixes.append(f"device='{self.device}'")
-        elif self.device.type not in ("cpu",):
-            suffixes.append(f"device='{self.device}'")
-        default = (_core.get_default_dtype(), _core.int64, _core.bool, _core.get_default_dtype().to_complex())
+        suffixes, shown = _properties(self), "[]"
         if self.is_meta:
-            suffixes.append(f"size={tuple(self.shape)}")
-            if self.dtype != _core.get_default_dtype():
-                suffixes.append(f"dtype={self.dtype}")
-            text = "..."
-        elif self.numel() == 0:
-            if self.dim() != 1:
-                suffixes.append(f"size={tuple(self.shape)}")
-            if self.dtype != _core.get_default_dtype():
-                suffixes.append(f"dtype={self.dtype}")
-            text = "[]"
-        else:
-            if self.dtype not in default:
-                suffixes.append(f"dtype={self.dtype}")
-            if tensor_contents is None:
-                text = _tensor_str(plain.cpu() if plain.is_cuda else plain, indent)
-    if tensor_contents is not None:
-        text = tensor_contents
+            shown = "..."
+        elif self.numel() and tensor_contents is None:
+            shown = _tensor_str(plain.cpu() if plain.is_cuda else plain, indent)
+    text = shown if tensor_contents is None else tensor_contents
     try:
         node = self.grad_fn if self.requires_grad else None
     except RuntimeError:  # a view whose history an in-place write made invalid

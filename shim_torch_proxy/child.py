@@ -5,7 +5,6 @@ The announcement is in the environment. A child reads it in ``child_site/sitecus
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -63,6 +62,8 @@ def _other_places() -> list[str]:
 
 def announce() -> None:
     """Writes the enabled scopes into the environment, for Python programs that this one starts."""
+    import json
+
     from shim_torch_proxy import hook
 
     state = {

@@ -8,7 +8,6 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -24,13 +23,16 @@ class TorchProxyWarning(UserWarning):
     """A scope that cannot do all it says."""
 
 
-@dataclass(eq=False)
 class Token:
     """One ``enable_torch_proxy`` call; gives back exactly that."""
 
-    scope: Scope
-    version: str | None = None
-    later: bool = False  # for the whole process: nothing is loaded until torch, or what has an adapter, is imported
+    def __init__(self, scope: Scope, version: str | None = None, later: bool = False) -> None:
+        self.scope = scope
+        self.version = version
+        self.later = later  # for the whole process: nothing is loaded until torch, or what has an adapter, is imported
+
+    def __repr__(self) -> str:
+        return f"Token(scope={self.scope!r}, version={self.version!r}, later={self.later!r})"
 
 
 _lock = threading.RLock()

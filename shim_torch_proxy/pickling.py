@@ -8,7 +8,6 @@ names, and ``sys.modules`` is not changed.
 from __future__ import annotations
 
 import builtins
-import pickle
 import sys
 from collections.abc import Callable, Iterator
 from types import FrameType, FunctionType, ModuleType
@@ -60,6 +59,7 @@ def _called_from(function: Callable[..., Any], module: ModuleType, table: dict[s
 
 def changes(module: ModuleType, scope: Callable[[], Scope]) -> Iterator[Change]:
     """The replacements for ``module``'s names by which it finds our torch where there is no other."""
+    import pickle
 
     def __import__(
         name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 ScopeLike: TypeAlias = "None | str | frozenset[str] | set[str] | list[str] | tuple[str, ...]"
@@ -10,12 +9,22 @@ ScopeLike: TypeAlias = "None | str | frozenset[str] | set[str] | list[str] | tup
 OURS = frozenset({"torch", "functorch", "shim_torch", "shim_torch_linear", "shim_torch_proxy"})
 
 
-@dataclass(frozen=True)
 class Scope:
     """The modules that get our torch. ``names`` None: every module of the process."""
 
-    names: frozenset[str] | None = frozenset()
-    blocked: frozenset[str] = frozenset()
+    __slots__ = ("blocked", "names")
+
+    def __init__(self, names: frozenset[str] | None = frozenset(), blocked: frozenset[str] = frozenset()) -> None:
+        self.names, self.blocked = names, blocked
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scope) and (self.names, self.blocked) == (other.names, other.blocked)
+
+    def __hash__(self) -> int:
+        return hash((self.names, self.blocked))
+
+    def __repr__(self) -> str:
+        return f"Scope(names={self.names!r}, blocked={self.blocked!r})"
 
     def covers(self, module: str) -> bool:
         """Whether ``module`` gets our torch: its closest named parent decides; blocked wins a tie."""

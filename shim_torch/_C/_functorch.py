@@ -2,57 +2,16 @@
 
 from __future__ import annotations
 
-import enum
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.transforms.batching.tensors import BatchedTensor, Level, stack
+from shim_torch._impl.transforms.batching.level import Level
+from shim_torch._impl.transforms.batching.tensors import BatchedTensor, stack
+from shim_torch._impl.transforms.interpreters import CInterpreter as CInterpreter
+from shim_torch._impl.transforms.interpreters import CVmapInterpreterPtr as CVmapInterpreterPtr
+from shim_torch._impl.transforms.interpreters import RandomnessType as RandomnessType
+from shim_torch._impl.transforms.interpreters import TransformType as TransformType
 from shim_torch._impl.transforms.levels import Transform, running
-
-
-class TransformType(enum.Enum):
-    """The kinds of transforms."""
-
-    Torch = 0
-    Vmap = 1
-    Grad = 2
-    Jvp = 3
-    Functionalize = 4
-
-
-class RandomnessType(enum.Enum):
-    """What random operators do under a ``vmap``."""
-
-    Error = 0
-    Same = 1
-    Different = 2
-
-
-class CInterpreter:
-    """A running transform."""
-
-    def __init__(self, running: Any) -> None:
-        self._running = running
-
-    def key(self) -> TransformType:
-        """Which transform it is: Vmap, Grad, Jvp or Functionalize."""
-        return TransformType[self._running.kind]
-
-    def level(self) -> int:
-        """The number of transforms around it, itself included."""
-        return self._running.depth
-
-    def batchSize(self) -> int:
-        """The size of the dim that vmap hides."""
-        return self._running.size
-
-    def randomness(self) -> RandomnessType:
-        """How vmap treats random operators: error, same or different."""
-        return RandomnessType[self._running.randomness.capitalize()]
-
-
-class CVmapInterpreterPtr(CInterpreter):
-    """A running ``vmap``."""
 
 
 def is_batchedtensor(tensor: Any) -> bool:
@@ -266,16 +225,16 @@ def reshape_dim_outof(src: int, size: int, x: Any) -> Any:
 
 def _is_vmap_fallback_enabled() -> bool:
     """Whether an operator without a batching rule may run item by item."""
-    from shim_torch._impl.transforms.batching import rules
+    from shim_torch._impl.transforms.batching import fallback
 
-    return rules.loops
+    return fallback.loops
 
 
 def _set_vmap_fallback_enabled(enabled: bool) -> None:
     """Whether an operator without a batching rule may run item by item; it raises if not."""
-    from shim_torch._impl.transforms.batching import rules
+    from shim_torch._impl.transforms.batching import fallback
 
-    rules.loops = enabled
+    fallback.loops = enabled
 
 
 def _set_vmap_fallback_warning_enabled(enabled: bool) -> None:

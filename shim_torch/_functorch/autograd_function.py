@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.transforms.batching.tensors import VmapInfo as VmapInfo
+from shim_torch._impl.transforms.batching.autograd_function import VmapInfo as VmapInfo
 
 
 class WrappedCtx:

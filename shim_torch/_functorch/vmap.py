@@ -7,7 +7,8 @@ from typing import Any
 
 from shim_torch import Tensor
 from shim_torch._C._functorch import _add_batch_dim, _remove_batch_dim, is_batchedtensor
-from shim_torch._impl.transforms.batching.tensors import BatchedTensor, Level, stack
+from shim_torch._impl.transforms.batching.level import Level
+from shim_torch._impl.transforms.batching.tensors import BatchedTensor, stack
 from shim_torch._impl.transforms.batching.vmap import (
     _create_batched_inputs,
     _maybe_remove_batch_dim,

@@ -57,32 +57,7 @@ def infer_schema(
         if p.kind is p.KEYWORD_ONLY and not seen_keyword:
             parts.append("*")
             seen_keyword = True
-        if p.annotation is p.empty:
-            refuse(f"Parameter {name} must have a type annotation.")
-        kind = _type_text(hints.get(name, p.annotation))
-        if kind is None:
-            given = hints.get(name, p.annotation)
-            tuples = (
-                f"We do not support Tuple inputs in schema. As a workaround, please try to use List instead. For example, "
-                f"{tuple_to_list(given)}.\n\n"
-                if typing.get_origin(given) is tuple
-                else ""
-            )
-            refuse(f"Parameter {name} has unsupported type {given}. {tuples}The valid types are: {_valid_types()}.")
-        kind = str(kind)
-        if (names == "unknown" and kind.startswith("Tensor")) or (names != "unknown" and name in names):
-            if not kind.startswith("Tensor"):
-                refuse(f"Parameter {name} is in mutable_args but only Tensors or collections of Tensors can be mutated")
-            kind = f"Tensor(a{i}!){kind[len('Tensor') :]}"
-        default = ""
-        if p.default is not p.empty:
-            default = _default_text(p.default)
-            if not default:
-                refuse(
-                    f"Parameter {name} has an unsupported default value type {type(p.default)}. "
-                    "Please file an issue on GitHub so we can prioritize this."
-                )
-        parts.append(f"{kind} {name}{default}")
+        parts.append(_parameter_text(i, p, hints.get(name, p.annotation), names, refuse))
     if names != "unknown" and (unknown := set(names) - set(signature.parameters)):
         refuse(
             f"{unknown} in mutates_args were not found in the custom op's signature. mutates_args should "
@@ -97,6 +72,38 @@ def infer_schema(
             f"Return has unsupported type {hints.get('return', signature.return_annotation)}. The valid types are: {_valid_returns()}."
         )
     return f"{op_name or ''}({', '.join(parts)}) -> {returns}"
+
+
+def _parameter_text(
+    i: int, p: inspect.Parameter, hint: Any, names: str | Iterable[str], refuse: Callable[[str], Any]
+) -> str:
+    """``Tensor(a0!) x``: parameter ``i`` of a schema. ``names``: the parameters that are written to."""
+    name = p.name
+    if p.annotation is p.empty:
+        refuse(f"Parameter {name} must have a type annotation.")
+    kind = _type_text(hint)
+    if kind is None:
+        tuples = (
+            f"We do not support Tuple inputs in schema. As a workaround, please try to use List instead. For example, "
+            f"{tuple_to_list(hint)}.\n\n"
+            if typing.get_origin(hint) is tuple
+            else ""
+        )
+        refuse(f"Parameter {name} has unsupported type {hint}. {tuples}The valid types are: {_valid_types()}.")
+    kind = str(kind)
+    if (names == "unknown" and kind.startswith("Tensor")) or (names != "unknown" and name in names):
+        if not kind.startswith("Tensor"):
+            refuse(f"Parameter {name} is in mutable_args but only Tensors or collections of Tensors can be mutated")
+        kind = f"Tensor(a{i}!){kind[len('Tensor') :]}"
+    default = ""
+    if p.default is not p.empty:
+        default = _default_text(p.default)
+        if not default:
+            refuse(
+                f"Parameter {name} has an unsupported default value type {type(p.default)}. "
+                "Please file an issue on GitHub so we can prioritize this."
+            )
+    return f"{kind} {name}{default}"
 
 
 def _valid_types() -> Any:

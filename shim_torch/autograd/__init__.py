@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shim_torch._impl.autograd.edges import GradientEdge
 from shim_torch._impl.autograd.roots import (
@@ -18,7 +18,7 @@ from shim_torch._impl.autograd.roots import (
 )
 from shim_torch._impl.native import _core
 from shim_torch._impl.table.calls import torch as _torch
-from shim_torch.autograd import anomaly_mode, function, grad_mode, graph, variable
+from shim_torch.autograd import anomaly_mode, function, grad_mode, variable
 from shim_torch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from shim_torch.autograd.function import Function, NestedIOFunction
 from shim_torch.autograd.grad_mode import (
@@ -36,6 +36,9 @@ from shim_torch.autograd.grad_mode import (
 )
 from shim_torch.autograd.gradcheck import gradcheck, gradgradcheck
 from shim_torch.autograd.variable import Variable
+
+if TYPE_CHECKING:  # imported when first asked for
+    from shim_torch.autograd import graph
 
 __all__ = [
     "Function",
@@ -267,7 +270,7 @@ def install(tensor_type: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("forward_ad", "functional", "profiler", "profiler_util", "_functions"):
+    if name in ("graph", "forward_ad", "functional", "profiler", "profiler_util", "_functions"):
         import importlib
 
         try:
@@ -285,3 +288,7 @@ def __getattr__(name: str) -> Any:
     from shim_torch._impl.surface.missing import missing
 
     return missing("torch.autograd", name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 import warnings
 from typing import Any
 
@@ -48,6 +47,8 @@ class set_detect_anomaly(_Anomaly):
 
 def _stack() -> list[str]:
     """The forward call's stack, as the node keeps it."""
+    import traceback
+
     return traceback.format_stack()[:-1]
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.table.calls import torch as _torch
-from shim_torch._utils import typename as _typename
 from shim_torch.autograd.grad_mode import no_grad as _no_grad
 
 Tensor = _core.Tensor
@@ -277,7 +276,9 @@ def _nested_map(
             case tuple() | list():
                 rebuilt = getattr(obj, "_make", type(obj))  # a named tuple's own maker
                 return rebuilt(map(mapped, obj))
+        from shim_torch._utils import typename
+
         accepted = "" if not condition_msg else f". Accepted types: {condition_msg}, or lists/tuples of them"
-        raise ValueError(f"Auto nesting doesn't know how to process an input object of type {_typename(obj)}{accepted}")
+        raise ValueError(f"Auto nesting doesn't know how to process an input object of type {typename(obj)}{accepted}")
 
     return mapped

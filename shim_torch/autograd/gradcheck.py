@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
-from shim_torch._impl.autograd import batched_gradient_checks as _batched
-from shim_torch._impl.autograd import gradient_checks as _c
-from shim_torch._impl.autograd import jacobians as _j
-from shim_torch._impl.autograd.jacobians import GradcheckError
-from shim_torch._impl.autograd.old_jacobians import _get_numerical_jacobian as _get_numerical_jacobian
-from shim_torch._impl.autograd.old_jacobians import _iter_tensors as _iter_tensors
-from shim_torch._impl.autograd.old_jacobians import get_analytical_jacobian as get_analytical_jacobian
-from shim_torch._impl.autograd.old_jacobians import get_numerical_jacobian as get_numerical_jacobian
 from shim_torch._impl.native import _core
+from shim_torch._impl.surface.errors import GradcheckError
+from shim_torch._impl.surface.missing import missing as _missing
 from shim_torch._impl.table.calls import torch as _torch
 from shim_torch.autograd.grad_mode import enable_grad
 
@@ -23,6 +16,10 @@ Tensor = _core.Tensor
 
 
 def _run(func: Callable[..., Any], inputs: tuple[Any, ...], options: dict[str, Any]) -> bool:
+    from shim_torch._impl.autograd import batched_gradient_checks as _batched
+    from shim_torch._impl.autograd import gradient_checks as _c
+    from shim_torch._impl.autograd import jacobians as _j
+
     if not options["check_backward_ad"] and not options["check_forward_ad"]:
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
     if options["check_batched_grad"] and not options["check_backward_ad"]:
@@ -84,6 +81,8 @@ def gradcheck(
     ``raise_exception`` is off.
     """
     options = dict(locals())
+    from shim_torch._impl.autograd import jacobians as _j
+
     given = _j.as_tuple(inputs)
     if any(isinstance(x, Tensor) and x.requires_grad and x.layout is not _core.strided for x in given):
         from shim_torch._impl.sparse.gradcheck import as_sparse_gradcheck
@@ -118,7 +117,9 @@ def gradgradcheck(
     masked: bool = False,
 ) -> bool:
     """``gradcheck`` of the gradients of ``func``: second derivatives, in ``inputs`` and in ``grad_outputs``."""
-    options = {name: value for name, value in locals().items() if name in _SHARED}
+    options = {name: value for name, value in locals().items() if name in (gradcheck.__kwdefaults__ or ())}
+    from shim_torch._impl.autograd import jacobians as _j
+
     if not (check_rev_over_rev or check_fwd_over_rev):
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
     for name in ("check_undefined_grad", "check_batched_grad"):
@@ -137,10 +138,10 @@ def gradgradcheck(
     )
 
 
-_SHARED = frozenset(inspect.signature(gradcheck).parameters) - {"func", "inputs"}
-
-
 def _differentiable(func: Callable[..., Any], given: tuple[Any, ...]) -> list[Any]:
+    from shim_torch._impl.autograd import gradient_checks as _c
+    from shim_torch._impl.autograd import jacobians as _j
+
     return [o for _, o in _c.required(_j.float_outputs(func(*given)))]
 
 
@@ -150,6 +151,7 @@ def _gradients_of(func: Callable[..., Any], inputs: tuple[Any, ...], seeds: tupl
     is_leaf = [isinstance(x, Tensor) and x.requires_grad for x in inputs + seeds]
 
     def gradients(*args: Any) -> Any:
+        from shim_torch._impl.autograd import jacobians as _j
         from shim_torch.autograd import grad
 
         for x, wants in zip(args, is_leaf, strict=True):
@@ -170,5 +172,13 @@ def _random_like(x: Any, noncontiguous: bool) -> Any:
     return (values[..., 0] if len(shape) > x.dim() else values).detach().requires_grad_()
 
 
-for _object in (GradcheckError, gradcheck, gradgradcheck):
-    _object.__module__ = "torch.autograd.gradcheck"
+for _function in (gradcheck, gradgradcheck):
+    _function.__module__ = "torch.autograd.gradcheck"
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("_get_numerical_jacobian", "_iter_tensors", "get_analytical_jacobian", "get_numerical_jacobian"):
+        from shim_torch._impl.autograd import old_jacobians
+
+        return getattr(old_jacobians, name)
+    return _missing("torch.autograd.gradcheck", name)

@@ -10,10 +10,7 @@ from typing import Any
 
 from shim_torch._impl.cuda.devices import index_of as _index_of
 from shim_torch._impl.native import _core
-
-
-class OutOfMemoryError(RuntimeError):
-    """Raised when a device has no memory left; the text gives sizes."""
+from shim_torch._impl.surface.errors import OutOfMemoryError as OutOfMemoryError
 
 
 def _stats(device: Any) -> tuple[int, int, int, int]:
@@ -46,13 +43,13 @@ memory_cached, max_memory_cached = memory_reserved, max_memory_reserved
 def reset_peak_memory_stats(device: Any = None) -> None:
     """Resets the maxima to the present values."""
     if _core.cuda_device_count():
-        _core.cuda_reset_stats(_index_of(device), 1, 0)
+        _core.cuda_reset_stats(_index_of(device), True, False)
 
 
 def reset_accumulated_memory_stats(device: Any = None) -> None:
     """Resets the running totals ("allocated" and "freed") to 0."""
     if _core.cuda_device_count():
-        _core.cuda_reset_stats(_index_of(device), 0, 1)
+        _core.cuda_reset_stats(_index_of(device), False, True)
 
 
 reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
@@ -192,7 +189,3 @@ class MemPool:
 def use_mem_pool(pool: Any, device: Any = None) -> Any:
     """Raises NotImplementedError: there are no separate memory pools."""
     raise NotImplementedError("torch.cuda.use_mem_pool is not supported by shim-torch")
-
-
-OutOfMemoryError.__module__ = "torch"
-OutOfMemoryError.__qualname__ = OutOfMemoryError.__name__ = "OutOfMemoryError"

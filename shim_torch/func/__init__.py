@@ -50,7 +50,7 @@ def functionalize(func: Any, *, remove: str = "mutations") -> Any:
             "their non-aliasing counterparts, {view}_copy.\n"
         )
 
-    from shim_torch._impl.transforms.functionalization import functional
+    from shim_torch._impl.transforms.functionalize import functional
 
     @wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import copy
 import functools
 import inspect
@@ -11,55 +10,28 @@ import math
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 import shim_torch as torch
-from shim_torch._impl.fx.pytree_codegen import PyTreeInfo, _PyTreeCodeGen
+from shim_torch._impl.fx.concrete_args import PH as PH
+from shim_torch._impl.fx.concrete_args import PHBase as PHBase
+from shim_torch._impl.fx.concrete_args import PHWithMeta as PHWithMeta
+from shim_torch._impl.fx.concrete_args import _assert_is_none as _assert_is_none
+from shim_torch._impl.fx.concrete_args import _transfer_attrs as _transfer_attrs
+from shim_torch._impl.fx.concrete_args import flattened, input_of
+from shim_torch._impl.fx.leaf_functions import WRAPPED, _find_proxy, patched
+from shim_torch._impl.fx.leaf_functions import _wrapped_methods_to_patch as _wrapped_methods_to_patch
 from shim_torch.fx.graph import Graph
 from shim_torch.fx.graph_module import GraphModule
-from shim_torch.fx.node import Argument, Node, map_aggregate
-from shim_torch.fx.proxy import ParameterProxy, Proxy, TracerBase, unused_name
+from shim_torch.fx.node import Argument, Node
+from shim_torch.fx.proxy import ParameterProxy, TracerBase, unused_name
 from shim_torch.nn.modules.module import Module
-from shim_torch.utils import _pytree
 
 __all__ = ["PH", "Tracer", "is_fx_symbolic_tracing", "is_fx_tracing", "symbolic_trace", "wrap"]
 
 
-class PHBase:
-    """In ``concrete_args``: what stays an input. Its attributes become those of the input's node."""
-
-    def __repr__(self) -> str:
-        return "PH"
-
-
-PH = PHBase()
-
-
-class PHWithMeta(PHBase):
-    """A PH whose input's node has the attribute ``ph_key``."""
-
-    def __init__(self, ph_key: str | None = None) -> None:
-        super().__init__()
-        self.ph_key = ph_key
-
-
-_wrapped: dict[tuple[int, str], dict[str, Any]] = {}
-_wrapped_methods_to_patch: list[tuple[type, str]] = []  # methods that become nodes too
 _tracing = 0
-
-
-@functools.cache
-def _factories() -> list[str]:
-    """torch's functions that make tensors of no others."""
-    from shim_torch._impl.table.operators import records
-
-    makes = (
-        r for r in records().values() if r.ns == "aten" and r.function and not r.module and "device" in r.arguments
-    )
-    names = {r.name for r in makes if "Tensor" not in r.schema.partition("->")[0]}
-    return sorted(name for name in names if name in vars(torch))
 
 
 def is_fx_tracing() -> bool:
@@ -76,7 +48,7 @@ def wrap(fn_or_name: str | Callable[..., Any]) -> Any:
     if not name:
         raise RuntimeError("Unsupported type for global function! Must be either a callable or string name")
     space = _names_of_module(sys._getframe(1))
-    _wrapped[id(space), name] = space
+    WRAPPED[id(space), name] = space
     return fn_or_name
 
 
@@ -84,67 +56,6 @@ def _names_of_module(frame: FrameType) -> dict[str, Any]:
     if frame.f_code.co_name != "<module>":
         raise NotImplementedError("wrap must be called at the top level of a module")
     return frame.f_globals
-
-
-def _assert_is_none(value: Any, msg: str) -> None:
-    if value is not None:
-        raise AssertionError(msg)
-
-
-def _find_proxy(*values: Any) -> Proxy | None:
-    found: list[Proxy] = []
-    map_aggregate(values, lambda x: found.append(x) if isinstance(x, Proxy) else x)
-    return found[0] if found else None
-
-
-def _leaf(function: Callable[..., Any], fill: bool = False) -> Callable[..., Any]:
-    """``function``, which becomes a node when it is called with a value that is not known.
-
-    ``fill``: what has a default is given by name, as torch's own functions in Python do it.
-    """
-    signature = inspect.signature(function) if fill else None
-    if signature is not None and any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values()):
-        signature = None
-
-    @functools.wraps(function)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        proxy = _find_proxy(args, kwargs)
-        if proxy is None:
-            return function(*args, **kwargs)
-        if signature is not None:
-            bound = signature.bind(*args, **kwargs)
-            bound.apply_defaults()
-            needed = [
-                n for n, p in signature.parameters.items() if p.default is p.empty and p.kind is not p.KEYWORD_ONLY
-            ]
-            args = tuple(bound.arguments[n] for n in needed)
-            kwargs = {n: v for n, v in bound.arguments.items() if n not in needed}
-        return proxy.tracer.create_proxy("call_function", function, args, kwargs)
-
-    wrapper.__fx_leaf__ = True  # type: ignore[attr-defined]
-    return wrapper
-
-
-def _method_leaf(method: Any, name: str) -> Callable[..., Any]:
-    """A method that becomes a node when an argument of it is not known."""
-
-    @functools.wraps(method)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        proxy = _find_proxy(args, kwargs)
-        return (
-            method(*args, **kwargs) if proxy is None else proxy.tracer.create_proxy("call_method", name, args, kwargs)
-        )
-
-    return wrapper
-
-
-def _replace(
-    stack: list[tuple[dict[str, Any], str, Any]], space: dict[str, Any], name: str, found: Any, fill: bool = False
-) -> None:
-    # einsum asks its operands itself, once they are out of their list.
-    if callable(found) and found is not torch.functional.einsum and not getattr(found, "__fx_leaf__", False):
-        stack.append((space, name, space.get(name, PH)))
-        space[name] = _leaf(found, fill)
 
 
 class Tracer(TracerBase):
@@ -265,7 +176,7 @@ class Tracer(TracerBase):
             concrete = dict(zip(names[len(args) :], concrete_args, strict=False))
         keywords: dict[str, Any] = {}
         for i, name in enumerate(names[len(args) :], len(args)):
-            value = self._input(name, parameters[name].default, concrete)
+            value = input_of(self, name, parameters[name].default, concrete)
             if i < code.co_argcount:
                 args.append(value)
             else:
@@ -286,41 +197,7 @@ class Tracer(TracerBase):
             return plain, [*args[:positional], *(v for k, v in keywords.items() if k), *args[positional:],
                            *([keywords[""]] if "" in keywords else [])]  # fmt: skip
         whole = functools.partial(function, **keywords) if keywords else function
-        return self._flattened(whole, args, names, int(is_module)) if concrete else (whole, args)
-
-    def _flattened(self, function: Any, args: list[Any], names: list[str], first: int) -> tuple[Any, list[Any]]:
-        """The function of the leaves of nested concrete arguments; the graph's code then flattens what it is given."""
-        flat, spec = _pytree.tree_flatten(tuple(args[first:]))
-        if all(child.is_leaf() for child in spec.children()):
-            return function, args
-        codegen = self.graph._codegen = _PyTreeCodeGen(PyTreeInfo(names[first:], spec, None))
-
-        def run(*leaves: Any) -> Any:
-            found, out_spec = _pytree.tree_flatten(function(*args[:first], *_pytree.tree_unflatten(list(leaves), spec)))
-            codegen.pytree_info = codegen.pytree_info._replace(out_spec=out_spec)
-            return found
-
-        return run, flat
-
-    def _input(self, name: str, default: Any, concrete: dict[str, Any]) -> Any:
-        given = () if default is inspect.Parameter.empty else (default,)
-        if name not in concrete:
-            return self.create_proxy("placeholder", name, given, {})
-        count = itertools.count(1)
-        return _pytree.tree_map(lambda leaf: self._concrete(name, f"{name}_{next(count)}", given, leaf), concrete[name])
-
-    def _concrete(self, name: str, numbered: str, given: tuple[Any, ...], concrete: Any) -> Any:
-        proxy = self.create_proxy("placeholder", numbered, given, {})
-        if isinstance(concrete, PHBase):
-            if concrete is not PH:
-                _transfer_attrs(concrete, proxy.node)
-            return proxy
-        text = f"{name} has been specialized to have value {concrete} but got another value"
-        if isinstance(concrete, (bool, int, float, str)):
-            self.create_proxy("call_function", torch._assert, (proxy == concrete, text), {})
-        elif concrete is None:
-            self.create_proxy("call_function", _assert_is_none, (proxy, text), {})
-        return concrete
+        return flattened(self, whole, args, names, int(is_module)) if concrete else (whole, args)
 
     def trace(self, root: Module | Callable[..., Any], concrete_args: Any = None) -> Graph:
         """The graph of a module's forward or of a function. ``concrete_args`` are inputs with fixed values."""
@@ -341,7 +218,7 @@ class Tracer(TracerBase):
         run, args = self.create_args_for_root(function, isinstance(root, Module), concrete_args)
         _tracing += 1
         try:
-            with self._patched(function):
+            with patched(self, function):
                 result = run(*args)
                 self.create_node("output", "output", (self.create_arg(result),), {},
                                  type_expr=getattr(function, "__annotations__", {}).get("return"))  # fmt: skip
@@ -356,52 +233,6 @@ class Tracer(TracerBase):
                 if isinstance(value, torch.Tensor):
                     yield (f"{prefix}.{name}" if prefix else name), value
 
-    @contextmanager
-    def _patched(self, function: Any) -> Iterator[None]:
-        """Within, modules and their attributes are asked through this tracer, and leaf functions become nodes."""
-        call, get = Module.__call__, Module.__getattr__
-        tracer = self
-        undo: list[tuple[dict[str, Any], str, Any]] = []
-
-        def traced_call(mod: Any, *args: Any, **kwargs: Any) -> Any:
-            return tracer.call_module(mod, lambda *a, **k: call(mod, *a, **k), args, kwargs)
-
-        def traced_get(mod: Any, name: str) -> Any:
-            return tracer.getattr(name, get(mod, name), tracer._made)
-
-        for space in _namespaces():
-            for name, found in list(space.items()):
-                if name[:1] != "_" and isinstance(found, FunctionType):
-                    _replace(undo, space, name, found, True)
-        for name in _factories():  # their arguments may be values that are not known
-            _replace(undo, vars(torch), name, getattr(torch, name))
-        for module in self._autowrap_modules:
-            for name, found in list(vars(module).items()):
-                if name[:1] != "_":
-                    _replace(undo, vars(module), name, found)
-        own = getattr(inspect.unwrap(function), "__globals__", {})
-        for target in self._autowrap_functions:
-            for name, found in list(own.items()):
-                if found is target:
-                    _replace(undo, own, name, found)
-        for (_, name), space in list(_wrapped.items()):
-            _replace(undo, space, name, space.get(name, getattr(builtins, name, None)))
-        methods = [(cls, name, getattr(cls, name)) for cls, name in _wrapped_methods_to_patch]
-        Module.__call__, Module.__getattr__ = traced_call, traced_get  # type: ignore[method-assign, assignment]
-        for cls, name, found in methods:
-            setattr(cls, name, _method_leaf(found, name))
-        try:
-            yield
-        finally:
-            Module.__call__, Module.__getattr__ = call, get  # type: ignore[method-assign, assignment]
-            for cls, name, found in methods:
-                setattr(cls, name, found)
-            for space, name, before in reversed(undo):
-                if before is PH:
-                    space.pop(name, None)
-                else:
-                    space[name] = before
-
 
 class _LeafTracer(Tracer):
     """Adds to a graph of ``root``: every module is a leaf."""
@@ -412,19 +243,6 @@ class _LeafTracer(Tracer):
 
     def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
         return True
-
-
-def _transfer_attrs(fr: Any, to: Any) -> None:
-    """Gives ``to`` the plain attributes of ``fr`` that it does not have."""
-    for name in dir(fr):
-        value = getattr(fr, name)
-        if not callable(value) and not name.startswith("__") and not hasattr(to, name):
-            setattr(to, name, value)
-
-
-def _namespaces() -> list[dict[str, Any]]:
-    """Where torch's own functions in Python stand: called with values not known, each is one node."""
-    return [vars(torch.nn.functional), vars(sys.modules.get("shim_torch.functional") or torch.functional), vars(torch)]
 
 
 def symbolic_trace(root: Module | Callable[..., Any], concrete_args: Any = None) -> GraphModule:

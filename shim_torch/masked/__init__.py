@@ -5,6 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from shim_torch._impl.masked.filling import cast as _cast
+from shim_torch._impl.masked.filling import count as _count
+from shim_torch._impl.masked.filling import dims_of as _dims
+from shim_torch._impl.masked.filling import filled as _filled
+from shim_torch._impl.masked.filling import with_greatest as _with_greatest
+from shim_torch._impl.masked.filling import with_least as _with_least
 from shim_torch._impl.masked.masks import canonical_dim as _canonical_dim
 from shim_torch._impl.masked.masks import combined as _combine_input_and_mask
 from shim_torch._impl.masked.masks import identity as _reduction_identity
@@ -46,54 +52,6 @@ __all__ = [
 ]
 
 
-def _filled(input: Any, mask: Any, value: Any) -> Any:
-    if mask is None:
-        return input
-    kept = mask if mask.dtype is _core.bool else mask.to(_core.bool)
-    return input.masked_fill(~kept.expand_as(input), value)
-
-
-def _dims(input: Any, dim: Any) -> tuple[int, ...]:
-    """The dims as a tuple, all of them for None and for none."""
-    if dim is None or dim == ():
-        return tuple(range(input.dim()))
-    if isinstance(dim, int):
-        return (dim,)
-    for i, d in enumerate(dim):
-        if d in dim[:i]:  # as they were given: -1 beside the last is the reduction's to refuse
-            raise RuntimeError(f"dim={d} appears multiple times in the list of dims")
-    return tuple(dim)
-
-
-def _cast(input: Any, dtype: Any) -> Any:
-    return input if dtype is None or dtype is input.dtype else input.to(dtype)
-
-
-def _limit(name: str, input: Any, sign: int) -> Any:
-    """What counts as kept by no reduction: the least or greatest value of the dtype."""
-    import shim_torch
-
-    dtype = input.dtype
-    if dtype.is_floating_point:
-        return sign * math.inf
-    if dtype is _core.bool:
-        raise NotImplementedError(f"identity of {name} on {dtype} input")
-    if dtype.is_complex:
-        if name == "logsumexp":
-            return complex(-math.inf, 0)
-        raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
-    info = shim_torch.iinfo(dtype)
-    return info.max if sign > 0 else info.min
-
-
-def _above(name: str, input: Any, mask: Any) -> Any:
-    return input if mask is None else _filled(input, mask, _limit(name, input, -1))
-
-
-def _below(name: str, input: Any, mask: Any) -> Any:
-    return input if mask is None else _filled(input, mask, _limit(name, input, 1))
-
-
 def sum(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """The sum of the kept elements; 0 where none is."""
     return _filled(_cast(input, dtype), mask, 0).sum(_dims(input, dim), keepdim, dtype=dtype)
@@ -110,29 +68,22 @@ def prod(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = Non
 
 def amax(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """The largest kept element; the dtype's least value where none is."""
-    return _cast(_above("amax", input, mask).amax(_dims(input, dim), keepdim), dtype)
+    return _cast(_with_least("amax", input, mask).amax(_dims(input, dim), keepdim), dtype)
 
 
 def amin(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """The smallest kept element; the dtype's greatest value where none is."""
-    return _cast(_below("amin", input, mask).amin(_dims(input, dim), keepdim), dtype)
+    return _cast(_with_greatest("amin", input, mask).amin(_dims(input, dim), keepdim), dtype)
 
 
 def argmax(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """Where the largest kept element is, as a number of the input's dtype."""
-    return _above("argmax", input, mask).argmax(dim, keepdim).to(input.dtype if dtype is None else dtype)
+    return _with_least("argmax", input, mask).argmax(dim, keepdim).to(input.dtype if dtype is None else dtype)
 
 
 def argmin(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """Where the smallest kept element is, as a number of the input's dtype."""
-    return _below("argmin", input, mask).argmin(dim, keepdim).to(input.dtype if dtype is None else dtype)
-
-
-def _count(input: Any, dims: tuple[int, ...], keepdim: bool, mask: Any) -> Any:
-    import shim_torch
-
-    kept = shim_torch.ones_like(input, dtype=_core.int64) if mask is None else mask.expand_as(input).long()
-    return kept.sum(dims, keepdim)
+    return _with_greatest("argmin", input, mask).argmin(dim, keepdim).to(input.dtype if dtype is None else dtype)
 
 
 def _mean(input: Any, dims: tuple[int, ...], keepdim: bool, dtype: Any, mask: Any) -> Any:
@@ -206,7 +157,7 @@ def norm(
 def logsumexp(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """log of the sum of exp of the kept elements, in the input's dtype."""
     x = _cast(input, dtype)
-    return _above("logsumexp", x, mask).logsumexp(_dims(input, dim), keepdim).to(x.dtype)
+    return _with_least("logsumexp", x, mask).logsumexp(_dims(input, dim), keepdim).to(x.dtype)
 
 
 def logaddexp(input: Any, other: Any, *, dtype: Any = None, input_mask: Any = None, other_mask: Any = None) -> Any:
@@ -220,17 +171,17 @@ def logaddexp(input: Any, other: Any, *, dtype: Any = None, input_mask: Any = No
 
 def softmax(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
     """The softmax over the kept elements."""
-    return _above("amax", _cast(input, dtype), mask).softmax(dim)
+    return _with_least("amax", _cast(input, dtype), mask).softmax(dim)
 
 
 def log_softmax(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
     """The log-softmax over the kept elements."""
-    return _above("amax", _cast(input, dtype), mask).log_softmax(dim)
+    return _with_least("amax", _cast(input, dtype), mask).log_softmax(dim)
 
 
 def softmin(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
     """The softmax of the negated elements."""
-    return (-_below("amin", _cast(input, dtype), mask)).softmax(dim)
+    return (-_with_greatest("amin", _cast(input, dtype), mask)).softmax(dim)
 
 
 def cumsum(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:

@@ -30,10 +30,9 @@ def _in_a_module(name: str) -> bool:
 
     home, _, leaf = name.rpartition(".")
     try:
-        names = vars(modules.get(home))
-    except ModuleNotFoundError:
+        return not only_a_name(getattr(modules.get(home), leaf))
+    except (AttributeError, ImportError, NotImplementedError):
         return False
-    return leaf in names and not only_a_name(names[leaf])
 
 
 def part_of(name: str, parts: frozenset[str]) -> str:

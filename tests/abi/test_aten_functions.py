@@ -5,37 +5,13 @@ from __future__ import annotations
 import ctypes
 
 import pytest
-from c_calls import I32, I64, Calls, P
+from c_calls import Calls
+from tensors_for_c import tensors
 
 import shim_torch as torch
 from shim_torch._impl.native import _core
 
 LIB = ctypes.CDLL(_core.__file__)
-
-
-def tensors(torch):
-    """Name -> tensor: the same values for every torch."""
-    made = {
-        "x": torch.linspace(-2, 3, 12).reshape(3, 4),
-        "y": torch.linspace(1, 2, 12).reshape(3, 4),
-        "m": torch.linspace(-1, 1, 20).reshape(4, 5),
-        "v": torch.tensor([0.5, -1.0, 2.0, 0.25]),
-        "i": torch.tensor([[3, 1, 2], [0, 2, 2]]),
-        "k": torch.tensor([2, 0, 1, 2]),
-        "b": torch.linspace(-1, 1, 24).reshape(2, 3, 4),
-        "c": torch.linspace(1, -1, 40).reshape(2, 4, 5),
-        "picture": torch.linspace(-1, 1, 72).reshape(1, 2, 6, 6),
-        "solid": torch.linspace(-1, 1, 128).reshape(1, 2, 4, 4, 4),
-        "weight": torch.linspace(-0.5, 0.5, 54).reshape(3, 2, 3, 3),
-        "bias": torch.tensor([0.1, -0.2, 0.3]),
-        "q": torch.linspace(-1, 1, 96).reshape(1, 2, 6, 8),
-        "z": torch.tensor([1 + 2j, -0.5j, 3.0], dtype=torch.complex64),
-        "mask": torch.tensor([[True, False, True, False]] * 3),
-        "half": torch.linspace(-2, 3, 12).reshape(3, 4).to(torch.bfloat16),
-        "spd": torch.tensor([[4.0, 1.0, 0.5], [1.0, 3.0, 0.25], [0.5, 0.25, 2.0]]),
-        "e": torch.zeros(0, 4),
-    }
-    return made
 
 
 # symbol after aoti_torch_cpu_, the operator, its arguments (a one-word string is a tensor's name)
@@ -197,136 +173,3 @@ def test_both_devices_have_them():
     for symbol, *_ in CASES + OUT + IN_PLACE:
         if "for_cpu" not in symbol:
             assert hasattr(LIB, f"aoti_torch_cuda_{symbol}"), symbol
-
-
-# --- the functions of shim.h and shim_deprecated.h, which have signatures of their own -----------------------------------
-
-
-def test_views_and_copies():
-    run_shim_functions(torch, LIB)
-
-
-def run_shim_functions(torch, lib):
-    known = tensors(torch)
-
-    def after(symbol, *cells, places=1):
-        """The results of a call whose last arguments are places for handles."""
-        results = [P() for _ in range(places)]
-        code = getattr(lib, f"aoti_torch_{symbol}")(*cells, *map(ctypes.byref, results))
-        assert code == 0, symbol
-        return [calls.tensor(r) for r in results]
-
-    def longs(*numbers):
-        return calls.keep((I64 * len(numbers))(*numbers))
-
-    def same(a, b):
-        assert (a.dtype, a.size(), a.stride()) == (b.dtype, b.size(), b.stride())
-        torch.testing.assert_close(a, b, rtol=0, atol=0, equal_nan=True)
-
-    calls = Calls(torch, lib)
-    x, y, m, z = (known[n] for n in "xymz")
-    hx, hy, hm = (calls.handle(t) for t in (x, y, m))
-    null = P()
-    same(after("_reinterpret_tensor", hx, I64(1), longs(5), longs(2), I64(1))[0], x.as_strided([5], [2], 1))
-    same(
-        after("_alloc_from_pool", hx, I64(8), I32(calls.number_of(torch.int64)), I64(1), longs(3), longs(1))[0],
-        x.view(-1)[2:8].view(torch.int64),
-    )
-    same(after("as_strided", hx, longs(2, 2), longs(1, 4))[0], x.as_strided([2, 2], [1, 4]))
-    same(after("clone", calls.handle(m.t()))[0], m.t().clone())
-    same(
-        after("clone_preserve_strides", calls.handle(m[:, ::2]))[0],
-        torch.empty_strided([4, 3], [5, 2]).copy_(m[:, ::2]),
-    )
-    same(after("view_as_real", calls.handle(z))[0], torch.view_as_real(z))
-    same(after("view_dtype", hx, I32(calls.number_of(torch.int32)))[0], x.view(torch.int32))
-    same(after("nonzero", calls.handle(known["mask"]))[0], known["mask"].nonzero())
-    same(after("repeat_interleave_Tensor", calls.handle(known["k"]), null)[0], torch.repeat_interleave(known["k"]))
-    same(after("_fft_c2c", calls.handle(z), longs(0), I64(1), I64(0), I32(1))[0], torch.fft.fft(z))
-    weight, picture = calls.handle(known["weight"]), calls.handle(known["picture"])
-    one = longs(1, 1)
-    convolved = [picture, weight, None, one, I64(2), one, I64(2), one, I64(2), 0, longs(0, 0), I64(2), I64(1)]
-    for bias in (null, calls.handle(known["bias"])):
-        convolved[2] = bias
-        given_bias = known["bias"] if bias.value else None
-        same(
-            after("convolution", *convolved)[0],
-            torch.nn.functional.conv2d(known["picture"], known["weight"], given_bias, padding=1),
-        )
-    same(after("scalar_to_tensor_int16", ctypes.c_int16(-7))[0], torch.tensor(-7, dtype=torch.int16))
-    same(after("assign_tensors_out", hx)[0], x)
-
-    def into(symbol, out, *cells):
-        """An out= function: writes to ``out``."""
-        assert getattr(lib, f"aoti_torch_{symbol}")(calls.handle(out), *cells) == 0, symbol
-        return out
-
-    same(into("mm_out", torch.zeros(3, 5), hx, hm), x @ m)
-    same(into("_mm_plus_mm_out", torch.zeros(3, 5), hx, hm, hy, hm), (x @ m).addmm_(y, m))
-    half, two = ctypes.c_float(0.5), ctypes.c_float(2)
-    bias = torch.ones(1, 5)
-    same(
-        into("addmm_out", torch.zeros(3, 5), calls.handle(bias), hx, hm, half, two),
-        torch.addmm(bias, x, m, beta=0.5, alpha=2.0),
-    )
-    same(
-        into("bmm_out", torch.zeros(2, 3, 5), calls.handle(known["b"]), calls.handle(known["c"])),
-        known["b"] @ known["c"],
-    )
-    same(into("copy_", torch.zeros(3, 4), hx, I32(0)), x)
-    target = torch.zeros(3, 4)
-    assert lib.aoti_torch_tensor_copy_(hx, calls.handle(target)) == 0
-    same(target, x)
-    same(into("zero_", torch.ones(2)), torch.zeros(2))
-    source = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
-    index, hsource = calls.handle(known["i"]), calls.handle(source)
-    same(into("scatter_out", torch.zeros(4, 5), hm, I64(0), index, hsource), m.scatter(0, known["i"], source))
-    reduced = m.scatter_reduce(0, known["i"], source, "sum", include_self=True)
-    same(
-        into("scatter_reduce_out", torch.zeros(4, 5), hm, I64(0), index, hsource, ctypes.c_char_p(b"sum"), I32(1)),
-        reduced,
-    )
-    places = calls.keep((P * 1)(calls.handle(known["k"]).value))
-    put = into(
-        "index_put_out",
-        torch.zeros(4, 5),
-        hm,
-        places,
-        ctypes.c_uint32(1),
-        calls.handle(torch.ones(5)),
-        ctypes.c_bool(True),
-    )
-    same(put, m.index_put((known["k"],), torch.ones(5), accumulate=True))
-    assert lib.aoti_torch_check_inf_and_nan(b"x", hx) == 0
-    for bad in (float("inf"), float("nan")):
-        assert lib.aoti_torch_check_inf_and_nan(b"bad", calls.handle(torch.tensor([1.0, bad]))) == 1
-
-
-def test_errors_are_texts():
-    calls = Calls(torch, LIB)
-    with pytest.raises(RuntimeError, match="mat1 and mat2 shapes cannot be multiplied|size mismatch"):
-        calls.run(
-            "aoti_torch_cpu_mm_out", torch.ops.aten.mm.out, (torch.ones(2, 3), torch.ones(2, 3)), torch.zeros(2, 3)
-        )
-    out = P()
-    assert LIB.aoti_torch_cpu_abs(P(), ctypes.byref(out)) == 1
-    assert (
-        LIB.torch_exception_get_what_without_backtrace()
-        and b"null tensor handle" in LIB.torch_exception_get_what_without_backtrace()
-    )
-    assert (
-        LIB.aoti_torch__reinterpret_tensor(
-            calls.handle(torch.ones(4)), I64(1), (I64 * 1)(5), (I64 * 1)(1), I64(0), ctypes.byref(out)
-        )
-        == 1
-    )
-    assert b"storage of 16" in LIB.torch_exception_get_what_without_backtrace()
-
-
-def test_assigned_tensors_share_memory():
-    calls = Calls(torch, LIB)
-    x, y = torch.arange(6.0), torch.zeros(2)
-    target = calls.handle(y)
-    assert LIB.aoti_torch_assign_tensors(calls.handle(x), target) == 0
-    assert calls.get("get_data_ptr", target, P).value == x.data_ptr() and calls.get("get_numel", target).value == 6
-    torch.testing.assert_close(calls.tensor(target), x)

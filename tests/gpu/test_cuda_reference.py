@@ -22,7 +22,8 @@ FAMILIES = sorted({p.stem for p in ANSWERS.glob("*.pickle")} - {"printing"}) if 
 SCRIPT = """
 import pickle, sys
 sys.path[:0] = [{reference!r}, {root!r}]
-from _compare import compare, evaluate
+from _compare import evaluate
+from _difference import compare
 from _report import operator
 import shim_torch
 shim_torch.set_default_device("cuda")  # of what the cases make themselves

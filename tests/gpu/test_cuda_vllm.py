@@ -19,9 +19,10 @@ from compat import disable_torch_proxy, enable_torch_proxy
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import wheel_cases
 import wheel_cases_large
+import wheel_cases_moe
 import wheel_cases_more
 
-CASES = {**wheel_cases.CASES, **wheel_cases_large.CASES, **wheel_cases_more.CASES}
+CASES = {**wheel_cases.CASES, **wheel_cases_moe.CASES, **wheel_cases_large.CASES, **wheel_cases_more.CASES}
 SCOPE = {"vllm", "flash_mla", "fa3_fwd_interface", "fa3_fwd", "fa3_fwd_config", "deep_gemm"}
 # The largest difference, as a part of the largest value: half a step of the type that the result is rounded to.
 ALLOWED = {"float32": 1e-5, "bfloat16": 8e-3, "float8_e4m3fn": 0.0625, "int8": 5e-3, "int32": 0.0, "int64": 0.0}

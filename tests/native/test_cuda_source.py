@@ -88,17 +88,32 @@ def test_reductions_compile(path):
             assert log == "", f"{op} of {of}: {log}"
 
 
+FLOATS = (
+    ("float", "float", 4),
+    ("Bf16", "float", 8),
+    ("Half", "float", 1),
+    ("double", "double", 2),
+)  # element, what it is computed in, width
+
+
 def families():
+    yield from of_rows()
+    yield from of_sorts()
+    yield from of_losses_and_images()
+    yield from of_attention()
+    yield from of_moves()
+
+
+def of_rows():
     yield "triangle", {"OUT": "int"}
     yield "search", {"ELEMENT": "double", "OUT": "i64", "MAKES": 1}
-    floats = (("float", "float", 4), ("Bf16", "float", 8), ("Half", "float", 1), ("double", "double", 2))
     for t in ("float", "double", "Half", "Bf16", "i64", "u8"):
         yield "random", {"ELEMENT": t, "WIDE": int(t == "double"), "V": 8 if t in ("Half", "Bf16") else 4}
     for t, index, wide in (("u8", "int", 0), ("Wide16", "i64", 1)):
         yield "gather", {"ELEMENT": t, "INDEX": index, "WIDE": wide}
     for t in ("float", "double", "Half", "Bf16", "u8", "Bool", "i64", "short", "u64"):
         yield "gather", {"ELEMENT": t, "INDEX": "i64", "WIDE": 0, "ADDS": 1}
-    for t, compute, vector in floats:
+    for t, compute, vector in FLOATS:
         for loads, centred in ((8, 1), (1, 0), (0, 0)) if vector > 2 else ((4, 1),):
             yield "norm", {"ELEMENT": t, "C": compute, "V": vector, "LOADS": loads, "CENTRED": centred}
         for part in ("LOG", "LARGEST", "MAKES", "MOMENTS") if vector > 2 else ("LOG",):
@@ -108,11 +123,14 @@ def families():
         yield "rows", {"ELEMENT": t, "C": compute, "OUT": t, "V": 2, "LOADS": 0, "LARGEST": 0}
         yield "scan", {"ELEMENT": t, "C": "i64", "OUT": "i64", "V": 2, "SUMS": "Multiply"}
         yield "scan", {"ELEMENT": t, "C": "u32", "OUT": "u64", "V": 2, "PICKS": 1}
-    for t, compute, vector in floats:
+    for t, compute, vector in FLOATS:
         for join in ("Add", "LogAddExp"):
             yield "scan", {"ELEMENT": t, "C": compute, "OUT": t, "V": min(vector, 4), "SUMS": join}
         yield "scan", {"ELEMENT": t, "C": compute, "OUT": "i64", "V": 1, "EXTREME": 1}
         yield "scan", {"ELEMENT": t, "C": "u32", "OUT": "Wide16", "V": vector, "PICKS": 1}
+
+
+def of_sorts():
     for t, pair in (("float", 8), ("Bf16", 4), ("u8", 4), ("short", 4), ("Bool", 4), ("i64", 16), ("double", 16)):
         for keys in (2048 if pair == 16 else 4096, 16):
             yield "sort", {"ELEMENT": t, "KEYS": keys, "PAIR": pair}
@@ -130,7 +148,10 @@ def families():
             )
         for join in ("Sum", "Product", "Greatest", "Least"):
             yield "scatter_reduce", {"ELEMENT": t, "INDEX": "int", "WIDE": 0, "ADDS": 1, "JOIN": join}
-    for t, compute, vector in floats:
+
+
+def of_losses_and_images():
+    for t, compute, vector in FLOATS:
         own = {"ELEMENT": t, "C": compute, "V": vector}
         for loss in range(6):
             yield "pointwise_loss", {**own, "LOSS": loss}
@@ -153,6 +174,9 @@ def families():
         yield "random", {"ELEMENT": t, "WIDE": 0, "V": 4, "POISSON": 1}
         for frame in (0, 1):
             yield "image_rearrange", {"ELEMENT": t, "C": compute, "ADDS": 1, "FRAME": frame}
+
+
+def of_attention():
     for family, t, size in (
         ("attention", "Half", 64),
         ("attention", "Bf16", 128),
@@ -182,6 +206,9 @@ def families():
         }
         for family in ("attention_hopper", "attention_hopper_backward"):
             yield family, {**hopper, "DROPS": int(mask == 0), "HOPPER": 1}
+
+
+def of_moves():
     for t, v, side in (
         ("u8", 4, 128),
         ("u16", 2, 64),

@@ -20,7 +20,24 @@ from shim_torch._impl import native
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 INSTALLED = str(Path(native.__file__).parents[3])  # the folder the packages under test are in
-SOURCES = [ROOT / "native" / "src" / "gemm" / name for name in ("kernels_source.h", "skinny_source.h")]
+KERNELS = ROOT / "native" / "src" / "cuda" / "kernels"
+SOURCES = [
+    KERNELS / f"{name}.cuh"
+    for name in ("gemm_types", "gemm_activations", "gemm_columns", "skinny_narrow", "skinny_wide", "skinny")
+]
+
+
+# Inline PTX of the kernels, and what stands for it on the host.
+PTX = (
+    (r"float f;\s+asm\(\"cvt\.f32\.f16[^;]*;\".*?\);\s+return f;", "return half_to_float(v);"),
+    (r"T h;\s+asm\(\"cvt\.rn\.f16\.f32[^;]*;\".*?\);\s+return h;", "return float_to_half(v);"),
+    (r"T h;\s+asm\(\"cvt\.rn\.bf16\.f32[^;]*;\".*?\);\s+return h;", "return float_to_bfloat16(v);"),
+    (r"A r;\s+asm\(\"rcp\.[^;]*;\".*?\);\s+return r;", "return 1 / x;"),
+    (r"A r;\s+asm\(\"ex2\.[^;]*;\".*?\);\s+return r;", "return exp2f(x);"),
+    (r"unsigned r;\s+asm\(\"cvt\.rn\.[^;]*;\".*?\);\s+return r;", "return put(low) | unsigned(put(high)) << 16;"),
+    (r"\s+asm volatile\(\"griddepcontrol\.wait;\" ::: \"memory\"\);", ""),
+    (r"\s+asm\(\s*\"mma\.sync.*?\);\n", "\n  tensor_core(d, a, b0, b1);\n"),
+)
 
 
 def compiled(source: Path, to: Path, *options: str) -> None:
@@ -48,19 +65,10 @@ def simulated(tmp_path_factory):
     if not sys.platform.startswith("linux") or shutil.which("g++") is None or not SOURCES[0].exists():
         pytest.skip("needs g++ and the source tree")
     folder = tmp_path_factory.mktemp("simulated_cuda")
-    text = "".join(
-        part for source in SOURCES for part in re.findall(r'R"cuda\((.*?)\)cuda"', source.read_text(), re.DOTALL)
-    )
-    text = re.sub(r'float f; asm\("cvt\.f32\.f16[^;]*;" :.*?\); return f;', "return half_to_float(v);", text)
-    text = re.sub(r'T h; asm\("cvt\.rn\.f16\.f32[^;]*;" :.*?\); return h;', "return float_to_half(v);", text)
-    text = re.sub(r'T h; asm\("cvt\.rn\.bf16\.f32[^;]*;" :.*?\); return h;', "return float_to_bfloat16(v);", text)
-    text = re.sub(r'A r; asm\("rcp\.[^;]*;" :.*?\); return r;', "return 1 / x;", text)
-    text = re.sub(r'A r; asm\("ex2\.[^;]*;" :.*?\); return r;', "return exp2f(x);", text)
-    text = re.sub(
-        r'unsigned r; asm\("cvt\.rn\.[^;]*;" :.*?\); return r;', "return put(low) | unsigned(put(high)) << 16;", text
-    )
-    text = re.sub(r'  asm volatile\("griddepcontrol\.wait;" ::: "memory"\);\n', "", text)
-    text = re.sub(r"  asm\(\"mma\.sync.*?\);\n", "  tensor_core(d, a, b0, b1);\n", text)
+    text = "".join(source.read_text() for source in SOURCES)
+    text = re.sub(r"^#(include|pragma once).*$", "", text, flags=re.MULTILINE)
+    for ptx, host in PTX:
+        text = re.sub(ptx, host, text, flags=re.DOTALL)
     assert "asm(" not in text
     (folder / "kernels.inc").write_text(text)
     compiled(HERE / "simulated_cuda" / "driver.cpp", folder / "libcuda.so.1")
@@ -187,3 +195,8 @@ def test_kernels_on_the_host(simulated, file, chosen):
     arguments = [str(tests), "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", chosen]
     out = run(simulated, f"import pytest, sys; sys.exit(pytest.main({arguments!r}))")
     assert " passed" in out and "skipped" not in out
+
+
+@pytest.mark.parametrize("part", ["losses", "places", "moves", "declines"])
+def test_operators(simulated, part):
+    run(simulated, f"import operator_checks; operator_checks.{part}()")

@@ -11,7 +11,8 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from _compare import Case, compare, evaluate
+from _compare import Case, evaluate
+from _difference import compare
 from _peer import families
 
 KNOWN = Path(__file__).parent / "known_differences.txt"

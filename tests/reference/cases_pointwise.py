@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from _compare import COMPLEX, FLOATS, Case, T
+from inplace_and_out import inplace_and_out
 
 REAL = """abs angle ceil cos cosh deg2rad digamma erf erfc exp exp2 expm1 floor frac isfinite isinf isnan isneginf isposinf
     lgamma neg positive rad2deg reciprocal round sgn sigmoid sign signbit sin sinc sinh sqrt square tan tanh trunc atan asinh
@@ -170,106 +171,6 @@ def symbols() -> Iterator[Case]:
     yield Case("a * np.float64(2)", {"a": T(3)})
     yield Case("a + np.int64(2)", {"a": T(3, dtype="int32")})
     yield Case("[1, 2] == a", {"a": T(2)}, grad=0, exact_text=False)
-
-
-def inplace_and_out() -> Iterator[Case]:
-    for name in (
-        "add",
-        "sub",
-        "mul",
-        "div",
-        "pow",
-        "remainder",
-        "fmod",
-        "atan2",
-        "copysign",
-        "eq",
-        "lt",
-        "floor_divide",
-        "logical_and",
-        "xlogy",
-    ):
-        yield Case(f"a.clone().{name}_(b)", {"a": T(2, 3, form="positive"), "b": T(3, form="positive")}, grad=1)
-        yield Case(f"a.{name}_(b)", {"a": T(2, 3, form="positive", grad=False), "b": T(3, form="positive")}, grad=1)
-        yield Case(f"a.{name}_(b)", {"a": T(3, form="positive"), "b": T(3, form="positive")}, grad=1)
-        yield Case(f"a.{name}_(b)", {"a": T(3, dtype="int64", form="positive"), "b": T(3, form="positive", grad=False)})
-        yield Case(f"a.{name}_(b)", {"a": T(3, form="positive", grad=False), "b": T(2, 3, form="positive", grad=False)})
-        yield Case(f"a.{name}_(2)", {"a": T(3, 4, layout="transposed", grad=False)})
-        yield Case(
-            f"torch.{name}(a, b, out=o)",
-            {
-                "a": T(2, 3, form="positive", grad=False),
-                "b": T(3, form="positive", grad=False),
-                "o": T(2, 3, grad=False),
-            },
-        )
-        yield Case(
-            f"torch.{name}(a, b, out=o)",
-            {"a": T(2, 3, form="positive", grad=False), "b": T(3, form="positive", grad=False), "o": T(0, grad=False)},
-        )
-        yield Case(
-            f"torch.{name}(a, b, out=o)",
-            {
-                "a": T(3, form="positive", grad=False),
-                "b": T(3, form="positive", grad=False),
-                "o": T(3, dtype="float64", grad=False),
-            },
-        )
-        yield Case(
-            f"torch.{name}(a, b, out=o)",
-            {
-                "a": T(3, form="positive", grad=False),
-                "b": T(3, form="positive", grad=False),
-                "o": T(3, dtype="int64", grad=False),
-            },
-        )
-        yield Case(
-            f"torch.{name}(a, b, out=o)",
-            {"a": T(3, form="positive"), "b": T(3, form="positive"), "o": T(3, grad=False)},
-            grad=0,
-        )
-    for name in (
-        "abs",
-        "exp",
-        "sqrt",
-        "neg",
-        "sigmoid",
-        "tanh",
-        "floor",
-        "round",
-        "square",
-        "rsqrt",
-        "relu",
-        "nan_to_num",
-        "sign",
-        "log",
-        "logit",
-        "frac",
-        "erf",
-    ):
-        yield Case(f"a.clone().{name}_()", {"a": T(2, 3, form="positive")}, grad=1)
-        yield Case(f"a.{name}_()", {"a": T(2, 3, form="positive", layout="strided", grad=False)})
-        yield Case(f"a.{name}_()", {"a": T(3, dtype="int64", form="positive")}, exact_text=False)
-    for name in (
-        "abs",
-        "exp",
-        "sqrt",
-        "neg",
-        "sigmoid",
-        "tanh",
-        "floor",
-        "round",
-        "square",
-        "isposinf",
-        "sign",
-        "log",
-        "signbit",
-    ):
-        yield Case(f"torch.{name}(a, out=o)", {"a": T(2, 3, form="positive", grad=False), "o": T(2, 3, grad=False)})
-        yield Case(
-            f"torch.{name}(a, out=o)",
-            {"a": T(2, 3, form="positive", grad=False), "o": T(4, 2, dtype="float64", grad=False)},
-        )
 
 
 def several_operands() -> Iterator[Case]:

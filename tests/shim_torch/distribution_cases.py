@@ -11,19 +11,25 @@ import math
 
 def cases(torch, D):
     """name: (class, arguments, a value), or (function, None, a value)."""
+    found = {}
 
     def T(x):
         return torch.tensor(x, dtype=torch.float64)
 
-    real, low, high = T([-1.2, 0.3, 2.0]), T([0.3, 0.7, 2.5]), T([1.7, 0.2, 4.0])
-    unit, simplex = T([0.1, 0.5, 0.93]), T([0.2, 0.3, 0.5])
-    matrix = T([[2.0, 0.5, 0.1], [0.5, 1.0, 0.2], [0.1, 0.2, 1.5]])
-    heavy = T([0.5, 1.5, 4.0])
-    found = {}
-
     def add(name, given, value, cls=None):
         found[name] = (getattr(D, cls or name), given, value)
 
+    real, low, high = T([-1.2, 0.3, 2.0]), T([0.3, 0.7, 2.5]), T([1.7, 0.2, 4.0])
+    unit, simplex = T([0.1, 0.5, 0.93]), T([0.2, 0.3, 0.5])
+    _continuous(add, T, real, low, high, unit, simplex)
+    _discrete(add, T, unit, simplex)
+    _vectors(torch, add, T, real, low, high, simplex)
+    _composed(found, D, T, real, low, high, unit)
+    return found
+
+
+def _continuous(add, T, real, low, high, unit, simplex):
+    heavy = T([0.5, 1.5, 4.0])
     for name in ("Normal", "Laplace", "Cauchy", "Gumbel"):
         add(name, {"loc": real, "scale": low}, T([0.4, -2.0, 3.0]))
         add(name + "2", {"loc": real + 1, "scale": high}, low, name)
@@ -53,6 +59,10 @@ def cases(torch, D):
         given = {"loc": real.float(), "scale": low.float(), "concentration": T(c).float()}
         add("GeneralizedPareto" + name, given, (real + low * 0.5).float(), "GeneralizedPareto")
     add("ContinuousBernoulli", {"probs": T([0.1, 0.5, 0.4995])}, unit)
+
+
+def _discrete(add, T, unit, simplex):
+    """By ``probs`` and by ``logits``."""
     for kind, one, each in (
         ("probs", T([0.1, 0.5, 0.9]), T([[0.1, 0.5, 0.4], [1.0, 1.0, 2.0]])),
         ("logits", T([-1.0, 0.001, 2.0]), T([[-1.0, 0.0, 2.0], [0.0, 0.0, 0.1]])),
@@ -79,6 +89,10 @@ def cases(torch, D):
         given = {"temperature": T(0.7), kind: each}
         add("RelaxedOneHotCategorical" + kind, given, simplex, "RelaxedOneHotCategorical")
     add("BinomialCertain", {"total_count": 6, "probs": T([0.3, 0.5, 1.0])}, T([1.0, 0.0, 6.0]), "Binomial")
+
+
+def _vectors(torch, add, T, real, low, high, simplex):
+    matrix = T([[2.0, 0.5, 0.1], [0.5, 1.0, 0.2], [0.1, 0.2, 1.5]])
     add("Poisson", {"rate": low}, T([1.0, 0.0, 5.0]))
     add("LogisticNormal", {"loc": T([0.1, 0.2]), "scale": T([0.5, 2.0])}, simplex)
     two, normal = torch.stack([real, low]), "MultivariateNormal"
@@ -94,6 +108,8 @@ def cases(torch, D):
     correlation = T([[1.0, 0.3, 0.1], [0.3, 1.0, 0.2], [0.1, 0.2, 1.0]])
     add("LKJCholesky", {"dim": 3, "concentration": T([0.5, 2.0])}, torch.linalg.cholesky(correlation))
 
+
+def _composed(found, D, T, real, low, high, unit):
     parts = D.Normal(T([[0.0, 1.0], [2.0, 3.0]]), T([[1.0, 2.0], [0.5, 0.1]]))
     weights = D.Categorical(T([[0.3, 0.7], [0.5, 0.5]]))
     steps = [D.AffineTransform(1.0, -2.0), D.SigmoidTransform()]
@@ -106,7 +122,6 @@ def cases(torch, D):
     found["Independent"] = (lambda: D.Independent(D.Gamma(low, high), 1), None, high)
     found["Independent2"] = (lambda: D.Independent(D.Gamma(high, low), 1), None, high)
     found["Transformed"] = (lambda: D.TransformedDistribution(D.Normal(real, low), steps), None, unit)
-    return found
 
 
 def _plain(torch, x):

@@ -5,7 +5,10 @@ its memory back, ``Frees()`` is an index 0, and a float 2, that does so when it 
 """
 
 import copy
+import functools
 import json
+
+import numpy as np
 
 NOT_ALLOCATED = "RuntimeError: The tensor has a non-zero number of elements, but its data is not allocated yet."
 FREED = f"{NOT_ALLOCATED}\nIf you're using torch.compile/export/fx, it is likely"
@@ -139,28 +142,8 @@ HELD = {
 }
 
 
-def world(torch):
-    """The names of the expressions."""
-    import numpy as np
-
-    from shim_torch._impl.native import _core
-
-    F = torch.nn.functional
-    t = torch.arange(20.0).reshape(4, 5) + 1
-    t2, at, lost, mask = t + 0, torch.tensor([1, 0, 1, 2]), torch.tensor([1, 0]), t > 3
-    first, one, row, part, view2, turned = t[0, 0], t[3, 4], t[0], t[1:3], t.view(4, 5), t.t()
-    five = torch.ones(5, 5)
-    p = torch.nn.Parameter(t.data)
-    p.grad = t.data
-    for gone in (lost, mask):
-        gone.untyped_storage().resize_(0)
-
-    def free():
-        t.untyped_storage().resize_(0)
-
-    def put(to, key, value):
-        to[key] = value
-        return to
+def _converted(free):
+    """A number and a sequence that free while they are converted."""
 
     class Frees(float):
         def __new__(cls):
@@ -181,23 +164,54 @@ def world(torch):
             free()
             return np.array([0, 1])
 
+    return Frees, Array
+
+
+def _collected_while_listed(torch):
+    """A list whose making collects garbage that frees the storage."""
+
+    class Cycle:
+        def __del__(self):
+            t.untyped_storage().resize_(0)
+
+    t = torch.arange(20000.0).reshape(10000, 2)  # so many lists are made that a collection runs
+    cycle = Cycle()
+    cycle.own = cycle
+    del cycle
+    rows = t.tolist()
+    return rows[-1], t.untyped_storage().nbytes()
+
+
+def world(torch):
+    """The names of the expressions."""
+    from shim_torch._impl.native import _core
+
+    F = torch.nn.functional
+    t = torch.arange(20.0).reshape(4, 5) + 1
+    t2, at, lost, mask = t + 0, torch.tensor([1, 0, 1, 2]), torch.tensor([1, 0]), t > 3
+    first, one, row, part, view2, turned = t[0, 0], t[3, 4], t[0], t[1:3], t.view(4, 5), t.t()
+    five = torch.ones(5, 5)
+    p = torch.nn.Parameter(t.data)
+    p.grad = t.data
+    for gone in (lost, mask):
+        gone.untyped_storage().resize_(0)
+
+    def free():
+        t.untyped_storage().resize_(0)
+
+    def put(to, key, value):
+        to[key] = value
+        return to
+
+    Frees, Array = _converted(free)
+
     def held(array):
         free()
         spread = [torch.ones(4, 5) * 9 for _ in range(50)]
         last = array[:4] if isinstance(array, list) else float(array.max())
         return last, len(spread) and t.untyped_storage().nbytes()
 
-    def collected_while_listed():
-        class Cycle:
-            def __del__(self):
-                t.untyped_storage().resize_(0)
-
-        t = torch.arange(20000.0).reshape(10000, 2)  # so many lists are made that a collection runs
-        cycle = Cycle()
-        cycle.own = cycle
-        del cycle
-        rows = t.tolist()
-        return rows[-1], t.untyped_storage().nbytes()
+    collected_while_listed = functools.partial(_collected_while_listed, torch)
 
     def backward(then):
         x = t.requires_grad_()
@@ -207,7 +221,7 @@ def world(torch):
         y.backward()
         return x.grad[0, 0].item()
 
-    return {**locals(), "copy": copy, "_core": _core}
+    return {**locals(), "copy": copy, "np": np, "_core": _core}
 
 
 def result(expression, names):

@@ -60,6 +60,65 @@ print(*sorted(m for m in set(sys.modules) - before if not m.startswith("shim_tor
     assert not heavy & set(run(code).split())
 
 
+def test_what_a_first_import_does_not_need_comes_later():
+    """And is there when asked for."""
+    code = """
+import sys, shim_torch as torch
+later = ["cuda", "nn", "optim", "autograd.graph", "_impl.autograd.gradient_checks", "_impl.transforms", "_impl.sparse",
+         "_impl.records.sparse.parts", "_impl.records.nn.nn_functional"]
+print([name for name in later if f"shim_torch.{name}" in sys.modules])
+import gc
+print(gc.isenabled(), "graph" in dir(torch.autograd), torch.autograd.graph.Node.__module__, torch.cuda.OutOfMemoryError is torch.OutOfMemoryError)
+print(torch.autograd.gradcheck(torch.exp, torch.ones(2, dtype=torch.float64, requires_grad=True)))
+from shim_torch.autograd.gradcheck import GradcheckError, get_numerical_jacobian
+print(GradcheckError.__module__, callable(get_numerical_jacobian))
+"""
+    assert run(code).splitlines() == [
+        "[]",
+        "True True torch.autograd.graph True",
+        "True",
+        "torch.autograd.gradcheck True",
+    ]
+
+
+def test_the_proxy_is_lean_too():
+    heavy = {
+        "inspect",
+        "dataclasses",
+        "ast",
+        "json",
+        "pickle",
+        "logging",
+        "pathlib",
+        "importlib.metadata",
+        "numpy",
+        "shim_torch",
+    }
+    assert not heavy & set(run("import sys, compat\nprint(*sys.modules)").split())
+
+
+def test_the_collector_rests_only_while_it_imports():
+    """Also where an import fails; what a program froze itself stays frozen."""
+    code = """
+import gc
+from shim_torch._impl.utils.uncollected import Uncollected
+held = Uncollected()
+inner = Uncollected()
+inner.close()
+print(gc.isenabled())
+del held
+print(gc.isenabled())
+gc.freeze()
+frozen = gc.get_freeze_count()
+Uncollected().close()
+print(frozen > 0 and gc.get_freeze_count() > 0, gc.isenabled())
+gc.disable()
+Uncollected().close()
+print(gc.isenabled())
+"""
+    assert run(code).splitlines() == ["False", "True", "True True", "False"]
+
+
 def test_narrow_dtypes_reach_numpy_when_needed():
     code = "import shim_torch as t; print(t.ones(2, dtype=t.bfloat16).cumsum(0).sum().item(), t.bfloat16)"
     assert run(code) == "3.0 torch.bfloat16"

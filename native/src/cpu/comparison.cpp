@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "autograd/autograd.h"
 #include "cpu/parallel.h"
 
 namespace shim {
@@ -41,6 +42,7 @@ Outcome<Tensor> isclose(const Tensor& a, const Tensor& b, double relative, doubl
 
 Outcome<bool> equal(const Tensor& given, const Tensor& other) {
   if (given->dtype() != other->dtype()) return NotMine{"two dtypes"};
+  if (!is_plain(given) || !is_plain(other)) return NotMine{"tensors without values of their own"};
   if (!std::ranges::equal(given->sizes(), other->sizes())) return false;
   const UnlockedWork others_run(given->numel());
   const Tensor a = contiguous(given), b = contiguous(other);

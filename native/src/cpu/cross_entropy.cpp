@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "autograd/autograd.h"
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
 #include "cpu/row_gradients.h"
@@ -118,6 +119,8 @@ Outcome<Tensor> cross_entropy_loss(const Tensor& logits, const Tensor& target, c
     int64_t reduction, int64_t ignored, double label_smoothing) {
   if (reduction < 0 || reduction > 2) return NotMine{"a reduction that is none"};
   if (label_smoothing != 0) return NotMine{"label_smoothing"};
+  if (!is_plain(logits) || !is_plain(target) || (weight && !is_plain(*weight)))
+    return NotMine{"tensors without values of their own"};
   if (logits->dim() != 2 || !logits->numel() || target->dim() != 1 || target->dtype() != DType::i64 ||
       target->sizes()[0] != logits->sizes()[0])
     return NotMine{"other than a class for each of some rows"};

@@ -1,12 +1,12 @@
 #pragma once
-// flip of CPU tensors; triangles, diagonals, and complex numbers of their parts.
+// flip and repeat of CPU tensors; triangles, diagonals, and complex numbers of their parts.
 #include "core/sparse.h"
 #include "ops/kernel.h"
 
 namespace shim {
 
-// turned[d]: whether dim d runs backwards. Null where there is no kernel for the case.
-Tensor flip(const TensorImpl& self, const bool* turned);
+Outcome<Tensor> flip(const Tensor& self, IntArrayRef dims);
+Outcome<Tensor> repeat(const Tensor& self, IntArrayRef repeats);
 
 Outcome<Tensor> tril(const Tensor& self, int64_t diagonal);
 Outcome<Tensor> triu(const Tensor& self, int64_t diagonal);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "autograd/autograd.h"
 #include "cpu/parallel.h"
 #include "cpu/row_lanes.h"
 #include "ops/kernels.h"
@@ -15,6 +16,7 @@ enum class Mean : uint8_t { none, mean, sum };
 bool takes(const Tensor& t) { return t->dtype() == DType::f32 || t->dtype() == DType::f64; }
 constexpr NotMine kNotOneFloat{"dtypes other than one of float32 and float64"},
     kNoReduction{"a reduction that is none"};
+constexpr NotMine kNotPlain{"tensors without values of their own"};
 bool is_mean(int64_t reduction) { return reduction >= 0 && reduction <= 2; }
 
 template <class T> SHIM_MATH_CLONES T sum_of_lanes(const T* x, int64_t n) {
@@ -80,6 +82,7 @@ bool chances_only(const Tensor& given) {
 Outcome<Tensor> loss_of(
     const PointwiseFormula& f, const Tensor& x, const Tensor& target, int64_t reduction, const double* number) {
   if (!is_mean(reduction)) return kNoReduction;
+  if (!is_plain(x) || !is_plain(target)) return kNotPlain;
   if (x->dtype() != target->dtype()) return kNotOneFloat;
   const UnlockedWork others_run(x->numel());
   const Mean mean = Mean(reduction);
@@ -100,6 +103,7 @@ Outcome<Tensor> loss_of(
 Outcome<Tensor> nll_loss(
     const Tensor& log_p, const Tensor& target, const OptionalTensor& weight, int64_t reduction, int64_t ignored) {
   if (!is_mean(reduction)) return kNoReduction;
+  if (!is_plain(log_p) || !is_plain(target) || (weight && !is_plain(*weight))) return kNotPlain;
   if (!takes(log_p) || log_p->dim() != 2 || target->dtype() != DType::i64 || target->dim() != 1 ||
       target->sizes()[0] != log_p->sizes()[0])
     return NotMine{"other than rows of float32 or float64 and an int64 place for each"};

@@ -3,7 +3,8 @@
 #include <limits>
 
 #include "cpu/special_functions.h"
-#include "cpu/special_shared.h"
+#include "ops/special/hurwitz_zeta.h"
+#include "ops/special/incomplete_gamma.h"
 
 namespace shim::special {
 namespace {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "cuda/block_source.h"
-#include "cuda/depthwise_source.h"
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
 #include "ops/kernels.h"
@@ -12,13 +10,9 @@ namespace shim::cuda {
 namespace {
 
 constexpr int64_t kMostTaps = 16, kTapsBlock = 4 * 256,
-                  kSlopesPiece = 2048;  // EACH * 256 and PIECE of depthwise_source.h
+                  kSlopesPiece = 2048;  // EACH * 256 and PIECE of depthwise.cuh
 
-const char* depthwise_text() {
-  static const char* text = joined_source({kBlockSource, kDepthwiseSource});
-  return text;
-}
-const Family depthwise_family{"depthwise", depthwise_text};
+const Family depthwise_family{"depthwise"};
 
 CUfunction depthwise_kernel(const char* entry, DType t, int64_t taps, int device) {
   return find_kernel(depthwise_family, entry, key_of(int(t), taps), device, [&] {

@@ -5,13 +5,9 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "cpu/special_tables.h"
-#include "cpu/special_shared.h"
-#include "cuda/elementwise_source.h"
-#include "cuda/functors_source.h"
+#include "cuda/kernel_files.h"
 #include "cuda/nvrtc.h"
 #include "cuda/transpose.h"
-#include "cuda/types_source.h"
 
 namespace shim::cuda {
 namespace {
@@ -19,7 +15,7 @@ namespace {
 constexpr int kThreads = 256, kUnroll = 2, kGeometryDims = 10;
 constexpr int64_t kWorthTiles = 4096;  // elements of a copy
 
-// What functors_source.h defines, by the operators' names: a functor ends in an underscore where CUDA has a function
+// What functors.cuh defines, by the operators' names: a functor ends in an underscore where CUDA has a function
 // of its name.
 class Functors {
  public:
@@ -58,7 +54,7 @@ class Functors {
     at->second = {at->first.c_str(), std::string(name), inputs, extra};
   }
 
-  std::string_view text_ = kFunctorsSource;
+  std::string_view text_ = kernel_file("cuda/kernels/functors.cuh");
   std::unordered_map<std::string, Functor> by_operator_;
 };
 
@@ -125,28 +121,8 @@ uint64_t packed(const Plan& p, int device) {
   return key | uint64_t(p.inputs) << 56;
 }
 
-// Incomplete gamma functions with Temme's coefficients, for the operators that need them.
-std::string gamma_source() {
-  using namespace special;
-  std::string text =
-      "#define GAMMA 1\n#define log_gamma lgamma\nconstexpr int kTemmeRows = " + std::to_string(kTemmeRows) +
-      ", kTemmeColumns = " + std::to_string(kTemmeColumns) +
-      ";\n__device__ const double kTemme[kTemmeRows][kTemmeColumns] = {";
-  char number[32];
-  for (const auto& row : kTemme)
-    for (double v : row) {
-      std::snprintf(number, sizeof number, "%.17g,", v);
-      text += number;
-    }
-  return text + "};\n" + kIncompleteGammaSource;
-}
-
 const char* source(std::string_view op) {
-  static const auto* text =
-      new std::string(std::string(kTypesSource) + special::kZetaSource + kFunctorsSource + kElementwiseSource);
-  static const auto* of_gamma =
-      new std::string(kTypesSource + gamma_source() + special::kZetaSource + kFunctorsSource + kElementwiseSource);
-  return (op.starts_with("igamma") ? of_gamma : text)->c_str();
+  return kernel_program(op.starts_with("igamma") ? "elementwise_gamma" : "elementwise");
 }
 
 // The compiler's macros; empty where there is no such operator.

@@ -10,7 +10,7 @@
 
 namespace shim::cuda {
 
-struct Functor {   // of functors_source.h
+struct Functor {   // of functors.cuh
   const char* op;  // whose functor it is; this address is the operator's own
   std::string name;
   int inputs;

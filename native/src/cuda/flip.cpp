@@ -1,6 +1,5 @@
 #include "cuda/flip.h"
 
-#include "cuda/flip_source.h"
 #include "cuda/launch.h"
 
 namespace shim::cuda {
@@ -9,11 +8,7 @@ namespace {
 constexpr int kOuter = 8;
 constexpr int64_t kPacks = 512;  // of one block
 
-const char* flip_source() {
-  static const char* text = joined_source({kFlipSource});
-  return text;
-}
-const Family flip_family{"flip", flip_source};
+const Family flip_family{"flip"};
 
 struct Outer {
   int64_t size[kOuter] = {}, step[kOuter] = {};

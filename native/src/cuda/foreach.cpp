@@ -5,27 +5,16 @@
 #include <cmath>
 #include <vector>
 
-#include "cpu/special_shared.h"
 #include "cuda/elementwise.h"
-#include "cuda/functors_source.h"
 #include "cuda/launch.h"
-#include "cuda/foreach_source.h"
 
 namespace shim::cuda {
 namespace {
 
-constexpr int kMost = 40;  // MOST of foreach_source.h
+constexpr int kMost = 40;  // MOST of foreach.cuh
 using Tensors = std::span<const Tensor>;
 
-const char* functor_source() {
-  static const char* text = joined_source({special::kZetaSource, kFunctorsSource, kForeachSource});
-  return text;
-}
-const char* plain_source() {
-  static const char* text = joined_source({kForeachSource});
-  return text;
-}
-const Family each_family{"each", functor_source}, foreach_family{"foreach", plain_source};
+const Family each_family{"each"}, foreach_family{"foreach"};
 
 template <int pointers, class C> struct Lists {
   void* of[pointers][kMost];

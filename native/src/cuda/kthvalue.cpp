@@ -3,9 +3,7 @@
 #include <algorithm>
 
 #include "cuda/elementwise.h"
-#include "cuda/keys_source.h"
 #include "cuda/launch.h"
-#include "cuda/kthvalue_source.h"
 #include "cuda/sort.h"
 #include "ops/kernels.h"
 
@@ -15,11 +13,7 @@ namespace {
 constexpr NotMine kNoOrderKernel{"a kernel that could not be compiled"};
 constexpr int64_t kMostOfOneBlock = 1 << 21;  // longer rows are sorted faster than one block reads them
 
-const char* kthvalue_source() {
-  static const char* text = joined_source({kKeysSource, kKthvalueSource});
-  return text;
-}
-const Family kthvalue_family{"kthvalue", kthvalue_source};
+const Family kthvalue_family{"kthvalue"};
 
 CUfunction kthvalue_kernel(const char* entry, DType t, int device) {
   return find_kernel(kthvalue_family, entry, key_of(int(t)), device,

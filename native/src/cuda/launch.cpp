@@ -4,8 +4,9 @@
 #include <unordered_map>
 
 #include "cuda/elementwise.h"
+#include "cuda/kernel_files.h"
 #include "cuda/nvrtc.h"
-#include "cuda/types_source.h"
+#include "cuda/reasons.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {
@@ -29,12 +30,6 @@ thread_local std::unordered_map<Known, CUfunction, KnownHash> kernels;
 
 }  // namespace
 
-const char* joined_source(std::initializer_list<const char*> sources) {
-  auto* text = new std::string(kTypesSource);
-  for (const char* s : sources) *text += s;
-  return text->c_str();
-}
-
 CUfunction known_kernel(const Family& family, const char* entry, uint64_t key, int device, bool* known) {
   auto found = kernels.find({&family, entry, key, device});
   *known = found != kernels.end();
@@ -48,7 +43,8 @@ CUfunction compiled_kernel(
     name += "-" + m;  // all of it: the values alone may be those of other macros
     m = "-D" + m;
   }
-  return kernels[{&family, entry, key, device}] = nvrtc::kernel(device, name, family.source(), macros, entry);
+  return kernels[{&family, entry, key, device}] =
+             nvrtc::kernel(device, name, kernel_program(family.name), macros, entry);
 }
 
 const char* word_type(int64_t bytes) {
@@ -92,6 +88,25 @@ Cut cut_at(const Tensor& t, int64_t dim) {
   for (int i = 0; i < t->dim(); ++i)
     if (i != dim) (i < dim ? c.outer : c.inner) *= t->sizes()[size_t(i)];
   return c;
+}
+
+std::string compile_family(std::string_view family, std::vector<std::string> macros, int architecture) {
+  const char* program = kernel_program(family);
+  if (!program) return "there is no such family of kernels";
+  for (auto& m : macros) m = "-D" + m;
+  const nvrtc::Compiled c = nvrtc::compile(program, architecture, macros);
+  return c.cubin.empty() ? c.log : "";
+}
+
+const char* not_floats(std::initializer_list<const Tensor*> tensors) {
+  for (const Tensor* one : tensors) {
+    if (!*one) continue;
+    const TensorImpl& t = **one;
+    if (!floating(t.dtype())) return kOtherDtype.reason;
+    if (!t.numel()) return kNoElements.reason;
+    if (t.has_math_bits()) return "negative or conjugate bits";
+  }
+  return nullptr;
 }
 
 bool kernels_ready() { return driver().loaded && driver().launch && !nvrtc::version().empty(); }

@@ -13,11 +13,9 @@ namespace shim::cuda {
 constexpr int64_t kGridBlocks = 1 << 20;  // of a grid whose threads do more in turns
 constexpr int64_t kFullBlocks = 132 * 4;  // about what fills a large GPU
 
-struct Family {  // programs of one source, told apart by their macros
-  const char* name;
-  const char* (*source)();  // with the types of types_source.h before it
+struct Family {      // programs of one source, told apart by their macros
+  const char* name;  // of the file in cuda/kernels, without its ending
 };
-const char* joined_source(std::initializer_list<const char*> sources);  // after types_source.h; kept for ever
 
 // The kernel `entry` of the family for these macros ("OP=sum"), found again by `key`, which must be another one for other macros.
 // Null if it cannot be compiled.
@@ -66,7 +64,7 @@ struct Cut {
 };
 Cut cut_at(const Tensor& t, int64_t dim);  // the sizes before a dimension, its own, and those after
 
-// What the compiler says of a family (those that families.cpp lists) with these macros; empty when it compiles.
+// What the compiler says of a family's program with these macros; empty when it compiles. Needs NVRTC and no GPU.
 std::string compile_family(std::string_view family, std::vector<std::string> macros, int architecture);
 
 }  // namespace shim::cuda

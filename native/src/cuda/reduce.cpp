@@ -8,8 +8,8 @@
 #include "cuda/driver.h"
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
+#include "cuda/kernel_files.h"
 #include "cuda/nvrtc.h"
-#include "cuda/reduce_source.h"
 
 namespace shim::cuda {
 namespace {
@@ -57,12 +57,7 @@ const char* name_of(Reduction op) {
   return nullptr;
 }
 
-const char* reduce_source() {
-  static const char* text = joined_source({kReduceSource});
-  return text;
-}
-
-// What norms are made of: the reduction and NORM of reduce_source.h, by the names that pass() gets.
+// What norms are made of: the reduction and NORM of reduce.cuh, by the names that pass() gets.
 struct Named {
   const char *name, *functor;
   int norm;
@@ -90,7 +85,7 @@ CUfunction kernel_for(
         options_of(op, in, compute, out, vector, log, std::string_view(entry) == "softmax");
     std::string name = "reduce";
     for (auto& o : options) name += "-" + o.substr(o.find('=') + 1);
-    it->second = nvrtc::kernel(device, name, reduce_source(), options, entry);
+    it->second = nvrtc::kernel(device, name, kernel_program("reduce"), options, entry);
   }
   return it->second;
 }
@@ -252,8 +247,8 @@ bool softmax(const TensorImpl& self, const Tensor& out, bool log, DType compute)
 
 std::string compile_reduction(const char* op, DType in, DType compute, DType out, int vector, int architecture) {
   const bool softmax = std::string_view(op) == "softmax";
-  nvrtc::Compiled c = nvrtc::compile(
-      reduce_source(), architecture, options_of(softmax ? "sum" : op, in, compute, out, vector, softmax, softmax));
+  nvrtc::Compiled c = nvrtc::compile(kernel_program("reduce"), architecture,
+      options_of(softmax ? "sum" : op, in, compute, out, vector, softmax, softmax));
   return c.cubin.empty() ? c.log : "";
 }
 

@@ -3,23 +3,18 @@
 #include <algorithm>
 
 #include "cuda/launch.h"
-#include "cuda/transpose_source.h"
 
 namespace shim::cuda {
 namespace {
 
 constexpr int kOthers = 8, kSmallest = 16;  // dimensions besides the two; sizes below which tiles would be mostly empty
 
-const char* transpose_source() {
-  static const char* text = joined_source({kTransposeSource});
-  return text;
-}
-const Family transpose_family{"transpose", transpose_source};
+const Family transpose_family{"transpose"};
 
 struct Tiles {
   int64_t a, b, out_a, src_b, size[kOthers], out[kOthers], src[kOthers];
   int dims;
-};  // of transpose_source.h
+};  // of transpose.cuh
 
 // The dimension along which the operand's neighbours are, of at least kSmallest; or -1.
 int contiguous_dim(const Nest& nest, int operand, int64_t size) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "cuda/variance_source.h"
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
 #include "ops/kernels.h"
@@ -10,11 +9,7 @@
 namespace shim::cuda {
 namespace {
 
-const char* variance_source() {
-  static const char* text = joined_source({kVarianceSource});
-  return text;
-}
-const Family variance_family{"variance", variance_source};
+const Family variance_family{"variance"};
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 #pragma once
-// A walk over up to three tensors of one shape, as gather_source.h takes it.
+// A walk over up to three tensors of one shape, as gather.cuh takes it.
 #include <cstdint>
 
 namespace shim::cuda {

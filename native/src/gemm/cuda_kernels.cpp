@@ -4,7 +4,6 @@
 #include <string>
 
 #include "gemm/kernel_table.h"
-#include "gemm/kernels_source.h"
 #include "gemm/plan.h"
 #include "ops/gemm_settings.h"
 
@@ -17,13 +16,8 @@ constexpr int kLanes = 32, kGroups = 8;
 const char* const column_entries[] = {"columns_sum", "columns_relu", "columns_gelu", "columns_gelu_tanh",
     "activate_relu", "activate_gelu", "activate_gelu_tanh", "few_rows_1", "few_rows_2", "outer_product"};
 
-const char* column_source() {
-  static const auto* text = new std::string(std::string(kTypesSource) + kKernelsSource);
-  return text->c_str();
-}
-
 CUfunction function(int device, DType dtype, int entry) {
-  static KernelTable table("linear", column_source(), column_entries);
+  static KernelTable table("linear", "gemm_columns", column_entries);
   return table.find(device, dtype, entry);
 }
 

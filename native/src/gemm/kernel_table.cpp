@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "cuda/kernel_files.h"
 #include "cuda/nvrtc.h"
 #include "ops/gemm_settings.h"
 
@@ -23,8 +24,8 @@ cuda::CUfunction KernelTable::find(int device, DType dtype, int entry) {
   if (!asked_[device][type][entry]) {
     cuda::ensure_context();
     const std::string number = std::to_string(type);
-    cuda::CUfunction f =
-        nvrtc::kernel(device, name_ + ("-" + number), source_, {"-DTYPE=" + number}, entries_[size_t(entry)]);
+    cuda::CUfunction f = nvrtc::kernel(
+        device, name_ + ("-" + number), cuda::kernel_program(file_), {"-DTYPE=" + number}, entries_[size_t(entry)]);
     known_[device][type][entry] = f;
     asked_[device][type][entry] = true;
     if (!f) ++counters().fallbacks;

@@ -5,9 +5,7 @@
 
 #include "gemm/cuda_kernels.h"
 #include "gemm/kernel_table.h"
-#include "gemm/kernels_source.h"
 #include "gemm/plan.h"
-#include "gemm/skinny_source.h"
 
 namespace shim::gemm {
 namespace {
@@ -19,14 +17,8 @@ enum Entry { forward_4, forward_8, forward_16, forward_8_tall, forward_16_tall, 
 const char* const entries[] = {"skinny_4", "skinny_8", "skinny_16", "skinny_8_tall", "skinny_16_tall",
     "skinny_backward_4", "skinny_backward_8", "skinny_backward_16"};
 
-const char* source() {
-  static const auto* text =
-      new std::string(std::string(kTypesSource) + kSkinnyNarrowSource + kSkinnyWideSource + kSkinnySource);
-  return text->c_str();
-}
-
 CUfunction function(int device, DType dtype, int entry) {
-  static KernelTable table("skinny", source(), entries);
+  static KernelTable table("skinny", "skinny", entries);
   return table.find(device, dtype, entry);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// How a record's body is called: made once by Python (shim_torch._impl.table.run.Plan).
+// How a record's body is called: made once by Python (shim_torch._impl.table.plan.Plan).
 #include <vector>
 
 #include "python/object.h"
@@ -13,7 +13,7 @@ struct BodyRule {
 };
 
 struct BodyPlan {
-  PyObject* python = nullptr;  // shim_torch._impl.table.run.Plan
+  PyObject* python = nullptr;  // shim_torch._impl.table.plan.Plan
   PyObject* body = nullptr;
   std::vector<int> places;  // bound arguments in the body's order, keyword ones last
   Py_ssize_t positional = 0;

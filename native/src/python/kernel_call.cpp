@@ -1,9 +1,6 @@
 #include "python/kernel_call.h"
 
-#include <algorithm>
-
 #include "core/interpreter_lock.h"
-#include "python/linear_backward.h"
 #include "python/owned_ref.h"
 
 namespace shim {
@@ -18,10 +15,22 @@ PyObject* kernel_call::tuple(std::span<const Tensor> tensors) {
   return made.give();
 }
 
-PyObject* tuple_of(std::initializer_list<Tensor> all) { return kernel_call::tuple({all.begin(), all.size()}); }
+PyObject* kernel_call::list(std::span<const Tensor> tensors) {
+  OwnedRef all{tuple(tensors)};
+  return all.o ? PySequence_List(all.o) : nullptr;
+}
 
-bool all_plain(PyObject* const* args, size_t n) {
-  return std::all_of(args, args + n, [](PyObject* o) { return !is_tensor(o) || is_plain(Tensor(unwrap(o))); });
+PyObject* kernel_call::joined(std::span<PyObject* const> items) {
+  OwnedRef made{PyTuple_New(Py_ssize_t(items.size()))};
+  bool complete = made.o;
+  for (size_t i = 0; i < items.size(); ++i) {
+    complete = complete && items[i];
+    if (made.o)
+      PyTuple_SET_ITEM(made.o, Py_ssize_t(i), items[i]);
+    else
+      Py_XDECREF(items[i]);
+  }
+  return complete ? made.give() : nullptr;
 }
 
 namespace {

@@ -9,13 +9,10 @@ namespace shim {
 struct KernelTraits {
   On on = On::any;
   bool history = true;  // false: runs only where no gradient is wanted of the call (composites, whose parts record it)
-  bool plain =
-      false;  // true: only tensors of no subclass, dense and without math bits (composites, whose parts see to the others)
 };
 constexpr KernelTraits kAny{}, kCpu{On::cpu}, kCuda{On::cuda};
 constexpr KernelTraits kAnyWithoutHistory{On::any, false}, kCpuWithoutHistory{On::cpu, false},
     kCudaWithoutHistory{On::cuda, false};
-constexpr KernelTraits kCpuPlain{On::cpu, true, true}, kCpuPlainWithoutHistory{On::cpu, false, true};
 
 // What the operators' table keeps of a typed kernel.
 struct TypedKernel {
@@ -26,7 +23,7 @@ struct TypedKernel {
 };
 // Several functions may have one name: an operator gets, for each device, the first that fits its schema.
 void add_kernel(const char* name, const TypedKernel&);
-bool all_plain(PyObject* const* args, size_t n);  // what tensors there are: KernelTraits::plain
+bool has_cuda_kernel(const std::string& name);  // a function that takes CUDA tensors has the name already
 // Counts why a kernel left a call to the operator's body (operator_declines() of the module). Gives null.
 PyObject* declined(Operator&, const char* reason);
 
@@ -51,13 +48,32 @@ inline const void* registered_data(const Operator& op, On on) {
 
 inline PyObject* object(const Tensor& t) { return wrap(t); }
 inline PyObject* object(bool b) { return PyBool_FromLong(b); }
+inline PyObject* object(PyObject* o) { return o; }
+template <class T> PyObject* object(T* pointer) { return PyLong_FromVoidPtr(reinterpret_cast<void*>(pointer)); }
+inline PyObject* object(int i) { return PyLong_FromLong(i); }
 inline PyObject* object(int64_t i) { return PyLong_FromLongLong(i); }
 inline PyObject* object(double d) { return PyFloat_FromDouble(d); }
 inline PyObject* object(DType t) { return dtype_object(t); }
+inline PyObject* object(const std::string& s) { return PyUnicode_FromStringAndSize(s.data(), Py_ssize_t(s.size())); }
 PyObject* tuple(std::span<const Tensor> tensors);  // a tuple of them; null tensors are None
 inline PyObject* object(const std::vector<Tensor>& tensors) { return tuple(tensors); }
+PyObject* joined(std::span<PyObject* const> items);  // a tuple of them, which are given away; null where one is null
+PyObject* list(std::span<const Tensor> tensors);
+template <class T> PyObject* part(const T& t) {
+  if constexpr (std::is_same_v<T, std::vector<Tensor>>)
+    return list(t);  // a Tensor[] among several results
+  else
+    return object(t);
+}
 template <class... T> PyObject* object(const std::tuple<T...>& all) {
-  return std::apply([](const T&... t) { return tuple(std::array<Tensor, sizeof...(T)>{t...}); }, all);
+  return std::apply(
+      [](const T&... t) {
+        if constexpr ((std::is_same_v<T, Tensor> && ...))
+          return tuple(std::array<Tensor, sizeof...(T)>{t...});
+        else
+          return joined(std::array<PyObject*, sizeof...(T)>{part(t)...});
+      },
+      all);
 }
 template <class T> PyObject* answer(Operator&, T&& value) { return object(value); }
 template <class T> PyObject* answer(Operator& op, Outcome<T>&& outcome) {
@@ -74,9 +90,6 @@ PyObject* call(Operator& op, PyObject* const* args, Types<P...>, std::index_sequ
   using S = Signature<decltype(+F)>;
   if constexpr (!traits.history)
     if (GradMode::enabled() && any_requires_grad(args, sizeof...(P))) return nullptr;  // its parts record it
-  if constexpr (traits.plain)
-    if (!all_plain(args, sizeof...(P)))
-      return declined(op, "a tensor of a subclass, a sparse one, or one with math bits");
   return guarded([&]() -> PyObject* {
     std::tuple<Parameter<P, traits.on>...> given;
     const char* why = nullptr;

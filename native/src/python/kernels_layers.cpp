@@ -17,16 +17,16 @@ void register_layer_kernels() {
   register_kernel<&softmax_backward, kCpu>("softmax_backward");
   register_kernel<&cross_entropy, kCpu>("cross_entropy");
   register_kernel<&cross_entropy_backward, kCpu>("cross_entropy_backward");
-  register_kernel<&cross_entropy_loss, kCpuPlainWithoutHistory>("cross_entropy_loss");
-  register_kernel<&nll_loss, kCpuPlainWithoutHistory>("nll_loss_whole");
+  register_kernel<&cross_entropy_loss, kCpuWithoutHistory>("cross_entropy_loss");
+  register_kernel<&nll_loss, kCpuWithoutHistory>("nll_loss_whole");
   register_kernel<&binary_cross_entropy_each, kCpu>("bce_each");
   register_kernel<&ctc_loss, kCpu>("ctc_alignments");
   register_kernel<&ctc_loss_backward, kCpu>("ctc_alignments_backward");
   for (const char* name : {"squared_error", "absolute_error", "smooth_l1", "huber"}) {
     const PointwiseFormula* formula = pointwise_formula(name);
     const std::string loss = std::string(name) + "_loss";
-    register_kernel<&formula_loss, kCpuPlainWithoutHistory>(loss.c_str(), formula);
-    register_kernel<&formula_loss_with_number, kCpuPlainWithoutHistory>(loss.c_str(), formula);
+    register_kernel<&formula_loss, kCpuWithoutHistory>(loss.c_str(), formula);
+    register_kernel<&formula_loss_with_number, kCpuWithoutHistory>(loss.c_str(), formula);
   }
 }
 

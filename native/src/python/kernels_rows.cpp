@@ -8,6 +8,7 @@
 #include "cpu/vector_product.h"
 #include "cuda/kthvalue.h"
 #include "python/kernel_call.h"
+#include "python/option_parameters.h"
 
 namespace shim {
 
@@ -20,7 +21,7 @@ void register_row_kernels() {
   register_kernel<&repeat_interleave, kCpuWithoutHistory>("repeat_interleave");
   register_kernel<&isin, kCpu>("isin");
   register_kernel<&isclose, kCpu>("isclose");
-  register_kernel<&equal, kCpuPlain>("equal");
+  register_kernel<&equal, kCpu>("equal");
   register_kernel<&trace, kCpuWithoutHistory>("trace");
   register_kernel<&vector_product, kCpu>("vector_product");
   register_kernel<&vector_product, kCpuWithoutHistory>("vector_product_whole");

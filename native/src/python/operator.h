@@ -31,7 +31,7 @@ struct Operator;
 // A native kernel gets bound arguments and returns a new reference, or null without an error set: "not mine, use run".
 using NativeFn = PyObject* (*)(Operator&, PyObject* const* args, size_t n);
 void register_native(const char* name, NativeFn fn, void* data = nullptr);  // before the records are defined
-bool has_native(const char* name);  // that is not of CPU tensors alone, of the typed ones
+bool has_native(const char* name);
 // A kernel for CPU tensors beside another device's of the same name: it is asked first, and its data is native_cpu_data.
 void register_native_cpu(const char* name, NativeFn fn, void* data = nullptr);
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.autograd import jacobians as _j
-from shim_torch._impl.autograd.jacobians import GradcheckError
+from shim_torch._impl.surface.errors import GradcheckError
 from shim_torch._impl.table.calls import torch
 
 _BATCHED = "gradcheck or gradgradcheck failed while testing batched gradient computation."

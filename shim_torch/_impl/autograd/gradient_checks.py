@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.autograd import jacobians as _j
-from shim_torch._impl.autograd.jacobians import GradcheckError
 from shim_torch._impl.native import _core
+from shim_torch._impl.surface.errors import GradcheckError
 from shim_torch._impl.table.calls import torch
 
 Tensor = _core.Tensor

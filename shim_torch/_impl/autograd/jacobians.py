@@ -7,14 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.surface.errors import GradcheckError
 from shim_torch._impl.table.calls import torch
 
 Tensor = _core.Tensor
 Function = Callable[..., Any]
-
-
-class GradcheckError(RuntimeError):
-    """Raised by gradcheck: a gradient differs from finite differences."""
 
 
 def as_tuple(x: Any) -> tuple[Any, ...]:

@@ -230,7 +230,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
 
     def _constant(self, func: Any, name: str, args: Any, kwargs: Any, tensors: list[Any]) -> Any:
         """Constant propagation: the result of an operator on lifted small tensors, or what is computed of them."""
-        from shim_torch._impl.transforms.batching.tensors import is_random
+        from shim_torch._impl.transforms.batching.randomness import is_random
 
         if name == "aten::lift_fresh" and tensors and tensors[0].numel() <= 1:
             return self._on_constants(func, args, kwargs)

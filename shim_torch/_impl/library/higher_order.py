@@ -6,10 +6,10 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from shim_torch._C._functorch import CInterpreter, TransformType
 from shim_torch._impl.library import registrations
 from shim_torch._impl.native import _core
-from shim_torch._impl.transforms.batching.tensors import stack
+from shim_torch._impl.transforms.interpreters import CInterpreter, TransformType
+from shim_torch._impl.transforms.levels import running_vmap
 
 
 class Interpreter(CInterpreter):
@@ -107,8 +107,9 @@ class HigherOrderOperator:
         tensors = [x for x in tree_leaves((args, kwargs)) if isinstance(x, _core.TensorBase)]
         if has_torch_function(tensors):
             return handle_torch_function(self, tensors, *args, **kwargs)
-        if stack and TransformType.Vmap in self.py_kernels:
-            return self.py_kernels[TransformType.Vmap](Interpreter(stack[-1]), *args, **kwargs)
+        vmap = running_vmap()
+        if vmap is not None and TransformType.Vmap in self.py_kernels:
+            return self.py_kernels[TransformType.Vmap](Interpreter(vmap), *args, **kwargs)
         if (by_mode := self._mode_impl()) is not None:
             return by_mode[1](by_mode[0], *args, **kwargs)
         for t in tensors:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._impl.masked.filling import limit
 from shim_torch._impl.native import _core
 from shim_torch._impl.sparse import conversions, coo
 from shim_torch._impl.table.calls import torch
@@ -80,9 +81,7 @@ def reduced(name: str, input: Any, dims: tuple[int, ...], keepdim: bool, dtype: 
     size = [1 if d in dims else k for d, k in enumerate(input.shape)]
     if len(gone) == n and input.is_sparse:
         if name in ("amax", "amin") and not values.shape[0]:  # nothing takes part: the least, or greatest, of the dtype
-            from shim_torch.masked import _limit
-
-            values = values.new_full((1, *values.shape[1:]), _limit(name, values, -1 if name == "amax" else 1))
+            values = values.new_full((1, *values.shape[1:]), limit(name, values, -1 if name == "amax" else 1))
         whole = values.amax(0) if name == "amax" else values.amin(0) if name == "amin" else getattr(values, name)(0)
         return whole.reshape(size if keepdim else [k for d, k in enumerate(size) if d not in dims]).to_sparse()
     made = _made(name, indices, values, size, gone)

@@ -7,8 +7,9 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.nested.base import RULES, handles, is_nested
-from shim_torch._impl.table.operators import named, symbols
+from shim_torch._impl.table.operators import named
 from shim_torch._impl.table.record import Record
+from shim_torch._impl.table.symbols import symbols
 from shim_torch.nested._internal.nested_tensor import NestedTensor
 
 # Of nn.functional: functions of Python.

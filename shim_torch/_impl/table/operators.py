@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import operator
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
@@ -16,6 +14,8 @@ from shim_torch._impl.table.formats import following
 from shim_torch._impl.table.guards import guarded
 from shim_torch._impl.table.record import RECORDS, Record, function
 from shim_torch._impl.table.run import make_run
+from shim_torch._impl.table.symbols import install_symbols
+from shim_torch._impl.utils.uncollected import Uncollected
 
 FAMILIES = (
     "pointwise.unary",
@@ -28,7 +28,6 @@ FAMILIES = (
     "pointwise.clamping",
     "pointwise.activation",
     "pointwise.softplus",
-    "pointwise.hard_activations",
     "pointwise.softmax",
     "pointwise.comparison",
     "reduce.reduction",
@@ -44,7 +43,6 @@ FAMILIES = (
     "shape.slicing",
     "shape.splitting",
     "shape.reshaping",
-    "shape.view_variants",
     "pointwise.math_bits",
     "shape.copying",
     "index.indexing",
@@ -55,7 +53,6 @@ FAMILIES = (
     "shape.rearranging",
     "shape.triangles",
     "shape.part_scatter",
-    "index.scatter_reduce",
     "linalg.matmul",
     "linalg.outer",
     "linalg.add_products",
@@ -64,24 +61,27 @@ FAMILIES = (
     "nn.fused_linear",
     "random.draws",
     "random.creation",
-    "random.distributions",
-    "attention.fused",
-    "nn.nn_functional",
     "shim.cuda_kernels",
-    "shim.cuda_losses",
-    "shim.pointwise_losses",
-    "shim.normalization",
     "shape.joining",
     "reduce.segments",
     "shape.tensor_names",
+)
+
+# Two thirds of the records, defined when one of their operators is first asked for, or a module that shows them. None of them has
+# further overloads of an operator of the others. Their methods of the tensor are there from the start.
+LATER = (
+    "shape.view_variants",
+    "pointwise.hard_activations",
+    "index.scatter_reduce",
+    "random.distributions",
+    "attention.fused",
+    "nn.nn_functional",
+    "shim.cuda_losses",
+    "shim.pointwise_losses",
+    "shim.normalization",
     "sparse.construction",
     "sparse.parts",
     "sparse.conversions",
-)
-
-# Defined when one of their operators is first asked for, or a module that shows them: a third of the time that importing all
-# takes. None of them has further overloads of an operator of the others. Their methods of the tensor are there from the start.
-LATER = (
     "shape.geometry",
     "shim.recurrent_kernels",
     "nn.loss",
@@ -146,7 +146,7 @@ LATER = (
     "shim.resampling",
     "shim.image_kernels",
     "reduce.distinct_values",
-    "reduce.sorted_places",
+    "reduce.searchsorted",
     "shape.chunks_and_masks",
     "shape.grids",
 )
@@ -159,23 +159,9 @@ when_complete: list[Callable[[], None]] = []
 _lock = threading.RLock()
 
 
-# Symbols that __torch_function__ sees themselves, by these names; the others it sees as the operator's method.
-SEEN_AS_SYMBOLS = {
-    f"__{s}__": f"__{s}__"
-    for s in """floordiv rsub rfloordiv rmod rpow rmatmul invert and or xor lshift rshift rlshift rrshift
-    iand ior ixor ilshift irshift""".split()
-} | {"__rtruediv__": "__rdiv__", "__pow__": "pow", "__ipow__": "pow_"}
-
-# With the tensor on the right: PyTorch swaps the operands only where their order says something, so that
-# the result's strides follow the tensor; `1 / x` is the product of the reciprocal, rounded twice.
-SWAPPED = ("sub", "pow", "floordiv", "mod", "matmul", "lshift", "rshift")
-ON_THE_RIGHT = {"truediv": "mul"}
-
-
 def define_families(families: Iterable[str]) -> None:
     """Imports families, named within ``shim_torch._impl.records``, and defines the records that are not defined yet."""
-    collects = gc.isenabled()
-    gc.disable()  # all that is made here stays: looking through it for garbage would be a tenth of the time
+    held = Uncollected()
     try:
         for family in families:
             import_module(f"shim_torch._impl.records.{family}")
@@ -183,8 +169,7 @@ def define_families(families: Iterable[str]) -> None:
             if key not in _defined:
                 define(record)
     finally:
-        if collects:
-            gc.enable()
+        held.close()
 
 
 def complete() -> bool:
@@ -294,25 +279,7 @@ def install(tensor_type: Any) -> None:
             if name not in own:
                 own.add(name)
                 setattr(tensor_type, name, _core.method(f"{record.ns}::{name}"))
-    _install_symbols(tensor_type)
-
-
-def symbols() -> dict[str, Record]:
-    """Python's symbols (``"add"`` of +), and the operators that they are."""
-    return {record.traits["symbol"]: record for record in RECORDS.values() if "symbol" in record.traits}
-
-
-def _install_symbols(tensor_type: Any) -> None:
-    def put(symbol: str, name: str, reflected: bool = False) -> None:
-        if _core.operator_overloads(f"aten::{name}"):
-            seen = SEEN_AS_SYMBOLS.get(symbol) or getattr(tensor_type, name, None)
-            setattr(tensor_type, symbol, _core.symbol_method(symbol, f"aten::{name}", reflected, seen))
-
-    for symbol, record in symbols().items():
-        put(f"__{symbol}__", record.name)
-        if hasattr(operator, f"i{symbol}"):  # not comparisons, nor symbols of one operand
-            put(f"__r{symbol}__", ON_THE_RIGHT.get(symbol, record.name), reflected=symbol in SWAPPED)
-            put(f"__i{symbol}__", f"{record.name}_")
+    install_symbols(tensor_type)
 
 
 define_families(FAMILIES)

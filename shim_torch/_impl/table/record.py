@@ -35,8 +35,8 @@ TRAITS: dict[str, str] = {
     "refuses": "((kinds, text), ...) of the first argument's dtype (table/guards.py)",
     "one_dtype": "operands of different dtypes are refused before the dtype (table/guards.py)",
     "no_complex_gradient": "PyTorch's name for it in the refusal of complex numbers that need gradients (table/guards.py)",
-    "dynamic_shape": "the shapes of the results depend on values (table/run.py)",
-    "symbol": "the Python symbol that it is: 'add' for + (table/operators.py)",
+    "dynamic_shape": "the shapes of the results depend on values (table/meta.py)",
+    "symbol": "the Python symbol that it is: 'add' for + (table/symbols.py)",
     "also": "'torch': torch has it beside nn.functional's function of that name (functional.py)",
     "autocast": "modes.cpp: autocast computes it in 'lower_precision', 'float16', the widest of its tensors "
     "('promote'), 'float32', or where one device alone does so 'float32_cpu', 'float32_cuda'",
@@ -144,7 +144,7 @@ class Record:
         self.order = order
         self.ops_only = ops_only
         self.traits = traits
-        if unknown := traits.keys() - TRAITS.keys():
+        if traits and (unknown := traits.keys() - TRAITS.keys()):
             raise TypeError(f"{self.key}: unknown options {sorted(unknown)}")
         if self.key in RECORDS:
             raise TypeError(f"{self.key}: declared twice")

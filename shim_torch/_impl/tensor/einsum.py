@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.table.arguments import need_str, type_name
@@ -78,17 +78,24 @@ def _of_lists(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
     return (equation + "->" + word(result[0]) if result else equation), operands
 
 
-class _Plan(NamedTuple):
+class _Plan:
     """A product of two operands: their dims in the order batch, rows, summed or batch, summed, columns, how many of each,
     the pairs of dims that have one name, the order of the result's dims (None: as they are), and whether the operands change
     places, which leaves the result in the order asked for."""
 
-    left: list[int]
-    right: list[int]
-    counts: tuple[int, int, int, int]
-    shared: list[tuple[int, int]]
-    order: list[int] | None
-    swapped: bool
+    __slots__ = ("left", "right", "counts", "shared", "order", "swapped")
+
+    def __init__(
+        self,
+        left: list[int],
+        right: list[int],
+        counts: tuple[int, int, int, int],
+        shared: list[tuple[int, int]],
+        order: list[int] | None,
+        swapped: bool,
+    ) -> None:
+        self.left, self.right, self.counts = left, right, counts
+        self.shared, self.order, self.swapped = shared, order, swapped
 
 
 @lru_cache(512)

@@ -7,68 +7,17 @@ others by their views again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache, lru_cache
 from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.table import aten_tags
 from shim_torch._impl.table.tags import Tag
-from shim_torch._impl.transforms.view_inverses import INVERSES
+from shim_torch._impl.transforms.functional_storage import Storage, View
+from shim_torch._impl.transforms.functional_variants import aten, copying, functional_of
 from shim_torch.utils._python_dispatch import TorchDispatchMode, _any_batched, _no_dispatch
 from shim_torch.utils._pytree import tree_leaves, tree_map
-
-
-def aten() -> Any:
-    """``torch.ops.aten``, whose overloads are what handlers are given."""
-    from shim_torch._ops import ops
-
-    return ops.aten
-
-
-class _View:
-    """One step from a base to a view of it: the operator, its further arguments, and which of its results."""
-
-    def __init__(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], index: int | None) -> None:
-        self.func, self.args, self.kwargs, self.index = func, args, kwargs, index
-
-    def __call__(self, base: Any) -> Any:
-        found = self.func(base, *self.args, **self.kwargs)
-        return found if self.index is None else found[self.index]
-
-    def undo(self, base: Any, value: Any) -> Any:
-        """The base with the view's place holding ``value``."""
-        name = self.func._schema.name.removeprefix("aten::")
-        rule = INVERSES.get(f"{name}.{self.func._overloadname}") or INVERSES.get(name.removesuffix("_copy"))
-        if rule is None:
-            raise NotImplementedError(f"torch.func.functionalize: a write to a view by {self.func} is not supported")
-        return rule(base, value, self.index, *self.args, **self.kwargs)
-
-
-class _Memory:
-    """What tensors share: its value, and the writes that it has not taken in yet."""
-
-    def __init__(self, value: Any) -> None:
-        self.value, self.version = value, 0
-        self.writes: list[tuple[list[_View], Any]] = []
-        self.changed = False
-
-    def write(self, views: list[_View], value: Any) -> None:
-        self.writes.append((views, value))
-        self.version += 1
-        self.changed = True
-
-    def settle(self) -> None:
-        """Takes the writes in, in their order."""
-        writes, self.writes = self.writes, []
-        for views, value in writes:
-            steps = [self.value]
-            for view in views[:-1]:
-                steps.append(view(steps[-1]))
-            for view, base in zip(reversed(views), reversed(steps), strict=True) if views else ():
-                value = view.undo(base, value)
-            self.value = value
 
 
 class FunctionalTensor(_core.Tensor):  # type: ignore[misc]
@@ -86,7 +35,7 @@ class FunctionalTensor(_core.Tensor):  # type: ignore[misc]
                 layout=elem.layout, device=elem.device, requires_grad=elem.requires_grad,
             )  # fmt: skip
         made._value, made._mode, made._views = elem, mode, list(views)
-        made._memory = _Memory(elem) if memory is None else memory
+        made._memory = Storage(elem) if memory is None else memory
         made._version_seen = made._memory.version
         return made
 
@@ -221,7 +170,7 @@ class FunctionalTensorMode(TorchDispatchMode):
             return self._without_write(func, written, args, kwargs)
         if func.is_view or func._schema.name in ("aten::lift_fresh", "aten::lift"):
             return self._viewed(func, args, kwargs)
-        values = tree_map(_value, args), tree_map(_value, kwargs)
+        values = tree_map(value_of, args), tree_map(value_of, kwargs)
         return self._wrapped(func(*values[0], **values[1]), args)
 
     def _wrapped(self, found: Any, args: Any) -> Any:
@@ -236,11 +185,11 @@ class FunctionalTensorMode(TorchDispatchMode):
         base = args[0]
         if not isinstance(base, FunctionalTensor):
             return self._wrapped(func(*args, **kwargs), ())
-        step = _copying(func) if self._copies else func
+        step = copying(func) if self._copies else func
         found = step(base.elem, *args[1:], **kwargs)
 
         def wrap(x: Any, index: int | None) -> Any:
-            return FunctionalTensor(x, self, base._memory, [*base._views, _View(step, args[1:], kwargs, index)])
+            return FunctionalTensor(x, self, base._memory, [*base._views, View(step, args[1:], kwargs, index)])
 
         if isinstance(found, (list, tuple)):
             return type(found)(wrap(x, i) for i, x in enumerate(found))
@@ -291,9 +240,9 @@ class FunctionalTensorMode(TorchDispatchMode):
                 )
             return func(*args, **kwargs)
         pure = functional_of(func)
-        given = {k: _value(v) if isinstance(v, _core.TensorBase) else tree_map(_value, v) for k, v in kwargs.items()
+        given = {k: value_of(v) if isinstance(v, _core.TensorBase) else tree_map(value_of, v) for k, v in kwargs.items()
                  if k not in {a.name for a in written if a.is_out}}  # fmt: skip
-        found = pure(*tree_map(_value, args), **given)
+        found = pure(*tree_map(value_of, args), **given)
         results = found if isinstance(found, (tuple, list)) else (found,)
         for target, value in zip(targets, results[-len(targets):], strict=True):  # fmt: skip
             if value.dtype != target.dtype:
@@ -310,126 +259,8 @@ class FunctionalTensorMode(TorchDispatchMode):
 _SHAPED = {"detach_": ("alias", "default")} | dict.fromkeys(
     ("transpose_", "swapaxes_", "swapdims_"), ("transpose", "int")
 )
-_OTHER = {
-    "bernoulli_.float": "bernoulli.p", "normal_.": "normal_functional.", "masked_fill_.Scalar": "masked_fill.Scalar",
-}  # fmt: skip
 
 
-def _value(x: Any) -> Any:
+def value_of(x: Any) -> Any:
+    """The value of a functional tensor; anything else as it is."""
     return x.elem if isinstance(x, FunctionalTensor) else x
-
-
-_CUSTOM = (
-    "Found a custom (non-ATen) operator whose output has alias annotations: {}. We only support functionalizing operators whose outputs do "
-    "not have alias annotations (e.g. 'Tensor(a)' is a Tensor with an alias annotation whereas 'Tensor' is a Tensor without. The '(a)' is "
-    "the alias annotation). The alias annotation specifies that the output Tensor shares storage with an input that has the same annotation. "
-    "Please check if (1) the output needs to be an output (if not, don't return it), (2) if the output doesn't share storage with any inputs, "
-    "then delete the alias annotation. (3) if the output indeed shares storage with an input, then add a .clone() before returning it to "
-    "prevent storage sharing and then delete the alias annotation. Otherwise, please file an issue on GitHub."
-)
-
-
-@cache
-def functional_of(func: Any) -> Any:
-    """The operator that gives what one that writes its arguments would have written; NotImplementedError where there is none."""
-    namespace, name = func._schema.name.split("::")
-    if namespace != "aten":
-        raise RuntimeError(_CUSTOM.format(func._schema))
-    found = _without_place(name, func._overloadname) if name.endswith("_") else _without_out(func, name)
-    if found is None:
-        raise NotImplementedError(
-            f"torch.func.functionalize: {func} writes to its arguments, and there is no operator that does not"
-        )
-    return found
-
-
-def _without_place(name: str, overload: str) -> Any:
-    """``aten.add.Tensor`` of ``add_`` and ``Tensor``."""
-    other = _OTHER.get(f"{name}.{'' if overload == 'default' else overload}")
-    stem, _, variant = other.partition(".") if other else (name.removesuffix("_"), "", overload)
-    found = getattr(getattr(aten(), stem, None), variant or "default", None)
-    if found is None or found._schema.is_mutable:
-        return None
-    return found
-
-
-def _without_out(func: Any, name: str) -> Any:
-    """``aten.add.Tensor`` of ``aten.add.out``: the overload with the same other arguments."""
-    packet = getattr(aten(), name, None)
-    inputs = [(a.name, str(a.type)) for a in func._schema.arguments if not a.is_out]
-    for overload in packet.overloads() if packet is not None else ():
-        found = getattr(packet, overload)
-        if [(a.name, str(a.type)) for a in found._schema.arguments] == inputs and not found._schema.is_mutable:
-            return found
-    return None
-
-
-def _copying(func: Any) -> Any:
-    """``aten.view_copy`` of ``aten.view``."""
-    name = func._schema.name.removeprefix("aten::")
-    return getattr(getattr(aten(), f"{name}_copy", None), func._overloadname, func)
-
-
-def functional(func: Callable[..., Any], copies: bool) -> Callable[..., Any]:
-    """The function, run without writes: those to its arguments are made at its end, by ``copy_``."""
-
-    def run(*args: Any, **kwargs: Any) -> Any:
-        mode = FunctionalTensorMode(copies=copies)
-        made: dict[int, tuple[Any, Any]] = {}
-
-        def wrap(x: Any) -> Any:
-            if not isinstance(x, _core.TensorBase):
-                return x
-            if id(x) not in made:
-                made[id(x)] = x, _entered(x, mode)
-            return made[id(x)][1]
-
-        inputs = tree_map(wrap, args), tree_map(wrap, kwargs)
-        with mode:
-            found = func(*inputs[0], **inputs[1])
-        found = tree_map(lambda x: _left(x) if isinstance(x, FunctionalTensor) else x, found)
-        for x, wrapped in made.values():
-            if wrapped._memory.changed:
-                left = _left(wrapped)
-                (x if x.shape == left.shape else x.resize_(left.shape)).copy_(left)
-        return found
-
-    return run
-
-
-def _entered(x: Any, mode: Any) -> Any:
-    """A tensor as a functional one; its history goes on."""
-    if x.requires_grad and _core.is_grad_enabled():
-        return _functions()[0]._apply_directly(x, mode)
-    return FunctionalTensor(x, mode)
-
-
-def _left(x: Any) -> Any:
-    """The value of a functional tensor, with its history."""
-    x._sync()
-    return _functions()[1]._apply_directly(x) if x.requires_grad and _core.is_grad_enabled() else x._value
-
-
-@lru_cache(maxsize=1)
-def _functions() -> Any:
-    from shim_torch.autograd import Function
-
-    class Enter(Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any, mode: Any) -> Any:
-            return FunctionalTensor(x.detach(), mode)
-
-        @staticmethod
-        def backward(ctx: Any, g: Any) -> Any:
-            return _value(g), None
-
-    class Leave(Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            return x._value.detach()
-
-        @staticmethod
-        def backward(ctx: Any, g: Any) -> Any:
-            return g
-
-    return Enter, Leave

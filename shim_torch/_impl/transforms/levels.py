@@ -40,6 +40,11 @@ def end(transform: Any) -> None:
     _core._count_transforms(-1)
 
 
+def running_vmap() -> Any:
+    """The ``Level`` of the innermost ``vmap`` that runs; None where none does."""
+    return next((transform for transform in reversed(running) if transform.kind == "Vmap"), None)
+
+
 @contextmanager
 def gradients(kind: str = "Grad", hooks: bool = False) -> Iterator[Transform]:
     """A gradient transform runs. Unless ``hooks``, saved tensor hooks are an error meanwhile."""

@@ -152,9 +152,10 @@ def _contiguous(self: Any, memory_format: Any = _core.contiguous_format) -> Any:
 
 def _differs_in_vmap() -> bool:
     """Whether a ``vmap`` with ``randomness="different"`` runs."""
-    from shim_torch._impl.transforms.batching.tensors import stack
+    from shim_torch._impl.transforms.levels import running_vmap
 
-    return bool(stack) and stack[-1].randomness == "different"
+    vmap = running_vmap()
+    return vmap is not None and vmap.randomness == "different"
 
 
 @_parts("dropout", "native_dropout", "bernoulli_.float")

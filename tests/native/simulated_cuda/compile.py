@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 PTX = (
-    (r'float r; asm\("cvt\.f32\.f16[^;]*;" :.*?\); return r;', "return half_to_float(x.v);"),
+    (r'float r;\s+asm\("cvt\.f32\.f16[^;]*;" :.*?\);\s+return r;', "return half_to_float(x.v);"),
     (r'asm\("cvt\.rn\.f16\.f32[^;]*;" :.*?\);', "r.v = float_to_half(x);"),
 )
 

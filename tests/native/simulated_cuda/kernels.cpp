@@ -1,4 +1,4 @@
-// The CUDA sources of native/src/gemm/kernels_source.h on the host: a block's threads are coroutines that run in turn, each to
+// The matrix products' kernels of native/src/cuda/kernels on the host: a block's threads are coroutines that run in turn, each to
 // its next barrier. SOURCE names a file with the sources, whose inline PTX was replaced by the functions here.
 #include <ucontext.h>
 

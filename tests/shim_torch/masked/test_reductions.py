@@ -35,3 +35,11 @@ def test_masked_median_takes_dtype_for_integers_alone():
         assert median(x.long(), 1, mask=keep, dtype=dtype).dtype == found
         with pytest.raises(ValueError, match="masked median expects no fully masked out rows"):
             median(x.long(), 1, mask=none, dtype=dtype)
+
+
+def test_extremes_of_a_sparse_tensor_without_entries_are_the_dtypes():
+    nowhere = torch.zeros(2, 0, dtype=torch.int64)
+    x = torch.sparse_coo_tensor(nowhere, torch.zeros(0), (2, 3))
+    mask = torch.sparse_coo_tensor(nowhere, torch.zeros(0, dtype=torch.bool), (2, 3))
+    assert torch.masked.amax(x, (0, 1), mask=mask).to_dense().item() == -float("inf")
+    assert torch.masked.amin(x.to(torch.int8), (0, 1), mask=mask).to_dense().item() == 127

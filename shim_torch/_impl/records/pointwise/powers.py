@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import cmath
 import math
 
 from shim_torch._impl.native import _core
@@ -30,6 +29,8 @@ def _not_negative(x):
 def _log(x, complex_too):
     """The logarithm of a number: -inf of zero; of what is real and negative a complex one or NaN."""
     if isinstance(x, complex) or (complex_too and x < 0):
+        import cmath
+
         return cmath.log(x) if x else complex(-math.inf, 0)
     return math.log(x) if x > 0 else (-math.inf if x == 0 else math.nan)
 

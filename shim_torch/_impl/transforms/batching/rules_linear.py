@@ -6,7 +6,8 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.table.calls import torch
-from shim_torch._impl.transforms.batching.rules import RULES, Call, _loop, _spread, _wrap, rule
+from shim_torch._impl.transforms.batching.fallback import loop
+from shim_torch._impl.transforms.batching.registry import RULES, Call, rule, spread, wrap
 
 
 def _product(call: Call, a: Any, b: Any) -> Any:
@@ -29,21 +30,21 @@ def _product(call: Call, a: Any, b: Any) -> Any:
 def _matmul(call: Call, args: Any, kwargs: Any) -> Any:
     a, b = map(call.shared, args)
     if not call.mine(a) and not call.mine(b):
-        return _spread(call, call.func(a, b))
+        return spread(call, call.func(a, b))
     wanted = {"mm": (2, 2), "bmm": (3, 3), "mv": (2, 1), "dot": (1, 1)}
     ranks = wanted.get(call.func._qualified_op_name.removeprefix("aten::"))
     if ranks is not None and (a.dim(), b.dim()) != ranks or not a.dim() or not b.dim():
-        return _loop(call, args, kwargs)  # which raises the operator's own error
-    return _wrap(call, _product(call, a, b))
+        return loop(call, args, kwargs)  # which raises the operator's own error
+    return wrap(call, _product(call, a, b))
 
 
 def _added(call: Call, bias: Any, found: Any, rank: int, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * bias + alpha * found`` of items of ``rank`` dims; ``found`` has the batch in front or is the same for all."""
     found = found if alpha == 1 else found * alpha
     if beta == 0:
-        return _wrap(call, found if found.dim() > rank else found.expand((call.size, *found.shape)))
+        return wrap(call, found if found.dim() > rank else found.expand((call.size, *found.shape)))
     bias = call.padded(bias, rank)
-    return _wrap(call, found + (bias if beta == 1 else bias * beta))
+    return wrap(call, found + (bias if beta == 1 else bias * beta))
 
 
 @rule("addmm", "baddbmm", "addmv")
@@ -61,16 +62,16 @@ def _linear(call: Call, args: Any, kwargs: Any) -> Any:
     weight, bias = call.shared(weight), call.shared(kwargs.get("bias", bias))
     if not call.mine(weight) and not call.mine(bias):
         found = call.func(call.value(x), weight, bias)
-        return _wrap(call, found) if call.mine(x) else _spread(call, found)
-    found = _product(call, x, _wrap(call, weight.value.mT) if call.mine(weight) else weight.t())
-    return _wrap(call, found if bias is None else found + call.padded(bias, found.dim() - 1))
+        return wrap(call, found) if call.mine(x) else spread(call, found)
+    found = _product(call, x, wrap(call, weight.value.mT) if call.mine(weight) else weight.t())
+    return wrap(call, found if bias is None else found + call.padded(bias, found.dim() - 1))
 
 
 @rule("addr", "ger", "outer")
 def _outer(call: Call, args: Any, kwargs: Any) -> Any:
     a, b = map(call.value, args[-2:])
     found = a.unsqueeze(-1) * b.unsqueeze(-2)
-    return _wrap(call, found) if len(args) == 2 else _added(call, args[0], found, 2, **kwargs)
+    return wrap(call, found) if len(args) == 2 else _added(call, args[0], found, 2, **kwargs)
 
 
 @rule("addbmm")
@@ -86,16 +87,16 @@ def _joined(items: int) -> Any:
     def function(call: Call, args: Any, kwargs: Any) -> Any:
         x, *rest = args
         if not call.mine(x) or any(map(call.mine, rest)) or any(map(call.mine, kwargs.values())) or x.dim() < items:
-            return _loop(call, args, kwargs)
+            return loop(call, args, kwargs)
         if x.dim() == items:  # not batched
-            return _wrap(call, call.func(x.value, *rest, **kwargs))
+            return wrap(call, call.func(x.value, *rest, **kwargs))
         if x.dim() != items + 1:
-            return _loop(call, args, kwargs)
+            return loop(call, args, kwargs)
         lead = x.value.shape[:2]
         found = call.func(x.value.flatten(0, 1), *rest, **kwargs)
         if isinstance(found, _core.Tensor):
-            return _wrap(call, found.unflatten(0, lead))
-        return tuple(_wrap(call, f.unflatten(0, lead)) for f in found)
+            return wrap(call, found.unflatten(0, lead))
+        return tuple(wrap(call, f.unflatten(0, lead)) for f in found)
 
     return function
 
@@ -117,14 +118,14 @@ def _convolution(call: Call, args: Any, kwargs: Any) -> Any:
     if x.dim() == weight.dim() and not call.mine(weight) and not call.mine(bias):
         return _joined(weight.dim() - 1)(call, args, kwargs)
     if transposed or x.dim() != weight.dim():
-        return _loop(call, args, kwargs)
+        return loop(call, args, kwargs)
     # Each item has its own weights: channels of all items side by side, as groups.
     value = call.whole(x)
     value = value.movedim(0, 1).flatten(1, 2)
     weights = call.whole(weight).flatten(0, 1)
     biases = None if bias is None else call.whole(bias).flatten()
     found = call.func(value, weights, biases, *rest[:5], groups * call.size)
-    return _wrap(call, found.unflatten(1, (call.size, -1)).movedim(1, 0))
+    return wrap(call, found.unflatten(1, (call.size, -1)).movedim(1, 0))
 
 
 @rule("native_layer_norm", "layer_norm", "rms_norm")
@@ -132,16 +133,16 @@ def _layer_norm(call: Call, args: Any, kwargs: Any) -> Any:
     """Over the last dims, whatever is before; weights of the batch multiply afterwards."""
     x, *rest = map(call.shared, args)
     if not call.mine(x) or any(map(call.mine, rest)):
-        return _loop(call, args, kwargs)
-    return _wrap(call, call.func(x.value, *rest, **kwargs))
+        return loop(call, args, kwargs)
+    return wrap(call, call.func(x.value, *rest, **kwargs))
 
 
 @rule("constant_pad_nd", "pad")
 def _padded(call: Call, args: Any, kwargs: Any) -> Any:
     mode = args[2] if len(args) > 2 and isinstance(args[2], str) else kwargs.get("mode", "constant")
     if mode != "constant" or not call.mine(args[0]) or len(args[1]) > 2 * args[0].dim():
-        return _loop(call, args, kwargs)
-    return _wrap(call, call.func(args[0].value, *args[1:], **kwargs))
+        return loop(call, args, kwargs)
+    return wrap(call, call.func(args[0].value, *args[1:], **kwargs))
 
 
 @rule("linalg_inv", "linalg_inv_ex", "linalg_det", "linalg_slogdet", "linalg_cholesky", "linalg_cholesky_ex", "cholesky",
@@ -151,18 +152,18 @@ def _padded(call: Call, args: Any, kwargs: Any) -> Any:
 def _matrices(call: Call, args: Any, kwargs: Any) -> Any:
     """Operators over the last two dims."""
     if not call.mine(args[0]) or args[0].dim() < 2 or any(map(call.mine, args[1:])):
-        return _loop(call, args, kwargs)
+        return loop(call, args, kwargs)
     found = call.func(args[0].value, *args[1:], **kwargs)
     if isinstance(found, _core.Tensor):
-        return _wrap(call, found)
-    return type(found)([_wrap(call, f) for f in found])
+        return wrap(call, found)
+    return type(found)([wrap(call, f) for f in found])
 
 
 @rule("linalg_solve", "linalg_solve_triangular", "_linalg_solve_ex", "cholesky_solve")
 def _solved(call: Call, args: Any, kwargs: Any) -> Any:
     a, b, *rest = args
     if a.dim() < 2 or b.dim() < 2:
-        return _loop(call, args, kwargs)
+        return loop(call, args, kwargs)
     dims = max(a.dim(), b.dim())
 
     def lead(x: Any) -> Any:
@@ -170,4 +171,4 @@ def _solved(call: Call, args: Any, kwargs: Any) -> Any:
         return value.reshape(value.shape[:1] + (1,) * (dims - x.dim()) + value.shape[1:])
 
     found = call.func(lead(a), lead(b), *rest, **kwargs)
-    return _wrap(call, found) if isinstance(found, _core.Tensor) else type(found)([_wrap(call, f) for f in found])
+    return wrap(call, found) if isinstance(found, _core.Tensor) else type(found)([wrap(call, f) for f in found])

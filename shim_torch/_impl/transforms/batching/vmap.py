@@ -10,7 +10,8 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch._impl.table.calls import torch
-from shim_torch._impl.transforms.batching.tensors import BatchedTensor, Level, stack
+from shim_torch._impl.transforms.batching.level import Level
+from shim_torch._impl.transforms.batching.tensors import BatchedTensor, stack
 from shim_torch.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 
 

@@ -98,7 +98,7 @@ def _all_fake(mode: Any, func: Any, args: Any, kwargs: Any) -> Any:
 
 def _of_constants(mode: Any, func: Any, name: str, args: Any, kwargs: Any, tensors: list[Any]) -> Any:
     """(the result,) of known values; None where one is not known, or the result is no single number."""
-    from shim_torch._impl.transforms.batching.tensors import is_random
+    from shim_torch._impl.transforms.batching.randomness import is_random
 
     if not tensors or any(t.constant is None for t in tensors):
         return None

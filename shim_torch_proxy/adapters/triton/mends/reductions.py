@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -52,10 +53,40 @@ def _combined(function: Any, owner: Any, left: Any, right: Any, dtypes: Any) -> 
     return results
 
 
-def _custom(interpreter: ModuleType, patch: Patch) -> None:
-    """A function of its own combines neighbours all at once, in log2(n) steps (stock: element by element, 0.1 ms each)."""
+def _whole_reduce(owner: Any, input: Any, combined: Callable[..., Any]) -> Any:
+    """The reduction, half of the elements with the other half at a time."""
     import numpy as np
 
+    arrays, dtypes = [arg.handle.data for arg in input], [arg.dtype for arg in input]
+    shape, axis = arrays[0].shape, owner.axis
+    arrays = [a.reshape(-1) if axis is None else np.moveaxis(a, axis, -1) for a in arrays]
+    while arrays[0].shape[-1] > 1:
+        halves = [a[..., 0::2] for a in arrays], [a[..., 1::2] for a in arrays]
+        arrays = combined(owner.combine_fn, owner, *halves, dtypes)
+    arrays = [a[..., 0] for a in arrays]
+    if owner.keep_dims:
+        arrays = [a.reshape((1,) * len(shape)) if axis is None else np.expand_dims(a, axis) for a in arrays]
+    return [owner.to_tensor(a if a.shape else a.item(), t) for a, t in zip(arrays, dtypes)]  # noqa: B905
+
+
+def _whole_scan(owner: Any, input: Any, combined: Callable[..., Any]) -> Any:
+    """The scan, all elements with those 1, 2, 4, ... before them."""
+    import numpy as np
+
+    arrays, dtypes, axis = [arg.handle.data for arg in input], [arg.dtype for arg in input], owner.axis
+    length = arrays[0].shape[axis]
+    place = np.arange(length).reshape([-1 if d == axis % arrays[0].ndim else 1 for d in range(arrays[0].ndim)])
+    step = 1
+    while step < length:
+        before = [np.roll(a, step, axis) for a in arrays]
+        made = combined(owner.combine_fn, owner, before, arrays, dtypes)
+        arrays = [np.where(place >= step, new, old) for new, old in zip(made, arrays)]  # noqa: B905
+        step *= 2
+    return [owner.to_tensor(a, t) for a, t in zip(arrays, dtypes)]  # noqa: B905
+
+
+def _custom(interpreter: ModuleType, patch: Patch) -> None:
+    """A function of its own combines neighbours all at once, in log2(n) steps (stock: element by element, 0.1 ms each)."""
     reduce, scan = interpreter.ReduceOps.generic_reduce, interpreter.ScanOps.generic_scan
     stock_patch = interpreter._patch_lang_tensor
     whole = False
@@ -84,39 +115,15 @@ def _custom(interpreter: ModuleType, patch: Patch) -> None:
 
     def generic_reduce(self: Any, input: Any) -> Any:
         try:
-            return whole_reduce(self, input)
+            return _whole_reduce(self, input, combined)
         except Exception:  # a function that asks for the truth of its arguments: one element at a time
             return reduce(self, input)
 
-    def whole_reduce(self: Any, input: Any) -> Any:
-        arrays, dtypes = [arg.handle.data for arg in input], [arg.dtype for arg in input]
-        shape, axis = arrays[0].shape, self.axis
-        arrays = [a.reshape(-1) if axis is None else np.moveaxis(a, axis, -1) for a in arrays]
-        while arrays[0].shape[-1] > 1:
-            halves = [a[..., 0::2] for a in arrays], [a[..., 1::2] for a in arrays]
-            arrays = combined(self.combine_fn, self, *halves, dtypes)
-        arrays = [a[..., 0] for a in arrays]
-        if self.keep_dims:
-            arrays = [a.reshape((1,) * len(shape)) if axis is None else np.expand_dims(a, axis) for a in arrays]
-        return [self.to_tensor(a if a.shape else a.item(), t) for a, t in zip(arrays, dtypes)]  # noqa: B905
-
     def generic_scan(self: Any, input: Any) -> Any:
         try:
-            return whole_scan(self, input)
+            return _whole_scan(self, input, combined)
         except Exception:
             return scan(self, input)
-
-    def whole_scan(self: Any, input: Any) -> Any:
-        arrays, dtypes, axis = [arg.handle.data for arg in input], [arg.dtype for arg in input], self.axis
-        length = arrays[0].shape[axis]
-        place = np.arange(length).reshape([-1 if d == axis % arrays[0].ndim else 1 for d in range(arrays[0].ndim)])
-        step = 1
-        while step < length:
-            before = [np.roll(a, step, axis) for a in arrays]
-            made = combined(self.combine_fn, self, before, arrays, dtypes)
-            arrays = [np.where(place >= step, new, old) for new, old in zip(made, arrays)]  # noqa: B905
-            step *= 2
-        return [self.to_tensor(a, t) for a, t in zip(arrays, dtypes)]  # noqa: B905
 
     patch.set(interpreter, "_patch_lang_tensor", _patch_lang_tensor)
     patch.set(interpreter.ReduceOps, "generic_reduce", generic_reduce)

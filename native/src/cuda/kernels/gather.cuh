@@ -1,0 +1,196 @@
+#pragma once
+// Joining, gathering and scattering, compiled by NVRTC with macros:
+//   ELEMENT the element type (for what only moves, an unsigned word of the size moved), INDEX the index type, WIDE 1 for more than 2**31 elements.
+#include "cuda/kernels/types.cuh"
+
+typedef ELEMENT T;
+typedef INDEX I;
+typedef typename pick<WIDE, u64, u32>::type Number;
+#define EACH(i, n) for (Number i = Number(blockIdx.x) * 256 + threadIdx.x; i < Number(n); i += Number(gridDim.x) * 256)
+
+// An index that is out of range ends the program, as PyTorch's assertion does.
+__device__ inline i64 place(I index, i64 size, int wraps) {
+  i64 j = i64(index);
+  if (wraps && j < 0) j += size;
+  if (u64(j) >= u64(size)) __trap();
+  return j;
+}
+
+// out[o, k, w] = from[o, index[k], w]; w over `inner` neighbouring elements.
+extern "C" __global__ void __launch_bounds__(256) take(const T* from, T* out, const I* index, i64 count, i64 inner,
+    i64 total, i64 outer_step, i64 dim_step, i64 size, int wraps) {
+  EACH(i, total) {
+    const Number row = i / Number(inner), w = i - row * Number(inner), o = row / Number(count),
+                 k = row - o * Number(count);
+    out[i] = from[i64(o) * outer_step + place(index[k], size, wraps) * dim_step + w];
+  }
+}
+
+// out[index[k], w] = values[k, w]
+extern "C" __global__ void __launch_bounds__(256)
+    put(T* out, const T* values, const I* index, i64 inner, i64 total, i64 value_step, i64 size, int wraps) {
+  EACH(i, total) {
+    const Number k = i / Number(inner), w = i - k * Number(inner);
+    out[place(index[k], size, wraps) * inner + w] = values[i64(k) * value_step + (value_step ? w : 0)];
+  }
+}
+
+// keys[i] = the row that the indices of i name among rows of these sizes
+struct Indices {
+  const i64* at[6];
+  i64 size[6];
+  int count;
+};
+extern "C" __global__ void __launch_bounds__(256) flatten(i64* keys, i64 n, Indices g) {
+  EACH(i, n) {
+    i64 key = 0;
+#pragma unroll
+    for (int k = 0; k < 6; ++k) {
+      if (k == g.count) break;
+      i64 j = g.at[k][i];
+      if (j < 0) j += g.size[k];
+      if (u64(j) >= u64(g.size[k])) __trap();
+      key = key * g.size[k] + j;
+    }
+    keys[i] = key;
+  }
+}
+
+// Parts one after another along a dimension: out[o, start + w] = part[o, w].
+struct Parts {
+  const T* from[32];
+  i64 start[32];
+  i64 width[32];
+};
+extern "C" __global__ void __launch_bounds__(256) join(T* out, i64 outer, i64 row, Parts parts) {
+  const i64 width = parts.width[blockIdx.y], start = parts.start[blockIdx.y];
+  const T* from = parts.from[blockIdx.y];
+  EACH(i, outer * width) {
+    const Number o = i / Number(width), w = i - o * Number(width);
+    out[i64(o) * row + start + w] = from[i];
+  }
+}
+
+// Innermost first; steps in elements of three tensors.
+struct Walk {
+  i64 size[6];
+  i64 step[3][6];
+  int dims;
+};
+struct At {
+  i64 a, b, c;
+};
+__device__ inline At at(const Walk& g, Number position) {
+  At r = {0, 0, 0};
+#pragma unroll
+  for (int d = 0; d < 6; ++d) {
+    if (d == g.dims) break;
+    Number digit = position;
+    if (d + 1 < g.dims) {
+      const Number q = position / Number(g.size[d]);
+      digit = position - q * Number(g.size[d]);
+      position = q;
+    }
+    r.a += i64(digit) * g.step[0][d];
+    r.b += i64(digit) * g.step[1][d];
+    r.c += i64(digit) * g.step[2][d];
+  }
+  return r;
+}
+
+// out[p] = from[p with the dimension's place index[p]]
+extern "C" __global__ void __launch_bounds__(256)
+    gather(const T* from, const I* index, T* out, i64 total, i64 dim_step, i64 size, Walk g) {
+  EACH(i, total) {
+    const At p = at(g, i);
+    out[i] = from[p.a + place(index[p.b], size, 0) * dim_step];
+  }
+}
+
+// out[p with the dimension's place index[p]] = from[p]
+extern "C" __global__ void __launch_bounds__(256)
+    scatter(T* out, const I* index, const T* from, i64 total, i64 dim_step, i64 size, Walk g, int wraps) {
+  EACH(i, total) {
+    const At p = at(g, i);
+    out[p.a + place(index[p.b], size, wraps) * dim_step] = from[p.c];
+  }
+}
+// out[p with the dimension's place index[p]] = value
+extern "C" __global__ void __launch_bounds__(256)
+    fill_at(T* out, const I* index, T value, i64 total, i64 dim_step, i64 size, int wraps, Walk g) {
+  EACH(i, total) {
+    const At p = at(g, i);
+    out[p.a + place(index[p.b], size, wraps) * dim_step] = value;
+  }
+}
+#ifdef ADDS
+template <class X> __device__ inline void add_word(X* p, X v) {  // elements of less than 4 bytes, by their word
+  u32* word = reinterpret_cast<u32*>(reinterpret_cast<u64>(p) & ~3ull);
+  const u32 shift = u32(reinterpret_cast<u64>(p) & 3) * 8, mask = (sizeof(X) == 1 ? 0xffu : 0xffffu) << shift;
+  u32 seen = *word, old;
+  do {
+    old = seen;
+    X now, sum;
+    u16 bits = u16(old >> shift);
+    if constexpr (sizeof(X) == 1) {
+      u8 b = u8(bits);
+      now = *reinterpret_cast<X*>(&b);
+    } else
+      now = *reinterpret_cast<X*>(&bits);
+    if constexpr (is_narrow<X>)
+      sum = cast<X>(widen(now) + widen(v));
+    else if constexpr (same_type<X, Bool>::value)
+      sum = Bool{u8(now.v | v.v)};
+    else
+      sum = X(now + v);
+    u32 raw;
+    if constexpr (sizeof(X) == 1)
+      raw = *reinterpret_cast<u8*>(&sum);
+    else
+      raw = *reinterpret_cast<u16*>(&sum);
+    seen = atomicCAS(word, old, (old & ~mask) | (raw << shift));
+  } while (seen != old);
+}
+template <class X> __device__ inline void add_to(X* p, X v) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  if constexpr (same_type<X, Half>::value) {
+    asm volatile("red.global.add.noftz.f16 [%0], %1;" ::"l"(p), "h"(v.v) : "memory");
+    return;
+  }
+  if constexpr (same_type<X, Bf16>::value) {
+    asm volatile("red.global.add.noftz.bf16 [%0], %1;" ::"l"(p), "h"(v.v) : "memory");
+    return;
+  }
+#endif
+  if constexpr (same_type<X, i64>::value)
+    atomicAdd(reinterpret_cast<u64*>(p), u64(v));
+  else if constexpr (sizeof(X) >= 4)
+    atomicAdd(p, v);
+  else
+    add_word(p, v);
+}
+// out[...] += from[p]; in no order, as PyTorch's.
+extern "C" __global__ void __launch_bounds__(256)
+    scatter_add(T* out, const I* index, const T* from, i64 total, i64 dim_step, i64 size, Walk g) {
+  EACH(i, total) {
+    const At p = at(g, i);
+    add_to(out + p.a + place(index[p.b], size, 0) * dim_step, from[p.c]);
+  }
+}
+
+// keys sorted, order[k] where the k-th was: out[key, w] (+)= the sum of values[order[k], w] over a key's k, in their order.
+// A block works on 256 columns of one run of equal keys; keys below 0 and `skip` are left out.
+extern "C" __global__ void __launch_bounds__(256) add_runs(T* out, const T* values, const i64* keys, const i64* order,
+    i64 count, i64 inner, i64 value_step, i64 size, i64 skip) {
+  typedef typename pick<is_narrow<T>, float, typename pick<same_type<T, Bool>::value, int, T>::type>::type C;
+  const i64 k = blockIdx.x, key = keys[k];
+  if ((k > 0 && keys[k - 1] == key) || key < 0 || key == skip) return;
+  if (key >= size) __trap();
+  for (i64 w = i64(blockIdx.y) * 256 + threadIdx.x; w < inner; w += i64(gridDim.y) * 256) {
+    C sum = cast<C>(out[key * inner + w]);
+    for (i64 j = k; j < count && keys[j] == key; ++j)
+      sum += cast<C>(values[order[j] * value_step + (value_step ? w : 0)]);
+    out[key * inner + w] = cast<T>(sum);
+  }
+}
+#endif

@@ -1,0 +1,58 @@
+#pragma once
+// A tensor in the middle of a larger one, compiled by NVRTC with macros:
+//   ELEMENT an unsigned type of the elements' size, V elements that a thread writes at once, WIDE 1 for more than 2**31 elements.
+#include "cuda/kernels/types.cuh"
+
+typedef ELEMENT T;
+typedef typename pick<WIDE, u64, u32>::type Number;
+struct alignas(sizeof(T) * V) Pack {
+  T v[V];
+};
+// Innermost first: sizes of `out`, where the tensor begins, its sizes and steps.
+struct Frame {
+  i64 size[8], begin[8], inner[8], step[8];
+  int dims;
+};
+
+// Where element `at` of out is in `from`, or a large number where it is in the frame, the innermost dimension left aside; the place along the innermost dimension goes to *column.
+__device__ inline i64 source_of(const Frame& f, Number at, i64* column) {
+  i64 offset = 0;
+  bool inside = true;
+#pragma unroll
+  for (int d = 0; d < 8; ++d) {
+    if (d == f.dims) break;
+    Number digit = at;
+    if (d + 1 < f.dims) {
+      const Number q = at / Number(f.size[d]);
+      digit = at - q * Number(f.size[d]);
+      at = q;
+    }
+    const i64 place = i64(digit) - f.begin[d];
+    if (d == 0) {
+      *column = i64(digit);
+      offset = place * f.step[0];
+      continue;
+    }
+    inside = inside && u64(place) < u64(f.inner[d]);
+    offset += place * f.step[d];
+  }
+  return inside ? offset : i64(1) << 62;
+}
+// out, contiguous, of `n` elements: `from` within the frame, else value.
+extern "C" __global__ void __launch_bounds__(256) pad(T* out, const T* from, T value, i64 n, Frame f) {
+  const i64 first = (i64(blockIdx.x) * 256 + threadIdx.x) * V;
+  if (first >= n) return;
+  i64 column, at = source_of(f, Number(first), &column);
+  Pack r;
+#pragma unroll
+  for (int k = 0; k < V; ++k) {
+    r.v[k] = at < i64(1) << 61 && u64(column - f.begin[0]) < u64(f.inner[0]) ? from[at] : value;
+    at += f.step[0];
+    if (++column == f.size[0] && k + 1 < V && first + k + 1 < n) at = source_of(f, Number(first + k + 1), &column);
+  }
+  if (first + V <= n)
+    *reinterpret_cast<Pack*>(out + first) = r;
+  else
+    for (int k = 0; k < V; ++k)
+      if (first + k < n) out[first + k] = r.v[k];
+}

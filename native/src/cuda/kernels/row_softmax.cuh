@@ -1,0 +1,212 @@
+#pragma once
+// The part LOG of rows.cuh: the gradient of softmax, cross entropy, logsumexp.
+#include "cuda/kernels/block.cuh"
+
+#ifdef LOG
+// dx = y * (g - sum(g * y)), or with LOG, where y is the logarithm, g - exp(y) * sum(g). A block a row.
+extern "C" __global__ void __launch_bounds__(1024) softmax_backward(const T* g, const T* y, T* dx, i64 cols) {
+  const T *grad = g + i64(blockIdx.x) * cols, *from = y + i64(blockIdx.x) * cols;
+  T* to = dx + i64(blockIdx.x) * cols;
+  Load a[LOADS ? LOADS : 1], b[LOADS ? LOADS : 1];
+  C sum = 0;
+  auto add = [&](const Load& p, const Load& q) {
+    for (int k = 0; k < V; ++k) sum += LOG ? wide(p.v[k]) : wide(p.v[k]) * wide(q.v[k]);
+  };
+  auto apply = [&](i64 c, const Load& p, const Load& q) {
+    Load r;
+    for (int k = 0; k < V; ++k)
+      r.v[k] = cast<T>(LOG ? wide(p.v[k]) - exp(wide(q.v[k])) * sum : wide(q.v[k]) * (wide(p.v[k]) - sum));
+    store(to + c, r);
+  };
+  if (LOADS) {
+#pragma unroll
+    for (int k = 0; k < LOADS; ++k) {
+      const i64 c = (i64(k) * blockDim.x + threadIdx.x) * V;
+      if (c < cols) {
+        a[k] = load(grad + c);
+        b[k] = load(from + c);
+        add(a[k], b[k]);
+      }
+    }
+    sum = across_block(sum);
+#pragma unroll
+    for (int k = 0; k < LOADS; ++k) {
+      const i64 c = (i64(k) * blockDim.x + threadIdx.x) * V;
+      if (c < cols) apply(c, a[k], b[k]);
+    }
+  } else {
+    for (i64 c = i64(threadIdx.x) * V; c < cols; c += i64(blockDim.x) * V) add(load(grad + c), load(from + c));
+    sum = across_block(sum);
+    for (i64 c = i64(threadIdx.x) * V; c < cols; c += i64(blockDim.x) * V) apply(c, load(grad + c), load(from + c));
+  }
+}
+
+// --- cross entropy ----------------------------------------------------------------------------------------------------
+
+struct Part {
+  C top, sum;
+};  // of exponentials: sum * exp(top)
+__device__ inline C lowest() { return -C(__int_as_float(0x7f800000)); }
+__device__ inline Part joined(Part a, Part b) {
+  if (a.top < b.top || a.top != a.top) {
+    const Part t = a;
+    a = b;
+    b = t;
+  }
+  if (b.sum == C(0)) return a;
+  a.sum += b.sum * exp(b.top - a.top);
+  if (b.top != b.top) a.sum = b.top;
+  return a;
+}
+__device__ inline Part across_warp(Part p) {
+#pragma unroll
+  for (int step = 16; step; step /= 2) {
+    Part o;
+    o.top = __shfl_xor_sync(FULL, p.top, step);
+    o.sum = __shfl_xor_sync(FULL, p.sum, step);
+    p = joined(p, o);
+  }
+  return p;
+}
+
+// log_p[row] = log_softmax(x) (unless null), losses[row] = -log_p[target] * weight, factors[row] = weight; 0 where the target is `ignored`.
+extern "C" __global__ void __launch_bounds__(1024) cross_entropy(
+    const T* x, const i64* targets, const T* weight, T* log_p, C* losses, C* factors, i64 cols, i64 ignored) {
+  __shared__ Part shared[32];
+  __shared__ C most, rest;  // subtracted one after the other: their sum would round large ones
+  const i64 row = blockIdx.x;
+  const T* from = x + row * cols;
+  C top = lowest(), sum = 0;
+  for (i64 c = i64(threadIdx.x) * V; c < cols; c += i64(blockDim.x) * V) {
+    const Load a = load(from + c);
+    C most = wide(a.v[0]);
+#pragma unroll
+    for (int k = 1; k < V; ++k) {
+      const C w = wide(a.v[k]);
+      most = w > most || w != w ? w : most;
+    }
+    if (most > top || most != most) {
+      sum = top == lowest() ? C(0) : sum * exp(top - most);
+      top = most;
+    }
+    if (top == lowest()) continue;
+#pragma unroll
+    for (int k = 0; k < V; ++k) sum += exp(wide(a.v[k]) - top);
+  }
+  Part p = across_warp({top, sum});
+  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = p;
+  __syncthreads();
+  if (threadIdx.x < 32) {
+    p = threadIdx.x < blockDim.x / 32 ? shared[threadIdx.x] : Part{lowest(), C(0)};
+    p = across_warp(p);
+    if (threadIdx.x == 0) {
+      most = p.top;
+      rest = p.top == lowest() ? p.sum / p.sum : log(p.sum);
+    }  // of nothing but -inf: not a number
+  }
+  __syncthreads();
+  const C largest = most, others = rest;
+  if (log_p) {
+    T* to = log_p + row * cols;
+    for (i64 c = i64(threadIdx.x) * V; c < cols; c += i64(blockDim.x) * V) {
+      Load a = load(from + c);
+#pragma unroll
+      for (int k = 0; k < V; ++k) a.v[k] = cast<T>(wide(a.v[k]) - largest - others);
+      store(to + c, a);
+    }
+  }
+  if (threadIdx.x) return;
+  const i64 target = targets[row];
+  if (target == ignored) {
+    losses[row] = factors[row] = C(0);
+    return;
+  }
+  if (u64(target) >= u64(cols)) __trap();
+  const C w = weight ? wide(weight[target]) : C(1);
+  losses[row] = -wide(cast<T>(wide(from[target]) - largest - others)) * w;
+  factors[row] = w;
+}
+
+// out[row] = log(sum(exp(x))): infinities stay, NaN wins.
+extern "C" __global__ void __launch_bounds__(1024) log_sum_exp(const T* x, T* out, i64 cols) {
+  __shared__ Part shared[32];
+  const T* from = x + i64(blockIdx.x) * cols;
+  Part p = {lowest(), C(0)};
+  const auto gap = [](C a, C b) { return a == b ? C(0) : a - b; };  // of infinities too
+  const auto both = [&](Part a, Part b) {
+    if (a.top < b.top || a.top != a.top) {
+      const Part t = a;
+      a = b;
+      b = t;
+    }
+    if (b.sum != C(0)) a.sum += b.sum * exp(gap(b.top, a.top));
+    return a;
+  };
+  for (i64 c = i64(threadIdx.x) * V; c < cols; c += i64(blockDim.x) * V) {
+    const Load a = load(from + c);
+    C most = p.top;
+#pragma unroll
+    for (int k = 0; k < V; ++k) {
+      const C w = wide(a.v[k]);
+      most = w > most ? w : most;
+    }
+    if (most > p.top) {
+      p.sum = p.top == lowest() ? p.sum * C(0) : p.sum * exp(gap(p.top, most));
+      p.top = most;
+    }
+#pragma unroll
+    for (int k = 0; k < V; ++k) {
+      const C w = wide(a.v[k]);
+      p.sum += w == lowest() ? C(0) : exp(gap(w, p.top));
+    }
+  }
+#pragma unroll
+  for (int step = 16; step; step /= 2)
+    p = both(p, {__shfl_xor_sync(FULL, p.top, step), __shfl_xor_sync(FULL, p.sum, step)});
+  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = p;
+  __syncthreads();
+  if (threadIdx.x) return;
+  for (int k = 1; k < int(blockDim.x / 32); ++k) p = both(p, shared[k]);
+  out[blockIdx.x] = cast<T>(p.top + log(p.sum));
+}
+
+// loss = sum(losses), over sum(factors) where `mean`; one block. total = sum(factors).
+extern "C" __global__ void __launch_bounds__(1024)
+    total(const C* losses, const C* factors, T* loss, C* total, i64 rows, int mean) {
+  C a = 0, b = 0;
+  for (i64 r = threadIdx.x; r < rows; r += blockDim.x) {
+    a += losses[r];
+    b += factors[r];
+  }
+  a = across_block(a);
+  b = across_block(b);
+  if (threadIdx.x == 0) {
+    *loss = cast<T>(mean ? a / b : a);
+    *total = b;
+  }
+}
+
+extern "C" __global__ void narrowed(const C* losses, T* loss, i64 rows) {
+  const i64 r = i64(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (r < rows) loss[r] = cast<T>(losses[r]);
+}
+
+// dx = (exp(log_p) - [column is the target]) * factor * g (/ total); g of one element, or with `each_row` one a row.
+extern "C" __global__ void __launch_bounds__(1024) cross_entropy_backward(const T* g, const T* log_p,
+    const i64* targets, const C* factors, const C* total, T* dx, i64 cols, int mean, int each_row) {
+  const i64 row = blockIdx.x, target = targets[row];
+  const T* from = log_p + row * cols;
+  T* to = dx + row * cols;
+  C scale = wide(g[each_row ? row : 0]) * factors[row];
+  if (mean) scale /= *total;
+  if (factors[row] == C(0)) scale = C(0);
+  for (i64 c = i64(threadIdx.x) * V; c < cols; c += i64(blockDim.x) * V) {
+    const Load a = load(from + c);
+    Load r;
+#pragma unroll
+    for (int k = 0; k < V; ++k)
+      r.v[k] = cast<T>(scale == C(0) ? C(0) : (exp(wide(a.v[k])) - (c + k == target ? C(1) : C(0))) * scale);
+    store(to + c, r);
+  }
+}
+#endif
