@@ -27,6 +27,7 @@ template <class T> class Outcome {
   T& operator*() { return value_; }
   const T& operator*() const { return value_; }
   T* operator->() { return &value_; }
+  const T* operator->() const { return &value_; }
   NotMine why() const { return {reason_}; }
 
  private:
