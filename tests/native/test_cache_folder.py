@@ -129,6 +129,18 @@ def test_an_entry_that_others_may_write_to(tmp_path):
     assert _core.cache_kept(str(tmp_path), "one", b"key") == b"" and not (tmp_path / "one").exists()
 
 
+def test_what_a_killed_writer_left_is_removed(tmp_path):
+    left = [tmp_path / name for name in ("old.tmp", "new.tmp", "old.cubin")]
+    for path in left:
+        path.write_text("")
+        if "old" in path.name:
+            os.utime(path, (0, 0))
+    (tmp_path / "folder.tmp").mkdir()
+    os.utime(tmp_path / "folder.tmp", (0, 0))
+    _core.cache_sweep(str(tmp_path))
+    assert sorted(f.name for f in tmp_path.iterdir()) == ["folder.tmp", "new.tmp", "old.cubin"]
+
+
 WRITER = """
 import sys
 from shim_torch._impl.native import _core

@@ -7,6 +7,7 @@ import time
 
 from kernel_runs import line
 
+from shim_torch._impl.extensions import kernel_pack
 from shim_torch._impl.native import _core
 
 THREADS = """
@@ -93,6 +94,43 @@ def test_what_came_next_in_former_runs_is_compiled_ahead(store):
     threads = {next(op for op in ops if f"OP={op} " in code): thread for what, thread, code in log if what == "end"}
     assert len(log) == 8 and threads["sum"] not in (threads["prod"], threads["amax"], threads["amin"])
     assert store.run(code.replace("wait(3)", ""), SHIM_TORCH_COMPILE_AHEAD="2")["kept"] == 4
+
+
+def table() -> dict[str, list[str]]:
+    """Workload -> its specialisations, in the order in which it asks for them."""
+    found: dict[str, dict[str, int]] = {}
+    for row in kernel_pack.TABLE.read_text().splitlines():
+        text, _, places = row.partition("\t")
+        for place in places.split():
+            workload, _, number = place.rpartition(":")
+            found.setdefault(workload, {})[text] = int(number)
+    return {workload: sorted(order, key=order.__getitem__) for workload, order in found.items()}
+
+
+def test_what_comes_next_in_a_recorded_workload_is_compiled_ahead(store):
+    """In a first run, where there is no history: Hopper's kernels on sm_90 alone."""
+    order = table()["llama_first_step-bfloat16"]
+    code = f"{WAIT}\nload({order[0]!r}); wait(32); say(_core.kernel_counts())"
+    for architecture in ("90", "80"):
+        assert store.run(code, SHIM_TORCH_COMPILE_AHEAD="4", SIMULATED_ARCHITECTURE=architecture)["ahead"] == 32
+    compiled = {arguments.removeprefix("code ") for what, _, arguments in store.log() if what == "end"}
+    next_one = " ".join(f"-D{macro}" for macro in order[1].split()[1:])
+    assert f"--gpu-architecture=sm_90 -std=c++17 -default-device {next_one}" in compiled
+    assert not [text for text in compiled if "sm_80" in text and "HOPPER=1" in text]
+
+
+def test_the_table_is_in_order_and_of_our_kernels():
+    rows = [row for row in kernel_pack.TABLE.read_text().splitlines() if not row.startswith("#")]
+    assert len(rows) > 200 and rows == sorted(set(rows), key=lambda row: row.partition("\t")[0])
+    for row in rows:
+        assert _core.kernel_key(row.partition("\t")[0], 90)  # raises where it is none
+    assert {
+        "llama_train-float32",
+        "llama_generate-bfloat16",
+        "resnet18-float16",
+        "nanogpt-bfloat16",
+        "short-float32",
+    } < set(table())
 
 
 def test_what_is_kept_is_not_compiled_ahead(store):

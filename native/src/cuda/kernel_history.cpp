@@ -43,7 +43,7 @@ std::string KernelHistory::line(const std::string& previous, const std::string& 
 }
 
 void KernelHistory::read_table(std::string_view text) {
-  std::map<std::string, std::map<long, std::string>, std::less<>> workloads;
+  std::map<std::string, std::multimap<long, std::string>> workloads;  // one place: of different architectures
   while (!text.empty()) {
     std::string_view line = cut(text, '\n');
     const std::string_view what = cut(line, '\t');
@@ -51,7 +51,7 @@ void KernelHistory::read_table(std::string_view text) {
     while (!line.empty()) {
       std::string_view place = cut(line, ' ');
       const std::string workload(cut(place, ':'));
-      workloads[workload][std::strtol(std::string(place).c_str(), nullptr, 10)] = what;
+      workloads[workload].emplace(std::strtol(std::string(place).c_str(), nullptr, 10), what);
     }
   }
   for (const auto& [workload, order] : workloads) {
