@@ -227,6 +227,7 @@ int bind_kernels(PyObject* module) {
   ops.copy_ = engine_copy;
   copy_on_device = copy_with_cupy;
   negate_with_operator = negate_in_place;
+  register_pointwise_kernels();  // first: its general kernels are for names that have none yet
   register_index_kernels();
   register_formula_kernels();
   register_gemm_kernels();
@@ -235,7 +236,6 @@ int bind_kernels(PyObject* module) {
   register_layer_kernels();
   register_linalg_kernels();
   register_move_kernels();
-  register_pointwise_kernels();
   register_random_kernels();
   register_recurrent_kernels();
   register_reduce_kernels();
