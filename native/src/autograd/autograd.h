@@ -165,9 +165,11 @@ class SavedTensor {
 struct SubclassOps {
   static bool (*special)(const TensorImpl&);
   static Tensor (*detach)(const Tensor&);
-  static bool (*watched)(const Tensor&);  // special, or a mode sees every operator
+  static bool (*watched)(const Tensor&);        // special, or a mode sees every operator
+  static bool (*overrides)(const TensorImpl&);  // its class has a __torch_function__ that is to be asked
   static bool is_special(const TensorImpl& t) { return special && special(t); }
 };
+bool is_plain(const Tensor&);  // of no subclass, dense, and its memory holds its values
 
 // Thread-local modes.
 struct GradMode {
@@ -239,6 +241,7 @@ struct EngineOps {
   Tensor (*cast)(const Tensor&, DType) = nullptr;
   Tensor (*clone)(const Tensor&) = nullptr;
   Tensor (*zeros)(IntArrayRef, DType, Device) = nullptr;
+  Tensor (*new_zeros)(const Tensor& like, IntArrayRef) = nullptr;  // of its dtype, device and class
   void (*copy_)(const Tensor& self, const Tensor& src) = nullptr;
   Tensor (*as_strided)(const Tensor&, IntArrayRef sizes, IntArrayRef strides, int64_t offset) = nullptr;
   Tensor (*view_operator)(

@@ -113,7 +113,7 @@ void raise_failure(Operator& op, const char* name, Form form, const CallArgs& c,
       size_t count = 0;
       for (size_t i = std::max(c.nargs, skip); i < op.schema.args.size(); ++i) {
         const Argument& m = op.schema.args[i];
-        if (op.slots[i].fallback) continue;
+        if (m.fallback) continue;
         bool given = false;
         for (size_t k = 0; k < c.nkw(); ++k)
           given |= PyUnicode_CompareWithASCIIString(c.kwname(k), shown_name(m, form).c_str()) == 0;
@@ -169,7 +169,7 @@ void raise_op_failure(Operator& op, const CallArgs& c, const Failure& f) {
   } else if (f.what == Failure::too_many || f.what == Failure::none) {
     PyErr_Format(PyExc_RuntimeError,
         "%s() expected at most %zu argument(s) but received %zu argument(s). Declaration: %s", name.c_str(),
-        op.slots.size(), c.nargs + c.nkw(), declaration.c_str());
+        op.schema.args.size(), c.nargs + c.nkw(), declaration.c_str());
   } else {
     PyErr_Format(PyExc_RuntimeError, "Unknown keyword argument '%U' for operator '%s'. Schema: %s", f.value,
         name.c_str(), declaration.c_str());
@@ -179,8 +179,8 @@ void raise_op_failure(Operator& op, const CallArgs& c, const Failure& f) {
 // The overloads that PyTorch has for numbers in the places of tensors, which are one here.
 std::string number_signatures(const Operator& op, Form form, bool with_out) {
   std::string text = " * " + signature(op, form, with_out) + "\n";
-  for (size_t i = form == Form::method ? 1 : 0; i < op.slots.size(); ++i)
-    if (op.slots[i].number_ok) text += " * " + signature(op, form, with_out, i) + "\n";
+  for (size_t i = form == Form::method ? 1 : 0; i < op.schema.args.size(); ++i)
+    if (python_of(op).slots[i].number_ok) text += " * " + signature(op, form, with_out, i) + "\n";
   return text;
 }
 
@@ -210,7 +210,7 @@ void set_binding_error(const std::vector<Operator*>& candidates, const char* nam
   const size_t given = c.nargs + c.nkw();
   for (Operator* op : signatures) {
     size_t least = op->required,
-           most = op->slots.size() + (out_variant(candidates, op) ? 1 : 0) + (op->factory ? 1 : 0);
+           most = op->schema.args.size() + (out_variant(candidates, op) ? 1 : 0) + (op->factory ? 1 : 0);
     if (given >= least && given <= most) plausible.push_back(op);
   }
   Operator* only = signatures.size() == 1 ? signatures[0] : plausible.size() == 1 ? plausible[0] : nullptr;

@@ -51,7 +51,7 @@ struct CallArgs {  // the vectorcall convention
 
 // The first overload that takes the arguments, in declaration order; null with TypeError set in PyTorch's words.
 Operator* bind_arguments(const std::vector<Operator*>& candidates, const char* name, Form, const CallArgs&, Bound&);
-void prepare_slots(Operator&);  // names and defaults as Python objects; flags that follow from the schema
+void prepare_slots(PythonOperator&);  // names and defaults as Python objects; reads the schema
 
 // error: a Python exception is set. unreadable: of the right type, but beyond what C++ holds (see raise_unreadable).
 enum class Fit { yes, no, error, unreadable };

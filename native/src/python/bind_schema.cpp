@@ -37,7 +37,8 @@ PyObject* argument_data(const std::string& name, const ArgType& t, const std::op
       size, type_text(t, alias).c_str());
 }
 
-PyObject* schema_data(Operator& op) {  // (ns, name, overload, text, arguments, returns, mutable, varargs, varreturns)
+PyObject* schema_data(
+    const PythonOperator& op) {  // (ns, name, overload, text, arguments, returns, mutable, varargs, varreturns)
   const Schema& s = op.schema;
   PyObject *args = PyList_New(0), *returns = PyList_New(0);
   for (size_t i = 0; i < s.args.size(); ++i) {
@@ -64,14 +65,14 @@ PyObject* operator_schema(PyObject*, PyObject* args) {  // (qualified, overload)
     PyErr_Format(PyExc_RuntimeError, "operator %s.%s does not exist", qualified, overload);
     return nullptr;
   }
-  return schema_data(*op);
+  return schema_data(python_of(*op));
 }
 
 PyObject* py_parse(PyObject*, PyObject* text) {  // (schema text) -> data
   const char* s = PyUnicode_AsUTF8(text);
   if (!s) return nullptr;
   return guarded([&]() -> PyObject* {
-    Operator op;
+    PythonOperator op;
     op.schema = parse_schema(s);
     prepare_slots(op);
     return PyErr_Occurred() ? nullptr : schema_data(op);

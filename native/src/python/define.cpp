@@ -3,7 +3,7 @@
 
 #include "python/dispatch.h"
 #include "python/owned_ref.h"
-#include "python/record_plan.h"
+#include "autograd/formula_plan.h"
 #include "python/traits.h"
 
 namespace shim {
@@ -58,6 +58,7 @@ std::vector<Formula> formulas_of(PyObject* dict) {
     f.inputs = split(text(key));
     f.function = Py_NewRef(value);
     f.parameters = parameter_names(value);
+    f.flat = PyObject_HasAttrString(value, "flat");
     all.push_back(std::move(f));
   }
   return all;
@@ -65,7 +66,7 @@ std::vector<Formula> formulas_of(PyObject* dict) {
 
 namespace {
 
-void finish(Operator& op, Numbers numbers) {
+void finish(PythonOperator& op, Numbers numbers) {
   prepare_slots(op);
   if (PyErr_Occurred()) throw PythonError();
   for (size_t i = 0; i < op.slots.size(); ++i) {
@@ -78,13 +79,14 @@ void finish(Operator& op, Numbers numbers) {
   op.number_overloads = numbers == Numbers::not_first || numbers == Numbers::not_all;
 }
 
-Operator copy_base(const Operator& f) {  // shares references with f, which lives as long as the table
-  Operator o;
+PythonOperator copy_base(const PythonOperator& f) {  // shares references with f, which lives as long as the table
+  PythonOperator o;
   o.schema = f.schema;
   o.traits = f.traits;
   o.alias_of = f.alias_of;
   o.kind = f.kind;
   o.record = f.record;
+  o.recorded = f.recorded;
   o.run = f.run;
   o.formulas = f.formulas;
   o.fused = f.fused;
@@ -93,8 +95,10 @@ Operator copy_base(const Operator& f) {  // shares references with f, which live
   return o;
 }
 
-Operator* add_inplace(Operator* f, const std::string& native) {
-  Operator o = copy_base(*f);
+Operator* add(PythonOperator&& op) { return add_operator(std::make_unique<PythonOperator>(std::move(op))); }
+
+Operator* add_inplace(PythonOperator* f, const std::string& native) {
+  PythonOperator o = copy_base(*f);
   o.schema.name += "_";
   o.schema.args[0].alias = Alias{{"a"}, {"a"}, true, false};
   Return r;
@@ -105,7 +109,7 @@ Operator* add_inplace(Operator* f, const std::string& native) {
   o.functional = f;
   if (!native.empty()) find_natives(native + "_", o);
   finish(o, f->traits->numbers == Numbers::none ? Numbers::none : Numbers::any);  // the first is a tensor anyhow
-  return add_operator(std::move(o));
+  return add(std::move(o));
 }
 
 // The out= overload's name: "out" belongs to the main one, which is not always the unnamed or the tensors' one.
@@ -129,8 +133,8 @@ std::vector<std::string> out_names(
   return names;
 }
 
-Operator* add_out(Operator* f, PyObject* record, const std::string& native) {
-  Operator o = copy_base(*f);
+Operator* add_out(PythonOperator* f, PyObject* record, const std::string& native) {
+  PythonOperator o = copy_base(*f);
   const std::string& overload = f->schema.overload;
   o.schema.overload = out_overload(*f);
   if (find_operator(o.schema.qualified(), o.schema.overload))
@@ -151,13 +155,13 @@ Operator* add_out(Operator* f, PyObject* record, const std::string& native) {
   o.functional = f;
   if (!native.empty()) find_natives(native + "_out", o);
   finish(o, f->traits->numbers);
-  return add_operator(std::move(o));
+  return add(std::move(o));
 }
 
-void add_variants(Operator&& base, PyObject* record, const std::string& native, PyObject* names) {
+void add_variants(PythonOperator&& base, PyObject* record, const std::string& native, PyObject* names) {
   if (!native.empty()) find_natives(native, base);
   finish(base, base.traits->numbers);
-  Operator* f = add_operator(std::move(base));
+  auto* f = &python_of(*add(std::move(base)));
   if (f->kind == Operator::Kernel && !f->schema.args.empty() && f->schema.args[0].alias &&
       f->schema.args[0].alias->write) {
     f->inplace = true;  // fill_, zero_: the body gives the new value of self
@@ -175,13 +179,14 @@ void add_variants(Operator&& base, PyObject* record, const std::string& native, 
 }  // namespace
 
 PyObject* define_record(PyObject* record, PyObject* run) {
-  Operator base;
+  PythonOperator base;
   OwnedRef schema = attribute(record, "schema");
   base.schema = parse_schema(text(schema));
   OwnedRef kind = attribute(record, "kind"), body = attribute(record, "body");
   const std::string kind_name = text(kind);
   base.kind = kind_name == "view" ? Operator::View : kind_name == "composite" ? Operator::Composite : Operator::Kernel;
   base.record = Py_NewRef(record);
+  base.recorded = true;
   base.run = Py_NewRef(run && run != Py_None ? run : body.o);
   OwnedRef grad = attribute(record, "grad"), fused = attribute(record, "fused");
   base.formulas = formulas_of(grad);
@@ -202,7 +207,7 @@ PyObject* define_record(PyObject* record, PyObject* run) {
   base.traits = read_traits(options);
   OwnedRef names{PyList_New(0)}, own_name = attribute(record, "name");
   for (Py_ssize_t i = 0; i < PyTuple_Size(aliases); ++i) {
-    Operator alias = copy_base(base);
+    PythonOperator alias = copy_base(base);
     alias.schema.name = text(PyTuple_GET_ITEM(aliases.o, i));
     alias.alias_of = PyUnicode_AsUTF8(own_name);  // the record keeps it
     add_variants(std::move(alias), record, native, names);
@@ -216,7 +221,7 @@ PyObject* define_record(PyObject* record, PyObject* run) {
 PyObject* derive_operator(const std::string& schema, const std::string& of, const std::string& overload) {
   Operator* f = find_operator(of, overload);
   CHECK(Kind::Runtime, f, "operator ", of, overload.empty() ? "" : ".", overload, " does not exist");
-  Operator o = copy_base(*f);
+  PythonOperator o = copy_base(python_of(*f));
   o.schema = parse_schema(schema);
   o.ops_only = true;
   auto& args = o.schema.args;
@@ -238,7 +243,7 @@ PyObject* derive_operator(const std::string& schema, const std::string& of, cons
   }
   const bool same_numbers = o.schema.name == f->schema.name && !(f->inplace && f->functional != f);
   finish(o, same_numbers ? o.traits->numbers : Numbers::none);
-  Operator* made = add_operator(std::move(o));
+  Operator* made = add(std::move(o));
   if (f->functional == f && made->inplace) made->functional = made;
   Py_RETURN_NONE;
 }

@@ -14,17 +14,11 @@ constexpr KernelTraits kAny{}, kCpu{On::cpu}, kCuda{On::cuda};
 constexpr KernelTraits kAnyWithoutHistory{On::any, false}, kCpuWithoutHistory{On::cpu, false},
     kCudaWithoutHistory{On::cuda, false};
 
-// What the operators' table keeps of a typed kernel.
-struct TypedKernel {
-  bool (*fits)(const Schema&);
-  NativeFn call;
-  const void* data;
-  On on;
-};
-// Several functions may have one name: an operator gets, for each device, the first that fits its schema.
-void add_kernel(const char* name, const TypedKernel&);
 // Counts why a kernel left a call to the operator's body (operator_declines() of the module). Gives null.
-PyObject* declined(Operator&, const char* reason);
+inline PyObject* declined(Operator& op, const char* reason) {
+  if (reason) op.count_decline(reason);
+  return nullptr;
+}
 
 namespace kernel_call {
 
@@ -86,13 +80,13 @@ PyObject* call(Operator& op, PyObject* const* args, Types<P...>, std::index_sequ
 
 template <auto F, KernelTraits traits = kAny> void register_kernel(const char* name, const void* data = nullptr) {
   using P = typename kernel_call::Signature<decltype(+F)>::Parameters;
+  const NativeFn call = [](Operator& op, PyObject* const* args, size_t) -> PyObject* {
+    return [&]<class... T>(kernel_call::Types<T...> types) {
+      return kernel_call::call<F, traits>(op, args, types, std::index_sequence_for<T...>{});
+    }(P{});
+  };
   add_kernel(name, {[](const Schema& s) { return kernel_call::fits<traits.on>(s, P{}); },
-                       [](Operator& op, PyObject* const* args, size_t) -> PyObject* {
-                         return [&]<class... T>(kernel_call::Types<T...> types) {
-                           return kernel_call::call<F, traits>(op, args, types, std::index_sequence_for<T...>{});
-                         }(P{});
-                       },
-                       data, traits.on});
+                       reinterpret_cast<KernelCall>(call), data, traits.on});
 }
 
 }  // namespace shim

@@ -121,8 +121,8 @@ std::string documentation(const Callable& f) {
   for (Operator* op : *f.candidates) {
     if (op->out) continue;
     lines += signature(op->schema, f.form, out) + "\n";
-    if (!words.empty() || !op->record) continue;
-    OwnedRef body{PyObject_GetAttrString(op->record, "body")};
+    if (!words.empty() || !python_of(*op).record) continue;
+    OwnedRef body{PyObject_GetAttrString(python_of(*op).record, "body")};
     OwnedRef doc{body.o ? PyObject_GetAttrString(body, "__doc__") : nullptr};
     const char* found = doc.o && PyUnicode_Check(doc) ? PyUnicode_AsUTF8(doc) : nullptr;
     if (found) words = std::string("\n") + found + "\n";

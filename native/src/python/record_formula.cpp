@@ -35,18 +35,19 @@ void RecordNode::call(const PlannedFormula& f, Grads& grads, Grads& out) {
       for (PyObject* o : v) Py_XDECREF(o);
     }
   } drop_args{args};
-  for (const Source& s : f.sources) {
-    PyObject* o = s.kind == Source::Grad     ? gradient(s.index, grads)
-                  : s.kind == Source::Wanted ? wanted_of(f)
-                                             : unpack(*find(s));
+  for (const FormulaSource& s : f.sources) {
+    PyObject* o = s.kind == FormulaSource::Grad     ? gradient(s.index, grads)
+                  : s.kind == FormulaSource::Wanted ? wanted_of(f)
+                                                    : unpack(*find(s));
     if (!o) throw PythonError();
     args.push_back(o);
   }
-  OwnedRef r = owned(PyObject_Vectorcall(f.formula->function, args.data(), args.size(), nullptr));
+  OwnedRef r =
+      owned(PyObject_Vectorcall(static_cast<PyObject*>(f.formula->function), args.data(), args.size(), nullptr));
   if (f.inputs.size() == 1) {
     take(f.inputs[0], r, out);
     const size_t edge = size_t(first_edge_[size_t(f.inputs[0])]);
-    if (f.flat && GradMode::enabled() && edge < out.size() && out[edge] && next_edges[edge])
+    if (f.formula->flat && GradMode::enabled() && edge < out.size() && out[edge] && next_edges[edge])
       out[edge] = flat(out[edge], next_edges[edge]);
     return;
   }

@@ -6,6 +6,7 @@
 #include "python/autograd_python.h"
 #include "python/dispatch.h"
 #include "python/record_node.h"
+#include "python/tensors_in.h"
 #include "python/torch_dispatch.h"
 
 namespace shim {
@@ -27,17 +28,7 @@ bool differentiable(const TensorImpl& t) { return is_floating(t.dtype()) || is_c
 
 bool any_requires_grad(PyObject* const* args, size_t n) {
   if (__builtin_expect(python_dispatch, 0) && below_python_dispatch()) return false;
-  for (size_t i = 0; i < n; ++i) {
-    PyObject* a = args[i];
-    if (is_tensor(a)) {
-      if (unwrap(a)->requires_grad()) return true;
-    } else if (PyList_Check(a) || PyTuple_Check(a)) {
-      for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(a); ++k)
-        if (PyObject* item = PySequence_Fast_GET_ITEM(a, k); is_tensor(item) && unwrap(item)->requires_grad())
-          return true;
-    }
-  }
-  return false;
+  return any_tensor(args, n, [](TensorImpl& t) { return t.requires_grad(); });
 }
 
 Ref<Node> prepare_history(Operator& op, PyObject* const* args, size_t n) {
@@ -51,21 +42,16 @@ Ref<Node> prepare_history(Operator& op, PyObject* const* args, size_t n) {
 void record_history(
     Operator& op, PyObject* const* args, size_t n, PyObject* result, bool inplace, const Ref<Node>& prepared) {
   std::vector<Tensor> outputs;
-  if (is_tensor(result)) {
-    outputs.emplace_back(unwrap(result));
-  } else if (PyList_Check(result) || PyTuple_Check(result)) {
-    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(result); ++k)
-      if (PyObject* item = PySequence_Fast_GET_ITEM(result, k); is_tensor(item)) outputs.emplace_back(unwrap(item));
-  }
+  each_tensor(result, [&](TensorImpl& t) { outputs.emplace_back(&t); });
   if (std::none_of(outputs.begin(), outputs.end(), [](auto& t) { return differentiable(*t); })) return;
   if ((op.schema.name == "silu" || op.schema.name == "scatter_reduce") && is_complex(outputs[0]->dtype()))
     throw Error(
         Kind::Runtime, op.schema.name + " does not support automatic differentiation for outputs with complex dtype.");
-  Plan& plan = plan_of(op);
+  FormulaPlan& plan = plan_of(op);
   const bool shown =
       op.kind == Operator::Composite && !op.shown.empty();  // recorded for what __torch_dispatch__ saw as one
   if (op.formulas.empty() && op.fused.empty() && !shown) {
-    bool flows = op.record == nullptr;  // operators of torch.library: no formula, no history, as PyTorch
+    bool flows = !op.recorded;  // operators of torch.library: no formula, no history, as PyTorch
     auto node = make<NotDerivable>(op.schema.qualified());
     if (flows) return;
     node->set_next_edges({Edge{}});

@@ -7,7 +7,7 @@
 #include "autograd/autograd.h"
 #include "python/dispatch.h"
 #include "python/linear_backward.h"
-#include "python/record_plan.h"
+#include "autograd/formula_plan.h"
 
 namespace shim {
 
@@ -19,7 +19,7 @@ struct Saved {                       // one value that a formula names
 
 class RecordNode final : public Node, public ActivatedLinear {
  public:
-  RecordNode(Operator& op, Plan& plan) : op_(op), plan_(plan) {}
+  RecordNode(Operator& op, FormulaPlan& plan) : op_(op), plan_(plan) {}
   ~RecordNode() override { drop(); }
   void traverse(Visitor&) const override;
   std::string name() const override { return plan_.name; }
@@ -40,11 +40,11 @@ class RecordNode final : public Node, public ActivatedLinear {
   // Fused formulas when all their inputs are wanted, then the single ones of what is left.
   void choose(bool shown);  // shown: __torch_dispatch__ looks on
   bool wanted(int argument) const;
-  std::string shown(const Source& s) const;
+  std::string shown(const FormulaSource& s) const;
   std::string result_name(int index) const;
 
-  Saved* find(const Source& s);
-  Saved value(const Source& s, PyObject* const* args, PyObject* result);
+  Saved* find(const FormulaSource& s);
+  Saved value(const FormulaSource& s, PyObject* const* args, PyObject* result);
   PyObject* unpack(Saved& v);
   void drop();
 
@@ -68,10 +68,10 @@ class RecordNode final : public Node, public ActivatedLinear {
   gemm::Activation activation();
 
   Operator& op_;
-  Plan& plan_;
+  FormulaPlan& plan_;
   std::vector<int> first_edge_;  // of every argument, and one past the last
   std::vector<const PlannedFormula*> chosen_;
-  std::vector<Source> keys_;  // of the values, in the same order
+  std::vector<FormulaSource> keys_;  // of the values, in the same order
   std::vector<Saved> values_;
   bool released_ = false;
 };

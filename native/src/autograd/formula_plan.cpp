@@ -1,13 +1,11 @@
 // Reads the names of formulas' parameters: what each stands for, and what nodes of the operator are called.
-#include "core/order.h"
-#include "python/owned_ref.h"
-#include "python/record_plan.h"
+#include "autograd/formula_plan.h"
 
-#include <algorithm>
 #include <cctype>
 #include <unordered_map>
 
 #include "core/error.h"
+#include "core/order.h"
 
 namespace shim {
 namespace {
@@ -26,23 +24,23 @@ std::string camel(const std::string& name) {
   return out;
 }
 
-Source source_of(const Operator& op, const std::string& p) {
+FormulaSource source_of(const Operator& op, const std::string& p) {
   auto argument = [&](const std::string& n) {
     for (size_t i = 0; i < op.schema.args.size(); ++i)
       if (op.schema.args[i].name == n) return int(i);
     return -1;
   };
-  if (int i = argument(p); i >= 0) return {Source::Argument, i};
-  if (p == "wanted") return {Source::Wanted, 0};
-  if (p == "g") return {Source::Grad, 0};
+  if (int i = argument(p); i >= 0) return {FormulaSource::Argument, i};
+  if (p == "wanted") return {FormulaSource::Wanted, 0};
+  if (p == "g") return {FormulaSource::Grad, 0};
   if (p.size() > 1 && p[0] == 'g' && std::isdigit(static_cast<unsigned char>(p[1])))
-    return {Source::Grad, std::stoi(p.substr(1))};
-  if (p.starts_with("result")) return {Source::Result, p.size() > 6 ? std::stoi(p.substr(6)) : 0};
+    return {FormulaSource::Grad, std::stoi(p.substr(1))};
+  if (p.starts_with("result")) return {FormulaSource::Result, p.size() > 6 ? std::stoi(p.substr(6)) : 0};
   struct {
     const char* suffix;
-    Source::Kind kind;
-  } suffixes[] = {{"_shape", Source::Shape}, {"_dtype", Source::DTypeOf}, {"_device", Source::DeviceOf},
-      {"_strides", Source::Strides}, {"_start", Source::Offset}};
+    FormulaSource::Kind kind;
+  } suffixes[] = {{"_shape", FormulaSource::Shape}, {"_dtype", FormulaSource::DTypeOf},
+      {"_device", FormulaSource::DeviceOf}, {"_strides", FormulaSource::Strides}, {"_start", FormulaSource::Offset}};
   for (auto& s : suffixes)
     if (p.ends_with(s.suffix))
       if (int i = argument(p.substr(0, p.size() - std::string(s.suffix).size())); i >= 0) return {s.kind, i};
@@ -50,7 +48,7 @@ Source source_of(const Operator& op, const std::string& p) {
 }
 
 PlannedFormula planned(const Operator& op, const Formula& f) {
-  PlannedFormula p{&f, {}, {}, bool(PyObject_HasAttrString(f.function, "flat"))};
+  PlannedFormula p{&f, {}, {}};
   for (auto& name : f.inputs)
     for (size_t i = 0; i < op.schema.args.size(); ++i)
       if (op.schema.args[i].name == name) p.inputs.push_back(int(i));
@@ -58,17 +56,17 @@ PlannedFormula planned(const Operator& op, const Formula& f) {
   return p;
 }
 
-std::unordered_map<Operator*, Plan>& plans() {
-  static auto* all = new std::unordered_map<Operator*, Plan>();
+std::unordered_map<Operator*, FormulaPlan>& plans() {
+  static auto* all = new std::unordered_map<Operator*, FormulaPlan>();
   return *all;
 }
 
 }  // namespace
 
-Plan& plan_of(Operator& op) {
+FormulaPlan& plan_of(Operator& op) {
   auto [it, fresh] = plans().try_emplace(&op);
   if (!fresh) return it->second;
-  Plan& plan = it->second;
+  FormulaPlan& plan = it->second;
   size_t number = 0;
   auto& all = overloads(op.schema.qualified());
   for (size_t i = 0; i < all.size(); ++i)
