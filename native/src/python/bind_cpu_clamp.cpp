@@ -2,7 +2,6 @@
 #include "autograd/autograd.h"
 #include "core/sparse.h"
 #include "cpu/formulas.h"
-#include "python/linear_backward.h"
 #include "python/native_cpu.h"
 
 namespace shim {

@@ -4,7 +4,6 @@
 #include "autograd/autograd.h"
 #include "cpu/random.h"
 #include "python/cpu_generator.h"
-#include "python/linear_backward.h"
 #include "python/mersenne.h"
 #include "python/native_cpu.h"
 

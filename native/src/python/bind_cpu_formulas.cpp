@@ -7,7 +7,6 @@
 #include "cpu/formulas.h"
 #include "cpu/special_functions.h"
 #include "autograd/piecewise_constant.h"
-#include "python/linear_backward.h"
 #include "python/native_cpu.h"
 #include "python/torch_dispatch.h"
 

@@ -3,7 +3,6 @@
 #include "cpu/ctc_loss.h"
 #include "cpu/losses.h"
 #include "cpu/row_gradients.h"
-#include "python/linear_backward.h"
 #include "python/native_cpu.h"
 
 namespace shim {

@@ -5,7 +5,6 @@
 #include "autograd/autograd.h"
 #include "cpu/random.h"
 #include "python/cpu_generator.h"
-#include "python/linear_backward.h"
 #include "python/native_cpu.h"
 
 namespace shim {

@@ -5,7 +5,6 @@
 #include "cpu/resample.h"
 #include "cpu/interpolation.h"
 #include "ops/kernels.h"
-#include "python/linear_backward.h"
 #include "python/native_cpu.h"
 
 namespace shim {

@@ -11,7 +11,6 @@
 #include "cpu/sorting.h"
 #include "cpu/statistics.h"
 #include "cpu/vector_product.h"
-#include "python/linear_backward.h"
 #include "python/native_cpu.h"
 
 namespace shim {

@@ -5,7 +5,6 @@
 #include "autograd/autograd.h"
 #include "cuda/cudnn_recurrent.h"
 #include "python/forward_mode.h"
-#include "python/linear_backward.h"
 #include "python/native_cuda.h"
 #include "python/torch_dispatch.h"
 #include "python/tensor_type.h"

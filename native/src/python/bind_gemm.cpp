@@ -6,7 +6,7 @@
 #include "gemm/plan.h"
 #include "ops/gemm_settings.h"
 #include "ops/linear.h"
-#include "python/linear_backward.h"
+#include "autograd/autograd.h"
 #include "python/native_values.h"
 
 namespace shim {

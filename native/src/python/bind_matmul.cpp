@@ -5,7 +5,7 @@
 #include "ops/linear.h"
 #include "python/dispatch.h"
 #include "python/gemm_arguments.h"
-#include "python/linear_backward.h"
+#include "autograd/autograd.h"
 #include "python/native_values.h"
 
 namespace shim {

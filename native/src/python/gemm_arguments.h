@@ -3,7 +3,7 @@
 #include "core/sparse.h"
 #include "ops/linear.h"
 #include "python/dispatch.h"
-#include "python/linear_backward.h"
+#include "autograd/autograd.h"
 #include "python/native_values.h"
 
 namespace shim {

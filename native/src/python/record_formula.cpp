@@ -22,11 +22,6 @@ PyObject* RecordNode::wanted_of(const PlannedFormula& f) const {
   return tuple;
 }
 
-Tensor RecordNode::materialized(size_t i, Grads& grads) {
-  if (!grads[i]) grads[i] = engine_ops().zeros(inputs[i].sizes, inputs[i].dtype, inputs[i].device);
-  return grads[i];
-}
-
 void RecordNode::call(const PlannedFormula& f, Grads& grads, Grads& out) {
   std::vector<PyObject*> args;
   struct Drop {

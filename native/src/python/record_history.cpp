@@ -86,7 +86,7 @@ void record_history(Operator& op, PyObject* const* args, size_t n, PyObject* res
 
 bool raw_saved_attribute(Node* node, const char* name, std::vector<SavedTensor*>* found, bool* list) {
   auto* record = dynamic_cast<RecordNode*>(node);
-  Saved* v = record ? record->find(std::string(name)) : nullptr;
+  SavedValue* v = record ? record->find_shown(std::string(name)) : nullptr;
   if (!v || (!v->is_tensor && !v->is_list)) return false;
   for (SavedTensor& t : v->tensors) found->push_back(&t);
   *list = v->is_list;
