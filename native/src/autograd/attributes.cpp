@@ -18,8 +18,6 @@ std::string cpp_name(DType t) {  // what C++ calls it, as PyTorch's text does
   }
 }
 
-bool can_have_grad(const TensorImpl& t) { return is_floating(t.dtype()) || is_complex(t.dtype()); }
-
 }  // namespace
 
 void set_requires_grad(TensorImpl& t, bool on, const char* refusal) {

@@ -4,6 +4,7 @@
 
 namespace shim {
 
+inline bool can_have_grad(const TensorImpl& t) { return is_floating(t.dtype()) || is_complex(t.dtype()); }
 // `refusal`: the error's text for a dtype that can have no gradient.
 void set_requires_grad(TensorImpl&, bool on, const char* refusal);
 bool is_leaf(TensorImpl&);

@@ -185,6 +185,11 @@ struct NoGrad {
   NoGrad() { GradMode::set(false); }
   ~NoGrad() { GradMode::set(old); }
 };
+struct WithGrad {
+  bool old = GradMode::enabled();
+  WithGrad() { GradMode::set(true); }
+  ~WithGrad() { GradMode::set(old); }
+};
 
 int& forward_gradients();  // how many levels of forward-mode gradients are open on this thread
 

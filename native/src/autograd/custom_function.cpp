@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "autograd/attributes.h"
 #include "core/warning.h"
 
 namespace shim {
@@ -9,8 +10,6 @@ namespace {
 
 using Impls = FunctionOutputs::Impls;
 bool has(const Impls& v, const TensorImpl* t) { return std::find(v.begin(), v.end(), t) != v.end(); }
-
-bool can_have_grad(const TensorImpl& t) { return is_floating(t.dtype()) || is_complex(t.dtype()); }
 
 // The same values as a new view: an input that is returned as it came.
 Tensor view_of_itself(const Tensor& t) {

@@ -22,11 +22,6 @@ struct NoForwardGradients {  // tangents are not looked at
   NoForwardGradients() { forward_gradients() = 0; }
   ~NoForwardGradients() { forward_gradients() = old; }
 };
-struct WithGrad {  // history is recorded
-  bool old = GradMode::enabled();
-  WithGrad() { GradMode::set(true); }
-  ~WithGrad() { GradMode::set(old); }
-};
 
 // An operator's inputs whose tangents count, each as a tensor of its own: the same tensor given twice is two inputs.
 struct Primals {

@@ -33,36 +33,37 @@ enum class SparseRule : uint8_t { unknown, pass, refuse, kernel, parts };
 
 struct Operator {
   virtual ~Operator() = default;
-  Schema schema;
+  // What every call asks for comes first.
   const Traits* traits = &kNoTraits;
-  const char* alias_of = nullptr;  // the record's name, where the operator has another
-  uint16_t positional = 0;         // how many arguments may be positional
-  uint16_t required = 0;           // how many positional ones have no default
+  enum Kind : uint8_t { Kernel, Composite, View } kind = Kernel;
+  bool inplace = false, out = false;  // derived variants: add_, add.out
+  bool pointwise = false;             // 0-d CPU tensors may meet CUDA ones
+  bool factory = false;               // has dtype, layout, device, pin_memory: takes requires_grad= too
+  bool wants_a_tensor = false;        // numbers may stand for some of its tensors, not for all
+  bool dispatch_leaf = false;         // __torch_dispatch__ sees it though it is a composite here
+  bool overridden = false;            // torch.library gave it kernels
+  bool number_kernels = false;        // an overload for numbers that PyTorch has beside this one got a kernel
+  uint16_t positional = 0;            // how many arguments may be positional
+  uint16_t required = 0;              // how many positional ones have no default
   uint16_t out_count = 0;
-  bool pointwise = false;  // 0-d CPU tensors may meet CUDA ones
-  bool factory = false;    // has dtype, layout, device, pin_memory: takes requires_grad= too
+  int pin_slot = -1;     // of a factory: where pin_memory stands
+  int device_slot = -1;  // of a factory: where torch.set_default_device applies
+  KernelCall native = nullptr;
+  KernelCall native_cpu = nullptr;  // asked before `native`
+  void *native_data = nullptr, *native_cpu_data = nullptr;
+  uint64_t calls_body = 0, calls_native = 0;  // counted for torch_proxy_status()
+  Operator* functional = nullptr;             // the overload that add_ and add.out derive from
+  std::vector<Formula> shown;                 // by PyTorch's operators, which __torch_dispatch__ sees in backward
+  std::vector<Formula> formulas, fused;
+  Schema schema;
+  const char* alias_of = nullptr;  // the record's name, where the operator has another
   bool has_tensor_list = false;
   bool number_overloads = false;  // PyTorch has overloads of their own for numbers in the places of its tensors
-  bool wants_a_tensor = false;    // numbers may stand for some of its tensors, not for all
-  int pin_slot = -1;              // of a factory: where pin_memory stands
-  int device_slot = -1;           // of a factory: where torch.set_default_device applies
-  enum Kind : uint8_t { Kernel, Composite, View } kind = Kernel;
-  bool dispatch_leaf = false;  // __torch_dispatch__ sees it though it is a composite here
-  bool recorded = false;       // from a record of shim_torch/_impl, not from a library
-  std::vector<Formula> formulas, fused;
-  std::vector<Formula> shown;                       // by PyTorch's operators, which __torch_dispatch__ sees in backward
-  int shown_outputs = -1;                           // how many results they are gradients of; -1: all
-  std::vector<std::string> differentiable_outputs;  // empty: all floating outputs
-  bool ops_only = false;              // torch.ops has it, the functions and methods of that name do not know it
-  bool inplace = false, out = false;  // derived variants: add_, add.out
-  Operator* functional = nullptr;     // the overload they derive from
-  KernelCall native = nullptr;
-  void* native_data = nullptr;
-  bool number_kernels = false;  // an overload for numbers that PyTorch has beside this one got a kernel
+  bool recorded = false;          // from a record of shim_torch/_impl, not from a library
+  bool ops_only = false;          // torch.ops has it, the functions and methods of that name do not know it
   SparseRule sparse_rule = SparseRule::unknown;
-  uint64_t calls_body = 0, calls_native = 0;  // counted for torch_proxy_status()
-  KernelCall native_cpu = nullptr;            // asked before `native`
-  void* native_cpu_data = nullptr;
+  int shown_outputs = -1;                                  // how many results `shown` gives gradients of; -1: all
+  std::vector<std::string> differentiable_outputs;         // empty: all floating outputs
   std::vector<std::pair<const char*, uint64_t>> declines;  // why native kernels left calls to the body, and how often
 
   std::string full_name() const;        // "aten::add.Tensor", "aten::relu"

@@ -8,25 +8,25 @@
 namespace shim {
 namespace {
 
-using T = const TensorImpl&;
+using Base = const TensorImpl&;
 using Sizes = const Dims&;
 
 PyObject* squeeze_(PyObject*, PyObject* const* args, Py_ssize_t n) {  // (tensor) or (tensor, dims)
-  return n > 1 ? kernel_call::module_function<[](T t, Sizes dims) { return squeeze(t, dims); }>(nullptr, args, n)
-               : kernel_call::module_function<[](T t) { return squeeze(t); }>(nullptr, args, n);
+  return n > 1 ? kernel_call::module_function<[](Base t, Sizes dims) { return squeeze(t, dims); }>(nullptr, args, n)
+               : kernel_call::module_function<[](Base t) { return squeeze(t); }>(nullptr, args, n);
 }
 
-Tensor as_strided_(T t, Sizes sizes, Sizes strides, std::optional<int64_t> offset) {
+Tensor as_strided_(Base t, Sizes sizes, Sizes strides, std::optional<int64_t> offset) {
   return as_strided(t, sizes, strides, offset ? *offset : t.storage_offset());
 }
 
-bool can_view(T t, Sizes shape) {  // whether view() would work
+bool can_view(Base t, Sizes shape) {  // whether view() would work
   Dims out;
   const Dims sizes = infer_size(shape, t.numel());
   return t.is_contiguous() || try_view_strides(t.sizes(), t.strides(), sizes, out);
 }
 
-Dims dense_strides_(T t) {  // of an operator's result over this one tensor
+Dims dense_strides_(Base t) {  // of an operator's result over this one tensor
   const Dims strides(t.strides().begin(), t.strides().end());
   return dense_strides(t.sizes(), {&strides, 1});
 }
@@ -103,24 +103,26 @@ PyObject* swap_tensors_(PyObject*, PyObject* const* args, Py_ssize_t n) {
   {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)), METH_VARARGS | METH_KEYWORDS, nullptr}
 
 PyMethodDef views_functions[] = {FAST("_swap_tensor_impl", swap_tensors_), FAST("squeeze", squeeze_),
-    function<[](T t) { return int64_t(t.use_count()); }>("tensor_use_count"),
+    function<[](Base t) { return int64_t(t.use_count()); }>("tensor_use_count"),
     function<&dense_strides_>("dense_strides"), function<&indexed_strides_>("indexed_strides"),
-    function<[](T t) { return suggest_memory_format(t); }>("suggest_memory_format"),
-    function<[](T t, Sizes s) { return view(t, s); }>("view"),
-    function<[](T t, Sizes s) { return permute(t, s); }>("permute"),
-    function<[](T t, Sizes s) { return expand(t, s); }>("expand"), function<&as_strided_>("as_strided"),
-    function<[](T t, int64_t a, int64_t b) { return transpose(t, a, b); }>("transpose"),
-    function<[](T t, int64_t d) { return unsqueeze(t, d); }>("unsqueeze"),
-    function<[](T t, int64_t d, int64_t i) { return select(t, d, i); }>("select"),
-    function<[](T t, int64_t d, int64_t from, int64_t to, int64_t by) { return slice(t, d, from, to, by); }>("slice"),
-    function<[](T t, int64_t d, int64_t from, int64_t n) { return narrow(t, d, from, n); }>("narrow"),
-    function<[](T t, int64_t d, int64_t n, int64_t by) { return unfold(t, d, n, by); }>("unfold"),
-    function<[](T t, int64_t n, int64_t a, int64_t b) { return diagonal(t, n, a, b); }>("diagonal"),
-    function<[](T t, PyObject* dtype) { return view_dtype(t, dtype_of(dtype)); }>("view_dtype"),
-    function<&can_view>("can_view"), function<[](T t) { return alias(t); }>("alias"),
-    function<[](T t) { return view_as_real(t); }>("view_as_real"),
-    function<[](T t) { return view_as_complex(t); }>("view_as_complex"),
-    function<[](T t) { return conj_view(t); }>("conj_view"), function<[](T t) { return neg_view(t); }>("neg_view"),
+    function<[](Base t) { return suggest_memory_format(t); }>("suggest_memory_format"),
+    function<[](Base t, Sizes s) { return view(t, s); }>("view"),
+    function<[](Base t, Sizes s) { return permute(t, s); }>("permute"),
+    function<[](Base t, Sizes s) { return expand(t, s); }>("expand"), function<&as_strided_>("as_strided"),
+    function<[](Base t, int64_t a, int64_t b) { return transpose(t, a, b); }>("transpose"),
+    function<[](Base t, int64_t d) { return unsqueeze(t, d); }>("unsqueeze"),
+    function<[](Base t, int64_t d, int64_t i) { return select(t, d, i); }>("select"),
+    function<[](Base t, int64_t d, int64_t from, int64_t to, int64_t by) { return slice(t, d, from, to, by); }>(
+        "slice"),
+    function<[](Base t, int64_t d, int64_t from, int64_t n) { return narrow(t, d, from, n); }>("narrow"),
+    function<[](Base t, int64_t d, int64_t n, int64_t by) { return unfold(t, d, n, by); }>("unfold"),
+    function<[](Base t, int64_t n, int64_t a, int64_t b) { return diagonal(t, n, a, b); }>("diagonal"),
+    function<[](Base t, PyObject* dtype) { return view_dtype(t, dtype_of(dtype)); }>("view_dtype"),
+    function<&can_view>("can_view"), function<[](Base t) { return alias(t); }>("alias"),
+    function<[](Base t) { return view_as_real(t); }>("view_as_real"),
+    function<[](Base t) { return view_as_complex(t); }>("view_as_complex"),
+    function<[](Base t) { return conj_view(t); }>("conj_view"),
+    function<[](Base t) { return neg_view(t); }>("neg_view"),
     function<[](TensorImpl& t, bool on) { set_conj(t, on); }>("_set_conj"),
     function<[](TensorImpl& t, bool on) { set_neg(t, on); }>("_set_neg"), KEYED("empty_tensor", empty_tensor),
     KEYED("empty_strided", empty_strided_), {"broadcast_shapes", broadcast_shapes_, METH_O, nullptr},

@@ -185,7 +185,7 @@ PyObject* call_operator(Operator& op, Bound& b) {
       PyObject* r = run_as_parts(op, args, n, &done);
       if (done) return r;
     }
-    if (__builtin_expect(op.number_kernels, 0) || !python_of(op).overrides.empty()) {
+    if (__builtin_expect(op.number_kernels || op.overridden, 0)) {
       bool done = false;
       PyObject* r = run_override(op, args, n, &done);
       if (done) return r;

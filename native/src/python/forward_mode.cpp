@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "autograd/attributes.h"
 #include "ops/kernels.h"
 #include "ops/output.h"
 #include "python/owned_ref.h"
@@ -10,8 +11,6 @@
 namespace shim {
 
 namespace {
-
-bool differentiable(const TensorImpl& t) { return is_floating(t.dtype()) || is_complex(t.dtype()); }
 
 PyObject* stand_in(PyObject* o, Primals& primals) {
   Tensor t(unwrap(o)), tangent = tangent_of(*t);
@@ -52,7 +51,7 @@ PyObject* run_with_tangents(PyObject* const* args, size_t n, const Run& run) {
   if (!result.o) return nullptr;
   std::vector<Tensor> outputs;
   each_tensor(result.o, [&](TensorImpl& t) {
-    if (differentiable(t) && t.requires_grad()) outputs.emplace_back(&t);
+    if (can_have_grad(t) && t.requires_grad()) outputs.emplace_back(&t);
   });
   give_tangents(outputs, edges, primals, history);
   return result.give();

@@ -129,6 +129,7 @@ Operator* define_operator(Schema schema, bool ops_only) {
   auto it = waiting().find(full_name(made->schema.qualified(), made->schema.overload));
   if (it != waiting().end())
     for (auto& [key, f] : it->second) python_of(*made).overrides[key] = Py_NewRef(f);
+  made->overridden = !python_of(*made).overrides.empty();
   return made;
 }
 
@@ -142,10 +143,12 @@ PyObject* set_kernel(
   else
     slot.erase(key);
   if (Operator* op = find_operator(qualified, overload)) {
+    auto& overrides = python_of(*op).overrides;
     if (kernel)
-      python_of(*op).overrides[key] = Py_NewRef(kernel);
+      overrides[key] = Py_NewRef(kernel);
     else
-      python_of(*op).overrides.erase(key);
+      overrides.erase(key);
+    op->overridden = !overrides.empty();
   }
   // Calls with numbers go to the overload for tensors, even where the one for numbers was made when somebody asked for it.
   if (qualified.starts_with("aten::") && !overload.empty())

@@ -1,7 +1,7 @@
 // History of the operators of the table: which calls are recorded, and with what node.
 #include <algorithm>
 
-#include "autograd/autograd.h"
+#include "autograd/attributes.h"
 #include "python/operator.h"
 #include "python/autograd_python.h"
 #include "python/dispatch.h"
@@ -22,8 +22,6 @@ class NotDerivable final : public Node {  // an operator without a formula: an e
   std::string op_;
 };
 
-bool differentiable(const TensorImpl& t) { return is_floating(t.dtype()) || is_complex(t.dtype()); }
-
 }  // namespace
 
 bool any_requires_grad(PyObject* const* args, size_t n) {
@@ -43,7 +41,7 @@ void record_history(
     Operator& op, PyObject* const* args, size_t n, PyObject* result, bool inplace, const Ref<Node>& prepared) {
   std::vector<Tensor> outputs;
   each_tensor(result, [&](TensorImpl& t) { outputs.emplace_back(&t); });
-  if (std::none_of(outputs.begin(), outputs.end(), [](auto& t) { return differentiable(*t); })) return;
+  if (std::none_of(outputs.begin(), outputs.end(), [](auto& t) { return can_have_grad(*t); })) return;
   if ((op.schema.name == "silu" || op.schema.name == "scatter_reduce") && is_complex(outputs[0]->dtype()))
     throw Error(
         Kind::Runtime, op.schema.name + " does not support automatic differentiation for outputs with complex dtype.");
@@ -56,7 +54,7 @@ void record_history(
     if (flows) return;
     node->set_next_edges({Edge{}});
     for (auto& t : outputs)
-      if (differentiable(*t)) set_history(t, node);
+      if (can_have_grad(*t)) set_history(t, node);
     return;
   }
   Ref<RecordNode> node(static_cast<RecordNode*>(prepared.get()));
@@ -72,7 +70,7 @@ void record_history(
   if (shown && op.shown_outputs >= 0 && outputs.size() > size_t(op.shown_outputs))
     outputs.resize(size_t(op.shown_outputs));
   for (auto& t : outputs) {
-    if (differentiable(*t))
+    if (can_have_grad(*t))
       set_history(t, node);
     else
       node->add_input(*t);
