@@ -6,6 +6,7 @@
 #include <map>
 
 #include "cuda/cublaslt.h"
+#include "cuda/device_failure.h"
 #include "cuda/driver.h"
 
 namespace shim::cudnn {
@@ -220,7 +221,10 @@ bool run(Way way, const Tensor& x, const Tensor& y, const Tensor& w, const Geome
       : way == Way::input
           ? l.input(h, one, p.w, w->data(), p.y, y->data(), p.c, p.algorithm, at, p.room, none, p.x, x->data())
           : l.weight(h, one, p.x, x->data(), p.y, y->data(), p.c, p.algorithm, at, p.room, none, p.w, w->data());
-  if (status != 0) p.usable = false;  // not asked again
+  if (status != 0) {
+    cuda::check_device(device);
+    p.usable = false;  // not asked again
+  }
   return status == 0;
 }
 

@@ -122,7 +122,9 @@ uint64_t packed(const Plan& p, int device) {
 }
 
 const char* source(std::string_view op) {
-  return kernel_program(op.starts_with("igamma") ? "elementwise_gamma" : "elementwise");
+  return kernel_program(op.starts_with("igamma") ? "elementwise_gamma"
+                        : op == "bce_each"       ? "elementwise_chances"
+                                                 : "elementwise");
 }
 
 // The compiler's macros; empty where there is no such operator.

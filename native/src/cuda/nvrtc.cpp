@@ -10,6 +10,7 @@
 #include "core/cache_folder.h"
 #include "core/slow_work.h"
 #include "cuda/cublaslt.h"
+#include "cuda/device_failure.h"
 
 namespace shim::nvrtc {
 namespace {
@@ -112,6 +113,14 @@ int architecture_of(int device) {
   return 10 * major + minor;
 }
 
+// Loads machine code, and tells it where its asserts leave their record. False: the driver does not take it.
+bool load_code(CUmodule* module, const std::string& code, int device) {
+  const CUresult r = driver().module_load(module, code.data());
+  if (breaks_context(r)) raise_failure(r, "cuModuleLoadData");
+  if (r == 0) give_assert_record(*module, device);
+  return r == 0;
+}
+
 // What is kept of a program is its machine code, for its source, architecture and options.
 CUmodule module_for(int device, const std::string& name, const char* source, const std::vector<std::string>& options) {
   State& s = state();
@@ -126,7 +135,7 @@ CUmodule module_for(int device, const std::string& name, const char* source, con
   std::snprintf(file, sizeof file, "%.24s-sm%d-%016llx.cubin", name.c_str(), architecture,
       static_cast<unsigned long long>(digest(key)));
   if (const std::string code = kept(folder, file, key); !code.empty()) {
-    if (driver().module_load(&it->second, code.data()) == 0) return it->second;
+    if (load_code(&it->second, code, device)) return it->second;
     forget(folder, file);  // no code for this driver: it is made again
   }
   const Compiled c = compile(source, architecture, options, name);
@@ -134,7 +143,7 @@ CUmodule module_for(int device, const std::string& name, const char* source, con
     s.why = c.log;
     return it->second = nullptr;
   }
-  if (driver().module_load(&it->second, c.cubin.data()) != 0) {
+  if (!load_code(&it->second, c.cubin, device)) {
     s.why = name + ": the driver does not load the compiled kernels";
     return it->second = nullptr;
   }

@@ -1,9 +1,11 @@
 // `shim_torch._impl.native._core.cuda_*`: devices, streams, events, graphs and memory of the CUDA driver, for shim_torch.cuda.
+#include "cuda/device_failure.h"
 #include "cuda/driver.h"
 #include "cuda/elementwise.h"
 #include "cuda/nvrtc.h"
 #include "cuda/reduce.h"
 #include "python/int_function.h"
+#include "python/tensor_type.h"
 
 namespace shim {
 namespace {
@@ -249,6 +251,16 @@ PyObject* stream_getter(PyObject*, PyObject* capsule) {  // CuPy's `intptr_t get
   Py_RETURN_NONE;
 }
 
+PyObject* put_error_type(PyObject*, PyObject* type) {
+  Py_XSETREF(accelerator_error_type, Py_NewRef(type));
+  Py_RETURN_NONE;
+}
+
+PyObject* check_current(const long long*) {
+  if (driver().loaded) check_device(cuda::current_device());
+  return none();
+}
+
 PyMethodDef cuda_functions[] = {SHIM_INT_FUNCTION("cuda_device_count", 0, count),
     SHIM_INT_FUNCTION("cuda_why_not", 0, why), SHIM_INT_FUNCTION("cuda_current_device", 0, get_device),
     SHIM_INT_FUNCTION("cuda_set_device", 1, put_device), SHIM_INT_FUNCTION("cuda_driver_version", 0, driver_version),
@@ -269,6 +281,8 @@ PyMethodDef cuda_functions[] = {SHIM_INT_FUNCTION("cuda_device_count", 0, count)
         "Compiles a pointwise kernel without loading it; the compiler's log."},
     {"cuda_compile_reduction", compile_reduction_, METH_VARARGS,
         "Compiles a reduction without loading it; the compiler's log."},
+    SHIM_INT_FUNCTION("cuda_check_device", 0, check_current),
+    {"set_accelerator_error_type", put_error_type, METH_O, nullptr},
     {"cuda_use_cupy_stream_getter", stream_getter, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
