@@ -1,6 +1,7 @@
 #include "python/operator.h"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 
 #include "core/error.h"
@@ -49,10 +50,18 @@ bool has_native(const char* name) { return natives().contains(name) || typed_ker
 
 void add_kernel(const char* name, const TypedKernel& kernel) { typed_kernels()[name].push_back(kernel); }
 
+bool has_cuda_kernel(const std::string& name) {
+  const auto native = natives().find(name);
+  if (native != natives().end() && native->second.fn) return true;
+  const auto typed = typed_kernels().find(name);
+  return typed != typed_kernels().end() &&
+         std::ranges::any_of(typed->second, [](const TypedKernel& k) { return k.on != On::cpu; });
+}
+
 PyObject* declined(Operator& op, const char* reason) {
-  if (!reason) return nullptr;
+  if (!reason || !*reason) return nullptr;
   for (auto& [known, times] : op.declines)
-    if (known == reason) return ++times, nullptr;
+    if (known == reason || !std::strcmp(known, reason)) return ++times, nullptr;
   op.declines.emplace_back(reason, 1);
   return nullptr;
 }
