@@ -7,7 +7,8 @@
 namespace shim {
 namespace {
 
-enum Flags : uint8_t { kFloat = 1, kComplex = 2, kInt = 4, kBool = 8, kSigned = 16 };
+constexpr uint8_t kFloat = DTypeTable::floating, kComplex = DTypeTable::complex, kInt = DTypeTable::integer,
+                  kBool = DTypeTable::boolean, kSigned = DTypeTable::has_sign;
 
 struct Row {
   DType dtype;
@@ -111,16 +112,19 @@ DType promote_integers(DType a, DType b) {
   return DType::i16;  // uint8 with int8
 }
 
+constexpr DTypeTable made_table() {
+  DTypeTable t{};
+  for (const Row& row : kRows) t.itemsizes[int(row.dtype) + 1] = row.size, t.flags[int(row.dtype) + 1] = row.flags;
+  return t;
+}
+
 }  // namespace
 
-size_t itemsize(DType t) { return row(t).size; }
+constinit const DTypeTable dtype_table = made_table();
+
 const char* dtype_name(DType t) { return row(t).name; }
 const char* scalar_name(DType t) { return row(t).scalar; }
-bool is_floating(DType t) { return row(t).flags & kFloat; }
-bool is_complex(DType t) { return row(t).flags & kComplex; }
 bool is_quantized(DType t) { return t >= DType::qi8 && t <= DType::qu2x4 && t != DType::bf16; }
-bool is_integral(DType t, bool include_bool) { return row(t).flags & (kInt | (include_bool ? kBool : 0)); }
-bool is_signed(DType t) { return row(t).flags & kSigned; }
 DType default_dtype() { return default_; }
 void set_default_dtype(DType t) { default_ = t; }
 

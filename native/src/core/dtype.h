@@ -38,14 +38,25 @@ enum class DType : int8_t {
 
 constexpr int kDTypeSlots = 48;  // one more than the largest number, for tables
 
-size_t itemsize(DType);
+// What kernels ask of dtypes at every call, by their numbers; the first row is undefined's. dtype.cpp fills the tables.
+struct DTypeTable {
+  enum Flag : uint8_t { floating = 1, complex = 2, integer = 4, boolean = 8, has_sign = 16 };
+  uint8_t itemsizes[kDTypeSlots + 1], flags[kDTypeSlots + 1];
+  bool has(DType t, int flag) const { return flags[int(t) + 1] & flag; }
+};
+extern const DTypeTable dtype_table;
+
+inline size_t itemsize(DType t) { return dtype_table.itemsizes[int(t) + 1]; }
 const char* dtype_name(DType);   // "float32": what str(dtype) prints after "torch."
 const char* scalar_name(DType);  // "Float": what PyTorch's error texts print
-bool is_floating(DType);         // float16, bfloat16, float8 ..., not complex
-bool is_complex(DType);
+// float16, bfloat16, float8 ..., not complex
+inline bool is_floating(DType t) { return dtype_table.has(t, DTypeTable::floating); }
+inline bool is_complex(DType t) { return dtype_table.has(t, DTypeTable::complex); }
 bool is_quantized(DType);  // qint8, quint8, qint32, quint4x2, quint2x4
-bool is_integral(DType, bool include_bool = false);
-bool is_signed(DType);
+inline bool is_integral(DType t, bool include_bool = false) {
+  return dtype_table.has(t, DTypeTable::integer | (include_bool ? DTypeTable::boolean : 0));
+}
+inline bool is_signed(DType t) { return dtype_table.has(t, DTypeTable::has_sign); }
 DType promote(DType, DType);  // PyTorch's promotion lattice; throws for the unsupported pairs as PyTorch does
 DType default_dtype();        // torch.get_default_dtype()
 void set_default_dtype(DType);

@@ -1,7 +1,7 @@
 #pragma once
-// torch.utils.deterministic.fill_uninitialized_memory, while deterministic algorithms are on.
+// torch.utils.deterministic.fill_uninitialized_memory, while deterministic algorithms are on (shim_torch/utils/deterministic.py).
 namespace shim {
 
-inline bool fill_uninitialized = false;  // memory that isn't written gets a fixed value (shim_torch/utils/deterministic.py)
+inline bool fill_uninitialized = false;  // memory that isn't written gets a fixed value
 
 }  // namespace shim

@@ -1,20 +1,9 @@
 #include "cpu/copy_operators.h"
 
-#include "core/sparse.h"
 #include "cpu/loops.h"
 #include "ops/placed.h"
 
 namespace shim {
-namespace {
-
-Outcome<const Tensor&> as_it_is(PlainTensor self, DType dtype, Device device, bool copy) {
-  if (copy) return NotMine{"a copy that was asked for"};
-  if (dtype != self->dtype() || device != self->device()) return NotMine{"another dtype or device"};
-  return *self;
-}
-
-}  // namespace
-
 const Tensor& copy_operator_(const Tensor& self, const Tensor& src, bool non_blocking) {
   copy_(self, src, non_blocking);
   return self;
@@ -49,28 +38,6 @@ Tensor to_copy(const Tensor& self, std::optional<DType> dtype, Ignored, std::opt
                    : empty(self->sizes(), to, where, pinned, preserves ? MemoryFormat::contiguous : format);
   copy_(out, self, non_blocking);
   return out;
-}
-
-Outcome<const Tensor&> to_device(
-    PlainTensor self, std::optional<Device> device, std::optional<DType> dtype, Ignored, bool copy, std::nullopt_t) {
-  Device where = device.value_or(self->device());
-  if (where.is_cpu()) where.index = self->device().index;
-  return as_it_is(self, dtype.value_or(self->dtype()), where, copy);
-}
-
-Outcome<const Tensor&> to_dtype_operator(PlainTensor self, DType dtype, Ignored, bool copy, std::nullopt_t) {
-  return as_it_is(self, dtype, self->device(), copy);
-}
-
-Outcome<const Tensor&> to_other(PlainTensor self, PlainTensor other, Ignored, bool copy, std::nullopt_t) {
-  return as_it_is(self, other->dtype(), other->device(), copy);
-}
-
-Outcome<const Tensor&> contiguous_operator(PlainTensor self, MemoryFormat format) {
-  if (format != MemoryFormat::contiguous) return NotMine{"another memory format"};
-  if (is_sparse(*self.tensor)) return NotMine{"a sparse tensor"};
-  if (!self->is_contiguous()) return NotMine{"a tensor that is not contiguous"};
-  return *self;
 }
 
 }  // namespace shim

@@ -4,13 +4,31 @@
 
 #include "core/uninitialized.h"
 #include "cpu/loops.h"
-#include "ops/integer_range.h"
 #include "ops/placed.h"
 
 namespace shim {
 namespace {
 
 constexpr NotMine kPinned{"pinned memory"};
+
+struct IntegerRange {
+  int64_t start = 0, step = 1, size = 0;
+  DType dtype = DType::i64;
+};
+
+constexpr int64_t kIntsOfDoubles = int64_t(1) << 53;  // of a smaller size each is a double
+bool fits_double(int64_t i) { return i < kIntsOfDoubles && i > -kIntsOfDoubles; }
+
+Outcome<IntegerRange> integer_range(int64_t start, int64_t end, int64_t step, std::optional<DType> dtype) {
+  if (!fits_double(start) || !fits_double(end) || !fits_double(step)) return NotMine{"an integer that no double holds"};
+  if (step == 0 || (step > 0 ? end < start : end > start))
+    return NotMine{"a step away from the end, which PyTorch refuses"};
+  const DType t = dtype.value_or(DType::i64);
+  if (t != DType::i64 && t != DType::i32 && t != DType::f32 && t != DType::f64)
+    return NotMine{"a range in another dtype than int32, int64, float32 and float64"};
+  const int64_t size = step > 0 ? (end - start + step - 1) / step : (start - end - step - 1) / -step;
+  return IntegerRange{start, step, size, t};
+}
 
 Outcome<Tensor> float_range(double start, double end, double step, DType t) {
   if (step == 0 || (end - start) * step < 0) return NotMine{"a step away from the end, which PyTorch refuses"};
@@ -43,19 +61,24 @@ Outcome<Tensor> float_range(double start, double end, double step, DType t) {
 
 }  // namespace
 
-Outcome<Tensor> arange(IntOrFloat start, IntOrFloat end, IntOrFloat step, std::optional<DType> dtype, Ignored,
-    std::optional<Device>, std::optional<bool> pin_memory) {
+Outcome<Tensor> arange(const IntOrFloat& start, const IntOrFloat& end, const IntOrFloat& step,
+    std::optional<DType> dtype, Ignored, std::optional<Device> device, std::optional<bool> pin_memory) {
+  const Device where = device ? placed(*device) : Device{};
+  if (where.is_meta()) return NotMine{"a meta tensor"};
   if (pin_memory.value_or(false)) return kPinned;
   if (!start.floating && !end.floating && !step.floating) {
-    Outcome<IntegerRange> range = integer_range(start, end, step, dtype);
+    Outcome<IntegerRange> range = integer_range(start.i, end.i, step.i, dtype);
     if (!range) return range.why();
-    Tensor out = empty(IntArrayRef(&range->size, 1), range->dtype, Device{});
-    fill_range(out, double(range->start), double(range->step));
+    auto [first, by, size, t] = *range;
+    if (where.is_cuda()) return or_not_mine(cuda::arange(first, by, size, t, where), "no CUDA kernels here");
+    Tensor out = empty(IntArrayRef(&size, 1), t, Device{});
+    fill_range(out, double(first), double(by));
     return out;
   }
-  for (const IntOrFloat& number : {start, end, step}) {
-    if (!number.floating && !fits_double(number.i)) return NotMine{"an integer that no double holds"};
-    if (number.floating && !std::isfinite(number.f)) return NotMine{"an infinite range"};
+  if (where.is_cuda()) return NotMine{"a range over floats on CUDA"};
+  for (const IntOrFloat* number : {&start, &end, &step}) {
+    if (!number->floating && !fits_double(number->i)) return NotMine{"an integer that no double holds"};
+    if (number->floating && !std::isfinite(number->f)) return NotMine{"an infinite range"};
   }
   return float_range(start.to_double(), end.to_double(), step.to_double(), dtype.value_or(default_dtype()));
 }

@@ -1,7 +1,7 @@
 #pragma once
 // Kernels along a dimension on CUDA: the gradient of softmax, cross entropy, argmax and argmin, variance, logsumexp. Null where there is no
 // kernel for the case.
-#include "ops/kernel.h"
+#include "core/tensor.h"
 
 namespace shim::cuda {
 
@@ -22,9 +22,6 @@ Tensor arg_extreme(bool largest, const Tensor& self, int64_t dim, bool all, bool
 Tensor variance(const Tensor& self, IntArrayRef dims, bool keepdim, double correction, bool root,
     Tensor* mean);                                                       // over the last dimensions
 Tensor log_sum_exp(const Tensor& self, IntArrayRef dims, bool keepdim);  // the same
-// As cpu/creation.h has it, over ints.
-Outcome<Tensor> arange(IntOrFloat start, IntOrFloat end, IntOrFloat step, std::optional<DType>, Ignored layout,
-    std::optional<Device>, std::optional<bool> pin_memory);
 Tensor triangle(const Tensor& self, int64_t diagonal, bool upper);
 
 }  // namespace shim::cuda

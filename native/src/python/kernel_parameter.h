@@ -203,11 +203,31 @@ template <On on> struct Parameter<IntOrFloat, on> {
     value_.i = PyLong_AsLongLongAndOverflow(o, &overflow);
     return !overflow || (*why = "an integer beyond 64 bits", false);
   }
-  IntOrFloat value() const { return value_; }
+  const IntOrFloat& value() const { return value_; }
 
  private:
   IntOrFloat value_;
 };
+
+// Small values are kept as they are given on.
+template <class T, On on>
+  requires(std::is_trivially_copyable_v<T> && sizeof(T) <= 8)
+struct Parameter<std::optional<T>, on> {
+  static bool fits(const Argument& a) { return Parameter<T, on>::fits(a); }
+  bool take(PyObject* o, const char** why) {
+    if (o == Py_None) return true;
+    Parameter<T, on> given;
+    if (!given.take(o, why)) return false;
+    value_ = given.value();
+    return true;
+  }
+  std::optional<T> value() const { return value_; }
+
+ private:
+  std::optional<T> value_;
+};
+
+template <On on> struct Parameter<const IntOrFloat&, on> : Parameter<IntOrFloat, on> {};
 
 template <class T, On on> struct Parameter<std::optional<T>, on> {
   static bool fits(const Argument& a) { return Parameter<T, on>::fits(a); }

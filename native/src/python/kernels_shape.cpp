@@ -4,7 +4,6 @@
 #include "cpu/creation.h"
 #include "cpu/indexing.h"
 #include "cuda/gather.h"
-#include "cuda/rows.h"
 #include "python/kernel_call.h"
 
 namespace shim {
@@ -16,23 +15,13 @@ using Flag = std::optional<bool>;
 constexpr IntOrFloat kZero{}, kOne{false, 1};
 
 void register_ranges() {
-  register_kernel<
-      [](IntOrFloat end, Dt t, Ignored l, Dev d, Flag pin) { return arange(kZero, end, kOne, t, l, d, pin); }, kCpu>(
-      "arange");
+  register_kernel<[](IntOrFloat end, Dt t, Ignored l, Dev d, Flag pin) {
+    return arange(kZero, end, kOne, t, l, d, pin);
+  }>("arange");
   register_kernel<[](IntOrFloat start, IntOrFloat end, Dt t, Ignored l, Dev d, Flag pin) {
     return arange(start, end, kOne, t, l, d, pin);
-  },
-      kCpu>("arange");
-  register_kernel<&arange, kCpu>("arange");
-  register_kernel<[](IntOrFloat end, Dt t, Ignored l, Dev d, Flag pin) {
-    return cuda::arange(kZero, end, kOne, t, l, d, pin);
-  },
-      kCuda>("arange");
-  register_kernel<[](IntOrFloat start, IntOrFloat end, Dt t, Ignored l, Dev d, Flag pin) {
-    return cuda::arange(start, end, kOne, t, l, d, pin);
-  },
-      kCuda>("arange");
-  register_kernel<&cuda::arange, kCuda>("arange");
+  }>("arange");
+  register_kernel<&arange>("arange");
   register_kernel<&linspace, kCpu>("linspace");
 }
 
