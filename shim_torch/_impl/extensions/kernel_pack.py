@@ -56,15 +56,24 @@ def cache_state() -> dict[str, Any]:
         return state
     state["why"] = _core.private_folder(path)
     for entry in () if state["why"] else sorted(os.scandir(path), key=lambda e: e.name):
-        found = entry.stat(follow_symlinks=False)
-        if not stat.S_ISREG(found.st_mode):
+        try:
+            _count(entry, state)
+        except FileNotFoundError:  # another process swept it, or gave it its name
             continue
-        if entry.name.endswith(".cubin"):
-            state["kernels"] += 1
-            state["bytes"] += found.st_size
-        elif entry.name.endswith(".failed"):
-            text = Path(entry.path).read_text(encoding="utf-8", errors="replace")
-            sources, _, rest = text.partition(" ")
-            if sources == _core.kernel_sources():  # not of another version's kernels
-                state["failed"].append(rest)
     return state
+
+
+def _count(entry: os.DirEntry[str], state: dict[str, Any]) -> None:
+    from shim_torch._impl.native import _core
+
+    found = entry.stat(follow_symlinks=False)
+    if not stat.S_ISREG(found.st_mode):
+        return
+    if entry.name.endswith(".cubin"):
+        state["kernels"] += 1
+        state["bytes"] += found.st_size
+    elif entry.name.endswith(".failed"):
+        text = Path(entry.path).read_text(encoding="utf-8", errors="replace")
+        sources, _, rest = text.partition(" ")
+        if sources == _core.kernel_sources():  # not of another version's kernels
+            state["failed"].append(rest)
