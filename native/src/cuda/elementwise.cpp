@@ -122,7 +122,9 @@ uint64_t packed(const Plan& p, int device) {
   return key | uint64_t(p.inputs) << 56;
 }
 
-const char* program_of(std::string_view op) { return op.starts_with("igamma") ? "elementwise_gamma" : "elementwise"; }
+const char* program_of(std::string_view op) {
+  return op.starts_with("igamma") ? "elementwise_gamma" : op == "bce_each" ? "elementwise_chances" : "elementwise";
+}
 
 // The compiler's macros; empty where there is no such operator.
 std::vector<std::string> options_of(const Plan& p) {
