@@ -112,6 +112,25 @@ def test_wrong_launches_do_not_compile(tmp_path):
         assert said[1] and texts[why] in said[2][:4000], f"line {number}, {why}:\n{wrong.stderr[-3000:]}"
 
 
+def test_no_launch_goes_around_the_check():
+    """Arrays of arguments' addresses are made in one place; direct.cpp repeats a library's launches, Triton's have records."""
+    by_hand, launching = set(), set()
+    for file in (f for ending in ("cpp", "h") for f in SOURCES.rglob(f"*.{ending}")):
+        text, name = file.read_text(), str(file.relative_to(SOURCES))
+        if re.search(r"\bvoid\* \w+\[\w*\] = \{\s*&", text):
+            by_hand.add(name)
+        if re.search(r"(driver\(\)|\bd)\.launch(_ex)?\(", text):
+            launching.add(name)
+    assert not by_hand
+    assert launching == {
+        "cuda/device_failure.cpp",
+        "cuda/launch.cpp",
+        "gemm/direct.cpp",
+        "gemm/kernel_table.cpp",
+        "python/triton_launch.cpp",
+    }
+
+
 SIZES = {"const void*": 8, "void*": 8, "int64_t": 8, "uint64_t": 8, "double": 8, "int": 4, "uint32_t": 4, "float": 4}
 KINDS = {"void*": 1, "const void*": 2, "double": 4, "float": 4}
 CHECKS = """

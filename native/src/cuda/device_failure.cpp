@@ -6,6 +6,7 @@
 
 #include "cuda/assert_sites.h"
 #include "cuda/block_cache.h"
+#include "cuda/entries/asserts.h"
 
 namespace shim::cuda {
 namespace {
@@ -145,8 +146,9 @@ void check_device(int device) {
 
 void give_assert_record(CUmodule module, int device) {
   const Driver& d = driver();
+  using Set = entries::asserts::set_assert_record;
   CUfunction set = nullptr;
-  if (d.module_function(&set, module, "set_assert_record") != 0 || !set) return;
+  if (d.module_function(&set, module, Set::name) != 0 || !set) return;
   AssertRecord* record = record_of(device);
   if (!record) return;
   OnDevice current(device);
@@ -154,8 +156,8 @@ void give_assert_record(CUmodule module, int device) {
   constexpr unsigned kNonBlocking = 1;
   CUstream stream = nullptr;  // a stream that no capture is about
   if (d.stream_create(&stream, kNonBlocking, 0) != 0) return;
-  void* arguments[] = {&record};
-  if (d.launch(set, 1, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr) == 0) d.stream_synchronize(stream);
+  const auto run = [&](void** arguments) { return d.launch(set, 1, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr); };
+  if (Set::with(run, record) == 0) d.stream_synchronize(stream);
   d.stream_destroy(stream);
 }
 

@@ -65,6 +65,11 @@ constexpr bool same_parameters = (std::is_same_v<typename E::Parameters, typenam
 template <class E> struct Kernel {
   CUfunction function = nullptr;
   explicit operator bool() const { return function; }
+  // The same function as one of another kernel's signature: what is chosen among them is launched as one.
+  template <class Other> Kernel<Other> as() const {
+    static_assert(same_parameters<E, Other>, "the kernels take other arguments");
+    return {function};
+  }
 };
 
 // The kernel E of a family's program: entries may be of a file that the family's includes.
