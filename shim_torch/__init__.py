@@ -50,13 +50,14 @@ globals().update(_table_functions())
 globals().update(functional.functions())
 _segment_reduce = globals()["segment_reduce"]
 
-from shim_torch._impl.surface.errors import OutOfMemoryError  # noqa: E402
+from shim_torch._impl.surface.errors import AcceleratorError, OutOfMemoryError  # noqa: E402
 from shim_torch._impl.surface.warnings import is_warn_always_enabled, set_warn_always  # noqa: E402
 from shim_torch._impl.tensor.from_data import *  # noqa: E402, F403
 from shim_torch._impl.tensor.predicates import *  # noqa: E402, F403
 from shim_torch._impl.tensor.python_functions import *  # noqa: E402, F403
 
 _core.set_out_of_memory_type(OutOfMemoryError)
+_core.set_accelerator_error_type(AcceleratorError)
 is_grad_enabled, is_inference_mode_enabled = _core.is_grad_enabled, _core.is_inference_mode_enabled
 is_anomaly_enabled, is_anomaly_check_nan_enabled = _core.is_anomaly_enabled, _core.is_anomaly_check_nan_enabled
 get_default_dtype = _core.get_default_dtype

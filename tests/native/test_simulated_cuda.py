@@ -140,6 +140,11 @@ def test_memory(simulated, part):
     run(simulated, f"import memory_checks; memory_checks.{part}()")
 
 
+@pytest.mark.parametrize("part", ["without_a_record", "errors_of_cupy", "in_a_kernel"])
+def test_failures(simulated, part):
+    run(simulated, f"import failure_checks; failure_checks.{part}()")
+
+
 def test_memory_without_the_cache(simulated):
     run(simulated, "import memory_checks; memory_checks.uncached()", PYTORCH_NO_CUDA_MEMORY_CACHING="1")
 
@@ -189,6 +194,7 @@ KERNELS = (
         ("test_cuda_kernels.py", KERNELS),
         ("test_cuda_special.py", "zeta or polygamma or gamma_functions"),
         ("test_cuda_images.py", "grid or outside or other_sizes"),
+        ("test_device_asserts.py", "test_assert"),
     ],
 )
 def test_kernels_on_the_host(simulated, file, chosen):

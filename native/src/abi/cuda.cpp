@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "abi/abi.h"
+#include "cuda/device_failure.h"
 #include "cuda/driver.h"
 
 using namespace shim;
@@ -214,8 +215,11 @@ SHIM_EXPORT Err torch_c10_cuda_check_msg(
   const char* text = r.error_string ? r.error_string(error) : nullptr;
   if (!text && cuda::driver().error_string) cuda::driver().error_string(error, &text);
   if (r.last_error) r.last_error();  // read, so that the next call does not see it again
-  const std::string whole = str("CUDA error: ", text ? text : "unknown", " (error ", error, " in ",
-      function ? function : "?", " at ", file ? file : "?", ":", line, ")");
+  std::string whole = str("CUDA error: ", text ? text : "unknown", " (error ", error, " in ", function ? function : "?",
+      " at ", file ? file : "?", ":", line, ")");
+  if (cuda::breaks_context(error)) try {
+      cuda::raise_failure(error, function ? function : "?");
+    } catch (const Error& e) { whole = e.what(); }
   *message = strdup(whole.c_str());
   set_last_error(whole);
   return 1;

@@ -20,17 +20,20 @@ enum class Kind {
   Overflow,
   Assertion,
   Buffer,
-  ZeroDivision
+  ZeroDivision,
+  Accelerator  // of a device's driver: its error's number is the code
 };
 
 class Error : public std::exception {
  public:
-  Error(Kind kind, std::string text) : kind_(kind), text_(std::move(text)) {}
+  Error(Kind kind, std::string text, int code = 0) : kind_(kind), code_(code), text_(std::move(text)) {}
   const char* what() const noexcept override { return text_.c_str(); }
   Kind kind() const noexcept { return kind_; }
+  int code() const noexcept { return code_; }
 
  private:
   Kind kind_;
+  int code_;
   std::string text_;
 };
 

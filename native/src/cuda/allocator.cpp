@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cuda/block_cache.h"
+#include "cuda/device_failure.h"
 #include "cuda/driver.h"
 
 namespace shim::cuda {
@@ -100,6 +101,7 @@ void free_uncached(Block* b) {
 }
 
 Block* get_block(size_t bytes, int device) {
+  refuse_broken(device);
   const CUstream stream = current_stream(device);
   BlockPool* pool = tls_graph_pool && tls_graph_pool->device == device ? tls_graph_pool : nullptr;
   if (!pool && (!caching() || (stream && capturing(stream)))) return uncached(bytes, device, stream);

@@ -4,7 +4,10 @@
 #include <atomic>
 
 #include "cuda/elementwise.h"
-#include "cuda/launch.h"
+#include "cuda/entries/attention.h"
+#include "cuda/entries/attention_backward.h"
+#include "cuda/entries/attention_hopper.h"
+#include "cuda/entries/attention_hopper_backward.h"
 #include "cuda/reasons.h"
 #include "ops/gemm_settings.h"
 #include "ops/kernels.h"
@@ -66,8 +69,8 @@ Outcome<Problem> problem_of(const Tensor& q, const Tensor& k, const Tensor& v, c
 
 int tiles_of(const Problem& p) { return p.size <= 64 ? 2 : 1; }
 
-CUfunction kernel_of(const Family& which, const char* entry, const Problem& p, int device) {
-  return find_kernel(which, entry, key_of(int(p.type), p.size / 16, int(p.causal), p.kind, int(p.drops)), device, [&] {
+template <class E> Kernel<E> kernel_of(const Family& which, const Problem& p, int device) {
+  return find_kernel<E>(which, key_of(int(p.type), p.size / 16, int(p.causal), p.kind, int(p.drops)), device, [&] {
     return std::vector<std::string>{std::string("ELEMENT=") + element_type(p.type), "D=" + std::to_string(p.size),
         "TILES=" + std::to_string(tiles_of(p)), std::string("CAUSAL=") + (p.causal ? "1" : "0"),
         "MASK=" + std::to_string(p.kind), std::string("DROPS=") + (p.drops ? "1" : "0")};
@@ -104,21 +107,21 @@ unsigned hopper_backward_bytes(const Problem& p) {
 }
 
 // `pairs`: two neighbours of the mask are one load.
-CUfunction hopper_kernel_of(
-    const Family& which, const char* entry, const Problem& p, bool pairs, unsigned bytes, int device) {
+template <class E>
+Kernel<E> hopper_kernel_of(const Family& which, const Problem& p, bool pairs, unsigned bytes, int device) {
   const uint64_t key = key_of(int(p.type), p.size / 16, int(p.causal), p.kind, int(p.drops), int(pairs));
   bool known = false;
-  CUfunction f = known_kernel(which, entry, key, device, &known);
-  if (known) return f;
-  f = compiled_kernel(which, entry, key, device,
+  CUfunction f = known_kernel(which, E::name, key, device, &known);
+  if (known) return {f};
+  f = compiled_kernel(which, E::name, key, device,
       {std::string("ELEMENT=") + element_type(p.type), std::string("KIND_HALF=") + (p.type == DType::f16 ? "1" : "0"),
           "D=" + std::to_string(p.size), "TILES=1", std::string("CAUSAL=") + (p.causal ? "1" : "0"),
           "MASK=" + std::to_string(p.kind), std::string("PAIRS=") + (pairs ? "1" : "0"),
           std::string("DROPS=") + (p.drops ? "1" : "0"), "HOPPER=1"});
   constexpr int kDynamicShared = 8;
   OnDevice current(device);
-  if (f && bytes && driver().function_attribute(f, kDynamicShared, int(bytes)) != 0) return nullptr;
-  return f;
+  if (f && bytes && driver().function_attribute(f, kDynamicShared, int(bytes)) != 0) return {};
+  return {f};
 }
 
 MaskStrides mask_strides(const Tensor& mask, IntArrayRef q, IntArrayRef k) {
@@ -154,15 +157,16 @@ Outcome<std::tuple<Tensor, Tensor>> attention(const Tensor& q0, const Tensor& k0
   const IntArrayRef of = q0->sizes(), keys = k0->sizes();
   const int device = q0->device().index, block = 64 * tiles_of(p);
   MaskStrides sm = mask_strides(mask, of, keys);
-  CUfunction whole_tiles = nullptr;
+  Kernel<entries::attention_hopper::attention_hopper> whole_tiles;
   if (takes_tiles(p, of[2], scale, device)) {
     const int64_t bytes = mask ? int64_t(mask->itemsize()) * 2 : 1;
     const bool even = sm.batch % 2 == 0 && sm.head % 2 == 0 && sm.row % 2 == 0 && keys[2] % 2 == 0;
-    whole_tiles = hopper_kernel_of(hopper_family, "attention_hopper", p,
+    whole_tiles = hopper_kernel_of<entries::attention_hopper::attention_hopper>(hopper_family, p,
         mask && sm.col == 1 && even && reinterpret_cast<uintptr_t>(mask->data()) % uintptr_t(bytes) == 0,
         hopper_bytes(p), device);
   }
-  const CUfunction f = whole_tiles ? whole_tiles : kernel_of(attention_family, "attention", p, device);
+  using Plain = entries::attention::attention;
+  const auto f = whole_tiles ? whole_tiles.as<Plain>() : kernel_of<Plain>(attention_family, p, device);
   if (!f) return kNotCompiled;
   const Tensor q = in_lines(q0), k = in_lines(k0), v = in_lines(v0), out = beside(of, of[2], p.type, q0->device()),
                lse = empty(Dims{of[0], of[1], of[2]}, DType::f32, q0->device());
@@ -172,12 +176,12 @@ Outcome<std::tuple<Tensor, Tensor>> attention(const Tensor& q0, const Tensor& k0
   int heads = int(of[1]), group = int(of[1] / keys[1]), rows = int(of[2]), cols = int(keys[2]);
   float factor = float(scale);
   Drops drops = drops_of(dropout);
-  void* arguments[] = {&from, &of_keys, &values, &bias, &to, &sums, &sq, &sk, &sv, &so, &sm, &heads, &group, &rows,
-      &cols, &factor, &drops};
   if (whole_tiles)
-    launch(f, (of[2] + 127) / 128, of[0] * of[1], 2 * kAttentionThreads, 1, arguments, device, hopper_bytes(p));
+    launch(f, {(of[2] + 127) / 128, of[0] * of[1], 2 * kAttentionThreads, 1, hopper_bytes(p)}, device, from, of_keys,
+        values, bias, to, sums, sq, sk, sv, so, sm, heads, group, rows, cols, factor, drops);
   else
-    launch(f, (of[2] + block - 1) / block, of[0] * of[1], kAttentionThreads, 1, arguments, device);
+    launch(f, {(of[2] + block - 1) / block, of[0] * of[1], kAttentionThreads}, device, from, of_keys, values, bias, to,
+        sums, sq, sk, sv, so, sm, heads, group, rows, cols, factor, drops);
   return std::tuple{out, lse};
 }
 
@@ -194,9 +198,12 @@ AttentionSlopes slopes_in_tiles(const Problem& p, const Tensor& g0, const Tensor
   const IntArrayRef of = q0->sizes(), keys = k0->sizes();
   const int device = q0->device().index;
   const unsigned bytes = hopper_backward_bytes(p);
-  const CUfunction before = hopper_kernel_of(hopper_backward_family, "attention_levels", p, false, 0, device);
-  const CUfunction slopes = hopper_kernel_of(hopper_backward_family, "attention_slopes", p, false, bytes, device);
-  const CUfunction after = hopper_kernel_of(hopper_backward_family, "attention_collect", p, false, 0, device);
+  const auto before = hopper_kernel_of<entries::attention_hopper_backward::attention_levels>(
+      hopper_backward_family, p, false, 0, device);
+  const auto slopes = hopper_kernel_of<entries::attention_hopper_backward::attention_slopes>(
+      hopper_backward_family, p, false, bytes, device);
+  const auto after = hopper_kernel_of<entries::attention_hopper_backward::attention_collect>(
+      hopper_backward_family, p, false, 0, device);
   if (!before || !slopes || !after) return {};
   const Tensor g = in_lines(g0), q = in_lines(q0), k = in_lines(k0), v = in_lines(v0), out = in_lines(out0);
   const int64_t tiles = (of[2] + 63) / 64, blocks = of[0] * of[1], kInTiles = 2 * kAttentionThreads;
@@ -206,22 +213,19 @@ AttentionSlopes slopes_in_tiles(const Problem& p, const Tensor& g0, const Tensor
   AttentionSlopes r{beside(of, of[2], p.type, q0->device()), beside(of, keys[2], p.type, q0->device()),
       beside(of, keys[2], p.type, q0->device())};
   MaskStrides sm = mask_strides(mask, of, keys);
-  const void *grad = g->data(), *from = q->data(), *of_keys = k->data(), *values = v->data(),
-             *bias = data_or_null(mask), *made = out->data(), *sums_of_powers = lse->data();
-  void *levels = numbers->data(), *inner = static_cast<float*>(levels) + blocks * lines, *sums = parts->data(),
-       *dq = r.query->data(), *dk = r.key->data(), *dv = r.value->data();
+  const void* grad = g->data();
+  void *levels = numbers->data(), *inner = static_cast<float*>(levels) + blocks * lines, *sums = parts->data();
   Strides sg = strides_of(g), sq = strides_of(q), sk = strides_of(k), sv = strides_of(v), so = strides_of(out),
           sd = strides_of(r.query), sh = strides_of(r.key);
   float factor = float(scale);
   Drops drops = drops_of(dropout);
-  void* first[] = {&grad, &made, &sums_of_powers, &levels, &inner, &sums, &sg, &so, &heads, &rows, &lines};
   const int64_t lines_a_block = kInTiles * 8 / p.size;
-  launch(before, (lines + lines_a_block - 1) / lines_a_block, blocks, int(kInTiles), 1, first, device);
-  void* second[] = {&from, &of_keys, &values, &bias, &grad, &levels, &inner, &sums, &dk, &dv, &sq, &sk, &sv, &sg, &sh,
-      &sm, &heads, &group, &rows, &cols, &lines, &factor, &drops};
-  launch(slopes, (keys[2] + 127) / 128, blocks, int(kInTiles), 1, second, device, bytes);
-  void* third[] = {&sums, &dq, &sd, &heads, &rows, &lines, &factor};
-  launch(after, tiles, blocks, int(kInTiles), 1, third, device);
+  launch(before, {(lines + lines_a_block - 1) / lines_a_block, blocks, int(kInTiles)}, device, grad, out->data(),
+      lse->data(), levels, inner, sums, sg, so, heads, rows, lines);
+  launch(slopes, {(keys[2] + 127) / 128, blocks, int(kInTiles), 1, bytes}, device, q->data(), k->data(), v->data(),
+      data_or_null(mask), grad, levels, inner, sums, r.key->data(), r.value->data(), sq, sk, sv, sg, sh, sm, heads,
+      group, rows, cols, lines, factor, drops);
+  launch(after, {tiles, blocks, int(kInTiles)}, device, sums, r.query->data(), sd, heads, rows, lines, factor);
   return r;
 }
 
@@ -244,9 +248,9 @@ Outcome<std::tuple<Tensor, Tensor, Tensor>> attention_backward(const Tensor& g0,
   if (takes_tiles(p, of[2], scale, device) && !gemm::settings().deterministic)
     if (AttentionSlopes r = slopes_in_tiles(p, g0, q0, k0, v0, mask, out0, lse, scale, dropout); r.query)
       return std::tuple{r.query, r.key, r.value};
-  const CUfunction inner = kernel_of(backward_family, "attention_inner", p, device),
-                   queries = kernel_of(backward_family, "attention_queries", p, device);
-  const CUfunction key_kernel = kernel_of(backward_family, "attention_keys", p, device);
+  const auto inner = kernel_of<entries::attention_backward::attention_inner>(backward_family, p, device);
+  const auto queries = kernel_of<entries::attention_backward::attention_queries>(backward_family, p, device);
+  const auto key_kernel = kernel_of<entries::attention_backward::attention_keys>(backward_family, p, device);
   if (!inner || !queries || !key_kernel) return kNotCompiled;
   const Tensor g = in_lines(g0), q = in_lines(q0), k = in_lines(k0), v = in_lines(v0), out = in_lines(out0);
   const Tensor inners = empty(Dims{of[0], of[1], of[2]}, DType::f32, q0->device());
@@ -254,21 +258,19 @@ Outcome<std::tuple<Tensor, Tensor, Tensor>> attention_backward(const Tensor& g0,
       beside(of, keys[2], p.type, q0->device())};
   MaskStrides sm = mask_strides(mask, of, keys);
   const void *grad = g->data(), *from = q->data(), *of_keys = k->data(), *values = v->data(),
-             *bias = data_or_null(mask), *made = out->data(), *levels = lse->data();
-  void *sums = inners->data(), *dq = r.query->data(), *dk = r.key->data(), *dv = r.value->data();
+             *bias = data_or_null(mask), *levels = lse->data();
+  void* sums = inners->data();
   Strides sg = strides_of(g), sq = strides_of(q), sk = strides_of(k), sv = strides_of(v), so = strides_of(out),
           sd = strides_of(r.query), sh = strides_of(r.key);
   int heads = int(of[1]), group = int(of[1] / keys[1]), rows = int(of[2]), cols = int(keys[2]);
   float factor = float(scale);
   Drops drops = drops_of(dropout);
-  void* first[] = {&grad, &made, &sums, &sg, &so, &heads, &rows};
-  launch(inner, (of[2] + 3) / 4, of[0] * of[1], kAttentionThreads, 1, first, device);
-  void* second[] = {&from, &of_keys, &values, &bias, &grad, &levels, &sums, &dq, &sq, &sk, &sv, &sg, &sd, &sm, &heads,
-      &group, &rows, &cols, &factor, &drops};
-  launch(queries, (of[2] + 63) / 64, of[0] * of[1], kAttentionThreads, 1, second, device);
-  void* third[] = {&from, &of_keys, &values, &bias, &grad, &levels, &sums, &dk, &dv, &sq, &sk, &sv, &sg, &sh, &sm,
-      &heads, &group, &rows, &cols, &factor, &drops};
-  launch(key_kernel, (keys[2] + 63) / 64, of[0] * of[1], kAttentionThreads, 1, third, device);
+  launch(
+      inner, {(of[2] + 3) / 4, of[0] * of[1], kAttentionThreads}, device, grad, out->data(), sums, sg, so, heads, rows);
+  launch(queries, {(of[2] + 63) / 64, of[0] * of[1], kAttentionThreads}, device, from, of_keys, values, bias, grad,
+      levels, sums, r.query->data(), sq, sk, sv, sg, sd, sm, heads, group, rows, cols, factor, drops);
+  launch(key_kernel, {(keys[2] + 63) / 64, of[0] * of[1], kAttentionThreads}, device, from, of_keys, values, bias, grad,
+      levels, sums, r.key->data(), r.value->data(), sq, sk, sv, sg, sh, sm, heads, group, rows, cols, factor, drops);
   return std::tuple{r.query, r.key, r.value};
 }
 

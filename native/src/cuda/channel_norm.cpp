@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cuda/elementwise.h"
-#include "cuda/launch.h"
+#include "cuda/entries/channels.h"
 #include "cuda/planes.h"
 #include "cuda/reasons.h"
 #include "ops/kernels.h"
@@ -31,8 +31,8 @@ Shape shape_of(const Tensor& x, std::initializer_list<const Tensor*> all) {
   return s;
 }
 
-CUfunction channel_kernel(const char* entry, DType t, DType parameter, int vector, int device) {
-  return find_kernel(channels_family, entry, key_of(int(t), int(parameter), vector), device, [&] {
+template <class E> Kernel<E> channel_kernel(DType t, DType parameter, int vector, int device) {
+  return find_kernel<E>(channels_family, key_of(int(t), int(parameter), vector), device, [&] {
     return std::vector<std::string>{std::string("ELEMENT=") + element_type(t),
         std::string("C=") + compute_type(compute_dtype(t)), "V=" + std::to_string(vector),
         std::string("P=") + element_type(parameter)};
@@ -44,17 +44,16 @@ bool measure(const Tensor& x, Shape& s, DType parameter, double correction, bool
     const Tensor& variance) {
   const int device = x->device().index;
   const DType compute = compute_dtype(x->dtype());
-  const CUfunction moments = channel_kernel("channel_moments", x->dtype(), parameter, s.vector, device);
-  const CUfunction statistics = channel_kernel("channel_statistics", variance->dtype(), parameter, 1, device);
+  const auto moments = channel_kernel<entries::channels::channel_moments>(x->dtype(), parameter, s.vector, device);
+  const auto statistics =
+      channel_kernel<entries::channels::channel_statistics>(variance->dtype(), parameter, 1, device);
   if (!moments || !statistics) return false;
   const Tensor partial = empty(Dims{s.channels, s.parts, 3}, compute, x->device());
-  const void* from = x->data();
-  void *to = partial->data(), *m = data_or_null(mean), *v = variance->data();
-  void* first[] = {&from, &to, &s.channels, &s.inner, &s.groups};
-  launch(moments, s.channels, s.parts, s.threads, 1, first, device);
-  int parts = int(s.parts), rooted = root;
-  void* second[] = {&to, &m, &v, &parts, &correction, &rooted};
-  launch(statistics, s.channels, 1, std::min(threads_for(parts), 256), 1, second, device);
+  void* to = partial->data();
+  launch(moments, {s.channels, s.parts, s.threads}, device, x->data(), to, s.channels, s.inner, s.groups);
+  int parts = int(s.parts);
+  launch(statistics, {s.channels, 1, std::min(threads_for(parts), 256)}, device, to, data_or_null(mean),
+      variance->data(), parts, correction, root);
   return true;
 }
 
@@ -84,13 +83,11 @@ bool track(const Tensor& to_mean, const Tensor& to_variance, const Tensor& mean,
   for (const Tensor* one : {&to_mean, &to_variance, &mean, &variance})
     if ((*one)->numel() != n || !(*one)->is_contiguous()) return false;
   const int device = to_mean->device().index;
-  const CUfunction f = channel_kernel("track_statistics", t, t, 1, device);
+  const auto f = channel_kernel<entries::channels::track_statistics>(t, t, 1, device);
   if (!f) return false;
   if (!n) return true;
-  void *a = to_mean->data(), *b = to_variance->data();
-  const void *m = mean->data(), *v = variance->data();
-  void* arguments[] = {&a, &b, &m, &v, &n, &momentum, &factor};
-  launch(f, (n + 255) / 256, 1, 256, 1, arguments, device);
+  launch(f, {(n + 255) / 256}, device, to_mean->data(), to_variance->data(), mean->data(), variance->data(), n,
+      momentum, factor);
   return true;
 }
 
@@ -132,21 +129,18 @@ Outcome<std::tuple<Tensor, Tensor, Tensor>> channel_norm(const Tensor& input, co
   const int device = x->device().index;
   Tensor out = empty(x->sizes(), t, x->device());
   Shape s = shape_of(x, {&x, &out});
-  const CUfunction apply = channel_kernel("channel_norm", t, parameter, s.vector, device);
+  const auto apply = channel_kernel<entries::channels::channel_norm>(t, parameter, s.vector, device);
   if (!apply) return kNotCompiled;
-  const void* from = x->data();
   if (of_batch) {
     mean = empty(Dims{s.channels}, compute, x->device());
     variance = empty(Dims{s.channels}, compute, x->device());
     if (!measure(x, s, parameter, 0, false, mean, variance)) return kNotCompiled;
   }
-  const void *m = mean->data(), *v = variance->data(), *w = data_or_null(weight), *b = data_or_null(bias);
-  void* to = out->data();
   float narrow = float(eps);
   double wide = eps;
   void* epsilon = compute == DType::f64 ? static_cast<void*>(&wide) : &narrow;
-  void* arguments[] = {&from, &to, &m, &v, &w, &b, epsilon, &s.channels, &s.inner, &s.groups};
-  launch(apply, s.channels, s.parts, s.threads, 1, arguments, device);
+  launch(apply, {s.channels, s.parts, s.threads}, device, x->data(), out->data(), mean->data(), variance->data(),
+      data_or_null(weight), data_or_null(bias), Bytes{epsilon}, s.channels, s.inner, s.groups);
   return std::tuple{in_format_of(out, input), mean, variance};
 }
 
@@ -163,21 +157,19 @@ Outcome<std::tuple<Tensor, Tensor, Tensor>> channel_norm_backward(const Tensor& 
   const Tensor dinput = empty(x->sizes(), t, x->device()), dweight = empty(Dims{x->sizes()[1]}, compute, x->device()),
                dbias = empty(Dims{x->sizes()[1]}, compute, x->device());
   Shape s = shape_of(x, {&x, &g, &dinput});
-  const CUfunction slopes = channel_kernel("channel_slopes", t, parameter, s.vector, device),
-                   apply = channel_kernel("channel_norm_backward", t, parameter, s.vector, device);
+  const auto slopes = channel_kernel<entries::channels::channel_slopes>(t, parameter, s.vector, device);
+  const auto apply = channel_kernel<entries::channels::channel_norm_backward>(t, parameter, s.vector, device);
   if (!slopes || !apply) return kNotCompiled;
   const Tensor partial = empty(Dims{s.channels, s.parts, 2}, compute, x->device());
-  const void *grad = g->data(), *from = x->data(), *m = mean->data(), *v = variance->data(), *w = data_or_null(weight);
-  void *sums = partial->data(), *dx = dinput->data(), *dw = dweight->data(), *db = dbias->data();
-  void* first[] = {&grad, &from, &m, &sums, &s.channels, &s.inner, &s.groups};
-  launch(slopes, s.channels, s.parts, s.threads, 1, first, device);
+  const void *grad = g->data(), *from = x->data(), *m = mean->data();
+  void* sums = partial->data();
+  launch(slopes, {s.channels, s.parts, s.threads}, device, grad, from, m, sums, s.channels, s.inner, s.groups);
   float narrow = float(eps);
   double wide = eps;
   void* epsilon = compute == DType::f64 ? static_cast<void*>(&wide) : &narrow;
-  int parts = int(s.parts), batch = of_batch;
-  void* second[] = {
-      &grad, &from, &dx, &m, &v, &w, &sums, &dw, &db, epsilon, &parts, &batch, &s.channels, &s.inner, &s.groups};
-  launch(apply, s.channels, s.parts, s.threads, 1, second, device);
+  launch(apply, {s.channels, s.parts, s.threads}, device, grad, from, dinput->data(), m, variance->data(),
+      data_or_null(weight), sums, dweight->data(), dbias->data(), Bytes{epsilon}, int(s.parts), of_batch, s.channels,
+      s.inner, s.groups);
   return std::tuple{in_format_of(dinput, input), dweight, dbias};
 }
 

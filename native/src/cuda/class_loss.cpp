@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cuda/elementwise.h"
-#include "cuda/launch.h"
+#include "cuda/entries/class_loss.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {
@@ -13,8 +13,8 @@ constexpr int64_t kFewElements = 1 << 19, kMostMarked = 32 * 1024;  // 32 * FLAG
 
 const Family class_loss_family{"class_loss"};
 
-CUfunction class_loss_kernel(const char* entry, DType t, int device) {
-  return find_kernel(class_loss_family, entry, key_of(int(t)), device, [&] {
+template <class E> Kernel<E> class_loss_kernel(DType t, int device) {
+  return find_kernel<E>(class_loss_family, key_of(int(t)), device, [&] {
     return std::vector<std::string>{
         std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute_dtype(t)), "V=1"};
   });
@@ -60,10 +60,8 @@ struct Sums {
     to = out->data();
     weights = total->data();
   }
-  void finish(CUfunction f, int mean, int device) {
-    int count = int(blocks);
-    void* arguments[] = {&sums, &to, &weights, &count, &mean};
-    if (sums && blocks > 1) launch(f, 1, 1, 512, 1, arguments, device);
+  void finish(Kernel<entries::class_loss::class_total> f, int mean, int device) {
+    if (sums && blocks > 1) launch(f, {1, 1, 512}, device, sums, to, weights, int(blocks), mean);
   }
 };
 
@@ -77,17 +75,17 @@ Outcome<std::tuple<Tensor, Tensor>> nll_loss(
   if (const char* why = why_no_class_loss(t, target, weight, classes)) return NotMine{why};
   if (n * classes != given->numel()) return kOtherTargets;
   const int device = given->device().index;
-  const CUfunction f = class_loss_kernel("class_losses", t, device), last = class_loss_kernel("class_total", t, device);
+  const auto f = class_loss_kernel<entries::class_loss::class_losses>(t, device);
+  const auto last = class_loss_kernel<entries::class_loss::class_total>(t, device);
   if (!f || !last) return NotMine{"a kernel that could not be compiled"};
   const Tensor x = contiguous(given), targets = contiguous(target), weights = contiguous_or_null(weight);
   int64_t inner = given->sizes()[0] ? n / given->sizes()[0] : 1;
   Sums s(t, given->device(), target->sizes(), reduction, (n + 511) / 512);
   std::tuple<Tensor, Tensor> found{s.out, s.total};
   if (!n && !reduction) return found;
-  const void *from = x->data(), *named = targets->data(), *w = data_or_null(weights);
   int mean = reduction == 1;
-  void* arguments[] = {&from, &named, &w, &s.sums, &s.to, &s.weights, &n, &classes, &inner, &ignored, &mean};
-  launch(f, s.blocks, 1, int(std::clamp<int64_t>(threads_for(n), 32, 512)), 1, arguments, device);
+  launch(f, {s.blocks, 1, int(std::clamp<int64_t>(threads_for(n), 32, 512))}, device, x->data(), targets->data(),
+      data_or_null(weights), s.sums, s.to, s.weights, n, classes, inner, ignored, mean);
   s.finish(last, mean, device);
   return found;
 }
@@ -116,7 +114,9 @@ Outcome<Tensor> nll_loss_backward(const Tensor& g, const Tensor& target, const O
   for (size_t d = 2; d < sizes.size(); ++d) inner *= sizes[d];
   const int device = g->device().index;
   const bool few = n <= kFewElements;  // one launch is faster than zeros first
-  const CUfunction f = class_loss_kernel(few ? "class_slopes" : "class_slopes_at", t, device);
+  using All = entries::class_loss::class_slopes;
+  const auto f = few ? class_loss_kernel<All>(t, device)
+                     : class_loss_kernel<entries::class_loss::class_slopes_at>(t, device).as<All>();
   if (!f) return NotMine{"a kernel that could not be compiled"};
   const Tensor out = empty(sizes, t, g->device()), grad = contiguous(g), targets = contiguous(target),
                weights = contiguous_or_null(weight);
@@ -125,11 +125,8 @@ Outcome<Tensor> nll_loss_backward(const Tensor& g, const Tensor& target, const O
     fill_(out, Scalar{});
     n = target->numel();
   }
-  const void *from = grad->data(), *named = targets->data(), *w = data_or_null(weights), *sum = total->data();
-  void* to = out->data();
-  int mean = reduction == 1, each = reduction == 0;
-  void* arguments[] = {&from, &named, &w, &sum, &to, &n, &classes, &inner, &ignored, &mean, &each};
-  launch(f, blocks_for(n), 1, 256, 1, arguments, device);
+  launch(f, {blocks_for(n)}, device, grad->data(), targets->data(), data_or_null(weights), total->data(), out->data(),
+      n, classes, inner, ignored, reduction == 1, reduction == 0);
   return out;
 }
 
@@ -143,15 +140,14 @@ Outcome<Tensor> margin_loss(const Tensor& given, const Tensor& target, const Opt
   if (target->numel() != rows) return kOtherTargets;
   if (!rows) return NotMine{"no rows"};
   const int device = given->device().index;
-  const CUfunction f = class_loss_kernel("margin_losses", t, device),
-                   last = class_loss_kernel("class_total", t, device);
+  const auto f = class_loss_kernel<entries::class_loss::margin_losses>(t, device);
+  const auto last = class_loss_kernel<entries::class_loss::class_total>(t, device);
   if (!f || !last) return NotMine{"a kernel that could not be compiled"};
   const Tensor x = contiguous(given), targets = contiguous(target), weights = contiguous_or_null(weight);
   Sums s(t, given->device(), target->sizes(), reduction, (rows + 7) / 8);
-  const void *from = x->data(), *named = targets->data(), *w = data_or_null(weights);
-  int mean = reduction == 1, power = int(p);
-  void* arguments[] = {&from, &named, &w, &s.sums, &s.to, &s.weights, &rows, &classes, &power, &margin, &mean};
-  launch(f, s.blocks, 1, 256, 1, arguments, device);
+  int mean = reduction == 1;
+  launch(f, {s.blocks}, device, x->data(), targets->data(), data_or_null(weights), s.sums, s.to, s.weights, rows,
+      classes, int(p), margin, mean);
   s.finish(last, mean, device);
   return s.out;
 }
@@ -167,16 +163,13 @@ Outcome<Tensor> margin_loss_backward(const Tensor& g, const Tensor& given, const
   if (g->dtype() != t || g->numel() != (reduction ? 1 : rows)) return kOtherSlope;
   if ((rows + 7) / 8 > kMostBlocks) return NotMine{"more rows than a grid has blocks for"};
   const int device = given->device().index;
-  const CUfunction f = class_loss_kernel("margin_slopes", t, device);
+  const auto f = class_loss_kernel<entries::class_loss::margin_slopes>(t, device);
   if (!f) return NotMine{"a kernel that could not be compiled"};
   const Tensor out = empty(given->sizes(), t, given->device()), grad = contiguous(g), x = contiguous(given),
                targets = contiguous(target), weights = contiguous_or_null(weight);
   if (!rows) return out;
-  const void *slope = grad->data(), *from = x->data(), *named = targets->data(), *w = data_or_null(weights);
-  void* to = out->data();
-  int mean = reduction == 1, each = reduction == 0, power = int(p);
-  void* arguments[] = {&slope, &from, &named, &w, &to, &rows, &classes, &power, &margin, &mean, &each};
-  launch(f, (rows + 7) / 8, 1, 256, 1, arguments, device);
+  launch(f, {(rows + 7) / 8}, device, grad->data(), x->data(), targets->data(), data_or_null(weights), out->data(),
+      rows, classes, int(p), margin, reduction == 1, reduction == 0);
   return out;
 }
 
@@ -185,15 +178,14 @@ Outcome<Tensor> multilabel_loss(const Tensor& given, const Tensor& target, int64
   if (const char* why = why_no_multilabel(given, target)) return NotMine{why};
   int64_t rows = given->sizes()[0], classes = given->sizes()[1];
   const int device = given->device().index;
-  const CUfunction f = class_loss_kernel("multilabel_losses", t, device),
-                   last = class_loss_kernel("class_total", t, device);
+  const auto f = class_loss_kernel<entries::class_loss::multilabel_losses>(t, device);
+  const auto last = class_loss_kernel<entries::class_loss::class_total>(t, device);
   if (!f || !last) return NotMine{"a kernel that could not be compiled"};
   const Tensor x = contiguous(given), targets = contiguous(target);
   Sums s(t, given->device(), Dims{rows}, reduction, rows);
-  const void *from = x->data(), *named = targets->data();
   int mean = reduction == 1;
-  void* arguments[] = {&from, &named, &s.sums, &s.to, &s.weights, &rows, &classes, &mean};
-  launch(f, s.blocks, 1, std::min(threads_for(classes), 256), 1, arguments, device);
+  launch(f, {s.blocks, 1, std::min(threads_for(classes), 256)}, device, x->data(), targets->data(), s.sums, s.to,
+      s.weights, rows, classes, mean);
   s.finish(last, mean, device);
   return s.out;
 }
@@ -206,15 +198,12 @@ Outcome<Tensor> multilabel_loss_backward(
   if (g->dtype() != t || g->numel() != (reduction ? 1 : rows)) return kOtherSlope;
   if (rows > kMostBlocks) return NotMine{"more rows than a grid has blocks for"};
   const int device = given->device().index;
-  const CUfunction f = class_loss_kernel("multilabel_slopes", t, device);
+  const auto f = class_loss_kernel<entries::class_loss::multilabel_slopes>(t, device);
   if (!f) return NotMine{"a kernel that could not be compiled"};
   const Tensor out = empty(given->sizes(), t, given->device()), grad = contiguous(g), x = contiguous(given),
                targets = contiguous(target);
-  const void *slope = grad->data(), *from = x->data(), *named = targets->data();
-  void* to = out->data();
-  int mean = reduction == 1, each = reduction == 0;
-  void* arguments[] = {&slope, &from, &named, &to, &rows, &classes, &mean, &each};
-  launch(f, rows, 1, std::min(threads_for(classes), 256), 1, arguments, device);
+  launch(f, {rows, 1, std::min(threads_for(classes), 256)}, device, grad->data(), x->data(), targets->data(),
+      out->data(), rows, classes, reduction == 1, reduction == 0);
   return out;
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cuda/elementwise.h"
-#include "cuda/launch.h"
+#include "cuda/entries/cross_polar.h"
 #include "cuda/reasons.h"
 #include "cuda/walk.h"
 #include "ops/kernels.h"
@@ -13,8 +13,8 @@ namespace {
 
 const Family cross_polar_family{"cross_polar"};
 
-CUfunction cross_polar_kernel(const char* entry, DType t, int device) {
-  return find_kernel(cross_polar_family, entry, key_of(int(t)), device, [&] {
+template <class E> Kernel<E> cross_polar_kernel(DType t, int device) {
+  return find_kernel<E>(cross_polar_family, key_of(int(t)), device, [&] {
     return std::vector<std::string>{
         std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute_dtype(t))};
   });
@@ -40,15 +40,12 @@ Outcome<Tensor> cross(const Tensor& a, const Tensor& b, int64_t dim) {
       return kTooManyDims;
   }
   const int device = a->device().index;
-  const CUfunction f = cross_polar_kernel("cross", t, device);
+  const auto f = cross_polar_kernel<entries::cross_polar::cross>(t, device);
   if (!f) return kNotCompiled;
   int64_t total = a->numel() / 3,
           step[3] = {a->strides()[size_t(dim)], b->strides()[size_t(dim)], out->strides()[size_t(dim)]};
   if (!total) return out;
-  const void *x = a->data(), *y = b->data();
-  void* to = out->data();
-  void* arguments[] = {&x, &y, &to, &total, &step[0], &step[1], &step[2], &w};
-  launch(f, blocks_for(total), 1, 256, 1, arguments, device);
+  launch(f, {blocks_for(total)}, device, a->data(), b->data(), out->data(), total, step[0], step[1], step[2], w);
   return out;
 }
 
@@ -61,15 +58,12 @@ Outcome<Tensor> polar(const Tensor& length, const Tensor& angle) {
   if (angle->device() != length->device()) return kMixedDevices;
   if (!std::ranges::equal(length->sizes(), angle->sizes())) return kOtherSizes;
   const int device = length->device().index;
-  const CUfunction f = cross_polar_kernel("polar", t, device);
+  const auto f = cross_polar_kernel<entries::cross_polar::polar>(t, device);
   if (!f) return kNotCompiled;
   const Tensor out = empty(length->sizes(), t == DType::f32 ? DType::c64 : DType::c128, length->device());
   int64_t n = length->numel();
   if (!n) return out;
-  const void *x = length->data(), *y = angle->data();
-  void* to = out->data();
-  void* arguments[] = {&x, &y, &to, &n};
-  launch(f, blocks_for(n), 1, 256, 1, arguments, device);
+  launch(f, {blocks_for(n)}, device, length->data(), angle->data(), out->data(), n);
   return out;
 }
 

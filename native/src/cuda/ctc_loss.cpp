@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cuda/elementwise.h"
-#include "cuda/launch.h"
+#include "cuda/entries/ctc_loss.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {
@@ -11,8 +11,8 @@ namespace {
 
 const Family ctc_loss_family{"ctc_loss"};
 
-CUfunction ctc_loss_kernel(const char* entry, DType t, int device) {
-  return find_kernel(ctc_loss_family, entry, key_of(int(t)), device, [&] {
+template <class E> Kernel<E> ctc_loss_kernel(DType t, int device) {
+  return find_kernel<E>(ctc_loss_family, key_of(int(t)), device, [&] {
     return std::vector<std::string>{
         std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(t), "V=1"};
   });
@@ -53,14 +53,12 @@ Outcome<std::tuple<Tensor, Tensor>> ctc_loss(
   Sizes& z = *sizes;
   const DType t = given->dtype();
   const int device = given->device().index;
-  const CUfunction f = ctc_loss_kernel("alignments", t, device);
+  const auto f = ctc_loss_kernel<entries::ctc_loss::alignments>(t, device);
   if (!f) return NotMine{"a kernel that could not be compiled"};
   const Tensor log_p = contiguous(given), loss = empty(Dims{z.batch}, t, given->device()),
                alpha = empty(Dims{z.batch, z.steps, 2 * z.most + 1}, t, given->device());
-  const void *p = log_p->data(), *labels = targets->data(), *heard = inputs->data(), *said = lengths->data();
-  void *ways = alpha->data(), *to = loss->data();
-  void* arguments[] = {&p, &labels, &heard, &said, &ways, &to, &z};
-  launch(f, z.batch, 1, threads_of(z), 1, arguments, device);
+  launch(f, {z.batch, 1, threads_of(z)}, device, log_p->data(), targets->data(), inputs->data(), lengths->data(),
+      alpha->data(), loss->data(), z);
   return std::tuple{loss, alpha};
 }
 
@@ -75,18 +73,16 @@ Outcome<Tensor> ctc_loss_backward(const Tensor& given_g, const Tensor& given, co
     return NotMine{"losses of other alignments"};
   if (!alpha->is_contiguous() || !loss->is_contiguous()) return NotMine{"losses that are not contiguous"};
   const int device = given->device().index;
-  const CUfunction back = ctc_loss_kernel("alignments_back", t, device),
-                   f = ctc_loss_kernel("alignment_slopes", t, device);
+  const auto back = ctc_loss_kernel<entries::ctc_loss::alignments_back>(t, device);
+  const auto f = ctc_loss_kernel<entries::ctc_loss::alignment_slopes>(t, device);
   if (!back || !f) return NotMine{"a kernel that could not be compiled"};
   const Tensor log_p = contiguous(given), g = contiguous(given_g), beta = empty(alpha->sizes(), t, given->device()),
                out = empty(given->sizes(), t, given->device());
-  const void *p = log_p->data(), *labels = targets->data(), *heard = inputs->data(), *said = lengths->data(),
-             *slopes = g->data(), *from = alpha->data(), *losses = loss->data();
-  void *ways = beta->data(), *to = out->data();
-  void* first[] = {&p, &labels, &heard, &said, &ways, &z};
-  launch(back, z.batch, 1, threads_of(z), 1, first, device);
-  void* second[] = {&slopes, &p, &labels, &heard, &said, &from, &ways, &losses, &to, &z};
-  launch(f, z.batch, z.steps, std::min(threads_for(std::max(z.classes, 2 * z.most + 1)), 256), 1, second, device);
+  const void *p = log_p->data(), *labels = targets->data(), *heard = inputs->data(), *said = lengths->data();
+  void* ways = beta->data();
+  launch(back, {z.batch, 1, threads_of(z)}, device, p, labels, heard, said, ways, z);
+  launch(f, {z.batch, z.steps, std::min(threads_for(std::max(z.classes, 2 * z.most + 1)), 256)}, device, g->data(), p,
+      labels, heard, said, alpha->data(), ways, loss->data(), out->data(), z);
   return out;
 }
 

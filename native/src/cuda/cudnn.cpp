@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "cuda/cudnn_plan.h"
+#include "cuda/device_failure.h"
 
 namespace shim::cudnn {
 namespace {
@@ -142,12 +143,14 @@ bool run(const Convolution& c) {
   if (p.plan) {
     const Tensor room = room_of(p.plan->workspace());
     if (p.plan->run(h, c, room ? room->data() : nullptr)) return true;
+    cuda::check_device(device);
     p.plan.reset();  // not asked again
     p.older = older_for(l, h, c);
     if (!p.older.usable) return false;
   }
   const Tensor room = room_of(p.older.room);
   p.older.usable = run_older(l, h, c, p.older, room ? room->data() : nullptr);
+  if (!p.older.usable) cuda::check_device(device);
   return p.older.usable;
 }
 

@@ -6,6 +6,7 @@
 
 #include "cuda/cudnn.h"
 #include "cuda/cudnn_rnn_library.h"
+#include "cuda/device_failure.h"
 #include "cuda/driver.h"
 #include "ops/kernels.h"
 
@@ -233,6 +234,7 @@ bool recurrent(const Recurrent& r, const Rows& rows, const Tensor& buffer, bool 
       rows.hx->data(), to->hy->data(), d.c, at(rows.cx), at(to->cy), weights, buffer->data(), d.room, room->data(),
       training ? d.reserve : 0, training ? to->reserve->data() : nullptr);
   if (status == 0) return true;
+  cuda::check_device(r.device);
   p->usable = false;  // not asked again
   return plan_for(l, h, r, packed, training) && recurrent(r, rows, buffer, training, to);
 }

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "cuda/cublaslt.h"
+#include "cuda/device_failure.h"
 #include "cuda/driver.h"
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
@@ -125,7 +126,10 @@ Tensor transformed(Transform how, const Tensor& given, int rank, bool forward, d
   const int status = from_real ? (wide ? l.d2z : l.r2c)(p.handle, from, to)
                      : to_real ? (wide ? l.z2d : l.c2r)(p.handle, from, to)
                                : (wide ? l.z2z : l.c2c)(p.handle, from, to, forward ? kForward : kInverse);
-  if (status != 0) return {};
+  if (status != 0) {
+    check_device(device);
+    return {};
+  }
   if (scale != 1) {
     const Tensor parts = parts_of(out);
     const DType compute = parts->dtype();

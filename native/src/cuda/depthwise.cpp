@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cuda/elementwise.h"
-#include "cuda/launch.h"
+#include "cuda/entries/depthwise.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {
@@ -14,8 +14,8 @@ constexpr int64_t kMostTaps = 16, kTapsBlock = 4 * 256,
 
 const Family depthwise_family{"depthwise"};
 
-CUfunction depthwise_kernel(const char* entry, DType t, int64_t taps, int device) {
-  return find_kernel(depthwise_family, entry, key_of(int(t), taps), device, [&] {
+template <class E> Kernel<E> depthwise_kernel(DType t, int64_t taps, int device) {
+  return find_kernel<E>(depthwise_family, key_of(int(t), taps), device, [&] {
     return std::vector<std::string>{std::string("ELEMENT=") + element_type(t),
         std::string("C=") + compute_type(compute_dtype(t)), "V=1", "TAPS=" + std::to_string(taps)};
   });
@@ -37,15 +37,12 @@ Tensor depthwise(const Tensor& given, const Tensor& weight, const Tensor& bias, 
     return {};
   if (bias && (bias->dtype() != t || bias->numel() != channels)) return {};
   const int device = given->device().index;
-  const CUfunction f = depthwise_kernel("taps", t, taps, device);
+  const auto f = depthwise_kernel<entries::depthwise::taps>(t, taps, device);
   if (!f) return {};
   const Tensor x = contiguous(given), w = contiguous(weight), b = contiguous_or_null(bias);
   const Tensor out = empty(Dims{x->sizes()[0], channels, size}, t, x->device());
-  const void *lines = x->data(), *of = w->data(), *base = data_or_null(b);
-  void* to = out->data();
-  int back = turned;
-  void* arguments[] = {&lines, &of, &base, &to, &channels, &from, &size, &shift, &dilation, &back};
-  launch(f, x->sizes()[0] * channels, (size + kTapsBlock - 1) / kTapsBlock, 256, 1, arguments, device);
+  launch(f, {x->sizes()[0] * channels, (size + kTapsBlock - 1) / kTapsBlock}, device, x->data(), w->data(),
+      data_or_null(b), out->data(), channels, from, size, shift, dilation, turned);
   return out;
 }
 
@@ -56,19 +53,16 @@ Tensor depthwise_weight(const Tensor& given, const Tensor& grad, int64_t taps, i
           n = channels * taps;
   if (grad->sizes()[0] != lines || grad->sizes()[1] != channels) return {};
   const int device = given->device().index;
-  const CUfunction f = depthwise_kernel("tap_slopes", t, taps, device),
-                   last = depthwise_kernel("tap_totals", t, taps, device);
+  const auto f = depthwise_kernel<entries::depthwise::tap_slopes>(t, taps, device);
+  const auto last = depthwise_kernel<entries::depthwise::tap_totals>(t, taps, device);
   if (!f || !last) return {};
   const Tensor x = contiguous(given), g = contiguous(grad), out = empty(Dims{channels, 1, taps}, t, x->device());
   int shares =
       int(std::clamp<int64_t>(2 * kFullBlocks / channels, 1, lines * ((size + kSlopesPiece - 1) / kSlopesPiece)));
   const Tensor parts = empty(Dims{shares, n}, compute_dtype(t), x->device());
-  const void *of = x->data(), *slopes = g->data();
-  void *sums = parts->data(), *to = out->data();
-  void* arguments[] = {&of, &slopes, &sums, &lines, &channels, &from, &size, &shift, &dilation};
-  launch(f, channels, shares, 256, 1, arguments, device);
-  void* second[] = {&sums, &to, &n, &shares};
-  launch(last, (n + 7) / 8, 1, 256, 1, second, device);
+  launch(
+      f, {channels, shares}, device, x->data(), g->data(), parts->data(), lines, channels, from, size, shift, dilation);
+  launch(last, {(n + 7) / 8}, device, parts->data(), out->data(), n, shares);
   return out;
 }
 

@@ -6,6 +6,8 @@
 #include <mutex>
 #include <vector>
 
+#include "cuda/device_failure.h"
+
 namespace shim::cuda {
 namespace {
 
@@ -64,12 +66,17 @@ const Driver& require(const char* function) {
   return d;
 }
 
-void check(CUresult r, const char* what) {
-  if (r == 0) return;
+std::string describe(CUresult r, const char* what) {
   const char *name = "unknown", *text = "";
   if (driver().error_name) driver().error_name(r, &name);
   if (driver().error_string) driver().error_string(r, &text);
-  fail(Kind::Runtime, "CUDA error: ", text, " (", name, " in ", what, ")");
+  return str(text, " (", name, " in ", what, ")");
+}
+
+void check(CUresult r, const char* what) {
+  if (r == 0) return;
+  if (breaks_context(r)) raise_failure(r, what);
+  throw Error(Kind::Accelerator, "CUDA error: " + describe(r, what), r);
 }
 
 int device_count() { return driver().devices; }
@@ -102,6 +109,12 @@ void set_device(int index) {
   check(driver().ctx_set(primary_context(index)), "cuCtxSetCurrent");
   tls_device = index;
   tls_context = true;
+}
+
+void restore_device(
+    int index) noexcept {  // where the device failed the driver may refuse, and the failure is what counts
+  driver().ctx_set(loaded().contexts[size_t(index)]);
+  tls_device = index;
 }
 
 void ensure_context() {

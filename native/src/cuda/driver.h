@@ -145,20 +145,22 @@ struct Driver {
 
 const Driver& driver();                       // loads on the first call; never throws
 const Driver& require(const char* function);  // throws PyTorch's "no NVIDIA driver" / "no CUDA-capable device" error
-void check(CUresult, const char* what);       // RuntimeError "CUDA error: ..."; AcceleratorError text as PyTorch
+void check(CUresult, const char* what);       // torch.AcceleratorError "CUDA error: ..." (device_failure.h)
+std::string describe(CUresult, const char* what);
 
 int device_count();
-int current_device();        // of this thread; 0 until something else is set
-void set_device(int index);  // makes the primary context of the device current
-void ensure_context();       // before any call that needs a context on this thread
-struct OnDevice {            // the device is current within
+int current_device();                     // of this thread; 0 until something else is set
+void set_device(int index);               // makes the primary context of the device current
+void restore_device(int index) noexcept;  // the same, of a device that was current
+void ensure_context();                    // before any call that needs a context on this thread
+struct OnDevice {                         // the device is current within
   int before = current_device(), device;
   explicit OnDevice(int d) : device(d) {
     ensure_context();
     if (before != device) set_device(device);
   }
   ~OnDevice() {
-    if (before != device) set_device(before);
+    if (before != device) restore_device(before);
   }
   OnDevice(const OnDevice&) = delete;
 };

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "cuda/entries/elementwise.h"
 #include "cuda/kernel_files.h"
 #include "cuda/kernel_store.h"
 #include "cuda/nvrtc.h"
@@ -16,63 +17,7 @@ namespace {
 constexpr int kThreads = 256, kUnroll = 2, kGeometryDims = 10;
 constexpr int64_t kWorthTiles = 4096;  // elements of a copy
 
-// What functors.cuh defines, by the operators' names: a functor ends in an underscore where CUDA has a function
-// of its name.
-class Functors {
- public:
-  Functors() {
-    for (const auto& [macro, inputs, extra] : {Macro{"UNARY", 1}, Macro{"WHOLE", 1}, Macro{"BINARY", 2},
-             Macro{"TEST", 2}, Macro{"NUMBERS1", 1, true}, Macro{"NUMBERS3", 3, true}})
-      for (size_t at = 0; (at = find(std::string(macro) + "(", at)) != std::string_view::npos;)
-        if (const std::string_view name = word(at); name != "Name") put(name, inputs, extra);
-    for (size_t at = 0; (at = find("\nstruct ", at)) != std::string_view::npos;) {
-      const std::string_view name = word(at), line = text_.substr(at, text_.find('\n', at) - at);
-      const size_t from = line.find(" f("), to = line.find(')', from);
-      if (from == std::string_view::npos) continue;
-      put(name, 1 + int(std::ranges::count(line.substr(from, to - from), ',')), false);
-    }
-  }
-  const Functor* find_operator(std::string_view op) const {
-    const auto found = by_operator_.find(std::string(op));
-    return found == by_operator_.end() ? nullptr : &found->second;
-  }
-  const std::unordered_map<std::string, Functor>& all() const { return by_operator_; }
-
- private:
-  struct Macro {
-    const char* name;
-    int inputs;
-    bool extra = false;
-  };
-  size_t find(std::string_view what, size_t from) const {  // past it
-    const size_t at = text_.find(what, from);
-    return at == std::string_view::npos ? at : at + what.size();
-  }
-  std::string_view word(size_t at) const { return text_.substr(at, text_.find_first_of(",; {", at) - at); }
-  void put(std::string_view name, int inputs, bool extra) {
-    const std::string_view op = name.ends_with('_') ? name.substr(0, name.size() - 1) : name;
-    const auto at = by_operator_.try_emplace(std::string(op)).first;
-    at->second = {at->first.c_str(), std::string(name), inputs, extra};
-  }
-
-  std::string_view text_ = kernel_file("cuda/kernels/functors.cuh");
-  std::unordered_map<std::string, Functor> by_operator_;
-};
-
-const Functors& functors() {
-  static const auto* all = new Functors;
-  return *all;
-}
-
 }  // namespace
-
-const Functor* functor_of(std::string_view op) { return functors().find_operator(op); }
-
-std::vector<const Functor*> all_functors() {
-  std::vector<const Functor*> all;
-  for (const auto& [op, functor] : functors().all()) all.push_back(&functor);
-  return all;
-}
 
 const char* element_type(DType t) {
   switch (t) {
@@ -122,7 +67,9 @@ uint64_t packed(const Plan& p, int device) {
   return key | uint64_t(p.inputs) << 56;
 }
 
-const char* program_of(std::string_view op) { return op.starts_with("igamma") ? "elementwise_gamma" : "elementwise"; }
+const char* program_of(std::string_view op) {
+  return op.starts_with("igamma") ? "elementwise_gamma" : op == "bce_each" ? "elementwise_chances" : "elementwise";
+}
 
 // The compiler's macros; empty where there is no such operator.
 std::vector<std::string> options_of(const Plan& p) {
@@ -140,14 +87,13 @@ std::vector<std::string> options_of(const Plan& p) {
   return options;
 }
 
-}  // namespace
-
-namespace {
+using Flat = entries::elementwise::flat;
+using Strided = entries::elementwise::strided;
 
 CUfunction build(const Plan& p, int device) {
   const std::vector<std::string> options = options_of(p);
   if (options.empty()) return nullptr;
-  return loaded_kernel(device, program_of(p.op), options, p.flat ? "flat" : "strided");
+  return loaded_kernel(device, program_of(p.op), options, p.flat ? Flat::name : Strided::name);
 }
 
 struct KeyHash {
@@ -280,10 +226,10 @@ bool run_elementwise(const Elementwise& e, IntArrayRef shape, int device) {
   const CUfunction kernel = kernel_for(p, device);
   if (!kernel) return false;
   alignas(16) char none[16] = {};
-  const void* data[4] = {nullptr, nullptr, nullptr, nullptr};
-  void* numbers[4] = {none, none, none, none};
+  void* data[4] = {nullptr, nullptr, nullptr, nullptr};
+  Bytes numbers[4] = {{none}, {none}, {none}, {none}};
   for (int k = 0; k < e.count; ++k)
-    e.numbers[k] ? void(numbers[k] = e.operands[k].data) : void(data[k] = e.operands[k].data);
+    e.numbers[k] ? void(numbers[k] = {e.operands[k].data}) : void(data[k] = e.operands[k].data);
   struct {
     double wide[3];
     float narrow[3];
@@ -291,17 +237,18 @@ bool run_elementwise(const Elementwise& e, IntArrayRef shape, int device) {
   } extra{};
   for (int k = 0; k < 3; ++k) extra.narrow[k] = float(extra.wide[k] = e.extra[k]);
   // Kernels of other types take no such numbers, and read three of their own size that are not used.
-  void* numbers_beside = p.in == DType::f64 || itemsize(p.in) == 8 ? static_cast<void*>(extra.wide) : extra.narrow;
-  Geometry geometry;
-  if (!p.flat) geometry_of(nest, e, p.vector, geometry);
-  void* arguments[] = {
-      &n, &data[0], &data[1], &data[2], &data[3], numbers[1], numbers[2], numbers[3], numbers_beside, &geometry};
+  const Bytes beside{p.in == DType::f64 || itemsize(p.in) == 8 ? static_cast<void*>(extra.wide) : extra.narrow};
   const int64_t per_block = p.flat ? int64_t(kThreads) * kUnroll * p.vector : kThreads;
   const int64_t blocks = std::min((n + per_block - 1) / per_block, int64_t(p.flat ? 0x7fffffff : 1 << 20));
-  OnDevice current(device);
-  const CUresult r =
-      driver().launch(kernel, unsigned(blocks), 1, 1, kThreads, 1, 1, 0, current_stream(device), arguments, nullptr);
-  check(r, "cuLaunchKernel");
+  if (p.flat) {
+    launch(Kernel<Flat>{kernel}, {blocks}, device, n, data[0], data[1], data[2], data[3], numbers[1], numbers[2],
+        numbers[3], beside);
+    return true;
+  }
+  Geometry geometry;
+  geometry_of(nest, e, p.vector, geometry);
+  launch(Kernel<Strided>{kernel}, {blocks}, device, n, data[0], data[1], data[2], data[3], numbers[1], numbers[2],
+      numbers[3], beside, geometry);
   return true;
 }
 

@@ -1,23 +1,13 @@
 #pragma once
 // Pointwise operators, copies and casts on CUDA: one kernel an operator and its types, compiled when first needed.
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "cpu/loops.h"
 #include "cuda/driver.h"
+#include "cuda/functors.h"
 #include "ops/cuda_kernels.h"
 
 namespace shim::cuda {
-
-struct Functor {   // of functors.cuh
-  const char* op;  // whose functor it is; this address is the operator's own
-  std::string name;
-  int inputs;
-  bool extra;  // takes up to three numbers besides
-};
-const Functor* functor_of(std::string_view op);  // null if there is none
-std::vector<const Functor*> all_functors();
 
 const char* element_type(DType);  // its name in our CUDA sources; null if it has none
 const char* compute_type(DType);  // the name of the type it is computed in

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cuda/elementwise.h"
-#include "cuda/launch.h"
+#include "cuda/entries/embedding_bag.h"
 #include "cuda/sort.h"
 #include "ops/kernels.h"
 
@@ -12,8 +12,8 @@ namespace {
 
 const Family embedding_bag_family{"embedding_bag"};
 
-CUfunction embedding_bag_kernel(const char* entry, DType t, DType index, int vector, int device) {
-  return find_kernel(embedding_bag_family, entry, key_of(int(t), int(index), vector), device, [&] {
+template <class E> Kernel<E> embedding_bag_kernel(DType t, DType index, int vector, int device) {
+  return find_kernel<E>(embedding_bag_family, key_of(int(t), int(index), vector), device, [&] {
     return std::vector<std::string>{std::string("ELEMENT=") + element_type(t),
         std::string("C=") + compute_type(compute_dtype(t)), "V=" + std::to_string(vector),
         index == DType::i32 ? "INDEX=int" : "INDEX=i64"};
@@ -59,14 +59,13 @@ Outcome<std::tuple<Tensor, Tensor, Tensor, Tensor>> embedding_bags(const Tensor&
                counts = empty(Dims{bags}, DType::i64, where),
                most = empty(mode == 2 ? Dims{bags, width} : Dims{0}, DType::i64, where);
   const int device = where.index, v = vector_for(width, {&table, &out});
-  const CUfunction f = embedding_bag_kernel("bags_forward", t, indices->dtype(), v, device);
+  const auto f = embedding_bag_kernel<entries::embedding_bag::bags_forward>(t, indices->dtype(), v, device);
   if (!f) return NotMine{"a kernel that could not be compiled"};
-  const void *from = table->data(), *named = indices->data(), *starts = offsets->data(), *w = data_or_null(weights);
-  void *to = out->data(), *of = bag_of->data(), *many = counts->data(), *greatest = mode == 2 ? most->data() : nullptr;
-  int how = int(mode), open = 1;  // as in PyTorch's kernels, whatever the last offset says
-  void* arguments[] = {
-      &from, &named, &starts, &w, &to, &of, &many, &greatest, &bags, &count, &rows, &width, &padding, &how, &open};
-  launch(f, blocks_for(bags * (width / v)), 1, 256, 1, arguments, device);
+  void* greatest = mode == 2 ? most->data() : nullptr;
+  constexpr int kOpen = 1;  // as in PyTorch's kernels, whatever the last offset says
+  launch(f, {blocks_for(bags * (width / v))}, device, table->data(), indices->data(), offsets->data(),
+      data_or_null(weights), out->data(), bag_of->data(), counts->data(), greatest, bags, count, rows, width, padding,
+      int(mode), kOpen);
   return std::tuple{out, bag_of, counts, most};
 }
 
@@ -86,25 +85,19 @@ Outcome<Tensor> embedding_bags_backward(const Tensor& g, const Tensor& given, co
   const Tensor grad = contiguous(g), indices = contiguous(given), weights = contiguous_or_null(samples),
                spots = contiguous(bag_of), many = contiguous(counts);
   const int device = where.index, v = vector_for(width, {&grad, &out});
-  const CUfunction keyed = embedding_bag_kernel("bag_keys", t, indices->dtype(), 1, device),
-                   f = embedding_bag_kernel("bags_backward", t, indices->dtype(), v, device);
+  const auto keyed = embedding_bag_kernel<entries::embedding_bag::bag_keys>(t, indices->dtype(), 1, device);
+  const auto f = embedding_bag_kernel<entries::embedding_bag::bags_backward>(t, indices->dtype(), v, device);
   if (!keyed || !f) return NotMine{"a kernel that could not be compiled"};
   fill_(out, Scalar{});
   if (!count || !width) return out;
   const Tensor keys = empty(Dims{count}, DType::i32, where);
-  const void *named = indices->data(), *of = spots->data();
-  void* to_keys = keys->data();
-  void* first[] = {&named, &of, &to_keys, &count, &bags, &padding};
-  launch(keyed, (count + 255) / 256, 1, 256, 1, first, device);
+  const void* of = spots->data();
+  launch(keyed, {(count + 255) / 256}, device, indices->data(), of, keys->data(), count, bags, padding);
   auto in_order = sort(keys, 0, false);
   if (!in_order) return in_order.why();
   const auto& [sorted, order] = *in_order;
-  const void *slopes = grad->data(), *key = sorted->data(), *at = order->data(), *w = data_or_null(weights),
-             *sizes = many->data();
-  void* to = out->data();
-  int over = mean;
-  void* second[] = {&slopes, &key, &at, &of, &w, &sizes, &to, &count, &width, &over};
-  launch(f, count, 1, std::min(threads_for(width / v), 256), 1, second, device);
+  launch(f, {count, 1, std::min(threads_for(width / v), 256)}, device, grad->data(), sorted->data(), order->data(), of,
+      data_or_null(weights), many->data(), out->data(), count, width, mean);
   return out;
 }
 
@@ -120,13 +113,11 @@ Outcome<Tensor> embedding_bags_samples(
   const Tensor grad = contiguous(g), table = contiguous(given), indices = contiguous(given_indices),
                spots = contiguous(bag_of), out = empty(Dims{count}, t, g->device());
   const int device = g->device().index;
-  const CUfunction f = embedding_bag_kernel("bag_samples", t, indices->dtype(), 1, device);
+  const auto f = embedding_bag_kernel<entries::embedding_bag::bag_samples>(t, indices->dtype(), 1, device);
   if (!f) return NotMine{"a kernel that could not be compiled"};
   if (!count) return out;
-  const void *slopes = grad->data(), *from = table->data(), *named = indices->data(), *of = spots->data();
-  void* to = out->data();
-  void* arguments[] = {&slopes, &from, &named, &of, &to, &count, &bags, &rows, &width, &padding};
-  launch(f, (count + 7) / 8, 1, 256, 1, arguments, device);
+  launch(f, {(count + 7) / 8}, device, grad->data(), table->data(), indices->data(), spots->data(), out->data(), count,
+      bags, rows, width, padding);
   return out;
 }
 

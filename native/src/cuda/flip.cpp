@@ -1,6 +1,6 @@
 #include "cuda/flip.h"
 
-#include "cuda/launch.h"
+#include "cuda/entries/flip.h"
 
 namespace shim::cuda {
 namespace {
@@ -45,15 +45,13 @@ Tensor flip_rows(const TensorImpl& self, const bool* turned) {
   while (v > 1 && !whole()) v /= 2;
   if (v == 1 || n / v >= int64_t(1) << 31) return {};
   const int device = self.device().index;
-  const CUfunction f = find_kernel(flip_family, "flip", key_of(size, v), device,
+  const auto f = find_kernel<entries::flip::flip>(flip_family, key_of(size, v), device,
       [&] { return std::vector<std::string>{std::string("ELEMENT=") + word_type(size), "V=" + std::to_string(v)}; });
-  int64_t packs = self.numel() / v;
+  const int64_t packs = self.numel() / v;
   if (!f || (packs + kPacks - 1) / kPacks > kMostBlocks) return {};
   Tensor out = empty(self.sizes(), self.dtype(), self.device());
-  void* to = out->data();
   const void* from = static_cast<const char*>(self.data()) + start * size;
-  void* arguments[] = {&to, &from, &packs, &n, &g};
-  launch(f, (packs + kPacks - 1) / kPacks, 1, 256, 1, arguments, device);
+  launch(f, {(packs + kPacks - 1) / kPacks}, device, out->data(), from, packs, n, g);
   return out;
 }
 

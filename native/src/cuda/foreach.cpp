@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cuda/elementwise.h"
-#include "cuda/launch.h"
+#include "cuda/entries/foreach.h"
 
 namespace shim::cuda {
 namespace {
@@ -52,8 +52,8 @@ std::vector<std::string> macros(DType t, int vector, const std::string& own) {
       "V=" + std::to_string(vector), own};
 }
 
-CUfunction foreach_kernel(const char* entry, const char* part, int which, DType t, int vector, int device) {
-  return find_kernel(foreach_family, entry, key_of(which, int(t), vector), device,
+template <class E> Kernel<E> foreach_kernel(const char* part, int which, DType t, int vector, int device) {
+  return find_kernel<E>(foreach_family, key_of(which, int(t), vector), device,
       [&] { return macros(t, vector, std::string(part) + "=" + std::to_string(which)); });
 }
 
@@ -90,12 +90,11 @@ void groups(const std::array<Tensors, size_t(pointers)>& all, int vector, F f) {
 template <class F> auto computed(DType t, F f) { return t == DType::f64 ? f(double()) : f(float()); }
 
 template <int pointers, class C>
-void run_each(
-    CUfunction f, std::array<Tensors, size_t(pointers)> all, std::span<const double> numbers, int vector, int device) {
+void run_each(Kernel<entries::foreach::each> f, std::array<Tensors, size_t(pointers)> all,
+    std::span<const double> numbers, int vector, int device) {
   groups<pointers, C>(all, vector, [&](Lists<pointers, C>& l, const std::vector<size_t>& taken, int64_t blocks) {
     for (size_t k = 0; k < taken.size(); ++k) l.number[k] = numbers.empty() ? C(0) : C(numbers[taken[k]]);
-    void* arguments[] = {&l};
-    launch(f, blocks, 1, 256, 1, arguments, device);
+    launch(f, {blocks}, device, l);
   });
 }
 
@@ -130,7 +129,7 @@ bool each(const char* op, Tensors outs, Tensors a, std::span<const Shared> rest,
   // Operators are told apart by the addresses of their functors, which the table keeps.
   const uint64_t key =
       (reinterpret_cast<uintptr_t>(functor) << 16) ^ key_of(int(t), kinds[1] * 3 + kinds[2]) << 5 ^ uint64_t(vector);
-  const CUfunction f = find_kernel(each_family, "each", key, device, [&] {
+  const auto f = find_kernel<entries::foreach::each>(each_family, key, device, [&] {
     auto m = macros(t, vector, "EACH=1");
     const std::string type = element_type(t), wide = compute_type(compute_dtype(t));
     for (std::string own : {"OP=" + functor->name, "RESULT=" + wide, std::string("LOGIC=0"), "T0=" + type,
@@ -156,8 +155,8 @@ Tensor norms(Tensors tensors, Order order) {
   if (!alike({tensors})) return {};
   const DType t = tensors[0]->dtype();
   const int vector = vector_of_all({tensors}), device = tensors[0]->device().index;
-  const CUfunction parts = foreach_kernel("parts", "NORM", int(order), t, vector, device),
-                   whole = foreach_kernel("whole", "NORM", int(order), t, vector, device);
+  const auto parts = foreach_kernel<entries::foreach::parts>("NORM", int(order), t, vector, device);
+  const auto whole = foreach_kernel<entries::foreach::whole>("NORM", int(order), t, vector, device);
   if (!parts || !whole) return {};
   const int64_t count = int64_t(tensors.size()), chunk = 256 * 4 * int64_t(vector);
   int64_t each = 1;  // blocks of a tensor
@@ -165,7 +164,7 @@ Tensor norms(Tensors tensors, Order order) {
   each = std::min<int64_t>(each, count < 8 ? 1024 : 128);
   Tensor partial = empty(Dims{count, each}, compute_dtype(t), tensors[0]->device()),
          out = empty(Dims{count}, t, tensors[0]->device());
-  void *to = partial->data(), *results = out->data();
+  void* to = partial->data();
   OnDevice current(device);
   check(
       driver().memset_async(CUdeviceptr(to), 0, size_t(partial->numel()) * partial->itemsize(), current_stream(device)),
@@ -173,12 +172,10 @@ Tensor norms(Tensors tensors, Order order) {
   computed(t, [&](auto zero) {
     groups<1, decltype(zero)>({tensors}, vector, [&](auto& l, const std::vector<size_t>& taken, int64_t) {
       for (size_t k = 0; k < taken.size(); ++k) l.first[k] = uint32_t(taken[k]);
-      void* arguments[] = {&l, &to};
-      launch(parts, each, l.count, 256, 1, arguments, device);
+      launch(parts, {each, l.count}, device, l, to);
     });
   });
-  void* arguments[] = {&to, &each, &results};
-  launch(whole, count, 1, 256, 1, arguments, device);
+  launch(whole, {count}, device, to, each, out->data());
   return out;
 }
 
@@ -193,7 +190,7 @@ bool adam(Tensors parameters, Tensors gradients, Tensors means, Tensors squares,
   const DType t = parameters[0]->dtype();
   const int vector = vector_of_all({parameters, gradients, means, squares, greatest}),
             device = parameters[0]->device().index;
-  const CUfunction f = foreach_kernel("adam", "ADAM", 1, t, vector, device);
+  const auto f = foreach_kernel<entries::foreach::adam>("ADAM", 1, t, vector, device);
   if (!f) return false;
   computed(t, [&](auto zero) {
     using C = decltype(zero);
@@ -222,8 +219,7 @@ bool adam(Tensors parameters, Tensors gradients, Tensors means, Tensors squares,
           a.maximize = o.maximize;
           a.decoupled = o.decoupled;
           a.on_device = on_device;
-          void* arguments[] = {&l, &a};
-          launch(f, blocks, 1, 256, 1, arguments, device);
+          launch(f, {blocks}, device, l, a);
         });
   });
   return true;
@@ -233,7 +229,7 @@ bool sgd(Tensors parameters, Tensors gradients, Tensors buffers, const Sgd& o) {
   if (!alike({parameters, gradients, buffers}) || gradients.empty()) return false;
   const DType t = parameters[0]->dtype();
   const int vector = vector_of_all({parameters, gradients, buffers}), device = parameters[0]->device().index;
-  const CUfunction f = foreach_kernel("sgd", "SGD", 1, t, vector, device);
+  const auto f = foreach_kernel<entries::foreach::sgd>("SGD", 1, t, vector, device);
   if (!f) return false;
   computed(t, [&](auto zero) {
     using C = decltype(zero);
@@ -242,8 +238,7 @@ bool sgd(Tensors parameters, Tensors gradients, Tensors buffers, const Sgd& o) {
         C rate, momentum, fresh, decay;
         int nesterov, maximize, has_momentum;
       } a{C(o.rate), C(o.momentum), C(1 - o.dampening), C(o.weight_decay), o.nesterov, o.maximize, !buffers.empty()};
-      void* arguments[] = {&l, &a};
-      launch(f, blocks, 1, 256, 1, arguments, device);
+      launch(f, {blocks}, device, l, a);
     });
   });
   return true;

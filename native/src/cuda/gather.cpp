@@ -4,7 +4,7 @@
 
 #include "cuda/elementwise.h"
 #include "cuda/gather_kernels.h"
-#include "cuda/launch.h"
+#include "cuda/entries/gather.h"
 #include "cuda/walk.h"
 #include "ops/joining.h"
 
@@ -12,8 +12,6 @@ namespace shim::cuda {
 namespace {
 
 constexpr int kParts = 32;
-
-const Family gather_family{"gather"};
 
 bool join(const Tensor& out, std::span<const Tensor> parts, size_t d, int64_t* start) {
   struct Parts {
@@ -37,31 +35,15 @@ bool join(const Tensor& out, std::span<const Tensor> parts, size_t d, int64_t* s
     *start += t->sizes()[d];
   }
   const int device = out->device().index;
-  const CUfunction f = moving_kernel("join", bytes, DType::i64, counts_wide(most), device);
+  const auto f = moving_kernel<entries::gather::join>(bytes, DType::i64, counts_wide(most), device);
   if (!f) return false;
   if (!most) return true;
-  void* to = out->data();
   int64_t rows = outer, step = row / bytes;
-  void* arguments[] = {&to, &rows, &step, &p};
-  run_gather(f, most, int64_t(n), arguments, device);
+  run_gather(f, most, int64_t(n), device, out->data(), rows, step, p);
   return true;
 }
 
 }  // namespace
-
-CUfunction moving_kernel(const char* entry, int64_t bytes, DType index, bool wide, int device) {
-  return find_kernel(gather_family, entry, key_of(bytes, int(index), wide), device, [&] {
-    return std::vector<std::string>{std::string("ELEMENT=") + word_type(bytes),
-        index == DType::i32 ? "INDEX=int" : "INDEX=i64", wide ? "WIDE=1" : "WIDE=0"};
-  });
-}
-CUfunction adding_kernel(const char* entry, DType t, DType index, bool wide, int device) {
-  if (!elementwise_dtype(t) || t == DType::f8e4m3fn || t == DType::f8e5m2) return nullptr;
-  return find_kernel(gather_family, entry, key_of(63, int(t), int(index), wide), device, [&] {
-    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t),
-        index == DType::i32 ? "INDEX=int" : "INDEX=i64", wide ? "WIDE=1" : "WIDE=0", "ADDS=1"};
-  });
-}
 
 Outcome<Tensor> cat(TensorList tensors, int64_t dim) {
   if (!kernels_ready()) return NotMine{"no CUDA kernels here"};
@@ -107,13 +89,10 @@ Tensor take_along(const TensorImpl& self, int64_t dim, const TensorImpl& index, 
   int64_t count = index.numel(), inner = line / bytes, total = out->numel() * item / bytes, size = self.sizes()[d],
           dim_step = inner, outer_step = size * inner;
   const int device = self.device().index;
-  const CUfunction f = moving_kernel("take", bytes, index.dtype(), counts_wide(total), device);
+  const auto f = moving_kernel<entries::gather::take>(bytes, index.dtype(), counts_wide(total), device);
   if (!f) return {};
-  const void *source = from->data(), *indices = at->data();
-  void* to = out->data();
-  int wrap = wraps;
-  void* arguments[] = {&source, &to, &indices, &count, &inner, &total, &outer_step, &dim_step, &size, &wrap};
-  run_gather(f, total, 1, arguments, device);
+  run_gather(f, total, 1, device, from->data(), out->data(), at->data(), count, inner, total, outer_step, dim_step,
+      size, wraps);
   return out;
 }
 
@@ -144,11 +123,9 @@ Tensor flat_keys(std::span<const Tensor> indices, IntArrayRef sizes) {
   Tensor keys = empty(shape, DType::i64, indices[0]->device());
   int64_t n = keys->numel();
   const int device = keys->device().index;
-  const CUfunction f = moving_kernel("flatten", 8, DType::i64, counts_wide(n), device);
+  const auto f = moving_kernel<entries::gather::flatten>(8, DType::i64, counts_wide(n), device);
   if (!f) return {};
-  void* to = keys->data();
-  void* arguments[] = {&to, &n, &g};
-  if (n) run_gather(f, n, 1, arguments, device);
+  if (n) run_gather(f, n, 1, device, keys->data(), n, g);
   return keys;
 }
 
@@ -184,13 +161,11 @@ Tensor gather(const TensorImpl& self, int64_t dim, const TensorImpl& index) {
   Tensor out = empty(index.sizes(), self.dtype(), self.device());
   int64_t total = out->numel(), dim_step = self.strides()[d], size = self.sizes()[d];
   const int device = self.device().index;
-  const CUfunction f = moving_kernel("gather", int64_t(self.itemsize()), index.dtype(), counts_wide(total), device);
+  const auto f =
+      moving_kernel<entries::gather::gather>(int64_t(self.itemsize()), index.dtype(), counts_wide(total), device);
   if (!f) return {};
   if (!total) return out;
-  const void *from = self.data(), *indices = index.data();
-  void* to = out->data();
-  void* arguments[] = {&from, &indices, &to, &total, &dim_step, &size, &w};
-  run_gather(f, total, 1, arguments, device);
+  run_gather(f, total, 1, device, self.data(), index.data(), out->data(), total, dim_step, size, w);
   return out;
 }
 

@@ -4,7 +4,8 @@
 #include <cmath>
 
 #include "cuda/elementwise.h"
-#include "cuda/launch.h"
+#include "cuda/entries/heads.h"
+#include "cuda/entries/histogram_unique.h"
 #include "cuda/reasons.h"
 #include "cuda/sort.h"
 #include "ops/kernels.h"
@@ -27,9 +28,9 @@ struct Counted {  // what is counted, and how
         vector(vector_of(x->data(), self->itemsize())),
         device(self->device().index),
         kind(tally) {}
-  CUfunction kernel(const char* entry, const char* count, int slots) const {
+  template <class E> Kernel<E> kernel(const char* count, int slots) const {
     const int counts = count[0] == 'f' ? 1 : count[0] == 'd' ? 2 : 0;
-    return find_kernel(histogram_unique_family, entry,
+    return find_kernel<E>(histogram_unique_family,
         key_of(int(x->dtype()), vector, kind, counts, slots ? __builtin_ctz(unsigned(slots)) : 0), device, [&] {
           return std::vector<std::string>{std::string("ELEMENT=") + element_type(x->dtype()),
               std::string("C=") + compute_type(compute), "V=" + std::to_string(vector), std::string("COUNT=") + count,
@@ -43,17 +44,14 @@ struct Counted {  // what is counted, and how
 
 // The least and the greatest, on the host; false where there is no kernel.
 bool bounds_of(const Counted& c, Scalar (&found)[2]) {
-  const CUfunction each = c.kernel("bounds", "u32", 0), rest = c.kernel("rest", "u32", 0);
+  const auto each = c.kernel<entries::histogram_unique::bounds>("u32", 0);
+  const auto rest = c.kernel<entries::histogram_unique::rest>("u32", 0);
   if (!each || !rest) return false;
   int64_t n = c.x->numel(), blocks = c.blocks();
   const Tensor pairs = empty(Dims{blocks, 2}, c.compute, c.x->device()), there = empty(Dims{2}, c.compute, Device{});
-  const void* x = c.x->data();
   void* to = pairs->data();
-  int count = int(blocks);
-  void* first[] = {&x, &n, &to};
-  launch(each, blocks, 1, kTallyThreads, 1, first, c.device);
-  void* second[] = {&to, &count};
-  if (blocks > 1) launch(rest, 1, 1, kTallyThreads, 1, second, c.device);
+  launch(each, {blocks, 1, kTallyThreads}, c.device, c.x->data(), n, to);
+  if (blocks > 1) launch(rest, {1, 1, kTallyThreads}, c.device, to, int(blocks));
   copy_(there, select(*pairs, 0, 0));
   for (int k = 0; k < 2; ++k) {
     if (c.compute == DType::i64)
@@ -70,7 +68,7 @@ Tensor tally(const Counted& c, const Tensor& weights, int64_t bins, Scalar low, 
   const char* count = !weights ? "u32" : weights->dtype() == DType::f32 ? "float" : "double";
   const int64_t most = weights && weights->dtype() == DType::f64 ? 4096 : 8192;
   const int slots = bins > most || c.x->numel() < bins * 4 ? 0 : bins <= 128 ? 128 : bins <= 1024 ? 1024 : int(most);
-  const CUfunction f = c.kernel("tally", count, slots);
+  const auto f = c.kernel<entries::histogram_unique::tally>(count, slots);
   if (!f) return {};
   Tensor counts = empty(Dims{bins}, weights ? weights->dtype() : DType::i64, c.x->device());
   if (!bins) return counts;
@@ -79,13 +77,11 @@ Tensor tally(const Counted& c, const Tensor& weights, int64_t bins, Scalar low, 
             CUdeviceptr(counts->data()), 0, size_t(bins) * counts->itemsize(), current_stream(c.device)),
       "cuMemsetD8Async");
   int64_t n = c.x->numel();
-  const void *x = c.x->data(), *w = data_or_null(weights);
-  void* to = counts->data();
   alignas(16) char least[16] = {}, greatest[16] = {};
   store_number(least, c.compute, low);
   store_number(greatest, c.compute, high);
-  void* arguments[] = {&x, &n, &w, &to, &bins, least, greatest};
-  launch(f, c.blocks(), 1, kTallyThreads, 1, arguments, c.device);
+  launch(f, {c.blocks(), 1, kTallyThreads}, c.device, c.x->data(), n, data_or_null(weights), counts->data(), bins,
+      Bytes{least}, Bytes{greatest});
   return counts;
 }
 
@@ -157,37 +153,33 @@ Outcome<Uniques> runs_of(const Tensor& self, bool sorts, bool inverse, bool coun
   }
   int64_t n = x->numel(), parts = (n + kPart - 1) / kPart, slots = parts + 1;
   const int device = x->device().index;
-  const auto entry = [&](const char* name) {
-    return find_kernel(heads, name, key_of(int(t)), device, [&] {
+  const auto entry = [&]<class E>(E) {
+    return find_kernel<E>(heads, key_of(int(t)), device, [&] {
       return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), "C=u32", "OUT=i64", "V=1", "HEADS=1"};
     });
   };
-  const CUfunction each = entry("count_heads"), scan = entry("starts"), put = entry("place_heads"),
-                   measure = entry("lengths");
+  const auto each = entry(entries::heads::count_heads{});
+  const auto scan = entry(entries::heads::starts{});
+  const auto put = entry(entries::heads::place_heads{});
+  const auto measure = entry(entries::heads::lengths{});
   if (!each || !scan || !put || !measure) return kNotCompiled;
   if (parts > kMostBlocks) return kTooMany;
   const auto numbers = [&](IntArrayRef sizes) { return empty(sizes, DType::i64, x->device()); };
   const Tensor begins = numbers(Dims{slots}), last = empty({}, DType::i64, Device{});
-  const void *from = x->data(), *indices = data_or_null(order);
+  const void* from = x->data();
   void* starts = begins->data();
-  void* counted[] = {&from, &n, &starts};
   const int threads = threads_for(std::min(n, kPart));
-  launch(each, parts, 1, threads, 1, counted, device);
-  void* scanned[] = {&starts, &slots};
-  launch(scan, 1, 1, threads_for(slots), 1, scanned, device);
+  launch(each, {parts, 1, threads}, device, from, n, starts);
+  launch(scan, {1, 1, threads_for(slots)}, device, starts, slots);
   copy_(last, select(*begins, 0, parts));
   int64_t total = *last->data_as<int64_t>();
   const Tensor values = empty(Dims{total}, t, x->device()), firsts = counts ? numbers(Dims{total}) : Tensor(),
                lengths = numbers(Dims{counts ? total : 0}),
                places = inverse ? numbers(self->sizes()) : numbers(Dims{0});
-  void *to = values->data(), *at = data_or_null(firsts), *runs = inverse ? places->data() : nullptr;
-  void* placed[] = {&from, &n, &starts, &indices, &to, &at, &runs};
-  launch(put, parts, 1, threads, 1, placed, device);
-  if (counts) {
-    void* widths = lengths->data();
-    void* measured[] = {&at, &total, &n, &widths};
-    launch(measure, (total + 255) / 256, 1, 256, 1, measured, device);
-  }
+  void* at = data_or_null(firsts);
+  launch(put, {parts, 1, threads}, device, from, n, starts, data_or_null(order), values->data(), at,
+      inverse ? places->data() : nullptr);
+  if (counts) launch(measure, {(total + 255) / 256}, device, at, total, n, lengths->data());
   return Uniques{values, places, lengths};
 }
 

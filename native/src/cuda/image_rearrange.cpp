@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cuda/elementwise.h"
-#include "cuda/launch.h"
+#include "cuda/entries/image_rearrange.h"
 #include "cuda/planes.h"
 #include "cuda/reasons.h"
 #include "ops/kernels.h"
@@ -15,16 +15,16 @@ const Family image_rearrange_family{"image_rearrange"};
 constexpr int64_t kMostPlaces = int64_t(1) << 31;
 
 // Moves elements of `size` bytes; `macro` holds what is more than that.
-CUfunction windows_mover(const char* entry, int64_t size, int r, bool nearest, int device) {
-  return find_kernel(image_rearrange_family, entry, key_of(size, r, int(nearest)), device, [&] {
+template <class E> Kernel<E> windows_mover(int64_t size, int r, bool nearest, int device) {
+  return find_kernel<E>(image_rearrange_family, key_of(size, r, int(nearest)), device, [&] {
     std::vector<std::string> macros{
         std::string("ELEMENT=") + word_type(size), "C=int", "ADDS=0", nearest ? "FRAME=1" : "FRAME=0"};
     if (r) macros.push_back("R=" + std::to_string(r));
     return macros;
   });
 }
-CUfunction windows_adder(const char* entry, DType t, bool nearest, int device) {
-  return find_kernel(image_rearrange_family, entry, key_of(int(t), int(nearest)), device, [&] {
+template <class E> Kernel<E> windows_adder(DType t, bool nearest, int device) {
+  return find_kernel<E>(image_rearrange_family, key_of(int(t), int(nearest)), device, [&] {
     return std::vector<std::string>{std::string("ELEMENT=") + element_type(t),
         std::string("C=") + compute_type(cuda::compute_dtype(t)), "ADDS=1", nearest ? "FRAME=1" : "FRAME=0"};
   });
@@ -104,16 +104,13 @@ bool windows_from(IntArrayRef kernel, IntArrayRef dilation, IntArrayRef padding,
 // (n, c, height, width) to (n, c * kernel, windows).
 Outcome<Tensor> columns_of(const Tensor& x, const Columns& c) {
   const int device = x->device().index;
-  const CUfunction f = windows_mover("to_columns", int64_t(x->itemsize()), 0, false, device);
+  const auto f = windows_mover<entries::image_rearrange::to_columns>(int64_t(x->itemsize()), 0, false, device);
   if (!f) return kNotCompiled;
   const int64_t taps = c.kernel[0] * c.kernel[1], area = c.many[0] * c.many[1];
   const Tensor out = empty(Dims{x->sizes()[0], x->sizes()[1] * taps, area}, x->dtype(), x->device());
   int64_t rows = x->sizes()[0] * x->sizes()[1] * taps;
-  const void* from = x->data();
-  void* to = out->data();
   ColumnPlan w = column_plan(c);
-  void* arguments[] = {&from, &to, &w, &rows};
-  launch(f, (area + 1023) / 1024, std::min(rows, kMostRows), 256, 1, arguments, device);
+  launch(f, {(area + 1023) / 1024, std::min(rows, kMostRows)}, device, x->data(), out->data(), w, rows);
   return out;
 }
 
@@ -121,17 +118,14 @@ Outcome<Tensor> columns_of(const Tensor& x, const Columns& c) {
 Outcome<Tensor> added_columns(const Tensor& x, const Columns& c) {
   if (!floating(x->dtype())) return kOtherDtype;
   const int device = x->device().index;
-  const CUfunction f = windows_adder("from_columns", x->dtype(), false, device);
+  const auto f = windows_adder<entries::image_rearrange::from_columns>(x->dtype(), false, device);
   if (!f) return kNotCompiled;
   const Tensor out = empty(
       Dims{x->sizes()[0], x->sizes()[1] / (c.kernel[0] * c.kernel[1]), c.size[0], c.size[1]}, x->dtype(), x->device());
   int64_t n = out->numel();
   if ((n + 255) / 256 > kMostBlocks) return kTooMany;
-  const void* from = x->data();
-  void* to = out->data();
   ColumnPlan w = column_plan(c);
-  void* arguments[] = {&from, &to, &w, &n};
-  launch(f, (n + 255) / 256, 1, 256, 1, arguments, device);
+  launch(f, {(n + 255) / 256}, device, x->data(), out->data(), w, n);
   return out;
 }
 
@@ -178,16 +172,16 @@ Outcome<Tensor> shuffle_pixels(const Tensor& given, int64_t r, bool up) {
   uint32_t rows = uint32_t(up ? h : h / r), cols = uint32_t(up ? w : w / r);
   c = up ? c / (r * r) : c * r * r, h = up ? h * r : h / r, w = up ? w * r : w / r;
   const int device = given->device().index;
-  const CUfunction f = windows_mover(up ? "gather_pixels" : "spread_pixels", size, int(r), false, device);
+  using Gather = entries::image_rearrange::gather_pixels;
+  using Spread = entries::image_rearrange::spread_pixels;
+  const auto f = up ? windows_mover<Gather>(size, int(r), false, device)
+                    : windows_mover<Spread>(size, int(r), false, device).as<Gather>();
   if (!f) return kNotCompiled;
   Tensor x = contiguous(given);
   if (!up && reinterpret_cast<uintptr_t>(x->data()) % uintptr_t(size * r)) x = clone(x);
   const Tensor out = empty(shape, x->dtype(), x->device());
   uint32_t n = uint32_t(x->numel() / r);
-  const void* from = x->data();
-  void* to = out->data();
-  void* arguments[] = {&from, &to, &n, &rows, &cols};
-  launch(f, (int64_t(n) + 255) / 256, 1, 256, 1, arguments, device);
+  launch(f, {(int64_t(n) + 255) / 256}, device, x->data(), out->data(), n, rows, cols);
   return out;
 }
 
@@ -199,14 +193,11 @@ Outcome<Tensor> reflect_replicate_pad(const Tensor& given, IntArrayRef pairs, bo
   if (size > 8) return kOtherDtype;
   if (!surround_of(given->sizes(), pairs, &frame, &shape)) return kOtherSizes;
   const int device = given->device().index;
-  const CUfunction f = windows_mover("reflect_replicate_pad", size, 0, !reflect, device);
+  const auto f = windows_mover<entries::image_rearrange::reflect_replicate_pad>(size, 0, !reflect, device);
   if (!f) return kNotCompiled;
   const Tensor x = contiguous(given), out = empty(shape, x->dtype(), x->device());
   uint32_t n = uint32_t(out->numel());
-  const void* from = x->data();
-  void* to = out->data();
-  void* arguments[] = {&from, &to, &n, &frame};
-  launch(f, (int64_t(n) + 1023) / 1024, 1, 256, 1, arguments, device);
+  launch(f, {(int64_t(n) + 1023) / 1024}, device, x->data(), out->data(), n, frame);
   return out;
 }
 
@@ -217,15 +208,12 @@ Outcome<Tensor> reflect_replicate_pad_backward(const Tensor& g0, IntArrayRef siz
   if (!floating(g0->dtype())) return kOtherDtype;
   if (!surround_of(sizes, pairs, &frame, &shape) || !std::ranges::equal(shape, g0->sizes())) return kOtherSizes;
   const int device = g0->device().index;
-  const CUfunction f = windows_adder("reflect_replicate_pad_backward", g0->dtype(), !reflect, device);
+  const auto f = windows_adder<entries::image_rearrange::reflect_replicate_pad_backward>(g0->dtype(), !reflect, device);
   if (!f) return kNotCompiled;
   const Tensor g = contiguous(g0), out = empty(sizes, g->dtype(), g->device());
   if (out->numel() >= kMostPlaces) return kTooMany;
   uint32_t n = uint32_t(out->numel());
-  const void* from = g->data();
-  void* to = out->data();
-  void* arguments[] = {&from, &to, &n, &frame};
-  launch(f, (int64_t(n) + 255) / 256, 1, 256, 1, arguments, device);
+  launch(f, {(int64_t(n) + 255) / 256}, device, g->data(), out->data(), n, frame);
   return out;
 }
 
@@ -252,14 +240,11 @@ Outcome<Tensor> affine_grid(const Tensor& given, IntArrayRef sizes, bool align_c
   shape.push_back(int64_t(dims));
   grid.dims = int(dims), grid.aligned = align_corners;
   const int device = given->device().index;
-  const CUfunction f = windows_adder("affine_grid", given->dtype(), false, device);
+  const auto f = windows_adder<entries::image_rearrange::affine_grid>(given->dtype(), false, device);
   if (!f) return kNotCompiled;
   const Tensor theta = contiguous(given), out = empty(shape, theta->dtype(), theta->device());
   uint32_t count = uint32_t(each);
-  const void* from = theta->data();
-  void* to = out->data();
-  void* arguments[] = {&from, &to, &grid, &count};
-  launch(f, (each + 255) / 256, sizes[0], 256, 1, arguments, device);
+  launch(f, {(each + 255) / 256, sizes[0]}, device, theta->data(), out->data(), grid, count);
   return out;
 }
 

@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "cuda/elementwise.h"
-#include "cuda/launch.h"
+#include "cuda/entries/images.h"
+#include "cuda/entries/sample_grid.h"
 #include "cuda/reasons.h"
 #include "ops/kernels.h"
 
@@ -14,8 +15,8 @@ namespace {
 const Family planes{"images"};
 constexpr int kImagesThreads = 256;
 
-CUfunction plane_kernel(const char* entry, DType t, const char* macro, int kind, int device) {
-  return find_kernel(planes, entry, key_of(int(t), kind, macro ? 1 : 0), device, [&] {
+template <class E> Kernel<E> plane_kernel(DType t, const char* macro, int kind, int device) {
+  return find_kernel<E>(planes, key_of(int(t), kind, macro ? 1 : 0), device, [&] {
     std::vector<std::string> macros{
         std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute_dtype(t)), "V=1"};
     if (macro) macros.push_back(std::string(macro) + "=" + std::to_string(kind));
@@ -32,8 +33,8 @@ const char* unfit(std::initializer_list<const Tensor*> tensors) {
   }
   return nullptr;
 }
-void launch_each(CUfunction f, int64_t n, void** arguments, int device) {
-  launch(f, (n + kImagesThreads - 1) / kImagesThreads, 1, kImagesThreads, 1, arguments, device);
+template <class E, class... A> void launch_each(Kernel<E> f, int64_t n, int device, const A&... arguments) {
+  launch(f, {(n + kImagesThreads - 1) / kImagesThreads, 1, kImagesThreads}, device, arguments...);
 }
 
 Tensor planes_like(const Tensor& x, const Sides& s, bool inputs, DType t) {
@@ -50,45 +51,40 @@ Outcome<Tensor> box_max(const Tensor& x, const Sides& s, Tensor* indices) {
   if (const char* why = unfit({&x, &out})) return NotMine{why};
   if (indices) *indices = planes_like(x, s, false, DType::i64);
   if (!out->numel()) return out;
-  const CUfunction f = plane_kernel("box_max", x->dtype(), nullptr, 0, device);
+  const auto f = plane_kernel<entries::images::box_max>(x->dtype(), nullptr, 0, device);
   if (!f) return kNotCompiled;
-  const void* from = x->data();
-  void *to = out->data(), *at = indices ? (*indices)->data() : nullptr;
   uint32_t n = uint32_t(out->numel());
   Sides sides = s;
-  void* arguments[] = {&from, &to, &at, &n, &sides.of[0], &sides.of[1], &sides.of[2]};
-  launch_each(f, n, arguments, device);
+  launch_each(f, n, device, x->data(), out->data(), indices ? (*indices)->data() : nullptr, n, sides.of[0], sides.of[1],
+      sides.of[2]);
   return out;
 }
 
 namespace {
 
-Outcome<Tensor> means(
-    const char* entry, const Tensor& x, const Sides& s, bool back, bool include_pad, int64_t divisor) {
+template <class E>
+Outcome<Tensor> means(const Tensor& x, const Sides& s, bool back, bool include_pad, int64_t divisor) {
   const int device = x->device().index;
   Tensor out = planes_like(x, s, back, x->dtype());
   if (const char* why = unfit({&x, &out})) return NotMine{why};
   if (divisor > INT32_MAX || divisor < -INT32_MAX) return NotMine{"a divisor of more than 31 bits"};
   if (!out->numel()) return out;
-  const CUfunction f = plane_kernel(entry, x->dtype(), nullptr, 0, device);
+  const auto f = plane_kernel<E>(x->dtype(), nullptr, 0, device);
   if (!f) return kNotCompiled;
-  const void* from = x->data();
-  void* to = out->data();
   uint32_t n = uint32_t(out->numel());
-  int include = include_pad, by = int(divisor);
   Sides sides = s;
-  void* arguments[] = {&from, &to, &n, &include, &by, &sides.of[0], &sides.of[1], &sides.of[2]};
-  launch_each(f, n, arguments, device);
+  launch_each(
+      f, n, device, x->data(), out->data(), n, include_pad, int(divisor), sides.of[0], sides.of[1], sides.of[2]);
   return out;
 }
 
 }  // namespace
 
 Outcome<Tensor> box_mean(const Tensor& x, const Sides& s, bool include_pad, int64_t divisor) {
-  return means("box_mean", x, s, false, include_pad, divisor);
+  return means<entries::images::box_mean>(x, s, false, include_pad, divisor);
 }
 Outcome<Tensor> box_mean_backward(const Tensor& g, const Sides& s, bool include_pad, int64_t divisor) {
-  return means("box_mean_backward", g, s, true, include_pad, divisor);
+  return means<entries::images::box_mean_backward>(g, s, true, include_pad, divisor);
 }
 
 namespace {
@@ -98,14 +94,12 @@ template <class C> struct Stretched {
   alignas(sizeof(C)) C scale;
 };
 
-template <class C> void stretch(CUfunction f, const Tensor& x, const Tensor& out, const Stretch (&sides)[3]) {
+template <class C>
+void stretch(Kernel<entries::images::resize> f, const Tensor& x, const Tensor& out, const Stretch (&sides)[3]) {
   Stretched<C> s[3];
   for (int d = 0; d < 3; ++d) s[d] = {sides[d].size, sides[d].out, sides[d].aligned, C(sides[d].scale)};
-  const void* from = x->data();
-  void* to = out->data();
   uint32_t n = uint32_t(out->numel());
-  void* arguments[] = {&from, &to, &n, &s[0], &s[1], &s[2]};
-  launch_each(f, n, arguments, x->device().index);
+  launch_each(f, n, x->device().index, x->data(), out->data(), n, s[0], s[1], s[2]);
 }
 
 }  // namespace
@@ -114,7 +108,7 @@ Outcome<Tensor> resize(Stretching how, const Tensor& x, const Stretch (&sides)[3
   const Tensor out = empty(Dims{x->sizes()[0], sides[0].out, sides[1].out, sides[2].out}, x->dtype(), x->device());
   if (const char* why = unfit({&x, &out})) return NotMine{why};
   if (!out->numel()) return out;
-  const CUfunction f = plane_kernel("resize", x->dtype(), "KIND", int(how), x->device().index);
+  const auto f = plane_kernel<entries::images::resize>(x->dtype(), "KIND", int(how), x->device().index);
   if (!f) return kNotCompiled;
   x->dtype() == DType::f64 ? stretch<double>(f, x, out, sides) : stretch<float>(f, x, out, sides);
   return out;
@@ -137,15 +131,12 @@ Outcome<Tensor> resample_dim(const Tensor& self, int64_t dim, const Tensor& plac
   if (c.outer * c.inner * indices->sizes()[0] >= INT32_MAX) return kTooMany;
   const Tensor out = empty(sizes, x->dtype(), x->device());
   if (!out->numel()) return out;
-  const CUfunction f = plane_kernel("weigh_lines", x->dtype(), nullptr, 0, device);
+  const auto f = plane_kernel<entries::images::weigh_lines>(x->dtype(), nullptr, 0, device);
   if (!f) return kNotCompiled;
-  const void *from = x->data(), *at = indices->data(), *by = weights->data();
-  void* to = out->data();
   uint32_t n = uint32_t(out->numel()), inner = uint32_t(c.inner), outs = uint32_t(indices->sizes()[0]),
            size = uint32_t(c.n);
   int taps = int(indices->sizes()[1]);
-  void* arguments[] = {&from, &to, &at, &by, &n, &inner, &outs, &size, &taps};
-  launch_each(f, n, arguments, device);
+  launch_each(f, n, device, x->data(), out->data(), indices->data(), weights->data(), n, inner, outs, size, taps);
   return out;
 }
 
@@ -172,14 +163,12 @@ Outcome<Tensor> sample_grid(
   if (const char* why = unfit({&x, &grid, &out})) return NotMine{why};
   if (!out->numel()) return out;
   const int device = x->device().index;
-  const CUfunction f = plane_kernel("sample_grid", x->dtype(), "PADDING", int(padding), device);
+  const auto f = plane_kernel<entries::sample_grid::sample_grid>(x->dtype(), "PADDING", int(padding), device);
   if (!f) return kNotCompiled;
-  const void *from = x->data(), *at = grid->data();
-  void* to = out->data();
   uint32_t n = uint32_t(grid->numel() / 2), spots = uint32_t(points[1] * points[2]);
-  int channels = int(of[1]), height = int(of[2]), width = int(of[3]), aligned = align_corners, nearest = mode == 1;
-  void* arguments[] = {&from, &at, &to, &n, &channels, &height, &width, &spots, &aligned, &nearest};
-  launch_each(f, n, arguments, device);
+  int channels = int(of[1]), height = int(of[2]), width = int(of[3]), nearest = mode == 1;
+  launch_each(
+      f, n, device, x->data(), grid->data(), out->data(), n, channels, height, width, spots, align_corners, nearest);
   return out;
 }
 
@@ -198,26 +187,28 @@ Outcome<Tensor> sample_grid_backward(const Tensor& slope, const Tensor& given, c
   if (const char* why = unfit({&x, &grid, &g})) return NotMine{why};
   const DType t = x->dtype(), compute = cuda::compute_dtype(t);
   const int device = x->device().index;
-  const CUfunction f = plane_kernel(of_grid ? "slopes_of_grid" : "spread_samples", t, "PADDING", int(padding), device);
-  if (!f) return kNotCompiled;
+  Kernel<entries::sample_grid::slopes_of_grid> slopes_of;
+  Kernel<entries::sample_grid::spread_samples> spread;
+  of_grid ? void(slopes_of = plane_kernel<entries::sample_grid::slopes_of_grid>(t, "PADDING", int(padding), device))
+          : void(spread = plane_kernel<entries::sample_grid::spread_samples>(t, "PADDING", int(padding), device));
+  if (!slopes_of && !spread) return kNotCompiled;
   const Tensor out = empty(of_grid ? points : of, of_grid ? t : compute, x->device());
   if (!of_grid || near) fill_(out, Scalar{});
-  const void *slopes = g->data(), *from = x->data(), *at = grid->data();
+  const void *slopes = g->data(), *at = grid->data();
   void* to = out->data();
   uint32_t n = uint32_t(grid->numel() / 2), spots = uint32_t(points[1] * points[2]);
-  int channels = int(of[1]), height = int(of[2]), width = int(of[3]), aligned = align_corners, nearest = near;
+  int channels = int(of[1]), height = int(of[2]), width = int(of[3]), aligned = align_corners;
   if (of_grid) {
-    void* arguments[] = {&slopes, &from, &at, &to, &n, &channels, &height, &width, &spots, &aligned};
-    if (n && !near) launch_each(f, n, arguments, device);
+    if (n && !near)
+      launch_each(slopes_of, n, device, slopes, x->data(), at, to, n, channels, height, width, spots, aligned);
     return out;
   }
   // Channels a thread takes: as many as leave enough threads.
   int per = int(std::max<int64_t>(channels / std::max<int64_t>(1, (int64_t(1) << 19) / std::max<uint32_t>(n, 1)), 1));
   per = std::max(per, int((channels + kMostRows - 1) / kMostRows));
-  void* arguments[] = {&slopes, &at, &to, &n, &channels, &height, &width, &spots, &aligned, &nearest, &per};
   if (n && channels)
-    launch(
-        f, (n + kImagesThreads - 1) / kImagesThreads, (channels + per - 1) / per, kImagesThreads, 1, arguments, device);
+    launch(spread, {(n + kImagesThreads - 1) / kImagesThreads, (channels + per - 1) / per, kImagesThreads}, device,
+        slopes, at, to, n, channels, height, width, spots, aligned, near, per);
   return compute == t ? out : to_dtype(out, t);
 }
 

@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "core/interpreter_lock.h"
+#include "cuda/device_failure.h"
 #include "cuda/kernel_ahead.h"
 #include "cuda/kernel_code.h"
 #include "cuda/nvrtc.h"
@@ -77,14 +78,19 @@ void report(const FailedKernel& failed) {
 }
 
 // Null, and the reason in `log`, if it cannot be had.
-CUmodule load(const Specialisation& s, const std::string& text, int architecture, std::string& log) {
+CUmodule load(const Specialisation& s, const std::string& text, int device, int architecture, std::string& log,
+    CUresult& failed) {
   const auto compiles = [&] { look_ahead(text, architecture); };
   CUmodule module = nullptr;
   for (const bool again : {false, true}) {
     const Code code = code_for(s, architecture, compiles, again);
     log = code.log;
     if (code.bytes.empty()) return nullptr;
-    if (driver().module_load(&module, code.bytes.data()) == 0) return module;
+    if ((failed = driver().module_load(&module, code.bytes.data())) == 0) {
+      give_assert_record(module, device);
+      return module;
+    }
+    if (breaks_context(failed)) return nullptr;
     log = "the driver does not load the compiled kernels";
   }
   return nullptr;
@@ -113,8 +119,9 @@ CUmodule module_of(int device, const Specialisation& s) {
   asked_for(text, architecture);
   std::string log;
   CUmodule module = nullptr;
+  CUresult failed = 0;
   try {
-    module = load(s, text, architecture, log);
+    module = load(s, text, device, architecture, log, failed);
   } catch (const std::exception& e) { log = e.what(); }
   {
     std::lock_guard<std::mutex> guard(p.lock);
@@ -122,6 +129,7 @@ CUmodule module_of(int device, const Specialisation& s) {
     program->loaded = true;
   }
   p.changed.notify_all();
+  if (breaks_context(failed)) raise_failure(failed, "cuModuleLoadData");
   if (!module) report({s, architecture, std::move(log)});
   return module;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cuda/elementwise.h"
-#include "cuda/launch.h"
+#include "cuda/entries/kthvalue.h"
 #include "cuda/sort.h"
 #include "ops/kernels.h"
 
@@ -15,8 +15,8 @@ constexpr int64_t kMostOfOneBlock = 1 << 21;  // longer rows are sorted faster t
 
 const Family kthvalue_family{"kthvalue"};
 
-CUfunction kthvalue_kernel(const char* entry, DType t, int device) {
-  return find_kernel(kthvalue_family, entry, key_of(int(t)), device,
+template <class E> Kernel<E> kthvalue_kernel(DType t, int device) {
+  return find_kernel<E>(kthvalue_family, key_of(int(t)), device,
       [&] { return std::vector<std::string>{std::string("ELEMENT=") + element_type(t)}; });
 }
 
@@ -56,16 +56,13 @@ Outcome<ValuesAndIndices> order_statistic(
   if (k < 1 || k > n) return NotMine{"k out of range"};
   if (t == DType::b8) return NotMine{"bool tensors, which PyTorch refuses"};
   const int device = self->device().index;
-  const CUfunction f = kthvalue_kernel("ranked", t, device);
+  const auto f = kthvalue_kernel<entries::kthvalue::ranked>(t, device);
   if (!f) return kNoOrderKernel;
   Dims shape;
   const Tensor x = with_last(self, *dim, keepdim, &shape), values = empty(shape, t, self->device()),
                indices = with_indices ? empty(shape, DType::i64, self->device()) : Tensor{};
-  const void* from = x->data();
-  void *to = values->data(), *at = indices ? indices->data() : nullptr;
-  int which = int(kind);
-  void* arguments[] = {&from, &n, &k, &which, &to, &at};
-  launch(f, values->numel(), 1, threads_for(n / 2), 1, arguments, device);
+  launch(f, {values->numel(), 1, threads_for(n / 2)}, device, x->data(), n, k, int(kind), values->data(),
+      indices ? indices->data() : nullptr);
   return ValuesAndIndices{values, indices};
 }
 
@@ -93,7 +90,7 @@ Outcome<ValuesAndIndices> mode(const Tensor& self, int64_t given, bool keepdim) 
   if (self->sizes()[size_t(*dim)] > INT32_MAX) return NotMine{"rows of more than 2**31 elements"};
   const DType t = self->dtype();
   const int device = self->device().index;
-  const CUfunction f = kthvalue_kernel("most_frequent", t, device);
+  const auto f = kthvalue_kernel<entries::kthvalue::most_frequent>(t, device);
   if (!f) return kNoOrderKernel;
   Dims shape;
   auto in_order = sort(with_last(self, *dim, keepdim, &shape), -1, false);
@@ -101,10 +98,8 @@ Outcome<ValuesAndIndices> mode(const Tensor& self, int64_t given, bool keepdim) 
   const auto& [sorted, order] = *in_order;
   const Tensor values = empty(shape, t, self->device()), indices = empty(shape, DType::i64, self->device());
   int64_t n = self->sizes()[size_t(*dim)];
-  const void *from = sorted->data(), *order_data = order->data();
-  void *to = values->data(), *at = indices->data();
-  void* arguments[] = {&from, &order_data, &n, &to, &at};
-  launch(f, values->numel(), 1, threads_for(n / 2), 1, arguments, device);
+  launch(f, {values->numel(), 1, threads_for(n / 2)}, device, sorted->data(), order->data(), n, values->data(),
+      indices->data());
   return ValuesAndIndices{values, indices};
 }
 

@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "cuda/elementwise.h"
-#include "cuda/launch.h"
+#include "cuda/entries/group_norm.h"
+#include "cuda/entries/norm.h"
 #include "cuda/reasons.h"
 #include "ops/kernels.h"
 
@@ -12,8 +13,8 @@ namespace {
 
 const Family norm_family{"norm"};
 
-CUfunction norm_kernel(const char* entry, DType t, int vector, int kept, bool centred, int device) {
-  return find_kernel(norm_family, entry, key_of(int(t), vector, kept, centred), device, [&] {
+template <class E> Kernel<E> norm_kernel(DType t, int vector, int kept, bool centred, int device) {
+  return find_kernel<E>(norm_family, key_of(int(t), vector, kept, centred), device, [&] {
     return std::vector<std::string>{std::string("ELEMENT=") + element_type(t),
         std::string("C=") + compute_type(cuda::compute_dtype(t)), "V=" + std::to_string(vector),
         "LOADS=" + std::to_string(kept), centred ? "CENTRED=1" : "CENTRED=0"};
@@ -66,24 +67,21 @@ Tensor group_backward(
           samples = rows / groups;
   int64_t of_sample = count / samples;
   const int v = vector_for(n, {&n.x, &g});
-  const CUfunction sums_of = norm_kernel("channels", t, v, 0, true, device),
-                   apply = norm_kernel("group", t, v, 0, true, device),
-                   gather = norm_kernel("group_weights", t, v, 0, true, device);
+  const auto sums_of = norm_kernel<entries::group_norm::channels>(t, v, 0, true, device);
+  const auto apply = norm_kernel<entries::group_norm::group>(t, v, 0, true, device);
+  const auto gather = norm_kernel<entries::group_norm::group_weights>(t, v, 0, true, device);
   if (!sums_of || !apply || !gather) return {};
   Tensor sums = empty(Dims{2, count}, compute, n.x->device()), dx = empty(n.x->sizes(), t, n.x->device());
-  const void *grad = g->data(), *x = n.x->data(), *w = data_or_null(n.weight), *means = mean->data(),
-             *rstds = rstd->data();
-  void *parts = sums->data(), *to = dx->data();
-  void* first[] = {&grad, &x, &parts, &count, &span};
-  launch(sums_of, count, 1, std::min(threads_for(span / v), 512), 1, first, device);
-  void* second[] = {&grad, &x, &to, &w, &means, &rstds, &parts, &count, &cols, &span, &groups};
-  launch(apply, rows, 1, std::max(threads_for(cols / v / 2), 64), 1, second, device);
+  const void *grad = g->data(), *x = n.x->data(), *means = mean->data(), *rstds = rstd->data();
+  void* parts = sums->data();
+  launch(sums_of, {count, 1, std::min(threads_for(span / v), 512)}, device, grad, x, parts, count, span);
+  launch(apply, {rows, 1, std::max(threads_for(cols / v / 2), 64)}, device, grad, x, dx->data(), data_or_null(n.weight),
+      means, rstds, parts, count, cols, span, groups);
   if (weight || bias) {
     for (Tensor* one : {weight, bias})
       if (one) *one = empty(Dims{of_sample}, t, n.x->device());
-    void *dw = weight ? (*weight)->data() : nullptr, *db = bias ? (*bias)->data() : nullptr;
-    void* third[] = {&parts, &means, &rstds, &dw, &db, &samples, &of_sample, &groups};
-    launch(gather, (of_sample + 255) / 256, 1, 256, 1, third, device);
+    launch(gather, {(of_sample + 255) / 256}, device, parts, means, rstds, weight ? (*weight)->data() : nullptr,
+        bias ? (*bias)->data() : nullptr, samples, of_sample, groups);
   }
   return dx;
 }
@@ -94,18 +92,17 @@ bool weight_sums(const Norm& n, const Tensor& g, const Tensor& mean, const Tenso
   int64_t cols = n.cols, rows = n.x->numel() / cols;
   const int64_t across = (cols + 32 * v - 1) / (32 * v);
   int64_t splits = std::clamp<int64_t>(std::min((132 * 4 + across - 1) / across, (rows + 31) / 32), 1, 128);
-  const CUfunction sums = norm_kernel("weights", t, v, 0, n.centred, device),
-                   fold = norm_kernel("fold", t, v, 0, n.centred, device);
+  const auto sums = norm_kernel<entries::norm::weights>(t, v, 0, n.centred, device);
+  const auto fold = norm_kernel<entries::norm::fold>(t, v, 0, n.centred, device);
   if (!sums || !fold) return false;
   Tensor parts = empty(Dims{2, splits, cols}, compute, n.x->device());
   for (Tensor* one : {weight, bias})
     if (one) *one = empty(Dims{cols}, t, n.x->device());
-  const void *grad = g->data(), *x = n.x->data(), *means = data_or_null(mean), *rstds = rstd->data();
-  void *p = parts->data(), *dw = weight ? (*weight)->data() : nullptr, *db = bias ? (*bias)->data() : nullptr;
-  void* first[] = {&grad, &x, &means, &rstds, &p, &rows, &cols};
-  launch(sums, across, splits, 32, 8, first, device);
-  void* second[] = {&p, &dw, &db, &splits, &cols};
-  launch(fold, (cols + 31) / 32, 2, 32, 8, second, device);
+  void* p = parts->data();
+  launch(
+      sums, {across, splits, 32, 8}, device, g->data(), n.x->data(), data_or_null(mean), rstd->data(), p, rows, cols);
+  launch(fold, {(cols + 31) / 32, 2, 32, 8}, device, p, weight ? (*weight)->data() : nullptr,
+      bias ? (*bias)->data() : nullptr, splits, cols);
   return true;
 }
 
@@ -120,22 +117,19 @@ Tensor all_backward(
   while (kept * v < 8 && int64_t(threads) * kept < loads) kept *= 2;
   while (threads < 1024 && int64_t(threads) * kept < loads) threads *= 2;
   if (int64_t(threads) * kept < loads || (bias && !n.centred)) return {};
-  const CUfunction f = norm_kernel("backward_all", t, v, kept, n.centred, device),
-                   fold = norm_kernel("fold", t, v, kept, n.centred, device);
+  const auto f = norm_kernel<entries::norm::backward_all>(t, v, kept, n.centred, device);
+  const auto fold = norm_kernel<entries::norm::fold>(t, v, kept, n.centred, device);
   if (!f || !fold) return {};
   int64_t splits = std::min<int64_t>(rows, 132 * std::max(1, 1024 / threads));
   Tensor parts = empty(Dims{n.centred ? 2 : 1, splits, cols}, compute, n.x->device()),
          dx = empty(n.x->sizes(), t, n.x->device());
   for (Tensor* one : {weight, bias})
     if (one) *one = empty(Dims{cols}, t, n.x->device());
-  const void *grad = g->data(), *x = n.x->data(), *w = data_or_null(n.weight), *means = data_or_null(mean),
-             *rstds = rstd->data();
-  void *to = dx->data(), *p = parts->data(), *dw = weight ? (*weight)->data() : nullptr,
-       *db = bias ? (*bias)->data() : nullptr;
-  void* first[] = {&grad, &x, &to, &w, &means, &rstds, &p, &rows, &cols};
-  launch(f, splits, 1, threads, 1, first, device);
-  void* second[] = {&p, &dw, &db, &splits, &cols};
-  launch(fold, (cols + 31) / 32, bias ? 2 : 1, 32, 8, second, device);
+  void* p = parts->data();
+  launch(f, {splits, 1, threads}, device, g->data(), n.x->data(), dx->data(), data_or_null(n.weight),
+      data_or_null(mean), rstd->data(), p, rows, cols);
+  launch(fold, {(cols + 31) / 32, bias ? 2 : 1, 32, 8}, device, p, weight ? (*weight)->data() : nullptr,
+      bias ? (*bias)->data() : nullptr, splits, cols);
   return dx;
 }
 
@@ -152,12 +146,11 @@ Tensor norm(const Norm& n, double eps, Tensor* mean, Tensor* rstd) {
   if (!rows) return out;
   const int v = n.span ? vector_for(n, {&n.x}) : vector_for(n, {&n.x, &n.weight, &n.bias});
   const Shape s = shape_for(cols, v, 8);
-  const CUfunction f = norm_kernel("forward", t, v, s.kept, n.centred, device);
+  const auto f = norm_kernel<entries::norm::forward>(t, v, s.kept, n.centred, device);
   if (!f) return {};
-  const void *x = n.x->data(), *w = data_or_null(n.weight), *b = data_or_null(n.bias);
-  void *to = out->data(), *means = n.centred ? (*mean)->data() : nullptr, *rstds = (*rstd)->data();
-  void* arguments[] = {&x, &to, &w, &b, &means, &rstds, &cols, &span, &groups, &eps};
-  launch(f, rows, 1, s.threads, 1, arguments, device);
+  void* means = n.centred ? (*mean)->data() : nullptr;
+  launch(f, {rows, 1, s.threads}, device, n.x->data(), out->data(), data_or_null(n.weight), data_or_null(n.bias), means,
+      (*rstd)->data(), cols, span, groups, eps);
   return out;
 }
 
@@ -183,14 +176,11 @@ Tensor rows_backward(
   int64_t cols = n.cols, rows = n.x->numel() / cols;
   const int device = n.x->device().index, v = vector_for(n, {&n.x, &g, &n.weight});
   const Shape s = shape_for(cols, v, 4);
-  const CUfunction f = norm_kernel("backward", t, v, s.kept, n.centred, device);
+  const auto f = norm_kernel<entries::norm::backward>(t, v, s.kept, n.centred, device);
   if (!f) return {};
   Tensor dx = empty(n.x->sizes(), t, n.x->device());
-  const void *grad = g->data(), *x = n.x->data(), *w = data_or_null(n.weight), *means = data_or_null(mean),
-             *rstds = rstd->data();
-  void* to = dx->data();
-  void* arguments[] = {&grad, &x, &to, &w, &means, &rstds, &cols};
-  launch(f, rows, 1, s.threads, 1, arguments, device);
+  launch(f, {rows, 1, s.threads}, device, g->data(), n.x->data(), dx->data(), data_or_null(n.weight),
+      data_or_null(mean), rstd->data(), cols);
   if ((weight || bias) && !weight_sums(n, g, mean, rstd, weight, bias)) return {};
   return dx;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cuda/elementwise.h"
-#include "cuda/launch.h"
+#include "cuda/entries/pad.h"
 #include "cuda/reasons.h"
 #include "ops/kernels.h"
 #include "ops/repeat.h"
@@ -66,7 +66,7 @@ Outcome<Tensor> constant_pad(const Tensor& given, IntArrayRef pairs, Scalar valu
   const int v = int(std::max<int64_t>(16 / size, 1)), device = self.device().index;
   const bool wide = n >= int64_t(1) << 31;
   if ((n / v + 256) / 256 > kMostBlocks) return kTooMany;
-  const CUfunction k = find_kernel(pad_family, "pad", key_of(size, v, wide), device, [&] {
+  const auto k = find_kernel<entries::pad::pad>(pad_family, key_of(size, v, wide), device, [&] {
     return std::vector<std::string>{
         std::string("ELEMENT=") + word_type(size), "V=" + std::to_string(v), wide ? "WIDE=1" : "WIDE=0"};
   });
@@ -75,10 +75,7 @@ Outcome<Tensor> constant_pad(const Tensor& given, IntArrayRef pairs, Scalar valu
   if (!n) return out;
   alignas(16) char bits[16] = {};
   store_number(bits, self.dtype(), value);
-  void* to = out->data();
-  const void* from = self.data();
-  void* arguments[] = {&to, &from, bits, &n, &f};
-  launch(k, ((n + v - 1) / v + 255) / 256, 1, 256, 1, arguments, device);
+  launch(k, {((n + v - 1) / v + 255) / 256}, device, out->data(), self.data(), Bytes{bits}, n, f);
   return out;
 }
 

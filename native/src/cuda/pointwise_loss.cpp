@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cuda/elementwise.h"
-#include "cuda/launch.h"
+#include "cuda/entries/pointwise_loss.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {
@@ -21,8 +21,8 @@ struct Pair {
   DType t, compute;
   int loss = 0, vector = 1, device = 0;
   alignas(8) char setting[16] = {};
-  CUfunction kernel(const char* entry) const {
-    return find_kernel(pointwise_loss_family, entry, key_of(int(t), vector, loss), device, [&] {
+  template <class E> Kernel<E> kernel() const {
+    return find_kernel<E>(pointwise_loss_family, key_of(int(t), vector, loss), device, [&] {
       return std::vector<std::string>{std::string("ELEMENT=") + element_type(t),
           std::string("C=") + compute_type(compute), "V=" + std::to_string(vector), "LOSS=" + std::to_string(loss)};
     });
@@ -58,17 +58,14 @@ Outcome<Tensor> pointwise_loss(const Tensor& a, const Tensor& b, std::string_vie
   if (!pair) return pair.why();
   Pair& p = *pair;
   int64_t n = a->numel(), blocks = std::clamp<int64_t>(n / (int64_t(kPairThreads) * p.vector * 4), 1, kFullBlocks);
-  const CUfunction f = p.kernel("loss_sums"), last = p.kernel("loss_total");
+  const auto f = p.kernel<entries::pointwise_loss::loss_sums>();
+  const auto last = p.kernel<entries::pointwise_loss::loss_total>();
   if (!f || !last) return NotMine{"a kernel that could not be compiled"};
   const Tensor out = empty({}, p.t, a->device()), parts = empty(Dims{blocks}, p.compute, a->device());
   double divisor = mean ? double(n) : 1;
-  const void *x = p.a->data(), *y = p.b->data();
   void *sums = parts->data(), *to = out->data();
-  void* arguments[] = {&x, &y, &sums, &to, &n, p.setting, &divisor};
-  launch(f, blocks, 1, kPairThreads, 1, arguments, p.device);
-  int count = int(blocks);
-  void* ending[] = {&sums, &to, &count, &divisor};
-  if (blocks > 1) launch(last, 1, 1, kPairThreads, 1, ending, p.device);
+  launch(f, {blocks, 1, kPairThreads}, p.device, p.a->data(), p.b->data(), sums, to, n, Bytes{p.setting}, divisor);
+  if (blocks > 1) launch(last, {1, 1, kPairThreads}, p.device, sums, to, int(blocks), divisor);
   return out;
 }
 
@@ -81,15 +78,13 @@ Outcome<Tensor> pointwise_loss_backward(
   Pair& p = *pair;
   const Tensor out = empty(a->sizes(), p.t, a->device());
   p.vector = std::min(p.vector, vector_of(out->data(), a->itemsize()));
-  const CUfunction f = p.kernel("loss_slopes");
+  const auto f = p.kernel<entries::pointwise_loss::loss_slopes>();
   int64_t n = a->numel(), loads = (n + p.vector - 1) / p.vector;
   if (!f) return NotMine{"a kernel that could not be compiled"};
   if ((loads + 255) / 256 > kMostBlocks) return NotMine{"more elements than a grid has blocks for"};
   double divisor = mean ? double(n) : 1;
-  const void *x = p.a->data(), *y = p.b->data(), *grad = g->data();
-  void* to = out->data();
-  void* arguments[] = {&x, &y, &grad, &to, &n, p.setting, &divisor};
-  launch(f, (loads + 255) / 256, 1, 256, 1, arguments, p.device);
+  launch(f, {(loads + 255) / 256}, p.device, p.a->data(), p.b->data(), g->data(), out->data(), n, Bytes{p.setting},
+      divisor);
   return out;
 }
 

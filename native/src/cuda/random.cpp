@@ -4,7 +4,7 @@
 
 #include "core/order.h"
 #include "cuda/elementwise.h"
-#include "cuda/launch.h"
+#include "cuda/entries/random.h"
 #include "cuda/reasons.h"
 #include "ops/kernels.h"
 
@@ -15,15 +15,15 @@ constexpr int kRandomThreads = 256;
 
 const Family random_family{"random"};
 
-CUfunction random_kernel(const char* entry, DType t, bool wide, int vector, int device) {
-  return find_kernel(random_family, entry, key_of(int(t), wide, vector), device, [&] {
+template <class E> Kernel<E> random_kernel(DType t, bool wide, int vector, int device) {
+  return find_kernel<E>(random_family, key_of(int(t), wide, vector), device, [&] {
     return std::vector<std::string>{
         std::string("ELEMENT=") + element_type(t), wide ? "WIDE=1" : "WIDE=0", "V=" + std::to_string(vector)};
   });
 }
 
-void run_random(CUfunction f, int64_t threads, void** arguments, int device) {
-  launch(f, (threads + kRandomThreads - 1) / kRandomThreads, 1, kRandomThreads, 1, arguments, device);
+template <class E, class... A> void run_random(Kernel<E> f, int64_t threads, int device, const A&... arguments) {
+  launch(f, {(threads + kRandomThreads - 1) / kRandomThreads, 1, kRandomThreads}, device, arguments...);
 }
 
 }  // namespace
@@ -35,35 +35,19 @@ bool draw(
     return false;
   const bool wide = t == DType::f64;
   const int device = self->device().index;
-  const CUfunction f = random_kernel(kind == Draw::uniform  ? "uniform"
-                                     : kind == Draw::normal ? "normal"
-                                                            : "integer",
-      t, wide, 4, device);
-  if (!f) return false;
   void* out = self->data();
-  int64_t n = self->numel();
-  if (n == 0) return true;
-  if (kind == Draw::uniform) {
-    double width = b - a;
-    void* arguments[] = {&out, &n, &seed, &start, &width, &a};
-    run_random(f, wide ? (n + 1) / 2 : (n + 3) / 4, arguments, device);
-  } else if (kind == Draw::normal) {
-    void* arguments[] = {&out, &n, &seed, &start, &a, &b};
-    run_random(f, ((n + 1) / 2 + 3) / 4, arguments, device);
-  } else {
-    if (span && span < uint64_t(1) << 28) {
-      const CUfunction shorter = random_kernel("short_integer", t, wide, 4, device);
-      if (!shorter) return false;
-      uint32_t range = uint32_t(span), inverse = ~uint32_t(0) / range;
-      void* arguments[] = {&out, &n, &seed, &start, &range, &inverse, &low};
-      run_random(shorter, (n + 3) / 4, arguments, device);
-      return true;
-    }
-    uint64_t inverse = span ? ~uint64_t(0) / span : 0;
-    void* arguments[] = {&out, &n, &seed, &start, &span, &inverse, &low};
-    run_random(f, (n + 1) / 2, arguments, device);
-  }
-  return true;
+  const int64_t n = self->numel();
+  const auto run = [&]<class E>(E, int64_t threads, const auto&... numbers) {
+    const auto f = random_kernel<E>(t, wide, 4, device);
+    if (f && n) run_random(f, threads, device, out, n, seed, start, numbers...);
+    return bool(f);
+  };
+  using namespace entries::random;
+  if (kind == Draw::uniform) return run(uniform{}, wide ? (n + 1) / 2 : (n + 3) / 4, b - a, a);
+  if (kind == Draw::normal) return run(normal{}, ((n + 1) / 2 + 3) / 4, a, b);
+  if (span && span < uint64_t(1) << 28)
+    return run(short_integer{}, (n + 3) / 4, uint32_t(span), ~uint32_t(0) / uint32_t(span), low);
+  return run(integer{}, (n + 1) / 2, span, span ? ~uint64_t(0) / span : 0, low);
 }
 
 bool draw_shaped(const Tensor& self, Shaped shape, double a, double b, uint64_t seed, uint64_t start) {
@@ -71,16 +55,14 @@ bool draw_shaped(const Tensor& self, Shaped shape, double a, double b, uint64_t 
   if (!kernels_ready() || !self->is_contiguous() || !has_kernel(t) || is_complex(t)) return false;
   const bool wide = shape != Shaped::chance && (t == DType::f64 || t == DType::i64);
   const int device = self->device().index;
-  const CUfunction f = find_kernel(random_family, "shaped", key_of(int(t), wide, int(shape)), device, [&] {
+  const auto f = find_kernel<entries::random::shaped>(random_family, key_of(int(t), wide, int(shape)), device, [&] {
     return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), wide ? "WIDE=1" : "WIDE=0", "V=4",
         "DRAW=" + std::to_string(int(shape))};
   });
   if (!f) return false;
-  void* out = self->data();
   int64_t n = self->numel();
   if (n == 0) return true;
-  void* arguments[] = {&out, &n, &seed, &start, &a, &b};
-  run_random(f, wide ? (n + 1) / 2 : (n + 3) / 4, arguments, device);
+  run_random(f, wide ? (n + 1) / 2 : (n + 3) / 4, device, self->data(), n, seed, start, a, b);
   return true;
 }
 
@@ -88,17 +70,14 @@ Tensor draw_poisson(const Tensor& given, uint64_t seed, uint64_t start) {
   const DType t = given->dtype();
   if (!kernels_ready() || !floating(t)) return {};
   const int device = given->device().index;
-  const CUfunction f = find_kernel(random_family, "poisson", key_of(int(t)), device, [&] {
+  const auto f = find_kernel<entries::random::poisson>(random_family, key_of(int(t)), device, [&] {
     return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), "WIDE=0", "V=4", "POISSON=1"};
   });
   if (!f) return {};
   const Tensor rates = contiguous(given), out = empty(given->sizes(), t, given->device());
   int64_t n = out->numel();
   if (!n) return out;
-  const void* from = rates->data();
-  void* to = out->data();
-  void* arguments[] = {&from, &to, &n, &seed, &start};
-  run_random(f, n, arguments, device);
+  run_random(f, n, device, rates->data(), out->data(), n, seed, start);
   return out;
 }
 
@@ -115,14 +94,12 @@ Tensor drop(const Tensor& self, double p, uint64_t seed, uint64_t start, Tensor*
   const bool aligned = vector_of(in->data(), 1) == 16;
   const int vector = self->itemsize() == 2 ? 8 : 4;
   if (!aligned) in = clone(in);
-  const CUfunction f = random_kernel("dropout", t, t == DType::f64, vector, device);
+  const auto f = random_kernel<entries::random::dropout>(t, t == DType::f64, vector, device);
   if (!f) return {};
-  const void* from = in->data();
-  void *to = out->data(), *kept = (*mask)->data();
   uint32_t least = uint32_t(std::ceil(double(float(p)) * 16777216.0));
   double scale = 1 / (1 - p);
-  void* arguments[] = {&from, &to, &kept, &n, &seed, &start, &least, &scale};
-  run_random(f, (n + vector - 1) / vector, arguments, device);
+  run_random(
+      f, (n + vector - 1) / vector, device, in->data(), out->data(), (*mask)->data(), n, seed, start, least, scale);
   return out;
 }
 

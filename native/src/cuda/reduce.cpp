@@ -7,7 +7,7 @@
 
 #include "cuda/driver.h"
 #include "cuda/elementwise.h"
-#include "cuda/launch.h"
+#include "cuda/entries/reduce.h"
 #include "cuda/kernel_store.h"
 #include "cuda/nvrtc.h"
 
@@ -127,19 +127,20 @@ bool pass(const char* op, const Input& in, DType compute, void* out, DType out_d
     for (int d = 0; d < in.kept.dims; ++d)
       while (vector > 1 && in.outputs > 1 && in.kept.step[d] % vector) vector /= 2;
   }
-  const CUfunction f = kernel_for(down ? "columns" : "rows", op, in.dtype, compute, out_dtype, vector, false, device);
+  using Rows = entries::reduce::rows;
+  using Columns = entries::reduce::columns;
+  static_assert(same_parameters<Rows, Columns>);
+  const Kernel<Rows> f{
+      kernel_for(down ? Columns::name : Rows::name, op, in.dtype, compute, out_dtype, vector, false, device)};
   if (!f) return false;
   int64_t per = (in.length + splits - 1) / splits;
   per = (per + 15) / 16 * 16;
-  Input copy = in;
-  void* arguments[] = {&copy.data, &out, &copy.outputs, &copy.length, &per, &divisor, &copy.kept, &copy.reduced};
-  if (down) {
-    launch(f, (in.outputs + 32 * vector - 1) / (32 * vector), splits, 32, 8, arguments, device);
-  } else if (in.length <= 1024 * vector && in.outputs > 64) {
-    launch(f, (in.outputs + 7) / 8, splits, 32, 8, arguments, device);
-  } else {
-    launch(f, in.outputs, splits, in.length >= 4096 ? 512 : 128, 1, arguments, device);
-  }
+  Grid grid{in.outputs, splits, in.length >= 4096 ? 512 : 128};
+  if (down)
+    grid = {(in.outputs + 32 * vector - 1) / (32 * vector), splits, 32, 8};
+  else if (in.length <= 1024 * vector && in.outputs > 64)
+    grid = {(in.outputs + 7) / 8, splits, 32, 8};
+  launch(f, grid, device, in.data, out, in.outputs, in.length, per, divisor, in.kept, in.reduced);
   return true;
 }
 
@@ -232,14 +233,12 @@ bool softmax(const TensorImpl& self, const Tensor& out, bool log, DType compute)
   int vector = std::min(vector_of(self.data(), size), vector_of(out->data(), size));
   while (vector > 1 && cols % vector) vector /= 2;
   const int device = self.device().index;
-  const CUfunction f = kernel_for("softmax", "sum", self.dtype(), compute, out->dtype(), vector, log, device);
+  using Softmax = entries::reduce::softmax;
+  const Kernel<Softmax> f{kernel_for(Softmax::name, "sum", self.dtype(), compute, out->dtype(), vector, log, device)};
   if (!f) return false;
-  const void* from = self.data();
-  void* to = out->data();
-  void* arguments[] = {&from, &to, &rows, &cols};
   int threads = 32;
   while (threads < 1024 && threads * vector * 4 < cols) threads *= 2;
-  launch(f, rows, 1, threads, 1, arguments, device);
+  launch(f, {rows, 1, threads}, device, self.data(), out->data(), rows, cols);
   return true;
 }
 

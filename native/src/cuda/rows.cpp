@@ -5,7 +5,9 @@
 #include "cuda/variance.h"
 #include "cuda/elementwise.h"
 #include "cuda/channel_norm.h"
-#include "cuda/launch.h"
+#include "cuda/entries/row_extremes.h"
+#include "cuda/entries/row_softmax.h"
+#include "cuda/entries/rows.h"
 #include "cuda/reasons.h"
 #include "ops/kernels.h"
 #include "ops/integer_range.h"
@@ -22,10 +24,10 @@ struct Pick {  // what picks a kernel
   const char* macro;  // "LOG=1": which part of the source, and its setting
 };
 
-CUfunction rows_kernel(const char* entry, const Pick& p, int device) {
+template <class E> Kernel<E> rows_kernel(const Pick& p, int device) {
   const uint64_t key = key_of(int(p.t), int(p.compute), int(p.out), p.vector, p.kept, int(p.macro[0] - 'A'),
       int(p.macro[std::char_traits<char>::length(p.macro) - 1] - '0'));
-  return find_kernel(rows_family, entry, key, device, [&] {
+  return find_kernel<E>(rows_family, key, device, [&] {
     return std::vector<std::string>{std::string("ELEMENT=") + element_type(p.t),
         std::string("C=") + compute_type(p.compute), std::string("OUT=") + element_type(p.out),
         "V=" + std::to_string(p.vector), "LOADS=" + std::to_string(p.kept), p.macro};
@@ -68,14 +70,11 @@ Outcome<Tensor> softmax_backward(const Tensor& g, const Tensor& result, int64_t 
   int threads = std::max(threads_for((loads + 1) / 2), 32), kept = 1;
   while (kept < 4 && int64_t(threads) * kept < loads) kept *= 2;
   if (int64_t(threads) * kept < loads) kept = 0;
-  const CUfunction f =
-      rows_kernel("softmax_backward", {t, compute_dtype(t), t, v, kept, log ? "LOG=1" : "LOG=0"}, device);
+  const auto f = rows_kernel<entries::row_softmax::softmax_backward>(
+      {t, compute_dtype(t), t, v, kept, log ? "LOG=1" : "LOG=0"}, device);
   if (!f) return kNotCompiled;
   Tensor out = empty(result->sizes(), t, result->device());
-  const void *a = grad->data(), *y = result->data();
-  void* to = out->data();
-  void* arguments[] = {&a, &y, &to, &cols};
-  launch(f, rows, 1, threads, 1, arguments, device);
+  launch(f, {rows, 1, threads}, device, grad->data(), result->data(), out->data(), cols);
   return out;
 }
 
@@ -96,24 +95,23 @@ Outcome<std::tuple<Tensor, Tensor, Tensor, Tensor>> cross_entropy(const Tensor& 
   const int device = x->device().index;
   const Tensor log_p = keep ? empty(x->sizes(), t, x->device()) : empty(Dims{0}, t, x->device());
   const int v = keep ? vector_for(cols, {&x, &log_p}) : vector_for(cols, {&x});
-  const CUfunction f = rows_kernel("cross_entropy", {t, compute, t, v, 0, "LOG=1"}, device);
-  const CUfunction last = rows_kernel(reduction ? "total" : "narrowed", {t, compute, t, v, 0, "LOG=1"}, device);
-  if (!f || !last) return kNotCompiled;
+  const auto f = rows_kernel<entries::row_softmax::cross_entropy>({t, compute, t, v, 0, "LOG=1"}, device);
+  const Pick pick{t, compute, t, v, 0, "LOG=1"};
+  Kernel<entries::row_softmax::total> all;
+  Kernel<entries::row_softmax::narrowed> each_row;
+  reduction ? void(all = rows_kernel<entries::row_softmax::total>(pick, device))
+            : void(each_row = rows_kernel<entries::row_softmax::narrowed>(pick, device));
+  if (!f || !(all || each_row)) return kNotCompiled;
   Tensor factors = empty(Dims{rows}, compute, x->device()), total = empty({}, compute, x->device()),
          losses = empty(Dims{rows}, compute, x->device()),
          out = reduction ? empty({}, t, x->device()) : empty(Dims{rows}, t, x->device());
-  const void *from = x->data(), *targets = target->data(), *w = data_or_null(weight);
-  void *kept = keep ? log_p->data() : nullptr, *each = losses->data(), *of_rows = factors->data(), *sum = total->data(),
-       *loss = out->data();
-  void* arguments[] = {&from, &targets, &w, &kept, &each, &of_rows, &cols, &ignored};
-  launch(f, rows, 1, threads_for(cols / v / 2), 1, arguments, device);
-  int mean = reduction == 1;
-  void* reduced[] = {&each, &of_rows, &loss, &sum, &rows, &mean};
-  void* narrowed[] = {&each, &loss, &rows};
+  void *each = losses->data(), *of_rows = factors->data(), *loss = out->data();
+  launch(f, {rows, 1, threads_for(cols / v / 2)}, device, x->data(), target->data(), data_or_null(weight),
+      keep ? log_p->data() : nullptr, each, of_rows, cols, ignored);
   if (reduction)
-    launch(last, 1, 1, threads_for(rows / 4), 1, reduced, device);
+    launch(all, {1, 1, threads_for(rows / 4)}, device, each, of_rows, loss, total->data(), rows, reduction == 1);
   else
-    launch(last, (rows + 255) / 256, 1, 256, 1, narrowed, device);
+    launch(each_row, {(rows + 255) / 256}, device, each, loss, rows);
   return std::tuple{out, log_p, factors, total};
 }
 
@@ -128,14 +126,11 @@ Outcome<Tensor> cross_entropy_backward(const Tensor& slope, const Tensor& x, con
   int64_t rows = x->sizes()[0], cols = x->sizes()[1];
   Tensor out = empty(x->sizes(), t, x->device());
   const int device = x->device().index, v = vector_for(cols, {&x, &out});
-  const CUfunction f = rows_kernel("cross_entropy_backward", {t, compute_dtype(t), t, v, 0, "LOG=1"}, device);
+  const auto f =
+      rows_kernel<entries::row_softmax::cross_entropy_backward>({t, compute_dtype(t), t, v, 0, "LOG=1"}, device);
   if (!f) return kNotCompiled;
-  const void *grad = g->data(), *from = x->data(), *targets = target->data(), *of_rows = factors->data(),
-             *sum = total->data();
-  void* to = out->data();
-  int mean = reduction == 1, each_row = reduction == 0;
-  void* arguments[] = {&grad, &from, &targets, &of_rows, &sum, &to, &cols, &mean, &each_row};
-  launch(f, rows, 1, threads_for(cols / v / 2), 1, arguments, device);
+  launch(f, {rows, 1, threads_for(cols / v / 2)}, device, g->data(), x->data(), target->data(), factors->data(),
+      total->data(), out->data(), cols, reduction == 1, reduction == 0);
   return out;
 }
 
@@ -161,33 +156,31 @@ Tensor arg_extreme(bool largest, const Tensor& given, int64_t dim, bool all, boo
   const void* from = self->data();
   void *found = values ? (*values)->data() : nullptr, *at = indices->data();
   if (c.inner > 1) {
-    const CUfunction f = rows_kernel("extreme_columns", {t, compute, t, 1, 0, macro}, device);
-    void* arguments[] = {&from, &found, &at, &c.n, &c.inner};
+    const auto f = rows_kernel<entries::row_extremes::extreme_columns>({t, compute, t, 1, 0, macro}, device);
     if (!f) return {};
-    launch(f, (c.inner + 31) / 32, c.outer, 32, c.n >= 256 ? 32 : 8, arguments, device);
+    launch(f, {(c.inner + 31) / 32, c.outer, 32, c.n >= 256 ? 32 : 8}, device, from, found, at, c.n, c.inner);
     return indices;
   }
   const int v = vector_for(c.n, {&self});
   int64_t parts = std::clamp<int64_t>(std::min(c.n / 8192, 264 / std::max<int64_t>(c.outer, 1)), 1, 264);
   int64_t per = ((c.n + parts - 1) / parts + v - 1) / v * v;
   parts = (c.n + per - 1) / per;
-  const CUfunction f = rows_kernel("extreme_rows", {t, compute, parts > 1 ? compute : t, v, 0, macro}, device);
-  const CUfunction last = parts > 1 ? rows_kernel("extreme_parts", {t, compute, t, v, 0, macro}, device) : f;
-  if (!f || !last || c.outer > kMostBlocks) return {};
+  const auto f =
+      rows_kernel<entries::row_extremes::extreme_rows>({t, compute, parts > 1 ? compute : t, v, 0, macro}, device);
+  Kernel<entries::row_extremes::extreme_parts> last;
+  if (parts > 1) last = rows_kernel<entries::row_extremes::extreme_parts>({t, compute, t, v, 0, macro}, device);
+  if (!f || (parts > 1 && !last) || c.outer > kMostBlocks) return {};
   const int threads =
       std::max(threads_for(per / v / 8), 64);  // few: finding the block's best costs more than its elements
   if (parts == 1) {
-    void* arguments[] = {&from, &found, &at, &c.n, &per};
-    launch(f, c.outer, 1, threads, 1, arguments, device);
+    launch(f, {c.outer, 1, threads}, device, from, found, at, c.n, per);
     return indices;
   }
   Tensor bests = empty(Dims{c.outer, parts}, compute, self->device()),
          spots = empty(Dims{c.outer, parts}, DType::i64, self->device());
   void *b = bests->data(), *s = spots->data();
-  void* first[] = {&from, &b, &s, &c.n, &per};
-  launch(f, c.outer, parts, threads, 1, first, device);
-  void* second[] = {&b, &s, &found, &at, &parts};
-  launch(last, c.outer, 1, threads_for(parts), 1, second, device);
+  launch(f, {c.outer, parts, threads}, device, from, b, s, c.n, per);
+  launch(last, {c.outer, 1, threads_for(parts)}, device, b, s, found, at, parts);
   return indices;
 }
 
@@ -201,13 +194,10 @@ Tensor log_sum_exp(const Tensor& given, IntArrayRef dims, bool keepdim) {
   const int64_t rows = self->numel() / cols;
   if (rows > kMostBlocks || (rows < 64 && cols > 1 << 17)) return {};
   const int device = self->device().index, v = vector_for(cols, {&self});
-  const CUfunction f = rows_kernel("log_sum_exp", {t, compute_dtype(t), t, v, 0, "LOG=1"}, device);
+  const auto f = rows_kernel<entries::row_softmax::log_sum_exp>({t, compute_dtype(t), t, v, 0, "LOG=1"}, device);
   if (!f) return {};
   Tensor out = empty(shape, t, self->device());
-  const void* from = self->data();
-  void* to = out->data();
-  void* arguments[] = {&from, &to, &cols};
-  launch(f, rows, 1, threads_for(cols / v / 4), 1, arguments, device);
+  launch(f, {rows, 1, threads_for(cols / v / 4)}, device, self->data(), out->data(), cols);
   return out;
 }
 
@@ -227,16 +217,13 @@ Tensor variance(const Tensor& given, IntArrayRef dims, bool keepdim, double corr
     return variance_of_rows(self, correction, root, mean ? *mean : Tensor(), out) ? out : Tensor();
   }
   const int device = self->device().index, v = vector_for(cols, {&self});
-  const CUfunction f = rows_kernel("variance", {t, compute_dtype(t), t, v, 0, "MOMENTS=1"}, device);
+  const auto f = rows_kernel<entries::rows::variance>({t, compute_dtype(t), t, v, 0, "MOMENTS=1"}, device);
   if (!f) return {};
   Tensor out = empty(shape, t, self->device());
   if (mean) *mean = empty(shape, t, self->device());
-  const void* from = self->data();
-  void *to = out->data(), *means = mean ? (*mean)->data() : nullptr;
   double freedom = double(cols) - correction;
-  int rooted = root;
-  void* arguments[] = {&from, &to, &means, &cols, &freedom, &rooted};
-  launch(f, rows, 1, threads_for(cols / v / 2), 1, arguments, device);
+  launch(f, {rows, 1, threads_for(cols / v / 2)}, device, self->data(), out->data(), mean ? (*mean)->data() : nullptr,
+      cols, freedom, root);
   return out;
 }
 
@@ -251,14 +238,13 @@ Outcome<Tensor> arange(IntOrFloat from, IntOrFloat end, IntOrFloat by, std::opti
   Tensor out = empty(Dims{n}, t, placed(*where));
   const int device = out->device().index;
   const DType compute = floating(t) ? DType::f64 : DType::i64;
-  const CUfunction f = rows_kernel("ramp", {t, compute, t, 1, 0, "MAKES=1"}, device);
+  const auto f = rows_kernel<entries::rows::ramp>({t, compute, t, 1, 0, "MAKES=1"}, device);
   if (!f) return NotMine{"a kernel that could not be compiled"};
   if (!n) return out;
-  void* to = out->data();
-  double first = double(start), distance = double(step);
-  void* of_floats[] = {&to, &n, &first, &distance};
-  void* of_ints[] = {&to, &n, &start, &step};
-  launch(f, (n + 255) / 256, 1, 256, 1, compute == DType::f64 ? of_floats : of_ints, device);
+  const double first = double(start), distance = double(step);
+  const bool floats = compute == DType::f64;
+  launch(f, {(n + 255) / 256}, device, out->data(), n, floats ? Bytes{&first} : Bytes{&start},
+      floats ? Bytes{&distance} : Bytes{&step});
   return out;
 }
 
@@ -272,13 +258,9 @@ Outcome<Tensor> triangle(const Tensor& given, int64_t diagonal, bool upper) {
   int64_t total = self->numel(), cols = self->sizes().back(), rows = self->sizes()[size_t(self->dim() - 2)];
   if (!total) return out;
   const int device = self->device().index, v = vector_for(cols, {&self});
-  const CUfunction f = rows_kernel("triangle", {t, compute_dtype(t), t, v, 0, "MAKES=1"}, device);
+  const auto f = rows_kernel<entries::rows::triangle>({t, compute_dtype(t), t, v, 0, "MAKES=1"}, device);
   if (!f) return kNotCompiled;
-  const void* from = self->data();
-  void* to = out->data();
-  int above = upper;
-  void* arguments[] = {&from, &to, &total, &rows, &cols, &diagonal, &above};
-  launch(f, (total / v + 255) / 256, 1, 256, 1, arguments, device);
+  launch(f, {(total / v + 255) / 256}, device, self->data(), out->data(), total, rows, cols, diagonal, upper);
   return out;
 }
 

@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "cuda/elementwise.h"
-#include "cuda/launch.h"
+#include "cuda/entries/nonzero.h"
+#include "cuda/entries/scan.h"
 #include "cuda/scatter.h"
 #include "ops/kernels.h"
 
@@ -12,8 +13,8 @@ namespace {
 
 const Family scan_family{"scan"};
 
-CUfunction sums(const char* entry, Running how, DType t, DType compute, DType out, int vector, int device) {
-  return find_kernel(scan_family, entry, key_of(int(how), int(t), int(compute), int(out), vector), device, [&] {
+template <class E> Kernel<E> sums(Running how, DType t, DType compute, DType out, int vector, int device) {
+  return find_kernel<E>(scan_family, key_of(int(how), int(t), int(compute), int(out), vector), device, [&] {
     constexpr const char* joins[] = {"SUMS=Add", "SUMS=Multiply", "SUMS=LogAddExp"};
     return std::vector<std::string>{std::string("ELEMENT=") + element_type(t),
         std::string("C=") + compute_type(compute), std::string("OUT=") + element_type(out),
@@ -24,8 +25,10 @@ CUfunction sums(const char* entry, Running how, DType t, DType compute, DType ou
 // Few long rows, in parts: too few to fill the GPU with otherwise.
 bool scan_in_parts(Running how, const Tensor& self, const Tensor& out, Cut c, int v, DType compute) {
   const int device = self->device().index, threads = std::min(threads_for(c.n / v), 256);
-  const auto entry = [&](const char* name) { return sums(name, how, self->dtype(), compute, out->dtype(), v, device); };
-  const CUfunction totals = entry("scan_parts"), scan = entry("scan_carries"), rest = entry("scan_rest");
+  const auto entry = [&]<class E>(E) { return sums<E>(how, self->dtype(), compute, out->dtype(), v, device); };
+  const auto totals = entry(entries::scan::scan_parts{});
+  const auto scan = entry(entries::scan::scan_carries{});
+  const auto rest = entry(entries::scan::scan_rest{});
   if (!totals || !scan || !rest) return false;
   int64_t per = std::max<int64_t>(int64_t(threads) * v * 4, ((c.n * c.outer / 4096) + v - 1) / v * v);
   int64_t parts = std::min<int64_t>((c.n + per - 1) / per, kMostRows);
@@ -33,13 +36,10 @@ bool scan_in_parts(Running how, const Tensor& self, const Tensor& out, Cut c, in
   parts = (c.n + per - 1) / per;
   const Tensor carries = empty(Dims{c.outer, parts}, compute, self->device());
   const void* from = self->data();
-  void *p = carries->data(), *to = out->data();
-  void* first[] = {&from, &p, &c.n, &per};
-  launch(totals, c.outer, parts, threads, 1, first, device);
-  void* second[] = {&p, &parts};
-  launch(scan, c.outer, 1, threads_for(parts), 1, second, device);
-  void* third[] = {&from, &to, &p, &c.n, &per};
-  launch(rest, c.outer, parts, threads, 1, third, device);
+  void* p = carries->data();
+  launch(totals, {c.outer, parts, threads}, device, from, p, c.n, per);
+  launch(scan, {c.outer, 1, threads_for(parts)}, device, p, parts);
+  launch(rest, {c.outer, parts, threads}, device, from, out->data(), p, c.n, per);
   return true;
 }
 
@@ -48,8 +48,8 @@ bool scan_in_parts(Running how, const Tensor& self, const Tensor& out, Cut c, in
 constexpr int64_t kPart = 4096;  // PART of scan.cuh
 constexpr int kMostDims = 16;
 
-CUfunction picks(const char* entry, DType t, size_t moved, int vector, int device) {
-  return find_kernel(scan_family, entry, key_of(int(t), moved, vector), device, [&] {
+template <class E> Kernel<E> picks(DType t, size_t moved, int vector, int device) {
+  return find_kernel<E>(scan_family, key_of(int(t), moved, vector), device, [&] {
     return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), "C=u32",
         std::string("OUT=") + word_type(int64_t(moved)), "V=" + std::to_string(vector), "PICKS=1"};
   });
@@ -67,17 +67,14 @@ bool start(const Tensor& mask, size_t moved, Picked* p) {
   const int device = mask->device().index;
   p->vector = vector_of(p->mask->data(), mask->itemsize());
   p->threads = std::min(threads_for(std::min(mask->numel(), kPart) / p->vector), 256);
-  const CUfunction each = picks("count_true", mask->dtype(), moved, p->vector, device),
-                   scan = picks("starts", mask->dtype(), moved, p->vector, device);
+  const auto each = picks<entries::nonzero::count_true>(mask->dtype(), moved, p->vector, device);
+  const auto scan = picks<entries::nonzero::starts>(mask->dtype(), moved, p->vector, device);
   if (!each || !scan) return false;
   int64_t n = mask->numel(), parts = (n + kPart - 1) / kPart, slots = parts + 1;
   p->starts = empty(Dims{slots}, DType::i64, mask->device());
-  const void* x = p->mask->data();
   void* counts = p->starts->data();
-  void* counted[] = {&x, &n, &counts};
-  launch(each, parts, 1, p->threads, 1, counted, device);
-  void* scanned[] = {&counts, &slots};
-  launch(scan, 1, 1, threads_for(slots), 1, scanned, device);
+  launch(each, {parts, 1, p->threads}, device, p->mask->data(), n, counts);
+  launch(scan, {1, 1, threads_for(slots)}, device, counts, slots);
   return true;
 }
 
@@ -108,19 +105,17 @@ Tensor running(Running how, const Tensor& given, int64_t dim, DType result) {
   const void* from = self->data();
   void* to = out->data();
   if (c.inner > 1) {
-    const CUfunction f = sums("scan_columns", how, t, compute, result, 1, device);
-    void* arguments[] = {&from, &to, &c.n, &c.inner};
+    const auto f = sums<entries::scan::scan_columns>(how, t, compute, result, 1, device);
     if (!f || c.outer > kMostRows) return {};
-    launch(f, (c.inner + 31) / 32, c.outer, 32, 32, arguments, device);
+    launch(f, {(c.inner + 31) / 32, c.outer, 32, 32}, device, from, to, c.n, c.inner);
     return out;
   }
   if (c.outer > kMostBlocks) return {};
   const int v = std::min(vector_for(c.n, {&self}), 4);
   if (c.outer < 132 && c.n > 8192) return scan_in_parts(how, self, out, c, v, compute) ? out : Tensor();
-  const CUfunction f = sums("scan_rows", how, t, compute, result, v, device);
+  const auto f = sums<entries::scan::scan_rows>(how, t, compute, result, v, device);
   if (!f) return {};
-  void* arguments[] = {&from, &to, &c.n};
-  launch(f, c.outer, 1, std::min(threads_for(c.n / (4 * v)), 512), 1, arguments, device);
+  launch(f, {c.outer, 1, std::min(threads_for(c.n / (4 * v)), 512)}, device, from, to, c.n);
   return out;
 }
 
@@ -134,17 +129,14 @@ Tensor running_extreme(bool largest, const Tensor& given, int64_t dim, Tensor* v
   if (!self->numel()) return indices;
   Cut c = cut_at(self, dim);
   const int device = self->device().index;
-  const CUfunction f = find_kernel(scan_family, "scan_extreme", key_of(int(largest), int(t)), device, [&] {
+  const auto f = find_kernel<entries::scan::scan_extreme>(scan_family, key_of(int(largest), int(t)), device, [&] {
     return std::vector<std::string>{std::string("ELEMENT=") + element_type(t),
         std::string("C=") + compute_type(cuda::compute_dtype(t)), "OUT=i64", "V=1",
         std::string("EXTREME=") + (largest ? "1" : "0")};
   });
   int64_t lines = c.outer * c.inner;
   if (!f || (lines + 7) / 8 > kMostBlocks) return {};
-  const void* from = self->data();
-  void *best = (*values)->data(), *at = indices->data();
-  void* arguments[] = {&from, &best, &at, &lines, &c.n, &c.inner};
-  launch(f, (lines + 7) / 8, 1, 256, 1, arguments, device);
+  launch(f, {(lines + 7) / 8}, device, self->data(), (*values)->data(), indices->data(), lines, c.n, c.inner);
   return indices;
 }
 
@@ -156,7 +148,7 @@ Tensor nonzero(const Tensor& self) {
   Picked p;
   if (!count(self, 8, &p)) return {};
   const int device = self->device().index;
-  const CUfunction f = picks("place_true", self->dtype(), 8, p.vector, device);
+  const auto f = picks<entries::nonzero::place_true>(self->dtype(), 8, p.vector, device);
   if (!f) return {};
   Tensor out = empty(Dims{self->dim(), p.total}, DType::i64, self->device());
   if (!p.total) return out;
@@ -167,10 +159,8 @@ Tensor nonzero(const Tensor& self) {
   sizes.dims = self->dim();
   std::copy(self->sizes().begin(), self->sizes().end(), sizes.n);
   int64_t n = self->numel();
-  const void *x = p.mask->data(), *starts = p.starts->data();
-  void* to = out->data();
-  void* arguments[] = {&x, &n, &starts, &to, &p.total, &sizes};
-  launch(f, (n + kPart - 1) / kPart, 1, p.threads, 1, arguments, device);
+  launch(f, {(n + kPart - 1) / kPart, 1, p.threads}, device, p.mask->data(), n, p.starts->data(), out->data(), p.total,
+      sizes);
   return out;
 }
 
@@ -184,15 +174,13 @@ Tensor take_masked(const Tensor& self, const Tensor& mask) {
   Picked p;
   if (!count(mask, self->itemsize(), &p)) return {};
   const int device = self->device().index;
-  const CUfunction f = picks("take_true", DType::b8, self->itemsize(), p.vector, device);
+  const auto f = picks<entries::nonzero::take_true>(DType::b8, self->itemsize(), p.vector, device);
   if (!f) return {};
   Tensor out = empty(Dims{p.total}, self->dtype(), self->device()), source = contiguous(self);
   if (!p.total) return out;
   int64_t n = self->numel();
-  const void *bits = p.mask->data(), *starts = p.starts->data(), *from = source->data();
-  void* to = out->data();
-  void* arguments[] = {&bits, &n, &starts, &from, &to};
-  launch(f, (n + kPart - 1) / kPart, 1, p.threads, 1, arguments, device);
+  launch(f, {(n + kPart - 1) / kPart, 1, p.threads}, device, p.mask->data(), n, p.starts->data(), source->data(),
+      out->data());
   return out;
 }
 
@@ -216,14 +204,12 @@ Outcome<Tensor> masked_scatter(
   const int device = out->device().index;
   Picked p;
   if (!start(mask, out->itemsize(), &p)) return NotMine{"a kernel that could not be compiled"};
-  const CUfunction f = picks("put_true", DType::b8, out->itemsize(), p.vector, device);
+  const auto f = picks<entries::nonzero::put_true>(DType::b8, out->itemsize(), p.vector, device);
   if (!f) return NotMine{"a kernel that could not be compiled"};
   const Tensor values = contiguous(source);
   int64_t n = out->numel(), size = values->numel();
-  const void *bits = p.mask->data(), *starts = p.starts->data(), *from = values->data();
-  void* to = out->data();
-  void* arguments[] = {&bits, &n, &starts, &from, &to, &size};
-  launch(f, (n + kPart - 1) / kPart, 1, p.threads, 1, arguments, device);
+  launch(f, {(n + kPart - 1) / kPart, 1, p.threads}, device, p.mask->data(), n, p.starts->data(), values->data(),
+      out->data(), size);
   return out;
 }
 

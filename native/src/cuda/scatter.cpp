@@ -2,6 +2,7 @@
 
 #include "cuda/elementwise.h"
 #include "cuda/gather.h"
+#include "cuda/entries/gather.h"
 #include "cuda/gather_kernels.h"
 #include "cuda/sort.h"
 #include "cuda/walk.h"
@@ -22,14 +23,10 @@ Outcome<Tensor> put_rows(const Tensor& out, const Tensor& keys, const Tensor& va
       one ? int64_t(out->itemsize()) : common_word({uint64_t(line), address_of(*from), address_of(*out)});
   int64_t inner = line / bytes, total = keys->numel() * inner, step = one ? 0 : inner, size = out->sizes()[0];
   const int device = out->device().index;
-  const CUfunction f = moving_kernel("put", bytes, keys->dtype(), counts_wide(total), device);
+  const auto f = moving_kernel<entries::gather::put>(bytes, keys->dtype(), counts_wide(total), device);
   if (!f) return NotMine{"a kernel that could not be compiled"};
   if (!total) return out;
-  void* to = out->data();
-  const void *source = from->data(), *indices = at->data();
-  int wraps = 1;
-  void* arguments[] = {&to, &source, &indices, &inner, &total, &step, &size, &wraps};
-  run_gather(f, total, 1, arguments, device);
+  run_gather(f, total, 1, device, out->data(), from->data(), at->data(), inner, total, step, size, 1);
   return out;
 }
 
@@ -44,15 +41,12 @@ Outcome<Tensor> add_runs_into(
   int64_t inner = product_of(out->sizes(), 1, size_t(out->dim())), count = keys->numel(), size = out->sizes()[0],
           step = values->numel() == count * inner ? inner : 0;
   const int device = out->device().index;
-  const CUfunction f = adding_kernel("add_runs", out->dtype(), DType::i64, false, device);
+  const auto f = adding_kernel<entries::gather::add_runs>(out->dtype(), DType::i64, false, device);
   if (!f) return NotMine{"a kernel that could not be compiled"};
   if (count >= int64_t(1) << 31) return NotMine{"2**31 keys"};
   if (!count || !inner) return out;
-  void* to = out->data();
-  const void *source = from->data(), *k = sorted->data(), *o = indices->data();
-  void* arguments[] = {&to, &source, &k, &o, &count, &inner, &step, &size, &skip};
-  launch(f, count, std::min<int64_t>((inner + kGatherThreads - 1) / kGatherThreads, 64), kGatherThreads, 1, arguments,
-      device);
+  launch(f, {count, std::min<int64_t>((inner + kGatherThreads - 1) / kGatherThreads, 64), kGatherThreads}, device,
+      out->data(), from->data(), sorted->data(), indices->data(), count, inner, step, size, skip);
   return out;
 }
 
@@ -81,16 +75,19 @@ Outcome<Tensor> scatter_into(
   }
   int64_t total = index->numel(), dim_step = out->strides()[d], size = out->sizes()[d];
   const int device = out->device().index;
-  const CUfunction f =
-      adds ? adding_kernel("scatter_add", out->dtype(), index->dtype(), counts_wide(total), device)
-           : moving_kernel("scatter", int64_t(out->itemsize()), index->dtype(), counts_wide(total), device);
-  if (!f) return NotMine{"a kernel that could not be compiled"};
-  if (!total) return out;
   void* to = out->data();
   const void *indices = index->data(), *from = src->data();
-  int wrap = wraps;  // adding has no such argument
-  void* arguments[] = {&to, &indices, &from, &total, &dim_step, &size, &w, &wrap};
-  run_gather(f, total, 1, arguments, device);
+  if (adds) {
+    const auto f =
+        adding_kernel<entries::gather::scatter_add>(out->dtype(), index->dtype(), counts_wide(total), device);
+    if (!f) return NotMine{"a kernel that could not be compiled"};
+    if (total) run_gather(f, total, 1, device, to, indices, from, total, dim_step, size, w);
+    return out;
+  }
+  const auto f =
+      moving_kernel<entries::gather::scatter>(int64_t(out->itemsize()), index->dtype(), counts_wide(total), device);
+  if (!f) return NotMine{"a kernel that could not be compiled"};
+  if (total) run_gather(f, total, 1, device, to, indices, from, total, dim_step, size, w, wraps);
   return out;
 }
 

@@ -5,7 +5,8 @@
 
 #include "cuda/elementwise.h"
 #include "cuda/scatter.h"
-#include "cuda/launch.h"
+#include "cuda/entries/gather.h"
+#include "cuda/entries/scatter_reduce.h"
 #include "cuda/walk.h"
 
 namespace shim::cuda {
@@ -25,16 +26,17 @@ std::optional<ScatterReduce> reduction_of(std::string_view name) {
 
 const Family scatter_reduce_family{"scatter_reduce"};
 
-CUfunction scatter_reduce_kernel(const char* entry, DType t, DType index, ScatterReduce how, bool wide, int device) {
-  return find_kernel(scatter_reduce_family, entry, key_of(int(t), int(index), int(how), wide), device, [&] {
+template <class E> Kernel<E> scatter_reduce_kernel(DType t, DType index, ScatterReduce how, bool wide, int device) {
+  return find_kernel<E>(scatter_reduce_family, key_of(int(t), int(index), int(how), wide), device, [&] {
     constexpr const char* names[] = {"JOIN=Sum", "JOIN=Product", "JOIN=Sum", "JOIN=Greatest", "JOIN=Least"};
     return std::vector<std::string>{std::string("ELEMENT=") + element_type(t),
         index == DType::i32 ? "INDEX=int" : "INDEX=i64", wide ? "WIDE=1" : "WIDE=0", "ADDS=1", names[int(how)]};
   });
 }
 
-void run_join(CUfunction f, int64_t n, void** arguments, int device) {
-  if (n) launch(f, std::min((n + kJoinThreads - 1) / kJoinThreads, kGridBlocks), 1, kJoinThreads, 1, arguments, device);
+template <class E, class... A> void run_join(Kernel<E> f, int64_t n, int device, const A&... arguments) {
+  if (n)
+    launch(f, {std::min((n + kJoinThreads - 1) / kJoinThreads, kGridBlocks), 1, kJoinThreads}, device, arguments...);
 }
 
 // What joined with another value gives that one.
@@ -83,16 +85,12 @@ Outcome<Tensor> fill_at(const Tensor& out, int64_t dim, const Tensor& index, Sca
   if (!w) return w.why();
   int64_t total = index->numel(), dim_step = out->strides()[size_t(dim)], size = out->sizes()[size_t(dim)];
   const int device = out->device().index;
-  const CUfunction f = scatter_reduce_kernel(
-      "fill_at", out->dtype(), index->dtype(), ScatterReduce::sum, total >= int64_t(1) << 31, device);
+  const auto f = scatter_reduce_kernel<entries::gather::fill_at>(
+      out->dtype(), index->dtype(), ScatterReduce::sum, total >= int64_t(1) << 31, device);
   if (!f) return NotMine{"a kernel that could not be compiled"};
   alignas(16) char bits[16] = {};
   store_number(bits, out->dtype(), value);
-  void* to = out->data();
-  const void* indices = index->data();
-  int wrap = wraps;
-  void* arguments[] = {&to, &indices, bits, &total, &dim_step, &size, &wrap, &*w};
-  run_join(f, total, arguments, device);
+  run_join(f, total, device, out->data(), index->data(), Bytes{bits}, total, dim_step, size, wraps, *w);
   return out;
 }
 
@@ -108,15 +106,19 @@ Outcome<Tensor> reduce_into(
   int64_t total = index->numel(), dim_step = out->strides()[size_t(dim)], size = out->sizes()[size_t(dim)],
           n = out->numel();
   const int device = out->device().index;
-  const CUfunction f =
-      scatter_reduce_kernel("scatter_reduce", t, index->dtype(), how, total >= int64_t(1) << 31, device);
+  const auto f = scatter_reduce_kernel<entries::scatter_reduce::scatter_reduce>(
+      t, index->dtype(), how, total >= int64_t(1) << 31, device);
   // Where the places and their counts do not stay in the cache together, one after the other.
   const bool apart = mean && n * int64_t(out->itemsize() + 4) > int64_t(32) << 20;
-  const CUfunction count =
-      apart ? scatter_reduce_kernel("count_at", t, index->dtype(), how, total >= int64_t(1) << 31, device) : f;
-  const CUfunction divide =
-      mean ? scatter_reduce_kernel("divide_counts", t, index->dtype(), how, n >= int64_t(1) << 31, device) : f;
-  if (!f || !divide || !count) return NotMine{"a kernel that could not be compiled"};
+  Kernel<entries::scatter_reduce::count_at> count;
+  Kernel<entries::scatter_reduce::divide_counts> divide;
+  if (apart)
+    count = scatter_reduce_kernel<entries::scatter_reduce::count_at>(
+        t, index->dtype(), how, total >= int64_t(1) << 31, device);
+  if (mean)
+    divide = scatter_reduce_kernel<entries::scatter_reduce::divide_counts>(
+        t, index->dtype(), how, n >= int64_t(1) << 31, device);
+  if (!f || (mean && !divide) || (apart && !count)) return NotMine{"a kernel that could not be compiled"};
   if (!include_self)
     if (auto cleared = fill_at(out, dim, index, nothing(how, t), false); !cleared) return cleared.why();
   if (!total) return out;
@@ -128,14 +130,10 @@ Outcome<Tensor> reduce_into(
         "cuMemsetD8Async");
   }
   void *to = out->data(), *counted = mean ? counts->data() : nullptr, *at_once = apart ? nullptr : counted;
-  const void *indices = index->data(), *from = src->data();
-  void* arguments[] = {&to, &at_once, &indices, &from, &total, &dim_step, &size, &*w};
-  run_join(f, total, arguments, device);
-  void* counting[] = {&counted, &indices, &total, &dim_step, &size, &*w};
-  if (apart) run_join(count, total, counting, device);
-  int more = include_self;
-  void* dividing[] = {&to, &counted, &n, &more};
-  if (mean) run_join(divide, n, dividing, device);
+  const void* indices = index->data();
+  run_join(f, total, device, to, at_once, indices, src->data(), total, dim_step, size, *w);
+  if (apart) run_join(count, total, device, counted, indices, total, dim_step, size, *w);
+  if (mean) run_join(divide, n, device, to, counted, n, include_self);
   return out;
 }
 

@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "cuda/elementwise.h"
-#include "cuda/launch.h"
+#include "cuda/entries/search.h"
+#include "cuda/entries/triangle.h"
 #include "cuda/reasons.h"
 #include "ops/kernels.h"
 
@@ -36,7 +37,7 @@ Outcome<Tensor> searchsorted(const Tensor& sequences, const Tensor& values, bool
                                                               sequences->sizes().end() - 1, values->sizes().begin()))))
     return kOtherSizes;
   const int device = values->device().index;
-  const CUfunction f = find_kernel(searches, "search", key_of(int(t), int(places)), device, [&] {
+  const auto f = find_kernel<entries::search::search>(searches, key_of(int(t), int(places)), device, [&] {
     return std::vector<std::string>{
         std::string("ELEMENT=") + element_type(t), std::string("OUT=") + element_type(places), "MAKES=0"};
   });
@@ -44,11 +45,10 @@ Outcome<Tensor> searchsorted(const Tensor& sequences, const Tensor& values, bool
   Tensor out = empty(values->sizes(), places, values->device());
   int64_t total = values->numel(), n = sequences->sizes().back(), per_row = dims > 1 ? values->sizes().back() : 0;
   if (!total) return out;
-  const void *s = sequences->data(), *v = values->data(), *o = nullptr;  // no order of the sequences
-  void* to = out->data();
+  constexpr std::nullptr_t kNoOrder = nullptr;  // of the sequences
   int after = right || side == "right";
-  void* arguments[] = {&s, &v, &o, &to, &total, &n, &per_row, &after};
-  launch(f, blocks_for(total), 1, 256, 1, arguments, device);
+  launch(f, {blocks_for(total)}, device, sequences->data(), values->data(), kNoOrder, out->data(), total, n, per_row,
+      after);
   return out;
 }
 
@@ -62,15 +62,14 @@ Outcome<Tensor> linspace(double start, double end, int64_t steps, std::optional<
   if ((steps + 255) / 256 > kMostBlocks) return kTooMany;
   const Tensor out = empty(Dims{steps}, t, numbered(where));
   const int device = out->device().index;
-  const CUfunction f = find_kernel(searches, "spaced", key_of(int(t), 63), device,
+  const auto f = find_kernel<entries::search::spaced>(searches, key_of(int(t), 63), device,
       [&] { return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), "OUT=i64", "MAKES=1"}; });
   if (!f) return kNotCompiled;
-  void* to = out->data();
-  float first = float(start), last = float(end), by = (last - first) / float(steps - 1);
-  double step = (end - start) / double(steps - 1);
-  void* of_floats[] = {&to, &steps, &first, &last, &by};
-  void* of_doubles[] = {&to, &steps, &start, &end, &step};
-  launch(f, (steps + 255) / 256, 1, 256, 1, t == DType::f32 ? of_floats : of_doubles, device);
+  const float first = float(start), last = float(end), by = (last - first) / float(steps - 1);
+  const double step = (end - start) / double(steps - 1);
+  const bool narrow = t == DType::f32;
+  launch(f, {(steps + 255) / 256}, device, out->data(), steps, narrow ? Bytes{&first} : Bytes{&start},
+      narrow ? Bytes{&last} : Bytes{&end}, narrow ? Bytes{&by} : Bytes{&step});
   return out;
 }
 
@@ -93,14 +92,11 @@ Outcome<Tensor> triangle_indices(bool upper, int64_t rows, int64_t cols, int64_t
   int64_t total = upper ? rows * cols - below : below;
   const Tensor out = empty(Dims{2, total}, t, numbered(where));
   const int device = out->device().index;
-  const CUfunction f = find_kernel(triangles, "triangle_indices", key_of(int(t)), device,
+  const auto f = find_kernel<entries::triangle::triangle_indices>(triangles, key_of(int(t)), device,
       [&] { return std::vector<std::string>{std::string("OUT=") + element_type(t)}; });
   if (!f) return kNotCompiled;
   if (!total) return out;
-  void* to = out->data();
-  int above = upper;
-  void* arguments[] = {&to, &total, &rows, &cols, &diagonal, &above};
-  launch(f, blocks_for(total), 1, 256, 1, arguments, device);
+  launch(f, {blocks_for(total)}, device, out->data(), total, rows, cols, diagonal, upper);
   return out;
 }
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "cuda/elementwise.h"
-#include "cuda/launch.h"
+#include "cuda/entries/radix.h"
+#include "cuda/entries/select.h"
+#include "cuda/entries/sort.h"
 #include "cuda/reasons.h"
 
 namespace shim::cuda {
@@ -36,10 +38,10 @@ std::vector<std::string> macros(const Rows& r, int64_t keys, int pair) {
       "PAIR=" + std::to_string(pair)};
 }
 
-CUfunction select_kernel(const Rows& r, const char* entry, int64_t keys, int vector) {
+template <class E> Kernel<E> select_kernel(const Rows& r, int64_t keys, int vector) {
   const int pair = r.pair(false);
-  return find_kernel(
-      select_family, entry, key_of(int(r.x->dtype()), __builtin_ctzll(uint64_t(keys)), vector), r.device, [&] {
+  return find_kernel<E>(
+      select_family, key_of(int(r.x->dtype()), __builtin_ctzll(uint64_t(keys)), vector), r.device, [&] {
         auto m = macros(r, keys, pair);
         m.push_back("SELECT=1");
         m.push_back("V=" + std::to_string(vector));
@@ -52,14 +54,12 @@ bool sort_short(const Rows& r, const Tensor& values, const Tensor& indices, int6
   int64_t keys = std::max<int64_t>(power_of_two(r.n), 16), rows = r.rows, n = r.n;
   const int pair = r.pair(true), lanes = lanes_of(keys, pair), threads = std::max(lanes, 128),
             together = threads / lanes;
-  const CUfunction f = find_kernel(sort_family, "sort_rows", key_of(int(r.x->dtype()), __builtin_ctzll(uint64_t(keys))),
-      r.device, [&] { return macros(r, keys, pair); });
+  const auto f = find_kernel<entries::sort::sort_rows>(sort_family,
+      key_of(int(r.x->dtype()), __builtin_ctzll(uint64_t(keys))), r.device, [&] { return macros(r, keys, pair); });
   if (!f) return false;
-  const void* x = r.x->data();
-  void *v = values->data(), *p = indices->data();
   int descending = r.descending;
-  void* arguments[] = {&x, &rows, &n, &v, &p, &keep, &descending};
-  launch(f, (rows + together - 1) / together, 1, threads, 1, arguments, r.device);
+  launch(f, {(rows + together - 1) / together, 1, threads}, r.device, r.x->data(), rows, n, values->data(),
+      indices->data(), keep, descending);
   return true;
 }
 
@@ -72,11 +72,13 @@ struct Buffers {
 
 // Rows first .. first + rows, digit by digit.
 bool sort_digits(const Rows& r, int64_t first, int64_t rows, const Tensor& values, const Tensor& indices) {
-  const auto entry = [&](const char* name) {
-    return find_kernel(radix_family, name, key_of(int(r.x->dtype())), r.device,
+  const auto entry = [&]<class E>(E) {
+    return find_kernel<E>(radix_family, key_of(int(r.x->dtype())), r.device,
         [&] { return std::vector<std::string>{std::string("ELEMENT=") + element_type(r.x->dtype())}; });
   };
-  const CUfunction count = entry("count_digits"), plan = entry("plan"), move = entry("move_digit");
+  const auto count = entry(entries::radix::count_digits{});
+  const auto plan = entry(entries::radix::plan{});
+  const auto move = entry(entries::radix::move_digit{});
   if (!count || !plan || !move) return false;
   const int64_t size = r.size(), passes = size, tile = size == 8 ? 2048 : 4096, tiles = (r.n + tile - 1) / tile,
                 cells = rows * r.n;
@@ -99,13 +101,10 @@ bool sort_digits(const Rows& r, int64_t first, int64_t rows, const Tensor& value
   int descending = r.descending, pass = 0;
   void *b = offset(zeros, 0), *t = offset(zeros, begins), *s = offset(zeros, begins + tickets),
        *p = offset(zeros, begins + tickets + states);
-  void* counted[] = {&x, &b, &n, &descending};
-  launch(count, std::clamp<int64_t>(r.n / 4096, 1, std::max<int64_t>(4 * kEnoughBlocks / rows, 1)), rows, 256, 1,
-      counted, r.device);
-  void* planned[] = {&b, &p, &n};
-  launch(plan, rows, 1, 256, 1, planned, r.device);
-  void* moved[] = {&x, &to, &b, &p, &t, &s, &n, &pass, &descending};
-  for (; pass < passes; ++pass) launch(move, tiles, rows, 256, 1, moved, r.device);
+  launch(count, {std::clamp<int64_t>(r.n / 4096, 1, std::max<int64_t>(4 * kEnoughBlocks / rows, 1)), rows}, r.device, x,
+      b, n, descending);
+  launch(plan, {rows}, r.device, b, p, n);
+  for (; pass < passes; ++pass) launch(move, {tiles, rows}, r.device, x, to, b, p, t, s, n, pass, descending);
   return true;
 }
 
@@ -133,8 +132,9 @@ bool select(const Rows& r, int64_t k, const Tensor& values, const Tensor& indice
   int64_t n = r.n, parts = parts_of(r, k), per = ((n + parts - 1) / parts + vector - 1) / vector * vector, keep = k;
   parts = (n + per - 1) / per;
   const int64_t candidates = parts * k, sorted = std::max<int64_t>(power_of_two(candidates), 64);
-  const CUfunction f = select_kernel(r, "smallest", keys, vector),
-                   last = parts > 1 ? select_kernel(r, "finish", sorted, 1) : nullptr;
+  const auto f = select_kernel<entries::select::smallest>(r, keys, vector);
+  Kernel<entries::select::finish> last;
+  if (parts > 1) last = select_kernel<entries::select::finish>(r, sorted, 1);
   if (!f || (parts > 1 && !last)) return false;
   const void* x = r.x->data();
   void *v = values->data(), *p = indices->data(), *kept = nullptr;
@@ -144,13 +144,11 @@ bool select(const Rows& r, int64_t k, const Tensor& values, const Tensor& indice
     pairs = empty(Dims{r.rows * candidates * r.pair(false) / 8}, DType::i64, r.x->device());
     kept = pairs->data();
   }
-  void* arguments[] = {&x, &n, &per, &kept, &v, &p, &keep, &descending};
   const int threads = std::max({threads_for(per / (2 * vector)), lanes_of(keys, r.pair(false)), 64});
-  launch(f, r.rows, parts, threads, 1, arguments, r.device);
+  launch(f, {r.rows, parts, threads}, r.device, x, n, per, kept, v, p, keep, descending);
   if (parts == 1) return true;
   int64_t given = candidates;
-  void* ending[] = {&x, &kept, &n, &given, &v, &p, &keep};
-  launch(last, r.rows, 1, std::max(lanes_of(sorted, r.pair(false)), 32), 1, ending, r.device);
+  launch(last, {r.rows, 1, std::max(lanes_of(sorted, r.pair(false)), 32)}, r.device, x, kept, n, given, v, p, keep);
   return true;
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cuda/launch.h"
+#include "cuda/entries/transpose.h"
 
 namespace shim::cuda {
 namespace {
@@ -60,15 +60,12 @@ bool copy_transposed(const Nest& nest, size_t bytes, int device) {
     blocks *= nest.sizes[d];
   }
   if (blocks > kMostBlocks) return false;
-  const CUfunction f = find_kernel(transpose_family, "transpose", key_of(size, v), device, [&] {
+  const auto f = find_kernel<entries::transpose::transpose>(transpose_family, key_of(size, v), device, [&] {
     return std::vector<std::string>{
         std::string("ELEMENT=") + word_type(size), "V=" + std::to_string(v), "SIDE=" + std::to_string(side)};
   });
   if (!f) return false;
-  void* out = nest.data[0];
-  const void* src = nest.data[1];
-  void* arguments[] = {&out, &src, &g};
-  launch(f, blocks, 1, 256, 1, arguments, device);
+  launch(f, {blocks}, device, nest.data[0], nest.data[1], g);
   return true;
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cuda/elementwise.h"
-#include "cuda/launch.h"
+#include "cuda/entries/variance.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {
@@ -41,24 +41,20 @@ Tensor variance_down(const Tensor& given, IntArrayRef dims, bool keepdim, double
   const int64_t wanted = std::clamp<int64_t>((132 * 8 + blocks - 1) / blocks, 1, std::max<int64_t>(1, rows / 64));
   int64_t each = (rows + wanted - 1) / wanted, parts = (rows + each - 1) / each, lines = outer * cols;
   const DType compute = cuda::compute_dtype(t);
-  const auto kernel = [&](const char* entry) {
-    return find_kernel(variance_family, entry, key_of(int(t), v), device, [&] {
+  const auto kernel = [&]<class E>(E) {
+    return find_kernel<E>(variance_family, key_of(int(t), v), device, [&] {
       return std::vector<std::string>{std::string("ELEMENT=") + element_type(t),
           std::string("C=") + compute_type(compute), "V=" + std::to_string(v)};
     });
   };
-  const CUfunction moments = kernel("column_moments"), variances = kernel("column_variances");
+  const auto moments = kernel(entries::variance::column_moments{});
+  const auto variances = kernel(entries::variance::column_variances{});
   if (!moments || !variances) return {};
   const Tensor partial = empty(Dims{parts, lines, 3}, compute, self->device()), out = empty(shape, t, self->device());
   if (mean) *mean = empty(shape, t, self->device());
-  const void* from = self->data();
-  void *sums = partial->data(), *to = out->data(), *means = mean ? (*mean)->data() : nullptr;
-  int64_t many = groups;
-  void* of_parts[] = {&from, &sums, &rows, &cols, &many, &each, &lines};
-  launch(moments, blocks, parts, 32, 8, of_parts, device);
-  int count = int(parts), rooted = root;
-  void* of_all[] = {&sums, &to, &means, &lines, &count, &correction, &rooted};
-  launch(variances, (lines + 255) / 256, 1, 256, 1, of_all, device);
+  void *sums = partial->data(), *means = mean ? (*mean)->data() : nullptr;
+  launch(moments, {blocks, parts, 32, 8}, device, self->data(), sums, rows, cols, groups, each, lines);
+  launch(variances, {(lines + 255) / 256}, device, sums, out->data(), means, lines, int(parts), correction, root);
   return out;
 }
 

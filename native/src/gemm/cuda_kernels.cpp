@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "cuda/entries/gemm_columns.h"
 #include "gemm/kernel_table.h"
 #include "gemm/plan.h"
 #include "ops/gemm_settings.h"
@@ -11,10 +12,15 @@ namespace shim::gemm {
 namespace {
 
 using namespace cuda;
+using namespace cuda::entries::gemm_columns;
 
 constexpr int kLanes = 32, kGroups = 8;
-const char* const column_entries[] = {"columns_sum", "columns_relu", "columns_gelu", "columns_gelu_tanh",
-    "activate_relu", "activate_gelu", "activate_gelu_tanh", "few_rows_1", "few_rows_2", "outer_product"};
+const char* const column_entries[] = {columns_sum::name, columns_relu::name, columns_gelu::name,
+    columns_gelu_tanh::name, activate_relu::name, activate_gelu::name, activate_gelu_tanh::name, few_rows_1::name,
+    few_rows_2::name, entries::gemm_columns::outer_product::name};
+static_assert(same_parameters<columns_sum, columns_relu, columns_gelu, columns_gelu_tanh> &&
+              same_parameters<activate_relu, activate_gelu, activate_gelu_tanh> &&
+              same_parameters<few_rows_1, few_rows_2>);
 
 CUfunction function(int device, DType dtype, int entry) {
   static KernelTable table("gemm_columns", column_entries);
@@ -47,13 +53,9 @@ bool columns(Device where, int entry, const Matrix& dy, const Matrix& kept, cons
       (tiles > int64_t(kCounters) || size_t(shares) * size_t(tiles) * size_t(per_block) * accumulator > kWorkspace))
     shares = 1;
   const Workspace work = db && shares > 1 ? workspace(where.index, stream, true) : Workspace{};
-  const void *p_dy = dy.data, *p_kept = kept.data;
-  void *p_dz = dz.data, *partial = work.memory;
-  unsigned* count = work.counters;
-  long long ld_dy = dy.ld, ld_kept = kept.ld, ld_dz = dz.ld, rows = dy.rows;
-  int cols = int(dy.cols), aligned = wide(dy) && wide(kept) && wide(dz);
-  void* arguments[] = {&p_dy, &ld_dy, &p_kept, &ld_kept, &p_dz, &ld_dz, &db, &partial, &count, &rows, &cols, &aligned};
-  return launch_own(f, unsigned(tiles), unsigned(shares), kLanes, kGroups, stream, arguments, where.index);
+  return launch_own<columns_sum>(f, {tiles, shares, kLanes, kGroups}, stream, where.index, dy.data, dy.ld, kept.data,
+      kept.ld, dz.data, dz.ld, db, work.memory, work.counters, dy.rows, int(dy.cols),
+      wide(dy) && wide(kept) && wide(dz));
 }
 
 }  // namespace
@@ -72,15 +74,11 @@ bool activate(Device where, Activation activation, const Matrix& z, const Matrix
   CUfunction f = function(where.index, z.dtype, 3 + int(activation));
   if (!f) return false;
   const int64_t per_pack = 16 / int64_t(itemsize(z.dtype)), packs = z.rows * ((z.cols + per_pack - 1) / per_pack);
-  const void* p_z = z.data;
-  void* p_y = y.data;
-  long long ld_z = z.ld, ld_y = y.ld, rows = z.rows;
-  int cols = int(z.cols), aligned = wide(z) && wide(y);
-  void* arguments[] = {&p_z, &ld_z, &p_y, &ld_y, &rows, &cols, &aligned};
   // Four packs a thread, which it loads together, where that leaves enough threads.
   const int64_t blocks =
       std::min<int64_t>({(packs + 255) / 256, std::max<int64_t>((packs + 1023) / 1024, 132 * 4), 132 * 16});
-  return launch_own(f, unsigned(blocks), 1, 256, 1, current_stream(where.index), arguments, where.index);
+  return launch_own<activate_relu>(f, {blocks}, current_stream(where.index), where.index, z.data, z.ld, y.data, y.ld,
+      z.rows, int(z.cols), wide(z) && wide(y));
 }
 
 bool outer_product(Device where, const Vector& a, const Vector& b, const Matrix& y) {
@@ -91,24 +89,15 @@ bool outer_product(Device where, const Vector& a, const Vector& b, const Matrix&
   const int64_t per_pack = 16 / int64_t(itemsize(y.dtype)), packs = (y.cols + per_pack - 1) / per_pack;
   const int64_t threads = std::min<int64_t>(256, (packs + 31) / 32 * 32), tiles = (packs + threads - 1) / threads;
   const int64_t blocks = std::clamp<int64_t>(132 * 16 * 256 / threads / tiles, 1, std::min<int64_t>(y.rows, 65535));
-  const void *p_a = a.data, *p_b = b.data;
-  void* p_y = y.data;
-  long long step_a = a.step, step_b = b.step, ld = y.ld, rows = y.rows;
-  int cols = int(y.cols), aligned = wide(y);
-  void* arguments[] = {&p_a, &step_a, &p_b, &step_b, &p_y, &ld, &rows, &cols, &aligned};
-  return launch_own(
-      f, unsigned(tiles), unsigned(blocks), unsigned(threads), 1, current_stream(where.index), arguments, where.index);
+  return launch_own<entries::gemm_columns::outer_product>(f, {tiles, blocks, int(threads)}, current_stream(where.index),
+      where.index, a.data, a.step, b.data, b.step, y.data, y.ld, y.rows, int(y.cols), wide(y));
 }
 
 bool one_or_two_rows(int device, const GemmProblem& p, const GemmBuffers& b, CUstream stream) {
   CUfunction f = function(device, p.a_dtype, p.n == 1 ? 7 : 8);
   if (!f) return false;
-  const void *x = b.b, *w = b.a, *bias = p.epilogue == Epilogue::bias ? b.bias : nullptr;
-  void* y = b.d;
-  long long ldx = p.ldb, ldw = p.lda, ldy = p.ldd;
-  int rows = int(p.n), n = int(p.m), k = int(p.k);
-  void* arguments[] = {&x, &ldx, &w, &ldw, &bias, &y, &ldy, &rows, &n, &k};
-  return launch_own(f, unsigned((p.m + kGroups - 1) / kGroups), 1, kLanes, kGroups, stream, arguments);
+  return launch_own<few_rows_1>(f, {(p.m + kGroups - 1) / kGroups, 1, kLanes, kGroups}, stream, -1, b.b, p.ldb, b.a,
+      p.lda, p.epilogue == Epilogue::bias ? b.bias : nullptr, b.d, p.ldd, int(p.n), int(p.m), int(p.k));
 }
 
 }  // namespace shim::gemm

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "cuda/device_failure.h"
 #include "cuda/kernel_store.h"
 #include "ops/gemm_settings.h"
 
@@ -63,7 +64,10 @@ bool launch_own(cuda::CUfunction f, unsigned x, unsigned y, unsigned bx, unsigne
   } else {
     r = d.launch(f, x, y, 1, bx, by, 1, 0, stream, arguments, nullptr);
   }
-  if (r != 0) return false;
+  if (r != 0) {
+    if (cuda::breaks_context(r)) cuda::raise_failure(r, "cuLaunchKernel");
+    return false;
+  }
   counters().own.fetch_add(1, std::memory_order_relaxed);
   return true;
 }

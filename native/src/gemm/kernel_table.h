@@ -4,7 +4,7 @@
 #include <span>
 
 #include "core/dtype.h"
-#include "cuda/driver.h"
+#include "cuda/kernel_entry.h"
 
 namespace shim::gemm {
 
@@ -29,5 +29,16 @@ class KernelTable {
 // kernel that calls wait_for_inputs() first, so that where the device can it is set up while the kernel before it still runs.
 bool launch_own(cuda::CUfunction, unsigned x, unsigned y, unsigned bx, unsigned by, cuda::CUstream, void** arguments,
     int early = -1);
+
+// The same of the kernel E, its arguments checked; of x by y blocks.
+template <class E, class... A>
+bool launch_own(cuda::CUfunction f, const cuda::Grid& g, cuda::CUstream stream, int early, const A&... arguments) {
+  return E::with(
+      [&](void** all) {
+        return launch_own(
+            f, unsigned(g.x), unsigned(g.y), unsigned(g.threads), unsigned(g.threads_y), stream, all, early);
+      },
+      arguments...);
+}
 
 }  // namespace shim::gemm

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "cpu/convert.h"
+#include "cuda/device_failure.h"
 #include "gemm/cublaslt_types.h"
 #include "gemm/cuda_kernels.h"
 #include "gemm/plan.h"
@@ -102,6 +103,7 @@ bool launch_cuda(int device, const GemmProblem& p, const GemmBuffers& b, double 
       counters().direct.fetch_add(1, std::memory_order_relaxed);
       return true;
     }
+    cuda::check_device(device);
     plan.direct = nullptr;
   }
   const Scalars scalars(p, alpha, beta);
@@ -113,6 +115,7 @@ bool launch_cuda(int device, const GemmProblem& p, const GemmBuffers& b, double 
       counters().lt.fetch_add(1, std::memory_order_relaxed);
       return true;
     }
+    cuda::check_device(device);
     plan.chosen.compare_exchange_strong(i, i + 1);  // an algorithm that cannot run is not tried again
   }
   return false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "cuda/entries/skinny.h"
 #include "gemm/cuda_kernels.h"
 #include "gemm/kernel_table.h"
 #include "gemm/plan.h"
@@ -13,18 +14,28 @@ namespace {
 using namespace cuda;
 
 constexpr int kLanes = 32, kGroups = 8;
-enum Entry { forward_4, forward_8, forward_16, forward_8_tall, forward_16_tall, backward_4, backward_8, backward_16 };
-const char* const entries[] = {"skinny_4", "skinny_8", "skinny_16", "skinny_8_tall", "skinny_16_tall",
-    "skinny_backward_4", "skinny_backward_8", "skinny_backward_16"};
+enum Which { forward_4, forward_8, forward_16, forward_8_tall, forward_16_tall, backward_4, backward_8, backward_16 };
+namespace skinny = cuda::entries::skinny;
+const char* const skinny_entries[] = {skinny::skinny_4::name, skinny::skinny_8::name, skinny::skinny_16::name,
+    skinny::skinny_8_tall::name, skinny::skinny_16_tall::name, skinny::skinny_backward_4::name,
+    skinny::skinny_backward_8::name, skinny::skinny_backward_16::name};
+static_assert(same_parameters<skinny::skinny_4, skinny::skinny_8, skinny::skinny_16, skinny::skinny_8_tall,
+                  skinny::skinny_16_tall> &&
+              same_parameters<skinny::skinny_backward_4, skinny::skinny_backward_8, skinny::skinny_backward_16>);
 
 CUfunction function(int device, DType dtype, int entry) {
-  static KernelTable table("skinny", entries);
+  static KernelTable table("skinny", skinny_entries);
   return table.find(device, dtype, entry);
 }
 
 struct Rows {  // what the kernels take of a matrix
   const void* data = nullptr;
   int64_t ld = 0;
+};
+struct Written {  // what they take of a result
+  void* data = nullptr;
+  int64_t ld = 0;
+  operator Rows() const { return {data, ld}; }
 };
 
 bool aligned(const Rows& r, size_t size) {
@@ -33,10 +44,11 @@ bool aligned(const Rows& r, size_t size) {
 
 int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// dx and dw are the results' Rows; those that are not wanted have no data.
+// What is not wanted of dx and dw has no data.
 struct Gradients {
   DType dtype;
-  Rows dy, x, w, dx, dw;
+  Rows dy, x, w;
+  Written dx, dw;
   void* db = nullptr;
   int64_t rows, n, k;
   bool add = false;  // to what dw holds
@@ -72,14 +84,11 @@ bool run_backward(int device, const Gradients& g, CUstream stream) {
   }
   const int64_t db_blocks = g.db ? up(g.n, kLanes * kGroups) : 0;
   const Workspace work = dx_shares > 1 ? workspace(device, stream, true) : Workspace{};
-  Gradients a = g;
-  void *partial = work.memory, *db = g.db;
-  unsigned* count = work.counters;
-  int rows = int(g.rows), n = int(g.n), k = int(g.k), add = g.add;
-  void* arguments[] = {&a.dy.data, &a.dy.ld, &a.x.data, &a.x.ld, &a.w.data, &a.w.ld, &a.dx.data, &a.dx.ld, &a.dw.data,
-      &a.dw.ld, &db, &partial, &count, &rows, &n, &k, &dx_tiles, &dx_shares, &dw_tiles, &dw_shares, &dw_per, &add};
   const int64_t blocks = int64_t(dx_tiles) * dx_shares + int64_t(dw_tiles) * dw_shares + db_blocks;
-  return blocks > 0 && blocks < INT32_MAX && launch_own(f, unsigned(blocks), 1, kLanes, kGroups, stream, arguments);
+  return blocks > 0 && blocks < INT32_MAX &&
+         launch_own<skinny::skinny_backward_8>(f, {blocks, 1, kLanes, kGroups}, stream, -1, g.dy.data, g.dy.ld,
+             g.x.data, g.x.ld, g.w.data, g.w.ld, g.dx.data, g.dx.ld, g.dw.data, g.dw.ld, g.db, work.memory,
+             work.counters, int(g.rows), int(g.n), int(g.k), dx_tiles, dx_shares, dw_tiles, dw_shares, dw_per, g.add);
 }
 
 bool run_forward(int device, const GemmProblem& p, const GemmBuffers& b, CUstream stream) {
@@ -96,12 +105,8 @@ bool run_forward(int device, const GemmProblem& p, const GemmBuffers& b, CUstrea
   while (!small && splits < kGroups && up(p.m, features) * splits < 132 * 16 && splits * kLanes * 16 / size < p.k)
     splits *= 2;
   const int64_t per_block = small ? (tall ? 32 : 16) : features * (kGroups / splits);
-  const void *x = b.b, *w = b.a, *bias = p.epilogue == Epilogue::bias ? b.bias : nullptr;
-  void* y = b.d;
-  long long ldx = p.ldb, ldw = p.lda, ldy = p.ldd;
-  int rows = int(p.n), n = int(p.m), k = int(p.k);
-  void* arguments[] = {&x, &ldx, &w, &ldw, &bias, &y, &ldy, &rows, &n, &k, &splits};
-  return launch_own(f, unsigned(up(p.m, per_block)), 1, kLanes, kGroups, stream, arguments);
+  return launch_own<skinny::skinny_8>(f, {up(p.m, per_block), 1, kLanes, kGroups}, stream, -1, b.b, p.ldb, b.a, p.lda,
+      p.epilogue == Epilogue::bias ? b.bias : nullptr, b.d, p.ldd, int(p.n), int(p.m), int(p.k), splits);
 }
 
 // The problem as dx = dy w (input) or dw = dy^T x (weight).
@@ -149,8 +154,8 @@ bool skinny_gradients(int device, const Matrix& dy, const Matrix& x, const Matri
       .dy = rows(dy),
       .x = rows(x),
       .w = rows(w),
-      .dx = rows(dx),
-      .dw = rows(dw),
+      .dx = {dx.data, dx.ld},
+      .dw = {dw.data, dw.ld},
       .db = db,
       .rows = dy.rows,
       .n = dy.cols,

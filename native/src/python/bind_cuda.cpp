@@ -1,9 +1,11 @@
 // `shim_torch._impl.native._core.cuda_*`: devices, streams, events, graphs and memory of the CUDA driver, for shim_torch.cuda.
+#include "cuda/device_failure.h"
 #include "cuda/driver.h"
 #include "cuda/elementwise.h"
 #include "cuda/nvrtc.h"
 #include "cuda/reduce.h"
 #include "python/module_function.h"
+#include "python/tensor_type.h"
 
 namespace shim {
 namespace {
@@ -210,6 +212,15 @@ PyObject* stream_getter(PyObject*, PyObject* capsule) {  // CuPy's `intptr_t get
   Py_RETURN_NONE;
 }
 
+PyObject* put_error_type(PyObject*, PyObject* type) {
+  Py_XSETREF(accelerator_error_type, Py_NewRef(type));
+  Py_RETURN_NONE;
+}
+
+void check_current_device() {
+  if (driver().loaded) check_device(cuda::current_device());
+}
+
 PyMethodDef cuda_functions[] = {function<&device_count>("cuda_device_count"), function<&why_not>("cuda_why_not"),
     function<&device_in_use>("cuda_current_device"), function<&use_device>("cuda_set_device"),
     function<&driver_version>("cuda_driver_version"), function<&device_attribute>("cuda_device_attribute"),
@@ -228,6 +239,9 @@ PyMethodDef cuda_functions[] = {function<&device_count>("cuda_device_count"), fu
         "cuda_compile_pointwise", "Compiles a pointwise kernel without loading it; the compiler's log."),
     function<&compile_a_reduction>(
         "cuda_compile_reduction", "Compiles a reduction without loading it; the compiler's log."),
+    function<&check_current_device>(
+        "cuda_check_device", "Raises torch.AcceleratorError where the current device's context is broken."),
+    {"set_accelerator_error_type", put_error_type, METH_O, "The class that errors of CUDA are raised as."},
     {"cuda_use_cupy_stream_getter", stream_getter, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -238,6 +238,14 @@ int make_tensor_types(PyObject* module) {
   return 0;
 }
 
+static void raise_accelerator_error(const Error& e) {
+  PyObject* error = PyObject_CallFunction(accelerator_error_type, "s", e.what());
+  PyObject* code = error ? PyLong_FromLong(e.code()) : nullptr;
+  if (code && PyObject_SetAttrString(error, "error_code", code) == 0) PyErr_SetObject(accelerator_error_type, error);
+  Py_XDECREF(code);
+  Py_XDECREF(error);
+}
+
 void raise(const Error& e) {
   PyObject* type = PyExc_RuntimeError;
   switch (e.kind()) {
@@ -251,11 +259,14 @@ void raise(const Error& e) {
     case Kind::Buffer: type = PyExc_BufferError; break;
     case Kind::ZeroDivision: type = PyExc_ZeroDivisionError; break;
     case Kind::OutOfMemory: type = out_of_memory_type ? out_of_memory_type : PyExc_RuntimeError; break;
+    case Kind::Accelerator:
+      if (accelerator_error_type) return raise_accelerator_error(e);
+      break;
     default: break;
   }
   PyErr_SetString(type, e.what());
 }
 
-PyObject* out_of_memory_type = nullptr;
+PyObject *out_of_memory_type = nullptr, *accelerator_error_type = nullptr;
 
 }  // namespace shim

@@ -4,7 +4,8 @@
 
 namespace shim {
 
-extern PyObject* out_of_memory_type;  // torch.OutOfMemoryError, set from Python
+extern PyObject* out_of_memory_type;      // torch.OutOfMemoryError, set from Python
+extern PyObject* accelerator_error_type;  // torch.AcceleratorError, likewise
 int make_tensor_types(PyObject* module);
 int add_to_tensor(PyMethodDef* methods, PyGetSetDef* getset);  // onto TensorBase; any bind_*.cpp may call it
 bool dims_of(PyObject* o, Dims* out);                 // a sequence of int (or one int); false with a Python error set

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/lazy_clone.h"
+#include "cuda/device_failure.h"
 #include "cuda/driver.h"
 #include "python/object.h"
 #include "python/triton_call.h"
@@ -127,6 +128,8 @@ PyObject* launch(const Record& r, const Call& call, const unsigned* grid, int de
     const int failed = cuda::driver().launch(r.function, grid[0], grid[1], grid[2], r.threads, 1, 1, r.shared,
         cuda::current_stream(device), arguments, nullptr);
     if (failed) {
+      if (cuda::breaks_context(failed))
+        return guarded([&]() -> PyObject* { cuda::raise_failure(failed, "cuLaunchKernel"); });
       const char* text = nullptr;
       cuda::driver().error_string(cuda::CUresult(failed), &text);
       PyErr_Format(PyExc_RuntimeError, "Triton Error [CUDA]: %s", text ? text : "unknown");
@@ -237,6 +240,8 @@ PyObject* dispatch(PyObject* fn, PyObject* const* args, size_t n, PyObject* kwna
       known = false;
     }
   }
+  if (cuda::broken_devices && !guarded([] { return cuda::refuse_broken(cuda::current_device()), true; }))
+    return nullptr;
   ++slow;
   PyObject* kernel = stock_run(fn, args, n, kwnames, grid);
   if (kernel && kernel != Py_None && known) remember(s, call, fn, kernel);

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 
 class AcceleratorError(RuntimeError):
-    """An error that a device reports. Errors of CUDA are plain RuntimeErrors here, with the driver's text."""
+    """An error of a device: what the CUDA driver or a kernel's assert says, with the driver's number in ``error_code``.
+
+    After a device-side assert or a wrong memory access every call on the device raises it, until the process is restarted.
+    """
+
+    error_code: int
 
 
 class OutOfMemoryError(RuntimeError):

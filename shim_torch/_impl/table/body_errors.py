@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.matrices import LinAlgError
 
 AxisError: type[Exception] = getattr(getattr(np, "exceptions", np), "AxisError")  # noqa: B009  NumPy 1.25 moved it
@@ -15,6 +16,12 @@ _TOO_LARGE = ("Maximum allowed dimension exceeded", "array is too big", "maximum
 
 def translated(error: BaseException) -> BaseException:
     """The error to raise where a body raised ``error``: the same, unless its type is not PyTorch's for that."""
+    if type(error).__module__.partition(".")[0] in ("cupy", "cupy_backends"):
+        try:
+            _core.cuda_check_device()
+        except RuntimeError as failure:  # an earlier kernel's: CuPy met it first
+            failure.__cause__ = error
+            return failure
     text = str(error)
     made: BaseException | None = None
     if isinstance(error, ZeroDivisionError):

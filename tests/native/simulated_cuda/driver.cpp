@@ -15,6 +15,8 @@
 extern "C" {
 
 static thread_local void* current = nullptr;
+static int failure = 0;  // what every call gives after a kernel trapped: CUDA_ERROR_LAUNCH_FAILED
+void simulated_trap() { failure = 719; }
 static int context_object, pool_object;
 
 int cuInit(unsigned) { return 0; }
@@ -59,7 +61,7 @@ int cuCtxGetDevice(int* d) {
   return 0;
 }
 static int make_copies();
-int cuCtxSynchronize() { return make_copies(); }
+int cuCtxSynchronize() { return failure ? failure : make_copies(); }
 int cuGetErrorName(int, const char** s) {
   *s = "SIMULATED";
   return 0;
@@ -82,6 +84,7 @@ void simulated_room(size_t n) { room = n; }
 
 // Fresh memory is never zero by luck.
 int cuMemAlloc_v2(unsigned long long* p, size_t n) {
+  if (failure) return failure;
   if (n == 0) return 1;
   if (taken + n > room) return 2;
   void* m = std::aligned_alloc(512, (n + 511) / 512 * 512);
@@ -100,6 +103,7 @@ int cuMemFree_v2(unsigned long long p) {
 }
 int cuMemFreeAsync(unsigned long long p, void*) { return cuMemFree_v2(p); }
 int cuMemHostAlloc(void** p, size_t n, unsigned) {
+  if (failure) return failure;
   *p = std::malloc(n);
   return 0;
 }
@@ -135,15 +139,18 @@ static int make_copies() {
 }
 void simulated_copies_wait(int wait) { copies_wait = wait; }
 int cuMemcpyAsync(unsigned long long to, unsigned long long from, size_t n, void*) {
+  if (failure) return failure;
   if (copies_wait) return copies.push_back({to, from, n}), 0;
   std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), n);
   return 0;
 }
 int cuMemsetD16Async(unsigned long long p, unsigned short v, size_t n, void*) {
+  if (failure) return failure;
   for (size_t i = 0; i < n; ++i) reinterpret_cast<unsigned short*>(p)[i] = v;
   return 0;
 }
 int cuMemsetD32Async(unsigned long long p, unsigned v, size_t n, void*) {
+  if (failure) return failure;
   for (size_t i = 0; i < n; ++i) reinterpret_cast<unsigned*>(p)[i] = v;
   return 0;
 }
@@ -156,8 +163,8 @@ int cuStreamGetId(void* s, unsigned long long* id) {
   return 0;
 }
 int cuThreadExchangeStreamCaptureMode(int*) { return 0; }
-int cuStreamSynchronize(void*) { return make_copies(); }
-int cuStreamQuery(void*) { return 0; }
+int cuStreamSynchronize(void*) { return failure ? failure : make_copies(); }
+int cuStreamQuery(void*) { return failure; }
 int cuStreamWaitEvent(void*, void*, unsigned) { return 0; }
 int cuStreamIsCapturing(void*, int* v) {
   *v = 0;
@@ -324,6 +331,7 @@ void* simulated_function(void (*launch)(const char*, unsigned, unsigned, unsigne
   return f;
 }
 int cuMemsetD8Async(unsigned long long p, unsigned char v, size_t n, void* stream) {
+  if (failure) return failure;
   if (Graph* graph = recorded(stream)) {
     graph->nodes.push_back(new Node{.type = 2, .set = {p, 0, v, 1, n, 1}});
     return 0;
@@ -345,13 +353,14 @@ int cuEventCreate(void** e, unsigned) {
   return 0;
 }
 int cuEventRecord(void* e, void*) {
+  if (failure) return failure;
   *static_cast<long*>(e) = launches | quick << 32;
   return 0;
 }
 static int events_wait = 0;
 void simulated_events_wait(int yes) { events_wait = yes; }
-int cuEventQuery(void*) { return events_wait ? 600 : 0; }
-int cuEventSynchronize(void*) { return 0; }
+int cuEventQuery(void*) { return failure ? failure : events_wait ? 600 : 0; }
+int cuEventSynchronize(void*) { return failure; }
 int cuEventElapsedTime(float* ms, void* begin, void* end) {
   const long from = *static_cast<long*>(begin), to = *static_cast<long*>(end);
   *ms = from >> 32 != to >> 32 ? 5 : from != to ? 10 : 20;
@@ -370,6 +379,7 @@ static std::string folder() {
 }
 
 int cuModuleLoadData(void** module, const void* image) {
+  if (failure) return failure;
   const std::string code = static_cast<const char*>(image);
   *module = dlopen((code[0] == '/' ? code : folder() + "/kernels_" + code + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
   return *module ? 0 : 200;
@@ -382,6 +392,7 @@ int cuModuleGetFunction(void** f, void* module, const char* name) {
 }
 int cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned, unsigned bx, unsigned by, unsigned, unsigned, void*,
     void** args, void**) {
+  if (failure) return failure;
   auto* function = static_cast<Function*>(f);
   ++launches;
   function->launch(function->name.c_str(), gx, gy, bx, by, args);

@@ -1,5 +1,6 @@
 // CUDA C++ on the host: a block's threads are coroutines that run in turn, each to its next barrier. Included before one of our
 // CUDA sources by compile.py, which also writes its table of kernels.
+#include <dlfcn.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -44,12 +45,18 @@ static void fiber_main() {
 #define __global__ extern "C"
 #define __shared__ static
 #define __forceinline__ inline
+#define __noinline__
 #define __launch_bounds__(...)
 static inline void __syncthreads() { wait_for(kBlock); }
 static inline void __syncwarp(unsigned = 0) { wait_for(kWarp); }
 static inline void __threadfence() {}
+static inline void __threadfence_system() {}
+static inline void __nanosleep(unsigned) {}
+static bool trapped;  // the kernel is over, and so is the device
 [[noreturn]] static inline void __trap() {
-  std::fprintf(stderr, "trap\n");
+  reinterpret_cast<void (*)()>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "simulated_trap"))();
+  trapped = true;
+  setcontext(&scheduler);
   std::abort();
 }
 static inline float __uint_as_float(unsigned v) {
@@ -199,11 +206,12 @@ template <class T> static T atomicOr(T* p, T v) {
   *p = T(old | v);
   return old;
 }
-static inline unsigned atomicCAS(unsigned* p, unsigned compare, unsigned value) {
-  unsigned old = *p;
+template <class T> static T atomicCAS(T* p, T compare, T value) {
+  T old = *p;
   if (old == compare) *p = value;
   return old;
 }
+template <class T> static T atomicCAS_system(T* p, T compare, T value) { return atomicCAS(p, compare, value); }
 
 template <class... Given, size_t... I> static void call(void (*f)(Given...), void** args, std::index_sequence<I...>) {
   f(*static_cast<std::remove_reference_t<Given>*>(args[I])...);
@@ -224,6 +232,7 @@ static void run_block() {
       running = &fiber;
       threadIdx = fiber.index;
       swapcontext(&scheduler, &fiber.context);
+      if (trapped) return;
     }
     for (unsigned w = 0; w < warps; ++w) {  // a warp's barrier: all of its threads that are left have come
       bool all = true, some = false;
@@ -252,6 +261,7 @@ template <class... Given>
 static void run(void (*f)(Given...), unsigned gx, unsigned gy, unsigned bx, unsigned by, void** args) {
   gridDim = {gx, gy, 1};
   blockDim = {bx, by, 1};
+  trapped = false;
   for (blockIdx.y = 0; blockIdx.y < gy; ++blockIdx.y)
     for (blockIdx.x = 0; blockIdx.x < gx; ++blockIdx.x) {
       body = [=] { call(f, args, std::index_sequence_for<Given...>()); };
@@ -270,5 +280,6 @@ static void run(void (*f)(Given...), unsigned gx, unsigned gy, unsigned bx, unsi
         makecontext(&fiber.context, fiber_main, 0);
       }
       run_block();
+      if (trapped) return;
     }
 }

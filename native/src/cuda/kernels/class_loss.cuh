@@ -1,10 +1,11 @@
 #pragma once
 // Losses of scores over classes with the classes' numbers as targets, compiled by NVRTC with
-// the macros ELEMENT, C (V is not used). A target that names no class ends the program, as PyTorch's assertion does.
+// the macros ELEMENT, C (V is not used).
+#include "cuda/kernels/asserts.cuh"
 #include "cuda/kernels/block.cuh"
 
-__device__ inline i64 class_of(i64 target, i64 classes) {
-  if (u64(target) >= u64(classes)) __trap();
+__device__ inline i64 class_of(i64 target, i64 classes, AssertSite site = AssertSite::class_loss) {
+  if (u64(target) >= u64(classes)) assert_failed(site, target, classes);
   return target;
 }
 // The block's two sums to parts; or their quotient (`mean`) or the first of them, and the second, where it is the only block.
@@ -81,7 +82,7 @@ extern "C" __global__ void __launch_bounds__(256) margin_losses(const T* x, cons
   const int lane = threadIdx.x % 32, warps = blockDim.x / 32;
   C all = 0, count = 0;
   for (i64 row = i64(blockIdx.x) * warps + threadIdx.x / 32; row < rows; row += i64(gridDim.x) * warps) {
-    const i64 t = class_of(target[row], classes);
+    const i64 t = class_of(target[row], classes, AssertSite::margin_loss);
     const T* line = x + row * classes;
     const C least = C(margin) - wide(line[t]);
     C sum = 0;
@@ -105,7 +106,7 @@ extern "C" __global__ void __launch_bounds__(256) margin_slopes(const T* g, cons
   const int lane = threadIdx.x % 32;
   const i64 row = i64(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32;
   if (row >= rows) return;
-  const i64 t = class_of(target[row], classes);
+  const i64 t = class_of(target[row], classes, AssertSite::margin_loss);
   const T* line = x + row * classes;
   const C least = C(margin) - wide(line[t]),
           scale = wide(g[each ? row : 0]) * (weight ? wide(weight[t]) : C(1)) / C(classes) / C(mean ? rows : 1);
@@ -139,7 +140,7 @@ __device__ inline i64 mark_targets(const i64* named, i64 classes, u32* flags) {
   __syncthreads();
   const i64 many = i64(count);
   for (i64 k = threadIdx.x; k < many; k += blockDim.x) {
-    const i64 t = class_of(named[k], classes);
+    const i64 t = class_of(named[k], classes, AssertSite::margin_loss);
     atomicOr(flags + t / 32, 1u << (t % 32));
   }
   __syncthreads();

@@ -1,6 +1,7 @@
 #pragma once
 // Connectionist temporal classification, compiled by NVRTC with the macros ELEMENT (float or
 // double), C (the same), V=1. States: the labels with a blank before, between and behind them, 2 * labels + 1.
+#include "cuda/kernels/asserts.cuh"
 #include "cuda/kernels/block.cuh"
 
 struct Sizes {
@@ -11,10 +12,10 @@ __device__ inline C joined(C a, C b, C c) {
   const C top = a > b ? (a > c ? a : c) : (b > c ? b : c);
   return top == never() ? top : top + log(exp(a - top) + exp(b - top) + exp(c - top));
 }
-// The state's class. A label that is none ends the program.
+// The state's class.
 __device__ inline i64 class_of(const i64* labels, i64 state, const Sizes& z) {
   const i64 c = state % 2 ? labels[state / 2] : z.blank;
-  if (u64(c) >= u64(z.classes)) __trap();
+  if (u64(c) >= u64(z.classes)) assert_failed(AssertSite::ctc_loss, c, z.classes);
   return c;
 }
 __device__ inline bool skips(const i64* labels, i64 state) {

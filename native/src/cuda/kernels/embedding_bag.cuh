@@ -1,21 +1,22 @@
 #pragma once
 // Bags of embeddings, compiled by NVRTC with macros:
 //   ELEMENT, C, V elements of one load (which divides the width), INDEX the type of indices and offsets.
+#include "cuda/kernels/asserts.cuh"
 #include "cuda/kernels/block.cuh"
 
 typedef INDEX I;
-// Bag b is of the indices offsets[b] .. offsets[b + 1], the last one up to the last of `count` where `open`. Out of range ends the program, as
-// PyTorch's assertion does.
+// Bag b is of the indices offsets[b] .. offsets[b + 1], the last one up to the last of `count` where `open`.
 struct Bag {
   i64 begin, end;
 };
 __device__ inline Bag bag(const I* offsets, i64 b, i64 bags, i64 count, int open) {
   const Bag r = {i64(offsets[b]), b + 1 == bags && open ? count : i64(offsets[b + 1])};
-  if (r.begin < 0 || r.end > count || r.begin > r.end) __trap();
+  if (r.begin < 0 || r.end > count || r.begin > r.end)
+    assert_failed(AssertSite::bag_offsets, r.begin < 0 || r.begin > count ? r.begin : r.end, count);
   return r;
 }
 __device__ inline i64 row_of(I index, i64 rows) {
-  if (u64(i64(index)) >= u64(rows)) __trap();
+  if (u64(i64(index)) >= u64(rows)) assert_failed(AssertSite::embedding_bag, i64(index), rows);
   return i64(index);
 }
 

@@ -129,10 +129,13 @@ UNARY(hardswish, x * owned(x + T(3), T(0), T(6)) * T(1.0 / 6));
 UNARY(hardsigmoid, owned(x + T(3), T(0), T(6)) * T(1.0 / 6));
 BINARY(glu, a * logistic(b));
 // Cross entropies of a chance (PyTorch asserts that both are such) and of a logit with the target b.
+#ifdef CHANCES
 struct bce_each { template <class T> __device__ static T f(T a, T b) {
-  if (!(a >= T(0) && a <= T(1) && b >= T(0) && b <= T(1))) __trap();
+  if (!(a >= T(0) && a <= T(1) && b >= T(0) && b <= T(1)))
+    assert_failed(AssertSite::chance, double(a >= T(0) && a <= T(1) ? b : a));
   const T yes = log(a), no = log1p(-a);
   return (b - T(1)) * (no > T(-100) ? no : T(-100)) - b * (yes > T(-100) ? yes : T(-100)); } };
+#endif
 BINARY(bce_logits_each, (T(1) - b) * a + (a < T(0) ? -a : T(0)) + log1p(exp(-fabs(a))));
 BINARY(prelu, a > T(0) ? a : a * b);
 BINARY(copysign_, copysign(a, b));

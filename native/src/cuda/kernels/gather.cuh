@@ -1,18 +1,17 @@
 #pragma once
 // Joining, gathering and scattering, compiled by NVRTC with macros:
 //   ELEMENT the element type (for what only moves, an unsigned word of the size moved), INDEX the index type, WIDE 1 for more than 2**31 elements.
-#include "cuda/kernels/types.cuh"
+#include "cuda/kernels/asserts.cuh"
 
 typedef ELEMENT T;
 typedef INDEX I;
 typedef typename pick<WIDE, u64, u32>::type Number;
 #define EACH(i, n) for (Number i = Number(blockIdx.x) * 256 + threadIdx.x; i < Number(n); i += Number(gridDim.x) * 256)
 
-// An index that is out of range ends the program, as PyTorch's assertion does.
-__device__ inline i64 place(I index, i64 size, int wraps) {
+__device__ inline i64 place(I index, i64 size, int wraps, AssertSite site) {
   i64 j = i64(index);
   if (wraps && j < 0) j += size;
-  if (u64(j) >= u64(size)) __trap();
+  if (u64(j) >= u64(size)) assert_failed(site, i64(index), size);
   return j;
 }
 
@@ -22,7 +21,8 @@ extern "C" __global__ void __launch_bounds__(256) take(const T* from, T* out, co
   EACH(i, total) {
     const Number row = i / Number(inner), w = i - row * Number(inner), o = row / Number(count),
                  k = row - o * Number(count);
-    out[i] = from[i64(o) * outer_step + place(index[k], size, wraps) * dim_step + w];
+    out[i] = from[i64(o) * outer_step +
+                  place(index[k], size, wraps, wraps ? AssertSite::index : AssertSite::index_select) * dim_step + w];
   }
 }
 
@@ -31,7 +31,8 @@ extern "C" __global__ void __launch_bounds__(256)
     put(T* out, const T* values, const I* index, i64 inner, i64 total, i64 value_step, i64 size, int wraps) {
   EACH(i, total) {
     const Number k = i / Number(inner), w = i - k * Number(inner);
-    out[place(index[k], size, wraps) * inner + w] = values[i64(k) * value_step + (value_step ? w : 0)];
+    out[place(index[k], size, wraps, AssertSite::index_put) * inner + w] =
+        values[i64(k) * value_step + (value_step ? w : 0)];
   }
 }
 
@@ -47,10 +48,7 @@ extern "C" __global__ void __launch_bounds__(256) flatten(i64* keys, i64 n, Indi
 #pragma unroll
     for (int k = 0; k < 6; ++k) {
       if (k == g.count) break;
-      i64 j = g.at[k][i];
-      if (j < 0) j += g.size[k];
-      if (u64(j) >= u64(g.size[k])) __trap();
-      key = key * g.size[k] + j;
+      key = key * g.size[k] + place(g.at[k][i], g.size[k], 1, AssertSite::index);
     }
     keys[i] = key;
   }
@@ -103,7 +101,7 @@ extern "C" __global__ void __launch_bounds__(256)
     gather(const T* from, const I* index, T* out, i64 total, i64 dim_step, i64 size, Walk g) {
   EACH(i, total) {
     const At p = at(g, i);
-    out[i] = from[p.a + place(index[p.b], size, 0) * dim_step];
+    out[i] = from[p.a + place(index[p.b], size, 0, AssertSite::gather) * dim_step];
   }
 }
 
@@ -112,7 +110,8 @@ extern "C" __global__ void __launch_bounds__(256)
     scatter(T* out, const I* index, const T* from, i64 total, i64 dim_step, i64 size, Walk g, int wraps) {
   EACH(i, total) {
     const At p = at(g, i);
-    out[p.a + place(index[p.b], size, wraps) * dim_step] = from[p.c];
+    out[p.a + place(index[p.b], size, wraps, wraps ? AssertSite::index_fill : AssertSite::scatter) * dim_step] =
+        from[p.c];
   }
 }
 // out[p with the dimension's place index[p]] = value
@@ -120,7 +119,7 @@ extern "C" __global__ void __launch_bounds__(256)
     fill_at(T* out, const I* index, T value, i64 total, i64 dim_step, i64 size, int wraps, Walk g) {
   EACH(i, total) {
     const At p = at(g, i);
-    out[p.a + place(index[p.b], size, wraps) * dim_step] = value;
+    out[p.a + place(index[p.b], size, wraps, AssertSite::index_fill) * dim_step] = value;
   }
 }
 #ifdef ADDS
@@ -174,7 +173,7 @@ extern "C" __global__ void __launch_bounds__(256)
     scatter_add(T* out, const I* index, const T* from, i64 total, i64 dim_step, i64 size, Walk g) {
   EACH(i, total) {
     const At p = at(g, i);
-    add_to(out + p.a + place(index[p.b], size, 0) * dim_step, from[p.c]);
+    add_to(out + p.a + place(index[p.b], size, 0, AssertSite::scatter_add) * dim_step, from[p.c]);
   }
 }
 
@@ -185,7 +184,7 @@ extern "C" __global__ void __launch_bounds__(256) add_runs(T* out, const T* valu
   typedef typename pick<is_narrow<T>, float, typename pick<same_type<T, Bool>::value, int, T>::type>::type C;
   const i64 k = blockIdx.x, key = keys[k];
   if ((k > 0 && keys[k - 1] == key) || key < 0 || key == skip) return;
-  if (key >= size) __trap();
+  if (key >= size) assert_failed(AssertSite::add_runs, key, size);
   for (i64 w = i64(blockIdx.y) * 256 + threadIdx.x; w < inner; w += i64(gridDim.y) * 256) {
     C sum = cast<C>(out[key * inner + w]);
     for (i64 j = k; j < count && keys[j] == key; ++j)

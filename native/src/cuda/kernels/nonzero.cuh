@@ -3,6 +3,8 @@
 #include "cuda/kernels/scan.cuh"
 
 #ifdef PICKS
+#include "cuda/kernels/asserts.cuh"
+
 // --- the places of what is not zero -----------------------------------------------------------------------------------
 
 // A block takes PART neighbouring elements; kPart of scan.cpp.
@@ -89,10 +91,10 @@ extern "C" __global__ void __launch_bounds__(1024)
     take_true(const T* mask, i64 n, const i64* starts, const OUT* from, OUT* out) {
   each_true(mask, n, starts, [&](i64 k, i64 element) { out[k] = from[element]; });
 }
-// The other way: `from`, of `size` elements, into the places in turn. More places than that end the program.
+// The other way: `from`, of `size` elements, into the places in turn.
 extern "C" __global__ void __launch_bounds__(1024)
     put_true(const T* mask, i64 n, const i64* starts, const OUT* from, OUT* out, i64 size) {
-  if (starts[gridDim.x] > size) __trap();
+  if (starts[gridDim.x] > size) assert_failed(AssertSite::masked_scatter, starts[gridDim.x], size);
   each_true(mask, n, starts, [&](i64 k, i64 element) { out[element] = from[k]; });
 }
 #endif

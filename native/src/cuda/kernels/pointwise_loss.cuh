@@ -3,6 +3,9 @@
 //   ELEMENT the element type, C the type it is computed in, V elements of one load; LOSS 0 mse, 1 l1, 2 smooth_l1, 3 huber,
 //   4 bce (a probability outside of [0, 1] ends the program, as PyTorch's assertion does), 5 bce_with_logits.
 #include "cuda/kernels/block.cuh"
+#if LOSS == 4
+#include "cuda/kernels/asserts.cuh"
+#endif
 
 __device__ inline C loss_of(T a, T b, C p) {
   const C d = wide(a) - wide(b), m = fabs(d);
@@ -16,7 +19,8 @@ __device__ inline C loss_of(T a, T b, C p) {
   return m <= p ? C(0.5) * m * m : p * (m - C(0.5) * p);
 #elif LOSS == 4
   const C x = wide(a), y = wide(b), yes = log(x), no = log1p(-x);
-  if (!(x >= C(0) && x <= C(1) && y >= C(0) && y <= C(1))) __trap();
+  if (!(x >= C(0) && x <= C(1) && y >= C(0) && y <= C(1)))
+    assert_failed(AssertSite::chance, double(x >= C(0) && x <= C(1) ? y : x));
   return (y - C(1)) * (no > C(-100) ? no : C(-100)) - y * (yes > C(-100) ? yes : C(-100));
 #else
   const C x = wide(a);

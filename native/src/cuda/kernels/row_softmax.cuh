@@ -3,6 +3,8 @@
 #include "cuda/kernels/block.cuh"
 
 #ifdef LOG
+#include "cuda/kernels/asserts.cuh"
+
 // dx = y * (g - sum(g * y)), or with LOG, where y is the logarithm, g - exp(y) * sum(g). A block a row.
 extern "C" __global__ void __launch_bounds__(1024) softmax_backward(const T* g, const T* y, T* dx, i64 cols) {
   const T *grad = g + i64(blockIdx.x) * cols, *from = y + i64(blockIdx.x) * cols;
@@ -121,7 +123,7 @@ extern "C" __global__ void __launch_bounds__(1024) cross_entropy(
     losses[row] = factors[row] = C(0);
     return;
   }
-  if (u64(target) >= u64(cols)) __trap();
+  if (u64(target) >= u64(cols)) assert_failed(AssertSite::class_loss, target, cols);
   const C w = weight ? wide(weight[target]) : C(1);
   losses[row] = -wide(cast<T>(wide(from[target]) - largest - others)) * w;
   factors[row] = w;

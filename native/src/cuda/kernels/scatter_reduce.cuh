@@ -78,7 +78,7 @@ extern "C" __global__ void __launch_bounds__(256)
     scatter_reduce(T* out, int* counts, const I* index, const T* from, i64 total, i64 dim_step, i64 size, Walk g) {
   EACH(i, total) {
     const At p = at(g, i);
-    const i64 to = p.a + place(index[p.b], size, 0) * dim_step;
+    const i64 to = p.a + place(index[p.b], size, 0, AssertSite::scatter_reduce) * dim_step;
     if constexpr (same_type<JOIN, Sum>::value)
       add_to(out + to, from[p.c]);
     else
@@ -90,7 +90,7 @@ extern "C" __global__ void __launch_bounds__(256)
     count_at(int* counts, const I* index, i64 total, i64 dim_step, i64 size, Walk g) {
   EACH(i, total) {
     const At p = at(g, i);
-    atomicAdd(counts + p.a + place(index[p.b], size, 0) * dim_step, 1);
+    atomicAdd(counts + p.a + place(index[p.b], size, 0, AssertSite::scatter_reduce) * dim_step, 1);
   }
 }
 template <class X> __device__ inline X part_of(X x, int count) {
