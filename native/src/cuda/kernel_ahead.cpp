@@ -175,8 +175,7 @@ void look_ahead(const std::string& specialisation, int architecture) {
   write_history(a);
   if (!most_threads()) return;
   for (std::string& next : a.history.after(specialisation, kAhead))
-    if ((architecture == 90 || !Specialisation::parse(next).for_hopper()) &&
-        a.known.emplace(architecture, next).second)
+    if ((architecture == 90 || !Specialisation::parse(next).for_hopper()) && a.known.emplace(architecture, next).second)
       a.queue.emplace_back(std::move(next), architecture);
   start_workers(a);
 }
