@@ -99,7 +99,7 @@ def test_files_that_hide_packages(ours, tmp_path, monkeypatch, plain_search):
     hidden = installed.shadowed(str(tmp_path / "elsewhere"))
     assert hidden["compat"] == str(tmp_path / "site" / "compat" / "__init__.py") and "triton" not in hidden
     assert "rename x/numpy.py, or start Python in another folder: it is imported in place of numpy" in doctor._advice(
-        [], {"numpy": "x/numpy.py"}, {}
+        [], {"numpy": "x/numpy.py"}, {}, None
     )
 
 

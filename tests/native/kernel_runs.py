@@ -20,8 +20,8 @@ DRIVER = Path(__file__).resolve().parent / "simulated_kernels" / "driver.c"
 
 
 def line(op: str, vector: int = 4) -> str:
-    """A specialisation, as recordings and histories have it; the table has none of these."""
-    return f"reduce OP={op} NORM=0 TIN=short C=short OUT=short V={vector} LOGIC=0 LOG=0 SOFTMAX=0"
+    """A specialisation, as recordings, tables and histories have it; of a dtype that the table's workloads do not ask for."""
+    return f"reduce OP={op} NORM=0 TIN=double C=double OUT=double V={vector} LOGIC=0 LOG=0 SOFTMAX=0"
 
 
 @dataclass

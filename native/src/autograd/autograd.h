@@ -165,9 +165,11 @@ class SavedTensor {
 struct SubclassOps {
   static bool (*special)(const TensorImpl&);
   static Tensor (*detach)(const Tensor&);
-  static bool (*watched)(const Tensor&);  // special, or a mode sees every operator
+  static bool (*watched)(const Tensor&);        // special, or a mode sees every operator
+  static bool (*overrides)(const TensorImpl&);  // its class has a __torch_function__ that is to be asked
   static bool is_special(const TensorImpl& t) { return special && special(t); }
 };
+bool is_plain(const Tensor&);  // of no subclass, dense, and its memory holds its values
 
 // Thread-local modes.
 struct GradMode {

@@ -1,5 +1,6 @@
 // Tensors kept for backward.
 #include "autograd/autograd.h"
+#include "core/sparse.h"
 
 namespace shim {
 namespace {
@@ -31,6 +32,12 @@ Tensor output_without_history(const Tensor& t) {
 bool (*SubclassOps::special)(const TensorImpl&) = nullptr;
 Tensor (*SubclassOps::detach)(const Tensor&) = nullptr;
 bool (*SubclassOps::watched)(const Tensor&) = nullptr;
+bool (*SubclassOps::overrides)(const TensorImpl&) = nullptr;
+
+bool is_plain(const Tensor& t) {
+  if (t->has_math_bits() || is_sparse(*t)) return false;
+  return !SubclassOps::is_special(*t) && !(SubclassOps::overrides && SubclassOps::overrides(*t));
+}
 
 int& SavedHooks::depth() {
   static thread_local int active = 0;

@@ -6,6 +6,7 @@
 #include "cuda/elementwise.h"
 #include "cuda/kernel_store.h"
 #include "cuda/nvrtc.h"
+#include "cuda/reasons.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {
@@ -87,6 +88,17 @@ Cut cut_at(const Tensor& t, int64_t dim) {
 std::string compile_family(std::string_view family, std::vector<std::string> macros, int architecture) {
   const nvrtc::Compiled c = nvrtc::compile(Specialisation::of(family, macros), architecture);
   return c.cubin.empty() ? c.log : "";
+}
+
+const char* not_floats(std::initializer_list<const Tensor*> tensors) {
+  for (const Tensor* one : tensors) {
+    if (!*one) continue;
+    const TensorImpl& t = **one;
+    if (!floating(t.dtype())) return kOtherDtype.reason;
+    if (!t.numel()) return kNoElements.reason;
+    if (t.has_math_bits()) return "negative or conjugate bits";
+  }
+  return nullptr;
 }
 
 bool kernels_ready() { return driver().loaded && driver().launch && kernels_to_be_had(); }

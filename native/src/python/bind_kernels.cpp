@@ -227,46 +227,30 @@ int bind_kernels(PyObject* module) {
   ops.copy_ = engine_copy;
   copy_on_device = copy_with_cupy;
   negate_with_operator = negate_in_place;
+  register_pointwise_kernels();  // first: its general kernels are for names that have none yet
   register_index_kernels();
-  register_pointwise();
-  register_reductions();
-  register_memory();
-  register_matmul();
-  register_linear();
-  register_statistics();
-  register_indexing();
-  register_views();
-  register_cuda_kernels();
-  register_cuda_norms();
-  register_cuda_scatter_add();
-  register_cuda_formulas();
-  register_cuda_rearrange();
-  register_cuda_scatter();
-  register_cuda_creation();
-  register_cuda_fourier();
-  register_cuda_image_rearrange();
-  register_cuda_images();
-  register_cuda_pooling();
-  register_cuda_convolution();
-  register_cuda_order_statistics();
+  register_formula_kernels();
+  register_gemm_kernels();
+  register_image_kernels();
+  register_indexing_kernels();
+  register_layer_kernels();
+  register_linalg_kernels();
+  register_move_kernels();
+  register_random_kernels();
+  register_recurrent_kernels();
+  register_reduce_kernels();
+  register_row_kernels();
+  register_scatter_kernels();
+  register_shape_kernels();
+  register_signal_kernels();
+  register_cuda_creation_kernels();
+  register_cuda_image_kernels();
   register_cuda_losses();
-  register_cuda_cross_polar();
-  register_cuda_histogram_unique();
-  register_cpu_formulas();
-  register_cpu_clamp();
-  register_cpu_scatters();
-  register_cpu_fourier();
-  register_cpu_random();
-  register_cpu_losses();
-  register_cpu_resample();
-  register_cpu_rows();
-  register_cpu_layers();
-  register_cpu_moves();
-  register_cpu_images();
-  register_cpu_convolution();
-  register_cpu_linalg();
-  register_cpu_pools();
-  register_cpu_recurrent();
+  register_cuda_moves();
+  register_cuda_nn_kernels();
+  register_cuda_recurrent();
+  register_cuda_scatter();
+  register_cuda_pointwise_kernels();  // last: functors are for operators that have no other kernel
   return PyModule_AddFunctions(module, kernels_functions) < 0 || bind_numbers(module) < 0 ||
                  bind_cpu_formulas(module) < 0 || bind_cpu_random(module) < 0 || bind_cuda_kernels(module) < 0 ||
                  bind_cuda_foreach(module) < 0 || bind_cuda_convolution(module) < 0 || bind_cuda_recurrent(module) < 0

@@ -5,6 +5,7 @@
 #include "autograd/autograd.h"
 #include "core/sparse.h"
 #include "python/dispatch.h"
+#include "python/override.h"
 #include "python/torch_function_state.h"
 
 namespace shim {
@@ -122,6 +123,9 @@ int bind_torch_function(PyObject* module) {
   if (PyModule_AddFunctions(module, torch_function_functions) < 0) return -1;
   disabled_impl = PyObject_GetAttrString(module, "_disabled_torch_function_impl");
   if (!disabled_impl) return -1;
+  SubclassOps::overrides = [](const TensorImpl& t) {
+    return t.pyobj && has_torch_function(static_cast<PyObject*>(t.pyobj));
+  };
   return add_default_function();
 }
 

@@ -2,11 +2,9 @@
 
 #include <optional>
 
-#include "core/sparse.h"
 #include "gemm/accumulate.h"
 #include "python/autograd_python.h"
 #include "python/dispatch.h"
-#include "python/override.h"
 #include "python/torch_dispatch.h"
 
 namespace shim {
@@ -34,11 +32,6 @@ gemm::SlopeAndSum through_activation(const RecordedLinear& l, const Tensor& dy, 
 bool gradients_without_python() {
   return !GradMode::enabled() && !forward_gradients() && !torch_function_mode_active() &&
          !(python_dispatch && dispatch_mode_active());
-}
-
-bool is_plain(const Tensor& t) {
-  if (t->has_math_bits() || is_sparse(*t)) return false;
-  return !t->pyobj || (!has_torch_function(static_cast<PyObject*>(t->pyobj)) && !SubclassOps::is_special(*t));
 }
 
 bool linear_gradients(const RecordedLinear& l, const Tensor& dy, const Tensor& db, Grads& out) {

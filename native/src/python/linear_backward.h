@@ -26,7 +26,6 @@ class ActivatedLinear {
 };
 
 bool gradients_without_python();  // no mode and no level of gradients is to see the operators of this backward
-bool is_plain(const Tensor&);     // of no subclass, dense, and its memory holds its values
 
 // dy: the gradient of the product. db: the bias' gradient, if it is known already. False: nothing was done, the formulas are called.
 bool linear_gradients(const RecordedLinear&, const Tensor& dy, const Tensor& db, Grads& out);

@@ -19,9 +19,12 @@ extern PyTypeObject* TensorBaseType;  // torch._C.TensorBase
 extern PyObject* ParameterType;       // torch.nn.Parameter, set from Python
 
 inline bool is_tensor_exact(PyObject* o) { return Py_TYPE(o) == TensorType; }
-bool is_tensor(PyObject*);                                                               // subclasses too
+inline bool is_tensor(PyObject* o) {  // subclasses too
+  return Py_TYPE(o) == TensorType || PyType_IsSubtype(Py_TYPE(o), TensorBaseType);
+}
 inline TensorImpl* unwrap(PyObject* o) { return reinterpret_cast<PyTensor*>(o)->impl; }  // borrowed
 PyObject* wrap(const Tensor&);                    // new reference; the existing object if there is one; None for null
+PyObject* wrap(Tensor&&);                         // the same; a new object takes over the tensor's reference
 PyObject* wrap_as(const Tensor&, PyTypeObject*);  // as an instance of a subclass
 
 PyObject* dtype_object(DType);  // new reference to the singleton

@@ -1,6 +1,7 @@
 #include "python/operator.h"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 
 #include "core/error.h"
@@ -18,17 +19,6 @@ Table& table() {
   return *t;
 }
 
-struct Native {
-  NativeFn fn = nullptr;
-  void* data = nullptr;
-  NativeFn cpu = nullptr;
-  void* cpu_data = nullptr;
-};
-std::unordered_map<std::string, Native>& natives() {
-  static auto* m = new std::unordered_map<std::string, Native>;
-  return *m;
-}
-
 std::unordered_map<std::string, std::vector<TypedKernel>>& typed_kernels() {
   static auto* m = new std::unordered_map<std::string, std::vector<TypedKernel>>;
   return *m;
@@ -39,37 +29,25 @@ std::unordered_map<std::string, std::vector<TypedKernel>>& typed_kernels() {
 void (*before_lookup)() = nullptr;
 bool (*define_waiting)() = nullptr;
 
-void register_native(const char* name, NativeFn fn, void* data) {
-  Native& native = natives()[name];
-  native.fn = fn;
-  native.data = data;
-}
-
-bool has_native(const char* name) { return natives().contains(name) || typed_kernels().contains(name); }
+bool has_native(const char* name) { return typed_kernels().contains(name); }
 
 void add_kernel(const char* name, const TypedKernel& kernel) { typed_kernels()[name].push_back(kernel); }
 
+bool has_cuda_kernel(const std::string& name) {
+  const auto typed = typed_kernels().find(name);
+  return typed != typed_kernels().end() &&
+         std::ranges::any_of(typed->second, [](const TypedKernel& k) { return k.on != On::cpu; });
+}
+
 PyObject* declined(Operator& op, const char* reason) {
-  if (!reason) return nullptr;
+  if (!reason || !*reason) return nullptr;
   for (auto& [known, times] : op.declines)
-    if (known == reason) return ++times, nullptr;
+    if (known == reason || !std::strcmp(known, reason)) return ++times, nullptr;
   op.declines.emplace_back(reason, 1);
   return nullptr;
 }
 
-void register_native_cpu(const char* name, NativeFn fn, void* data) {
-  Native& native = natives()[name];
-  native.cpu = fn;
-  native.cpu_data = data;
-}
-
 void find_natives(const std::string& name, Operator& into) {
-  if (auto it = natives().find(name); it != natives().end()) {
-    into.native = it->second.fn;
-    into.native_data = it->second.data;
-    into.native_cpu = it->second.cpu;
-    into.native_cpu_data = it->second.cpu_data;
-  }
   auto it = typed_kernels().find(name);
   if (it == typed_kernels().end()) return;
   bool fitted = false;

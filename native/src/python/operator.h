@@ -28,12 +28,10 @@ struct Slot {                       // what binding needs of an argument, made o
 };
 
 struct Operator;
-// A native kernel gets bound arguments and returns a new reference, or null without an error set: "not mine, use run".
+// What kernel_call.h makes of a typed kernel: bound arguments in, a new reference out. Null without an error set: the kernel declined, the
+// body (run) answers.
 using NativeFn = PyObject* (*)(Operator&, PyObject* const* args, size_t n);
-void register_native(const char* name, NativeFn fn, void* data = nullptr);  // before the records are defined
 bool has_native(const char* name);
-// A kernel for CPU tensors beside another device's of the same name: it is asked first, and its data is native_cpu_data.
-void register_native_cpu(const char* name, NativeFn fn, void* data = nullptr);
 
 // What an operator does with sparse tensors (python/sparse_dispatch.cpp).
 enum class SparseRule : uint8_t { unknown, pass, refuse, kernel, parts };

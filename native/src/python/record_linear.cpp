@@ -11,7 +11,7 @@
 namespace shim {
 
 bool RecordNode::adds_weight_gradient(const Tensor& dy) {
-  Saved* input = find(Source{Source::Argument, 0});
+  Saved* input = find(ParameterSource{ParameterSource::Argument, 0});
   if (!input || !input->is_tensor) return false;
   const Edge& to = next_edges[size_t(first_edge_[1])];
   return gemm::may_add_weight_gradient(to, dy) &&
@@ -34,13 +34,13 @@ bool RecordNode::describe(RecordedLinear& l) {
   l.to_input = edge_to(0);
   l.to_weight = edge_to(1);
   l.to_bias = edge_to(2);
-  if (l.to_input) l.weight = &find(Source{Source::Argument, 1})->tensors[0];
+  if (l.to_input) l.weight = &find(ParameterSource{ParameterSource::Argument, 1})->tensors[0];
   if (!l.to_weight) return true;
-  PyObject* strides = find(Source{Source::Strides, 1})->object;
+  PyObject* strides = find(ParameterSource{ParameterSource::Strides, 1})->object;
   if (PyTuple_GET_SIZE(strides) != 2) return false;
   l.transposed =
       PyLong_AsLongLong(PyTuple_GET_ITEM(strides, 0)) == 1 && PyLong_AsLongLong(PyTuple_GET_ITEM(strides, 1)) != 1;
-  l.input = &find(Source{Source::Argument, 0})->tensors[0];
+  l.input = &find(ParameterSource{ParameterSource::Argument, 0})->tensors[0];
   return true;
 }
 
@@ -51,7 +51,7 @@ bool RecordNode::linear_gradients(Grads& grads, Grads& out) {
 }
 
 gemm::Activation RecordNode::activation() {
-  const char* name = PyUnicode_AsUTF8(find(Source{Source::Argument, 3})->object);
+  const char* name = PyUnicode_AsUTF8(find(ParameterSource{ParameterSource::Argument, 3})->object);
   return gemm::activation_named(name ? name : "");
 }
 
@@ -67,7 +67,7 @@ bool RecordNode::activated_gradients(Grads& grads, Grads& out) {
   if (gemm::legacy_linear() || !gradients_without_python() || (grads.size() > 1 && grads[1])) return false;
   const Tensor dy = materialized(0, grads);
   if (!dy->device().is_cuda() || dy->dim() < 2 || !is_plain(dy) || !describe(l)) return false;
-  const Tensor kept = find(Source{Source::Result, 1})->tensors[0].unpack(l.node);
+  const Tensor kept = find(ParameterSource{ParameterSource::Result, 1})->tensors[0].unpack(l.node);
   if (kept->dtype() != dy->dtype() ||
       !std::equal(kept->sizes().begin(), kept->sizes().end(), dy->sizes().begin(), dy->sizes().end()))
     return false;
@@ -77,8 +77,8 @@ bool RecordNode::activated_gradients(Grads& grads, Grads& out) {
 
 // Whether a matrix is the transpose of one in rows: its gradient lies as it does, which costs nothing.
 bool RecordNode::lies_by_columns(int argument) {
-  const auto* strides = find(Source{Source::Strides, argument});
-  const auto* sizes = find(Source{Source::Shape, argument});
+  const auto* strides = find(ParameterSource{ParameterSource::Strides, argument});
+  const auto* sizes = find(ParameterSource{ParameterSource::Shape, argument});
   if (!strides || !sizes || !PyTuple_Check(strides->object) || !PyTuple_Check(sizes->object) ||
       PyTuple_GET_SIZE(strides->object) != 2)
     return false;
@@ -95,7 +95,7 @@ bool RecordNode::product_gradients(Grads& grads, Grads& out) {
   for (int i : {0, 1}) {
     if (!wanted(i)) continue;
     by_columns[i] = dy->dim() == 2 && lies_by_columns(i);
-    factors[i] = find(Source{Source::Argument, 1 - i})->tensors[0].unpack(Ref<Node>(this));
+    factors[i] = find(ParameterSource{ParameterSource::Argument, 1 - i})->tensors[0].unpack(Ref<Node>(this));
     const Tensor& other = factors[i];
     if (!is_plain(other) || other->dtype() != dy->dtype() || other->device() != dy->device() ||
         other->dim() != dy->dim())
@@ -126,7 +126,8 @@ bool RecordNode::offers(Offer& o) {
   for (const Saved& v : values_)
     if (std::any_of(v.tensors.begin(), v.tensors.end(), [](const SavedTensor& t) { return t.has_hooks(); }))
       return false;
-  o = {find(Source{Source::Result, 1})->tensors[0].unpack(l.node), gemm::Activation::gelu_tanh, l.to_bias != nullptr};
+  o = {find(ParameterSource{ParameterSource::Result, 1})->tensors[0].unpack(l.node), gemm::Activation::gelu_tanh,
+      l.to_bias != nullptr};
   if (!o.kept->numel() || !is_plain(o.kept) ||
       (l.to_bias && l.to_bias->node->inputs[l.to_bias->input_nr].sizes.size() != 1))
     return false;

@@ -19,17 +19,17 @@ const char* kFreed =
     "graph a second time or if you need to access saved "
     "tensors after calling backward.";
 
-PyObject* metadata_of(Source::Kind kind, PyObject* a) {
+PyObject* metadata_of(ParameterSource::Kind kind, PyObject* a) {
   if (!is_tensor(a)) {
-    if (kind == Source::Shape) return size_object({});
+    if (kind == ParameterSource::Shape) return size_object({});
     Py_RETURN_NONE;
   }
   TensorImpl* t = unwrap(a);
   switch (kind) {
-    case Source::Shape: return size_object(t->sizes());
-    case Source::DTypeOf: return dtype_object(t->dtype());
-    case Source::DeviceOf: return device_object(t->device());
-    case Source::Offset: return PyLong_FromLongLong(t->storage_offset());
+    case ParameterSource::Shape: return size_object(t->sizes());
+    case ParameterSource::DTypeOf: return dtype_object(t->dtype());
+    case ParameterSource::DeviceOf: return device_object(t->device());
+    case ParameterSource::Offset: return PyLong_FromLongLong(t->storage_offset());
     default: return size_object(t->strides());
   }
 }
@@ -92,8 +92,9 @@ void RecordNode::save(PyObject* const* args, PyObject* result) {
   keys_.reserve(count);
   values_.reserve(count);
   for (auto* f : chosen_)
-    for (const Source& s : f->sources) {
-      if (s.kind == Source::Grad || s.kind == Source::Wanted || (s.kind == Source::Result && !result) || find(s))
+    for (const ParameterSource& s : f->sources) {
+      if (s.kind == ParameterSource::Grad || s.kind == ParameterSource::Wanted ||
+          (s.kind == ParameterSource::Result && !result) || find(s))
         continue;
       keys_.push_back(s);
       values_.push_back(value(s, args, result));
@@ -143,13 +144,13 @@ std::string RecordNode::result_name(int index) const {
   return op_.schema.returns.size() > 1 ? "result" + std::to_string(index) : "result";
 }
 
-std::string RecordNode::shown(const Source& s) const {
-  if (s.kind == Source::Result) return result_name(s.index);
+std::string RecordNode::shown(const ParameterSource& s) const {
+  if (s.kind == ParameterSource::Result) return result_name(s.index);
   const std::string& argument = op_.schema.args[size_t(s.index)].name;
-  return s.kind == Source::Argument  ? argument
-         : s.kind == Source::Shape   ? argument + "_sym_sizes"
-         : s.kind == Source::Strides ? argument + "_sym_strides"
-                                     : "";
+  return s.kind == ParameterSource::Argument  ? argument
+         : s.kind == ParameterSource::Shape   ? argument + "_sym_sizes"
+         : s.kind == ParameterSource::Strides ? argument + "_sym_strides"
+                                              : "";
 }
 
 bool RecordNode::wanted(int argument) const {
@@ -176,15 +177,15 @@ void RecordNode::choose(bool shown) {
   for (auto& f : plan_.single) add(f);
 }
 
-Saved* RecordNode::find(const Source& s) {
+Saved* RecordNode::find(const ParameterSource& s) {
   for (size_t i = 0; i < keys_.size(); ++i)
     if (keys_[i].kind == s.kind && keys_[i].index == s.index) return &values_[i];
   return nullptr;
 }
 
-Saved RecordNode::value(const Source& s, PyObject* const* args, PyObject* result) {
+Saved RecordNode::value(const ParameterSource& s, PyObject* const* args, PyObject* result) {
   Saved v;
-  if (s.kind == Source::Result) {
+  if (s.kind == ParameterSource::Result) {
     PyObject* r = PyTuple_Check(result)  ? PyTuple_GET_ITEM(result, s.index)
                   : PyList_Check(result) ? PyList_GET_ITEM(result, s.index)
                                          : result;
@@ -195,7 +196,7 @@ Saved RecordNode::value(const Source& s, PyObject* const* args, PyObject* result
     return v;
   }
   PyObject* a = args[s.index];
-  if (s.kind == Source::Argument) {
+  if (s.kind == ParameterSource::Argument) {
     keep(v, a, false);
     return v;
   }

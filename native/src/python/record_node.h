@@ -40,11 +40,11 @@ class RecordNode final : public Node, public ActivatedLinear {
   // Fused formulas when all their inputs are wanted, then the single ones of what is left.
   void choose(bool shown);  // shown: __torch_dispatch__ looks on
   bool wanted(int argument) const;
-  std::string shown(const Source& s) const;
+  std::string shown(const ParameterSource& s) const;
   std::string result_name(int index) const;
 
-  Saved* find(const Source& s);
-  Saved value(const Source& s, PyObject* const* args, PyObject* result);
+  Saved* find(const ParameterSource& s);
+  Saved value(const ParameterSource& s, PyObject* const* args, PyObject* result);
   PyObject* unpack(Saved& v);
   void drop();
 
@@ -71,7 +71,7 @@ class RecordNode final : public Node, public ActivatedLinear {
   Plan& plan_;
   std::vector<int> first_edge_;  // of every argument, and one past the last
   std::vector<const PlannedFormula*> chosen_;
-  std::vector<Source> keys_;  // of the values, in the same order
+  std::vector<ParameterSource> keys_;  // of the values, in the same order
   std::vector<Saved> values_;
   bool released_ = false;
 };
