@@ -64,8 +64,8 @@ fuzz: install-test
 
 # What programs ask for (shim_torch/_impl/data/kernels.txt), for each architecture that NVRTC knows of those of tools/kernel_pack.py.
 kernels: install-test
-	$(BIN)/python tools/kernel_pack.py pack packaging/kernels/shim_torch_kernels/kernels.pack
-	$(BIN)/python -m pip wheel -q --no-deps --no-build-isolation -w dist packaging/kernels
+	$(BIN)/python tools/kernel_pack.py pack distributions/kernels/shim_torch_kernels/kernels.pack
+	$(BIN)/python -m pip wheel -q --no-deps --no-build-isolation -w dist distributions/kernels
 	@ls -l dist/shim_torch_kernels-*.whl
 
 # In the tree, where it takes the development build's place. One worker: a finding ends its process, and the next test gets another.

@@ -66,7 +66,9 @@ def _unmet() -> list[str]:
     return lines
 
 
-def _advice(found: list[str], hidden: dict[str, str], abi: dict[str, str], kernels: dict[str, Any] | None) -> list[str]:
+def _advice(
+    found: list[str], hidden: dict[str, str], abi: dict[str, str], kernels: dict[str, Any] | None = None
+) -> list[str]:
     """What the user is to do, the worst first."""
     lines = [_about_hidden(name, file) for name, file in hidden.items()]
     lines += _unmet()
