@@ -6,6 +6,7 @@ from typing import Any
 
 from gpu_cases_backward import Case
 from gpu_cases_backward import with_gradient as both
+from gpu_cases_resnet import residual_networks
 from gpu_cases_small import calls
 from gpu_cases_training import steps
 
@@ -21,6 +22,7 @@ def programs(torch: Any) -> dict[str, Case]:
         **resampled(torch),
         **optimizers(torch),
         **steps(torch),
+        **residual_networks(torch),
     }
 
 

@@ -43,13 +43,13 @@ memory_cached, max_memory_cached = memory_reserved, max_memory_reserved
 def reset_peak_memory_stats(device: Any = None) -> None:
     """Resets the maxima to the present values."""
     if _core.cuda_device_count():
-        _core.cuda_reset_stats(_index_of(device), 1, 0)
+        _core.cuda_reset_stats(_index_of(device), True, False)
 
 
 def reset_accumulated_memory_stats(device: Any = None) -> None:
     """Resets the running totals ("allocated" and "freed") to 0."""
     if _core.cuda_device_count():
-        _core.cuda_reset_stats(_index_of(device), 0, 1)
+        _core.cuda_reset_stats(_index_of(device), False, True)
 
 
 reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats

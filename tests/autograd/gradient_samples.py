@@ -267,9 +267,9 @@ ELSEWHERE = {
         "CUDA's: tests/gpu/test_cuda_losses.py",
     ),
     "_cudnn_rnn": "CUDA's: tests/gpu/test_cuda_recurrent.py",
-    "shim::embedding_bags": "CUDA's: tests/gpu/test_cuda_bags.py",
+    "shim::embedding_bags": "CUDA's: tests/gpu/test_cuda_embedding_bag.py",
     "shim::sample_grid": "CUDA's: tests/gpu/test_cuda_images.py",
-    "shim::nanmedian": "CUDA's: tests/gpu/test_cuda_ranks.py",
+    "shim::nanmedian": "CUDA's: tests/gpu/test_cuda_kthvalue.py",
     "shim::vector_product": "CUDA's: tests/gpu/test_cuda_vectors.py",
     "shim::attention": "CUDA's: tests/gpu/test_cuda_attention.py",
     **dict.fromkeys(

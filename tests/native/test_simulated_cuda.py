@@ -195,3 +195,8 @@ def test_kernels_on_the_host(simulated, file, chosen):
     arguments = [str(tests), "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", chosen]
     out = run(simulated, f"import pytest, sys; sys.exit(pytest.main({arguments!r}))")
     assert " passed" in out and "skipped" not in out
+
+
+@pytest.mark.parametrize("part", ["losses", "places", "moves", "declines"])
+def test_operators(simulated, part):
+    run(simulated, f"import operator_checks; operator_checks.{part}()")

@@ -24,23 +24,24 @@ std::string camel(const std::string& name) {
   return out;
 }
 
-FormulaSource source_of(const Operator& op, const std::string& p) {
+ParameterSource source_of(const Operator& op, const std::string& p) {
   auto argument = [&](const std::string& n) {
     for (size_t i = 0; i < op.schema.args.size(); ++i)
       if (op.schema.args[i].name == n) return int(i);
     return -1;
   };
-  if (int i = argument(p); i >= 0) return {FormulaSource::Argument, i};
-  if (p == "wanted") return {FormulaSource::Wanted, 0};
-  if (p == "g") return {FormulaSource::Grad, 0};
+  if (int i = argument(p); i >= 0) return {ParameterSource::Argument, i};
+  if (p == "wanted") return {ParameterSource::Wanted, 0};
+  if (p == "g") return {ParameterSource::Grad, 0};
   if (p.size() > 1 && p[0] == 'g' && std::isdigit(static_cast<unsigned char>(p[1])))
-    return {FormulaSource::Grad, std::stoi(p.substr(1))};
-  if (p.starts_with("result")) return {FormulaSource::Result, p.size() > 6 ? std::stoi(p.substr(6)) : 0};
+    return {ParameterSource::Grad, std::stoi(p.substr(1))};
+  if (p.starts_with("result")) return {ParameterSource::Result, p.size() > 6 ? std::stoi(p.substr(6)) : 0};
   struct {
     const char* suffix;
-    FormulaSource::Kind kind;
-  } suffixes[] = {{"_shape", FormulaSource::Shape}, {"_dtype", FormulaSource::DTypeOf},
-      {"_device", FormulaSource::DeviceOf}, {"_strides", FormulaSource::Strides}, {"_start", FormulaSource::Offset}};
+    ParameterSource::Kind kind;
+  } suffixes[] = {{"_shape", ParameterSource::Shape}, {"_dtype", ParameterSource::DTypeOf},
+      {"_device", ParameterSource::DeviceOf}, {"_strides", ParameterSource::Strides},
+      {"_start", ParameterSource::Offset}};
   for (auto& s : suffixes)
     if (p.ends_with(s.suffix))
       if (int i = argument(p.substr(0, p.size() - std::string(s.suffix).size())); i >= 0) return {s.kind, i};

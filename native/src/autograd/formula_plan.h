@@ -10,14 +10,14 @@
 namespace shim {
 
 // Where a formula's parameter comes from, worked out once an operator.
-struct FormulaSource {
+struct ParameterSource {
   enum Kind : uint8_t { Grad, Result, Argument, Shape, DTypeOf, DeviceOf, Strides, Offset, Wanted } kind;
   int index = 0;
 };
 struct PlannedFormula {
   const Formula* formula;
   std::vector<int> inputs;  // argument indices whose gradients it gives
-  std::vector<FormulaSource> sources;
+  std::vector<ParameterSource> sources;
 };
 struct FormulaPlan {
   std::string name;  // "AddBackward0"

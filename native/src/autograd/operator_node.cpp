@@ -64,7 +64,7 @@ SavedValue* OperatorNode::find_shown(const std::string& what) {
   return nullptr;
 }
 
-SavedValue* OperatorNode::find(const FormulaSource& s) {
+SavedValue* OperatorNode::find(const ParameterSource& s) {
   for (size_t i = 0; i < keys_.size(); ++i)
     if (keys_[i].kind == s.kind && keys_[i].index == s.index) return &values_[i];
   return nullptr;
@@ -74,13 +74,13 @@ std::string OperatorNode::result_name(int index) const {
   return op_.schema.returns.size() > 1 ? "result" + std::to_string(index) : "result";
 }
 
-std::string OperatorNode::shown(const FormulaSource& s) const {
-  if (s.kind == FormulaSource::Result) return result_name(s.index);
+std::string OperatorNode::shown(const ParameterSource& s) const {
+  if (s.kind == ParameterSource::Result) return result_name(s.index);
   const std::string& argument = op_.schema.args[size_t(s.index)].name;
-  return s.kind == FormulaSource::Argument  ? argument
-         : s.kind == FormulaSource::Shape   ? argument + "_sym_sizes"
-         : s.kind == FormulaSource::Strides ? argument + "_sym_strides"
-                                            : "";
+  return s.kind == ParameterSource::Argument  ? argument
+         : s.kind == ParameterSource::Shape   ? argument + "_sym_sizes"
+         : s.kind == ParameterSource::Strides ? argument + "_sym_strides"
+                                              : "";
 }
 
 bool OperatorNode::wanted(int argument) const {

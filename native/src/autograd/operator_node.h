@@ -36,7 +36,7 @@ class OperatorNode : public Node {
   const Edge* edge_to(int argument) const;  // of a tensor's gradient; null: not wanted
   Tensor& gradient_of(int argument, Grads& out) const { return out[size_t(first_edge_[size_t(argument)])]; }
   Tensor materialized(size_t i, Grads& grads) const;  // zeros where no gradient came
-  SavedValue* find(const FormulaSource&);
+  SavedValue* find(const ParameterSource&);
   SavedValue* find_shown(const std::string& what);  // of grad_fn._saved_self; null: there is none
   const std::vector<SavedValue>& values() const { return values_; }
   virtual std::string text_of(const SavedValue&) const = 0;  // of a string among the arguments
@@ -51,7 +51,8 @@ class OperatorNode : public Node {
     first_edge_.resize(n + 1);
     for (size_t i = 0; i < n; ++i) {
       first_edge_[i] = int(edges.size());
-      const Form form = tensors_of(i, [&](TensorImpl& t) { edges.push_back(gradient_edge(Tensor(&t))); });
+      const Form form = tensors_of(
+          i, [&](TensorImpl& t) __attribute__((always_inline)) { edges.push_back(gradient_edge(Tensor(&t))); });
       const bool input = i < plan_.has_edges.size() && plan_.has_edges[i];
       if (form == Form::tensor && !edges.back() && !input && (i || op_.schema.args[0].name != "self"))
         edges.pop_back();
@@ -64,7 +65,7 @@ class OperatorNode : public Node {
   }
   // Fused formulas when all their inputs are wanted, then the single ones of what is left.
   void choose(bool shown);
-  std::string shown(const FormulaSource&) const;
+  std::string shown(const ParameterSource&) const;
   std::string result_name(int index) const;
   Tensor flat(const Tensor& gradient, const Edge& input) const;
   void check_kept() const;  // RuntimeError of a second backward
@@ -73,7 +74,7 @@ class OperatorNode : public Node {
   FormulaPlan& plan_;
   std::vector<int> first_edge_;  // of every argument, and one past the last
   std::vector<const PlannedFormula*> chosen_;
-  std::vector<FormulaSource> keys_;  // of the values, in the same order
+  std::vector<ParameterSource> keys_;  // of the values, in the same order
   std::vector<SavedValue> values_;
   bool released_ = false;
 };

@@ -4,14 +4,14 @@
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
 #include "cpu/pooling.h"
-#include "ops/kernels.h"
+#include "cpu/window_settings.h"
 
 namespace shim {
 namespace {
 
 constexpr int kLanes = 16;
 
-struct Layout {
+struct ChannelLayout {
   int64_t batch, channels, span;
 };
 
@@ -42,7 +42,7 @@ SHIM_MATH_CLONES void slopes(const T* g, const T* x, T* dx, T m, T scale, T of_o
   for (int64_t i = 0; i < n; ++i) dx[i] = (g[i] - of_one - (x[i] - m) * of_normal) * scale;
 }
 
-template <class F> void each_channel(Layout l, F&& f) {
+template <class F> void each_channel(ChannelLayout l, F&& f) {
   parallel_for(l.channels, std::max<int64_t>(1, kGrain / std::max<int64_t>(l.batch * l.span, 1)),
       [&](int64_t begin, int64_t end) {
         for (int64_t c = begin; c < end; ++c) f(c);
@@ -50,7 +50,8 @@ template <class F> void each_channel(Layout l, F&& f) {
 }
 
 template <class T>
-void forward(Layout l, const T* x, const T* w, const T* b, double eps, bool of_batch, T* mean, T* variance, T* y) {
+void forward(
+    ChannelLayout l, const T* x, const T* w, const T* b, double eps, bool of_batch, T* mean, T* variance, T* y) {
   const double count = double(l.batch * l.span);
   each_channel(l, [&](int64_t c) {
     auto at = [&](int64_t n) { return (n * l.channels + c) * l.span; };
@@ -67,8 +68,8 @@ void forward(Layout l, const T* x, const T* w, const T* b, double eps, bool of_b
 }
 
 template <class T>
-void backward(Layout l, const T* g, const T* x, const T* w, const T* mean, const T* variance, double eps, bool of_batch,
-    T* dx, T* dw, T* db) {
+void backward(ChannelLayout l, const T* g, const T* x, const T* w, const T* mean, const T* variance, double eps,
+    bool of_batch, T* dx, T* dw, T* db) {
   const double count = double(l.batch * l.span);
   each_channel(l, [&](int64_t c) {
     auto at = [&](int64_t n) { return (n * l.channels + c) * l.span; };
@@ -88,61 +89,78 @@ void backward(Layout l, const T* g, const T* x, const T* w, const T* mean, const
 
 template <class F> void by_dtype(DType t, F&& f) { t == DType::f64 ? f(double{}) : f(float{}); }
 template <class T> T* data_or_null(const Tensor& t) { return t ? t->data_as<T>() : nullptr; }
-Tensor as(const Tensor& t, DType dtype) {
-  return !t ? t : t->dtype() == dtype ? contiguous(t) : contiguous(to_dtype(t, dtype));
-}
-Tensor narrowed(const Tensor& t, DType dtype) { return t->dtype() == dtype ? t : to_dtype(t, dtype); }
 
 // One element a channel and sample: the other way round, each channel lies in one piece.
 struct Seen {
   Tensor data;
-  Layout layout;
+  ChannelLayout layout;
   bool turned;
 };
 Seen seen(const Tensor& t, DType compute) {
   const int64_t batch = t->sizes()[0], channels = t->sizes()[1],
                 span = batch && channels ? t->numel() / (batch * channels) : 0;
-  if (span != 1) return {as(t, compute), {batch, channels, span}, false};
+  if (span != 1) return {contiguous_of(t, compute), {batch, channels, span}, false};
   Tensor flat = view(*contiguous(t), Dims{batch, channels});
-  return {as(transpose(*flat, 0, 1), compute), {1, channels, batch}, true};
+  return {contiguous_of(transpose(*flat, 0, 1), compute), {1, channels, batch}, true};
 }
 Tensor back(const Seen& s, const Tensor& made, const Tensor& like) {
-  if (!s.turned) return narrowed(made, like->dtype());
-  return view(*contiguous(narrowed(transpose(*made, 0, 1), like->dtype())), like->sizes());
+  if (!s.turned) return of_dtype(made, like->dtype());
+  return view(*contiguous(of_dtype(transpose(*made, 0, 1), like->dtype())), like->sizes());
 }
+
+// Whether an input of images or the like has one number a channel, or none: anybody can call the operators.
+bool of_channels(const Tensor& x, std::initializer_list<const Tensor*> all) {
+  return x->dim() >= 2 && x->numel() &&
+         std::ranges::all_of(all, [&](const Tensor* t) { return !*t || (*t)->numel() == x->sizes()[1]; });
+}
+constexpr NotMine kNoChannels{"empty tensors, or other than one number a channel"};
 
 }  // namespace
 
-Tensor channel_norm(
-    const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor* mean, Tensor* variance) {
-  const DType compute = compute_dtype(x->dtype());
-  const Seen s = seen(x, compute);
-  const Tensor w = as(weight, compute), b = as(bias, compute);
-  const bool of_batch = !*mean;
-  // Given ones come back as copies: what a node keeps is not what the next batch moves.
-  Tensor m = of_batch ? empty(Dims{s.layout.channels}, compute, Device{}) : contiguous(to_dtype(*mean, compute));
-  Tensor v = of_batch ? empty(Dims{s.layout.channels}, compute, Device{}) : contiguous(to_dtype(*variance, compute));
-  Tensor out = empty(s.data->sizes(), compute, Device{});
-  by_dtype(compute, [&]<class T>(T) {
-    forward<T>(s.layout, s.data->data_as<T>(), data_or_null<T>(w), data_or_null<T>(b), eps, of_batch, m->data_as<T>(),
-        v->data_as<T>(), out->data_as<T>());
+Outcome<std::tuple<Tensor, Tensor, Tensor>> channel_norm(const Tensor& x, const OptionalTensor& weight,
+    const OptionalTensor& bias, const OptionalTensor& mean, const OptionalTensor& variance, bool of_batch, double eps) {
+  if (of_batch == mean.has_value() || mean.has_value() != variance.has_value())
+    return NotMine{"a mean or a variance alone, or beside the batch's own"};
+  if (!floats_in_order(x) || !floats_in_order(weight) || !floats_in_order(bias) || !floats_in_order(mean) ||
+      !floats_in_order(variance))
+    return kChannelsLastOrNoFloats;
+  if (!of_channels(x, {&or_null(weight), &or_null(bias), &or_null(mean), &or_null(variance)})) return kNoChannels;
+  return unlocked(x->numel(), [&] {
+    const DType compute = compute_dtype(x->dtype());
+    const Seen s = seen(x, compute);
+    const Tensor w = contiguous_of(or_null(weight), compute), b = contiguous_of(or_null(bias), compute);
+    const auto own = [&](const OptionalTensor& given) {
+      return given ? contiguous(to_dtype(*given, compute)) : empty(Dims{s.layout.channels}, compute, Device{});
+    };
+    const Tensor m = own(mean), v = own(variance), out = empty(s.data->sizes(), compute, Device{});
+    by_dtype(compute, [&]<class T>(T) {
+      forward<T>(s.layout, s.data->data_as<T>(), data_or_null<T>(w), data_or_null<T>(b), eps, of_batch, m->data_as<T>(),
+          v->data_as<T>(), out->data_as<T>());
+    });
+    return std::tuple(back(s, out, x), m, v);
   });
-  *mean = m, *variance = v;
-  return back(s, out, x);
 }
 
-ChannelGradients channel_norm_backward(const Tensor& g, const Tensor& x, const Tensor& weight, const Tensor& mean,
-    const Tensor& variance, double eps, bool of_batch) {
-  const DType compute = compute_dtype(x->dtype());
-  const Seen s = seen(x, compute), dy = seen(g, compute);
-  const Tensor w = as(weight, compute), m = as(mean, compute), v = as(variance, compute);
-  Tensor dx = empty(s.data->sizes(), compute, Device{}), dw = empty(Dims{s.layout.channels}, compute, Device{}),
-         db = empty(Dims{s.layout.channels}, compute, Device{});
-  by_dtype(compute, [&]<class T>(T) {
-    backward<T>(s.layout, dy.data->data_as<T>(), s.data->data_as<T>(), data_or_null<T>(w), m->data_as<T>(),
-        v->data_as<T>(), eps, of_batch, dx->data_as<T>(), dw->data_as<T>(), db->data_as<T>());
+Outcome<std::tuple<Tensor, Tensor, Tensor>> channel_norm_backward(const Tensor& g, const Tensor& x,
+    const OptionalTensor& weight, const Tensor& mean, const Tensor& variance, double eps, bool of_batch) {
+  if (!floats_in_order(g) || !floats_in_order(x) || !floats_in_order(weight) || !floats_in_order(mean) ||
+      !floats_in_order(variance))
+    return kChannelsLastOrNoFloats;
+  if (!of_channels(x, {&or_null(weight), &mean, &variance}) || !std::ranges::equal(g->sizes(), x->sizes()))
+    return kNoChannels;
+  return unlocked(x->numel(), [&] {
+    const DType compute = compute_dtype(x->dtype());
+    const Seen s = seen(x, compute), dy = seen(g, compute);
+    const Tensor w = contiguous_of(or_null(weight), compute), m = contiguous_of(mean, compute),
+                 v = contiguous_of(variance, compute);
+    const Tensor dx = empty(s.data->sizes(), compute, Device{}), dw = empty(Dims{s.layout.channels}, compute, Device{}),
+                 db = empty(Dims{s.layout.channels}, compute, Device{});
+    by_dtype(compute, [&]<class T>(T) {
+      backward<T>(s.layout, dy.data->data_as<T>(), s.data->data_as<T>(), data_or_null<T>(w), m->data_as<T>(),
+          v->data_as<T>(), eps, of_batch, dx->data_as<T>(), dw->data_as<T>(), db->data_as<T>());
+    });
+    return std::tuple(back(s, dx, x), dw, db);
   });
-  return {back(s, dx, x), dw, db};
 }
 
 }  // namespace shim

@@ -1,7 +1,7 @@
 #pragma once
 // Convolutions of images and volumes in float32 and float64: directly (direct_convolution.h) where that is worth it, else by products of
 // matrices of windows; in one channel a group, line by line.
-#include "core/tensor.h"
+#include "ops/kernel.h"
 
 namespace shim {
 
@@ -22,9 +22,17 @@ Tensor convolve_transposed(
 // The gradient of w in `convolve`: (channels of g, channels of x / groups, kernel).
 Tensor convolution_weight(const Tensor& x, const Tensor& g, const Box&, int64_t groups);
 
-// Windows of `planes` as columns, (batch, channels, height, width) to (batch, channels * kernel, out_sizes), and their sums back.
-Tensor to_window_columns(const Tensor& x, const Window&, int64_t height, int64_t width);
-Tensor from_window_columns(const Tensor& columns, const Window&, int64_t channels, int64_t image_height,
-    int64_t image_width, int64_t height, int64_t width);
+// The operators, of lines, images and volumes in real floats; settings are one number or one a dim.
+Outcome<Tensor> convolution(const Tensor& input, const Tensor& weight, const OptionalTensor& bias, IntArrayRef stride,
+    IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding, int64_t groups);
+Outcome<Tensor> convolution_weight_gradient(const Tensor& input, const Tensor& grad_output, IntArrayRef kernel,
+    IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, int64_t groups);
+
+// Windows of float32 or float64 images as columns, ([batch,] channels, height, width) to ([batch,] channels * kernel, windows), and their
+// sums back (window_columns.cpp).
+Outcome<Tensor> im2col(
+    const Tensor& self, IntArrayRef kernel, IntArrayRef dilation, IntArrayRef padding, IntArrayRef stride);
+Outcome<Tensor> col2im(const Tensor& self, IntArrayRef output_size, IntArrayRef kernel, IntArrayRef dilation,
+    IntArrayRef padding, IntArrayRef stride);
 
 }  // namespace shim

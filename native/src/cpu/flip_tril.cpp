@@ -5,7 +5,8 @@
 
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
-#include "ops/kernels.h"
+#include "ops/moves.h"
+#include "ops/repeat.h"
 
 namespace shim {
 namespace {
@@ -27,10 +28,8 @@ template <class T> void flip_loop(void*, char* const* data, const int64_t* steps
     *reinterpret_cast<T*>(data[0] + i * steps[0]) = *reinterpret_cast<const T*>(data[1] + i * steps[1]);
 }
 
-}  // namespace
-
-Tensor flip(const TensorImpl& self, const bool* turned) {
-  if (!self.device().is_cpu() || self.has_math_bits()) return {};
+// turned[d]: whether dim d runs backwards. Null: elements of a size that there is no loop for.
+Tensor flipped(const TensorImpl& self, const bool* turned) {
   Tensor out = empty(self.sizes(), self.dtype(), Device{});
   if (!self.numel()) return out;
   Dims strides(self.strides().begin(), self.strides().end());
@@ -51,6 +50,33 @@ Tensor flip(const TensorImpl& self, const bool* turned) {
   const Operand operands[2] = {Operand::of(*out), {data, self.dtype(), self.sizes(), strides}};
   run_nest(make_nest(out->sizes(), operands, 2), loop, nullptr);
   return out;
+}
+
+}  // namespace
+
+Outcome<Tensor> flip(const Tensor& self, IntArrayRef dims) {
+  constexpr NotMine kWide{"elements of 16 bytes"};
+  bool turned[kMaxDims] = {};
+  if (!mark_dims(dims, *self, turned)) return NotMine{"no dims, or dims out of range or given twice"};
+  if (self->has_math_bits()) return NotMine{"conjugate or negative bits"};
+  const Dims order = channels_last_order(*self);
+  if (order.empty()) {
+    const Tensor found = unlocked(self->numel(), [&] { return flipped(*self, turned); });
+    return found ? Outcome<Tensor>(found) : kWide;
+  }
+  bool moved[kMaxDims] = {};
+  for (size_t i = 0; i < order.size(); ++i) moved[i] = turned[order[i]];
+  const Tensor last = permute(*self, order);
+  const Tensor found = unlocked(self->numel(), [&] { return flipped(*last, moved); });
+  return found ? Outcome<Tensor>(permute(*found, inverse_permutation(order))) : kWide;
+}
+
+Outcome<Tensor> repeat(const Tensor& self, IntArrayRef repeats) {
+  if (self->has_math_bits()) return NotMine{"conjugate or negative bits"};
+  Repeated r;
+  if (!repeated(*self, {repeats.begin(), repeats.end()}, &r)) return NotMine{"nothing to repeat, or too many dims"};
+  unlocked(r.out->numel(), [&] { copy_(r.to, r.from); });
+  return r.out;
 }
 
 Tensor triangle(const Tensor& self, int64_t diagonal, bool upper) {

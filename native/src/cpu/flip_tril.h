@@ -1,10 +1,11 @@
 #pragma once
-// flip, tril and triu of CPU tensors. Null where there is no kernel for the case.
-#include "core/tensor.h"
+// flip, repeat, tril and triu of CPU tensors.
+#include "ops/kernel.h"
 
 namespace shim {
 
-Tensor flip(const TensorImpl& self, const bool* turned);  // turned[d]: whether dim d runs backwards
-Tensor triangle(const Tensor& self, int64_t diagonal, bool upper);
+Outcome<Tensor> flip(const Tensor& self, IntArrayRef dims);
+Outcome<Tensor> repeat(const Tensor& self, IntArrayRef repeats);
+Tensor triangle(const Tensor& self, int64_t diagonal, bool upper);  // null where there is no kernel for the case
 
 }  // namespace shim

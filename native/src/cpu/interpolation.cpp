@@ -11,11 +11,11 @@
 namespace shim {
 namespace {
 
-struct Layout {
+struct DimLayout {
   int64_t outer, size, inner;
 };
-Layout along(const Tensor& x, int dim) {
-  Layout l{1, x->sizes()[size_t(dim)], 1};
+DimLayout along(const Tensor& x, int dim) {
+  DimLayout l{1, x->sizes()[size_t(dim)], 1};
   for (int d = 0; d < x->dim(); ++d)
     (d < dim ? l.outer : d > dim ? l.inner : l.size) *= d == dim ? 1 : x->sizes()[size_t(d)];
   return l;
@@ -56,7 +56,7 @@ void lines_of(const T* x, T* y, int64_t count, int64_t taps, int64_t inner, cons
 }
 
 template <class T>
-void weighted_into(const Tensor& x, Layout l, const Tensor& indices, const Tensor& weights, const Tensor& out) {
+void weighted_into(const Tensor& x, DimLayout l, const Tensor& indices, const Tensor& weights, const Tensor& out) {
   const int64_t count = indices->sizes()[0], taps = indices->sizes()[1], *at = indices->data_as<int64_t>();
   const bool full = std::all_of(at, at + count * taps, [](int64_t p) { return p >= 0; });
   const auto row = full && taps == 1   ? row_of<1, T>
@@ -78,7 +78,7 @@ void weighted_into(const Tensor& x, Layout l, const Tensor& indices, const Tenso
 
 template <class T>
 void spread_into(
-    const Tensor& g, Layout l, int64_t size, const Tensor& indices, const Tensor& weights, const Tensor& out) {
+    const Tensor& g, DimLayout l, int64_t size, const Tensor& indices, const Tensor& weights, const Tensor& out) {
   const int64_t count = indices->sizes()[0], taps = indices->sizes()[1], *index_data = indices->data_as<int64_t>();
   parallel_for(l.outer, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, count * taps * l.inner)),
       [&](int64_t begin, int64_t end) {
@@ -259,7 +259,7 @@ void sample_backward_into(
 }  // namespace
 
 Tensor weighted(const Tensor& x, int dim, const Tensor& indices, const Tensor& weights) {
-  const Layout l = along(x, dim);
+  const DimLayout l = along(x, dim);
   const Tensor out = resized_along(x, dim, indices->sizes()[0]);
   x->dtype() == DType::f64 ? weighted_into<double>(x, l, indices, weights, out)
                            : weighted_into<float>(x, l, indices, weights, out);
@@ -267,7 +267,7 @@ Tensor weighted(const Tensor& x, int dim, const Tensor& indices, const Tensor& w
 }
 
 Tensor spread(const Tensor& g, int dim, int64_t size, const Tensor& indices, const Tensor& weights) {
-  const Layout l = along(g, dim);
+  const DimLayout l = along(g, dim);
   const Tensor out = resized_along(g, dim, size);
   g->dtype() == DType::f64 ? spread_into<double>(g, l, size, indices, weights, out)
                            : spread_into<float>(g, l, size, indices, weights, out);

@@ -73,21 +73,21 @@ void copy_rows(
   });
 }
 
-}  // namespace
+constexpr NotMine kUnsuited{"places that do not suit the input"};
 
-Tensor pad_with(const Tensor& self, const Dims& pad, Scalar value) {
+Outcome<Tensor> padded_with(const Tensor& self, IntArrayRef pad, Scalar value) {
   const size_t n = size_t(self->dim());
   Dims shape(self->sizes().begin(), self->sizes().end());
-  if (pad.size() % 2 || pad.size() / 2 > n) return {};
+  if (pad.size() % 2 || pad.size() / 2 > n) return kUnsuited;
   for (size_t i = 0; i < pad.size() / 2; ++i)
-    if ((shape[n - 1 - i] = checked_sum({shape[n - 1 - i], pad[2 * i], pad[2 * i + 1]})) < 0) return {};
+    if ((shape[n - 1 - i] = checked_sum({shape[n - 1 - i], pad[2 * i], pad[2 * i + 1]})) < 0) return kUnsuited;
   const Tensor out = empty(shape, self->dtype(), Device{});
   fill_(out, value);
   Tensor from = self, to = out;
   for (size_t i = 0; i < pad.size() / 2; ++i) {
     const int64_t d = int64_t(n - 1 - i), start = -std::min<int64_t>(pad[2 * i], 0),
                   length = checked_sum({self->sizes()[size_t(d)], -start, std::min<int64_t>(pad[2 * i + 1], 0)});
-    if (length < 0) return {};
+    if (length < 0) return kUnsuited;
     from = narrow(*from, d, start, length);
     to = narrow(*to, d, std::max<int64_t>(pad[2 * i], 0), length);
   }
@@ -95,24 +95,56 @@ Tensor pad_with(const Tensor& self, const Dims& pad, Scalar value) {
   return out;
 }
 
-Tensor pad_from_itself(const Tensor& self, const Dims& pad, Padding mode) {
+Outcome<Tensor> continued(const Tensor& self, IntArrayRef pad, Padding mode) {
   const size_t n = size_t(self->dim()), many = pad.size() / 2;
-  if (pad.size() % 2 || many == 0 || (n != many + 1 && n != many + 2) || self->numel() == 0) return {};
+  if (pad.size() % 2 || many == 0 || (n != many + 1 && n != many + 2) || self->numel() == 0) return kUnsuited;
   Dims shape(self->sizes().begin(), self->sizes().end());
   std::vector<std::vector<int64_t>> indices(n);
   for (size_t i = 0; i < many; ++i) {
     const size_t d = n - 1 - i;
-    if (!reaches(shape[d], pad[2 * i], pad[2 * i + 1], mode)) return {};
+    if (!reaches(shape[d], pad[2 * i], pad[2 * i + 1], mode)) return kUnsuited;
     shape[d] = checked_sum({shape[d], pad[2 * i], pad[2 * i + 1]});
   }
-  const Tensor in = contiguous(self), out = empty(shape, self->dtype(),
-                                          Device{});  // first: too large a result fails before its places are listed
+  const Tensor out =
+      empty(shape, self->dtype(), Device{});  // first: too large a result fails before its places are listed
   for (size_t i = 0; i < many; ++i)
     indices[n - 1 - i] = source_indices(self->sizes()[n - 1 - i], pad[2 * i], pad[2 * i + 1], mode);
-  return of_size<Tensor>(self->itemsize(), [&]<class T>(T) {
-    copy_rows(static_cast<const T*>(in->data()), static_cast<T*>(out->data()), self->sizes(), shape, indices);
-    return out;
-  });
+  return or_not_mine(
+      of_size<Tensor>(self->itemsize(),
+          [&]<class T>(T) {
+            copy_rows(static_cast<const T*>(self->data()), static_cast<T*>(out->data()), self->sizes(), shape, indices);
+            return out;
+          }),
+      "elements of 16 bytes");
+}
+
+// Another order of dims than theirs is the bodies' work to keep.
+constexpr NotMine kNotInOrder{"tensors that are not contiguous, or have conjugate or negative bits"};
+bool in_order(const TensorImpl& t) { return t.is_contiguous() && !t.has_math_bits(); }
+
+}  // namespace
+
+Outcome<Tensor> pad_with(const Tensor& self, IntArrayRef places, Scalar value) {
+  if (!in_order(*self)) return kNotInOrder;
+  if (value.type == Scalar::Complex) return NotMine{"a complex number"};
+  if (value.type == Scalar::Float && !is_floating(self->dtype())) return NotMine{"a float among whole numbers"};
+  check_fits(value, self->dtype());
+  return unlocked(self->numel(), [&] { return padded_with(self, places, value); });
+}
+
+Outcome<Tensor> pad_from_itself(const Tensor& self, IntArrayRef places, Padding mode) {
+  if (!in_order(*self)) return kNotInOrder;
+  if (self->dtype() == DType::b8) return NotMine{"bool tensors"};
+  return unlocked(self->numel(), [&] { return continued(self, places, mode); });
+}
+
+Outcome<Tensor> pad(const Tensor& self, IntArrayRef places, std::string_view mode, std::optional<Scalar> value) {
+  if (mode == "constant") return pad_with(self, places, value.value_or(Scalar{Scalar::Int, 0}));
+  if (value) return NotMine{"a value of a mode that has none"};
+  if (mode == "reflect") return pad_from_itself(self, places, Padding::reflect);
+  if (mode == "replicate") return pad_from_itself(self, places, Padding::replicate);
+  if (mode == "circular") return pad_from_itself(self, places, Padding::circular);
+  return NotMine{"a mode that there is not"};
 }
 
 }  // namespace shim

@@ -2,10 +2,20 @@
 #include <algorithm>
 #include <limits>
 
+#include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
 #include "cpu/pooling.h"
+#include "cpu/reduce.h"
+#include "cpu/window_settings.h"
 
 namespace shim {
+
+// For each dim, where every window lies in the input, and how many places a mean is of.
+struct BoxSpan {
+  int64_t first, last, counted;
+};
+using Spans = std::vector<BoxSpan>;
+
 namespace {
 
 template <class F>
@@ -27,8 +37,6 @@ template <class F> void by_dtype(DType t, F&& f) { t == DType::f64 ? f(double{})
 Dims result_sizes(const Tensor& x, const Spans (&spans)[3]) {
   return {x->sizes()[0], int64_t(spans[0].size()), int64_t(spans[1].size()), int64_t(spans[2].size())};
 }
-
-}  // namespace
 
 Tensor box_max(const Tensor& x, const Spans (&spans)[3], const int64_t (&step)[3], Tensor* indices) {
   const int64_t height = x->sizes()[2], width = x->sizes()[3], plane = x->sizes()[1] * height * width;
@@ -53,6 +61,7 @@ Tensor box_max(const Tensor& x, const Spans (&spans)[3], const int64_t (&step)[3
   return out;
 }
 
+// divisor 0: what each span counts
 Tensor box_mean(const Tensor& x, const Spans (&spans)[3], int64_t divisor) {
   const int64_t height = x->sizes()[2], width = x->sizes()[3], plane = x->sizes()[1] * height * width;
   Tensor out = empty(result_sizes(x, spans), x->dtype(), Device{});
@@ -67,6 +76,131 @@ Tensor box_mean(const Tensor& x, const Spans (&spans)[3], int64_t divisor) {
     });
   });
   return out;
+}
+
+// (planes, depth, height, width) of the compute dtype, of an input whose last n dims are pooled; null where it has no dims for that.
+Tensor as_volumes(const Tensor& x, int n) {
+  if (x->dim() < n + 1 || x->dim() > n + 2) return {};
+  Dims sizes(4, 1);
+  for (int i = 0; i < n; ++i) sizes[size_t(4 - n + i)] = x->sizes()[size_t(x->dim() - n + i)];
+  sizes[0] = x->numel() / (sizes[1] * sizes[2] * sizes[3]);
+  return view(*contiguous_of(x, compute_dtype(x->dtype())), sizes);
+}
+
+// A result of planes, in the input's dtype and with its leading dims.
+Tensor given_back(const Tensor& out, const Tensor& x, int n, DType dtype) {
+  Dims sizes(x->sizes().begin(), x->sizes().end());
+  for (int i = 0; i < n; ++i) sizes[sizes.size() - size_t(n) + size_t(i)] = out->sizes()[size_t(4 - n + i)];
+  return of_dtype(view(*out, sizes), dtype);
+}
+
+bool adaptive_spans(const Tensor& x, int n, IntArrayRef parts, Spans (&spans)[3]) {
+  if (parts.size() != size_t(n)) return false;
+  for (int d = 0; d < 3; ++d) {
+    if (d < 3 - n) {
+      spans[d] = {{0, 1, 1}};
+      continue;
+    }
+    const int64_t size = x->sizes()[size_t(d + 1)], many = parts[size_t(d - 3 + n)];
+    if (many < 1 || many > (int64_t(1) << 24)) return false;
+    for (int64_t i = 0; i < many; ++i) {
+      const int64_t first = i * size / many, last = ((i + 1) * size + many - 1) / many;
+      spans[d].push_back({first, last, last - first});
+    }
+  }
+  return true;
+}
+
+struct VolumeWindows {
+  int64_t kernel[3], stride[3], padding[3], dilation[3];
+};
+
+// False where the record has to say what is wrong with the settings.
+bool windows_of(IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, VolumeWindows* w) {
+  if (!triple_of(kernel, 3, 1, 1, w->kernel) || !triple_of(padding, 3, 0, 0, w->padding) ||
+      !triple_of(dilation, 3, 1, 1, w->dilation))
+    return false;
+  if (stride.empty())
+    std::copy_n(w->kernel, 3, w->stride);
+  else if (!triple_of(stride, 3, 1, 1, w->stride))
+    return false;
+  for (int d = 0; d < 3; ++d)
+    if (w->padding[d] > ((w->kernel[d] - 1) * w->dilation[d] + 1) / 2) return false;
+  return true;
+}
+
+bool window_spans(const Tensor& x, const VolumeWindows& w, bool ceil_mode, bool include_pad, Spans (&spans)[3]) {
+  for (size_t d = 0; d < 3; ++d) {
+    const int64_t size = x->sizes()[d + 1], reach = w.dilation[d] * (w.kernel[d] - 1) + 1,
+                  room = size + 2 * w.padding[d] - reach;
+    if (room < 0) return false;
+    int64_t many = (ceil_mode ? (room + w.stride[d] - 1) / w.stride[d] : room / w.stride[d]) + 1;
+    if (ceil_mode && (many - 1) * w.stride[d] >= size + w.padding[d]) --many;
+    if (many < 1) return false;
+    for (int64_t i = 0; i < many; ++i) {
+      const int64_t start = i * w.stride[d] - w.padding[d], end = std::min(start + reach, size + w.padding[d]);
+      // The first place inside that the window's steps reach.
+      const int64_t skipped = start < 0 ? (-start + w.dilation[d] - 1) / w.dilation[d] : 0,
+                    first = start + skipped * w.dilation[d];
+      const int64_t last = std::min(end, size);
+      spans[d].push_back({first, last, include_pad ? end - start : last - first});
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+template <int n> Outcome<ValuesAndIndices> adaptive_max_pool(const Tensor& x, IntArrayRef output_size) {
+  if (!floats_in_order(x) || !x->numel()) return kChannelsLastOrNoFloats;
+  const Tensor volumes = as_volumes(x, n);
+  Spans spans[3];
+  if (!volumes || !adaptive_spans(volumes, n, output_size, spans)) return kUnsuitedWindows;
+  Tensor indices, out = unlocked(x->numel(), [&] { return box_max(volumes, spans, {1, 1, 1}, &indices); });
+  return ValuesAndIndices{given_back(out, x, n, x->dtype()), given_back(indices, x, n, DType::i64)};
+}
+template Outcome<ValuesAndIndices> adaptive_max_pool<1>(const Tensor&, IntArrayRef);
+template Outcome<ValuesAndIndices> adaptive_max_pool<2>(const Tensor&, IntArrayRef);
+template Outcome<ValuesAndIndices> adaptive_max_pool<3>(const Tensor&, IntArrayRef);
+
+template <int n> Outcome<Tensor> adaptive_avg_pool(const Tensor& x, IntArrayRef output_size) {
+  if (!floats_in_order(x) || !x->numel()) return kChannelsLastOrNoFloats;
+  const Tensor volumes = as_volumes(x, n);
+  Spans spans[3];
+  if (!volumes || !adaptive_spans(volumes, n, output_size, spans)) return kUnsuitedWindows;
+  if (n == 2 && spans[1].size() == 1 && spans[2].size() == 1)
+    return or_not_mine(reduce(Reduction::mean, x, Dims{-1, -2}, true, DType::undefined), "no mean of such a dtype");
+  return given_back(unlocked(x->numel(), [&] { return box_mean(volumes, spans, 0); }), x, n, x->dtype());
+}
+template Outcome<Tensor> adaptive_avg_pool<1>(const Tensor&, IntArrayRef);
+template Outcome<Tensor> adaptive_avg_pool<2>(const Tensor&, IntArrayRef);
+template Outcome<Tensor> adaptive_avg_pool<3>(const Tensor&, IntArrayRef);
+
+Outcome<ValuesAndIndices> max_pool3d_with_indices(const Tensor& x, IntArrayRef kernel, IntArrayRef stride,
+    IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
+  if (!floats_in_order(x) || !x->numel()) return kChannelsLastOrNoFloats;
+  const Tensor volumes = as_volumes(x, 3);
+  VolumeWindows w;
+  Spans spans[3];
+  if (!volumes || !windows_of(kernel, stride, padding, dilation, &w) ||
+      !window_spans(volumes, w, ceil_mode, false, spans))
+    return kUnsuitedWindows;
+  Tensor indices, out = unlocked(x->numel(), [&] { return box_max(volumes, spans, w.dilation, &indices); });
+  return ValuesAndIndices{given_back(out, x, 3, x->dtype()), given_back(indices, x, 3, DType::i64)};
+}
+
+Outcome<Tensor> mean_pool3d(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding,
+    bool ceil_mode, bool include_pad, int64_t divisor) {
+  if (!floats_in_order(x) || !x->numel()) return kChannelsLastOrNoFloats;
+  if (x->itemsize() == 2) return NotMine{"float16 and bfloat16, which PyTorch refuses"};
+  const Dims dilation{1};
+  const Tensor volumes = as_volumes(x, 3);
+  VolumeWindows w;
+  Spans spans[3];
+  if (!volumes || !windows_of(kernel, stride, padding, dilation, &w) ||
+      !window_spans(volumes, w, ceil_mode, include_pad, spans))
+    return kUnsuitedWindows;
+  return given_back(unlocked(x->numel(), [&] { return box_mean(volumes, spans, divisor); }), x, 3, x->dtype());
 }
 
 }  // namespace shim

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/interpreter_lock.h"
+#include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
-#include "ops/kernels.h"
+#include "cpu/window_settings.h"
 
 namespace shim {
 namespace {
@@ -60,9 +62,7 @@ void each_window(const Window& w, int64_t height, int64_t width, int64_t rows, i
 
 template <class F> void by_dtype(DType t, F&& f) { t == DType::f64 ? f(double{}) : f(float{}); }
 
-}  // namespace
-
-Tensor max_pool(const Tensor& x, const Window& w, int64_t height, int64_t width, Tensor* indices) {
+Tensor max_planes(const Tensor& x, const Window& w, int64_t height, int64_t width, Tensor* indices) {
   const int64_t planes = x->sizes()[0], h = x->sizes()[1], v = x->sizes()[2];
   Tensor out = empty(Dims{planes, height, width}, x->dtype(), Device{});
   *indices = empty(Dims{planes, height, width}, DType::i64, Device{});
@@ -75,7 +75,7 @@ Tensor max_pool(const Tensor& x, const Window& w, int64_t height, int64_t width,
   return out;
 }
 
-Tensor mean_pool(const Tensor& x, const Window& w, int64_t height, int64_t width, bool include_pad, int64_t divisor) {
+Tensor mean_planes(const Tensor& x, const Window& w, int64_t height, int64_t width, bool include_pad, int64_t divisor) {
   const int64_t planes = x->sizes()[0], h = x->sizes()[1], v = x->sizes()[2];
   Tensor out = empty(Dims{planes, height, width}, x->dtype(), Device{});
   by_dtype(x->dtype(), [&]<class T>(T) {
@@ -94,7 +94,7 @@ Tensor mean_pool(const Tensor& x, const Window& w, int64_t height, int64_t width
   return out;
 }
 
-Tensor mean_pool_backward(
+Tensor mean_planes_backward(
     const Tensor& g, const Window& w, int64_t height, int64_t width, bool include_pad, int64_t divisor) {
   const int64_t planes = g->sizes()[0], h = g->sizes()[1], v = g->sizes()[2];
   Tensor out = empty(Dims{planes, height, width}, g->dtype(), Device{});
@@ -112,6 +112,88 @@ Tensor mean_pool_backward(
     });
   });
   return out;
+}
+
+// A pool's windows over the last n dims, and what they are of.
+struct PoolOfPlanes {
+  Window window;
+  Tensor planes;  // of the compute dtype
+  int64_t sizes[2];
+  Dims shape;  // of the result
+};
+
+// False where the record has to say what is wrong with the settings.
+bool pool_of(const Tensor& x, int n, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
+    bool ceil_mode, PoolOfPlanes* p) {
+  if (x->dim() < n + 1 || x->dim() > n + 2 || !x->numel()) return false;
+  Window& w = p->window;
+  if (!pair_of(kernel, n, 1, 1, w.kernel) || !pair_of(padding, n, 0, 0, w.padding) ||
+      !pair_of(dilation, n, 1, 1, w.dilation))
+    return false;
+  if (stride.empty())
+    w.stride[0] = w.kernel[0], w.stride[1] = w.kernel[1];
+  else if (!pair_of(stride, n, 1, 1, w.stride))
+    return false;
+  p->shape.assign(x->sizes().begin(), x->sizes().end());
+  for (int i = 0; i < 2; ++i) {
+    if (w.padding[i] > ((w.kernel[i] - 1) * w.dilation[i] + 1) / 2) return false;
+    const int64_t size = i == 0 && n == 1 ? 1 : x->sizes()[size_t(x->dim() - 2 + i)],
+                  room = size + 2 * w.padding[i] - w.dilation[i] * (w.kernel[i] - 1) - 1;
+    if (room < 0) return false;
+    p->sizes[i] = (ceil_mode ? (room + w.stride[i] - 1) / w.stride[i] : room / w.stride[i]) + 1;
+    if (ceil_mode && (p->sizes[i] - 1) * w.stride[i] >= size + w.padding[i]) --p->sizes[i];
+    if (p->sizes[i] < 1) return false;
+    if (i == 1 || n == 2) p->shape[p->shape.size() - 2 + size_t(i)] = p->sizes[i];
+  }
+  const int64_t width = x->sizes().back(), height = n == 1 ? 1 : x->sizes()[size_t(x->dim() - 2)];
+  p->planes = view(*contiguous_of(x, compute_dtype(x->dtype())), Dims{x->numel() / (width * height), height, width});
+  return true;
+}
+
+}  // namespace
+
+template <int n>
+Outcome<ValuesAndIndices> max_pool_with_indices(const Tensor& x, IntArrayRef kernel, IntArrayRef stride,
+    IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
+  PoolOfPlanes p;
+  if (!floats_in_order(x)) return kChannelsLastOrNoFloats;
+  if (!pool_of(x, n, kernel, stride, padding, dilation, ceil_mode, &p)) return kUnsuitedWindows;
+  const Unlocked others_run;
+  Tensor indices, out = max_planes(p.planes, p.window, p.sizes[0], p.sizes[1], &indices);
+  return ValuesAndIndices{of_dtype(view(*out, p.shape), x->dtype()), view(*indices, p.shape)};
+}
+template Outcome<ValuesAndIndices> max_pool_with_indices<1>(
+    const Tensor&, IntArrayRef, IntArrayRef, IntArrayRef, IntArrayRef, bool);
+template Outcome<ValuesAndIndices> max_pool_with_indices<2>(
+    const Tensor&, IntArrayRef, IntArrayRef, IntArrayRef, IntArrayRef, bool);
+
+template <int n>
+Outcome<Tensor> mean_pool(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, bool ceil_mode,
+    bool include_pad, int64_t divisor) {
+  const Dims dilation{1};
+  PoolOfPlanes p;
+  if (!floats_in_order(x)) return kChannelsLastOrNoFloats;
+  if (!pool_of(x, n, kernel, stride, padding, dilation, ceil_mode, &p)) return kUnsuitedWindows;
+  const Tensor out = mean_planes(p.planes, p.window, p.sizes[0], p.sizes[1], include_pad, divisor);
+  return of_dtype(view(*out, p.shape), x->dtype());
+}
+template Outcome<Tensor> mean_pool<1>(const Tensor&, IntArrayRef, IntArrayRef, IntArrayRef, bool, bool, int64_t);
+template Outcome<Tensor> mean_pool<2>(const Tensor&, IntArrayRef, IntArrayRef, IntArrayRef, bool, bool, int64_t);
+
+Outcome<Tensor> mean_pool_backward(const Tensor& g, IntArrayRef size, IntArrayRef kernel, IntArrayRef stride,
+    IntArrayRef padding, bool include_pad, int64_t divisor) {
+  Window w{};
+  int64_t sizes[2] = {};
+  if (!floats_in_order(g)) return kChannelsLastOrNoFloats;
+  if (g->dim() < 3 || !g->numel() || !pair_of(size, 2, 1, 1, sizes) || !pair_of(kernel, 2, 1, 1, w.kernel) ||
+      !pair_of(stride, 2, 1, 1, w.stride) || !pair_of(padding, 2, 0, 0, w.padding))
+    return kUnsuitedWindows;
+  Dims shape(g->sizes().begin(), g->sizes().end());
+  const int64_t h = shape[shape.size() - 2], v = shape.back();
+  shape[shape.size() - 2] = sizes[0], shape.back() = sizes[1];
+  const Tensor planes = view(*contiguous_of(g, compute_dtype(g->dtype())), Dims{g->numel() / (h * v), h, v});
+  const Tensor out = mean_planes_backward(planes, w, sizes[0], sizes[1], include_pad, divisor);
+  return of_dtype(view(*out, shape), g->dtype());
 }
 
 }  // namespace shim

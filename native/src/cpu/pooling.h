@@ -1,32 +1,38 @@
 #pragma once
-// Pools over windows of images, and norms over the channels of a batch.
-#include "cpu/convolution.h"
+// Pools over windows of lines, images and volumes, and norms over the channels of a batch, of real floats; float16 and bfloat16 are computed
+// in float32. Settings are one number or one a dim, as the operators' are; a stride of none is the kernel's.
+#include "ops/kernel.h"
 
 namespace shim {
 
-// Maxima of (planes, height, width) float32 or float64, and the flat places they come from in their planes. Not-a-number beats all.
-Tensor max_pool(const Tensor& x, const Window&, int64_t height, int64_t width, Tensor* indices);
+// Of lines and images (n: 1 or 2): maxima, and the flat places they come from in their planes (int64). Not-a-number beats all.
+template <int n>
+Outcome<ValuesAndIndices> max_pool_with_indices(const Tensor& self, IntArrayRef kernel, IntArrayRef stride,
+    IntArrayRef padding, IntArrayRef dilation, bool ceil_mode);
 // Means over windows; padding counts where `include_pad`, and `divisor` is what sums are divided by unless it is 0.
-Tensor mean_pool(const Tensor& x, const Window&, int64_t height, int64_t width, bool include_pad, int64_t divisor);
-Tensor mean_pool_backward(
-    const Tensor& g, const Window&, int64_t height, int64_t width, bool include_pad, int64_t divisor);
+template <int n>
+Outcome<Tensor> mean_pool(const Tensor& self, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding,
+    bool ceil_mode, bool include_pad, int64_t divisor);
+// `size`: the input's height and width.
+Outcome<Tensor> mean_pool_backward(const Tensor& grad_output, IntArrayRef size, IntArrayRef kernel, IntArrayRef stride,
+    IntArrayRef padding, bool include_pad, int64_t divisor);
 
-// The same over boxes of volumes (planes, depth, height, width): for each dim, where every window lies in the input.
-struct BoxSpan {
-  int64_t first, last, counted;
-};  // `counted`: how many places a mean is of
-using Spans = std::vector<BoxSpan>;
-Tensor box_max(const Tensor& x, const Spans (&spans)[3], const int64_t (&step)[3], Tensor* indices);
-Tensor box_mean(const Tensor& x, const Spans (&spans)[3], int64_t divisor);  // divisor 0: what each span counts
+// The same of volumes (pool_nd.cpp).
+Outcome<ValuesAndIndices> max_pool3d_with_indices(const Tensor& self, IntArrayRef kernel, IntArrayRef stride,
+    IntArrayRef padding, IntArrayRef dilation, bool ceil_mode);
+Outcome<Tensor> mean_pool3d(const Tensor& self, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding,
+    bool ceil_mode, bool include_pad, int64_t divisor);
 
-// (batch, channels, ...) by each channel's mean and variance: the given ones, or the batch's where `mean` and `variance` are null,
-// which then get them. Times weight plus bias, which may be null.
-Tensor channel_norm(
-    const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor* mean, Tensor* variance);
-struct ChannelGradients {
-  Tensor input, weight, bias;
-};
-ChannelGradients channel_norm_backward(const Tensor& g, const Tensor& x, const Tensor& weight, const Tensor& mean,
-    const Tensor& variance, double eps, bool of_batch);
+// Over as many parts of each of the last n dims as `output_size` says (pool_nd.cpp).
+template <int n> Outcome<ValuesAndIndices> adaptive_max_pool(const Tensor& self, IntArrayRef output_size);
+template <int n> Outcome<Tensor> adaptive_avg_pool(const Tensor& self, IntArrayRef output_size);
+
+// (batch, channels, ...) by each channel's mean and variance: the given ones, or the batch's where there are none. Times weight plus bias.
+// The result, the mean and the variance; given ones come back as copies: what a node keeps is not what the next batch moves.
+Outcome<std::tuple<Tensor, Tensor, Tensor>> channel_norm(const Tensor& x, const OptionalTensor& weight,
+    const OptionalTensor& bias, const OptionalTensor& mean, const OptionalTensor& variance, bool of_batch, double eps);
+// The gradients of x, the weight and the bias.
+Outcome<std::tuple<Tensor, Tensor, Tensor>> channel_norm_backward(const Tensor& g, const Tensor& x,
+    const OptionalTensor& weight, const Tensor& mean, const Tensor& variance, double eps, bool of_batch);
 
 }  // namespace shim

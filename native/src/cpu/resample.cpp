@@ -5,12 +5,19 @@
 #include <cstring>
 #include <vector>
 
+#include "autograd/autograd.h"
+#include "core/checked.h"
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
 #include "cpu/types.h"
 
 namespace shim {
 namespace {
+
+// What one place of the result is of the source; 0: the sizes' own.
+struct Scales {
+  double height = 0, width = 0;
+};
 
 double step_of(int64_t size, int64_t out, double given, bool align_corners) {
   if (align_corners) return out > 1 ? double(size - 1) / double(out - 1) : 0;
@@ -154,9 +161,7 @@ void linear_plane(
   }
 }
 
-}  // namespace
-
-Tensor resize_nearest(const Tensor& self, int64_t height, int64_t width, Scales scales) {
+Tensor nearest_of(const Tensor& self, int64_t height, int64_t width, Scales scales) {
   const int64_t planes = self->sizes()[0] * self->sizes()[1], h = self->sizes()[2], w = self->sizes()[3];
   Tensor out = empty(Dims{self->sizes()[0], self->sizes()[1], height, width}, self->dtype(),
       Device{});  // first: fails where it is too large
@@ -175,7 +180,7 @@ Tensor resize_nearest(const Tensor& self, int64_t height, int64_t width, Scales 
   });
 }
 
-Tensor resize_linear(const Tensor& self, int64_t height, int64_t width, bool align_corners, Scales scales) {
+Tensor linear_of(const Tensor& self, int64_t height, int64_t width, bool align_corners, Scales scales) {
   const int64_t planes = self->sizes()[0] * self->sizes()[1], h = self->sizes()[2], w = self->sizes()[3];
   Tensor out = empty(Dims{self->sizes()[0], self->sizes()[1], height, width}, self->dtype(), Device{});
   auto run = [&]<class T>(T) {
@@ -189,7 +194,45 @@ Tensor resize_linear(const Tensor& self, int64_t height, int64_t width, bool ali
   return self->dtype() == DType::f32 ? run(float{}) : self->dtype() == DType::f64 ? run(double{}) : Tensor{};
 }
 
-Tensor sample_grid(const Tensor& self, const Tensor& grid, bool nearest, int padding, bool align_corners) {
+// The scale of a place from how many times as large the result is; false where that is no scale.
+bool scale_of(const std::optional<double>& times, double* scale) {
+  if (times && !(*times > 0)) return false;
+  *scale = times ? 1 / *times : 0;
+  return true;
+}
+
+// f(height, width, scales) of images that there is a kernel for, at the size that is asked for.
+template <class F> Outcome<Tensor> resized(const Tensor& x, const Resize& to, F&& f) {
+  if (x->dim() != 4 || !x->numel() || !x->is_contiguous() || !is_plain(x))
+    return NotMine{"images that are not contiguous, or empty, or without values of their own"};
+  if (is_complex(x->dtype()) || (is_integral(x->dtype(), true) && x->dtype() != DType::u8))
+    return NotMine{"dtypes that PyTorch has no kernel for"};
+  Scales scales;
+  if (!scale_of(to.height, &scales.height) || !scale_of(to.width, &scales.width))
+    return NotMine{"scales of 0 and less"};
+  if (!to.size && !to.height) return NotMine{"neither a size nor scales"};
+  const Dims size = to.size
+                        ? Dims(to.size->begin(), to.size->end())
+                        : Dims{int64_t(double(x->sizes()[2]) * *to.height), int64_t(double(x->sizes()[3]) * *to.width)};
+  if (size.size() != 2 || size[0] < 1 || size[1] < 1) return NotMine{"sizes of less than 1"};
+  return or_not_mine(unlocked(checked_product({x->sizes()[0], x->sizes()[1], size[0], size[1]}),
+                         [&] { return f(size[0], size[1], scales); }),
+      "dtypes other than float32 and float64");
+}
+
+}  // namespace
+
+Outcome<Tensor> resize_nearest(const Tensor& x, const Resize& to) {
+  return resized(
+      x, to, [&](int64_t height, int64_t width, Scales scales) { return nearest_of(x, height, width, scales); });
+}
+
+Outcome<Tensor> resize_linear(const Tensor& x, const Resize& to, bool align_corners) {
+  return resized(x, to,
+      [&](int64_t height, int64_t width, Scales scales) { return linear_of(x, height, width, align_corners, scales); });
+}
+
+Tensor sample_images(const Tensor& self, const Tensor& grid, bool nearest, int padding, bool align_corners) {
   if (self->dtype() == DType::f32) return sampled<float>(self, grid, nearest, padding, align_corners);
   return self->dtype() == DType::f64 ? sampled<double>(self, grid, nearest, padding, align_corners) : Tensor{};
 }

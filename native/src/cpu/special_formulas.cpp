@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "cpu/parallel.h"
 #include "cpu/special_functions.h"
 
 namespace shim {
@@ -206,14 +207,16 @@ constexpr PointwiseFormula kPolygamma{"polygamma_of", 1, 2, nullptr, polygamma_l
 
 std::span<const PointwiseFormula> special_formulas() { return kSpecial; }
 
-Tensor polygamma(int64_t n, const TensorImpl& x) {
-  if (n < 1 || n > 150 || (x.dtype() != DType::f32 && x.dtype() != DType::f64)) return {};
-  const Tensor wide = x.dtype() == DType::f64 ? Tensor(const_cast<TensorImpl*>(&x))
-                                              : to_dtype(Tensor(const_cast<TensorImpl*>(&x)), DType::f64);
-  const TensorOrScalar inputs[3] = {{wide.get(), {}}, {nullptr, Scalar{Scalar::Int, n}},
-      {nullptr, Scalar{Scalar::Float, 0, (n % 2 ? 1 : -1) * std::tgamma(double(n) + 1)}}};
-  const Tensor found = run_formula(kPolygamma, inputs);
-  return found && x.dtype() != DType::f64 ? to_dtype(found, x.dtype()) : found;
+Outcome<Tensor> polygamma(int64_t n, const Tensor& x) {
+  if (n < 1 || n > 150) return NotMine{"an order of less than 1 or more than 150"};
+  if (x->dtype() != DType::f32 && x->dtype() != DType::f64) return NotMine{"dtypes other than float32 and float64"};
+  return unlocked(x->numel(), [&] {
+    const Tensor wide = x->dtype() == DType::f64 ? x : to_dtype(x, DType::f64);
+    const TensorOrScalar inputs[3] = {{wide.get(), {}}, {nullptr, Scalar{Scalar::Int, n}},
+        {nullptr, Scalar{Scalar::Float, 0, (n % 2 ? 1 : -1) * std::tgamma(double(n) + 1)}}};
+    const Tensor found = run_formula(kPolygamma, inputs);
+    return x->dtype() == DType::f64 ? found : to_dtype(found, x->dtype());
+  });
 }
 
 }  // namespace shim

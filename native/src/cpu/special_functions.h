@@ -4,6 +4,7 @@
 #include <span>
 
 #include "cpu/formulas.h"
+#include "ops/kernel.h"
 
 namespace shim::special {
 
@@ -27,6 +28,6 @@ namespace shim {
 
 // Pointwise operators made of them, for float32 and float64 alone: PyTorch refuses most of them to others. special_formulas.cpp
 std::span<const PointwiseFormula> special_formulas();
-Tensor polygamma(int64_t n, const TensorImpl& x);  // n of 1 and more; null: not of such a dtype
+Outcome<Tensor> polygamma(int64_t n, const Tensor& x);
 
 }  // namespace shim

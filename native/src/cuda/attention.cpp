@@ -5,6 +5,7 @@
 
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
+#include "cuda/reasons.h"
 #include "ops/gemm_settings.h"
 #include "ops/kernels.h"
 
@@ -31,30 +32,36 @@ Tensor in_lines(const Tensor& t) {
   return good ? t : clone(t, MemoryFormat::contiguous);
 }
 
-// The macros of a problem; empty where there is no kernel for it.
+// Weights that are left out with the chance p, and which.
+struct AttentionDropout {
+  double p;
+  int64_t seed, start;
+};
+
+// The macros of a problem.
 struct Problem {
   DType type;
   int size, kind;
-  bool causal, usable, drops;
+  bool causal, drops;
 };
 
-Problem problem_of(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal,
+Outcome<Problem> problem_of(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal,
     const AttentionDropout& dropout) {
+  if (const char* why = not_floats({&q, &k, &v})) return NotMine{why};
+  if (!(dropout.p >= 0 && dropout.p < 1)) return NotMine{"all weights left out"};
   const DType t = q->dtype();
-  Problem p{t, 0, !mask ? 0 : mask->dtype() == DType::b8 ? 1 : 2, causal, false, dropout.p > 0};
-  if (!kernels_ready() || (t != DType::f16 && t != DType::bf16) || q->dim() != 4 || k->dim() != 4 || k->dtype() != t ||
-      v->dtype() != t)
-    return p;
+  if (!kernels_ready()) return kNoCompiler;
+  if (t != DType::f16 && t != DType::bf16) return kOtherDtype;
+  if (k->dtype() != t || v->dtype() != t) return kMixedDtypes;
+  if (q->dim() != 4 || k->dim() != 4) return kOtherSizes;
   const IntArrayRef of = q->sizes(), keys = k->sizes();
   if (!std::ranges::equal(keys, v->sizes()) || of[0] != keys[0] || of[3] != keys[3] || !keys[1] || of[1] % keys[1])
-    return p;
-  if (of[3] % 16 || of[3] > 128 || !q->numel() || !k->numel() || of[0] * of[1] > kMostRows ||
-      std::max(of[2], keys[2]) > (1 << 24))
-    return p;
-  if (mask && ((mask->dtype() != DType::b8 && mask->dtype() != t) || mask->dim() > 4)) return p;
-  p.size = int(of[3]);
-  p.usable = true;
-  return p;
+    return kOtherSizes;
+  if (of[3] % 16 || of[3] > 128) return NotMine{"a head size other than a multiple of 16 up to 128"};
+  if (of[0] * of[1] > kMostRows || std::max(of[2], keys[2]) > (1 << 24)) return kTooMany;
+  if (mask && mask->dtype() != DType::b8 && mask->dtype() != t) return kMixedDtypes;
+  if (mask && mask->dim() > 4) return kOtherSizes;
+  return Problem{t, int(of[3]), !mask ? 0 : mask->dtype() == DType::b8 ? 1 : 2, causal, dropout.p > 0};
 }
 
 int tiles_of(const Problem& p) { return p.size <= 64 ? 2 : 1; }
@@ -126,7 +133,7 @@ struct Drops {
   float rest;
 };  // as in attention.cuh
 Drops drops_of(const AttentionDropout& d) {
-  return {d.seed, d.start, uint32_t(d.p * 65536 + 0.5), float(1 / (1 - d.p))};
+  return {uint64_t(d.seed), uint64_t(d.start), uint32_t(d.p * 65536 + 0.5), float(1 / (1 - d.p))};
 }
 
 // (batch, heads, rows, size) with the heads next to each other in memory.
@@ -137,10 +144,13 @@ Tensor beside(IntArrayRef of, int64_t rows, DType t, Device device) {
 
 }  // namespace
 
-Tensor attention(const Tensor& q0, const Tensor& k0, const Tensor& v0, const Tensor& mask, bool causal, double scale,
-    const AttentionDropout& dropout, Tensor* lse) {
-  const Problem p = problem_of(q0, k0, v0, mask, causal, dropout);
-  if (!p.usable) return {};
+Outcome<std::tuple<Tensor, Tensor>> attention(const Tensor& q0, const Tensor& k0, const Tensor& v0,
+    const OptionalTensor& given, bool causal, double scale, double chance, int64_t seed, int64_t start) {
+  const Tensor& mask = or_null(given);
+  const AttentionDropout dropout{chance, seed, start};
+  auto problem = problem_of(q0, k0, v0, mask, causal, dropout);
+  if (!problem) return problem.why();
+  const Problem& p = *problem;
   const IntArrayRef of = q0->sizes(), keys = k0->sizes();
   const int device = q0->device().index, block = 64 * tiles_of(p);
   MaskStrides sm = mask_strides(mask, of, keys);
@@ -153,11 +163,11 @@ Tensor attention(const Tensor& q0, const Tensor& k0, const Tensor& v0, const Ten
         hopper_bytes(p), device);
   }
   const CUfunction f = whole_tiles ? whole_tiles : kernel_of(attention_family, "attention", p, device);
-  if (!f) return {};
-  const Tensor q = in_lines(q0), k = in_lines(k0), v = in_lines(v0), out = beside(of, of[2], p.type, q0->device());
-  *lse = empty(Dims{of[0], of[1], of[2]}, DType::f32, q0->device());
+  if (!f) return kNotCompiled;
+  const Tensor q = in_lines(q0), k = in_lines(k0), v = in_lines(v0), out = beside(of, of[2], p.type, q0->device()),
+               lse = empty(Dims{of[0], of[1], of[2]}, DType::f32, q0->device());
   const void *from = q->data(), *of_keys = k->data(), *values = v->data(), *bias = data_or_null(mask);
-  void *to = out->data(), *sums = (*lse)->data();
+  void *to = out->data(), *sums = lse->data();
   Strides sq = strides_of(q), sk = strides_of(k), sv = strides_of(v), so = strides_of(out);
   int heads = int(of[1]), group = int(of[1] / keys[1]), rows = int(of[2]), cols = int(keys[2]);
   float factor = float(scale);
@@ -168,10 +178,14 @@ Tensor attention(const Tensor& q0, const Tensor& k0, const Tensor& v0, const Ten
     launch(f, (of[2] + 127) / 128, of[0] * of[1], 2 * kAttentionThreads, 1, arguments, device, hopper_bytes(p));
   else
     launch(f, (of[2] + block - 1) / block, of[0] * of[1], kAttentionThreads, 1, arguments, device);
-  return out;
+  return std::tuple{out, lse};
 }
 
 namespace {
+
+struct AttentionSlopes {
+  Tensor query, key, value;
+};
 
 // The queries' gradients are added up in memory, each block of keys adding its part when it comes by.
 AttentionSlopes slopes_in_tiles(const Problem& p, const Tensor& g0, const Tensor& q0, const Tensor& k0,
@@ -213,22 +227,27 @@ AttentionSlopes slopes_in_tiles(const Problem& p, const Tensor& g0, const Tensor
 
 }  // namespace
 
-AttentionSlopes attention_backward(const Tensor& g0, const Tensor& q0, const Tensor& k0, const Tensor& v0,
-    const Tensor& mask, const Tensor& out0, const Tensor& lse, bool causal, double scale,
-    const AttentionDropout& dropout) {
-  const Problem p = problem_of(q0, k0, v0, mask, causal, dropout);
-  if (!p.usable || g0->dtype() != p.type || out0->dtype() != p.type || lse->dtype() != DType::f32 ||
-      !lse->is_contiguous())
-    return {};
+Outcome<std::tuple<Tensor, Tensor, Tensor>> attention_backward(const Tensor& g0, const Tensor& q0, const Tensor& k0,
+    const Tensor& v0, const OptionalTensor& given, const Tensor& out0, const Tensor& lse, bool causal, double scale,
+    double chance, int64_t seed, int64_t start) {
+  const Tensor& mask = or_null(given);
+  const AttentionDropout dropout{chance, seed, start};
+  if (const char* why = not_floats({&g0, &out0, &lse})) return NotMine{why};
+  auto problem = problem_of(q0, k0, v0, mask, causal, dropout);
+  if (!problem) return problem.why();
+  const Problem& p = *problem;
+  if (g0->dtype() != p.type || out0->dtype() != p.type || lse->dtype() != DType::f32) return kMixedDtypes;
+  if (!lse->is_contiguous()) return kStrided;
   const IntArrayRef of = q0->sizes(), keys = k0->sizes();
-  if (!std::ranges::equal(g0->sizes(), of) || !std::ranges::equal(out0->sizes(), of)) return {};
+  if (!std::ranges::equal(g0->sizes(), of) || !std::ranges::equal(out0->sizes(), of)) return kOtherSizes;
   const int device = q0->device().index;
   if (takes_tiles(p, of[2], scale, device) && !gemm::settings().deterministic)
-    if (AttentionSlopes r = slopes_in_tiles(p, g0, q0, k0, v0, mask, out0, lse, scale, dropout); r.query) return r;
+    if (AttentionSlopes r = slopes_in_tiles(p, g0, q0, k0, v0, mask, out0, lse, scale, dropout); r.query)
+      return std::tuple{r.query, r.key, r.value};
   const CUfunction inner = kernel_of(backward_family, "attention_inner", p, device),
                    queries = kernel_of(backward_family, "attention_queries", p, device);
   const CUfunction key_kernel = kernel_of(backward_family, "attention_keys", p, device);
-  if (!inner || !queries || !key_kernel) return {};
+  if (!inner || !queries || !key_kernel) return kNotCompiled;
   const Tensor g = in_lines(g0), q = in_lines(q0), k = in_lines(k0), v = in_lines(v0), out = in_lines(out0);
   const Tensor inners = empty(Dims{of[0], of[1], of[2]}, DType::f32, q0->device());
   AttentionSlopes r{beside(of, of[2], p.type, q0->device()), beside(of, keys[2], p.type, q0->device()),
@@ -250,7 +269,7 @@ AttentionSlopes attention_backward(const Tensor& g0, const Tensor& q0, const Ten
   void* third[] = {&from, &of_keys, &values, &bias, &grad, &levels, &sums, &dk, &dv, &sq, &sk, &sv, &sg, &sh, &sm,
       &heads, &group, &rows, &cols, &factor, &drops};
   launch(key_kernel, (keys[2] + 63) / 64, of[0] * of[1], kAttentionThreads, 1, third, device);
-  return r;
+  return std::tuple{r.query, r.key, r.value};
 }
 
 }  // namespace shim::cuda

@@ -4,6 +4,8 @@
 
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
+#include "cuda/planes.h"
+#include "cuda/reasons.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {
@@ -92,52 +94,81 @@ bool track(const Tensor& to_mean, const Tensor& to_variance, const Tensor& mean,
   return true;
 }
 
-Tensor channel_norm(
-    const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor* mean, Tensor* variance) {
-  if (!usable(x)) return {};
+namespace {
+
+// Why what there is one of a channel does not go with x; null where it does. Null tensors are absent.
+const char* no_channels(const Tensor& x, std::initializer_list<const Tensor*> vectors) {
+  if (const char* why = not_floats({&x})) return why;
+  if (const char* why = not_floats(vectors)) return why;
+  if (x->dim() < 2) return kOtherSizes.reason;
+  for (const Tensor* v : vectors)
+    if (*v && ((*v)->dim() != 1 || (*v)->numel() != x->sizes()[1])) return kOtherSizes.reason;
+  return usable(x) ? nullptr : !kernels_ready() ? kNoCompiler.reason : kTooMany.reason;
+}
+
+// A statistic in the dtype that sums of `like` are.
+Tensor as_computed(const Tensor& t, DType like) {
+  const DType compute = cuda::compute_dtype(like);
+  return !t ? t : contiguous(t->dtype() == compute ? t : to_dtype(t, compute));
+}
+
+}  // namespace
+
+Outcome<std::tuple<Tensor, Tensor, Tensor>> channel_norm(const Tensor& input, const OptionalTensor& own_weight,
+    const OptionalTensor& own_bias, const OptionalTensor& own_mean, const OptionalTensor& own_variance, bool of_batch,
+    double eps) {
+  if (const char* why =
+          no_channels(input, {&or_null(own_weight), &or_null(own_bias), &or_null(own_mean), &or_null(own_variance)}))
+    return NotMine{why};
+  if (of_batch == bool(own_mean) || (own_mean && !own_variance)) return NotMine{"statistics beside those of the batch"};
+  const Tensor x = contiguous(input), weight = contiguous_or_null(or_null(own_weight)),
+               bias = contiguous_or_null(or_null(own_bias));
+  Tensor mean = as_computed(or_null(own_mean), x->dtype()), variance = as_computed(or_null(own_variance), x->dtype());
   const DType t = x->dtype(), compute = cuda::compute_dtype(t),
               parameter = weight ? weight->dtype()
                           : bias ? bias->dtype()
                                  : compute;
-  if ((weight && bias && bias->dtype() != parameter) || !floating(parameter)) return {};
+  if (weight && bias && bias->dtype() != parameter) return kMixedDtypes;
   const int device = x->device().index;
   Tensor out = empty(x->sizes(), t, x->device());
   Shape s = shape_of(x, {&x, &out});
-  const auto kernel = [&](const char* entry) { return channel_kernel(entry, t, parameter, s.vector, device); };
-  const CUfunction apply = kernel("channel_norm");
-  if (!apply) return {};
+  const CUfunction apply = channel_kernel("channel_norm", t, parameter, s.vector, device);
+  if (!apply) return kNotCompiled;
   const void* from = x->data();
-  if (!*mean) {
-    *mean = empty(Dims{s.channels}, compute, x->device());
-    *variance = empty(Dims{s.channels}, compute, x->device());
-    if (!measure(x, s, parameter, 0, false, *mean, *variance)) return {};
+  if (of_batch) {
+    mean = empty(Dims{s.channels}, compute, x->device());
+    variance = empty(Dims{s.channels}, compute, x->device());
+    if (!measure(x, s, parameter, 0, false, mean, variance)) return kNotCompiled;
   }
-  if ((*mean)->dtype() != compute || (*variance)->dtype() != compute) return {};
-  const void *m = (*mean)->data(), *v = (*variance)->data(), *w = data_or_null(weight), *b = data_or_null(bias);
+  const void *m = mean->data(), *v = variance->data(), *w = data_or_null(weight), *b = data_or_null(bias);
   void* to = out->data();
   float narrow = float(eps);
   double wide = eps;
   void* epsilon = compute == DType::f64 ? static_cast<void*>(&wide) : &narrow;
   void* arguments[] = {&from, &to, &m, &v, &w, &b, epsilon, &s.channels, &s.inner, &s.groups};
   launch(apply, s.channels, s.parts, s.threads, 1, arguments, device);
-  return out;
+  return std::tuple{in_format_of(out, input), mean, variance};
 }
 
-ChannelSlopes channel_norm_backward(const Tensor& g, const Tensor& x, const Tensor& weight, const Tensor& mean,
-    const Tensor& variance, double eps, bool of_batch) {
-  if (!usable(x) || g->dtype() != x->dtype()) return {};
+Outcome<std::tuple<Tensor, Tensor, Tensor>> channel_norm_backward(const Tensor& slope, const Tensor& input,
+    const OptionalTensor& own_weight, const Tensor& own_mean, const Tensor& own_variance, double eps, bool of_batch) {
+  if (const char* why = not_floats({&slope})) return NotMine{why};
+  if (const char* why = no_channels(input, {&or_null(own_weight), &own_mean, &own_variance})) return NotMine{why};
+  if (!std::ranges::equal(slope->sizes(), input->sizes())) return kOtherSizes;
+  if (slope->dtype() != input->dtype()) return kMixedDtypes;
+  const Tensor g = contiguous(slope), x = contiguous(input), weight = contiguous_or_null(or_null(own_weight)),
+               mean = as_computed(own_mean, x->dtype()), variance = as_computed(own_variance, x->dtype());
   const DType t = x->dtype(), compute = cuda::compute_dtype(t), parameter = weight ? weight->dtype() : compute;
-  if (mean->dtype() != compute || variance->dtype() != compute || !floating(parameter)) return {};
   const int device = x->device().index;
-  ChannelSlopes r{empty(x->sizes(), t, x->device()), empty(Dims{x->sizes()[1]}, compute, x->device()),
-      empty(Dims{x->sizes()[1]}, compute, x->device())};
-  Shape s = shape_of(x, {&x, &g, &r.input});
+  const Tensor dinput = empty(x->sizes(), t, x->device()), dweight = empty(Dims{x->sizes()[1]}, compute, x->device()),
+               dbias = empty(Dims{x->sizes()[1]}, compute, x->device());
+  Shape s = shape_of(x, {&x, &g, &dinput});
   const CUfunction slopes = channel_kernel("channel_slopes", t, parameter, s.vector, device),
                    apply = channel_kernel("channel_norm_backward", t, parameter, s.vector, device);
-  if (!slopes || !apply) return {};
+  if (!slopes || !apply) return kNotCompiled;
   const Tensor partial = empty(Dims{s.channels, s.parts, 2}, compute, x->device());
   const void *grad = g->data(), *from = x->data(), *m = mean->data(), *v = variance->data(), *w = data_or_null(weight);
-  void *sums = partial->data(), *dx = r.input->data(), *dw = r.weight->data(), *db = r.bias->data();
+  void *sums = partial->data(), *dx = dinput->data(), *dw = dweight->data(), *db = dbias->data();
   void* first[] = {&grad, &from, &m, &sums, &s.channels, &s.inner, &s.groups};
   launch(slopes, s.channels, s.parts, s.threads, 1, first, device);
   float narrow = float(eps);
@@ -147,7 +178,7 @@ ChannelSlopes channel_norm_backward(const Tensor& g, const Tensor& x, const Tens
   void* second[] = {
       &grad, &from, &dx, &m, &v, &w, &sums, &dw, &db, epsilon, &parts, &batch, &s.channels, &s.inner, &s.groups};
   launch(apply, s.channels, s.parts, s.threads, 1, second, device);
-  return r;
+  return std::tuple{in_format_of(dinput, input), dweight, dbias};
 }
 
 }  // namespace shim::cuda

@@ -1,20 +1,17 @@
 #pragma once
-// Norms over channels and their statistics on CUDA. Each gives null where there is no kernel. Tensors are contiguous, of
-// real floats.
-#include "core/tensor.h"
+// Norms over channels and their statistics on CUDA, of real floats.
+#include "ops/kernel.h"
 
 namespace shim::cuda {
 
 // The variance (or its root) of each of few long rows of contiguous x, and their mean unless it is null, into tensors of x's dtype.
 bool variance_of_rows(const Tensor& x, double correction, bool root, const Tensor& mean, const Tensor& variance);
-// (batch, channels, ...): by the given mean and variance, or by the batch's where they are null, which then get them.
-Tensor channel_norm(
-    const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor* mean, Tensor* variance);
-struct ChannelSlopes {
-  Tensor input, weight, bias;
-};
-ChannelSlopes channel_norm_backward(const Tensor& g, const Tensor& x, const Tensor& weight, const Tensor& mean,
-    const Tensor& variance, double eps, bool of_batch);
+// Of (batch, channels, ...): the result, mean and variance, which are those given or, with `of_batch`, the batch's own.
+Outcome<std::tuple<Tensor, Tensor, Tensor>> channel_norm(const Tensor& input, const OptionalTensor& weight,
+    const OptionalTensor& bias, const OptionalTensor& mean, const OptionalTensor& variance, bool of_batch, double eps);
+// The gradients of input, weight and bias; the latter two of the dtype of sums.
+Outcome<std::tuple<Tensor, Tensor, Tensor>> channel_norm_backward(const Tensor& g, const Tensor& input,
+    const OptionalTensor& weight, const Tensor& mean, const Tensor& variance, double eps, bool of_batch);
 
 // Running statistics of one size and dtype, contiguous, move toward those of a batch (of the compute dtype): (1 - momentum) running + momentum own,
 // the variance times `factor`. False where there is no kernel for them.

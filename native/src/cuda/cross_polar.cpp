@@ -4,6 +4,7 @@
 
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
+#include "cuda/reasons.h"
 #include "cuda/walk.h"
 #include "ops/kernels.h"
 
@@ -21,23 +22,26 @@ CUfunction cross_polar_kernel(const char* entry, DType t, int device) {
 
 }  // namespace
 
-Tensor cross(const Tensor& a, const Tensor& b, int64_t dim) {
+Outcome<Tensor> cross(const Tensor& a, const Tensor& b, int64_t dim) {
   const DType t = a->dtype();
   const int n = a->dim();
-  if (!kernels_ready() || !has_kernel(t) || t == DType::b8 || b->dtype() != t || b->device() != a->device() ||
-      !std::ranges::equal(a->sizes(), b->sizes()))
-    return {};
+  if (!kernels_ready()) return kNoCompiler;
+  if (!has_kernel(t) || t == DType::b8) return kOtherDtype;
+  if (b->dtype() != t) return kMixedDtypes;
+  if (b->device() != a->device()) return kMixedDevices;
   if (dim < 0) dim += n;
-  if (dim < 0 || dim >= n || a->sizes()[size_t(dim)] != 3) return {};
+  if (!std::ranges::equal(a->sizes(), b->sizes()) || dim < 0 || dim >= n || a->sizes()[size_t(dim)] != 3)
+    return kOtherSizes;
   const Tensor out = empty(a->sizes(), t, a->device());
   Walk w;
   for (int d = n - 1; d >= 0; --d) {
     const size_t i = size_t(d);
-    if (d != dim && !extend(w, a->sizes()[i], {a->strides()[i], b->strides()[i], out->strides()[i]})) return {};
+    if (d != dim && !extend(w, a->sizes()[i], {a->strides()[i], b->strides()[i], out->strides()[i]}))
+      return kTooManyDims;
   }
   const int device = a->device().index;
   const CUfunction f = cross_polar_kernel("cross", t, device);
-  if (!f) return {};
+  if (!f) return kNotCompiled;
   int64_t total = a->numel() / 3,
           step[3] = {a->strides()[size_t(dim)], b->strides()[size_t(dim)], out->strides()[size_t(dim)]};
   if (!total) return out;
@@ -48,19 +52,21 @@ Tensor cross(const Tensor& a, const Tensor& b, int64_t dim) {
   return out;
 }
 
-Tensor polar(const Tensor& length, const Tensor& angle) {
+Outcome<Tensor> polar(const Tensor& length, const Tensor& angle) {
   const DType t = length->dtype();
-  if (!kernels_ready() || (t != DType::f32 && t != DType::f64) || angle->dtype() != t ||
-      angle->device() != length->device() || !std::ranges::equal(length->sizes(), angle->sizes()))
-    return {};
+  if (!length->is_contiguous() || !angle->is_contiguous()) return kStrided;  // the result's order is the operands'
+  if (!kernels_ready()) return kNoCompiler;
+  if (t != DType::f32 && t != DType::f64) return kOtherDtype;
+  if (angle->dtype() != t) return kMixedDtypes;
+  if (angle->device() != length->device()) return kMixedDevices;
+  if (!std::ranges::equal(length->sizes(), angle->sizes())) return kOtherSizes;
   const int device = length->device().index;
   const CUfunction f = cross_polar_kernel("polar", t, device);
-  if (!f) return {};
-  const Tensor r = contiguous(length), a = contiguous(angle),
-               out = empty(length->sizes(), t == DType::f32 ? DType::c64 : DType::c128, length->device());
-  int64_t n = r->numel();
+  if (!f) return kNotCompiled;
+  const Tensor out = empty(length->sizes(), t == DType::f32 ? DType::c64 : DType::c128, length->device());
+  int64_t n = length->numel();
   if (!n) return out;
-  const void *x = r->data(), *y = a->data();
+  const void *x = length->data(), *y = angle->data();
   void* to = out->data();
   void* arguments[] = {&x, &y, &to, &n};
   launch(f, blocks_for(n), 1, 256, 1, arguments, device);

@@ -3,119 +3,18 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <map>
+#include <unordered_map>
 
-#include "cuda/cublaslt.h"
-#include "cuda/driver.h"
+#include "cuda/cudnn_plan.h"
 
 namespace shim::cudnn {
 namespace {
 
-using Handle = struct HandleImpl*;
-using TensorDesc = struct TensorDescImpl*;
-using FilterDesc = struct FilterDescImpl*;
-using ConvDesc = struct ConvDescImpl*;
-struct Ranked {
-  int algorithm, status;
-  float time;
-  size_t memory;
-  int determinism, math;
-  int reserved[3];
-};  // cudnnConvolution*AlgoPerf_t
-
-// X(member, symbol, argument types): every function gives an int, 0 for success.
-#define SHIM_CUDNN(X)                                                                                                \
-  X(create, cudnnCreate, (Handle*))                                                                                  \
-  X(set_stream, cudnnSetStream, (Handle, cuda::CUstream))                                                            \
-  X(make_tensor, cudnnCreateTensorDescriptor, (TensorDesc*))                                                         \
-  X(set_tensor, cudnnSetTensorNdDescriptor, (TensorDesc, int, int, const int*, const int*))                          \
-  X(make_filter, cudnnCreateFilterDescriptor, (FilterDesc*))                                                         \
-  X(set_filter, cudnnSetFilterNdDescriptor, (FilterDesc, int, int, int, const int*))                                 \
-  X(make_convolution, cudnnCreateConvolutionDescriptor, (ConvDesc*))                                                 \
-  X(set_convolution, cudnnSetConvolutionNdDescriptor, (ConvDesc, int, const int*, const int*, const int*, int, int)) \
-  X(set_groups, cudnnSetConvolutionGroupCount, (ConvDesc, int))                                                      \
-  X(set_math, cudnnSetConvolutionMathType, (ConvDesc, int))                                                          \
-  X(rank_forward, cudnnGetConvolutionForwardAlgorithm_v7,                                                            \
-      (Handle, TensorDesc, FilterDesc, ConvDesc, TensorDesc, int, int*, Ranked*))                                    \
-  X(rank_input, cudnnGetConvolutionBackwardDataAlgorithm_v7,                                                         \
-      (Handle, FilterDesc, TensorDesc, ConvDesc, TensorDesc, int, int*, Ranked*))                                    \
-  X(rank_weight, cudnnGetConvolutionBackwardFilterAlgorithm_v7,                                                      \
-      (Handle, TensorDesc, TensorDesc, ConvDesc, FilterDesc, int, int*, Ranked*))                                    \
-  X(room_forward, cudnnGetConvolutionForwardWorkspaceSize,                                                           \
-      (Handle, TensorDesc, FilterDesc, ConvDesc, TensorDesc, int, size_t*))                                          \
-  X(room_input, cudnnGetConvolutionBackwardDataWorkspaceSize,                                                        \
-      (Handle, FilterDesc, TensorDesc, ConvDesc, TensorDesc, int, size_t*))                                          \
-  X(room_weight, cudnnGetConvolutionBackwardFilterWorkspaceSize,                                                     \
-      (Handle, TensorDesc, TensorDesc, ConvDesc, FilterDesc, int, size_t*))                                          \
-  X(forward, cudnnConvolutionForward,                                                                                \
-      (Handle, const void*, TensorDesc, const void*, FilterDesc, const void*, ConvDesc, int, void*, size_t,          \
-          const void*, TensorDesc, void*))                                                                           \
-  X(input, cudnnConvolutionBackwardData,                                                                             \
-      (Handle, const void*, FilterDesc, const void*, TensorDesc, const void*, ConvDesc, int, void*, size_t,          \
-          const void*, TensorDesc, void*))                                                                           \
-  X(weight, cudnnConvolutionBackwardFilter,                                                                          \
-      (Handle, const void*, TensorDesc, const void*, TensorDesc, const void*, ConvDesc, int, void*, size_t,          \
-          const void*, FilterDesc, void*))
-
-struct Library {
-#define SHIM_MEMBER(member, symbol, types) int(*member) types = nullptr;
-  SHIM_CUDNN(SHIM_MEMBER)
-#undef SHIM_MEMBER
-  size_t (*version)() = nullptr;
-  void* opened = nullptr;
-  bool loaded = false;
-};
-
-bool load(const std::string& path, Library& l) {
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) return false;
-  bool complete = true;
-#define SHIM_LOAD(member, symbol, types)                              \
-  l.member = reinterpret_cast<int(*) types>(dlsym(library, #symbol)); \
-  complete = complete && l.member;
-  SHIM_CUDNN(SHIM_LOAD)
-#undef SHIM_LOAD
-  l.version = reinterpret_cast<size_t (*)()>(dlsym(library, "cudnnGetVersion"));
-  l.opened = library;
-  return l.loaded = complete && l.version && l.version() / 10000 == 9;
-}
-
-const Library& library() {
-  static const Library* found = [] {
-    auto* l = new Library();
-    if (!cuda::driver().loaded || !cublaslt::library().loaded) return l;  // cuDNN stands on cuBLASLt
-    for (const std::string& path : cublaslt::library_candidates("cudnn"))
-      if (load(path, *l)) break;
-    return l;
-  }();
-  return *found;
-}
-
-Handle handle(int device) {  // one a thread: they are not to be shared
-  thread_local std::vector<Handle> handles;
-  if (handles.size() <= size_t(device)) handles.resize(size_t(device) + 1, nullptr);
-  Handle& h = handles[size_t(device)];
-  if (!h && library().create(&h) != 0) h = nullptr;
-  if (h && library().set_stream(h, cuda::current_stream(device)) != 0) return nullptr;
-  return h;
-}
-
-constexpr int kFloat = 0, kDouble = 1, kHalf = 2, kBfloat = 9, kContiguous = 0, kChannelsLast = 1,
-              kCrossCorrelation = 1;
+constexpr int kContiguous = 0, kChannelsLast = 1, kCrossCorrelation = 1;
 constexpr int kDefaultMath = 0, kTensorMath = 1, kPlainMath = 3, kMostRanked = 16;
-constexpr size_t kMostRoom = size_t(1) << 30;
 
-int type_of(DType t) {
-  return t == DType::f32    ? kFloat
-         : t == DType::f64  ? kDouble
-         : t == DType::f16  ? kHalf
-         : t == DType::bf16 ? kBfloat
-                            : -1;
-}
-
-enum class Way : int { forward, input, weight };
-
-struct Plan {                           // of one problem: kept for the thread's life
+// What the older functions need of one problem, for versions and problems without a plan.
+struct Older {
   TensorDesc x = nullptr, y = nullptr;  // the larger and the smaller image: input and output of a plain convolution
   FilterDesc w = nullptr;
   ConvDesc c = nullptr;
@@ -135,13 +34,13 @@ bool ints(IntArrayRef from, int* to) {
 bool describe(const Library& l, TensorDesc* d, const Tensor& t) {
   int sizes[8], strides[8];
   return ints(t->sizes(), sizes) && ints(t->strides(), strides) && l.make_tensor(d) == 0 &&
-         l.set_tensor(*d, type_of(t->dtype()), t->dim(), sizes, strides) == 0;
+         l.set_tensor(*d, type_number(t->dtype()), t->dim(), sizes, strides) == 0;
 }
 
 bool describe(const Library& l, FilterDesc* d, const Tensor& t, bool last) {
   int sizes[8];
   return ints(t->sizes(), sizes) && l.make_filter(d) == 0 &&
-         l.set_filter(*d, type_of(t->dtype()), last ? kChannelsLast : kContiguous, t->dim(), sizes) == 0;
+         l.set_filter(*d, type_number(t->dtype()), last ? kChannelsLast : kContiguous, t->dim(), sizes) == 0;
 }
 
 bool describe(const Library& l, ConvDesc* d, const Geometry& g, DType t) {
@@ -152,12 +51,12 @@ bool describe(const Library& l, ConvDesc* d, const Geometry& g, DType t) {
                                                               : kPlainMath;
   return l.make_convolution(d) == 0 &&
          l.set_convolution(*d, int(g.stride.size()), padding, stride, dilation, kCrossCorrelation,
-             t == DType::f64 ? kDouble : kFloat) == 0 &&
+             type_number(t == DType::f64 ? t : DType::f32)) == 0 &&
          l.set_groups(*d, int(g.groups)) == 0 && l.set_math(*d, math) == 0;
 }
 
 // The first algorithm of cuDNN's ranking that can be had in the room there is.
-void choose(const Library& l, Handle h, Way way, Plan& p) {
+void choose(const Library& l, Handle h, Way way, Older& p) {
   Ranked ranked[kMostRanked];
   int found = 0;
   const int status = way == Way::forward ? l.rank_forward(h, p.x, p.w, p.c, p.y, kMostRanked, &found, ranked)
@@ -171,7 +70,7 @@ void choose(const Library& l, Handle h, Way way, Plan& p) {
     const int sized = way == Way::forward ? l.room_forward(h, p.x, p.w, p.c, p.y, a, &room)
                       : way == Way::input ? l.room_input(h, p.w, p.y, p.c, p.x, a, &room)
                                           : l.room_weight(h, p.x, p.y, p.c, p.w, a, &room);
-    if (sized != 0 || room > kMostRoom) continue;
+    if (sized != 0 || room > kMostWorkspace) continue;
     p.algorithm = a;
     p.room = room;
     p.usable = true;
@@ -179,49 +78,81 @@ void choose(const Library& l, Handle h, Way way, Plan& p) {
   }
 }
 
-// `x`, `y`: the images before and after a plain convolution; `w`: its weight.
-Plan& plan_for(const Library& l, Handle h, Way way, const Tensor& x, const Tensor& y, const Tensor& w, bool last,
-    const Geometry& g) {
-  thread_local std::map<std::vector<int64_t>, Plan> plans;
-  const Settings& s = settings();
-  std::vector<int64_t> key{
-      int64_t(way), int64_t(x->dtype()), x->device().index, last, s.allow_tf32, s.deterministic, g.groups, x->dim()};
-  for (IntArrayRef d :
-      {x->sizes(), y->sizes(), w->sizes(), IntArrayRef(g.stride), IntArrayRef(g.padding), IntArrayRef(g.dilation)})
-    key.insert(key.end(), d.begin(), d.end());
-  auto [it, fresh] = plans.try_emplace(std::move(key));
-  Plan& p = it->second;
-  if (fresh && describe(l, &p.x, x) && describe(l, &p.y, y) && describe(l, &p.w, w, last) &&
-      describe(l, &p.c, g, x->dtype()))
-    choose(l, h, way, p);
+Older older_for(const Library& l, Handle h, const Convolution& c) {
+  Older p;
+  if (describe(l, &p.x, c.x) && describe(l, &p.y, c.y) && describe(l, &p.w, c.w, c.last) &&
+      describe(l, &p.c, c.geometry, c.x->dtype()))
+    choose(l, h, c.way, p);
   return p;
 }
 
-bool run(Way way, const Tensor& x, const Tensor& y, const Tensor& w, const Geometry& g) {
-  if (!settings().enabled || !available() || type_of(x->dtype()) < 0 || x->dim() > 5) return false;
-  const int device = x->device().index;
+bool run_older(const Library& l, Handle h, const Convolution& c, const Older& p, void* at) {
+  const double one_wide = 1, none_wide = 0;
+  const float one_narrow = 1, none_narrow = 0;
+  const bool wide = c.x->dtype() == DType::f64;
+  const void *one = wide ? static_cast<const void*>(&one_wide) : &one_narrow,
+             *none = wide ? static_cast<const void*>(&none_wide) : &none_narrow;
+  void *x = c.x->data(), *y = c.y->data(), *w = c.w->data();
+  return (c.way == Way::forward    ? l.forward(h, one, p.x, x, p.w, w, p.c, p.algorithm, at, p.room, none, p.y, y)
+             : c.way == Way::input ? l.input(h, one, p.w, w, p.y, y, p.c, p.algorithm, at, p.room, none, p.x, x)
+                                   : l.weight(h, one, p.x, x, p.y, y, p.c, p.algorithm, at, p.room, none, p.w, w)) == 0;
+}
+
+struct Problem {  // kept for the thread's life
+  std::unique_ptr<Plan> plan;
+  Older older;
+};
+
+struct KeyHash {
+  size_t operator()(const std::vector<int64_t>& key) const {
+    uint64_t h = key.size();
+    for (int64_t v : key) h = (h ^ uint64_t(v)) * 0x9e3779b97f4a7c15ull;
+    return size_t(h ^ h >> 32);
+  }
+};
+
+Problem& problem_of(const Library& l, Handle h, const Convolution& c) {
+  thread_local std::unordered_map<std::vector<int64_t>, Problem, KeyHash> problems;
+  thread_local std::vector<int64_t> key;
+  const Settings& s = settings();
+  const Geometry& g = c.geometry;
+  key.assign({int64_t(c.way), int64_t(c.x->dtype()), c.x->device().index, c.last, s.allow_tf32, s.deterministic,
+      g.groups, c.x->dim(), alignment_of(c.x), alignment_of(c.y), alignment_of(c.w)});
+  for (IntArrayRef d : {c.x->sizes(), c.y->sizes(), c.w->sizes(), IntArrayRef(g.stride), IntArrayRef(g.padding),
+           IntArrayRef(g.dilation)})
+    key.insert(key.end(), d.begin(), d.end());
+  if (auto it = problems.find(key); it != problems.end()) return it->second;
+  Problem& p = problems[key];
+  if (!(p.plan = Plan::make(h, c))) p.older = older_for(l, h, c);
+  return p;
+}
+
+bool run(const Convolution& c) {
+  if (!settings().enabled || !available() || type_number(c.x->dtype()) < 0 || c.x->dim() > 5) return false;
+  const int device = c.x->device().index;
   cuda::OnDevice current(device);
   const Library& l = library();
   const Handle h = handle(device);
   if (!h) return false;
-  const bool last = !y->is_contiguous() || !x->is_contiguous() || !w->is_contiguous();
-  Plan& p = plan_for(l, h, way, x, y, w, last, g);
-  if (!p.usable) return false;
-  const Tensor room = p.room ? empty(Dims{int64_t(p.room)}, DType::u8, x->device()) : Tensor();
-  void* at = room ? room->data() : nullptr;
-  const double one_wide = 1, none_wide = 0;
-  const float one_narrow = 1, none_narrow = 0;
-  const bool wide = x->dtype() == DType::f64;
-  const void *one = wide ? static_cast<const void*>(&one_wide) : &one_narrow,
-             *none = wide ? static_cast<const void*>(&none_wide) : &none_narrow;
-  const int status =
-      way == Way::forward
-          ? l.forward(h, one, p.x, x->data(), p.w, w->data(), p.c, p.algorithm, at, p.room, none, p.y, y->data())
-      : way == Way::input
-          ? l.input(h, one, p.w, w->data(), p.y, y->data(), p.c, p.algorithm, at, p.room, none, p.x, x->data())
-          : l.weight(h, one, p.x, x->data(), p.y, y->data(), p.c, p.algorithm, at, p.room, none, p.w, w->data());
-  if (status != 0) p.usable = false;  // not asked again
-  return status == 0;
+  Problem& p = problem_of(l, h, c);
+  if (!p.plan && !p.older.usable) return false;
+  const auto room_of = [&](size_t bytes) {
+    return bytes ? empty(Dims{int64_t(bytes)}, DType::u8, c.x->device()) : Tensor();
+  };
+  if (p.plan) {
+    const Tensor room = room_of(p.plan->workspace());
+    if (p.plan->run(h, c, room ? room->data() : nullptr)) return true;
+    p.plan.reset();  // not asked again
+    p.older = older_for(l, h, c);
+    if (!p.older.usable) return false;
+  }
+  const Tensor room = room_of(p.older.room);
+  p.older.usable = run_older(l, h, c, p.older, room ? room->data() : nullptr);
+  return p.older.usable;
+}
+
+bool run(Way way, const Tensor& x, const Tensor& y, const Tensor& w, const Geometry& g) {
+  return run({way, x, y, w, g, !y->is_contiguous() || !x->is_contiguous() || !w->is_contiguous()});
 }
 
 }  // namespace

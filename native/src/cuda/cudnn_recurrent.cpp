@@ -188,7 +188,7 @@ Tensor part_of(const Tensor& buffer, const Part& p) {
   return as_strided(*buffer, p.sizes, contiguous_strides(p.sizes), buffer->storage_offset() + p.start);
 }
 
-Tensor gathered(const Layout& layout, const std::vector<Tensor>& weights, bool* copied) {
+Tensor gathered(const Layout& layout, std::span<const Tensor> weights, bool* copied) {
   *copied = false;
   if (weights.size() != layout.parts.size() || weights.empty()) return {};
   const TensorImpl& first = *weights[0];

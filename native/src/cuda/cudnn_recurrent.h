@@ -1,5 +1,6 @@
 #pragma once
 // Recurrent layers by cuDNN, as torch._cudnn_rnn names what they are of. False or nothing: cuDNN is not there or has no kernel for this.
+#include <span>
 #include <vector>
 
 #include "core/tensor.h"
@@ -28,7 +29,7 @@ struct Layout {
 const Layout* layout_of(const Recurrent&);
 Tensor part_of(const Tensor& buffer, const Part&);
 // The buffer that the weights lie in, each at its place; with `copied` a new one where they do not. Nothing where they do not fit the layers.
-Tensor gathered(const Layout&, const std::vector<Tensor>& weights, bool* copied);
+Tensor gathered(const Layout&, std::span<const Tensor> weights, bool* copied);
 
 // x (steps, batch, input), or the rows of packed sequences with their number at each step; hx and cx (layers · directions, batch, size).
 struct Rows {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "cuda/elementwise.h"
 #include "cuda/launch.h"
+#include "cuda/reasons.h"
 
 namespace shim::cuda {
 namespace {
@@ -19,28 +19,31 @@ bool overlaps(const TensorImpl& out, const TensorImpl& in) {
 
 }  // namespace
 
-Tensor formula(const char* op, std::span<const TensorOrScalar> inputs, const double (&extra)[3], Tensor out) {
+Outcome<Tensor> formula(const char* op, std::span<const TensorOrScalar> inputs, const double (&extra)[3], Tensor out) {
   const TensorImpl* like[3] = {};
   const TensorImpl* first = nullptr;
   int tensors = 0;
   Dims shape;
   for (const TensorOrScalar& i : inputs) {
+    if (!i.tensor && i.number.type == Scalar::Complex) return NotMine{"a complex number"};
     if (!i.tensor) continue;
     if (!first) first = i.tensor;
-    if (!floating(i.tensor->dtype()) || i.tensor->dtype() != first->dtype() || i.tensor->device() != first->device())
-      return {};
+    if (!floating(i.tensor->dtype())) return kOtherDtype;
+    if (i.tensor->dtype() != first->dtype()) return kMixedDtypes;
+    if (i.tensor->device() != first->device()) return kMixedDevices;
     shape =
         tensors ? broadcast_shapes(shape, i.tensor->sizes()) : Dims(i.tensor->sizes().begin(), i.tensor->sizes().end());
     like[tensors++] = i.tensor;
   }
-  if (!first || !first->device().is_cuda()) return {};
+  if (!first) return NotMine{"numbers alone"};
   const DType t = first->dtype(), compute = cuda::compute_dtype(t);
   if (!out) {
     out = allocate_like(shape, like, tensors, t, first->device());
   } else {
-    if (out->dtype() != t || out->device() != first->device() || !std::ranges::equal(out->sizes(), shape)) return {};
+    if (out->dtype() != t) return kMixedDtypes;
+    if (!std::ranges::equal(out->sizes(), shape)) return kOtherSizes;
     for (int k = 0; k < tensors; ++k)
-      if (overlaps(*out, *like[k])) return {};
+      if (overlaps(*out, *like[k])) return NotMine{"operands that overlap the result"};
   }
   if (out->numel() == 0) return out;
   Elementwise e{op, compute, compute, 1, {Operand::of(*out)}};
@@ -55,7 +58,131 @@ Tensor formula(const char* op, std::span<const TensorOrScalar> inputs, const dou
     e.numbers[e.count++] = true;
   }
   std::copy(extra, extra + 3, e.extra);
-  return run_elementwise(e, out->sizes(), out->device().index) ? out : Tensor{};
+  if (!run_elementwise(e, out->sizes(), out->device().index)) return kNotCompiled;
+  return out;
+}
+
+Outcome<Tensor> formula_of(
+    const Functor& f, std::span<const TensorOrScalar> inputs, std::span<const double> extra, Tensor out) {
+  if (std::string_view(f.op) == "softshrink" && !(extra[0] >= 0))
+    return NotMine{"a negative lambd, which PyTorch refuses"};
+  double numbers[3] = {};
+  std::ranges::copy(extra, numbers);
+  return formula(f.op, inputs, numbers, std::move(out));
+}
+
+Outcome<Tensor> polygamma(int64_t order, const Tensor& self) {
+  if (order < 1 || order > 1000) return NotMine{"an order beyond 1 to 1000"};
+  const TensorOrScalar inputs[] = {{self.get(), {}}};
+  return formula("polygamma", inputs, {double(order)}, {});
+}
+
+Outcome<Tensor> glu(const Tensor& self, int64_t dim) {
+  if (dim < -self->dim() || dim >= self->dim()) return NotMine{"a dim out of range"};
+  if (dim < 0) dim += self->dim();
+  const int64_t size = self->sizes()[size_t(dim)];
+  if (size % 2) return NotMine{"an odd size, which PyTorch refuses"};
+  const Tensor a = narrow(*self, dim, 0, size / 2), b = narrow(*self, dim, size / 2, size / 2);
+  const TensorOrScalar inputs[] = {{a.get(), {}}, {b.get(), {}}};
+  return formula("glu", inputs, {}, {});
+}
+
+namespace {
+
+// Of two tensors of equal shape on one device, and a number or none; the result is like the first.
+Outcome<Tensor> pointwise(
+    const char* op, const Tensor& a, const Tensor& b, const double* number, const double* extra = nullptr) {
+  const DType t = a->dtype(), compute = cuda::compute_dtype(t);
+  if (!floating(t)) return kOtherDtype;
+  if (a->device() != b->device()) return kMixedDevices;
+  if (!std::ranges::equal(a->sizes(), b->sizes())) return kOtherSizes;
+  const TensorImpl* inputs[] = {a.get(), b.get()};
+  const Tensor out = allocate_like(a->sizes(), inputs, 2, t, a->device());
+  alignas(16) char value[16] = {};
+  if (number) store_number(value, compute, Scalar{Scalar::Float, 0, *number});
+  Elementwise e{op, compute, compute, number ? 4 : 3, {Operand::of(*out), Operand::of(*a), Operand::of(*b)}};
+  if (number) {
+    e.operands[3].data = value;
+    e.operands[3].dtype = compute;
+    e.numbers[3] = true;
+  }
+  if (extra) std::copy(extra, extra + 3, e.extra);
+  if (!run_elementwise(e, a->sizes(), a->device().index)) return kNotCompiled;
+  return out;
+}
+
+}  // namespace
+
+Outcome<Tensor> masked_scale(const Tensor& self, const Tensor& mask, double scale) {
+  return pointwise("masked_scale", self, mask, &scale);
+}
+
+Outcome<Tensor> pointwise_backward(
+    const Tensor& g, const Tensor& saved, std::string_view name, double p, double q, double r) {
+  const Functor* functor = name.ends_with("_backward") ? functor_of(name) : nullptr;
+  if (!functor) return NotMine{"a gradient without a functor"};
+  if (g->dtype() != saved->dtype()) return kMixedDtypes;
+  const double extra[] = {p, q, r};
+  return pointwise(functor->op, g, saved, nullptr, extra);
+}
+
+namespace {
+
+// What tells whether a number may be written among elements of a dtype: of their kind. Null: it may.
+const char* not_of_kind(Scalar value, DType t) {
+  if (value.type == Scalar::Complex || value.big) return "a number of another kind";
+  if (floating(t)) return nullptr;
+  if (!is_integral(t, false) || t == DType::u64) return kOtherDtype.reason;
+  return value.type == Scalar::Float ? "a number of another kind" : nullptr;
+}
+
+// Into `out`, or a new tensor where it is null.
+Outcome<Tensor> fill_masked(const Tensor& self, const Tensor& mask, Scalar value, Tensor out) {
+  const DType t = self->dtype();
+  if (mask->dtype() != DType::b8) return NotMine{"a mask other than bool"};
+  if (mask->device() != self->device()) return kMixedDevices;
+  if (const char* why = not_of_kind(value, t)) return NotMine{why};
+  check_fits(value, t);
+  const DType compute = cuda::compute_dtype(t);
+  const Dims shape = broadcast_shapes(self->sizes(), mask->sizes());
+  if (!out)
+    out = empty(shape, t, self->device());
+  else if (!std::ranges::equal(shape, out->sizes()))
+    return kOtherSizes;
+  alignas(16) char number[16] = {};
+  store_number(number, compute, value);
+  Elementwise e{"where", compute, compute, 4,
+      {Operand::of(*out), Operand::of(*mask), Operand{number, compute, {}, {}}, Operand::of(*self)}};
+  e.numbers[2] = true;
+  if (!run_elementwise(e, out->sizes(), self->device().index)) return kNotCompiled;
+  return out;
+}
+
+}  // namespace
+
+Outcome<Tensor> masked_fill(const Tensor& self, const Tensor& mask, Scalar value) {
+  return fill_masked(self, mask, value, {});
+}
+Outcome<Tensor> masked_fill_(const Tensor& self, const Tensor& mask, Scalar value) {
+  return fill_masked(self, mask, value, self);
+}
+
+Outcome<Tensor> is_close(const Tensor& self, const Tensor& other, double relative, double absolute, bool equal_nan) {
+  const DType t = self->dtype();
+  if (!(relative >= 0) || !(absolute >= 0)) return NotMine{"a negative tolerance, which PyTorch refuses"};
+  if (!floating(t)) return kOtherDtype;
+  if (other->dtype() != t) return kMixedDtypes;
+  if (self->device() != other->device()) return kMixedDevices;
+  if (self->has_math_bits() || other->has_math_bits()) return NotMine{"negative or conjugate bits"};
+  const Tensor out = empty(broadcast_shapes(self->sizes(), other->sizes()), DType::b8, self->device());
+  const Tensor a = expand(*self, out->sizes()), b = expand(*other, out->sizes());
+  Elementwise e{
+      "is_close", cuda::compute_dtype(t), DType::b8, 3, {Operand::of(*out), Operand::of(*a), Operand::of(*b)}};
+  e.extra[0] = absolute;
+  e.extra[1] = relative;
+  e.extra[2] = equal_nan;
+  if (!run_elementwise(e, out->sizes(), self->device().index)) return kNotCompiled;
+  return out;
 }
 
 }  // namespace shim::cuda

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cuda/elementwise.h"
+#include "cuda/gather_kernels.h"
 #include "cuda/launch.h"
 #include "cuda/walk.h"
 #include "ops/kernels.h"
@@ -10,39 +11,9 @@
 namespace shim::cuda {
 namespace {
 
-constexpr int kGatherThreads = 256, kParts = 32;
+constexpr int kParts = 32;
 
 const Family gather_family{"gather"};
-
-// For kernels that only move words of `bytes` bytes.
-CUfunction mover(const char* entry, int64_t bytes, DType index, bool wide, int device) {
-  return find_kernel(gather_family, entry, key_of(bytes, int(index), wide), device, [&] {
-    return std::vector<std::string>{std::string("ELEMENT=") + word_type(bytes),
-        index == DType::i32 ? "INDEX=int" : "INDEX=i64", wide ? "WIDE=1" : "WIDE=0"};
-  });
-}
-CUfunction adder(const char* entry, DType t, DType index, bool wide, int device) {
-  if (!elementwise_dtype(t) || t == DType::f8e4m3fn || t == DType::f8e5m2) return nullptr;
-  return find_kernel(gather_family, entry, key_of(63, int(t), int(index), wide), device, [&] {
-    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t),
-        index == DType::i32 ? "INDEX=int" : "INDEX=i64", wide ? "WIDE=1" : "WIDE=0", "ADDS=1"};
-  });
-}
-
-// The widest word, at most 16 bytes, that divides every one of these numbers of bytes and addresses.
-int64_t common_word(std::initializer_list<uint64_t> parts) {
-  uint64_t all = 16;
-  for (uint64_t p : parts) all |= p;
-  return int64_t(all & ~(all - 1));
-}
-
-bool is_index(DType t) { return t == DType::i64 || t == DType::i32; }
-bool wide(int64_t n) { return n >= int64_t(1) << 31; }
-uint64_t address(const TensorImpl& t) { return reinterpret_cast<uintptr_t>(t.data()); }
-
-void run_gather(CUfunction f, int64_t n, int64_t y, void** arguments, int device) {
-  launch(f, std::min((n + kGatherThreads - 1) / kGatherThreads, kGridBlocks), y, kGatherThreads, 1, arguments, device);
-}
 
 bool join(const Tensor& out, std::span<const Tensor> parts, size_t d, int64_t* start) {
   struct Parts {
@@ -53,8 +24,8 @@ bool join(const Tensor& out, std::span<const Tensor> parts, size_t d, int64_t* s
   const int64_t outer = product_of(sizes, 0, d),
                 inner = product_of(sizes, d + 1, sizes.size()) * int64_t(out->itemsize());
   int64_t row = sizes[d] * inner, most = 0;
-  uint64_t all = uint64_t(row) | address(*out) | 16;
-  for (const Tensor& t : parts) all |= uint64_t(t->sizes()[d] * inner) | address(*t);
+  uint64_t all = uint64_t(row) | address_of(*out) | 16;
+  for (const Tensor& t : parts) all |= uint64_t(t->sizes()[d] * inner) | address_of(*t);
   const int64_t bytes = int64_t(all & ~(all - 1));
   size_t n = 0;
   for (const Tensor& t : parts) {
@@ -66,7 +37,7 @@ bool join(const Tensor& out, std::span<const Tensor> parts, size_t d, int64_t* s
     *start += t->sizes()[d];
   }
   const int device = out->device().index;
-  const CUfunction f = mover("join", bytes, DType::i64, wide(most), device);
+  const CUfunction f = moving_kernel("join", bytes, DType::i64, counts_wide(most), device);
   if (!f) return false;
   if (!most) return true;
   void* to = out->data();
@@ -77,6 +48,20 @@ bool join(const Tensor& out, std::span<const Tensor> parts, size_t d, int64_t* s
 }
 
 }  // namespace
+
+CUfunction moving_kernel(const char* entry, int64_t bytes, DType index, bool wide, int device) {
+  return find_kernel(gather_family, entry, key_of(bytes, int(index), wide), device, [&] {
+    return std::vector<std::string>{std::string("ELEMENT=") + word_type(bytes),
+        index == DType::i32 ? "INDEX=int" : "INDEX=i64", wide ? "WIDE=1" : "WIDE=0"};
+  });
+}
+CUfunction adding_kernel(const char* entry, DType t, DType index, bool wide, int device) {
+  if (!elementwise_dtype(t) || t == DType::f8e4m3fn || t == DType::f8e5m2) return nullptr;
+  return find_kernel(gather_family, entry, key_of(63, int(t), int(index), wide), device, [&] {
+    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t),
+        index == DType::i32 ? "INDEX=int" : "INDEX=i64", wide ? "WIDE=1" : "WIDE=0", "ADDS=1"};
+  });
+}
 
 Tensor cat(std::span<const TensorImpl* const> tensors, int64_t dim) {
   const TensorImpl& first = *tensors[0];
@@ -112,7 +97,8 @@ Tensor cat(std::span<const TensorImpl* const> tensors, int64_t dim) {
 
 Tensor take_along(const TensorImpl& self, int64_t dim, const TensorImpl& index, bool wraps) {
   const int n = self.dim();
-  if (!kernels_ready() || !is_index(index.dtype()) || index.device() != self.device() || n == 0 || dim < -n || dim >= n)
+  if (!kernels_ready() || !index_dtype(index.dtype()) || index.device() != self.device() || n == 0 || dim < -n ||
+      dim >= n)
     return {};
   const size_t d = size_t(dim < 0 ? dim + n : dim);
   Dims shape(self.sizes().begin(), self.sizes().begin() + long(d));
@@ -122,11 +108,11 @@ Tensor take_along(const TensorImpl& self, int64_t dim, const TensorImpl& index, 
   if (!out->numel()) return out;
   Tensor from = packed(self), at = packed(index);
   const int64_t item = int64_t(self.itemsize()), line = product_of(self.sizes(), d + 1, size_t(n)) * item;
-  const int64_t bytes = common_word({uint64_t(line), address(*from), address(*out)});
+  const int64_t bytes = common_word({uint64_t(line), address_of(*from), address_of(*out)});
   int64_t count = index.numel(), inner = line / bytes, total = out->numel() * item / bytes, size = self.sizes()[d],
           dim_step = inner, outer_step = size * inner;
   const int device = self.device().index;
-  const CUfunction f = mover("take", bytes, index.dtype(), wide(total), device);
+  const CUfunction f = moving_kernel("take", bytes, index.dtype(), counts_wide(total), device);
   if (!f) return {};
   const void *source = from->data(), *indices = at->data();
   void* to = out->data();
@@ -163,7 +149,7 @@ Tensor flat_keys(std::span<const Tensor> indices, IntArrayRef sizes) {
   Tensor keys = empty(shape, DType::i64, indices[0]->device());
   int64_t n = keys->numel();
   const int device = keys->device().index;
-  const CUfunction f = mover("flatten", 8, DType::i64, wide(n), device);
+  const CUfunction f = moving_kernel("flatten", 8, DType::i64, counts_wide(n), device);
   if (!f) return {};
   void* to = keys->data();
   void* arguments[] = {&to, &n, &g};
@@ -188,8 +174,8 @@ Tensor take_points(const TensorImpl& self, int64_t first, std::span<const Tensor
 
 Tensor gather(const TensorImpl& self, int64_t dim, const TensorImpl& index) {
   const int n = self.dim();
-  if (!kernels_ready() || !is_index(index.dtype()) || index.device() != self.device() || n == 0 || index.dim() != n ||
-      dim < -n || dim >= n)
+  if (!kernels_ready() || !index_dtype(index.dtype()) || index.device() != self.device() || n == 0 ||
+      index.dim() != n || dim < -n || dim >= n)
     return {};
   const size_t d = size_t(dim < 0 ? dim + n : dim);
   Walk w;
@@ -203,7 +189,7 @@ Tensor gather(const TensorImpl& self, int64_t dim, const TensorImpl& index) {
   Tensor out = empty(index.sizes(), self.dtype(), self.device());
   int64_t total = out->numel(), dim_step = self.strides()[d], size = self.sizes()[d];
   const int device = self.device().index;
-  const CUfunction f = mover("gather", int64_t(self.itemsize()), index.dtype(), wide(total), device);
+  const CUfunction f = moving_kernel("gather", int64_t(self.itemsize()), index.dtype(), counts_wide(total), device);
   if (!f) return {};
   if (!total) return out;
   const void *from = self.data(), *indices = index.data();
@@ -213,72 +199,13 @@ Tensor gather(const TensorImpl& self, int64_t dim, const TensorImpl& index) {
   return out;
 }
 
-bool scatter(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& src, bool adds, bool wraps) {
-  const int n = out->dim();
-  const bool one = src->dim() == 0;
-  if (!kernels_ready() || !is_index(index->dtype()) || n == 0 || index->dim() != n || (!one && src->dim() != n) ||
-      dim < -n || dim >= n)
-    return false;
-  if (src->dtype() != out->dtype() || index->device() != out->device() || src->device() != out->device()) return false;
-  const size_t d = size_t(dim < 0 ? dim + n : dim);
-  Walk w;
-  for (size_t i = size_t(n); i-- > 0;) {
-    if ((i != d && index->sizes()[i] > out->sizes()[i]) || (!one && index->sizes()[i] > src->sizes()[i])) return false;
-    const int64_t steps[3] = {i == d ? 0 : out->strides()[i], index->strides()[i], one ? 0 : src->strides()[i]};
-    if (!extend(w, index->sizes()[i], steps)) return false;
-  }
-  int64_t total = index->numel(), dim_step = out->strides()[d], size = out->sizes()[d];
-  const int device = out->device().index;
-  const CUfunction f = adds ? adder("scatter_add", out->dtype(), index->dtype(), wide(total), device)
-                            : mover("scatter", int64_t(out->itemsize()), index->dtype(), wide(total), device);
-  if (!f) return false;
-  if (!total) return true;
-  void* to = out->data();
-  const void *indices = index->data(), *from = src->data();
-  int wrap = wraps;  // adding has no such argument
-  void* arguments[] = {&to, &indices, &from, &total, &dim_step, &size, &w, &wrap};
-  run_gather(f, total, 1, arguments, device);
-  return true;
-}
-
-bool put_rows(const Tensor& out, const Tensor& keys, const Tensor& values) {
-  if (!kernels_ready() || !is_index(keys->dtype()) || out->dtype() != values->dtype() || !out->is_contiguous() ||
-      out->dim() == 0)
-    return false;
-  const int64_t line = product_of(out->sizes(), 1, size_t(out->dim())) * int64_t(out->itemsize());
-  const bool one = values->numel() == 1;
-  Tensor from = packed(*values), at = packed(*keys);
-  const int64_t bytes = one ? int64_t(out->itemsize()) : common_word({uint64_t(line), address(*from), address(*out)});
-  int64_t inner = line / bytes, total = keys->numel() * inner, step = one ? 0 : inner, size = out->sizes()[0];
-  const int device = out->device().index;
-  const CUfunction f = mover("put", bytes, keys->dtype(), wide(total), device);
-  if (!f) return false;
-  if (!total) return true;
-  void* to = out->data();
-  const void *source = from->data(), *indices = at->data();
-  int wraps = 1;
-  void* arguments[] = {&to, &source, &indices, &inner, &total, &step, &size, &wraps};
-  run_gather(f, total, 1, arguments, device);
-  return true;
-}
-
-bool add_runs(const Tensor& out, const Tensor& keys, const Tensor& order, const Tensor& values, int64_t skip) {
-  if (!kernels_ready() || out->dtype() != values->dtype() || !out->is_contiguous() || out->dim() == 0 ||
-      keys->dtype() != DType::i64 || order->dtype() != DType::i64)
-    return false;
-  Tensor from = packed(*values), sorted = packed(*keys), indices = packed(*order);
-  int64_t inner = product_of(out->sizes(), 1, size_t(out->dim())), count = keys->numel(), size = out->sizes()[0],
-          step = values->numel() == count * inner ? inner : 0;
-  const int device = out->device().index;
-  const CUfunction f = adder("add_runs", out->dtype(), DType::i64, false, device);
-  if (!f || count >= int64_t(1) << 31) return false;
-  if (!count || !inner) return true;
-  void* to = out->data();
-  const void *source = from->data(), *k = sorted->data(), *o = indices->data();
-  void* arguments[] = {&to, &source, &k, &o, &count, &inner, &step, &size, &skip};
-  launch(f, count, std::min<int64_t>((inner + kGatherThreads - 1) / kGatherThreads, 64), kGatherThreads, 1, arguments,
-      device);
-  return true;
+Outcome<Tensor> take(const Tensor& self, const Tensor& index) {
+  if (index->device() != self->device()) return NotMine{"tensors of several devices"};
+  if (index->dtype() != DType::i64) return NotMine{"an index that is no int64"};
+  if (!self->numel()) return NotMine{"no elements"};
+  if (self->has_math_bits()) return NotMine{"negative or conjugate bits"};
+  return or_not_mine(take_along(*view(*contiguous(self), Dims{self->numel()}), 0, *index, true),
+      "no NVRTC, or a kernel that could not be compiled");
 }
 
 }  // namespace shim::cuda

@@ -1,8 +1,8 @@
 #pragma once
-// cat, index_select, gather, scatter and indexing by tensors on CUDA. Null or false where there is no kernel for the case.
+// cat, index_select, gather, take and indexing by tensors on CUDA. Null where there is no kernel for the case.
 #include <span>
 
-#include "core/tensor.h"
+#include "ops/kernel.h"
 
 namespace shim::cuda {
 
@@ -14,12 +14,7 @@ Tensor flat_keys(std::span<const Tensor> indices, IntArrayRef sizes);
 // self[..., i, j, ...]: int64 indices that broadcast with each other, for the dims from `first` on.
 Tensor take_points(const TensorImpl& self, int64_t first, std::span<const Tensor> indices);
 Tensor gather(const TensorImpl& self, int64_t dim, const TensorImpl& index);
-// out[..., index, ...] = or += src, in place. `index` and `src` have as many dims as out; src's sizes are at least index's, or it is 0-d.
-// `wraps`: negative indices count from the end (not where it adds).
-bool scatter(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& src, bool adds, bool wraps = false);
-// out (rows, ...)[keys] = values (keys, ...), in place; values of one element count for all.
-bool put_rows(const Tensor& out, const Tensor& keys, const Tensor& values);
-// out[key] += the values at `order` of each run of equal sorted keys, in that order; keys of `skip` are left out.
-bool add_runs(const Tensor& out, const Tensor& keys, const Tensor& order, const Tensor& values, int64_t skip);
+// self's elements at flat places: an index that is out of range ends the program, as PyTorch's assertion does.
+Outcome<Tensor> take(const Tensor& self, const Tensor& index);
 
 }  // namespace shim::cuda

@@ -5,6 +5,7 @@
 
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
+#include "cuda/reasons.h"
 #include "cuda/sort.h"
 #include "ops/kernels.h"
 
@@ -90,29 +91,36 @@ Tensor tally(const Counted& c, const Tensor& weights, int64_t bins, Scalar low, 
 
 }  // namespace
 
-Tensor bincount(const Tensor& self, const Tensor& weights, int64_t least) {
+Outcome<Tensor> bincount(const Tensor& self, const OptionalTensor& own_weights, int64_t least) {
   const DType t = self->dtype();
-  if (!kernels_ready() || !is_integral(t, false) || t == DType::u64 || !has_kernel(t) || self->dim() != 1 ||
-      !self->numel() || least < 0)
-    return {};
-  if (weights && (weights->device() != self->device() || weights->dim() != 1 || weights->numel() != self->numel() ||
-                     is_complex(weights->dtype())))
-    return {};
+  const Tensor& weights = or_null(own_weights);
+  if (!kernels_ready()) return kNoCompiler;
+  if (!is_integral(t, false) || t == DType::u64 || !has_kernel(t)) return kOtherDtype;
+  if (self->dim() != 1) return kOtherSizes;
+  if (!self->numel()) return kNoElements;
+  if (least < 0) return NotMine{"a negative minlength, which PyTorch refuses"};
+  if (weights) {
+    if (weights->device() != self->device()) return kMixedDevices;
+    if (weights->dim() != 1 || weights->numel() != self->numel()) return kOtherSizes;
+    if (is_complex(weights->dtype())) return kOtherDtype;
+  }
   const Counted c(self, 1);
   Scalar range[2];
-  if (!bounds_of(c, range) || range[0].i < 0) return {};
+  if (!bounds_of(c, range)) return kNotCompiled;
+  if (range[0].i < 0) return NotMine{"negative values, which PyTorch refuses"};
   Tensor w;
   if (weights)
     w = contiguous(
         weights->dtype() == DType::f32 || weights->dtype() == DType::f64 ? weights : to_dtype(weights, DType::f64));
-  return tally(c, w, std::max(range[1].i + 1, least), {}, {});
+  return or_not_mine(tally(c, w, std::max(range[1].i + 1, least), {}, {}), kNotCompiled.reason);
 }
 
-Tensor histc(const Tensor& self, int64_t bins, double low, double high) {
+Outcome<Tensor> histc(const Tensor& self, int64_t bins, double low, double high) {
   const DType t = self->dtype();
-  if (!kernels_ready() || !has_kernel(t) || t == DType::b8 || t == DType::f16 || t == DType::bf16 || t == DType::u64 ||
-      bins <= 0 || !self->numel())
-    return {};
+  if (!kernels_ready()) return kNoCompiler;
+  if (!has_kernel(t) || t == DType::b8 || t == DType::f16 || t == DType::bf16 || t == DType::u64) return kOtherDtype;
+  if (bins <= 0) return NotMine{"no bins, which PyTorch refuses"};
+  if (!self->numel()) return kNoElements;
   const Counted c(self, 2);
   Scalar range[2] = {{Scalar::Float, 0, low}, {Scalar::Float, 0, high}};
   if (c.compute == DType::f32) low = float(low), high = float(high);
@@ -120,25 +128,31 @@ Tensor histc(const Tensor& self, int64_t bins, double low, double high) {
     range[0] = {Scalar::Int, int64_t(low)}, range[1] = {Scalar::Int, int64_t(high)};
   else
     range[0].f = low, range[1].f = high;
-  if (range[0].to_double() == range[1].to_double() && !bounds_of(c, range)) return {};
+  if (range[0].to_double() == range[1].to_double() && !bounds_of(c, range)) return kNotCompiled;
   if (range[0].to_double() == range[1].to_double()) {
     --range[0].i, ++range[1].i;
     --range[0].f, ++range[1].f;
   }
   if (!std::isfinite(range[0].to_double()) || !std::isfinite(range[1].to_double()) ||
       !(range[0].to_double() < range[1].to_double()))
-    return {};
+    return NotMine{"bounds that are no range, which PyTorch refuses"};
   const Tensor counts = tally(c, {}, bins, range[0], range[1]);
-  return counts && t != DType::i64 ? to_dtype(counts, t) : counts;
+  if (!counts) return kNotCompiled;
+  return t == DType::i64 ? counts : to_dtype(counts, t);
 }
 
-Tensor unique(const Tensor& self, bool sorts, Tensor* inverse, Tensor* counts) {
+namespace {
+
+// The values of runs of equal neighbours; of all elements in order, with `sorts`.
+Outcome<Uniques> runs_of(const Tensor& self, bool sorts, bool inverse, bool counts) {
   const DType t = self->dtype();
-  if (!kernels_ready() || !has_kernel(t) || !self->numel()) return {};
+  if (!kernels_ready()) return kNoCompiler;
+  if (!has_kernel(t)) return kOtherDtype;
+  if (!self->numel()) return kNoElements;
   Tensor x = view(*contiguous(self), Dims{self->numel()}), order;
   if (sorts) {
     auto in_order = sort(x, 0, false);
-    if (!in_order) return {};
+    if (!in_order) return in_order.why();
     std::tie(x, order) = *in_order;
   }
   int64_t n = x->numel(), parts = (n + kPart - 1) / kPart, slots = parts + 1;
@@ -150,7 +164,8 @@ Tensor unique(const Tensor& self, bool sorts, Tensor* inverse, Tensor* counts) {
   };
   const CUfunction each = entry("count_heads"), scan = entry("starts"), put = entry("place_heads"),
                    measure = entry("lengths");
-  if (!each || !scan || !put || !measure || parts > kMostBlocks) return {};
+  if (!each || !scan || !put || !measure) return kNotCompiled;
+  if (parts > kMostBlocks) return kTooMany;
   const auto numbers = [&](IntArrayRef sizes) { return empty(sizes, DType::i64, x->device()); };
   const Tensor begins = numbers(Dims{slots}), last = empty({}, DType::i64, Device{});
   const void *from = x->data(), *indices = data_or_null(order);
@@ -162,18 +177,29 @@ Tensor unique(const Tensor& self, bool sorts, Tensor* inverse, Tensor* counts) {
   launch(scan, 1, 1, threads_for(slots), 1, scanned, device);
   copy_(last, select(*begins, 0, parts));
   int64_t total = *last->data_as<int64_t>();
-  Tensor values = empty(Dims{total}, t, x->device()), firsts;
-  if (inverse) *inverse = numbers(self->sizes());
-  if (counts) firsts = numbers(Dims{total}), *counts = numbers(Dims{total});
-  void *to = values->data(), *at = counts ? firsts->data() : nullptr, *runs = inverse ? (*inverse)->data() : nullptr;
+  const Tensor values = empty(Dims{total}, t, x->device()), firsts = counts ? numbers(Dims{total}) : Tensor(),
+               lengths = numbers(Dims{counts ? total : 0}),
+               places = inverse ? numbers(self->sizes()) : numbers(Dims{0});
+  void *to = values->data(), *at = data_or_null(firsts), *runs = inverse ? places->data() : nullptr;
   void* placed[] = {&from, &n, &starts, &indices, &to, &at, &runs};
   launch(put, parts, 1, threads, 1, placed, device);
   if (counts) {
-    void* lengths = (*counts)->data();
-    void* measured[] = {&at, &total, &n, &lengths};
+    void* widths = lengths->data();
+    void* measured[] = {&at, &total, &n, &widths};
     launch(measure, (total + 255) / 256, 1, 256, 1, measured, device);
   }
-  return values;
+  return Uniques{values, places, lengths};
+}
+
+}  // namespace
+
+Outcome<Uniques> unique(const Tensor& self, Ignored, bool inverse, bool counts) {
+  return runs_of(self, true, inverse, counts);
+}
+
+Outcome<Uniques> unique_consecutive(const Tensor& self, bool inverse, bool counts, std::optional<int64_t> dim) {
+  if (dim) return NotMine{"runs of rows"};
+  return runs_of(self, false, inverse, counts);
 }
 
 }  // namespace shim::cuda

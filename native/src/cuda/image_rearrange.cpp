@@ -4,6 +4,8 @@
 
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
+#include "cuda/planes.h"
+#include "cuda/reasons.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {
@@ -28,6 +30,9 @@ CUfunction windows_adder(const char* entry, DType t, bool nearest, int device) {
   });
 }
 
+struct Columns {
+  int64_t kernel[2], stride[2], padding[2], dilation[2], size[2], many[2];
+};  // height and width; many: how many windows
 struct ColumnPlan {
   int kernel[2], stride[2], padding[2], dilation[2], size[2], many[2];
 };
@@ -67,14 +72,40 @@ bool surround_of(IntArrayRef sizes, IntArrayRef pairs, Surround* f, Dims* shape)
   return all && all < kMostPlaces;
 }
 
-}  // namespace
+// Why no kernel here takes a tensor; null where one does.
+const char* not_movable(const Tensor& t) {
+  if (!kernels_ready()) return kNoCompiler.reason;
+  if (!t->numel()) return kNoElements.reason;
+  return t->has_math_bits() ? "negative or conjugate bits" : nullptr;
+}
 
-Tensor im2col(const Tensor& images, const Columns& c) {
-  if (!kernels_ready() || !columns_fit(c)) return {};
-  const int device = images->device().index;
-  const CUfunction f = windows_mover("to_columns", int64_t(images->itemsize()), 0, false, device);
-  if (!f) return {};
-  const Tensor x = contiguous(images);
+bool pair_from(IntArrayRef given, int64_t least, int64_t* to) {
+  Dims found;
+  if (!numbers_of(given, 2, least, &found)) return false;
+  to[0] = found[0], to[1] = found[1];
+  return true;
+}
+
+constexpr NotMine kNoWindows{"windows that PyTorch refuses, or too large ones"};
+
+// Reads the windows over images of c->size; false where something is wrong with them.
+bool windows_from(IntArrayRef kernel, IntArrayRef dilation, IntArrayRef padding, IntArrayRef stride, Columns* c) {
+  if (!pair_from(kernel, 1, c->kernel) || !pair_from(dilation, 1, c->dilation) || !pair_from(padding, 0, c->padding) ||
+      !pair_from(stride, 1, c->stride))
+    return false;
+  for (int i = 0; i < 2; ++i) {
+    const int64_t room = c->size[i] + 2 * c->padding[i] - c->dilation[i] * (c->kernel[i] - 1) - 1;
+    if (room < 0 || c->size[i] + 2 * c->padding[i] >= kMostSide) return false;
+    c->many[i] = room / c->stride[i] + 1;
+  }
+  return columns_fit(*c);
+}
+
+// (n, c, height, width) to (n, c * kernel, windows).
+Outcome<Tensor> columns_of(const Tensor& x, const Columns& c) {
+  const int device = x->device().index;
+  const CUfunction f = windows_mover("to_columns", int64_t(x->itemsize()), 0, false, device);
+  if (!f) return kNotCompiled;
   const int64_t taps = c.kernel[0] * c.kernel[1], area = c.many[0] * c.many[1];
   const Tensor out = empty(Dims{x->sizes()[0], x->sizes()[1] * taps, area}, x->dtype(), x->device());
   int64_t rows = x->sizes()[0] * x->sizes()[1] * taps;
@@ -86,16 +117,16 @@ Tensor im2col(const Tensor& images, const Columns& c) {
   return out;
 }
 
-Tensor col2im(const Tensor& columns, const Columns& c) {
-  if (!kernels_ready() || !columns_fit(c) || !floating(columns->dtype())) return {};
-  const int device = columns->device().index;
-  const CUfunction f = windows_adder("from_columns", columns->dtype(), false, device);
-  if (!f) return {};
-  const Tensor x = contiguous(columns);
+// Sums: the adjoint.
+Outcome<Tensor> added_columns(const Tensor& x, const Columns& c) {
+  if (!floating(x->dtype())) return kOtherDtype;
+  const int device = x->device().index;
+  const CUfunction f = windows_adder("from_columns", x->dtype(), false, device);
+  if (!f) return kNotCompiled;
   const Tensor out = empty(
       Dims{x->sizes()[0], x->sizes()[1] / (c.kernel[0] * c.kernel[1]), c.size[0], c.size[1]}, x->dtype(), x->device());
   int64_t n = out->numel();
-  if ((n + 255) / 256 > kMostBlocks) return {};
+  if ((n + 255) / 256 > kMostBlocks) return kTooMany;
   const void* from = x->data();
   void* to = out->data();
   ColumnPlan w = column_plan(c);
@@ -104,19 +135,51 @@ Tensor col2im(const Tensor& columns, const Columns& c) {
   return out;
 }
 
-Tensor shuffle_pixels(const Tensor& given, int64_t r, bool up) {
-  if (!kernels_ready() || (r != 2 && r != 4) || given->dim() < 3 || !given->numel() || given->numel() >= kMostPlaces)
-    return {};
+}  // namespace
+
+Outcome<Tensor> im2col(
+    const Tensor& self, IntArrayRef kernel, IntArrayRef dilation, IntArrayRef padding, IntArrayRef stride) {
+  if (const char* why = not_movable(self)) return NotMine{why};
+  if (self->dim() != 3 && self->dim() != 4) return kOtherSizes;
+  const bool batch = self->dim() == 4;
+  const int64_t* sizes = self->sizes_data() + self->dim() - 3;
+  Columns c{};
+  c.size[0] = sizes[1], c.size[1] = sizes[2];
+  if (std::max(sizes[1], sizes[2]) >= kMostSide || !windows_from(kernel, dilation, padding, stride, &c))
+    return kNoWindows;
+  auto out = columns_of(view(*contiguous(self), Dims{batch ? self->sizes()[0] : 1, sizes[0], sizes[1], sizes[2]}), c);
+  if (!out || batch) return out;
+  return view(**out, Dims{(*out)->sizes()[1], (*out)->sizes()[2]});
+}
+
+Outcome<Tensor> col2im(const Tensor& self, IntArrayRef output_size, IntArrayRef kernel, IntArrayRef dilation,
+    IntArrayRef padding, IntArrayRef stride) {
+  if (const char* why = not_movable(self)) return NotMine{why};
+  if (self->dim() != 2 && self->dim() != 3) return kOtherSizes;
+  const bool batch = self->dim() == 3;
+  Columns c{};
+  if (!pair_from(output_size, 1, c.size) || !windows_from(kernel, dilation, padding, stride, &c)) return kNoWindows;
+  const int64_t *sizes = self->sizes_data() + self->dim() - 2, taps = c.kernel[0] * c.kernel[1];
+  if (sizes[0] % taps || c.many[0] * c.many[1] != sizes[1]) return kOtherSizes;
+  auto out = added_columns(view(*contiguous(self), Dims{batch ? self->sizes()[0] : 1, sizes[0], sizes[1]}), c);
+  if (!out || batch) return out;
+  return view(**out, Dims{(*out)->sizes()[1], c.size[0], c.size[1]});
+}
+
+Outcome<Tensor> shuffle_pixels(const Tensor& given, int64_t r, bool up) {
+  if (const char* why = not_movable(given)) return NotMine{why};
   const int64_t size = int64_t(given->itemsize());
-  if (size * r > 16) return {};
+  if ((r != 2 && r != 4) || size * r > 16) return NotMine{"a factor that no load has"};
+  if (given->dim() < 3) return kOtherSizes;
+  if (given->numel() >= kMostPlaces) return kTooMany;
   Dims shape(given->sizes().begin(), given->sizes().end());
   int64_t &c = shape[shape.size() - 3], &h = shape[shape.size() - 2], &w = shape.back();
-  if (up ? c % (r * r) != 0 : h % r || w % r) return {};
+  if (up ? c % (r * r) != 0 : h % r || w % r) return kOtherSizes;
   uint32_t rows = uint32_t(up ? h : h / r), cols = uint32_t(up ? w : w / r);
   c = up ? c / (r * r) : c * r * r, h = up ? h * r : h / r, w = up ? w * r : w / r;
   const int device = given->device().index;
   const CUfunction f = windows_mover(up ? "gather_pixels" : "spread_pixels", size, int(r), false, device);
-  if (!f) return {};
+  if (!f) return kNotCompiled;
   Tensor x = contiguous(given);
   if (!up && reinterpret_cast<uintptr_t>(x->data()) % uintptr_t(size * r)) x = clone(x);
   const Tensor out = empty(shape, x->dtype(), x->device());
@@ -128,14 +191,16 @@ Tensor shuffle_pixels(const Tensor& given, int64_t r, bool up) {
   return out;
 }
 
-Tensor reflect_replicate_pad(const Tensor& given, IntArrayRef pairs, bool reflect) {
+Outcome<Tensor> reflect_replicate_pad(const Tensor& given, IntArrayRef pairs, bool reflect) {
+  if (const char* why = not_movable(given)) return NotMine{why};
   Surround frame;
   Dims shape;
   const int64_t size = int64_t(given->itemsize());
-  if (!kernels_ready() || size > 8 || !surround_of(given->sizes(), pairs, &frame, &shape)) return {};
+  if (size > 8) return kOtherDtype;
+  if (!surround_of(given->sizes(), pairs, &frame, &shape)) return kOtherSizes;
   const int device = given->device().index;
   const CUfunction f = windows_mover("reflect_replicate_pad", size, 0, !reflect, device);
-  if (!f) return {};
+  if (!f) return kNotCompiled;
   const Tensor x = contiguous(given), out = empty(shape, x->dtype(), x->device());
   uint32_t n = uint32_t(out->numel());
   const void* from = x->data();
@@ -145,17 +210,17 @@ Tensor reflect_replicate_pad(const Tensor& given, IntArrayRef pairs, bool reflec
   return out;
 }
 
-Tensor reflect_replicate_pad_backward(const Tensor& g0, IntArrayRef sizes, IntArrayRef pairs, bool reflect) {
+Outcome<Tensor> reflect_replicate_pad_backward(const Tensor& g0, IntArrayRef sizes, IntArrayRef pairs, bool reflect) {
+  if (const char* why = not_movable(g0)) return NotMine{why};
   Surround frame;
   Dims shape;
-  if (!kernels_ready() || !floating(g0->dtype()) || !surround_of(sizes, pairs, &frame, &shape) ||
-      !std::ranges::equal(shape, g0->sizes()))
-    return {};
+  if (!floating(g0->dtype())) return kOtherDtype;
+  if (!surround_of(sizes, pairs, &frame, &shape) || !std::ranges::equal(shape, g0->sizes())) return kOtherSizes;
   const int device = g0->device().index;
   const CUfunction f = windows_adder("reflect_replicate_pad_backward", g0->dtype(), !reflect, device);
-  if (!f) return {};
+  if (!f) return kNotCompiled;
   const Tensor g = contiguous(g0), out = empty(sizes, g->dtype(), g->device());
-  if (out->numel() >= kMostPlaces) return {};
+  if (out->numel() >= kMostPlaces) return kTooMany;
   uint32_t n = uint32_t(out->numel());
   const void* from = g->data();
   void* to = out->data();
@@ -164,29 +229,31 @@ Tensor reflect_replicate_pad_backward(const Tensor& g0, IntArrayRef sizes, IntAr
   return out;
 }
 
-Tensor affine_grid(const Tensor& given, IntArrayRef sizes, bool align_corners) {
+Outcome<Tensor> affine_grid(const Tensor& given, IntArrayRef sizes, bool align_corners) {
+  if (const char* why = not_floats({&given})) return NotMine{why};
+  if (!kernels_ready()) return kNoCompiler;
+  if (sizes.size() < 4 || sizes.size() > 5) return kOtherSizes;
   const size_t dims = sizes.size() - 2;
   struct {
     int size[3] = {1, 1, 1}, dims = 0, aligned = 0;
   } grid;
-  if (!kernels_ready() || !floating(given->dtype()) || dims < 2 || dims > 3 || sizes[0] < 1 || sizes[0] > kMostRows)
-    return {};
+  if (sizes[0] < 1 || sizes[0] > kMostRows) return kTooMany;
   if (given->dim() != 3 || given->sizes()[0] != sizes[0] || given->sizes()[1] != int64_t(dims) ||
       given->sizes()[2] != int64_t(dims) + 1)
-    return {};
+    return kOtherSizes;
   Dims shape{sizes[0]};
   int64_t each = 1;
   for (size_t d = 0; d < dims; ++d) {
     shape.push_back(sizes[2 + d]);
     each *= sizes[2 + d];
-    if (sizes[2 + d] < 1 || each >= kMostPlaces) return {};
+    if (sizes[2 + d] < 1 || each >= kMostPlaces) return kTooMany;
     grid.size[dims - 1 - d] = int(sizes[2 + d]);
   }
   shape.push_back(int64_t(dims));
   grid.dims = int(dims), grid.aligned = align_corners;
   const int device = given->device().index;
   const CUfunction f = windows_adder("affine_grid", given->dtype(), false, device);
-  if (!f) return {};
+  if (!f) return kNotCompiled;
   const Tensor theta = contiguous(given), out = empty(shape, theta->dtype(), theta->device());
   uint32_t count = uint32_t(each);
   const void* from = theta->data();

@@ -4,6 +4,7 @@
 
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
+#include "cuda/reasons.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {
@@ -22,7 +23,15 @@ CUfunction plane_kernel(const char* entry, DType t, const char* macro, int kind,
   });
 }
 
-bool fits(const Tensor& t) { return kernels_ready() && floating(t->dtype()) && t->numel() < INT32_MAX; }
+// Why kernels of planes do not take these; null where they do.
+const char* unfit(std::initializer_list<const Tensor*> tensors) {
+  if (!kernels_ready()) return kNoCompiler.reason;
+  for (const Tensor* t : tensors) {
+    if (!floating((*t)->dtype())) return kOtherDtype.reason;
+    if ((*t)->numel() >= INT32_MAX) return kTooMany.reason;
+  }
+  return nullptr;
+}
 void launch_each(CUfunction f, int64_t n, void** arguments, int device) {
   launch(f, (n + kImagesThreads - 1) / kImagesThreads, 1, kImagesThreads, 1, arguments, device);
 }
@@ -35,14 +44,14 @@ Tensor planes_like(const Tensor& x, const Sides& s, bool inputs, DType t) {
 
 }  // namespace
 
-Tensor box_max(const Tensor& x, const Sides& s, Tensor* indices) {
+Outcome<Tensor> box_max(const Tensor& x, const Sides& s, Tensor* indices) {
   const int device = x->device().index;
   Tensor out = planes_like(x, s, false, x->dtype());
-  if (!fits(x) || !fits(out)) return {};
+  if (const char* why = unfit({&x, &out})) return NotMine{why};
   if (indices) *indices = planes_like(x, s, false, DType::i64);
   if (!out->numel()) return out;
   const CUfunction f = plane_kernel("box_max", x->dtype(), nullptr, 0, device);
-  if (!f) return {};
+  if (!f) return kNotCompiled;
   const void* from = x->data();
   void *to = out->data(), *at = indices ? (*indices)->data() : nullptr;
   uint32_t n = uint32_t(out->numel());
@@ -54,13 +63,15 @@ Tensor box_max(const Tensor& x, const Sides& s, Tensor* indices) {
 
 namespace {
 
-Tensor means(const char* entry, const Tensor& x, const Sides& s, bool back, bool include_pad, int64_t divisor) {
+Outcome<Tensor> means(
+    const char* entry, const Tensor& x, const Sides& s, bool back, bool include_pad, int64_t divisor) {
   const int device = x->device().index;
   Tensor out = planes_like(x, s, back, x->dtype());
-  if (!fits(x) || !fits(out) || divisor > INT32_MAX || divisor < -INT32_MAX) return {};
+  if (const char* why = unfit({&x, &out})) return NotMine{why};
+  if (divisor > INT32_MAX || divisor < -INT32_MAX) return NotMine{"a divisor of more than 31 bits"};
   if (!out->numel()) return out;
   const CUfunction f = plane_kernel(entry, x->dtype(), nullptr, 0, device);
-  if (!f) return {};
+  if (!f) return kNotCompiled;
   const void* from = x->data();
   void* to = out->data();
   uint32_t n = uint32_t(out->numel());
@@ -73,10 +84,10 @@ Tensor means(const char* entry, const Tensor& x, const Sides& s, bool back, bool
 
 }  // namespace
 
-Tensor box_mean(const Tensor& x, const Sides& s, bool include_pad, int64_t divisor) {
+Outcome<Tensor> box_mean(const Tensor& x, const Sides& s, bool include_pad, int64_t divisor) {
   return means("box_mean", x, s, false, include_pad, divisor);
 }
-Tensor box_mean_backward(const Tensor& g, const Sides& s, bool include_pad, int64_t divisor) {
+Outcome<Tensor> box_mean_backward(const Tensor& g, const Sides& s, bool include_pad, int64_t divisor) {
   return means("box_mean_backward", g, s, true, include_pad, divisor);
 }
 
@@ -99,26 +110,35 @@ template <class C> void stretch(CUfunction f, const Tensor& x, const Tensor& out
 
 }  // namespace
 
-Tensor resize(Stretching how, const Tensor& x, const Stretch (&sides)[3]) {
+Outcome<Tensor> resize(Stretching how, const Tensor& x, const Stretch (&sides)[3]) {
   const Tensor out = empty(Dims{x->sizes()[0], sides[0].out, sides[1].out, sides[2].out}, x->dtype(), x->device());
-  if (!fits(x) || !fits(out)) return {};
+  if (const char* why = unfit({&x, &out})) return NotMine{why};
   if (!out->numel()) return out;
   const CUfunction f = plane_kernel("resize", x->dtype(), "KIND", int(how), x->device().index);
-  if (!f) return {};
+  if (!f) return kNotCompiled;
   x->dtype() == DType::f64 ? stretch<double>(f, x, out, sides) : stretch<float>(f, x, out, sides);
   return out;
 }
 
-Tensor weigh_lines(const Tensor& x, int64_t dim, const Tensor& indices, const Tensor& weights) {
+Outcome<Tensor> resample_dim(const Tensor& self, int64_t dim, const Tensor& places, const Tensor& factors) {
+  if (const char* why = not_floats({&self})) return NotMine{why};
+  if (dim < 0 || dim >= self->dim()) return NotMine{"a dim out of range"};
+  if (places->dtype() != DType::i64) return NotMine{"indices other than int64"};
+  if (factors->dtype() != self->dtype()) return kMixedDtypes;
+  if (places->dim() != 2 || !places->numel() || !std::ranges::equal(places->sizes(), factors->sizes()))
+    return kOtherSizes;
+  if (places->device() != self->device() || factors->device() != self->device()) return kMixedDevices;
+  const Tensor x = contiguous(self), indices = contiguous(places), weights = contiguous(factors);
   const int device = x->device().index;
   Dims sizes(x->sizes().begin(), x->sizes().end());
   const Cut c = cut_at(x, dim);
   sizes[size_t(dim)] = indices->sizes()[0];
-  if (!fits(x) || c.outer * c.inner * indices->sizes()[0] >= INT32_MAX) return {};
+  if (const char* why = unfit({&x})) return NotMine{why};
+  if (c.outer * c.inner * indices->sizes()[0] >= INT32_MAX) return kTooMany;
   const Tensor out = empty(sizes, x->dtype(), x->device());
   if (!out->numel()) return out;
   const CUfunction f = plane_kernel("weigh_lines", x->dtype(), nullptr, 0, device);
-  if (!f) return {};
+  if (!f) return kNotCompiled;
   const void *from = x->data(), *at = indices->data(), *by = weights->data();
   void* to = out->data();
   uint32_t n = uint32_t(out->numel()), inner = uint32_t(c.inner), outs = uint32_t(indices->sizes()[0]),
@@ -129,31 +149,57 @@ Tensor weigh_lines(const Tensor& x, int64_t dim, const Tensor& indices, const Te
   return out;
 }
 
-Tensor sample_grid(const Tensor& x, const Tensor& grid, bool near, int padding, bool align_corners) {
+namespace {
+
+// Why no kernel takes samples of images at the places of a grid; null where one does.
+const char* no_samples(const Tensor& x, const Tensor& grid, int64_t mode, int64_t padding) {
+  if (const char* why = not_floats({&x, &grid})) return why;
+  if (mode < 0 || mode > 1 || padding < 0 || padding > 2) return "a mode other than bilinear and nearest";
+  if (grid->dtype() != x->dtype()) return kMixedDtypes.reason;
+  if (grid->device() != x->device()) return kMixedDevices.reason;
+  const bool fit = x->dim() == 4 && grid->dim() == 4 && grid->sizes()[3] == 2 && grid->sizes()[0] == x->sizes()[0];
+  return fit ? nullptr : kOtherSizes.reason;
+}
+
+}  // namespace
+
+Outcome<Tensor> sample_grid(
+    const Tensor& given, const Tensor& places, int64_t mode, int64_t padding, bool align_corners) {
+  if (const char* why = no_samples(given, places, mode, padding)) return NotMine{why};
+  const Tensor x = contiguous(given), grid = contiguous(places);
   const IntArrayRef of = x->sizes(), points = grid->sizes();
   const Tensor out = empty(Dims{of[0], of[1], points[1], points[2]}, x->dtype(), x->device());
-  if (!fits(x) || !fits(grid) || !fits(out)) return {};
+  if (const char* why = unfit({&x, &grid, &out})) return NotMine{why};
   if (!out->numel()) return out;
   const int device = x->device().index;
-  const CUfunction f = plane_kernel("sample_grid", x->dtype(), "PADDING", padding, device);
-  if (!f) return {};
+  const CUfunction f = plane_kernel("sample_grid", x->dtype(), "PADDING", int(padding), device);
+  if (!f) return kNotCompiled;
   const void *from = x->data(), *at = grid->data();
   void* to = out->data();
   uint32_t n = uint32_t(grid->numel() / 2), spots = uint32_t(points[1] * points[2]);
-  int channels = int(of[1]), height = int(of[2]), width = int(of[3]), aligned = align_corners, nearest = near;
+  int channels = int(of[1]), height = int(of[2]), width = int(of[3]), aligned = align_corners, nearest = mode == 1;
   void* arguments[] = {&from, &at, &to, &n, &channels, &height, &width, &spots, &aligned, &nearest};
   launch_each(f, n, arguments, device);
   return out;
 }
 
-Tensor sample_grid_backward(
-    const Tensor& g, const Tensor& x, const Tensor& grid, bool near, int padding, bool align_corners, bool of_grid) {
+Outcome<Tensor> sample_grid_backward(const Tensor& slope, const Tensor& given, const Tensor& places, int64_t mode,
+    int64_t padding, bool align_corners, bool of_grid) {
+  if (const char* why = not_floats({&slope})) return NotMine{why};
+  if (const char* why = no_samples(given, places, mode, padding)) return NotMine{why};
+  if (slope->dtype() != given->dtype()) return kMixedDtypes;
+  if (slope->device() != given->device()) return kMixedDevices;
+  if (!std::ranges::equal(
+          slope->sizes(), Dims{given->sizes()[0], given->sizes()[1], places->sizes()[1], places->sizes()[2]}))
+    return kOtherSizes;
+  const Tensor g = contiguous(slope), x = contiguous(given), grid = contiguous(places);
+  const bool near = mode == 1;
   const IntArrayRef of = x->sizes(), points = grid->sizes();
-  if (!fits(x) || !fits(grid) || !fits(g)) return {};
+  if (const char* why = unfit({&x, &grid, &g})) return NotMine{why};
   const DType t = x->dtype(), compute = cuda::compute_dtype(t);
   const int device = x->device().index;
-  const CUfunction f = plane_kernel(of_grid ? "slopes_of_grid" : "spread_samples", t, "PADDING", padding, device);
-  if (!f) return {};
+  const CUfunction f = plane_kernel(of_grid ? "slopes_of_grid" : "spread_samples", t, "PADDING", int(padding), device);
+  if (!f) return kNotCompiled;
   const Tensor out = empty(of_grid ? points : of, of_grid ? t : compute, x->device());
   if (!of_grid || near) fill_(out, Scalar{});
   const void *slopes = g->data(), *from = x->data(), *at = grid->data();

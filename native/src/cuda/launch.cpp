@@ -6,6 +6,7 @@
 #include "cuda/elementwise.h"
 #include "cuda/kernel_files.h"
 #include "cuda/nvrtc.h"
+#include "cuda/reasons.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {
@@ -95,6 +96,17 @@ std::string compile_family(std::string_view family, std::vector<std::string> mac
   for (auto& m : macros) m = "-D" + m;
   const nvrtc::Compiled c = nvrtc::compile(program, architecture, macros);
   return c.cubin.empty() ? c.log : "";
+}
+
+const char* not_floats(std::initializer_list<const Tensor*> tensors) {
+  for (const Tensor* one : tensors) {
+    if (!*one) continue;
+    const TensorImpl& t = **one;
+    if (!floating(t.dtype())) return kOtherDtype.reason;
+    if (!t.numel()) return kNoElements.reason;
+    if (t.has_math_bits()) return "negative or conjugate bits";
+  }
+  return nullptr;
 }
 
 bool kernels_ready() { return driver().loaded && driver().launch && !nvrtc::version().empty(); }

@@ -4,6 +4,7 @@
 
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
+#include "cuda/reasons.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {
@@ -40,14 +41,21 @@ Shape shape_for(int64_t cols, int vector, int most) {
   return {1024, 0};
 }
 
-bool fits(const Norm& n) {
+// Why no kernel takes these rows; null where one does.
+const char* unfit(const Norm& n) {
   const DType t = n.x->dtype();
-  if (!kernels_ready() || !floating(t) || !n.x->is_contiguous() || n.cols < 1 ||
-      n.x->numel() / n.cols >= int64_t(1) << 31)
-    return false;
-  for (const Tensor* w : {&n.weight, &n.bias})
-    if (*w && ((*w)->dtype() != t || !(*w)->is_contiguous() || (*w)->device() != n.x->device())) return false;
-  return true;
+  if (!kernels_ready()) return kNoCompiler.reason;
+  if (!floating(t)) return kOtherDtype.reason;
+  if (!n.x->is_contiguous()) return kStrided.reason;
+  if (n.cols < 1) return kNoElements.reason;
+  if (n.x->numel() / n.cols >= int64_t(1) << 31) return kTooMany.reason;
+  for (const Tensor* w : {&n.weight, &n.bias}) {
+    if (!*w) continue;
+    if ((*w)->dtype() != t) return kMixedDtypes.reason;
+    if ((*w)->device() != n.x->device()) return kMixedDevices.reason;
+    if (!(*w)->is_contiguous()) return kStrided.reason;
+  }
+  return nullptr;
 }
 
 Tensor group_backward(
@@ -134,7 +142,7 @@ Tensor all_backward(
 }  // namespace
 
 Tensor norm(const Norm& n, double eps, Tensor* mean, Tensor* rstd) {
-  if (!fits(n)) return {};
+  if (unfit(n)) return {};
   const DType t = n.x->dtype(), compute = cuda::compute_dtype(t);
   int64_t cols = n.cols, rows = n.x->numel() / cols, span = n.span, groups = n.groups;
   const int device = n.x->device().index;
@@ -153,10 +161,21 @@ Tensor norm(const Norm& n, double eps, Tensor* mean, Tensor* rstd) {
   return out;
 }
 
-Tensor norm_backward(
+Outcome<std::tuple<Tensor, Tensor, Tensor>> norm_forward(const Tensor& input, const OptionalTensor& weight,
+    const OptionalTensor& bias, int64_t cols, int64_t span, int64_t groups, bool centred, double eps) {
+  const Norm n{input, or_null(weight), or_null(bias), cols, span, groups, centred};
+  if (const char* why = unfit(n)) return NotMine{why};
+  Tensor mean, rstd;
+  const Tensor out = norm(n, eps, &mean, &rstd);
+  if (!out) return kNotCompiled;
+  return std::tuple{out, mean ? mean : rstd, rstd};
+}
+
+namespace {
+
+// dx, and where asked for the gradients of weight and bias; null where a kernel could not be compiled.
+Tensor rows_backward(
     const Norm& n, const Tensor& g, const Tensor& mean, const Tensor& rstd, Tensor* weight, Tensor* bias) {
-  if (!fits(n) || g->dtype() != n.x->dtype() || !g->is_contiguous() || g->numel() != n.x->numel() || !n.x->numel())
-    return {};
   if (n.span) return group_backward(n, g, mean, rstd, weight, bias);
   if (weight || bias)
     if (const Tensor dx = all_backward(n, g, mean, rstd, weight, bias)) return dx;
@@ -174,6 +193,25 @@ Tensor norm_backward(
   launch(f, rows, 1, s.threads, 1, arguments, device);
   if ((weight || bias) && !weight_sums(n, g, mean, rstd, weight, bias)) return {};
   return dx;
+}
+
+}  // namespace
+
+Outcome<std::tuple<Tensor, Tensor, Tensor>> norm_backward(const Tensor& slope, const Tensor& input,
+    const OptionalTensor& own_weight, const Tensor& mean, const Tensor& rstd, int64_t cols, int64_t span,
+    int64_t groups, bool centred, bool of_weight, bool of_bias) {
+  const Norm n{input, or_null(own_weight), {}, cols, span, groups, centred};
+  if (const char* why = unfit(n)) return NotMine{why};
+  if (slope->dtype() != input->dtype()) return kMixedDtypes;
+  if (slope->numel() != input->numel()) return kOtherSizes;
+  if (!input->numel()) return kNoElements;
+  Tensor weight, bias;
+  const Tensor dx =
+      rows_backward(n, contiguous(slope), mean, rstd, of_weight ? &weight : nullptr, of_bias ? &bias : nullptr);
+  if (!dx) return kNotCompiled;
+  for (Tensor* t : {&weight, &bias})
+    if (!*t) *t = empty(Dims{0}, dx->dtype(), dx->device());
+  return std::tuple{dx, weight, bias};
 }
 
 }  // namespace shim::cuda

@@ -1,12 +1,11 @@
 #pragma once
-// constant_pad_nd on CUDA.
-#include "core/tensor.h"
-#include "ops/kernels.h"
+// constant_pad_nd and repeat on CUDA.
+#include "ops/kernel.h"
 
 namespace shim::cuda {
 
-// self with before[d] and after[d] elements of `value` along each dimension, fewer of its own where they are negative; contiguous.
-// Null where there is no kernel for the case.
-Tensor pad(const TensorImpl& self, IntArrayRef before, IntArrayRef after, Scalar value);
+// Pairs (before, after) of elements more, the last dimension first; fewer of self's own where they are negative.
+Outcome<Tensor> constant_pad(const Tensor& self, IntArrayRef pairs, Scalar value);
+Outcome<Tensor> repeat(const Tensor& self, IntArrayRef repeats);
 
 }  // namespace shim::cuda

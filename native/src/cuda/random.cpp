@@ -2,8 +2,10 @@
 
 #include <cmath>
 
+#include "core/order.h"
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
+#include "cuda/reasons.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {
@@ -100,9 +102,11 @@ Tensor draw_poisson(const Tensor& given, uint64_t seed, uint64_t start) {
   return out;
 }
 
-Tensor dropout(const Tensor& self, double p, uint64_t seed, uint64_t start, Tensor* mask) {
+namespace {
+
+// Null where the kernel could not be compiled.
+Tensor drop(const Tensor& self, double p, uint64_t seed, uint64_t start, Tensor* mask) {
   const DType t = self->dtype();
-  if (!kernels_ready() || !floating(t)) return {};
   const int device = self->device().index;
   Tensor in = contiguous(self), out = empty(self->sizes(), t, self->device());
   *mask = empty(self->sizes(), DType::b8, self->device());
@@ -120,6 +124,24 @@ Tensor dropout(const Tensor& self, double p, uint64_t seed, uint64_t start, Tens
   void* arguments[] = {&from, &to, &kept, &n, &seed, &start, &least, &scale};
   run_random(f, (n + vector - 1) / vector, arguments, device);
   return out;
+}
+
+}  // namespace
+
+Outcome<std::tuple<Tensor, Tensor>> dropout(const Tensor& self, double p, int64_t seed, int64_t start) {
+  if (!kernels_ready()) return kNoCompiler;
+  if (!floating(self->dtype())) return kOtherDtype;
+  Dims order, back(size_t(self->dim()));  // the dims as they lie in memory: the results lie like the input
+  for (int d = 0; d < self->dim(); ++d) order.push_back(d);
+  sort_few(order.data(), order.data() + order.size(),
+      [&](int64_t a, int64_t b) { return self->strides()[size_t(a)] > self->strides()[size_t(b)]; });
+  for (size_t i = 0; i < order.size(); ++i) back[size_t(order[i])] = int64_t(i);
+  const Tensor lying = self->is_contiguous() ? self : permute(*self, order);
+  const bool dense = lying->is_contiguous();
+  Tensor mask, out = drop(dense ? lying : self, p, uint64_t(seed), uint64_t(start), &mask);
+  if (!out) return kNotCompiled;
+  if (!dense || lying.get() == self.get()) return std::tuple{out, mask};
+  return std::tuple{permute(*out, back), permute(*mask, back)};
 }
 
 }  // namespace shim::cuda

@@ -1,6 +1,6 @@
 #pragma once
 // Random numbers on CUDA: the words of shim_torch._impl.tensor.generator's stream, turned into numbers as its CPU form does.
-#include "core/tensor.h"
+#include "ops/kernel.h"
 
 namespace shim::cuda {
 
@@ -13,7 +13,7 @@ enum class Shaped : int { exponential = 1, cauchy = 2, geometric = 3, chance = 4
 bool draw_shaped(const Tensor& self, Shaped, double a, double b, uint64_t seed, uint64_t start);
 // Counts of Poisson's distribution at `rates`, one block of the stream each. Null where there is no kernel for the dtype.
 Tensor draw_poisson(const Tensor& rates, uint64_t seed, uint64_t start);
-// out = self / (1 - p) where a uniform number is at least p, else 0; mask (bool) says where. Null where there is no kernel.
-Tensor dropout(const Tensor& self, double p, uint64_t seed, uint64_t start, Tensor* mask);
+// self / (1 - p) where a uniform number is at least p, else 0, and a mask (bool) that says where. Both lie in memory like self.
+Outcome<std::tuple<Tensor, Tensor>> dropout(const Tensor& self, double p, int64_t seed, int64_t start);
 
 }  // namespace shim::cuda

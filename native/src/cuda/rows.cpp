@@ -6,6 +6,7 @@
 #include "cuda/elementwise.h"
 #include "cuda/channel_norm.h"
 #include "cuda/launch.h"
+#include "cuda/reasons.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {
@@ -49,13 +50,16 @@ bool last_dims(const TensorImpl& t, IntArrayRef dims, bool keepdim, Dims* shape,
 
 }  // namespace
 
-Tensor softmax_backward(const Tensor& g, const Tensor& result, bool log) {
+Outcome<Tensor> softmax_backward(const Tensor& g, const Tensor& result, int64_t dim, bool log) {
   const DType t = result->dtype();
-  if (!kernels_ready() || !floating(t) || g->dtype() != t || !result->is_contiguous() || result->dim() == 0 ||
-      !result->numel())
-    return {};
+  if (dim != -1 && dim != result->dim() - 1) return NotMine{"a dim other than the last"};
+  if (!kernels_ready()) return kNoCompiler;
+  if (!floating(t)) return kOtherDtype;
+  if (g->dtype() != t) return kMixedDtypes;
+  if (!result->is_contiguous()) return kStrided;
+  if (result->dim() == 0 || !result->numel()) return kNoElements;
   int64_t cols = result->sizes().back(), rows = result->numel() / cols;
-  if (rows > kMostBlocks) return {};
+  if (rows > kMostBlocks) return kTooMany;
   const Tensor grad = contiguous(g);
   const int device = result->device().index, v = vector_for(cols, {&result, &grad});
   const int64_t loads = cols / v;
@@ -64,7 +68,7 @@ Tensor softmax_backward(const Tensor& g, const Tensor& result, bool log) {
   if (int64_t(threads) * kept < loads) kept = 0;
   const CUfunction f =
       rows_kernel("softmax_backward", {t, compute_dtype(t), t, v, kept, log ? "LOG=1" : "LOG=0"}, device);
-  if (!f) return {};
+  if (!f) return kNotCompiled;
   Tensor out = empty(result->sizes(), t, result->device());
   const void *a = grad->data(), *y = result->data();
   void* to = out->data();
@@ -73,57 +77,62 @@ Tensor softmax_backward(const Tensor& g, const Tensor& result, bool log) {
   return out;
 }
 
-Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, int reduction, int64_t ignored,
-    bool keep, CrossEntropy* parts) {
+Outcome<std::tuple<Tensor, Tensor, Tensor, Tensor>> cross_entropy(const Tensor& x, const Tensor& target,
+    const OptionalTensor& own_weight, int64_t reduction, int64_t ignored, bool keep) {
   const DType t = x->dtype(), compute = compute_dtype(t);
-  if (!kernels_ready() || !floating(t) || x->dim() != 2 || !x->is_contiguous() || target->dtype() != DType::i64 ||
-      !target->is_contiguous())
-    return {};
+  const Tensor& weight = or_null(own_weight);
+  if (!kernels_ready()) return kNoCompiler;
+  if (!floating(t)) return kOtherDtype;
+  if (target->dtype() != DType::i64) return NotMine{"targets other than int64"};
+  if (weight && weight->dtype() != t) return kMixedDtypes;
+  if (!x->is_contiguous() || !target->is_contiguous() || (weight && !weight->is_contiguous())) return kStrided;
+  if (x->dim() != 2) return kOtherSizes;
   int64_t rows = x->sizes()[0], cols = x->sizes()[1];
-  if (rows == 0 || cols == 0 || rows > kMostBlocks || target->numel() != rows ||
-      (weight && (weight->dtype() != t || !weight->is_contiguous())))
-    return {};
+  if (rows == 0 || cols == 0) return kNoElements;
+  if (rows > kMostBlocks) return kTooMany;
+  if (target->numel() != rows) return kOtherSizes;
   const int device = x->device().index;
-  parts->log_p = keep ? empty(x->sizes(), t, x->device()) : empty(Dims{0}, t, x->device());
-  const int v = keep ? vector_for(cols, {&x, &parts->log_p}) : vector_for(cols, {&x});
+  const Tensor log_p = keep ? empty(x->sizes(), t, x->device()) : empty(Dims{0}, t, x->device());
+  const int v = keep ? vector_for(cols, {&x, &log_p}) : vector_for(cols, {&x});
   const CUfunction f = rows_kernel("cross_entropy", {t, compute, t, v, 0, "LOG=1"}, device);
   const CUfunction last = rows_kernel(reduction ? "total" : "narrowed", {t, compute, t, v, 0, "LOG=1"}, device);
-  if (!f || !last) return {};
-  parts->factors = empty(Dims{rows}, compute, x->device());
-  parts->total = empty({}, compute, x->device());
-  Tensor losses = empty(Dims{rows}, compute, x->device()),
+  if (!f || !last) return kNotCompiled;
+  Tensor factors = empty(Dims{rows}, compute, x->device()), total = empty({}, compute, x->device()),
+         losses = empty(Dims{rows}, compute, x->device()),
          out = reduction ? empty({}, t, x->device()) : empty(Dims{rows}, t, x->device());
   const void *from = x->data(), *targets = target->data(), *w = data_or_null(weight);
-  void *log_p = keep ? parts->log_p->data() : nullptr, *each = losses->data(), *factors = parts->factors->data(),
-       *sum = parts->total->data(), *loss = out->data();
-  void* arguments[] = {&from, &targets, &w, &log_p, &each, &factors, &cols, &ignored};
+  void *kept = keep ? log_p->data() : nullptr, *each = losses->data(), *of_rows = factors->data(), *sum = total->data(),
+       *loss = out->data();
+  void* arguments[] = {&from, &targets, &w, &kept, &each, &of_rows, &cols, &ignored};
   launch(f, rows, 1, threads_for(cols / v / 2), 1, arguments, device);
   int mean = reduction == 1;
-  void* reduced[] = {&each, &factors, &loss, &sum, &rows, &mean};
+  void* reduced[] = {&each, &of_rows, &loss, &sum, &rows, &mean};
   void* narrowed[] = {&each, &loss, &rows};
   if (reduction)
     launch(last, 1, 1, threads_for(rows / 4), 1, reduced, device);
   else
     launch(last, (rows + 255) / 256, 1, 256, 1, narrowed, device);
-  return out;
+  return std::tuple{out, log_p, factors, total};
 }
 
-Tensor cross_entropy_backward(const Tensor& g, const Tensor& target, const CrossEntropy& parts, int reduction) {
-  const Tensor& x = parts.log_p;
+Outcome<Tensor> cross_entropy_backward(const Tensor& slope, const Tensor& x, const Tensor& target,
+    const Tensor& factors, const Tensor& total, int64_t reduction) {
   const DType t = x->dtype();
-  if (!kernels_ready() || !floating(t) || g->dtype() != t || !x->is_contiguous() || !g->is_contiguous() ||
-      !target->is_contiguous())
-    return {};
+  if (!kernels_ready()) return kNoCompiler;
+  if (!floating(t)) return kOtherDtype;
+  if (slope->dtype() != t) return kMixedDtypes;
+  if (!x->is_contiguous() || !target->is_contiguous()) return kStrided;
+  const Tensor g = contiguous(slope);
   int64_t rows = x->sizes()[0], cols = x->sizes()[1];
   Tensor out = empty(x->sizes(), t, x->device());
   const int device = x->device().index, v = vector_for(cols, {&x, &out});
   const CUfunction f = rows_kernel("cross_entropy_backward", {t, compute_dtype(t), t, v, 0, "LOG=1"}, device);
-  if (!f) return {};
-  const void *grad = g->data(), *from = x->data(), *targets = target->data(), *factors = parts.factors->data(),
-             *total = parts.total->data();
+  if (!f) return kNotCompiled;
+  const void *grad = g->data(), *from = x->data(), *targets = target->data(), *of_rows = factors->data(),
+             *sum = total->data();
   void* to = out->data();
   int mean = reduction == 1, each_row = reduction == 0;
-  void* arguments[] = {&grad, &from, &targets, &factors, &total, &to, &cols, &mean, &each_row};
+  void* arguments[] = {&grad, &from, &targets, &of_rows, &sum, &to, &cols, &mean, &each_row};
   launch(f, rows, 1, threads_for(cols / v / 2), 1, arguments, device);
   return out;
 }
@@ -245,16 +254,18 @@ Tensor arange(int64_t start, int64_t step, int64_t n, DType t, Device where) {
   return out;
 }
 
-Tensor triangle(const Tensor& given, int64_t diagonal, bool upper) {
+Outcome<Tensor> triangle(const Tensor& given, int64_t diagonal, bool upper) {
   const DType t = given->dtype();
-  if (!kernels_ready() || !has_kernel(t) || given->dim() < 2) return {};
+  if (!kernels_ready()) return kNoCompiler;
+  if (!has_kernel(t)) return kOtherDtype;
+  if (given->dim() < 2) return NotMine{"fewer than two dims, which PyTorch refuses"};
   const Tensor self = contiguous(given);
   Tensor out = empty(self->sizes(), t, self->device());
   int64_t total = self->numel(), cols = self->sizes().back(), rows = self->sizes()[size_t(self->dim() - 2)];
   if (!total) return out;
   const int device = self->device().index, v = vector_for(cols, {&self});
   const CUfunction f = rows_kernel("triangle", {t, compute_dtype(t), t, v, 0, "MAKES=1"}, device);
-  if (!f) return {};
+  if (!f) return kNotCompiled;
   const void* from = self->data();
   void* to = out->data();
   int above = upper;

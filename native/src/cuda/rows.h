@@ -1,21 +1,20 @@
 #pragma once
 // Kernels along a dimension on CUDA: the gradient of softmax, cross entropy, argmax and argmin, variance, logsumexp. Null where there is no
 // kernel for the case.
-#include "core/tensor.h"
+#include "ops/kernel.h"
 
 namespace shim::cuda {
 
 // The gradient of (log_)softmax over the last dimension from its result.
-Tensor softmax_backward(const Tensor& g, const Tensor& result, bool log);
+Outcome<Tensor> softmax_backward(const Tensor& g, const Tensor& result, int64_t dim, bool log);
 
-// Of logits (rows, cols) and int64 targets; reduction 0 none, 1 mean, 2 sum. `parts` gets what backward needs, log_p = log_softmax(x)
-// only with `keep` (as PyTorch, which saves no logits: they may be written to before backward).
-struct CrossEntropy {
-  Tensor log_p, factors, total;
-};
-Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, int reduction, int64_t ignored,
-    bool keep, CrossEntropy* parts);
-Tensor cross_entropy_backward(const Tensor& g, const Tensor& target, const CrossEntropy& parts, int reduction);
+// Of logits (rows, cols) and int64 targets; reduction 0 none, 1 mean, 2 sum. The loss, and what backward needs:
+// log_softmax(x), empty without `keep` (as PyTorch, which saves no logits: they may be written to before backward), each
+// row's factor, and their total.
+Outcome<std::tuple<Tensor, Tensor, Tensor, Tensor>> cross_entropy(
+    const Tensor& x, const Tensor& target, const OptionalTensor& weight, int64_t reduction, int64_t ignored, bool keep);
+Outcome<Tensor> cross_entropy_backward(const Tensor& g, const Tensor& log_p, const Tensor& target,
+    const Tensor& factors, const Tensor& total, int64_t reduction);
 
 // As cpu/statistics.h has them.
 Tensor arg_extreme(bool largest, const Tensor& self, int64_t dim, bool all, bool keepdim, Tensor* values);
@@ -23,6 +22,6 @@ Tensor variance(const Tensor& self, IntArrayRef dims, bool keepdim, double corre
     Tensor* mean);                                                       // over the last dimensions
 Tensor log_sum_exp(const Tensor& self, IntArrayRef dims, bool keepdim);  // the same
 Tensor arange(int64_t start, int64_t step, int64_t n, DType, Device);
-Tensor triangle(const Tensor& self, int64_t diagonal, bool upper);
+Outcome<Tensor> triangle(const Tensor& self, int64_t diagonal, bool upper);
 
 }  // namespace shim::cuda

@@ -4,6 +4,7 @@
 
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
+#include "cuda/scatter.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {
@@ -195,25 +196,35 @@ Tensor take_masked(const Tensor& self, const Tensor& mask) {
   return out;
 }
 
-bool masked_scatter(const Tensor& out, const Tensor& mask, const Tensor& source) {
-  if (!kernels_ready() || mask->dtype() != DType::b8 || mask->device() != out->device() ||
-      source->device() != out->device() || out->numel() > kMostBlocks * kPart)
-    return false;
-  if (!out->is_contiguous() || source->dtype() != out->dtype() || !std::ranges::equal(mask->sizes(), out->sizes()))
-    return false;
-  if (!out->numel()) return true;
+// Waits for nothing.
+Outcome<Tensor> masked_scatter(
+    Registered<Target> target, const Tensor& self, const Tensor& given_mask, const Tensor& source) {
+  const Dims shape = broadcast_shapes(self->sizes(), given_mask->sizes());
+  if (shape.empty()) return NotMine{"no dims"};
+  if (*target == Target::self && !std::ranges::equal(shape, self->sizes()))
+    return NotMine{"a mask of larger sizes than self"};
+  const Tensor out = *target == Target::self ? self : clone(expand(*self, shape), MemoryFormat::contiguous),
+               mask = expand(*given_mask, shape);
+  if (!kernels_ready()) return NotMine{"no NVRTC"};
+  if (mask->dtype() != DType::b8) return NotMine{"a mask that is not bool"};
+  if (mask->device() != out->device() || source->device() != out->device())
+    return NotMine{"tensors of several devices"};
+  if (out->numel() > kMostBlocks * kPart) return NotMine{"more elements than a kernel counts"};
+  if (!out->is_contiguous()) return NotMine{"a self that is not contiguous"};
+  if (source->dtype() != out->dtype()) return NotMine{"tensors of several dtypes"};
+  if (!out->numel()) return out;
   const int device = out->device().index;
   Picked p;
-  if (!start(mask, out->itemsize(), &p)) return false;
+  if (!start(mask, out->itemsize(), &p)) return NotMine{"a kernel that could not be compiled"};
   const CUfunction f = picks("put_true", DType::b8, out->itemsize(), p.vector, device);
-  if (!f) return false;
+  if (!f) return NotMine{"a kernel that could not be compiled"};
   const Tensor values = contiguous(source);
   int64_t n = out->numel(), size = values->numel();
   const void *bits = p.mask->data(), *starts = p.starts->data(), *from = values->data();
   void* to = out->data();
   void* arguments[] = {&bits, &n, &starts, &from, &to, &size};
   launch(f, (n + kPart - 1) / kPart, 1, p.threads, 1, arguments, device);
-  return true;
+  return out;
 }
 
 }  // namespace shim::cuda

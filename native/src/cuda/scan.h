@@ -1,5 +1,5 @@
 #pragma once
-// cumsum, cumprod, logcumsumexp, cummax, cummin, nonzero, masked_select and masked_scatter on CUDA. Null where there is no kernel for the case.
+// cumsum, cumprod, logcumsumexp, cummax, cummin, nonzero and masked_select on CUDA. Null where there is no kernel for the case.
 #include "core/tensor.h"
 
 namespace shim::cuda {
@@ -11,7 +11,5 @@ Tensor running_extreme(bool largest, const Tensor& self, int64_t dim, Tensor* va
 // As cpu/indexing.h has them. Both wait for the GPU: how many there are is the result's size.
 Tensor nonzero(const Tensor& self);
 Tensor take_masked(const Tensor& self, const Tensor& mask);  // of one shape
-// out[mask] = the first of source, in place: mask is of out's shape. Waits for nothing; false where there is no kernel.
-bool masked_scatter(const Tensor& out, const Tensor& mask, const Tensor& source);
 
 }  // namespace shim::cuda

@@ -1,13 +1,21 @@
 #pragma once
-// searchsorted, linspace, tril_indices and triu_indices on CUDA. Null where there is no kernel for the case.
-#include "core/tensor.h"
+// searchsorted, linspace, tril_indices and triu_indices on CUDA.
+#include <string_view>
+
+#include "ops/kernel.h"
 
 namespace shim::cuda {
 
-// Of values of the sequences' dtype: one sequence for all, or as many as the values have rows; `order` sorts them, or is null.
-Tensor searchsorted(const Tensor& sequences, const Tensor& values, const Tensor& order, bool right, DType out);
-Tensor linspace(double start, double end, int64_t steps, DType, Device);  // float32 and float64
-Tensor triangle_indices(
-    int64_t rows, int64_t cols, int64_t diagonal, bool upper, DType, Device);  // (2, n), int32 or int64
+// Of values of the sequences' dtype: one sequence for all, or as many as the values have rows.
+Outcome<Tensor> searchsorted(const Tensor& sequences, const Tensor& values, bool out_int32, bool right,
+    std::optional<std::string_view> side, const OptionalTensor& sorter);
+// float32 and float64.
+Outcome<Tensor> linspace(double start, double end, int64_t steps, std::optional<DType>, Ignored layout, Device,
+    std::optional<bool> pin_memory);
+// (2, n), int32 or int64
+Outcome<Tensor> tril_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType>, Ignored layout, Device,
+    std::optional<bool> pin_memory);
+Outcome<Tensor> triu_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType>, Ignored layout, Device,
+    std::optional<bool> pin_memory);
 
 }  // namespace shim::cuda

@@ -4,6 +4,7 @@
 
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
+#include "cuda/reasons.h"
 
 namespace shim::cuda {
 namespace {
@@ -155,8 +156,8 @@ bool select(const Rows& r, int64_t k, const Tensor& values, const Tensor& indice
 
 // The rows along `dim`, which becomes the last dimension.
 Outcome<Rows> rows_of(const Tensor& given, int64_t dim, bool descending) {
-  if (!kernels_ready()) return NotMine{"no NVRTC"};
-  if (!has_kernel(given->dtype())) return NotMine{"a dtype without a CUDA kernel"};
+  if (!kernels_ready()) return kNoCompiler;
+  if (!has_kernel(given->dtype())) return kOtherDtype;
   if (given->dim() == 0) return NotMine{"no dims"};
   if (dim < -given->dim() || dim >= given->dim()) return NotMine{"a dim out of range"};
   Rows r;
@@ -166,14 +167,12 @@ Outcome<Rows> rows_of(const Tensor& given, int64_t dim, bool descending) {
   r.rows = r.n ? given->numel() / r.n : 0;
   r.descending = descending;
   r.device = given->device().index;
-  if (!r.n || !r.rows) return NotMine{"no elements"};
+  if (!r.n || !r.rows) return kNoElements;
   if (r.rows >= int64_t(1) << 31) return NotMine{"2**31 rows"};
   return r;
 }
 
 Tensor back(const Tensor& t, int64_t dim) { return dim == t->dim() - 1 ? t : contiguous(transpose(*t, dim, -1)); }
-
-constexpr NotMine kNoCompiler{"a kernel that could not be compiled"};
 
 }  // namespace
 
@@ -182,7 +181,8 @@ Outcome<ValuesAndIndices> sort(const Tensor& self, int64_t dim, bool descending)
   if (!r) return r.why();
   Tensor values = empty(r->x->sizes(), self->dtype(), self->device()),
          indices = empty(r->x->sizes(), DType::i64, self->device());
-  if (!(r->n <= r->most() ? sort_short(*r, values, indices, r->n) : sort_long(*r, values, indices))) return kNoCompiler;
+  if (!(r->n <= r->most() ? sort_short(*r, values, indices, r->n) : sort_long(*r, values, indices)))
+    return kNotCompiled;
   return ValuesAndIndices{laid_out_as(back(values, r->dim), *self), laid_out_as(back(indices, r->dim), *self)};
 }
 
@@ -195,13 +195,13 @@ Outcome<ValuesAndIndices> top_k(const Tensor& self, int64_t k, int64_t dim, bool
   shape.back() = k;
   Tensor best = empty(shape, self->dtype(), self->device()), indices = empty(shape, DType::i64, self->device());
   if (k <= kMostSelected && r->n > 256) {
-    if (!select(*r, k, best, indices)) return kNoCompiler;
+    if (!select(*r, k, best, indices)) return kNotCompiled;
   } else if (r->n <= r->most()) {
-    if (!sort_short(*r, best, indices, k)) return kNoCompiler;
+    if (!sort_short(*r, best, indices, k)) return kNotCompiled;
   } else {
     Tensor all = empty(r->x->sizes(), self->dtype(), self->device()),
            spots = empty(r->x->sizes(), DType::i64, self->device());
-    if (!sort_long(*r, all, spots)) return kNoCompiler;
+    if (!sort_long(*r, all, spots)) return kNotCompiled;
     best = contiguous(slice(*all, -1, 0, k, 1));
     indices = contiguous(slice(*spots, -1, 0, k, 1));
   }

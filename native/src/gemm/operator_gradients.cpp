@@ -11,9 +11,9 @@ namespace shim {
 
 namespace {
 
-constexpr auto kArgument = FormulaSource::Argument;
+constexpr auto kArgument = ParameterSource::Argument;
 
-Tensor unpacked(OperatorNode& n, FormulaSource source) { return n.find(source)->tensors[0].unpack(Ref<Node>(&n)); }
+Tensor unpacked(OperatorNode& n, ParameterSource source) { return n.find(source)->tensors[0].unpack(Ref<Node>(&n)); }
 
 bool describe(OperatorNode& n, RecordedLinear& l) {  // false: the formulas know more
   l.node = Ref<Node>(&n);
@@ -22,7 +22,7 @@ bool describe(OperatorNode& n, RecordedLinear& l) {  // false: the formulas know
   l.to_bias = n.edge_to(2);
   if (l.to_input) l.weight = &n.find({kArgument, 1})->tensors[0];
   if (!l.to_weight) return true;
-  const auto& strides = n.find({FormulaSource::Strides, 1})->dims;
+  const auto& strides = n.find({ParameterSource::Strides, 1})->dims;
   if (!strides || strides->size() != 2) return false;
   l.transposed = (*strides)[0] == 1 && (*strides)[1] != 1;
   l.input = &n.find({kArgument, 0})->tensors[0];
@@ -50,7 +50,7 @@ bool activated_gradients(OperatorNode& n, Grads& grads, Grads& out) {
   if (gemm::legacy_linear() || !nobody_looks_on() || (grads.size() > 1 && grads[1])) return false;
   const Tensor dy = n.materialized(0, grads);
   if (!dy->device().is_cuda() || dy->dim() < 2 || !is_plain(dy) || !describe(n, l)) return false;
-  const Tensor kept = unpacked(n, {FormulaSource::Result, 1});
+  const Tensor kept = unpacked(n, {ParameterSource::Result, 1});
   if (kept->dtype() != dy->dtype() ||
       !std::equal(kept->sizes().begin(), kept->sizes().end(), dy->sizes().begin(), dy->sizes().end()))
     return false;
@@ -60,8 +60,8 @@ bool activated_gradients(OperatorNode& n, Grads& grads, Grads& out) {
 
 // Whether a matrix is the transpose of one in rows: its gradient lies as it does, which costs nothing.
 bool lies_by_columns(OperatorNode& n, int argument) {
-  const auto* strides = n.find({FormulaSource::Strides, argument});
-  const auto* sizes = n.find({FormulaSource::Shape, argument});
+  const auto* strides = n.find({ParameterSource::Strides, argument});
+  const auto* sizes = n.find({ParameterSource::Shape, argument});
   if (!strides || !sizes || !strides->dims || !sizes->dims || strides->dims->size() != 2) return false;
   return (*strides->dims)[0] == 1 && (*strides->dims)[1] == (*sizes->dims)[0];
 }
@@ -126,7 +126,7 @@ bool offers_activation(OperatorNode& n, ActivationOffer& o) {
   for (const SavedValue& v : n.values())
     if (std::any_of(v.tensors.begin(), v.tensors.end(), [](const SavedTensor& t) { return t.has_hooks(); }))
       return false;
-  o = {unpacked(n, {FormulaSource::Result, 1}), gemm::Activation::gelu_tanh, l.to_bias != nullptr};
+  o = {unpacked(n, {ParameterSource::Result, 1}), gemm::Activation::gelu_tanh, l.to_bias != nullptr};
   if (!o.kept->numel() || !is_plain(o.kept) ||
       (l.to_bias && l.to_bias->node->inputs[l.to_bias->input_nr].sizes.size() != 1))
     return false;

@@ -1,19 +1,35 @@
 #pragma once
 // What the files of linalg/ share: batches of matrices by columns, and calls with a work area whose size LAPACK tells.
 #include <algorithm>
+#include <optional>
 #include <vector>
 
+#include "core/interpreter_lock.h"
 #include "core/tensor.h"
 #include "cpu/parallel.h"
 #include "cpu/small_lu.h"
 #include "linalg/lapack.h"
-#include "ops/kernels.h"
+#include "ops/kernel.h"
 
 namespace shim::linalg {
 
 using lapack::Functions;
 using lapack::Int;
 using lapack::Real;
+
+constexpr NotMine kNoMatrices{"no matrices, or empty ones"}, kNotSquare{"matrices that are not square, or empty ones"},
+    kUnlike{"dtypes or shapes that do not fit together"}, kFailed{"an algorithm that failed"};
+
+// While it lives, other threads run Python: matrices of so many elements keep LAPACK busy for long.
+class LongWork {
+ public:
+  explicit LongWork(const Tensor& a) {
+    if (a->numel() >= 4096) others_run_.emplace();
+  }
+
+ private:
+  std::optional<Unlocked> others_run_;
+};
 
 inline Dims lead_of(const TensorImpl& t, int inner = 2) { return {t.sizes().begin(), t.sizes().end() - inner}; }
 inline int64_t rows_of(const TensorImpl& t) { return t.sizes()[size_t(t.dim() - 2)]; }
@@ -73,15 +89,18 @@ template <class S, class F> void each_columns(int64_t matrices, int64_t n, int64
   });
 }
 
-// f(T()) for the dtypes that LAPACK has, if the library is there; R() otherwise.
-template <class R, class F> R by_type(DType dtype, F&& f) {
-  const auto run = [&](auto zero) { return lapack::functions<decltype(zero)>() ? f(zero) : R(); };
+// f(T()) for the dtypes that LAPACK has, if the library is there.
+template <class R, class F> Outcome<R> by_type(DType dtype, F&& f) {
+  const auto run = [&](auto zero) -> Outcome<R> {
+    if (!lapack::functions<decltype(zero)>()) return NotMine{"no LAPACK"};
+    return f(zero);
+  };
   switch (dtype) {
     case DType::f32: return run(float());
     case DType::f64: return run(double());
     case DType::c64: return run(std::complex<float>());
     case DType::c128: return run(std::complex<double>());
-    default: return R();
+    default: return NotMine{"a dtype that LAPACK lacks"};
   }
 }
 

@@ -18,9 +18,10 @@ template <class T> void clear_other_triangle(T* data, Int n, int64_t count, bool
 
 }  // namespace
 
-Two cholesky(const Tensor& a, bool upper) {
-  if (!square(*a)) return {};
-  return by_type<Two>(a->dtype(), [&](auto zero) -> Two {
+Outcome<Two> cholesky(const Tensor& a, bool upper, bool check_errors) {
+  if (!square(*a)) return kNotSquare;
+  const LongWork others_run(a);
+  return by_type<Two>(a->dtype(), [&](auto zero) -> Outcome<Two> {
     using T = decltype(zero);
     const Dims lead = lead_of(*a);
     const Tensor factor = copied_by_columns(a, lead), info = empty(lead, DType::i32, Device{});
@@ -28,18 +29,20 @@ Two cholesky(const Tensor& a, bool upper) {
     for (int64_t i = 0; i < info->numel(); ++i) {
       Int wrong = 0;
       lapack::functions<T>()->potrf(upper ? "U" : "L", &n, factor->template data_as<T>() + i * n * n, &n, &wrong, 1);
+      if (check_errors && status(wrong)) return kFailed;
       info->template data_as<int32_t>()[i] = status(wrong);
     }
     clear_other_triangle(factor->template data_as<T>(), n, info->numel(), upper);
-    return {factor, info};
+    return Two{factor, info};
   });
 }
 
-Tensor cholesky_solve(const Tensor& b, const Tensor& factor, bool upper) {
+Outcome<Tensor> cholesky_solve(const Tensor& b, const Tensor& factor, bool upper) {
+  const LongWork others_run(b);
   Dims lead;
   if (!square(*factor) || !some_matrices(*b) || factor->dtype() != b->dtype() || rows_of(*b) != rows_of(*factor))
-    return {};
-  if (!common_lead(lead_of(*factor), lead_of(*b), &lead)) return {};
+    return kUnlike;
+  if (!common_lead(lead_of(*factor), lead_of(*b), &lead)) return kUnlike;
   return by_type<Tensor>(b->dtype(), [&](auto zero) -> Tensor {
     using T = decltype(zero);
     if (rows_of(*b) <= kOwnRows) {  // L Lᴴ X = B
@@ -78,9 +81,10 @@ Tensor cholesky_solve(const Tensor& b, const Tensor& factor, bool upper) {
   });
 }
 
-Tensor cholesky_inverse(const Tensor& factor, bool upper) {
-  if (!square(*factor)) return {};
-  return by_type<Tensor>(factor->dtype(), [&](auto zero) -> Tensor {
+Outcome<Tensor> cholesky_inverse(const Tensor& factor, bool upper) {
+  if (!square(*factor)) return kNotSquare;
+  const LongWork others_run(factor);
+  return by_type<Tensor>(factor->dtype(), [&](auto zero) -> Outcome<Tensor> {
     using T = decltype(zero);
     const Int n = rows_of(*factor);
     if (n <= kOwnRows) {
@@ -112,7 +116,7 @@ Tensor cholesky_inverse(const Tensor& factor, bool upper) {
       T* own = x->template data_as<T>() + i * n * n;
       Int wrong = 0;
       lapack::functions<T>()->potri(upper ? "U" : "L", &n, own, &n, &wrong, 1);
-      if (status(wrong)) return {};
+      if (status(wrong)) return kFailed;
       for (Int column = 0; column < n; ++column)
         for (Int row = 0; row < column; ++row) {
           T &above = own[column * n + row], &below = own[row * n + column];
@@ -123,9 +127,10 @@ Tensor cholesky_inverse(const Tensor& factor, bool upper) {
   });
 }
 
-Three ldl_factor(const Tensor& a, bool hermitian) {
-  if (!square(*a)) return {};
-  return by_type<Three>(a->dtype(), [&](auto zero) -> Three {
+Outcome<Three> ldl_factor(const Tensor& a, bool hermitian, bool check_errors) {
+  if (!square(*a)) return kNotSquare;
+  const LongWork others_run(a);
+  return by_type<Three>(a->dtype(), [&](auto zero) -> Outcome<Three> {
     using T = decltype(zero);
     const auto& lib = *lapack::functions<T>();
     const auto factor = hermitian ? lib.hetrf : lib.sytrf;
@@ -140,26 +145,29 @@ Three ldl_factor(const Tensor& a, bool hermitian) {
     for (int64_t i = 0; i < info->numel(); ++i) {
       wrong = 0;
       factor("L", &n, packed->template data_as<T>() + i * n * n, &n, own.data(), work.data(), work.size(), &wrong, 1);
+      if (check_errors && status(wrong)) return kFailed;
       info->template data_as<int32_t>()[i] = status(wrong);
       for (Int j = 0; j < n; ++j)
         pivots->template data_as<int32_t>()[i * n + j] = lapack::number_at(own.data(), size_t(j));
     }
     clear_other_triangle(packed->template data_as<T>(), n, info->numel(), false);
-    return {packed, pivots, info};
+    return Three{packed, pivots, info};
   });
 }
 
-Tensor ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b, bool hermitian) {
+Outcome<Tensor> ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b, bool hermitian) {
+  const LongWork others_run(ld);
   if (!square(*ld) || !some_matrices(*b) || ld->dtype() != b->dtype() || rows_of(*b) != rows_of(*ld) ||
       pivots->dtype() != DType::i32)
-    return {};
+    return kUnlike;
   const Int n = rows_of(*ld), count = cols_of(*b);
   Dims lead;
-  if (pivots->dim() != ld->dim() - 1 || lead_of(*pivots, 1) != lead_of(*ld) || pivots->sizes().back() != n) return {};
-  if (!common_lead(lead_of(*ld), lead_of(*b), &lead)) return {};
+  if (pivots->dim() != ld->dim() - 1 || lead_of(*pivots, 1) != lead_of(*ld) || pivots->sizes().back() != n)
+    return kUnlike;
+  if (!common_lead(lead_of(*ld), lead_of(*b), &lead)) return kUnlike;
   const Tensor pivot_list = contiguous(pivots);
   for (int64_t i = 0; i < pivot_list->numel(); ++i)
-    if (const int32_t p = pivot_list->data_as<int32_t>()[i]; p == 0 || std::abs(p) > n) return {};
+    if (const int32_t p = pivot_list->data_as<int32_t>()[i]; p == 0 || std::abs(p) > n) return kUnlike;
   return by_type<Tensor>(b->dtype(), [&](auto zero) -> Tensor {
     using T = decltype(zero);
     const auto& lib = *lapack::functions<T>();

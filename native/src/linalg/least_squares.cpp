@@ -8,6 +8,14 @@
 namespace shim::linalg {
 namespace {
 
+enum class Driver { gels, gelsy, gelsd, gelss };
+Driver driver_of(std::string_view name) {
+  return name == "gels"    ? Driver::gels
+         : name == "gelsd" ? Driver::gelsd
+         : name == "gelss" ? Driver::gelss
+                           : Driver::gelsy;
+}
+
 // One batch of problems, each solved in place by the driver.
 template <class T> class Problems {
  public:
@@ -108,11 +116,14 @@ template <class T> class Problems {
 
 }  // namespace
 
-Three least_squares(const Tensor& a, const Tensor& b, double rcond, Driver driver) {
-  if (!some_matrices(*a) || !some_matrices(*b) || a->dtype() != b->dtype() || rows_of(*a) != rows_of(*b)) return {};
+Outcome<Three> least_squares(const Tensor& a, const Tensor& b, double rcond, std::string_view name) {
+  const LongWork others_run(a);
+  const Driver driver = driver_of(name);
+  if (!some_matrices(*a) || !some_matrices(*b) || a->dtype() != b->dtype() || rows_of(*a) != rows_of(*b))
+    return kUnlike;
   Dims lead;
-  if (!common_lead(lead_of(*a), lead_of(*b), &lead)) return {};
-  return by_type<Three>(a->dtype(), [&](auto zero) -> Three {
+  if (!common_lead(lead_of(*a), lead_of(*b), &lead)) return kUnlike;
+  return by_type<Three>(a->dtype(), [&](auto zero) -> Outcome<Three> {
     using T = decltype(zero);
     const Int m = rows_of(*a), n = cols_of(*a), count = cols_of(*b), k = std::min(m, n);
     const Tensor from = copied_by_columns(a, lead), all = by_columns(lead, std::max(m, n), count, a->dtype());
@@ -128,10 +139,10 @@ Three least_squares(const Tensor& a, const Tensor& b, double rcond, Driver drive
     for (int64_t i = 0; i < product(lead); ++i) {
       if (!problems.solve(driver, i, values ? to + i * k : nullptr) ||
           (driver == Driver::gels && problems.nearly_singular(i)))
-        return {};
+        return kFailed;
       if (ranks) rank->template data_as<int64_t>()[i] = problems.rank();
     }
-    return {all, rank, s};
+    return Three{all, rank, s};
   });
 }
 

@@ -80,6 +80,11 @@ void solve_by_own(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool 
       });
 }
 
+bool failed(const Tensor& info) {
+  const int32_t* p = info->data_as<int32_t>();
+  return std::any_of(p, p + info->numel(), [](int32_t v) { return v != 0; });
+}
+
 bool pivots_fit(const Tensor& pivots, Int n) {
   const Tensor all = contiguous(pivots);
   const int32_t* p = all->data_as<int32_t>();
@@ -88,28 +93,32 @@ bool pivots_fit(const Tensor& pivots, Int n) {
 
 }  // namespace
 
-Three lu_factor(const Tensor& a) {
-  if (!some_matrices(*a)) return {};
-  return by_type<Three>(a->dtype(), [&](auto zero) -> Three {
+Outcome<Three> lu_factor(const Tensor& a, bool pivot, bool check_errors) {
+  if (!pivot) return NotMine{"factors without exchanges of rows"};
+  if (!some_matrices(*a)) return kNoMatrices;
+  const LongWork others_run(a);
+  return by_type<Three>(a->dtype(), [&](auto zero) -> Outcome<Three> {
     const Dims lead = lead_of(*a);
     const Tensor packed = copied_by_columns(a, lead),
                  pivots = empty(join(lead, {std::min(rows_of(*a), cols_of(*a))}), DType::i32, Device{});
     const Tensor info = empty(lead, DType::i32, Device{});
     factor<decltype(zero)>(packed, pivots, info);
-    return {packed, pivots, info};
+    if (check_errors && failed(info)) return kFailed;
+    return Three{packed, pivots, info};
   });
 }
 
-Tensor lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool left, bool adjoint) {
+Outcome<Tensor> lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool left, bool adjoint) {
+  const LongWork others_run(lu);
   if (!square(*lu) || !some_matrices(*b) || lu->dtype() != b->dtype() || pivots->dtype() != DType::i32 ||
       pivots->dim() != lu->dim() - 1)
-    return {};
+    return kUnlike;
   const Int n = rows_of(*lu);
   if (lead_of(*pivots, 1) != lead_of(*lu) || pivots->sizes().back() != n || (left ? rows_of(*b) : cols_of(*b)) != n ||
       !pivots_fit(pivots, n))
-    return {};
+    return kUnlike;
   Dims lead;
-  if (!common_lead(lead_of(*lu), lead_of(*b), &lead)) return {};
+  if (!common_lead(lead_of(*lu), lead_of(*b), &lead)) return kUnlike;
   return by_type<Tensor>(lu->dtype(), [&](auto zero) -> Tensor {
     using T = decltype(zero);
     if (n <= kOwnRows) {
@@ -135,60 +144,69 @@ Tensor lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool le
   });
 }
 
-Two solve(const Tensor& a, const Tensor& b, bool left, bool vector) {
-  if (!square(*a) || !b->numel() || a->dtype() != b->dtype() || !b->device().is_cpu() || (vector && !left)) return {};
+Outcome<Two> solve(const Tensor& a, const Tensor& b, bool left, bool check_errors) {
+  const LongWork others_run(a);
+  const bool of_a_batch =
+                 a->dim() == b->dim() + 1 && std::equal(b->sizes().begin(), b->sizes().end(), a->sizes().begin()),
+             vector = b->dim() == 1 || of_a_batch;
+  if (!square(*a)) return kNotSquare;
+  if (!b->numel() || a->dtype() != b->dtype() || (vector && !left)) return kUnlike;
   const Tensor right = vector ? unsqueeze(*b, b->dim()) : b;
   const Int n = rows_of(*a);
   Dims lead;
   if (right->dim() < 2 || (left ? rows_of(*right) : cols_of(*right)) != n ||
       !common_lead(lead_of(*a), lead_of(*right), &lead))
-    return {};
-  const Three f = lu_factor(a);
-  if (!f.first) return {};
-  Tensor x = lu_solve(f.first, f.second, right, left, false);
-  if (!x) return {};
+    return kUnlike;
+  auto factors = lu_factor(a, true, check_errors);
+  if (!factors) return factors.why();
+  const auto& [lu, pivots, info] = *factors;
+  auto found = lu_solve(lu, pivots, right, left, false);
+  if (!found) return found.why();
+  Tensor x = *found;
   if (vector) {  // PyTorch lays out a batch of vectors as if it were one of matrices
     x = squeeze(*x, Dims{x->dim() - 1});
     if (x->dim() > 1) x = copied_by_columns(x, lead_of(*x));
   }
-  return {x, f.third};
+  return Two{x, info};
 }
 
-Two inverse(const Tensor& a) {
-  if (!square(*a)) return {};
-  const Three f = lu_factor(a);
-  if (!f.first) return {};
+Outcome<Two> inverse(const Tensor& a, bool check_errors) {
+  if (!square(*a)) return kNotSquare;
+  const LongWork others_run(a);
+  auto factors = lu_factor(a, true, check_errors);
+  if (!factors) return factors.why();
+  const Tensor &lu = std::get<0>(*factors), &pivots = std::get<1>(*factors), &info = std::get<2>(*factors);
   const Int n = rows_of(*a);
   const Tensor x = by_columns(lead_of(*a), n, n, a->dtype());
-  by_type<bool>(a->dtype(), [&](auto zero) {
+  return by_type<Two>(a->dtype(), [&](auto zero) -> Two {
     using T = decltype(zero);
     T* data = x->template data_as<T>();
     if (n <= kOwnRows) {  // A = P L U: the columns of U^-1 L^-1, in the order of the exchanges
       each_columns<T>(x->numel() / (n * n), n, n, [&](int64_t i, int64_t first, int64_t count, Columns<T>& columns) {
         std::vector<int32_t> order(static_cast<size_t>(n));
-        order_of(f.second->template data_as<int32_t>() + i * n, 1, n, order.data());
-        const T* own = f.first->template data_as<T>() + i * n * n;
+        order_of(pivots->template data_as<int32_t>() + i * n, 1, n, order.data());
+        const T* own = lu->template data_as<T>() + i * n * n;
         columns.read_identity(first);
         columns.solve(triangle_at(own, 1, n, false, true), first);
         columns.solve(triangle_at(own, 1, n, true));
         for (int64_t j = 0; j < count; ++j) columns.write_one(j, data + (i * n + order[size_t(first + j)]) * n);
       });
-      return true;
+      return {x, info};
     }
     std::fill(data, data + x->numel(), T(0));
     for (int64_t i = 0; i < x->numel() / n; ++i) data[i * n + i % n] = T(1);
-    solve_in_place<T>(f.first, f.second, "N", n, n, lead_of(*a), data);
-    return true;
+    solve_in_place<T>(lu, pivots, "N", n, n, lead_of(*a), data);
+    return {x, info};
   });
-  return {x, f.third};
 }
 
-Tensor solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left, bool unit) {
+Outcome<Tensor> solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left, bool unit) {
+  const LongWork others_run(a);
   if (!square(*a) || !some_matrices(*b) || a->dtype() != b->dtype() ||
       (left ? rows_of(*b) : cols_of(*b)) != rows_of(*a))
-    return {};
+    return kUnlike;
   Dims lead;
-  if (!common_lead(lead_of(*a), lead_of(*b), &lead)) return {};
+  if (!common_lead(lead_of(*a), lead_of(*b), &lead)) return kUnlike;
   return by_type<Tensor>(a->dtype(), [&](auto zero) -> Tensor {
     using T = decltype(zero);
     const Int m = rows_of(*b), n = cols_of(*b);
@@ -222,17 +240,19 @@ Tensor solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left,
   });
 }
 
-Tensor determinant(const Tensor& a) {
-  if (!square(*a)) return {};
-  const Three f = lu_factor(a);
-  if (!f.first) return {};
+Outcome<Tensor> determinant(const Tensor& a) {
+  if (!square(*a)) return kNotSquare;
+  const LongWork others_run(a);
+  auto factors = lu_factor(a, true, false);
+  if (!factors) return factors.why();
+  const Tensor &lu = std::get<0>(*factors), &all_pivots = std::get<1>(*factors);
   const Tensor found = empty(lead_of(*a), a->dtype(), Device{});
   const Int n = rows_of(*a);
   return by_type<Tensor>(a->dtype(), [&](auto zero) -> Tensor {
     using T = decltype(zero);
     for (int64_t i = 0; i < found->numel(); ++i) {
-      const T* packed = f.first->template data_as<T>() + i * n * n;
-      const int32_t* pivots = f.second->template data_as<int32_t>() + i * n;
+      const T* packed = lu->template data_as<T>() + i * n * n;
+      const int32_t* pivots = all_pivots->template data_as<int32_t>() + i * n;
       T product(1);
       for (Int j = 0; j < n; ++j) product *= pivots[j] == j + 1 ? packed[j * n + j] : -packed[j * n + j];
       found->template data_as<T>()[i] = product;
@@ -241,10 +261,10 @@ Tensor determinant(const Tensor& a) {
   });
 }
 
-Tensor row_order(const Tensor& given, int64_t rows) {
-  if (given->dim() < 1 || given->dtype() != DType::i32 || !given->device().is_cpu() || given->sizes().back() > rows ||
-      !pivots_fit(given, rows))
-    return {};
+Outcome<Tensor> row_order(const Tensor& given, int64_t rows) {
+  const LongWork others_run(given);
+  if (given->dim() < 1 || given->dtype() != DType::i32 || given->sizes().back() > rows || !pivots_fit(given, rows))
+    return NotMine{"no pivots of these rows"};
   const Tensor pivots = contiguous(given), order = empty(join(lead_of(*given, 1), {rows}), DType::i64, Device{});
   const int64_t k = given->sizes().back();
   for (int64_t i = 0; rows && i < order->numel() / rows; ++i) {

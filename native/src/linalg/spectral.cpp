@@ -56,79 +56,13 @@ template <class T> bool finite(const Tensor& t) {
       p, p + t->numel() * int64_t(sizeof(T) / sizeof(Real<T>)), [](Real<T> v) { return std::isfinite(v); });
 }
 
-}  // namespace
+constexpr NotMine kNotFinite{"NaN or infinity"};
 
-Two reflections(const Tensor& a) {
-  if (!some_matrices(*a)) return {};
-  return by_type<Two>(a->dtype(), [&](auto zero) -> Two {
-    const Tensor packed = copied_by_columns(a, lead_of(*a)),
-                 scales = empty(join(lead_of(*a), {std::min(rows_of(*a), cols_of(*a))}), a->dtype(), Device{});
-    factor_into_reflections<decltype(zero)>(packed, scales);
-    return {packed, scales};
-  });
-}
-
-Tensor householder_product(const Tensor& a, const Tensor& scales) {
-  if (!some_matrices(*a) || !of_one_batch(a, scales)) return {};
-  const Int k = scales->sizes().back();
-  if (rows_of(*a) < cols_of(*a) || k > cols_of(*a) || k == 0) return {};
-  return by_type<Tensor>(a->dtype(), [&](auto zero) -> Tensor {
-    using T = decltype(zero);
-    const Tensor q = copied_by_columns(a, lead_of(*a)), tau = contiguous(scales);
-    make_q<T>(q, tau->template data_as<T>(), k);
-    return q;
-  });
-}
-
-Tensor multiply_by_q(const Tensor& a, const Tensor& scales, const Tensor& other, bool left, bool adjoint) {
-  if (!some_matrices(*a) || !some_matrices(*other) || !of_one_batch(a, scales) || other->dtype() != a->dtype() ||
-      lead_of(*other) != lead_of(*a))
-    return {};
-  const Int m = rows_of(*other), n = cols_of(*other), k = scales->sizes().back(), rows = left ? m : n;
-  if (rows_of(*a) != rows || k > cols_of(*a) || k > rows || k == 0) return {};
-  return by_type<Tensor>(a->dtype(), [&](auto zero) -> Tensor {
-    using T = decltype(zero);
-    const auto& lib = *lapack::functions<T>();
-    const Tensor from = copied_by_columns(a, lead_of(*a)), to = copied_by_columns(other, lead_of(*other)),
-                 tau = contiguous(scales);
-    const char *side = left ? "L" : "R", *trans = adjoint ? adjoint_letter<T>() : "N";
-    const T *q = from->template data_as<T>(), *t = tau->template data_as<T>();
-    T* c = to->template data_as<T>();
-    const int64_t step = a->numel() / std::max<int64_t>(1, product(lead_of(*a)));
-    Int wrong = 0;
-    Work<T> work(
-        [&](T* w, Int size) { lib.ormqr(side, trans, &m, &n, &k, q, &rows, t, c, &m, w, &size, &wrong, 1, 1); });
-    for (int64_t i = 0; i < to->numel() / (m * n); ++i)
-      lib.ormqr(side, trans, &m, &n, &k, q + i * step, &rows, t + i * k, c + i * m * n, &m, work.data(), work.size(),
-          &wrong, 1, 1);
-    return to;
-  });
-}
-
-Two qr(const Tensor& a, QrMode mode) {
-  const Two packed = reflections(a);
-  if (!packed.first) return {};
-  const Int m = rows_of(*a), n = cols_of(*a), k = std::min(m, n), columns = mode == QrMode::complete ? m : k;
-  return by_type<Two>(a->dtype(), [&](auto zero) -> Two {
-    using T = decltype(zero);
-    const Tensor r = upper_triangle<T>(packed.first, columns);
-    if (mode == QrMode::r) return {empty(Dims{0}, a->dtype(), Device{}), r};
-    Tensor q = packed.first;
-    if (columns != n) {  // the reflections in a matrix of Q's size
-      q = by_columns(lead_of(*a), m, columns, a->dtype());
-      const T* from = packed.first->template data_as<T>();
-      T* to = q->template data_as<T>();
-      for (int64_t i = 0; i < q->numel() / (m * columns); ++i)
-        std::copy(from + i * m * n, from + i * m * n + m * k, to + i * m * columns);
-    }
-    make_q<T>(q, packed.second->template data_as<T>(), k);
-    return {q, r};
-  });
-}
-
-Two eigh(const Tensor& a, bool lower, bool vectors) {
-  if (!square(*a)) return {};
-  return by_type<Two>(a->dtype(), [&](auto zero) -> Two {
+// Eigenvalues of Hermitian matrices in ascending order; the second result holds their vectors if they are wanted.
+Outcome<Two> hermitian(const Tensor& a, bool lower, bool vectors) {
+  if (!square(*a)) return kNotSquare;
+  const LongWork others_run(a);
+  return by_type<Two>(a->dtype(), [&](auto zero) -> Outcome<Two> {
     using T = decltype(zero);
     const auto& lib = *lapack::functions<T>();
     const Dims lead = lead_of(*a);
@@ -151,22 +85,24 @@ Two eigh(const Tensor& a, bool lower, bool vectors) {
     Work<T> work([&](T* area, Int size) { run(data, w, area, &size); });
     for (int64_t i = 0; i < values->numel() / n; ++i) {
       run(data + i * n * n, w + i * n, work.data(), work.size());
-      if (status(wrong)) return {};
+      if (status(wrong)) return kFailed;
     }
-    return {values, basis};
+    return Two{values, basis};
   });
 }
 
-Three svd(const Tensor& a, bool full, bool vectors) {
-  if (!some_matrices(*a)) return {};
-  return by_type<Three>(a->dtype(), [&](auto zero) -> Three {
+Outcome<Three> decomposed(
+    const Tensor& a, bool full, bool vectors) {  // without vectors only the second result is there
+  if (!some_matrices(*a)) return kNoMatrices;
+  const LongWork others_run(a);
+  return by_type<Three>(a->dtype(), [&](auto zero) -> Outcome<Three> {
     using T = decltype(zero);
     const auto& lib = *lapack::functions<T>();
     const Dims lead = lead_of(*a);
     const Int m = rows_of(*a), n = cols_of(*a), k = std::min(m, n), most = std::max(m, n),
               columns = vectors ? (full ? m : k) : 1, rows = vectors ? (full ? n : k) : 1;
     const Tensor copy = copied_by_columns(a, lead), values = empty(join(lead, {k}), to_real(a->dtype()), Device{});
-    if (!finite<T>(copy)) return {};
+    if (!finite<T>(copy)) return kNotFinite;
     const Tensor u = vectors ? by_columns(lead, m, columns, a->dtype()) : Tensor{},
                  vt = vectors ? by_columns(lead, rows, n, a->dtype()) : Tensor{};
     const char* job = !vectors ? "N" : full ? "A" : "S";
@@ -188,15 +124,16 @@ Three svd(const Tensor& a, bool full, bool vectors) {
     Work<T> work([&](T* area, Int size) { run(0, area, &size); });
     for (int64_t i = 0; i < values->numel() / k; ++i) {
       run(i, work.data(), work.size());
-      if (status(wrong)) return {};
+      if (status(wrong)) return kFailed;
     }
-    return {u, values, vt};
+    return Three{u, values, vt};
   });
 }
 
-Two eig(const Tensor& a, bool vectors) {
-  if (!square(*a)) return {};
-  return by_type<Two>(a->dtype(), [&](auto zero) -> Two {
+Outcome<Two> general(const Tensor& a, bool vectors) {
+  if (!square(*a)) return kNotSquare;
+  const LongWork others_run(a);
+  return by_type<Two>(a->dtype(), [&](auto zero) -> Outcome<Two> {
     using T = decltype(zero);
     using C = std::complex<Real<T>>;
     const auto& lib = *lapack::functions<T>();
@@ -205,7 +142,7 @@ Two eig(const Tensor& a, bool vectors) {
     const DType dtype = to_complex(a->dtype());
     const Tensor copy = copied_by_columns(a, lead), values = empty(join(lead, {n}), dtype, Device{});
     const Tensor basis = vectors ? by_columns(lead, n, n, dtype) : Tensor{};
-    if (!finite<T>(copy)) return {};
+    if (!finite<T>(copy)) return kNotFinite;
     const char* job = vectors ? "V" : "N";
     std::vector<T> own(vectors && !lapack::is_complex<T> ? size_t(n * n) : 1);
     std::vector<Real<T>> parts(size_t(2 * n));
@@ -224,7 +161,7 @@ Two eig(const Tensor& a, bool vectors) {
     Work<T> work([&](T* area, Int size) { run(0, area, &size); });
     for (int64_t i = 0; i < values->numel() / n; ++i) {
       run(i, work.data(), work.size());
-      if (status(wrong)) return {};
+      if (status(wrong)) return kFailed;
       if constexpr (!lapack::is_complex<T>) {  // a pair of conjugate values has its vectors' parts side by side
         C* to = values->template data_as<C>() + i * n;
         for (Int j = 0; j < n; ++j) to[j] = {parts[size_t(j)], parts[size_t(n + j)]};
@@ -240,8 +177,117 @@ Two eig(const Tensor& a, bool vectors) {
         }
       }
     }
-    return {values, basis};
+    return Two{values, basis};
   });
+}
+
+}  // namespace
+
+Outcome<Two> reflections(const Tensor& a) {
+  if (!some_matrices(*a)) return kNoMatrices;
+  const LongWork others_run(a);
+  return by_type<Two>(a->dtype(), [&](auto zero) -> Two {
+    const Tensor packed = copied_by_columns(a, lead_of(*a)),
+                 scales = empty(join(lead_of(*a), {std::min(rows_of(*a), cols_of(*a))}), a->dtype(), Device{});
+    factor_into_reflections<decltype(zero)>(packed, scales);
+    return {packed, scales};
+  });
+}
+
+Outcome<Tensor> householder_product(const Tensor& a, const Tensor& scales) {
+  const LongWork others_run(a);
+  if (!some_matrices(*a) || !of_one_batch(a, scales)) return kUnlike;
+  const Int k = scales->sizes().back();
+  if (rows_of(*a) < cols_of(*a) || k > cols_of(*a) || k == 0) return kUnlike;
+  return by_type<Tensor>(a->dtype(), [&](auto zero) -> Tensor {
+    using T = decltype(zero);
+    const Tensor q = copied_by_columns(a, lead_of(*a)), tau = contiguous(scales);
+    make_q<T>(q, tau->template data_as<T>(), k);
+    return q;
+  });
+}
+
+Outcome<Tensor> multiply_by_q(const Tensor& a, const Tensor& scales, const Tensor& other, bool left, bool adjoint) {
+  const LongWork others_run(a);
+  if (!some_matrices(*a) || !some_matrices(*other) || !of_one_batch(a, scales) || other->dtype() != a->dtype() ||
+      lead_of(*other) != lead_of(*a))
+    return kUnlike;
+  const Int m = rows_of(*other), n = cols_of(*other), k = scales->sizes().back(), rows = left ? m : n;
+  if (rows_of(*a) != rows || k > cols_of(*a) || k > rows || k == 0) return kUnlike;
+  return by_type<Tensor>(a->dtype(), [&](auto zero) -> Tensor {
+    using T = decltype(zero);
+    const auto& lib = *lapack::functions<T>();
+    const Tensor from = copied_by_columns(a, lead_of(*a)), to = copied_by_columns(other, lead_of(*other)),
+                 tau = contiguous(scales);
+    const char *side = left ? "L" : "R", *trans = adjoint ? adjoint_letter<T>() : "N";
+    const T *q = from->template data_as<T>(), *t = tau->template data_as<T>();
+    T* c = to->template data_as<T>();
+    const int64_t step = a->numel() / std::max<int64_t>(1, product(lead_of(*a)));
+    Int wrong = 0;
+    Work<T> work(
+        [&](T* w, Int size) { lib.ormqr(side, trans, &m, &n, &k, q, &rows, t, c, &m, w, &size, &wrong, 1, 1); });
+    for (int64_t i = 0; i < to->numel() / (m * n); ++i)
+      lib.ormqr(side, trans, &m, &n, &k, q + i * step, &rows, t + i * k, c + i * m * n, &m, work.data(), work.size(),
+          &wrong, 1, 1);
+    return to;
+  });
+}
+
+Outcome<Two> qr(const Tensor& a, std::string_view mode) {
+  if (mode != "reduced" && mode != "complete" && mode != "r") return NotMine{"a mode that there is not"};
+  const LongWork others_run(a);
+  auto packed = reflections(a);
+  if (!packed) return packed.why();
+  const auto& reflected = std::get<0>(*packed);
+  const auto& scales = std::get<1>(*packed);
+  const Int m = rows_of(*a), n = cols_of(*a), k = std::min(m, n), columns = mode == "complete" ? m : k;
+  return by_type<Two>(a->dtype(), [&](auto zero) -> Two {
+    using T = decltype(zero);
+    const Tensor r = upper_triangle<T>(reflected, columns);
+    if (mode == "r") return {empty(Dims{0}, a->dtype(), Device{}), r};
+    Tensor q = reflected;
+    if (columns != n) {  // the reflections in a matrix of Q's size
+      q = by_columns(lead_of(*a), m, columns, a->dtype());
+      const T* from = reflected->template data_as<T>();
+      T* to = q->template data_as<T>();
+      for (int64_t i = 0; i < q->numel() / (m * columns); ++i)
+        std::copy(from + i * m * n, from + i * m * n + m * k, to + i * m * columns);
+    }
+    make_q<T>(q, scales->template data_as<T>(), k);
+    return {q, r};
+  });
+}
+
+Outcome<Two> eigh(const Tensor& a, std::string_view triangle) {
+  if (triangle != "L" && triangle != "l") return NotMine{"vectors of upper triangles, whose signs PyTorch chooses"};
+  return hermitian(a, true, true);
+}
+
+Outcome<Tensor> eigvalsh(const Tensor& a, std::string_view triangle) {
+  const bool lower = triangle == "L" || triangle == "l";
+  if (!lower && triangle != "U" && triangle != "u") return NotMine{"a triangle that there is not"};
+  auto found = hermitian(a, lower, false);
+  if (!found) return found.why();
+  return std::get<0>(*found);
+}
+
+Outcome<Three> svd(const Tensor& a, bool full, std::optional<std::string_view> driver) {
+  if (driver) return NotMine{"a driver, which is cuSOLVER's"};
+  return decomposed(a, full, true);
+}
+
+Outcome<Tensor> singular_values(const Tensor& a) {
+  auto found = decomposed(a, false, false);
+  if (!found) return found.why();
+  return std::get<1>(*found);
+}
+
+Outcome<Two> eig(const Tensor& a) { return general(a, true); }
+
+Outcome<Tensor> eigvals(const Tensor& a) {
+  auto found = general(a, false);
+  if (!found) return found.why();
+  return std::get<0>(*found);
 }
 
 }  // namespace shim::linalg

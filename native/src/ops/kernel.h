@@ -15,6 +15,8 @@ namespace shim {
 struct NotMine {
   const char* reason;
 };
+// Of what another kernel of the operator is for: nothing to count.
+constexpr NotMine kAnothers{""};
 
 // A kernel's result, or why it has none.
 template <class T> class Outcome {

@@ -1,6 +1,7 @@
 #include "ops/operator.h"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 #include <unordered_map>
 
@@ -56,7 +57,7 @@ void Operator::read_schema() {
 
 void Operator::count_decline(const char* why) {
   for (auto& [known, times] : declines)
-    if (known == why) {
+    if (known == why || !std::strcmp(known, why)) {
       ++times;
       return;
     }
@@ -71,6 +72,11 @@ void add_kernel(const char* name, const TypedKernel& kernel) {
 }
 
 bool has_native(const char* name) { return kernels().contains(name); }
+
+bool has_cuda_kernel(const std::string& name) {
+  const auto it = kernels().find(name);
+  return it != kernels().end() && std::ranges::any_of(it->second, [](const TypedKernel& k) { return k.on != On::cpu; });
+}
 
 void find_natives(const std::string& name, Operator& into) {
   auto it = kernels().find(name);

@@ -89,6 +89,7 @@ std::vector<std::string> operator_namespaces();
 // that fits its schema, the one for CPU tensors to be asked before the other.
 void add_kernel(const char* name, const TypedKernel&);
 bool has_native(const char* name);
+bool has_cuda_kernel(const std::string& name);  // one that takes CUDA tensors
 void find_natives(const std::string& name, Operator& into);
 
 }  // namespace shim

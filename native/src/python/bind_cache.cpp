@@ -3,7 +3,7 @@
 
 #include "core/cache_folder.h"
 #include "core/slow_work.h"
-#include "python/int_function.h"
+#include "python/native_ops.h"
 
 namespace shim {
 namespace {

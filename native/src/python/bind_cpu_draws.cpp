@@ -1,9 +1,7 @@
 // Draws of a distribution on the CPU that the records' bodies ask for.
 #include <string_view>
 
-#include "autograd/autograd.h"
-#include "cpu/random.h"
-#include "python/cpu_generator.h"
+#include "cpu/random_kernels.h"
 #include "python/mersenne.h"
 #include "python/native_cpu.h"
 

@@ -3,243 +3,204 @@
 #include "cuda/elementwise.h"
 #include "cuda/nvrtc.h"
 #include "cuda/reduce.h"
-#include "python/int_function.h"
+#include "python/module_function.h"
 
 namespace shim {
 namespace {
 
 using namespace cuda;
 
-PyObject* count(const long long*) { return integer(device_count()); }
-PyObject* why(const long long*) { return PyUnicode_FromString(driver().why.c_str()); }
-PyObject* get_device(const long long*) {
+const std::string& why_not() { return driver().why; }
+
+int device_in_use() {
   require("torch.cuda.current_device");
-  return integer(cuda::current_device());
+  return current_device();
 }
-PyObject* put_device(const long long* a) {
+
+void use_device(int device) {
   require("torch.cuda.set_device");
-  cuda::set_device(int(a[0]));
-  return none();
+  set_device(device);
 }
-PyObject* driver_version(const long long*) {
+
+int driver_version() {
   int v = 0;
   if (driver().driver_version) driver().driver_version(&v);
-  return integer(v);
+  return v;
 }
 
-PyObject* attribute(const long long* a) {
+int device_attribute(int device, int attribute) {
   int value = 0;
-  check(require("torch.cuda.get_device_properties").device_attribute(&value, int(a[1]), int(a[0])),
-      "cuDeviceGetAttribute");
-  return integer(value);
+  check(
+      require("torch.cuda.get_device_properties").device_attribute(&value, attribute, device), "cuDeviceGetAttribute");
+  return value;
 }
 
-PyObject* device_info(const long long* a) {  // (name, total memory, uuid bytes)
+PyObject* device_info(int index) {  // (name, total memory, uuid bytes)
   const Driver& d = require("torch.cuda.get_device_properties");
   CUdevice device = 0;
   char name[256] = {};
   size_t total = 0;
   Uuid uuid{};
-  check(d.device_get(&device, int(a[0])), "cuDeviceGet");
+  check(d.device_get(&device, index), "cuDeviceGet");
   check(d.device_name(name, sizeof name, device), "cuDeviceGetName");
   check(d.device_total_memory(&total, device), "cuDeviceTotalMem");
   if (d.device_uuid) d.device_uuid(&uuid, device);
   return Py_BuildValue("(sny#)", name, Py_ssize_t(total), uuid.bytes, Py_ssize_t(sizeof uuid.bytes));
 }
 
-PyObject* can_access(const long long* a) {
+bool can_access_peer(int device, int peer) {
   int yes = 0;
-  check(require("torch.cuda.can_device_access_peer").can_access_peer(&yes, int(a[0]), int(a[1])),
-      "cuDeviceCanAccessPeer");
-  return PyBool_FromLong(yes);
+  check(require("torch.cuda.can_device_access_peer").can_access_peer(&yes, device, peer), "cuDeviceCanAccessPeer");
+  return yes != 0;
 }
 
 // --- streams ------------------------------------------------------------------------------------------------------------
 
-PyObject* get_stream(const long long* a) { return pointer(current_stream(int(a[0]))); }
-PyObject* put_stream(const long long* a) {
-  set_current_stream(int(a[0]), handle<CUstream>(a[1]));
-  return none();
-}
-
-PyObject* make_stream(const long long* a) {  // (device, priority) -> pointer; non-blocking
+CUstream make_stream(int device, int priority) {  // non-blocking
   const Driver& d = require("torch.cuda.Stream");
-  int before = cuda::current_device();
-  cuda::set_device(int(a[0]));
+  int before = current_device();
+  set_device(device);
   CUstream stream = nullptr;
-  CUresult r = d.stream_create(&stream, 1, int(a[1]));
-  cuda::set_device(before);
+  CUresult r = d.stream_create(&stream, 1, priority);
+  set_device(before);
   check(r, "cuStreamCreateWithPriority");
-  return pointer(stream);
+  return stream;
 }
 
-PyObject* priorities(const long long*) {
+std::tuple<int, int> stream_priorities() {  // the least, the greatest
   int least = 0, greatest = 0;
   ensure_context();
   check(
       require("torch.cuda.Stream.priority_range").stream_priorities(&least, &greatest), "cuCtxGetStreamPriorityRange");
-  return Py_BuildValue("(ii)", least, greatest);
+  return {least, greatest};
 }
 
-PyObject* sync_stream(const long long* a) {
+void synchronize_stream(CUstream stream) {
   const Driver& d = require("torch.cuda.Stream.synchronize");
   ensure_context();
   CUresult r;
   {
     GilRelease nogil;
-    r = d.stream_synchronize(handle<CUstream>(a[0]));
+    r = d.stream_synchronize(stream);
   }
   check(r, "cuStreamSynchronize");
-  return none();
 }
 
-PyObject* query_stream(const long long* a) {
+bool query_stream(CUstream stream) {
   ensure_context();
-  CUresult r = require("torch.cuda.Stream.query").stream_query(handle<CUstream>(a[0]));
-  if (r == kNotReady) Py_RETURN_FALSE;
-  check(r, "cuStreamQuery");
-  Py_RETURN_TRUE;
+  CUresult r = require("torch.cuda.Stream.query").stream_query(stream);
+  if (r != kNotReady) check(r, "cuStreamQuery");
+  return r != kNotReady;
 }
 
-PyObject* wait_event(const long long* a) {
+void wait_event(CUstream stream, CUevent event) {
   ensure_context();
-  check(require("torch.cuda.Stream.wait_event").stream_wait_event(handle<CUstream>(a[0]), handle<CUevent>(a[1]), 0),
-      "cuStreamWaitEvent");
-  return none();
+  check(require("torch.cuda.Stream.wait_event").stream_wait_event(stream, event, 0), "cuStreamWaitEvent");
 }
 
-PyObject* is_capturing(const long long* a) { return PyBool_FromLong(capturing(handle<CUstream>(a[0]))); }
-
-PyObject* sync_device(const long long* a) {
+void synchronize(int device) {
   const Driver& d = require("torch.cuda.synchronize");
-  int before = cuda::current_device();
-  cuda::set_device(int(a[0]));
+  int before = current_device();
+  set_device(device);
   CUresult r;
   {
     GilRelease nogil;
     r = d.ctx_synchronize();
   }
-  cuda::set_device(before);
+  set_device(before);
   check(r, "cuCtxSynchronize");
-  return none();
 }
 
 // --- events -------------------------------------------------------------------------------------------------------------
 
-PyObject* make_event(const long long* a) {
+CUevent make_event(int flags) {
   CUevent event = nullptr;
   ensure_context();
-  check(require("torch.cuda.Event").event_create(&event, unsigned(a[0])), "cuEventCreate");
-  return pointer(event);
+  check(require("torch.cuda.Event").event_create(&event, unsigned(flags)), "cuEventCreate");
+  return event;
 }
 
-PyObject* record_event(const long long* a) {
+void record_event(CUevent event, CUstream stream) {
   ensure_context();
-  check(
-      require("torch.cuda.Event.record").event_record(handle<CUevent>(a[0]), handle<CUstream>(a[1])), "cuEventRecord");
-  return none();
+  check(require("torch.cuda.Event.record").event_record(event, stream), "cuEventRecord");
 }
 
-PyObject* query_event(const long long* a) {
-  CUresult r = require("torch.cuda.Event.query").event_query(handle<CUevent>(a[0]));
-  if (r == kNotReady) Py_RETURN_FALSE;
-  check(r, "cuEventQuery");
-  Py_RETURN_TRUE;
+bool query_event(CUevent event) {
+  CUresult r = require("torch.cuda.Event.query").event_query(event);
+  if (r != kNotReady) check(r, "cuEventQuery");
+  return r != kNotReady;
 }
 
-PyObject* sync_event(const long long* a) {
+void synchronize_event(CUevent event) {
   const Driver& d = require("torch.cuda.Event.synchronize");
   CUresult r;
   {
     GilRelease nogil;
-    r = d.event_synchronize(handle<CUevent>(a[0]));
+    r = d.event_synchronize(event);
   }
   check(r, "cuEventSynchronize");
-  return none();
 }
 
-PyObject* elapsed(const long long* a) {
+double elapsed_time(CUevent begin, CUevent end) {  // milliseconds
   float ms = 0;
-  check(require("torch.cuda.Event.elapsed_time").event_elapsed(&ms, handle<CUevent>(a[0]), handle<CUevent>(a[1])),
-      "cuEventElapsedTime");
-  return PyFloat_FromDouble(ms);
+  check(require("torch.cuda.Event.elapsed_time").event_elapsed(&ms, begin, end), "cuEventElapsedTime");
+  return ms;
 }
 
-PyObject* drop_event(const long long* a) {
-  if (driver().loaded) driver().event_destroy(handle<CUevent>(a[0]));
-  return none();
+void destroy_event(CUevent event) {
+  if (driver().loaded) driver().event_destroy(event);
 }
 
 // --- graphs -------------------------------------------------------------------------------------------------------------
 
-PyObject* graph_begin(const long long* a) {  // (stream, mode, pool to share or 0) -> pool
+BlockPool* begin_graph(CUstream stream, int mode, BlockPool* shared) {  // null: a pool of its own
   const Driver& d = require("torch.cuda.graph");
-  BlockPool* pool = begin_graph_pool(cuda::current_device(), handle<BlockPool*>(a[2]));
-  CUresult r = d.capture_begin(handle<CUstream>(a[0]), int(a[1]));
+  BlockPool* pool = begin_graph_pool(current_device(), shared);
+  CUresult r = d.capture_begin(stream, mode);
   if (r != 0) {
     end_graph_pool(pool);
     release_graph_pool(pool);
   }
   check(r, "cuStreamBeginCapture");
-  return pointer(pool);
+  return pool;
 }
 
-PyObject* graph_end(const long long* a) {  // (stream, pool) -> executable graph
+CUgraphExec end_graph(CUstream stream, BlockPool* pool) {
   const Driver& d = require("torch.cuda.graph");
   CUgraph graph = nullptr;
   CUgraphExec exec = nullptr;
-  end_graph_pool(handle<BlockPool*>(a[1]));
-  check(d.capture_end(handle<CUstream>(a[0]), &graph), "cuStreamEndCapture");
+  end_graph_pool(pool);
+  check(d.capture_end(stream, &graph), "cuStreamEndCapture");
   CUresult r = d.graph_instantiate(&exec, graph, 0);
   d.graph_destroy(graph);
   check(r, "cuGraphInstantiate");
-  return pointer(exec);
+  return exec;
 }
 
-PyObject* graph_launch(const long long* a) {
-  check(require("torch.cuda.CUDAGraph.replay").graph_launch(handle<CUgraphExec>(a[0]), handle<CUstream>(a[1])),
-      "cuGraphLaunch");
-  return none();
+void launch_graph(CUgraphExec exec, CUstream stream) {
+  check(require("torch.cuda.CUDAGraph.replay").graph_launch(exec, stream), "cuGraphLaunch");
 }
 
-PyObject* graph_drop(const long long* a) {  // (exec or 0, pool or 0)
-  if (driver().loaded && a[0]) driver().graph_exec_destroy(handle<CUgraphExec>(a[0]));
-  if (a[1]) release_graph_pool(handle<BlockPool*>(a[1]));
-  return none();
+void destroy_graph(CUgraphExec exec, BlockPool* pool) {  // null: there is none
+  if (driver().loaded && exec) driver().graph_exec_destroy(exec);
+  if (pool) release_graph_pool(pool);
 }
 
-PyObject* copy(const long long* a) {  // (to, from, bytes, stream)
-  copy_bytes(handle<void*>(a[0]), handle<void*>(a[1]), size_t(a[2]), handle<CUstream>(a[3]));
-  return none();
+void copy_memory(void* to, void* from, int64_t bytes, CUstream stream) { copy_bytes(to, from, size_t(bytes), stream); }
+
+// --- the compiler's log, "" when it compiled; `path`: of libnvrtc, or "" ------------------------------------------------
+
+std::string compile_pointwise(std::string_view path, std::string_view op, DType in, DType result, DType out, int inputs,
+    bool flat, int architecture) {
+  const std::string wrong = path.empty() ? "" : nvrtc::use_library(std::string(path));
+  return wrong.empty() ? compile_elementwise(std::string(op).c_str(), in, result, out, inputs, flat, architecture)
+                       : wrong;
 }
 
-// (path of libnvrtc, operator, in, result, out, inputs, flat, architecture) -> the compiler's log, "" when it compiled
-PyObject* compile_pointwise(PyObject*, PyObject* args) {
-  const char *path, *op;
-  PyObject *in, *result, *out;
-  int inputs, flat, architecture;
-  if (!PyArg_ParseTuple(args, "ssOOOipi", &path, &op, &in, &result, &out, &inputs, &flat, &architecture))
-    return nullptr;
-  return guarded([&]() -> PyObject* {
-    std::string wrong = *path ? nvrtc::use_library(path) : "";
-    if (wrong.empty())
-      wrong = compile_elementwise(op, dtype_of(in), dtype_of(result), dtype_of(out), inputs, flat != 0, architecture);
-    return PyUnicode_FromString(wrong.c_str());
-  });
-}
-
-// (path of libnvrtc, operator, in, compute, out, vector, architecture) -> the compiler's log
-PyObject* compile_reduction_(PyObject*, PyObject* args) {
-  const char *path, *op;
-  PyObject *in, *compute, *out;
-  int vector, architecture;
-  if (!PyArg_ParseTuple(args, "ssOOOii", &path, &op, &in, &compute, &out, &vector, &architecture)) return nullptr;
-  return guarded([&]() -> PyObject* {
-    std::string wrong = *path ? nvrtc::use_library(path) : "";
-    if (wrong.empty())
-      wrong = compile_reduction(op, dtype_of(in), dtype_of(compute), dtype_of(out), vector, architecture);
-    return PyUnicode_FromString(wrong.c_str());
-  });
+std::string compile_a_reduction(
+    std::string_view path, std::string_view op, DType in, DType compute, DType out, int vector, int architecture) {
+  const std::string wrong = path.empty() ? "" : nvrtc::use_library(std::string(path));
+  return wrong.empty() ? compile_reduction(std::string(op).c_str(), in, compute, out, vector, architecture) : wrong;
 }
 
 PyObject* stream_getter(PyObject*, PyObject* capsule) {  // CuPy's `intptr_t get_stream_ptr(int)`
@@ -249,26 +210,24 @@ PyObject* stream_getter(PyObject*, PyObject* capsule) {  // CuPy's `intptr_t get
   Py_RETURN_NONE;
 }
 
-PyMethodDef cuda_functions[] = {SHIM_INT_FUNCTION("cuda_device_count", 0, count),
-    SHIM_INT_FUNCTION("cuda_why_not", 0, why), SHIM_INT_FUNCTION("cuda_current_device", 0, get_device),
-    SHIM_INT_FUNCTION("cuda_set_device", 1, put_device), SHIM_INT_FUNCTION("cuda_driver_version", 0, driver_version),
-    SHIM_INT_FUNCTION("cuda_device_attribute", 2, attribute), SHIM_INT_FUNCTION("cuda_device_info", 1, device_info),
-    SHIM_INT_FUNCTION("cuda_can_access_peer", 2, can_access), SHIM_INT_FUNCTION("cuda_current_stream", 1, get_stream),
-    SHIM_INT_FUNCTION("cuda_set_current_stream", 2, put_stream),
-    SHIM_INT_FUNCTION("cuda_stream_create", 2, make_stream), SHIM_INT_FUNCTION("cuda_stream_priorities", 0, priorities),
-    SHIM_INT_FUNCTION("cuda_stream_synchronize", 1, sync_stream),
-    SHIM_INT_FUNCTION("cuda_stream_query", 1, query_stream), SHIM_INT_FUNCTION("cuda_stream_wait_event", 2, wait_event),
-    SHIM_INT_FUNCTION("cuda_stream_is_capturing", 1, is_capturing),
-    SHIM_INT_FUNCTION("cuda_synchronize", 1, sync_device), SHIM_INT_FUNCTION("cuda_event_create", 1, make_event),
-    SHIM_INT_FUNCTION("cuda_event_record", 2, record_event), SHIM_INT_FUNCTION("cuda_event_query", 1, query_event),
-    SHIM_INT_FUNCTION("cuda_event_synchronize", 1, sync_event), SHIM_INT_FUNCTION("cuda_event_elapsed", 2, elapsed),
-    SHIM_INT_FUNCTION("cuda_event_destroy", 1, drop_event), SHIM_INT_FUNCTION("cuda_graph_begin", 3, graph_begin),
-    SHIM_INT_FUNCTION("cuda_graph_end", 2, graph_end), SHIM_INT_FUNCTION("cuda_graph_launch", 2, graph_launch),
-    SHIM_INT_FUNCTION("cuda_graph_destroy", 2, graph_drop), SHIM_INT_FUNCTION("cuda_copy_bytes", 4, copy),
-    {"cuda_compile_pointwise", compile_pointwise, METH_VARARGS,
-        "Compiles a pointwise kernel without loading it; the compiler's log."},
-    {"cuda_compile_reduction", compile_reduction_, METH_VARARGS,
-        "Compiles a reduction without loading it; the compiler's log."},
+PyMethodDef cuda_functions[] = {function<&device_count>("cuda_device_count"), function<&why_not>("cuda_why_not"),
+    function<&device_in_use>("cuda_current_device"), function<&use_device>("cuda_set_device"),
+    function<&driver_version>("cuda_driver_version"), function<&device_attribute>("cuda_device_attribute"),
+    function<&device_info>("cuda_device_info"), function<&can_access_peer>("cuda_can_access_peer"),
+    function<&current_stream>("cuda_current_stream"), function<&set_current_stream>("cuda_set_current_stream"),
+    function<&make_stream>("cuda_stream_create"), function<&stream_priorities>("cuda_stream_priorities"),
+    function<&synchronize_stream>("cuda_stream_synchronize"), function<&query_stream>("cuda_stream_query"),
+    function<&wait_event>("cuda_stream_wait_event"), function<&capturing>("cuda_stream_is_capturing"),
+    function<&synchronize>("cuda_synchronize"), function<&make_event>("cuda_event_create"),
+    function<&record_event>("cuda_event_record"), function<&query_event>("cuda_event_query"),
+    function<&synchronize_event>("cuda_event_synchronize"), function<&elapsed_time>("cuda_event_elapsed"),
+    function<&destroy_event>("cuda_event_destroy"), function<&begin_graph>("cuda_graph_begin"),
+    function<&end_graph>("cuda_graph_end"), function<&launch_graph>("cuda_graph_launch"),
+    function<&destroy_graph>("cuda_graph_destroy"), function<&copy_memory>("cuda_copy_bytes"),
+    function<&compile_pointwise>(
+        "cuda_compile_pointwise", "Compiles a pointwise kernel without loading it; the compiler's log."),
+    function<&compile_a_reduction>(
+        "cuda_compile_reduction", "Compiles a reduction without loading it; the compiler's log."),
     {"cuda_use_cupy_stream_getter", stream_getter, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

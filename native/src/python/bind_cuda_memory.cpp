@@ -1,7 +1,6 @@
 // `shim_torch._impl.native._core.cuda_*` of device memory: figures, the cache of blocks, and the functions CuPy allocates with.
 #include "cuda/block_cache.h"
-#include "python/int_function.h"
-#include "python/tensor_type.h"
+#include "python/module_function.h"
 
 namespace shim {
 namespace {
@@ -10,8 +9,8 @@ using namespace cuda;
 
 bool there() { return driver().loaded; }
 
-PyObject* stats(const long long* a) {
-  MemoryStats s = memory_stats(int(a[0]));
+PyObject* stats(int device) {
+  MemoryStats s = memory_stats(device);
   return Py_BuildValue("(KKKK)", s.used, s.reserved, s.used_high, s.reserved_high);
 }
 
@@ -25,11 +24,11 @@ void put(PyObject* dict, const std::string& key, int64_t value) {
 }
 
 // PyTorch's names: "allocated_bytes.small_pool.peak" ...
-PyObject* statistics(const long long* a) {
+PyObject* statistics(int device) {
   static const char* const figures[] = {"allocation", "segment", "active", "inactive_split", "allocated_bytes",
       "reserved_bytes", "active_bytes", "inactive_split_bytes", "requested_bytes"};
   static const char* const pools[] = {"all", "small_pool", "large_pool"};
-  const Statistics s = there() ? block_cache(int(a[0])).statistics() : Statistics{};
+  const Statistics s = there() ? block_cache(device).statistics() : Statistics{};
   PyObject* dict = PyDict_New();
   if (!dict) return nullptr;
   try {
@@ -68,10 +67,10 @@ PyObject* pieces_of(const BlockCache::Segment& s) {
 }
 
 // One dict a segment, as torch.cuda.memory_snapshot() gives it.
-PyObject* snapshot(const long long* a) {
+PyObject* snapshot(int device) {
   PyObject* all = PyList_New(0);
   if (!all || !there()) return all;
-  for (auto& s : block_cache(int(a[0])).snapshot()) {
+  for (auto& s : block_cache(device).snapshot()) {
     Py_ssize_t used = 0, active = 0, asked = 0;
     for (auto& p : s.pieces) {
       if (p.state == 1) used += Py_ssize_t(p.size), asked += Py_ssize_t(p.requested);
@@ -79,7 +78,7 @@ PyObject* snapshot(const long long* a) {
     }
     PyObject* blocks = pieces_of(s);
     PyObject* o =
-        blocks ? Py_BuildValue("{s:i,s:K,s:n,s:n,s:n,s:n,s:K,s:s,s:O,s:N}", "device", int(a[0]), "address", s.data,
+        blocks ? Py_BuildValue("{s:i,s:K,s:n,s:n,s:n,s:n,s:K,s:s,s:O,s:N}", "device", device, "address", s.data,
                      "total_size", Py_ssize_t(s.size), "allocated_size", used, "active_size", active, "requested_size",
                      asked, "stream", static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(s.stream)),
                      "segment_type", s.large ? "large" : "small", "is_graph_pool", s.of_graphs ? Py_True : Py_False,
@@ -92,53 +91,39 @@ PyObject* snapshot(const long long* a) {
   return all;
 }
 
-PyObject* mem_info(const long long* a) {
+PyObject* mem_info(int device) {
   const Driver& d = require("torch.cuda.mem_get_info");
-  const OnDevice current{int(a[0])};
+  const OnDevice current{device};
   size_t free_bytes = 0, total = 0;
   check(d.mem_info(&free_bytes, &total), "cuMemGetInfo");
   return Py_BuildValue("(nn)", Py_ssize_t(free_bytes), Py_ssize_t(total));
 }
 
-PyObject* empty_cache(const long long* a) {
-  if (there()) block_cache(int(a[0])).empty();
-  return none();
+void empty_cache(int device) {
+  if (there()) block_cache(device).empty();
 }
 
-PyObject* reset(const long long* a) {  // (device, peaks, totals)
-  if (there()) block_cache(int(a[0])).reset(a[1] != 0, a[2] != 0);
-  return none();
+void reset(int device, bool peaks, bool totals) {
+  if (there()) block_cache(device).reset(peaks, totals);
 }
 
-PyObject* limit(const long long* a) {  // (device, bytes; below 0: none)
+void limit(int device, int64_t bytes) {  // below 0: none
   require("torch.cuda.set_per_process_memory_fraction");
-  block_cache(int(a[0])).limit(a[1] < 0 ? ~size_t(0) : size_t(a[1]));
-  return none();
+  block_cache(device).limit(bytes < 0 ? ~size_t(0) : size_t(bytes));
 }
 
 // CuPy's CFunctionAllocator takes them as integers: void*(void*, size_t, int) and void(void*, void*, int).
-PyObject* allocation_functions(const long long*) {
-  return Py_BuildValue("(NN)", pointer(&allocate_named), pointer(&free_named));
+auto allocation_functions() { return std::tuple{&allocate_named, &free_named}; }
+
+bool record_stream_of(const Tensor& t, CUstream stream) {  // false: the memory is not this allocator's
+  return record_stream(*t->storage(), t->data(), stream);
 }
 
-// (tensor, stream) -> whether the memory is this allocator's
-PyObject* stream_of(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 2 || !is_tensor(args[0])) return PyErr_Format(PyExc_TypeError, "cuda_record_stream(tensor, stream)");
-  const long long stream = PyLong_AsLongLong(args[1]);
-  if (stream == -1 && PyErr_Occurred()) return nullptr;
-  return guarded([&]() -> PyObject* {
-    const TensorImpl& t = *unwrap(args[0]);
-    return PyBool_FromLong(record_stream(*t.storage(), t.data(), handle<CUstream>(stream)));
-  });
-}
-
-PyMethodDef cuda_memory_functions[] = {SHIM_INT_FUNCTION("cuda_memory_stats", 1, stats),
-    SHIM_INT_FUNCTION("cuda_memory_statistics", 1, statistics), SHIM_INT_FUNCTION("cuda_memory_snapshot", 1, snapshot),
-    SHIM_INT_FUNCTION("cuda_mem_info", 1, mem_info), SHIM_INT_FUNCTION("cuda_empty_cache", 1, empty_cache),
-    SHIM_INT_FUNCTION("cuda_reset_stats", 3, reset), SHIM_INT_FUNCTION("cuda_memory_limit", 2, limit),
-    SHIM_INT_FUNCTION("cuda_allocation_functions", 0, allocation_functions),
-    {"cuda_record_stream", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(stream_of)), METH_FASTCALL,
-        nullptr},
+PyMethodDef cuda_memory_functions[] = {function<&stats>("cuda_memory_stats"),
+    function<&statistics>("cuda_memory_statistics"), function<&snapshot>("cuda_memory_snapshot"),
+    function<&mem_info>("cuda_mem_info"), function<&empty_cache>("cuda_empty_cache"),
+    function<&reset>("cuda_reset_stats"), function<&limit>("cuda_memory_limit"),
+    function<&allocation_functions>("cuda_allocation_functions"), function<&record_stream_of>("cuda_record_stream"),
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -6,26 +6,14 @@
 #include "gemm/plan.h"
 #include "ops/gemm_settings.h"
 #include "ops/linear.h"
-#include "autograd/autograd.h"
-#include "python/native_values.h"
+#include "python/module_function.h"
 
 namespace shim {
 
 namespace {
 
-PyObject* set_legacy(PyObject*, PyObject* value) {  // 1, 0 or -1; the former value of this thread
-  long v = PyLong_AsLong(value);
-  if (v == -1 && PyErr_Occurred()) return nullptr;
-  return PyLong_FromLong(gemm::set_legacy_linear(v < 0 ? -1 : v != 0));
-}
-
-PyObject* set_process_legacy(PyObject*, PyObject* value) {  // the same of the process
-  long v = PyLong_AsLong(value);
-  if (v == -1 && PyErr_Occurred()) return nullptr;
-  return PyLong_FromLong(gemm::set_process_legacy_linear(v < 0 ? -1 : v != 0));
-}
-
-PyObject* is_legacy(PyObject*, PyObject*) { return PyBool_FromLong(gemm::legacy_linear()); }
+int set_legacy(int v) { return gemm::set_legacy_linear(v < 0 ? -1 : v != 0); }
+int set_process_legacy(int v) { return gemm::set_process_legacy_linear(v < 0 ? -1 : v != 0); }
 
 struct NamedFlag {
   const char* name;
@@ -98,18 +86,16 @@ std::vector<std::string> python_candidates(const char* name) {
   return found;
 }
 
-PyObject* check_library(PyObject*, PyObject* path) {  // (version, "") or (0, what is wrong); needs no GPU
-  const char* text = PyUnicode_AsUTF8(path);
-  if (!text) return nullptr;
+// (version, "", copies are independent) or (0, what is wrong, ...); needs no GPU
+std::tuple<int64_t, std::string, bool> check_library(std::string_view path) {
   cublaslt::Library l;
-  const bool ok = cublaslt::load_library(text, l);
-  return Py_BuildValue(
-      "(nsO)", Py_ssize_t(ok ? l.version_number : 0), l.why.c_str(), l.copyable_desc ? Py_True : Py_False);
+  const bool ok = cublaslt::load_library(std::string(path), l);
+  return {ok ? int64_t(l.version_number) : 0, l.why, l.copyable_desc};
 }
 
-PyObject* found_library(PyObject*, PyObject*) {  // (path, version, why not)
+std::tuple<std::string, int64_t, std::string> found_library() {  // (path, version, why not)
   const cublaslt::Library& l = cublaslt::library();
-  return Py_BuildValue("(sns)", l.path.c_str(), Py_ssize_t(l.version_number), l.why.c_str());
+  return {l.path, int64_t(l.version_number), l.why};
 }
 
 PyObject* compile_kernels(
@@ -132,15 +118,15 @@ PyObject* compile_kernels(
 PyMethodDef gemm_functions[] = {
     {"gemm_compile_kernels", compile_kernels, METH_VARARGS,
         "Compiles our CUDA kernels without loading them: (dtype number, architecture, NVRTC's path)."},
-    {"cublaslt_check", check_library, METH_O,
-        "Loads a library and compares its ABI with ours: (version, reason, copies are independent)."},
-    {"cublaslt_library", found_library, METH_NOARGS,
-        "The library that serves CUDA products: (path, version, why there is none)."},
-    {"gemm_set_legacy_linear", set_legacy, METH_O,
-        "Unfused linear for this thread: 1, 0, or -1 for the process' answer."},
-    {"gemm_set_process_legacy_linear", set_process_legacy, METH_O,
-        "Unfused linear for the process: 1, 0, or -1 for the environment's answer."},
-    {"gemm_legacy_linear", is_legacy, METH_NOARGS, "Whether linear runs as product and sum."},
+    function<&check_library>(
+        "cublaslt_check", "Loads a library and compares its ABI with ours: (version, reason, copies are independent)."),
+    function<&found_library>(
+        "cublaslt_library", "The library that serves CUDA products: (path, version, why there is none)."),
+    function<&set_legacy>("gemm_set_legacy_linear",
+        "Unfused linear for this thread: 1, 0, or -1 for the process' answer; the former word."),
+    function<&set_process_legacy>("gemm_set_process_legacy_linear",
+        "Unfused linear for the process: 1, 0, or -1 for the environment's answer; the former word."),
+    function<&gemm::legacy_linear>("gemm_legacy_linear", "Whether linear runs as product and sum."),
     {"gemm_flag", flag, METH_VARARGS, "Reads or sets a switch of matrix products."},
     {"gemm_plans", plans, METH_NOARGS,
         "Every cuBLASLt problem met so far: what was chosen for it, and whether its kernels are launched directly."},

@@ -1,11 +1,9 @@
 #pragma once
 // Random numbers of a torch.Generator on the CPU.
-#include "cpu/random.h"
+#include "cpu/mersenne.h"
 #include "python/mersenne.h"
 
 namespace shim {
-
-namespace {
 
 inline PyObject* default_generator() {
   static PyObject* found = [] {
@@ -18,8 +16,8 @@ inline PyObject* default_generator() {
 }
 
 // The state that numbers are drawn from, which its holder keeps alive for the call. Null, with an error or not: no CPU generator.
-struct Source {
-  explicit Source(PyObject* generator) {
+struct MersenneSource {
+  explicit MersenneSource(PyObject* generator) {
     static PyObject* name = PyUnicode_InternFromString("_engine");
     PyObject* standard = default_generator();
     if (!standard) return;
@@ -27,9 +25,9 @@ struct Source {
     if (Py_TYPE(g) != Py_TYPE(standard) || !(held_ = PyObject_GetAttr(g, name))) return;
     engine_ = mersenne_of(held_);
   }
-  Source(const Source&) = delete;
-  Source& operator=(const Source&) = delete;
-  ~Source() { Py_XDECREF(held_); }
+  MersenneSource(const MersenneSource&) = delete;
+  MersenneSource& operator=(const MersenneSource&) = delete;
+  ~MersenneSource() { Py_XDECREF(held_); }
   explicit operator bool() const { return engine_; }
   Mersenne& operator*() const { return *engine_; }
 
@@ -37,18 +35,5 @@ struct Source {
   PyObject* held_ = nullptr;
   Mersenne* engine_ = nullptr;
 };
-
-// What uniform and normal numbers are drawn in.
-inline bool is_drawn(DType t) { return t == DType::f32 || t == DType::f64; }
-
-// Normal numbers of mean a and deviation b, or uniform ones from a to b.
-template <bool Normal> void fill_real(const Tensor& t, double a, double b, Mersenne& s) {
-  if constexpr (Normal)
-    fill_normal(t, a, b, s);
-  else
-    fill_uniform(t, a, b, s);
-}
-
-}  // namespace
 
 }  // namespace shim

@@ -15,6 +15,24 @@ PyObject* kernel_call::tuple(std::span<const Tensor> tensors) {
   return made.give();
 }
 
+PyObject* kernel_call::list(std::span<const Tensor> tensors) {
+  OwnedRef all{tuple(tensors)};
+  return all.o ? PySequence_List(all.o) : nullptr;
+}
+
+PyObject* kernel_call::joined(std::span<PyObject* const> items) {
+  OwnedRef made{PyTuple_New(Py_ssize_t(items.size()))};
+  bool complete = made.o;
+  for (size_t i = 0; i < items.size(); ++i) {
+    complete = complete && items[i];
+    if (made.o)
+      PyTuple_SET_ITEM(made.o, Py_ssize_t(i), items[i]);
+    else
+      Py_XDECREF(items[i]);
+  }
+  return complete ? made.give() : nullptr;
+}
+
 namespace {
 
 // {"aten::sort": {"bool tensors": 3}} of the operators whose kernels left calls to the body.

@@ -16,7 +16,7 @@ constexpr KernelTraits kAnyWithoutHistory{On::any, false}, kCpuWithoutHistory{On
 
 // Counts why a kernel left a call to the operator's body (operator_declines() of the module). Gives null.
 inline PyObject* declined(Operator& op, const char* reason) {
-  if (reason) op.count_decline(reason);
+  if (reason && *reason) op.count_decline(reason);
   return nullptr;
 }
 
@@ -41,13 +41,32 @@ inline const void* registered_data(const Operator& op, On on) {
 
 inline PyObject* object(const Tensor& t) { return wrap(t); }
 inline PyObject* object(bool b) { return PyBool_FromLong(b); }
+inline PyObject* object(PyObject* o) { return o; }
+template <class T> PyObject* object(T* pointer) { return PyLong_FromVoidPtr(reinterpret_cast<void*>(pointer)); }
+inline PyObject* object(int i) { return PyLong_FromLong(i); }
 inline PyObject* object(int64_t i) { return PyLong_FromLongLong(i); }
 inline PyObject* object(double d) { return PyFloat_FromDouble(d); }
 inline PyObject* object(DType t) { return dtype_object(t); }
+inline PyObject* object(const std::string& s) { return PyUnicode_FromStringAndSize(s.data(), Py_ssize_t(s.size())); }
 PyObject* tuple(std::span<const Tensor> tensors);  // a tuple of them; null tensors are None
 inline PyObject* object(const std::vector<Tensor>& tensors) { return tuple(tensors); }
+PyObject* joined(std::span<PyObject* const> items);  // a tuple of them, which are given away; null where one is null
+PyObject* list(std::span<const Tensor> tensors);
+template <class T> PyObject* part(const T& t) {
+  if constexpr (std::is_same_v<T, std::vector<Tensor>>)
+    return list(t);  // a Tensor[] among several results
+  else
+    return object(t);
+}
 template <class... T> PyObject* object(const std::tuple<T...>& all) {
-  return std::apply([](const T&... t) { return tuple(std::array<Tensor, sizeof...(T)>{t...}); }, all);
+  return std::apply(
+      [](const T&... t) {
+        if constexpr ((std::is_same_v<T, Tensor> && ...))
+          return tuple(std::array<Tensor, sizeof...(T)>{t...});
+        else
+          return joined(std::array<PyObject*, sizeof...(T)>{part(t)...});
+      },
+      all);
 }
 template <class T> PyObject* answer(Operator&, T&& value) { return object(value); }
 template <class T> PyObject* answer(Operator& op, Outcome<T>&& outcome) {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "ops/kernel.h"
-#include "python/cpu_generator.h"
 #include "python/native_ops.h"
 #include "python/tensor_type.h"
 
@@ -121,6 +120,21 @@ template <On on> struct Parameter<bool, on> {
   bool value_ = false;
 };
 
+// bool[3]: so many of them, as output_mask has.
+template <size_t N, On on> struct Parameter<std::array<bool, N>, on> {
+  static bool fits(const Argument& a) { return a.type.base == ArgType::Bool && a.type.list_size == int(N); }
+  bool take(PyObject* o, const char** why) {
+    const bool list = PyTuple_Check(o) || PyList_Check(o);
+    if (!list || PySequence_Fast_GET_SIZE(o) != Py_ssize_t(N)) return *why = "no list of as many bools", false;
+    for (size_t i = 0; i < N; ++i) value_[i] = PySequence_Fast_GET_ITEM(o, Py_ssize_t(i)) == Py_True;
+    return true;
+  }
+  std::array<bool, N> value() const { return value_; }
+
+ private:
+  std::array<bool, N> value_{};
+};
+
 template <On on> struct Parameter<Scalar, on> {
   static bool fits(const Argument& a) {
     const bool number = a.type.base == ArgType::Scalar || a.type.base == ArgType::Float || a.type.base == ArgType::Int;
@@ -223,12 +237,14 @@ template <On on> struct Parameter<DType, on> {
   DType value_ = DType::undefined;
 };
 
+// Of a factory: kernels of one kind of device take that alone, and none is the CPU.
 template <On on> struct Parameter<Device, on> {
   static bool fits(const Argument& a) { return a.type.base == ArgType::Device; }
   bool take(PyObject* o, const char** why) {
+    if (on != On::any && o == Py_None) return on == On::cpu;
     if (!is_device(o)) return *why = "no device", false;
     value_ = device_of(o);
-    return true;
+    return on == On::any || (on == On::cpu ? value_.is_cpu() : value_.is_cuda());  // others are nothing to count
   }
   Device value() const { return value_; }
 
@@ -245,21 +261,6 @@ template <On on> struct Parameter<MemoryFormat, on> {
 
  private:
   MemoryFormat value_ = MemoryFormat::contiguous;
-};
-
-// The numbers of a generator, or of the default one where None is given.
-template <On on> struct Parameter<Mersenne&, on> {
-  static bool fits(const Argument& a) { return a.type.base == ArgType::Generator; }
-  bool take(PyObject* o, const char** why) {
-    source_.emplace(o);
-    if (*source_) return true;
-    if (PyErr_Occurred()) throw PythonError();
-    return *why = "a generator of another device", false;
-  }
-  Mersenne& value() const { return **source_; }
-
- private:
-  std::optional<Source> source_;
 };
 
 template <class T, On on> struct Parameter<std::optional<T>, on> {

@@ -42,7 +42,6 @@ template <On on> struct Parameter<const Dims&, on> {  // any sequence of integer
 
 namespace kernel_call {
 
-inline PyObject* object(PyObject* o) { return o; }  // a new reference; null with the error set
 inline PyObject* object(const Dims& dims) { return size_object(dims); }
 inline PyObject* object(MemoryFormat f) { return memory_format_object(f); }
 

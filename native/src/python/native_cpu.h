@@ -9,12 +9,6 @@ namespace shim {
 
 inline bool on_cpu(PyObject* o) { return is_tensor(o) && unwrap(o)->device().is_cpu(); }
 inline bool on_cpu_or_none(PyObject* o) { return o == Py_None || on_cpu(o); }
-// Real floats of two bytes or more in no other order than their dims'. (A result in channels last is the bodies' work.)
-inline bool plain_floats(PyObject* o) {
-  if (!on_cpu(o)) return false;
-  const TensorImpl& t = *unwrap(o);
-  return is_floating(t.dtype()) && t.itemsize() > 1 && suggest_memory_format(t) == MemoryFormat::contiguous;
-}
 
 template <class F> PyObject* computed(int64_t elements, F&& f) { return wrapped(unlocked(elements, f)); }
 

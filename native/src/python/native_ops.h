@@ -11,52 +11,43 @@ namespace shim {
 bool plain_int(PyObject*, int64_t*);                // an int of Python that a double holds; false for others
 bool number_of(PyObject*, Scalar*);                 // a Python number; false if it is none
 PyObject* tuple_of(std::initializer_list<Tensor>);  // a Python tuple of them (bind_cpu_layers.cpp)
-// Marks the dims of a flip, in an array of kMaxDims; false where the record has to say what is wrong with them (bind_cpu_moves.cpp).
-bool turned_dims(PyObject* given, const TensorImpl& self, bool* turned);
-PyObject* native_roll(Operator&, PyObject* const* args, size_t n);  // of CPU and CUDA tensors (bind_cpu_moves.cpp)
-void register_index_kernels();                                      // kernels_index.cpp
-void register_pointwise();                                          // bind_kernels_pointwise.cpp
-void register_reductions();                                         // bind_kernels_reductions.cpp
-void register_memory();                                             // bind_kernels_memory.cpp
-void register_matmul();                                             // bind_matmul.cpp
-void register_linear();                                             // bind_linear.cpp
 
-void register_cuda_rearrange();         // bind_cuda_rearrange.cpp
-void register_cuda_scatter();           // bind_cuda_scatter.cpp
-void register_cuda_creation();          // bind_cuda_creation.cpp
-void register_cuda_image_rearrange();   // bind_cuda_image_rearrange.cpp
-void register_cuda_order_statistics();  // bind_cuda_order_statistics.cpp
-void register_cuda_cross_polar();       // bind_cuda_cross_polar.cpp
-void register_cuda_histogram_unique();  // bind_cuda_histogram_unique.cpp
-void register_statistics();             // bind_kernels_statistics.cpp
-void register_indexing();               // bind_kernels_indexing.cpp
-void register_views();                  // bind_kernels_views.cpp
-void register_cuda_kernels();           // bind_cuda_kernels.cpp
-void register_cuda_norms();             // bind_cuda_norms.cpp
-void register_cuda_scatter_add();       // bind_cuda_scatter_add.cpp
-void register_cuda_formulas();          // bind_cuda_formulas.cpp
-void register_cuda_fourier();           // bind_cuda_fourier.cpp
-void register_cuda_images();            // bind_cuda_images.cpp
-void register_cuda_pooling();           // bind_cuda_pooling.cpp
-void register_cuda_convolution();       // bind_cuda_convolution.cpp
-void register_cuda_losses();            // bind_cuda_losses.cpp
-void register_cpu_formulas();           // bind_cpu_formulas.cpp
-void register_cpu_clamp();              // bind_cpu_clamp.cpp
-void register_cpu_scatters();           // bind_cpu_scatters.cpp
-void register_cpu_fourier();            // bind_cpu_fourier.cpp
-void register_cpu_random();             // bind_cpu_random.cpp
-void register_cpu_losses();             // bind_cpu_losses.cpp
-void register_cpu_resample();           // bind_cpu_resample.cpp
-void register_cpu_rows();               // bind_cpu_rows.cpp
-void register_cpu_layers();             // bind_cpu_layers.cpp
-void register_cpu_moves();              // bind_cpu_moves.cpp
-void register_cpu_recurrent();          // bind_cpu_recurrent.cpp
-void register_cpu_images();             // bind_cpu_images.cpp
-void register_cpu_convolution();        // bind_cpu_convolution.cpp
-void register_cpu_pools();              // bind_cpu_pools.cpp
-void register_cpu_linalg();             // bind_cpu_linalg.cpp
+// The kernels of operators, a file a kind; the order of calls is bind_kernels.cpp's.
+void register_index_kernels();           // kernels_index.cpp
+void register_cpu_clamp();               // bind_cpu_clamp.cpp
+void register_cpu_fourier();             // bind_cpu_fourier.cpp
+void register_cpu_layers();              // bind_cpu_layers.cpp
+void register_cpu_losses();              // bind_cpu_losses.cpp
+void register_cpu_rows();                // bind_cpu_rows.cpp
+void register_indexing();                // bind_kernels_indexing.cpp
+void register_memory();                  // bind_kernels_memory.cpp
+void register_pointwise();               // bind_kernels_pointwise.cpp
+void register_reductions();              // bind_kernels_reductions.cpp
+void register_statistics();              // bind_kernels_statistics.cpp
+void register_views();                   // bind_kernels_views.cpp
+void register_linear();                  // bind_linear.cpp
+void register_matmul();                  // bind_matmul.cpp
+void register_formula_kernels();         // kernels_formulas.cpp
+void register_image_kernels();           // kernels_image.cpp
+void register_linalg_kernels();          // kernels_linalg.cpp
+void register_move_kernels();            // kernels_moves.cpp
+void register_random_kernels();          // kernels_random.cpp
+void register_recurrent_kernels();       // kernels_recurrent.cpp
+void register_scatter_kernels();         // kernels_scatter.cpp
+void register_cuda_fourier();            // bind_cuda_fourier.cpp
+void register_cuda_order_statistics();   // bind_cuda_order_statistics.cpp
+void register_cuda_creation_kernels();   // kernels_cuda_creation.cpp
+void register_cuda_image_kernels();      // kernels_cuda_image.cpp
+void register_cuda_losses();             // kernels_cuda_losses.cpp
+void register_cuda_moves();              // kernels_cuda_moves.cpp
+void register_cuda_nn_kernels();         // kernels_cuda_nn.cpp
+void register_cuda_recurrent();          // kernels_cuda_recurrent.cpp
+void register_cuda_scatter();            // kernels_cuda_scatter.cpp
+void register_cuda_pointwise_kernels();  // kernels_cuda_pointwise.cpp
 int bind_cuda_kernels(PyObject* module);
 int bind_cuda_foreach(PyObject* module);      // bind_cuda_foreach.cpp
+int bind_cuda_memory(PyObject* module);       // bind_cuda_memory.cpp
+int bind_cache(PyObject* module);             // bind_cache.cpp
 int bind_cuda_convolution(PyObject* module);  // bind_cuda_convolution.cpp
 int bind_cuda_recurrent(PyObject* module);    // bind_cuda_recurrent.cpp
 int bind_cpu_formulas(PyObject* module);      // bind_cpu_formulas.cpp

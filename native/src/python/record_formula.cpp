@@ -30,10 +30,10 @@ void RecordNode::call(const PlannedFormula& f, Grads& grads, Grads& out) {
       for (PyObject* o : v) Py_XDECREF(o);
     }
   } drop_args{args};
-  for (const FormulaSource& s : f.sources) {
-    PyObject* o = s.kind == FormulaSource::Grad     ? gradient(s.index, grads)
-                  : s.kind == FormulaSource::Wanted ? wanted_of(f)
-                                                    : unpack(*find(s));
+  for (const ParameterSource& s : f.sources) {
+    PyObject* o = s.kind == ParameterSource::Grad     ? gradient(s.index, grads)
+                  : s.kind == ParameterSource::Wanted ? wanted_of(f)
+                                                      : unpack(*find(s));
     if (!o) throw PythonError();
     args.push_back(o);
   }

@@ -13,19 +13,19 @@ namespace {
 PyObject* object_of(const SavedValue& v) { return static_cast<PyObject*>(v.object); }
 
 // What is saved of a tensor in its place: for formulas that need no more of it.
-SavedValue metadata_of(FormulaSource::Kind kind, PyObject* a) {
+SavedValue metadata_of(ParameterSource::Kind kind, PyObject* a) {
   SavedValue v;
   const TensorImpl* t = is_tensor(a) ? unwrap(a) : nullptr;
   const auto saved = [&](IntArrayRef dims) { v.dims.emplace(dims.begin(), dims.end()); };
-  if (kind == FormulaSource::Shape)
+  if (kind == ParameterSource::Shape)
     saved(t ? t->sizes() : IntArrayRef{});
   else if (!t)
     v.object = Py_NewRef(Py_None);
-  else if (kind == FormulaSource::DTypeOf)
+  else if (kind == ParameterSource::DTypeOf)
     v.object = dtype_object(t->dtype());
-  else if (kind == FormulaSource::DeviceOf)
+  else if (kind == ParameterSource::DeviceOf)
     v.object = device_object(t->device());
-  else if (kind == FormulaSource::Offset)
+  else if (kind == ParameterSource::Offset)
     v.object = PyLong_FromLongLong(t->storage_offset());
   else
     saved(t->strides());
@@ -82,9 +82,9 @@ void RecordNode::save(PyObject* const* args, PyObject* result) {
   keys_.reserve(count);
   values_.reserve(count);
   for (auto* f : chosen_)
-    for (const FormulaSource& s : f->sources) {
-      if (s.kind == FormulaSource::Grad || s.kind == FormulaSource::Wanted ||
-          (s.kind == FormulaSource::Result && !result) || find(s))
+    for (const ParameterSource& s : f->sources) {
+      if (s.kind == ParameterSource::Grad || s.kind == ParameterSource::Wanted ||
+          (s.kind == ParameterSource::Result && !result) || find(s))
         continue;
       keys_.push_back(s);
       values_.push_back(value(s, args, result));
@@ -112,9 +112,9 @@ PyObject* RecordNode::saved(const std::string& what) {
   return tuple;
 }
 
-SavedValue RecordNode::value(const FormulaSource& s, PyObject* const* args, PyObject* result) {
+SavedValue RecordNode::value(const ParameterSource& s, PyObject* const* args, PyObject* result) {
   SavedValue v;
-  if (s.kind == FormulaSource::Result) {
+  if (s.kind == ParameterSource::Result) {
     PyObject* r = PyTuple_Check(result)  ? PyTuple_GET_ITEM(result, s.index)
                   : PyList_Check(result) ? PyList_GET_ITEM(result, s.index)
                                          : result;
@@ -125,7 +125,7 @@ SavedValue RecordNode::value(const FormulaSource& s, PyObject* const* args, PyOb
     return v;
   }
   PyObject* a = args[s.index];
-  if (s.kind == FormulaSource::Argument) {
+  if (s.kind == ParameterSource::Argument) {
     keep(v, a, false);
     return v;
   }

@@ -22,7 +22,7 @@ class RecordNode final : public OperatorNode {
   PyObject* saved(const std::string& what);            // a new reference; null without an error if there is none
 
  private:
-  SavedValue value(const FormulaSource& s, PyObject* const* args, PyObject* result);
+  SavedValue value(const ParameterSource& s, PyObject* const* args, PyObject* result);
   PyObject* unpack(SavedValue& v);
   void drop();
 

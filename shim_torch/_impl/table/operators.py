@@ -146,7 +146,7 @@ LATER = (
     "shim.resampling",
     "shim.image_kernels",
     "reduce.distinct_values",
-    "reduce.sorted_places",
+    "reduce.searchsorted",
     "shape.chunks_and_masks",
     "shape.grids",
 )

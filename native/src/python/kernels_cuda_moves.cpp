@@ -1,0 +1,14 @@
+// Kernels on CUDA that only move elements.
+#include "cuda/gather.h"
+#include "cuda/rearrange.h"
+#include "python/kernel_call.h"
+
+namespace shim {
+
+void register_cuda_moves() {
+  register_kernel<&cuda::flip, kCuda>("flip");
+  register_kernel<&cuda::take, kCuda>("take");
+  register_kernel<&cuda::diag_embed, kCuda>("diag_embed");
+}
+
+}  // namespace shim
