@@ -1,6 +1,7 @@
 # make demo   own environment, install, run the main job on the CPU and print a table
 # make test   own environment, install with the test extra, lint, types, tests
 # make fuzz   random calls and changed files, and the C interface under sanitizers, 30 seconds each
+# make kernels    compiles our CUDA kernels into the wheel shim-torch-kernels, in dist/; needs no GPU
 # make sanitize   the tests (or TESTS=...) on a core built with AddressSanitizer and UndefinedBehaviorSanitizer
 # make test-tritons   the Triton adapter's tests with each older Triton it supports
 # make regenerate   writes the tables and expected values that come from PyTorch
@@ -9,7 +10,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test fuzz sanitize similarity regenerate lint install install-test test-reference test-tritons clean
+.PHONY: demo test fuzz kernels sanitize similarity regenerate lint install install-test test-reference test-tritons clean
 
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
@@ -60,6 +61,12 @@ fuzz: install-test
 	tests/abi/fuzz/run.sh 30
 	cd tests && ../$(BIN)/python fuzz/calls.py --seconds 30
 	cd tests && ../$(BIN)/python fuzz/files.py --seconds 30
+
+# What programs ask for (shim_torch/_impl/data/kernels.txt), for each architecture that NVRTC knows of those of tools/kernel_pack.py.
+kernels: install-test
+	$(BIN)/python tools/kernel_pack.py pack packaging/kernels/shim_torch_kernels/kernels.pack
+	$(BIN)/python -m pip wheel -q --no-deps --no-build-isolation -w dist packaging/kernels
+	@ls -l dist/shim_torch_kernels-*.whl
 
 # In the tree, where it takes the development build's place. One worker: a finding ends its process, and the next test gets another.
 TESTS ?= .

@@ -86,6 +86,7 @@ def torch_proxy_status() -> dict[str, Any]:
     ``already_imported``, ``modules`` (torch module -> loads), ``missing`` ((name, requester) -> count), ``unsupported``
     (the same, for names that PyTorch has), ``native_windows`` (extension modules that ours was shown to), ``slow``
     (counters of slow paths), ``declined`` (operator -> {why its native kernel left a call to the slower body: how often}),
+    ``failed_kernels`` (CUDA kernels that could not be compiled or loaded: ``kernel``, ``macros``, ``architecture``, ``log``),
     ``native`` (whether the C++ core is loaded).
     """
     total = hook.scope()
@@ -103,5 +104,6 @@ def torch_proxy_status() -> dict[str, Any]:
         "native_windows": hook.native_windows,
         "slow": dict(getattr(backends, "counters", {}) or {}),
         "declined": core.operator_declines() if core else {},
+        "failed_kernels": core.failed_kernels() if core else [],
         "native": core is not None,
     }

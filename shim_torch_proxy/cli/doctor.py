@@ -66,7 +66,7 @@ def _unmet() -> list[str]:
     return lines
 
 
-def _advice(found: list[str], hidden: dict[str, str], abi: dict[str, str]) -> list[str]:
+def _advice(found: list[str], hidden: dict[str, str], abi: dict[str, str], kernels: dict[str, Any] | None) -> list[str]:
     """What the user is to do, the worst first."""
     lines = [_about_hidden(name, file) for name, file in hidden.items()]
     lines += _unmet()
@@ -74,6 +74,8 @@ def _advice(found: list[str], hidden: dict[str, str], abi: dict[str, str]) -> li
         lines.append("pip install triton (Triton kernels)")
     if found and importlib.util.find_spec("cupy") is None:
         lines.append("pip install 'shim-torch[cuda13]' or 'shim-torch[cuda12]' (operators on the GPU)")
+    if kernels and kernels["pack"]["why"]:
+        lines.append(f"install shim-torch-kernels of this version anew: {_about_pack(kernels['pack'])}")
     if importlib.util.find_spec("torch") is not None:
         lines.append("PyTorch is installed: name the scope; scope=None works only before anything imports it")
     else:
@@ -88,6 +90,28 @@ def _about_hidden(name: str, file: str) -> str:
             f"{file} hides our compat: import shim_torch_proxy in its place, and run shim-torch, not python -m compat"
         )
     return f"rename {file}, or start Python in another folder: it is imported in place of {name}"
+
+
+def _kernels() -> dict[str, Any]:
+    """``pack`` and ``cache`` as shim_torch._impl.extensions.kernel_pack describes them."""
+    from shim_torch._impl.extensions import kernel_pack
+
+    return {"pack": kernel_pack.pack_state(), "cache": kernel_pack.cache_state()}
+
+
+def _about_pack(pack: dict[str, Any]) -> str:
+    if not pack["path"]:
+        return "none: kernels are compiled when first used"
+    if pack["why"]:
+        return f"{pack['path']} is not used: {pack['why']}"
+    numbers = ", ".join(f"sm_{a}: {n}" for a, n in sorted(pack["architectures"].items()))
+    return f"{pack['path']} ({numbers or 'empty'})"
+
+
+def _about_cache(cache: dict[str, Any]) -> str:
+    if cache["why"]:
+        return f"not used: {cache['why']}"
+    return f"{cache['path']}, {cache['kernels']} kernels, {cache['bytes'] / 1e6:.1f} MB"
 
 
 def _mends() -> dict[str, list[str]]:
@@ -107,11 +131,13 @@ def report() -> dict[str, Any]:
 
     ``advice`` (what to do), ``python``, ``packages`` (name -> version or None), ``shim_torch`` ("ok, …", or why it does not
     import), ``devices``, ``no_device``, ``triton kernels``, ``provide`` (a sentence), ``cpp_abi`` (distribution -> a library that
-    needs PyTorch's C++ ABI), ``shadowed`` (package -> the file that is imported in its place), ``mends`` (family -> lines).
+    needs PyTorch's C++ ABI), ``kernels`` (the pack of CUDA kernels, and the folder that compiled ones are kept in; None where
+    shim_torch does not import), ``shadowed`` (package -> the file that is imported in its place), ``mends`` (family -> lines).
     """
     found, reason = devices()
     broken: list[str] = []
     abi: dict[str, str] = {}
+    kernels: dict[str, Any] | None = None
     try:
         import shim_torch
 
@@ -121,10 +147,11 @@ def report() -> dict[str, Any]:
         broken.append("pip install --force-reinstall shim-torch numpy ml_dtypes (one of them is missing or broken)")
     else:
         abi = installed.cpp_abi_wheels()
+        kernels = _kernels()
     hidden = installed.shadowed()
     triton = "not installed" if importlib.util.find_spec("triton") is None else "GPU" if found else "interpreter (CPU)"
     return {
-        "advice": [*broken, *_advice(found, hidden, abi)],
+        "advice": [*broken, *_advice(found, hidden, abi, kernels)],
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in PACKAGES},
         "shim_torch": core,
@@ -133,6 +160,7 @@ def report() -> dict[str, Any]:
         "triton kernels": triton,
         "provide": provide.state(Path(sysconfig.get_path("purelib"))),
         "cpp_abi": abi,
+        "kernels": kernels,
         "shadowed": hidden,
         "mends": _mends(),
     }
@@ -152,6 +180,12 @@ def lines(result: dict[str, Any], mends: bool) -> Iterator[str]:
     yield f"Triton kernels  {result['triton kernels']}"
     yield f"provide         {result['provide']}"
     yield f"C++ ABI wheels  {', '.join(result['cpp_abi']) or 'none'}"
+    if kernels := result["kernels"]:
+        yield f"kernel pack     {_about_pack(kernels['pack'])}"
+        yield f"kernel cache    {_about_cache(kernels['cache'])}"
+        for failed in kernels["cache"]["failed"]:
+            first, _, log = failed.partition("\n")
+            yield f"failed kernel   {first}: {log.strip().partition(chr(10))[0]}"
     yield f"shadowed        {', '.join(result['shadowed']) or 'nothing'}"
     for family, all_of in result["mends"].items():
         if not mends:

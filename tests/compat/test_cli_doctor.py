@@ -58,6 +58,32 @@ def test_mends_are_listed_when_asked_for(ours):
     assert len(listed) > 20 and f"mends           {len(listed)} of triton" in short
 
 
+def test_the_pack_and_the_cache_of_kernels(ours, tmp_path, monkeypatch):
+    from shim_torch._impl.native import _core
+
+    kernels, pack = tmp_path / "cache" / "kernels", tmp_path / "kernels.pack"
+    monkeypatch.setenv("SHIM_CACHE_DIR", str(kernels.parent))
+    monkeypatch.setenv("SHIM_TORCH_KERNEL_PACK", "")
+    text = ours().stdout
+    assert "\nkernel pack     none: kernels are compiled when first used\n" in text
+    assert f"\nkernel cache    {kernels}, 0 kernels, 0.0 MB\n" in text and "failed kernel" not in text
+    _core.cache_keep(str(kernels), "one.cubin", b"key", b"code")
+    failure = f"{_core.kernel_sources()} sm_90 sort ELEMENT=float\nsort.cuh(3): error: wrong\nmore of it"
+    (kernels / "one.failed").write_text(failure)
+    _core.kernel_pack_write(str(pack), [("triangle OUT=int", 80, b"a"), ("triangle OUT=int", 90, b"b")])
+    monkeypatch.setenv("SHIM_TORCH_KERNEL_PACK", str(pack))
+    text = ours().stdout
+    assert f"\nkernel pack     {pack} (sm_80: 1, sm_90: 1)\n" in text
+    assert f"\nkernel cache    {kernels}, 1 kernels, 0.0 MB\n" in text
+    assert "\nfailed kernel   sm_90 sort ELEMENT=float: sort.cuh(3): error: wrong\n" in text
+    data = bytearray(pack.read_bytes())
+    data[16] ^= 1  # of the digest of the sources
+    pack.write_bytes(data)
+    text = ours().stdout
+    assert f"\nkernel pack     {pack} is not used: it was made from other sources than this version's\n" in text
+    assert text.count("made from other sources") == 2  # what to do, too
+
+
 def test_files_that_hide_packages(ours, tmp_path, monkeypatch, plain_search):
     assert json.loads(ours("--json").stdout)["shadowed"] == {}
     (tmp_path / "compat.py").write_text("")
@@ -73,7 +99,7 @@ def test_files_that_hide_packages(ours, tmp_path, monkeypatch, plain_search):
     hidden = installed.shadowed(str(tmp_path / "elsewhere"))
     assert hidden["compat"] == str(tmp_path / "site" / "compat" / "__init__.py") and "triton" not in hidden
     assert "rename x/numpy.py, or start Python in another folder: it is imported in place of numpy" in doctor._advice(
-        [], {"numpy": "x/numpy.py"}, {}
+        [], {"numpy": "x/numpy.py"}, {}, None
     )
 
 

@@ -135,7 +135,7 @@ def test_status_has_the_documented_keys():
     assert all(f"``{key}``" in text for key in status)
     assert set(status) == {
         "enabled", "scope", "blocked", "already_imported", "modules", "missing", "unsupported", "native_windows",
-        "slow", "native",
+        "slow", "declined", "failed_kernels", "native",
     }  # fmt: skip
     status["modules"]["torch"] = -1
     assert torch_proxy_status()["modules"].get("torch") != -1

@@ -32,10 +32,20 @@ def test_folders_are_made_for_the_user_alone(tmp_path):
     assert mode(folder) == mode(folder.parent) == 0o700
 
 
-def test_others_lose_the_right_to_write(tmp_path):
-    for before, after in ((0o777, 0o700), (0o770, 0o700), (0o755, 0o755)):
-        os.chmod(tmp_path, before)
-        assert _core.private_folder(str(tmp_path)) == "" and mode(tmp_path) == after
+@pytest.mark.parametrize("before", [0o777, 0o770, 0o755, 0o710, 0o704])
+def test_others_lose_every_right(tmp_path, before):
+    os.chmod(tmp_path, before)
+    assert _core.private_folder(str(tmp_path)) == "" and mode(tmp_path) == 0o700
+
+
+def test_a_named_folder_may_be_read_by_others(tmp_path, monkeypatch):
+    """SHIM_CACHE_DIR can be a folder for other things too; what is made in it is for the user alone."""
+    monkeypatch.setenv("SHIM_CACHE_DIR", str(tmp_path))
+    below = tmp_path / "kernels"
+    below.mkdir(0o755)
+    for folder, before, after in ((tmp_path, 0o755, 0o755), (tmp_path, 0o775, 0o700), (below, 0o755, 0o700)):
+        os.chmod(folder, before)
+        assert _core.private_folder(str(folder)) == "" and mode(folder) == after
 
 
 def test_a_folder_for_everybody_stays_one(tmp_path):
@@ -117,6 +127,18 @@ def test_an_entry_that_others_may_write_to(tmp_path):
     _core.cache_keep(str(tmp_path), "one", b"key", b"code")
     os.chmod(tmp_path / "one", 0o666)
     assert _core.cache_kept(str(tmp_path), "one", b"key") == b"" and not (tmp_path / "one").exists()
+
+
+def test_what_a_killed_writer_left_is_removed(tmp_path):
+    left = [tmp_path / name for name in ("old.tmp", "new.tmp", "old.cubin")]
+    for path in left:
+        path.write_text("")
+        if "old" in path.name:
+            os.utime(path, (0, 0))
+    (tmp_path / "folder.tmp").mkdir()
+    os.utime(tmp_path / "folder.tmp", (0, 0))
+    _core.cache_sweep(str(tmp_path))
+    assert sorted(f.name for f in tmp_path.iterdir()) == ["folder.tmp", "new.tmp", "old.cubin"]
 
 
 WRITER = """

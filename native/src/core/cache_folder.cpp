@@ -1,5 +1,6 @@
 #include "core/cache_folder.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,7 +15,7 @@
 namespace shim {
 namespace {
 
-constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
+constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH, kOthers = S_IRWXG | S_IRWXO;
 constexpr char kMagic[] = "SHIMKEEP";
 
 struct Header {
@@ -62,6 +63,19 @@ Header header_of(std::string_view key, std::string_view bytes) {
   return h;
 }
 
+// A folder that the user named, which may be for other things too: others keep the right to read it.
+bool is_named(const std::string& path) {
+  const char* own = std::getenv("SHIM_CACHE_DIR");
+  return own && path == own;
+}
+
+// What a process that was killed did not rename.
+bool is_left_over(const char* name, const struct stat& s) {
+  constexpr time_t kHour = 3600;
+  const std::string_view text(name);
+  return text.ends_with(".tmp") && S_ISREG(s.st_mode) && s.st_mtime + kHour < ::time(nullptr);
+}
+
 // Every folder on the way is made; a link on it has to be this user's or the system's.
 std::string make_way(const std::string& path) {
   for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
@@ -98,8 +112,8 @@ PrivateFolder::PrivateFolder(const std::string& path) {
     why_ = path + " is another user's";
   else if (s.st_mode & S_ISVTX)
     why_ = path + " is for everybody's files";
-  else if ((s.st_mode & kOthersWrite) && ::fchmod(folder_, S_IRWXU) != 0)
-    why_ = path + " can be written to by others";
+  else if ((s.st_mode & (is_named(path) ? kOthersWrite : kOthers)) && ::fchmod(folder_, S_IRWXU) != 0)
+    why_ = path + " is not for this user alone";
   if (why_.empty() || folder_ < 0) return;
   ::close(folder_);
   folder_ = -1;
@@ -141,6 +155,15 @@ bool PrivateFolder::append(const std::string& name, std::string_view bytes) cons
   const bool done = is_ours(file) && ::write(file, bytes.data(), bytes.size()) == ssize_t(bytes.size());
   ::close(file);
   return done;
+}
+
+void PrivateFolder::sweep() const {
+  DIR* all = ::fdopendir(::openat(folder_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!all) return;
+  struct stat s;
+  while (const dirent* e = ::readdir(all))
+    if (::fstatat(folder_, e->d_name, &s, AT_SYMLINK_NOFOLLOW) == 0 && is_left_over(e->d_name, s)) remove(e->d_name);
+  ::closedir(all);
 }
 
 void PrivateFolder::remove(const std::string& name) const { ::unlinkat(folder_, name.c_str(), 0); }

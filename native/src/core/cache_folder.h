@@ -13,8 +13,8 @@ std::string cache_folder();
 // An open folder of this user's, and files in it that no link leads away from.
 class PrivateFolder {
  public:
-  // Made with mode 700 if it is not there, and given it where others may write to it. Not open when it, or a link on the way to it,
-  // is another user's: `why` says so.
+  // Made with mode 700 if it is not there, and given it where others may look in (may write, if it is SHIM_CACHE_DIR itself). Not open
+  // when it, or a link on the way to it, is another user's: `why` says so.
   explicit PrivateFolder(const std::string& path);
   ~PrivateFolder();
   PrivateFolder(const PrivateFolder&) = delete;
@@ -29,6 +29,7 @@ class PrivateFolder {
   bool append(
       const std::string& name, std::string_view bytes) const;  // in one write, so that processes may share the file
   void remove(const std::string& name) const;
+  void sweep() const;  // removes what writers that were killed left behind
 
  private:
   int folder_ = -1;

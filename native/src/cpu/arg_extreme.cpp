@@ -66,20 +66,19 @@ template <class T> SHIM_CLONES int64_t non_zeros(const T* x, int64_t n) {
   return count;
 }
 
-}  // namespace
-
-Tensor arg_extreme(bool largest, const Tensor& self, int64_t dim, bool all, bool keepdim, Tensor* values) {
+// The places, and the values where asked for. No dims: of the flattened tensor.
+Outcome<ValuesAndIndices> extremes_of(bool largest, const Tensor& self, IntArrayRef dims, bool keepdim, bool values) {
   const DType own = self->dtype(), compute = own == DType::b8 ? DType::u8 : compute_dtype(own);
-  Rows r;
-  const int64_t only[1] = {dim};
-  if (!self->device().is_cpu() || self->numel() == 0 || is_complex(own) || (self->itemsize() == 1 && is_floating(own)))
-    return {};
-  if (!rows_of(self, all ? IntArrayRef{} : IntArrayRef(only, 1), keepdim, compute, &r)) return {};
-  Tensor index = empty(r.shape, DType::i64, Device{}), picked = values ? empty(r.shape, compute, Device{}) : Tensor{};
+  if (self->numel() == 0) return NotMine{"no elements"};
+  if (is_complex(own) || (self->itemsize() == 1 && is_floating(own))) return NotMine{"complex numbers or 8-bit floats"};
+  const UnlockedWork others_run(self->numel());
+  const auto r = rows_of(self, dims, keepdim, compute);
+  if (!r) return r.why();
+  Tensor index = empty(r->shape, DType::i64, Device{}), picked = values ? empty(r->shape, compute, Device{}) : Tensor{};
   auto run = [&]<class T>(T) {
     T* to = picked ? picked->data_as<T>() : nullptr;
-    largest ? extremes<T, true>(r, index->data_as<int64_t>(), to)
-            : extremes<T, false>(r, index->data_as<int64_t>(), to);
+    largest ? extremes<T, true>(*r, index->data_as<int64_t>(), to)
+            : extremes<T, false>(*r, index->data_as<int64_t>(), to);
   };
   switch (compute) {
     case DType::u8: run(uint8_t{}); break;
@@ -89,27 +88,49 @@ Tensor arg_extreme(bool largest, const Tensor& self, int64_t dim, bool all, bool
     case DType::i64: run(int64_t{}); break;
     case DType::f32: run(float{}); break;
     case DType::f64: run(double{}); break;
-    default: return {};
+    default: return NotMine{"unsigned integers of more than a byte"};
   }
-  if (values) *values = narrowed(picked, own);
-  return index;
+  return ValuesAndIndices{values ? narrowed(picked, own) : picked, index};
 }
 
-Tensor count_nonzero(const Tensor& self, IntArrayRef dims) {
-  Rows r;
+Outcome<Tensor> place_of_extreme(bool largest, const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
+  if (self->dtype() == DType::b8) return NotMine{"bool tensors, which PyTorch refuses"};
+  const auto found = extremes_of(largest, self, dim ? IntArrayRef(&*dim, 1) : IntArrayRef{}, keepdim, false);
+  if (!found) return found.why();
+  return std::get<1>(*found);
+}
+
+}  // namespace
+
+Outcome<Tensor> argmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
+  return place_of_extreme(true, self, dim, keepdim);
+}
+Outcome<Tensor> argmin(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
+  return place_of_extreme(false, self, dim, keepdim);
+}
+Outcome<ValuesAndIndices> max_dim(const Tensor& self, int64_t dim, bool keepdim) {
+  return extremes_of(true, self, {&dim, 1}, keepdim, true);
+}
+Outcome<ValuesAndIndices> min_dim(const Tensor& self, int64_t dim, bool keepdim) {
+  return extremes_of(false, self, {&dim, 1}, keepdim, true);
+}
+
+Outcome<Tensor> count_nonzero(const Tensor& self, IntArrayRef dims) {
   const DType own = self->dtype(), seen = own == DType::b8 ? DType::u8 : own;
-  if (!self->device().is_cpu() || (self->itemsize() == 1 && is_floating(own))) return {};
-  if (!rows_of(self, dims, false, own, &r)) return {};
-  Tensor out = empty(r.shape, DType::i64, Device{});
+  if (self->itemsize() == 1 && is_floating(own)) return NotMine{"8-bit floats"};
+  const UnlockedWork others_run(self->numel());
+  const auto r = rows_of(self, dims, false, own);
+  if (!r) return r.why();
+  Tensor out = empty(r->shape, DType::i64, Device{});
   auto* to = out->data_as<int64_t>();
   auto run = [&]<class T>(T) {
-    const T* x = static_cast<const T*>(r.data->data());
-    if (r.rows == 1) {
+    const T* x = static_cast<const T*>(r->data->data());
+    if (r->rows == 1) {
       std::atomic<int64_t> total{0};
-      parallel_for(r.cols, kGrain, [&](int64_t begin, int64_t end) { total += non_zeros(x + begin, end - begin); });
+      parallel_for(r->cols, kGrain, [&](int64_t begin, int64_t end) { total += non_zeros(x + begin, end - begin); });
       to[0] = total;
     } else {
-      parallel_each(r.rows, r.cols, [&](int64_t row) { to[row] = non_zeros(x + row * r.cols, r.cols); });
+      parallel_each(r->rows, r->cols, [&](int64_t row) { to[row] = non_zeros(x + row * r->cols, r->cols); });
     }
     return out;
   };
@@ -121,7 +142,7 @@ Tensor count_nonzero(const Tensor& self, IntArrayRef dims) {
     case DType::i64: return run(int64_t{});
     case DType::f32: return run(float{});
     case DType::f64: return run(double{});
-    default: return {};
+    default: return NotMine{"complex numbers or 16-bit floats"};
   }
 }
 

@@ -7,7 +7,7 @@
 #include "core/sparse.h"
 #include "cpu/copy.h"
 #include "cpu/copy_bits.h"
-#include "cpu/arange.h"
+#include "cpu/creation.h"
 #include "cpu/kernel_table.h"
 #include "cpu/loops.h"
 #include "cpu/parallel.h"

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "autograd/autograd.h"
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
 #include "cpu/row_gradients.h"
@@ -13,7 +14,8 @@
 namespace shim {
 namespace {
 
-bool takes(const Tensor& t) { return t->device().is_cpu() && is_floating(t->dtype()) && t->itemsize() > 1; }
+bool takes(const Tensor& t) { return is_floating(t->dtype()) && t->itemsize() > 1; }
+constexpr NotMine kNotTaken{"tensors other than real floats of two bytes or more"};
 Tensor as(const Tensor& t, DType dtype) { return t->dtype() == dtype ? contiguous(t) : contiguous(to_dtype(t, dtype)); }
 Tensor narrowed(const Tensor& t, DType dtype) { return t->dtype() == dtype ? t : to_dtype(t, dtype); }
 int64_t grain(int64_t cols) { return std::max<int64_t>(1, kGrain / (4 * std::max<int64_t>(cols, 1))); }
@@ -57,10 +59,12 @@ void entropy_rows(const T* x, const int64_t* target, const T* weight, int64_t ro
 
 }  // namespace
 
-Tensor softmax_backward(const Tensor& g, const Tensor& result, bool log) {
-  if (!takes(g) || !takes(result) || g->dtype() != result->dtype() || !result->dim() ||
-      !std::ranges::equal(g->sizes(), result->sizes()))
-    return {};
+Outcome<Tensor> softmax_backward(const Tensor& g, const Tensor& result, int64_t dim, bool log) {
+  if (dim != -1 && dim != result->dim() - 1) return NotMine{"a dim that is not the last one"};
+  if (!takes(g) || !takes(result)) return kNotTaken;
+  if (g->dtype() != result->dtype() || !result->dim() || !std::ranges::equal(g->sizes(), result->sizes()))
+    return NotMine{"two dtypes or shapes, or no dims"};
+  const UnlockedWork others_run(result->numel());
   const DType t = result->dtype(), compute = compute_dtype(t);
   const Tensor dy = as(g, compute), y = as(result, compute);
   Tensor out = empty(y->sizes(), compute, Device{});
@@ -81,48 +85,67 @@ Tensor softmax_backward(const Tensor& g, const Tensor& result, bool log) {
   return narrowed(out, t);
 }
 
-Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& weight, int reduction, int64_t ignored,
-    bool keep, CrossEntropy* parts) {
-  if (!takes(logits) || (weight && !takes(weight)) || logits->dim() != 2 || !target->device().is_cpu() ||
-      target->dtype() != DType::i64)
-    return {};
+Outcome<CrossEntropy> cross_entropy(const Tensor& logits, const Tensor& target, const OptionalTensor& weight,
+    int64_t reduction, int64_t ignored, bool keep) {
+  if (!takes(logits) || (weight && !takes(*weight))) return kNotTaken;
+  if (logits->dim() != 2 || target->dtype() != DType::i64)
+    return NotMine{"logits of other than two dims, or targets that are not int64"};
+  const UnlockedWork others_run(logits->numel());
   const DType t = logits->dtype(), compute = compute_dtype(t);
   const int64_t rows = logits->sizes()[0], cols = logits->sizes()[1];
-  const Tensor x = as(logits, compute), w = weight ? as(weight, compute) : weight, at = contiguous(target);
+  const Tensor x = as(logits, compute), w = weight ? as(*weight, compute) : Tensor{}, at = contiguous(target);
   for (int64_t r = 0; r < rows; ++r) {
     const int64_t place = at->data_as<int64_t>()[r];
     CHECK(Kind::Index, place == ignored || (place >= 0 && place < cols), "Target ", place, " is out of bounds.");
   }
   Tensor losses = empty(Dims{rows}, compute, Device{}),
          log_p = keep ? empty(Dims{rows, cols}, compute, Device{}) : empty(Dims{0}, compute, Device{});
-  parts->factors = empty(Dims{rows}, compute, Device{});
-  parts->total = empty({}, compute, Device{});
+  const Tensor each_factor = empty(Dims{rows}, compute, Device{}), all_factors = empty({}, compute, Device{});
   Tensor loss = reduction ? empty({}, compute, Device{}) : losses;
   auto run = [&]<class T>(T) {
-    T* factors = parts->factors->data_as<T>();
+    T* factors = each_factor->data_as<T>();
     entropy_rows<T>(x->data_as<T>(), at->data_as<int64_t>(), w ? w->data_as<T>() : nullptr, rows, cols, ignored,
         losses->data_as<T>(), factors, keep ? log_p->data_as<T>() : nullptr);
     double sum = 0, total = 0;
     for (int64_t r = 0; r < rows; ++r) sum += losses->data_as<T>()[r], total += factors[r];
-    *parts->total->data_as<T>() = T(total);
+    *all_factors->data_as<T>() = T(total);
     if (reduction) *loss->data_as<T>() = T(reduction == 1 ? sum / total : sum);
   };
   compute == DType::f64 ? run(double{}) : run(float{});
-  parts->log_p = narrowed(log_p, t);
-  return narrowed(loss, t);
+  return CrossEntropy{narrowed(loss, t), narrowed(log_p, t), each_factor, all_factors};
 }
 
-Tensor cross_entropy_backward(const Tensor& g, const Tensor& target, const CrossEntropy& parts, int reduction) {
-  const Tensor& kept = parts.log_p;
-  if (!takes(kept) || kept->dim() != 2 || !takes(g)) return {};
+Outcome<Tensor> cross_entropy_loss(const Tensor& logits, const Tensor& target, const OptionalTensor& weight,
+    int64_t reduction, int64_t ignored, double label_smoothing) {
+  if (reduction < 0 || reduction > 2) return NotMine{"a reduction that is none"};
+  if (label_smoothing != 0) return NotMine{"label_smoothing"};
+  if (!is_plain(logits) || !is_plain(target) || (weight && !is_plain(*weight)))
+    return NotMine{"tensors without values of their own"};
+  if (logits->dim() != 2 || !logits->numel() || target->dim() != 1 || target->dtype() != DType::i64 ||
+      target->sizes()[0] != logits->sizes()[0])
+    return NotMine{"other than a class for each of some rows"};
+  if (weight &&
+      ((*weight)->dtype() != logits->dtype() || (*weight)->dim() != 1 || (*weight)->sizes()[0] != logits->sizes()[1]))
+    return NotMine{"weights of another shape or dtype"};
+  const UnlockedWork others_run(logits->numel());
+  const auto parts = cross_entropy(contiguous(logits), target, weight, reduction, ignored, false);
+  if (!parts) return parts.why();
+  return std::get<0>(*parts);
+}
+
+Outcome<Tensor> cross_entropy_backward(const Tensor& g, const Tensor& kept, const Tensor& target,
+    const Tensor& each_factor, const Tensor& all_factors, int64_t reduction) {
+  if (!takes(kept) || !takes(g)) return kNotTaken;
+  if (kept->dim() != 2) return NotMine{"no log-softmax of rows"};
   const DType t = kept->dtype(), compute = compute_dtype(t);
   const int64_t rows = kept->sizes()[0], cols = kept->sizes()[1];
-  const bool fits = target->dtype() == DType::i64 && target->numel() == rows && parts.factors->numel() == rows &&
-                    parts.total->numel() >= 1;
+  const bool fits = target->dtype() == DType::i64 && target->numel() == rows && each_factor->numel() == rows &&
+                    all_factors->numel() >= 1;
   if (!fits || g->numel() < (reduction ? 1 : rows))
-    return {};  // anybody can call the operator: the body says what is wrong
-  const Tensor log_p = as(kept, compute), dy = as(g, compute), factors = as(parts.factors, compute),
-               total = as(parts.total, compute), at = contiguous(target);
+    return NotMine{"sizes that do not fit"};  // anybody can call the operator: the body says what is wrong
+  const UnlockedWork others_run(kept->numel());
+  const Tensor log_p = as(kept, compute), dy = as(g, compute), factors = as(each_factor, compute),
+               total = as(all_factors, compute), at = contiguous(target);
   Tensor out = empty(kept->sizes(), compute, Device{});
   auto run = [&]<class T>(T) {
     const T *y = log_p->data_as<T>(), *d = dy->data_as<T>(), *f = factors->data_as<T>();

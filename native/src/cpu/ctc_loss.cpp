@@ -116,6 +116,9 @@ struct Sequences {
   }
 };
 
+constexpr NotMine kNoSequences{
+    "log_probs that are no floats of three dims, or lengths and targets that do not fit them"};
+
 template <class T> void losses_of(const Sequences& q, int64_t blank, T* losses, T* alpha) {
   const int64_t states = 2 * q.width + 1;
   q.each<T>(blank, [&](int64_t n, Sample<T>& sample, int64_t heard) {
@@ -155,25 +158,33 @@ void slopes_of(const Sequences& q, int64_t blank, const T* g, const T* losses, c
 
 }  // namespace
 
-Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
-    const Tensor& target_lengths, int64_t blank, Tensor* alpha) {
+Outcome<CtcLossAndAlpha> ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
+    const Tensor& target_lengths, int64_t blank) {
+  const UnlockedWork others_run(log_probs->numel());
   const Sequences q(log_probs, targets, input_lengths, target_lengths);
-  if (!q.fit || uint64_t(blank) >= uint64_t(q.classes)) return {};
+  if (!q.fit) return kNoSequences;
+  if (uint64_t(blank) >= uint64_t(q.classes)) return NotMine{"a blank that is no class"};
   const Tensor losses = empty(Dims{q.batch}, log_probs->dtype(), Device{});
-  *alpha = empty(Dims{q.batch, q.steps, 2 * q.width + 1}, log_probs->dtype(), Device{});
+  const Tensor alpha = empty(Dims{q.batch, q.steps, 2 * q.width + 1}, log_probs->dtype(), Device{});
   if (log_probs->dtype() == DType::f32)
-    losses_of(q, blank, losses->data_as<float>(), (*alpha)->data_as<float>());
+    losses_of(q, blank, losses->data_as<float>(), alpha->data_as<float>());
   else
-    losses_of(q, blank, losses->data_as<double>(), (*alpha)->data_as<double>());
-  return losses;
+    losses_of(q, blank, losses->data_as<double>(), alpha->data_as<double>());
+  return CtcLossAndAlpha{losses, alpha};
 }
 
-Tensor ctc_loss_backward(const Tensor& g, const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
-    const Tensor& target_lengths, const Tensor& losses, const Tensor& alpha, int64_t blank) {
+Outcome<Tensor> ctc_loss_backward(const Tensor& g, const Tensor& log_probs, const Tensor& targets,
+    const Tensor& input_lengths, const Tensor& target_lengths, const Tensor& losses, const Tensor& alpha,
+    int64_t blank) {
+  const UnlockedWork others_run(log_probs->numel());
   const Sequences q(log_probs, targets, input_lengths, target_lengths);
-  if (!q.fit || g->dtype() != log_probs->dtype() || g->numel() != q.batch ||
-      alpha->numel() != q.batch * q.steps * (2 * q.width + 1) || !alpha->is_contiguous())
-    return {};
+  if (!q.fit) return kNoSequences;
+  if (uint64_t(blank) >= uint64_t(q.classes)) return NotMine{"a blank that is no class"};
+  for (const Tensor& t : {g, losses, alpha})
+    if (t->dtype() != log_probs->dtype()) return NotMine{"two dtypes"};
+  if (g->numel() != q.batch || losses->numel() != q.batch || alpha->numel() != q.batch * q.steps * (2 * q.width + 1))
+    return NotMine{"a gradient, losses or an alpha of another size"};
+  if (!losses->is_contiguous() || !alpha->is_contiguous()) return NotMine{"losses or an alpha not contiguous"};
   const Tensor slopes = contiguous(g), found = empty(log_probs->sizes(), log_probs->dtype(), Device{});
   const auto run = [&]<class T>(T) {
     slopes_of<T>(q, blank, slopes->data_as<T>(), losses->data_as<T>(), alpha->data_as<T>(), found->data_as<T>());

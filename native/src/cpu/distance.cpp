@@ -53,22 +53,24 @@ template <class Norm, class T> Tensor between(const Tensor& a, const Tensor& col
 
 }  // namespace
 
-Tensor distances(const Tensor& a, const Tensor& b, double norm) {
+Outcome<Tensor> cdist(const Tensor& a, const Tensor& b, double norm, std::optional<int64_t> compute_mode) {
   const DType t = a->dtype();
   const size_t n = size_t(a->dim());
-  if ((t != DType::f32 && t != DType::f64) || b->dtype() != t || n < 2 || size_t(b->dim()) != n ||
-      a->sizes()[n - 1] != b->sizes()[n - 1])
-    return {};
-  if (!std::equal(a->sizes().begin(), a->sizes().end() - 2, b->sizes().begin())) return {};
+  if (compute_mode && (*compute_mode < 0 || *compute_mode > 2)) return NotMine{"a compute_mode that is none"};
+  if ((t != DType::f32 && t != DType::f64) || b->dtype() != t) return NotMine{"dtypes other than one float"};
+  if (n < 2 || size_t(b->dim()) != n || a->sizes()[n - 1] != b->sizes()[n - 1] ||
+      !std::equal(a->sizes().begin(), a->sizes().end() - 2, b->sizes().begin()))
+    return NotMine{"rows of other sizes, or batches that broadcast"};
+  const UnlockedWork others_run(a->numel() * b->size(-2));
   Dims shape(a->sizes().begin(), a->sizes().end());
   shape[n - 1] = b->sizes()[n - 2];
   const Tensor rows = contiguous(a), columns = contiguous(transpose(*b, int64_t(n) - 2, int64_t(n) - 1));
-  auto with = [&]<class N>(N) {
+  auto with = [&]<class N>(N) -> Outcome<Tensor> {
     return t == DType::f32 ? between<N, float>(rows, columns, shape) : between<N, double>(rows, columns, shape);
   };
   if (norm == 1) return with(Absolute{});
   if (norm == 2) return with(Square{});
-  return std::isinf(norm) && norm > 0 ? with(Largest{}) : Tensor{};
+  return std::isinf(norm) && norm > 0 ? with(Largest{}) : NotMine{"a norm other than 1, 2 and infinity"};
 }
 
 }  // namespace shim

@@ -1,10 +1,10 @@
 #pragma once
-// Distances between rows.
-#include "core/tensor.h"
+// Distances between rows of CPU tensors.
+#include "ops/kernel.h"
 
 namespace shim {
 
-// (*, P, M), (*, R, M) -> (*, P, R) of norm 1, 2 or infinity; null for other norms, dtypes and shapes that broadcast.
-Tensor distances(const Tensor& a, const Tensor& b, double norm);
+// (*, P, M), (*, R, M) -> (*, P, R) of norm 1, 2 or infinity.
+Outcome<Tensor> cdist(const Tensor& a, const Tensor& b, double norm, std::optional<int64_t> compute_mode);
 
 }  // namespace shim

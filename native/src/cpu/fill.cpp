@@ -5,7 +5,7 @@
 #include "core/lazy_clone.h"
 #include "core/math_bits.h"
 #include "cpu/copy_bits.h"
-#include "cpu/arange.h"
+#include "cpu/creation.h"
 #include "cpu/kernel_table.h"
 #include "cpu/loops.h"
 #include "cpu/parallel.h"

@@ -79,9 +79,13 @@ Outcome<Tensor> repeat(const Tensor& self, IntArrayRef repeats) {
   return r.out;
 }
 
-Tensor triangle(const Tensor& self, int64_t diagonal, bool upper) {
+namespace {
+
+Outcome<Tensor> triangle(const Tensor& self, int64_t diagonal, bool upper) {
   const int n = self->dim();
-  if (!self->device().is_cpu() || self->has_math_bits() || n < 2) return {};
+  if (self->has_math_bits()) return NotMine{"math bits"};
+  if (n < 2) return NotMine{"fewer than two dims"};
+  const UnlockedWork others_run(self->numel());
   const Tensor from = contiguous(self);
   Tensor out = empty(self->sizes(), self->dtype(), Device{});
   const int64_t rows = self->sizes()[n - 2], cols = self->sizes()[n - 1], size = int64_t(self->itemsize());
@@ -99,6 +103,66 @@ Tensor triangle(const Tensor& self, int64_t diagonal, bool upper) {
         std::memcpy(y + at, x + at, size_t(edge)), std::memset(y + at + edge, 0, size_t(all - edge));
     }
   });
+  return out;
+}
+
+// The places of a triangle as (2, n), row by row.
+Outcome<Tensor> triangle_indices(int64_t rows, int64_t cols, int64_t offset, bool upper, std::optional<DType> dtype,
+    std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin_memory) {
+  if (dtype || layout || pin_memory.value_or(false)) return NotMine{"a dtype, a layout or pinned memory"};
+  if (device && !device->is_cpu()) return NotMine{"another device than the CPU"};
+  constexpr int64_t kMost = int64_t(1) << 30;
+  if (rows < 0 || cols < 0 || rows > kMost || cols > kMost || std::abs(offset) > 2 * kMost)
+    return NotMine{"sizes below 0 or beyond 30 bits"};
+  std::vector<int64_t> down, across;
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = upper ? std::max<int64_t>(r + offset, 0) : 0; c < (upper ? cols : std::min(r + offset + 1, cols));
+        ++c)
+      down.push_back(r), across.push_back(c);
+  const Tensor out = empty(Dims{2, int64_t(down.size())}, DType::i64, Device{});
+  std::copy(across.begin(), across.end(), std::copy(down.begin(), down.end(), out->data_as<int64_t>()));
+  return out;
+}
+
+}  // namespace
+
+Outcome<Tensor> tril(const Tensor& self, int64_t diagonal) { return triangle(self, diagonal, false); }
+Outcome<Tensor> triu(const Tensor& self, int64_t diagonal) { return triangle(self, diagonal, true); }
+
+Outcome<Tensor> tril_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype,
+    std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin_memory) {
+  return triangle_indices(row, col, offset, false, dtype, layout, device, pin_memory);
+}
+Outcome<Tensor> triu_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype,
+    std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin_memory) {
+  return triangle_indices(row, col, offset, true, dtype, layout, device, pin_memory);
+}
+
+Outcome<Tensor> diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
+  if (dim1 != -2 || dim2 != -1) return NotMine{"dims that are not the last two"};
+  if (!self->dim()) return NotMine{"no dims"};
+  if (self->has_math_bits()) return NotMine{"math bits"};
+  if (std::abs(offset) > (int64_t(1) << 30)) return NotMine{"an offset beyond 30 bits"};
+  Dims shape(self->sizes().begin(), self->sizes().end());
+  shape.back() += std::abs(offset);
+  shape.push_back(shape.back());
+  const Tensor out = empty(shape, self->dtype(), Device{});
+  const UnlockedWork others_run(out->numel());
+  fill_(out, Scalar{Scalar::Int, 0});
+  copy_(diagonal(*out, offset, int64_t(shape.size()) - 2, int64_t(shape.size()) - 1), self);
+  return out;
+}
+
+Outcome<Tensor> complex(const Tensor& real, const Tensor& imag) {
+  const DType t = real->dtype();
+  if (imag->dtype() != t || (t != DType::f32 && t != DType::f64)) return NotMine{"dtypes other than one float"};
+  if (!std::ranges::equal(real->sizes(), imag->sizes()) || !real->is_contiguous() || !imag->is_contiguous())
+    return NotMine{"tensors of two shapes or not contiguous"};
+  const Tensor out = empty(real->sizes(), t == DType::f32 ? DType::c64 : DType::c128, Device{});
+  const UnlockedWork others_run(real->numel());
+  const Tensor parts = view_as_real(*out);
+  copy_(select(*parts, -1, 0), real);
+  copy_(select(*parts, -1, 1), imag);
   return out;
 }
 

@@ -186,7 +186,7 @@ constexpr PointwiseFormula kCurved[] = {
     formula_of<SoftplusSlope, 2, 2>("softplus_backward"),
     formula_of<MishSlope, 2, 0>("mish_backward"),
     formula_of<BceLogits, 2, 0>("bce_with_logits"),
-    formula_of<Bce, 2, 0>("bce_each"),
+    formula_of<Bce, 2, 0>("binary_cross_entropy"),
     {"lgamma", 1, 0, [](char* out, const char* const* in, int64_t n) { special_math_kernel("lgamma")(out, in, n); },
         scalar_loop<Lgamma, double>},
     {"digamma", 1, 0, scalar_loop<Digamma, float>, scalar_loop<Digamma, double>},

@@ -1,9 +1,11 @@
 #include "cpu/fourier.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <mutex>
 
+#include "core/order.h"
 #include "cpu/fourier_lines.h"
 #include "cpu/fourier_plan.h"
 #include "cpu/parallel.h"
@@ -11,6 +13,8 @@
 
 namespace shim {
 namespace {
+
+enum class Fourier : uint8_t { complex, from_real, from_real_whole, to_real };
 
 // Plans of the lengths last asked for.
 template <class T> std::shared_ptr<const FourierPlan<T>> plan_of(int64_t n) {
@@ -171,20 +175,70 @@ Tensor transformed(Fourier kind, const Tensor& in, size_t count, bool forward, T
   return out;
 }
 
-}  // namespace
+// The dims in order of memory as PyTorch leaves the result: the others first, each part with its largest strides first, and `last`,
+// where one dim is halved, at the very end.
+struct OrderedDims {
+  Dims transformed, all;
+};
+Outcome<OrderedDims> ordered(const TensorImpl& self, IntArrayRef given, bool halved) {
+  const int64_t n = self.dim();
+  bool among[kMaxDims] = {};
+  Dims dims(given.begin(), given.end()), order;
+  for (int64_t& d : dims) {
+    if (d < -n || d >= n) return NotMine{"a dim out of range"};
+    if (d < 0) d += n;
+    if (among[d]) return NotMine{"a dim named twice"};
+    among[d] = true;
+  }
+  if (dims.empty() || !self.numel()) return NotMine{"no dims or no elements"};
+  auto slower = [&](int64_t a, int64_t b) { return self.strides()[size_t(a)] > self.strides()[size_t(b)]; };
+  sort_few(dims.data(), dims.data() + dims.size() - halved, slower);
+  for (int64_t d = 0; d < n; ++d)
+    if (!among[d]) order.push_back(d);
+  sort_few(order.data(), order.data() + order.size(), slower);
+  order.insert(order.end(), dims.begin(), dims.end());
+  return OrderedDims{dims, order};
+}
 
-Tensor fourier(Fourier kind, const Tensor& self, const Dims& dims, const Dims& order, bool forward, double scale,
-    int64_t last_size) {
+double scale_of(int64_t normalization, int64_t count) {
+  return normalization == 1 ? 1 / std::sqrt(double(count)) : normalization == 2 ? 1 / double(count) : 1;
+}
+
+Outcome<Tensor> fourier(
+    Fourier kind, const Tensor& self, IntArrayRef given, int64_t normalization, bool forward, int64_t last_size) {
   const DType t = self->dtype();
   const bool from_real = kind == Fourier::from_real || kind == Fourier::from_real_whole,
-             narrow = t == DType::f32 || t == DType::c64;
-  if (from_real ? t != DType::f32 && t != DType::f64 : t != DType::c64 && t != DType::c128) return {};
+             to_real = kind == Fourier::to_real, narrow = t == DType::f32 || t == DType::c64;
+  const auto dims = ordered(*self, given, kind != Fourier::complex);
+  if (!dims) return dims.why();
+  const auto& [transformed_dims, order] = *dims;
+  if (to_real && (last_size < 1 || self->size(transformed_dims.back()) != last_size / 2 + 1))
+    return NotMine{"a size that the input has not"};
+  if (from_real ? t != DType::f32 && t != DType::f64 : t != DType::c64 && t != DType::c128)
+    return NotMine{"a dtype without transforms"};
+  int64_t count = 1;
+  for (int64_t d : transformed_dims) count *= to_real && d == transformed_dims.back() ? last_size : self->size(d);
+  const double scale = scale_of(normalization, count);
+  const UnlockedWork others_run(self->numel());
   const Tensor in = contiguous(permute(*self, order));
   Dims back(order.size(), 0);
   for (size_t i = 0; i < order.size(); ++i) back[size_t(order[i])] = int64_t(i);
-  const Tensor out = narrow ? transformed<float>(kind, in, dims.size(), forward, float(scale), last_size)
-                            : transformed<double>(kind, in, dims.size(), forward, scale, last_size);
+  const size_t many = transformed_dims.size();
+  const Tensor out = narrow ? transformed<float>(kind, in, many, forward, float(scale), last_size)
+                            : transformed<double>(kind, in, many, forward, scale, last_size);
   return permute(*out, back);
+}
+
+}  // namespace
+
+Outcome<Tensor> fft_c2c(const Tensor& self, IntArrayRef dims, int64_t normalization, bool forward) {
+  return fourier(Fourier::complex, self, dims, normalization, forward, 0);
+}
+Outcome<Tensor> fft_r2c(const Tensor& self, IntArrayRef dims, int64_t normalization, bool onesided) {
+  return fourier(onesided ? Fourier::from_real : Fourier::from_real_whole, self, dims, normalization, true, 0);
+}
+Outcome<Tensor> fft_c2r(const Tensor& self, IntArrayRef dims, int64_t normalization, int64_t last_dim_size) {
+  return fourier(Fourier::to_real, self, dims, normalization, false, last_dim_size);
 }
 
 }  // namespace shim

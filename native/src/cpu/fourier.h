@@ -1,15 +1,12 @@
 #pragma once
-// Discrete Fourier transforms of CPU tensors of 32- and 64-bit floats.
-#include "core/tensor.h"
+// Discrete Fourier transforms of CPU tensors of 32- and 64-bit floats, over `dims`, of which the last one is halved where one side is
+// real. `normalization` is PyTorch's: 0 none, 1 by the root of the number of elements, 2 by that number.
+#include "ops/kernel.h"
 
 namespace shim {
 
-enum class Fourier : uint8_t { complex, from_real, from_real_whole, to_real };
-
-// Over `dims` (in range, each once, the last one halved where one side is real). `order`: the dims of the result from the slowest to the
-// fastest in memory, `dims` being the last ones of it and the halved one the very last. Multiplied by `scale`. `last_size`: of a real
-// result. Null where there is no kernel.
-Tensor fourier(Fourier kind, const Tensor& self, const Dims& dims, const Dims& order, bool forward, double scale,
-    int64_t last_size);
+Outcome<Tensor> fft_c2c(const Tensor& self, IntArrayRef dims, int64_t normalization, bool forward);
+Outcome<Tensor> fft_r2c(const Tensor& self, IntArrayRef dims, int64_t normalization, bool onesided);
+Outcome<Tensor> fft_c2r(const Tensor& self, IntArrayRef dims, int64_t normalization, int64_t last_dim_size);
 
 }  // namespace shim

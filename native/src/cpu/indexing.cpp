@@ -5,7 +5,6 @@
 
 #include "core/error.h"
 #include "cpu/parallel.h"
-#include "ops/kernels.h"
 
 namespace shim {
 namespace {
@@ -66,52 +65,6 @@ bool read_index(const TensorImpl& index, int64_t n, bool wraps, std::vector<int6
 }
 
 }  // namespace
-
-Tensor cat(std::span<const TensorImpl* const> tensors, int64_t dim) {
-  const TensorImpl& first = *tensors[0];
-  const int n = first.dim();
-  if (n == 0 || dim < -n || dim >= n) return {};
-  const size_t d = size_t(dim < 0 ? dim + n : dim);
-  int64_t total = 0;
-  for (const TensorImpl* t : tensors) {
-    if (!on_cpu(*t) || t->dtype() != first.dtype() || t->dim() != n || (n == 1 && t->numel() == 0)) return {};
-    for (size_t i = 0; i < size_t(n); ++i)
-      if (i != d && t->sizes()[i] != first.sizes()[i]) return {};
-    total += t->sizes()[d];
-  }
-  Dims shape(first.sizes().begin(), first.sizes().end());
-  shape[d] = total;
-  const MemoryFormat format = common_memory_format(tensors);
-  Tensor out = empty(shape, first.dtype(), Device{}, false, format);
-  if (format != MemoryFormat::contiguous) {
-    copy_parts(out, tensors, int64_t(d));
-    return out;
-  }
-  const int64_t outer = product_of(shape, 0, d),
-                inner = product_of(shape, d + 1, size_t(n)) * int64_t(first.itemsize());
-  char* to = static_cast<char*>(out->data());
-  int64_t start = 0;
-  for (const TensorImpl* t : tensors) {
-    const int64_t size = t->sizes()[d], bytes = size * inner;
-    if (bytes && outer) {
-      if (!t->is_contiguous()) {
-        copy_(narrow(*out, int64_t(d), start, size), Tensor(const_cast<TensorImpl*>(t)));
-      } else {
-        const char* from = static_cast<const char*>(t->data());
-        const int64_t step = total * inner;
-        if (outer == 1)
-          parallel_for(bytes, 1 << 20,
-              [&](int64_t b, int64_t e) { std::memcpy(to + start * inner + b, from + b, size_t(e - b)); });
-        else
-          parallel_for(outer, std::max<int64_t>(1, (1 << 20) / bytes), [&](int64_t b, int64_t e) {
-            for (int64_t o = b; o < e; ++o) std::memcpy(to + o * step + start * inner, from + o * bytes, size_t(bytes));
-          });
-      }
-    }
-    start += size;
-  }
-  return out;
-}
 
 Tensor take_along(const TensorImpl& self, int64_t dim, const TensorImpl& index, bool wraps) {
   const int n = self.dim();

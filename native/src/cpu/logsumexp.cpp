@@ -56,16 +56,18 @@ template <class T> void log_sums(const Rows& r, T* out) {
 
 }  // namespace
 
-Tensor logsumexp(const Tensor& self, IntArrayRef dims, bool keepdim) {
-  Rows r;
-  if (!real_float(self)) return {};
+Outcome<Tensor> logsumexp(const Tensor& self, IntArrayRef dims, bool keepdim) {
+  if (!real_float(self)) return kNoRealFloats;
+  const UnlockedWork others_run(self->numel());
   const DType compute = compute_dtype(self->dtype());
-  if (!rows_of(self, dims, keepdim, compute, &r) || r.cols == 0) return {};
-  Tensor out = empty(r.shape, compute, Device{});
+  const auto r = rows_of(self, dims, keepdim, compute);
+  if (!r) return r.why();
+  if (r->cols == 0) return NotMine{"no elements"};
+  Tensor out = empty(r->shape, compute, Device{});
   if (compute == DType::f32)
-    log_sums(r, out->data_as<float>());
+    log_sums(*r, out->data_as<float>());
   else
-    log_sums(r, out->data_as<double>());
+    log_sums(*r, out->data_as<double>());
   return narrowed(out, self->dtype());
 }
 

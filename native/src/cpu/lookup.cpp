@@ -17,14 +17,14 @@
 namespace shim {
 namespace {
 
-template <class F> Tensor of_searched(DType t, F&& f) {
+template <class F> Outcome<Tensor> of_searched(DType t, F&& f) {
   switch (t) {
     case DType::u8: return f(uint8_t{});
     case DType::i32: return f(int32_t{});
     case DType::i64: return f(int64_t{});
     case DType::f32: return f(float{});
     case DType::f64: return f(double{});
-    default: return {};
+    default: return NotMine{"a dtype that is not searched"};
   }
 }
 
@@ -59,16 +59,16 @@ template <class T, class I> void search(const Tensor& rows, const Tensor& values
   });
 }
 
-}  // namespace
-
-Tensor searchsorted(const Tensor& sequence, const Tensor& values, bool right, bool narrow) {
+Outcome<Tensor> found_places(const Tensor& sequence, const Tensor& values, bool narrow, bool right) {
   const int n = sequence->dim();
-  if (n == 0 || sequence->dtype() != values->dtype() || !sequence->is_contiguous() || !values->is_contiguous())
-    return {};
+  if (n == 0) return NotMine{"a sequence without dims"};
+  if (sequence->dtype() != values->dtype()) return NotMine{"two dtypes"};
+  if (!sequence->is_contiguous() || !values->is_contiguous()) return NotMine{"tensors that are not contiguous"};
   if (n > 1 && (values->dim() != n ||
                    !std::equal(sequence->sizes().begin(), sequence->sizes().end() - 1, values->sizes().begin())))
-    return {};
-  return of_searched(sequence->dtype(), [&]<class T>(T) {
+    return NotMine{"sequences of other sizes"};
+  const UnlockedWork others_run(values->numel() * 8);
+  return of_searched(sequence->dtype(), [&]<class T>(T) -> Outcome<Tensor> {
     Tensor out = empty(values->sizes(), narrow ? DType::i32 : DType::i64, Device{});
     if (narrow)
       search<T>(sequence, values, right, out->data_as<int32_t>());
@@ -78,13 +78,29 @@ Tensor searchsorted(const Tensor& sequence, const Tensor& values, bool right, bo
   });
 }
 
-Tensor one_hot(const Tensor& classes, int64_t count) {
+}  // namespace
+
+Outcome<Tensor> searchsorted(const Tensor& sequence, const Tensor& self, bool out_int32, bool right,
+    std::optional<std::string_view> side, const OptionalTensor& sorter) {
+  if (sorter) return NotMine{"a sorter"};
+  if (side && *side != "right" && (right || *side != "left")) return NotMine{"a side that is none, or not `right`"};
+  return found_places(sequence, self, out_int32, side ? *side == "right" : right);
+}
+Outcome<Tensor> bucketize(const Tensor& self, const Tensor& boundaries, bool out_int32, bool right) {
+  if (boundaries->dim() != 1) return NotMine{"boundaries that have not one dim"};
+  return found_places(boundaries, self, out_int32, right);
+}
+
+Outcome<Tensor> one_hot(const Tensor& classes, int64_t count) {
   const int64_t n = classes->numel();
-  if (classes->dtype() != DType::i64 || n == 0) return {};
+  if (count < -1) return NotMine{"a number of classes below -1"};
+  if (classes->dtype() != DType::i64) return NotMine{"classes that are not int64"};
+  if (n == 0) return NotMine{"no elements"};
+  const UnlockedWork others_run(n);
   const Tensor in = contiguous(classes);
   const auto* x = in->data_as<int64_t>();
   const auto [least, most] = limits_of(x, n);
-  if (least < 0 || (count != -1 && most >= count)) return {};
+  if (least < 0 || (count != -1 && most >= count)) return NotMine{"a class out of range"};
   if (count == -1) count = most + 1;
   Dims shape(classes->sizes().begin(), classes->sizes().end());
   shape.push_back(count);
@@ -97,15 +113,18 @@ Tensor one_hot(const Tensor& classes, int64_t count) {
   return out;
 }
 
-Tensor bincount(const Tensor& self, int64_t least) {
-  if (self->dim() != 1 || self->numel() == 0 || least < 0) return {};
+Outcome<Tensor> bincount(const Tensor& self, const OptionalTensor& weights, int64_t least) {
+  if (weights) return NotMine{"weights"};
+  if (self->dim() != 1 || self->numel() == 0) return NotMine{"no elements of one dim"};
+  if (least < 0) return NotMine{"a minlength below 0"};
+  const UnlockedWork others_run(self->numel());
   const Tensor in = contiguous(self);
-  return of_searched(self->dtype(), [&]<class T>(T) -> Tensor {
+  return of_searched(self->dtype(), [&]<class T>(T) -> Outcome<Tensor> {
     if constexpr (std::is_integral_v<T>) {
       const T* x = in->data_as<T>();
       const int64_t n = in->numel();
       const auto [low, high] = limits_of(x, n);
-      if (low < T(0)) return {};
+      if (low < T(0)) return NotMine{"elements below 0"};
       CHECK(Kind::Runtime, sizeof(T) < 8 || high < std::numeric_limits<T>::max(),
           "maximum value of input overflowed, it should be < ", int64_t(std::numeric_limits<T>::max()), " but got ",
           int64_t(high));
@@ -124,19 +143,21 @@ Tensor bincount(const Tensor& self, int64_t least) {
       for (int64_t k = 0; k < size; ++k) count[k] += a[k] + b[k] + c[k];
       return out;
     } else {
-      return {};
+      return NotMine{"floats"};
     }
   });
 }
 
-Tensor histc(const Tensor& self, int64_t bins, double low, double high) {
+Outcome<Tensor> histc(const Tensor& self, int64_t bins, double low, double high) {
   const int64_t n = self->numel();
-  if (n == 0 || bins <= 0 || self->has_math_bits()) return {};
+  if (n == 0 || bins <= 0) return NotMine{"no elements or no bins"};
+  if (self->has_math_bits()) return NotMine{"math bits"};
+  const UnlockedWork others_run(n);
   const Tensor in = contiguous(self);
-  auto run = [&]<class T>(const T* x) -> Tensor {
+  auto run = [&]<class T>(const T* x) -> Outcome<Tensor> {
     if (low == high) low = double(extreme_value(x, n, false)), high = double(extreme_value(x, n, true));
     if (low == high) low -= 1, high += 1;
-    if (!std::isfinite(low) || !std::isfinite(high) || low >= high) return {};  // refused by the body
+    if (!std::isfinite(low) || !std::isfinite(high) || low >= high) return NotMine{"a range that is none"};
     const T least = T(low), most = T(high), width = most - least, count = T(bins);
     std::vector<int64_t> found(size_t(bins), 0);
     std::mutex mutex;
@@ -157,7 +178,7 @@ Tensor histc(const Tensor& self, int64_t bins, double low, double high) {
   };
   return self->dtype() == DType::f32   ? run(in->data_as<float>())
          : self->dtype() == DType::f64 ? run(in->data_as<double>())
-                                       : Tensor{};
+                                       : Outcome<Tensor>(NotMine{"neither float32 nor float64"});
 }
 
 namespace {
@@ -180,45 +201,38 @@ template <class T> void repeat(const T* from, T* to, int64_t slices, int64_t inn
 
 }  // namespace
 
-Tensor repeat_interleave(const Tensor& self, int64_t times, int64_t dim) {
-  const size_t d = size_t(dim);
+Outcome<Tensor> repeat_interleave(
+    const Tensor& given, int64_t times, std::optional<int64_t> dim, std::optional<int64_t> output_size) {
+  if (times < 0) return NotMine{"a number of repeats below 0"};
+  if (output_size) return NotMine{"an output_size"};
+  if (given->has_math_bits()) return NotMine{"math bits"};
+  const Tensor self = dim ? given : view(*contiguous(given), Dims{given->numel()});
+  const int64_t along = dim.value_or(0), dims = self->dim();
+  if (along < -dims || along >= dims) return NotMine{"a dim out of range"};
+  const UnlockedWork others_run(checked_product({self->numel(), times}));
+  const size_t d = size_t(along < 0 ? along + dims : along);
   Dims shape(self->sizes().begin(), self->sizes().end());
   const int64_t slices = product_of(shape, 0, d + 1), inner = product_of(shape, d + 1, shape.size());
   shape[d] = checked_product({shape[d], times});
   const Tensor in = contiguous(self);
   Tensor out = empty(shape, self->dtype(), Device{});
-  return of_size<Tensor>(self->itemsize(), [&]<class T>(T) {
-    parallel_for(
-        slices, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, inner * times)), [&](int64_t begin, int64_t end) {
-          repeat(static_cast<const T*>(in->data()) + begin * inner,
-              static_cast<T*>(out->data()) + begin * inner * times, end - begin, inner, times);
-        });
-    return out;
-  });
+  return or_not_mine(of_size<Tensor>(self->itemsize(),
+                         [&]<class T>(T) {
+                           parallel_for(slices, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, inner * times)),
+                               [&](int64_t begin, int64_t end) {
+                                 repeat(static_cast<const T*>(in->data()) + begin * inner,
+                                     static_cast<T*>(out->data()) + begin * inner * times, end - begin, inner, times);
+                               });
+                           return out;
+                         }),
+      "elements of 16 bytes");
 }
 
-int equal(const Tensor& given, const Tensor& other) {
-  const Tensor a = contiguous(given), b = contiguous(other);
-  const auto same = [&]<class T>(const T* x, const T* y) {
-    constexpr int64_t kPart = 4096;
-    for (int64_t at = 0; at < a->numel(); at += kPart) {
-      const int64_t n = std::min(kPart, a->numel() - at);
-      int differ = 0;
-      for (int64_t i = at; i < at + n; ++i) differ |= x[i] != y[i];
-      if (differ) return 0;
-    }
-    return 1;
-  };
-  if (a->dtype() == DType::f32) return same(a->data_as<float>(), b->data_as<float>());
-  if (a->dtype() == DType::f64) return same(a->data_as<double>(), b->data_as<double>());
-  if (!is_integral(a->dtype(), true)) return -1;
-  return a->numel() == 0 || std::memcmp(a->data(), b->data(), size_t(a->numel()) * a->itemsize()) == 0;
-}
-
-Tensor isin(const Tensor& self, const Tensor& others, bool invert) {
-  if (self->dtype() != others->dtype()) return {};
+Outcome<Tensor> isin(const Tensor& self, const Tensor& others, Ignored, bool invert) {
+  if (self->dtype() != others->dtype()) return NotMine{"two dtypes"};
+  const UnlockedWork others_run(self->numel() + others->numel());
   const Tensor in = contiguous(self), given = contiguous(others);
-  return of_searched(self->dtype(), [&]<class T>(T) {
+  return of_searched(self->dtype(), [&]<class T>(T) -> Outcome<Tensor> {
     const T* x = in->data_as<T>();
     std::vector<T> sorted;
     for (int64_t i = 0; i < given->numel(); ++i)
@@ -234,33 +248,6 @@ Tensor isin(const Tensor& self, const Tensor& others, bool invert) {
     });
     return out;
   });
-}
-
-template <class T>
-static void close(const T* a, const T* b, uint8_t* to, int64_t n, T relative, T absolute, bool equal_nan) {
-  parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const T d = std::fabs(a[i] - b[i]);
-      to[i] = (a[i] == b[i]) |
-              (bool(d <= absolute + std::fabs(relative * b[i])) & bool(d < std::numeric_limits<T>::infinity())) |
-              (equal_nan & bool(a[i] != a[i]) & bool(b[i] != b[i]));
-    }
-  });
-}
-
-Tensor isclose(const Tensor& a, const Tensor& b, double relative, double absolute, bool equal_nan) {
-  if (a->dtype() != b->dtype() || !std::ranges::equal(a->sizes(), b->sizes()) || !a->is_contiguous() ||
-      !b->is_contiguous())
-    return {};
-  const bool narrow = a->dtype() == DType::f32;
-  if (!narrow && a->dtype() != DType::f64) return {};
-  Tensor out = empty(a->sizes(), DType::b8, Device{});
-  auto* to = static_cast<uint8_t*>(out->data());
-  if (narrow)
-    close<float>(a->data_as<float>(), b->data_as<float>(), to, a->numel(), float(relative), float(absolute), equal_nan);
-  else
-    close<double>(a->data_as<double>(), b->data_as<double>(), to, a->numel(), relative, absolute, equal_nan);
-  return out;
 }
 
 }  // namespace shim

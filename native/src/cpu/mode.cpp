@@ -60,13 +60,16 @@ uint32_t place_of_mode(std::vector<ModeItem>& items, std::vector<ModeItem>& spar
 
 }  // namespace
 
-Tensor mode(const Tensor& self, int64_t dim, bool keepdim, Tensor* values) {
+Outcome<ValuesAndIndices> mode(const Tensor& self, int64_t dim, bool keepdim) {
   const int64_t dims = self->dim();
-  if (!self->device().is_cpu() || dims == 0 || dim < -dims || dim >= dims || !self->numel()) return {};
+  if (dims == 0 || !self->numel()) return NotMine{"no dims or no elements"};
+  if (dim < -dims || dim >= dims) return NotMine{"a dim out of range"};
+  const UnlockedWork others_run(self->numel());
   const size_t d = size_t(dim < 0 ? dim + dims : dim);
   const int64_t n = self->sizes()[d];
   void (*keys)(const void*, int64_t, ModeItem*) = nullptr;
-  if (n > (int64_t(1) << 31) || !of_type(self->dtype(), [&]<class T>(T) { keys = keys_of_row<T>; })) return {};
+  if (n > (int64_t(1) << 31)) return NotMine{"rows of more than 2**31 elements"};
+  if (!of_type(self->dtype(), [&]<class T>(T) { keys = keys_of_row<T>; })) return NotMine{"a dtype without sort keys"};
   Dims shape(self->sizes().begin(), self->sizes().end());
   shape[d] = 1;
   const Tensor rows = contiguous(transpose(*self, int64_t(d), dims - 1)),
@@ -88,8 +91,7 @@ Tensor mode(const Tensor& self, int64_t dim, bool keepdim, Tensor* values) {
   const auto back = [&](const Tensor& t) {  // the last dim stands where the reduced one was, unless that was the last
     return view(*contiguous(transpose(*unsqueeze(*t, dims - 1), int64_t(d), dims - 1)), shape);
   };
-  *values = back(found);
-  return back(index);
+  return ValuesAndIndices{back(found), back(index)};
 }
 
 }  // namespace shim

@@ -1,10 +1,10 @@
 #pragma once
-// The most frequent value of each row.
-#include "core/tensor.h"
+// The most frequent value of each row of a CPU tensor.
+#include "ops/kernel.h"
 
 namespace shim {
 
-// Along `dim`, the smallest where several are as frequent, and its last place (int64). No NaN equals another. Null: not this kernel's.
-Tensor mode(const Tensor& self, int64_t dim, bool keepdim, Tensor* values);
+// Along `dim`, the smallest where several are as frequent, and its last place. No NaN equals another.
+Outcome<ValuesAndIndices> mode(const Tensor& self, int64_t dim, bool keepdim);
 
 }  // namespace shim

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "core/interpreter_lock.h"
 
@@ -22,6 +23,16 @@ template <class F> auto unlocked(int64_t elements, F&& f) {
   Unlocked others_run;
   return f();
 }
+// The same to the end of a scope.
+class UnlockedWork {
+ public:
+  explicit UnlockedWork(int64_t elements) {
+    if (elements >= 2 * kGrain) others_run_.emplace();
+  }
+
+ private:
+  std::optional<Unlocked> others_run_;
+};
 // f(i) for all i in [0, n), each the work of `work` elements.
 template <class F> void parallel_each(int64_t n, int64_t work, F&& f) {
   parallel_for(n, std::max<int64_t>(1, kGrain / std::max<int64_t>(work, 1)), [&](int64_t begin, int64_t end) {

@@ -46,18 +46,19 @@ int64_t flat(const TensorImpl& out, DType result, const TensorImpl& a, const Ten
   return a.numel();
 }
 
-void run_flat(BlockKernel kernel, const TensorImpl& out, size_t out_size, const TensorImpl& a, const TensorImpl* b,
-    size_t in_size, int64_t n) {
+void run_flat(BlockKernel kernel, const TensorImpl& out, DType result, const TensorImpl& a, const TensorImpl* b,
+    DType in, int64_t n) {
   char* to = static_cast<char*>(out.data());
   const char* x = static_cast<const char*>(a.data());
   const char* y = b ? static_cast<const char*>(b->data()) : nullptr;
   if (n < 2 * kGrain) {
-    const char* in[2] = {x, y};
-    return kernel(to, in, n);
+    const char* inputs[2] = {x, y};
+    return kernel(to, inputs, n);
   }
+  const int64_t out_size = int64_t(itemsize(result)), in_size = int64_t(itemsize(in));
   parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
-    const char* in[2] = {x + begin * int64_t(in_size), y ? y + begin * int64_t(in_size) : nullptr};
-    kernel(to + begin * int64_t(out_size), in, end - begin);
+    const char* inputs[2] = {x + begin * in_size, y ? y + begin * in_size : nullptr};
+    kernel(to + begin * out_size, inputs, end - begin);
   });
 }
 
@@ -85,13 +86,13 @@ Tensor run_unary(const PointwiseOp& op, const Tensor& self, Tensor out) {
   if (self->numel() == 0) return out;
   const int64_t n = self->device().is_cpu() ? flat(*out, d.result, *self, nullptr, d.in) : -1;
   if (n >= 0 && (fresh || !clashes(*out, *self))) {
-    run_flat(kernel, *out, itemsize(d.result), *self, nullptr, itemsize(d.in), n);
+    run_flat(kernel, *out, d.result, *self, nullptr, d.in, n);
     return out;
   }
   const BlockKernel narrow =
       d.out == self->dtype() && d.in != d.out && self->device().is_cpu() ? op.at(d.out) : nullptr;
   if (narrow && (fresh || !clashes(*out, *self)) && flat(*out, d.out, *self, nullptr, d.out) >= 0) {
-    run_flat(narrow, *out, itemsize(d.out), *self, nullptr, itemsize(d.out), self->numel());
+    run_flat(narrow, *out, d.out, *self, nullptr, d.out, self->numel());
     return out;
   }
   Args args;
@@ -123,13 +124,13 @@ Tensor run_binary(const PointwiseOp& op, const TensorOrScalar& a, const TensorOr
   if (alike && where.is_cpu()) {
     const int64_t n = flat(*out, d.result, *a.tensor, b.tensor, d.in);
     if (n >= 0 && (fresh || (!clashes(*out, *a.tensor) && !clashes(*out, *b.tensor)))) {
-      run_flat(kernel, *out, itemsize(d.result), *a.tensor, b.tensor, itemsize(d.in), n);
+      run_flat(kernel, *out, d.result, *a.tensor, b.tensor, d.in, n);
       return out;
     }
     const BlockKernel narrow = d.out == common && d.in != common ? op.at(common) : nullptr;
     if (narrow && (fresh || (!clashes(*out, *a.tensor) && !clashes(*out, *b.tensor))) &&
         flat(*out, common, *a.tensor, b.tensor, common) >= 0) {
-      run_flat(narrow, *out, itemsize(common), *a.tensor, b.tensor, itemsize(common), out->numel());
+      run_flat(narrow, *out, common, *a.tensor, b.tensor, common, out->numel());
       return out;
     }
   }

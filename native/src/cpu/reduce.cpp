@@ -209,20 +209,22 @@ Tensor without_nans(const Tensor& self, DType compute) {
 
 }  // namespace
 
-Tensor reduce(Reduction op, const Tensor& self, IntArrayRef dims, bool keepdim, DType dtype) {
+Outcome<Tensor> reduced_over(Reduction op, const Tensor& self, IntArrayRef dims, bool keepdim, DType dtype) {
   const DType in = self->dtype();
-  if (self->device().is_meta() || (itemsize(in) == 1 && is_floating(in))) return {};
+  if (self->device().is_meta()) return NotMine{"meta tensors"};
+  if (itemsize(in) == 1 && is_floating(in)) return NotMine{"8-bit floats"};
   if (op == Reduction::nansum && is_integral(in, true)) op = Reduction::sum;
   const DType result = output_dtype(op, in, dtype);
   const DType compute = op == Reduction::any || op == Reduction::all ? DType::b8 : compute_dtype(result);
   const Loops loops = find_loops(op, compute);
-  if (!loops.piece || (op == Reduction::mean && is_integral(result, true))) return {};
+  if (!loops.piece) return NotMine{"a dtype that is not reduced so"};
+  if (op == Reduction::mean && is_integral(result, true)) return NotMine{"means of integers, which PyTorch refuses"};
   const int n = self->dim();
   bool reduced[kMaxDims] = {};
   if (dims.empty()) std::fill_n(reduced, n, true);
   for (int64_t d : dims) {
     bool& r = reduced[wrap_dim(d, n)];
-    if (r && n) return {};  // named twice: the caller's error
+    if (r && n) return NotMine{"a dim named twice"};
     r = true;
   }
   Dims order, kept, shape;
@@ -234,16 +236,20 @@ Tensor reduce(Reduction op, const Tensor& self, IntArrayRef dims, bool keepdim, 
       cols *= self->sizes()[d];
     if (!reduced[d] || keepdim) shape.push_back(reduced[d] ? 1 : self->sizes()[d]);
   }
-  if (cols == 0 && (op == Reduction::amax || op == Reduction::amin)) return {};
+  if (cols == 0 && (op == Reduction::amax || op == Reduction::amin)) return NotMine{"no elements"};
   if (!self->device().is_cpu()) {
     Tensor out = empty(shape, result, self->device());
-    return cuda::reduce(op, *self, reduced, compute, out, op == Reduction::mean ? double(cols) : 1) ? out : Tensor{};
+    if (!cuda::reduce(op, *self, reduced, compute, out, op == Reduction::mean ? double(cols) : 1))
+      return NotMine{"no CUDA kernel of the dtype, or none that was compiled"};
+    return out;
   }
   if (self->numel() > 4096) {
-    if (!self->is_contiguous() && dense(*self)) return reduced_as_in_memory(op, self, reduced, keepdim, result);
+    if (!self->is_contiguous() && dense(*self))
+      return or_not_mine(reduced_as_in_memory(op, self, reduced, keepdim, result), "a permutation of memory");
     if (self->is_contiguous() && reduced[n - 1] && rows > 1)
       for (int d = 1; d < n - 1; ++d)
-        if (reduced[d - 1] && !reduced[d]) return reduced_in_stages(op, self, reduced, keepdim, result, cols);
+        if (reduced[d - 1] && !reduced[d])
+          return or_not_mine(reduced_in_stages(op, self, reduced, keepdim, result, cols), "dims on either side");
   }
   const size_t leading = order.size();
   for (int d = 0; d < n; ++d)
@@ -253,7 +259,7 @@ Tensor reduce(Reduction op, const Tensor& self, IntArrayRef dims, bool keepdim, 
   bool columns = self->is_contiguous() && leading > 0 && int(leading) < n && !reduced[n - 1] && rows > 1;
   for (int d = 1; columns && d < n; ++d) columns = !(reduced[d] && !reduced[d - 1]);
   if (columns && op == Reduction::nansum)
-    return reduce(Reduction::sum, without_nans(self, compute), dims, keepdim, result);
+    return reduced_over(Reduction::sum, without_nans(self, compute), dims, keepdim, result);
   if (op == Reduction::all && cols == 0)
     std::fill_n(out->data_as<uint8_t>(), rows, uint8_t(1));
   else if (rows) {
@@ -269,16 +275,9 @@ Tensor reduce(Reduction op, const Tensor& self, IntArrayRef dims, bool keepdim, 
   return result == compute ? out : to_dtype(out, result);
 }
 
-Tensor sum_to_size(const Tensor& self, IntArrayRef sizes) {
-  if (std::equal(sizes.begin(), sizes.end(), self->sizes().begin(), self->sizes().end())) return self;
-  const int64_t lead = self->dim() - int64_t(sizes.size());
-  CHECK(Kind::Runtime, lead >= 0, "size {", sizes.size(), "} is not expandable to size {", self->dim(), "}.");
-  Dims dims;
-  for (int64_t d = 0; d < self->dim(); ++d)
-    if (d < lead || (sizes[size_t(d - lead)] == 1 && self->sizes()[size_t(d)] != 1)) dims.push_back(d);
-  if (dims.empty()) return self;
-  Tensor summed = reduce(Reduction::sum, self, dims, true, self->dtype());
-  return summed ? view(*summed, sizes) : Tensor{};
+Tensor reduce(Reduction op, const Tensor& self, IntArrayRef dims, bool keepdim, DType dtype) {
+  const auto r = reduced_over(op, self, dims, keepdim, dtype);
+  return r ? *r : Tensor{};
 }
 
 }  // namespace shim

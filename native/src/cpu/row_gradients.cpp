@@ -11,10 +11,17 @@
 namespace shim {
 namespace {
 
+struct RowNorm {
+  Tensor input, weight, bias;  // weight and bias may be null
+  int64_t cols = 0, span = 0, groups = 1;
+  bool centred = true;
+};
+
+constexpr NotMine kOtherDtypes{"tensors other than real floats of two bytes or more"};
 constexpr int kLanes = 16;
 constexpr int64_t kParts = 16;  // partial sums over rows: their number does not depend on the threads
 
-bool takes(const Tensor& t) { return !t || (t->device().is_cpu() && is_floating(t->dtype()) && t->itemsize() > 1); }
+bool takes(const Tensor& t) { return !t || (is_floating(t->dtype()) && t->itemsize() > 1); }
 Tensor as(const Tensor& t, DType dtype) {
   return !t ? t : t->dtype() == dtype ? contiguous(t) : contiguous(to_dtype(t, dtype));
 }
@@ -175,45 +182,94 @@ Tensor zeros(int64_t n, DType t) {
 }
 template <class T> T* data_or_null(const Tensor& t) { return t ? t->data_as<T>() : nullptr; }
 
-}  // namespace
+// Anybody can call the operators: what does not fit is not ours.
+Outcome<RowNorm> checked_norm(const Tensor& input, const OptionalTensor& weight, const OptionalTensor& bias,
+    int64_t cols, int64_t span, int64_t groups, bool centred) {
+  if (cols <= 0 || span < 0 || groups <= 0 || input->numel() % cols != 0 || (span && cols % span != 0))
+    return NotMine{"rows, channels or groups that do not come out even"};
+  const RowNorm norm{input, or_null(weight), or_null(bias), cols, span, groups, centred};
+  const int64_t weights = span ? cols / span * groups : cols;
+  for (const Tensor* t : {&norm.weight, &norm.bias})
+    if (*t && (*t)->numel() != weights) return NotMine{"a weight or bias of another size"};
+  if (!takes(input) || !takes(norm.weight) || !takes(norm.bias)) return kOtherDtypes;
+  if (!input->numel()) return NotMine{"no elements"};
+  return norm;
+}
 
-Tensor row_norm(const RowNorm& norm, double eps, Tensor* mean, Tensor* rstd) {
-  if (!takes(norm.input) || !takes(norm.weight) || !takes(norm.bias) || norm.cols < 1 || !norm.input->numel())
-    return {};
+// The mean and reciprocal deviation of each row where asked for.
+NormWithMoments row_norm(const RowNorm& norm, double eps, bool moments) {
+  const UnlockedWork others_run(norm.input->numel());
   const DType result = norm.input->dtype(), compute = compute_dtype(result);
   const Tensor x = as(norm.input, compute), w = as(norm.weight, compute), b = as(norm.bias, compute);
   const int64_t rows = x->numel() / norm.cols;
-  Tensor out = empty(x->sizes(), compute, Device{});
-  if (mean) *mean = empty(Dims{rows}, compute, Device{}), *rstd = empty(Dims{rows}, compute, Device{});
+  Tensor out = empty(x->sizes(), compute, Device{}), mean, rstd;
+  if (moments) mean = empty(Dims{rows}, compute, Device{}), rstd = empty(Dims{rows}, compute, Device{});
   auto run = [&]<class T>(T) {
     norm_rows<T>(norm, x->data_as<T>(), data_or_null<T>(w), data_or_null<T>(b), eps, out->data_as<T>(),
-        mean ? (*mean)->data_as<T>() : nullptr, mean ? (*rstd)->data_as<T>() : nullptr);
+        data_or_null<T>(mean), data_or_null<T>(rstd));
   };
   compute == DType::f64 ? run(double{}) : run(float{});
-  return narrowed(out, result);
+  return {narrowed(out, result), mean, rstd};
 }
 
-Tensor row_norm_backward(
-    const RowNorm& norm, const Tensor& g, const Tensor& mean, const Tensor& rstd, Tensor* weight, Tensor* bias) {
-  if (!takes(norm.input) || !takes(norm.weight) || !takes(g) || norm.cols < 1 || !norm.input->numel() ||
-      g->numel() != norm.input->numel())
-    return {};
-  const DType result = norm.input->dtype(), compute = compute_dtype(result);
-  const Tensor x = as(norm.input, compute), w = as(norm.weight, compute), dy = as(g, compute), m = as(mean, compute),
+// layer_norm and rms_norm, of which nothing is kept.
+Outcome<Tensor> norm_of_last(const Tensor& input, IntArrayRef shape, const OptionalTensor& weight,
+    const OptionalTensor& bias, bool centred, double eps) {
+  const IntArrayRef sizes = input->sizes();
+  if (shape.empty() || shape.size() > sizes.size() || !std::ranges::equal(shape, sizes.last(shape.size())))
+    return NotMine{"a normalized_shape that is not the input's"};
+  for (const OptionalTensor* t : {&weight, &bias})
+    if (*t && ((**t)->dtype() != input->dtype() || !std::ranges::equal((**t)->sizes(), shape)))
+      return NotMine{"a weight or bias of another shape or dtype"};
+  if (!takes(input)) return kOtherDtypes;
+  if (!input->numel()) return NotMine{"no elements"};
+  const RowNorm norm{input, or_null(weight), or_null(bias), product(shape), 0, 1, centred};
+  return std::get<0>(row_norm(norm, eps, false));
+}
+
+}  // namespace
+
+Outcome<NormWithMoments> norm(const Tensor& input, const OptionalTensor& weight, const OptionalTensor& bias,
+    int64_t cols, int64_t span, int64_t groups, bool centred, double eps) {
+  const auto norm = checked_norm(input, weight, bias, cols, span, groups, centred);
+  if (!norm) return norm.why();
+  return row_norm(*norm, eps, true);
+}
+
+Outcome<Tensor> layer_norm(const Tensor& input, IntArrayRef shape, const OptionalTensor& weight,
+    const OptionalTensor& bias, double eps, Ignored) {
+  return norm_of_last(input, shape, weight, bias, true, eps);
+}
+Outcome<Tensor> rms_norm(
+    const Tensor& input, IntArrayRef shape, const OptionalTensor& weight, std::optional<double> eps) {
+  return norm_of_last(
+      input, shape, weight, std::nullopt, false, eps.value_or(input->dtype() == DType::f64 ? 0x1p-52 : 0x1p-23));
+}
+
+Outcome<NormGradients> norm_backward(const Tensor& g, const Tensor& input, const OptionalTensor& weight,
+    const Tensor& mean, const Tensor& rstd, int64_t cols, int64_t span, int64_t groups, bool centred, bool of_weight,
+    bool of_bias) {
+  const auto norm = checked_norm(input, weight, std::nullopt, cols, span, groups, centred);
+  if (!norm) return norm.why();
+  const int64_t rows = input->numel() / cols, channels = span ? groups * (cols / span) : cols;
+  if (g->numel() != input->numel() || mean->numel() != rows || rstd->numel() != rows)
+    return NotMine{"a gradient, means or deviations of other sizes"};
+  if (!takes(g)) return kOtherDtypes;
+  const UnlockedWork others_run(input->numel());
+  const DType result = input->dtype(), compute = compute_dtype(result);
+  const Tensor x = as(input, compute), w = as(norm->weight, compute), dy = as(g, compute), m = as(mean, compute),
                r = as(rstd, compute);
-  const int64_t channels = norm.span ? norm.groups * (norm.cols / norm.span) : norm.cols;
   Tensor dx = empty(x->sizes(), compute, Device{}), dw, db;
-  if (weight) dw = zeros(channels, compute);
-  if (bias) db = zeros(channels, compute);
+  if (of_weight) dw = zeros(channels, compute);
+  if (of_bias) db = zeros(channels, compute);
   auto run = [&]<class T>(T) {
-    NormBackward<T> b{norm, dy->data_as<T>(), x->data_as<T>(), data_or_null<T>(w), m->data_as<T>(), r->data_as<T>(),
+    NormBackward<T> b{*norm, dy->data_as<T>(), x->data_as<T>(), data_or_null<T>(w), m->data_as<T>(), r->data_as<T>(),
         dx->data_as<T>()};
     b.run(data_or_null<T>(dw), data_or_null<T>(db), channels);
   };
   compute == DType::f64 ? run(double{}) : run(float{});
-  if (weight) *weight = narrowed(dw, result);
-  if (bias) *bias = narrowed(db, result);
-  return narrowed(dx, result);
+  const auto given = [&](const Tensor& t) { return t ? narrowed(t, result) : empty(Dims{0}, result, Device{}); };
+  return NormGradients{narrowed(dx, result), given(dw), given(db)};
 }
 
 }  // namespace shim

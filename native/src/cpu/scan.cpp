@@ -26,17 +26,18 @@ struct Along {
   int64_t outer = 1, length = 1, inner = 1;
 };
 
-bool along(const Tensor& self, int64_t dim, DType compute, Along* a) {
+Outcome<Along> along(const Tensor& self, int64_t dim, DType compute) {
   const int64_t n = self->dim();
-  if (!self->device().is_cpu() || n == 0 || dim < -n || dim >= n ||
-      (self->itemsize() == 1 && is_floating(self->dtype())))
-    return false;
+  if (n == 0) return NotMine{"no dims"};
+  if (dim < -n || dim >= n) return NotMine{"a dim out of range"};
+  if (self->itemsize() == 1 && is_floating(self->dtype())) return NotMine{"8-bit floats"};
   const size_t d = size_t(dim < 0 ? dim + n : dim);
-  a->outer = product_of(self->sizes(), 0, d);
-  a->length = self->sizes()[d];
-  a->inner = product_of(self->sizes(), d + 1, size_t(n));
-  a->data = self->dtype() == compute ? contiguous(self) : contiguous(to_dtype(self, compute));
-  return true;
+  Along a;
+  a.outer = product_of(self->sizes(), 0, d);
+  a.length = self->sizes()[d];
+  a.inner = product_of(self->sizes(), d + 1, size_t(n));
+  a.data = self->dtype() == compute ? contiguous(self) : contiguous(to_dtype(self, compute));
+  return a;
 }
 
 // Runs rows(first, count) over groups of four rows of the last dim, or strip(from, width) over strips of neighbouring columns.
@@ -86,20 +87,26 @@ template <class Op, class T, class A> void running(const Along& all, T* out) {
   });
 }
 
-template <class Op> Tensor run(const Tensor& self, int64_t dim, DType dtype) {
-  const DType compute = compute_dtype(dtype);
-  Along a;
-  if (compute != DType::f32 && compute != DType::f64 && compute != DType::i64 && compute != DType::i32) return {};
-  if (!along(self, dim, compute, &a)) return {};
+template <class Op> Outcome<Tensor> run(const Tensor& self, int64_t dim, std::optional<DType> given) {
+  const DType dtype = given                              ? *given
+                      : is_integral(self->dtype(), true) ? DType::i64
+                                                         : self->dtype(),
+              compute = compute_dtype(dtype);
+  if (dtype == DType::b8) return NotMine{"a bool result, which PyTorch refuses"};
+  if (compute != DType::f32 && compute != DType::f64 && compute != DType::i64 && compute != DType::i32)
+    return NotMine{"a result of complex numbers or small integers"};
+  const UnlockedWork others_run(self->numel());
+  const auto a = along(self, dim, compute);
+  if (!a) return a.why();
   Tensor out = empty(self->sizes(), compute, Device{});
   if (compute == DType::f32)
-    running<Op, float, double>(a, out->data_as<float>());
+    running<Op, float, double>(*a, out->data_as<float>());
   else if (compute == DType::f64)
-    running<Op, double, double>(a, out->data_as<double>());
+    running<Op, double, double>(*a, out->data_as<double>());
   else if (compute == DType::i64)
-    running<Op, int64_t, int64_t>(a, out->data_as<int64_t>());
+    running<Op, int64_t, int64_t>(*a, out->data_as<int64_t>());
   else
-    running<Op, int32_t, int32_t>(a, out->data_as<int32_t>());
+    running<Op, int32_t, int32_t>(*a, out->data_as<int32_t>());
   return dtype == compute ? out : to_dtype(out, dtype);
 }
 
@@ -132,20 +139,17 @@ template <bool Largest, class T> void extremes(const Along& a, T* values, int64_
   });
 }
 
-}  // namespace
-
-Tensor running_sum(const Tensor& self, int64_t dim, DType dtype) { return run<Sum>(self, dim, dtype); }
-Tensor running_product(const Tensor& self, int64_t dim, DType dtype) { return run<Product>(self, dim, dtype); }
-
-Tensor running_extreme(bool largest, const Tensor& self, int64_t dim, Tensor* values) {
+Outcome<ValuesAndIndices> running_extreme(bool largest, const Tensor& self, int64_t dim) {
   const DType own = self->dtype(), compute = own == DType::b8 ? DType::u8 : compute_dtype(own);
-  Along a;
-  if (is_complex(own) || !along(self, dim, compute, &a)) return {};
+  if (is_complex(own)) return NotMine{"complex numbers"};
+  const UnlockedWork others_run(self->numel());
+  const auto a = along(self, dim, compute);
+  if (!a) return a.why();
   Tensor found = empty(self->sizes(), compute, Device{}), indices = empty(self->sizes(), DType::i64, Device{});
   auto with = [&]<class T>(T) {
     if (!self->numel()) return;
-    largest ? extremes<true>(a, found->data_as<T>(), indices->data_as<int64_t>())
-            : extremes<false>(a, found->data_as<T>(), indices->data_as<int64_t>());
+    largest ? extremes<true>(*a, found->data_as<T>(), indices->data_as<int64_t>())
+            : extremes<false>(*a, found->data_as<T>(), indices->data_as<int64_t>());
   };
   switch (compute) {
     case DType::u8: with(uint8_t{}); break;
@@ -155,10 +159,20 @@ Tensor running_extreme(bool largest, const Tensor& self, int64_t dim, Tensor* va
     case DType::i64: with(int64_t{}); break;
     case DType::f32: with(float{}); break;
     case DType::f64: with(double{}); break;
-    default: return {};
+    default: return NotMine{"unsigned integers of more than a byte"};
   }
-  *values = compute == own ? found : to_dtype(found, own);
-  return indices;
+  return ValuesAndIndices{compute == own ? found : to_dtype(found, own), indices};
 }
+
+}  // namespace
+
+Outcome<Tensor> cumsum(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
+  return run<Sum>(self, dim, dtype);
+}
+Outcome<Tensor> cumprod(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
+  return run<Product>(self, dim, dtype);
+}
+Outcome<ValuesAndIndices> cummax(const Tensor& self, int64_t dim) { return running_extreme(true, self, dim); }
+Outcome<ValuesAndIndices> cummin(const Tensor& self, int64_t dim) { return running_extreme(false, self, dim); }
 
 }  // namespace shim

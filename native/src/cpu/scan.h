@@ -1,13 +1,13 @@
 #pragma once
-// Running sums, products and extremes along a dim. Null where there is no kernel for the dtype or the arguments are for the record to
-// refuse.
-#include "core/tensor.h"
+// Running sums, products and extremes of CPU tensors along a dim.
+#include "ops/kernel.h"
 
 namespace shim {
 
-Tensor running_sum(const Tensor& self, int64_t dim, DType dtype);  // dtype: the result's
-Tensor running_product(const Tensor& self, int64_t dim, DType dtype);
-// The last places (int64) of the extremes so far, a NaN staying one; `values` gets the extremes.
-Tensor running_extreme(bool largest, const Tensor& self, int64_t dim, Tensor* values);
+Outcome<Tensor> cumsum(const Tensor& self, int64_t dim, std::optional<DType> dtype);  // of integers: int64
+Outcome<Tensor> cumprod(const Tensor& self, int64_t dim, std::optional<DType> dtype);
+// The extremes so far, a NaN staying one, and their last places.
+Outcome<ValuesAndIndices> cummax(const Tensor& self, int64_t dim);
+Outcome<ValuesAndIndices> cummin(const Tensor& self, int64_t dim);
 
 }  // namespace shim

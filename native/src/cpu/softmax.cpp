@@ -86,18 +86,18 @@ template <class T> void columns_of(const T* x, T* y, int64_t outer, int64_t n, i
       });
 }
 
-}  // namespace
-
-Tensor softmax(const Tensor& self, int64_t dim, bool log, DType dtype) {
-  const DType result = dtype == DType::undefined ? self->dtype() : dtype, compute = compute_dtype(result);
-  if (self->device().is_meta() || (compute != DType::f32 && compute != DType::f64)) return {};
-  if (itemsize(self->dtype()) == 1 && is_floating(self->dtype())) return {};
+Outcome<Tensor> softmax_of(const Tensor& self, int64_t dim, bool log, std::optional<DType> dtype) {
+  const DType result = dtype.value_or(self->dtype()), compute = compute_dtype(result);
+  if (self->device().is_meta()) return NotMine{"meta tensors"};
+  if (compute != DType::f32 && compute != DType::f64) return NotMine{"no real floats"};
+  if (itemsize(self->dtype()) == 1 && is_floating(self->dtype())) return NotMine{"8-bit floats"};
   const int64_t n = self->dim(), d = wrap_dim(dim, n);
   if (!self->device().is_cpu()) {
     Tensor in = contiguous(n ? transpose(*self, d, n - 1) : self), out = empty(in->sizes(), result, self->device());
-    if (!cuda::softmax(*in, out, log, compute)) return {};
+    if (!cuda::softmax(*in, out, log, compute)) return NotMine{"no CUDA kernel of the dtype, or none compiled"};
     return d != n - 1 && n ? contiguous(transpose(*out, d, n - 1)) : out;
   }
+  const UnlockedWork others_run(self->numel());
   Tensor in = self;
   if (in->dtype() != compute || !in->is_contiguous()) {
     in = empty(self->sizes(), compute, Device{});
@@ -114,6 +114,15 @@ Tensor softmax(const Tensor& self, int64_t dim, bool log, DType dtype) {
   };
   if (out->numel()) compute == DType::f32 ? run(float{}) : run(double{});
   return result == compute ? out : to_dtype(out, result);
+}
+
+}  // namespace
+
+Outcome<Tensor> softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
+  return softmax_of(self, dim, false, dtype);
+}
+Outcome<Tensor> log_softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
+  return softmax_of(self, dim, true, dtype);
 }
 
 }  // namespace shim

@@ -64,20 +64,28 @@ template <class T> void variances(const Rows& r, double correction, bool root, T
   });
 }
 
-}  // namespace
-
-Tensor variance(const Tensor& self, IntArrayRef dims, bool keepdim, double correction, bool root, Tensor* mean) {
-  Rows r;
-  if (!real_float(self)) return {};
+// The variances, or their roots, and the means where asked for.
+Outcome<DeviationAndMean> moments(
+    const Tensor& self, OptionalDims dims, std::optional<double> given, bool keepdim, bool root, bool with_means) {
+  if (!real_float(self)) return kNoRealFloats;
+  const UnlockedWork others_run(self->numel());
   const DType compute = compute_dtype(self->dtype());
-  if (!rows_of(self, dims, keepdim, compute, &r) || r.cols == 0 || double(r.cols) <= correction) return {};
-  Tensor out = empty(r.shape, compute, Device{}), means = mean ? empty(r.shape, compute, Device{}) : Tensor{};
+  const double correction = given.value_or(1);
+  const auto r = rows_of(self, dims.value_or(IntArrayRef{}), keepdim, compute);
+  if (!r) return r.why();
+  if (r->cols == 0 || double(r->cols) <= correction) return NotMine{"no degrees of freedom"};
+  Tensor out = empty(r->shape, compute, Device{}), means = with_means ? empty(r->shape, compute, Device{}) : Tensor{};
   if (compute == DType::f32)
-    variances(r, correction, root, out->data_as<float>(), means ? means->data_as<float>() : nullptr);
+    variances(*r, correction, root, out->data_as<float>(), means ? means->data_as<float>() : nullptr);
   else
-    variances(r, correction, root, out->data_as<double>(), means ? means->data_as<double>() : nullptr);
-  if (mean) *mean = narrowed(means, self->dtype());
-  return narrowed(out, self->dtype());
+    variances(*r, correction, root, out->data_as<double>(), means ? means->data_as<double>() : nullptr);
+  if (means) means = narrowed(means, self->dtype());
+  return DeviationAndMean{narrowed(out, self->dtype()), means};
+}
+
+Outcome<Tensor> first(const Outcome<DeviationAndMean>& both) {
+  if (!both) return both.why();
+  return std::get<0>(*both);
 }
 
 template <class T> SHIM_MATH_CLONES void norms_of_short(const T* x, int64_t rows, int64_t cols, T* out) {
@@ -88,27 +96,49 @@ template <class T> SHIM_MATH_CLONES void norms_of_short(const T* x, int64_t rows
   }
 }
 
-Tensor norm2(const Tensor& self, IntArrayRef dims, bool keepdim) {
-  Rows r;
-  if (!real_float(self)) return {};
+Outcome<Tensor> euclidean_norm(const Tensor& self, IntArrayRef dims, bool keepdim) {
   const DType compute = compute_dtype(self->dtype());
-  if (!rows_of(self, dims, keepdim, compute, &r)) return {};
-  Tensor out = empty(r.shape, compute, Device{});
+  const auto r = rows_of(self, dims, keepdim, compute);
+  if (!r) return r.why();
+  Tensor out = empty(r->shape, compute, Device{});
   auto run = [&]<class T>(const T* x, T* y) {
-    if (r.cols < kShortRow)
-      return parallel_for(r.rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(r.cols, 1)),
-          [&](int64_t begin, int64_t end) { norms_of_short(x + begin * r.cols, end - begin, r.cols, y + begin); });
-    parallel_each(r.rows, r.cols, [&](int64_t row) {
-      const T* from = x + row * r.cols;
+    if (r->cols < kShortRow)
+      return parallel_for(r->rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(r->cols, 1)),
+          [&](int64_t begin, int64_t end) { norms_of_short(x + begin * r->cols, end - begin, r->cols, y + begin); });
+    parallel_each(r->rows, r->cols, [&](int64_t row) {
+      const T* from = x + row * r->cols;
       y[row] =
-          T(std::sqrt(in_pieces(r.cols, [&](int64_t at, int64_t count) { return deviations(from + at, 0, count); })));
+          T(std::sqrt(in_pieces(r->cols, [&](int64_t at, int64_t count) { return deviations(from + at, 0, count); })));
     });
   };
   if (compute == DType::f32)
-    run(r.data->data_as<float>(), out->data_as<float>());
+    run(r->data->data_as<float>(), out->data_as<float>());
   else
-    run(r.data->data_as<double>(), out->data_as<double>());
+    run(r->data->data_as<double>(), out->data_as<double>());
   return narrowed(out, self->dtype());
+}
+
+}  // namespace
+
+Outcome<Tensor> var(const Tensor& self, OptionalDims dims, std::optional<double> correction, bool keepdim) {
+  return first(moments(self, dims, correction, keepdim, false, false));
+}
+Outcome<Tensor> std_dev(const Tensor& self, OptionalDims dims, std::optional<double> correction, bool keepdim) {
+  return first(moments(self, dims, correction, keepdim, true, false));
+}
+Outcome<DeviationAndMean> var_mean(const Tensor& self, OptionalDims dims, std::optional<double> correction, bool keep) {
+  return moments(self, dims, correction, keep, false, true);
+}
+Outcome<DeviationAndMean> std_mean(const Tensor& self, OptionalDims dims, std::optional<double> correction, bool keep) {
+  return moments(self, dims, correction, keep, true, true);
+}
+
+Outcome<Tensor> vector_norm(
+    const Tensor& self, double order, OptionalDims dims, bool keepdim, std::optional<DType> dtype) {
+  if (dtype) return NotMine{"a dtype given"};
+  if (order != 2) return NotMine{"an order other than 2"};
+  if (!real_float(self)) return kNoRealFloats;
+  return unlocked(self->numel(), [&] { return euclidean_norm(self, dims.value_or(IntArrayRef{}), keepdim); });
 }
 
 }  // namespace shim

@@ -1,15 +1,28 @@
 #pragma once
-// Reductions that need more than one pass or give indices: variance, argmax and argmin, logsumexp, norms, count_nonzero. Null where there is no kernel for the dtype or the arguments are for the record to refuse.
-#include "core/tensor.h"
+// Reductions of CPU tensors that need more than one pass or give indices. No dims, or none given: over all of them.
+#include "ops/kernel.h"
 
 namespace shim {
 
-// Over `dims` (empty: all). `mean`, where asked for, gets the means.
-Tensor variance(const Tensor& self, IntArrayRef dims, bool keepdim, double correction, bool root, Tensor* mean);
-// Indices (int64) of the largest or smallest, the first NaN before all; `all`: of the flattened tensor. `values`, where asked for.
-Tensor arg_extreme(bool largest, const Tensor& self, int64_t dim, bool all, bool keepdim, Tensor* values);
-Tensor logsumexp(const Tensor& self, IntArrayRef dims, bool keepdim);
-Tensor count_nonzero(const Tensor& self, IntArrayRef dims);
-Tensor norm2(const Tensor& self, IntArrayRef dims, bool keepdim);  // Euclidean, of floating tensors
+using OptionalDims = std::optional<IntArrayRef>;
+
+// Variance and standard deviation, in double. `correction` is 1 where it is not given.
+Outcome<Tensor> var(const Tensor& self, OptionalDims dims, std::optional<double> correction, bool keepdim);
+Outcome<Tensor> std_dev(const Tensor& self, OptionalDims dims, std::optional<double> correction, bool keepdim);
+using DeviationAndMean = std::tuple<Tensor, Tensor>;
+Outcome<DeviationAndMean> var_mean(const Tensor& self, OptionalDims dims, std::optional<double> correction, bool keep);
+Outcome<DeviationAndMean> std_mean(const Tensor& self, OptionalDims dims, std::optional<double> correction, bool keep);
+
+// Indices (int64) of the largest or smallest, the first NaN before all; without a dim, of the flattened tensor.
+Outcome<Tensor> argmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim);
+Outcome<Tensor> argmin(const Tensor& self, std::optional<int64_t> dim, bool keepdim);
+Outcome<ValuesAndIndices> max_dim(const Tensor& self, int64_t dim, bool keepdim);
+Outcome<ValuesAndIndices> min_dim(const Tensor& self, int64_t dim, bool keepdim);
+
+Outcome<Tensor> logsumexp(const Tensor& self, IntArrayRef dims, bool keepdim);
+Outcome<Tensor> count_nonzero(const Tensor& self, IntArrayRef dims);
+// The Euclidean norm of floating tensors.
+Outcome<Tensor> vector_norm(
+    const Tensor& self, double order, OptionalDims dims, bool keepdim, std::optional<DType> dtype);
 
 }  // namespace shim

@@ -1,11 +1,16 @@
 #include "cpu/unique.h"
 
 #include "cpu/kernel_table.h"
+#include "cpu/parallel.h"
 #include "cpu/sort_keys.h"
 #include "ops/kernels.h"
 
 namespace shim {
 namespace {
+
+struct Unique {
+  Tensor values, inverse, counts;
+};
 
 Tensor places(bool wanted, IntArrayRef shape) {
   return empty(wanted ? shape : IntArrayRef(Dims{0}), DType::i64, Device{});
@@ -114,34 +119,45 @@ template <class K> void by_sorting(const Tensor& self, bool inverse, bool counts
   if (counts) lengths(d->counts->data_as<int64_t>(), count, int64_t(n));
 }
 
-bool readable(const Tensor& self) { return self->device().is_cpu() && self->numel() < (int64_t(1) << 32); }
+constexpr int64_t kTooMany = int64_t(1) << 32;  // a place is 32 bits
+constexpr NotMine kTooManyElements{"2**32 elements"}, kNoKeys{"a dtype without sort keys"};
+
+Outcome<Distinct> distinct(const Unique& d) { return Distinct{d.values, d.inverse, d.counts}; }
 
 }  // namespace
 
-bool unique(const Tensor& self, bool inverse, bool counts, Unique* d) {
+Outcome<Distinct> unique(const Tensor& self, Ignored, bool inverse, bool counts) {
   const DType t = self->dtype();
-  if (!readable(self) || !has_keys(t)) return false;
+  if (self->numel() >= kTooMany) return kTooManyElements;
+  if (!has_keys(t)) return kNoKeys;
+  const UnlockedWork others_run(self->numel());
+  Unique d;
   const Tensor in = contiguous(self);
   if (is_integral(t, true) &&
-      of_size<bool>(in->itemsize(), [&]<class E>(E) { return by_place<E>(in, inverse, counts, d); }))
-    return true;
-  with_key(t, [&]<class K>(K) { by_sorting<K>(in, inverse, counts, d); });
-  return true;
+      of_size<bool>(in->itemsize(), [&]<class E>(E) { return by_place<E>(in, inverse, counts, &d); }))
+    return distinct(d);
+  with_key(t, [&]<class K>(K) { by_sorting<K>(in, inverse, counts, &d); });
+  return distinct(d);
 }
 
-bool unique_consecutive(const Tensor& self, bool inverse, bool counts, Unique* d) {
-  if (!readable(self)) return false;
+Outcome<Distinct> unique_consecutive(const Tensor& self, bool inverse, bool counts, std::optional<int64_t> dim) {
+  if (dim) return NotMine{"a dim"};
+  if (self->numel() >= kTooMany) return kTooManyElements;
+  const UnlockedWork others_run(self->numel());
+  Unique d;
   const Tensor in = contiguous(self);
-  auto run = [&]<class T>(T) { return runs<T>(in, inverse, counts, d), true; };
+  auto run = [&]<class T>(T) { return runs<T>(in, inverse, counts, &d), true; };
   switch (self->dtype()) {  // whole numbers are equal where their bits are
-    case DType::b8: return run(Bool{});
-    case DType::f16: return run(Half{});
-    case DType::bf16: return run(BFloat16{});
-    case DType::f32: return run(float{});
-    case DType::f64: return run(double{});
+    case DType::b8: run(Bool{}); break;
+    case DType::f16: run(Half{}); break;
+    case DType::bf16: run(BFloat16{}); break;
+    case DType::f32: run(float{}); break;
+    case DType::f64: run(double{}); break;
     default:
-      return is_integral(self->dtype(), false) && has_keys(self->dtype()) && of_size<bool>(self->itemsize(), run);
+      if (!is_integral(self->dtype(), false) || !has_keys(self->dtype()) || !of_size<bool>(self->itemsize(), run))
+        return kNoKeys;
   }
+  return distinct(d);
 }
 
 }  // namespace shim

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cpu/loops.h"
-#include "ops/kernels.h"
+#include "cpu/parallel.h"
 
 namespace shim {
 namespace {
@@ -33,14 +33,16 @@ LoopFn products_of(DType t) {
 
 }  // namespace
 
-Tensor vector_product(const Tensor& a, const Tensor& b, int64_t dim) {
+Outcome<Tensor> vector_product(const Tensor& a, const Tensor& b, int64_t dim) {
   const LoopFn loop = products_of(a->dtype());
   const int64_t dims = a->dim();
-  if (!loop || a->has_math_bits() || b->has_math_bits() || a->dtype() != b->dtype() || dim < -dims || dim >= dims ||
-      !std::ranges::equal(a->sizes(), b->sizes()))
-    return {};
+  if (!loop || a->dtype() != b->dtype()) return NotMine{"dtypes other than one of float32, float64, int32 and int64"};
+  if (a->has_math_bits() || b->has_math_bits()) return NotMine{"math bits"};
+  if (!std::ranges::equal(a->sizes(), b->sizes())) return NotMine{"two shapes"};
+  if (dim < -dims || dim >= dims) return NotMine{"a dim out of range"};
   const size_t d = size_t(dim < 0 ? dim + dims : dim);
-  if (a->sizes()[d] != 3) return {};
+  if (a->sizes()[d] != 3) return NotMine{"a dim that is not of three elements"};
+  const UnlockedWork others_run(a->numel());
   const Tensor out = empty(a->sizes(), a->dtype(), Device{});
   Dims shape(a->sizes().begin(), a->sizes().end());
   shape[d] = 1;  // each vector is visited once

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <cmath>
 #include <map>
 
 #include "cuda/cublaslt.h"
@@ -88,12 +89,15 @@ FftPlan& fft_plan(const FftLibrary& l, int type, int rank, const int64_t* sizes,
   return p;
 }
 
+enum class Transform { complex, from_real, to_real };
+
 // What a complex number's parts are, side by side.
 Tensor parts_of(const Tensor& t) { return is_complex(t->dtype()) ? view_as_real(*t) : t; }
 
-}  // namespace
-
-Tensor fourier(Transform how, const Tensor& given, int rank, bool forward, double scale, int64_t size) {
+// The transform of the last `rank` dimensions (1 to 3), contiguous float32, float64 or complex ones of these; from_real gives the half that
+// stands for all, to_real makes `size` numbers of the last dimension. Every number is multiplied by `scale`. Null where cuFFT is not there or
+// does not take the problem.
+Tensor transformed(Transform how, const Tensor& given, int rank, bool forward, double scale, int64_t size) {
   const FftLibrary& l = fft_library();
   const DType t = given->dtype();
   const bool wide = t == DType::f64 || t == DType::c128, from_real = how == Transform::from_real,
@@ -134,6 +138,50 @@ Tensor fourier(Transform how, const Tensor& given, int rank, bool forward, doubl
     if (!run_elementwise(e, parts->sizes(), device)) return {};
   }
   return out;
+}
+
+// The three operators. `size`: of the result's last dim, of a transform to real numbers. `whole`: from_real gives all frequencies.
+Outcome<Tensor> transformed_dims(Transform how, const Tensor& self, IntArrayRef given, int64_t normalization,
+    bool forward, int64_t size, bool whole) {
+  if (!self->numel() || self->has_math_bits()) return NotMine{"no elements, or math bits"};
+  Dims dims(given.begin(), given.end());
+  const int64_t ndim = self->dim(), rank = int64_t(dims.size());
+  if (rank < 1 || rank > 3 || rank > ndim) return NotMine{"other than one to three dims"};
+  bool among[3] = {};
+  for (int64_t& d : dims) {
+    d += d < 0 ? ndim : 0;
+    const int64_t place = d - (ndim - rank);
+    if (place < 0 || place >= rank || among[place]) return NotMine{"dims that are not the last ones"};
+    among[place] = true;
+  }
+  if (how != Transform::complex && dims.back() != ndim - 1) return NotMine{"a halved dim that is not the last one"};
+  const bool to_real = how == Transform::to_real;
+  if (to_real && (size < 1 || self->sizes().back() != size / 2 + 1)) return NotMine{"a size that the input has not"};
+  int64_t count = to_real ? size : 1;
+  for (int64_t d = ndim - rank; d < ndim - (to_real ? 1 : 0); ++d) count *= self->sizes()[size_t(d)];
+  const double scale = normalization == 1 ? 1 / std::sqrt(double(count)) : normalization == 2 ? 1 / double(count) : 1;
+  Tensor x = self;
+  if (whole) {  // that of complex numbers
+    const DType t = self->dtype();
+    if (t != DType::f32 && t != DType::f64) return NotMine{"neither float32 nor float64"};
+    x = empty(self->sizes(), t == DType::f64 ? DType::c128 : DType::c64, self->device());
+    copy_(x, self);
+    how = Transform::complex;
+  }
+  return or_not_mine(transformed(how, x, int(rank), forward, scale, size),
+      "a dtype without transforms, no cuFFT, or a plan that it refuses");
+}
+
+}  // namespace
+
+Outcome<Tensor> fft_c2c(const Tensor& self, IntArrayRef dims, int64_t normalization, bool forward) {
+  return transformed_dims(Transform::complex, self, dims, normalization, forward, 0, false);
+}
+Outcome<Tensor> fft_r2c(const Tensor& self, IntArrayRef dims, int64_t normalization, bool onesided) {
+  return transformed_dims(Transform::from_real, self, dims, normalization, !onesided, 0, !onesided);
+}
+Outcome<Tensor> fft_c2r(const Tensor& self, IntArrayRef dims, int64_t normalization, int64_t last_dim_size) {
+  return transformed_dims(Transform::to_real, self, dims, normalization, false, last_dim_size, false);
 }
 
 }  // namespace shim::cuda

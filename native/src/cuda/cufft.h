@@ -1,13 +1,12 @@
 #pragma once
-// Fourier transforms by cuFFT, found when first needed.
-#include "core/tensor.h"
+// Fourier transforms of CUDA tensors by cuFFT, found when first needed: of the last dims, one to three, float32, float64 and complex
+// numbers of these. `normalization` is PyTorch's: 0 none, 1 by the root of the number of elements, 2 by that number.
+#include "ops/kernel.h"
 
 namespace shim::cuda {
 
-enum class Transform { complex, from_real, to_real };
-// The transform of x's last `rank` dimensions (1 to 3), contiguous float32, float64 or complex ones of these; from_real gives the half that
-// stands for all, to_real makes `size` numbers of the last dimension. Every number is multiplied by `scale`. Null where cuFFT is not there or
-// does not take the problem.
-Tensor fourier(Transform, const Tensor& x, int rank, bool forward, double scale, int64_t size);
+Outcome<Tensor> fft_c2c(const Tensor& self, IntArrayRef dims, int64_t normalization, bool forward);
+Outcome<Tensor> fft_r2c(const Tensor& self, IntArrayRef dims, int64_t normalization, bool onesided);
+Outcome<Tensor> fft_c2r(const Tensor& self, IntArrayRef dims, int64_t normalization, int64_t last_dim_size);
 
 }  // namespace shim::cuda

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "cuda/kernel_files.h"
+#include "cuda/kernel_store.h"
 #include "cuda/nvrtc.h"
 #include "cuda/transpose.h"
 
@@ -121,9 +122,7 @@ uint64_t packed(const Plan& p, int device) {
   return key | uint64_t(p.inputs) << 56;
 }
 
-const char* source(std::string_view op) {
-  return kernel_program(op.starts_with("igamma") ? "elementwise_gamma" : "elementwise");
-}
+const char* program_of(std::string_view op) { return op.starts_with("igamma") ? "elementwise_gamma" : "elementwise"; }
 
 // The compiler's macros; empty where there is no such operator.
 std::vector<std::string> options_of(const Plan& p) {
@@ -148,9 +147,7 @@ namespace {
 CUfunction build(const Plan& p, int device) {
   const std::vector<std::string> options = options_of(p);
   if (options.empty()) return nullptr;
-  std::string name = std::string("pointwise-") + p.op;
-  for (size_t i = 1; i < options.size(); ++i) name += "-" + options[i].substr(options[i].find('=') + 1);
-  return nvrtc::kernel(device, name, source(p.op), options, p.flat ? "flat" : "strided");
+  return loaded_kernel(device, program_of(p.op), options, p.flat ? "flat" : "strided");
 }
 
 struct KeyHash {
@@ -246,7 +243,7 @@ std::string compile_elementwise(
   if (!element_type(in) || !element_type(out)) return "no kernel for this dtype";
   const std::vector<std::string> options = options_of(p);
   if (options.empty()) return std::string("no operator ") + op;
-  nvrtc::Compiled c = nvrtc::compile(source(op), architecture, options, op);
+  nvrtc::Compiled c = nvrtc::compile(Specialisation::of(program_of(op), options), architecture);
   return c.cubin.empty() ? c.log : "";
 }
 
@@ -266,6 +263,8 @@ bool run_elementwise(const Elementwise& e, IntArrayRef shape, int device) {
     if (!element_type(p.types[k])) return false;
   }
   if (!compute_type(p.in) || !compute_type(p.result)) return false;
+  // Complex numbers are only ever copied: a kernel for anything else would not compile.
+  if ((is_complex(p.in) || is_complex(p.result)) && std::strcmp(e.op, "copy")) return false;
   const Nest nest = make_nest(shape, e.operands, e.count);
   int64_t n = 1;
   for (int d = 0; d < nest.dims; ++d) n *= nest.sizes[d];

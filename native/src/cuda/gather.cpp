@@ -6,7 +6,7 @@
 #include "cuda/gather_kernels.h"
 #include "cuda/launch.h"
 #include "cuda/walk.h"
-#include "ops/kernels.h"
+#include "ops/joining.h"
 
 namespace shim::cuda {
 namespace {
@@ -63,36 +63,31 @@ CUfunction adding_kernel(const char* entry, DType t, DType index, bool wide, int
   });
 }
 
-Tensor cat(std::span<const TensorImpl* const> tensors, int64_t dim) {
-  const TensorImpl& first = *tensors[0];
-  const int n = first.dim();
-  if (!kernels_ready() || n == 0 || dim < -n || dim >= n) return {};
-  const size_t d = size_t(dim < 0 ? dim + n : dim);
-  int64_t total = 0;
-  for (const TensorImpl* t : tensors) {
-    if (t->device() != first.device() || t->dtype() != first.dtype() || t->dim() != n || (n == 1 && t->numel() == 0))
-      return {};
-    for (size_t i = 0; i < size_t(n); ++i)
-      if (i != d && t->sizes()[i] != first.sizes()[i]) return {};
-    total += t->sizes()[d];
-  }
-  Dims shape(first.sizes().begin(), first.sizes().end());
-  shape[d] = total;
-  const MemoryFormat format = common_memory_format(tensors);
-  Tensor out = empty(shape, first.dtype(), first.device(), false, format);
+Outcome<Tensor> cat(TensorList tensors, int64_t dim) {
+  if (!kernels_ready()) return NotMine{"no CUDA kernels here"};
+  const Outcome<Joined> joined = joined_sizes(tensors, dim);
+  if (!joined) return joined.why();
+  const auto& [d, shape, elements, format] = *joined;
+  Tensor out = empty(shape, tensors[0]->dtype(), tensors[0]->device(), false, format);
   if (!out->numel()) return out;
-  const bool packed_all = std::ranges::all_of(tensors, [](const TensorImpl* t) { return t->is_contiguous(); });
+  const bool packed_all = std::ranges::all_of(tensors, [](const Tensor& t) { return t->is_contiguous(); });
   if (format != MemoryFormat::contiguous || (tensors.size() <= 4 && !packed_all)) {  // a copy of each anyway
-    copy_parts(out, tensors, int64_t(d));
+    copy_parts(out, pointers_of(tensors), int64_t(d));
     return out;
   }
   int64_t start = 0;
   for (size_t begin = 0; begin < tensors.size(); begin += kParts) {
     std::vector<Tensor> parts;
-    for (size_t i = begin; i < std::min(begin + kParts, tensors.size()); ++i) parts.push_back(packed(*tensors[i]));
-    if (!join(out, parts, d, &start)) return {};
+    for (size_t i = begin; i < std::min(begin + kParts, tensors.size()); ++i) parts.push_back(contiguous(tensors[i]));
+    if (!join(out, parts, d, &start)) return NotMine{"a kernel that could not be compiled"};
   }
   return out;
+}
+
+Outcome<Tensor> stack(TensorList tensors, int64_t dim) {
+  Outcome<std::vector<Tensor>> parts = unsqueezed(tensors, &dim);
+  if (!parts) return parts.why();
+  return cat(*parts, dim);
 }
 
 Tensor take_along(const TensorImpl& self, int64_t dim, const TensorImpl& index, bool wraps) {

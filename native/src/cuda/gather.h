@@ -6,7 +6,8 @@
 
 namespace shim::cuda {
 
-Tensor cat(std::span<const TensorImpl* const> tensors, int64_t dim);  // of one dtype and matching sizes
+Outcome<Tensor> cat(TensorList tensors, int64_t dim);
+Outcome<Tensor> stack(TensorList tensors, int64_t dim);
 // self with dim `dim` replaced by the dims of `index` (int32 or int64); `wraps`: negative indices count from the end.
 Tensor take_along(const TensorImpl& self, int64_t dim, const TensorImpl& index, bool wraps);
 // The rows that int64 indices name among rows of `sizes`: of the broadcast shape of the indices, negative ones from the end.

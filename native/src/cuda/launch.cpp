@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "cuda/elementwise.h"
-#include "cuda/kernel_files.h"
+#include "cuda/kernel_store.h"
 #include "cuda/nvrtc.h"
 #include "cuda/reasons.h"
 #include "ops/kernels.h"
@@ -38,13 +38,8 @@ CUfunction known_kernel(const Family& family, const char* entry, uint64_t key, i
 
 CUfunction compiled_kernel(
     const Family& family, const char* entry, uint64_t key, int device, std::vector<std::string> macros) {
-  std::string name = family.name;
-  for (std::string& m : macros) {
-    name += "-" + m;  // all of it: the values alone may be those of other macros
-    m = "-D" + m;
-  }
-  return kernels[{&family, entry, key, device}] =
-             nvrtc::kernel(device, name, kernel_program(family.name), macros, entry);
+  const CUfunction f = loaded_kernel(device, family.name, macros, entry);
+  return kernels[{&family, entry, key, device}] = f;
 }
 
 const char* word_type(int64_t bytes) {
@@ -91,10 +86,7 @@ Cut cut_at(const Tensor& t, int64_t dim) {
 }
 
 std::string compile_family(std::string_view family, std::vector<std::string> macros, int architecture) {
-  const char* program = kernel_program(family);
-  if (!program) return "there is no such family of kernels";
-  for (auto& m : macros) m = "-D" + m;
-  const nvrtc::Compiled c = nvrtc::compile(program, architecture, macros);
+  const nvrtc::Compiled c = nvrtc::compile(Specialisation::of(family, macros), architecture);
   return c.cubin.empty() ? c.log : "";
 }
 
@@ -109,6 +101,6 @@ const char* not_floats(std::initializer_list<const Tensor*> tensors) {
   return nullptr;
 }
 
-bool kernels_ready() { return driver().loaded && driver().launch && !nvrtc::version().empty(); }
+bool kernels_ready() { return driver().loaded && driver().launch && kernels_to_be_had(); }
 
 }  // namespace shim::cuda

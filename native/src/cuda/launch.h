@@ -53,7 +53,7 @@ int vector_of(const void* data, size_t size);
 // The same for rows of `cols` elements that each begin with a whole load.
 int vector_for(int64_t cols, std::initializer_list<const Tensor*> tensors);
 int threads_for(int64_t work);  // a multiple of 32 from 32 to 1024
-bool kernels_ready();           // a driver and an NVRTC are there
+bool kernels_ready();           // a driver is there, and an NVRTC or a pack of compiled kernels
 bool floating(DType);           // a dtype of ours for sums and norms: float16, bfloat16, float32, float64
 DType compute_dtype(DType);     // float32 for the narrow ones
 bool has_kernel(DType);         // an element type that kernels can compute with

@@ -1,15 +1,18 @@
 #include "cuda/nvrtc.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
-#include <cstdio>
-#include <map>
+#include <cstring>
+#include <memory>
 #include <mutex>
+#include <optional>
 
-#include "core/cache_folder.h"
-#include "core/slow_work.h"
 #include "cuda/cublaslt.h"
+#include "cuda/kernel_files.h"
 
 namespace shim::nvrtc {
 namespace {
@@ -32,6 +35,7 @@ struct Library {
 #define SHIM_MEMBER(member, symbol, types) int(*member) types = nullptr;
   SHIM_NVRTC(SHIM_MEMBER)
 #undef SHIM_MEMBER
+  int (*set_callback)(Program, int (*)(void*, void*), void*) = nullptr;  // of later versions: may end a compilation
   bool loaded = false;
   std::string version_text;
 };
@@ -45,6 +49,7 @@ bool load(const std::string& path, Library& l) {
   complete = complete && l.member;
   SHIM_NVRTC(SHIM_LOAD)
 #undef SHIM_LOAD
+  l.set_callback = reinterpret_cast<decltype(l.set_callback)>(dlsym(library, "nvrtcSetFlowCallback"));
   int major = 0, minor = 0;
   if (!complete || l.version(&major, &minor) != 0) return false;
   l.version_text = std::to_string(major) + "." + std::to_string(minor);
@@ -52,25 +57,18 @@ bool load(const std::string& path, Library& l) {
   return true;
 }
 
+// Found without a lock held: the search runs Python, which lets other threads run that want the library too.
+std::atomic<Library*> library_{nullptr};
+
 Library& library() {
-  static Library* found = [] {
-    auto* l = new Library();
-    for (const std::string& path : cublaslt::library_candidates("nvrtc"))
-      if (load(path, *l)) break;
-    return l;
-  }();
-  return *found;
-}
-
-struct State {
-  std::mutex lock;
-  std::map<std::pair<int, std::string>, CUmodule> modules;  // (device, program)
-  std::string why;
-};
-
-State& state() {
-  static auto* s = new State();
-  return *s;
+  if (Library* found = library_.load(std::memory_order_acquire)) return *found;
+  auto* own = new Library();
+  for (const std::string& path : cublaslt::library_candidates("nvrtc"))
+    if (load(path, *own)) break;
+  Library* first = nullptr;
+  if (library_.compare_exchange_strong(first, own)) return *own;
+  delete own;
+  return *first;
 }
 
 // Programs compiled one after the other, as in the first seconds of a program: short each, long together.
@@ -97,87 +95,58 @@ struct Burst {
   }
 };
 
+Burst* burst_ = nullptr;
+std::once_flag burst_made;
+
 Burst& burst() {
-  static auto* b = new Burst();
-  return *b;
+  std::call_once(burst_made, [] {
+    burst_ = new Burst;
+    pthread_atfork(
+        nullptr, nullptr, [] { burst_ = new Burst; });  // a thread that is not in the child may hold the lock
+  });
+  return *burst_;
 }
 
-int architecture_of(int device) {
-  constexpr int kMajor = 75, kMinor = 76;
-  int major = 0, minor = 0;
-  CUdevice handle = 0;
-  driver().device_get(&handle, device);
-  driver().device_attribute(&major, kMajor, handle);
-  driver().device_attribute(&minor, kMinor, handle);
-  return 10 * major + minor;
-}
-
-// What is kept of a program is its machine code, for its source, architecture and options.
-CUmodule module_for(int device, const std::string& name, const char* source, const std::vector<std::string>& options) {
-  State& s = state();
-  auto [it, fresh] = s.modules.try_emplace({device, name}, nullptr);
-  if (!fresh) return it->second;
-  const int architecture = architecture_of(device);
-  std::string key = source + std::to_string(architecture);
-  for (auto& o : options) key += " " + o;
-  std::string folder = cache_folder();
-  if (!folder.empty()) folder += "/kernels";
-  char file[64];  // the digest tells programs apart; the name is for people
-  std::snprintf(file, sizeof file, "%.24s-sm%d-%016llx.cubin", name.c_str(), architecture,
-      static_cast<unsigned long long>(digest(key)));
-  if (const std::string code = kept(folder, file, key); !code.empty()) {
-    if (driver().module_load(&it->second, code.data()) == 0) return it->second;
-    forget(folder, file);  // no code for this driver: it is made again
-  }
-  const Compiled c = compile(source, architecture, options, name);
-  if (c.cubin.empty()) {
-    s.why = c.log;
-    return it->second = nullptr;
-  }
-  if (driver().module_load(&it->second, c.cubin.data()) != 0) {
-    s.why = name + ": the driver does not load the compiled kernels";
-    return it->second = nullptr;
-  }
-  keep(folder, file, key, c.cubin);
-  return it->second;
-}
+constexpr size_t kLogBytes = 8192;  // kept of what the compiler says
+std::atomic<bool> stopped{false};
+int is_stopped(void*, void*) { return stopped; }
 
 }  // namespace
 
 std::string use_library(const std::string& path) {
-  Library l;
-  if (!load(path, l)) return path + " could not be loaded as NVRTC";
-  library() = l;
+  auto l = std::make_unique<Library>();
+  if (!load(path, *l)) return path + " could not be loaded as NVRTC";
+  library_ = l.release();  // another one stays where it is: threads may be in it
   return {};
 }
 
 std::string version() { return library().loaded ? library().version_text : ""; }
 
-std::string why_not() {
-  std::lock_guard<std::mutex> guard(state().lock);
-  return state().why;
-}
+void stop() { stopped = true; }
 
-Compiled compile(
-    const std::string& source, int architecture, const std::vector<std::string>& options, const std::string& name) {
+Patience::Patience(const std::string& program) : work_(burst().said(program), burst().waited()) {}
+Patience::~Patience() { burst().done(); }
+
+Compiled compile(const cuda::Specialisation& s, int architecture, bool silent) {
   const Library& l = library();
-  if (!l.loaded) return {"", "NVRTC was not found. Install nvidia-cuda-nvrtc, or set SHIM_NVRTC_PATH."};
+  if (!l.loaded) return {"", "NVRTC was not found. Install nvidia-cuda-nvrtc, or set SHIM_NVRTC_PATH.", false};
+  const char* source = kernel_program(s.program);
+  if (!source) return {"", "there is no such family of kernels"};
   Program program = nullptr;
-  if (l.create(&program, source.c_str(), "shim_kernels.cu", 0, nullptr, nullptr) != 0)
-    return {"", "nvrtcCreateProgram failed"};
-  std::string target = "--gpu-architecture=sm_" + std::to_string(architecture);
-  for (auto& o : options)
-    if (o == "-DHOPPER=1") target += "a";  // instructions of this architecture alone
-  std::vector<const char*> arguments = {target.c_str(), "-std=c++17", "-default-device"};
-  for (auto& o : options) arguments.push_back(o.c_str());
+  if (stopped || l.create(&program, source, "shim_kernels.cu", 0, nullptr, nullptr) != 0)
+    return {"", "nvrtcCreateProgram failed", false};
+  if (l.set_callback) l.set_callback(program, is_stopped, nullptr);
+  std::vector<std::string> options = {
+      "--gpu-architecture=sm_" + std::to_string(architecture) + (s.for_hopper() ? "a" : ""), "-std=c++17",
+      "-default-device"};
+  for (const std::string& m : s.macros) options.push_back("-D" + m);
+  std::vector<const char*> arguments;
+  for (const std::string& o : options) arguments.push_back(o.c_str());
+  std::optional<Patience> said;
+  if (!silent) said.emplace(s.program);
+  const int status = l.compile(program, int(arguments.size()), arguments.data());
+  said.reset();
   Compiled result;
-  const auto waited = burst().waited();
-  int status;
-  {
-    SlowWork work(burst().said(name), waited);
-    status = l.compile(program, int(arguments.size()), arguments.data());
-  }
-  burst().done();
   size_t size = 0;
   if (status == 0 && l.cubin_size(program, &size) == 0 && size) {
     result.cubin.resize(size);
@@ -186,23 +155,12 @@ Compiled compile(
   if (l.log_size(program, &size) == 0 && size > 1) {
     result.log.resize(size);
     l.log(program, result.log.data());
+    result.log.resize(std::min(std::strlen(result.log.c_str()), kLogBytes));
   }
   if (result.cubin.empty() && result.log.empty()) result.log = "NVRTC gave no machine code";
+  result.from_compiler = !stopped;
   l.destroy(&program);
   return result;
-}
-
-CUfunction kernel(int device, const std::string& name, const char* source, const std::vector<std::string>& options,
-    const char* entry) {
-  if (!driver().loaded || !driver().module_load || !driver().module_function) return nullptr;
-  std::lock_guard<std::mutex> guard(state().lock);
-  CUmodule module = module_for(device, name, source, options);
-  CUfunction function = nullptr;
-  if (module && driver().module_function(&function, module, entry) != 0) {
-    state().why = name + " has no kernel " + entry;
-    return nullptr;
-  }
-  return function;
 }
 
 }  // namespace shim::nvrtc

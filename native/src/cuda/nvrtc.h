@@ -1,27 +1,34 @@
 #pragma once
-// Our own CUDA C++ kernels: compiled by NVRTC (loaded with dlopen) when first needed, kept on disk as machine code.
+// NVIDIA's run-time compiler, loaded with dlopen when it is first asked for something.
 #include <string>
 #include <vector>
 
-#include "cuda/driver.h"
+#include "core/slow_work.h"
+#include "cuda/specialisation.h"
 
 namespace shim::nvrtc {
 
 struct Compiled {
   std::string cubin;  // empty: `log` says why
   std::string log;
+  bool from_compiler = true;  // it is the program that does not compile; false: NVRTC is not there, or was stopped
 };
 
-// `architecture`: 90 for sm_90. Needs no GPU. `name`: what a terminal is told where it takes long.
-Compiled compile(const std::string& source, int architecture, const std::vector<std::string>& options,
-    const std::string& name = "a program");
-std::string version();                             // "13.0", or empty when the library is not there
+// `architecture`: 90 for sm_90. Needs no GPU. `silent`: nobody waits for it, so a terminal is not told that it takes long. May be
+// called by several threads at once.
+Compiled compile(const cuda::Specialisation&, int architecture, bool silent = false);
+void stop();            // ends the compilations under way, where NVRTC can, and lets no other begin
+std::string version();  // "13.0", or empty when the library is not there
 std::string use_library(const std::string& path);  // this one instead of what is found; what is wrong with it, or empty
 
-// The kernel `entry` of a program on a device, from memory, disk or the compiler. Null if it cannot be had; `why_not` says why.
-// `name` distinguishes programs that share a source but differ in options.
-cuda::CUfunction kernel(int device, const std::string& name, const char* source,
-    const std::vector<std::string>& options, const char* entry);
-std::string why_not();
+// While it lives a terminal is told, once that has taken long, that a program is compiled.
+class Patience {
+ public:
+  explicit Patience(const std::string& program);
+  ~Patience();
+
+ private:
+  SlowWork work_;
+};
 
 }  // namespace shim::nvrtc

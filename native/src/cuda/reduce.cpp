@@ -8,7 +8,7 @@
 #include "cuda/driver.h"
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
-#include "cuda/kernel_files.h"
+#include "cuda/kernel_store.h"
 #include "cuda/nvrtc.h"
 
 namespace shim::cuda {
@@ -83,9 +83,7 @@ CUfunction kernel_for(
   if (fresh) {
     const std::vector<std::string> options =
         options_of(op, in, compute, out, vector, log, std::string_view(entry) == "softmax");
-    std::string name = "reduce";
-    for (auto& o : options) name += "-" + o.substr(o.find('=') + 1);
-    it->second = nvrtc::kernel(device, name, kernel_program("reduce"), options, entry);
+    it->second = loaded_kernel(device, "reduce", options, entry);
   }
   return it->second;
 }
@@ -247,8 +245,8 @@ bool softmax(const TensorImpl& self, const Tensor& out, bool log, DType compute)
 
 std::string compile_reduction(const char* op, DType in, DType compute, DType out, int vector, int architecture) {
   const bool softmax = std::string_view(op) == "softmax";
-  nvrtc::Compiled c = nvrtc::compile(kernel_program("reduce"), architecture,
-      options_of(softmax ? "sum" : op, in, compute, out, vector, softmax, softmax));
+  const auto options = options_of(softmax ? "sum" : op, in, compute, out, vector, softmax, softmax);
+  nvrtc::Compiled c = nvrtc::compile(Specialisation::of("reduce", options), architecture);
   return c.cubin.empty() ? c.log : "";
 }
 

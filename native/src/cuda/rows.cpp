@@ -8,6 +8,8 @@
 #include "cuda/launch.h"
 #include "cuda/reasons.h"
 #include "ops/kernels.h"
+#include "ops/integer_range.h"
+#include "ops/placed.h"
 
 namespace shim::cuda {
 namespace {
@@ -238,17 +240,23 @@ Tensor variance(const Tensor& given, IntArrayRef dims, bool keepdim, double corr
   return out;
 }
 
-Tensor arange(int64_t start, int64_t step, int64_t n, DType t, Device where) {
-  if (!kernels_ready() || !has_kernel(t) || t == DType::b8) return {};
-  Tensor out = empty(Dims{n}, t, where);
+Outcome<Tensor> arange(IntOrFloat from, IntOrFloat end, IntOrFloat by, std::optional<DType> dtype, Ignored,
+    std::optional<Device> where, std::optional<bool> pin_memory) {
+  if (!where) return NotMine{""};  // on the CPU
+  if (pin_memory.value_or(false)) return NotMine{"pinned memory"};
+  Outcome<IntegerRange> range = integer_range(from, end, by, dtype);
+  if (!range) return range.why();
+  auto [start, step, n, t] = *range;
+  if (!kernels_ready() || !has_kernel(t)) return NotMine{"no CUDA kernels here"};
+  Tensor out = empty(Dims{n}, t, placed(*where));
   const int device = out->device().index;
   const DType compute = floating(t) ? DType::f64 : DType::i64;
   const CUfunction f = rows_kernel("ramp", {t, compute, t, 1, 0, "MAKES=1"}, device);
-  if (!f) return {};
+  if (!f) return NotMine{"a kernel that could not be compiled"};
   if (!n) return out;
   void* to = out->data();
-  double first = double(start), by = double(step);
-  void* of_floats[] = {&to, &n, &first, &by};
+  double first = double(start), distance = double(step);
+  void* of_floats[] = {&to, &n, &first, &distance};
   void* of_ints[] = {&to, &n, &start, &step};
   launch(f, (n + 255) / 256, 1, 256, 1, compute == DType::f64 ? of_floats : of_ints, device);
   return out;

@@ -21,7 +21,9 @@ Tensor arg_extreme(bool largest, const Tensor& self, int64_t dim, bool all, bool
 Tensor variance(const Tensor& self, IntArrayRef dims, bool keepdim, double correction, bool root,
     Tensor* mean);                                                       // over the last dimensions
 Tensor log_sum_exp(const Tensor& self, IntArrayRef dims, bool keepdim);  // the same
-Tensor arange(int64_t start, int64_t step, int64_t n, DType, Device);
+// As cpu/creation.h has it, over ints.
+Outcome<Tensor> arange(IntOrFloat start, IntOrFloat end, IntOrFloat step, std::optional<DType>, Ignored layout,
+    std::optional<Device>, std::optional<bool> pin_memory);
 Outcome<Tensor> triangle(const Tensor& self, int64_t diagonal, bool upper);
 
 }  // namespace shim::cuda

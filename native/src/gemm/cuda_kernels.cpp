@@ -17,7 +17,7 @@ const char* const column_entries[] = {"columns_sum", "columns_relu", "columns_ge
     "activate_relu", "activate_gelu", "activate_gelu_tanh", "few_rows_1", "few_rows_2", "outer_product"};
 
 CUfunction function(int device, DType dtype, int entry) {
-  static KernelTable table("linear", "gemm_columns", column_entries);
+  static KernelTable table("gemm_columns", column_entries);
   return table.find(device, dtype, entry);
 }
 

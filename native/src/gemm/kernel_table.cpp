@@ -2,8 +2,7 @@
 
 #include <string>
 
-#include "cuda/kernel_files.h"
-#include "cuda/nvrtc.h"
+#include "cuda/kernel_store.h"
 #include "ops/gemm_settings.h"
 
 namespace shim::gemm {
@@ -23,9 +22,7 @@ cuda::CUfunction KernelTable::find(int device, DType dtype, int entry) {
   if (type < 0 || device < 0 || device >= kMaxDevices) return nullptr;
   if (!asked_[device][type][entry]) {
     cuda::ensure_context();
-    const std::string number = std::to_string(type);
-    cuda::CUfunction f = nvrtc::kernel(
-        device, name_ + ("-" + number), cuda::kernel_program(file_), {"-DTYPE=" + number}, entries_[size_t(entry)]);
+    cuda::CUfunction f = cuda::loaded_kernel(device, file_, {"TYPE=" + std::to_string(type)}, entries_[size_t(entry)]);
     known_[device][type][entry] = f;
     asked_[device][type][entry] = true;
     if (!f) ++counters().fallbacks;

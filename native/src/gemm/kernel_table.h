@@ -15,12 +15,11 @@ int type_number(DType);
 class KernelTable {
  public:
   static constexpr int kEntries = 12, kMaxDevices = 64, kTypes = 4;
-  KernelTable(const char* name, const char* file, std::span<const char* const> entries)
-      : name_(name), file_(file), entries_(entries) {}
+  KernelTable(const char* file, std::span<const char* const> entries) : file_(file), entries_(entries) {}
   cuda::CUfunction find(int device, DType, int entry);
 
  private:
-  const char *name_, *file_;  // of cuda/kernels, without its ending
+  const char* file_;  // of cuda/kernels, without its ending
   std::span<const char* const> entries_;
   std::atomic<cuda::CUfunction> known_[kMaxDevices][kTypes][kEntries] = {};
   std::atomic<bool> asked_[kMaxDevices][kTypes][kEntries] = {};

@@ -18,7 +18,7 @@ const char* const entries[] = {"skinny_4", "skinny_8", "skinny_16", "skinny_8_ta
     "skinny_backward_4", "skinny_backward_8", "skinny_backward_16"};
 
 CUfunction function(int device, DType dtype, int entry) {
-  static KernelTable table("skinny", "skinny", entries);
+  static KernelTable table("skinny", entries);
   return table.find(device, dtype, entry);
 }
 

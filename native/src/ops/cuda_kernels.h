@@ -19,6 +19,7 @@ struct Elementwise {
 bool run_elementwise(const Elementwise&, IntArrayRef shape, int device);
 bool elementwise_dtype(DType);  // whether tensors of this dtype can be read and written
 bool elementwise_ready();       // NVRTC and the driver are there
+int current_device();           // of this thread; 0 until something else is set
 
 // `reduced[d]`: whether dimension d goes. `out` has the kept dimensions, in order, contiguous, and any dtype; computed in
 // `compute`, divided by `divisor`. False where there is no kernel.

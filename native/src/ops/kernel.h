@@ -11,7 +11,7 @@
 namespace shim {
 
 // Why a call is left to the operator's body. A literal that names what the kernel lacks ("bool tensors", "more than one dim"):
-// torch_proxy_status()["declined"] counts it under the operator.
+// torch_proxy_status()["declined"] counts it under the operator. Empty: another device's call, which is nothing to count.
 struct NotMine {
   const char* reason;
 };
@@ -25,11 +25,28 @@ template <class T> class Outcome {
   Outcome(NotMine why) : reason_(why.reason) {}
   explicit operator bool() const { return !reason_; }
   T& operator*() { return value_; }
+  const T& operator*() const { return value_; }
   T* operator->() { return &value_; }
+  const T* operator->() const { return &value_; }
   NotMine why() const { return {reason_}; }
 
  private:
   T value_{};
+  const char* reason_ = nullptr;
+};
+
+// The same where the result is one of the arguments: what in-place kernels give without counting a reference.
+template <class T> class Outcome<const T&> {
+ public:
+  Outcome(const T& value) : value_(&value) {}
+  Outcome(T&&) = delete;
+  Outcome(NotMine why) : reason_(why.reason) {}
+  explicit operator bool() const { return !reason_; }
+  const T& operator*() const { return *value_; }
+  NotMine why() const { return {reason_}; }
+
+ private:
+  const T* value_ = nullptr;
   const char* reason_ = nullptr;
 };
 
@@ -53,6 +70,21 @@ using ScalarList = std::span<const Scalar>;
 
 // An argument of the schema that the kernel does not depend on.
 struct Ignored {};
+
+// A tensor that no class of Python acts for: of no subclass that overrides functions or handles operators.
+struct PlainTensor {
+  const Tensor& tensor;
+  const Tensor& operator*() const { return tensor; }
+  TensorImpl* operator->() const { return tensor.get(); }
+};
+
+// An int of 64 bits or a float, neither a bool nor another number.
+struct IntOrFloat {
+  bool floating = false;
+  int64_t i = 0;
+  double f = 0;
+  double to_double() const { return floating ? f : double(i); }
+};
 
 // A kernel's first parameter: what it was registered with, which tells apart the operators that share one function.
 template <class T> struct Registered {

@@ -2,14 +2,14 @@
 // Pure kernels of matrix products: one result each, no autograd, no Python. A null Tensor means that this device or dtype is
 // not served here and the caller's other way is to be taken. Shapes and dtypes are checked by the caller.
 #include <optional>
-#include <string>
+#include <string_view>
 
 #include "core/tensor.h"
 
 namespace shim::gemm {
 
 enum class Activation : uint8_t { none, relu, gelu, gelu_tanh };
-inline Activation activation_named(const std::string& name) {
+inline Activation activation_named(std::string_view name) {
   return name == "relu"        ? Activation::relu
          : name == "gelu"      ? Activation::gelu
          : name == "gelu_tanh" ? Activation::gelu_tanh

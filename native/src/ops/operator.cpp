@@ -64,12 +64,7 @@ void Operator::count_decline(const char* why) {
   declines.emplace_back(why, 1);
 }
 
-void add_kernel(const char* name, const TypedKernel& kernel) {
-  auto& all = kernels()[name];
-  if (kernel.fits) return all.push_back(kernel);
-  std::erase_if(all, [&](const TypedKernel& k) { return !k.fits && k.on == kernel.on; });
-  all.insert(all.begin(), kernel);
-}
+void add_kernel(const char* name, const TypedKernel& kernel) { kernels()[name].push_back(kernel); }
 
 bool has_native(const char* name) { return kernels().contains(name); }
 
@@ -84,7 +79,7 @@ void find_natives(const std::string& name, Operator& into) {
   bool fitted = false;
   for (const TypedKernel& kernel : it->second) {
     KernelCall& place = kernel.on == On::cpu ? into.native_cpu : into.native;
-    if ((kernel.fits && !kernel.fits(into.schema)) || (fitted |= place != nullptr, place)) continue;
+    if (!kernel.fits(into.schema) || (fitted |= place != nullptr, place)) continue;
     place = kernel.call;
     (kernel.on == On::cpu ? into.native_cpu_data : into.native_data) = const_cast<void*>(kernel.data);
     fitted = true;

@@ -22,7 +22,7 @@ struct Formula {                        // gradient of one input (or, fused, of 
 using KernelCall = void (*)();
 enum class On : uint8_t { any, cpu, cuda };  // the devices whose tensors a kernel takes
 struct TypedKernel {
-  bool (*fits)(const Schema&);  // null: it reads the arguments itself, and stands before those that say
+  bool (*fits)(const Schema&);
   KernelCall call;
   const void* data;  // what it was registered with
   On on;

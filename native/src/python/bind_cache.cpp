@@ -14,6 +14,19 @@ PyObject* private_folder(PyObject*, PyObject* path) {
   return guarded([&]() -> PyObject* { return PyUnicode_FromString(PrivateFolder(text).why().c_str()); });
 }
 
+PyObject* folder_of_cache(PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* { return PyUnicode_FromString(cache_folder().c_str()); });
+}
+
+PyObject* cache_sweep(PyObject*, PyObject* path) {
+  const char* text = PyUnicode_AsUTF8(path);
+  if (!text) return nullptr;
+  return guarded([&]() -> PyObject* {
+    if (const PrivateFolder folder(text); folder.open()) folder.sweep();
+    Py_RETURN_NONE;
+  });
+}
+
 PyObject* cache_keep(PyObject*, PyObject* args) {
   const char *folder, *name, *key, *bytes;
   Py_ssize_t keys, size;
@@ -71,6 +84,8 @@ PyObject* slow_work_end(PyObject*, PyObject* number) {
 PyMethodDef cache_functions[] = {
     {"private_folder", private_folder, METH_O,
         "Makes a folder for this user alone, or takes others' right to write; why it cannot be used, or nothing."},
+    {"cache_folder", folder_of_cache, METH_NOARGS, "Where compiled kernels and measured choices are kept; or nothing."},
+    {"cache_sweep", cache_sweep, METH_O, "Removes from a folder what writers that were killed left in it."},
     {"cache_keep", cache_keep, METH_VARARGS, "Keeps (folder, name, key, bytes)."},
     {"cache_kept", cache_kept, METH_VARARGS,
         "The bytes kept as (folder, name, key); none if there are none, or others than were kept."},

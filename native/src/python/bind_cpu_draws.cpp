@@ -1,6 +1,7 @@
 // Draws of a distribution on the CPU that the records' bodies ask for.
 #include <string_view>
 
+#include "cpu/parallel.h"
 #include "cpu/random_kernels.h"
 #include "python/mersenne.h"
 #include "python/native_cpu.h"

@@ -108,7 +108,7 @@ PyObject* compile_kernels(
       return PyErr_Format(PyExc_RuntimeError, "%s", wrong.c_str());
   size_t bytes = 0;
   for (const char* program : {"gemm_columns", "skinny"}) {
-    nvrtc::Compiled c = nvrtc::compile(cuda::kernel_program(program), architecture, {"-DTYPE=" + std::to_string(type)});
+    nvrtc::Compiled c = nvrtc::compile({program, {"TYPE=" + std::to_string(type)}}, architecture);
     if (c.cubin.empty()) return Py_BuildValue("(ns)", Py_ssize_t(0), c.log.c_str());
     bytes += c.cubin.size();
   }

@@ -1,9 +1,11 @@
 // torch.tensor of Python numbers.
+#include <cstdlib>
+
 #include "core/sparse.h"
 #include "cpu/loops.h"
 #include "cuda/driver.h"
 #include "python/native_values.h"
-#include "python/uninitialized.h"
+#include "core/uninitialized.h"
 
 namespace shim {
 
@@ -14,6 +16,13 @@ struct Flat {  // nested sequences of numbers, in order
   std::vector<Scalar> numbers;
   bool floats = false, ints = false;
 };
+
+bool plain_int(PyObject* o, int64_t* out) {  // an int of Python that a double holds; false for others
+  if (!PyLong_CheckExact(o)) return false;
+  int overflow = 0;
+  *out = PyLong_AsLongLongAndOverflow(o, &overflow);
+  return !overflow && std::abs(*out) < (int64_t(1) << 53);
+}
 
 bool flatten(PyObject* data, size_t depth, Flat* flat) {  // false: not for here
   if (PyList_CheckExact(data) || PyTuple_CheckExact(data)) {
@@ -77,8 +86,6 @@ PyMethodDef kernels_memory_functions[] = {
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
-
-bool fill_uninitialized = false;
 
 bool number_of(PyObject* o, Scalar* n) {
   if (PyBool_Check(o)) {

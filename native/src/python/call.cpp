@@ -79,7 +79,7 @@ __attribute__((always_inline)) inline PyObject* run_as_they_are(Operator& op, Py
   if (!tangents && !seen && read) {
     for (KernelCall native : {op.native_cpu, op.native}) {
       if (!native) continue;
-      PyObject* r = call_native(native, op, args, n);
+      PyObject* r = run_native(native, op, args, n);
       if (r) {
         ++op.calls_native;
         return r;

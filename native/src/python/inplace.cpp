@@ -109,7 +109,7 @@ PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
   if (history || target->is_inference) check_inplace(target);
   for (KernelCall native : {op.native_cpu, op.native}) {
     if (!native || history || apart) continue;  // natives write in one pass
-    PyObject* r = call_native(native, op, args, n);
+    PyObject* r = run_native(native, op, args, n);
     if (r) {
       ++op.calls_native;
       target->bump_version();

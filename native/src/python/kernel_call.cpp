@@ -1,14 +1,19 @@
 #include "python/kernel_call.h"
 
 #include "core/interpreter_lock.h"
+#include "python/override.h"
 #include "python/owned_ref.h"
 
 namespace shim {
 
-PyObject* kernel_call::tuple(std::span<const Tensor> tensors) {
+bool acts_for_itself(PyObject* tensor) {
+  return has_torch_function(tensor) || SubclassOps::is_special(*unwrap(tensor));
+}
+
+PyObject* kernel_call::tuple(std::span<Tensor> tensors) {
   OwnedRef made{PyTuple_New(Py_ssize_t(tensors.size()))};
   for (size_t i = 0; made.o && i < tensors.size(); ++i) {
-    PyObject* item = wrap(tensors[i]);
+    PyObject* item = wrap(std::move(tensors[i]));
     if (!item) return nullptr;
     PyTuple_SET_ITEM(made.o, Py_ssize_t(i), item);
   }
@@ -16,7 +21,8 @@ PyObject* kernel_call::tuple(std::span<const Tensor> tensors) {
 }
 
 PyObject* kernel_call::list(std::span<const Tensor> tensors) {
-  OwnedRef all{tuple(tensors)};
+  std::vector<Tensor> taken(tensors.begin(), tensors.end());
+  OwnedRef all{tuple(taken)};
   return all.o ? PySequence_List(all.o) : nullptr;
 }
 

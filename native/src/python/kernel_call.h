@@ -40,6 +40,7 @@ inline const void* registered_data(const Operator& op, On on) {
 }
 
 inline PyObject* object(const Tensor& t) { return wrap(t); }
+inline PyObject* object(Tensor&& t) { return wrap(std::move(t)); }
 inline PyObject* object(bool b) { return PyBool_FromLong(b); }
 inline PyObject* object(PyObject* o) { return o; }
 template <class T> PyObject* object(T* pointer) { return PyLong_FromVoidPtr(reinterpret_cast<void*>(pointer)); }
@@ -48,29 +49,49 @@ inline PyObject* object(int64_t i) { return PyLong_FromLongLong(i); }
 inline PyObject* object(double d) { return PyFloat_FromDouble(d); }
 inline PyObject* object(DType t) { return dtype_object(t); }
 inline PyObject* object(const std::string& s) { return PyUnicode_FromStringAndSize(s.data(), Py_ssize_t(s.size())); }
-PyObject* tuple(std::span<const Tensor> tensors);  // a tuple of them; null tensors are None
-inline PyObject* object(const std::vector<Tensor>& tensors) { return tuple(tensors); }
+PyObject* tuple(std::span<Tensor> tensors);  // a tuple that takes them over; null tensors are None
+inline PyObject* object(std::vector<Tensor>&& tensors) { return tuple(tensors); }
 PyObject* joined(std::span<PyObject* const> items);  // a tuple of them, which are given away; null where one is null
 PyObject* list(std::span<const Tensor> tensors);
-template <class T> PyObject* part(const T& t) {
+template <class T> PyObject* part(T&& t) {
   if constexpr (std::is_same_v<T, std::vector<Tensor>>)
     return list(t);  // a Tensor[] among several results
   else
-    return object(t);
+    return object(std::move(t));
 }
-template <class... T> PyObject* object(const std::tuple<T...>& all) {
+template <class... T> PyObject* object(std::tuple<T...>&& all) {
   return std::apply(
-      [](const T&... t) {
-        if constexpr ((std::is_same_v<T, Tensor> && ...))
-          return tuple(std::array<Tensor, sizeof...(T)>{t...});
-        else
-          return joined(std::array<PyObject*, sizeof...(T)>{part(t)...});
+      [](T&... t) {
+        if constexpr ((std::is_same_v<T, Tensor> && ...)) {
+          std::array<Tensor, sizeof...(T)> tensors{std::move(t)...};
+          return tuple(tensors);
+        } else {
+          return joined(std::array<PyObject*, sizeof...(T)>{part(std::move(t))...});
+        }
       },
       all);
 }
-template <class T> PyObject* answer(Operator&, T&& value) { return object(value); }
+template <class T> PyObject* answer(Operator&, T&& value) { return object(std::forward<T>(value)); }
 template <class T> PyObject* answer(Operator& op, Outcome<T>&& outcome) {
-  return outcome ? object(*outcome) : declined(op, outcome.why().reason);
+  if (__builtin_expect(!outcome, 0)) return declined(op, outcome.why().reason);
+  if constexpr (std::is_reference_v<T>)
+    return object(*outcome);
+  else
+    return object(std::move(*outcome));
+}
+
+template <class P>
+constexpr bool holds_tensors =
+    std::is_same_v<P, const Tensor&> || std::is_same_v<P, const OptionalTensor&> || std::is_same_v<P, PlainTensor> ||
+    std::is_same_v<P, const TensorOrScalar&> || std::is_same_v<P, TensorList> || std::is_same_v<P, OptionalTensorList>;
+
+// Whether a gradient is wanted of the call: asked of the arguments from the first to the last that hold tensors.
+template <class... P> bool wants_gradient(PyObject* const* args) {
+  constexpr bool holds[] = {holds_tensors<P>...};
+  size_t first = 0, end = sizeof...(P);
+  while (first < end && !holds[first]) ++first;
+  while (end > first && !holds[end - 1]) --end;
+  return GradMode::enabled() && any_requires_grad(args + first, end - first);
 }
 
 template <On on, class... P> bool fits(const Schema& s, Types<P...>) {
@@ -82,7 +103,7 @@ template <auto F, KernelTraits traits, class... P, size_t... I>
 PyObject* call(Operator& op, PyObject* const* args, Types<P...>, std::index_sequence<I...>) {
   using S = Signature<decltype(+F)>;
   if constexpr (!traits.history)
-    if (GradMode::enabled() && any_requires_grad(args, sizeof...(P))) return nullptr;  // its parts record it
+    if (wants_gradient<P...>(args)) return nullptr;  // its parts record it
   return guarded([&]() -> PyObject* {
     std::tuple<Parameter<P, traits.on>...> given;
     const char* why = nullptr;
@@ -95,15 +116,19 @@ PyObject* call(Operator& op, PyObject* const* args, Types<P...>, std::index_sequ
   });
 }
 
+// The hottest code of small calls: one function, whatever the compiler thinks of inlining.
+template <auto F, KernelTraits traits>
+[[gnu::flatten]] PyObject* call_native(Operator& op, PyObject* const* args, size_t) {
+  return [&]<class... T>(Types<T...> types) {
+    return call<F, traits>(op, args, types, std::index_sequence_for<T...>{});
+  }(typename Signature<decltype(+F)>::Parameters{});
+}
+
 }  // namespace kernel_call
 
 template <auto F, KernelTraits traits = kAny> void register_kernel(const char* name, const void* data = nullptr) {
   using P = typename kernel_call::Signature<decltype(+F)>::Parameters;
-  const NativeFn call = [](Operator& op, PyObject* const* args, size_t) -> PyObject* {
-    return [&]<class... T>(kernel_call::Types<T...> types) {
-      return kernel_call::call<F, traits>(op, args, types, std::index_sequence_for<T...>{});
-    }(P{});
-  };
+  const NativeFn call = kernel_call::call_native<F, traits>;
   add_kernel(name, {[](const Schema& s) { return kernel_call::fits<traits.on>(s, P{}); },
                        reinterpret_cast<KernelCall>(call), data, traits.on});
 }

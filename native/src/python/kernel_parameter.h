@@ -1,98 +1,15 @@
 #pragma once
-// From a bound argument to a typed kernel's parameter: one Parameter<T> a C++ type.
-//   fits(argument)   whether the kernel's type serves this argument of a schema; asked once, when an operator is defined
-//   take(o, why)     reads the argument; false: not this kernel's, with the reason where it is one to count
-//   value()          what the kernel gets; lives as long as the call
+// The parameters of typed kernels that are no tensors: numbers, lists of them, strings, dtypes, devices (tensor_parameter.h says how).
 #include <array>
 #include <optional>
 #include <vector>
 
 #include "ops/kernel.h"
 #include "python/native_ops.h"
+#include "python/tensor_parameter.h"
 #include "python/tensor_type.h"
 
 namespace shim {
-
-inline bool is_on(const TensorImpl& t, On on) {
-  return on == On::any || (on == On::cpu ? t.device().is_cpu() : t.device().is_cuda());
-}
-
-template <class T, On on> struct Parameter;
-
-// Tensors are lent: the caller's objects keep them alive.
-template <On on> struct Parameter<const Tensor&, on> {
-  static bool fits(const Argument& a) { return a.type.base == ArgType::Tensor && !a.type.list; }
-  bool take(PyObject* o, const char** why) {
-    if (!is_tensor(o)) return *why = o == Py_None ? "no tensor" : "a number in a tensor's place", false;
-    object_ = reinterpret_cast<PyTensor*>(o);
-    return is_on(*object_->impl, on);  // others' tensors are nothing to count
-  }
-  const Tensor& value() const {
-    static_assert(sizeof(Tensor) == sizeof(TensorImpl*));
-    return reinterpret_cast<const Tensor&>(object_->impl);
-  }
-
- private:
-  PyTensor* object_ = nullptr;
-};
-
-template <On on> struct Parameter<const OptionalTensor&, on> {
-  static bool fits(const Argument& a) { return a.type.base == ArgType::Tensor && !a.type.list; }
-  bool take(PyObject* o, const char** why) {
-    if (o == Py_None) return true;
-    if (!is_tensor(o)) return *why = "a number in a tensor's place", false;
-    tensor_.emplace(unwrap(o));
-    return is_on(**tensor_, on);
-  }
-  const OptionalTensor& value() const { return tensor_; }
-
- private:
-  OptionalTensor tensor_;
-};
-
-template <On on> struct Parameter<const TensorOrScalar&, on> {
-  static bool fits(const Argument& a) {
-    return (a.type.base == ArgType::Tensor || a.type.base == ArgType::Scalar) && !a.type.list;
-  }
-  bool take(PyObject* o, const char** why) {
-    if (!is_tensor(o)) return number_of(o, &either_.number) || (*why = "neither a tensor nor a number", false);
-    either_.tensor = unwrap(o);
-    return is_on(*either_.tensor, on) || (either_.tensor->device().is_cpu() && !either_.tensor->dim());
-  }
-  const TensorOrScalar& value() const { return either_; }
-
- private:
-  TensorOrScalar either_;
-};
-
-template <class Element, On on> struct TensorsParameter {
-  static constexpr bool optional = std::is_same_v<Element, OptionalTensor>;
-  static bool fits(const Argument& a) {
-    return a.type.base == ArgType::Tensor && a.type.list && (optional || !a.type.element_optional);
-  }
-  bool take(PyObject* o, const char** why) {
-    if (!PyList_Check(o) && !PyTuple_Check(o)) return *why = "no list of tensors", false;
-    const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-    tensors_.reserve(size_t(n));
-    for (Py_ssize_t i = 0; i < n; ++i) {
-      PyObject* item = PySequence_Fast_GET_ITEM(o, i);
-      if (!is_tensor(item)) {
-        if (!optional || item != Py_None) return *why = "no tensor in a list of them", false;
-        tensors_.emplace_back();
-        continue;
-      }
-      if (!is_on(*unwrap(item), on)) return false;
-      tensors_.emplace_back(Tensor(unwrap(item)));
-    }
-    return true;
-  }
-  std::span<const Element> value() const { return tensors_; }
-
- private:
-  std::vector<Element> tensors_;
-};
-template <On on> struct Parameter<TensorList, on> : TensorsParameter<Tensor, on> {};
-template <On on> struct Parameter<OptionalTensorList, on> : TensorsParameter<OptionalTensor, on> {};
 
 template <On on> struct Parameter<int64_t, on> {
   static bool fits(const Argument& a) { return a.type.base == ArgType::Int && !a.type.list; }
@@ -146,8 +63,24 @@ template <On on> struct Parameter<Scalar, on> {
   }
   Scalar value() const { return value_; }
 
- private:
+ protected:
   Scalar value_;
+};
+
+template <On on> struct Parameter<const Scalar&, on> : Parameter<Scalar, on> {
+  const Scalar& value() const { return this->value_; }
+};
+template <On on> struct Parameter<const std::optional<Scalar>&, on> {
+  static bool fits(const Argument& a) { return Parameter<Scalar, on>::fits(a); }
+  bool take(PyObject* o, const char** why) {
+    if (o == Py_None) return true;
+    if (is_tensor(o)) return *why = "a tensor in a number's place", false;
+    return number_of(o, &value_.emplace()) || (*why = "no number", false);
+  }
+  const std::optional<Scalar>& value() const { return value_; }
+
+ private:
+  std::optional<Scalar> value_;
 };
 
 template <On on> struct Parameter<double, on> {
@@ -263,16 +196,39 @@ template <On on> struct Parameter<MemoryFormat, on> {
   MemoryFormat value_ = MemoryFormat::contiguous;
 };
 
+template <On on> struct Parameter<IntOrFloat, on> {
+  static bool fits(const Argument& a) { return Parameter<Scalar, on>::fits(a); }
+  bool take(PyObject* o, const char** why) {
+    value_.floating = PyFloat_CheckExact(o);
+    if (value_.floating) return value_.f = PyFloat_AS_DOUBLE(o), true;
+    int overflow = 0;
+    if (!PyLong_CheckExact(o)) return *why = "neither an int nor a float", false;
+    value_.i = PyLong_AsLongLongAndOverflow(o, &overflow);
+    return !overflow || (*why = "an integer beyond 64 bits", false);
+  }
+  IntOrFloat value() const { return value_; }
+
+ private:
+  IntOrFloat value_;
+};
+
 template <class T, On on> struct Parameter<std::optional<T>, on> {
   static bool fits(const Argument& a) { return Parameter<T, on>::fits(a); }
   bool take(PyObject* o, const char** why) {
-    if (o == Py_None) return true;
-    return given_.emplace().take(o, why);
+    is_given_ = o != Py_None;
+    return !is_given_ || given_.take(o, why);
   }
-  std::optional<T> value() const { return given_ ? std::optional<T>(given_->value()) : std::nullopt; }
+  std::optional<T> value() const { return is_given_ ? std::optional<T>(given_.value()) : std::nullopt; }
 
  private:
-  std::optional<Parameter<T, on>> given_;
+  Parameter<T, on> given_;
+  bool is_given_ = false;
+};
+
+template <On on> struct Parameter<std::nullopt_t, on> {  // served only where it is None
+  static bool fits(const Argument& a) { return a.type.optional; }
+  bool take(PyObject* o, const char** why) { return o == Py_None || (*why = "an argument that is not None", false); }
+  std::nullopt_t value() const { return std::nullopt; }
 };
 
 template <On on> struct Parameter<Ignored, on> {

@@ -26,7 +26,7 @@ template <class T, On on> struct Parameter<T*, on> {
 
 namespace kernel_call {
 
-template <class T> PyObject* object(const std::optional<T>& t) { return t ? object(*t) : Py_NewRef(Py_None); }
+template <class T> PyObject* object(std::optional<T>&& t) { return t ? object(std::move(*t)) : Py_NewRef(Py_None); }
 
 template <auto F, class... P, size_t... I>
 PyObject* answer_of(PyObject* const* args, Types<P...>, std::index_sequence<I...>) {

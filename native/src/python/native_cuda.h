@@ -5,6 +5,5 @@
 namespace shim {
 
 inline bool on_cuda(PyObject* o) { return is_tensor(o) && unwrap(o)->device().is_cuda(); }
-inline bool on_cuda_or_none(PyObject* o) { return o == Py_None || on_cuda(o); }
 
 }  // namespace shim

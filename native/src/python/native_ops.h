@@ -8,34 +8,25 @@
 
 namespace shim {
 
-bool plain_int(PyObject*, int64_t*);                // an int of Python that a double holds; false for others
-bool number_of(PyObject*, Scalar*);                 // a Python number; false if it is none
-PyObject* tuple_of(std::initializer_list<Tensor>);  // a Python tuple of them (bind_cpu_layers.cpp)
+bool number_of(PyObject*, Scalar*);  // a Python number; false if it is none
 
 // The kernels of operators, a file a kind; the order of calls is bind_kernels.cpp's.
 void register_index_kernels();           // kernels_index.cpp
-void register_cpu_clamp();               // bind_cpu_clamp.cpp
-void register_cpu_fourier();             // bind_cpu_fourier.cpp
-void register_cpu_layers();              // bind_cpu_layers.cpp
-void register_cpu_losses();              // bind_cpu_losses.cpp
-void register_cpu_rows();                // bind_cpu_rows.cpp
-void register_indexing();                // bind_kernels_indexing.cpp
-void register_memory();                  // bind_kernels_memory.cpp
-void register_pointwise();               // bind_kernels_pointwise.cpp
-void register_reductions();              // bind_kernels_reductions.cpp
-void register_statistics();              // bind_kernels_statistics.cpp
-void register_views();                   // bind_kernels_views.cpp
-void register_linear();                  // bind_linear.cpp
-void register_matmul();                  // bind_matmul.cpp
 void register_formula_kernels();         // kernels_formulas.cpp
+void register_gemm_kernels();            // kernels_gemm.cpp
 void register_image_kernels();           // kernels_image.cpp
+void register_indexing_kernels();        // kernels_indexing.cpp
+void register_layer_kernels();           // kernels_layers.cpp
 void register_linalg_kernels();          // kernels_linalg.cpp
 void register_move_kernels();            // kernels_moves.cpp
+void register_pointwise_kernels();       // kernels_pointwise.cpp
 void register_random_kernels();          // kernels_random.cpp
 void register_recurrent_kernels();       // kernels_recurrent.cpp
+void register_reduce_kernels();          // kernels_reduce.cpp
+void register_row_kernels();             // kernels_rows.cpp
 void register_scatter_kernels();         // kernels_scatter.cpp
-void register_cuda_fourier();            // bind_cuda_fourier.cpp
-void register_cuda_order_statistics();   // bind_cuda_order_statistics.cpp
+void register_shape_kernels();           // kernels_shape.cpp
+void register_signal_kernels();          // kernels_signal.cpp
 void register_cuda_creation_kernels();   // kernels_cuda_creation.cpp
 void register_cuda_image_kernels();      // kernels_cuda_image.cpp
 void register_cuda_losses();             // kernels_cuda_losses.cpp

@@ -19,9 +19,12 @@ extern PyTypeObject* TensorBaseType;  // torch._C.TensorBase
 extern PyObject* ParameterType;       // torch.nn.Parameter, set from Python
 
 inline bool is_tensor_exact(PyObject* o) { return Py_TYPE(o) == TensorType; }
-bool is_tensor(PyObject*);                                                               // subclasses too
+inline bool is_tensor(PyObject* o) {  // subclasses too
+  return Py_TYPE(o) == TensorType || PyType_IsSubtype(Py_TYPE(o), TensorBaseType);
+}
 inline TensorImpl* unwrap(PyObject* o) { return reinterpret_cast<PyTensor*>(o)->impl; }  // borrowed
 PyObject* wrap(const Tensor&);                    // new reference; the existing object if there is one; None for null
+PyObject* wrap(Tensor&&);                         // the same; a new object takes over the tensor's reference
 PyObject* wrap_as(const Tensor&, PyTypeObject*);  // as an instance of a subclass
 
 PyObject* dtype_object(DType);  // new reference to the singleton
@@ -67,6 +70,7 @@ struct GilRelease {
   ~GilRelease() { PyEval_RestoreThread(s); }
 };
 
+Py_ssize_t level_outside();  // the stacklevel, for warnings, of the nearest Python code that is not the package's own
 int warn_once(bool* given,
     const char*
         text);  // a UserWarning, once (each time after torch.set_warn_always(True)); -1 where it was made an error
@@ -87,6 +91,7 @@ int bind_kernels(PyObject* module);       // kernels
 int bind_kernel_calls(PyObject* module);  // what typed kernels need of Python
 int bind_cuda(PyObject* module);          // cuda
 int bind_gemm(PyObject* module);          // gemm
+int bind_kernel_store(PyObject* module);  // what is compiled for CUDA
 int bind_stable_abi(PyObject* module);    // compiled operator libraries
 int bind_triton(PyObject* module);        // launches of Triton kernels
 int bind_warnings(PyObject* module);      // warnings given once

@@ -31,17 +31,11 @@ struct PythonOperator final : Operator {  // every one in the table
 inline PythonOperator& python_of(Operator& op) { return static_cast<PythonOperator&>(op); }
 inline const PythonOperator& python_of(const Operator& op) { return static_cast<const PythonOperator&>(op); }
 
-// A kernel gets bound arguments and returns a new reference, or null without an error set: "not mine, use run".
+// What kernel_call.h makes of a typed kernel: bound arguments in, a new reference out. Null without an error set: the kernel declined, the
+// body (run) answers.
 using NativeFn = PyObject* (*)(Operator&, PyObject* const* args, size_t n);
-inline PyObject* call_native(KernelCall kernel, Operator& op, PyObject* const* args, size_t n) {
+inline PyObject* run_native(KernelCall kernel, Operator& op, PyObject* const* args, size_t n) {
   return reinterpret_cast<NativeFn>(kernel)(op, args, n);
-}
-// Kernels that read Python's objects themselves, before the records are defined; typed ones: python/kernel_call.h.
-inline void register_native(const char* name, NativeFn fn, void* data = nullptr) {
-  add_kernel(name, {nullptr, reinterpret_cast<KernelCall>(fn), data, On::any});
-}
-inline void register_native_cpu(const char* name, NativeFn fn, void* data = nullptr) {
-  add_kernel(name, {nullptr, reinterpret_cast<KernelCall>(fn), data, On::cpu});
 }
 
 }  // namespace shim

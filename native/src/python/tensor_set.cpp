@@ -6,7 +6,7 @@
 #include "core/sparse.h"
 #include "ops/kernels.h"
 #include "python/tensor_type.h"
-#include "python/uninitialized.h"
+#include "core/uninitialized.h"
 
 namespace shim {
 

@@ -92,7 +92,7 @@ void dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-PyTensor* allocate_object(PyTypeObject* type) {
+[[gnu::always_inline]] inline PyTensor* allocate_object(PyTypeObject* type) {
   if (type == TensorType && free_count) {
     PyTensor* t = free_objects[--free_count];
     PyObject* o = reinterpret_cast<PyObject*>(t);
@@ -165,8 +165,6 @@ PyType_Spec tensor_spec = {
 
 }  // namespace
 
-bool is_tensor(PyObject* o) { return Py_TYPE(o) == TensorType || PyType_IsSubtype(Py_TYPE(o), TensorBaseType); }
-
 PyObject* wrap(const Tensor& t) {
   if (!t) Py_RETURN_NONE;
   if (auto* o = static_cast<PyObject*>(t->pyobj)) {
@@ -180,6 +178,16 @@ PyObject* wrap(const Tensor& t) {
     return o;
   }
   return adopt(t.get(), TensorType);
+}
+
+PyObject* wrap(Tensor&& t) {
+  if (!t || t->pyobj) return wrap(t);
+  PyTensor* o = allocate_object(TensorType);
+  if (!o) return nullptr;
+  t->pyobj = o;
+  o->impl = t.detach();
+  o->dict = o->weakrefs = nullptr;
+  return reinterpret_cast<PyObject*>(o);
 }
 
 PyObject* wrap_as(const Tensor& t, PyTypeObject* type) {

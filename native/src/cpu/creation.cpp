@@ -1,0 +1,98 @@
+#include "cpu/creation.h"
+
+#include <cmath>
+
+#include "core/uninitialized.h"
+#include "cpu/loops.h"
+#include "ops/integer_range.h"
+#include "ops/placed.h"
+
+namespace shim {
+namespace {
+
+constexpr NotMine kPinned{"pinned memory"};
+
+Outcome<Tensor> float_range(double start, double end, double step, DType t) {
+  if (step == 0 || (end - start) * step < 0) return NotMine{"a step away from the end, which PyTorch refuses"};
+  const double count = std::ceil((end - start) / step);
+  if (t != DType::f32 && t != DType::f64)
+    return NotMine{"a range over floats in another dtype than float32 and float64"};
+  if (!(count < 0x1p53)) return NotMine{"a range of 2**53 elements"};
+  const int64_t size = int64_t(count);
+  Tensor out = empty(IntArrayRef(&size, 1), t, Device{});
+  fill_range(out, start, step);
+  return out;
+}
+
+// empty_like, filled with `value` where there is one.
+[[gnu::always_inline]] inline Outcome<Tensor> made_like(const Tensor& self, std::optional<DType> dtype,
+    std::optional<Device> device, std::optional<bool> pin_memory, std::optional<MemoryFormat> memory_format,
+    const Scalar* value) {
+  if (fill_uninitialized && !value) return NotMine{"memory that is to be filled"};
+  if (pin_memory.value_or(false)) return kPinned;
+  const MemoryFormat format = memory_format.value_or(MemoryFormat::preserve);
+  const bool keep = format == MemoryFormat::preserve;
+  if (keep && !dense(*self)) return NotMine{"strides with gaps or overlaps"};
+  const DType t = dtype.value_or(self->dtype());
+  const Device where = device ? placed(*device) : self->device();
+  Tensor out =
+      keep ? empty_strided(self->sizes(), self->strides(), t, where) : empty(self->sizes(), t, where, false, format);
+  if (value) fill_(out, *value);
+  return out;
+}
+
+}  // namespace
+
+Outcome<Tensor> arange(IntOrFloat start, IntOrFloat end, IntOrFloat step, std::optional<DType> dtype, Ignored,
+    std::optional<Device>, std::optional<bool> pin_memory) {
+  if (pin_memory.value_or(false)) return kPinned;
+  if (!start.floating && !end.floating && !step.floating) {
+    Outcome<IntegerRange> range = integer_range(start, end, step, dtype);
+    if (!range) return range.why();
+    Tensor out = empty(IntArrayRef(&range->size, 1), range->dtype, Device{});
+    fill_range(out, double(range->start), double(range->step));
+    return out;
+  }
+  for (const IntOrFloat& number : {start, end, step}) {
+    if (!number.floating && !fits_double(number.i)) return NotMine{"an integer that no double holds"};
+    if (number.floating && !std::isfinite(number.f)) return NotMine{"an infinite range"};
+  }
+  return float_range(start.to_double(), end.to_double(), step.to_double(), dtype.value_or(default_dtype()));
+}
+
+Outcome<Tensor> linspace(Scalar start, Scalar end, int64_t steps, std::optional<DType> dtype, Ignored,
+    std::optional<Device>, std::optional<bool> pin_memory) {
+  if (pin_memory.value_or(false)) return kPinned;
+  if (steps < 2 || steps >= kIntsOfDoubles) return NotMine{"fewer than two steps"};
+  if (start.type == Scalar::Complex || end.type == Scalar::Complex) return NotMine{"complex ends"};
+  const DType t = dtype.value_or(default_dtype());
+  if (t != DType::f32 && t != DType::f64) return NotMine{"another dtype than float32 and float64"};
+  Tensor out = empty(IntArrayRef(&steps, 1), t, Device{});
+  const double first = start.to_double(), last = end.to_double(), step = (last - first) / double(steps - 1);
+  auto run = [&]<class T>(T* to) {
+    const int64_t half = (steps + 1) / 2;
+    for (int64_t i = 0; i < half; ++i) to[i] = T(first + step * double(i));
+    for (int64_t i = half; i < steps; ++i) to[i] = T(last - step * double(steps - 1 - i));
+  };
+  t == DType::f32 ? run(out->data_as<float>()) : run(out->data_as<double>());
+  return out;
+}
+
+Outcome<Tensor> empty_like(const Tensor& self, std::optional<DType> dtype, std::nullopt_t, std::optional<Device> device,
+    std::optional<bool> pin_memory, std::optional<MemoryFormat> format) {
+  return made_like(self, dtype, device, pin_memory, format, nullptr);
+}
+
+Outcome<Tensor> zeros_like(const Tensor& self, std::optional<DType> dtype, std::nullopt_t, std::optional<Device> device,
+    std::optional<bool> pin_memory, std::optional<MemoryFormat> format) {
+  const Scalar zero{Scalar::Int, 0};
+  return made_like(self, dtype, device, pin_memory, format, &zero);
+}
+
+Outcome<Tensor> ones_like(const Tensor& self, std::optional<DType> dtype, std::nullopt_t, std::optional<Device> device,
+    std::optional<bool> pin_memory, std::optional<MemoryFormat> format) {
+  const Scalar one{Scalar::Int, 1};
+  return made_like(self, dtype, device, pin_memory, format, &one);
+}
+
+}  // namespace shim

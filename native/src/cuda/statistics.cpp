@@ -1,0 +1,114 @@
+#include "cuda/statistics.h"
+
+#include "cuda/reduce.h"
+#include "cuda/rows.h"
+#include "cuda/scan.h"
+
+namespace shim::cuda {
+namespace {
+
+// What the kernels of rows.h and scan.h give no result for, each for all of its reasons.
+constexpr NotMine kNoVariance{"no floats, no degrees of freedom, dims apart, or a kernel that could not be compiled"},
+    kNoExtreme{"no elements, complex numbers, a dim out of range, or a kernel that could not be compiled"},
+    kNoRunning{"complex numbers, a dim out of range, or a kernel that could not be compiled"},
+    kBoolResult{"a bool result, which PyTorch refuses"};
+
+Outcome<DeviationAndMean> moments(
+    const Tensor& self, OptionalDims dims, std::optional<double> correction, bool keepdim, bool root, bool means) {
+  Tensor mean;
+  const Tensor out =
+      variance(self, dims.value_or(IntArrayRef{}), keepdim, correction.value_or(1), root, means ? &mean : nullptr);
+  if (!out) return kNoVariance;
+  return DeviationAndMean{out, mean};
+}
+
+Outcome<Tensor> deviation(
+    const Tensor& self, OptionalDims dims, std::optional<double> correction, bool keepdim, bool root) {
+  const auto both = moments(self, dims, correction, keepdim, root, false);
+  if (!both) return both.why();
+  return std::get<0>(*both);
+}
+
+Outcome<Tensor> place_of_extreme(bool largest, const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
+  if (self->dtype() == DType::b8) return NotMine{"bool tensors, which PyTorch refuses"};
+  const Tensor index = arg_extreme(largest, self, dim.value_or(0), !dim, keepdim, nullptr);
+  if (!index) return kNoExtreme;
+  return index;
+}
+
+Outcome<ValuesAndIndices> extreme_along(bool largest, const Tensor& self, int64_t dim, bool keepdim) {
+  Tensor values;
+  const Tensor index = arg_extreme(largest, self, dim, false, keepdim, &values);
+  if (!index) return kNoExtreme;
+  return ValuesAndIndices{values, index};
+}
+
+Outcome<Tensor> running_of(Running how, const Tensor& self, int64_t dim, std::optional<DType> dtype) {
+  const DType own = self->dtype(), result = dtype ? *dtype : is_integral(own, true) ? DType::i64 : own;
+  if (result == DType::b8) return kBoolResult;
+  const Tensor out = running(how, self, dim, result);
+  if (!out) return kNoRunning;
+  return out;
+}
+
+Outcome<ValuesAndIndices> running_extreme_of(bool largest, const Tensor& self, int64_t dim) {
+  Tensor values;
+  const Tensor index = running_extreme(largest, self, dim, &values);
+  if (!index) return kNoRunning;
+  return ValuesAndIndices{values, index};
+}
+
+}  // namespace
+
+Outcome<Tensor> var(const Tensor& self, OptionalDims dims, std::optional<double> correction, bool keepdim) {
+  return deviation(self, dims, correction, keepdim, false);
+}
+Outcome<Tensor> std_dev(const Tensor& self, OptionalDims dims, std::optional<double> correction, bool keepdim) {
+  return deviation(self, dims, correction, keepdim, true);
+}
+Outcome<DeviationAndMean> var_mean(const Tensor& self, OptionalDims dims, std::optional<double> correction, bool keep) {
+  return moments(self, dims, correction, keep, false, true);
+}
+Outcome<DeviationAndMean> std_mean(const Tensor& self, OptionalDims dims, std::optional<double> correction, bool keep) {
+  return moments(self, dims, correction, keep, true, true);
+}
+
+Outcome<Tensor> argmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
+  return place_of_extreme(true, self, dim, keepdim);
+}
+Outcome<Tensor> argmin(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
+  return place_of_extreme(false, self, dim, keepdim);
+}
+Outcome<ValuesAndIndices> max_dim(const Tensor& self, int64_t dim, bool keepdim) {
+  return extreme_along(true, self, dim, keepdim);
+}
+Outcome<ValuesAndIndices> min_dim(const Tensor& self, int64_t dim, bool keepdim) {
+  return extreme_along(false, self, dim, keepdim);
+}
+
+Outcome<Tensor> logsumexp(const Tensor& self, IntArrayRef dims, bool keepdim) {
+  return or_not_mine(log_sum_exp(self, dims, keepdim),
+      "no floats, no elements, dims that are not the last, few long rows, or a kernel that could not be compiled");
+}
+
+Outcome<Tensor> vector_norm(
+    const Tensor& self, double order, OptionalDims dims, bool keepdim, std::optional<DType> dtype) {
+  if (dtype) return NotMine{"a dtype given"};
+  return or_not_mine(vector_norm(*self, order, dims.value_or(IntArrayRef{}), keepdim),
+      "no real floats, no elements, an order other than 1, 2 and infinities, or a kernel that could not be compiled");
+}
+
+Outcome<Tensor> cumsum(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
+  return running_of(Running::sum, self, dim, dtype);
+}
+Outcome<Tensor> cumprod(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
+  return running_of(Running::product, self, dim, dtype);
+}
+Outcome<Tensor> logcumsumexp(const Tensor& self, int64_t dim) {
+  if (is_integral(self->dtype(), true)) return NotMine{"integers, which PyTorch refuses"};
+  return running_of(Running::log_sum_exp, self, dim, std::nullopt);
+}
+Outcome<ValuesAndIndices> cummax(const Tensor& self, int64_t dim) { return running_extreme_of(true, self, dim); }
+Outcome<ValuesAndIndices> cummin(const Tensor& self, int64_t dim) { return running_extreme_of(false, self, dim); }
+
+}  // namespace shim::cuda

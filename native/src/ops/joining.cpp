@@ -1,0 +1,49 @@
+#include "ops/joining.h"
+
+namespace shim {
+
+namespace {
+
+constexpr NotMine kNoSuchDimToJoin{"a dim out of range"};
+
+}  // namespace
+
+Outcome<Joined> joined_sizes(TensorList tensors, int64_t dim) {
+  if (tensors.empty()) return NotMine{"no tensors"};
+  const TensorImpl& first = *tensors[0];
+  const int n = first.dim();
+  if (n == 0 || dim < -n || dim >= n) return kNoSuchDimToJoin;
+  Joined r;
+  r.dim = size_t(dim < 0 ? dim + n : dim);
+  int64_t total = 0;
+  for (const Tensor& t : tensors) {
+    if (t->device() != first.device()) return NotMine{"tensors of two devices"};
+    if (t->dtype() != first.dtype()) return NotMine{"tensors of two dtypes"};
+    if (t->dim() != n || (n == 1 && t->numel() == 0))
+      return NotMine{"tensors of other dims, or an empty one among vectors"};
+    for (size_t i = 0; i < size_t(n); ++i)
+      if (i != r.dim && t->sizes()[i] != first.sizes()[i]) return NotMine{"sizes that do not match"};
+    total += t->sizes()[r.dim];
+    r.elements += t->numel();
+  }
+  r.sizes.assign(first.sizes().begin(), first.sizes().end());
+  r.sizes[r.dim] = total;
+  r.format = common_memory_format(pointers_of(tensors));
+  return r;
+}
+
+Outcome<std::vector<Tensor>> unsqueezed(TensorList tensors, int64_t* dim) {
+  if (tensors.empty()) return NotMine{"no tensors"};
+  const int64_t dims = tensors[0]->dim() + 1;
+  if (*dim < -dims || *dim >= dims) return kNoSuchDimToJoin;
+  if (*dim < 0) *dim += dims;
+  std::vector<Tensor> parts;
+  parts.reserve(tensors.size());
+  for (const Tensor& t : tensors) {
+    if (t->dim() + 1 != dims) return NotMine{"tensors of other dims"};
+    parts.push_back(unsqueeze(*t, *dim));
+  }
+  return parts;
+}
+
+}  // namespace shim

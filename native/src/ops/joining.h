@@ -1,0 +1,25 @@
+#pragma once
+// What cat and stack of every device ask of their tensors.
+#include "ops/kernel.h"
+
+namespace shim {
+
+struct Joined {
+  size_t dim = 0;
+  Dims sizes;
+  int64_t elements = 0;
+  MemoryFormat format = MemoryFormat::contiguous;
+};
+
+// Of Tensor's own layout: a pointer.
+inline std::span<const TensorImpl* const> pointers_of(TensorList tensors) {
+  static_assert(sizeof(Tensor) == sizeof(TensorImpl*));
+  return {reinterpret_cast<const TensorImpl* const*>(tensors.data()), tensors.size()};
+}
+
+// The result's sizes and format, for tensors of one dtype and device whose sizes match but along `dim`.
+Outcome<Joined> joined_sizes(TensorList tensors, int64_t dim);
+// The tensors with a dim of size 1 at *dim, which becomes what it is from the front.
+Outcome<std::vector<Tensor>> unsqueezed(TensorList tensors, int64_t* dim);
+
+}  // namespace shim

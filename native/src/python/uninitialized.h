@@ -1,7 +1,0 @@
-#pragma once
-// torch.utils.deterministic.fill_uninitialized_memory, while deterministic algorithms are on.
-namespace shim {
-
-extern bool fill_uninitialized;  // memory that isn't written gets a fixed value (shim_torch/utils/deterministic.py)
-
-}  // namespace shim

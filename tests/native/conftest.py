@@ -1,0 +1,5 @@
+"""Fixtures of several files."""
+
+from kernel_runs import simulated_libraries, store
+
+__all__ = ["simulated_libraries", "store"]
