@@ -185,6 +185,11 @@ struct NoGrad {
   NoGrad() { GradMode::set(false); }
   ~NoGrad() { GradMode::set(old); }
 };
+struct WithGrad {
+  bool old = GradMode::enabled();
+  WithGrad() { GradMode::set(true); }
+  ~WithGrad() { GradMode::set(old); }
+};
 
 int& forward_gradients();  // how many levels of forward-mode gradients are open on this thread
 
@@ -241,6 +246,7 @@ struct EngineOps {
   Tensor (*cast)(const Tensor&, DType) = nullptr;
   Tensor (*clone)(const Tensor&) = nullptr;
   Tensor (*zeros)(IntArrayRef, DType, Device) = nullptr;
+  Tensor (*new_zeros)(const Tensor& like, IntArrayRef) = nullptr;  // of its dtype, device and class
   void (*copy_)(const Tensor& self, const Tensor& src) = nullptr;
   Tensor (*as_strided)(const Tensor&, IntArrayRef sizes, IntArrayRef strides, int64_t offset) = nullptr;
   Tensor (*view_operator)(

@@ -107,12 +107,6 @@ class ReplayChain final : public ViewReplay {  // a view of a view
   Ref<ViewReplay> first_, then_;
 };
 
-struct WithGrad {
-  bool old = GradMode::enabled();
-  WithGrad() { GradMode::set(true); }
-  ~WithGrad() { GradMode::set(old); }
-};
-
 }  // namespace
 
 void mark_view(const Tensor& view, const Tensor& source, bool several) {

@@ -1,8 +1,11 @@
 // Sizes and strides: what shapes broadcast to, are inferred from and take in memory.
 #include <algorithm>
+#include <numeric>
 
+#include "core/dense.h"
 #include "core/extent.h"
 #include "core/large_blocks.h"
+#include "core/order.h"
 #include "core/tensor.h"
 
 namespace shim {
@@ -130,6 +133,20 @@ Dims infer_size(IntArrayRef shape, int64_t numel) {
       numel);
   out[size_t(unknown)] = numel / known;
   return out;
+}
+
+bool dense(const TensorImpl& t) {
+  int order[kMaxDims];
+  const int n = t.dim();
+  std::iota(order, order + n, 0);
+  sort_few(order, order + n, [&](int a, int b) { return t.strides()[a] < t.strides()[b]; });
+  int64_t expected = 1;
+  for (int i = 0; i < n; ++i) {
+    if (t.sizes()[order[i]] == 1) continue;
+    if (t.strides()[order[i]] != expected) return false;
+    expected *= t.sizes()[order[i]];
+  }
+  return true;
 }
 
 }  // namespace shim

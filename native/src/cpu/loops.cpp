@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <numeric>
 
 #include "core/order.h"
 #include "cpu/parallel.h"
@@ -226,20 +225,6 @@ void run_blocks(IntArrayRef shape, const Operand* operands, int count, DType in,
   if (operands[0].dtype != result) b.store = converter(result, operands[0].dtype);
   const Nest nest = make_nest(shape, operands, count);
   if (!run_short_loops(nest, b)) run_nest(nest, block_loop, &b);
-}
-
-bool dense(const TensorImpl& t) {  // a permutation of a contiguous tensor
-  int order[kMaxDims];
-  const int n = t.dim();
-  std::iota(order, order + n, 0);
-  sort_few(order, order + n, [&](int a, int b) { return t.strides()[a] < t.strides()[b]; });
-  int64_t expected = 1;
-  for (int i = 0; i < n; ++i) {
-    if (t.sizes()[order[i]] == 1) continue;
-    if (t.strides()[order[i]] != expected) return false;
-    expected *= t.sizes()[order[i]];
-  }
-  return true;
 }
 
 // As PyTorch's iterator lays results out: operands of one shape may agree on a format; otherwise the strides of the first operand that

@@ -1,7 +1,7 @@
 #pragma once
 // The iteration of pointwise kernels: broadcast operands become a nest of as few loops as their strides allow, and the
 // innermost one works on blocks that are contiguous in the compute dtype (converted there if they are not).
-#include "core/tensor.h"
+#include "core/dense.h"
 #include "ops/operand.h"
 
 namespace shim {
@@ -39,7 +39,6 @@ void run_nest(const Nest&, LoopFn, void* context);
 using BlockKernel = void (*)(char* out, const char* const* in, int64_t n);
 void run_blocks(IntArrayRef shape, const Operand* operands, int count, DType in, DType result, BlockKernel);
 
-bool dense(const TensorImpl&);  // whether it is a permutation of a contiguous tensor
 Tensor allocate_like(IntArrayRef shape, const TensorImpl* const* inputs, int count, DType,
     Device = {});  // keeps the inputs' order of dimensions
 

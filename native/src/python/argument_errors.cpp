@@ -6,35 +6,6 @@
 
 namespace shim {
 
-std::string parameter_type_name(const Argument& a) {
-  const ArgType& t = a.type;
-  if (t.list) {
-    switch (t.base) {
-      case ArgType::Tensor: return "tuple of Tensors";
-      case ArgType::Float: return "tuple of floats";
-      case ArgType::Bool: return "tuple of bools";
-      case ArgType::Scalar: return "tuple of Scalars";
-      case ArgType::Str: return "tuple of strs";
-      default: return "tuple of ints";
-    }
-  }
-  switch (t.base) {
-    case ArgType::Tensor: return "Tensor";
-    case ArgType::Scalar: return "Number";
-    case ArgType::Int: return "int";
-    case ArgType::Float: return "float";
-    case ArgType::Bool: return "bool";
-    case ArgType::Str: return "str";
-    case ArgType::ScalarType: return "torch.dtype";
-    case ArgType::Layout: return "torch.layout";
-    case ArgType::Device: return "torch.device";
-    case ArgType::MemoryFormat: return "torch.memory_format";
-    case ArgType::Generator: return "torch.Generator";
-    case ArgType::Storage: return "torch.Storage";
-    default: return "object";
-  }
-}
-
 namespace {
 
 std::string shown_text(PyObject* string) {  // what has no UTF-8 as its escapes
@@ -54,10 +25,6 @@ std::string type_name(PyObject* o) {
   return name.rfind("torch.", 0) == 0 || dot == std::string::npos ? name : name.substr(dot + 1);
 }
 
-std::string shown_name(const Argument& a, Form form) {
-  return a.name == "self" && !a.type.list && form == Form::function ? "input" : a.name;  // lists keep their name
-}
-
 std::string given_types(const CallArgs& c, Form form) {
   std::string s;
   for (size_t i = form == Form::method ? 1 : 0; i < c.nargs; ++i) s += (s.empty() ? "" : ", ") + type_name(c.args[i]);
@@ -65,33 +32,6 @@ std::string given_types(const CallArgs& c, Form form) {
     s += (s.empty() ? "" : ", ") + shown_text(c.kwname(i)) + "=" + type_name(c.kwvalue(i));
   }
   return s;
-}
-
-std::string default_text(const Argument& a) {
-  std::string s = argument_text(a);
-  return s.substr(s.find('=') + 1);
-}
-
-bool out_variant(const std::vector<Operator*>& all, const Operator* op) {
-  return std::any_of(all.begin(), all.end(), [&](Operator* o) { return o->out_count && o->functional == op; });
-}
-
-std::string signature(const Operator& op, Form form, bool with_out, size_t number_at = SIZE_MAX) {
-  std::string s = "(";
-  bool kwarg_only = false;
-  size_t i = form == Form::method ? 1 : 0;
-  for (size_t first = i; i < op.schema.args.size(); ++i) {
-    const Argument& a = op.schema.args[i];
-    if (i > first) s += ", ";
-    if (a.kwarg_only && !kwarg_only) {
-      s += "*, ";
-      kwarg_only = true;
-    }
-    s += i == number_at ? "Number " + a.name : parameter_type_name(a) + " " + shown_name(a, form);
-    if (a.fallback) s += " = " + default_text(a);
-  }
-  if (with_out) s += std::string(s.size() > 1 ? ", " : "") + (kwarg_only ? "" : "*, ") + "Tensor out = None";
-  return s + ")";
 }
 
 void raise_failure(Operator& op, const char* name, Form form, const CallArgs& c, const Failure& f) {
@@ -113,7 +53,7 @@ void raise_failure(Operator& op, const char* name, Form form, const CallArgs& c,
       size_t count = 0;
       for (size_t i = std::max(c.nargs, skip); i < op.schema.args.size(); ++i) {
         const Argument& m = op.schema.args[i];
-        if (op.slots[i].fallback) continue;
+        if (m.fallback) continue;
         bool given = false;
         for (size_t k = 0; k < c.nkw(); ++k)
           given |= PyUnicode_CompareWithASCIIString(c.kwname(k), shown_name(m, form).c_str()) == 0;
@@ -169,7 +109,7 @@ void raise_op_failure(Operator& op, const CallArgs& c, const Failure& f) {
   } else if (f.what == Failure::too_many || f.what == Failure::none) {
     PyErr_Format(PyExc_RuntimeError,
         "%s() expected at most %zu argument(s) but received %zu argument(s). Declaration: %s", name.c_str(),
-        op.slots.size(), c.nargs + c.nkw(), declaration.c_str());
+        op.schema.args.size(), c.nargs + c.nkw(), declaration.c_str());
   } else {
     PyErr_Format(PyExc_RuntimeError, "Unknown keyword argument '%U' for operator '%s'. Schema: %s", f.value,
         name.c_str(), declaration.c_str());
@@ -178,9 +118,9 @@ void raise_op_failure(Operator& op, const CallArgs& c, const Failure& f) {
 
 // The overloads that PyTorch has for numbers in the places of tensors, which are one here.
 std::string number_signatures(const Operator& op, Form form, bool with_out) {
-  std::string text = " * " + signature(op, form, with_out) + "\n";
-  for (size_t i = form == Form::method ? 1 : 0; i < op.slots.size(); ++i)
-    if (op.slots[i].number_ok) text += " * " + signature(op, form, with_out, i) + "\n";
+  std::string text = " * " + signature_text(op, form, with_out) + "\n";
+  for (size_t i = form == Form::method ? 1 : 0; i < op.schema.args.size(); ++i)
+    if (python_of(op).slots[i].number_ok) text += " * " + signature_text(op, form, with_out, i) + "\n";
   return text;
 }
 
@@ -210,7 +150,7 @@ void set_binding_error(const std::vector<Operator*>& candidates, const char* nam
   const size_t given = c.nargs + c.nkw();
   for (Operator* op : signatures) {
     size_t least = op->required,
-           most = op->slots.size() + (out_variant(candidates, op) ? 1 : 0) + (op->factory ? 1 : 0);
+           most = op->schema.args.size() + (out_variant(candidates, op) ? 1 : 0) + (op->factory ? 1 : 0);
     if (given >= least && given <= most) plausible.push_back(op);
   }
   Operator* only = signatures.size() == 1 ? signatures[0] : plausible.size() == 1 ? plausible[0] : nullptr;
@@ -255,7 +195,7 @@ void set_binding_error(const std::vector<Operator*>& candidates, const char* nam
   }
   std::string text = std::string(name) + "() received an invalid combination of arguments - got (" +
                      given_types(c, form) + "), but expected one of:\n";
-  for (Operator* op : signatures) text += " * " + signature(*op, form, out_variant(candidates, op)) + "\n";
+  for (Operator* op : signatures) text += " * " + signature_text(*op, form, out_variant(candidates, op)) + "\n";
   PyErr_SetString(PyExc_TypeError, text.c_str());
 }
 

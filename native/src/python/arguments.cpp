@@ -74,7 +74,7 @@ PyObject* out_value(const Operator& op, size_t slot, const CallArgs& c, bool& ba
 bool takes_out(const Operator& op, Form form) { return form != Form::op && op.out_count > 0; }
 
 bool all_numbers(const Operator& op, PyObject* const* bound) {  // in the places of tensors
-  for (size_t i = 0; i < op.slots.size(); ++i)
+  for (size_t i = 0; i < op.schema.args.size(); ++i)
     if (op.schema.args[i].type.base == ArgType::Tensor && !op.schema.args[i].alias && !PyLong_Check(bound[i]) &&
         !PyFloat_Check(bound[i]) && !PyComplex_Check(bound[i]))
       return false;
@@ -84,7 +84,8 @@ bool all_numbers(const Operator& op, PyObject* const* bound) {  // in the places
 }  // namespace
 
 Fit bind_one(Operator& op, Form form, const CallArgs& c, Bound& b, Failure& f) {
-  const size_t n = op.slots.size();
+  const std::vector<Slot>& slots = python_of(op).slots;
+  const size_t n = slots.size();
   b.reset(n);
   b.overloaded = b.requires_grad = false;
   PyObject** bound = b.data();
@@ -102,7 +103,7 @@ Fit bind_one(Operator& op, Form form, const CallArgs& c, Bound& b, Failure& f) {
   const size_t nkw = c.nkw();
   bool out_used = false;
   for (size_t i = 0; i < n; ++i) {
-    const Slot& s = op.slots[i];
+    const Slot& s = slots[i];
     const Argument& a = op.schema.args[i];
     PyObject* value = nullptr;
     PyObject* packed = nullptr;
@@ -168,7 +169,7 @@ Fit bind_one(Operator& op, Form form, const CallArgs& c, Bound& b, Failure& f) {
     PyObject* name = c.kwname(i);
     bool known = false, positional = false;
     for (size_t k = 0; k < n && !known; ++k) {
-      const Slot& s = op.slots[k];
+      const Slot& s = slots[k];
       known =
           same_name(name, slot_name(s, form)) || (form != Form::op && s.alternative && same_name(name, s.alternative));
       positional = known && k < given;
@@ -255,38 +256,18 @@ PyObject* numpy_word(const std::string& name) {
 
 }  // namespace
 
-void prepare_slots(Operator& op) {
+void prepare_slots(PythonOperator& op) {
+  op.read_schema();
   op.slots.clear();
-  op.positional = op.required = op.out_count = 0;
-  op.device_slot = op.pin_slot = -1;
-  bool dtype = false, pin = false;
-  for (size_t i = 0; i < op.schema.args.size(); ++i) {
-    const Argument& a = op.schema.args[i];
+  for (const Argument& a : op.schema.args) {
     Slot s;
     s.name = PyUnicode_InternFromString(a.name.c_str());
     s.is_self = a.name == "self" && !a.type.list;
     s.alternative = numpy_word(a.name);
     s.none_ok = op.schema.ns != "aten" && a.type.base == ArgType::Tensor && !a.type.list;
     if (a.fallback) s.fallback = default_object(a);
-    if (!a.kwarg_only) {
-      ++op.positional;
-      op.required += !a.fallback;
-    }
-    op.out_count += a.is_out;
-    if (a.type.base == ArgType::Tensor && a.type.list) op.has_tensor_list = true;
-    if (a.type.base == ArgType::ScalarType) dtype = true;
-    if (a.name == "pin_memory") {
-      pin = true;
-      op.pin_slot = int(i);
-    }
-    if (a.type.base == ArgType::Device && a.name == "device") op.device_slot = int(i);
     op.slots.push_back(s);
   }
-  op.factory = dtype && pin && op.device_slot >= 0;
-  // What is made of tensors is made where they are: sparse tensors of their entries.
-  const bool own_input = std::any_of(op.schema.args.begin(), op.schema.args.end(),
-      [](const auto& a) { return a.type.base == ArgType::Tensor && !a.is_out; });
-  if (!op.factory || own_input) op.device_slot = -1;
 }
 
 }  // namespace shim

@@ -2,12 +2,11 @@
 // From Python's call arguments to the bound arguments of a schema: one PyObject* an argument, defaults filled in.
 #include <vector>
 
+#include "ops/signature.h"
 #include "python/operator.h"
 #include "python/object.h"
 
 namespace shim {
-
-enum class Form : uint8_t { function, method, op };  // torch.f(input, ...), x.f(...), torch.ops.ns.f(self, ...)
 
 class Bound {  // owns its references
  public:
@@ -51,7 +50,7 @@ struct CallArgs {  // the vectorcall convention
 
 // The first overload that takes the arguments, in declaration order; null with TypeError set in PyTorch's words.
 Operator* bind_arguments(const std::vector<Operator*>& candidates, const char* name, Form, const CallArgs&, Bound&);
-void prepare_slots(Operator&);  // names and defaults as Python objects; flags that follow from the schema
+void prepare_slots(PythonOperator&);  // names and defaults as Python objects; reads the schema
 
 // error: a Python exception is set. unreadable: of the right type, but beyond what C++ holds (see raise_unreadable).
 enum class Fit { yes, no, error, unreadable };
@@ -67,7 +66,6 @@ struct Failure {
 };
 Fit bind_one(Operator&, Form, const CallArgs&, Bound&, Failure&);
 void set_binding_error(const std::vector<Operator*>& candidates, const char* name, Form, const CallArgs&);
-std::string parameter_type_name(const Argument&);
 void raise_unreadable(
     const Argument&, PyObject* value);  // PyTorch's words for an int beyond 64 bits, a string without UTF-8
 bool readable_int(PyObject*);           // of 64 bits

@@ -1,6 +1,7 @@
 // Attributes of torch.Tensor about gradients: requires_grad, grad, grad_fn, hooks, data.
-#include "core/sparse.h"
+#include "autograd/attributes.h"
 #include "ops/kernels.h"
+#include "python/attribute.h"
 #include "python/autograd_python.h"
 #include "python/dispatch.h"
 #include "python/forward_mode.h"
@@ -12,46 +13,15 @@ namespace shim {
 
 namespace {
 
-std::string cpp_name(DType t) {  // what C++ calls it, as PyTorch's text does
-  switch (t) {
-    case DType::f32: return "float";
-    case DType::f64: return "double";
-    case DType::i64: return "long int";
-    case DType::i32: return "int";
-    default: return scalar_name(t);
-  }
-}
-
-bool can_have_grad(const TensorImpl& t) { return is_floating(t.dtype()) || is_complex(t.dtype()); }
-
-// --- attributes -------------------------------------------------------------------------------------------------------------
-
-PyObject* get_requires_grad(PyObject* self, void*) {
-  return guarded([&]() -> PyObject* { return PyBool_FromLong(unwrap(self)->requires_grad()); });
+// For setters: 0, or -1 with the error set.
+template <class F> int assigned(F&& f) {
+  return guarded([&]() -> int { return f(), 1; }) - 1;
 }
 
 }  // namespace
 
 int put_requires_grad(TensorImpl* t, bool on, const char* refusal) {
-  return guarded([&]() -> int {
-    AutogradMeta* m = t->autograd();
-    bool leaf = !m || !m->grad_fn;
-    if (leaf && m && m->base) {
-      t->requires_grad();
-      leaf = !m->grad_fn;
-    }
-    CHECK(Kind::Runtime, leaf || on,
-        "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
-        "subgraph that doesn't require "
-        "differentiation use var_no_grad = var.detach().");
-    CHECK(Kind::Runtime, !on || can_have_grad(*t), refusal);
-    CHECK(Kind::Runtime, !on || !t->is_inference || InferenceMode::enabled(),
-        "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
-    if (leaf && (on || m)) t->ensure_autograd().requires_grad = on;
-    return 1;
-  }) == 1
-             ? 0
-             : -1;
+  return assigned([&] { set_requires_grad(*t, on, refusal); });
 }
 
 bool make_require_grad(PyObject* tensor) {
@@ -90,36 +60,10 @@ int set_grad(PyObject* self, PyObject* value, void*) {
     if (t->autograd()) t->autograd()->grad.reset();
     return 0;
   }
-  return guarded([&]() -> int {
+  return assigned([&] {
     CHECK(Kind::Type, is_tensor(value), "assigned grad expected to be a Tensor or None but got grad of type ",
         Py_TYPE(value)->tp_name);
-    TensorImpl* g = unwrap(value);
-    CHECK(Kind::Runtime, g != t, "can't assign Variable as its own grad");
-    CHECK(Kind::Runtime, g->dtype() == t->dtype(), "attempting to assign a gradient with dtype '", cpp_name(g->dtype()),
-        "' to a tensor with grad_dtype '", scalar_name(t->dtype()),
-        "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's "
-        "grad_dtype attribute with a specific dtype, or None to allow "
-        "any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break "
-        "downstream systems that assume they match.");
-    CHECK(Kind::Runtime, g->device() == t->device(), "attempting to assign a gradient located on device with type ",
-        to_string(g->device()), " to a tensor with device type ", to_string(t->device()),
-        ". Please ensure that the gradient and the tensor are on the same device");
-    CHECK(Kind::Runtime, std::equal(g->sizes().begin(), g->sizes().end(), t->sizes().begin(), t->sizes().end()),
-        "attempting to assign a gradient of size '", bracketed(g->sizes()), "' to a tensor of size '",
-        bracketed(t->sizes()), "'. Please ensure that the gradient and the tensor are the same size");
-    t->ensure_autograd().grad = Tensor(g);
-    return 1;
-  }) == 1
-             ? 0
-             : -1;
-}
-
-PyObject* get_grad_fn(PyObject* self, void*) {
-  return guarded([&]() -> PyObject* {
-    TensorImpl* t = unwrap(self);
-    if (!t->requires_grad()) Py_RETURN_NONE;
-    refresh_view(*t);
-    return node_object(t->autograd()->grad_fn);
+    set_grad(*t, Tensor(unwrap(value)));
   });
 }
 
@@ -139,29 +83,6 @@ int clear_grad_fn(PyObject* self, PyObject* value, void*) {
   return 0;
 }
 
-PyObject* get_is_leaf(PyObject* self, void*) {
-  return guarded([&]() -> PyObject* {
-    TensorImpl* t = unwrap(self);
-    if (!t->requires_grad()) Py_RETURN_TRUE;
-    refresh_view(*t);
-    return PyBool_FromLong(!t->autograd()->grad_fn);
-  });
-}
-PyObject* get_output_nr(PyObject* self, void*) {
-  AutogradMeta* m = unwrap(self)->autograd();
-  return PyLong_FromLong(m ? m->output_nr : 0);
-}
-PyObject* get_retains_grad(PyObject* self, void*) {
-  TensorImpl* t = unwrap(self);
-  AutogradMeta* m = t->autograd();
-  return PyBool_FromLong(m && m->retains_grad);
-}
-PyObject* get_grad_dtype(PyObject* self, void*) { return dtype_object(unwrap(self)->dtype()); }
-PyObject* get_base(PyObject* self, void*) {
-  AutogradMeta* m = unwrap(self)->autograd();
-  return wrap(m ? m->base : Tensor());
-}
-
 // {id: hook} of a leaf's hooks, or None: what pickling and copying look at.
 PyObject* hooks_of(const HookList& hooks) {
   if (hooks.empty()) Py_RETURN_NONE;
@@ -177,15 +98,6 @@ PyObject* hooks_of(const HookList& hooks) {
   }
   return dict;
 }
-PyObject* get_hooks(PyObject* self, void*) {
-  AutogradMeta* m = unwrap(self)->autograd();
-  return hooks_of(m ? m->hooks : HookList());
-}
-PyObject* get_post_accumulate(PyObject* self, void*) {
-  AutogradMeta* m = unwrap(self)->autograd();
-  return hooks_of(m ? m->post_accumulate : HookList());
-}
-
 int set_hooks(PyObject* self, PyObject* value, void*) {
   if (!value) {
     PyErr_SetString(PyExc_RuntimeError, "Deletion of _backwards_hooks not allowed!");
@@ -230,39 +142,32 @@ PyObject* get_data(PyObject* self, void*) {
 }
 
 int set_data(PyObject* self, PyObject* value, void*) {
-  return guarded([&]() -> int {
+  return assigned([&] {
     CHECK(Kind::Runtime, value, "Deleting tensor data is not allowed. Delete tensor instead!");
-    CHECK(Kind::Type, value && is_tensor(value), "Variable data has to be a tensor, but got ",
-        value ? Py_TYPE(value)->tp_name : "nothing");
-    TensorImpl *t = unwrap(self), *from = unwrap(value);
-    CHECK(Kind::Runtime, is_sparse(*t) == is_sparse(*from),
-        "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type.");
-    CHECK(Kind::Runtime, !t->requires_grad() || can_have_grad(*from),
-        "data set to a tensor that requires gradients must be floating point or complex dtype");
-    t->keep_version();
-    t->set_storage(from->storage());
-    t->set_dtype(from->dtype());
-    t->is_conj = from->is_conj;
-    t->is_neg = from->is_neg;
-    t->set_geometry(from->sizes(), from->strides(), from->storage_offset());
-    if (AutogradMeta* m = t->autograd(); m && m->accumulator && !m->accumulator->inputs.empty()) {
-      m->accumulator->inputs.clear();
-      m->accumulator->add_input(*t);
-    }
-    return 1;
-  }) == 1
-             ? 0
-             : -1;
+    CHECK(Kind::Type, is_tensor(value), "Variable data has to be a tensor, but got ", Py_TYPE(value)->tp_name);
+    set_data(*unwrap(self), *unwrap(value));
+  });
 }
 
-PyGetSetDef getset[] = {{"requires_grad", get_requires_grad, set_requires_grad, nullptr, nullptr},
+PyObject* grad_fn_of(TensorImpl& t) {
+  if (!t.requires_grad()) Py_RETURN_NONE;
+  refresh_view(t);
+  return node_object(t.autograd()->grad_fn);
+}
+
+using T = TensorImpl&;
+PyGetSetDef getset[] = {attribute<[](T t) { return t.requires_grad(); }>("requires_grad", set_requires_grad),
     {"grad", get_grad, set_grad, nullptr, nullptr}, {"_grad", get_grad, set_grad, nullptr, nullptr},
-    {"grad_fn", get_grad_fn, nullptr, nullptr, nullptr}, {"_grad_fn", get_grad_fn, clear_grad_fn, nullptr, nullptr},
-    {"is_leaf", get_is_leaf, nullptr, nullptr, nullptr}, {"output_nr", get_output_nr, nullptr, nullptr, nullptr},
-    {"retains_grad", get_retains_grad, nullptr, nullptr, nullptr},
-    {"grad_dtype", get_grad_dtype, nullptr, nullptr, nullptr}, {"_base", get_base, nullptr, nullptr, nullptr},
-    {"data", get_data, set_data, nullptr, nullptr}, {"_backward_hooks", get_hooks, set_hooks, nullptr, nullptr},
-    {"_post_accumulate_grad_hooks", get_post_accumulate, nullptr, nullptr, nullptr},
+    attribute<grad_fn_of>("grad_fn"), attribute<grad_fn_of>("_grad_fn", clear_grad_fn), attribute<is_leaf>("is_leaf"),
+    attribute<[](T t) { return int64_t(t.autograd() ? t.autograd()->output_nr : 0); }>("output_nr"),
+    attribute<[](T t) { return t.autograd() && t.autograd()->retains_grad; }>("retains_grad"),
+    attribute<[](T t) { return t.dtype(); }>("grad_dtype"),
+    attribute<[](T t) { return t.autograd() ? t.autograd()->base : Tensor(); }>("_base"),
+    {"data", get_data, set_data, nullptr, nullptr},
+    attribute<[](T t) { return hooks_of(t.autograd() ? t.autograd()->hooks : HookList()); }>(
+        "_backward_hooks", set_hooks),
+    attribute<[](T t) { return hooks_of(t.autograd() ? t.autograd()->post_accumulate : HookList()); }>(
+        "_post_accumulate_grad_hooks"),
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 }  // namespace

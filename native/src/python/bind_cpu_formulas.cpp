@@ -1,10 +1,9 @@
 // What the gradients of pointwise operators ask before they take one kernel for what the formulas say in several.
 #include <algorithm>
 
-#include "autograd/autograd.h"
+#include "autograd/piecewise_constant.h"
 #include "core/sparse.h"
 #include "python/native_cpu.h"
-#include "python/piecewise_constant.h"
 #include "python/torch_dispatch.h"
 
 namespace shim {

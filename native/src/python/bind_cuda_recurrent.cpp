@@ -2,7 +2,6 @@
 #include "autograd/autograd.h"
 #include "cuda/cudnn_rnn.h"
 #include "python/forward_mode.h"
-#include "python/linear_backward.h"
 #include "python/module_function.h"
 #include "python/torch_dispatch.h"
 

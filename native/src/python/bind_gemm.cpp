@@ -6,7 +6,6 @@
 #include "gemm/plan.h"
 #include "ops/gemm_settings.h"
 #include "ops/linear.h"
-#include "python/linear_backward.h"
 #include "python/module_function.h"
 
 namespace shim {

@@ -54,7 +54,7 @@ PyObject* kernels_of(PyObject*, PyObject* args) {  // (qualified, overload) -> {
   Operator* op = find(qualified, overload);
   if (!op) return nullptr;
   PyObject* d = PyDict_New();
-  for (auto& [key, f] : op->overrides) PyDict_SetItemString(d, key.c_str(), f);
+  for (auto& [key, f] : python_of(*op).overrides) PyDict_SetItemString(d, key.c_str(), f);
   return d;
 }
 

@@ -120,9 +120,8 @@ PyObject* py_counts(PyObject*, PyObject*) {  // {"aten::add.Tensor": (body calls
     for (auto& name : operator_names(ns))
       for (Operator* op : overloads(ns + "::" + name)) {
         if (!op->calls_body && !op->calls_native) continue;
-        std::string key = op->schema.qualified() + (op->schema.overload.empty() ? "" : "." + op->schema.overload);
         PyObject* pair = Py_BuildValue("KK", (unsigned long long)op->calls_body, (unsigned long long)op->calls_native);
-        PyDict_SetItemString(d, key.c_str(), pair);
+        PyDict_SetItemString(d, op->full_name().c_str(), pair);
         Py_DECREF(pair);
       }
   return d;

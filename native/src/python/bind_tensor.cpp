@@ -4,7 +4,7 @@
 #include "core/math_bits.h"
 #include "core/sparse.h"
 #include "ops/kernels.h"
-#include "python/tensor_type.h"
+#include "python/attribute.h"
 #include "python/wrapper.h"
 
 namespace shim {
@@ -37,55 +37,50 @@ bool dims_of(PyObject* o, Dims* out) {
 
 namespace {
 
-PyObject* yes(bool v) { return PyBool_FromLong(v); }
 PyObject* integer(int64_t v) { return PyLong_FromLongLong(v); }
 
 // --- attributes -----------------------------------------------------------------------------------------------------------
 
-#define GET(name, expression)                      \
-  PyObject* name(PyObject* self, void*) {          \
-    [[maybe_unused]] TensorImpl* t = unwrap(self); \
-    return expression;                             \
-  }
+using T = TensorImpl&;
 
-#define ASKED(t) __builtin_expect((t)->asks_handler, 0)
-GET(get_shape, ASKED(t) ? asked_size(self) : size_object(t->sizes()))
-GET(get_ndim, ASKED(t) ? asked_dim(self) : integer(t->dim()))
-GET(get_dtype, dtype_object(t->dtype()))
-GET(get_device, ASKED(t) ? asked_device(self) : device_object(t->device()))
-PyObject* own_layout(const TensorImpl& t) { return layout_object(is_sparse(t) ? int(sparse_parts(t)->layout) : 0); }
-GET(get_layout, ASKED(t) ? asked_object(self, kAskLayout, "prim::layout", own_layout(*t)) : own_layout(*t))
-GET(get_is_sparse, yes(is_sparse(*t) && sparse_parts(*t)->layout == Layout::sparse_coo))
-GET(get_is_sparse_csr, yes(is_sparse(*t) && sparse_parts(*t)->layout == Layout::sparse_csr))
-GET(get_itemsize, integer(int64_t(t->itemsize())))
-GET(get_nbytes, is_sparse(*t) ? PyErr_Format(PyExc_RuntimeError,
-                                    "nbytes is not defined for sparse tensors.  If you want the size of the "
-                                    "constituent tensors, add the nbytes of the "
-                                    "indices and values.  If you want the size of the  equivalent dense tensor, "
-                                    "multiply numel() by element_size()")
-                              : integer(t->numel() * int64_t(t->itemsize())))
-GET(get_version, t->is_inference ? PyErr_Format(PyExc_RuntimeError, "Inference tensors do not track version counter.")
-                                 : integer(t->version()))
-GET(get_is_cuda, yes(t->device().is_cuda()))
-GET(get_is_cpu, yes(t->device().is_cpu()))
-GET(get_is_meta, yes(t->device().is_meta()))
-GET(get_false, yes(false))
-GET(get_cdata, PyLong_FromVoidPtr(t))
+bool asks(const TensorImpl& t) { return __builtin_expect(t.asks_handler, 0); }
+PyObject* object_of(T t) { return static_cast<PyObject*>(t.pyobj); }
 
-PyGetSetDef getset[] = {{"shape", get_shape, nullptr, nullptr, nullptr}, {"ndim", get_ndim, nullptr, nullptr, nullptr},
-    {"dtype", get_dtype, nullptr, nullptr, nullptr}, {"device", get_device, nullptr, nullptr, nullptr},
-    {"layout", get_layout, nullptr, nullptr, nullptr}, {"itemsize", get_itemsize, nullptr, nullptr, nullptr},
-    {"nbytes", get_nbytes, nullptr, nullptr, nullptr}, {"_version", get_version, nullptr, nullptr, nullptr},
-    {"is_cuda", get_is_cuda, nullptr, nullptr, nullptr}, {"is_cpu", get_is_cpu, nullptr, nullptr, nullptr},
-    {"is_meta", get_is_meta, nullptr, nullptr, nullptr}, {"is_sparse", get_is_sparse, nullptr, nullptr, nullptr},
-    {"is_sparse_csr", get_is_sparse_csr, nullptr, nullptr, nullptr},
-    {"is_quantized", get_false, nullptr, nullptr, nullptr}, {"is_mkldnn", get_false, nullptr, nullptr, nullptr},
-    {"is_mps", get_false, nullptr, nullptr, nullptr}, {"is_xpu", get_false, nullptr, nullptr, nullptr},
-    {"is_hpu", get_false, nullptr, nullptr, nullptr}, {"is_xla", get_false, nullptr, nullptr, nullptr},
-    {"is_ipu", get_false, nullptr, nullptr, nullptr}, {"is_nested", get_false, nullptr, nullptr, nullptr},
-    {"is_vulkan", get_false, nullptr, nullptr, nullptr}, {"is_maia", get_false, nullptr, nullptr, nullptr},
-    {"is_mtia", get_false, nullptr, nullptr, nullptr}, {"_cdata", get_cdata, nullptr, nullptr, nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyObject* layout_of_tensor(T t) {
+  PyObject* own = layout_object(is_sparse(t) ? int(sparse_parts(t)->layout) : 0);
+  return asks(t) ? asked_object(object_of(t), kAskLayout, "prim::layout", own) : own;
+}
+bool has_layout(T t, Layout layout) { return is_sparse(t) && sparse_parts(t)->layout == layout; }
+PyObject* dims_of_tensor(T t) { return asks(t) ? asked_dim(object_of(t)) : integer(t.dim()); }
+
+int64_t bytes_of(T t) {
+  CHECK(Kind::Runtime, !is_sparse(t),
+      "nbytes is not defined for sparse tensors.  If you want the size of the constituent tensors, add the nbytes of "
+      "the "
+      "indices and values.  If you want the size of the  equivalent dense tensor, multiply numel() by element_size()");
+  return t.numel() * int64_t(t.itemsize());
+}
+int64_t version_of(T t) {
+  CHECK(Kind::Runtime, !t.is_inference, "Inference tensors do not track version counter.");
+  return t.version();
+}
+bool never(T) { return false; }  // devices and layouts that are not here
+
+PyGetSetDef getset[] = {
+    attribute<[](T t) { return asks(t) ? asked_size(object_of(t)) : size_object(t.sizes()); }>("shape"),
+    attribute<dims_of_tensor>("ndim"), attribute<[](T t) { return t.dtype(); }>("dtype"),
+    attribute<[](T t) { return asks(t) ? asked_device(object_of(t)) : device_object(t.device()); }>("device"),
+    attribute<layout_of_tensor>("layout"), attribute<[](T t) { return int64_t(t.itemsize()); }>("itemsize"),
+    attribute<bytes_of>("nbytes"), attribute<version_of>("_version"),
+    attribute<[](T t) { return t.device().is_cuda(); }>("is_cuda"),
+    attribute<[](T t) { return t.device().is_cpu(); }>("is_cpu"),
+    attribute<[](T t) { return t.device().is_meta(); }>("is_meta"),
+    attribute<[](T t) { return has_layout(t, Layout::sparse_coo); }>("is_sparse"),
+    attribute<[](T t) { return has_layout(t, Layout::sparse_csr); }>("is_sparse_csr"), attribute<never>("is_quantized"),
+    attribute<never>("is_mkldnn"), attribute<never>("is_mps"), attribute<never>("is_xpu"), attribute<never>("is_hpu"),
+    attribute<never>("is_xla"), attribute<never>("is_ipu"), attribute<never>("is_nested"),
+    attribute<never>("is_vulkan"), attribute<never>("is_maia"), attribute<never>("is_mtia"),
+    attribute<[](T t) { return PyLong_FromVoidPtr(&t); }>("_cdata"), {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 // --- methods --------------------------------------------------------------------------------------------------------------
 
@@ -119,7 +114,7 @@ PyObject* one_or_all(Args args, Py_ssize_t n, PyObject* names, PyObject* all, In
 
 PyObject* size_method(PyObject* self, Args args, Py_ssize_t n, PyObject* names) {
   TensorImpl* t = unwrap(self);
-  if (ASKED(t)) {
+  if (asks(*t)) {
     Dims sizes(t->sizes().begin(), t->sizes().end());
     return asked_dims(self, kAskSizes, "aten::sym_size", &sizes)
                ? one_or_all(args, n, names, size_object(sizes), sizes, "size")
@@ -139,7 +134,7 @@ bool is_compressed(const TensorImpl& t) { return is_sparse(t) && sparse_parts(t)
 PyObject* stride_method(PyObject* self, Args args, Py_ssize_t n, PyObject* names) {
   TensorImpl* t = unwrap(self);
   if (is_compressed(*t)) return PyErr_Format(PyExc_RuntimeError, "Sparse CSR tensors do not have strides");
-  if (ASKED(t)) {
+  if (asks(*t)) {
     Dims strides(t->strides().begin(), t->strides().end());
     return asked_dims(self, kAskStrides, "aten::sym_stride", &strides)
                ? one_or_all(args, n, names, tuple_of(strides), strides, "stride")
@@ -148,14 +143,6 @@ PyObject* stride_method(PyObject* self, Args args, Py_ssize_t n, PyObject* names
   return one_or_all(args, n, names, tuple_of(t->strides()), t->strides(), "stride");
 }
 
-#define METHOD0(name, expression)                  \
-  PyObject* name(PyObject* self, PyObject*) {      \
-    [[maybe_unused]] TensorImpl* t = unwrap(self); \
-    return expression;                             \
-  }
-
-METHOD0(dim_method, get_ndim(self, nullptr))
-METHOD0(numel_method, ASKED(t) ? asked_integer(self, kAskSizes, "aten::sym_numel", t->numel()) : integer(t->numel()))
 PyObject* data_pointer(const TensorImpl& t) {
   if (is_sparse(t))
     return PyErr_Format(PyExc_RuntimeError, "Cannot access data pointer of Tensor that doesn't have storage");
@@ -165,45 +152,37 @@ PyObject* data_pointer(const TensorImpl& t) {
   });
 }
 PyObject* data_ptr_method(PyObject* self, PyObject*) {
-  if (ASKED(unwrap(self))) {  // whether there is anything to point to
+  if (asks(*unwrap(self))) {  // whether there is anything to point to
     PyObject* count = asked_integer(self, kAskSizes, "aten::numel", unwrap(self)->numel());
     if (!count) return nullptr;
     Py_DECREF(count);
   }
   return data_pointer(*unwrap(self));
 }
-METHOD0(storage_offset_method, integer(t->storage_offset()))
-METHOD0(element_size_method, integer(int64_t(t->itemsize())))
-METHOD0(get_device_method, integer(t->device().is_cpu() ? -1 : t->device().index))
-METHOD0(is_floating_method, yes(is_floating(t->dtype())))
-METHOD0(is_complex_method, yes(is_complex(t->dtype())))
-METHOD0(is_signed_method, yes(is_signed(t->dtype())))
-METHOD0(is_inference_method, yes(t->is_inference))
-METHOD0(is_conj_method, yes(t->is_conj))
-METHOD0(is_neg_method, yes(t->is_neg))
-
-PyObject* no_storage(const TensorImpl& t) {
-  return PyErr_Format(PyExc_NotImplementedError, "Cannot access storage of %s",
-      sparse_parts(t)->layout == Layout::sparse_coo ? "SparseTensorImpl" : "SparseCsrTensorImpl");
+Storage& storage_of_dense(T t) {
+  CHECK(Kind::NotImplemented, !is_sparse(t), "Cannot access storage of ",
+      is_compressed(t) ? "SparseCsrTensorImpl" : "SparseTensorImpl");
+  return *t.storage();
 }
-METHOD0(is_shared_method, is_sparse(*t) ? no_storage(*t) : yes(t->device().is_cuda()))
-METHOD0(untyped_storage_method, is_sparse(*t) ? no_storage(*t) : storage_object(t->storage()))
-METHOD0(hash_method, PyLong_FromVoidPtr(self))
-METHOD0(is_pinned_method, yes(t->storage()->pinned))
+PyObject* numel_of(T t) {
+  return asks(t) ? asked_integer(object_of(t), kAskSizes, "aten::sym_numel", t.numel()) : integer(t.numel());
+}
 
 PyObject* is_contiguous_method(PyObject* self, Args args, Py_ssize_t n, PyObject* names) {
   TensorImpl* t = unwrap(self);
   if (is_compressed(*t)) return PyErr_Format(PyExc_RuntimeError, "Sparse CSR tensors do not have is_contiguous");
   const bool plain = n + (names ? PyTuple_GET_SIZE(names) : 0) == 0;
-  if (ASKED(t)) return asked_contiguous(self, plain ? nullptr : args[0]);
-  if (plain) return yes(t->is_contiguous());
+  if (asks(*t)) return asked_contiguous(self, plain ? nullptr : args[0]);
+  if (plain) return PyBool_FromLong(t->is_contiguous());
   return guarded([&]() -> PyObject* {
     MemoryFormat f;
     CHECK(Kind::Type, memory_format_of(args[0], &f),
         "is_contiguous(): argument 'memory_format' must be torch.memory_format, not ", Py_TYPE(args[0])->tp_name);
-    return yes(t->is_contiguous(f));
+    return PyBool_FromLong(t->is_contiguous(f));
   });
 }
+
+PyObject* hash_method(PyObject* self, PyObject*) { return PyLong_FromVoidPtr(self); }
 
 PyMethodDef methods[] = {
 #define FAST(name, f) \
@@ -211,19 +190,20 @@ PyMethodDef methods[] = {
 #define KEYED(name, f) \
   {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)), METH_VARARGS | METH_KEYWORDS, nullptr}
     FAST("size", size_method), FAST("stride", stride_method), FAST("is_contiguous", is_contiguous_method),
-    {"dim", dim_method, METH_NOARGS, nullptr}, {"ndimension", dim_method, METH_NOARGS, nullptr},
-    {"numel", numel_method, METH_NOARGS, nullptr}, {"nelement", numel_method, METH_NOARGS, nullptr},
-    {"data_ptr", data_ptr_method, METH_NOARGS, nullptr},
-    {"storage_offset", storage_offset_method, METH_NOARGS, nullptr},
-    {"element_size", element_size_method, METH_NOARGS, nullptr},
-    {"get_device", get_device_method, METH_NOARGS, nullptr},
-    {"is_floating_point", is_floating_method, METH_NOARGS, nullptr},
-    {"is_complex", is_complex_method, METH_NOARGS, nullptr}, {"is_signed", is_signed_method, METH_NOARGS, nullptr},
-    {"is_inference", is_inference_method, METH_NOARGS, nullptr}, {"is_conj", is_conj_method, METH_NOARGS, nullptr},
-    {"is_neg", is_neg_method, METH_NOARGS, nullptr}, {"is_shared", is_shared_method, METH_NOARGS, nullptr},
-    {"is_pinned", is_pinned_method, METH_VARARGS, nullptr},
-    {"untyped_storage", untyped_storage_method, METH_NOARGS, nullptr}, KEYED("set_", tensor_set),
-    KEYED("resize_", tensor_resize), {"__hash__", hash_method, METH_NOARGS, nullptr},
+    method<dims_of_tensor>("dim"), method<dims_of_tensor>("ndimension"), method<numel_of>("numel"),
+    method<numel_of>("nelement"), {"data_ptr", data_ptr_method, METH_NOARGS, nullptr},
+    method<[](T t) { return t.storage_offset(); }>("storage_offset"),
+    method<[](T t) { return int64_t(t.itemsize()); }>("element_size"),
+    method<[](T t) { return int64_t(t.device().is_cpu() ? -1 : t.device().index); }>("get_device"),
+    method<[](T t) { return is_floating(t.dtype()); }>("is_floating_point"),
+    method<[](T t) { return is_complex(t.dtype()); }>("is_complex"),
+    method<[](T t) { return is_signed(t.dtype()); }>("is_signed"),
+    method<[](T t) { return t.is_inference; }>("is_inference"), method<[](T t) { return t.is_conj; }>("is_conj"),
+    method<[](T t) { return t.is_neg; }>("is_neg"),
+    method<[](T t) { return storage_of_dense(t).device().is_cuda(); }>("is_shared"),
+    method<[](T t) { return t.storage()->pinned; }>("is_pinned", nullptr, METH_VARARGS),
+    method<[](T t) { return storage_object(Ref<Storage>(&storage_of_dense(t))); }>("untyped_storage"),
+    KEYED("set_", tensor_set), KEYED("resize_", tensor_resize), {"__hash__", hash_method, METH_NOARGS, nullptr},
     {"_make_subclass", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(make_subclass)),
         METH_VARARGS | METH_KEYWORDS | METH_STATIC, nullptr},
     {"_make_wrapper_subclass", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(wrapper_subclass)),

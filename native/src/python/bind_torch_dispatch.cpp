@@ -1,7 +1,7 @@
 // torch._C's functions about __torch_dispatch__: the stack of modes, switches, rules.
 #include "autograd/autograd.h"
 #include "python/owned_ref.h"
-#include "python/record_plan.h"
+#include "autograd/formula_plan.h"
 #include "python/torch_dispatch_state.h"
 
 namespace shim {
@@ -72,7 +72,7 @@ PyObject* py_mark(PyObject*, PyObject* args) {
   Operator* op = find_operator(qualified, overload);
   if (!op) Py_RETURN_FALSE;
   op->dispatch_leaf = leaf;
-  if (parts != Py_None) op->dispatch_parts = Py_NewRef(parts);
+  if (parts != Py_None) python_of(*op).dispatch_parts = Py_NewRef(parts);
   Py_RETURN_TRUE;
 }
 

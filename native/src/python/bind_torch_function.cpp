@@ -2,10 +2,11 @@
 #include <utility>
 #include <vector>
 
-#include "autograd/autograd.h"
+#include "autograd/operator_node.h"
 #include "core/sparse.h"
 #include "python/dispatch.h"
 #include "python/override.h"
+#include "python/torch_dispatch.h"
 #include "python/torch_function_state.h"
 
 namespace shim {
@@ -125,6 +126,10 @@ int bind_torch_function(PyObject* module) {
   if (!disabled_impl) return -1;
   SubclassOps::overrides = [](const TensorImpl& t) {
     return t.pyobj && has_torch_function(static_cast<PyObject*>(t.pyobj));
+  };
+  onlookers = [] {
+    if (python_dispatch && dispatch_mode_active()) return Onlookers::operators;
+    return torch_function_mode_active() ? Onlookers::functions : Onlookers::none;
   };
   return add_default_function();
 }

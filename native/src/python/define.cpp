@@ -1,10 +1,7 @@
 // From a Python record to Operators: the base overload, its in-place and out= variants, and the same under each alias.
-#include <algorithm>
-
+#include "ops/derived.h"
 #include "python/dispatch.h"
 #include "python/owned_ref.h"
-#include "python/record_plan.h"
-#include "python/traits.h"
 
 namespace shim {
 namespace {
@@ -58,6 +55,7 @@ std::vector<Formula> formulas_of(PyObject* dict) {
     f.inputs = split(text(key));
     f.function = Py_NewRef(value);
     f.parameters = parameter_names(value);
+    f.flat = PyObject_HasAttrString(value, "flat");
     all.push_back(std::move(f));
   }
   return all;
@@ -65,54 +63,55 @@ std::vector<Formula> formulas_of(PyObject* dict) {
 
 namespace {
 
-void finish(Operator& op, Numbers numbers) {
-  prepare_slots(op);
-  if (PyErr_Occurred()) throw PythonError();
-  for (size_t i = 0; i < op.slots.size(); ++i) {
-    const ArgType& t = op.schema.args[i].type;
-    op.slots[i].number_ok =
-        numbers != Numbers::none && t.base == ArgType::Tensor && !t.list && !op.schema.args[i].alias;
+TraitValue trait_value(PyObject* o) {
+  if (PyBool_Check(o)) return o == Py_True;
+  if (!PyTuple_Check(o)) return o == Py_None ? nullptr : utf8(o);
+  std::vector<const char*> texts;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) {
+    PyObject* item = PyTuple_GET_ITEM(o, i);
+    texts.push_back(item == Py_None ? nullptr : utf8(item));
   }
-  if (numbers == Numbers::not_first && !op.slots.empty()) op.slots[0].number_ok = false;
-  op.wants_a_tensor = numbers == Numbers::not_all;
-  op.number_overloads = numbers == Numbers::not_first || numbers == Numbers::not_all;
+  return texts;
 }
 
-Operator copy_base(const Operator& f) {  // shares references with f, which lives as long as the table
-  Operator o;
-  o.schema = f.schema;
-  o.traits = f.traits;
-  o.alias_of = f.alias_of;
-  o.kind = f.kind;
+// What the options of a record say; never freed. Those that only Python reads are left out.
+const Traits* read_traits(PyObject* options) {
+  std::unique_ptr<Traits> made;
+  PyObject *key, *value;
+  Py_ssize_t at = 0;
+  while (PyDict_Next(options, &at, &key, &value)) {
+    const char* option = utf8(key);
+    const TraitReader reader = find_trait(option);
+    if (!reader) continue;
+    if (!made) made = std::make_unique<Traits>();
+    reader(*made, trait_value(value), option);
+  }
+  return made ? made.release() : &kNoTraits;
+}
+
+void finish(PythonOperator& op, Numbers numbers) {
+  prepare_slots(op);
+  if (PyErr_Occurred()) throw PythonError();
+  const std::vector<bool> allowed = allow_numbers(op, numbers);
+  for (size_t i = 0; i < op.slots.size(); ++i) op.slots[i].number_ok = allowed[i];
+}
+
+PythonOperator copy_base(const PythonOperator& f) {  // shares references with f, which lives as long as the table
+  PythonOperator o;
+  take_over(o, f);
   o.record = f.record;
   o.run = f.run;
-  o.formulas = f.formulas;
-  o.fused = f.fused;
-  o.differentiable_outputs = f.differentiable_outputs;
-  o.pointwise = f.pointwise;
   return o;
 }
 
-Operator* add_inplace(Operator* f, const std::string& native) {
-  Operator o = copy_base(*f);
-  o.schema.name += "_";
-  o.schema.args[0].alias = Alias{{"a"}, {"a"}, true, false};
-  Return r;
-  r.type.base = ArgType::Tensor;
-  r.alias = o.schema.args[0].alias;
-  o.schema.returns = {r};
-  o.inplace = true;
-  o.functional = f;
+Operator* add(PythonOperator&& op) { return add_operator(std::make_unique<PythonOperator>(std::move(op))); }
+
+Operator* add_inplace(PythonOperator* f, const std::string& native) {
+  PythonOperator o = copy_base(*f);
+  make_inplace(o, *f);
   if (!native.empty()) find_natives(native + "_", o);
   finish(o, f->traits->numbers == Numbers::none ? Numbers::none : Numbers::any);  // the first is a tensor anyhow
-  return add_operator(std::move(o));
-}
-
-// The out= overload's name: "out" belongs to the main one, which is not always the unnamed or the tensors' one.
-std::string out_overload(const Operator& f) {
-  if (f.traits->out_overload) return f.traits->out_overload;
-  const std::string& overload = f.schema.overload;
-  return overload.empty() || overload == "Tensor" ? "out" : overload + "_out";
+  return add(std::move(o));
 }
 
 std::vector<std::string> out_names(
@@ -129,35 +128,18 @@ std::vector<std::string> out_names(
   return names;
 }
 
-Operator* add_out(Operator* f, PyObject* record, const std::string& native) {
-  Operator o = copy_base(*f);
-  const std::string& overload = f->schema.overload;
-  o.schema.overload = out_overload(*f);
-  if (find_operator(o.schema.qualified(), o.schema.overload))
-    o.schema.overload = overload.empty() ? "default_out" : overload + "_out";
-  const std::vector<std::string> names = out_names(record, *f);
-  for (size_t i = 0; i < f->schema.returns.size(); ++i) {
-    Return& r = o.schema.returns[i];
-    r.alias = Alias{{std::string(1, char('a' + i))}, {std::string(1, char('a' + i))}, true, false};
-    Argument a;
-    a.type.base = ArgType::Tensor;
-    a.type.list = r.type.list;
-    a.name = names[i];
-    a.alias = r.alias;
-    a.kwarg_only = a.is_out = true;
-    o.schema.args.push_back(a);
-  }
-  o.out = true;
-  o.functional = f;
+Operator* add_out(PythonOperator* f, PyObject* record, const std::string& native) {
+  PythonOperator o = copy_base(*f);
+  make_out(o, *f, out_names(record, *f));
   if (!native.empty()) find_natives(native + "_out", o);
   finish(o, f->traits->numbers);
-  return add_operator(std::move(o));
+  return add(std::move(o));
 }
 
-void add_variants(Operator&& base, PyObject* record, const std::string& native, PyObject* names) {
+void add_variants(PythonOperator&& base, PyObject* record, const std::string& native, PyObject* names) {
   if (!native.empty()) find_natives(native, base);
   finish(base, base.traits->numbers);
-  Operator* f = add_operator(std::move(base));
+  auto* f = &python_of(*add(std::move(base)));
   if (f->kind == Operator::Kernel && !f->schema.args.empty() && f->schema.args[0].alias &&
       f->schema.args[0].alias->write) {
     f->inplace = true;  // fill_, zero_: the body gives the new value of self
@@ -175,13 +157,14 @@ void add_variants(Operator&& base, PyObject* record, const std::string& native, 
 }  // namespace
 
 PyObject* define_record(PyObject* record, PyObject* run) {
-  Operator base;
+  PythonOperator base;
   OwnedRef schema = attribute(record, "schema");
   base.schema = parse_schema(text(schema));
   OwnedRef kind = attribute(record, "kind"), body = attribute(record, "body");
   const std::string kind_name = text(kind);
   base.kind = kind_name == "view" ? Operator::View : kind_name == "composite" ? Operator::Composite : Operator::Kernel;
   base.record = Py_NewRef(record);
+  base.recorded = true;
   base.run = Py_NewRef(run && run != Py_None ? run : body.o);
   OwnedRef grad = attribute(record, "grad"), fused = attribute(record, "fused");
   base.formulas = formulas_of(grad);
@@ -202,7 +185,7 @@ PyObject* define_record(PyObject* record, PyObject* run) {
   base.traits = read_traits(options);
   OwnedRef names{PyList_New(0)}, own_name = attribute(record, "name");
   for (Py_ssize_t i = 0; i < PyTuple_Size(aliases); ++i) {
-    Operator alias = copy_base(base);
+    PythonOperator alias = copy_base(base);
     alias.schema.name = text(PyTuple_GET_ITEM(aliases.o, i));
     alias.alias_of = PyUnicode_AsUTF8(own_name);  // the record keeps it
     add_variants(std::move(alias), record, native, names);
@@ -211,34 +194,14 @@ PyObject* define_record(PyObject* record, PyObject* run) {
   return Py_NewRef(names.o);
 }
 
-// An overload that follows from another one: the schema says how. Further arguments at the end are out= tensors, a first
-// argument that is written makes it in-place, and else numbers stand where the other has tensors.
 PyObject* derive_operator(const std::string& schema, const std::string& of, const std::string& overload) {
   Operator* f = find_operator(of, overload);
   CHECK(Kind::Runtime, f, "operator ", of, overload.empty() ? "" : ".", overload, " does not exist");
-  Operator o = copy_base(*f);
-  o.schema = parse_schema(schema);
-  o.ops_only = true;
-  auto& args = o.schema.args;
-  const size_t given = f->schema.args.size();
-  CHECK(Kind::Runtime, args.size() >= given, schema, ": fewer arguments than ", f->schema.text());
-  if (args.size() > given) {
-    o.out = true;
-    o.functional = f;
-    for (size_t i = given; i < args.size(); ++i) args[i].is_out = args[i].kwarg_only = true;
-  } else if (!f->inplace && !args.empty() && args[0].alias && args[0].alias->write) {
-    o.inplace = true;
-    o.functional = f;
-  } else {
-    o.inplace = f->inplace;
-    o.functional = f->functional == f ? nullptr : f->functional;
-    o.native = f->native;
-    o.native_data = f->native_data;
-    o.dispatch_leaf = f->dispatch_leaf;
-  }
+  PythonOperator o = copy_base(python_of(*f));
+  make_by_schema(o, *f, parse_schema(schema));
   const bool same_numbers = o.schema.name == f->schema.name && !(f->inplace && f->functional != f);
   finish(o, same_numbers ? o.traits->numbers : Numbers::none);
-  Operator* made = add_operator(std::move(o));
+  Operator* made = add(std::move(o));
   if (f->functional == f && made->inplace) made->functional = made;
   Py_RETURN_NONE;
 }

@@ -1,42 +1,13 @@
 #include "python/deprecated_signatures.h"
 
-#include <algorithm>
-#include <ranges>
-#include <string_view>
-
 namespace shim {
 namespace {
-
-// What stood at each place of the old order: 's' the tensor itself, 't' a further tensor, 'a' alpha, 'b' beta, 'v' value.
-struct Order {
-  std::string places;
-  std::vector<std::string_view> tensors;
-};
-
-Order read_order(std::string_view names) {  // "beta self alpha mat1 mat2"
-  Order order;
-  for (const auto part : std::views::split(names, ' ')) {
-    const std::string_view name(part.begin(), part.end());
-    const bool known = name == "self" || name == "alpha" || name == "beta" || name == "value";
-    order.places += known ? name[0] : 't';
-    if (!known) order.tensors.push_back(name);
-  }
-  return order;
-}
 
 bool plain_number(PyObject* o) { return PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o); }
 
 // What a Scalar of the schema takes: a number, or a tensor of no dims that needs no gradient.
 bool number(PyObject* o) {
   return plain_number(o) || (is_tensor(o) && unwrap(o)->dim() == 0 && !unwrap(o)->requires_grad());
-}
-
-// The positional arguments in the order of `places`, as a method has them: the tensor itself first.
-std::string places_of(const Order& order, Form form) {
-  std::string places = order.places;
-  if (form != Form::method) return places;
-  places.erase(places.find('s'), 1);
-  return "s" + places;
 }
 
 // `numbers_too`: of sums, whose functions take numbers for their tensors.
@@ -50,29 +21,9 @@ bool fits(const std::string& places, const CallArgs& c, bool numbers_too) {
   return true;
 }
 
-const char* keyword_of(char place) { return place == 'a' ? "alpha" : place == 'b' ? "beta" : "value"; }
-
-std::string old_signature(const Order& order, const char* name, Form form) {
-  std::string text = str(name, "(");
-  bool first = true;
-  size_t tensors = 0;
-  for (char place : places_of(order, form)) {
-    if (place == 's' && form == Form::method) continue;
-    text += first ? "" : ", ";
-    first = false;
-    if (place == 's')
-      text += "Tensor input";
-    else if (place == 't')
-      text += str("Tensor ", order.tensors[tensors++]);
-    else
-      text += str("Number ", keyword_of(place));
-  }
-  return text + (form == Form::function ? ", *, Tensor out = None)" : ")");
-}
-
-bool warned_of(const Order& order, const char* name, Form form) {
+bool warned_of(const OldOrder& order, const char* name, Form form) {
   static bool given = false;
-  std::string text = str("This overload of ", name, " is deprecated:\n\t", old_signature(order, name, form),
+  std::string text = str("This overload of ", name, " is deprecated:\n\t", order.signature(name, form),
       "\nConsider using one of the following signatures instead: the numbers as keywords after the tensors");
   return warn_once(&given, text.c_str()) == 0;
 }
@@ -84,8 +35,8 @@ Operator* bind_deprecated(
   if (form == Form::op || candidates.empty() || candidates.front()->alias_of) return nullptr;
   const Traits& traits = *candidates.front()->traits;
   for (const char* names_then : traits.old_orders) {
-    const Order order = read_order(names_then);
-    const std::string places = places_of(order, form);
+    const OldOrder order(names_then);
+    const std::string places = order.places_of(form);
     if (!fits(places, c, traits.numbers == Numbers::any)) continue;
     std::vector<PyObject*> args, values, words;
     for (size_t i = 0; i < places.size(); ++i) {
@@ -94,7 +45,7 @@ Operator* bind_deprecated(
         continue;
       }
       values.push_back(c.args[i]);
-      words.push_back(PyUnicode_InternFromString(keyword_of(places[i])));
+      words.push_back(PyUnicode_InternFromString(OldOrder::keyword_of(places[i])));
     }
     for (size_t i = 0; i < c.nkw(); ++i) {
       values.push_back(c.kwvalue(i));

@@ -1,5 +1,6 @@
 #pragma once
 // The general call path: bound arguments -> result, in the order modes, autocast, overrides, kernel, history.
+#include "autograd/autocast.h"
 #include "python/arguments.h"
 
 namespace shim {
@@ -8,8 +9,7 @@ PyObject* call_operator(Operator&, Bound&);                   // after __torch_f
 PyObject* run_inplace(Operator&, PyObject** args, size_t n);  // inplace.cpp
 extern constinit thread_local int
     own_bodies;  // how many bodies of ours run within a transform: they may write to what it captured
-PyObject* run_out(Operator&, PyObject** args, size_t n);
-PyObject* call_with_tangents(Operator&, PyObject* const* args, size_t n);  // forward-mode gradients of the results
+PyObject* run_out(Operator&, PyObject** args, size_t n);                   // out.cpp
 PyObject* run_functional(Operator&, PyObject** args, size_t n);            // native, else run; no history
 PyObject* run_recorded(Operator&, PyObject** args, size_t n);              // and with history
 PyObject* run_override(Operator&, PyObject** args, size_t n, bool* done);  // kernels of torch.library
@@ -20,6 +20,9 @@ PyObject* set_kernel(
     const std::string& qualified, const std::string& overload, const std::string& key, PyObject* kernel);
 void raise_no_kernel(const Operator&, PyObject** args, size_t n);
 void check_same_device(const Operator&, PyObject* const* args, size_t n);
+void check_overlaps(const TensorImpl& target, const Operator&, PyObject* const* args, size_t n);  // ops/overlap.h
+// A view's results are tied to their base before history is recorded (view_tracking.cpp); `several`: they are parts of it.
+void mark_views(Operator&, PyObject* const* args, size_t n, PyObject* result, bool several = false);
 PyObject* name_results(Operator&, PyObject* result);  // steals; a tuple becomes torch.return_types.max
 
 // torch_function.cpp
@@ -33,27 +36,15 @@ int bind_torch_function(PyObject* module);
 int bind_torch_dispatch(PyObject* module);  // bind_torch_dispatch.cpp
 
 // modes.cpp
-struct AutocastState {
-  bool enabled = false;
-  DType dtype = DType::bf16;
-};
-AutocastState& autocast_state(DeviceType);  // thread-local; cpu and cuda
-bool any_autocast();
 bool apply_autocast(Operator&, PyObject** args, size_t n);  // false: Python error
 PyObject* default_device();                                 // borrowed; null when none is set
 int bind_modes(PyObject* module);
 
 // define.cpp, opoverload.cpp
+std::vector<Formula> formulas_of(PyObject* dict);  // {"input, input": callable}
 PyObject* define_record(PyObject* record, PyObject* run);
 PyObject* derive_operator(const std::string& schema, const std::string& of, const std::string& overload);
 int bind_library(PyObject* module);
 int bind_op_types(PyObject* module);
-
-void check_out_dtype(const Operator& f, DType result, DType out);          // where PyTorch asks for the very dtype
-std::string name_for_gradients(const Operator& f, PyObject* const* args);  // who says that out= has no gradient
-// In an operator's own words, which may name the out= argument.
-void check_result_cast(const Operator& f, DType result, DType out, const std::string& argument = "");
-bool writes_at_last(const Operator& f, PyObject* const* args);  // a function of others that copies into its out
-void dtype_of_out(const Operator& f, PyObject** args, size_t inputs, PyObject* out);  // a factory's dtype is out's
 
 }  // namespace shim

@@ -60,6 +60,7 @@ void install_engine_ops() {
   };
   e.view_operator = view_operator;
   e.zeros = op_zeros;
+  e.new_zeros = [](const Tensor& a, IntArrayRef s) { return method(a, "new_zeros", size_object(s)); };
 }
 
 }  // namespace shim

@@ -1,5 +1,6 @@
 #pragma once
 // torch.autograd.Function in C++: the ctx object (function_object.cpp) and its node (function_node.cpp).
+#include "autograd/custom_function.h"
 #include "python/autograd_python.h"
 
 namespace shim {
@@ -32,8 +33,7 @@ class FunctionNode final : public Node {
   Grads apply(Grads&& grads) override;
 
   std::vector<bool> is_tensor_input;  // one an argument of apply()
-  enum Output : uint8_t { not_tensor, plain, differentiable };
-  std::vector<Output> outputs;
+  std::vector<FunctionOutput> outputs;
 
  private:
   PyObject* call_backward(PyObject* args);

@@ -11,8 +11,6 @@ PyObject* interned(const char* s) { return PyUnicode_InternFromString(s); }
 
 Tensor zeros_like_meta(const InputMeta& m) { return engine_ops().zeros(m.sizes, m.dtype, m.device); }
 
-bool can_have_grad(const TensorImpl& t) { return is_floating(t.dtype()) || is_complex(t.dtype()); }
-
 }  // namespace
 
 FunctionNode::FunctionNode(PyFunction* ctx, std::string name) : ctx_(ctx), name_(std::move(name)) {
@@ -66,8 +64,8 @@ Grads FunctionNode::apply(Grads&& grads) {
   Py_INCREF(ctx_);
   PyTuple_SET_ITEM(args.o, 0, reinterpret_cast<PyObject*>(ctx_));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    bool zeros = !grads[i] && outputs[i] != not_tensor && ctx_->materialize &&
-                 (outputs[i] == differentiable || ctx_->materialize_non_diff);
+    bool zeros = !grads[i] && outputs[i] != FunctionOutput::not_tensor && ctx_->materialize &&
+                 (outputs[i] == FunctionOutput::differentiable || ctx_->materialize_non_diff);
     PyTuple_SET_ITEM(args.o, Py_ssize_t(i) + 1, wrap(zeros ? zeros_like_meta(inputs[i]) : grads[i]));
   }
   grads.clear();
@@ -102,7 +100,7 @@ Grads FunctionNode::results(PyObject* r) {
 
 namespace {
 
-using Impls = std::vector<TensorImpl*>;
+using Impls = FunctionOutputs::Impls;
 bool has(const Impls& v, TensorImpl* t) { return std::find(v.begin(), v.end(), t) != v.end(); }
 
 Impls tensors_of(PyObject* tuple, const char* what) {
@@ -119,89 +117,10 @@ Impls tensors_of(PyObject* tuple, const char* what) {
   return found;
 }
 
-struct Wrapping {
-  PyFunction* ctx;
-  const Ref<FunctionNode>& node;  // null when nothing is recorded
-  Impls inputs, dirty, plain;
-  size_t tensor_outputs = 0, differentiable_outputs = 0;
-};
-
-// The same values as a new view: an input that is returned as it came.
-PyObject* view_of_itself(PyObject* o) {
-  Tensor t(unwrap(o)), v = alias(*t);
-  if (!t->is_inference) {
-    NoGrad off;
-    mark_view(v, t);
-  }
-  return Py_TYPE(o) == TensorType || reinterpret_cast<PyObject*>(Py_TYPE(o)) == ParameterType ? wrap(v)
-                                                                                              : wrap_as(v, Py_TYPE(o));
-}
-
-void placeholder(const Ref<FunctionNode>& node, const TensorImpl* t) {
-  if (t)
-    node->add_input(*t);
-  else
-    node->inputs.push_back({});
-}
-
-PyObject* wrap_plain(Wrapping& w, PyObject* o, bool is_input, bool modified) {
-  TensorImpl* t = unwrap(o);
-  if (w.node) placeholder(w.node, t), w.node->outputs.push_back(FunctionNode::plain);
-  if (!t->requires_grad()) return is_input && !modified ? view_of_itself(o) : Py_NewRef(o);
-  AutogradMeta& m = *t->autograd();
-  if (is_input) return wrap(detach(Tensor(t)));
-  if (!m.base) {
-    m.grad_fn.reset();
-    m.requires_grad = false;
-  }
-  return Py_NewRef(o);
-}
-
-void rewrite_history(Wrapping& w, const Tensor& t) {
-  AutogradMeta* m = t->autograd();
-  CHECK(Kind::Runtime, !(m && m->requires_grad && !m->grad_fn),
-      "a leaf Variable that requires grad has been used in an in-place operation.");
-  if (m && m->base) {
-    CHECK(Kind::Runtime, w.tensor_outputs <= 1,
-        "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
-        "than one Tensor. This is "
-        "not supported by the current autograd engine. You should either make sure the input is not a view (using "
-        ".clone() for example) or make your Function only return one Tensor "
-        "(potentially splitting it into two Functions: one doing the inplace that returns a single Tensor and a second "
-        "one that does the other operations). You can ask on the forum "
-        "https://discuss.pytorch.org/ if you need help to do this change.");
-    check_inplace(t);
-  }
-  size_t nr = w.node->inputs.size();
-  rebase_history(t, w.node);
-  if (w.node->inputs.size() == nr) placeholder(w.node, t.get());
-  if (m = t->autograd(); m->grad_fn.get() == w.node.get()) m->output_nr = uint32_t(nr);
-}
-
-PyObject* wrap_output(Wrapping& w, PyObject* o) {
-  if (!is_tensor(o)) {
-    if (w.node) placeholder(w.node, nullptr), w.node->outputs.push_back(FunctionNode::not_tensor);
-    return Py_NewRef(o);
-  }
-  TensorImpl* impl = unwrap(o);
-  bool is_input = has(w.inputs, impl), modified = has(w.dirty, impl);
-  if (!w.node || has(w.plain, impl) || !can_have_grad(*impl)) return wrap_plain(w, o, is_input, modified);
-  w.node->outputs.push_back(FunctionNode::differentiable);
-  if (is_input && !modified) {
-    PyObject* view = view_of_itself(o);
-    if (!view) throw PythonError();
-    Tensor t(unwrap(view));
-    set_history(t, w.node);
-    ++w.differentiable_outputs;
-    return view;
-  }
-  Tensor t(impl);
-  if (modified && is_input)
-    rewrite_history(w, t);
-  else
-    set_history(t, w.node);
-  if (!(is_input && modified)) ++w.differentiable_outputs;
-  return Py_NewRef(o);
+PyObject* given_object(PyObject* o, const FunctionOutputs::Given& given) {
+  if (!given.view) return given.tensor.get() == unwrap(o) ? Py_NewRef(o) : wrap(given.tensor);
+  const bool plain = Py_TYPE(o) == TensorType || reinterpret_cast<PyObject*>(Py_TYPE(o)) == ParameterType;
+  return plain ? wrap(given.tensor) : wrap_as(given.tensor, Py_TYPE(o));
 }
 
 }  // namespace
@@ -225,42 +144,32 @@ void check_saved_as_returned(PyFunction* ctx, PyObject* const* args, size_t narg
 
 PyObject* wrap_outputs(
     PyFunction* ctx, const Ref<FunctionNode>& node, PyObject* const* args, size_t nargs, PyObject* outputs) {
-  Wrapping w{ctx, node, {}, tensors_of(ctx->dirty_tensors, "mark_dirty"),
-      tensors_of(ctx->non_differentiable, "mark_non_differentiable")};
+  Impls inputs, returned;
   for (size_t i = 0; i < nargs; ++i)
-    if (is_tensor(args[i])) w.inputs.push_back(unwrap(args[i]));
-  Py_ssize_t n = PyTuple_GET_SIZE(outputs);
-  Impls returned;
+    if (is_tensor(args[i])) inputs.push_back(unwrap(args[i]));
+  const Py_ssize_t n = PyTuple_GET_SIZE(outputs);
   for (Py_ssize_t i = 0; i < n; ++i)
     if (PyObject* o = PyTuple_GET_ITEM(outputs, i); is_tensor(o)) returned.push_back(unwrap(o));
-  w.tensor_outputs = returned.size();
-  for (TensorImpl* d : w.dirty) {
-    d->bump_version();
-    if (!has(w.inputs, d) && PyErr_WarnEx(PyExc_UserWarning,
-                                 "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that "
-                                 "have been mutated should be passed to ctx.mark_dirty().",
-                                 1) < 0)
-      throw PythonError();
-    CHECK(Kind::Runtime, has(returned, d),
-        "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
-        "modified inplace must all be "
-        "outputs of the Function.");
-  }
-  OwnedRef result{PyTuple_New(n)};
-  if (!result.o) return nullptr;
+  FunctionOutputs all(node.get(), inputs, tensors_of(ctx->dirty_tensors, "mark_dirty"),
+      tensors_of(ctx->non_differentiable, "mark_non_differentiable"), returned);
+  OwnedRef result = owned(PyTuple_New(n));
+  std::vector<FunctionOutput> kinds;
   for (Py_ssize_t i = 0; i < n; ++i) {
-    PyObject* o = wrap_output(w, PyTuple_GET_ITEM(outputs, i));
-    if (!o) return nullptr;
-    PyTuple_SET_ITEM(result.o, i, o);
+    PyObject* o = PyTuple_GET_ITEM(outputs, i);
+    if (is_tensor(o)) {
+      const FunctionOutputs::Given given = all.give(Tensor(unwrap(o)));
+      kinds.push_back(given.kind);
+      PyTuple_SET_ITEM(result.o, i, owned(given_object(o, given)).give());
+    } else {
+      all.give_no_tensor();
+      kinds.push_back(FunctionOutput::not_tensor);
+      PyTuple_SET_ITEM(result.o, i, Py_NewRef(o));
+    }
   }
-  for (Py_ssize_t i = 0; i < n; ++i) {  // views among the results may not be written to
-    PyObject* o = PyTuple_GET_ITEM(result.o, i);
-    if (!is_tensor(o) || has(w.dirty, unwrap(o)) || (node && node->outputs[size_t(i)] != FunctionNode::differentiable))
-      continue;
-    AutogradMeta* m = unwrap(o)->autograd();
-    if (m && m->base) m->creation = w.differentiable_outputs > 1 ? Creation::multi_output : Creation::custom_function;
-  }
-  return Py_NewRef(result.o);
+  for (Py_ssize_t i = 0; i < n; ++i)
+    if (PyObject* o = PyTuple_GET_ITEM(result.o, i); is_tensor(o)) all.guard_view(Tensor(unwrap(o)), kinds[size_t(i)]);
+  if (node) node->outputs = std::move(kinds);
+  return result.give();
 }
 
 bool save_variables(PyFunction* ctx, const Ref<FunctionNode>& node) {

@@ -53,9 +53,7 @@ PyObject* declines() {
           OwnedRef count = owned(PyLong_FromUnsignedLongLong(times));
           if (PyDict_SetItemString(reasons.o, reason, count.o) < 0) return nullptr;
         }
-        const std::string& overload = op->schema.overload;
-        const std::string key = op->schema.qualified() + (overload.empty() ? "" : "." + overload);
-        if (PyDict_SetItemString(all.o, key.c_str(), reasons.o) < 0) return nullptr;
+        if (PyDict_SetItemString(all.o, op->full_name().c_str(), reasons.o) < 0) return nullptr;
       }
   return all.give();
 }

@@ -14,18 +14,11 @@ constexpr KernelTraits kAny{}, kCpu{On::cpu}, kCuda{On::cuda};
 constexpr KernelTraits kAnyWithoutHistory{On::any, false}, kCpuWithoutHistory{On::cpu, false},
     kCudaWithoutHistory{On::cuda, false};
 
-// What the operators' table keeps of a typed kernel.
-struct TypedKernel {
-  bool (*fits)(const Schema&);
-  NativeFn call;
-  const void* data;
-  On on;
-};
-// Several functions may have one name: an operator gets, for each device, the first that fits its schema.
-void add_kernel(const char* name, const TypedKernel&);
-bool has_cuda_kernel(const std::string& name);  // a function that takes CUDA tensors has the name already
 // Counts why a kernel left a call to the operator's body (operator_declines() of the module). Gives null.
-PyObject* declined(Operator&, const char* reason);
+inline PyObject* declined(Operator& op, const char* reason) {
+  if (reason && *reason) op.count_decline(reason);
+  return nullptr;
+}
 
 namespace kernel_call {
 
@@ -135,8 +128,9 @@ template <auto F, KernelTraits traits>
 
 template <auto F, KernelTraits traits = kAny> void register_kernel(const char* name, const void* data = nullptr) {
   using P = typename kernel_call::Signature<decltype(+F)>::Parameters;
+  const NativeFn call = kernel_call::call_native<F, traits>;
   add_kernel(name, {[](const Schema& s) { return kernel_call::fits<traits.on>(s, P{}); },
-                       kernel_call::call_native<F, traits>, data, traits.on});
+                       reinterpret_cast<KernelCall>(call), data, traits.on});
 }
 
 }  // namespace shim

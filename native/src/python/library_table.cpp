@@ -9,6 +9,7 @@
 #include "python/math_bits.h"
 #include "python/shown_call.h"
 #include "python/stable_values.h"
+#include "python/tensors_in.h"
 #include "python/torch_dispatch.h"
 
 namespace shim {
@@ -41,18 +42,12 @@ void learn_parts() {
 // A factory's backend is that of the device it is given, if it has no tensor to go by.
 const char* backend_key(const Operator& op, PyObject** args, size_t n) {
   bool meta = false, any = false;
-  for (size_t i = 0; i < n; ++i) {
-    auto see = [&](PyObject* o) {
-      if (!is_tensor(o)) return false;
-      any = true;
-      meta |= unwrap(o)->device().is_meta();
-      return unwrap(o)->device().is_cuda();
-    };
-    if (see(args[i])) return "CUDA";
-    if (PyList_CheckExact(args[i]))
-      for (Py_ssize_t k = 0; k < PyList_GET_SIZE(args[i]); ++k)
-        if (see(PyList_GET_ITEM(args[i], k))) return "CUDA";
-  }
+  const bool cuda = any_tensor(args, n, [&](TensorImpl& t) {
+    any = true;
+    meta |= t.device().is_meta();
+    return t.device().is_cuda();
+  });
+  if (cuda) return "CUDA";
   if (!any && op.device_slot >= 0 && is_device(args[op.device_slot])) {
     const Device where = device_of(args[op.device_slot]);
     return where.is_cuda() ? "CUDA" : where.is_meta() ? "Meta" : "CPU";
@@ -68,9 +63,9 @@ PyObject* kernel(const Kernels& kernels, const char* key) {
 // The kernels of the overload that PyTorch would call, which may be one for numbers that is part of another here.
 const Kernels& kernels_for(const Operator& op, PyObject** args, size_t n) {
   static const Kernels none;
-  if (op.schema.ns != "aten") return op.overrides;
+  if (op.schema.ns != "aten") return python_of(op).overrides;
   const std::string shown = shown_overload(op, args, n);
-  if (shown == op.schema.overload) return op.overrides;
+  if (shown == op.schema.overload) return python_of(op).overrides;
   auto it = waiting().find(full_name(op.schema.qualified(), shown));
   return it == waiting().end() ? none : it->second;
 }
@@ -99,15 +94,9 @@ PyObject* checked_result(const Operator& op, PyObject* r) {
 }
 
 void bump_written(const Operator& op, PyObject** args) {
-  for (size_t i = 0; i < op.schema.args.size(); ++i) {
-    const auto& alias = op.schema.args[i].alias;
-    if (!alias || !alias->write) continue;
-    if (is_tensor(args[i]))
-      unwrap(args[i])->bump_version();
-    else if (PyList_CheckExact(args[i]))
-      for (Py_ssize_t k = 0; k < PyList_GET_SIZE(args[i]); ++k)
-        if (is_tensor(PyList_GET_ITEM(args[i], k))) unwrap(PyList_GET_ITEM(args[i], k))->bump_version();
-  }
+  for (size_t i = 0; i < op.schema.args.size(); ++i)
+    if (const auto& alias = op.schema.args[i].alias; alias && alias->write)
+      each_tensor(args[i], [](TensorImpl& t) { t.bump_version(); });
 }
 
 }  // namespace
@@ -117,7 +106,7 @@ bool aten_kernels = false;
 PyObject* run_as_parts(const Operator& op, PyObject* const* args, size_t n, bool* done) {
   *done = false;
   auto found = parts_of().find(&op);
-  if (found == parts_of().end() || !op.overrides.empty()) return nullptr;
+  if (found == parts_of().end() || !python_of(op).overrides.empty()) return nullptr;
   bool replaced = false;
   for (const auto& [name, overload] : found->second.names) {
     auto kernels = waiting().find(full_name(name, overload));
@@ -131,16 +120,16 @@ PyObject* run_as_parts(const Operator& op, PyObject* const* args, size_t n, bool
 }
 
 Operator* define_operator(Schema schema, bool ops_only) {
-  Operator op;
-  op.ops_only = ops_only;
-  op.schema = std::move(schema);
-  prepare_slots(op);
+  auto op = std::make_unique<PythonOperator>();
+  op->ops_only = ops_only;
+  op->schema = std::move(schema);
+  prepare_slots(*op);
   if (PyErr_Occurred()) throw PythonError();
-  for (Slot& s : op.slots) s.number_ok = false;
   Operator* made = add_operator(std::move(op));
   auto it = waiting().find(full_name(made->schema.qualified(), made->schema.overload));
   if (it != waiting().end())
-    for (auto& [key, f] : it->second) made->overrides[key] = Py_NewRef(f);
+    for (auto& [key, f] : it->second) python_of(*made).overrides[key] = Py_NewRef(f);
+  made->overridden = !python_of(*made).overrides.empty();
   return made;
 }
 
@@ -154,10 +143,12 @@ PyObject* set_kernel(
   else
     slot.erase(key);
   if (Operator* op = find_operator(qualified, overload)) {
+    auto& overrides = python_of(*op).overrides;
     if (kernel)
-      op->overrides[key] = Py_NewRef(kernel);
+      overrides[key] = Py_NewRef(kernel);
     else
-      op->overrides.erase(key);
+      overrides.erase(key);
+    op->overridden = !overrides.empty();
   }
   // Calls with numbers go to the overload for tensors, even where the one for numbers was made when somebody asked for it.
   if (qualified.starts_with("aten::") && !overload.empty())
@@ -219,15 +210,16 @@ PyObject* run_override(Operator& op, PyObject** args, size_t n, bool* done) {
   PyObject* f = kernel(kernels, backend);
   bool composite = false;
   if (!f) f = kernel(kernels, "CompositeExplicitAutograd");
-  if (!f && (!op.run || op.schema.ns != "aten")) {
+  if (!f && (!python_of(op).run || op.schema.ns != "aten")) {
     f = kernel(kernels, "CompositeImplicitAutograd");
     if (!f) f = kernel(kernels, "");
     composite = f != nullptr;
     if (!f) f = kernel(kernels, "BackendSelect");
   }
-  const bool seen = __builtin_expect(python_dispatch, 0) && !composite && (f || !op.run) && wants_dispatch(args, n);
+  const bool seen =
+      __builtin_expect(python_dispatch, 0) && !composite && (f || !python_of(op).run) && wants_dispatch(args, n);
   if (!f && !seen) {
-    *done = op.run == nullptr && op.functional == nullptr;
+    *done = python_of(op).run == nullptr && op.functional == nullptr;
     if (*done) raise_no_kernel(op, args, n);
     return nullptr;
   }

@@ -2,6 +2,7 @@
 
 #include "autograd/autograd.h"
 #include "ops/kernels.h"
+#include "python/tensors_in.h"
 #include "python/torch_dispatch.h"
 
 namespace shim {
@@ -13,13 +14,7 @@ bool is_list(PyObject* o) { return PyList_Check(o) || PyTuple_Check(o); }
 }  // namespace
 
 bool has_math_bits(PyObject* const* args, size_t n) {
-  for (size_t i = 0; i < n; ++i) {
-    if (has_bits(args[i])) return true;
-    if (is_list(args[i]) &&
-        has_math_bits(&PySequence_Fast_GET_ITEM(args[i], 0), size_t(PySequence_Fast_GET_SIZE(args[i]))))
-      return true;
-  }
-  return false;
+  return any_tensor(args, n, [](TensorImpl& t) { return t.has_math_bits(); });
 }
 
 ResolvedArguments::ResolvedArguments(PyObject* const* args, size_t n, bool recorded) : args_(args) {

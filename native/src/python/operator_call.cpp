@@ -99,8 +99,7 @@ PyObject* call_callable(PyObject* self, PyObject* const* args, size_t nargsf, Py
     PyObject* r = call_torch_function(self, c, &b);
     if (r || PyErr_Occurred()) return r;
   }
-  if (f->form != Form::op && op->factory && (__builtin_expect(python_dispatch, 0) || !op->overrides.empty()))
-    say_where(*op, b);
+  if (f->form != Form::op && op->factory && (__builtin_expect(python_dispatch, 0) || op->overridden)) say_where(*op, b);
   PyObject* result = call_operator(*op, b);
   if (op->schema.returns.empty()) return without_results(*f, *op, c, result);
   return f->form == Form::op ? plain_results(*op, result) : name_results(*op, result);

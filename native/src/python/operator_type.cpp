@@ -89,30 +89,6 @@ PyMemberDef members[] = {{"__name__", T_OBJECT, offsetof(Callable, name), READON
     {nullptr, 0, 0, 0, nullptr}};
 
 PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
-// "add(input, other, *, alpha=1, out=None) -> Tensor", as the first lines of PyTorch's docstrings; a method's leave self out.
-std::string signature(const Schema& schema, Form form, bool takes_out) {
-  std::string text = schema.name + "(";
-  bool first = true, starred = false;
-  auto add = [&](const std::string& part) {
-    text += (first ? "" : ", ") + part;
-    first = false;
-  };
-  for (size_t i = 0; i < schema.args.size(); ++i) {
-    const Argument& a = schema.args[i];
-    if (form == Form::method && i == 0) continue;
-    if (a.kwarg_only && !starred) add("*");
-    starred |= a.kwarg_only;
-    std::string fallback = argument_text(a);
-    fallback = a.fallback ? fallback.substr(fallback.find('=', fallback.find(' '))) : "";
-    add((a.name == "self" ? "input" : a.name) + fallback + (fallback.ends_with('.') ? "0" : ""));
-  }
-  if (takes_out) add(starred ? "out=None" : "*, out=None");
-  text += ") -> ";
-  if (schema.returns.size() == 1) return text + type_text(schema.returns[0].type);
-  text += "(";
-  for (size_t i = 0; i < schema.returns.size(); ++i) text += (i ? ", " : "") + type_text(schema.returns[i].type);
-  return text + ")";
-}
 
 // The overloads' signatures, and what the record's author wrote about the operator.
 std::string documentation(const Callable& f) {
@@ -120,9 +96,9 @@ std::string documentation(const Callable& f) {
   const bool out = f.form == Form::function && std::ranges::any_of(*f.candidates, [](Operator* op) { return op->out; });
   for (Operator* op : *f.candidates) {
     if (op->out) continue;
-    lines += signature(op->schema, f.form, out) + "\n";
-    if (!words.empty() || !op->record) continue;
-    OwnedRef body{PyObject_GetAttrString(op->record, "body")};
+    lines += documented_signature(op->schema, f.form, out) + "\n";
+    if (!words.empty() || !python_of(*op).record) continue;
+    OwnedRef body{PyObject_GetAttrString(python_of(*op).record, "body")};
     OwnedRef doc{body.o ? PyObject_GetAttrString(body, "__doc__") : nullptr};
     const char* found = doc.o && PyUnicode_Check(doc) ? PyUnicode_AsUTF8(doc) : nullptr;
     if (found) words = std::string("\n") + found + "\n";

@@ -22,11 +22,6 @@ PyObject* RecordNode::wanted_of(const PlannedFormula& f) const {
   return tuple;
 }
 
-Tensor RecordNode::materialized(size_t i, Grads& grads) {
-  if (!grads[i]) grads[i] = engine_ops().zeros(inputs[i].sizes, inputs[i].dtype, inputs[i].device);
-  return grads[i];
-}
-
 void RecordNode::call(const PlannedFormula& f, Grads& grads, Grads& out) {
   std::vector<PyObject*> args;
   struct Drop {
@@ -42,11 +37,12 @@ void RecordNode::call(const PlannedFormula& f, Grads& grads, Grads& out) {
     if (!o) throw PythonError();
     args.push_back(o);
   }
-  OwnedRef r = owned(PyObject_Vectorcall(f.formula->function, args.data(), args.size(), nullptr));
+  OwnedRef r =
+      owned(PyObject_Vectorcall(static_cast<PyObject*>(f.formula->function), args.data(), args.size(), nullptr));
   if (f.inputs.size() == 1) {
     take(f.inputs[0], r, out);
     const size_t edge = size_t(first_edge_[size_t(f.inputs[0])]);
-    if (f.flat && GradMode::enabled() && edge < out.size() && out[edge] && next_edges[edge])
+    if (f.formula->flat && GradMode::enabled() && edge < out.size() && out[edge] && next_edges[edge])
       out[edge] = flat(out[edge], next_edges[edge]);
     return;
   }

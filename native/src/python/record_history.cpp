@@ -1,11 +1,12 @@
 // History of the operators of the table: which calls are recorded, and with what node.
 #include <algorithm>
 
-#include "autograd/autograd.h"
+#include "autograd/attributes.h"
 #include "python/operator.h"
 #include "python/autograd_python.h"
 #include "python/dispatch.h"
 #include "python/record_node.h"
+#include "python/tensors_in.h"
 #include "python/torch_dispatch.h"
 
 namespace shim {
@@ -21,23 +22,11 @@ class NotDerivable final : public Node {  // an operator without a formula: an e
   std::string op_;
 };
 
-bool differentiable(const TensorImpl& t) { return is_floating(t.dtype()) || is_complex(t.dtype()); }
-
 }  // namespace
 
 bool any_requires_grad(PyObject* const* args, size_t n) {
   if (__builtin_expect(python_dispatch, 0) && below_python_dispatch()) return false;
-  for (size_t i = 0; i < n; ++i) {
-    PyObject* a = args[i];
-    if (is_tensor(a)) {
-      if (unwrap(a)->requires_grad()) return true;
-    } else if (PyList_Check(a) || PyTuple_Check(a)) {
-      for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(a); ++k)
-        if (PyObject* item = PySequence_Fast_GET_ITEM(a, k); is_tensor(item) && unwrap(item)->requires_grad())
-          return true;
-    }
-  }
-  return false;
+  return any_tensor(args, n, [](TensorImpl& t) { return t.requires_grad(); });
 }
 
 Ref<Node> prepare_history(Operator& op, PyObject* const* args, size_t n) {
@@ -51,26 +40,21 @@ Ref<Node> prepare_history(Operator& op, PyObject* const* args, size_t n) {
 void record_history(
     Operator& op, PyObject* const* args, size_t n, PyObject* result, bool inplace, const Ref<Node>& prepared) {
   std::vector<Tensor> outputs;
-  if (is_tensor(result)) {
-    outputs.emplace_back(unwrap(result));
-  } else if (PyList_Check(result) || PyTuple_Check(result)) {
-    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(result); ++k)
-      if (PyObject* item = PySequence_Fast_GET_ITEM(result, k); is_tensor(item)) outputs.emplace_back(unwrap(item));
-  }
-  if (std::none_of(outputs.begin(), outputs.end(), [](auto& t) { return differentiable(*t); })) return;
+  each_tensor(result, [&](TensorImpl& t) { outputs.emplace_back(&t); });
+  if (std::none_of(outputs.begin(), outputs.end(), [](auto& t) { return can_have_grad(*t); })) return;
   if ((op.schema.name == "silu" || op.schema.name == "scatter_reduce") && is_complex(outputs[0]->dtype()))
     throw Error(
         Kind::Runtime, op.schema.name + " does not support automatic differentiation for outputs with complex dtype.");
-  Plan& plan = plan_of(op);
+  FormulaPlan& plan = plan_of(op);
   const bool shown =
       op.kind == Operator::Composite && !op.shown.empty();  // recorded for what __torch_dispatch__ saw as one
   if (op.formulas.empty() && op.fused.empty() && !shown) {
-    bool flows = op.record == nullptr;  // operators of torch.library: no formula, no history, as PyTorch
+    bool flows = !op.recorded;  // operators of torch.library: no formula, no history, as PyTorch
     auto node = make<NotDerivable>(op.schema.qualified());
     if (flows) return;
     node->set_next_edges({Edge{}});
     for (auto& t : outputs)
-      if (differentiable(*t)) set_history(t, node);
+      if (can_have_grad(*t)) set_history(t, node);
     return;
   }
   Ref<RecordNode> node(static_cast<RecordNode*>(prepared.get()));
@@ -86,7 +70,7 @@ void record_history(
   if (shown && op.shown_outputs >= 0 && outputs.size() > size_t(op.shown_outputs))
     outputs.resize(size_t(op.shown_outputs));
   for (auto& t : outputs) {
-    if (differentiable(*t))
+    if (can_have_grad(*t))
       set_history(t, node);
     else
       node->add_input(*t);
@@ -100,7 +84,7 @@ void record_history(Operator& op, PyObject* const* args, size_t n, PyObject* res
 
 bool raw_saved_attribute(Node* node, const char* name, std::vector<SavedTensor*>* found, bool* list) {
   auto* record = dynamic_cast<RecordNode*>(node);
-  Saved* v = record ? record->find(std::string(name)) : nullptr;
+  SavedValue* v = record ? record->find_shown(std::string(name)) : nullptr;
   if (!v || (!v->is_tensor && !v->is_list)) return false;
   for (SavedTensor& t : v->tensors) found->push_back(&t);
   *list = v->is_list;

@@ -1,40 +1,40 @@
 // What a node of the table saves, and how it calls the formulas with it.
 #include "python/record_node.h"
 
-#include <algorithm>
-
+#include "gemm/operator_gradients.h"
 #include "python/autograd_python.h"
-#include "python/piecewise_constant.h"
-#include "python/owned_ref.h"
+#include "python/tensors_in.h"
 #include "python/torch_dispatch.h"
 
 namespace shim {
 
 namespace {
 
-const char* kFreed =
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
-    "freed). Saved intermediate values of the graph are "
-    "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the "
-    "graph a second time or if you need to access saved "
-    "tensors after calling backward.";
+PyObject* object_of(const SavedValue& v) { return static_cast<PyObject*>(v.object); }
 
-PyObject* metadata_of(ParameterSource::Kind kind, PyObject* a) {
-  if (!is_tensor(a)) {
-    if (kind == ParameterSource::Shape) return size_object({});
-    Py_RETURN_NONE;
-  }
-  TensorImpl* t = unwrap(a);
-  switch (kind) {
-    case ParameterSource::Shape: return size_object(t->sizes());
-    case ParameterSource::DTypeOf: return dtype_object(t->dtype());
-    case ParameterSource::DeviceOf: return device_object(t->device());
-    case ParameterSource::Offset: return PyLong_FromLongLong(t->storage_offset());
-    default: return size_object(t->strides());
-  }
+// What is saved of a tensor in its place: for formulas that need no more of it.
+SavedValue metadata_of(ParameterSource::Kind kind, PyObject* a) {
+  SavedValue v;
+  const TensorImpl* t = is_tensor(a) ? unwrap(a) : nullptr;
+  const auto saved = [&](IntArrayRef dims) { v.dims.emplace(dims.begin(), dims.end()); };
+  if (kind == ParameterSource::Shape)
+    saved(t ? t->sizes() : IntArrayRef{});
+  else if (!t)
+    v.object = Py_NewRef(Py_None);
+  else if (kind == ParameterSource::DTypeOf)
+    v.object = dtype_object(t->dtype());
+  else if (kind == ParameterSource::DeviceOf)
+    v.object = device_object(t->device());
+  else if (kind == ParameterSource::Offset)
+    v.object = PyLong_FromLongLong(t->storage_offset());
+  else
+    saved(t->strides());
+  return v;
 }
 
-void keep(Saved& v, PyObject* o, bool output, uint32_t output_nr = 0) {
+PyObject* new_object(const SavedValue& v) { return v.dims ? size_object(*v.dims) : Py_NewRef(object_of(v)); }
+
+void keep(SavedValue& v, PyObject* o, bool output, uint32_t output_nr = 0) {
   if (is_tensor(o)) {
     v.is_tensor = true;
     v.tensors.emplace_back(Tensor(unwrap(o)), output, output_nr);
@@ -57,33 +57,23 @@ void keep(Saved& v, PyObject* o, bool output, uint32_t output_nr = 0) {
 
 }  // namespace
 
-Tensor RecordNode::flat(const Tensor& gradient, const Edge& input) const {
-  return tied_to(gradient, input, plan_.name.substr(0, plan_.name.size() - 1) + "Backward0");
+void RecordNode::build(PyObject* const* args, size_t n) {
+  const bool shown = __builtin_expect(python_dispatch, 0) && !plan_.shown.empty() && wants_dispatch(args, n);
+  connect(n, shown, [&](size_t i, auto&& see) {
+    if (is_tensor(args[i])) return see(*unwrap(args[i])), Form::tensor;
+    each_tensor(args[i], see);
+    return PyList_Check(args[i]) || PyTuple_Check(args[i]) ? Form::list : Form::other;
+  });
 }
 
-void RecordNode::build(PyObject* const* args, size_t n) {
-  std::vector<Edge> edges;
-  edges.reserve(n);
-  first_edge_.resize(n + 1);
-  for (size_t i = 0; i < n; ++i) {
-    first_edge_[i] = int(edges.size());
-    PyObject* a = args[i];
-    if (is_tensor(a)) {
-      Edge e = gradient_edge(Tensor(unwrap(a)));
-      if (e || (i == 0 && op_.schema.args[0].name == "self") || (i < plan_.has_edges.size() && plan_.has_edges[i]))
-        edges.push_back(std::move(e));
-    } else if (PyList_Check(a) || PyTuple_Check(a)) {
-      for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(a); ++k)
-        if (PyObject* item = PySequence_Fast_GET_ITEM(a, k); is_tensor(item))
-          edges.push_back(gradient_edge(Tensor(unwrap(item))));
-    } else if (i > 0 && i < plan_.has_edges.size() &&
-               plan_.has_edges[i]) {  // a number first is PyTorch's reversed operator: no input
-      edges.emplace_back();
-    }
-  }
-  first_edge_[n] = int(edges.size());
-  set_next_edges(std::move(edges));
-  choose(__builtin_expect(python_dispatch, 0) && !plan_.shown.empty() && wants_dispatch(args, n));
+void RecordNode::release_saved() {
+  GilAcquire gil;
+  OperatorNode::release_saved();
+}
+
+std::string RecordNode::text_of(const SavedValue& v) const {
+  const char* text = PyUnicode_AsUTF8(object_of(v));
+  return text ? text : "";
 }
 
 void RecordNode::save(PyObject* const* args, PyObject* result) {
@@ -103,36 +93,18 @@ void RecordNode::save(PyObject* const* args, PyObject* result) {
 
 Grads RecordNode::apply(Grads&& grads) {
   GilAcquire gil;
-  CHECK(Kind::Runtime, !released_, kFreed);
+  check_kept();
   Grads out(next_edges.size());
-  if (plan_.linear && linear_gradients(grads, out)) return out;
-  if (plan_.activated && activated_gradients(grads, out)) return out;
-  if (plan_.product && product_gradients(grads, out)) return out;
+  if (operator_gradients(*this, grads, out)) return out;
   for (auto* f : chosen_)
-    if (!adds_in_place(*f, grads)) call(*f, grads, out);
+    if (!weight_gradient_added(*this, *f, grads)) call(*f, grads, out);
   return out;
 }
 
-void RecordNode::release_saved() {
-  GilAcquire gil;
-  for (Saved& v : values_)  // the entries stay: grad_fn._raw_saved_x points to them
-    for (SavedTensor& t : v.tensors) {
-      t.reset();
-      released_ = true;  // without a saved tensor running again is harmless
-    }
-}
-
-Saved* RecordNode::find(const std::string& what) {
-  for (size_t i = 0; i < keys_.size(); ++i) {
-    if (shown(keys_[i]) == what) return &values_[i];
-  }
-  return nullptr;
-}
-
 PyObject* RecordNode::saved(const std::string& what) {
-  Saved* v = find(what);
+  SavedValue* v = find_shown(what);
   if (!v) return nullptr;
-  CHECK(Kind::Runtime, !released_ || (!v->is_tensor && !v->is_list), kFreed);
+  if (v->is_tensor || v->is_list) check_kept();
   PyObject* found = unpack(*v);
   if (!found || !v->is_list) return found;
   PyObject* tuple = PyList_AsTuple(found);
@@ -140,51 +112,8 @@ PyObject* RecordNode::saved(const std::string& what) {
   return tuple;
 }
 
-std::string RecordNode::result_name(int index) const {
-  return op_.schema.returns.size() > 1 ? "result" + std::to_string(index) : "result";
-}
-
-std::string RecordNode::shown(const ParameterSource& s) const {
-  if (s.kind == ParameterSource::Result) return result_name(s.index);
-  const std::string& argument = op_.schema.args[size_t(s.index)].name;
-  return s.kind == ParameterSource::Argument  ? argument
-         : s.kind == ParameterSource::Shape   ? argument + "_sym_sizes"
-         : s.kind == ParameterSource::Strides ? argument + "_sym_strides"
-                                              : "";
-}
-
-bool RecordNode::wanted(int argument) const {
-  for (int e = first_edge_[size_t(argument)]; e < first_edge_[size_t(argument) + 1]; ++e)
-    if (next_edges[size_t(e)]) return true;
-  return false;
-}
-
-void RecordNode::choose(bool shown) {
-  std::vector<bool> done(op_.schema.args.size());
-  auto add = [&](const PlannedFormula& f) {  // one that serves several inputs is called when any of them is wanted
-    if (std::none_of(f.inputs.begin(), f.inputs.end(), [&](int i) { return wanted(i) && !done[size_t(i)]; })) return;
-    chosen_.push_back(&f);
-    for (int i : f.inputs) done[size_t(i)] = true;
-  };
-  if (shown)
-    for (auto& f : plan_.shown) add(f);
-  for (auto& f : plan_.fused) {
-    bool all = std::all_of(f.inputs.begin(), f.inputs.end(), [&](int i) { return wanted(i) && !done[size_t(i)]; });
-    if (!all) continue;
-    chosen_.push_back(&f);
-    for (int i : f.inputs) done[size_t(i)] = true;
-  }
-  for (auto& f : plan_.single) add(f);
-}
-
-Saved* RecordNode::find(const ParameterSource& s) {
-  for (size_t i = 0; i < keys_.size(); ++i)
-    if (keys_[i].kind == s.kind && keys_[i].index == s.index) return &values_[i];
-  return nullptr;
-}
-
-Saved RecordNode::value(const ParameterSource& s, PyObject* const* args, PyObject* result) {
-  Saved v;
+SavedValue RecordNode::value(const ParameterSource& s, PyObject* const* args, PyObject* result) {
+  SavedValue v;
   if (s.kind == ParameterSource::Result) {
     PyObject* r = PyTuple_Check(result)  ? PyTuple_GET_ITEM(result, s.index)
                   : PyList_Check(result) ? PyList_GET_ITEM(result, s.index)
@@ -200,44 +129,33 @@ Saved RecordNode::value(const ParameterSource& s, PyObject* const* args, PyObjec
     keep(v, a, false);
     return v;
   }
-  if (PyList_Check(a) || PyTuple_Check(a)) {  // metadata of every tensor of a list
-    v.object = PyList_New(0);
-    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(a); ++k) {
-      PyObject* m = metadata_of(s.kind, PySequence_Fast_GET_ITEM(a, k));
-      PyList_Append(v.object, m);
-      Py_DECREF(m);
-    }
-    return v;
+  if (!PyList_Check(a) && !PyTuple_Check(a)) return metadata_of(s.kind, a);
+  PyObject* all = PyList_New(0);  // of every tensor of a list
+  for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(a); ++k) {
+    const SavedValue one = metadata_of(s.kind, PySequence_Fast_GET_ITEM(a, k));
+    PyObject* m = new_object(one);
+    PyList_Append(all, m);
+    Py_DECREF(m);
+    Py_XDECREF(object_of(one));
   }
-  v.object = metadata_of(s.kind, a);
+  v.object = all;
   return v;
 }
 
-PyObject* RecordNode::unpack(Saved& v) {
+PyObject* RecordNode::unpack(SavedValue& v) {
   if (v.is_tensor) return wrap(v.tensors[0].unpack(Ref<Node>(this)));
-  if (!v.is_list) {
-    Py_INCREF(v.object);
-    return v.object;
-  }
+  if (!v.is_list) return new_object(v);
   PyObject* list = PyList_New(Py_ssize_t(v.tensors.size()));
   for (size_t k = 0; k < v.tensors.size(); ++k)
     PyList_SET_ITEM(list, Py_ssize_t(k), wrap(v.tensors[k].unpack(Ref<Node>(this))));
   return list;
 }
 
-void RecordNode::traverse(Visitor& visitor) const {
-  Node::traverse(visitor);
-  for (const Saved& v : values_) {
-    for (const SavedTensor& t : v.tensors) t.traverse(visitor);
-    visitor.python(v.object);
-  }
-}
-
 void RecordNode::drop() {
   if (values_.empty()) return;
   if (python_lives()) {
     GilAcquire gil;
-    for (Saved& v : values_) Py_CLEAR(v.object);
+    for (SavedValue& v : values_) Py_XDECREF(static_cast<PyObject*>(std::exchange(v.object, nullptr)));
   }
   values_.clear();
   keys_.clear();

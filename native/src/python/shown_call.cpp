@@ -38,8 +38,9 @@ std::string shown_overload(const Operator& op, PyObject* const* args, size_t n) 
 }
 
 bool shown_arguments(const Operator& op, PyObject* const* args, size_t n, PyObject** positional, PyObject** keywords) {
+  const std::vector<Slot>& slots = python_of(op).slots;
   size_t count = std::min<size_t>(op.positional, n);
-  while (count && is_default(op.slots[count - 1], args[count - 1])) --count;
+  while (count && is_default(slots[count - 1], args[count - 1])) --count;
   *positional = PyTuple_New(Py_ssize_t(count));
   *keywords = PyDict_New();
   if (!*positional || !*keywords) return false;
@@ -49,9 +50,9 @@ bool shown_arguments(const Operator& op, PyObject* const* args, size_t n, PyObje
     PyTuple_SET_ITEM(*positional, Py_ssize_t(i), v);
   }
   for (size_t i = op.positional; i < n; ++i) {
-    if (is_default(op.slots[i], args[i])) continue;
+    if (is_default(slots[i], args[i])) continue;
     OwnedRef v{as_seen(args[i])};
-    if (!v.o || PyDict_SetItem(*keywords, op.slots[i].name, v.o) < 0) return false;
+    if (!v.o || PyDict_SetItem(*keywords, slots[i].name, v.o) < 0) return false;
   }
   return true;
 }

@@ -3,6 +3,7 @@
 #include "python/sparse_dispatch.h"
 
 #include "autograd/autograd.h"
+#include "python/tensors_in.h"
 #include "python/torch_dispatch.h"
 
 namespace shim {
@@ -27,7 +28,7 @@ bool learn(Operator& op) {
   int number;
   PyObject* f;
   if (!r.o || !PyArg_ParseTuple(r.o, "iO", &number, &f)) return false;
-  if (f != Py_None) op.sparse_run = Py_NewRef(f);
+  if (f != Py_None) python_of(op).sparse_run = Py_NewRef(f);
   op.sparse_rule = SparseRule(number);
   return true;
 }
@@ -37,17 +38,17 @@ PyObject* refuse(const Operator& op, PyObject* const* args, size_t n) {
   OwnedRef list{PyList_New(0)};
   for (size_t i = 0; i < n; ++i)
     if (!list.o || PyList_Append(list.o, args[i]) < 0) return nullptr;
-  std::string name = op.schema.qualified() + (op.schema.overload.empty() ? "" : "." + op.schema.overload);
+  const std::string name = op.full_name();
   return f ? PyObject_CallFunction(f, "sO", name.c_str(), list.o) : nullptr;
 }
 
 PyObject* run(Operator& op, PyObject* const* args, size_t n) {
   NoGrad off;
-  return PyObject_Vectorcall(op.sparse_run, args, n, nullptr);
+  return PyObject_Vectorcall(python_of(op).sparse_run, args, n, nullptr);
 }
 
 PyObject* run_recorded_sparse(Operator& op, PyObject* const* args, size_t n) {
-  if (op.sparse_rule == SparseRule::parts) return PyObject_Vectorcall(op.sparse_run, args, n, nullptr);
+  if (op.sparse_rule == SparseRule::parts) return PyObject_Vectorcall(python_of(op).sparse_run, args, n, nullptr);
   OwnedRef r{run(op, args, n)};
   if (!r.o) return nullptr;
   const bool viewed = op.kind == Operator::View && !op.formulas.empty();  // indices are views without a base
@@ -114,12 +115,12 @@ PyObject* run_out_sparse(Operator& op, PyObject** args, size_t n) {
       "grad.");
   NoGrad off;
   if (op.sparse_rule == SparseRule::kernel || op.sparse_rule == SparseRule::parts)
-    return PyObject_Vectorcall(op.sparse_run, args, n, nullptr);
+    return PyObject_Vectorcall(python_of(op).sparse_run, args, n, nullptr);
   if (!learn(f)) return nullptr;
   OwnedRef result{nullptr};
   if (any_sparse(args, inputs) && f.sparse_rule != SparseRule::pass) {
     if (f.sparse_rule == SparseRule::refuse || n != inputs + 1) return refuse(op, args, n);
-    result.o = PyObject_Vectorcall(f.sparse_run, args, inputs, nullptr);
+    result.o = PyObject_Vectorcall(python_of(f).sparse_run, args, inputs, nullptr);
   } else {
     std::vector<PyObject*> given(args, args + inputs);
     OwnedRef layout{nullptr}, dtype{nullptr};
@@ -140,15 +141,7 @@ PyObject* run_out_sparse(Operator& op, PyObject** args, size_t n) {
 }  // namespace
 
 bool any_sparse(PyObject* const* args, size_t n) {
-  for (size_t i = 0; i < n; ++i) {
-    PyObject* o = args[i];
-    if (is_tensor(o)) {
-      if (is_sparse(*unwrap(o))) return true;
-    } else if (PyTuple_Check(o) || PyList_Check(o)) {
-      if (any_sparse(&PySequence_Fast_GET_ITEM(o, 0), size_t(PySequence_Fast_GET_SIZE(o)))) return true;
-    }
-  }
-  return false;
+  return any_tensor(args, n, [](TensorImpl& t) { return is_sparse(t); });
 }
 
 PyObject* call_sparse(Operator& op, PyObject** args, size_t n, bool* done) {
@@ -161,7 +154,7 @@ PyObject* call_sparse(Operator& op, PyObject** args, size_t n, bool* done) {
   }
   if (op.sparse_rule == SparseRule::pass) {
     if (op.kind == Operator::Composite && (op.native || op.native_cpu) && !op.inplace && !op.out)
-      return PyObject_Vectorcall(op.run, args, n, nullptr);  // natives read memory
+      return PyObject_Vectorcall(python_of(op).run, args, n, nullptr);  // natives read memory
     *done = false;
     return nullptr;
   }

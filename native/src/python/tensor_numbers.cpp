@@ -1,4 +1,6 @@
 // Elements of a tensor as Python numbers: item, tolist, bool, int, float.
+#include <cstring>
+
 #include "core/extent.h"
 #include "core/lazy_clone.h"
 #include "core/math_bits.h"
@@ -132,6 +134,22 @@ PyMethodDef number_methods[] = {{"__len__", len_method, METH_NOARGS, nullptr},
     {"__index__", index_method, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+PyObject* number_object(const void* p, DType t) {
+  const auto whole = [&](auto v) {
+    std::memcpy(&v, p, sizeof v);
+    return v;
+  };
+  if (t == DType::b8) return PyBool_FromLong(whole(uint8_t()) != 0);
+  if (t == DType::u64) return PyLong_FromUnsignedLongLong(whole(uint64_t()));
+  if (t == DType::i64) return PyLong_FromLongLong(whole(int64_t()));
+  return guarded([&]() -> PyObject* {
+    const double v = load_as_double(p, t);
+    if (is_complex(t))
+      return PyComplex_FromDoubles(v, load_as_double(static_cast<const char*>(p) + itemsize(t) / 2, t));
+    return is_integral(t) ? PyLong_FromLongLong(int64_t(v)) : PyFloat_FromDouble(v);
+  });
+}
 
 int bind_tensor_numbers() { return add_to_tensor(number_methods, nullptr); }
 

@@ -17,8 +17,6 @@ namespace shim {
 
 bool acts_for_itself(PyObject* tensor);  // an object of a class that overrides functions or handles operators
 
-enum class On : uint8_t { any, cpu, cuda };  // the devices whose tensors a kernel takes
-
 inline bool is_on(const TensorImpl& t, On on) {
   return on == On::any || (on == On::cpu ? t.device().is_cpu() : t.device().is_cuda());
 }

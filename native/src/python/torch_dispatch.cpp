@@ -7,7 +7,7 @@
 #include "autograd/autograd.h"
 #include "python/forward_mode.h"
 #include "python/owned_ref.h"
-#include "python/record_plan.h"
+#include "autograd/formula_plan.h"
 #include "python/shown_call.h"
 #include "python/sparse_dispatch.h"
 
@@ -253,9 +253,9 @@ PyObject* dispatch_composite(Operator& op, PyObject* const* args, size_t n, bool
   if (grad && modes().size() == 1 &&
       PyObject_HasAttrString(reinterpret_cast<PyObject*>(Py_TYPE(modes()[0])), "_makes_leaves"))
     return nullptr;
-  if (op.dispatch_parts) {
+  if (PyObject* parts = python_of(op).dispatch_parts) {
     *done = true;
-    return PyObject_Vectorcall(op.dispatch_parts, args, n, nullptr);
+    return PyObject_Vectorcall(parts, args, n, nullptr);
   }
   if (!op.dispatch_leaf) return nullptr;
   *done = true;

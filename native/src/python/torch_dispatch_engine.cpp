@@ -2,7 +2,7 @@
 #include "autograd/autograd.h"
 #include "core/sparse.h"
 #include "python/owned_ref.h"
-#include "python/record_plan.h"
+#include "autograd/formula_plan.h"
 #include "python/torch_dispatch_state.h"
 
 namespace shim {

@@ -4,7 +4,7 @@
 #include "autograd/autograd.h"
 #include "core/sparse.h"
 #include "python/dispatch.h"
-#include "python/piecewise_constant.h"
+#include "autograd/piecewise_constant.h"
 #include "python/foreign.h"
 #include "python/torch_function_state.h"
 

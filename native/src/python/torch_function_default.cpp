@@ -1,7 +1,7 @@
 // Tensor.__torch_function__: runs the function, then gives results the subclass.
 #include "autograd/autograd.h"
 #include "core/sparse.h"
-#include "python/piecewise_constant.h"
+#include "autograd/piecewise_constant.h"
 #include "python/torch_function_state.h"
 
 namespace shim::torch_function {

@@ -1,4 +1,5 @@
 // Warnings given once a process, or always after torch.set_warn_always(True).
+#include "core/warning.h"
 #include "python/object.h"
 
 #include <cstring>
@@ -49,6 +50,12 @@ int warn_once(bool* given, const char* text) {
   return PyErr_WarnEx(PyExc_UserWarning, text, level_outside());
 }
 
-int bind_warnings(PyObject* module) { return PyModule_AddFunctions(module, warnings_functions); }
+int bind_warnings(PyObject* module) {
+  warning_given = [](const char* text) {
+    GilAcquire gil;
+    if (PyErr_WarnEx(PyExc_UserWarning, text, 1) < 0) throw PythonError();
+  };
+  return PyModule_AddFunctions(module, warnings_functions);
+}
 
 }  // namespace shim

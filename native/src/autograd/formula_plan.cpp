@@ -1,13 +1,11 @@
 // Reads the names of formulas' parameters: what each stands for, and what nodes of the operator are called.
-#include "core/order.h"
-#include "python/owned_ref.h"
-#include "python/record_plan.h"
+#include "autograd/formula_plan.h"
 
-#include <algorithm>
 #include <cctype>
 #include <unordered_map>
 
 #include "core/error.h"
+#include "core/order.h"
 
 namespace shim {
 namespace {
@@ -51,7 +49,7 @@ ParameterSource source_of(const Operator& op, const std::string& p) {
 }
 
 PlannedFormula planned(const Operator& op, const Formula& f) {
-  PlannedFormula p{&f, {}, {}, bool(PyObject_HasAttrString(f.function, "flat"))};
+  PlannedFormula p{&f, {}, {}};
   for (auto& name : f.inputs)
     for (size_t i = 0; i < op.schema.args.size(); ++i)
       if (op.schema.args[i].name == name) p.inputs.push_back(int(i));
@@ -59,17 +57,17 @@ PlannedFormula planned(const Operator& op, const Formula& f) {
   return p;
 }
 
-std::unordered_map<Operator*, Plan>& plans() {
-  static auto* all = new std::unordered_map<Operator*, Plan>();
+std::unordered_map<Operator*, FormulaPlan>& plans() {
+  static auto* all = new std::unordered_map<Operator*, FormulaPlan>();
   return *all;
 }
 
 }  // namespace
 
-Plan& plan_of(Operator& op) {
+FormulaPlan& plan_of(Operator& op) {
   auto [it, fresh] = plans().try_emplace(&op);
   if (!fresh) return it->second;
-  Plan& plan = it->second;
+  FormulaPlan& plan = it->second;
   size_t number = 0;
   auto& all = overloads(op.schema.qualified());
   for (size_t i = 0; i < all.size(); ++i)

@@ -1,8 +1,4 @@
-// See flat.h.
-#include "python/piecewise_constant.h"
-
-#include "autograd/nodes.h"
-#include "python/record_node.h"
+#include "autograd/piecewise_constant.h"
 
 namespace shim {
 namespace {

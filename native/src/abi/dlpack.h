@@ -1,6 +1,8 @@
 #pragma once
-// DLPack 1.x, our own declarations of its stable C ABI.
+// DLPack 1.x: our own declarations of its stable C ABI, and tensors as what it lends.
 #include <cstdint>
+
+#include "core/tensor.h"
 
 namespace shim {
 
@@ -38,7 +40,7 @@ struct DLManagedTensorVersioned {
 };
 
 constexpr uint64_t kReadOnly = 1, kIsCopied = 2;
-constexpr int32_t kCpu = 1, kCuda = 2, kCudaHost = 3, kCudaManaged = 13;
+constexpr int32_t kDlCpu = 1, kDlCuda = 2, kDlCudaHost = 3, kDlCudaManaged = 13;
 
 // The C exchange API: a table of functions reachable from the tensor type, for callers that skip Python objects.
 struct DLPackExchangeAPIHeader {
@@ -54,5 +56,17 @@ struct DLPackExchangeAPI {
   int (*dltensor_from_py_object_no_sync)(void* py_object, DLTensor* out);
   int (*current_work_stream)(int32_t device_type, int32_t device_id, void** out);
 };
+
+DLDevice dlpack_device(Device);
+void fill_dlpack(DLTensor* out, const TensorImpl&);
+// A tensor lent to others, until they call the deleter; Managed: DLManagedTensor or DLManagedTensorVersioned.
+template <class Managed> Managed* dlpack_of(const TensorImpl&);
+template <class Managed> Tensor from_dlpack(Managed*);  // over somebody's memory, released by their deleter
+// The consumer's stream waits for ours: stream 1 is the legacy default stream, 2 the per-thread one, -1 asks for nothing.
+void dlpack_order_streams(const TensorImpl&, long long consumer);
+// Of the exchange API.
+int dlpack_allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_ctx,
+    void (*set_error)(void*, const char* kind, const char* message));
+int dlpack_stream(int32_t device_type, int32_t device_id, void** out);
 
 }  // namespace shim

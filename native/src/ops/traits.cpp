@@ -1,23 +1,15 @@
 // From the options of a record to Traits.
-#include "python/traits.h"
+#include "ops/traits.h"
 
 #include <cstring>
-#include <memory>
-#include <string_view>
 #include <unordered_map>
 
 #include "core/error.h"
-#include "python/object.h"
+#include "ops/out_dtype.h"
 
 namespace shim {
 namespace record_traits {
 namespace {
-
-const char* text(PyObject* o) {
-  const char* s = PyUnicode_AsUTF8(o);
-  if (!s) throw PythonError();
-  return s;
-}
 
 template <class Value> struct Word {
   const char* word;
@@ -39,11 +31,18 @@ constexpr Word<OutResize> kResize[] = {
 constexpr Word<const char*> kOutDtype[] = {{"same", "Found dtype {O} but expected {R}"}, {"structured", kStructuredOut},
     {"kernel", "expected scalar type {R} but found {O}"}};
 
-using Reader = void (*)(Traits&, PyObject* value, const char* option);
+const char* text(const TraitValue& value) {
+  const auto* s = std::get_if<const char*>(&value);
+  CHECK(Kind::Type, s && *s, "an option that is a text got another value");
+  return *s;
+}
 
-template <auto field> void flag(Traits& t, PyObject* value, const char*) { t.*field = value == Py_True; }
-template <auto field> void name(Traits& t, PyObject* value, const char*) { t.*field = text(value); }
-template <auto field, auto& words> void word(Traits& t, PyObject* value, const char* option) {
+template <auto field> void flag(Traits& t, const TraitValue& value, const char*) {
+  const bool* on = std::get_if<bool>(&value);
+  t.*field = on && *on;
+}
+template <auto field> void name(Traits& t, const TraitValue& value, const char*) { t.*field = text(value); }
+template <auto field, auto& words> void word(Traits& t, const TraitValue& value, const char* option) {
   for (const auto& w : words)
     if (!std::strcmp(w.word, text(value))) {
       t.*field = w.value;
@@ -52,23 +51,23 @@ template <auto field, auto& words> void word(Traits& t, PyObject* value, const c
   fail(Kind::Type, option, " cannot be '", text(value), "'");
 }
 
-void out_dtype(Traits& t, PyObject* value, const char*) {
+void out_dtype(Traits& t, const TraitValue& value, const char*) {
   t.out_dtype = text(value);
   for (const auto& w : kOutDtype)
     if (!std::strcmp(w.word, t.out_dtype)) t.out_dtype = w.value;
 }
 
-void number_overloads(Traits& t, PyObject* value, const char*) {
-  for (size_t i = 0; i < 3 && Py_ssize_t(i) < PyTuple_Size(value); ++i)
-    if (PyObject* o = PyTuple_GET_ITEM(value, i); o != Py_None) t.number_overloads[i] = text(o);
+void number_overloads(Traits& t, const TraitValue& value, const char*) {
+  const auto& names = std::get<std::vector<const char*>>(value);
+  for (size_t i = 0; i < 3 && i < names.size(); ++i) t.number_overloads[i] = names[i];
 }
 
-void old_orders(Traits& t, PyObject* value, const char*) {
-  for (Py_ssize_t i = 0; i < PyTuple_Size(value); ++i) t.old_orders.push_back(text(PyTuple_GET_ITEM(value, i)));
+void old_orders(Traits& t, const TraitValue& value, const char*) {
+  t.old_orders = std::get<std::vector<const char*>>(value);
 }
 
-const std::unordered_map<std::string_view, Reader>& readers() {
-  static const std::unordered_map<std::string_view, Reader> all{{"autocast", word<&Traits::autocast, kAutocast>},
+const std::unordered_map<std::string_view, TraitReader>& readers() {
+  static const std::unordered_map<std::string_view, TraitReader> all{{"autocast", word<&Traits::autocast, kAutocast>},
       {"numbers", word<&Traits::numbers, kNumbers>}, {"number_overloads", number_overloads},
       {"overlap", word<&Traits::overlap, kOverlap>}, {"expanded", name<&Traits::expanded>},
       {"reads_math_bits", flag<&Traits::reads_math_bits>}, {"out_overload", name<&Traits::out_overload>},
@@ -82,22 +81,12 @@ const std::unordered_map<std::string_view, Reader>& readers() {
   return all;
 }
 
-const Traits* read(PyObject* options) {
-  std::unique_ptr<Traits> made;
-  PyObject *key, *value;
-  Py_ssize_t at = 0;
-  while (PyDict_Next(options, &at, &key, &value)) {
-    const auto reader = readers().find(text(key));
-    if (reader == readers().end()) continue;
-    if (!made) made = std::make_unique<Traits>();
-    reader->second(*made, value, text(key));
-  }
-  return made ? made.release() : &kNoTraits;
-}
-
 }  // namespace
 }  // namespace record_traits
 
-const Traits* read_traits(PyObject* options) { return record_traits::read(options); }
+TraitReader find_trait(std::string_view option) {
+  const auto reader = record_traits::readers().find(option);
+  return reader == record_traits::readers().end() ? nullptr : reader->second;
+}
 
 }  // namespace shim

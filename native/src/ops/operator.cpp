@@ -1,11 +1,11 @@
-#include "python/operator.h"
+#include "ops/operator.h"
 
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <unordered_map>
 
 #include "core/error.h"
-#include "python/kernel_call.h"
 
 namespace shim {
 namespace {
@@ -19,7 +19,7 @@ Table& table() {
   return *t;
 }
 
-std::unordered_map<std::string, std::vector<TypedKernel>>& typed_kernels() {
+std::unordered_map<std::string, std::vector<TypedKernel>>& kernels() {
   static auto* m = new std::unordered_map<std::string, std::vector<TypedKernel>>;
   return *m;
 }
@@ -29,30 +29,56 @@ std::unordered_map<std::string, std::vector<TypedKernel>>& typed_kernels() {
 void (*before_lookup)() = nullptr;
 bool (*define_waiting)() = nullptr;
 
-bool has_native(const char* name) { return typed_kernels().contains(name); }
-
-void add_kernel(const char* name, const TypedKernel& kernel) { typed_kernels()[name].push_back(kernel); }
-
-bool has_cuda_kernel(const std::string& name) {
-  const auto typed = typed_kernels().find(name);
-  return typed != typed_kernels().end() &&
-         std::ranges::any_of(typed->second, [](const TypedKernel& k) { return k.on != On::cpu; });
+std::string Operator::full_name() const {
+  return schema.qualified() + (schema.overload.empty() ? "" : "." + schema.overload);
 }
 
-PyObject* declined(Operator& op, const char* reason) {
-  if (!reason || !*reason) return nullptr;
-  for (auto& [known, times] : op.declines)
-    if (known == reason || !std::strcmp(known, reason)) return ++times, nullptr;
-  op.declines.emplace_back(reason, 1);
-  return nullptr;
+void Operator::read_schema() {
+  positional = required = out_count = 0;
+  device_slot = pin_slot = -1;
+  bool dtype = false, own_input = false;
+  for (size_t i = 0; i < schema.args.size(); ++i) {
+    const Argument& a = schema.args[i];
+    if (!a.kwarg_only) {
+      ++positional;
+      required += !a.fallback;
+    }
+    out_count += a.is_out;
+    if (a.type.base == ArgType::Tensor && a.type.list) has_tensor_list = true;
+    own_input |= a.type.base == ArgType::Tensor && !a.is_out;
+    dtype |= a.type.base == ArgType::ScalarType;
+    if (a.name == "pin_memory") pin_slot = int(i);
+    if (a.type.base == ArgType::Device && a.name == "device") device_slot = int(i);
+  }
+  factory = dtype && pin_slot >= 0 && device_slot >= 0;
+  // What is made of tensors is made where they are: sparse tensors of their entries.
+  if (!factory || own_input) device_slot = -1;
+}
+
+void Operator::count_decline(const char* why) {
+  for (auto& [known, times] : declines)
+    if (known == why || !std::strcmp(known, why)) {
+      ++times;
+      return;
+    }
+  declines.emplace_back(why, 1);
+}
+
+void add_kernel(const char* name, const TypedKernel& kernel) { kernels()[name].push_back(kernel); }
+
+bool has_native(const char* name) { return kernels().contains(name); }
+
+bool has_cuda_kernel(const std::string& name) {
+  const auto it = kernels().find(name);
+  return it != kernels().end() && std::ranges::any_of(it->second, [](const TypedKernel& k) { return k.on != On::cpu; });
 }
 
 void find_natives(const std::string& name, Operator& into) {
-  auto it = typed_kernels().find(name);
-  if (it == typed_kernels().end()) return;
+  auto it = kernels().find(name);
+  if (it == kernels().end()) return;
   bool fitted = false;
   for (const TypedKernel& kernel : it->second) {
-    NativeFn& place = kernel.on == On::cpu ? into.native_cpu : into.native;
+    KernelCall& place = kernel.on == On::cpu ? into.native_cpu : into.native;
     if (!kernel.fits(into.schema) || (fitted |= place != nullptr, place)) continue;
     place = kernel.call;
     (kernel.on == On::cpu ? into.native_cpu_data : into.native_data) = const_cast<void*>(kernel.data);
@@ -83,11 +109,11 @@ Operator* find_operator(const std::string& qualified_name, const std::string& ov
   return nullptr;
 }
 
-Operator* add_operator(Operator&& op) {
-  const std::string name = op.schema.qualified();
-  CHECK(Kind::Runtime, !find_operator(name, op.schema.overload), "Tried to register an operator (", op.schema.text(),
+Operator* add_operator(std::unique_ptr<Operator> op) {
+  const std::string name = op->schema.qualified();
+  CHECK(Kind::Runtime, !find_operator(name, op->schema.overload), "Tried to register an operator (", op->schema.text(),
       ") with the same name and overload name multiple times.");
-  auto* owned = new Operator(std::move(op));
+  Operator* owned = op.release();
   table().by_name[name].push_back(owned);
   if (!owned->ops_only) table().public_by_name[name].push_back(owned);
   return owned;
@@ -98,7 +124,6 @@ void remove_operator(Operator* op) {
   if (it == table().by_name.end()) return;
   std::erase(it->second, op);
   std::erase(table().public_by_name[it->first], op);
-  // The operator itself stays: callables and graph nodes may still point at it.
 }
 
 std::vector<std::string> operator_names(const std::string& ns) {

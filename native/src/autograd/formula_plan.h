@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "python/operator.h"
+#include "ops/operator.h"
 
 namespace shim {
 
@@ -18,9 +18,8 @@ struct PlannedFormula {
   const Formula* formula;
   std::vector<int> inputs;  // argument indices whose gradients it gives
   std::vector<ParameterSource> sources;
-  bool flat = false;  // its slope is constant in pieces: the second gradient is zeros, not absent
 };
-struct Plan {
+struct FormulaPlan {
   std::string name;  // "AddBackward0"
   std::vector<PlannedFormula> single, fused;
   std::vector<PlannedFormula> shown;  // where __torch_dispatch__ looks on, in the place of the others
@@ -32,10 +31,9 @@ struct Plan {
 };
 
 // Lives as long as the process; called with the GIL, which guards the table of plans.
-Plan& plan_of(Operator& op);
+FormulaPlan& plan_of(Operator& op);
 
 // The formulas that __torch_dispatch__ is shown, of the operator's first results (-1: of all). With the GIL; once an operator.
 void show_formulas(Operator& op, std::vector<Formula> formulas, int outputs);
-std::vector<Formula> formulas_of(_object* dict);  // {"input, input": callable}; define.cpp
 
 }  // namespace shim

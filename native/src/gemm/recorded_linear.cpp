@@ -1,11 +1,9 @@
-#include "python/linear_backward.h"
-
+// The backward of a recorded linear layer.
 #include <optional>
 
+#include "core/interpreter_lock.h"
 #include "gemm/accumulate.h"
-#include "python/autograd_python.h"
-#include "python/dispatch.h"
-#include "python/torch_dispatch.h"
+#include "gemm/operator_gradients.h"
 
 namespace shim {
 namespace {
@@ -17,22 +15,17 @@ IntArrayRef sizes_at(const Edge& e) { return e.node->inputs[e.input_nr].sizes; }
 gemm::SlopeAndSum through_activation(const RecordedLinear& l, const Tensor& dy, const Tensor& weight) {
   if (!l.to_input || !dy->device().is_cuda() || l.to_input->input_nr != 0 || Anomaly::enabled) return {};
   Node* before = l.to_input->node.get();
-  auto* layer = dynamic_cast<ActivatedLinear*>(before);
+  auto* layer = dynamic_cast<OperatorNode*>(before);
   if (!layer || !CurrentBackward::only_this_arrives(before)) return {};
   if (!l.node->post_hooks.empty() || !before->pre_hooks.empty() || !before->post_hooks.empty() ||
       !before->tensor_hooks().empty())
     return {};
-  ActivatedLinear::Offer offer;
-  if (!layer->offers(offer)) return {};
+  ActivationOffer offer;
+  if (!offers_activation(*layer, offer)) return {};
   return gemm::linear_backward_input_activated(offer.activation, dy, weight, offer.kept, offer.sums);
 }
 
 }  // namespace
-
-bool gradients_without_python() {
-  return !GradMode::enabled() && !forward_gradients() && !torch_function_mode_active() &&
-         !(python_dispatch && dispatch_mode_active());
-}
 
 bool linear_gradients(const RecordedLinear& l, const Tensor& dy, const Tensor& db, Grads& out) {
   if (dy->dim() < 2 || !is_plain(dy)) return false;
@@ -53,7 +46,7 @@ bool linear_gradients(const RecordedLinear& l, const Tensor& dy, const Tensor& d
   bool added = false;
   if (!l.to_weight || !gemm::add_weight_gradient_at_once(*l.to_weight, dy, x, w, sums, &r)) {
     added = l.to_weight && gemm::add_weight_gradient(*l.to_weight, dy, x);
-    std::optional<GilRelease> released;
+    std::optional<Unlocked> released;
     if (dy->device().is_cpu()) released.emplace();
     r.done = !w && !sums && (added || !x);
     if (!r.done) r = gemm::linear_backward(dy, added ? Tensor() : x, w, l.transposed, sums);

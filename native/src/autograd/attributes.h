@@ -1,0 +1,19 @@
+#pragma once
+// What a tensor's attributes about gradients do when they are asked for and assigned to, with PyTorch's errors.
+#include "autograd/autograd.h"
+
+namespace shim {
+
+inline bool can_have_grad(const TensorImpl& t) { return is_floating(t.dtype()) || is_complex(t.dtype()); }
+// `refusal`: the error's text for a dtype that can have no gradient.
+void set_requires_grad(TensorImpl&, bool on, const char* refusal);
+bool is_leaf(TensorImpl&);
+void set_grad(TensorImpl&, const Tensor& grad);
+void set_data(TensorImpl&, const TensorImpl& from);
+void set_version(TensorImpl&, int64_t);
+// The base of `self`, seen from memory that a view like it lies in: as PyTorch's inverses that are views do, it takes the base's
+// sizes, strides and offset. A view of other bits (view(dtype)) has none, and a view that as_strided alone can make again has
+// one only while views are replayed. Null where self is no view.
+Tensor reversed_view(const TensorImpl& self, const Tensor& view, bool replaying);
+
+}  // namespace shim

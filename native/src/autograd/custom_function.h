@@ -1,0 +1,40 @@
+#pragma once
+// The results of a user's autograd.Function: which get a history, and what becomes of inputs that it returns.
+#include <vector>
+
+#include "autograd/autograd.h"
+
+namespace shim {
+
+enum class FunctionOutput : uint8_t { not_tensor, plain, differentiable };
+
+// Shown the results of forward one after the other, it gives each its history.
+class FunctionOutputs {
+ public:
+  using Impls = std::vector<TensorImpl*>;
+  // `node` is null where nothing is recorded; `dirty`, `plain`: of mark_dirty and mark_non_differentiable; `returned`: all results
+  // that are tensors. Counts versions of the dirty ones.
+  FunctionOutputs(Node* node, Impls inputs, Impls dirty, Impls plain, const Impls& returned);
+
+  // What stands for a result: itself, or where `view` a new view of it, to be of its class.
+  struct Given {
+    Tensor tensor;
+    FunctionOutput kind;
+    bool view = false;
+  };
+  Given give(const Tensor& result);
+  void give_no_tensor();  // a result that is none
+  // After all: views among the results may not be written to.
+  void guard_view(const Tensor& given, FunctionOutput) const;
+  bool is_dirty(const TensorImpl* t) const;
+
+ private:
+  Given give_plain(const Tensor& result, bool is_input, bool modified);
+  void rewrite_history(const Tensor&);
+  void placeholder(const TensorImpl*);
+  Ref<Node> node_;
+  Impls inputs_, dirty_, plain_;
+  size_t tensors_, differentiable_ = 0;
+};
+
+}  // namespace shim

@@ -1,0 +1,110 @@
+#include "autograd/operator_node.h"
+
+#include <algorithm>
+
+#include "autograd/piecewise_constant.h"
+
+namespace shim {
+
+namespace {
+
+const char* kFreed =
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). Saved intermediate values of the graph are "
+    "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the "
+    "graph a second time or if you need to access saved "
+    "tensors after calling backward.";
+
+}  // namespace
+
+bool nobody_looks_on() {
+  return !GradMode::enabled() && !forward_gradients() && !(onlookers && onlookers() != Onlookers::none);
+}
+
+void OperatorNode::check_kept() const { CHECK(Kind::Runtime, !released_, kFreed); }
+
+Tensor OperatorNode::flat(const Tensor& gradient, const Edge& input) const {
+  return tied_to(gradient, input, plan_.name.substr(0, plan_.name.size() - 1) + "Backward0");
+}
+
+Tensor OperatorNode::materialized(size_t i, Grads& grads) const {
+  if (!grads[i]) grads[i] = engine_ops().zeros(inputs[i].sizes, inputs[i].dtype, inputs[i].device);
+  return grads[i];
+}
+
+const Edge* OperatorNode::edge_to(int argument) const {
+  return wanted(argument) ? &next_edges[size_t(first_edge_[size_t(argument)])] : nullptr;
+}
+
+void OperatorNode::give_tangent(uint32_t output_nr, const Tensor& tangent, uint64_t level) {
+  for (SavedValue& v : values_)
+    for (SavedTensor& t : v.tensors) t.give_tangent(output_nr, tangent, level);
+}
+
+void OperatorNode::release_saved() {
+  for (SavedValue& v : values_)  // the entries stay: grad_fn._raw_saved_x points to them
+    for (SavedTensor& t : v.tensors) {
+      t.reset();
+      released_ = true;  // without a saved tensor running again is harmless
+    }
+}
+
+void OperatorNode::traverse(Visitor& visitor) const {
+  Node::traverse(visitor);
+  for (const SavedValue& v : values_) {
+    for (const SavedTensor& t : v.tensors) t.traverse(visitor);
+    visitor.python(v.object);
+  }
+}
+
+SavedValue* OperatorNode::find_shown(const std::string& what) {
+  for (size_t i = 0; i < keys_.size(); ++i) {
+    if (shown(keys_[i]) == what) return &values_[i];
+  }
+  return nullptr;
+}
+
+SavedValue* OperatorNode::find(const ParameterSource& s) {
+  for (size_t i = 0; i < keys_.size(); ++i)
+    if (keys_[i].kind == s.kind && keys_[i].index == s.index) return &values_[i];
+  return nullptr;
+}
+
+std::string OperatorNode::result_name(int index) const {
+  return op_.schema.returns.size() > 1 ? "result" + std::to_string(index) : "result";
+}
+
+std::string OperatorNode::shown(const ParameterSource& s) const {
+  if (s.kind == ParameterSource::Result) return result_name(s.index);
+  const std::string& argument = op_.schema.args[size_t(s.index)].name;
+  return s.kind == ParameterSource::Argument  ? argument
+         : s.kind == ParameterSource::Shape   ? argument + "_sym_sizes"
+         : s.kind == ParameterSource::Strides ? argument + "_sym_strides"
+                                              : "";
+}
+
+bool OperatorNode::wanted(int argument) const {
+  for (int e = first_edge_[size_t(argument)]; e < first_edge_[size_t(argument) + 1]; ++e)
+    if (next_edges[size_t(e)]) return true;
+  return false;
+}
+
+void OperatorNode::choose(bool shown) {
+  std::vector<bool> done(op_.schema.args.size());
+  auto add = [&](const PlannedFormula& f) {  // one that serves several inputs is called when any of them is wanted
+    if (std::none_of(f.inputs.begin(), f.inputs.end(), [&](int i) { return wanted(i) && !done[size_t(i)]; })) return;
+    chosen_.push_back(&f);
+    for (int i : f.inputs) done[size_t(i)] = true;
+  };
+  if (shown)
+    for (auto& f : plan_.shown) add(f);
+  for (auto& f : plan_.fused) {
+    bool all = std::all_of(f.inputs.begin(), f.inputs.end(), [&](int i) { return wanted(i) && !done[size_t(i)]; });
+    if (!all) continue;
+    chosen_.push_back(&f);
+    for (int i : f.inputs) done[size_t(i)] = true;
+  }
+  for (auto& f : plan_.single) add(f);
+}
+
+}  // namespace shim

@@ -1,0 +1,82 @@
+#pragma once
+// The node of an operator of the table: which formulas backward needs, and the values that they name.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "autograd/autograd.h"
+#include "autograd/formula_plan.h"
+
+namespace shim {
+
+struct SavedValue {                  // one value that a formula names
+  std::vector<SavedTensor> tensors;  // one; several for a Tensor[] argument
+  std::optional<Dims> dims;          // sizes or strides
+  void* object = nullptr;            // anything else, of the interpreter
+  bool is_list = false, is_tensor = false;
+};
+
+// Who is to see the calls of a backward; set by src/python, null until there can be anybody.
+enum class Onlookers : uint8_t { none, functions, operators };  // modes of __torch_function__, of __torch_dispatch__
+inline Onlookers (*onlookers)() = nullptr;
+bool nobody_looks_on();  // nor is a gradient of gradients wanted: kernels may be called without operators
+
+class OperatorNode : public Node {
+ public:
+  OperatorNode(Operator& op, FormulaPlan& plan) : op_(op), plan_(plan) {}
+  std::string name() const override { return plan_.name; }
+  void release_saved() override;
+  void traverse(Visitor&) const override;
+  void give_tangent(uint32_t output_nr, const Tensor& tangent, uint64_t level) override;
+
+  const FormulaPlan& plan() const { return plan_; }
+  bool released() const { return released_; }
+  size_t arguments() const { return first_edge_.empty() ? 0 : first_edge_.size() - 1; }
+  bool wanted(int argument) const;
+  const Edge* edge_to(int argument) const;  // of a tensor's gradient; null: not wanted
+  Tensor& gradient_of(int argument, Grads& out) const { return out[size_t(first_edge_[size_t(argument)])]; }
+  Tensor materialized(size_t i, Grads& grads) const;  // zeros where no gradient came
+  SavedValue* find(const ParameterSource&);
+  SavedValue* find_shown(const std::string& what);  // of grad_fn._saved_self; null: there is none
+  const std::vector<SavedValue>& values() const { return values_; }
+  virtual std::string text_of(const SavedValue&) const = 0;  // of a string among the arguments
+
+ protected:
+  enum class Form : uint8_t { tensor, list, other };
+  // The edges, and which formulas are wanted. `tensors_of(i, see)` shows the tensors of the i-th of n arguments and gives its form.
+  // `shown`: __torch_dispatch__ looks on.
+  template <class F> void connect(size_t n, bool shown, F&& tensors_of) {
+    std::vector<Edge> edges;
+    edges.reserve(n);
+    first_edge_.resize(n + 1);
+    for (size_t i = 0; i < n; ++i) {
+      first_edge_[i] = int(edges.size());
+      const Form form = tensors_of(
+          i, [&](TensorImpl& t) __attribute__((always_inline)) { edges.push_back(gradient_edge(Tensor(&t))); });
+      const bool input = i < plan_.has_edges.size() && plan_.has_edges[i];
+      if (form == Form::tensor && !edges.back() && !input && (i || op_.schema.args[0].name != "self"))
+        edges.pop_back();
+      else if (form == Form::other && i && input)  // a number first is PyTorch's reversed operator: no input
+        edges.emplace_back();
+    }
+    first_edge_[n] = int(edges.size());
+    set_next_edges(std::move(edges));
+    choose(shown);
+  }
+  // Fused formulas when all their inputs are wanted, then the single ones of what is left.
+  void choose(bool shown);
+  std::string shown(const ParameterSource&) const;
+  std::string result_name(int index) const;
+  Tensor flat(const Tensor& gradient, const Edge& input) const;
+  void check_kept() const;  // RuntimeError of a second backward
+
+  Operator& op_;
+  FormulaPlan& plan_;
+  std::vector<int> first_edge_;  // of every argument, and one past the last
+  std::vector<const PlannedFormula*> chosen_;
+  std::vector<ParameterSource> keys_;  // of the values, in the same order
+  std::vector<SavedValue> values_;
+  bool released_ = false;
+};
+
+}  // namespace shim

@@ -1,0 +1,17 @@
+#pragma once
+// Which dtypes out= and the tensors of in-place operators may have, where PyTorch is stricter than a cast.
+#include "core/dtype.h"
+#include "ops/operator.h"
+
+namespace shim {
+
+// Of an out= of another dtype; {r} and {o} are explained in out_dtype.cpp.
+inline constexpr const char* kStructuredOut = "Expected out tensor to have dtype {r}, but got {o} instead";
+
+void check_out_dtype(const Operator& f, DType result, DType out);  // where PyTorch asks for the very dtype
+// In an operator's own words, which may name the out= argument.
+void check_result_cast(const Operator& f, DType result, DType out, const std::string& argument = "");
+// Sums whose dtype= has to be that of out. `own`: which of them PyTorch runs; `given`: by dtype=, not the input's.
+void check_sum_dtype(const Operator& f, const std::string& own, DType wanted, DType out, bool given);
+
+}  // namespace shim
