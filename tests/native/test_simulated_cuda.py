@@ -72,7 +72,7 @@ def simulated(tmp_path_factory):
     assert "asm(" not in text
     (folder / "kernels.inc").write_text(text)
     compiled(HERE / "simulated_cuda" / "driver.cpp", folder / "libcuda.so.1")
-    shutil.copy(folder / "libcuda.so.1", folder / "libnvrtc.so.13")
+    compiled(HERE / "simulated_cuda" / "nvrtc.cpp", folder / "libnvrtc.so.13")
     compiled(HERE / "simulated_cuda" / "cublaslt.cpp", folder / "libcublasLt.so.13")
     for dtype in range(4):
         compiled(
