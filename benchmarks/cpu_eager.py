@@ -2,6 +2,8 @@
 
     python benchmarks/cpu_eager.py --torch-python /path/to/python/with/torch
 
+    python benchmarks/cpu_eager.py --base /path/to/python/with/an/older/shim_torch    # both as they are installed
+
 Prints the median time of a call in microseconds for both, and their ratio (below 1: shim_torch is faster).
 """
 
@@ -171,6 +173,10 @@ def cases(torch: Any) -> Cases:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--torch-python", help="interpreter with PyTorch; without it only shim_torch is measured")
+    parser.add_argument(
+        "--base",
+        help="interpreter of an environment with another commit installed, which the one that runs this is compared with",
+    )
     parser.add_argument("--seconds", type=float, default=0.01, help="a turn")
     parser.add_argument("--rounds", type=int, default=15, help="turns of each side")
     parser.add_argument("--threads", type=int, default=0, help="threads of both libraries; 0: as they come")
@@ -193,15 +199,19 @@ def main() -> None:
         ["--seconds", str(args.seconds), "--threads", str(args.threads), "--clock", args.clock],
     )
     print(machine())
-    sides = {"shim_torch": Side(sys.executable, script, "shim_torch", extra)}
-    print(version_of(sys.executable, "shim_torch"))
-    if args.torch_python:
+    peer = "base" if args.base else "torch"
+    sides = {"shim_torch": Side(sys.executable, script, "shim_torch", extra, bool(args.base))}
+    print(version_of(sys.executable, "shim_torch", bool(args.base)))
+    if args.base:
+        sides["base"] = Side(args.base, script, "shim_torch", extra, True)
+        print("base:", version_of(args.base, "shim_torch", True))
+    elif args.torch_python:
         sides["torch"] = Side(args.torch_python, script, "torch", extra)
         print(version_of(args.torch_python, "torch"))
     print(
         f"medians of {args.rounds} turns of {args.seconds * 1e3:g} ms, sides alternating; spread: between quartiles\n"
     )
-    print_table(compare(sides, args.rounds, args.only), "shim_torch", "torch")
+    print_table(compare(sides, args.rounds, args.only), "shim_torch", peer)
     for side in sides.values():
         side.close()
 

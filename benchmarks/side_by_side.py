@@ -57,10 +57,12 @@ def serve(cases: Cases, seconds: float, clock: str = "wall") -> None:
 
 
 class Side:
-    """A child interpreter that serves cases."""
+    """A child interpreter that serves cases, with this tree's packages or, ``installed``, with its environment's alone."""
 
-    def __init__(self, python: str, script: str, library: str, extra: Sequence[str] = ()) -> None:
-        root = str(Path(__file__).parents[1])
+    def __init__(
+        self, python: str, script: str, library: str, extra: Sequence[str] = (), installed: bool = False
+    ) -> None:
+        root = "" if installed else str(Path(__file__).parents[1])
         path = os.pathsep.join(p for p in (root, os.environ.get("PYTHONPATH", "")) if p)
         self.process = subprocess.Popen(
             [python, script, "--serve", library, *extra],
@@ -145,12 +147,12 @@ def machine() -> str:
     return f"{model}, {os.cpu_count()} cores, load average {load}, {platform.system()} {platform.release()}; {now}; commit {commit}"
 
 
-def version_of(python: str, module: str) -> str:
-    """``module version`` as that interpreter sees it, with its Python and NumPy."""
+def version_of(python: str, module: str, installed: bool = False) -> str:
+    """``module version`` as that interpreter sees it, with its Python and NumPy; ``installed`` as for a Side."""
     code = (
         f"import platform, numpy, {module} as m; "
         f"print('{module}', m.__version__, 'numpy', numpy.__version__, 'python', platform.python_version())"
     )
-    root = str(Path(__file__).parents[1])
+    root = "" if installed else str(Path(__file__).parents[1])
     done = subprocess.run([python, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": root})
     return done.stdout.strip() or f"{module}: not there"

@@ -139,10 +139,16 @@ def block_diag(*tensors: Any) -> Any:
     return _aten.block_diag(tensors)
 
 
-def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
-    """Vector or matrix norm."""
+@_functools.cache
+def _linalg() -> Any:
+    """``torch.linalg``, which is imported late. (An import statement in ``norm`` took a fifth of a small call.)"""
     from shim_torch import linalg
 
+    return linalg
+
+
+def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
+    """Vector or matrix norm."""
     if input.layout != _core.strided:
         from shim_torch._impl.sparse.reductions import norm as sparse_norm
 
@@ -151,8 +157,8 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out
         p = 2
     elif isinstance(p, str):
         dims = (0, 1) if dim is None else dim
-        return linalg.matrix_norm(input, p, dims, keepdim, dtype=dtype, out=out)
-    return linalg.vector_norm(input, p, dim, keepdim, dtype=dtype, out=out)
+        return _linalg().matrix_norm(input, p, dims, keepdim, dtype=dtype, out=out)
+    return _linalg().vector_norm(input, p, dim, keepdim, dtype=dtype, out=out)
 
 
 def chain_matmul(*matrices: Any, out: Any = None) -> Any:

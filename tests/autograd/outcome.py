@@ -40,6 +40,12 @@ def leaf_of(torch, *values):
     return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True)
 
 
+def function_of(torch, forward, backward=None, **members):
+    """An autograd.Function with these static methods; without a backward the gradients pass."""
+    body = {"forward": staticmethod(forward), "backward": staticmethod(backward or (lambda ctx, *g: g)), **members}
+    return type(torch.autograd.Function)("Mine", (torch.autograd.Function,), body)
+
+
 def outcome(torch, case):
     """What a case returns, and what it warned of."""
     with warnings.catch_warnings(record=True) as caught:

@@ -72,7 +72,7 @@ def simulated(tmp_path_factory):
     assert "asm(" not in text
     (folder / "kernels.inc").write_text(text)
     compiled(HERE / "simulated_cuda" / "driver.cpp", folder / "libcuda.so.1")
-    shutil.copy(folder / "libcuda.so.1", folder / "libnvrtc.so.13")
+    compiled(HERE / "simulated_cuda" / "nvrtc.cpp", folder / "libnvrtc.so.13")
     compiled(HERE / "simulated_cuda" / "cublaslt.cpp", folder / "libcublasLt.so.13")
     for dtype in range(4):
         compiled(
@@ -105,33 +105,23 @@ def run(folder: Path, code: str, cache: Path | None = None, **variables: str) ->
     return result.stdout
 
 
-@pytest.mark.parametrize(
-    "part",
-    [
-        "linear",
-        "accumulation",
-        "views",
-        "products",
-        "activations",
-        "kernels",
-        "few_rows",
-        "skinny",
-        "float8",
-        "legacy",
-        "wide_results",
-        "streams",
-        "direct",
-        "fusion",
-        "two_layers",
-    ],
-)
-def test_part(simulated, part):
-    out = run(simulated, f"import checks; checks.{part}()")
+PARTS = {
+    "linear_checks": ("linear", "accumulation", "views", "legacy", "streams"),
+    "matmul_checks": ("products", "float8", "wide_results"),
+    "epilogue_checks": ("activations", "fusion", "two_layers"),
+    "skinny_checks": ("kernels", "few_rows", "skinny"),
+    "direct_launch_checks": ("direct",),
+}
+
+
+@pytest.mark.parametrize(("module", "part"), [(module, part) for module, parts in PARTS.items() for part in parts])
+def test_part(simulated, module, part):
+    out = run(simulated, f"import {module}; {module}.{part}()")
     assert "ok" in out
 
 
 def test_no_direct_launches(simulated):
-    code = "import checks; checks.linear(); print(checks._core.gemm_status()['direct'])"
+    code = "import linear_checks; linear_checks.linear(); print(linear_checks._core.gemm_status()['direct'])"
     assert run(simulated, code, SHIM_GEMM_DIRECT="0").split() == ["ok", "0"]
 
 
@@ -150,13 +140,13 @@ def test_memory_without_the_cache(simulated):
 
 
 def test_measured_choice_is_kept_on_disk(simulated, tmp_path):
-    code = "import checks; checks.tuned()"
+    code = "import linear_checks; linear_checks.tuned()"
     assert [run(simulated, code, tmp_path).split() for _ in range(2)] == [["1"], ["0"]]
     assert any(f.name.startswith("cublaslt-130100-Simulated_GPU-132-13000") for f in tmp_path.iterdir())
 
 
 def test_damaged_measurements_are_made_again(simulated, tmp_path):
-    code = "import checks; checks.tuned()"
+    code = "import linear_checks; linear_checks.tuned()"
     run(simulated, code, tmp_path)
     (kept,) = tmp_path.glob("cublaslt-*.bin")
     good = kept.read_bytes()
@@ -168,7 +158,7 @@ def test_damaged_measurements_are_made_again(simulated, tmp_path):
 
 def test_damaged_kernels_are_made_again(simulated, tmp_path):
     os.chmod(tmp_path, 0o777)
-    code = "import checks; checks.skinny()"
+    code = "import skinny_checks; skinny_checks.skinny()"
     run(simulated, code, tmp_path)
     kept = {path: path.read_bytes() for path in (tmp_path / "kernels").iterdir()}
     assert kept and all(f.stat().st_mode & 0o777 == 0o700 for f in (tmp_path, tmp_path / "kernels"))
