@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import shim_torch as torch
+
 HERE = Path(__file__).parent
 
 CASES = {
@@ -123,7 +125,8 @@ print(text)
 def said(code: str, script: str = SCRIPT) -> str:
     """What a process prints that runs ``script`` with ``code`` for the wrong call."""
     command = [sys.executable, "-c", script.replace("WRONG", code)]
-    paths = [str(HERE), str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")]
+    installed = str(Path(torch.__file__).parents[1])
+    paths = [str(HERE), installed, os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
@@ -166,6 +169,8 @@ from compat import enable_torch_proxy
 
 enable_torch_proxy(scope={"triton", "gpu_kernels"})
 import pytest
+
+import shim_torch as torch
 from shim_torch._impl.native import _core
 import shim_torch as torch
 import gpu_kernels
