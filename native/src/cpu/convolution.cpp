@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cpu/blas.h"
+#include "cpu/depthwise.h"
 #include "cpu/direct_convolution.h"
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
@@ -181,6 +182,7 @@ Tensor convolve(const Tensor& x, const Tensor& w, const Tensor& bias, const Box&
     const int64_t (&out_sizes)[3]) {
   Tensor out =
       empty(Dims{x->sizes()[0], w->sizes()[0], out_sizes[0], out_sizes[1], out_sizes[2]}, x->dtype(), Device{});
+  if (convolve_depthwise(x, w, bias, win, groups, out)) return out;
   if (convolve_directly(x, w, bias, win, groups, out)) return out;
   by_dtype(x->dtype(), [&]<class T>(T) { forward<T>(x, w, data_or_null<T>(bias), win, groups, out); });
   return out;
@@ -190,6 +192,7 @@ Tensor convolve_transposed(const Tensor& x, const Tensor& w, const Tensor& bias,
     const int64_t (&out_sizes)[3]) {
   Tensor out = empty(
       Dims{x->sizes()[0], w->sizes()[1] * groups, out_sizes[0], out_sizes[1], out_sizes[2]}, x->dtype(), Device{});
+  if (convolve_transposed_depthwise(x, w, bias, win, groups, out)) return out;
   if (convolve_transposed_directly(x, w, bias, win, groups, out)) return out;
   by_dtype(x->dtype(), [&]<class T>(T) { transposed<T>(x, w, data_or_null<T>(bias), win, groups, out); });
   return out;
@@ -198,6 +201,7 @@ Tensor convolve_transposed(const Tensor& x, const Tensor& w, const Tensor& bias,
 Tensor convolution_weight(const Tensor& x, const Tensor& g, const Box& win, int64_t groups) {
   Tensor out = empty(Dims{g->sizes()[1], x->sizes()[1] / groups, win.depth_kernel, win.kernel[0], win.kernel[1]},
       x->dtype(), Device{});
+  if (convolution_weight_depthwise(x, g, win, groups, out)) return out;
   if (convolution_weight_directly(x, g, win, groups, out)) return out;
   by_dtype(x->dtype(), [&]<class T>(T) { weight_gradient<T>(x, g, win, groups, out); });
   return out;
