@@ -77,10 +77,13 @@ void row_of_results(const ChannelPlanes<T>& p, const std::vector<LaneTap>& rows,
   for (int64_t first = 0; first < std::min(w.step, w.result); ++first) {
     const std::vector<LaneTap>& taps = columns[size_t(first)];
     const int64_t count = w.count(first), pieces = (count + kMostPlaces - 1) / kMostPlaces;
+    bool neighbours = taps.size() == size_t(kNeighbours);
+    for (size_t k = 1; neighbours && k < taps.size(); ++k) neighbours = taps[k].image == taps[k - 1].image + p.lanes;
+    const auto& places = neighbours ? p.tiles.places_of_neighbours : p.tiles.places;
     for (int64_t i = 0; i < pieces; ++i) {  // of nearly the same length
       const int64_t begin = count * i / pieces, n = count * (i + 1) / pieces - begin;
-      p.tiles.places[n - 1](laid + begin * p.lanes, rows.data(), int64_t(rows.size()), taps.data(),
-          int64_t(taps.size()), weights, bias, to + (first + begin * w.step) * p.lanes, w.step * p.lanes);
+      places[n - 1](laid + begin * p.lanes, rows.data(), int64_t(rows.size()), taps.data(), int64_t(taps.size()),
+          weights, bias, to + (first + begin * w.step) * p.lanes, w.step * p.lanes);
     }
   }
 }
@@ -92,7 +95,10 @@ void convolve_planes(const ChannelPlanes<T>& p, const T* x, const T* w, const T*
   const int64_t lanes = p.lanes, taps = s.taps(), width = s.lines[2].result, band = p.band,
                 bands = (h.result + band - 1) / band, row = p.row, each = batch * bands;
   std::vector<std::vector<LaneTap>> columns;
-  for (int64_t first = 0; first < s.lines[2].step; ++first) columns.push_back(column_taps(p, first));
+  for (int64_t first = 0; first < s.lines[2].step; ++first) {
+    columns.push_back(column_taps(p, first));
+    std::ranges::sort(columns.back(), {}, &LaneTap::image);
+  }
   parallel_for(p.blocks * each, std::max<int64_t>(1, kGrain / (lanes * band * width)), [&](int64_t begin, int64_t end) {
     Scratch<T> laid(p.rows * row + 1), made((band * width + lanes) * lanes), weights((taps + 1) * lanes);
     std::fill(laid.begin(), laid.end(), T(0));  // what is beside the image stays

@@ -14,13 +14,16 @@ struct LaneTap {
   int64_t image, weight;
 };
 constexpr int kMostPlaces = 8;  // sums in registers
+constexpr int kNeighbours = 7;  // as many taps in a row as weights fit into registers beside the sums
+template <class T>
+using LanePlaces = void (*)(const T* image, const LaneTap* rows, int64_t row_count, const LaneTap* columns,
+    int64_t column_count, const T* weights, const T* first, T* to, int64_t to_step);
 template <class T> struct DepthwiseTiles {
   int64_t lanes;
   void (*to_lanes)(const T* from, int64_t step, int64_t channels, int64_t n, const int64_t* at, T* to);
   void (*from_lanes)(const T* from, int64_t n, T* to, int64_t step, int64_t channels);
   // [n - 1] is for n places, and for n taps
-  void (*places[kMostPlaces])(const T* image, const LaneTap* rows, int64_t row_count, const LaneTap* columns,
-      int64_t column_count, const T* weights, const T* first, T* to, int64_t to_step);
+  LanePlaces<T> places[kMostPlaces], places_of_neighbours[kMostPlaces];
   void (*taps[kMostPlaces])(
       const T* image, int64_t image_step, const LaneTap* taps, const T* slopes, int64_t lines, int64_t count, T* to);
 };

@@ -108,6 +108,33 @@ void places_of_row(const T* image, const LaneTap* rows, int64_t row_count, const
   for (int k = 0; k < N; ++k) *reinterpret_cast<V*>(to + k * to_step) = sums[k];
 }
 
+// The same where one row's taps read K neighbours, in their order: each is read once for all places.
+template <class T, int N, int K>
+void places_of_neighbours(const T* image, const LaneTap* rows, int64_t row_count, const LaneTap* columns,
+    int64_t column_count, const T* weights, const T* first, T* to, int64_t to_step) {
+  using V = Lanes<T>;
+  constexpr int64_t w = kChannels<T>;
+  (void)column_count;
+  V sums[N];
+#pragma GCC unroll 8
+  for (int k = 0; k < N; ++k) sums[k] = *reinterpret_cast<const V*>(first);
+  for (int64_t r = 0; r < row_count; ++r) {
+    const T* from = image + rows[r].image + columns[0].image;
+    V by[K];
+#pragma GCC unroll 8
+    for (int c = 0; c < K; ++c) by[c] = *reinterpret_cast<const V*>(weights + rows[r].weight + columns[c].weight);
+#pragma GCC unroll 16
+    for (int u = 0; u < N + K - 1; ++u) {
+      const V x = *reinterpret_cast<const V*>(from + u * w);
+#pragma GCC unroll 8
+      for (int c = 0; c < K; ++c)
+        if (u - c >= 0 && u - c < N) sums[u - c] += by[c] * x;
+    }
+  }
+#pragma GCC unroll 8
+  for (int k = 0; k < N; ++k) *reinterpret_cast<V*>(to + k * to_step) = sums[k];
+}
+
 // Adds to N neighbouring sums the products of slopes (lines of `count` places) with what N taps of one row read.
 template <class T, int N>
 void taps_of_row(
@@ -144,7 +171,8 @@ void taps_of_row(
 }
 
 template <class T, int... N> DepthwiseTiles<T> depthwise_tiles_of(std::integer_sequence<int, N...>) {
-  return {kChannels<T>, to_lanes<T>, from_lanes<T>, {places_of_row<T, N + 1>...}, {taps_of_row<T, N + 1>...}};
+  return {kChannels<T>, to_lanes<T>, from_lanes<T>, {places_of_row<T, N + 1>...},
+      {places_of_neighbours<T, N + 1, kNeighbours>...}, {taps_of_row<T, N + 1>...}};
 }
 template <class T> DepthwiseTiles<T> depthwise_tiles() {
   return depthwise_tiles_of<T>(std::make_integer_sequence<int, kMostPlaces>{});

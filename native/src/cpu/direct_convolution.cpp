@@ -45,8 +45,12 @@ void convolve_all(const Tiles<T>& tiles, const Shape& s, const T* x, const T* w,
         [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
             const int64_t g = i / blocks, o = i % blocks * tiles.many.outs;
-            pack(w + g * at.group_step + o * at.out_step, at, outs - o, in, p.taps, of.begin() + (g * rows + o) * row,
-                tiles.of(outs - o).outs);
+            const T* from = w + g * at.group_step + o * at.out_step;
+            T* to = of.begin() + (g * rows + o) * row;
+            if (at.channel_step == int64_t(p.taps.size()) && outs - o >= tiles.many.outs)  // all taps, in their order
+              tiles.pack(from, at.out_step, row, to);
+            else
+              pack(from, at, outs - o, in, p.taps, to, tiles.of(outs - o).outs);
           }
         });
     parts.push_back(std::move(p));
