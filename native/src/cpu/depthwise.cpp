@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kBandElements =
     1 << 17;                          // of the image and of results together, about what a core's second cache holds
-constexpr int64_t kLongestSum = 512;  // rounding grows with the length of a chain of sums
+constexpr int64_t kLongestSum = 128;  // rounding grows with the length of a chain of sums
 
 struct ImageRows {
   int64_t first, last;
@@ -136,17 +136,21 @@ template <class T>
 void band_of_weights(const ChannelPlanes<T>& p, const std::vector<LaneTap>& columns, const T* laid, ImageRows read,
     const T* slopes, int64_t y0, int64_t y1, T* sums) {
   const Line &h = p.s.lines[1], &w = p.s.lines[2];
-  const int64_t row = p.row, count = int64_t(columns.size()), pieces = (count + kMostPlaces - 1) / kMostPlaces;
+  const int64_t row = p.row, count = int64_t(columns.size()), lines = std::max<int64_t>(1, kLongestSum / w.result),
+                pieces = (count + kMostPlaces - 1) / kMostPlaces;
   for (const Reach& r : h.reaches[0]) {
     int64_t first = y0, last = y1;
     while (first < last && (first + r.shift) * h.stride + r.plane < 0) ++first;
     while (first < last && (last - 1 + r.shift) * h.stride + r.plane >= h.image) --last;
     if (first == last) continue;
-    const T* from = laid + ((first + r.shift) * h.stride + r.plane - read.first) * row;
-    for (int64_t i = 0; i < pieces; ++i) {
-      const int64_t begin = count * i / pieces, n = count * (i + 1) / pieces - begin;
-      p.tiles.taps[n - 1](from, h.stride * row, columns.data() + begin, slopes + (first - y0) * w.result * p.lanes,
-          last - first, w.result, sums + (r.tap * p.s.kernel[2] + begin) * p.lanes);
+    for (int64_t y = first; y < last; y += lines) {
+      const T *from = laid + ((y + r.shift) * h.stride + r.plane - read.first) * row,
+              *slope = slopes + (y - y0) * w.result * p.lanes;
+      for (int64_t i = 0; i < pieces; ++i) {
+        const int64_t begin = count * i / pieces, n = count * (i + 1) / pieces - begin;
+        p.tiles.taps[n - 1](from, h.stride * row, columns.data() + begin, slope, std::min(lines, last - y), w.result,
+            sums + (r.tap * p.s.kernel[2] + begin) * p.lanes);
+      }
     }
   }
 }
@@ -154,8 +158,7 @@ void band_of_weights(const ChannelPlanes<T>& p, const std::vector<LaneTap>& colu
 template <class T> bool weights_of_planes(const ChannelPlanes<T>& p, const T* x, const T* g, int64_t batch, T* out) {
   const Shape& s = p.s;
   const Line& h = s.lines[1];
-  const int64_t lanes = p.lanes, taps = s.taps(), width = s.lines[2].result,
-                band = std::min(p.band, std::max<int64_t>(1, kLongestSum / width));
+  const int64_t lanes = p.lanes, taps = s.taps(), width = s.lines[2].result, band = p.band;
   // Sums over the batch: their number does not depend on the threads.
   const int64_t parts = std::clamp<int64_t>(16 / p.blocks, 1, std::min<int64_t>(batch, 8)), size = p.channels * taps;
   const std::vector<LaneTap> columns = column_taps(p, 0);
