@@ -18,6 +18,7 @@ from typing import Any
 import cpu_cases
 import cpu_cases_backward
 import cpu_cases_host
+import cpu_cases_images
 import cpu_cases_layers
 import cpu_cases_linalg
 import cpu_cases_programs
@@ -29,6 +30,7 @@ GROUPS = {
     "training": cpu_cases_programs.training_cases,
     "backward": cpu_cases_backward.backward_cases,
     "layers": cpu_cases_layers.layer_cases,
+    "images": cpu_cases_images.image_cases,
     "indexing": cpu_cases_layers.index_cases,
     "random": cpu_cases_layers.random_cases,
     "copies": cpu_cases.copy_cases,
@@ -92,6 +94,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=0.005, help="a turn")
     parser.add_argument("--rounds", type=int, default=7, help="turns of each side")
     parser.add_argument("--threads", type=int, default=0, help="threads of both libraries; 0: as they come")
+    parser.add_argument("--clock", choices=["wall", "processor"], default="wall", help="as in cpu_eager.py")
     parser.add_argument("--above", type=float, default=1.1, help="cases with a greater ratio are listed again")
     parser.add_argument("--groups", default=",".join(GROUPS), help=f"of {', '.join(GROUPS)}")
     parser.add_argument("--only", default="", help="cases whose name has this")
@@ -102,8 +105,9 @@ def main() -> None:
         torch = __import__(args.serve)
         if args.threads:
             torch.set_num_threads(args.threads)
-        return serve(cases(torch, groups), args.seconds)
+        return serve(cases(torch, groups), args.seconds, args.clock)
     extra = ["--seconds", str(args.seconds), "--threads", str(args.threads), "--groups", args.groups]
+    extra += ["--clock", args.clock]
     print(machine())
     sides = {"shim_torch": Side(sys.executable, os.path.abspath(__file__), "shim_torch", extra)}
     print(version_of(sys.executable, "shim_torch"))
@@ -111,7 +115,8 @@ def main() -> None:
         sides["torch"] = Side(args.torch_python, os.path.abspath(__file__), "torch", extra)
         print(version_of(args.torch_python, "torch"))
     print(
-        f"{args.rounds} turns of {args.seconds * 1e3:g} ms, sides alternating; threads: {args.threads or 'as they come'}\n"
+        f"{args.rounds} turns of {args.seconds * 1e3:g} ms, sides alternating; threads: {args.threads or 'as they come'}; "
+        f"{args.clock} time\n"
     )
     report(compare(sides, args.rounds, args.only), args.above)
     for side in sides.values():

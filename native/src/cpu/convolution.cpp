@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cpu/blas.h"
+#include "cpu/depthwise.h"
 #include "cpu/direct_convolution.h"
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
@@ -66,6 +67,38 @@ template <class F> void each_line(Image im, const Box& w, Places at, F&& f) {
   }
 }
 
+// Images of few places, all in one product: alone each would be less than a tile of it, and would have the weights read again.
+constexpr int64_t kFewPlaces = 32, kOutputs = 64;
+template <class T>
+void forward_together(const Tensor& x, const Tensor& w, const T* bias, const Box& win, const Tensor& out) {
+  const int64_t batch = x->sizes()[0], in = x->sizes()[1], outs = out->sizes()[1];
+  const Image im = image_of(x, in);
+  const Places at = places_of(out);
+  const int64_t taps = in * taps_of(win), all = at.count(), pixels = im.pixels(), n = batch * all;
+  const T *from = x->data_as<T>(), *weights = w->data_as<T>();
+  T* to = out->data_as<T>();
+  std::vector<T> columns(static_cast<size_t>(taps * n));
+  parallel_for(batch, std::max<int64_t>(1, kGrain / (taps * all)), [&](int64_t begin, int64_t end) {
+    std::vector<T> one(static_cast<size_t>(taps * all));
+    for (int64_t b = begin; b < end; ++b) {
+      to_columns(from + b * in * pixels, im, win, at, 0, at.lines(), one.data());
+      for (int64_t t = 0; t < taps; ++t) std::copy_n(one.data() + t * all, all, columns.data() + t * n + b * all);
+    }
+  });
+  gemm::OneThread alone;
+  const int64_t pieces = (outs + kOutputs - 1) / kOutputs;
+  parallel_for(pieces, std::max<int64_t>(1, kGrain / (taps * kOutputs)), [&](int64_t begin, int64_t end) {
+    const int64_t first = begin * kOutputs, count = std::min(outs, end * kOutputs) - first;
+    std::vector<T> made(static_cast<size_t>(count * n));
+    gemm::multiply<T>(
+        false, false, n, count, taps, columns.data(), n, weights + first * taps, taps, T(0), made.data(), n);
+    for (int64_t o = 0; o < count; ++o)
+      for (int64_t b = 0; b < batch; ++b)
+        for (int64_t i = 0; i < all; ++i)
+          to[(b * outs + first + o) * all + i] = made[size_t(o * n + b * all + i)] + (bias ? bias[first + o] : T(0));
+  });
+}
+
 template <class T>
 void forward(const Tensor& x, const Tensor& w, const T* bias, const Box& win, int64_t groups, const Tensor& out) {
   const int64_t batch = x->sizes()[0], in = x->sizes()[1] / groups, outs = out->sizes()[1] / groups;
@@ -87,6 +120,7 @@ void forward(const Tensor& x, const Tensor& w, const T* bias, const Box& win, in
     });
     return;
   }
+  if (groups == 1 && batch > 1 && all <= kFewPlaces) return forward_together<T>(x, w, bias, win, out);
   const bool plain = pointwise(win, im, at);
   const int64_t lines = plain ? at.lines()
                               : std::clamp<int64_t>(kColumns / std::max<int64_t>(1, taps * at.width), 1, at.lines()),
@@ -181,6 +215,7 @@ Tensor convolve(const Tensor& x, const Tensor& w, const Tensor& bias, const Box&
     const int64_t (&out_sizes)[3]) {
   Tensor out =
       empty(Dims{x->sizes()[0], w->sizes()[0], out_sizes[0], out_sizes[1], out_sizes[2]}, x->dtype(), Device{});
+  if (convolve_depthwise(x, w, bias, win, groups, out)) return out;
   if (convolve_directly(x, w, bias, win, groups, out)) return out;
   by_dtype(x->dtype(), [&]<class T>(T) { forward<T>(x, w, data_or_null<T>(bias), win, groups, out); });
   return out;
@@ -190,6 +225,7 @@ Tensor convolve_transposed(const Tensor& x, const Tensor& w, const Tensor& bias,
     const int64_t (&out_sizes)[3]) {
   Tensor out = empty(
       Dims{x->sizes()[0], w->sizes()[1] * groups, out_sizes[0], out_sizes[1], out_sizes[2]}, x->dtype(), Device{});
+  if (convolve_transposed_depthwise(x, w, bias, win, groups, out)) return out;
   if (convolve_transposed_directly(x, w, bias, win, groups, out)) return out;
   by_dtype(x->dtype(), [&]<class T>(T) { transposed<T>(x, w, data_or_null<T>(bias), win, groups, out); });
   return out;
@@ -198,6 +234,7 @@ Tensor convolve_transposed(const Tensor& x, const Tensor& w, const Tensor& bias,
 Tensor convolution_weight(const Tensor& x, const Tensor& g, const Box& win, int64_t groups) {
   Tensor out = empty(Dims{g->sizes()[1], x->sizes()[1] / groups, win.depth_kernel, win.kernel[0], win.kernel[1]},
       x->dtype(), Device{});
+  if (convolution_weight_depthwise(x, g, win, groups, out)) return out;
   if (convolution_weight_directly(x, g, win, groups, out)) return out;
   by_dtype(x->dtype(), [&]<class T>(T) { weight_gradient<T>(x, g, win, groups, out); });
   return out;

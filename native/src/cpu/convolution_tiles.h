@@ -69,10 +69,45 @@ void products(const T* slopes, int64_t slope_step, const T* const* images, int64
   }
 }
 
+// to[i * O + o] = from[o * step + i] for i < n: squares of O are turned by interleaving their halves.
+template <class T, int O> struct Square {
+  using Index = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
+  typedef T row __attribute__((vector_size(O * sizeof(T)), aligned(sizeof(T)), may_alias));
+  typedef T value __attribute__((vector_size(O * sizeof(T))));
+  typedef Index order __attribute__((vector_size(O * sizeof(T))));
+  template <int... I> __attribute__((always_inline)) static void turn(value (&v)[O], std::integer_sequence<int, I...>) {
+#pragma GCC unroll 3
+    for (int done = 1; done < O; done *= 2) {
+      value turned[O];
+#pragma GCC unroll 8
+      for (int i = 0; i < O / 2; ++i) {
+        turned[2 * i] = __builtin_shuffle(v[i], v[i + O / 2], order{(I / 2 + I % 2 * O)...});
+        turned[2 * i + 1] = __builtin_shuffle(v[i], v[i + O / 2], order{(O / 2 + I / 2 + I % 2 * O)...});
+      }
+#pragma GCC unroll 8
+      for (int i = 0; i < O; ++i) v[i] = turned[i];
+    }
+  }
+};
+template <class T, int O> void packed(const T* from, int64_t step, int64_t n, T* to) {
+  using S = Square<T, O>;
+  int64_t i = 0;
+  for (; i + O <= n; i += O) {
+    typename S::value v[O];
+#pragma GCC unroll 8
+    for (int o = 0; o < O; ++o) v[o] = *reinterpret_cast<const typename S::row*>(from + o * step + i);
+    S::turn(v, std::make_integer_sequence<int, O>{});
+#pragma GCC unroll 8
+    for (int k = 0; k < O; ++k) *reinterpret_cast<typename S::row*>(to + (i + k) * O) = v[k];
+  }
+  for (; i < n; ++i)
+    for (int o = 0; o < O; ++o) to[i * O + o] = from[o * step + i];
+}
+
 template <class T> Tiles<T> tiles() {
   constexpr int most = kBytes == 64 ? 8 : 4, pairs = kBytes == 64 ? 6 : 2;
   return {kBytes / int64_t(sizeof(T)), {most, 3, {tile<T, most, 1>, tile<T, most, 2>, tile<T, most, 3>}},
       {4, 3, {tile<T, 4, 1>, tile<T, 4, 2>, tile<T, 4, 3>}},
       {1, 6, {tile<T, 1, 1>, tile<T, 1, 2>, tile<T, 1, 3>, tile<T, 1, 4>, tile<T, 1, 5>, tile<T, 1, 6>}},
-      {4, pairs, products<T, 4, pairs>}, {1, 8, products<T, 1, 8>}};
+      {4, pairs, products<T, 4, pairs>}, {1, 8, products<T, 1, 8>}, packed<T, most>};
 }

@@ -45,8 +45,12 @@ void convolve_all(const Tiles<T>& tiles, const Shape& s, const T* x, const T* w,
         [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
             const int64_t g = i / blocks, o = i % blocks * tiles.many.outs;
-            pack(w + g * at.group_step + o * at.out_step, at, outs - o, in, p.taps, of.begin() + (g * rows + o) * row,
-                tiles.of(outs - o).outs);
+            const T* from = w + g * at.group_step + o * at.out_step;
+            T* to = of.begin() + (g * rows + o) * row;
+            if (at.channel_step == int64_t(p.taps.size()) && outs - o >= tiles.many.outs)  // all taps, in their order
+              tiles.pack(from, at.out_step, row, to);
+            else
+              pack(from, at, outs - o, in, p.taps, to, tiles.of(outs - o).outs);
           }
         });
     parts.push_back(std::move(p));
@@ -194,15 +198,6 @@ bool weight_gradient_of(const Tiles<T>& tiles, const Shape& s, const T* x, const
 
 template <class F> bool of_float(DType t, F&& f) { return t == DType::f64 ? f(double{}) : f(float{}); }
 
-Shape forward_shape(const Tensor& x, const Box& w, const Tensor& places) {
-  const auto of = [&](size_t i) { return x->sizes()[i]; };
-  const auto to = [&](size_t i) { return places->sizes()[i]; };
-  return {{forward_line(of(2), to(2), w.depth_kernel, w.depth_stride, w.depth_padding, w.depth_dilation),
-              forward_line(of(3), to(3), w.kernel[0], w.stride[0], w.padding[0], w.dilation[0]),
-              forward_line(of(4), to(4), w.kernel[1], w.stride[1], w.padding[1], w.dilation[1])},
-      {w.depth_kernel, w.kernel[0], w.kernel[1]}};
-}
-
 // A product of matrices is as good where there is one tap, and better where weights, which are packed, are most of what is read.
 bool worth(const Shape& s, int64_t batch) { return s.taps() > 1 && s.small() && batch * s.result() >= 16; }
 
@@ -227,13 +222,7 @@ bool convolve_transposed_directly(
     const Tensor& x, const Tensor& w, const Tensor& bias, const Box& win, int64_t groups, const Tensor& out) {
   const int64_t batch = x->sizes()[0], in = x->sizes()[1] / groups, outs = out->sizes()[1] / groups;
   if (!x->numel() || !out->numel()) return false;
-  const auto of = [&](size_t i) { return x->sizes()[i]; };
-  const auto to = [&](size_t i) { return out->sizes()[i]; };
-  const Shape s{
-      {transposed_line(of(2), to(2), win.depth_kernel, win.depth_stride, win.depth_padding, win.depth_dilation),
-          transposed_line(of(3), to(3), win.kernel[0], win.stride[0], win.padding[0], win.dilation[0]),
-          transposed_line(of(4), to(4), win.kernel[1], win.stride[1], win.padding[1], win.dilation[1])},
-      {win.depth_kernel, win.kernel[0], win.kernel[1]}};
+  const Shape s = transposed_shape(x, win, out);
   if (!worth(s, batch)) return false;
   return of_float(x->dtype(), [&]<class T>(T) {
     const Tiles<T>* tiles = tiles_here<T>();

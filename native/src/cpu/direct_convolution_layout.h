@@ -6,6 +6,7 @@
 #include <new>
 #include <vector>
 
+#include "cpu/convolution.h"
 #include "cpu/parallel.h"
 #include "ops/kernels.h"
 
@@ -98,6 +99,24 @@ struct Shape {
     return all <= 3 * of;
   }
 };
+
+// x and places (batch, channels, depth, height, width).
+inline Shape forward_shape(const Tensor& x, const Box& w, const Tensor& places) {
+  const auto of = [&](size_t i) { return x->sizes()[i]; };
+  const auto to = [&](size_t i) { return places->sizes()[i]; };
+  return {{forward_line(of(2), to(2), w.depth_kernel, w.depth_stride, w.depth_padding, w.depth_dilation),
+              forward_line(of(3), to(3), w.kernel[0], w.stride[0], w.padding[0], w.dilation[0]),
+              forward_line(of(4), to(4), w.kernel[1], w.stride[1], w.padding[1], w.dilation[1])},
+      {w.depth_kernel, w.kernel[0], w.kernel[1]}};
+}
+inline Shape transposed_shape(const Tensor& x, const Box& w, const Tensor& places) {
+  const auto of = [&](size_t i) { return x->sizes()[i]; };
+  const auto to = [&](size_t i) { return places->sizes()[i]; };
+  return {{transposed_line(of(2), to(2), w.depth_kernel, w.depth_stride, w.depth_padding, w.depth_dilation),
+              transposed_line(of(3), to(3), w.kernel[0], w.stride[0], w.padding[0], w.dilation[0]),
+              transposed_line(of(4), to(4), w.kernel[1], w.stride[1], w.padding[1], w.dilation[1])},
+      {w.depth_kernel, w.kernel[0], w.kernel[1]}};
+}
 
 // Results of one remainder by the steps: the taps they have, and where those read in a channel's planes of `samples` images.
 struct Part {

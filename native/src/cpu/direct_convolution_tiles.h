@@ -1,6 +1,8 @@
 #pragma once
 // The kernels of direct convolutions that this processor has.
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 
 #include "cpu/instructions.h"
 
@@ -25,6 +27,7 @@ template <class T> struct Tiles {
   int64_t lanes;
   Tiling<T> many, some, one;
   Products<T> some_products, one_product;
+  void (*pack)(const T* lines, int64_t step, int64_t n, T* to);  // to[i][o] = lines[o][i], for the outputs of `many`
   const Tiling<T>& of(int64_t outs) const { return outs > some.outs ? many : outs > 1 ? some : one; }
   const Products<T>& products_of(int64_t outs) const { return outs > 1 ? some_products : one_product; }
   // Outputs that are computed for so many that are asked for.

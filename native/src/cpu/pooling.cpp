@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
+#include <vector>
 
 #include "core/interpreter_lock.h"
 #include "cpu/kernel_table.h"
@@ -11,30 +13,43 @@
 namespace shim {
 namespace {
 
+// Indices while a row's maxima are looked for: as wide as the numbers, so that vectors of both have as many elements.
+template <class T> using PlaceIn = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
+
+// best[c] = the greater of it and x[c * step], a NaN being greater than all; at[c], negative where nothing was seen, says where it is.
+template <class T, int fixed_step>
+SHIM_MATH_CLONES void keep_greater(
+    const T* x, int64_t given_step, int64_t n, PlaceIn<T> first, T* best, PlaceIn<T>* at) {
+  const int64_t step = fixed_step ? fixed_step : given_step;
+  for (int64_t c = 0; c < n; ++c) {
+    const T v = x[c * step], old = best[c];
+    const bool wins = (v > old) | (v != v) | (at[c] < 0);
+    best[c] = wins ? v : old;
+    at[c] = wins ? PlaceIn<T>(first + PlaceIn<T>(c) * PlaceIn<T>(step)) : at[c];
+  }
+}
+
 template <class T>
 void max_plane(
     const T* x, int64_t height, int64_t width, const Window& w, int64_t rows, int64_t cols, T* y, int64_t* indices) {
-  for (int64_t r = 0; r < rows; ++r) {
-    const int64_t top = r * w.stride[0] - w.padding[0];
-    for (int64_t c = 0; c < cols; ++c) {
-      const int64_t left = c * w.stride[1] - w.padding[1];
-      T best = -std::numeric_limits<T>::infinity();
-      int64_t at = -1;
-      for (int64_t i = 0; i < w.kernel[0]; ++i) {
-        const int64_t h = top + i * w.dilation[0];
-        if (h < 0 || h >= height) continue;
-        for (int64_t j = 0; j < w.kernel[1]; ++j) {
-          const int64_t k = left + j * w.dilation[1];
-          if (k < 0 || k >= width) continue;
-          const T v = x[h * width + k];
-          const bool wins = at < 0 || v > best || v != v;
-          best = wins ? v : best;
-          at = wins ? h * width + k : at;
-        }
+  const int64_t step = w.stride[1];
+  const auto keep = step == 1 ? keep_greater<T, 1> : step == 2 ? keep_greater<T, 2> : keep_greater<T, 0>;
+  std::vector<PlaceIn<T>> at(static_cast<size_t>(cols));
+  for (int64_t r = 0; r < rows; ++r, y += cols, indices += cols) {
+    std::fill_n(y, cols, -std::numeric_limits<T>::infinity());
+    std::ranges::fill(at, PlaceIn<T>(-1));
+    for (int64_t i = 0; i < w.kernel[0]; ++i) {
+      const int64_t h = r * w.stride[0] - w.padding[0] + i * w.dilation[0];
+      if (h < 0 || h >= height) continue;
+      for (int64_t j = 0; j < w.kernel[1]; ++j) {
+        const int64_t left = j * w.dilation[1] - w.padding[1];
+        const int64_t first = left >= 0 ? 0 : (-left + step - 1) / step,
+                      last = left >= width ? 0 : std::min(cols, (width - 1 - left) / step + 1);
+        const int64_t from = h * width + left + first * step;
+        if (first < last) keep(x + from, step, last - first, PlaceIn<T>(from), y + first, at.data() + first);
       }
-      y[r * cols + c] = best;
-      indices[r * cols + c] = at;
     }
+    std::ranges::copy(at, indices);
   }
 }
 

@@ -153,6 +153,36 @@ def leaf(*sizes):
     return torch.randn(*sizes, dtype=torch.float64, requires_grad=True)
 
 
+DEPTHWISE = [  # image, kernel, settings; 37 channels are no whole number of vectors
+    ((3, 37, 7, 7), (7, 7), {"padding": 3}),
+    ((2, 16, 14, 17), (7, 7), {"padding": 3}),
+    ((2, 8, 9, 20), (3, 3), {"stride": 2, "padding": 1}),
+    ((2, 20, 9, 11), (5, 5), {"stride": (2, 3), "padding": (0, 2)}),
+    ((1, 33, 12, 13), (3, 2), {"padding": (2, 1), "dilation": (3, 2)}),
+    ((2, 16, 1, 30), (1, 3), {"stride": (1, 2)}),
+    ((1, 16, 90, 130), (3, 3), {"padding": 1}),  # more than one band of rows
+]
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("shape,kernel,settings", DEPTHWISE)
+def test_one_kernel_a_channel(shape, kernel, settings, dtype, transposed):
+    compared(shape, (shape[1], 1, *kernel), shape[1], transposed, dtype, **settings)
+
+
+def test_depthwise_with_bias_keeps_what_no_window_reads_apart():
+    x = torch.zeros(2, 16, 8, 8)
+    x[:, :, 7, 7] = float("nan")  # the last line and column are past the last window
+    out = F.conv2d(x, torch.ones(16, 1, 3, 3), torch.arange(16.0), stride=2, groups=16)
+    assert out.equal(torch.arange(16.0).view(16, 1, 1).expand(2, 16, 3, 3))
+
+
+@pytest.mark.parametrize("size,kernel", [((2, 2), 3), ((4, 5), 3), ((3, 3), 1)])
+def test_images_of_few_places(size, kernel):
+    compared((5, 6, *size), (130, 6, kernel, kernel), 1, False, padding=kernel // 2)
+
+
 def convolved(x, w, b, stride, padding, dilation, groups):
     """The definition, by loops."""
     x, w = x.detach().double().numpy(), w.detach().double().numpy()

@@ -190,3 +190,25 @@ def test_max_pool(ceil_mode):
     lines, places = F.max_pool1d(x, 2, return_indices=True)
     assert lines[2].tolist() == [3.0, 3.0] and places[2].tolist() == [0, 2]
     assert check(lambda t: F.max_pool2d(t, 3, 2, 1, ceil_mode=ceil_mode), (leaf(2, 2, 6, 7),), fast_mode=True)
+
+
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_maxima_of_wide_rows(dtype, stride):
+    x = torch.randn(3, 9, 41, dtype=dtype)
+    x[0, 4, 20] = float("nan")
+    x[1] = -float("inf")
+    x[2] = x[2].round()  # of equals the first wins
+    out, indices = torch.nn.functional.max_pool2d(x, 3, stride, 1, return_indices=True)
+    padded = torch.full((3, 11, 43), -float("inf"), dtype=dtype)
+    padded[:, 1:-1, 1:-1] = x
+    windows = padded.unfold(1, 3, stride).unfold(2, 3, stride).flatten(3)
+    assert torch.testing.assert_close(out, windows.amax(-1), equal_nan=True) is None
+    assert torch.equal(x.flatten(1).gather(1, indices.flatten(1)).nan_to_num(), out.flatten(1).nan_to_num())
+    ahead = torch.arange(9 * 41, dtype=torch.int64).view(9, 41)
+    marks = torch.full((11, 43), 9 * 41, dtype=torch.int64)
+    marks[1:-1, 1:-1] = ahead
+    places = marks.unfold(0, 3, stride).unfold(1, 3, stride).flatten(2)
+    equal = windows == out[..., None]
+    first = torch.where(equal, places, 9 * 41).amin(-1)
+    assert torch.equal(first[1:], indices[1:])
