@@ -16,15 +16,6 @@
 #include "abi/aten_call.h"
 #include "ops/kernels.h"
 
-// These two live with the interpreter's side; the tensors here are float32, and others are filled with what is 0 in all dtypes.
-double shim::load_as_double(const void* p, DType) { return *static_cast<const float*>(p); }
-void shim::store_number(void* p, DType t, Scalar n) {
-  if (t == DType::f32)
-    *static_cast<float*>(p) = float(n.to_double());
-  else
-    std::memset(p, 0, itemsize(t));
-}
-
 void rows(uint64_t seed);
 
 using namespace shim;
