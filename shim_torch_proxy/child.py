@@ -45,10 +45,10 @@ def adopt(entries: Iterable[Sequence[Any]], later: bool = False) -> list[Token]:
     from shim_torch_proxy import hook
 
     here, made = hook.for_children(), []
-    for names, blocked, version in entries:
-        if (names, blocked, version) not in here:
+    for names, blocked, version, hidden in entries:
+        if (names, blocked, version, hidden) not in here:
             scope = Scope(None if names is None else frozenset(names), frozenset(blocked))
-            made.append(hook.enable(hook.Token(scope, version, later)))
+            made.append(hook.enable(hook.Token(scope, version, later, frozenset(hidden))))
     return made
 
 

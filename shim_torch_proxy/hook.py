@@ -12,7 +12,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from shim_torch_proxy import adapters, child, importer, lookups, metadata, modules, pickling, tools
+from shim_torch_proxy import adapters, child, hiding, importer, lookups, metadata, modules, pickling, tools
 from shim_torch_proxy.changes import set_all, set_for_a_while
 from shim_torch_proxy.finder import ScopeFinder
 from shim_torch_proxy.main_module import install_main
@@ -26,13 +26,15 @@ class TorchProxyWarning(UserWarning):
 class Token:
     """One ``enable_torch_proxy`` call; gives back exactly that."""
 
-    def __init__(self, scope: Scope, version: str | None = None, later: bool = False) -> None:
-        self.scope = scope
+    def __init__(
+        self, scope: Scope, version: str | None = None, later: bool = False, hidden: frozenset[str] = frozenset()
+    ) -> None:
+        self.scope, self.hidden = scope, hidden
         self.version = version
         self.later = later  # for the whole process: nothing is loaded until torch, or what has an adapter, is imported
 
     def __repr__(self) -> str:
-        return f"Token(scope={self.scope!r}, version={self.version!r}, later={self.later!r})"
+        return f"Token(scope={self.scope!r}, version={self.version!r}, later={self.later!r}, hidden={self.hidden!r})"
 
 
 _lock = threading.RLock()
@@ -145,6 +147,7 @@ def _apply() -> None:
         versions = [entry.version for entry in _entries if entry.version is not None]
         if versions:
             wanted[f"version {versions[-1]}"] = lambda stack: _install_version(stack, versions[-1])
+        wanted.update(hiding.layer(_entries, total.names is None, _caller_in_scope))
         if total.names is None and not _waiting():
             wanted["process"] = lambda stack: stack.enter_context(expose())
         elif total.names is not None and "__main__" in total.names:
@@ -232,9 +235,9 @@ def _of_processes(module: ModuleType, name: str) -> Iterator[tuple[Any, str, Any
 
 
 def for_children() -> list[tuple[Any, ...]]:
-    """(names, blocked names, version) of each call in force, as another process is to repeat it."""
+    """(names, blocked names, version, hidden names) of each call in force, as another process is to repeat it."""
     return [
-        (None if e.scope.names is None else sorted(e.scope.names), sorted(e.scope.blocked), e.version)
+        (None if e.scope.names is None else sorted(e.scope.names), sorted(e.scope.blocked), e.version, sorted(e.hidden))
         for e in list(_entries)
     ]
 

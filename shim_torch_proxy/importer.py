@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -14,6 +14,7 @@ _plain_import = stand_ins.plain_import
 _stand_ins = stand_ins.NAMES
 _builtins = vars(builtins)  # its __import__ is looked up at each import: tests of libraries patch it
 _loaded = modules.loaded
+is_hidden: Callable[[str], bool] | None = None  # set by ``hiding`` while packages are hidden
 
 
 class _Restore:
@@ -44,6 +45,8 @@ def scoped_import(
         if module is None:
             if name in _stand_ins or name[:10] == "importlib.":
                 return stand_ins.imported(name, globals, fromlist)
+            if is_hidden is not None and is_hidden(name):
+                raise ModuleNotFoundError(f"No module named {name!r} (it is hidden)", name=name)
             if name[:5] != "torch" and name[:5] != "funct" or not modules.is_torch(name):
                 return _builtins["__import__"](name, globals, locals, fromlist, level)
             module = modules.get(name, _who(globals))

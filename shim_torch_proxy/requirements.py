@@ -36,7 +36,7 @@ def _needed_by(top: str, path: tuple[str, ...]) -> tuple[str, ...]:
     if _find("torch", list(path)) is not None:
         return ()
     known = _installed(path)
-    owner = known.get(_plain(top)) or _owner(top, path)
+    owner = known.get(plain(top)) or _owner(top, path)
     found: list[str] = []
     for name in _names(owner) if owner else ():
         required = known.get(name)
@@ -72,7 +72,7 @@ def _uses_torch(package: str, path: tuple[str, ...]) -> bool:
     spec = _find(package, list(path))
     if spec is None or _find("torch", list(path)) is not None:
         return False
-    owner = _installed(path).get(_plain(package)) or _owner(package, path)
+    owner = _installed(path).get(plain(package)) or _owner(package, path)
     if owner is not None and _requires_torch(owner, path):
         return True
     source = spec.origin or ""
@@ -96,7 +96,15 @@ def _requires_torch(folder: str, path: tuple[str, ...]) -> bool:
     return False
 
 
-def _plain(name: str) -> str:
+def distributions_of(package: str, path: tuple[str, ...]) -> tuple[str, ...]:
+    """The names, as PEP 503 writes them, of the distributions that hold a package."""
+    owner = _owner(package, path)
+    found = plain(os.path.basename(owner).partition("-")[0]) if owner else ""
+    return tuple(name for name in (plain(package), found) if name)
+
+
+def plain(name: str) -> str:
+    """The name of a distribution as PEP 503 writes it."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -111,7 +119,7 @@ def _installed(path: tuple[str, ...]) -> dict[str, str]:
             continue
         for name in names:
             if name.endswith(".dist-info"):
-                found.setdefault(_plain(name.partition("-")[0]), os.path.join(place, name))
+                found.setdefault(plain(name.partition("-")[0]), os.path.join(place, name))
     return found
 
 
@@ -127,7 +135,7 @@ def _names(folder: str, extras: bool = True) -> list[str]:
     """The distributions that one requires, also for its extras; those that are not installed are dropped later."""
     head = _text(folder, "METADATA").split("\n\n", 1)[0]
     found = re.findall(r"^Requires-Dist:\s*([A-Za-z0-9._-]+)(.*)$", head, re.M | re.I)
-    return [_plain(name) for name, rest in found if extras or not re.search(r"\bextra\s*==", rest)]
+    return [plain(name) for name, rest in found if extras or not re.search(r"\bextra\s*==", rest)]
 
 
 def _owner(top: str, path: tuple[str, ...]) -> str | None:
