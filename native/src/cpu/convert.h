@@ -120,9 +120,6 @@ inline Float8E8M0 to_e8m0(float f) {  // nearest power of two; the sign is dropp
   return {uint8_t(exponent + (up ? 1 : 0))};
 }
 
-// The C++ type of a dtype's elements, by the tag dispatch of cpu/ kernels: visit(dtype, [](auto tag) { using T = decltype(tag); ... }).
-template <class T> inline float narrow_to_float(T v) { return to_float(v); }
-
 template <class T> struct FromFloat;
 template <> struct FromFloat<Half> {
   static Half make(float f) { return to_half(f); }

@@ -96,7 +96,6 @@ PyMethodDef batching_functions[] = {{"set_batching", set_batching, METH_VARARGS,
 }  // namespace
 
 int running_transforms() { return transforms; }
-bool inplace_requires_grad_allowed() { return inplace_allowed; }
 
 bool refuse_under_transforms(const char* method) {
   const bool asks = std::string_view(method) == "requires_grad_()";

@@ -14,8 +14,6 @@ PyObject* apply_batched(PyObject* cls, PyObject* const* args, size_t n);
 
 // How many function transforms run on this thread (torch.func: vmap, grad, jvp and their like).
 int running_transforms();
-// Whether requires_grad_ may be called within one, as the transforms themselves do.
-bool inplace_requires_grad_allowed();
 // With the error set where a function under a transform asks for gradients of its own: `method` of Tensor.
 bool refuse_under_transforms(const char* method);
 

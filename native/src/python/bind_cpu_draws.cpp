@@ -4,7 +4,7 @@
 #include "cpu/parallel.h"
 #include "cpu/random_kernels.h"
 #include "python/mersenne.h"
-#include "python/native_cpu.h"
+#include "python/native_values.h"
 
 namespace shim {
 

@@ -3,7 +3,7 @@
 
 #include "autograd/piecewise_constant.h"
 #include "core/sparse.h"
-#include "python/native_cpu.h"
+#include "python/native_values.h"
 #include "python/torch_dispatch.h"
 
 namespace shim {

@@ -6,7 +6,7 @@
 #include "cuda/nvrtc.h"
 #include "cuda/random.h"
 #include "cuda/rows.h"
-#include "python/native_cuda.h"
+#include "python/native_values.h"
 
 namespace shim {
 

@@ -4,7 +4,8 @@
 #include "core/sparse.h"
 #include "cpu/loops.h"
 #include "cuda/driver.h"
-#include "python/native_values.h"
+#include "python/native_ops.h"
+#include "python/tensor_type.h"
 #include "core/uninitialized.h"
 
 namespace shim {

@@ -40,11 +40,10 @@ bool apply_autocast(Operator&, PyObject** args, size_t n);  // false: Python err
 PyObject* default_device();                                 // borrowed; null when none is set
 int bind_modes(PyObject* module);
 
-// define.cpp, opoverload.cpp
+// define.cpp
 std::vector<Formula> formulas_of(PyObject* dict);  // {"input, input": callable}
 PyObject* define_record(PyObject* record, PyObject* run);
 PyObject* derive_operator(const std::string& schema, const std::string& of, const std::string& overload);
 int bind_library(PyObject* module);
-int bind_op_types(PyObject* module);
 
 }  // namespace shim
