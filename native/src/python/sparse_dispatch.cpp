@@ -21,9 +21,11 @@ PyObject* helper(const char* name) {
 bool learn(Operator& op) {
   if (op.sparse_rule != SparseRule::unknown) return true;
   static PyObject* rule = helper("rule");
-  const char* kind = op.kind == Operator::Composite && !op.dispatch_leaf ? "composite" : "kernel";
+  // A library's own operators are handed what they are called with; ours have kernels, which read dense memory.
+  const bool ours = op.schema.ns == "aten" || op.schema.ns == "shim";
+  const bool composite = !ours || (op.kind == Operator::Composite && !op.dispatch_leaf);
   OwnedRef r{rule ? PyObject_CallFunction(rule, "sss", op.schema.name.c_str(), op.schema.overload.c_str(),
-                        op.schema.ns == "aten" ? kind : "composite")
+                        composite ? "composite" : "kernel")
                   : nullptr};
   int number;
   PyObject* f;

@@ -208,6 +208,13 @@ def test_memory_that_is_not_there_is_never_read(call, kind):
         call(sample())
 
 
+def test_operators_of_ours_refuse_them_as_pytorchs_do():
+    dense = torch.ones(3)
+    for pair in [(dense.to_sparse(), dense), (dense, dense.to_sparse())]:
+        with pytest.raises(NotImplementedError, match="Could not run 'shim::vector_product' with arguments from the"):
+            torch.ops.shim.vector_product(*pair, -1)
+
+
 def test_empty_sparse_tensors_are_refused_too():
     with pytest.raises(NotImplementedError):
         torch.sparse_coo_tensor((0, 3)).cos()
