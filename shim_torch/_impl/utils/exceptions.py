@@ -35,7 +35,10 @@ class ExceptionWrapper:
             error = self.exc_type(text)
         except Exception:
             raise RuntimeError(text) from None
-        raise error
+        try:
+            raise error
+        finally:
+            del error  # its traceback refers to this frame, and to a loader's iterator, whose workers would wait for the collector
 
 
 naming.present(globals(), "torch._utils")

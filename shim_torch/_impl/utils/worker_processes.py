@@ -1,7 +1,9 @@
-"""How a loader's worker processes are started."""
+"""How a loader's worker processes are started and ended."""
 
 from __future__ import annotations
 
+import os
+import time
 from typing import Any
 
 
@@ -23,3 +25,22 @@ def context_of(given: Any) -> Any:
         f"multiprocessing_context option should specify a valid start method in {known!r}, but got "
         f"multiprocessing_context={given!r}"
     )
+
+
+def end_workers(maker: int, workers: list[Any], tasks: list[Any], results: Any, done: Any, patience: float) -> None:
+    """Ends the workers of an iterator that is done or gone; those that don't end in ``patience`` seconds are terminated.
+
+    The caller holds the queues for the iterator: where the garbage collector finds it with them in a cycle (an exception's traceback),
+    the queues are closed before any ``__del__``, and no worker would be told.
+    maker: the process that made the workers. In a forked copy of it they are another's.
+    """
+    if os.getpid() != maker:
+        return
+    done.set()
+    for queue in tasks:
+        queue.put(None)
+    until = time.monotonic() + patience
+    for process in workers:
+        process.join(timeout=max(0.0, until - time.monotonic()))
+        if process.is_alive():
+            process.terminate()

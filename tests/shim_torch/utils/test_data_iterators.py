@@ -93,6 +93,68 @@ def test_an_iterator_left_half_way_ends_its_workers():
     assert [w.exitcode for w in workers] == [0, 0]
 
 
+class Failing(torch.utils.data.Dataset):
+    def __getitem__(self, i):
+        if i == 20:
+            raise ValueError("item 20")
+        return i
+
+    def __len__(self):
+        return 40
+
+
+def failed(context):
+    """A pass that an exception ends. It keeps the exception: the iterator is in a cycle with its traceback."""
+    try:
+        list(DataLoader(Failing(), batch_size=4, num_workers=3, multiprocessing_context=context))
+    except ValueError as e:
+        kept = e
+    return str(kept)
+
+
+@pytest.mark.parametrize("context", ["fork", "spawn"])
+def test_workers_end_where_the_collector_finds_their_iterator(context):
+    import gc
+    import multiprocessing
+    import time
+
+    gc.collect()
+    assert "item 20" in failed(context)
+    assert len(multiprocessing.active_children()) == 3
+    begin = time.monotonic()
+    gc.collect()
+    took = time.monotonic() - begin
+    assert took < 4 and not multiprocessing.active_children(), took  # one that isn't told is waited for 5 seconds
+
+
+def test_an_exception_leaves_no_cycle():
+    import gc
+    import multiprocessing
+
+    gc.collect()
+    gc.disable()
+    try:
+        with_error = None
+        try:
+            list(DataLoader(Failing(), batch_size=4, num_workers=1))
+        except ValueError as e:
+            with_error = str(e)
+        assert "item 20" in with_error and not multiprocessing.active_children()
+    finally:
+        gc.enable()
+
+
+def test_a_forked_copy_of_an_iterator_leaves_the_workers_alone():
+    batches = iter(DataLoader(list(range(40)), num_workers=1, timeout=10))
+    next(batches)
+    child = os.fork()
+    if child == 0:
+        del batches
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert sum(1 for _ in batches) == 39
+
+
 def test_pipes_are_shared_between_workers():
     made = {}
 

@@ -7,10 +7,11 @@ import os
 import pickle
 import queue
 import random
-import sys
+import weakref
 from dataclasses import dataclass
 from typing import Any
 
+from shim_torch._impl.utils.worker_processes import end_workers
 from shim_torch._utils import ExceptionWrapper
 from shim_torch.utils.data._utils import pin_memory as _pin
 from shim_torch.utils.data._utils.fetch import _BaseDataLoaderIter
@@ -179,7 +180,10 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         make_fetcher = self._fetcher_maker()
         self._results = context.Queue()
         self._tasks = [context.Queue() for _ in range(self._num_workers)]
-        self._workers, self._workers_done_event = [], context.Event()
+        self._workers: list[Any] = []
+        self._workers_done_event = context.Event()
+        kept = (self._workers, self._tasks, self._results, self._workers_done_event, MP_STATUS_CHECK_INTERVAL)
+        self._end = weakref.finalize(self, end_workers, os.getpid(), *kept)
         for i, tasks in enumerate(self._tasks):
             arguments = (
                 make_fetcher, tasks, self._results, i, self._num_workers, self._base_seed, self._dataset,
@@ -282,19 +286,5 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         return _pin.pin_memory(result) if self._pin_memory else result
 
     def _shutdown_workers(self) -> None:
-        self._workers_done_event.set()
-        for tasks in self._tasks:
-            tasks.put(None)
-        for process in self._workers:
-            process.join(timeout=MP_STATUS_CHECK_INTERVAL)
-            if process.is_alive():
-                process.terminate()
+        self._end()
         self._tasks, self._who, self._live = [], {}, set()
-
-    def __del__(self) -> None:
-        try:
-            if self._tasks and not sys.is_finalizing():
-                self._shutdown_workers()
-        except Exception:  # the interpreter may be on its way out, or a worker never started
-            for process in self._workers if hasattr(self, "_workers") else ():
-                process.terminate()
