@@ -3,6 +3,8 @@
 # make fuzz   random calls and changed files, and the C interface under sanitizers, 30 seconds each
 # make kernels    compiles our CUDA kernels into the wheel shim-torch-kernels, in dist/; needs no GPU
 # make sanitize   the tests (or TESTS=...) on a core built with AddressSanitizer and UndefinedBehaviorSanitizer
+# make sanitize-threads   programs of threads on a core built with ThreadSanitizer
+# make stress   long programs: threads, leaks, large graphs, forks, SIGINT, equal bits; SCALE=0.1 runs a tenth
 # make test-tritons   the Triton adapter's tests with each older Triton it supports
 # make regenerate   writes the tables and expected values that come from PyTorch
 # make test-reference   compares with a real PyTorch, in an environment of its own
@@ -10,7 +12,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test fuzz kernels sanitize similarity regenerate lint install install-test test-reference test-tritons clean
+.PHONY: demo test fuzz kernels sanitize sanitize-threads stress similarity regenerate lint install install-test test-reference test-tritons clean
 
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
@@ -76,6 +78,24 @@ sanitize: install-test
 		-DSHIM_SANITIZE=address -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python > /dev/null
 	$(BIN)/cmake --build build/sanitize
 	cd tests && PYTHONPATH=.. ../.ci/sanitized ../$(BIN)/python -m pytest -q -n 1 -p no:cacheprovider $(TESTS)
+
+# Forks are left out: ThreadSanitizer ends a child that starts threads. race.py has a race, which is to be reported (status 66).
+sanitize-threads: install-test
+	$(BIN)/python -m pip install -q cmake ninja
+	$(BIN)/cmake -S . -B build/sanitize-threads -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DCMAKE_BUILD_TYPE=Release \
+		-DSHIM_IN_TREE=ON -DSHIM_SANITIZE=thread -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python > /dev/null
+	$(BIN)/cmake --build build/sanitize-threads
+	.ci/sanitized-threads $(BIN)/python tests/stress/race.py > build/race.log 2>&1; test $$? = 66
+	.ci/sanitized-threads $(BIN)/python tests/stress/threads.py --scale 0.02
+	.ci/sanitized-threads $(BIN)/python tests/stress/equal.py
+	.ci/sanitized-threads $(BIN)/python tests/stress/graphs.py --scale 0.005
+	.ci/sanitized-threads $(BIN)/python tests/stress/processes.py --scale 0.02 --only SIGINT
+
+# Long programs, no part of `make test`. What they printed once is benchmarks/results/stress.txt.
+SCALE ?= 1
+stress: install-test
+	status=0; for program in threads leaks graphs processes equal; do \
+		$(BIN)/python tests/stress/$$program.py --scale $(SCALE) || status=1; done; exit $$status
 
 # Another environment, with PyTorch (its CPU build), answers the cases; this one, without it, is compared with the answers.
 REFERENCE := .venv-reference

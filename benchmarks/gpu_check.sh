@@ -31,6 +31,9 @@ if [ "$WHAT" != bench ]; then
   begin=$SECONDS
   (cd tests && "$PYTHON" -m pytest shim_torch autograd -m cuda -q -p no:cacheprovider -n "${WORKERS:-4}" -rfE --tb=short >"$LOGS/mirrored.log" 2>&1)
   note "mirrored tests on cuda: $(tail -1 "$LOGS/mirrored.log") ($((SECONDS - begin)) s)"
+  begin=$SECONDS
+  "$PYTHON" tests/stress/gpu.py --scale "${STRESS:-0.1}" >"$LOGS/stress.log" 2>&1
+  note "stress programs: exit $? ($((SECONDS - begin)) s, scale ${STRESS:-0.1})"
   if command -v compute-sanitizer >/dev/null; then
     # Without the cache of blocks, so that every tensor's bounds are the driver's.
     PYTORCH_NO_CUDA_MEMORY_CACHING=1 compute-sanitizer --tool memcheck --error-exitcode 9 "$PYTHON" benchmarks/gpu_short.py >"$LOGS/sanitizer.log" 2>&1
