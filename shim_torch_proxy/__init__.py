@@ -7,8 +7,8 @@ Which torch a module gets is decided by the importing module. A module loaded in
 is disabled, in lazy imports too; modules loaded later do not get it.
 
 Import statements, ``__import__``, importlib, pkgutil, pickle, unittest.mock, pytest's ``importorskip`` and the metadata of
-distributions all give code in scope our torch, and give all other code what it would get without us. Code in scope sees
-names added to ``builtins`` later, but not builtins that another module replaces (except ``__import__``).
+distributions all give code in scope our torch, and give all other code what it would get without us. Extension modules in
+scope import ours from C, too.
 
 Where no PyTorch is installed, a scope also covers the requirements of its packages that use torch, and packages that
 their code imports and that need torch (transformers imports torchao if installed); ``blocked`` keeps a package out.
@@ -18,11 +18,15 @@ from __future__ import annotations
 
 import sys
 from contextlib import ContextDecorator
-from typing import Any
 
-from shim_torch_proxy import hook, modules
-from shim_torch_proxy.hook import Token, TorchProxyWarning
+from shim_torch_proxy import finder, hook, modules, reports
+from shim_torch_proxy.hook import Token
+from shim_torch_proxy.reports import TorchProxyWarning
 from shim_torch_proxy.scope import ScopeLike, parse, parse_names, parse_version
+
+TYPE_CHECKING = False  # typing takes long to import, and only type checkers need it
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "Token",
@@ -43,7 +47,7 @@ def enable_torch_proxy(scope: ScopeLike = None, *, blocked: ScopeLike = (), vers
 
     Returns a token, which ``disable_torch_proxy`` takes too.
     Errors: TypeError and ValueError for what names no package or version; RuntimeError for the whole process when PyTorch is
-    imported already. Warns (TorchProxyWarning) for a package that was imported before.
+    imported already, and for a second version. Warns (TorchProxyWarning) for a package that was imported before, or that is not found.
     """
     return hook.enable(Token(parse(scope, blocked), parse_version(version)))
 
@@ -84,7 +88,8 @@ def torch_proxy_status() -> dict[str, Any]:
 
     Keys: ``enabled`` (a list of scopes, None: the process), ``scope`` (their union with what they imply), ``blocked``,
     ``already_imported``, ``modules`` (torch module -> loads), ``missing`` ((name, requester) -> count), ``unsupported``
-    (the same, for names that PyTorch has), ``native_windows`` (extension modules that ours was shown to), ``slow``
+    (the same, for names that PyTorch has), ``native_importers`` (extension modules
+    whose imports from C are answered with ours), ``bypassed`` (modules in scope that were loaded past us and have no torch of ours), ``slow``
     (counters of slow paths), ``declined`` (operator -> {why its native kernel left a call to the slower body: how often}),
     ``failed_kernels`` (CUDA kernels that could not be compiled or loaded: ``kernel``, ``macros``, ``architecture``, ``log``),
     ``native`` (whether the C++ core is loaded).
@@ -101,7 +106,8 @@ def torch_proxy_status() -> dict[str, Any]:
         "modules": dict(modules.requests),
         "missing": {**modules.missing, **dict(getattr(names, "absent", {}))},
         "unsupported": dict(getattr(names, "unsupported", {})),
-        "native_windows": hook.native_windows,
+        "native_importers": sorted(finder.native_importers),
+        "bypassed": reports.bypassed(total, hook.reported()),
         "slow": dict(getattr(backends, "counters", {}) or {}),
         "declined": core.operator_declines() if core else {},
         "failed_kernels": core.failed_kernels() if core else [],

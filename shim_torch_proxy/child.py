@@ -9,11 +9,13 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
 from shim_torch_proxy.scope import Scope
 
+TYPE_CHECKING = False  # typing takes long to import, and only type checkers need it
 if TYPE_CHECKING:
+    from typing import Any
+
     from shim_torch_proxy.hook import Token
 
 VARIABLE = "SHIM_TORCH_SCOPES"
@@ -40,15 +42,15 @@ class Scopes:
         return exec, (source,)
 
 
-def adopt(entries: Iterable[Sequence[Any]], later: bool = False) -> list[Token]:
-    """Enables the parent's scopes that are not enabled here; with ``later``, torch is loaded at its first import."""
+def adopt(entries: Iterable[Sequence[Any]]) -> list[Token]:
+    """Enables the parent's scopes that are not enabled here."""
     from shim_torch_proxy import hook
 
     here, made = hook.for_children(), []
     for names, blocked, version in entries:
         if (names, blocked, version) not in here:
             scope = Scope(None if names is None else frozenset(names), frozenset(blocked))
-            made.append(hook.enable(hook.Token(scope, version, later)))
+            made.append(hook.enable(hook.Token(scope, version), check=False))
     return made
 
 
@@ -77,7 +79,7 @@ def announce() -> None:
 
 def inherit(entries: Iterable[Sequence[Any]]) -> None:
     """Enables what the environment announces."""
-    _inherited.extend(adopt(entries, later=True))
+    _inherited.extend(adopt(entries))
 
 
 def leave() -> None:

@@ -11,14 +11,19 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from types import FrameType, ModuleType
-from typing import Any
 
 from shim_torch_proxy import adapters, importer, modules, requirements
-from shim_torch_proxy.scope import Scope
+from shim_torch_proxy._imports import bind
+from shim_torch_proxy.scope import OURS, Scope
+
+TYPE_CHECKING = False  # typing takes long to import, and only type checkers need it
+if TYPE_CHECKING:
+    from typing import Any
 
 State = Callable[[], Scope]
 
 
+native_importers: set[str] = set()  # extension modules whose imports from C are answered with our torch
 _own_specs: dict[str, Any] = {}  # by torch name: our modules' specs, put back after an import
 
 
@@ -92,12 +97,12 @@ class ScopeFinder:
         self,
         scope: State,
         exposed: Callable[[], bool],
-        expose: Callable[[], Any],
         join: Callable[[str], None],
         waiting: Callable[[], bool] = lambda: False,
         begin: Callable[[], None] = lambda: None,
+        language: Callable[[str], None] = lambda name: None,
     ) -> None:
-        self.scope, self.exposed, self.expose, self.join = scope, exposed, expose, join
+        self.scope, self.exposed, self.join, self.language = scope, exposed, join, language
         self.waiting, self.begin = waiting, begin
         self.folders: dict[str, str] = {}  # the folders of top-level packages in scope -> their names
         self.after: dict[str, Callable[[ModuleType], None]] = {}  # module name -> called once it is executed
@@ -116,17 +121,17 @@ class ScopeFinder:
             if found is None and (error := modules.unsupported(fullname)) is not None:
                 raise error  # importlib's own says nothing of what to do; find_spec for code in scope does not come here
             return found
-        if fullname in adapters.FAMILIES and self.waiting():
-            self.begin()
         scope = self.scope()
         covered = scope.names is not None and scope.covers(fullname)
         if not covered and scope.names is not None and "." not in fullname and self._joins(fullname, scope, path):
             self.join(fullname)
             scope, covered = self.scope(), True
+        if fullname in adapters.FAMILIES and (covered or scope.names is None):
+            self.language(fullname)
         inside = not covered and scope.names is not None and self._near(path)
         blocked = scope.names is None and scope.blocks(fullname)
         after = self.after.get(fullname)
-        process = scope.names is None and not blocked
+        process = scope.names is None and not blocked and fullname.partition(".")[0] not in OURS
         if not (covered or inside or blocked or after or process):
             return None
         spec = self._others(fullname, path, target)
@@ -134,11 +139,13 @@ class ScopeFinder:
             return spec
         if covered and spec.submodule_search_locations and "." not in fullname:
             self.folders.update((os.path.join(place, ""), fullname) for place in spec.submodule_search_locations)
-        covered = covered or (inside and scope.covers(self._name_by_file(spec)))
+        covered = covered or (inside and scope.covers(self.name_by_file(spec)))
         if (covered or process) and isinstance(spec.loader, ExtensionFileLoader):
             self.shadow_native(spec, covered)
-        elif covered or blocked or after:
+        elif covered or blocked or after or process:
             table = importer.SCOPED if covered else importer.BLOCKED if blocked else None
+            if process and not importer.is_between(fullname):
+                table = importer.PROCESS
             self._shadow(spec, table, after)
         return spec
 
@@ -148,11 +155,11 @@ class ScopeFinder:
             package in sys.stdlib_module_names
             or scope.blocks(package)
             or not importer.asked_in_scope()
-            or not requirements.uses_torch(package)
+            or not (package in adapters.FAMILIES or requirements.uses_torch(package))
         ):
             return False
         spec = self._others(package, path, None) if self._near(path) else None
-        return spec is None or not self._name_by_file(spec)  # within a package in scope: decided by that name
+        return spec is None or not self.name_by_file(spec)  # within a package in scope: decided by that name
 
     def _near(self, path: Sequence[str] | None) -> bool:
         """Whether a search goes through the folder of a package in scope: some put their own sub-folders on sys.path."""
@@ -161,7 +168,7 @@ class ScopeFinder:
             for place in (sys.path if path is None else path)
         )
 
-    def _name_by_file(self, spec: ModuleSpec) -> str:
+    def name_by_file(self, spec: ModuleSpec) -> str:
         """The name that a module's file has within its package; "" outside of all that were loaded in a scope."""
         origin = spec.origin if isinstance(spec.origin, str) else ""
         for folder, package in self.folders.items():
@@ -182,6 +189,8 @@ class ScopeFinder:
     def _shadow(
         self, spec: ModuleSpec, table: dict[str, Any] | None, after: Callable[[ModuleType], None] | None
     ) -> None:
+        if table is None and after is None:
+            return
         loader: Any = spec.loader
         if "name" not in getattr(loader, "__dict__", {}):
             loader = spec.loader = copy.copy(loader)  # shared by many modules (zipimporter)
@@ -205,25 +214,21 @@ class ScopeFinder:
             ) from None
 
     def shadow_native(self, spec: ModuleSpec, covered: bool) -> None:
-        """Puts our torch into sys.modules while an extension module initialises: imports from C see only sys.modules.
+        """Lets an extension module's imports from C find our torch, and no one else's: its own table of functions is changed.
 
         The libraries that it links to as libtorch are loaded before it.
         """
         loader: Any = spec.loader
 
-        def during(method: str) -> Callable[[Any], Any]:
-            def call(argument: Any) -> Any:
-                vars(loader).pop(method, None)
-                with self.expose():
-                    if method == "exec_module":
-                        return loader.exec_module(argument)
-                    with _prepared(loader.path, covered):
-                        return loader.create_module(argument)
+        def create_module(spec: ModuleSpec) -> Any:
+            vars(loader).pop("create_module", None)
+            with _prepared(loader.path, covered):
+                folder = next((place for place in self.folders if loader.path.startswith(place)), "")
+                if bind(loader.path, folder, sys.getdlopenflags()) > 0:
+                    native_importers.add(spec.name)
+                return loader.create_module(spec)
 
-            return call
-
-        for method in ("create_module", "exec_module"):
-            vars(loader)[method] = during(method)
+        vars(loader)["create_module"] = create_module
 
 
 def _asked_of_ours() -> str | None:

@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from importlib import import_module
 from types import ModuleType
-from typing import Any
 
-from shim_torch_proxy import adapters, child, importer, lookups, metadata, modules, pickling, tools
+from shim_torch_proxy import adapters, child, importer, lookups, metadata, modules, pickling, reports, tools
 from shim_torch_proxy.changes import set_all, set_for_a_while
 from shim_torch_proxy.finder import ScopeFinder
-from shim_torch_proxy.main_module import install_main
+from shim_torch_proxy.main_module import install_running, take_in
 from shim_torch_proxy.scope import Scope
 
-
-class TorchProxyWarning(UserWarning):
-    """A scope that cannot do all it says."""
+TYPE_CHECKING = False  # typing takes long to import, and only type checkers need it
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Token:
     """One ``enable_torch_proxy`` call; gives back exactly that."""
 
-    def __init__(self, scope: Scope, version: str | None = None, later: bool = False) -> None:
+    def __init__(self, scope: Scope, version: str | None = None) -> None:
         self.scope = scope
         self.version = version
-        self.later = later  # for the whole process: nothing is loaded until torch, or what has an adapter, is imported
+        self.later = True  # for the whole process: nothing is loaded until torch, or what has an adapter, is imported
 
     def __repr__(self) -> str:
-        return f"Token(scope={self.scope!r}, version={self.version!r}, later={self.later!r})"
+        return f"Token(scope={self.scope!r}, version={self.version!r})"
 
 
 _lock = threading.RLock()
@@ -43,7 +42,8 @@ _exposed = 0
 _finder: ScopeFinder
 _reported: set[str] = set()
 _joined: set[str] = set()  # packages that code in scope imported and that cannot do without torch
-native_windows = 0
+_languages: set[str] = set()  # families of adapters whose language something in scope has begun to import
+_running: set[str] = set()  # modules that were taken in while they were imported
 
 
 def scope() -> Scope:
@@ -61,17 +61,26 @@ def reported() -> list[str]:
     return sorted(_reported)
 
 
-def enable(entry: Token) -> Token:
-    """Puts ``entry`` in force. Errors: RuntimeError when the whole process is asked for and PyTorch is imported."""
+def enable(entry: Token, check: bool = True) -> Token:
+    """Puts ``entry`` in force; ``check``: packages that cannot be found are warned of.
+
+    Errors: RuntimeError when the whole process is asked for and PyTorch is imported, or for a second version of torch.
+    """
     with _lock:
         if entry.scope.names is None and not _exposed and sys.modules.get("torch") is not None:
             raise RuntimeError(
                 "enable_torch_proxy(scope=None): PyTorch is already imported in this process; name the packages that "
                 "should get ours (scope={'package'}), or enable before anything imports torch"
             )
+        reports.refuse_second_version(entry.version, _entries)
+        if any(modules.is_torch(name) for name in list(sys.modules)):
+            entry.later = False  # a None, or what a scope of the process put there: the finder would not be asked
         _entries.append(entry)
         try:
-            _report_imported(entry.scope)
+            _running.update(take_in(entry.scope.names or frozenset()))
+            _reported.update(reports.imported(entry.scope, _scope))
+            if check:
+                reports.absent(entry.scope)
             _apply()
         except BaseException:
             _entries.remove(entry)
@@ -111,45 +120,32 @@ def join(package: str) -> None:
             _apply()
 
 
-def _report_imported(asked: Scope) -> None:
-    for name in sorted(adapters.closure(asked.names) or ()):
-        module = sys.modules.get(name)
-        if module is None or name == "__main__" or vars(module).get("__builtins__") is importer.SCOPED:
-            continue
-        if _scope.names is not None and _scope.covers(name):
-            continue
-        _reported.add(name)
-        if asked.names is not None and name not in asked.names and "torch" not in vars(module):
-            continue  # implied only: status lists it, its adapter says what is too late
-        warnings.warn(
-            f"{name} was imported before enable_torch_proxy named it: the code it has already loaded keeps the torch "
-            f"it found (or none). Call enable_torch_proxy before the first import of {name}.",
-            TorchProxyWarning,
-            stacklevel=5,
-        )
-
-
 def _apply() -> None:
     global _scope
     total = Scope()
     for entry in _entries:
         total = total | entry.scope
     if not _entries:
-        _joined.clear()
+        for remembered in (_joined, _languages, _running):
+            remembered.clear()
+    importer.whole_process = bool(_entries) and total.names is None
     names = None if total.names is None else adapters.closure(total.names | _joined)
     total = Scope(names, total.blocked)
     _scope = total
     wanted: dict[str, Callable[[ExitStack], None]] = {}
     if _entries:
         wanted["base"] = _install_base
-        versions = [entry.version for entry in _entries if entry.version is not None]
+        versions = [entry.version for entry in _entries if entry.version is not None]  # all the same
         if versions:
             wanted[f"version {versions[-1]}"] = lambda stack: _install_version(stack, versions[-1])
         if total.names is None and not _waiting():
             wanted["process"] = lambda stack: stack.enter_context(expose())
-        elif total.names is not None and "__main__" in total.names:
-            wanted["__main__"] = install_main
+        main = total.names is not None and "__main__" in total.names
+        if main or _running:
+            wanted[f"running {main}"] = lambda stack: install_running(stack, main)
         for family in () if _waiting() else adapters.wanted(total.names):
+            if family not in _languages and family not in sys.modules:
+                continue
             wanted[f"adapter {family}"] = lambda stack, family=family: _install_adapter(stack, family)  # type: ignore[misc]
     for key in [key for key in reversed(_layers) if key not in wanted]:
         _layers.pop(key).close()
@@ -177,6 +173,20 @@ def _begin() -> None:
         _apply()
 
 
+def _language(family: str) -> None:
+    """Something in scope begins to import Triton or its like: our torch is there before, with what it needs of it."""
+    with _lock:
+        _languages.add(family)
+        if _waiting():
+            _begin()
+        else:
+            _apply()
+
+
+# A child forked while another thread enables would wait for that thread for ever.
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+
+
 def _caller_in_scope(depth: int = 2) -> bool:
     frame = importer.asking_frame(depth)
     if _scope.names is None:
@@ -189,9 +199,10 @@ def _caller_in_scope(depth: int = 2) -> bool:
 
 def _install_base(stack: ExitStack) -> None:
     global _finder
-    _finder = finder = ScopeFinder(scope, lambda: _exposed > 0, _native_window, join, _waiting, _begin)
-    sys.meta_path.insert(0, finder)  # type: ignore[arg-type]
-    stack.callback(lambda: sys.meta_path.remove(finder) if finder in sys.meta_path else None)  # type: ignore[arg-type]
+    _finder = own = ScopeFinder(scope, lambda: _exposed > 0, join, _waiting, _begin, _language)
+    sys.meta_path.insert(0, own)  # type: ignore[arg-type]
+    stack.callback(lambda: sys.meta_path.remove(own) if own in sys.meta_path else None)  # type: ignore[arg-type]
+    importer.follow_builtins(stack)
     for owner, name, value in lookups.changes(scope, lambda depth: _caller_in_scope(depth + 1)):
         set_for_a_while(stack, owner, name, value)
     later = {
@@ -200,7 +211,7 @@ def _install_base(stack: ExitStack) -> None:
         **dict.fromkeys(
             ("importlib.metadata", "importlib_metadata"), lambda m: set_all(stack, metadata.answers(m, _ask))
         ),
-        modules.ROOT: lambda m: _install_names(stack),
+        modules.ROOT: lambda m: modules.install_names(stack),
     }
     for name in (*pickling.MODULES, *child.SPAWNING):
         later[name] = functools.partial(lambda name, m: set_all(stack, _of_processes(m, name)), name)
@@ -208,20 +219,7 @@ def _install_base(stack: ExitStack) -> None:
         if name in sys.modules:
             install(sys.modules[name])
         else:
-            finder.after[name] = install
-
-
-def _install_names(stack: ExitStack) -> None:
-    """Our modules call themselves what they are to code in scope, in their representations too."""
-    finder = sys.modules.get(f"{modules.ROOT}._impl.surface.finder")
-    if finder is not None:  # for what is imported later
-        call: Callable[[ModuleType], None] = lambda module: modules.present([module])
-        finder.when_finished.append(call)
-        stack.callback(finder.when_finished.remove, call)
-    modules.present_all(True)
-    stack.callback(modules.present_all, False)
-    importlib = sys.modules["_frozen_importlib"]
-    set_for_a_while(stack, importlib, "_module_repr", modules.representation(vars(importlib)["_module_repr"]))
+            own.after[name] = install
 
 
 def _of_processes(module: ModuleType, name: str) -> Iterator[tuple[Any, str, Any]]:
@@ -244,9 +242,23 @@ def _ask() -> bool:
 
 
 def _install_version(stack: ExitStack, version: str) -> None:
-    _version = import_module(f"{modules.ROOT}._impl.surface.torch_version")
-    before = _version.set_version(version)
-    stack.callback(_version.set_version, before)
+    """Once our torch is loaded, which is not done for it."""
+
+    def set_now() -> None:
+        _version = import_module(f"{modules.ROOT}._impl.surface.torch_version")
+        stack.callback(_version.set_version, _version.set_version(version))
+
+    if modules.ROOT in sys.modules:
+        return set_now()
+    names = _finder.after[modules.ROOT]
+
+    def loaded(module: ModuleType) -> None:
+        names(module)
+        set_now()
+
+    _finder.after[modules.ROOT] = loaded
+    stack.callback(_finder.after.__setitem__, modules.ROOT, names)
+    return None
 
 
 def _install_adapter(stack: ExitStack, family: str) -> None:
@@ -282,15 +294,3 @@ class expose:
             for name in [name for name in sys.modules if modules.is_torch(name)]:
                 del sys.modules[name]
             sys.modules.update(self._before)
-
-
-@contextmanager
-def _native_window() -> Iterator[None]:
-    global native_windows
-    with _lock:
-        native_windows += 1
-        if _exposed or _waiting():  # imported from C, too, it is found as it is from Python
-            yield
-        else:
-            with expose():
-                yield

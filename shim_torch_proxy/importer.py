@@ -5,10 +5,24 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from types import FrameType, ModuleType
-from typing import Any
 
 from shim_torch_proxy import modules, stand_ins
+
+TYPE_CHECKING = False  # typing takes long to import, and only type checkers need it
+if TYPE_CHECKING:
+    from typing import Any
+
+try:
+    from shim_torch_proxy._imports import Import, set_up
+except ModuleNotFoundError:
+    raise ImportError(
+        f"shim_torch_proxy._imports is not built for {sys.implementation.name} {sys.version_info[0]}.{sys.version_info[1]}"
+        f"{' without a global interpreter lock' if 't' in sys.abiflags else ''}; install shim-torch with this Python: "
+        f"{sys.executable} -m pip install shim-torch",
+        name="shim_torch_proxy._imports",
+    ) from None
 
 _plain_import = stand_ins.plain_import
 _stand_ins = stand_ins.NAMES
@@ -16,22 +30,7 @@ _builtins = vars(builtins)  # its __import__ is looked up at each import: tests 
 _loaded = modules.loaded
 
 
-class _Restore:
-    """Puts ``sys.modules[name]`` back when the list that holds it dies."""
-
-    __slots__ = ("before", "name")
-
-    def __init__(self, name: str) -> None:
-        self.name, self.before = name, sys.modules.get(name)
-
-    def __del__(self) -> None:
-        if self.before is None:
-            sys.modules.pop(self.name, None)
-        else:
-            sys.modules[self.name] = self.before
-
-
-def scoped_import(
+def import_ours(
     name: str,
     globals: Mapping[str, Any] | None = None,
     locals: Mapping[str, Any] | None = None,
@@ -50,11 +49,6 @@ def scoped_import(
         if fromlist:
             _handle_fromlist(module, name, fromlist, globals)
             return module
-        if type(fromlist) is list:
-            # PyImport_Import (pickle, pybind11) drops our result and reads sys.modules, then frees this list.
-            # No bytecode runs between, so no other thread sees ours there.
-            fromlist.append(_Restore(name))  # type: ignore[arg-type]
-            sys.modules[name] = module
         top = name.partition(".")[0]
         return _loaded.get(top) or modules.get(top, _who(globals))
     return _builtins["__import__"](name, globals, locals, fromlist, level)
@@ -88,25 +82,87 @@ def blocked_import(
     return _plain_import(name, globals, locals, fromlist, level)  # type: ignore[arg-type]
 
 
+def _process_import(
+    name: str,
+    globals: Mapping[str, Any] | None = None,
+    locals: Mapping[str, Any] | None = None,
+    fromlist: Sequence[str] | None = (),
+    level: int = 0,
+) -> ModuleType:
+    """``__import__`` for modules loaded while the whole process is in scope: sys.modules has ours then, later it has not."""
+    if level == 0 and not whole_process and (modules.is_torch(name) or name in stand_ins.LOOKUPS):
+        return import_ours(name, globals, locals, fromlist, level)
+    if level == 0 and (name in stand_ins.LOOKUPS or name[:10] == "importlib."):
+        return stand_ins.imported(name, globals, fromlist)
+    return _builtins["__import__"](name, globals, locals, fromlist, level)  # type: ignore[no-any-return]
+
+
+def import_from_c(name: str, fromlist: Sequence[str] | None) -> ModuleType:
+    """What libraries in scope get for an import of torch by a function of Python's C API."""
+    if whole_process:
+        return _builtins["__import__"](name, None, None, fromlist, 0)  # type: ignore[no-any-return]
+    return import_ours(name, None, None, fromlist, 0)
+
+
+whole_process = False  # whether sys.modules has ours now, or will once something imports torch; set by hook.py
+scoped_import = Import(import_ours, _loaded)
+process_import = Import(_process_import, _loaded)
+_IMPORTS = (scoped_import, process_import)
 scoped_builtins = stand_ins.ScopedBuiltins()
 stand_ins.register("builtins", lambda: scoped_builtins)
 SCOPED: dict[str, Any] = vars(scoped_builtins)
 SCOPED.update(vars(builtins), __import__=scoped_import)
+PROCESS: dict[str, Any] = dict(vars(builtins), __import__=process_import)
 BLOCKED: dict[str, Any] = dict(vars(builtins), __import__=blocked_import)
+_COPIES = (SCOPED, PROCESS, BLOCKED)
+_OWN = frozenset({"__import__", "_stands_for"})  # what the copies have for themselves
+set_up(import_from_c, _loaded, SCOPED)
+
+
+class _Followed(ModuleType):
+    """``builtins``, whose attributes reach our copies at once (before Python 3.12, which can watch a dict)."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        refresh()
+
+    def __delattr__(self, name: str) -> None:
+        super().__delattr__(name)
+        refresh()
+
+
+_Followed.__name__ = _Followed.__qualname__ = "module"
+
+
+def follow_builtins(stack: ExitStack) -> None:
+    """Our copies have what is put into ``builtins`` from now on; before Python 3.12 until ``stack`` closes."""
+    refresh()
+    if sys.version_info < (3, 12):
+        builtins.__class__ = _Followed
+        stack.callback(setattr, builtins, "__class__", ModuleType)
+    elif not _followed:
+        from shim_torch_proxy._imports import follow
+
+        for copy in _COPIES:
+            follow(_builtins, copy, _OWN)
+        _followed.append(True)
+
+
+_followed: list[bool] = []
 
 
 def refresh() -> None:
-    """Copies names that were added to ``builtins`` (by IPython, gettext, pytest) since our copies were made."""
-    for copy in (SCOPED, BLOCKED):
-        own = copy["__import__"]
-        copy.update(vars(builtins))
-        copy["__import__"] = own
+    """Copies what was put into ``builtins`` (by IPython, gettext, pytest) or taken out since our copies were made."""
+    for copy in _COPIES:
+        for name in [name for name in copy if name not in _builtins and name not in _OWN]:
+            copy.pop(name, None)
+        copy.update((name, value) for name, value in list(_builtins.items()) if name not in _OWN)
 
 
 def frame_has_torch(frame: FrameType) -> bool:
     """Whether code of ``frame`` was loaded in a scope (``exec`` and nested functions inherit it)."""
     table = frame.f_builtins
-    return table is SCOPED or table.get("__import__") is scoped_import
+    return table is SCOPED or table.get("__import__") in _IMPORTS
 
 
 _BETWEEN = frozenset(
@@ -124,12 +180,17 @@ _BETWEEN = frozenset(
 _HELPERS = frozenset({"_pytest.outcomes", "_pytest.monkeypatch"})
 
 
+def is_between(name: str) -> bool:
+    """Whether a module works for its callers, whose torch it gets: it looks names up, pickles or runs code for them."""
+    return name.partition(".")[0] in _BETWEEN or name in _HELPERS
+
+
 def asking_frame(depth: int = 1) -> FrameType | None:
     """The frame ``depth`` calls up; where that is the standard library's (pkgutil, unittest.mock), its caller's."""
     frame: FrameType | None = sys._getframe(depth + 1)
     while frame is not None and not frame_has_torch(frame):
         name = _who(frame.f_globals)
-        if name.partition(".")[0] not in _BETWEEN and name not in _HELPERS:
+        if not is_between(name):
             break
         frame = frame.f_back
     return frame

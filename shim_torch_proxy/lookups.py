@@ -10,13 +10,17 @@ import runpy
 import sys
 from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import Any
 
 from shim_torch_proxy import importer, metadata, modules, stand_ins
+from shim_torch_proxy.by_name import LoaderByHand
 from shim_torch_proxy.finder import ScopeFinder, TorchLoader, find_spec_for
 from shim_torch_proxy.scope import Scope
 
-Change = tuple[Any, str, Any]  # (owner, attribute, replacement)
+TYPE_CHECKING = False  # typing takes long to import, and only type checkers need it
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Change: TypeAlias = "tuple[Any, str, Any]"  # (owner, attribute, replacement)
 Ask = Callable[[int], bool]  # (depth) -> whether the caller that many frames up is in scope
 
 
@@ -77,7 +81,7 @@ def _dunder_import(original: Any, scope: Callable[[], Scope], in_scope: Ask) -> 
         name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> ModuleType:
         if isinstance(name, str) and not level and modules.is_torch(name) and scope().names is not None and in_scope(2):
-            return importer.scoped_import(name, globals, locals, tuple(fromlist or ()), 0)
+            return importer.import_ours(name, globals, locals, tuple(fromlist or ()), 0)
         return original(name, globals, locals, fromlist, level)
 
     return __import__
@@ -112,11 +116,18 @@ def _module_from_spec(original: Any, scope: Callable[[], Scope], in_scope: Ask) 
             for finder in [f for f in sys.meta_path if isinstance(f, ScopeFinder)]:
                 finder.shadow_native(spec, scope().names is not None)
         module = original(spec)
-        if scope().names is not None and not modules.is_torch(spec.name) and in_scope(2):
+        total = scope()
+        if total.names is not None and not modules.is_torch(spec.name) and (_is_inside(spec, total) or in_scope(2)):
             vars(module).setdefault("__builtins__", importer.SCOPED)
         return module
 
     return module_from_spec
+
+
+def _is_inside(spec: Any, scope: Scope) -> bool:
+    """Whether a module that anyone makes from a spec is one of a package in scope, by its name or its file."""
+    own = [f for f in sys.meta_path if isinstance(f, ScopeFinder)]
+    return scope.covers(spec.name) or any(scope.covers(f.name_by_file(spec)) for f in own)
 
 
 def _reload(original: Any, scope: Callable[[], Scope], in_scope: Ask) -> Any:
@@ -129,8 +140,12 @@ def _reload(original: Any, scope: Callable[[], Scope], in_scope: Ask) -> Any:
 
 
 def _run(original: Any, scope: Callable[[], Scope], in_scope: Ask) -> Any:
+    is_module = original.__name__ == "run_module"
+
     def run(path: str, init_globals: Any = None, run_name: Any = None, **kwargs: Any) -> Any:
-        if scope().names is not None and importer.frame_has_torch(sys._getframe(1)):
+        total = scope()
+        inside = is_module and isinstance(path, str) and total.names is not None and total.covers(path)
+        if total.names is not None and (inside or importer.frame_has_torch(sys._getframe(1))):
             init_globals = {"__builtins__": importer.SCOPED, **(init_globals or {})}
         return original(path, init_globals, run_name, **kwargs)
 
@@ -190,33 +205,6 @@ class ScopedImportlib(stand_ins.StandIn):
     def metadata(self) -> Any:
         """``importlib.metadata`` as code in scope sees it; AttributeError before its import."""
         return stand_ins.get("importlib.metadata") if hasattr(importlib, "metadata") else importlib.metadata
-
-
-class LoaderByHand(importlib.machinery.SourceFileLoader):
-    """``SourceFileLoader``: what code in scope loads with a loader of its own, and no import statement, is in scope."""
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Executes the module with our builtins."""
-        vars(module).setdefault("__builtins__", importer.SCOPED)
-        super().exec_module(module)
-
-    def load_module(self, fullname: str | None = None) -> ModuleType:
-        """The deprecated ``load_module`` of loaders, with our builtins."""
-        name = fullname or self.name
-        module = sys.modules.get(name) or ModuleType(name)
-        vars(module).update(
-            __spec__=importlib.util.spec_from_file_location(name, self.path, loader=self), __file__=self.path
-        )
-        sys.modules[name] = module
-        try:
-            self.exec_module(module)
-        except BaseException:
-            sys.modules.pop(name, None)
-            raise
-        return sys.modules[name]
-
-
-LoaderByHand.__name__ = LoaderByHand.__qualname__ = "SourceFileLoader"
 
 
 def _stand_in_machinery() -> ModuleType:

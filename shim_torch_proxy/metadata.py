@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from typing import Any
+
+TYPE_CHECKING = False  # typing takes long to import, and only type checkers need it
+if TYPE_CHECKING:
+    from typing import Any
 
 METADATA = """Metadata-Version: 2.1
 Name: torch
@@ -15,7 +17,7 @@ Summary: Metadata of shim-torch's torch; holds no code
 
 def is_torch(name: Any) -> bool:
     """Whether ``name`` is the distribution torch, spelt in any way that PEP 503 allows."""
-    return isinstance(name, str) and re.sub(r"[-_.]+", "-", name).lower() == "torch"
+    return isinstance(name, str) and name.lower() == "torch"  # no name with a separator is equal to it
 
 
 def version() -> str:

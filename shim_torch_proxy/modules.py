@@ -10,7 +10,10 @@ import importlib
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from types import ModuleType
+
+from shim_torch_proxy.changes import set_for_a_while
 
 ROOT = "shim_torch"
 ROOTS = {"torch": ROOT, "functorch": f"{ROOT}._impl.surface.functorch"}
@@ -87,6 +90,19 @@ def representation(plain: Callable[[ModuleType], str]) -> Callable[[ModuleType],
         return text.replace(repr(m.__spec__.name), repr(m.__name__), 1) if m.__spec__ and is_presented(m) else text
 
     return _module_repr
+
+
+def install_names(stack: ExitStack) -> None:
+    """Our modules call themselves what they are to code in scope, in their representations too."""
+    surface = sys.modules.get(f"{ROOT}._impl.surface.finder")
+    if surface is not None:  # for what is imported later
+        call: Callable[[ModuleType], None] = lambda module: present([module])
+        surface.when_finished.append(call)
+        stack.callback(surface.when_finished.remove, call)
+    present_all(True)
+    stack.callback(present_all, False)
+    system = sys.modules["_frozen_importlib"]
+    set_for_a_while(stack, system, "_module_repr", representation(vars(system)["_module_repr"]))
 
 
 def get(name: str, requester: str = "?") -> ModuleType:

@@ -11,11 +11,15 @@ import builtins
 import sys
 from collections.abc import Callable, Iterator
 from types import FrameType, FunctionType, ModuleType
-from typing import Any
 
 from shim_torch_proxy import importer, modules, requirements, stand_ins
+from shim_torch_proxy._imports import Import
 from shim_torch_proxy.lookups import Change
 from shim_torch_proxy.scope import Scope
+
+TYPE_CHECKING = False  # typing takes long to import, and only type checkers need it
+if TYPE_CHECKING:
+    from typing import Any
 
 _LOKY = ("backend.popen_loky_posix", "backend.queues", "backend.reduction", "process_executor")
 _CLOUDPICKLE = "cloudpickle.cloudpickle"
@@ -65,12 +69,13 @@ def changes(module: ModuleType, scope: Callable[[], Scope]) -> Iterator[Change]:
         name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> ModuleType:
         if not level and modules.is_torch(name) and _found(scope()):
-            return importer.scoped_import(name, globals, locals, fromlist, level)
+            return importer.import_ours(name, globals, locals, fromlist, level)
         return vars(builtins)["__import__"](name, globals, locals, fromlist, level)
 
-    table = {**vars(builtins), "__import__": __import__}
+    call = Import(__import__, modules.loaded)
+    table = {**vars(builtins), "__import__": call}
     yield module, "__builtins__", table
-    yield module, "__import__", __import__
+    yield module, "__import__", call
     for name in ("load", "loads"):  # C's function: its caller is the Python code whose builtins count
         if vars(module).get(name) is getattr(pickle, name):
             yield module, name, _called_from(getattr(pickle, name), module, table)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib.machinery
 import os
-import re
 import sys
 from functools import lru_cache
 
@@ -16,7 +15,6 @@ _find = importlib.machinery.PathFinder.find_spec
 _NOT_PACKAGES = frozenset(
     {"torch", "test", "tests", "docs", "examples", "benchmarks"}
 )  # top-level names that wheels install by mistake
-_IMPORTS_TORCH = re.compile(r"^(?:import|from)\s+torch\b", re.M)
 UNDECLARED = frozenset({"einops"})  # use torch if installed, without a requirement in their metadata
 
 
@@ -47,6 +45,20 @@ def _needed_by(top: str, path: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(n for n in found if n not in _NOT_PACKAGES and n != top))
 
 
+def distributions(package: str) -> frozenset[str]:
+    """The names of the distributions that the package's own requires, extras included."""
+    top = package.partition(".")[0]
+    return (
+        frozenset() if top.startswith("__") else _distributions(top, tuple(p for p in sys.path if isinstance(p, str)))
+    )
+
+
+@lru_cache(maxsize=256)
+def _distributions(top: str, path: tuple[str, ...]) -> frozenset[str]:
+    owner = _installed(path).get(_plain(top)) or _owner(top, path)
+    return frozenset(_names(owner)) if owner else frozenset()
+
+
 def is_installed() -> bool:
     """Whether a real PyTorch is imported, or on the path."""
     return sys.modules.get("torch") is not None or _is_found(tuple(p for p in sys.path if isinstance(p, str)))
@@ -69,6 +81,8 @@ def uses_torch(package: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _uses_torch(package: str, path: tuple[str, ...]) -> bool:
+    import re
+
     spec = _find(package, list(path))
     if spec is None or _find("torch", list(path)) is not None:
         return False
@@ -76,7 +90,9 @@ def _uses_torch(package: str, path: tuple[str, ...]) -> bool:
     if owner is not None and _requires_torch(owner, path):
         return True
     source = spec.origin or ""
-    return source.endswith(".py") and bool(_IMPORTS_TORCH.search(_text(*os.path.split(source))))
+    return source.endswith(".py") and bool(
+        re.search(r"^(?:import|from)\s+torch\b", _text(*os.path.split(source)), re.M)
+    )
 
 
 @lru_cache(maxsize=256)
@@ -97,6 +113,8 @@ def _requires_torch(folder: str, path: tuple[str, ...]) -> bool:
 
 
 def _plain(name: str) -> str:
+    import re
+
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -125,6 +143,8 @@ def _text(folder: str, file: str) -> str:
 
 def _names(folder: str, extras: bool = True) -> list[str]:
     """The distributions that one requires, also for its extras; those that are not installed are dropped later."""
+    import re
+
     head = _text(folder, "METADATA").split("\n\n", 1)[0]
     found = re.findall(r"^Requires-Dist:\s*([A-Za-z0-9._-]+)(.*)$", head, re.M | re.I)
     return [_plain(name) for name, rest in found if extras or not re.search(r"\bextra\s*==", rest)]
@@ -142,5 +162,7 @@ def _owner(top: str, path: tuple[str, ...]) -> str | None:
 
 def _imports(folder: str) -> list[str]:
     """The top-level packages of a distribution: as it lists them, or by its files."""
+    import re
+
     listed = _text(folder, "top_level.txt").split()
     return listed or sorted(set(re.findall(r"^([A-Za-z_]\w*)/__init__\.py,", _text(folder, "RECORD"), re.M)))

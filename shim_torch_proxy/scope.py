@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+TYPE_CHECKING = False  # typing takes long to import, and only type checkers need it
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
 
 ScopeLike: TypeAlias = "None | str | frozenset[str] | set[str] | list[str] | tuple[str, ...]"
 
-OURS = frozenset({"torch", "functorch", "shim_torch", "shim_torch_linear", "shim_torch_proxy"})
+OURS = frozenset({"torch", "functorch", "shim_torch", "shim_torch_linear", "shim_torch_proxy", "compat"})
 
 
 class Scope:

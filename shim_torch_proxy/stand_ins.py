@@ -10,14 +10,18 @@ import builtins
 import sys
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from types import ModuleType
-from typing import Any
 
 from shim_torch_proxy import modules
+
+TYPE_CHECKING = False  # typing takes long to import, and only type checkers need it
+if TYPE_CHECKING:
+    from typing import Any
 
 plain_import = builtins.__import__
 _loaded = modules.loaded
 
 NAMES: dict[str, Callable[[], ModuleType]] = {}  # module name -> the function that makes its stand-in
+LOOKUPS = frozenset({"importlib", "pkgutil", "unittest", "unittest.mock"})  # the stand-ins that import by name
 _made: dict[str, ModuleType] = {}
 
 
@@ -41,7 +45,7 @@ def imported(name: str, globals: Mapping[str, Any] | None, fromlist: Any) -> Mod
     return get(name) if name in NAMES else module
 
 
-class ModulesView(MutableMapping[str, Any]):
+class ModulesView(MutableMapping[str, "Any"]):
     """``sys.modules`` as a module in scope sees it: the real one, with our torch in the place of any other."""
 
     def __getitem__(self, name: str) -> Any:

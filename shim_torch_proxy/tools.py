@@ -7,11 +7,14 @@ import functools
 import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType
-from typing import Any
 
 from shim_torch_proxy import importer, metadata, modules, stand_ins
 from shim_torch_proxy.lookups import Change
 from shim_torch_proxy.scope import Scope
+
+TYPE_CHECKING = False  # typing takes long to import, and only type checkers need it
+if TYPE_CHECKING:
+    from typing import Any
 
 Give = Callable[[ModuleType, Callable[[], Scope], Callable[[], bool]], Iterator[Change]]
 
@@ -23,7 +26,7 @@ def _imports(module: ModuleType, scope: Callable[[], Scope], in_scope: Callable[
         name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> ModuleType:
         if not level and modules.is_torch(name) and scope().names is not None and in_scope():
-            return importer.scoped_import(name, globals, locals, tuple(fromlist or ()), level)
+            return importer.import_ours(name, globals, locals, tuple(fromlist or ()), level)
         if name == "sys" and scope().names is not None and in_scope():  # "sys.modules", to be patched
             return stand_ins.get(name)
         return vars(sys.modules["builtins"])["__import__"](name, globals, locals, fromlist, level)
@@ -90,7 +93,20 @@ def _runs(module: ModuleType, scope: Callable[[], Scope], in_scope: Callable[[],
     yield module, "exec", exec
 
 
+def _puts_names(module: ModuleType, scope: Callable[[], Scope], in_scope: Callable[[], bool]) -> Iterator[Change]:
+    """gettext puts ``_`` into the dict of ``builtins``."""
+    install = module.NullTranslations.install
+
+    @functools.wraps(install)
+    def call(self: Any, names: Any = None) -> None:
+        install(self, names)
+        importer.refresh()
+
+    yield module.NullTranslations, "install", call
+
+
 CHANGES: dict[str, Give] = {
+    **({"gettext": _puts_names} if sys.version_info < (3, 12) else {}),
     "pickle": _imports,
     **({"unittest.mock": _imports} if sys.version_info < (3, 11) else {}),
     "_pytest.outcomes": _imports,

@@ -21,24 +21,15 @@ from shim_torch_proxy import requirements
 
 FAMILIES = ("triton", "tilelang", "tvm_ffi")
 
-# The kernel languages that a library runs on: enabling the one enables the other.
-IMPLIED: dict[str, tuple[str, ...]] = {
-    "liger_kernel": ("triton",),
-    "fla": ("triton",),
-    "flag_gems": ("triton",),
-    "conch": ("triton",),
-    "triton_kernels": ("triton",),
-    "xformers": ("triton",),
-    "flashinfer": ("tvm_ffi", "triton"),
-    "tilelang": ("tvm_ffi",),
-    "quack": ("tvm_ffi",),
-    "flash_attn": ("triton",),
-}
+# The distributions of kernel languages: a package that requires one takes it in, and so does code in scope that imports it.
+LANGUAGES = {"triton": "triton", "tilelang": "tilelang", "apache-tvm-ffi": "tvm_ffi"}
 
 
 def implied_by(package: str) -> tuple[str, ...]:
     """The packages that must agree with ``package`` about torch, itself not included: kernel languages and requirements."""
-    return (*IMPLIED.get(package.partition(".")[0], ()), *requirements.needed_by(package))
+    required = requirements.distributions(package)
+    languages = (family for name, family in LANGUAGES.items() if name in required and family != package)
+    return (*languages, *requirements.needed_by(package))
 
 
 def closure(names: frozenset[str] | None) -> frozenset[str] | None:

@@ -60,6 +60,10 @@ def test_whole_process(probe, way):
         assert d.__spec__.name == "shim_torch.utils.dlpack"
         disable_torch_proxy()
         assert not [n for n in sys.modules if n.split(".")[0] == "torch"]
-        assert outsider.lazy() is None
+        assert outsider.lazy().OURS  # it was loaded in the scope
+        if {way!r} in ("statement", "dunder", "in_exec", "import_module", "find_spec", "c_import", "c_pickle", "as_alias"):
+            assert getattr(scoped_lib, {way!r})().OURS
+        import blocked_lib
+        assert blocked_lib.torch is None
         """
     )

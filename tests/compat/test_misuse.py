@@ -129,13 +129,20 @@ assert before == (list(sys.meta_path), builtins.__import__, importlib.import_mod
     assert done.returncode == 0, done.stderr
 
 
+def test_without_the_part_in_c_the_error_says_what_to_do():
+    code = "import sys; sys.modules['shim_torch_proxy._imports'] = None; import compat"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert "ImportError: shim_torch_proxy._imports is not built for cpython" in done.stderr
+    assert f"{sys.executable} -m pip install shim-torch" in done.stderr
+
+
 def test_status_has_the_documented_keys():
     text = torch_proxy_status.__doc__
     status = torch_proxy_status()
     assert all(f"``{key}``" in text for key in status)
     assert set(status) == {
-        "enabled", "scope", "blocked", "already_imported", "modules", "missing", "unsupported", "native_windows",
-        "slow", "declined", "failed_kernels", "native",
+        "enabled", "scope", "blocked", "already_imported", "modules", "missing", "unsupported", "native_importers",
+        "bypassed", "slow", "declined", "failed_kernels", "native",
     }  # fmt: skip
     status["modules"]["torch"] = -1
     assert torch_proxy_status()["modules"].get("torch") != -1

@@ -29,7 +29,7 @@ def install(stack: ExitStack) -> None:
     active = True
     if "triton" in sys.modules:
         if not interpreted():
-            from shim_torch_proxy.hook import TorchProxyWarning
+            from shim_torch_proxy.reports import TorchProxyWarning
 
             warnings.warn(TOO_LATE, TorchProxyWarning, stacklevel=2)
         if "triton.backends" in sys.modules:
