@@ -1,4 +1,4 @@
-"""What an import costs: wall time, processor time and resident memory of numpy, cupy, shim_torch and torch.
+"""What an import costs: wall time, processor time and resident memory of compat, numpy, cupy, shim_torch and torch.
 
     python benchmarks/import_time.py --torch-python /path/to/python/with/torch
 
@@ -44,7 +44,7 @@ def main() -> None:
     parser.add_argument("--torch-python", help="interpreter with PyTorch")
     parser.add_argument("--rounds", type=int, default=15)
     args = parser.parse_args()
-    sides = {"numpy": sys.executable, "cupy": sys.executable, "shim_torch": sys.executable}
+    sides = dict.fromkeys(("compat", "numpy", "cupy", "shim_torch"), sys.executable)
     if args.torch_python:
         sides["torch"] = args.torch_python
     print(machine())

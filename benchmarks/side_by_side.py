@@ -151,7 +151,7 @@ def version_of(python: str, module: str, installed: bool = False) -> str:
     """``module version`` as that interpreter sees it, with its Python and NumPy; ``installed`` as for a Side."""
     code = (
         f"import platform, numpy, {module} as m; "
-        f"print('{module}', m.__version__, 'numpy', numpy.__version__, 'python', platform.python_version())"
+        f"print('{module}', getattr(m, '__version__', ''), 'numpy', numpy.__version__, 'python', platform.python_version())"
     )
     root = "" if installed else str(Path(__file__).parents[1])
     done = subprocess.run([python, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": root})

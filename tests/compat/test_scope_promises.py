@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
+
+import compat
+
+ROOT = Path(compat.__file__).parents[1]
 
 
 def test_a_second_version_is_refused(probe):
@@ -232,3 +238,11 @@ def test_kernel_languages_come_with_what_requires_or_imports_them(probe, tmp_pat
             """,
             real=real,
         )
+
+
+def test_importing_compat_is_light():
+    """What programs pay that never enable anything: 7 ms; typing alone takes as long."""
+    heavy = {"typing", "re", "enum", "json", "inspect", "importlib.metadata", "shim_torch", "numpy", "packaging"}
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import compat; print(*sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-S", "-E", "-c", code], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done
