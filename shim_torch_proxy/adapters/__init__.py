@@ -2,8 +2,8 @@
 
 An adapter is the module ``shim_torch_proxy.adapters.<family>`` with
 
-- ``install(stack: contextlib.ExitStack) -> None``: called when a scope first implies the family, before the scoped
-  package is imported. Every change is pushed on ``stack`` with its undo; closing the stack uninstalls.
+- ``install(stack: contextlib.ExitStack) -> None``: called when something in scope begins to import the family (or at once, where it is imported
+  already). Every change is pushed on ``stack`` with its undo; closing the stack uninstalls.
 - ``AFTER: dict[str, Callable[[ModuleType], None]]`` (optional): a module's name and what is done right after it was
   executed, while the proxy is enabled.
 - ``report() -> list[str]`` (optional): the mends that ``python -m compat doctor`` lists, a line each.

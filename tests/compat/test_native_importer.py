@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import subprocess
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -207,4 +209,51 @@ def test_a_fork_while_another_thread_enables(probe):
         thread.join()
         enable_torch_proxy({"late_lib"})
         """
+    )
+
+
+CYTHON = """
+import torch
+import torch.nn as whole
+def statement():
+    import torch
+    return torch
+def names():
+    from torch import nn
+    return nn
+def renamed():
+    import torch.nn.functional as F
+    return F
+def run():
+    space = {}
+    exec("import torch", space)
+    return space["torch"]
+"""
+
+
+@pytest.mark.skipif(importlib.util.find_spec("Cython") is None, reason="needs Cython")
+@pytest.mark.parametrize("real", [False, True])
+def test_a_module_of_cython(probe, tmp_path, real):
+    (tmp_path / "of_cython.pyx").write_text(CYTHON)
+    subprocess.run([sys.executable, "-m", "cython", "-3", str(tmp_path / "of_cython.pyx")], check=True)
+    target = tmp_path / ("of_cython" + sysconfig.get_config_var("EXT_SUFFIX"))
+    flags = ["-shared", "-fPIC", "-w", f"-I{sysconfig.get_path('include')}"]
+    subprocess.run(["gcc", *flags, str(tmp_path / "of_cython.c"), "-o", str(target)], check=True)
+    probe(
+        f"""
+        import sys
+        sys.path.insert(0, {str(tmp_path)!r})
+        if {real}:
+            import torch
+        before = sys.modules.get("torch")
+        from compat import disable_torch_proxy, enable_torch_proxy
+        enable_torch_proxy("of_cython")
+        import of_cython as m
+        for _ in range(2):
+            ours = m.statement()
+            assert ours is m.torch is m.run() and ours.OURS and m.whole is m.names() is ours.nn and m.renamed() is ours.nn.functional
+            disable_torch_proxy()
+        assert sys.modules.get("torch") is before
+        """,
+        real=real,
     )
