@@ -204,6 +204,8 @@ class ScopeFinder:
             if after is not None:
                 after(module)
 
+        # The frame is the import system's to warnings, which leave those out when they say where a module is imported.
+        exec_module.__code__ = exec_module.__code__.replace(co_filename=f"{__file__} (importlib _bootstrap)")
         try:
             vars(loader)["exec_module"] = exec_module
         except TypeError:  # no instance dict: a subclass of its type carries the same state

@@ -105,8 +105,9 @@ def import_from_c(name: str, fromlist: Sequence[str] | None) -> ModuleType:
 
 
 whole_process = False  # whether sys.modules has ours now, or will once something imports torch; set by hook.py
-scoped_import = Import(import_ours, _loaded)
-process_import = Import(_process_import, _loaded)
+# Imports of all but torch and stand-ins go to builtins.__import__ without a frame of ours between.
+scoped_import = Import(import_ours, _loaded, _builtins, _stand_ins)
+process_import = Import(_process_import, _loaded, _builtins, stand_ins.LOOKUPS)
 _IMPORTS = (scoped_import, process_import)
 scoped_builtins = stand_ins.ScopedBuiltins()
 stand_ins.register("builtins", lambda: scoped_builtins)

@@ -192,3 +192,21 @@ def test_inspect_finds_the_modules_of_functions_and_classes(python):
     """
     done = python(["-W", "ignore", "-c", code], "libs")
     assert done.returncode == 0, done.stderr
+
+
+def test_warnings_of_an_import_name_who_imports(probe, tmp_path):
+    (tmp_path / "old.py").write_text("import warnings\nwarnings.warn('old', DeprecationWarning, stacklevel=2)\n")
+    (tmp_path / "user.py").write_text("import old\n")
+    for scope in ("'user'", "None"):
+        probe(
+            f"""
+            import sys, warnings
+            sys.path.insert(0, {str(tmp_path)!r})
+            from compat import enable_torch_proxy
+            enable_torch_proxy({scope})
+            with warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter("always")
+                import user
+            assert [w.filename for w in seen] == [user.__file__], seen[0].filename
+            """
+        )

@@ -6,6 +6,8 @@
 #include <structmember.h>
 
 #include <cstddef>
+#include <cstring>
+#include <initializer_list>
 
 namespace imports {
 namespace {
@@ -13,6 +15,8 @@ namespace {
 struct Import {
   PyObject_HEAD PyObject* function;  // the __import__ in Python
   PyObject* loaded;                  // a dict: torch's names -> our modules
+  PyObject* builtins;  // a dict whose present __import__ is called for all other names; null: the function is, for all
+  PyObject* special;   // names that the function is called for, beside torch's and importlib's
   vectorcallfunc call;
 };
 
@@ -62,9 +66,27 @@ int show(PyObject* name, PyObject* ours, PyObject* list) {
   return failed < 0 ? -1 : PyDict_SetItem(modules, name, ours);
 }
 
+// Whether an import is no matter of ours. It then has no frame of ours either, which warnings about it would name.
+bool is_plain(const Import* self, PyObject* const* args, Py_ssize_t count) {
+  if (self->builtins == nullptr || count == 0 || !PyUnicode_CheckExact(args[0])) return false;
+  const char* name = PyUnicode_AsUTF8(args[0]);
+  const int special = name != nullptr ? PySequence_Contains(self->special, args[0]) : -1;
+  if (special < 0) PyErr_Clear();
+  return special == 0 && !is_torch(name) && std::strncmp(name, "importlib.", 10) != 0;
+}
+
 PyObject* call(PyObject* object, PyObject* const* args, size_t flags, PyObject* names) {
   auto* self = reinterpret_cast<Import*>(object);
-  PyObject* result = PyObject_Vectorcall(self->function, args, flags, names);
+  const size_t own = flags & ~PY_VECTORCALL_ARGUMENTS_OFFSET;
+  if (is_plain(self, args, PyVectorcall_NARGS(flags))) {
+    PyObject* plain = PyDict_GetItemString(self->builtins, "__import__");
+    if (plain == nullptr) return PyErr_Format(PyExc_ImportError, "__import__ not found");
+    Py_INCREF(plain);
+    PyObject* module = PyObject_Vectorcall(plain, args, own, names);
+    Py_DECREF(plain);
+    return module;
+  }
+  PyObject* result = PyObject_Vectorcall(self->function, args, own, names);
   if (result == nullptr || !is_from_c(args, PyVectorcall_NARGS(flags), names)) return result;
   PyObject* module = PyDict_GetItemWithError(self->loaded, args[0]);
   if (module == nullptr) return PyErr_Occurred() != nullptr ? (Py_DECREF(result), nullptr) : result;
@@ -80,12 +102,17 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t flags, PyObject* 
 }
 
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
-  PyObject *function, *loaded;
-  if (!PyArg_ParseTuple(args, "OO!:Import", &function, &PyDict_Type, &loaded)) return nullptr;
+  PyObject *function, *loaded, *builtins = nullptr, *special = nullptr;
+  if (!PyArg_ParseTuple(args, "OO!|O!O:Import", &function, &PyDict_Type, &loaded, &PyDict_Type, &builtins, &special))
+    return nullptr;
+  if ((builtins == nullptr) != (special == nullptr))
+    return PyErr_Format(PyExc_TypeError, "Import: builtins without special");
   auto* self = reinterpret_cast<Import*>(type->tp_alloc(type, 0));
   if (self == nullptr) return nullptr;
   self->function = Py_NewRef(function);
   self->loaded = Py_NewRef(loaded);
+  self->builtins = Py_XNewRef(builtins);
+  self->special = Py_XNewRef(special);
   self->call = call;
   return reinterpret_cast<PyObject*>(self);
 }
@@ -94,6 +121,8 @@ int traverse(PyObject* object, visitproc visit, void* arg) {
   auto* self = reinterpret_cast<Import*>(object);
   Py_VISIT(self->function);
   Py_VISIT(self->loaded);
+  Py_VISIT(self->builtins);
+  Py_VISIT(self->special);
   return 0;
 }
 
@@ -101,6 +130,8 @@ int clear(PyObject* object) {
   auto* self = reinterpret_cast<Import*>(object);
   Py_CLEAR(self->function);
   Py_CLEAR(self->loaded);
+  Py_CLEAR(self->builtins);
+  Py_CLEAR(self->special);
   return 0;
 }
 
@@ -118,6 +149,14 @@ PyTypeObject ImportType = {PyVarObject_HEAD_INIT(nullptr, 0)};
 
 }  // namespace
 
+bool is_torch(const char* name) {
+  for (const char* package : {"torch", "functorch"}) {
+    const size_t length = std::strlen(package);
+    if (std::strncmp(name, package, length) == 0 && (name[length] == '\0' || name[length] == '.')) return true;
+  }
+  return false;
+}
+
 PyObject* import_type() {
   RestoreType.tp_name = "shim_torch_proxy._imports.Restore";
   RestoreType.tp_basicsize = sizeof(Restore);
@@ -125,7 +164,9 @@ PyObject* import_type() {
   RestoreType.tp_dealloc = restore;
   ImportType.tp_name = "shim_torch_proxy._imports.Import";
   ImportType.tp_doc =
-      "Import(function, loaded): function as an __import__ whose answers PyImport_Import finds in sys.modules";
+      "Import(function, loaded, builtins, special): function as an __import__ whose answers PyImport_Import finds in "
+      "sys.modules. "
+      "With builtins, names other than torch's, importlib's and those of special go to the __import__ there.";
   ImportType.tp_basicsize = sizeof(Import);
   ImportType.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL;
   ImportType.tp_vectorcall_offset = offsetof(Import, call);

@@ -2,7 +2,6 @@
 // it is needed before our torch is loaded.
 #include <Python.h>
 
-#include <cstring>
 #include <iterator>
 
 #include "python/imports/import_object.h"
@@ -15,15 +14,7 @@ PyObject* answer = nullptr;    // (name, names) -> the module that an import of 
 PyObject* loaded = nullptr;    // a dict: torch's names -> our modules
 PyObject* builtins = nullptr;  // the dict of builtins of code in scope
 
-bool is_torch(const char* name) {
-  for (const char* package : {"torch", "functorch"}) {
-    const size_t length = std::strlen(package);
-    if (std::strncmp(name, package, length) == 0 && (name[length] == '\0' || name[length] == '.')) return true;
-  }
-  return false;
-}
-
-bool is_torch(PyObject* name) {
+bool names_torch(PyObject* name) {
   const char* text = name != nullptr && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
   if (text == nullptr) PyErr_Clear();
   return text != nullptr && is_torch(text);
@@ -31,7 +22,7 @@ bool is_torch(PyObject* name) {
 
 // As the functions of Python that libraries in scope call in their place.
 PyObject* import_level(PyObject* name, PyObject* globals, PyObject* locals, PyObject* names, int level) {
-  if (level != 0 || !is_torch(name)) return PyImport_ImportModuleLevelObject(name, globals, locals, names, level);
+  if (level != 0 || !names_torch(name)) return PyImport_ImportModuleLevelObject(name, globals, locals, names, level);
   return PyObject_CallFunctionObjArgs(answer, name, names != nullptr ? names : Py_None, nullptr);
 }
 
@@ -43,7 +34,7 @@ PyObject* import_level_text(const char* name, PyObject* globals, PyObject* local
 }
 
 PyObject* import_name(PyObject* name) {
-  return is_torch(name) ? PyObject_CallFunction(answer, "O(s)", name, "__name__") : PyImport_Import(name);
+  return names_torch(name) ? PyObject_CallFunction(answer, "O(s)", name, "__name__") : PyImport_Import(name);
 }
 
 PyObject* import_text(const char* name) {
@@ -51,7 +42,7 @@ PyObject* import_text(const char* name) {
 }
 
 PyObject* get_module(PyObject* name) {
-  return is_torch(name) ? Py_XNewRef(PyDict_GetItemWithError(loaded, name)) : PyImport_GetModule(name);
+  return names_torch(name) ? Py_XNewRef(PyDict_GetItemWithError(loaded, name)) : PyImport_GetModule(name);
 }
 
 PyObject* get_builtins() { return builtins; }
