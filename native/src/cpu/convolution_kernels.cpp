@@ -23,6 +23,21 @@ Tensor volume_as_image(const Tensor& t, int n) {
   return view(*t, sizes);
 }
 
+constexpr NotMine kNoFloats{"dtypes other than real floats of two bytes or more"};
+bool real_floats(const Tensor& t) { return is_floating(t->dtype()) && t->itemsize() > 1; }
+
+// The order of a result: of an operand in channels last, where one is.
+MemoryFormat followed(const Tensor& x, const Tensor& w) {
+  const MemoryFormat format = suggest_memory_format(*x);
+  return format == MemoryFormat::contiguous ? suggest_memory_format(*w) : format;
+}
+Tensor in_format(const Tensor& t, MemoryFormat format) {
+  if (format == MemoryFormat::contiguous) return t;
+  Tensor made = empty(t->sizes(), t->dtype(), Device{}, false, format);
+  copy_(made, t);
+  return made;
+}
+
 struct Steps {
   int64_t kernel[3], stride[3], padding[3], dilation[3];
   // False where the record has to say what is wrong with them.
@@ -56,7 +71,7 @@ bool result_sizes(
 Outcome<Tensor> convolution(const Tensor& x, const Tensor& w, const OptionalTensor& given_bias, IntArrayRef stride,
     IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding, int64_t groups) {
   const Tensor& bias = or_null(given_bias);
-  if (!floats_in_order(x) || !floats_in_order(w) || !floats_in_order(given_bias)) return kChannelsLastOrNoFloats;
+  if (!real_floats(x) || !real_floats(w) || (bias && !real_floats(bias))) return kNoFloats;
   if (!gemm::can_launch_cpu()) return kNoProducts;
   if (w->dtype() != x->dtype() || (bias && bias->dtype() != x->dtype())) return kUnlikeDTypes;
   const int n = w->dim() - 2;
@@ -77,12 +92,12 @@ Outcome<Tensor> convolution(const Tensor& x, const Tensor& w, const OptionalTens
   const Unlocked others_run;
   const Tensor out = transposed ? convolve_transposed(image, weight, b, s.box(), groups, sizes)
                                 : convolve(image, weight, b, s.box(), groups, sizes);
-  return of_dtype(volume_as_image(out, n), x->dtype());
+  return in_format(of_dtype(volume_as_image(out, n), x->dtype()), followed(x, w));
 }
 
 Outcome<Tensor> convolution_weight_gradient(const Tensor& x, const Tensor& g, IntArrayRef kernel, IntArrayRef stride,
     IntArrayRef padding, IntArrayRef dilation, int64_t groups) {
-  if (!floats_in_order(x) || !floats_in_order(g)) return kChannelsLastOrNoFloats;
+  if (!real_floats(x) || !real_floats(g)) return kNoFloats;
   if (!gemm::can_launch_cpu()) return kNoProducts;
   if (g->dtype() != x->dtype()) return kUnlikeDTypes;
   const int n = x->dim() - 2;
