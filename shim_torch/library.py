@@ -10,7 +10,7 @@ from typing import Any
 from shim_torch._impl.library import registrations as _registrations
 from shim_torch._impl.library.kernel import get_kernel
 from shim_torch._impl.native import _core
-from shim_torch._library.simple_registry import Library, _library, _split, fallthrough_kernel
+from shim_torch._library.simple_registry import Library, _kept, _library, _split, _waits, fallthrough_kernel
 
 from . import _ops
 from ._library import custom_ops as _custom_ops
@@ -123,7 +123,8 @@ def register_fake(
         if definition is not None:
             return definition.register_fake(function)
         ns, _, name = _custom_ops.qualified_name(op).partition("::")
-        if not _core.operator_overloads(f"{ns}::{_split(name)[0]}"):
+        qualified = f"{ns}::{_split(name)[0]}"
+        if not _waits(qualified) and not _core.operator_overloads(qualified):
             raise RuntimeError(f"operator {ns}::{name} does not exist")
         _library(ns, lib)._register_fake(name, function, allow_override=allow_override)
         return function
@@ -151,10 +152,12 @@ def register_autograd(
     if definition is not None:
         definition.register_autograd(backward, setup_context=setup_context)
         return
-    from ._library.autograd import make_autograd_kernel
+    from ._library.autograd import Formula, make_autograd_kernel
 
     ns, _, name = _custom_ops.qualified_name(op).partition("::")
     base, overload = _split(name)
+    if _kept(f"{ns}::{base}", register_autograd, op, backward, setup_context=setup_context, lib=lib):
+        return
     overload_object = getattr(getattr(getattr(_ops.ops, ns), base), overload or "default")
     schema = overload_object._schema
     if schema.is_mutable or not schema.returns or any(a.alias_info is not None for a in schema.returns):
@@ -168,18 +171,8 @@ def register_autograd(
             "register_autograd with kwarg-only Tensor args. In the original definition of the op, please make your tensors not "
             f"kwarg-only. Got: {schema}"
         )
-    formula = _Formula(ns, base, overload_object, backward, setup_context)
+    formula = Formula(ns, base, overload_object, backward, setup_context)
     _library(ns, lib).impl(name, make_autograd_kernel(formula), "Autograd")
-
-
-class _Formula:
-    """What the Autograd kernel needs of an operator that was not made by custom_op."""
-
-    def __init__(
-        self, ns: str, name: str, op: Any, backward: Callable[..., Any], setup_context: Callable[..., Any] | None
-    ) -> None:
-        self._namespace, self._name, self._opoverload = ns, name, op
-        self._backward_fn, self._setup_context_fn = backward, setup_context
 
 
 def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: Library | None = None) -> Any:
@@ -193,6 +186,8 @@ def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: Li
         return definition.register_autocast(device_type, cast_inputs)
     ns, _, name = _custom_ops.qualified_name(op).partition("::")
     base, overload = _split(name)
+    if _kept(f"{ns}::{base}", register_autocast, op, device_type, cast_inputs, lib=lib):
+        return None
     overload_object = getattr(getattr(getattr(_ops.ops, ns), base), overload or "default")
     kernel = _custom_ops.autocast_kernel(overload_object, device_type, cast_inputs)
     return _library(ns, lib).impl(name, kernel, f"Autocast{device_type.upper()}")

@@ -49,6 +49,16 @@ def _spread_gradients(result: Any, shape: list[Any]) -> tuple[Any, ...]:
     return tuple(flat)
 
 
+class Formula:
+    """What the Autograd kernel needs of an operator that was not made by custom_op."""
+
+    def __init__(
+        self, ns: str, name: str, op: Any, backward: Callable[..., Any], setup_context: Callable[..., Any] | None
+    ) -> None:
+        self._namespace, self._name, self._opoverload = ns, name, op
+        self._backward_fn, self._setup_context_fn = backward, setup_context
+
+
 def make_autograd_kernel(definition: Any) -> Callable[..., Any]:
     """The kernel registered under ``Autograd``: records the formula where a gradient is wanted, else passes on."""
     from .custom_ops import below_autograd

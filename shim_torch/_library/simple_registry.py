@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shim_torch import _ops
+from shim_torch._impl.extensions import refused as _refused
 from shim_torch._impl.library import registrations as _registrations
 from shim_torch._impl.library.schema_types import check_type_names
 from shim_torch._impl.native import _core
@@ -81,6 +82,19 @@ def _split(name: str) -> tuple[str, str]:
     return base, overload
 
 
+def _waits(qualified: str) -> bool:
+    """Whether an operator is missing because the library that defines it was refused."""
+    return _refused.owns(qualified.partition("::")[0]) and not _core.operator_overloads(qualified)
+
+
+def _kept(qualified: str, register: Callable[..., object], *args: Any, **kwargs: Any) -> bool:
+    """Whether a registration has to wait for its operator; then it is done when the operator is defined."""
+    if not _waits(qualified):
+        return False
+    _refused.keep(qualified, lambda: register(*args, **kwargs))
+    return True
+
+
 class Library:
     """Definitions and kernels in one namespace; they are taken back when the library is no longer referred to.
 
@@ -127,6 +141,7 @@ class Library:
         if tags:
             found = getattr(getattr(_ops.ops, self.ns), name)
             getattr(found, overload or "default").tags = list(tags) if isinstance(tags, (list, tuple)) else [tags]
+        _refused.defined(qualified)
         return f"{name}.{overload}" if overload else str(name)
 
     def impl(
@@ -153,6 +168,8 @@ class Library:
         key = self._checked_key(name, dispatch_key)
         base, overload = _split(name.rpartition("::")[2])
         qualified = f"{self.ns}::{base}"
+        if _kept(qualified, _impl_later, weakref.ref(self), op_name, fn, dispatch_key, with_keyset, allow_override):
+            return
         if key == "Meta" and "CompositeImplicitAutograd" in _core.kernels_of(qualified, overload):
             raise RuntimeError(
                 f"We should not register a meta kernel directly to the operator '{qualified}', because it has a CompositeImplicitAutograd "
@@ -215,6 +232,14 @@ class Library:
             del _defined_namespaces[self.ns]
 
 
+def _impl_later(
+    library: weakref.ref[Library], name: Any, fn: Callable[..., Any], key: str, with_keyset: bool, allow_override: bool
+) -> None:
+    found = library()
+    if found is not None and found._finalizer.alive:
+        found.impl(name, fn, key, with_keyset=with_keyset, allow_override=allow_override)
+
+
 def _given_keys(function: Callable[..., Any], key: str) -> Callable[..., Any]:
     def kernel(*args: Any, **kwargs: Any) -> Any:
         from shim_torch._impl.core_names.dispatch import DispatchKeySet
@@ -235,13 +260,13 @@ def _take_back(impls: list[tuple[str, str, str, Any]], defs: list[tuple[str, str
     defs.clear()
 
 
-_kept: list[Library] = []  # libraries of the module-level functions live as long as the process
+_living: list[Library] = []  # libraries of the module-level functions live as long as the process
 
 
 def _library(ns: str, lib: Library | None) -> Library:
     if lib is None:
         lib = Library(ns, "FRAGMENT")
-        _kept.append(lib)
+        _living.append(lib)
     return lib
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from glob import glob
 from typing import Any
 
-from shim_torch._impl.extensions import elf
+from shim_torch._impl.extensions import elf, refused
 from shim_torch._impl.extensions.slow_work import slow_work
 from shim_torch._impl.native import _core, stand_ins
 
@@ -183,6 +183,12 @@ def classify(tables: elf.SharedObject) -> tuple[str, list[str]]:
     return ("stable ABI", []) if any(n in stand_ins.SONAMES for n in tables.needed) else ("none", [])
 
 
+def _note_refused(path: str) -> None:
+    tables = read(path)
+    if tables is not None and classify(tables)[0] == "C++ ABI":
+        refused.refuse(path)
+
+
 def exported() -> set[str]:
     """The functions of the stable ABI that ``shim_torch._impl.native._core`` exports."""
     tables = read(_core.__file__)
@@ -229,6 +235,7 @@ def importing(path: str) -> Iterator[None]:
         with slow_work(f"loading {os.path.basename(path)}"):
             yield
     except ImportError as error:
+        _note_refused(path)
         text = diagnose(path, error, missing)
         if text == str(error):
             raise
@@ -244,5 +251,6 @@ def load(path: Any) -> None:
         with slow_work(f"loading {os.path.basename(name)}"):
             _kept[name] = ctypes.CDLL(name)
     except OSError as error:
+        _note_refused(name)
         raise OSError(diagnose(name, error, missing)) from None
     report_problems(name)
