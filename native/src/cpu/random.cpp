@@ -5,14 +5,13 @@
 #include <numbers>
 #include <utility>
 
-#include "cpu/vector_math.h"
+#include "cpu/random_normals.h"
 #include "ops/kernels.h"
 
 namespace shim {
 namespace {
 
-constexpr int64_t kBatch = 1024;   // words drawn at once: they stay in the cache
-constexpr int64_t kTogether = 16;  // normal numbers made together
+constexpr int64_t kBatch = 1024;  // words drawn at once: they stay in the cache
 
 inline uint64_t joined(const uint32_t* w) { return uint64_t(w[0]) << 32 | w[1]; }
 inline double unit(uint64_t w) { return double(w & ((uint64_t{1} << 53) - 1)) * 0x1p-53; }
@@ -28,42 +27,24 @@ template <int each, class F> void from_words(int64_t n, Mersenne& source, F&& f)
   }
 }
 
-template <class T> void uniforms(T* x, int64_t n, T low, T span, Mersenne& source) {
+template <class T> void uniforms(T* x, int64_t n, Mersenne& source) {
   if constexpr (sizeof(T) == 8)
-    from_words<2>(n, source, [&](int64_t i, const uint32_t* w) { x[i] = unit(joined(w)) * span + low; });
+    from_words<2>(n, source, [&](int64_t i, const uint32_t* w) { x[i] = unit(joined(w)); });
   else
-    from_words<1>(n, source, [&](int64_t i, const uint32_t* w) { x[i] = unit(w[0]) * span + low; });
-}
-
-inline float radius(float u) { return std::sqrt(-2.f * log_of(u)); }
-inline double radius(double u) { return std::sqrt(-2.0 * std::log(u)); }
-inline float turned(float u, int32_t turn) { return sine_of_turns(u, turn); }
-inline double turned(double u, int32_t turn) {
-  const double angle = 2 * std::numbers::pi * u;
-  return turn ? std::cos(angle) : std::sin(angle);
-}
-
-// Box-Muller within a block: the first half of its uniform numbers are lengths, the second turns.
-template <class T> void normal_block(T* x, T mean, T deviation) {
-  constexpr int64_t half = kTogether / 2;
-  for (int64_t i = 0; i < half; ++i) {
-    const T length = radius(T(1) - x[i]), turn = x[i + half];
-    x[i] = length * turned(turn, 1) * deviation + mean;
-    x[i + half] = length * turned(turn, 0) * deviation + mean;
-  }
+    from_words<1>(n, source, [&](int64_t i, const uint32_t* w) { x[i] = unit(w[0]); });
 }
 
 template <class T> void normals_singly(T* x, int64_t n, double mean, double deviation, Mersenne& source) {
-  for (int64_t i = 0; i < n; ++i) x[i] = T(draw_normal(source) * deviation + mean);
+  for (int64_t i = 0; i < n; ++i) x[i] = T(std::fma(draw_normal(source), deviation, mean));
 }
 
-template <class T> void normals(T* x, int64_t n, T mean, T deviation, Mersenne& source) {
-  uniforms(x, n, T(0), T(1), source);
-  for (int64_t i = 0; i + kTogether <= n; i += kTogether) normal_block(x + i, mean, deviation);
-  if (n % kTogether == 0) return;
-  x += n - kTogether;  // the last block begins anew
-  uniforms(x, kTogether, T(0), T(1), source);
-  normal_block(x, mean, deviation);
+template <class T> void all_normals(T* x, int64_t n, T mean, T deviation, Mersenne& source) {
+  uniforms(x, n, source);
+  normals::from_uniform(x, n, mean, deviation);
+  if (n % normals::kBlock == 0) return;
+  x += n - normals::kBlock;  // the last block begins anew
+  uniforms(x, normals::kBlock, source);
+  normals::from_uniform(x, normals::kBlock, mean, deviation);
 }
 
 }  // namespace
@@ -82,12 +63,15 @@ double draw_normal(Mersenne& source) {
 }
 
 void fill_uniform(const Tensor& out, double low, double high, Mersenne& source) {
-  drawn_into(out, [&]<class T>(T* x) { uniforms(x, out->numel(), T(low), T(T(high) - T(low)), source); });
+  drawn_into(out, [&]<class T>(T* x) {
+    uniforms(x, out->numel(), source);
+    if (low != 0 || high != 1) normals::between(x, out->numel(), T(low), T(T(high) - T(low)));
+  });
 }
 
 void fill_normal(const Tensor& out, double mean, double deviation, Mersenne& source) {
-  if (out->numel() < kTogether) return fill_normal_singly(out, mean, deviation, source);
-  drawn_into(out, [&]<class T>(T* x) { normals(x, out->numel(), T(mean), T(deviation), source); });
+  if (out->numel() < normals::kBlock) return fill_normal_singly(out, mean, deviation, source);
+  drawn_into(out, [&]<class T>(T* x) { all_normals(x, out->numel(), T(mean), T(deviation), source); });
 }
 
 void fill_normal_singly(const Tensor& out, double mean, double deviation, Mersenne& source) {

@@ -206,10 +206,5 @@ inline double sin_of(double x) { return x == 0 ? x : sine_at(x, int64_t(0)); }
 inline double cos_of(double x) { return sine_at(x, int64_t(1)); }
 inline float sin_of(float x) { return x == 0.f ? x : sine_at(x, 0); }
 inline float cos_of(float x) { return sine_at(x, 1); }
-// sin(2 pi u), or with turn 1 the cosine, for |u| < 2^20: the reduction is exact.
-inline float sine_of_turns(float u, int32_t turn) {
-  float q = 4.f * u, sum = q + kRound;
-  return sine_in((q - (sum - kRound)) * 1.57079632679489662f, integer_in(sum) + turn);
-}
 
 }  // namespace shim
