@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from shim_torch._impl.backends.attention import flash_sdp_enabled
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.attention import attention_kernel, in_one_kernel
+from shim_torch._impl.records.shared.attention import attend_narrow, attention_kernel, by_cpu_kernel, in_one_kernel
 from shim_torch._impl.records.shared.formulas import widened
 from shim_torch._impl.records.shared.norm_statistics import has_row_kernel, row_norm
 from shim_torch._impl.table.calls import aten, shim, torch
@@ -238,19 +237,6 @@ def _check_attention(query: Any, key: Any, value: Any) -> None:
         )
 
 
-def _takes_both_masks(query: Any, key: Any, value: Any, mask: Any, dropout_p: float) -> bool:
-    """Whether PyTorch's kernel of the CPU would run, which alone takes a mask and causality together."""
-    tensors = (query, key, value)
-    return (
-        all(t.device.type == "cpu" and t.dim() == 4 and t.numel() and t.stride(-1) == 1 for t in tensors)
-        and query.size(-1) == key.size(-1) == value.size(-1)
-        and not dropout_p
-        and mask.dim() in (2, 4)
-        and not mask.requires_grad
-        and flash_sdp_enabled()
-    )
-
-
 @composite(
     "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
     **_NN,
@@ -268,7 +254,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
     ``dropout_p``: weights are dropped whether a module trains or not.
     """
     if attn_mask is not None and is_causal:
-        if not _takes_both_masks(query, key, value, attn_mask, dropout_p):
+        if not by_cpu_kernel(query, key, value, attn_mask, dropout_p):
             raise RuntimeError(
                 "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
             )
@@ -280,6 +266,8 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
     _check_attention(query, key, value)
     if 0 <= dropout_p < 1 and in_one_kernel(query, key, value, attn_mask, enable_gqa):
         return attention_kernel(query, key, value, attn_mask, is_causal, scale, dropout_p)
+    if query.dtype.itemsize == 2 and by_cpu_kernel(query, key, value, attn_mask, dropout_p):
+        return attend_narrow(query, key, value, attn_mask, is_causal, scale)
     if enable_gqa:
         times = query.size(-3) // max(key.size(-3), 1)
         key, value = key.repeat_interleave(times, -3), value.repeat_interleave(times, -3)
@@ -292,9 +280,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
         scores = scores.masked_fill(~mask, float("-inf"))
     elif attn_mask is not None:
         scores = scores.masked_fill(~attn_mask, float("-inf")) if attn_mask.dtype == _core.bool else scores + attn_mask
-    weights = scores.softmax(-1)
-    if attn_mask is not None and attn_mask.dtype == _core.bool:
-        weights = weights.masked_fill(scores == float("-inf"), 0.0)
+    weights = scores.softmax(-1) if attn_mask is None else aten._safe_softmax(scores, -1)  # nothing seen: zero
     if dropout_p:
         weights = torch.dropout(weights, dropout_p, True)
     return weights.matmul(v).to(dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from shim_torch._impl.backends.attention import flash_sdp_enabled
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import widened
 from shim_torch._impl.table.calls import shim, torch
@@ -50,6 +51,47 @@ def attend(
     if dropout_p:
         weights = torch.dropout(weights, dropout_p, True)
     return weights.matmul(widened(repeated_heads(q, v))).to(q.dtype), lse
+
+
+def by_cpu_kernel(query: Any, key: Any, value: Any, mask: Any, dropout_p: float) -> bool:
+    """Whether PyTorch's kernel of the CPU would run; it alone takes a mask and causality together."""
+    tensors = (query, key, value)
+    return (
+        all(t.device.type == "cpu" and t.dim() == 4 and t.numel() and t.stride(-1) == 1 for t in tensors)
+        and query.size(-1) == key.size(-1) == value.size(-1)
+        and not dropout_p
+        and (mask is None or (mask.dim() in (2, 4) and not mask.requires_grad))
+        and flash_sdp_enabled()
+    )
+
+
+def attend_narrow(q: Any, k: Any, v: Any, bias: Any, causal: bool, scale: float | None) -> Any:
+    """Outputs for tensors of 16 bits as PyTorch's kernel of the CPU rounds them: it goes through blocks of 512 keys, and what it
+    multiplies values with is exp(score - greatest score so far) in their dtype, while the sum of these is not rounded. A row that
+    sees no key is zero. Gradients are those of what is not rounded.
+    """
+    factor = 1 / math.sqrt(q.size(-1) or 1) if scale is None else scale
+    wide, k, v = widened(q), widened(repeated_heads(q, k)), widened(repeated_heads(q, v))
+    before = torch.ones((q.size(-2), k.size(-2)), dtype=_core.bool).tril() if causal else None
+    top, total, out = None, 0.0, 0.0
+    for first in range(0, k.size(-2), 512):
+        count = min(512, k.size(-2) - first)
+        s = wide.matmul(k.narrow(-2, first, count).transpose(-2, -1)) * factor
+        if bias is not None:
+            part = bias if bias.size(-1) == 1 else bias.narrow(-1, first, count)
+            s = s.masked_fill(~part, -math.inf) if part.dtype == _core.bool else s + part.to(s.dtype)
+        if before is not None:
+            s = s.masked_fill(~before.narrow(-1, first, count), -math.inf)
+        highest = s.detach().amax(-1, keepdim=True)
+        highest = highest if top is None else torch.maximum(top, highest)
+        finite = highest.masked_fill(highest == -math.inf, 0.0)
+        weights = (s - finite).exp()
+        rounded = weights + (weights.to(q.dtype).to(s.dtype) - weights).detach()
+        left = 0.0 if top is None else (top - finite).exp()
+        total = total * left + weights.sum(-1, keepdim=True)
+        out = out * left + rounded.matmul(v.narrow(-2, first, count))
+        top = highest
+    return (out / total.masked_fill(total == 0, 1.0)).to(q.dtype)
 
 
 def attend_backward(
