@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
+import sys
 import zlib
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -109,7 +113,7 @@ def test_numbers_of_a_seed(name):
     torch.manual_seed(5)
     found = draw()
     if found.dtype.is_floating_point:
-        assert found.tolist() == pytest.approx(expected, rel=1e-5)
+        assert found.tolist() == pytest.approx(expected, rel=1e-15)
     else:
         assert found.tolist() == expected
 
@@ -146,3 +150,32 @@ def test_threads_share_a_generator():
         drawn = torch.cat(list(pool.map(lambda _: torch.rand(20000, generator=g), range(16))))
     alone = torch.rand(320000, generator=torch.Generator().manual_seed(5))
     assert torch.equal(drawn.sort()[0], alone.sort()[0])
+
+
+PROCESS = """
+import shim_torch as torch
+from shim_torch.utils.data import DataLoader, Dataset
+
+class Draws(Dataset):
+    __len__ = lambda self: 2
+    __getitem__ = lambda self, i: torch.tensor([float(torch.initial_seed() % 2**20), torch.rand(()).item()])
+
+if __name__ == "__main__":
+    workers = [x.tolist() for x in DataLoader(Draws(), batch_size=None, num_workers=2)]
+    print(torch.initial_seed(), torch.Generator().initial_seed(), torch.rand(()).item(), *sum(workers, []))
+"""
+
+
+def test_every_process_is_seeded_at_random(tmp_path):
+    (tmp_path / "draws.py").write_text(PROCESS)
+    environment = {**os.environ, "PYTHONPATH": str(Path(torch.__file__).parents[1])}
+    runs = [
+        subprocess.run(
+            [sys.executable, "draws.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+        ).stdout.split()
+        for _ in range(2)
+    ]
+    assert runs[0][1] == runs[1][1] == "67280421310721"  # a generator of one's own begins at PyTorch's number
+    for one, other in [(runs[0][i], runs[1][i]) for i in (0, 2, 3, 4, 5, 6)]:
+        assert one != other
+    assert runs[0][3] != runs[0][5] and runs[0][4] != runs[0][6]  # nor do two workers draw the same

@@ -77,8 +77,9 @@ class Generator:
         return self
 
     def seed(self) -> int:
-        """Seeds from the system's randomness; returns the seed."""
-        return self.manual_seed(int.from_bytes(os.urandom(8), "little") >> 11).initial_seed()
+        """Seeds from the system's randomness (on CUDA with 53 bits of it); returns the seed."""
+        bits = int.from_bytes(os.urandom(8), "little")
+        return self.manual_seed(bits if self._engine is not None else bits >> 11).initial_seed()
 
     def initial_seed(self) -> int:
         """The seed of the stream."""
@@ -172,7 +173,9 @@ def _rebuild(device: str, seed: int, state: Any) -> Generator:
 
 
 Generator.__module__ = "torch"
-default_generator = Generator()
+default_generator = Generator().manual_seed(
+    int.from_bytes(os.urandom(8), "little")
+)  # a process draws numbers of its own
 _drawn_from: WeakValueDictionary[int, Generator] = WeakValueDictionary()
 _cuda: dict[int, Generator] = {}
 
