@@ -85,6 +85,19 @@ void fill_exponential(const Tensor& out, double rate, Mersenne& source) {
   });
 }
 
+void fill_log_normal(const Tensor& out, double mean, double deviation, Mersenne& source) {
+  drawn_into(out, [&]<class T>(T* x) {
+    for (int64_t i = 0; i < out->numel(); ++i) x[i] = T(std::exp(std::fma(draw_normal(source), deviation, mean)));
+  });
+}
+
+void fill_cauchy(const Tensor& out, double median, double sigma, Mersenne& source) {
+  drawn_into(out, [&]<class T>(T* x) {
+    for (int64_t i = 0; i < out->numel(); ++i)
+      x[i] = T(std::fma(sigma, std::tan(std::numbers::pi * (draw_uniform(source) - 0.5)), median));
+  });
+}
+
 void fill_integer(const Tensor& out, int64_t low, uint64_t span, Mersenne& source, bool short_words) {
   const std::lock_guard lock(drawing);
   auto* x = out->data_as<int64_t>();

@@ -26,6 +26,8 @@ void fill_uniform(const Tensor& out, double low, double high, Mersenne&);
 void fill_normal(const Tensor& out, double mean, double deviation, Mersenne&);  // 16 and more: in blocks
 void fill_normal_singly(const Tensor& out, double mean, double deviation, Mersenne&);
 void fill_exponential(const Tensor& out, double rate, Mersenne&);
+void fill_log_normal(const Tensor& out, double mean, double deviation, Mersenne&);
+void fill_cauchy(const Tensor& out, double median, double sigma, Mersenne&);
 // Fills a contiguous int64 tensor with integers from [low, low + span); a span of 0 means 2^64. A number takes one 32-bit word of the
 // generator where the span is below 2^28 or `short_words` is set, else two.
 void fill_integer(const Tensor& out, int64_t low, uint64_t span, Mersenne&, bool short_words = false);

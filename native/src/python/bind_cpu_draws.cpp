@@ -11,7 +11,7 @@ namespace shim {
 namespace {
 
 // cpu_draw(tensor, kind, a, b, engine): fills a contiguous tensor of float32 or float64 ("integer" and "word": int64; "chance":
-// bool) in place. uniform: from a to b; normal, single: of mean a and deviation b; integer: from a up to b, word: likewise, of
+// bool) in place. uniform: from a to b; normal, single, log_normal, cauchy: of mean a and deviation b; integer: from a up to b, word: likewise, of
 // 32 bits a number; exponential: of rate a; chance: of a.
 PyObject* cpu_draw(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Mersenne* s = n == 5 && on_cpu(args[0]) && PyUnicode_Check(args[1]) ? mersenne_of(args[4]) : nullptr;
@@ -41,6 +41,10 @@ PyObject* cpu_draw(PyObject*, PyObject* const* args, Py_ssize_t n) {
         fill_normal_singly(self, a, b, *s);
       else if (kind == "exponential")
         fill_exponential(self, a, *s);
+      else if (kind == "log_normal")
+        fill_log_normal(self, a, b, *s);
+      else if (kind == "cauchy")
+        fill_cauchy(self, a, b, *s);
       else if (chance)
         fill_chance(self, a, *s);
       else

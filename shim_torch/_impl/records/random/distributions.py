@@ -32,6 +32,9 @@ def _shifted(name: str, f: Any, signature: str, **options: Any) -> None:
             u = _core.empty_tensor(self.shape, wide, self.device)
         else:
             u = _core.function("aten::empty_like")(self, dtype=wide)
+            if name == "cauchy_":
+                _CHECKS["cauchy"](*settings)
+                return self.copy_(fill_random(u, "cauchy", *settings, generator))
         fill_random(u, "uniform", 0.0, 1.0, generator)
         return self.copy_(f(u, *settings))
 
@@ -116,8 +119,8 @@ def log_normal_(self, mean, std, generator):
     _positive("log_normal_", "std", std)
     if self.device.type != "cpu":
         return fill_random(self, "normal", mean, std, generator).exp_()
-    wide = fill_random(_core.function("aten::empty_like")(self, dtype=_core.float64), "single", mean, std, generator)
-    return self.copy_(wide.exp_())
+    wide = _core.function("aten::empty_like")(self, dtype=_core.float64)
+    return self.copy_(fill_random(wide, "log_normal", mean, std, generator))
 
 
 def _chances(like: Any, dtype: Any, generator: Any) -> Any:
