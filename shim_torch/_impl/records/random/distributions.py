@@ -34,7 +34,7 @@ def _shifted(name: str, f: Any, signature: str, **options: Any) -> None:
             u = _core.function("aten::empty_like")(self, dtype=wide)
             if name == "cauchy_":
                 _CHECKS["cauchy"](*settings)
-                return self.copy_(fill_random(u, "cauchy", *settings, generator))
+                return self.copy_(fill_random(u, "cauchy", settings[0], settings[1], generator))
         fill_random(u, "uniform", 0.0, 1.0, generator)
         return self.copy_(f(u, *settings))
 

@@ -73,7 +73,9 @@ def attend_narrow(q: Any, k: Any, v: Any, bias: Any, causal: bool, scale: float 
     factor = 1 / math.sqrt(q.size(-1) or 1) if scale is None else scale
     wide, k, v = widened(q), widened(repeated_heads(q, k)), widened(repeated_heads(q, v))
     before = torch.ones((q.size(-2), k.size(-2)), dtype=_core.bool).tril() if causal else None
-    top, total, out = None, 0.0, 0.0
+    top: Any = None
+    total: Any = 0.0
+    out: Any = 0.0
     for first in range(0, k.size(-2), 512):
         count = min(512, k.size(-2) - first)
         s = wide.matmul(k.narrow(-2, first, count).transpose(-2, -1)) * factor
