@@ -1,4 +1,4 @@
-"""``torch.utils.cpp_extension``: builds C++ and CUDA extensions that use PyTorch's stable C ABI; its C++ headers are not here."""
+"""``torch.utils.cpp_extension``: builds C++ and CUDA extensions, with our C++ headers or PyTorch's stable C ABI."""
 
 from __future__ import annotations
 
@@ -73,8 +73,11 @@ def _join_cuda_home(*paths: str) -> str:
 
 
 def include_paths(device_type: str = "cpu", torch_include_dirs: bool = True) -> list[str]:
-    """The folders with the headers extensions are compiled against: CUDA's. Of PyTorch's there are none here."""
-    return [_join_cuda_home("include")] if device_type == "cuda" and CUDA_HOME not in (None, "/usr") else []
+    """The folders with the headers that extensions are compiled against: ours under PyTorch's names, pybind11's, and CUDA's."""
+    from shim_torch._impl.extensions import headers
+
+    cuda = [_join_cuda_home("include")] if device_type == "cuda" and CUDA_HOME not in (None, "/usr") else []
+    return [*(headers.folders() if torch_include_dirs else ()), *cuda]
 
 
 def library_paths(

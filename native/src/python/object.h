@@ -43,6 +43,7 @@ int layout_of(PyObject*);            // -1 if it is none
 PyObject* memory_format_object(MemoryFormat);
 bool memory_format_of(PyObject*, MemoryFormat*);
 
+extern PyObject* out_of_memory_type;      // torch.OutOfMemoryError, set from Python; or null
 void raise(const Error&);                // sets the Python exception of the error's kind
 struct PythonError : std::exception {};  // thrown by C++ code after a Python error was set; guarded() keeps that error
 // Runs f and turns C++ exceptions into a Python one: return guarded([&]() -> PyObject* {...});
@@ -96,6 +97,7 @@ int bind_stable_abi(PyObject* module);    // compiled operator libraries
 int bind_triton(PyObject* module);        // launches of Triton kernels
 int bind_warnings(PyObject* module);      // warnings given once
 int bind_batching(PyObject* module);      // torch.func.vmap's part of a call
+int bind_cxx(PyObject* module);           // extensions compiled against our C++ headers
 
 // Called by dispatch after a differentiable operator ran (python/record_node.cpp, autograd). `args` are the bound arguments
 // of the overload in schema order, `results` the tensors it returned. Does nothing when no input requires grad.

@@ -1,7 +1,6 @@
-"""Compiles C++ extensions that use the C functions of PyTorch's stable ABI, and no header of PyTorch's that is not given.
+"""Compiles C++ and CUDA extensions: with our C++ headers, under PyTorch's names, or with the C functions of its stable ABI.
 
-PyTorch's C++ headers are not here. Sources that declare the C functions themselves, or whose include folders hold the
-headers of the stable ABI, are compiled and linked to the stand-ins of ``native``, and load as built wheels do.
+What is built is linked to the stand-ins of ``native``, and loads as built wheels do.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import tempfile
 from contextlib import contextmanager
 from typing import Any
 
+from shim_torch._impl.extensions import headers
 from shim_torch._impl.extensions.slow_work import slow_work
 from shim_torch._impl.extensions.sources import check_headers, check_kind, content_of, is_cuda, paths_of
 from shim_torch._impl.native import _core, stand_ins
@@ -52,7 +52,7 @@ def extension(what: str, name: str, sources: Any, *args: Any, **kwargs: Any) -> 
     check_kind(what, sources)
     import setuptools
 
-    kwargs["include_dirs"] = paths_of(kwargs.get("include_dirs"))
+    kwargs["include_dirs"] = [*paths_of(kwargs.get("include_dirs")), *headers.folders()]
     names = LIBRARIES if kwargs.get("py_limited_api") else (*LIBRARIES, "torch_python")
     cuda = what == "CUDAExtension" or any(map(is_cuda, sources))
     kwargs["extra_link_args"] = [
@@ -63,7 +63,7 @@ def extension(what: str, name: str, sources: Any, *args: Any, **kwargs: Any) -> 
     if cuda:
         from shim_torch.utils import cpp_extension
 
-        kwargs["include_dirs"] += cpp_extension.include_paths("cuda")
+        kwargs["include_dirs"] += cpp_extension.include_paths("cuda", torch_include_dirs=False)
     kwargs["language"] = "c++"
     made = setuptools.Extension(name, sources, *args, **kwargs)
     made.shim_torch_kind = what  # type: ignore[attr-defined]
@@ -71,7 +71,7 @@ def extension(what: str, name: str, sources: Any, *args: Any, **kwargs: Any) -> 
 
 
 def build_extension_class() -> type:
-    """``BuildExtension``, setuptools' command: flags of each compiler, TORCH_EXTENSION_NAME and C++17 are added; nvcc for CUDA."""
+    """``BuildExtension``, setuptools' command: flags of each compiler, TORCH_EXTENSION_NAME and C++20 are added; nvcc for CUDA."""
     from setuptools.command.build_ext import build_ext
 
     class BuildExtension(build_ext):
@@ -131,7 +131,7 @@ def build_extension_class() -> type:
 
 
 def _flags(flags: list[str], name: str) -> list[str]:
-    standard = [] if any(f.startswith("-std=") for f in flags) else ["-std=c++17"]
+    standard = [] if any(f.startswith("-std=") for f in flags) else ["-std=c++20"]
     return [*flags, "-DTORCH_API_INCLUDE_EXTENSION_H", f"-DTORCH_EXTENSION_NAME={name}", *standard]
 
 
@@ -145,7 +145,8 @@ def _commands(
     with_cuda = bool(cuda) if with_cuda is None else with_cuda
     searched = [
         *paths_of(includes),
-        *(cpp_extension.include_paths("cuda") if with_cuda else ()),
+        *headers.folders(),
+        *(cpp_extension.include_paths("cuda", torch_include_dirs=False) if with_cuda else ()),
         sysconfig.get_paths()["include"],
     ]
     folders = [f"-I{f}" for f in searched]
@@ -156,7 +157,7 @@ def _commands(
     commands = [[*nvcc, *folders, "-c", source, "-o", made] for source, made in zip(cuda, objects, strict=True)]
     commands.append([
         *shlex.split(cpp_extension.get_cxx_compiler()), "-shared", "-fPIC", *_flags(list(cflags or ()), name), *folders,
-        *(s for s in sources if not is_cuda(s)), *objects, "-o", target, *_linked(LIBRARIES),
+        *(s for s in sources if not is_cuda(s)), *objects, "-o", target, *_linked((*LIBRARIES, "torch_python")),
         *(_cuda_libraries() if with_cuda else ()), *(ldflags or ()),
     ])  # fmt: skip
     return commands
@@ -178,7 +179,7 @@ def compile_and_load(
         )
     sources = paths_of(sources)
     check_kind(what, sources)
-    check_headers(what, sources, includes)
+    check_headers(what, sources, [*paths_of(includes), *headers.folders()])
     target = os.path.join(folder, f"{name}.so")
 
     def commands(made: str) -> list[list[str]]:

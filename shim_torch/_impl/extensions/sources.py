@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tempfile
 from typing import Any
+
+from shim_torch._impl.extensions import headers as our_headers
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]((?:torch|ATen|c10|caffe2)/[^>"]+)[>"]', re.M)
 
@@ -26,10 +29,10 @@ def check_headers(what: str, sources: Any, folders: Any, texts: Any = None) -> N
         for header in _INCLUDE.findall(text):
             if not any(os.path.exists(os.path.join(f, header)) for f in [*paths_of(folders), os.path.dirname(source)]):
                 raise NotImplementedError(
-                    f"torch.utils.cpp_extension.{what} is not supported by shim-torch for sources with PyTorch's C++ headers: "
-                    f"{os.path.basename(source)} includes <{header}>. Sources that use the C functions of the stable ABI "
-                    "compile (with the folder of its headers among the include folders, if they include them), and so "
-                    "do sources without PyTorch; kernels can be written in Triton, or with cupy.RawKernel."
+                    f"torch.utils.cpp_extension.{what}: {os.path.basename(source)} includes <{header}>, a header of PyTorch's that "
+                    "shim-torch does not have. Sources compile with those that docs/cpp_extensions.md lists, with the headers "
+                    "of the stable ABI where an include folder has them, and without PyTorch; kernels can be written in "
+                    "Triton, or with cupy.RawKernel."
                 )
 
 
@@ -54,15 +57,27 @@ def content_of(path: str) -> bytes:
         return file.read()
 
 
+def bindings(functions: Any) -> list[str]:
+    """``load_inline(functions=…)``: the module with a Python function for each name, of a list or ``{name: docstring}``.
+
+    Errors: ValueError for what is neither.
+    """
+    if functions is None:
+        return []
+    functions = [functions] if isinstance(functions, str) else functions
+    if isinstance(functions, (list, tuple)):
+        functions = {name: name for name in functions}
+    if not isinstance(functions, dict):
+        raise ValueError(f"Expected 'functions' to be a list or dict, but was {type(functions)}")
+    texts = {name: json.dumps(text) for name, text in functions.items()}
+    rows = [f'  m.def("{name}", torch::wrap_pybind_function({name}), {text});' for name, text in texts.items()]
+    return ["PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {", *rows, "}"]
+
+
 def write_sources(
     folder: str, cpp_sources: Any, cuda_sources: Any, functions: Any, no_implicit_headers: bool
 ) -> list[str]:
     """Writes ``load_inline``'s sources, with the header and the bindings that PyTorch adds; their paths."""
-    if functions is not None:
-        raise NotImplementedError(
-            "torch.utils.cpp_extension.load_inline(functions=...) is not supported by shim-torch: it has no pybind11 casters of "
-            "tensors. Register operators through the stable ABI and pass is_python_module=False, no_implicit_headers=True."
-        )
     paths = []
     for name, given, headers in (
         ("main.cpp", cpp_sources, ["torch/extension.h"]),
@@ -71,9 +86,10 @@ def write_sources(
         texts = [given] if isinstance(given, str) else list(given or ())
         if not texts:
             continue
-        text = "\n".join([*([] if no_implicit_headers else [f"#include <{h}>" for h in headers]), *texts])
+        given_headers = [] if no_implicit_headers else [f"#include <{h}>" for h in headers]
+        text = "\n".join([*given_headers, *texts, *(bindings(functions) if name == "main.cpp" else ())])
         path = os.path.join(folder, name)
-        check_headers("load_inline", [path], (), {path: text})
+        check_headers("load_inline", [path], our_headers.folders(), {path: text})
         if not os.path.exists(path) or content_of(path) != text.encode():
             handle, own = tempfile.mkstemp(prefix=f".{name}-", dir=folder)
             with open(handle, "wb") as file:

@@ -1,0 +1,144 @@
+// Tensors and the thread's modes, for C++ extensions.
+#include "core/interpreter_lock.h"
+#include "core/lazy_clone.h"
+#include "python/cxx_values.h"
+#include "python/owned_ref.h"
+
+using namespace shim;
+
+namespace {
+
+TensorImpl& defined(const ShimTensor* t) {
+  CHECK(Kind::Runtime, abi::is_defined(handle_in(t)), "Expected a proper Tensor but got None (or an undefined Tensor in C++)");
+  return *handle_in(t);
+}
+
+int64_t fact(TensorImpl& t, int what, int64_t value) {
+  switch (what) {
+    case SHIM_IS_CONTIGUOUS: return t.is_contiguous(MemoryFormat(value));
+    case SHIM_REQUIRES_GRAD: return t.requires_grad();
+    case SHIM_IS_LEAF: return !t.autograd() || !t.autograd()->grad_fn;
+    case SHIM_VERSION: return t.version();
+    case SHIM_BUMP_VERSION: t.bump_version(); return 0;
+    case SHIM_IS_PINNED: return t.storage()->pinned;
+    case SHIM_USES: return int64_t(t.use_count());
+    case SHIM_STORAGE_BYTES: return int64_t(t.storage()->nbytes());
+    case SHIM_SET_REQUIRES_GRAD: {
+      GilAcquire gil;
+      OwnedRef o = owned(wrap(Tensor(&t)));
+      if (PyObject_SetAttrString(o, "requires_grad", value ? Py_True : Py_False) < 0) throw PythonError();
+      return 0;
+    }
+    default: return 0;
+  }
+}
+
+}  // namespace
+
+void shim_cxx_retain(ShimTensor* t) {
+  if (abi::is_defined(handle_in(t))) handle_in(t)->retain();
+}
+void shim_cxx_drop(ShimTensor* t) {
+  if (abi::is_defined(handle_in(t))) handle_in(t)->release();
+}
+
+int shim_cxx_view(const ShimTensor* handle, ShimView* v) {
+  return kept([&] {
+    TensorImpl& t = defined(handle);
+    *v = {t.sizes_data(), t.strides_data(), t.dim(), t.numel(), t.storage_offset(), int64_t(t.itemsize()),
+        int32_t(t.dtype()), int32_t(t.device().type), int32_t(t.device().index)};
+  });
+}
+
+void* shim_cxx_data(const ShimTensor* handle, int* failed) {
+  void* p = nullptr;
+  *failed = kept([&] {
+    TensorImpl& t = defined(handle);
+    own_data(*t.storage());
+    p = t.data();
+  });
+  return p;
+}
+
+int shim_cxx_item(ShimTensor* handle, ShimCell* result) {
+  return kept([&] {
+    TensorImpl& t = defined(handle);
+    GilAcquire gil;
+    OwnedRef o = owned(wrap(Tensor(&t)));
+    OwnedRef number = owned(PyObject_CallMethod(o, "item", nullptr));
+    *result = cell_of_object(number);
+  });
+}
+
+int64_t shim_cxx_fact(ShimTensor* handle, int what, int64_t value) {
+  int64_t answer = -1;
+  kept([&] { answer = fact(defined(handle), what, value); });
+  return answer;
+}
+
+int shim_cxx_attribute(ShimTensor* handle, const char* name, ShimTensor** result) {
+  return kept([&] {
+    TensorImpl& t = defined(handle);
+    GilAcquire gil;
+    OwnedRef o = owned(wrap(Tensor(&t)));
+    OwnedRef value = owned(PyObject_GetAttrString(o, name));
+    *result = value == Py_None ? nullptr : counted(Tensor(unwrap(value)));
+  });
+}
+
+int shim_cxx_set_grad(ShimTensor* handle, ShimTensor* grad) {
+  return kept([&] {
+    TensorImpl& t = defined(handle);
+    GilAcquire gil;
+    OwnedRef o = owned(wrap(Tensor(&t))), value = owned(wrap(tensor_in(grad)));
+    if (PyObject_SetAttrString(o, "grad", value) < 0) throw PythonError();
+  });
+}
+
+int shim_cxx_backward(ShimTensor* handle, ShimTensor* gradient, int keep_graph, int create_graph) {
+  return kept([&] {
+    TensorImpl& t = defined(handle);
+    GilAcquire gil;
+    OwnedRef o = owned(wrap(Tensor(&t))), with = owned(wrap(tensor_in(gradient)));
+    OwnedRef keep = owned(keep_graph < 0 ? Py_NewRef(Py_None) : PyBool_FromLong(keep_graph));
+    owned(PyObject_CallMethod(
+        o, "backward", "OOO", with.o, keep.o, create_graph ? Py_True : Py_False));
+  });
+}
+
+int shim_cxx_grad_mode(int on) {
+  const bool was = GradMode::enabled();
+  if (on >= 0) GradMode::set(on != 0);
+  return was;
+}
+
+int shim_cxx_inference_mode(int on) {
+  const bool was = InferenceMode::enabled();
+  if (on >= 0) InferenceMode::set(on != 0);
+  return was;
+}
+
+int shim_cxx_default_dtype(int dtype) {
+  const int was = int(default_dtype());
+  if (dtype >= 0) kept([&] { set_default_dtype(abi::make_dtype(dtype)); });
+  return was;
+}
+
+extern "C" abi::Err torch_parallel_for(int64_t, int64_t, int64_t, void (*)(int64_t, int64_t, void*), void*);
+
+int shim_cxx_parallel_for(
+    int64_t begin, int64_t end, int64_t grain, void (*f)(int64_t, int64_t, void*), void* context) {
+  Unlocked others_run;
+  if (!torch_parallel_for(begin, end, grain, f, context)) return 0;
+  keep_error(Error(Kind::Runtime, abi::last_error()));
+  return -1;
+}
+
+void* shim_cxx_unlock() { return interpreter_lock.release ? interpreter_lock.release() : nullptr; }
+void shim_cxx_lock(void* was) {
+  if (was) interpreter_lock.take(was);
+}
+
+// The versions that extensions ask for (SHIM_CXX_STAMP); the build gives this one's name.
+extern "C" __attribute__((visibility("default"), used)) const int SHIM_CXX_STAMP;
+const int SHIM_CXX_STAMP = SHIM_CXX_INTERFACE;

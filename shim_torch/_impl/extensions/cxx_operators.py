@@ -1,0 +1,251 @@
+"""The C++ functions and methods of ATen's operators, as text, made of the operator table's schemas (shim/ops.inc, shim/methods.inc)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+SCHEMA = re.compile(r"^~?(?:aten::)?([A-Za-z_]\w*)(?:\.(\w+))?\((.*)\) -> (.*)$", re.S)
+OPTIONS = ["dtype", "layout", "device", "pin_memory"]
+# Written by hand in shim/tensor.h, or no function in C++.
+BY_HAND = set(
+    "size stride item numel dim sizes strides is_contiguous storage_offset data set_data backward requires_grad_ is_leaf grad "
+    "retain_grad is_complex is_floating_point is_signed contiguous type output_nr _version retains_grad element_size defined "
+    "get_device is_non_overlapping_and_dense sym_numel sym_size sym_stride sym_storage_offset "
+    "itemsize layout device nbytes is_pinned is_inference is_conj is_neg is_same_size __dispatch_size rename names".split()
+)
+# Where another overload has what a call without the argument means.
+NO_DEFAULT = {("all", "dims"): "dim", ("any", "dims"): "dim", ("std", ""): "unbiased", ("std", "dim"): "unbiased",
+              ("var", ""): "unbiased", ("var", "dim"): "unbiased", ("std_mean", ""): "unbiased", ("std_mean", "dim"): "unbiased",
+              ("var_mean", ""): "unbiased", ("var_mean", "dim"): "unbiased"}  # fmt: skip
+KEYWORDS = set("and or not xor bitand bitor compl default delete new template typename this".split())
+VALUES = {
+    "int": "int64_t", "SymInt": "int64_t", "float": "double", "bool": "bool", "ScalarType": "at::ScalarType",
+    "Layout": "at::Layout", "Device": "at::Device", "MemoryFormat": "at::MemoryFormat", "Generator": "at::Generator",
+    "str": "::std::string_view",
+}  # fmt: skip
+RETURNS = {**VALUES, "Scalar": "at::Scalar", "Tensor": "at::Tensor", "str": "::std::string"}
+WORDS = {
+    "True": "true", "False": "false", "Mean": "at::Reduction::Mean", "Sum": "at::Reduction::Sum", "long": "at::kLong",
+    "contiguous_format": "at::MemoryFormat::Contiguous", "None": "::std::nullopt",
+}  # fmt: skip
+
+
+class Argument(NamedTuple):
+    """One of a schema: what stands before its name, and whether it is written to."""
+
+    type: str
+    name: str
+    default: str | None
+    written: bool
+    keyword: bool
+
+
+class Schema(NamedTuple):
+    """A parsed one."""
+
+    name: str
+    overload: str
+    arguments: list[Argument]
+    returns: list[str]
+
+
+def split(text: str) -> list[str]:
+    """At commas outside brackets and quotes."""
+    parts, depth, quoted, start = [], 0, False, 0
+    for i, c in enumerate(text):
+        quoted ^= c in "\"'"
+        depth += (c in "([") - (c in ")]")
+        if c == "," and not depth and not quoted:
+            parts.append(text[start:i].strip())
+            start = i + 1
+    last = text[start:].strip()
+    return [*parts, last] if last else parts
+
+
+def argument(text: str, keyword: bool) -> Argument:
+    """Of ``Tensor(a!) self`` or ``int[2] stride=1``."""
+    kind, _, rest = text.rpartition(" ") if "=" not in text else (*text.partition("=")[0].rpartition(" ")[:2], "")
+    name, default = (rest, None) if "=" not in text else (text.partition("=")[0].split()[-1], text.partition("=")[2])
+    return Argument(re.sub(r"\([a-z*!| ->]*\)", "", kind.strip()), name, default, "!" in kind, keyword)
+
+
+def parse(text: str) -> Schema | None:
+    """Of a schema's text; None of another."""
+    found = SCHEMA.match(text.strip())
+    if not found:
+        return None
+    name, overload, inner, returns = found.groups()
+    given, keyword, arguments = split(inner), False, []
+    for part in given:
+        if part == "*":
+            keyword = True
+        else:
+            arguments.append(argument(part, keyword))
+    inner = returns[1:-1] if returns.startswith("(") else returns
+    kinds = [re.sub(r"\([a-z*!| ->]*\)", "", r).split()[0] for r in split(inner)]
+    return Schema(name, overload or "", arguments, kinds)
+
+
+def collect(texts: Iterable[str]) -> dict[tuple[str, str], Schema]:
+    """Schemas by (name, overload); the first of a name stays."""
+    found: dict[tuple[str, str], Schema] = {}
+    for schema in filter(None, map(parse, texts)):
+        found.setdefault((schema.name, schema.overload), schema)
+    return found
+
+
+def parameter(a: Argument) -> str | None:
+    """An argument's type in C++; None where it has none."""
+    kind, optional = (a.type[:-1], True) if a.type.endswith("?") else (a.type, False)
+    listed = re.fullmatch(r"(\w+)(\??)\[(\d*)\]", kind)
+    if listed:
+        base, maybe, size = listed.groups()
+        if base == "Tensor":
+            if maybe:
+                return "const c10::List<::std::optional<at::Tensor>> &"
+            return "::std::optional<at::TensorList>" if optional else "at::TensorList"
+        if base == "bool" and size:
+            return f"::std::array<bool,{size}>"
+        if base in ("int", "SymInt"):
+            return "at::OptionalIntArrayRef" if optional else "at::IntArrayRef"
+        element = {"float": "double", "Scalar": "at::Scalar"}.get(base)
+        if element is None:
+            return None
+        return f"::std::optional<at::ArrayRef<{element}>>" if optional else f"at::ArrayRef<{element}>"
+    if kind == "Tensor":
+        return "const ::std::optional<at::Tensor> &" if optional else "const at::Tensor &"
+    if kind == "Scalar":
+        return "const ::std::optional<at::Scalar> &" if optional else "const at::Scalar &"
+    if kind not in VALUES:
+        return None
+    return f"::std::optional<{VALUES[kind]}>" if optional or kind == "Generator" else VALUES[kind]
+
+
+def default(a: Argument) -> str:
+    """`` = VALUE``, or nothing."""
+    if a.default is None:
+        return ""
+    value = a.default.strip()
+    if a.type.startswith("MemoryFormat") and value.isdigit():
+        return " = at::MemoryFormat::Contiguous"
+    size = re.search(r"int\[(\d+)\]", a.type.replace("SymInt", "int"))
+    if a.type == "Tensor?" or (a.type.startswith("Tensor?") and value == "None"):
+        return " = {}"
+    if value.startswith("["):
+        return f" = {{{value[1:-1]}}}"
+    if size and value not in WORDS:
+        return f" = {{{', '.join([value] * int(size[1]))}}}"
+    if value[0] in "\"'":
+        return f' = "{value[1:-1]}"'
+    if value == "None" and a.type.startswith(("Scalar?",)):
+        return " = {}"
+    return f" = {WORDS.get(value, value)}"
+
+
+def with_defaults(arguments: list[Argument]) -> list[Argument]:
+    """None may precede a parameter without one."""
+    need = max((i for i, a in enumerate(arguments) if a.default is None), default=-1)
+    return [a._replace(default=None) if i < need else a for i, a in enumerate(arguments)]
+
+
+def safe(name: str) -> str:
+    return name + "_" if name in KEYWORDS or name in ("register",) else name
+
+
+class Form(NamedTuple):
+    """One C++ function: its parameters as (declared, name), and the cells that it hands on in schema order."""
+
+    parameters: list[tuple[str, str, str]]
+    cells: list[str]
+
+
+def cell(a: Argument) -> str:
+    return f"::shim::cell({safe(a.name)})"
+
+
+def forms(schema: Schema) -> list[Form]:
+    """The functions of an overload: with options as one TensorOptions, and expanded."""
+    outs = [a for a in schema.arguments if a.written and a.keyword]
+    needed = NO_DEFAULT.get((schema.name, schema.overload))
+    rest = [a._replace(default=None) if a.name == needed else a for a in schema.arguments if a not in outs]
+    names = [a.name for a in rest]
+    at = names.index("dtype") if "dtype" in names else -1
+    has_options = at >= 0 and names[at : at + 4] == OPTIONS
+
+    def made(arguments: list[Argument], cells: list[str]) -> Form:
+        declared = [(f"{parameter(a)}", safe(a.name), "") for a in outs]
+        declared += [
+            ("at::TensorOptions" if a.type == "options" else f"{parameter(a)}", safe(a.name), default(a))
+            for a in arguments
+        ]
+        return Form(declared, [*cells, *map(cell, outs)])
+
+    if not has_options:
+        return [made(with_defaults(rest), [cell(a) for a in rest])]
+    options = Argument("options", "options", None if rest[at].default is None else "{}", False, True)
+    folded = with_defaults([*rest[:at], options, *rest[at + 4 :]])
+    cells = [cell(a) for a in rest]
+    cells[at : at + 4] = [f"options.{n}_cell()" for n in OPTIONS]
+    return [made(folded, cells), made([a._replace(default=None) for a in rest], [cell(a) for a in rest])]
+
+
+def result(schema: Schema) -> str | None:
+    """What a function gives; None where C++ has no type for it."""
+    outs = [a for a in schema.arguments if a.written and a.keyword]
+    if outs:
+        if any(a.type != "Tensor" for a in outs):
+            return "void"
+        return "at::Tensor &" if len(outs) == 1 else f"::std::tuple<{','.join(['at::Tensor &'] * len(outs))}>"
+    if schema.arguments and schema.arguments[0].written and schema.returns == ["Tensor"]:
+        return "at::Tensor &"
+    kinds = [
+        "::std::vector<at::Tensor>" if r == "Tensor[]" else RETURNS.get(r) for r in schema.returns if r != "()"
+    ]
+    if None in kinds:
+        return None
+    return "void" if not kinds else kinds[0] if len(kinds) == 1 else f"::std::tuple<{','.join(map(str, kinds))}>"
+
+
+def body(schema: Schema, form: Form, kind: str) -> str:
+    """Of a function: its operator, its cells, its call."""
+    outs = [safe(a.name) for a in schema.arguments if a.written and a.keyword]
+    cells = f"const ShimCell c[] = {{{', '.join(form.cells)}}}; " if form.cells else ""
+    given = f"c, {len(form.cells)}" if form.cells else "nullptr, 0"
+    op = f'static const ::shim::Op op("aten::{schema.name}", "{schema.overload}"); '
+    if "&" not in kind:
+        return f"{op}{cells}return ::shim::call<{kind}>(op, {given});"
+    written = outs or [safe(schema.arguments[0].name)]
+    named = [f"const_cast<at::Tensor &>({w})" for w in written]
+    value = named[0] if len(named) == 1 else f"{kind}({', '.join(named)})"
+    return f"{op}{cells}::shim::call<void>(op, {given}); return {value};"
+
+
+def generate(schemas: dict[tuple[str, str], Schema]) -> tuple[str, str, int]:
+    """(functions, the class's declarations of methods, how many functions)."""
+    functions, bodies, methods, seen = [], [], [], set()
+    for schema in schemas.values():
+        kind, outs = result(schema), [a for a in schema.arguments if a.written and a.keyword]
+        if kind is None or schema.name in KEYWORDS or any(parameter(a) is None for a in schema.arguments):
+            continue
+        name = schema.name + ("_out" if outs else "")
+        for form in forms(schema):
+            key = (name, tuple(p[0] for p in form.parameters))
+            if key in seen:
+                continue
+            seen.add(key)
+            declared = ", ".join(f"{t} {n}{d}" for t, n, d in form.parameters)
+            if schema.name not in BY_HAND or outs:
+                functions.append(f"inline {kind} {name}({declared}) {{ {body(schema, form, kind)} }}")
+            selves = [p for p in form.parameters if p[:2] == ("const at::Tensor &", "self")]
+            if not selves or outs or schema.name in BY_HAND:
+                continue
+            rest = [p for p in form.parameters if p is not selves[0]]
+            methods.append(f"{kind} {name}({', '.join(f'{t} {n}{d}' for t, n, d in rest)}) const;")
+            handed = ", ".join("*this" if p is selves[0] else p[1] for p in form.parameters)
+            bodies.append(
+                f"inline {kind} Tensor::{name}({', '.join(f'{t} {n}' for t, n, _ in rest)}) const {{ return at::{name}({handed}); }}"
+            )
+    text = "namespace at {\n" + "\n".join(functions) + "\n" + "\n".join(bodies) + "\n}  // namespace at\n"
+    return text, "\n".join(methods) + "\n", len(functions)

@@ -1,0 +1,88 @@
+#pragma once
+// Calls of operators: arguments as cells, results from them.
+#include <shim/tensor.h>
+
+namespace shim {
+
+struct Op {
+  const char* name;
+  const ShimOp* entry;
+  Op(const char* n, const char* overload) : name(n), entry(shim_cxx_op(n, overload)) {}
+};
+
+inline ShimCell cell(const at::Tensor& t) { return pointer_cell(SHIM_TENSOR, t.shim_handle()); }
+inline ShimCell cell(at::TensorList a) { return pointer_cell(SHIM_TENSORS, a.data(), a.size()); }
+inline ShimCell cell(const std::optional<at::Tensor>& t) { return t ? cell(*t) : none_cell(); }
+inline ShimCell cell(const std::optional<at::TensorList>& a) { return a ? cell(*a) : none_cell(); }
+// Handles of tensors some of which may be missing; kept for the call by this thread's next ones.
+inline ShimCell cell(const c10::List<std::optional<at::Tensor>>& list) {
+  static thread_local std::vector<ShimTensor*> kept[4];
+  static thread_local size_t next = 0;
+  auto& handles = kept[next++ % 4];
+  handles.clear();
+  for (auto& t : list) handles.push_back(t ? t->shim_handle() : nullptr);
+  return pointer_cell(SHIM_TENSORS, handles.data(), handles.size());
+}
+
+// Takes over what a result holds.
+template <class T> struct Taken;
+template <> struct Taken<at::Tensor> {
+  static at::Tensor from(ShimCell& c) {
+    c.tag == SHIM_TENSOR || c.tag == SHIM_NONE ? void() : throw_kind(SHIM_TYPE, "expected a Tensor as the result");
+    auto* t = c.tag == SHIM_TENSOR ? static_cast<ShimTensor*>(const_cast<void*>(c.p)) : nullptr;
+    c.tag = SHIM_NONE;
+    return at::Tensor::shim_adopt(t);
+  }
+};
+template <> struct Taken<std::vector<at::Tensor>> {
+  static std::vector<at::Tensor> from(ShimCell& c) {
+    std::vector<at::Tensor> all;
+    for (uint32_t i = 0; c.tag == SHIM_TENSORS && i < c.n; ++i) {
+      auto* t = static_cast<ShimTensor* const*>(c.p)[i];
+      if (t) shim_cxx_retain(t);
+      all.push_back(at::Tensor::shim_adopt(t));
+    }
+    shim_cxx_release(&c, 1);
+    return all;
+  }
+};
+#define SHIM_TAKEN(type, expression)                                  \
+  template <> struct Taken<type> {                                    \
+    static type from(ShimCell& c) {                                   \
+      type v = expression;                                            \
+      shim_cxx_release(&c, 1);                                        \
+      return v;                                                       \
+    }                                                                 \
+  };
+SHIM_TAKEN(int64_t, c10::Scalar(c).toLong())
+SHIM_TAKEN(double, c10::Scalar(c).toDouble())
+SHIM_TAKEN(bool, c10::Scalar(c).toBool())
+SHIM_TAKEN(c10::Scalar, c10::Scalar(c))
+SHIM_TAKEN(c10::ScalarType, c10::ScalarType(c.i))
+SHIM_TAKEN(c10::Layout, c10::Layout(c.i))
+SHIM_TAKEN(c10::Device, c10::Device(c10::DeviceType(c.i), c10::DeviceIndex(int32_t(c.n))))
+SHIM_TAKEN(std::string, std::string(static_cast<const char*>(c.p), c.n))
+template <class... T> struct Taken<std::tuple<T...>> {
+  template <size_t... I> static std::tuple<T...> all(ShimCell* c, std::index_sequence<I...>) {
+    return std::tuple<T...>(Taken<T>::from(c[I])...);
+  }
+};
+template <class T> struct Count : std::integral_constant<size_t, 1> {};
+template <class... T> struct Count<std::tuple<T...>> : std::integral_constant<size_t, sizeof...(T)> {};
+
+template <class R> R call(const Op& op, const ShimCell* cells, size_t n) {
+  if constexpr (std::is_void_v<R>) {
+    check(shim_cxx_call(op.entry, op.name, cells, n, nullptr, 0));
+  } else {
+    ShimCell results[Count<R>::value] = {};
+    check(shim_cxx_call(op.entry, op.name, cells, n, results, Count<R>::value));
+    if constexpr (Count<R>::value == 1)
+      return Taken<R>::from(results[0]);
+    else
+      return Taken<R>::all(results, std::make_index_sequence<Count<R>::value>());
+  }
+}
+
+}  // namespace shim
+
+#include <shim/ops.inc>

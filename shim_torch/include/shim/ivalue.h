@@ -1,0 +1,222 @@
+#pragma once
+// Values of any schema type, and how a kernel's C++ types are made of cells and cells of them.
+#include <shim/modes.h>
+
+namespace shim {
+
+template <class T> struct Unboxed;  // from(const ShimCell&) borrows, schema() is the type's text
+#define SHIM_UNBOXED(type, text, expression)                               \
+  template <> struct Unboxed<type> {                                       \
+    static type from([[maybe_unused]] const ShimCell& c) { return expression; } \
+    static std::string schema() { return text; }                           \
+  };
+inline at::Tensor tensor_of(ShimTensor* t) {
+  if (t) shim_cxx_retain(t);
+  return at::Tensor::shim_adopt(t);
+}
+inline at::Tensor tensor_of(const ShimCell& c) {
+  return c.tag == SHIM_TENSOR ? tensor_of(static_cast<ShimTensor*>(const_cast<void*>(c.p))) : at::Tensor();
+}
+SHIM_UNBOXED(at::Tensor, "Tensor", tensor_of(c))
+SHIM_UNBOXED(int64_t, "int", c10::Scalar(c).toLong())
+SHIM_UNBOXED(double, "float", c10::Scalar(c).toDouble())
+SHIM_UNBOXED(bool, "bool", c10::Scalar(c).toBool())
+SHIM_UNBOXED(std::string, "str", std::string(static_cast<const char*>(c.p), c.n))
+SHIM_UNBOXED(std::string_view, "str", std::string_view(static_cast<const char*>(c.p), c.n))
+SHIM_UNBOXED(c10::Scalar, "Scalar", c10::Scalar(c))
+SHIM_UNBOXED(c10::ScalarType, "ScalarType", c10::ScalarType(c.i))
+SHIM_UNBOXED(c10::Device, "Device", c10::Device(c10::DeviceType(c.i), c10::DeviceIndex(int32_t(c.n))))
+SHIM_UNBOXED(c10::Layout, "Layout", c10::Layout(c.i))
+SHIM_UNBOXED(c10::MemoryFormat, "MemoryFormat", c10::MemoryFormat(c.i))
+SHIM_UNBOXED(at::TensorList, "Tensor[]", at::TensorList(static_cast<const at::Tensor*>(c.p), c.n))
+SHIM_UNBOXED(c10::IntArrayRef, "int[]", c10::IntArrayRef(static_cast<const int64_t*>(c.p), c.n))
+SHIM_UNBOXED(c10::ArrayRef<double>, "float[]", c10::ArrayRef<double>(static_cast<const double*>(c.p), c.n))
+template <class T> struct Unboxed<std::optional<T>> {
+  static std::optional<T> from(const ShimCell& c) {
+    if (c.tag == SHIM_NONE) return std::nullopt;
+    return Unboxed<T>::from(c);
+  }
+  static std::string schema() { return Unboxed<T>::schema() + "?"; }
+};
+template <> struct Unboxed<c10::OptionalIntArrayRef> {
+  static c10::OptionalIntArrayRef from(const ShimCell& c) {
+    return c.tag == SHIM_NONE ? c10::OptionalIntArrayRef() : c10::OptionalIntArrayRef(Unboxed<c10::IntArrayRef>::from(c));
+  }
+  static std::string schema() { return "int[]?"; }
+};
+template <class T> std::vector<T> elements_of(const ShimCell& c) {
+  std::vector<T> all;
+  for (uint32_t i = 0; i < c.n; ++i) switch (c.tag) {
+      case SHIM_INTS: all.push_back(Unboxed<T>::from(number_cell(SHIM_INT, static_cast<const int64_t*>(c.p)[i]))); break;
+      case SHIM_DOUBLES: all.push_back(Unboxed<T>::from(cell(static_cast<const double*>(c.p)[i]))); break;
+      case SHIM_BOOLS: all.push_back(Unboxed<T>::from(number_cell(SHIM_BOOL, static_cast<const uint8_t*>(c.p)[i]))); break;
+      case SHIM_TENSORS: {
+        auto* t = static_cast<ShimTensor* const*>(c.p)[i];
+        all.push_back(Unboxed<T>::from(t ? pointer_cell(SHIM_TENSOR, t) : none_cell()));
+        break;
+      }
+      default: all.push_back(Unboxed<T>::from(static_cast<const ShimCell*>(c.p)[i]));
+    }
+  return all;
+}
+template <class T> struct Unboxed<std::vector<T>> {
+  static std::vector<T> from(const ShimCell& c) { return elements_of<T>(c); }
+  static std::string schema() { return Unboxed<T>::schema() + "[]"; }
+};
+template <class T> struct Unboxed<c10::List<T>> {
+  static c10::List<T> from(const ShimCell& c) { return c10::List<T>(elements_of<T>(c)); }
+  static std::string schema() { return Unboxed<T>::schema() + "[]"; }
+};
+template <class K, class V> struct Unboxed<std::unordered_map<K, V>> {
+  static std::unordered_map<K, V> from(const ShimCell& c) {
+    std::unordered_map<K, V> all;
+    auto* pair = static_cast<const ShimCell*>(c.p);
+    for (uint32_t i = 0; i < c.n; ++i) all.emplace(Unboxed<K>::from(pair[2 * i]), Unboxed<V>::from(pair[2 * i + 1]));
+    return all;
+  }
+  static std::string schema() { return "Dict(" + Unboxed<K>::schema() + ", " + Unboxed<V>::schema() + ")"; }
+};
+
+// Owned cells of results.
+inline void* allocated(size_t bytes) {
+  void* p = std::malloc(bytes ? bytes : 1);
+  if (!p) throw std::bad_alloc();
+  return p;
+}
+template <class T> ShimCell copied(uint32_t tag, const T* data, size_t n) {
+  void* p = allocated(n * sizeof(T));
+  if (n) std::memcpy(p, data, n * sizeof(T));
+  return pointer_cell(tag, p, n);
+}
+inline ShimCell boxed(const at::Tensor& t) {
+  if (t.defined()) shim_cxx_retain(t.shim_handle());
+  return cell(t);
+}
+inline ShimCell boxed(at::TensorList a) {
+  for (auto& t : a)
+    if (t.defined()) shim_cxx_retain(t.shim_handle());
+  return copied(SHIM_TENSORS, reinterpret_cast<ShimTensor* const*>(a.data()), a.size());
+}
+inline ShimCell boxed(const std::vector<at::Tensor>& v) { return boxed(at::TensorList(v)); }
+inline ShimCell boxed(const std::string& s) { return copied(SHIM_STRING, s.c_str(), s.size()); }
+inline ShimCell boxed(c10::IntArrayRef a) { return copied(SHIM_INTS, a.data(), a.size()); }
+inline ShimCell boxed(const std::vector<int64_t>& a) { return copied(SHIM_INTS, a.data(), a.size()); }
+inline ShimCell boxed(const std::vector<double>& a) { return copied(SHIM_DOUBLES, a.data(), a.size()); }
+inline ShimCell boxed(int64_t v) { return cell(v); }
+inline ShimCell boxed(double v) { return cell(v); }
+inline ShimCell boxed(bool v) { return cell(v); }
+inline ShimCell boxed(const c10::Scalar& v) { return v.cell(); }
+inline ShimCell boxed(c10::ScalarType v) { return cell(v); }
+template <class T> ShimCell boxed(const c10::List<T>& l) { return boxed(l.vec()); }
+template <class T> ShimCell boxed(const std::optional<T>& v) { return v ? boxed(*v) : none_cell(); }
+
+}  // namespace shim
+
+namespace c10 {
+
+class IValue {  // owns its cell; copies share it
+ public:
+  IValue() = default;
+  IValue(std::nullopt_t) {}
+  IValue(const at::Tensor& t) : IValue(Own{}, shim::boxed(t)) {}
+  IValue(const std::vector<at::Tensor>& v) : IValue(Own{}, shim::boxed(v)) {}
+  IValue(const std::string& s) : IValue(Own{}, shim::boxed(s)) {}
+  IValue(const char* s) : IValue(std::string(s)) {}
+  IValue(IntArrayRef a) : IValue(Own{}, shim::boxed(a)) {}
+  IValue(const std::vector<int64_t>& a) : IValue(IntArrayRef(a)) {}
+  IValue(const std::vector<double>& a) : IValue(Own{}, shim::boxed(a)) {}
+  template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0> IValue(T v) : IValue(Own{}, Scalar(v).cell()) {}
+  IValue(const Scalar& v) : IValue(Own{}, v.cell()) {}
+  IValue(ScalarType t) : IValue(Own{}, shim::cell(int64_t(t))) {}
+  IValue(Device d) : IValue(Own{}, shim::cell(d)) {}
+  template <class T> IValue(const std::optional<T>& v) { *this = v ? IValue(*v) : IValue(); }
+  bool isNone() const { return tag() == SHIM_NONE; }
+  bool isTensor() const { return tag() == SHIM_TENSOR; }
+  bool isInt() const { return tag() == SHIM_INT; }
+  bool isDouble() const { return tag() == SHIM_DOUBLE; }
+  bool isBool() const { return tag() == SHIM_BOOL; }
+  bool isString() const { return tag() == SHIM_STRING; }
+  bool isIntList() const { return tag() == SHIM_INTS; }
+  bool isTensorList() const { return tag() == SHIM_TENSORS; }
+  at::Tensor toTensor() const { return wanted<at::Tensor>(SHIM_TENSOR, "Tensor"); }
+  int64_t toInt() const { return wanted<int64_t>(SHIM_INT, "Int"); }
+  double toDouble() const { return wanted<double>(SHIM_DOUBLE, "Double"); }
+  bool toBool() const { return wanted<bool>(SHIM_BOOL, "Bool"); }
+  std::string toStringRef() const { return wanted<std::string>(SHIM_STRING, "String"); }
+  Scalar toScalar() const { return shim::Unboxed<Scalar>::from(cell()); }
+  Device toDevice() const { return wanted<Device>(SHIM_DEVICE, "Device"); }
+  ScalarType toScalarType() const { return ScalarType(toInt()); }
+  List<int64_t> toIntList() const { return wanted<List<int64_t>>(SHIM_INTS, "IntList"); }
+  std::vector<int64_t> toIntVector() const { return wanted<std::vector<int64_t>>(SHIM_INTS, "IntList"); }
+  std::vector<double> toDoubleVector() const { return wanted<std::vector<double>>(SHIM_DOUBLES, "DoubleList"); }
+  List<at::Tensor> toTensorList() const { return wanted<List<at::Tensor>>(SHIM_TENSORS, "TensorList"); }
+  std::vector<at::Tensor> toTensorVector() const { return wanted<std::vector<at::Tensor>>(SHIM_TENSORS, "TensorList"); }
+  template <class T> T to() const { return shim::Unboxed<T>::from(cell()); }
+  template <class T> std::optional<T> toOptional() const { return shim::Unboxed<std::optional<T>>::from(cell()); }
+
+ private:
+  struct Own {};
+  IValue(Own, ShimCell c) : held_(new ShimCell(c), [](ShimCell* p) {
+    shim_cxx_release(p, 1);
+    delete p;
+  }) {}
+  uint32_t tag() const { return held_ ? held_->tag : uint32_t(SHIM_NONE); }
+  ShimCell cell() const { return held_ ? *held_ : shim::none_cell(); }
+  template <class T> T wanted(uint32_t tag_, const char* name) const {
+    TORCH_CHECK(tag() == tag_, "Expected ", name, " but got another type of value");
+    return shim::Unboxed<T>::from(cell());
+  }
+  std::shared_ptr<ShimCell> held_;
+};
+template <class K, class V> class Dict {
+ public:
+  Dict() : values_(std::make_shared<std::unordered_map<K, V>>()) {}
+  explicit Dict(std::unordered_map<K, V> m) : values_(std::make_shared<std::unordered_map<K, V>>(std::move(m))) {}
+  V at(const K& k) const { return values_->at(k); }
+  bool contains(const K& k) const { return values_->count(k) != 0; }
+  size_t size() const { return values_->size(); }
+  void insert(const K& k, V v) const { values_->emplace(k, std::move(v)); }
+  void insert_or_assign(const K& k, V v) const { (*values_)[k] = std::move(v); }
+  struct Entry {
+    std::pair<const K, V>& p;
+    const K& key() const { return p.first; }
+    const V& value() const { return p.second; }
+  };
+  struct iterator {
+    typename std::unordered_map<K, V>::iterator i;
+    Entry operator*() const { return {*i}; }
+    iterator& operator++() {
+      ++i;
+      return *this;
+    }
+    bool operator!=(const iterator& o) const { return i != o.i; }
+  };
+  iterator begin() const { return {values_->begin()}; }
+  iterator end() const { return {values_->end()}; }
+
+ private:
+  std::shared_ptr<std::unordered_map<K, V>> values_;
+};
+}  // namespace c10
+
+namespace shim {
+template <class K, class V> struct Unboxed<c10::Dict<K, V>> {
+  static c10::Dict<K, V> from(const ShimCell& c) { return c10::Dict<K, V>(Unboxed<std::unordered_map<K, V>>::from(c)); }
+  static std::string schema() { return Unboxed<std::unordered_map<K, V>>::schema(); }
+};
+template <class K, class V> ShimCell boxed(const c10::Dict<K, V>& d) {
+  auto* pairs = static_cast<ShimCell*>(allocated(2 * d.size() * sizeof(ShimCell)));
+  size_t n = 0;
+  for (auto e : d) {
+    pairs[2 * n] = boxed(e.key());
+    pairs[2 * n++ + 1] = boxed(e.value());
+  }
+  return pointer_cell(SHIM_DICT, pairs, n);
+}
+}  // namespace shim
+namespace torch {
+using c10::IValue;
+using c10::List;
+using c10::Dict;
+namespace jit { using c10::IValue; }
+}  // namespace torch
