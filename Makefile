@@ -103,7 +103,7 @@ ANSWERS := build/reference-answers
 
 $(REFERENCE)/.made:
 	$(PYTHON) -m venv $(REFERENCE)
-	$(REFERENCE)/bin/python -m pip install -q numpy expecttest
+	$(REFERENCE)/bin/python -m pip install -q numpy expecttest pybind11 ninja setuptools
 	$(REFERENCE)/bin/python -m pip install -q --index-url https://download.pytorch.org/whl/cpu torch==2.13.0 \
 		|| $(REFERENCE)/bin/python -m pip install -q torch==2.13.0
 	touch $@
@@ -123,6 +123,8 @@ test-reference: install-test $(REFERENCE)/.made similarity
 	$(REGENERATE) --check
 	$(REFERENCE)/bin/python tests/reference/_peer.py $(ANSWERS)
 	$(REFERENCE)/bin/python tests/reference/stable_abi/build.py $(ANSWERS)
+	PATH=$(CURDIR)/$(REFERENCE)/bin:$$PATH $(REFERENCE)/bin/python tests/cpp_extensions/program.py $(ANSWERS)/cpp_extensions > $(ANSWERS)/cpp_extensions.txt
+	diff $(ANSWERS)/cpp_extensions.txt tests/cpp_extensions/program.txt
 	cd tests && SHIM_TORCH_REFERENCE_ANSWERS=$(CURDIR)/$(ANSWERS) SHIM_TORCH_REFERENCE_PYTHON=$(CURDIR)/$(REFERENCE)/bin/python ../$(BIN)/python -m pytest -q -n 2 -p no:cacheprovider reference
 
 TRITONS := 3.4.0 3.5.1 3.6.0 3.7.1 3.8.0

@@ -200,3 +200,10 @@ def test_reading_an_overlapping_view_is_no_write():
     assert not mode.mutated
     with SchemaCheckMode():
         torch.linalg.cross(torch.randn(4, 3), torch.randn(4, 3))
+
+
+def test_operators_that_write_and_give_nothing_need_no_fake():
+    with torch.library._scoped_library("writes_only", "FRAGMENT") as lib:
+        lib.define("fill(Tensor(a!) x, int n) -> ()")
+        lib.impl("fill", lambda x, n: (x.fill_(n), None)[1], "CPU")
+        opcheck(torch.ops.writes_only.fill.default, (torch.ones(2), 3), test_utils=["test_schema", "test_faketensor"])

@@ -62,7 +62,7 @@ void fill_range(const Tensor& t, int64_t low, uint64_t span, Mersenne& s, bool s
 // --- what is made -------------------------------------------------------------------------------------------------------
 
 NotMine unserved(const RandomOptions& o) {
-  if (o.layout) return {"a layout"};
+  if (o.layout && *o.layout != Layout::strided) return {"a layout"};
   if (o.memory_format) return {"a memory format"};
   return o.pin_memory.value_or(false) ? NotMine{"pinned memory"} : kServed;
 }

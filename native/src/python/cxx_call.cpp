@@ -64,7 +64,8 @@ void bind_cells(const Schema& s, const ShimCell* args, size_t n, Bound& b) {
 
 void fill_defaults(const PythonOperator& op, size_t from, Bound& b) {
   for (size_t i = from; i < op.schema.args.size(); ++i) {
-    CHECK(Kind::Type, op.slots[i].fallback, op.schema.qualified(), "() misses its argument '", op.schema.args[i].name, "'");
+    CHECK(Kind::Type, op.slots[i].fallback, op.schema.qualified(), "() misses its argument '", op.schema.args[i].name,
+        "'");
     b.set(i, Py_NewRef(op.slots[i].fallback));
   }
 }
@@ -139,7 +140,10 @@ const ShimOp* shim_cxx_op(const char* name, const char* overload) {
     CHECK(Kind::Runtime, Py_IsInitialized(), "the interpreter has ended");
     GilAcquire gil;
     op = find_operator(name, overload);
-    if (PyErr_Occurred()) throw PythonError();
+    if (op) return;
+    OwnedRef module = owned(PyImport_ImportModule("shim_torch._impl.extensions.cxx_function"));
+    owned(PyObject_CallMethod(module, "define", "ss", name, overload));
+    op = find_operator(name, overload);
   });
   return reinterpret_cast<const ShimOp*>(op);
 }

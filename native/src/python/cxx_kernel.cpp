@@ -166,8 +166,8 @@ int shim_cxx_implement(
       define_operator(std::move(s));
     }
     const size_t dot = text.find('.');
-    auto closure = std::make_unique<Closure>(Closure{space + "::" + text.substr(0, dot),
-        dot == std::string::npos ? "" : text.substr(dot + 1), kernel, context});
+    auto closure = std::make_unique<Closure>(Closure{
+        space + "::" + text.substr(0, dot), dot == std::string::npos ? "" : text.substr(dot + 1), kernel, context});
     OwnedRef capsule = owned(PyCapsule_New(closure.get(), nullptr, nullptr));
     OwnedRef function = owned(PyCFunction_New(&closure_method, capsule));
     Py_XDECREF(set_kernel(closure->qualified, closure->overload, key, function));
@@ -175,8 +175,7 @@ int shim_cxx_implement(
   });
 }
 
-int shim_cxx_apply(
-    const ShimFunction* functions, void* state, ShimTensor* const* inputs, size_t n, ShimCell* outputs) {
+int shim_cxx_apply(const ShimFunction* functions, void* state, ShimTensor* const* inputs, size_t n, ShimCell* outputs) {
   return kept([&] {
     GilAcquire gil;
     OwnedRef capsule = owned(PyCapsule_New(new State{functions, state}, nullptr, drop_state));
@@ -184,7 +183,8 @@ int shim_cxx_apply(
     OwnedRef args = owned(PyTuple_New(Py_ssize_t(n) + 2));
     PyTuple_SET_ITEM(args.o, 0, owned(PyUnicode_FromString(functions->name)).give());
     PyTuple_SET_ITEM(args.o, 1, Py_NewRef(capsule));
-    for (size_t i = 0; i < n; ++i) PyTuple_SET_ITEM(args.o, Py_ssize_t(i) + 2, owned(wrap(tensor_in(inputs[i]))).give());
+    for (size_t i = 0; i < n; ++i)
+      PyTuple_SET_ITEM(args.o, Py_ssize_t(i) + 2, owned(wrap(tensor_in(inputs[i]))).give());
     OwnedRef apply = owned(PyObject_GetAttrString(module, "apply"));
     OwnedRef result = owned(PyObject_Call(apply, args, nullptr));
     ArgType tensors;

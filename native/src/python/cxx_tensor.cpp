@@ -9,7 +9,8 @@ using namespace shim;
 namespace {
 
 TensorImpl& defined(const ShimTensor* t) {
-  CHECK(Kind::Runtime, abi::is_defined(handle_in(t)), "Expected a proper Tensor but got None (or an undefined Tensor in C++)");
+  CHECK(Kind::Runtime, abi::is_defined(handle_in(t)),
+      "Expected a proper Tensor but got None (or an undefined Tensor in C++)");
   return *handle_in(t);
 }
 
@@ -101,8 +102,7 @@ int shim_cxx_backward(ShimTensor* handle, ShimTensor* gradient, int keep_graph, 
     GilAcquire gil;
     OwnedRef o = owned(wrap(Tensor(&t))), with = owned(wrap(tensor_in(gradient)));
     OwnedRef keep = owned(keep_graph < 0 ? Py_NewRef(Py_None) : PyBool_FromLong(keep_graph));
-    owned(PyObject_CallMethod(
-        o, "backward", "OOO", with.o, keep.o, create_graph ? Py_True : Py_False));
+    owned(PyObject_CallMethod(o, "backward", "OOO", with.o, keep.o, create_graph ? Py_True : Py_False));
   });
 }
 

@@ -71,11 +71,11 @@ uint32_t list_tag(PyObject* list, const ArgType* type) {
   uint32_t found = SHIM_NONE;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); ++i) {
     PyObject* o = PySequence_Fast_GET_ITEM(list, i);
-    const uint32_t tag = is_tensor(o)           ? SHIM_TENSORS
-                         : PyBool_Check(o)      ? SHIM_BOOLS
-                         : PyLong_Check(o)      ? SHIM_INTS
-                         : PyFloat_Check(o)     ? SHIM_DOUBLES
-                                                : SHIM_LIST;
+    const uint32_t tag = is_tensor(o)       ? SHIM_TENSORS
+                         : PyBool_Check(o)  ? SHIM_BOOLS
+                         : PyLong_Check(o)  ? SHIM_INTS
+                         : PyFloat_Check(o) ? SHIM_DOUBLES
+                                            : SHIM_LIST;
     if (found != SHIM_NONE && found != tag) return SHIM_LIST;
     found = tag;
   }
@@ -108,7 +108,8 @@ ShimCell list_cell(PyObject* o, const ArgType* type) {
   }
   ShimCell c{.tag = list_tag(list, type), .n = 0, .p = array<ShimCell>(n), .im = 0};
   try {
-    for (; c.n < n; ++c.n) put_element(c, c.n, PySequence_Fast_GET_ITEM(list.o, Py_ssize_t(c.n)), type ? &element : nullptr);
+    for (; c.n < n; ++c.n)
+      put_element(c, c.n, PySequence_Fast_GET_ITEM(list.o, Py_ssize_t(c.n)), type ? &element : nullptr);
   } catch (...) {
     release_cell(c);
     throw;

@@ -6,9 +6,7 @@
 
 namespace shim {
 
-inline abi::Handle handle_in(const ShimTensor* t) {
-  return reinterpret_cast<abi::Handle>(const_cast<ShimTensor*>(t));
-}
+inline abi::Handle handle_in(const ShimTensor* t) { return reinterpret_cast<abi::Handle>(const_cast<ShimTensor*>(t)); }
 inline Tensor tensor_in(const ShimTensor* t) {  // null and undefined: no tensor
   return abi::is_defined(handle_in(t)) ? Tensor(handle_in(t)) : Tensor();
 }

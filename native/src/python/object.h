@@ -43,7 +43,7 @@ int layout_of(PyObject*);            // -1 if it is none
 PyObject* memory_format_object(MemoryFormat);
 bool memory_format_of(PyObject*, MemoryFormat*);
 
-extern PyObject* out_of_memory_type;      // torch.OutOfMemoryError, set from Python; or null
+extern PyObject* out_of_memory_type;     // torch.OutOfMemoryError, set from Python; or null
 void raise(const Error&);                // sets the Python exception of the error's kind
 struct PythonError : std::exception {};  // thrown by C++ code after a Python error was set; guarded() keeps that error
 // Runs f and turns C++ exceptions into a Python one: return guarded([&]() -> PyObject* {...});

@@ -1,4 +1,4 @@
-"""``torch::autograd::Function`` of C++ extensions: one Python Function a C++ type, its forward and backward the compiled ones."""
+"""What C++ extensions ask of Python: ``torch::autograd::Function``, one Python Function a C++ type; operators by name."""
 
 from __future__ import annotations
 
@@ -25,3 +25,12 @@ def _function(name: str) -> Any:
 def apply(name: str, state: Any, *inputs: Any) -> Any:
     """The results of the C++ function whose calls' state is ``state``, recorded for backward."""
     return _function(name).apply(state, *inputs)
+
+
+def define(qualified: str, overload: str) -> bool:
+    """Whether torch.ops has the operator: it enters the table when it is asked for."""
+    import shim_torch
+
+    namespace, _, name = qualified.partition("::")
+    packet = getattr(getattr(shim_torch.ops, namespace), name, None)
+    return getattr(packet, overload or "default", None) is not None

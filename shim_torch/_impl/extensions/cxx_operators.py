@@ -15,10 +15,6 @@ BY_HAND = set(
     "get_device is_non_overlapping_and_dense sym_numel sym_size sym_stride sym_storage_offset "
     "itemsize layout device nbytes is_pinned is_inference is_conj is_neg is_same_size __dispatch_size rename names".split()
 )
-# Where another overload has what a call without the argument means.
-NO_DEFAULT = {("all", "dims"): "dim", ("any", "dims"): "dim", ("std", ""): "unbiased", ("std", "dim"): "unbiased",
-              ("var", ""): "unbiased", ("var", "dim"): "unbiased", ("std_mean", ""): "unbiased", ("std_mean", "dim"): "unbiased",
-              ("var_mean", ""): "unbiased", ("var_mean", "dim"): "unbiased"}  # fmt: skip
 KEYWORDS = set("and or not xor bitand bitor compl default delete new template typename this".split())
 VALUES = {
     "int": "int64_t", "SymInt": "int64_t", "float": "double", "bool": "bool", "ScalarType": "at::ScalarType",
@@ -151,6 +147,7 @@ def with_defaults(arguments: list[Argument]) -> list[Argument]:
 
 
 def safe(name: str) -> str:
+    """A parameter's name that is no word of C++."""
     return name + "_" if name in KEYWORDS or name in ("register",) else name
 
 
@@ -162,14 +159,14 @@ class Form(NamedTuple):
 
 
 def cell(a: Argument) -> str:
+    """What an argument is handed on as."""
     return f"::shim::cell({safe(a.name)})"
 
 
 def forms(schema: Schema) -> list[Form]:
     """The functions of an overload: with options as one TensorOptions, and expanded."""
     outs = [a for a in schema.arguments if a.written and a.keyword]
-    needed = NO_DEFAULT.get((schema.name, schema.overload))
-    rest = [a._replace(default=None) if a.name == needed else a for a in schema.arguments if a not in outs]
+    rest = [a for a in schema.arguments if a not in outs]
     names = [a.name for a in rest]
     at = names.index("dtype") if "dtype" in names else -1
     has_options = at >= 0 and names[at : at + 4] == OPTIONS
@@ -200,9 +197,7 @@ def result(schema: Schema) -> str | None:
         return "at::Tensor &" if len(outs) == 1 else f"::std::tuple<{','.join(['at::Tensor &'] * len(outs))}>"
     if schema.arguments and schema.arguments[0].written and schema.returns == ["Tensor"]:
         return "at::Tensor &"
-    kinds = [
-        "::std::vector<at::Tensor>" if r == "Tensor[]" else RETURNS.get(r) for r in schema.returns if r != "()"
-    ]
+    kinds = ["::std::vector<at::Tensor>" if r == "Tensor[]" else RETURNS.get(r) for r in schema.returns if r != "()"]
     if None in kinds:
         return None
     return "void" if not kinds else kinds[0] if len(kinds) == 1 else f"::std::tuple<{','.join(map(str, kinds))}>"
@@ -215,37 +210,77 @@ def body(schema: Schema, form: Form, kind: str) -> str:
     given = f"c, {len(form.cells)}" if form.cells else "nullptr, 0"
     op = f'static const ::shim::Op op("aten::{schema.name}", "{schema.overload}"); '
     if "&" not in kind:
-        return f"{op}{cells}return ::shim::call<{kind}>(op, {given});"
+        wants = kind == "at::Tensor" and any(t == "at::TensorOptions" for t, _, _ in form.parameters)
+        value = f"::shim::call<{kind}>(op, {given})"
+        return f"{op}{cells}return {f'::shim::with_options({value}, options)' if wants else value};"
     written = outs or [safe(schema.arguments[0].name)]
     named = [f"const_cast<at::Tensor &>({w})" for w in written]
     value = named[0] if len(named) == 1 else f"{kind}({', '.join(named)})"
     return f"{op}{cells}::shim::call<void>(op, {given}); return {value};"
 
 
+def told_apart(made: list[Form]) -> list[Form]:
+    """A name's functions, so that no call fits two: where two need the same parameters, the longer one needs another."""
+
+    def needed(form: Form) -> tuple[str, ...]:
+        return tuple(t for t, _, d in form.parameters if not d)
+
+    made = list(made)
+    while True:
+        found: dict[tuple[str, ...], int] = {}
+        for i, form in enumerate(made):
+            other = found.setdefault(needed(form), i)
+            if other != i:
+                break
+        else:
+            return made
+        pair = [k for k in (other, i) if any(d for _, _, d in made[k].parameters)]
+        if not pair:
+            made.pop(i)
+            continue
+        longest = max(pair, key=lambda k: len(made[k].parameters))
+        first = next(k for k, p in enumerate(made[longest].parameters) if p[2])
+        parameters = [(t, n, "" if k == first else d) for k, (t, n, d) in enumerate(made[longest].parameters)]
+        made[longest] = made[longest]._replace(parameters=parameters)
+
+
+def by_name(schemas: dict[tuple[str, str], Schema]) -> dict[str, list[tuple[Schema, Form]]]:
+    """The functions of each name."""
+    named: dict[str, list[tuple[Schema, Form]]] = {}
+    for schema in schemas.values():
+        if result(schema) is None or schema.name in KEYWORDS or schema.overload.startswith("prim_"):
+            continue
+        if any(parameter(a) is None for a in schema.arguments):
+            continue
+        name = schema.name + ("_out" if any(a.written and a.keyword for a in schema.arguments) else "")
+        there = named.setdefault(name, [])
+        for form in forms(schema):
+            types = [p[0] for p in form.parameters]
+            if all(types != [p[0] for p in other.parameters] for _, other in there):
+                there.append((schema, form))
+    return named
+
+
 def generate(schemas: dict[tuple[str, str], Schema]) -> tuple[str, str, int]:
     """(functions, the class's declarations of methods, how many functions)."""
-    functions, bodies, methods, seen = [], [], [], set()
-    for schema in schemas.values():
-        kind, outs = result(schema), [a for a in schema.arguments if a.written and a.keyword]
-        if kind is None or schema.name in KEYWORDS or any(parameter(a) is None for a in schema.arguments):
-            continue
-        name = schema.name + ("_out" if outs else "")
-        for form in forms(schema):
-            key = (name, tuple(p[0] for p in form.parameters))
-            if key in seen:
-                continue
-            seen.add(key)
-            declared = ", ".join(f"{t} {n}{d}" for t, n, d in form.parameters)
-            if schema.name not in BY_HAND or outs:
+    functions, bodies, methods = [], [], []
+    for name, made in by_name(schemas).items():
+        apart = told_apart([form for _, form in made])
+        whose = {id(form.cells): schema for schema, form in made}
+        for form in apart:
+            schema = whose[id(form.cells)]
+            kind, out = result(schema), name != schema.name
+            assert kind
+            if schema.name not in BY_HAND or out:
+                declared = ", ".join(f"{t} {n}{d}" for t, n, d in form.parameters)
                 functions.append(f"inline {kind} {name}({declared}) {{ {body(schema, form, kind)} }}")
             selves = [p for p in form.parameters if p[:2] == ("const at::Tensor &", "self")]
-            if not selves or outs or schema.name in BY_HAND:
+            if not selves or out or schema.name in BY_HAND:
                 continue
             rest = [p for p in form.parameters if p is not selves[0]]
             methods.append(f"{kind} {name}({', '.join(f'{t} {n}{d}' for t, n, d in rest)}) const;")
             handed = ", ".join("*this" if p is selves[0] else p[1] for p in form.parameters)
-            bodies.append(
-                f"inline {kind} Tensor::{name}({', '.join(f'{t} {n}' for t, n, _ in rest)}) const {{ return at::{name}({handed}); }}"
-            )
+            typed = ", ".join(f"{t} {n}" for t, n, _ in rest)
+            bodies.append(f"inline {kind} Tensor::{name}({typed}) const {{ return at::{name}({handed}); }}")
     text = "namespace at {\n" + "\n".join(functions) + "\n" + "\n".join(bodies) + "\n}  // namespace at\n"
     return text, "\n".join(methods) + "\n", len(functions)

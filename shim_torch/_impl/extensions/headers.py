@@ -21,10 +21,10 @@ DATA = HOME / "_impl/data"
 
 
 def _schemas() -> list[str]:
-    """Of the operator table, then those of PyTorch's operators that are defined when they are asked for."""
+    """Those of PyTorch's overloads that differ here or are defined when they are asked for, then the operator table's."""
     names = [f"aten::{name}" for name in _core.operator_names("aten")]
     texts = [_core.operator_schema(n, o)[3] for n in names for o in _core.operator_overloads(n)]
-    return [*texts, *(DATA / "aten_overloads.txt").read_text(encoding="utf-8").splitlines()]
+    return [*(DATA / "aten_overloads.txt").read_text(encoding="utf-8").splitlines(), *texts]
 
 
 def _files() -> dict[str, str]:
@@ -38,7 +38,7 @@ def _files() -> dict[str, str]:
     }
     for line in (DATA / "cxx_headers.txt").read_text(encoding="utf-8").splitlines():
         target, _, names = line.partition(": ")
-        made.update({name: f"#pragma once\n#include <shim/{target}>\n" for name in names.split()})
+        made.update(dict.fromkeys(names.split(), f"#pragma once\n#include <shim/{target}>\n"))
     return made
 
 
@@ -52,7 +52,9 @@ def _generated() -> str:
     said = [_core.cxx_version, core.st_size, core.st_mtime_ns]
     said += [Path(f).read_bytes() for f in (cxx_operators.__file__, __file__, DATA / "cxx_headers.txt")]
     digest = hashlib.sha256(repr(said).encode()).hexdigest()[:16]
-    folder = private_folder(os.path.join(private_folder(get_default_build_root()), f"include-{_core.cxx_version}-{digest}"))
+    folder = private_folder(
+        os.path.join(private_folder(get_default_build_root()), f"include-{_core.cxx_version}-{digest}")
+    )
     done = os.path.join(folder, "complete")
     if not os.path.exists(done):
         for name, text in {**_files(), "complete": ""}.items():

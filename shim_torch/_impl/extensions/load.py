@@ -148,6 +148,12 @@ def diagnose(path: str, error: BaseException, missing: list[str]) -> str:
     text = str(error)
     if missing:
         text += "\nmissing CUDA libraries: " + "; ".join(sorted(set(missing)))
+    built = re.search(r"undefined symbol: shim_cxx_built_with_(\w+)", text)
+    if built:
+        text += (
+            f"\n{os.path.basename(path)} was built with shim-torch {built[1].replace('_', '.')}, and this is {_core.cxx_version}: "
+            "it has to be built again"
+        )
     if "libcuda.so" in text:
         text += "\nlibcuda.so.1 comes with the NVIDIA driver: this library needs a machine with a GPU"
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -26,6 +27,8 @@ def check_headers(what: str, sources: Any, folders: Any, texts: Any = None) -> N
         else:
             with open(source, encoding="utf-8", errors="replace") as file:
                 text = file.read()
+        if not any(os.path.exists(os.path.join(f, "pybind11/pybind11.h")) for f in paths_of(folders)):
+            check_pybind(what, source, text)
         for header in _INCLUDE.findall(text):
             if not any(os.path.exists(os.path.join(f, header)) for f in [*paths_of(folders), os.path.dirname(source)]):
                 raise NotImplementedError(
@@ -34,6 +37,17 @@ def check_headers(what: str, sources: Any, folders: Any, texts: Any = None) -> N
                     "of the stable ABI where an include folder has them, and without PyTorch; kernels can be written in "
                     "Triton, or with cupy.RawKernel."
                 )
+
+
+def check_pybind(what: str, source: str, text: str) -> None:
+    """ImportError where a source needs pybind11's headers and they are not installed."""
+    asked = re.search(
+        r'^[ \t]*#[ \t]*include[ \t]*[<"](torch/extension.h|torch/python.h|pybind11/[^>"]+)[>"]', text, re.M
+    )
+    if asked and importlib.util.find_spec("pybind11") is None:
+        raise ImportError(
+            f"torch.utils.cpp_extension.{what}: {os.path.basename(source)} includes <{asked[1]}>, which needs pybind11: pip install pybind11"
+        )
 
 
 def check_kind(what: str, sources: Any) -> None:

@@ -33,6 +33,11 @@ def no_meta_kernel(name: str) -> NotImplementedError:
     )
 
 
+def gives_nothing(schema: Any) -> bool:
+    """Whether an operator only writes to its arguments: without a fake of its own, doing nothing is its fake, as in PyTorch."""
+    return bool(schema.is_mutable) and not schema.returns and not schema.name.startswith("aten::")
+
+
 def resized_out(out: Any, shape: Any) -> Any:
     """``out`` in the given shape, with PyTorch's warning where it held elements in another."""
     if tuple(out.shape) != tuple(shape):

@@ -4,13 +4,18 @@
 
 namespace c10 {
 
-template <class T> struct DefaultPtrTraits { typedef T* PtrType; };
-template <class T> struct RestrictPtrTraits { typedef T* __restrict PtrType; };
+template <class T> struct DefaultPtrTraits {
+  typedef T* PtrType;
+};
+template <class T> struct RestrictPtrTraits {
+  typedef T* __restrict PtrType;
+};
 
 template <class T, size_t N, template <class> class P = DefaultPtrTraits, class I = int64_t> class TensorAccessor {
  public:
   typedef typename P<T>::PtrType PtrType;
-  C10_HOST_DEVICE TensorAccessor(PtrType data, const I* sizes, const I* strides) : data_(data), sizes_(sizes), strides_(strides) {}
+  C10_HOST_DEVICE TensorAccessor(PtrType data, const I* sizes, const I* strides)
+      : data_(data), sizes_(sizes), strides_(strides) {}
   C10_HOST_DEVICE I size(I i) const { return sizes_[i]; }
   C10_HOST_DEVICE I stride(I i) const { return strides_[i]; }
   C10_HOST_DEVICE PtrType data() const { return data_; }
@@ -32,7 +37,8 @@ template <class T, size_t N, template <class> class P = DefaultPtrTraits, class 
 class GenericPackedTensorAccessor {
  public:
   typedef typename P<T>::PtrType PtrType;
-  template <class From> GenericPackedTensorAccessor(PtrType data, const From* sizes, const From* strides) : data_(data) {
+  template <class From>
+  GenericPackedTensorAccessor(PtrType data, const From* sizes, const From* strides) : data_(data) {
     for (size_t i = 0; i < N; ++i) {
       sizes_[i] = I(sizes[i]);
       strides_[i] = I(strides[i]);

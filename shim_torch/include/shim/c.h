@@ -58,9 +58,9 @@ enum ShimKind : int {
   SHIM_OUT_OF_MEMORY,
   SHIM_PYTHON = 100  // any other class: the exception itself is kept, and raised again by shim_cxx_raise()
 };
-SHIM_CXX_API int shim_cxx_error(const char** text);                 // the kind of this thread's last error
-SHIM_CXX_API void shim_cxx_set_error(int kind, const char* text);   // what a kernel failed with
-SHIM_CXX_API void shim_cxx_raise(int kind, const char* text);       // sets the Python exception; the caller holds the GIL
+SHIM_CXX_API int shim_cxx_error(const char** text);                // the kind of this thread's last error
+SHIM_CXX_API void shim_cxx_set_error(int kind, const char* text);  // what a kernel failed with
+SHIM_CXX_API void shim_cxx_raise(int kind, const char* text);  // sets the Python exception; the caller holds the GIL
 
 // Operators. The entry of none is null.
 SHIM_CXX_API const ShimOp* shim_cxx_op(const char* name, const char* overload);
@@ -89,10 +89,10 @@ enum ShimFact : int {
   SHIM_IS_SPARSE
 };
 SHIM_CXX_API int64_t shim_cxx_fact(ShimTensor*, int fact, int64_t value);  // -1: failed
-SHIM_CXX_API int shim_cxx_attribute(ShimTensor*, const char* name, ShimTensor** result);  // a tensor or null: grad, data
+SHIM_CXX_API int shim_cxx_attribute(
+    ShimTensor*, const char* name, ShimTensor** result);  // a tensor or null: grad, data
 SHIM_CXX_API int shim_cxx_set_grad(ShimTensor*, ShimTensor* grad);
-SHIM_CXX_API int shim_cxx_backward(
-    ShimTensor*, ShimTensor* gradient, int keep_graph, int create_graph);
+SHIM_CXX_API int shim_cxx_backward(ShimTensor*, ShimTensor* gradient, int keep_graph, int create_graph);
 
 // The thread's modes: 0 or 1 sets one, -1 asks; what it was.
 SHIM_CXX_API int shim_cxx_grad_mode(int on);
@@ -111,7 +111,7 @@ SHIM_CXX_API void* shim_cxx_to_python(const ShimCell*);  // a new reference; nul
 // Autograd functions (torch::autograd::Function). `ctx` is the Python context, borrowed.
 typedef struct ShimFunction {
   const char* name;
-  int (*forward)(void* state, void* ctx, ShimCell* result);                                          // SHIM_TENSORS
+  int (*forward)(void* state, void* ctx, ShimCell* result);                                       // SHIM_TENSORS
   int (*backward)(void* state, void* ctx, ShimTensor* const* grads, size_t n, ShimCell* result);  // SHIM_TENSORS
   void (*destroy)(void* state);
 } ShimFunction;

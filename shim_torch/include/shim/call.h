@@ -46,13 +46,13 @@ template <> struct Taken<std::vector<at::Tensor>> {
     return all;
   }
 };
-#define SHIM_TAKEN(type, expression)                                  \
-  template <> struct Taken<type> {                                    \
-    static type from(ShimCell& c) {                                   \
-      type v = expression;                                            \
-      shim_cxx_release(&c, 1);                                        \
-      return v;                                                       \
-    }                                                                 \
+#define SHIM_TAKEN(type, expression) \
+  template <> struct Taken<type> {   \
+    static type from(ShimCell& c) {  \
+      type v = expression;           \
+      shim_cxx_release(&c, 1);       \
+      return v;                      \
+    }                                \
   };
 SHIM_TAKEN(int64_t, c10::Scalar(c).toLong())
 SHIM_TAKEN(double, c10::Scalar(c).toDouble())
@@ -81,6 +81,10 @@ template <class R> R call(const Op& op, const ShimCell* cells, size_t n) {
     else
       return Taken<R>::all(results, std::make_index_sequence<Count<R>::value>());
   }
+}
+
+inline at::Tensor with_options(at::Tensor made, const c10::TensorOptions& options) {
+  return options.requires_grad() ? made.set_requires_grad(true) : made;
 }
 
 }  // namespace shim

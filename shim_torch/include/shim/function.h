@@ -55,7 +55,9 @@ class AutogradContext {
 };
 
 // Which arguments are inputs: tensors, optional ones that are there, and lists of them.
-inline void collect(variable_list& in, std::vector<bool>& is, const at::Tensor& t) { in.push_back(t), is.push_back(true); }
+inline void collect(variable_list& in, std::vector<bool>& is, const at::Tensor& t) {
+  in.push_back(t), is.push_back(true);
+}
 inline void collect(variable_list& in, std::vector<bool>& is, const std::optional<at::Tensor>& t) {
   if (t && t->defined())
     collect(in, is, *t);
@@ -65,8 +67,12 @@ inline void collect(variable_list& in, std::vector<bool>& is, const std::optiona
 inline void collect(variable_list& in, std::vector<bool>& is, at::TensorList l) {
   for (auto& t : l) collect(in, is, t);
 }
-inline void collect(variable_list& in, std::vector<bool>& is, const variable_list& l) { collect(in, is, at::TensorList(l)); }
-template <class T, std::enable_if_t<!std::is_convertible_v<T, at::TensorList> && !std::is_same_v<T, std::optional<at::Tensor>>, int> = 0>
+inline void collect(variable_list& in, std::vector<bool>& is, const variable_list& l) {
+  collect(in, is, at::TensorList(l));
+}
+template <class T,
+    std::enable_if_t<!std::is_convertible_v<T, at::TensorList> && !std::is_same_v<T, std::optional<at::Tensor>>, int> =
+        0>
 void collect(variable_list&, std::vector<bool>& is, const T&) {
   is.push_back(false);
 }
@@ -97,14 +103,15 @@ template <class T> struct Function {
             variable_list all = X::backward(&call.ctx, given);
             const auto& is = call.is_input;
             while (all.size() > is.size() && !all.back().defined()) all.pop_back();
-            TORCH_CHECK(all.size() == is.size(), "function ", name<X>(), "Backward returned an incorrect number of gradients (expected ",
-                is.size(), ", got ", all.size(), ")");
+            TORCH_CHECK(all.size() == is.size(), "function ", name<X>(),
+                "Backward returned an incorrect number of gradients (expected ", is.size(), ", got ", all.size(), ")");
             for (size_t i = 0; i < all.size(); ++i)
               if (is[i])
                 kept.push_back(all[i]);
               else
-                TORCH_CHECK(!all[i].defined(), "function ", name<X>(), "Backward returned a gradient different from None at position ",
-                    i + 1, ", but the corresponding forward input was not a Variable");
+                TORCH_CHECK(!all[i].defined(), "function ", name<X>(),
+                    "Backward returned a gradient different from None at position ", i + 1,
+                    ", but the corresponding forward input was not a Variable");
             *result = shim::boxed(kept);
           });
         },
@@ -114,7 +121,8 @@ template <class T> struct Function {
     (collect(inputs, call->is_input, args), ...);
     call->forward = [&](AutogradContext* ctx) { return X::forward(ctx, std::forward<A>(args)...); };
     ShimCell out{};
-    shim::check(shim_cxx_apply(&functions, call, reinterpret_cast<ShimTensor* const*>(inputs.data()), inputs.size(), &out));
+    shim::check(
+        shim_cxx_apply(&functions, call, reinterpret_cast<ShimTensor* const*>(inputs.data()), inputs.size(), &out));
     variable_list results = shim::Taken<variable_list>::from(out);
     if constexpr (std::is_same_v<Result, at::Tensor>)
       return results.at(0);
@@ -124,13 +132,12 @@ template <class T> struct Function {
 
  private:
   template <class X> static const char* name() {
-    static const std::string text = [] {
-      std::string s = __PRETTY_FUNCTION__;  // "... [with X = ns::Name; ...]"
+    static const std::string text = [](std::string s) {  // "... [with X = ns::Name; ...]"
       s = s.substr(s.find("X = ") + 4);
       s = s.substr(0, s.find_first_of(";]"));
       const size_t colon = s.rfind("::");
       return colon == std::string::npos ? s : s.substr(colon + 2);
-    }();
+    }(__PRETTY_FUNCTION__);
     return text.c_str();
   }
   static variable_list list_of(const at::Tensor& t) { return {t}; }
@@ -148,7 +155,7 @@ inline bool any_variable_requires_grad(const variable_list& all) {
 }
 namespace impl {
 inline void bump_version(const at::Tensor& t) { shim_cxx_fact(t.shim_handle(), SHIM_BUMP_VERSION, 0); }
-}
+}  // namespace impl
 inline void increment_version(const at::Tensor& t) { impl::bump_version(t); }
 }  // namespace autograd
 }  // namespace torch

@@ -10,25 +10,32 @@ inline Tensor Tensor::operator[](int64_t i) const { return select(0, i); }
 inline Tensor Tensor::contiguous(MemoryFormat f) const { return is_contiguous(f) ? *this : clone(f); }
 inline Tensor Tensor::operator~() const { return bitwise_not(); }
 inline Tensor Tensor::operator-() const { return neg(); }
-#define SHIM_IN_PLACE(symbol, method)                                                         \
-  inline Tensor& Tensor::operator symbol(const Tensor& o) const { return method(o); }         \
-  inline Tensor& Tensor::operator symbol(const Scalar& o) const { return method(o); }
-SHIM_IN_PLACE(+=, add_) SHIM_IN_PLACE(-=, sub_) SHIM_IN_PLACE(*=, mul_) SHIM_IN_PLACE(/=, div_)
-inline Tensor Tensor::toType(ScalarType t) const { return to(t, false, false, std::nullopt); }
+#define SHIM_IN_PLACE(symbol, method)                                                  \
+  inline Tensor& Tensor::operator symbol(const Tensor & o) const { return method(o); } \
+  inline Tensor& Tensor::operator symbol(const Scalar & o) const { return method(o); }
+SHIM_IN_PLACE(+=, add_)
+SHIM_IN_PLACE(-=, sub_)
+SHIM_IN_PLACE(*=, mul_) SHIM_IN_PLACE(/=, div_) inline Tensor Tensor::toType(ScalarType t) const {
+  return to(t, false, false, std::nullopt);
+}
 inline Tensor Tensor::to(caffe2::TypeMeta t, bool non_blocking, bool copy) const {
   return to(t.toScalarType(), non_blocking, copy, std::nullopt);
 }
-inline Tensor Tensor::to(Device d, bool non_blocking) const { return to(d, scalar_type(), non_blocking, false, std::nullopt); }
-inline Tensor Tensor::cpu() const { return to(Device(kCPU)); }
-inline Tensor Tensor::cuda() const { return to(Device(kCUDA)); }
+inline Tensor Tensor::cpu() const { return to(TensorOptions(kCPU), false, false, std::nullopt); }
+inline Tensor Tensor::cuda() const { return to(TensorOptions(kCUDA), false, false, std::nullopt); }
 
-#define SHIM_BINARY(symbol, function)                                                                          \
-  inline Tensor operator symbol(const Tensor& a, const Tensor& b) { return a.function(b); }                    \
+#define SHIM_BINARY(symbol, function)                                                       \
+  inline Tensor operator symbol(const Tensor& a, const Tensor& b) { return a.function(b); } \
   inline Tensor operator symbol(const Tensor& a, const Scalar& b) { return a.function(b); }
-SHIM_BINARY(+, add) SHIM_BINARY(-, sub) SHIM_BINARY(*, mul) SHIM_BINARY(/, div) SHIM_BINARY(%, remainder)
-SHIM_BINARY(==, eq) SHIM_BINARY(!=, ne) SHIM_BINARY(<, lt) SHIM_BINARY(<=, le) SHIM_BINARY(>, gt) SHIM_BINARY(>=, ge)
-SHIM_BINARY(&, bitwise_and) SHIM_BINARY(|, bitwise_or) SHIM_BINARY(^, bitwise_xor)
-inline Tensor operator+(const Scalar& a, const Tensor& b) { return b.add(a); }
+SHIM_BINARY(+, add)
+SHIM_BINARY(-, sub)
+SHIM_BINARY(*, mul)
+SHIM_BINARY(/, div) SHIM_BINARY(%, remainder) SHIM_BINARY(==, eq) SHIM_BINARY(!=, ne) SHIM_BINARY(<, lt)
+    SHIM_BINARY(<=, le) SHIM_BINARY(>, gt) SHIM_BINARY(>=, ge) SHIM_BINARY(&, bitwise_and) SHIM_BINARY(|, bitwise_or)
+        SHIM_BINARY(^, bitwise_xor) inline Tensor
+        operator+(const Scalar& a, const Tensor& b) {
+  return b.add(a);
+}
 inline Tensor operator*(const Scalar& a, const Tensor& b) { return b.mul(a); }
 inline Tensor operator-(const Scalar& a, const Tensor& b) { return b.neg().add(a); }
 inline Tensor operator/(const Scalar& a, const Tensor& b) { return b.reciprocal().mul(a); }
@@ -56,7 +63,10 @@ struct TensorIndex {
   Tensor values;
   TensorIndex(std::nullopt_t) : kind(none) {}
   TensorIndex(EllipsisIndexType) : kind(ellipsis) {}
-  TensorIndex(const char* text) : kind(ellipsis) { TORCH_CHECK_VALUE(std::strcmp(text, "...") == 0, "Expected \"...\" to represent an ellipsis index, but got \"", text, "\""); }
+  TensorIndex(const char* text) : kind(ellipsis) {
+    TORCH_CHECK_VALUE(
+        std::strcmp(text, "...") == 0, "Expected \"...\" to represent an ellipsis index, but got \"", text, "\"");
+  }
   template <class T, std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, int> = 0>
   TensorIndex(T i) : kind(integer), number(int64_t(i)) {}
   template <class T, std::enable_if_t<std::is_same_v<T, bool>, int> = 0> TensorIndex(T b) : kind(boolean), number(b) {}
@@ -67,9 +77,10 @@ struct TensorIndex {
 // Views for numbers, slices and new dimensions; what tensors index is left in `rest`.
 inline Tensor viewed(Tensor self, ArrayRef<TensorIndex> indices, c10::List<std::optional<Tensor>>& rest, bool* any) {
   int64_t named = 0, at = 0;
-  for (auto& i : indices) named += i.kind == TensorIndex::tensor && (i.values.scalar_type() == kBool || i.values.scalar_type() == kByte)
-                                       ? i.values.dim()
-                                       : i.kind != TensorIndex::none && i.kind != TensorIndex::ellipsis && i.kind != TensorIndex::boolean;
+  for (auto& i : indices)
+    named += i.kind == TensorIndex::tensor && (i.values.scalar_type() == kBool || i.values.scalar_type() == kByte)
+                 ? i.values.dim()
+                 : i.kind != TensorIndex::none && i.kind != TensorIndex::ellipsis && i.kind != TensorIndex::boolean;
   TORCH_CHECK_INDEX(named <= self.dim(), "too many indices for tensor of dimension ", self.dim());
   const int64_t skipped = self.dim() - named;
   *any = false;
@@ -77,7 +88,10 @@ inline Tensor viewed(Tensor self, ArrayRef<TensorIndex> indices, c10::List<std::
     for (; n > 0; --n, ++at) rest.push_back(std::nullopt);
   };
   for (auto& i : indices) switch (i.kind) {
-      case TensorIndex::none: self = self.unsqueeze(at); pass(1); break;
+      case TensorIndex::none:
+        self = self.unsqueeze(at);
+        pass(1);
+        break;
       case TensorIndex::ellipsis: pass(skipped); break;
       case TensorIndex::integer: self = self.select(at, i.number); break;
       case TensorIndex::slice:
@@ -130,7 +144,7 @@ extern "C" int32_t torch_from_blob(void*, int64_t, const int64_t*, const int64_t
 extern "C" const char* torch_exception_get_what_without_backtrace();
 
 namespace at {
-template <class F = std::nullptr_t>
+template <class F, std::enable_if_t<std::is_invocable_v<F, void*> || std::is_same_v<F, std::nullptr_t>, int> = 0>
 Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, F deleter, const TensorOptions& options = {}) {
   void (*drop)(void*, void*) = nullptr;
   std::function<void(void*)>* kept = nullptr;
@@ -143,8 +157,8 @@ Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, F deleter, 
   }
   ShimTensor* made = nullptr;
   const Device d = options.device();
-  if (torch_from_blob(data, int64_t(sizes.size()), sizes.data(), strides.data(), 0, int32_t(options.dtype().toScalarType()),
-          int32_t(d.type()), d.index(), &made, 0, nullptr, 0, drop, kept))
+  if (torch_from_blob(data, int64_t(sizes.size()), sizes.data(), strides.data(), 0,
+          int32_t(options.dtype().toScalarType()), int32_t(d.type()), d.index(), &made, 0, nullptr, 0, drop, kept))
     throw c10::Error(SHIM_RUNTIME, torch_exception_get_what_without_backtrace());
   Tensor t = Tensor::shim_adopt(made);
   if (options.requires_grad()) t.set_requires_grad(true);
@@ -167,20 +181,29 @@ Tensor from_blob(void* data, IntArrayRef sizes, F deleter, const TensorOptions& 
   return from_blob(data, sizes, contiguous_strides(sizes), std::move(deleter), options);
 }
 template <class T> Tensor tensor(ArrayRef<T> values, const TensorOptions& options = {}) {
-  Tensor t = from_blob(const_cast<T*>(values.data()), {int64_t(values.size())}, TensorOptions(CppTypeToScalarType<T>::value)).clone();
+  Tensor t =
+      from_blob(const_cast<T*>(values.data()), {int64_t(values.size())}, TensorOptions(CppTypeToScalarType<T>::value))
+          .clone();
   const bool real = std::is_floating_point_v<T>;
-  t = t.to(options.has_dtype() || !real ? options.dtype_opt().value_or(t.scalar_type()) : options.dtype().toScalarType());
+  const ScalarType whole = std::is_same_v<T, bool> ? kBool : kLong;  // without a dtype, as Python's numbers
+  t = t.to(options.has_dtype() || real ? options.dtype().toScalarType() : whole);
   if (options.has_device()) t = t.to(options.device());
   return options.requires_grad() ? t.set_requires_grad(true) : t;
 }
-template <class T> Tensor tensor(std::initializer_list<T> v, const TensorOptions& o = {}) { return tensor(ArrayRef<T>(v), o); }
-template <class T> Tensor tensor(const std::vector<T>& v, const TensorOptions& o = {}) { return tensor(ArrayRef<T>(v), o); }
+template <class T> Tensor tensor(std::initializer_list<T> v, const TensorOptions& o = {}) {
+  return tensor(ArrayRef<T>(v), o);
+}
+template <class T> Tensor tensor(const std::vector<T>& v, const TensorOptions& o = {}) {
+  return tensor(ArrayRef<T>(v), o);
+}
 template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0> Tensor tensor(T v, const TensorOptions& o = {}) {
-  const ScalarType t = std::is_floating_point_v<T> ? o.dtype().toScalarType() : CppTypeToScalarType<T>::value;
+  const ScalarType t = std::is_floating_point_v<T> ? o.dtype().toScalarType() : std::is_same_v<T, bool> ? kBool : kLong;
   Tensor made = at::full({}, Scalar(v), o.has_dtype() ? o : o.dtype(t));
   return o.requires_grad() ? made.set_requires_grad(true) : made;
 }
-inline Tensor scalar_tensor_of(const Scalar& s, Device d = kCPU) { return at::full({}, s, TensorOptions(s.type()).device(d)); }
+inline Tensor scalar_tensor_of(const Scalar& s, Device d = kCPU) {
+  return at::full({}, s, TensorOptions(s.type()).device(d));
+}
 inline std::ostream& print(std::ostream& out, const Tensor& t) {
   out << "[ " << t.type().toString() << "{" << t.sizes() << "} ]";
   return out;
@@ -188,7 +211,8 @@ inline std::ostream& print(std::ostream& out, const Tensor& t) {
 inline std::ostream& operator<<(std::ostream& out, const Tensor& t) { return print(out, t); }
 inline int64_t maybe_wrap_dim(int64_t d, int64_t n, bool wrap_scalar = true) {
   const int64_t most = std::max<int64_t>(n, wrap_scalar ? 1 : 0);
-  TORCH_CHECK_INDEX(d >= -most && d < most, "Dimension out of range (expected to be in range of [", -most, ", ", most - 1, "], but got ", d, ")");
+  TORCH_CHECK_INDEX(d >= -most && d < most, "Dimension out of range (expected to be in range of [", -most, ", ",
+      most - 1, "], but got ", d, ")");
   return d < 0 ? d + most : d;
 }
 inline std::vector<int64_t> infer_size(IntArrayRef a, IntArrayRef b) {
@@ -196,7 +220,8 @@ inline std::vector<int64_t> infer_size(IntArrayRef a, IntArrayRef b) {
   std::vector<int64_t> r(n);
   for (size_t i = 0; i < n; ++i) {
     const int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1, y = i < b.size() ? b[b.size() - 1 - i] : 1;
-    TORCH_CHECK(x == y || x == 1 || y == 1, "The size of tensor a (", x, ") must match the size of tensor b (", y, ") at non-singleton dimension ", n - 1 - i);
+    TORCH_CHECK(x == y || x == 1 || y == 1, "The size of tensor a (", x, ") must match the size of tensor b (", y,
+        ") at non-singleton dimension ", n - 1 - i);
     r[n - 1 - i] = x == 1 ? y : x;
   }
   return r;

@@ -59,36 +59,38 @@ struct alignas(2) BFloat16 {
 };
 template <class T> using complex = std::complex<T>;
 
-#define SHIM_HALF_OPERATOR(T, op)                                                          \
-  inline T operator op(const T& a, const T& b) { return T(float(a) op float(b)); }         \
-  inline float operator op(const T& a, float b) { return float(a) op b; }                  \
-  inline float operator op(float a, const T& b) { return a op float(b); }                  \
-  inline double operator op(const T& a, double b) { return double(float(a)) op b; }        \
-  inline double operator op(double a, const T& b) { return a op double(float(b)); }        \
-  inline T operator op(const T& a, int b) { return T(float(a) op float(b)); }              \
-  inline T operator op(int a, const T& b) { return T(float(a) op float(b)); }              \
-  inline T operator op(const T& a, int64_t b) { return T(float(a) op float(b)); }          \
-  inline T operator op(int64_t a, const T& b) { return T(float(a) op float(b)); }          \
-  inline T& operator op##=(T& a, const T& b) { return a = T(float(a) op float(b)); }       \
-  inline T& operator op##=(T& a, float b) { return a = T(float(a) op b); }
-#define SHIM_HALF_OPERATORS(T) \
-  SHIM_HALF_OPERATOR(T, +) SHIM_HALF_OPERATOR(T, -) SHIM_HALF_OPERATOR(T, *) SHIM_HALF_OPERATOR(T, /) \
-  inline T operator-(const T& a) { return T(-float(a)); }
+#define SHIM_HALF_OPERATOR(T, op)                                                      \
+  inline T operator op(const T& a, const T& b) { return T(float(a) op float(b)); }     \
+  inline float operator op(const T& a, float b) { return float(a) op b; }              \
+  inline float operator op(float a, const T& b) { return a op float(b); }              \
+  inline double operator op(const T& a, double b) { return double(float(a)) op b; }    \
+  inline double operator op(double a, const T& b) { return a op double(float(b)); }    \
+  inline T operator op(const T& a, int b) { return T(float(a) op float(b)); }          \
+  inline T operator op(int a, const T& b) { return T(float(a) op float(b)); }          \
+  inline T operator op(const T& a, int64_t b) { return T(float(a) op float(b)); }      \
+  inline T operator op(int64_t a, const T& b) { return T(float(a) op float(b)); }      \
+  inline T& operator op##=(T & a, const T & b) { return a = T(float(a) op float(b)); } \
+  inline T& operator op##=(T & a, float b) { return a = T(float(a) op b); }
+#define SHIM_HALF_OPERATORS(T)                                                                                \
+  SHIM_HALF_OPERATOR(T, +)                                                                                    \
+  SHIM_HALF_OPERATOR(T, -) SHIM_HALF_OPERATOR(T, *) SHIM_HALF_OPERATOR(T, /) inline T operator-(const T& a) { \
+    return T(-float(a));                                                                                      \
+  }
 SHIM_HALF_OPERATORS(Half)
 SHIM_HALF_OPERATORS(BFloat16)
 
 }  // namespace c10
 
-#define SHIM_HALF_LIMITS(T, digits_, digits10_, low, highest, smallest, eps, inf, nan)             \
-  template <> class std::numeric_limits<c10::T> : public std::numeric_limits<float> {             \
-   public:                                                                                         \
-    static constexpr int digits = digits_, digits10 = digits10_;                                   \
-    static constexpr c10::T min() { return {smallest, c10::T::from_bits()}; }                      \
-    static constexpr c10::T lowest() { return {low, c10::T::from_bits()}; }                        \
-    static constexpr c10::T max() { return {highest, c10::T::from_bits()}; }                       \
-    static constexpr c10::T epsilon() { return {eps, c10::T::from_bits()}; }                       \
-    static constexpr c10::T infinity() { return {inf, c10::T::from_bits()}; }                      \
-    static constexpr c10::T quiet_NaN() { return {nan, c10::T::from_bits()}; }                     \
+#define SHIM_HALF_LIMITS(T, digits_, digits10_, low, highest, smallest, eps, inf, nan) \
+  template <> class std::numeric_limits<c10::T> : public std::numeric_limits<float> {  \
+   public:                                                                             \
+    static constexpr int digits = digits_, digits10 = digits10_;                       \
+    static constexpr c10::T min() { return {smallest, c10::T::from_bits()}; }          \
+    static constexpr c10::T lowest() { return {low, c10::T::from_bits()}; }            \
+    static constexpr c10::T max() { return {highest, c10::T::from_bits()}; }           \
+    static constexpr c10::T epsilon() { return {eps, c10::T::from_bits()}; }           \
+    static constexpr c10::T infinity() { return {inf, c10::T::from_bits()}; }          \
+    static constexpr c10::T quiet_NaN() { return {nan, c10::T::from_bits()}; }         \
   };
 SHIM_HALF_LIMITS(Half, 11, 3, 0xfbff, 0x7bff, 0x0400, 0x1400, 0x7c00, 0x7e00)
 SHIM_HALF_LIMITS(BFloat16, 8, 2, 0xff7f, 0x7f7f, 0x0080, 0x3c00, 0x7f80, 0x7fc0)

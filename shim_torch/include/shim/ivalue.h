@@ -1,14 +1,14 @@
 #pragma once
 // Values of any schema type, and how a kernel's C++ types are made of cells and cells of them.
-#include <shim/modes.h>
+#include <shim/dispatch.h>
 
 namespace shim {
 
 template <class T> struct Unboxed;  // from(const ShimCell&) borrows, schema() is the type's text
-#define SHIM_UNBOXED(type, text, expression)                               \
-  template <> struct Unboxed<type> {                                       \
+#define SHIM_UNBOXED(type, text, expression)                                    \
+  template <> struct Unboxed<type> {                                            \
     static type from([[maybe_unused]] const ShimCell& c) { return expression; } \
-    static std::string schema() { return text; }                           \
+    static std::string schema() { return text; }                                \
   };
 inline at::Tensor tensor_of(ShimTensor* t) {
   if (t) shim_cxx_retain(t);
@@ -40,16 +40,21 @@ template <class T> struct Unboxed<std::optional<T>> {
 };
 template <> struct Unboxed<c10::OptionalIntArrayRef> {
   static c10::OptionalIntArrayRef from(const ShimCell& c) {
-    return c.tag == SHIM_NONE ? c10::OptionalIntArrayRef() : c10::OptionalIntArrayRef(Unboxed<c10::IntArrayRef>::from(c));
+    return c.tag == SHIM_NONE ? c10::OptionalIntArrayRef()
+                              : c10::OptionalIntArrayRef(Unboxed<c10::IntArrayRef>::from(c));
   }
   static std::string schema() { return "int[]?"; }
 };
 template <class T> std::vector<T> elements_of(const ShimCell& c) {
   std::vector<T> all;
   for (uint32_t i = 0; i < c.n; ++i) switch (c.tag) {
-      case SHIM_INTS: all.push_back(Unboxed<T>::from(number_cell(SHIM_INT, static_cast<const int64_t*>(c.p)[i]))); break;
+      case SHIM_INTS:
+        all.push_back(Unboxed<T>::from(number_cell(SHIM_INT, static_cast<const int64_t*>(c.p)[i])));
+        break;
       case SHIM_DOUBLES: all.push_back(Unboxed<T>::from(cell(static_cast<const double*>(c.p)[i]))); break;
-      case SHIM_BOOLS: all.push_back(Unboxed<T>::from(number_cell(SHIM_BOOL, static_cast<const uint8_t*>(c.p)[i]))); break;
+      case SHIM_BOOLS:
+        all.push_back(Unboxed<T>::from(number_cell(SHIM_BOOL, static_cast<const uint8_t*>(c.p)[i])));
+        break;
       case SHIM_TENSORS: {
         auto* t = static_cast<ShimTensor* const*>(c.p)[i];
         all.push_back(Unboxed<T>::from(t ? pointer_cell(SHIM_TENSOR, t) : none_cell()));
@@ -125,7 +130,8 @@ class IValue {  // owns its cell; copies share it
   IValue(IntArrayRef a) : IValue(Own{}, shim::boxed(a)) {}
   IValue(const std::vector<int64_t>& a) : IValue(IntArrayRef(a)) {}
   IValue(const std::vector<double>& a) : IValue(Own{}, shim::boxed(a)) {}
-  template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0> IValue(T v) : IValue(Own{}, Scalar(v).cell()) {}
+  template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
+  IValue(T v) : IValue(Own{}, Scalar(v).cell()) {}
   IValue(const Scalar& v) : IValue(Own{}, v.cell()) {}
   IValue(ScalarType t) : IValue(Own{}, shim::cell(int64_t(t))) {}
   IValue(Device d) : IValue(Own{}, shim::cell(d)) {}
@@ -156,10 +162,11 @@ class IValue {  // owns its cell; copies share it
 
  private:
   struct Own {};
-  IValue(Own, ShimCell c) : held_(new ShimCell(c), [](ShimCell* p) {
-    shim_cxx_release(p, 1);
-    delete p;
-  }) {}
+  IValue(Own, ShimCell c)
+      : held_(new ShimCell(c), [](ShimCell* p) {
+          shim_cxx_release(p, 1);
+          delete p;
+        }) {}
   uint32_t tag() const { return held_ ? held_->tag : uint32_t(SHIM_NONE); }
   ShimCell cell() const { return held_ ? *held_ : shim::none_cell(); }
   template <class T> T wanted(uint32_t tag_, const char* name) const {
@@ -215,8 +222,10 @@ template <class K, class V> ShimCell boxed(const c10::Dict<K, V>& d) {
 }
 }  // namespace shim
 namespace torch {
+using c10::Dict;
 using c10::IValue;
 using c10::List;
-using c10::Dict;
-namespace jit { using c10::IValue; }
+namespace jit {
+using c10::IValue;
+}
 }  // namespace torch

@@ -82,7 +82,19 @@ template <class F, class = decltype(&F::operator())> AnyKernel kernel_of(F f) {
 }  // namespace shim
 
 namespace c10 {
-enum class DispatchKey { Undefined, CPU, CUDA, Meta, Autograd, AutogradCPU, AutogradCUDA, CompositeImplicitAutograd, CompositeExplicitAutograd, BackendSelect, CatchAll };
+enum class DispatchKey {
+  Undefined,
+  CPU,
+  CUDA,
+  Meta,
+  Autograd,
+  AutogradCPU,
+  AutogradCUDA,
+  CompositeImplicitAutograd,
+  CompositeExplicitAutograd,
+  BackendSelect,
+  CatchAll
+};
 inline const char* toString(DispatchKey k) {
   static const char* const names[] = {"Undefined", "CPU", "CUDA", "Meta", "Autograd", "AutogradCPU", "AutogradCUDA",
       "CompositeImplicitAutograd", "CompositeExplicitAutograd", "BackendSelect", "CompositeImplicitAutograd"};
@@ -110,7 +122,8 @@ inline std::string schema(const char* text) { return text; }
 
 class Library {
  public:
-  Library(const char* ns, const char* key, const char* file, uint32_t line) : ns_(ns), key_(key), file_(file), line_(line) {}
+  Library(const char* ns, const char* key, const char* file, uint32_t line)
+      : ns_(ns), key_(key), file_(file), line_(line) {}
   Library& def(const std::string& text) & {
     ShimLibrary* library = nullptr;
     aoti_torch_library_init_fragment(ns_.c_str(), file_, line_, &library);
@@ -126,7 +139,9 @@ class Library {
     }
     return add(name, made, made.kernel.schema(name.substr(name.rfind(':') + 1)));
   }
-  template <class F> Library& impl(const std::string& name, F&& f) & { return add(name, CppFunction(std::forward<F>(f)), ""); }
+  template <class F> Library& impl(const std::string& name, F&& f) & {
+    return add(name, CppFunction(std::forward<F>(f)), "");
+  }
   Library& impl(const std::string& name, CppFunction f) & { return add(name, f, ""); }
   template <class... A> Library& set_python_module(A&&...) & { return *this; }
 
@@ -159,7 +174,8 @@ class RegisterOperators {
   template <class F> RegisterOperators& op(const std::string& name, F&& f) & {
     const size_t colon = name.find("::");
     TORCH_CHECK(colon != std::string::npos, "an operator without a namespace: ", name);
-    Library(name.substr(0, colon).c_str(), "", "", 0).def(name.substr(colon + 2), std::forward<F>(f));
+    Library library(name.substr(0, colon).c_str(), "", "", 0);
+    library.def(name.substr(colon + 2), std::forward<F>(f));
     return *this;
   }
   template <class F> RegisterOperators&& op(const std::string& name, F&& f) && {
@@ -175,10 +191,10 @@ namespace c10 {
 using torch::RegisterOperators;
 }
 
-#define SHIM_LIBRARY(ns, key, uid)                                                                            \
-  static void C10_CONCATENATE(shim_library_##ns##_##key##_, uid)(torch::Library&);                            \
-  static const torch::detail::TorchLibraryInit C10_CONCATENATE(shim_library_init_##ns##_##key##_, uid)(       \
-      &C10_CONCATENATE(shim_library_##ns##_##key##_, uid), #ns, SHIM_LIBRARY_KEY_##key, __FILE__, __LINE__);  \
+#define SHIM_LIBRARY(ns, key, uid)                                                                           \
+  static void C10_CONCATENATE(shim_library_##ns##_##key##_, uid)(torch::Library&);                           \
+  static const torch::detail::TorchLibraryInit C10_CONCATENATE(shim_library_init_##ns##_##key##_, uid)(      \
+      &C10_CONCATENATE(shim_library_##ns##_##key##_, uid), #ns, SHIM_LIBRARY_KEY_##key, __FILE__, __LINE__); \
   void C10_CONCATENATE(shim_library_##ns##_##key##_, uid)
 #define SHIM_LIBRARY_KEY_ ""
 #define SHIM_LIBRARY_KEY_CPU "CPU"
@@ -190,7 +206,7 @@ using torch::RegisterOperators;
 #define SHIM_LIBRARY_KEY_CompositeImplicitAutograd "CompositeImplicitAutograd"
 #define SHIM_LIBRARY_KEY_CompositeExplicitAutograd "CompositeExplicitAutograd"
 #define SHIM_LIBRARY_KEY_BackendSelect "BackendSelect"
-#define SHIM_LIBRARY_(ns, key, uid, m) SHIM_LIBRARY(ns, key, uid)([[maybe_unused]] torch::Library& m)
+#define SHIM_LIBRARY_(ns, key, uid, m) SHIM_LIBRARY(ns, key, uid)([[maybe_unused]] torch::Library & m)
 #define TORCH_LIBRARY(ns, m) SHIM_LIBRARY_(ns, , __COUNTER__, m)
 #define TORCH_LIBRARY_FRAGMENT(ns, m) SHIM_LIBRARY_(ns, , __COUNTER__, m)
 #define TORCH_LIBRARY_IMPL(ns, key, m) SHIM_LIBRARY_(ns, key, __COUNTER__, m)

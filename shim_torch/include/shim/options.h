@@ -12,7 +12,9 @@ inline ShimCell pointer_cell(uint32_t tag, const void* p, size_t n = 0) {
   return c;
 }
 inline ShimCell cell(c10::ScalarType t) { return number_cell(SHIM_DTYPE, int64_t(t)); }
-inline ShimCell cell(const c10::Device& d) { return number_cell(SHIM_DEVICE, int64_t(d.type()), uint32_t(int32_t(d.index()))); }
+inline ShimCell cell(const c10::Device& d) {
+  return number_cell(SHIM_DEVICE, int64_t(d.type()), uint32_t(int32_t(d.index())));
+}
 inline ShimCell cell(c10::Layout l) { return number_cell(SHIM_LAYOUT, int64_t(l)); }
 inline ShimCell cell(c10::MemoryFormat f) { return number_cell(SHIM_MEMORY_FORMAT, int64_t(f)); }
 inline ShimCell cell(int64_t v) { return number_cell(SHIM_INT, v); }
@@ -104,7 +106,9 @@ class DeprecatedTypeProperties {
   std::string toString() const {
     return std::string(device_.is_cuda() ? "CUDA" : "CPU") + c10::toString(type_) + "Type";
   }
-  bool operator==(const DeprecatedTypeProperties& o) const { return type_ == o.type_ && device_.type() == o.device_.type(); }
+  bool operator==(const DeprecatedTypeProperties& o) const {
+    return type_ == o.type_ && device_.type() == o.device_.type();
+  }
   bool operator!=(const DeprecatedTypeProperties& o) const { return !(*this == o); }
 
  private:

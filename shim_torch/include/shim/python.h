@@ -22,7 +22,9 @@ template <class F> pybind11::handle given(const ShimCell& c, F&& after) {
   if (!o) throw pybind11::error_already_set();
   return o;
 }
-inline pybind11::handle given(const ShimCell& c) { return given(c, [] {}); }
+inline pybind11::handle given(const ShimCell& c) {
+  return given(c, [] {});
+}
 // In each module, from when it is loaded: errors of ours become what they were.
 static struct Translators {
   Translators() {
@@ -39,16 +41,16 @@ static struct Translators {
 namespace pybind11 {
 namespace detail {
 
-#define SHIM_CASTER(type, name, tag_, make)                                          \
-  template <> struct type_caster<type> {                                             \
-    PYBIND11_TYPE_CASTER(type, _(name));                                             \
-    type_caster() : value(make) {}                                                   \
-    bool load(handle src, bool) {                                                    \
-      ShimCell c{};                                                                  \
-      if (!src || src.is_none() || shim_cxx_from_python(tag_, src.ptr(), &c)) return false; \
-      value = shim::Unboxed<type>::from(c);                                          \
-      return true;                                                                   \
-    }                                                                                \
+#define SHIM_CASTER(type, name, tag_, make)                                                               \
+  template <> struct type_caster<type> {                                                                  \
+    PYBIND11_TYPE_CASTER(type, _(name));                                                                  \
+    type_caster() : value(make) {}                                                                        \
+    bool load(handle src, bool) {                                                                         \
+      ShimCell c{};                                                                                       \
+      if (!src || src.is_none() || shim_cxx_from_python(tag_, src.ptr(), &c)) return false;               \
+      value = shim::Unboxed<type>::from(c);                                                               \
+      return true;                                                                                        \
+    }                                                                                                     \
     static handle cast(const type& v, return_value_policy, handle) { return shim::given(shim::cell(v)); } \
   };
 SHIM_CASTER(at::ScalarType, "torch.dtype", SHIM_DTYPE, at::kFloat)
@@ -119,6 +121,8 @@ template <> struct type_caster<at::ArrayRef<double>> : shim_list_caster<double> 
 
 namespace torch {
 namespace py = pybind11;
-template <class F> F wrap_pybind_function(F f) { return f; }  // load_inline(functions=…); the casters' errors need no more
-}
+template <class F> F wrap_pybind_function(F f) {
+  return f;
+}  // load_inline(functions=…); the casters' errors need no more
+}  // namespace torch
 namespace py = pybind11;

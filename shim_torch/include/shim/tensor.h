@@ -95,11 +95,13 @@ class Tensor {
   bool is_complex() const { return isComplexType(scalar_type()); }
   bool is_floating_point() const { return isFloatingType(scalar_type()); }
   bool is_signed() const { return scalar_type() != kByte && scalar_type() != kBool; }
-  bool is_contiguous(MemoryFormat f = MemoryFormat::Contiguous) const { return fact(SHIM_IS_CONTIGUOUS, int64_t(f)) != 0; }
+  bool is_contiguous(MemoryFormat f = MemoryFormat::Contiguous) const {
+    return fact(SHIM_IS_CONTIGUOUS, int64_t(f)) != 0;
+  }
   bool is_non_overlapping_and_dense() const;
   MemoryFormat suggest_memory_format() const {
     return dim() == 4 && !is_contiguous() && is_contiguous(MemoryFormat::ChannelsLast) ? MemoryFormat::ChannelsLast
-                                                                                      : MemoryFormat::Contiguous;
+                                                                                       : MemoryFormat::Contiguous;
   }
   bool is_pinned() const { return fact(SHIM_IS_PINNED) != 0; }
   bool has_storage() const { return defined(); }
@@ -118,7 +120,8 @@ class Tensor {
   template <class T> T* data_ptr() const {
     using Plain = std::remove_const_t<T>;
     constexpr ScalarType wanted = CppTypeToScalarType<Plain>::value;
-    TORCH_CHECK(scalar_type() == wanted, "expected scalar type ", toString(wanted), " but found ", toString(scalar_type()));
+    TORCH_CHECK(
+        scalar_type() == wanted, "expected scalar type ", toString(wanted), " but found ", toString(scalar_type()));
     return static_cast<T*>(data_ptr());
   }
   template <class T> T* mutable_data_ptr() const { return data_ptr<T>(); }
@@ -136,12 +139,14 @@ class Tensor {
     TORCH_CHECK(dim() == int64_t(N), "TensorAccessor expected ", N, " dims but tensor has ", dim());
     return {data_ptr<T>(), sizes().data(), strides().data()};
   }
-  template <class T, size_t N, template <class> class P = DefaultPtrTraits> PackedTensorAccessor32<T, N, P> packed_accessor32() const {
+  template <class T, size_t N, template <class> class P = DefaultPtrTraits>
+  PackedTensorAccessor32<T, N, P> packed_accessor32() const {
     TORCH_CHECK(numel() <= int64_t(std::numeric_limits<int32_t>::max()),
         "numel needs to be smaller than int32_t max; otherwise, please use packed_accessor64");
     return generic_packed_accessor<T, N, P, int32_t>();
   }
-  template <class T, size_t N, template <class> class P = DefaultPtrTraits> PackedTensorAccessor64<T, N, P> packed_accessor64() const {
+  template <class T, size_t N, template <class> class P = DefaultPtrTraits>
+  PackedTensorAccessor64<T, N, P> packed_accessor64() const {
     return generic_packed_accessor<T, N, P, int64_t>();
   }
   template <class T, size_t N, template <class> class P = DefaultPtrTraits, class I = int64_t>
@@ -176,7 +181,6 @@ class Tensor {
   Tensor& operator/=(const Scalar& o) const;
   Tensor toType(ScalarType t) const;
   Tensor to(caffe2::TypeMeta t, bool non_blocking = false, bool copy = false) const;
-  Tensor to(Device d, bool non_blocking = false) const;
   Tensor cpu() const;
   Tensor cuda() const;
 
@@ -215,7 +219,8 @@ class Tensor {
   static int64_t in_range(IntArrayRef a, int64_t d) {
     const auto n = int64_t(a.size());
     TORCH_CHECK_INDEX(n > 0 || (d >= -1 && d <= 0), "Dimension specified as ", d, " but tensor has no dimensions");
-    TORCH_CHECK_INDEX(d >= -n && d < n, "Dimension out of range (expected to be in range of [", -n, ", ", n - 1, "], but got ", d, ")");
+    TORCH_CHECK_INDEX(d >= -n && d < n, "Dimension out of range (expected to be in range of [", -n, ", ", n - 1,
+        "], but got ", d, ")");
     return a[size_t(d < 0 ? d + n : d)];
   }
   ShimTensor* p_ = nullptr;

@@ -4,27 +4,32 @@
 
 namespace c10 {
 
-#define SHIM_TYPES(_)                                                                                            \
-  _(uint8_t, Byte, 0) _(int8_t, Char, 1) _(int16_t, Short, 2) _(int, Int, 3) _(int64_t, Long, 4) _(Half, Half, 5) \
-  _(float, Float, 6) _(double, Double, 7) _(complex<Half>, ComplexHalf, 8) _(complex<float>, ComplexFloat, 9)     \
-  _(complex<double>, ComplexDouble, 10) _(bool, Bool, 11) _(BFloat16, BFloat16, 15)
+#define SHIM_TYPES(_)                                                                                           \
+  _(uint8_t, Byte, 0)                                                                                           \
+  _(int8_t, Char, 1)                                                                                            \
+  _(int16_t, Short, 2)                                                                                          \
+  _(int, Int, 3) _(int64_t, Long, 4) _(Half, Half, 5) _(float, Float, 6) _(double, Double, 7)                   \
+      _(complex<Half>, ComplexHalf, 8) _(complex<float>, ComplexFloat, 9) _(complex<double>, ComplexDouble, 10) \
+          _(bool, Bool, 11) _(BFloat16, BFloat16, 15)
 #define SHIM_WIDE_TYPES(_) _(uint16_t, UInt16, 27) _(uint32_t, UInt32, 28) _(uint64_t, UInt64, 29)
-#define SHIM_NARROW_FLOATS(_)                                                             \
-  _(Float8_e5m2, 23) _(Float8_e4m3fn, 24) _(Float8_e5m2fnuz, 25) _(Float8_e4m3fnuz, 26) \
-  _(QInt8, 12) _(QUInt8, 13) _(QInt32, 14) _(Float8_e8m0fnu, 44)
+#define SHIM_NARROW_FLOATS(_) \
+  _(Float8_e5m2, 23)          \
+  _(Float8_e4m3fn, 24)        \
+  _(Float8_e5m2fnuz, 25) _(Float8_e4m3fnuz, 26) _(QInt8, 12) _(QUInt8, 13) _(QInt32, 14) _(Float8_e8m0fnu, 44)
 
 enum class ScalarType : int8_t {
 #define SHIM_ROW(type, name, number) name = number,
   SHIM_TYPES(SHIM_ROW) SHIM_WIDE_TYPES(SHIM_ROW)
 #undef SHIM_ROW
 #define SHIM_ROW(name, number) name = number,
-  SHIM_NARROW_FLOATS(SHIM_ROW)
+      SHIM_NARROW_FLOATS(SHIM_ROW)
 #undef SHIM_ROW
-  Undefined = 47,
+          Undefined = 47,
   NumOptions = 48
 };
 #define SHIM_ROW(type, name, number) constexpr ScalarType k##name = ScalarType::name;
-SHIM_TYPES(SHIM_ROW) SHIM_WIDE_TYPES(SHIM_ROW)
+SHIM_TYPES(SHIM_ROW)
+SHIM_WIDE_TYPES(SHIM_ROW)
 #undef SHIM_ROW
 #define SHIM_ROW(name, number) constexpr ScalarType k##name = ScalarType::name;
 SHIM_NARROW_FLOATS(SHIM_ROW)
@@ -34,10 +39,13 @@ constexpr ScalarType kUInt8 = kByte, kInt8 = kChar, kInt16 = kShort, kInt32 = kI
 
 template <ScalarType> struct ScalarTypeToCPPType;
 template <class T> struct CppTypeToScalarType;
-#define SHIM_ROW(type_, name, number)                                                  \
-  template <> struct ScalarTypeToCPPType<ScalarType::name> { using type = type_; };   \
+#define SHIM_ROW(type_, name, number)                        \
+  template <> struct ScalarTypeToCPPType<ScalarType::name> { \
+    using type = type_;                                      \
+  };                                                         \
   template <> struct CppTypeToScalarType<type_> : std::integral_constant<ScalarType, ScalarType::name> {};
-SHIM_TYPES(SHIM_ROW) SHIM_WIDE_TYPES(SHIM_ROW)
+SHIM_TYPES(SHIM_ROW)
+SHIM_WIDE_TYPES(SHIM_ROW)
 #undef SHIM_ROW
 template <> struct CppTypeToScalarType<long long> : std::integral_constant<ScalarType, ScalarType::Long> {};
 namespace impl {
@@ -46,10 +54,13 @@ template <ScalarType S> using ScalarTypeToCPPTypeT = typename ScalarTypeToCPPTyp
 
 inline const char* toString(ScalarType t) {
   switch (t) {
-#define SHIM_ROW(type, name, number) case ScalarType::name: return #name;
-    SHIM_TYPES(SHIM_ROW) SHIM_WIDE_TYPES(SHIM_ROW)
+#define SHIM_ROW(type, name, number) \
+  case ScalarType::name: return #name;
+    SHIM_TYPES(SHIM_ROW)
+    SHIM_WIDE_TYPES(SHIM_ROW)
 #undef SHIM_ROW
-#define SHIM_ROW(name, number) case ScalarType::name: return #name;
+#define SHIM_ROW(name, number) \
+  case ScalarType::name: return #name;
     SHIM_NARROW_FLOATS(SHIM_ROW)
 #undef SHIM_ROW
     default: return "Undefined";
@@ -58,8 +69,10 @@ inline const char* toString(ScalarType t) {
 inline std::ostream& operator<<(std::ostream& out, ScalarType t) { return out << toString(t); }
 inline size_t elementSize(ScalarType t) {
   switch (t) {
-#define SHIM_ROW(type, name, number) case ScalarType::name: return sizeof(type);
-    SHIM_TYPES(SHIM_ROW) SHIM_WIDE_TYPES(SHIM_ROW)
+#define SHIM_ROW(type, name, number) \
+  case ScalarType::name: return sizeof(type);
+    SHIM_TYPES(SHIM_ROW)
+    SHIM_WIDE_TYPES(SHIM_ROW)
 #undef SHIM_ROW
     case ScalarType::QInt32: return 4;
     default: return 1;
@@ -122,12 +135,26 @@ inline ScalarType typeMetaToScalarType(TypeMeta t) { return t.toScalarType(); }
 inline TypeMeta scalarTypeToTypeMeta(ScalarType t) { return TypeMeta(t); }
 
 // --- devices, layouts, memory formats ---------------------------------------------------------------------------------
-enum class DeviceType : int8_t { CPU = 0, CUDA = 1, HIP = 6, XLA = 9, XPU = 12, MPS = 13, Meta = 14, HPU = 15, MTIA = 19, PrivateUse1 = 20 };
+enum class DeviceType : int8_t {
+  CPU = 0,
+  CUDA = 1,
+  HIP = 6,
+  XLA = 9,
+  XPU = 12,
+  MPS = 13,
+  Meta = 14,
+  HPU = 15,
+  MTIA = 19,
+  PrivateUse1 = 20
+};
 constexpr DeviceType kCPU = DeviceType::CPU, kCUDA = DeviceType::CUDA, kMeta = DeviceType::Meta, kXPU = DeviceType::XPU,
                      kMPS = DeviceType::MPS, kHIP = DeviceType::HIP;
 using DeviceIndex = int8_t;
 inline std::string DeviceTypeName(DeviceType t, bool lower = false) {
-  std::string s = t == DeviceType::CPU ? "CPU" : t == DeviceType::CUDA ? "CUDA" : t == DeviceType::Meta ? "META" : "OTHER";
+  std::string s = t == DeviceType::CPU    ? "CPU"
+                  : t == DeviceType::CUDA ? "CUDA"
+                  : t == DeviceType::Meta ? "META"
+                                          : "OTHER";
   if (lower) std::transform(s.begin(), s.end(), s.begin(), [](char c) { return char(std::tolower(c)); });
   return s;
 }
@@ -163,7 +190,9 @@ struct Device {
 inline std::ostream& operator<<(std::ostream& out, const Device& d) { return out << d.str(); }
 enum class Layout : int8_t { Strided, Sparse, SparseCsr, Mkldnn, SparseCsc, SparseBsr, SparseBsc, Jagged };
 constexpr Layout kStrided = Layout::Strided, kSparse = Layout::Sparse, kSparseCsr = Layout::SparseCsr;
-inline std::ostream& operator<<(std::ostream& out, Layout l) { return out << (l == kStrided ? "Strided" : l == kSparse ? "Sparse" : "SparseCsr"); }
+inline std::ostream& operator<<(std::ostream& out, Layout l) {
+  return out << (l == kStrided ? "Strided" : l == kSparse ? "Sparse" : "SparseCsr");
+}
 enum class MemoryFormat : int8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
 inline std::ostream& operator<<(std::ostream& out, MemoryFormat f) {
   static const char* const names[] = {"Contiguous", "Preserve", "ChannelsLast", "ChannelsLast3d"};
@@ -177,7 +206,9 @@ class Scalar {
   template <class T, std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, int> = 0> Scalar(T v) {
     cell_ = {SHIM_INT, 0, {int64_t(v)}, 0};
   }
-  template <class T, std::enable_if_t<std::is_same_v<T, bool>, int> = 0> Scalar(T v) { cell_ = {SHIM_BOOL, 0, {int64_t(v)}, 0}; }
+  template <class T, std::enable_if_t<std::is_same_v<T, bool>, int> = 0> Scalar(T v) {
+    cell_ = {SHIM_BOOL, 0, {int64_t(v)}, 0};
+  }
   Scalar(double v) : Scalar(v, SHIM_DOUBLE) {}
   Scalar(float v) : Scalar(double(v)) {}
   Scalar(Half v) : Scalar(double(float(v))) {}
@@ -204,7 +235,9 @@ class Scalar {
   float toFloat() const { return to<float>(); }
   bool toBool() const { return to<bool>(); }
   Half toHalf() const { return Half(to<float>()); }
-  ScalarType type() const { return isComplex() ? kComplexDouble : isFloatingPoint() ? kDouble : isBoolean() ? kBool : kLong; }
+  ScalarType type() const {
+    return isComplex() ? kComplexDouble : isFloatingPoint() ? kDouble : isBoolean() ? kBool : kLong;
+  }
   Scalar operator-() const {
     ShimCell c = cell_;
     isFloatingPoint() || isComplex() ? void(c.d = -c.d) : void(c.i = -c.i);
@@ -225,17 +258,20 @@ class Scalar {
 };
 static_assert(sizeof(Scalar) == sizeof(ShimCell), "an array of Scalar is one of cells");
 inline std::ostream& operator<<(std::ostream& out, const Scalar& s) {
-  return s.isFloatingPoint() ? out << s.toDouble() : s.isBoolean() ? out << (s.toBool() ? "true" : "false") : out << s.toLong();
+  return s.isFloatingPoint() ? out << s.toDouble()
+         : s.isBoolean()     ? out << (s.toBool() ? "true" : "false")
+                             : out << s.toLong();
 }
 
 // Generators stay Python's objects.
 class Generator {
  public:
   Generator() = default;
-  explicit Generator(ShimCell owned) : held_(new ShimCell(owned), [](ShimCell* c) {
-    shim_cxx_release(c, 1);
-    delete c;
-  }) {}
+  explicit Generator(ShimCell owned)
+      : held_(new ShimCell(owned), [](ShimCell* c) {
+          shim_cxx_release(c, 1);
+          delete c;
+        }) {}
   bool defined() const { return bool(held_); }
   ShimCell cell() const { return held_ ? *held_ : ShimCell{}; }
 

@@ -1,0 +1,63 @@
+"""Extensions in source form: each feature's source builds against our headers and does what program.txt says.
+
+program.txt is what PyTorch 2.13 prints for the same sources (``make test-reference`` compares).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+pytest.importorskip("pybind11")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not (shutil.which("c++") or shutil.which("g++")), reason="no C++ compiler"),
+]
+
+
+def run(*arguments: str, cache: Path) -> subprocess.CompletedProcess[str]:
+    root = str(HERE.parents[1])
+    path = os.pathsep.join(
+        filter(
+            None, [os.environ.get("PYTHONPATH"), root if (Path(root) / "shim_torch/_impl/native/lib").exists() else ""]
+        )
+    )
+    environment = {**os.environ, "XDG_CACHE_HOME": str(cache), "PYTHONPATH": path}
+    command = [sys.executable, "-m", "shim_torch_proxy", "run", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment)
+
+
+def test_features_print_what_pytorch_prints(tmp_path):
+    done = run(str(HERE / "program.py"), str(tmp_path / "build"), cache=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == (HERE / "program.txt").read_text().splitlines()
+
+
+def test_another_version_is_refused(tmp_path):
+    source, program = tmp_path / "old.cpp", tmp_path / "old.py"
+    source.write_text(
+        'extern "C" const int shim_cxx_built_with_0_0_9;\nstatic const int* const volatile used = &shim_cxx_built_with_0_0_9;\n'
+    )
+    program.write_text(
+        "from torch.utils import cpp_extension\n"
+        f"cpp_extension.load('old', [{str(source)!r}], build_directory={str(tmp_path)!r}, is_python_module=False)\n"
+    )
+    done = run(str(program), cache=tmp_path)
+    assert "built with shim-torch 0.0.9" in done.stderr and "0.1.0" in done.stderr, done.stderr
+
+
+def test_a_missing_header_is_named_before_the_compiler_runs(tmp_path):
+    source, program = tmp_path / "nothing.cpp", tmp_path / "nothing.py"
+    source.write_text("#include <torch/extension.h>\n#include <torch/nn/module.h>\n")
+    program.write_text(
+        "from torch.utils import cpp_extension\n"
+        f"cpp_extension.load('nothing', [{str(source)!r}], build_directory={str(tmp_path)!r})\n"
+    )
+    done = run(str(program), cache=tmp_path)
+    assert "nothing.cpp includes <torch/nn/module.h>" in done.stderr, done.stderr
