@@ -8,6 +8,8 @@ inline Tensor& Tensor::operator=(const Scalar& v) && { return fill_(v); }
 inline Tensor& Tensor::operator=(const Tensor& o) && { return copy_(o); }
 inline Tensor Tensor::operator[](int64_t i) const { return select(0, i); }
 inline Tensor Tensor::contiguous(MemoryFormat f) const { return is_contiguous(f) ? *this : clone(f); }
+inline Tensor std(const Tensor& self, int dim) { return self.std(dim); }
+inline Tensor var(const Tensor& self, int dim) { return self.var(dim); }
 inline Tensor Tensor::operator~() const { return bitwise_not(); }
 inline Tensor Tensor::operator-() const { return neg(); }
 #define SHIM_IN_PLACE(symbol, method)                                                  \
@@ -30,10 +32,12 @@ inline Tensor Tensor::cuda() const { return to(TensorOptions(kCUDA), false, fals
 SHIM_BINARY(+, add)
 SHIM_BINARY(-, sub)
 SHIM_BINARY(*, mul)
-SHIM_BINARY(/, div) SHIM_BINARY(%, remainder) SHIM_BINARY(==, eq) SHIM_BINARY(!=, ne) SHIM_BINARY(<, lt)
-    SHIM_BINARY(<=, le) SHIM_BINARY(>, gt) SHIM_BINARY(>=, ge) SHIM_BINARY(&, bitwise_and) SHIM_BINARY(|, bitwise_or)
-        SHIM_BINARY(^, bitwise_xor) inline Tensor
-        operator+(const Scalar& a, const Tensor& b) {
+SHIM_BINARY(/, div)
+SHIM_BINARY(%, remainder)
+SHIM_BINARY(==, eq)
+SHIM_BINARY(!=, ne) SHIM_BINARY(<, lt) SHIM_BINARY(<=, le) SHIM_BINARY(>, gt) SHIM_BINARY(>=, ge)
+    SHIM_BINARY(&, bitwise_and) SHIM_BINARY(|, bitwise_or) SHIM_BINARY(^, bitwise_xor) inline Tensor
+    operator+(const Scalar& a, const Tensor& b) {
   return b.add(a);
 }
 inline Tensor operator*(const Scalar& a, const Tensor& b) { return b.mul(a); }

@@ -204,6 +204,8 @@ class Tensor {
   }
 
 #include <shim/methods.inc>
+  Tensor std(int dim) const { return std(IntArrayRef{int64_t(dim)}, true, false); }  // an int is no bool
+  Tensor var(int dim) const { return var(IntArrayRef{int64_t(dim)}, true, false); }
 
  private:
   int64_t fact(int what, int64_t value = 0) const {

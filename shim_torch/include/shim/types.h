@@ -4,13 +4,15 @@
 
 namespace c10 {
 
-#define SHIM_TYPES(_)                                                                                           \
-  _(uint8_t, Byte, 0)                                                                                           \
-  _(int8_t, Char, 1)                                                                                            \
-  _(int16_t, Short, 2)                                                                                          \
-  _(int, Int, 3) _(int64_t, Long, 4) _(Half, Half, 5) _(float, Float, 6) _(double, Double, 7)                   \
-      _(complex<Half>, ComplexHalf, 8) _(complex<float>, ComplexFloat, 9) _(complex<double>, ComplexDouble, 10) \
-          _(bool, Bool, 11) _(BFloat16, BFloat16, 15)
+#define SHIM_TYPES(_)                                                                                         \
+  _(uint8_t, Byte, 0)                                                                                         \
+  _(int8_t, Char, 1)                                                                                          \
+  _(int16_t, Short, 2)                                                                                        \
+  _(int, Int, 3)                                                                                              \
+  _(int64_t, Long, 4)                                                                                         \
+  _(Half, Half, 5)                                                                                            \
+  _(float, Float, 6) _(double, Double, 7) _(complex<Half>, ComplexHalf, 8) _(complex<float>, ComplexFloat, 9) \
+      _(complex<double>, ComplexDouble, 10) _(bool, Bool, 11) _(BFloat16, BFloat16, 15)
 #define SHIM_WIDE_TYPES(_) _(uint16_t, UInt16, 27) _(uint32_t, UInt32, 28) _(uint64_t, UInt64, 29)
 #define SHIM_NARROW_FLOATS(_) \
   _(Float8_e5m2, 23)          \
