@@ -46,9 +46,10 @@ at::Tensor blob() {
 }
 at::Tensor with_deleter(py::function f) {
   auto* memory = new float[2]{1, 2};
-  return torch::from_blob(memory, {2}, [f](void* p) {
+  return torch::from_blob(memory, {2}, [held = new py::function(f)](void* p) {
     py::gil_scoped_acquire gil;
-    f();
+    (*held)();
+    delete held;
     delete[] static_cast<float*>(p);
   });
 }
