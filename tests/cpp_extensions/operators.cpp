@@ -84,7 +84,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   m.def("blob", &blob);
   m.def("with_deleter", &with_deleter);
   m.def("modes", &modes);
-  m.def("gradient", &gradient);
+  m.def("gradient", &gradient, py::call_guard<py::gil_scoped_release>());
   m.def("out_form", &out_form);
   m.def("converted", &converted);
 }
