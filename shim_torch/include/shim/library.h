@@ -41,12 +41,13 @@ template <class F, class R, class... A> struct Kernel {
       return Returned<std::decay_t<R>>::schema();
   }
   template <class T> struct Returned {
-    static std::string schema() { return Unboxed<Held<T>>::schema(); }
+    static std::string schema() { return Unboxed<Held<T>>::schema() + " _0"; }
   };
   template <class... T> struct Returned<std::tuple<T...>> {
     static std::string schema() {
       std::string s;
-      ((s += (s.empty() ? "(" : ", ") + Unboxed<Held<T>>::schema()), ...);
+      size_t i = 0;
+      ((s += (i ? ", " : "(") + Unboxed<Held<T>>::schema() + " _" + std::to_string(i), ++i), ...);
       return s + ")";
     }
   };
