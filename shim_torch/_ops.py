@@ -226,9 +226,9 @@ class _OpNamespace(ModuleType):
 # Namespaces whose operators are defined when they are first asked for.
 _LATE = {
     "profiler": "shim_torch._impl.profiler.operators",
-    "_c10d_functional": "shim_torch._impl.collectives.operators",
-    "c10d_functional": "shim_torch._impl.collectives.operators",
-    "c10d": "shim_torch._impl.collectives.operators",
+    "_c10d_functional": "shim_torch._impl.distributed.operators",
+    "c10d_functional": "shim_torch._impl.distributed.operators",
+    "c10d": "shim_torch._impl.distributed.operators",
 }
 
 

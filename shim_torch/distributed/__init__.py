@@ -1,4 +1,4 @@
-"""``torch.distributed`` for a group of one process. More processes are not supported and say so."""
+"""``torch.distributed``: process groups of CPU tensors over MPI, and of one process."""
 
 from __future__ import annotations
 

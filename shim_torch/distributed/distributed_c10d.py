@@ -1,15 +1,14 @@
-"""Process groups of one process: starting and ending them, and the names of ``torch.distributed.distributed_c10d``."""
+"""Process groups: starting and ending them, and the names of ``torch.distributed.distributed_c10d``."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from shim_torch._impl.collectives.backend import Backend
-from shim_torch._impl.collectives.checks import found, unsupported
-from shim_torch._impl.collectives.environment import (  # noqa: F401
+from shim_torch._impl.distributed.backend import Backend, check_backend
+from shim_torch._impl.distributed.checks import found
+from shim_torch._impl.distributed.environment import (  # noqa: F401
     DebugLevel,
     get_debug_level,
     get_node_local_rank,
@@ -23,7 +22,7 @@ from shim_torch._impl.collectives.environment import (  # noqa: F401
     set_debug_level,
     set_debug_level_from_env,
 )
-from shim_torch._impl.collectives.groups import (
+from shim_torch._impl.distributed.groups import (
     AllgatherOptions,
     AllreduceCoalescedOptions,
     AllreduceOptions,
@@ -41,7 +40,13 @@ from shim_torch._impl.collectives.groups import (
     ScatterOptions,
     Work,
 )
-from shim_torch._impl.collectives.point_to_point import (
+from shim_torch._impl.distributed.objects import (
+    all_gather_object,
+    broadcast_object_list,
+    gather_object,
+    scatter_object_list,
+)
+from shim_torch._impl.distributed.point_to_point import (
     P2POp,
     batch_isend_irecv,
     irecv,
@@ -51,9 +56,9 @@ from shim_torch._impl.collectives.point_to_point import (
     send,
     send_object_list,
 )
-from shim_torch._impl.collectives.point_to_point import _coalescing_manager as _coalescing_manager
-from shim_torch._impl.collectives.point_to_point import _CoalescingManager as _CoalescingManager
-from shim_torch._impl.collectives.ranks import (  # noqa: F401
+from shim_torch._impl.distributed.point_to_point import _coalescing_manager as _coalescing_manager
+from shim_torch._impl.distributed.point_to_point import _CoalescingManager as _CoalescingManager
+from shim_torch._impl.distributed.ranks import (  # noqa: F401
     BackendConfig,
     _get_global_rank,
     _get_process_group_name,
@@ -70,13 +75,12 @@ from shim_torch._impl.collectives.ranks import (  # noqa: F401
     get_rank,
     get_world_size,
 )
-from shim_torch._impl.collectives.single import _all_gather_base as _all_gather_base
-from shim_torch._impl.collectives.single import _reduce_scatter_base as _reduce_scatter_base
-from shim_torch._impl.collectives.single import (
+from shim_torch._impl.distributed.collectives import _all_gather_base as _all_gather_base
+from shim_torch._impl.distributed.collectives import _reduce_scatter_base as _reduce_scatter_base
+from shim_torch._impl.distributed.collectives import (
     all_gather,
     all_gather_coalesced,
     all_gather_into_tensor,
-    all_gather_object,
     all_gather_single,
     all_reduce,
     all_reduce_coalesced,
@@ -84,18 +88,13 @@ from shim_torch._impl.collectives.single import (
     all_to_all_single,
     barrier,
     broadcast,
-    broadcast_object_list,
-    gather,
-    gather_object,
-    monitored_barrier,
     reduce,
     reduce_scatter,
     reduce_scatter_single,
     reduce_scatter_tensor,
-    scatter,
-    scatter_object_list,
 )
-from shim_torch._impl.collectives.stores import (
+from shim_torch._impl.distributed.rooted import gather, monitored_barrier, scatter
+from shim_torch._impl.distributed.stores import (
     DistBackendError,
     DistError,
     DistNetworkError,
@@ -107,12 +106,13 @@ from shim_torch._impl.collectives.stores import (
     Store,
     TCPStore,
 )
-from shim_torch._impl.collectives.subgroups import (  # noqa: F401
+from shim_torch._impl.distributed.subgroups import (  # noqa: F401
     new_group,
     new_subgroups,
     new_subgroups_by_enumeration,
     split_group,
 )
+from shim_torch._impl.distributed.world import start_world
 from shim_torch.distributed.constants import default_pg_nccl_timeout, default_pg_timeout
 
 __all__ = [
@@ -144,7 +144,7 @@ group = _GroupNames()
 
 
 def is_available() -> bool:
-    """The package is there (for a group of one)."""
+    """The package is there."""
     return True
 
 
@@ -156,27 +156,6 @@ def is_initialized() -> bool:
 def supports_complex(reduceOp: Any) -> bool:
     """Whether a reduction of complex tensors is defined."""
     return reduceOp in (ReduceOp.SUM, ReduceOp.AVG, ReduceOp.PREMUL_SUM)
-
-
-def _meeting(init_method: str | None, world_size: int, rank: int) -> tuple[Any, int]:
-    """(the store, the world size) that a URL or the environment gives. Errors: ValueError for what is not said."""
-    from shim_torch.distributed.rendezvous import rendezvous
-
-    url = init_method or "env://"
-    kind = f"Error initializing torch.distributed using {url.split(':')[0]}:// rendezvous: "
-    if url.startswith("env:"):
-        for name, value in (("RANK", rank), ("WORLD_SIZE", world_size)):
-            if value < 0 and name not in os.environ:
-                raise ValueError(f"{kind}environment variable {name} expected, but not set")
-        world_size = world_size if world_size >= 0 else int(os.environ["WORLD_SIZE"])
-    elif url.startswith(("tcp:", "file:")):
-        for name, value in (("rank", rank), ("world_size", world_size)):
-            if value < 0 and f"{name}=" not in url:
-                raise ValueError(f"{kind}{name.replace('_', ' ')} parameter missing")
-    if world_size > 1:
-        return None, world_size
-    store, _, world_size = next(iter(rendezvous(url, rank, world_size)))
-    return store, world_size
 
 
 def init_process_group(
@@ -193,30 +172,37 @@ def init_process_group(
 ) -> None:
     """Starts the default group. world_size and rank come from the arguments, the URL or the environment, as in PyTorch.
 
-    Errors: ValueError for a second one, and for a size or rank that nothing tells; NotImplementedError for more processes.
+    Several processes meet by the store, and become one MPI world. Errors: ValueError for a second group, and for a size or
+    rank that nothing tells; DistBackendError where not all come in time; RuntimeError where the MPI library is missing.
     """
     if is_initialized():
         raise ValueError("trying to initialize the default process group twice!")
     if store is not None and init_method is not None:
         raise AssertionError("Cannot specify both init_method and store.")
     if store is None:
-        store, world_size = _meeting(init_method, int(world_size), int(rank))
+        store, rank, world_size = _meeting(init_method, int(world_size), int(rank), timeout)
     elif world_size <= 0:
         raise AssertionError("world_size must be positive if using store")
     elif rank < 0:
         raise AssertionError("rank must be non-negative if using store")
-    if world_size != 1:
-        raise unsupported("init_process_group", f"got world_size={world_size}")
     name = str(Backend(backend)) if backend else "undefined"
-    if timeout is not None and hasattr(store, "set_timeout"):
+    check_backend(name, world_size)
+    if timeout is not None:
         store.set_timeout(timeout)
-    _world.group_count = 1
-    world = ProcessGroup(name, "0", PrefixStore("default_pg", store), "default_pg")
+    limit = timeout or (_get_default_timeout(name) if name != "undefined" else default_pg_timeout)
+    start_world(name, store, rank, world_size, limit)
     if device_id is not None:
         from shim_torch import device
 
-        world.bound_device_id = device(device_id) if not isinstance(device_id, int) else device("cuda", device_id)
-    GroupMember.WORLD = _world.add(world)
+        device_id = device(device_id) if not isinstance(device_id, int) else device("cuda", device_id)
+        found().bound_device_id = device_id
+
+
+def _meeting(init_method: str | None, world_size: int, rank: int, timeout: Any) -> tuple[Any, int, int]:
+    """(the store, the rank, the world size) that a URL or the environment gives."""
+    from shim_torch.distributed.rendezvous import rendezvous
+
+    return next(iter(rendezvous(init_method or "env://", rank, world_size, timeout=timeout)))
 
 
 def destroy_process_group(group: Any = None) -> None:
@@ -266,5 +252,5 @@ def _resolve_process_group(group_name: Any) -> ProcessGroup:
 
 @contextmanager
 def _time_estimator(group: Any = None, device: Any = None) -> Iterator[Any]:
-    raise unsupported("_time_estimator", "there is no NCCL")
+    raise NotImplementedError("torch.distributed._time_estimator: shim-torch has no NCCL")
     yield

@@ -1,4 +1,4 @@
-"""How the processes of a group find each other. Here there is one, which has found itself."""
+"""How the processes of a group find each other: ``env://``, ``tcp://host:port`` and ``file:///path``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qs, urlparse
 
-from shim_torch._impl.collectives.stores import HashStore, Store
+from shim_torch._impl.distributed.stores import FileStore, PrefixStore, Store, TCPStore
+from shim_torch.distributed.constants import default_pg_timeout
 
 __all__ = ["register_rendezvous_handler", "rendezvous"]
 
@@ -22,9 +23,9 @@ def register_rendezvous_handler(scheme: str, handler: Any) -> None:
 
 
 def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) -> Iterator[tuple[Store, int, int]]:
-    """Yields (store, rank, world size), for a world of one process.
+    """Yields (store, rank, world size).
 
-    Errors: RuntimeError for what is no string or has an unknown scheme; NotImplementedError for more processes.
+    Errors: RuntimeError for what is no string or has an unknown scheme; ValueError for a rank or a size that nothing tells.
     """
     if not isinstance(url, (str, bytes)):
         raise RuntimeError(f"`url` must be a string. {type(url)}: {url}")
@@ -35,11 +36,41 @@ def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) ->
     if parts.scheme not in ("env", "file", "tcp"):
         raise RuntimeError(f"No rendezvous handler for {parts.scheme}://")
     query = {k: v[-1] for k, v in parse_qs(parts.query).items()}
-    given = os.environ if parts.scheme == "env" else {}
-    size = world_size if world_size >= 0 else int(query.get("world_size", given.get("WORLD_SIZE", 1)))
-    number = rank if rank >= 0 else int(query.get("rank", given.get("RANK", 0)))
-    if size != 1 or number != 0:
-        raise NotImplementedError(
-            f"torch.distributed.rendezvous({text!r}): rank {number} of {size}: shim-torch has groups of one process only"
-        )
-    return iter([(HashStore(), 0, 1)])
+
+    def told(name: str, given: int) -> int:
+        if given >= 0:
+            return int(given)
+        if name in query:
+            return int(query[name])
+        kind = f"Error initializing torch.distributed using {parts.scheme}:// rendezvous: "
+        if parts.scheme == "env":
+            return int(_environment(name.upper(), kind))
+        raise ValueError(f"{kind}{name.replace('_', ' ')} parameter missing")
+
+    number, size = told("rank", rank), told("world_size", world_size)
+    timeout = kwargs.get("timeout") or default_pg_timeout
+    return iter([(_store(parts, number, size, timeout), number, size)])
+
+
+def _environment(name: str, kind: str = "Error initializing torch.distributed using env:// rendezvous: ") -> str:
+    if name not in os.environ:
+        raise ValueError(f"{kind}environment variable {name} expected, but not set")
+    return os.environ[name]
+
+
+def _store(parts: Any, rank: int, size: int, timeout: Any) -> Store:
+    if parts.scheme == "file":
+        path = parts.netloc + parts.path
+        if not path:
+            raise ValueError("Error initializing torch.distributed using file:// rendezvous: path missing")
+        return FileStore(path, size)
+    if parts.scheme == "tcp":
+        if parts.port is None:
+            raise ValueError("Error initializing torch.distributed using tcp:// rendezvous: port number missing")
+        return TCPStore(parts.hostname, parts.port, size, rank == 0, timeout, wait_for_workers=False)
+    host, port = _environment("MASTER_ADDR"), int(_environment("MASTER_PORT"))
+    if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":  # torchrun serves it, also to those it starts again
+        attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+        agents = TCPStore(host, port, size, False, timeout, wait_for_workers=False)
+        return PrefixStore(f"/worker/attempt_{attempt}", agents)
+    return TCPStore(host, port, size, rank == 0, timeout, wait_for_workers=False)

@@ -98,6 +98,7 @@ int bind_triton(PyObject* module);        // launches of Triton kernels
 int bind_warnings(PyObject* module);      // warnings given once
 int bind_batching(PyObject* module);      // torch.func.vmap's part of a call
 int bind_cxx(PyObject* module);           // extensions compiled against our C++ headers
+int bind_distributed(PyObject* module);   // stores and process groups
 
 // Called by dispatch after a differentiable operator ran (python/record_node.cpp, autograd). `args` are the bound arguments
 // of the overload in schema order, `results` the tensors it returned. Does nothing when no input requires grad.

@@ -1,10 +1,12 @@
-"""The names of communication backends. Only groups of one process exist here, for which the name is all there is."""
+"""The names of communication backends: "gloo" and "mpi" are the same MPI library; a group of one process needs none."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+from shim_torch._impl.distributed.library import mpi_library
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 
 __all__ = ["Backend"]
@@ -47,9 +49,37 @@ class Backend(str):
         extended_api: bool = False,
         devices: str | Sequence[str] | None = None,
     ) -> None:
-        """Backends of others would connect processes, of which there is one here. Errors: NotImplementedError."""
+        """Backends of others are not supported. Errors: NotImplementedError."""
         raise NotImplementedError(
-            f"torch.distributed.Backend.register_backend({name!r}): shim-torch has groups of one process only"
+            f"torch.distributed.Backend.register_backend({name!r}): shim-torch has no backends of others"
+        )
+
+
+def check_backend(name: str, size: int) -> None:
+    """Whether a group of that size can have the backend.
+
+    Errors: AssertionError for an unknown one, ValueError for NCCL without a GPU, NotImplementedError for what connects no
+    processes here, RuntimeError where the MPI library is missing.
+    """
+    kinds = {part.partition(":")[2] or part for part in name.split(",")}
+    for kind in kinds - set(Backend.backend_list):
+        raise AssertionError(f"Unknown backend type {kind}")
+    if kinds == {"nccl"}:
+        from shim_torch import cuda
+
+        if not cuda.is_available():
+            raise ValueError("ProcessGroupNCCL is only supported with GPUs, no GPUs found!")
+    if size == 1:
+        return
+    if not kinds & {"undefined", "gloo", "mpi"}:
+        raise NotImplementedError(
+            f"torch.distributed: the backend {name} for a group of {size} processes: shim-torch connects processes by MPI, "
+            'for CPU tensors, as "gloo" or "mpi"'
+        )
+    if not mpi_library():
+        raise RuntimeError(
+            f"torch.distributed: a group of {size} processes needs an MPI library: pip install shim-torch[mpi] "
+            f"({_core.mpi_why_not()})"
         )
 
 

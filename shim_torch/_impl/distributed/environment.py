@@ -5,10 +5,11 @@ from __future__ import annotations
 import enum
 import os
 
-from shim_torch._impl.collectives.point_to_point import _coalescing_manager as _coalescing_manager
-from shim_torch._impl.collectives.point_to_point import _CoalescingManager as _CoalescingManager
-from shim_torch._impl.collectives.single import _all_gather_base as _all_gather_base
-from shim_torch._impl.collectives.single import _reduce_scatter_base as _reduce_scatter_base
+from shim_torch._impl.distributed.library import mpi_library
+from shim_torch._impl.distributed.point_to_point import _coalescing_manager as _coalescing_manager
+from shim_torch._impl.distributed.point_to_point import _CoalescingManager as _CoalescingManager
+from shim_torch._impl.distributed.collectives import _all_gather_base as _all_gather_base
+from shim_torch._impl.distributed.collectives import _reduce_scatter_base as _reduce_scatter_base
 from shim_torch._impl.surface import naming
 
 
@@ -46,13 +47,13 @@ def is_nccl_available() -> bool:
 
 
 def is_gloo_available() -> bool:
-    """A group of one process needs no transport: answered as gloo."""
+    """Its name stands for MPI (``is_mpi_available``), or for a group of one process, which needs no transport."""
     return True
 
 
 def is_mpi_available() -> bool:
-    """False: there is no MPI backend."""
-    return False
+    """Whether the MPI library that groups of several processes need is there."""
+    return mpi_library()
 
 
 def is_ucc_available() -> bool:
@@ -67,7 +68,7 @@ def is_xccl_available() -> bool:
 
 def is_backend_available(backend: str) -> bool:
     """Whether a backend is there by its name."""
-    return backend.lower() == "gloo"
+    return backend.lower() == "gloo" or (backend.lower() == "mpi" and is_mpi_available())
 
 
 def is_torchelastic_launched() -> bool:

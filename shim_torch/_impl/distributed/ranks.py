@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.collectives import groups as _groups
-from shim_torch._impl.collectives.backend import Backend
-from shim_torch._impl.collectives.checks import found
-from shim_torch._impl.collectives.groups import (
+from shim_torch._impl.distributed import groups as _groups
+from shim_torch._impl.distributed.backend import Backend
+from shim_torch._impl.distributed.checks import found
+from shim_torch._impl.distributed.groups import (
     GroupMember,
     ProcessGroup,
 )
-from shim_torch._impl.collectives.point_to_point import _coalescing_manager as _coalescing_manager
-from shim_torch._impl.collectives.point_to_point import _CoalescingManager as _CoalescingManager
-from shim_torch._impl.collectives.single import _all_gather_base as _all_gather_base
-from shim_torch._impl.collectives.single import _reduce_scatter_base as _reduce_scatter_base
+from shim_torch._impl.distributed.point_to_point import _coalescing_manager as _coalescing_manager
+from shim_torch._impl.distributed.point_to_point import _CoalescingManager as _CoalescingManager
+from shim_torch._impl.distributed.collectives import _all_gather_base as _all_gather_base
+from shim_torch._impl.distributed.collectives import _reduce_scatter_base as _reduce_scatter_base
 from shim_torch._impl.surface import naming
 
 _world = _groups._Groups()
@@ -43,13 +43,13 @@ def _known(group: Any) -> ProcessGroup:
 
 
 def get_rank(group: Any = None) -> int:
-    """0, or -1 for a group that this process is not in."""
+    """This process's number in the group, -1 for a group that it is not in."""
     found()
     return -1 if group == GroupMember.NON_GROUP_MEMBER else _known(group).rank()
 
 
 def get_world_size(group: Any = None) -> int:
-    """1, or -1 for a group that this process is not in."""
+    """The number of processes, -1 for a group that this process is not in."""
     found()
     return -1 if group == GroupMember.NON_GROUP_MEMBER else _known(group).size()
 
@@ -82,25 +82,27 @@ def get_group_rank(group: Any, global_rank: int) -> int:
     """The rank that a process of the whole has in a group. Errors: ValueError for one that is not in it."""
     if group is GroupMember.WORLD:
         return global_rank
-    if global_rank not in _world.pg_group_ranks[_known(group)]:
+    ranks = _world.pg_group_ranks[_known(group)]
+    if global_rank not in ranks:
         raise ValueError(f"Global rank {global_rank} is not part of group {group}")
-    return global_rank
+    return ranks[global_rank]
 
 
 def get_global_rank(group: Any, group_rank: int) -> int:
     """The rank that a process of a group has in the whole. Errors: ValueError for one that is not in the group."""
     if group is GroupMember.WORLD:
         return group_rank
-    if group_rank not in _world.pg_group_ranks[_known(group)]:
-        raise ValueError(f"Group rank {group_rank} is not part of group {group}")
-    return group_rank
+    for global_rank, number in _world.pg_group_ranks[_known(group)].items():
+        if number == group_rank:
+            return global_rank
+    raise ValueError(f"Group rank {group_rank} is not part of group {group}")
 
 
 _get_global_rank = get_global_rank  # its older name
 
 
 def get_process_group_ranks(group: Any = None) -> list[int]:
-    """The ranks of a group: [0]."""
+    """The ranks in the whole of a group's processes, in the group's order."""
     return list(_world.pg_group_ranks[_known(group)])
 
 

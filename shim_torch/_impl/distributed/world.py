@@ -1,0 +1,35 @@
+"""How the default group begins: its processes meet by a store."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import timedelta
+from typing import Any
+
+from shim_torch._impl.distributed.groups import GroupMember, ProcessGroup
+from shim_torch._impl.distributed.ranks import _world
+from shim_torch._impl.distributed.stores import PrefixStore, Store
+from shim_torch._impl.native import _core
+
+_starts = itertools.count()  # a store that is used again holds what an earlier group said
+
+
+def start_world(backend: str, store: Store, rank: int, size: int, timeout: timedelta) -> None:
+    """Makes the default group."""
+    if not 0 <= rank < size:
+        raise ValueError(f"torch.distributed.init_process_group: rank {rank} of {size} processes")
+    engine, session, limit = None, None, max(1, int(timeout / timedelta(milliseconds=1)))
+    if size > 1:
+        if store._core_store is None:
+            raise NotImplementedError(
+                "torch.distributed.init_process_group: stores written in Python are not supported by shim-torch"
+            )
+        prefix = f"{store._prefix}shim/{next(_starts)}/"
+        session = _core.open_session(store._core_store, prefix, rank, size, limit)
+        engine = session.group(range(size), 0, "default_pg", limit)
+    _world.group_count = 1
+    _world.session = session
+    group = ProcessGroup(
+        backend, "0", PrefixStore("default_pg", store), "default_pg", rank, size, engine, timeout
+    )  # fmt: skip
+    GroupMember.WORLD = _world.add(group, range(size))
