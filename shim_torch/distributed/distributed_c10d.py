@@ -8,6 +8,24 @@ from typing import Any
 
 from shim_torch._impl.distributed.backend import Backend, check_backend
 from shim_torch._impl.distributed.checks import found
+from shim_torch._impl.distributed.collectives import _all_gather_base as _all_gather_base
+from shim_torch._impl.distributed.collectives import _reduce_scatter_base as _reduce_scatter_base
+from shim_torch._impl.distributed.collectives import (
+    all_gather,
+    all_gather_coalesced,
+    all_gather_into_tensor,
+    all_gather_single,
+    all_reduce,
+    all_reduce_coalesced,
+    all_to_all,
+    all_to_all_single,
+    barrier,
+    broadcast,
+    reduce,
+    reduce_scatter,
+    reduce_scatter_single,
+    reduce_scatter_tensor,
+)
 from shim_torch._impl.distributed.environment import (  # noqa: F401
     DebugLevel,
     get_debug_level,
@@ -33,12 +51,9 @@ from shim_torch._impl.distributed.groups import (
     GradBucket,
     GroupMember,
     ProcessGroup,
-    RedOpType,
-    ReduceOp,
     ReduceOptions,
     ReduceScatterOptions,
     ScatterOptions,
-    Work,
 )
 from shim_torch._impl.distributed.objects import (
     all_gather_object,
@@ -75,24 +90,7 @@ from shim_torch._impl.distributed.ranks import (  # noqa: F401
     get_rank,
     get_world_size,
 )
-from shim_torch._impl.distributed.collectives import _all_gather_base as _all_gather_base
-from shim_torch._impl.distributed.collectives import _reduce_scatter_base as _reduce_scatter_base
-from shim_torch._impl.distributed.collectives import (
-    all_gather,
-    all_gather_coalesced,
-    all_gather_into_tensor,
-    all_gather_single,
-    all_reduce,
-    all_reduce_coalesced,
-    all_to_all,
-    all_to_all_single,
-    barrier,
-    broadcast,
-    reduce,
-    reduce_scatter,
-    reduce_scatter_single,
-    reduce_scatter_tensor,
-)
+from shim_torch._impl.distributed.reductions import RedOpType, ReduceOp
 from shim_torch._impl.distributed.rooted import gather, monitored_barrier, scatter
 from shim_torch._impl.distributed.stores import (
     DistBackendError,
@@ -112,6 +110,7 @@ from shim_torch._impl.distributed.subgroups import (  # noqa: F401
     new_subgroups_by_enumeration,
     split_group,
 )
+from shim_torch._impl.distributed.work import Work
 from shim_torch._impl.distributed.world import start_world
 from shim_torch.distributed.constants import default_pg_nccl_timeout, default_pg_timeout
 

@@ -1,24 +1,25 @@
-"""``python -m torch.distributed.run`` (torchrun) for one process, which runs the script itself.
-
-PyTorch's launcher starts the workers and watches them. With one worker there is nobody to watch, so the script runs in
-this process, with the same arguments and environment; its exit status and exceptions are the process's.
-"""
+"""``python -m torch.distributed.run`` (torchrun): starts the workers of a node and watches them."""
 
 from __future__ import annotations
 
 import argparse
 import os
-import runpy
 import sys
+import tempfile
 import uuid
 from typing import Any
+
+from shim_torch._impl.distributed.agent import Agent, Plan
+from shim_torch._impl.distributed.workers import CommandWorker, Streams
 
 __all__ = ["get_args_parser", "main", "parse_args", "run"]
 
 
 def get_args_parser() -> argparse.ArgumentParser:
     """torchrun's options; ``-`` and ``_`` in their names mean the same."""
-    parser = argparse.ArgumentParser(prog="torchrun", description="Runs a script as torchrun does, in one process")
+    parser = argparse.ArgumentParser(
+        prog="torchrun", description="Starts a script in several processes, and watches them"
+    )
 
     def option(name: str, default: Any = None, kind: Any = str, flag: str | None = None, **more: Any) -> None:
         names = [*([flag] if flag else []), f"--{name}", *([f"--{name.replace('-', '_')}"] if "-" in name else [])]
@@ -47,6 +48,13 @@ def get_args_parser() -> argparse.ArgumentParser:
     option("module", action="store_true", flag="-m")
     option("no-python", action="store_true")
     option("run-path", action="store_true")
+    option("event-log-handler", "null")
+    option("duplicate-stdout-filters", "")
+    option("duplicate-stderr-filters", "")
+    option("numa-binding")
+    option("signals-to-handle", "SIGTERM,SIGINT,SIGHUP,SIGQUIT")
+    option("shutdown-timeout", 30, int)
+    option("virtual-local-rank", action="store_true")
     parser.add_argument("training_script")
     parser.add_argument("training_script_args", nargs=argparse.REMAINDER)
     return parser
@@ -57,44 +65,72 @@ def parse_args(args: list[str] | None) -> argparse.Namespace:
     return get_args_parser().parse_args(args)
 
 
-def _environment(options: argparse.Namespace) -> dict[str, str]:
-    """What torchrun tells its one worker."""
-    host, _, port = options.rdzv_endpoint.partition(":")
-    if options.standalone or not options.rdzv_endpoint:
-        host, port = options.master_addr, str(options.master_port)
-    found = {"LOCAL_RANK": "0", "RANK": "0", "GROUP_RANK": "0", "ROLE_RANK": "0", "ROLE_NAME": options.role}
-    found |= dict.fromkeys(("LOCAL_WORLD_SIZE", "WORLD_SIZE", "GROUP_WORLD_SIZE", "ROLE_WORLD_SIZE"), "1")
-    run_id = str(uuid.uuid4()) if options.standalone else options.rdzv_id
-    found |= {"MASTER_ADDR": host or "127.0.0.1", "MASTER_PORT": port or "29500", "TORCHELASTIC_RUN_ID": run_id}
-    found |= {"TORCHELASTIC_RESTART_COUNT": "0", "TORCHELASTIC_MAX_RESTARTS": str(options.max_restarts)}
-    return found | {"TORCHELASTIC_USE_AGENT_STORE": "False", "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
+def _processes(text: str) -> int:
+    """How many workers a node has. Errors: ValueError for a word that is none."""
+    if text == "cpu":
+        return os.cpu_count() or 1
+    if text in ("gpu", "auto", "xpu"):
+        from shim_torch import cuda
+
+        count = cuda.device_count()
+        if text == "gpu" and not count:
+            raise ValueError("Cuda is not available.")
+        if text == "xpu":
+            raise ValueError("Xpu is not available.")
+        return count or os.cpu_count() or 1
+    if not text.isdigit() or not int(text):
+        raise ValueError(f"Unsupported nproc_per_node value: {text}")
+    return int(text)
+
+
+def _plan(args: argparse.Namespace) -> Plan:
+    least, _, most = args.nnodes.partition(":")
+    backend, endpoint, run_id = args.rdzv_backend, args.rdzv_endpoint, args.rdzv_id
+    if backend not in ("static", "c10d"):
+        raise NotImplementedError(
+            f"torch.distributed.run: the rendezvous backend {backend} is not supported by shim-torch"
+        )
+    if args.standalone:
+        backend, endpoint, run_id = "c10d", "", str(uuid.uuid4())
+    elif backend == "static" and not endpoint:
+        endpoint = f"{args.master_addr}:{args.master_port}"
+    return Plan(
+        _processes(args.nproc_per_node), int(least), int(most or least), args.node_rank, endpoint, backend, run_id,
+        dict(pair.split("=", 1) for pair in args.rdzv_conf.split(",") if pair), args.role, args.max_restarts,
+        args.monitor_interval, args.shutdown_timeout, args.training_script, args.signals_to_handle, args.virtual_local_rank,
+    )  # fmt: skip
+
+
+def _command(args: argparse.Namespace) -> list[str]:
+    script = [args.training_script, *args.training_script_args]
+    if args.run_path:
+        program = "import runpy, sys; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
+        return [sys.executable, "-u", "-c", program, *script]
+    if args.no_python:
+        if args.module:
+            raise ValueError("Don't use both the '--no-python' flag and the '--module' flag at the same time.")
+        return script
+    return [sys.executable, "-u", *(["-m"] if args.module else []), *script]
 
 
 def run(args: argparse.Namespace) -> None:
-    """Runs the script of parsed options. Errors: NotImplementedError for several processes; what the script raises."""
-    processes, nodes = args.nproc_per_node, args.nnodes.split(":")
-    if processes in ("gpu", "auto", "cpu"):
-        from shim_torch import cuda
-
-        processes = str(cuda.device_count() or 1) if processes != "cpu" else str(os.cpu_count())
-    if not processes.isdigit():
-        raise ValueError(f"Unsupported nproc_per_node value: {processes}")
-    if processes != "1" or nodes[0] != "1":
+    """Starts the workers and waits for them. Errors: ChildFailedError when one failed, after its restarts."""
+    if args.numa_binding or args.duplicate_stdout_filters or args.duplicate_stderr_filters:
         raise NotImplementedError(
-            f"torch.distributed.run: {processes} processes on {args.nnodes} nodes; shim-torch supports groups of one process "
-            "only: --nnodes 1 --nproc-per-node 1"
+            "torch.distributed.run: --numa-binding and --duplicate-*-filters are not supported by shim-torch"
         )
-    os.environ.update(_environment(args))
-    script, arguments = args.training_script, args.training_script_args
-    if args.no_python:
-        os.execvp(script, [script, *arguments])
-    sys.argv = [script, *arguments]
-    if args.module:
-        sys.path.insert(0, os.getcwd())
-        runpy.run_module(script, run_name="__main__", alter_sys=True)
-    else:
-        sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
-        runpy.run_path(script, run_name="__main__")
+    plan, command = _plan(args), _command(args)
+    folder = args.log_dir or ""
+    if not folder and (args.redirects != "0" or args.tee != "0" or args.local_ranks_filter):
+        folder = tempfile.mkdtemp(prefix="torchelastic_logs_")
+    shown = {int(rank) for rank in args.local_ranks_filter.split(",")} if args.local_ranks_filter else None
+
+    def start(local_rank: int, env: dict[str, str], error_file: str) -> CommandWorker:
+        attempt = os.path.join(folder, plan.run_id, f"attempt_{env['TORCHELASTIC_RESTART_COUNT']}")
+        flags = (Streams.flags(text, plan.processes) for text in (args.redirects, args.tee))
+        return CommandWorker(local_rank, error_file, command, os.environ | env, Streams(attempt, *flags, shown))
+
+    Agent(plan, start).run()
 
 
 def main(args: list[str] | None = None) -> None:

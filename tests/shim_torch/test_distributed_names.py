@@ -18,7 +18,7 @@ def test_backends_are_lower_case_strings():
     assert dist.Backend("Mine") == "mine" and dist.Backend.default_device_backend_map["cpu"] == "gloo"
     with pytest.raises(ValueError, match="Backend constructor parameter must be string-ish"):
         dist.Backend(3)
-    with pytest.raises(NotImplementedError, match="groups of one process only"):
+    with pytest.raises(NotImplementedError, match="no backends of others"):
         dist.Backend.register_backend("mine", print)
 
 
@@ -29,15 +29,13 @@ def test_stores():
     inner.set("a", b"2")
     assert (store.get("a"), inner.get("a"), store.get("p/a")) == (b"1", b"2", b"2")
     assert isinstance(store, dist.Store) and torch._C._distributed_c10d.Store is dist.Store
-    with pytest.raises(NotImplementedError, match=r"TCPStore\(world_size=2"):
-        dist.TCPStore("localhost", 0, 2, True)
 
 
 def test_rendezvous():
     store, rank, size = next(iter(rendezvous("tcp://localhost:0", 0, 1)))
     assert (rank, size) == (0, 1) and isinstance(store, dist.Store)
-    with pytest.raises(NotImplementedError, match="rank 1 of 2"):
-        rendezvous("file:///tmp/x?rank=1&world_size=2")
+    with pytest.raises(ValueError, match="file:// rendezvous: world size parameter missing"):
+        rendezvous("file:///tmp/x?rank=1")
     with pytest.raises(RuntimeError, match="No rendezvous handler for zzz://"):
         rendezvous("zzz://x")
     assert default_pg_timeout == timedelta(minutes=30)

@@ -18,7 +18,7 @@ from shim_torch.distributed.optim import (
 
 @pytest.fixture(autouse=True)
 def group():
-    dist.init_process_group("gloo", world_size=1, rank=0)
+    dist.init_process_group("gloo", store=dist.HashStore(), world_size=1, rank=0)
     yield
     dist.destroy_process_group()
 

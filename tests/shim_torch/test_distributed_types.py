@@ -13,7 +13,7 @@ from shim_torch import distributed as dist
 
 @pytest.fixture
 def group():
-    dist.init_process_group("gloo", world_size=1, rank=0)
+    dist.init_process_group("gloo", store=dist.HashStore(), world_size=1, rank=0)
     yield dist.group.WORLD
     dist.destroy_process_group()
 

@@ -73,7 +73,16 @@ def root_of(group: ProcessGroup, rank: Any, group_rank: Any, function: str, defa
     return int(group_rank)
 
 
-_ONLY_COPIED = ("Short", "UInt16", "UInt32", "UInt64", "Float8_e5m2", "Float8_e4m3fn", "Float8_e5m2fnuz", "Float8_e4m3fnuz")
+_ONLY_COPIED = (
+    "Short",
+    "UInt16",
+    "UInt32",
+    "UInt64",
+    "Float8_e5m2",
+    "Float8_e4m3fn",
+    "Float8_e5m2fnuz",
+    "Float8_e4m3fnuz",
+)
 
 
 def check_transported(group: ProcessGroup, *tensors: Any) -> None:
@@ -116,3 +125,9 @@ def check_shapes(tensors: Any, like: Any, function: str) -> None:
             raise RuntimeError(
                 f"ProcessGroupGloo::{function}: invalid tensor size at index {index} (expected {expected}, got {got})"
             )
+
+
+def one_process_only(what: str, group: Any = None) -> None:
+    """NotImplementedError for a group of several processes, where what is named has been written for one."""
+    if GroupMember.WORLD is not None and group != GroupMember.NON_GROUP_MEMBER and found(group).size() > 1:
+        raise NotImplementedError(f"{what} in a group of several processes is not supported by shim-torch")

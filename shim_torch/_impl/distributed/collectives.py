@@ -110,7 +110,14 @@ def all_gather(tensor_list: list[Any], tensor: Any, group: Any = None, async_op:
     group = found(group)
     _check_gathered(outputs, tensor, group)
     if group.size() == 1:
-        return start(group, "all_gather", Act.ALL_GATHER, copies=[(tensor.detach(), outputs[0])], results=outputs, async_op=async_op)
+        return start(
+            group,
+            "all_gather",
+            Act.ALL_GATHER,
+            copies=[(tensor.detach(), outputs[0])],
+            results=outputs,
+            async_op=async_op,
+        )
     whole, parts = flat_parts(outputs, filled=False)
     copies = list(zip(parts, outputs, strict=True))
     return start(

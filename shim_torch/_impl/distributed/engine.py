@@ -32,7 +32,9 @@ def _check_device(group: Any, *tensors: Any) -> None:
                 "collectives between processes are of CPU tensors so far"
             )
         if tensor is not None and tensor.layout.__str__() != "torch.strided":
-            raise NotImplementedError("torch.distributed: collectives of sparse tensors are not supported by shim-torch")
+            raise NotImplementedError(
+                "torch.distributed: collectives of sparse tensors are not supported by shim-torch"
+            )
 
 
 def start(

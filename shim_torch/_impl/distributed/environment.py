@@ -5,11 +5,11 @@ from __future__ import annotations
 import enum
 import os
 
+from shim_torch._impl.distributed.collectives import _all_gather_base as _all_gather_base
+from shim_torch._impl.distributed.collectives import _reduce_scatter_base as _reduce_scatter_base
 from shim_torch._impl.distributed.library import mpi_library
 from shim_torch._impl.distributed.point_to_point import _coalescing_manager as _coalescing_manager
 from shim_torch._impl.distributed.point_to_point import _CoalescingManager as _CoalescingManager
-from shim_torch._impl.distributed.collectives import _all_gather_base as _all_gather_base
-from shim_torch._impl.distributed.collectives import _reduce_scatter_base as _reduce_scatter_base
 from shim_torch._impl.surface import naming
 
 

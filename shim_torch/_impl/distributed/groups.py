@@ -6,8 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from shim_torch._impl.distributed.group_methods import GroupMethods
-from shim_torch._impl.distributed.reductions import RedOpType, ReduceOp
-from shim_torch._impl.distributed.work import Work
+from shim_torch._impl.distributed.reductions import RedOpType
 from shim_torch._impl.surface import naming
 
 __all__: list[str] = []

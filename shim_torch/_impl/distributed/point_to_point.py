@@ -26,9 +26,7 @@ def _peer(group: Any, rank: Any, group_rank: Any, kind: str) -> int:
 
         group_rank = get_group_rank(group, rank)
     if group_rank == group.rank():
-        raise ValueError(
-            f"Invalid {kind} rank: {kind} rank should not be the same as the rank of the current process."
-        )
+        raise ValueError(f"Invalid {kind} rank: {kind} rank should not be the same as the rank of the current process.")
     if not 0 <= group_rank < group.size():
         raise ValueError(f"Invalid {kind} rank: {group_rank} is no rank of a group of {group.size()} processes")
     return int(group_rank)
@@ -174,11 +172,13 @@ class _Works(Work):
 
     def wait(self, timeout: Any = None) -> bool:
         """True, once all are done. Errors: those of the first that failed."""
-        return all([work.wait(*([timeout] if timeout else [])) for work in self._works])
+        for work in self._works:
+            work.wait(*([timeout] if timeout else []))
+        return True
 
     def is_completed(self) -> bool:
         """Whether all ended."""
-        return all([work.is_completed() for work in self._works])
+        return all(work.is_completed() for work in self._works)
 
     def exception(self) -> Any:
         """What the first that failed raises."""

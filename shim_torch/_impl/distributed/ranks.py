@@ -7,14 +7,14 @@ from typing import Any
 from shim_torch._impl.distributed import groups as _groups
 from shim_torch._impl.distributed.backend import Backend
 from shim_torch._impl.distributed.checks import found
+from shim_torch._impl.distributed.collectives import _all_gather_base as _all_gather_base
+from shim_torch._impl.distributed.collectives import _reduce_scatter_base as _reduce_scatter_base
 from shim_torch._impl.distributed.groups import (
     GroupMember,
     ProcessGroup,
 )
 from shim_torch._impl.distributed.point_to_point import _coalescing_manager as _coalescing_manager
 from shim_torch._impl.distributed.point_to_point import _CoalescingManager as _CoalescingManager
-from shim_torch._impl.distributed.collectives import _all_gather_base as _all_gather_base
-from shim_torch._impl.distributed.collectives import _reduce_scatter_base as _reduce_scatter_base
 from shim_torch._impl.surface import naming
 
 _world = _groups._Groups()

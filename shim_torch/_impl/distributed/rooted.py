@@ -50,7 +50,9 @@ def gather(
     check_shapes(outputs, tensor, "gather")
     check_transported(group, tensor)
     if group.size() == 1:
-        return start(group, "gather", Act.GATHER, copies=[(tensor.detach(), outputs[0])], results=outputs, async_op=async_op)
+        return start(
+            group, "gather", Act.GATHER, copies=[(tensor.detach(), outputs[0])], results=outputs, async_op=async_op
+        )
     whole, parts = flat_parts(outputs, filled=False) if at_root else (None, [])
     copies = list(zip(parts, outputs, strict=True))
     return start(

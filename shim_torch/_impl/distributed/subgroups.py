@@ -9,6 +9,8 @@ from typing import Any
 
 from shim_torch._impl.distributed.backend import Backend, check_backend
 from shim_torch._impl.distributed.checks import found
+from shim_torch._impl.distributed.collectives import _all_gather_base as _all_gather_base
+from shim_torch._impl.distributed.collectives import _reduce_scatter_base as _reduce_scatter_base
 from shim_torch._impl.distributed.environment import (  # noqa: F401
     DebugLevel,
     get_debug_level,
@@ -43,8 +45,6 @@ from shim_torch._impl.distributed.ranks import (  # noqa: F401
     get_rank,
     get_world_size,
 )
-from shim_torch._impl.distributed.collectives import _all_gather_base as _all_gather_base
-from shim_torch._impl.distributed.collectives import _reduce_scatter_base as _reduce_scatter_base
 from shim_torch._impl.distributed.stores import (
     PrefixStore,
 )
@@ -92,7 +92,9 @@ def new_group(
     engine = None
     if len(members) > 1:
         tag = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big") % _TAGS
-        engine = _world.session.group(members, tag, repr(group_desc or name), max(1, int(limit / timedelta(milliseconds=1))))
+        engine = _world.session.group(
+            members, tag, repr(group_desc or name), max(1, int(limit / timedelta(milliseconds=1)))
+        )
     store = PrefixStore(name, world._store)
     number = members.index(world.rank())
     group = ProcessGroup(kind, name, store, group_desc or "undefined", number, len(members), engine, limit)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import itertools
+import sys
 from datetime import timedelta
-from typing import Any
 
 from shim_torch._impl.distributed.groups import GroupMember, ProcessGroup
 from shim_torch._impl.distributed.ranks import _world
@@ -33,3 +34,10 @@ def start_world(backend: str, store: Store, rank: int, size: int, timeout: timed
         backend, "0", PrefixStore("default_pg", store), "default_pg", rank, size, engine, timeout
     )  # fmt: skip
     GroupMember.WORLD = _world.add(group, range(size))
+
+
+@atexit.register
+def _leave() -> None:
+    """Others learn that this process left in order; by an exception that nobody caught it did not."""
+    if _world.session is not None and not hasattr(sys, "last_value"):
+        _world.session.leave()

@@ -9,6 +9,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
+from shim_torch._impl.distributed.checks import one_process_only
+
 __all__ = ["Join", "JoinHook", "Joinable"]
 
 
@@ -75,6 +77,7 @@ class Join:
         groups = [joinable.join_process_group for joinable in joinables]
         if any(group is not groups[0] for group in groups):
             raise ValueError("Using join context manager with multiple process groups")
+        one_process_only("torch.distributed.algorithms.Join", groups[0])
         self._process_group, self._device = groups[0], joinables[0].join_device
 
     def __enter__(self) -> None: ...

@@ -1,20 +1,22 @@
-"""``torch.distributed.launcher.api``: one worker, as ``torch.distributed.run`` starts one. Groups are of one process."""
+"""``torch.distributed.launcher.api``: functions and programs as torchrun's workers, from Python."""
 
 from __future__ import annotations
 
 import os
-import subprocess
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+
+from shim_torch._impl.distributed.agent import Agent, Plan
+from shim_torch._impl.distributed.workers import CommandWorker, FunctionWorker, Streams
 
 __all__ = ["LaunchConfig", "elastic_launch", "launch_agent"]
 
 
 @dataclass
 class LaunchConfig:
-    """How many workers to start and where they meet; what concerns watching several workers is kept, and has no effect."""
+    """How many workers to start and where they meet."""
 
     min_nodes: int
     max_nodes: int
@@ -47,7 +49,7 @@ class LaunchConfig:
 
 
 class elastic_launch:
-    """``elastic_launch(config, entrypoint)(*args)`` gives ``{0: what the worker returned}``."""
+    """``elastic_launch(config, entrypoint)(*args)`` gives what each worker of this node returned, by rank."""
 
     def __init__(self, config: LaunchConfig, entrypoint: Callable[..., Any] | str | None) -> None:
         self._config = config
@@ -58,29 +60,31 @@ class elastic_launch:
 
 
 def launch_agent(config: LaunchConfig, entrypoint: Callable[..., Any] | str | None, args: list[Any]) -> dict[int, Any]:
-    """Runs a function in this process, with the worker's environment, or a command; ``{0: its result}``.
+    """Runs a function or a program in each worker; what each of this node's gave, by rank.
 
-    Errors: NotImplementedError for several processes; what the function raises; CalledProcessError of a command that fails.
+    Errors: ChildFailedError when one failed, after its restarts; NotImplementedError for other rendezvous than static and c10d.
     """
-    from shim_torch.distributed.run import _environment, parse_args
-
-    if config.nproc_per_node != 1 or config.min_nodes != 1:
-        raise NotImplementedError(
-            f"torch.distributed.launcher: {config.nproc_per_node} processes on {config.min_nodes}:{config.max_nodes} nodes; "
-            "shim-torch supports groups of one process only"
-        )
     if not entrypoint:
         raise ValueError("torch.distributed.launcher: expected a function or the path of a program, got None")
-    options = ["--rdzv-endpoint", config.rdzv_endpoint, "--rdzv-id", config.run_id or str(uuid.uuid4().int)]
-    options += ["--max-restarts", str(config.max_restarts), "--role", config.role, "worker"]
-    worker = _environment(parse_args(options))
-    if isinstance(entrypoint, str):
-        return {0: subprocess.run([entrypoint, *map(str, args)], env=os.environ | worker, check=True).returncode}
-    before = dict(os.environ)
-    os.environ.update(worker)
-    try:
-        return {0: entrypoint(*args)}
-    finally:
-        for name in worker:
-            os.environ.pop(name, None)
-        os.environ.update(before)
+    backend = config.rdzv_backend if config.rdzv_endpoint or config.max_nodes > 1 else "c10d"
+    if backend not in ("static", "c10d"):
+        raise NotImplementedError(
+            f"torch.distributed.launcher: the rendezvous backend {backend} is not supported by shim-torch"
+        )
+    run_id = config.run_id or str(uuid.uuid4().int)
+    node_rank = int(config.rdzv_configs.get("rank", -1))
+    plan = Plan(
+        config.nproc_per_node, config.min_nodes, config.max_nodes, node_rank, config.rdzv_endpoint, backend, run_id,
+        {name: str(value) for name, value in config.rdzv_configs.items()}, config.role, config.max_restarts,
+        config.monitor_interval, config.shutdown_timeout, str(getattr(entrypoint, "__qualname__", entrypoint)),
+        config.signals_to_handle, config.virtual_local_rank,
+    )  # fmt: skip
+
+    def start(local_rank: int, env: dict[str, str], error_file: str) -> Any:
+        if not isinstance(entrypoint, str):
+            return FunctionWorker(local_rank, error_file, entrypoint, args, env, config.start_method)
+        command = [entrypoint, *map(str, args)]
+        return CommandWorker(local_rank, error_file, command, os.environ | env, Streams("", {}, {}, None))
+
+    ended = Agent(plan, start, keeps_files=True).run()
+    return {rank: worker.result() if isinstance(worker, FunctionWorker) else None for rank, worker in ended}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from shim_torch import distributed
+from shim_torch._impl.distributed.checks import one_process_only
 from shim_torch.distributed.algorithms.join import Joinable, JoinHook
 from shim_torch.optim import Optimizer
 
@@ -40,6 +41,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
     ) -> None:
         params = self._checked(params)
         self.process_group = process_group if process_group is not None else distributed.group.WORLD
+        one_process_only("torch.distributed.optim.ZeroRedundancyOptimizer", self.process_group)
         self.world_size: int = distributed.get_world_size(self.process_group)
         self.rank: int = distributed.get_rank(self.process_group)
         self.global_rank: int = distributed.get_global_rank(self.process_group, self.rank)

@@ -132,6 +132,14 @@ class SyncBatchNorm(_BatchNorm):
         if input.dim() < 2:
             raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
 
+    def forward(self, input: Any) -> Any:
+        """(N, C, ...) -> the same shape."""
+        if self.training:
+            from shim_torch._impl.distributed.checks import one_process_only
+
+            one_process_only("torch.nn.SyncBatchNorm", self.process_group)
+        return super().forward(input)
+
     @classmethod
     def convert_sync_batchnorm(cls, module: Any, process_group: Any = None) -> Any:
         """The module with its batch norms as ``SyncBatchNorm``, which keep parameters, statistics and mode."""
