@@ -127,8 +127,10 @@ def run(args: argparse.Namespace) -> None:
 
     def start(local_rank: int, env: dict[str, str], error_file: str) -> CommandWorker:
         attempt = os.path.join(folder, plan.run_id, f"attempt_{env['TORCHELASTIC_RESTART_COUNT']}")
-        flags = (Streams.flags(text, plan.processes) for text in (args.redirects, args.tee))
-        return CommandWorker(local_rank, error_file, command, os.environ | env, Streams(attempt, *flags, shown))
+        redirects, tees = (Streams.flags(text, plan.processes) for text in (args.redirects, args.tee))
+        return CommandWorker(
+            local_rank, error_file, command, os.environ | env, Streams(attempt, redirects, tees, shown)
+        )
 
     Agent(plan, start).run()
 

@@ -2,10 +2,10 @@
 
 #include <dlfcn.h>
 
-#include <cmath>
+#include <array>
 
-#include "cpu/convert.h"
 #include "distributed/failure.h"
+#include "distributed/half_reductions.h"
 
 namespace shim::distributed::mpi {
 namespace {
@@ -25,34 +25,6 @@ const char* load(Library& l, const std::string& path) {
   SHIM_MPI(SHIM_LOAD)
 #undef SHIM_LOAD
   return complete ? nullptr : "functions of MPI 5.0 are missing";
-}
-
-template <class Half, float combine(float, float)> void reduce_halves(void* in, void* inout, Count* n, Type*) {
-  const Half* a = static_cast<const Half*>(in);
-  Half* b = static_cast<Half*>(inout);
-  for (Count i = 0; i < *n; ++i) {
-    const float found = combine(to_float(a[i]), to_float(b[i]));
-    if constexpr (std::is_same_v<Half, BFloat16>)
-      b[i] = to_bfloat16(found);
-    else
-      b[i] = to_half(found);
-  }
-}
-
-float sum(float a, float b) { return a + b; }
-float product(float a, float b) { return a * b; }
-float smaller(float a, float b) { return a < b ? a : b; }
-float larger(float a, float b) { return a > b ? a : b; }
-
-template <class Half> Op operation(uintptr_t op) {
-  static const auto make = [](Reduction* function) {
-    Op made = nullptr;
-    check(required().Op_create_c(function, 1, &made), "MPI_Op_create");
-    return made;
-  };
-  static const Op all[] = {make(reduce_halves<Half, sum>), make(reduce_halves<Half, smaller>),
-      make(reduce_halves<Half, larger>), make(reduce_halves<Half, product>)};
-  return all[op - kSum];
 }
 
 }  // namespace
@@ -87,6 +59,16 @@ void check(int error, const char* what) {
   fail_between(FailureKind::backend, what, ": ", text);
 }
 
-Op half_reduction(bool bfloat16, uintptr_t op) { return bfloat16 ? operation<BFloat16>(op) : operation<Half>(op); }
+Op half_reduction(bool bfloat16, uintptr_t op) {
+  static const auto* made = [] {
+    auto* all = new std::array<std::array<Op, 4>, 2>();
+    for (int type = 0; type < 2; ++type)
+      for (int which = 0; which < 4; ++which)
+        check(required().Op_create_c(half_reducer(type == 1, which), 1, &(*all)[size_t(type)][size_t(which)]),
+            "MPI_Op_create");
+    return all;
+  }();
+  return (*made)[bfloat16][op - kSum];
+}
 
 }  // namespace shim::distributed::mpi

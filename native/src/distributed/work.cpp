@@ -1,40 +1,15 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <complex>
 #include <thread>
 
-#include "cpu/convert.h"
 #include "cpu/copy.h"
 #include "distributed/group.h"
+#include "distributed/half_reductions.h"
 #include "distributed/session.h"
 
 namespace shim::distributed {
 namespace {
-
-template <class T> void divide(const TensorImpl& t, float by) {
-  T* x = static_cast<T*>(t.data());
-  const int64_t n = t.numel();
-  for (int64_t i = 0; i < n; ++i) {
-    if constexpr (std::is_same_v<T, BFloat16>)
-      x[i] = to_bfloat16(to_float(x[i]) / by);
-    else if constexpr (std::is_same_v<T, Half>)
-      x[i] = to_half(to_float(x[i]) / by);
-    else
-      x[i] /= T(by);
-  }
-}
-
-void divide_by(const TensorImpl& t, int n) {
-  switch (t.dtype()) {
-    case DType::f16: return divide<Half>(t, float(n));
-    case DType::bf16: return divide<BFloat16>(t, float(n));
-    case DType::f32: return divide<float>(t, float(n));
-    case DType::f64: return divide<double>(t, float(n));
-    case DType::c64: return divide<std::complex<float>>(t, float(n));
-    default: return divide<std::complex<double>>(t, float(n));
-  }
-}
 
 bool between_two(Act kind) { return kind == Act::send || kind == Act::receive; }
 

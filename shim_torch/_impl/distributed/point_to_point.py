@@ -134,7 +134,7 @@ class P2POp:
             raise ValueError("Can't specify both group_rank and global_rank")
         if peer is None and group_peer is None:
             raise ValueError("Must specify global_rank or group_rank")
-        self.group_peer = get_group_rank(self.group, peer) if group_peer is None else group_peer
+        self.group_peer: int = group_peer if group_peer is not None else get_group_rank(self.group, peer or 0)
         self.peer = get_global_rank(self.group, self.group_peer) if peer is None else peer
 
 

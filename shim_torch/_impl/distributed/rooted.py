@@ -154,7 +154,7 @@ def _message(group: Any, act: Act, peer: int) -> Work:
     import shim_torch as torch
 
     byte = torch.zeros(1, dtype=torch.uint8)
-    given = {"input": byte} if act == Act.SEND else {"output": byte}
+    given: dict[str, Any] = {"input": byte} if act == Act.SEND else {"output": byte}
     work = start(group, "monitored_barrier", act, root=peer, tag=_MONITOR_TAG, async_op=True, **given)
     assert work is not None
     return work

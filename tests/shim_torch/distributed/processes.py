@@ -16,13 +16,14 @@ DEADLINE = 60.0  # seconds, on a machine that others use too
 
 
 def start(
-    number: int, module: str, function: str, folder: Path, *args: Any, env: dict[str, str] | None = None
-) -> list[Any]:
-    """The processes, begun."""
+    number: int, module: str, function: str, folder: Path, *args: Any, env: dict[str, str] | None = None,
+    python: str = sys.executable, torch: str = "shim_torch",
+) -> list[Any]:  # fmt: skip
+    """The processes, begun; with PyTorch if ``python`` has it and ``torch`` says so."""
     (folder / "call").write_bytes(pickle.dumps((module, function, args)))
-    paths = os.pathsep.join([str(HERE), *filter(None, sys.path)])
-    given = os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"} | (env or {})
-    command = [sys.executable, str(HERE / "processes.py"), str(folder)]
+    paths = os.pathsep.join([str(HERE), *(filter(None, sys.path) if torch == "shim_torch" else [])])
+    given = os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "RANKS_TORCH": torch} | (env or {})
+    command = [python, str(HERE / "processes.py"), str(folder)]
     return [
         subprocess.Popen(
             [*command, str(rank), str(number)], env=given, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT

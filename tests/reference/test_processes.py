@@ -1,0 +1,54 @@
+"""Collectives between processes beside PyTorch's gloo: the same programs in both, on 2 and 3 ranks, refusals too."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+import shim_torch.distributed as dist
+
+sys.path.append(str(Path(__file__).parents[1] / "shim_torch" / "distributed"))
+import processes
+
+PYTHON = os.environ.get("SHIM_TORCH_REFERENCE_PYTHON")
+pytestmark = [
+    pytest.mark.skipif(not PYTHON, reason="there is no PyTorch to compare with"),
+    pytest.mark.skipif(not dist.is_mpi_available(), reason="the MPI library of the extra `mpi` is not installed"),
+]
+
+
+def same(ours, theirs, bound):
+    """Equal; numbers within a relative bound, for sums in another order."""
+    if isinstance(ours, (list, tuple)) and isinstance(theirs, (list, tuple)):
+        return len(ours) == len(theirs) and all(same(a, b, bound) for a, b in zip(ours, theirs, strict=True))
+    if isinstance(ours, (float, complex)) and isinstance(theirs, (float, complex)):
+        return ours == theirs or abs(ours - theirs) <= bound * (1 + abs(theirs))
+    return type(ours) is type(theirs) and ours == theirs
+
+
+# What ours takes of complex tensors, and gloo has no dtype for (or an error whose text is broken).
+MORE = {"gathered", "spread", "exchanged", "reduce", "reduce_scatter"}
+BOUNDS = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 1e-6, "complex64": 1e-6}
+
+
+@pytest.mark.parametrize("number", [2, 3])
+@pytest.mark.parametrize("program", ["reductions", "movements", "messages"])
+def test_beside_gloo(program, number, tmp_path):
+    found = []
+    for name, python, torch in (("ours", sys.executable, "shim_torch"), ("theirs", PYTHON, "torch")):
+        folder = tmp_path / name
+        folder.mkdir()
+        found.append(processes.together(number, "programs", program, folder, python=python, torch=torch))
+    different = []
+    for rank, (ours, theirs) in enumerate(zip(*found, strict=True)):
+        pairs = [(key, ours[key], theirs[key]) for key in ours] if isinstance(ours, dict) else [(rank, ours, theirs)]
+        for key, a, b in pairs:
+            dtype = key[1] if isinstance(key, tuple) else ""
+            bound = 0.0 if number == 2 or program == "movements" else BOUNDS.get(dtype, 1e-14)
+            more = dtype.startswith("complex") and key[0] in MORE and b[0] == "RuntimeError"
+            if not same(a, b, bound) and not more:
+                different.append((key, rank, a, b))
+    assert not different
