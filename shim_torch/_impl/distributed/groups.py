@@ -65,7 +65,7 @@ class ProcessGroup(GroupMethods):
 
 
 class GradBucket:
-    """Gradients that DistributedDataParallel reduces together, as it hands them to communication hooks; none are made here."""
+    """Gradients that DistributedDataParallel reduces together, as it hands them to communication hooks."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         raise TypeError("torch._C._distributed_c10d.GradBucket: No constructor defined!")

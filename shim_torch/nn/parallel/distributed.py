@@ -12,49 +12,111 @@ __all__ = ["DistributedDataParallel"]
 
 
 class DistributedDataParallel(Module):
-    """A module for a group of one process: it is called as it is. RuntimeError without a group, NotImplementedError with more."""
+    """A module whose gradients are averaged over a group's processes at the end of each backward.
+
+    All processes begin with the first one's parameters and buffers. Errors: RuntimeError without a group, and for modules that differ.
+    """
 
     def __init__(
         self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0, broadcast_buffers: bool = True,
-        process_group: Any = None, bucket_cap_mb: Any = None, find_unused_parameters: bool = False,
-        check_reduction: bool = False, gradient_as_bucket_view: bool = False, static_graph: bool = False, **_: Any,
+        init_sync: bool = True, process_group: Any = None, bucket_cap_mb: Any = None, find_unused_parameters: bool = False,
+        check_reduction: bool = False, gradient_as_bucket_view: bool = False, static_graph: bool = False,
+        delay_all_reduce_named_params: Any = None, param_to_hook_all_reduce: Any = None, mixed_precision: Any = None,
+        device_mesh: Any = None, skip_all_reduce_unused_params: bool = False,
     ) -> None:  # fmt: skip
         super().__init__()
         from shim_torch import distributed
+        from shim_torch._impl.distributed.reducer import Reducer
         from shim_torch.distributed.algorithms.join import _JoinConfig
 
         if not distributed.is_initialized():
             raise RuntimeError(
                 "Default process group has not been initialized, please make sure to call init_process_group."
             )
-        if distributed.get_world_size(process_group) > 1:
+        refused = delay_all_reduce_named_params, param_to_hook_all_reduce, mixed_precision, device_mesh
+        if any(option is not None for option in refused) or skip_all_reduce_unused_params:
             raise NotImplementedError(
-                "torch.nn.parallel.DistributedDataParallel of several processes is not supported by shim-torch"
+                "torch.nn.parallel.DistributedDataParallel: mixed_precision, device_mesh, delayed and skipped reductions are "
+                "not supported by shim-torch"
             )
-        if not any(p.requires_grad for p in module.parameters()):
+        ignored = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
+        named = {n: p for n, p in module.named_parameters() if p.requires_grad and n not in ignored}
+        if not named:
             raise RuntimeError(
                 "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient."
             )
-        self.module, self.device_ids, self.output_device, self.process_group = (
-            module,
-            device_ids,
-            output_device,
-            process_group if process_group is not None else distributed.group.WORLD,
-        )
+        self.module, self.device_ids, self.output_device = module, device_ids, output_device
+        self.process_group: Any = process_group if process_group is not None else distributed.group.WORLD
         self.dim, self.broadcast_buffers, self.find_unused_parameters = dim, broadcast_buffers, find_unused_parameters
         self.gradient_as_bucket_view, self.static_graph = gradient_as_bucket_view, static_graph
-        self.device = next(p for p in module.parameters() if p.requires_grad).device
+        self.parameters_to_ignore = ignored
+        self.device = next(iter(named.values())).device
         self.device_type, self.is_multi_device_module = self.device.type, False
         self.require_backward_grad_sync = self.require_forward_param_sync = True
         self._join_config = _JoinConfig.construct_disabled_join_config()
+        self._several = distributed.get_world_size(self.process_group) > 1
+        cap = int((25 if bucket_cap_mb is None else bucket_cap_mb) * (1 << 20))
+        if self._several:
+            self._same_everywhere(named)
+            if init_sync:
+                self._first_ones(self._state())
+        self.reducer: Any = Reducer(
+            list(named.values()), self.process_group, cap, find_unused=find_unused_parameters,
+            as_view=gradient_as_bucket_view, at_end=static_graph,
+        )  # fmt: skip
+
+    def _same_everywhere(self, named: dict[str, Any]) -> None:
+        from shim_torch import distributed
+
+        group = self.process_group
+        mine = [(tuple(p.shape), str(p.dtype)) for p in named.values()]
+        every: list[Any] = [None] * group.size()
+        distributed.all_gather_object(every, mine, group=group)
+        for rank, theirs in enumerate(every):
+            if len(theirs) != len(every[0]):
+                raise RuntimeError(
+                    f"DDP expects same model across all ranks, but Rank 0 has {len(every[0])} params, while rank {rank} has "
+                    f"inconsistent {len(theirs)} params."
+                )
+            if theirs != every[0]:
+                which = next(i for i, (a, b) in enumerate(zip(theirs, every[0], strict=True)) if a != b)
+                raise RuntimeError(
+                    f"[{group.rank()}]: params[{which}] in this process with sizes {list(mine[which][0])} appears not to "
+                    "match sizes of the same param in process 0."
+                )
+
+    def _buffers_to_sync(self) -> list[Any]:
+        return [b for n, b in self.module.named_buffers() if n not in self.parameters_to_ignore]
+
+    def _state(self) -> list[Any]:
+        parameters = [p for n, p in self.module.named_parameters() if n not in self.parameters_to_ignore]
+        return parameters + self._buffers_to_sync()
+
+    def _first_ones(self, tensors: list[Any]) -> None:
+        """The first process's values, in each."""
+        from shim_torch import distributed, no_grad
+
+        with no_grad():
+            for tensor in tensors:
+                distributed.broadcast(tensor.detach(), group=self.process_group, group_src=0)
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """The module's own result: a group of one process has nothing to average."""
-        return self.module(*inputs, **kwargs)
+        """The module's own result; its buffers are the first process's before."""
+        from shim_torch import is_grad_enabled
+
+        if self._several and self.broadcast_buffers and self.require_forward_param_sync:
+            self._first_ones(self._buffers_to_sync())
+        result = self.module(*inputs, **kwargs)
+        self.require_forward_param_sync = is_grad_enabled() and self.require_backward_grad_sync
+        if self.require_forward_param_sync and (self._several or self.reducer._hook is not None):
+            self.reducer.prepare_for_backward(result)
+        elif is_grad_enabled():
+            self.reducer.skip_backward()
+        return result
 
     @contextlib.contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Gradients are summed locally: there is one process anyway."""
+        """Gradients are summed locally; the first backward after it reduces them all."""
         old, self.require_backward_grad_sync = self.require_backward_grad_sync, False
         try:
             yield
@@ -65,11 +127,15 @@ class DistributedDataParallel(Module):
     def join(
         self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
     ) -> Iterator[None]:
-        """Training with uneven inputs: there is no other process that could have fewer."""
+        """Training with uneven inputs, in a group of one process. Errors: NotImplementedError in a larger one."""
+        if enable and self._several:
+            raise NotImplementedError(
+                "torch.nn.parallel.DistributedDataParallel.join of several processes is not supported by shim-torch"
+            )
         yield
 
     def join_hook(self, **kwargs: Any) -> Any:
-        """For ``Join``: there is nothing to do for other processes."""
+        """For ``Join``, in a group of one process: there is nothing to do for others."""
         from shim_torch.distributed.algorithms.join import JoinHook
 
         return JoinHook()
@@ -85,11 +151,11 @@ class DistributedDataParallel(Module):
         return self.process_group
 
     def _set_static_graph(self) -> None:
-        """Accepted, without effect: one process has nothing to reduce."""
-        self.static_graph = True
+        """Each iteration uses the same parameters, some of them perhaps several times."""
+        self.static_graph = self.reducer.at_end = True
 
     def register_comm_hook(self, state: object, hook: Any) -> None:
-        """Raises NotImplementedError: gradients are not reduced, so no hook would be called."""
-        raise NotImplementedError(
-            "torch.nn.parallel.DistributedDataParallel.register_comm_hook is not supported by shim-torch: groups have one process"
-        )
+        """Calls ``hook(state, bucket)`` in place of each reduction; it gives a future of the bucket's new values."""
+        if not callable(hook):
+            raise TypeError("Communication hook must be callable.")
+        self.reducer.set_hook(state, hook)
