@@ -144,13 +144,13 @@ def test_launching_one_worker_from_python():
 
     before = dict(os.environ)
     config = launcher.LaunchConfig(
-        1, 1, 1, run_id="job", rdzv_backend="c10d", rdzv_endpoint="localhost:0", max_restarts=0
+        1, 1, 1, run_id="job", rdzv_backend="c10d", rdzv_endpoint="localhost:0", max_restarts=0, start_method="fork"
     )
     found = launcher.elastic_launch(config, lambda x: (x, os.environ["RANK"], os.environ["TORCHELASTIC_RUN_ID"]))(7)
     assert found == {0: (7, "0", "job")} and dict(os.environ) == before
-    assert launcher.launch_agent(config, "true", []) == {0: 0}
-    config.nproc_per_node = 2
-    with pytest.raises(NotImplementedError, match="2 processes on 1:1 nodes"):
+    assert launcher.launch_agent(config, "true", []) == {0: None}
+    config.rdzv_backend = "etcd"
+    with pytest.raises(NotImplementedError, match="the rendezvous backend etcd"):
         launcher.elastic_launch(config, print)()
 
 

@@ -133,18 +133,24 @@ def test_sparse_addmm_and_copies():
 
 
 def test_collectives_of_one_process():
-    ops = torch.ops._c10d_functional
+    ops, dist = torch.ops._c10d_functional, torch.distributed
     x = torch.arange(3.0)
-    for made in (
-        ops.all_reduce(x, "sum", "0"),
-        ops.all_gather_into_tensor(x, 1, "0"),
-        ops.reduce_scatter_tensor(x, "sum", 1, "0"),
-        torch.ops.c10d_functional.all_gather_into_tensor(x, "", [0], 1),
-    ):
-        assert made.tolist() == [0, 1, 2] and made.data_ptr() != x.data_ptr()
-    assert ops.wait_tensor(x).data_ptr() == x.data_ptr()
-    with pytest.raises(NotImplementedError, match="several processes"):
-        ops.all_gather_into_tensor(x, 2, "0")
+    with pytest.raises(ValueError, match="Default process group has not been initialized"):
+        ops.all_reduce(x, "sum", "0")
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        for made in (
+            ops.all_reduce(x, "sum", "0"),
+            ops.all_gather_into_tensor(x, 1, "0"),
+            ops.reduce_scatter_tensor(x, "sum", 1, "0"),
+            torch.ops.c10d_functional.all_gather_into_tensor(x, "", [0], 1),
+        ):
+            assert made.tolist() == [0, 1, 2] and made.data_ptr() != x.data_ptr()
+        assert ops.wait_tensor(x).data_ptr() == x.data_ptr()
+        with pytest.raises(ValueError, match="the group has 1 processes, not 2"):
+            ops.all_gather_into_tensor(x, 2, "0")
+    finally:
+        dist.destroy_process_group()
 
 
 def test_questions_about_schemas():

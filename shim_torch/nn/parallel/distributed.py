@@ -46,7 +46,8 @@ class DistributedDataParallel(Module):
                 "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient."
             )
         self.module, self.device_ids, self.output_device = module, device_ids, output_device
-        self.process_group: Any = process_group if process_group is not None else distributed.group.WORLD
+        group: Any = process_group if process_group is not None else distributed.group.WORLD
+        self.process_group = group
         self.dim, self.broadcast_buffers, self.find_unused_parameters = dim, broadcast_buffers, find_unused_parameters
         self.gradient_as_bucket_view, self.static_graph = gradient_as_bucket_view, static_graph
         self.parameters_to_ignore = ignored
@@ -61,7 +62,7 @@ class DistributedDataParallel(Module):
             if init_sync:
                 self._first_ones(self._state())
         self.reducer: Any = Reducer(
-            list(named.values()), self.process_group, cap, find_unused=find_unused_parameters,
+            list(named.values()), group, cap, find_unused=find_unused_parameters,
             as_view=gradient_as_bucket_view, at_end=static_graph,
         )  # fmt: skip
 
