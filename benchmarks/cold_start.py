@@ -29,9 +29,12 @@ if library == "ours":
     enable_torch_proxy(scope={{"kernel_workloads", "transformers", "liger_kernel", "triton"}})
 import kernel_workloads as work
 work.enable(False)  # whose torch it is was said above
-for package in ("transformers",) if name.startswith("llama") else ("liger_kernel.transformers",):
-    work.needs(package.partition(".")[0])
-    __import__(package)
+if name.startswith("llama"):
+    work.needs("transformers")
+    from transformers import LlamaConfig, LlamaForCausalLM  # transformers imports these only when asked for by name
+else:
+    work.needs("liger_kernel")
+    import liger_kernel.transformers
 work.torch.cuda.init()
 work.torch.empty(1, device="cuda")
 begun = time.perf_counter()
