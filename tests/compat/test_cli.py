@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+import shim_torch_proxy
 
 
 def test_run_is_as_python_runs(tmp_path, python):
@@ -207,13 +208,14 @@ def test_provide_satisfies_pip_and_is_never_importable(tmp_path):
     venv = tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
     binary = str(venv / "bin" / "python")
-    wheels = tmp_path / "wheel"
-    (wheels / "needs").mkdir(parents=True)
+    installed = Path(shim_torch_proxy.__file__).parents[1]  # what lies beside is not to be seen: pip would list it
+    for package in ("compat", "shim_torch_proxy"):
+        shutil.copytree(installed / package, tmp_path / "ours" / package)
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [binary, *arguments], capture_output=True, text=True, cwd=tmp_path,
-            env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "PIP_NO_INDEX": "1", "PYTHONDONTWRITEBYTECODE": "1"},
+            env={"PYTHONPATH": str(tmp_path / "ours"), "PATH": "/usr/bin:/bin", "PIP_NO_INDEX": "1", "PYTHONDONTWRITEBYTECODE": "1"},
         )  # fmt: skip
 
     code = "import sys; from shim_torch_proxy.cli import provide; from pathlib import Path; import sysconfig; "
