@@ -34,7 +34,7 @@ def _needed_by(top: str, path: tuple[str, ...]) -> tuple[str, ...]:
     if _find("torch", list(path)) is not None:
         return ()
     known = _installed(path)
-    owner = known.get(_plain(top)) or _owner(top, path)
+    owner = known.get(plain(top)) or _owner(top, path)
     found: list[str] = []
     for name in _names(owner) if owner else ():
         required = known.get(name)
@@ -55,7 +55,7 @@ def distributions(package: str) -> frozenset[str]:
 
 @lru_cache(maxsize=256)
 def _distributions(top: str, path: tuple[str, ...]) -> frozenset[str]:
-    owner = _installed(path).get(_plain(top)) or _owner(top, path)
+    owner = _installed(path).get(plain(top)) or _owner(top, path)
     return frozenset(_names(owner)) if owner else frozenset()
 
 
@@ -86,7 +86,7 @@ def _uses_torch(package: str, path: tuple[str, ...]) -> bool:
     spec = _find(package, list(path))
     if spec is None or _find("torch", list(path)) is not None:
         return False
-    owner = _installed(path).get(_plain(package)) or _owner(package, path)
+    owner = _installed(path).get(plain(package)) or _owner(package, path)
     if owner is not None and _requires_torch(owner, path):
         return True
     source = spec.origin or ""
@@ -112,7 +112,15 @@ def _requires_torch(folder: str, path: tuple[str, ...]) -> bool:
     return False
 
 
-def _plain(name: str) -> str:
+def distributions_of(package: str, path: tuple[str, ...]) -> tuple[str, ...]:
+    """The names, as PEP 503 writes them, of the distributions that hold a package."""
+    owner = _owner(package, path)
+    found = plain(os.path.basename(owner).partition("-")[0]) if owner else ""
+    return tuple(name for name in (plain(package), found) if name)
+
+
+def plain(name: str) -> str:
+    """The name of a distribution as PEP 503 writes it."""
     import re
 
     return re.sub(r"[-_.]+", "-", name).lower()
@@ -129,7 +137,7 @@ def _installed(path: tuple[str, ...]) -> dict[str, str]:
             continue
         for name in names:
             if name.endswith(".dist-info"):
-                found.setdefault(_plain(name.partition("-")[0]), os.path.join(place, name))
+                found.setdefault(plain(name.partition("-")[0]), os.path.join(place, name))
     return found
 
 
@@ -147,7 +155,7 @@ def _names(folder: str, extras: bool = True) -> list[str]:
 
     head = _text(folder, "METADATA").split("\n\n", 1)[0]
     found = re.findall(r"^Requires-Dist:\s*([A-Za-z0-9._-]+)(.*)$", head, re.M | re.I)
-    return [_plain(name) for name, rest in found if extras or not re.search(r"\bextra\s*==", rest)]
+    return [plain(name) for name, rest in found if extras or not re.search(r"\bextra\s*==", rest)]
 
 
 def _owner(top: str, path: tuple[str, ...]) -> str | None:
