@@ -67,11 +67,8 @@ def enable(entry: Token, check: bool = True) -> Token:
     Errors: RuntimeError when the whole process is asked for and PyTorch is imported, or for a second version of torch.
     """
     with _lock:
-        if entry.scope.names is None and not _exposed and sys.modules.get("torch") is not None:
-            raise RuntimeError(
-                "enable_torch_proxy(scope=None): PyTorch is already imported in this process; name the packages that "
-                "should get ours (scope={'package'}), or enable before anything imports torch"
-            )
+        if entry.scope.names is None and not _exposed:
+            reports.refuse_beside_pytorch()
         reports.refuse_second_version(entry.version, _entries)
         if any(modules.is_torch(name) for name in list(sys.modules)):
             entry.later = False  # a None, or what a scope of the process put there: the finder would not be asked

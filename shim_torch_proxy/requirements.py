@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.machinery
 import os
 import sys
+from collections.abc import Iterable
 from functools import lru_cache
 
 _find = importlib.machinery.PathFinder.find_spec
@@ -24,14 +25,14 @@ def needed_by(package: str) -> tuple[str, ...]:
     There, other code in the process may use these packages, so they keep the real one unless they are named.
     """
     top = package.partition(".")[0]
-    if "torch" in sys.modules or top.startswith("__"):
+    if _is_imported() or top.startswith("__"):
         return ()
     return _needed_by(top, tuple(p for p in sys.path if isinstance(p, str)))
 
 
 @lru_cache(maxsize=256)
 def _needed_by(top: str, path: tuple[str, ...]) -> tuple[str, ...]:
-    if _find("torch", list(path)) is not None:
+    if _is_found(path):
         return ()
     known = _installed(path)
     owner = known.get(plain(top)) or _owner(top, path)
@@ -61,12 +62,27 @@ def _distributions(top: str, path: tuple[str, ...]) -> frozenset[str]:
 
 def is_installed() -> bool:
     """Whether a real PyTorch is imported, or on the path."""
-    return sys.modules.get("torch") is not None or _is_found(tuple(p for p in sys.path if isinstance(p, str)))
+    return is_pytorch(sys.modules.get("torch")) or _is_found(tuple(p for p in sys.path if isinstance(p, str)))
+
+
+def is_pytorch(module: object) -> bool:
+    """Whether a module called torch is PyTorch: not None, and no folder of that name that someone has for other code."""
+    return module is not None and _is_it(getattr(module, "__path__", None))
+
+
+def _is_it(folders: Iterable[str] | None) -> bool:
+    return folders is None or any(os.path.isfile(os.path.join(folder, "version.py")) for folder in folders)
+
+
+def _is_imported() -> bool:
+    """Also where ``sys.modules`` has None: someone keeps torch from being imported."""
+    return "torch" in sys.modules and (sys.modules["torch"] is None or is_pytorch(sys.modules["torch"]))
 
 
 @lru_cache(maxsize=64)
 def _is_found(path: tuple[str, ...]) -> bool:
-    return _find("torch", list(path)) is not None
+    spec = _find("torch", list(path))
+    return spec is not None and _is_it(spec.submodule_search_locations)
 
 
 def uses_torch(package: str) -> bool:
@@ -74,7 +90,7 @@ def uses_torch(package: str) -> bool:
 
     False where a real PyTorch is installed, as in ``needed_by``.
     """
-    if "torch" in sys.modules or package in _NOT_PACKAGES:
+    if _is_imported() or package in _NOT_PACKAGES:
         return False
     return _uses_torch(package, tuple(p for p in sys.path if isinstance(p, str)))
 
@@ -84,7 +100,7 @@ def _uses_torch(package: str, path: tuple[str, ...]) -> bool:
     import re
 
     spec = _find(package, list(path))
-    if spec is None or _find("torch", list(path)) is not None:
+    if spec is None or _is_found(path):
         return False
     owner = _installed(path).get(plain(package)) or _owner(package, path)
     if owner is not None and _requires_torch(owner, path):
