@@ -19,7 +19,7 @@ from __future__ import annotations
 import sys
 from contextlib import ContextDecorator
 
-from shim_torch_proxy import finder, hook, modules, reports
+from shim_torch_proxy import finder, hook, importer, modules, reports
 from shim_torch_proxy.hook import Token
 from shim_torch_proxy.reports import TorchProxyWarning
 from shim_torch_proxy.scope import ScopeLike, parse, parse_names, parse_version
@@ -38,18 +38,21 @@ __all__ = [
 ]
 
 
-def enable_torch_proxy(scope: ScopeLike = None, *, blocked: ScopeLike = (), version: str | None = None) -> Token:
+def enable_torch_proxy(
+    scope: ScopeLike = None, *, blocked: ScopeLike = (), version: str | None = None, hidden: ScopeLike = ()
+) -> Token:
     """Gives the packages of ``scope`` our torch from their next import on.
 
     ``scope``: None for the whole process; a package name or a set of them (sub-modules are included; ``"__main__"`` is
     the running script). ``blocked``: packages or sub-modules kept out. ``version``: what ``torch.__version__`` and the
-    metadata of torch say (default ``2.13.0+shim``). Calls add up: each needs its own ``disable_torch_proxy(scope)``.
+    metadata of torch say (default ``2.13.0+shim``). ``hidden``: packages that are absent for code in scope, as if they were
+    not installed (a torchvision that was built for PyTorch's C++ ABI). Calls add up: each needs its own ``disable_torch_proxy(scope)``.
 
     Returns a token, which ``disable_torch_proxy`` takes too.
     Errors: TypeError and ValueError for what names no package or version; RuntimeError for the whole process when PyTorch is
     imported already, and for a second version. Warns (TorchProxyWarning) for a package that was imported before, or that is not found.
     """
-    return hook.enable(Token(parse(scope, blocked), parse_version(version)))
+    return hook.enable(Token(parse(scope, blocked), parse_version(version), parse_names(hidden, "hidden")))
 
 
 def disable_torch_proxy(scope: ScopeLike | Token = None) -> None:
@@ -71,12 +74,15 @@ def disable_torch_proxy(scope: ScopeLike | Token = None) -> None:
 class torch_proxy(ContextDecorator):
     """``with torch_proxy(scope): …`` or ``@torch_proxy(scope)``; arguments as ``enable_torch_proxy``."""
 
-    def __init__(self, scope: ScopeLike = None, *, blocked: ScopeLike = (), version: str | None = None) -> None:
+    def __init__(
+        self, scope: ScopeLike = None, *, blocked: ScopeLike = (), version: str | None = None, hidden: ScopeLike = ()
+    ) -> None:
         self._scope, self._version = parse(scope, blocked), parse_version(version)
+        self._hidden = parse_names(hidden, "hidden")
         self._tokens: list[Token] = []
 
     def __enter__(self) -> Token:
-        self._tokens.append(hook.enable(Token(self._scope, self._version)))
+        self._tokens.append(hook.enable(Token(self._scope, self._version, self._hidden)))
         return self._tokens[-1]
 
     def __exit__(self, *exc: object) -> None:
@@ -86,7 +92,7 @@ class torch_proxy(ContextDecorator):
 def torch_proxy_status() -> dict[str, Any]:
     """What is enabled and what was asked for.
 
-    Keys: ``enabled`` (a list of scopes, None: the process), ``scope`` (their union with what they imply), ``blocked``,
+    Keys: ``enabled`` (a list of scopes, None: the process), ``scope`` (their union with what they imply), ``blocked``, ``hidden``,
     ``already_imported``, ``modules`` (torch module -> loads), ``missing`` ((name, requester) -> count), ``unsupported``
     (the same, for names that PyTorch has), ``native_importers`` (extension modules
     whose imports from C are answered with ours), ``bypassed`` (modules in scope that were loaded past us and have no torch of ours), ``slow``
@@ -102,6 +108,7 @@ def torch_proxy_status() -> dict[str, Any]:
         "enabled": [None if e.scope.names is None else sorted(e.scope.names) for e in hook.entries()],
         "scope": None if total.names is None else sorted(total.names),
         "blocked": sorted(total.blocked),
+        "hidden": sorted(importer.hidden),
         "already_imported": hook.reported(),
         "modules": dict(modules.requests),
         "missing": {**modules.missing, **dict(getattr(names, "absent", {}))},

@@ -64,6 +64,7 @@ def _add_run(command: Callable[..., argparse.ArgumentParser], name: str) -> None
         f"       {name} run [options] -c program [arguments]",
     )  # fmt: skip
     run.add_argument("--scope", action="append", help="packages that get torch (comma separated); default: all")
+    run.add_argument("--hidden", action="append", help="packages that are absent for it (comma separated)")
     run.add_argument("--version", help="what torch.__version__ says")
     run.add_argument("--no-children", action="store_true", help="Python programs that it starts get no torch from us")
     run.add_argument(
@@ -100,6 +101,7 @@ def main(arguments: list[str] | None = None) -> int:
             options.program,
             children=not options.no_children,
             summary=options.summary,
+            hidden=options.hidden,
         )
     try:
         status = _report(options)

@@ -7,7 +7,12 @@ class Import:
     """An ``__import__`` whose answers ``PyImport_Import`` finds in ``sys.modules``."""
 
     def __init__(
-        self, function: Callable[..., Any], loaded: dict[str, Any], builtins: dict[str, Any] = ..., special: Any = ...
+        self,
+        function: Callable[..., Any],
+        loaded: dict[str, Any],
+        builtins: dict[str, Any] = ...,
+        special: Any = ...,
+        hidden: set[str] = ...,
     ) -> None: ...
     def __call__(self, name: str, *args: Any, **kwargs: Any) -> Any: ...
 

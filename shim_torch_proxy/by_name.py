@@ -29,7 +29,8 @@ def resolve_name(name: str) -> Any:
 
 
 def _is_torch_name(name: Any) -> bool:
-    return isinstance(name, str) and modules.is_torch(name.partition(":")[0])
+    """Whether ours is not in ``sys.modules``, where the plain function looks."""
+    return not importer.whole_process and isinstance(name, str) and modules.is_torch(name.partition(":")[0])
 
 
 def _stand_in_pkgutil() -> ModuleType:

@@ -47,10 +47,10 @@ def adopt(entries: Iterable[Sequence[Any]]) -> list[Token]:
     from shim_torch_proxy import hook
 
     here, made = hook.for_children(), []
-    for names, blocked, version in entries:
-        if (names, blocked, version) not in here:
+    for names, blocked, version, hidden in entries:
+        if (names, blocked, version, hidden) not in here:
             scope = Scope(None if names is None else frozenset(names), frozenset(blocked))
-            made.append(hook.enable(hook.Token(scope, version), check=False))
+            made.append(hook.enable(hook.Token(scope, version, frozenset(hidden)), check=False))
     return made
 
 

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from importlib import import_module
 from types import ModuleType
 
-from shim_torch_proxy import adapters, child, importer, lookups, metadata, modules, pickling, reports, tools
+from shim_torch_proxy import adapters, child, hiding, importer, lookups, metadata, modules, pickling, reports, tools
 from shim_torch_proxy.changes import set_all, set_for_a_while
 from shim_torch_proxy.finder import ScopeFinder
 from shim_torch_proxy.main_module import install_running, take_in
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 class Token:
     """One ``enable_torch_proxy`` call; gives back exactly that."""
 
-    def __init__(self, scope: Scope, version: str | None = None) -> None:
-        self.scope = scope
+    def __init__(self, scope: Scope, version: str | None = None, hidden: frozenset[str] = frozenset()) -> None:
+        self.scope, self.hidden = scope, hidden
         self.version = version
         self.later = True  # for the whole process: nothing is loaded until torch, or what has an adapter, is imported
 
     def __repr__(self) -> str:
-        return f"Token(scope={self.scope!r}, version={self.version!r})"
+        return f"Token(scope={self.scope!r}, version={self.version!r}, hidden={self.hidden!r})"
 
 
 _lock = threading.RLock()
@@ -67,11 +67,8 @@ def enable(entry: Token, check: bool = True) -> Token:
     Errors: RuntimeError when the whole process is asked for and PyTorch is imported, or for a second version of torch.
     """
     with _lock:
-        if entry.scope.names is None and not _exposed and sys.modules.get("torch") is not None:
-            raise RuntimeError(
-                "enable_torch_proxy(scope=None): PyTorch is already imported in this process; name the packages that "
-                "should get ours (scope={'package'}), or enable before anything imports torch"
-            )
+        if entry.scope.names is None and not _exposed:
+            reports.refuse_beside_pytorch()
         reports.refuse_second_version(entry.version, _entries)
         if any(modules.is_torch(name) for name in list(sys.modules)):
             entry.later = False  # a None, or what a scope of the process put there: the finder would not be asked
@@ -138,6 +135,7 @@ def _apply() -> None:
         versions = [entry.version for entry in _entries if entry.version is not None]  # all the same
         if versions:
             wanted[f"version {versions[-1]}"] = lambda stack: _install_version(stack, versions[-1])
+        wanted.update(hiding.layer(_entries, total.names is None, _caller_in_scope))
         if total.names is None and not _waiting():
             wanted["process"] = lambda stack: stack.enter_context(expose())
         main = total.names is not None and "__main__" in total.names
@@ -230,9 +228,9 @@ def _of_processes(module: ModuleType, name: str) -> Iterator[tuple[Any, str, Any
 
 
 def for_children() -> list[tuple[Any, ...]]:
-    """(names, blocked names, version) of each call in force, as another process is to repeat it."""
+    """(names, blocked names, version, hidden names) of each call in force, as another process is to repeat it."""
     return [
-        (None if e.scope.names is None else sorted(e.scope.names), sorted(e.scope.blocked), e.version)
+        (None if e.scope.names is None else sorted(e.scope.names), sorted(e.scope.blocked), e.version, sorted(e.hidden))
         for e in list(_entries)
     ]
 

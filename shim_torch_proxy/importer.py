@@ -28,6 +28,7 @@ _plain_import = stand_ins.plain_import
 _stand_ins = stand_ins.NAMES
 _builtins = vars(builtins)  # its __import__ is looked up at each import: tests of libraries patch it
 _loaded = modules.loaded
+hidden: set[str] = set()  # the packages that are absent for code in scope; filled by hiding.py
 
 
 def import_ours(
@@ -43,6 +44,8 @@ def import_ours(
         if module is None:
             if name in _stand_ins or name[:10] == "importlib.":
                 return stand_ins.imported(name, globals, fromlist)
+            if hidden and is_hidden(name):
+                raise absent(name)
             if name[:5] != "torch" and name[:5] != "funct" or not modules.is_torch(name):
                 return _builtins["__import__"](name, globals, locals, fromlist, level)
             module = modules.get(name, _who(globals))
@@ -52,6 +55,18 @@ def import_ours(
         top = name.partition(".")[0]
         return _loaded.get(top) or modules.get(top, _who(globals))
     return _builtins["__import__"](name, globals, locals, fromlist, level)
+
+
+def is_hidden(module: str) -> bool:
+    """Whether a module, or a package that it lies in, is hidden."""
+    while module and module not in hidden:
+        module = module.rpartition(".")[0]
+    return bool(module)
+
+
+def absent(name: str) -> ModuleNotFoundError:
+    """The error for an import of a hidden module."""
+    return ModuleNotFoundError(f"No module named {name!r} (it is hidden: enable_torch_proxy(hidden=...))", name=name)
 
 
 def _who(globals: Mapping[str, Any] | None) -> str:
@@ -106,8 +121,8 @@ def import_from_c(name: str, fromlist: Sequence[str] | None) -> ModuleType:
 
 whole_process = False  # whether sys.modules has ours now, or will once something imports torch; set by hook.py
 # Imports of all but torch and stand-ins go to builtins.__import__ without a frame of ours between.
-scoped_import = Import(import_ours, _loaded, _builtins, _stand_ins)
-process_import = Import(_process_import, _loaded, _builtins, stand_ins.LOOKUPS)
+scoped_import = Import(import_ours, _loaded, _builtins, _stand_ins, hidden)
+process_import = Import(_process_import, _loaded, _builtins, stand_ins.LOOKUPS, set())
 _IMPORTS = (scoped_import, process_import)
 scoped_builtins = stand_ins.ScopedBuiltins()
 stand_ins.register("builtins", lambda: scoped_builtins)

@@ -166,13 +166,18 @@ def _exec_lazily(original: Any) -> Any:
 
 
 _always: Ask = lambda depth: True
-_NAMED = Scope(frozenset())
+_NAMED, _WHOLE = Scope(frozenset()), Scope(None)
+
+
+def _present() -> Scope:
+    """While the whole process is in scope, ``sys.modules`` has ours, and the finders are asked for the rest."""
+    return _WHOLE if importer.whole_process else _NAMED
 
 
 def _stand_in_importlib() -> ModuleType:
     own = {
-        "import_module": _import_module(_import_now, lambda: _NAMED, _always),
-        "__import__": _dunder_import(importlib.__import__, lambda: _NAMED, _always),
+        "import_module": _import_module(_import_now, _present, _always),
+        "__import__": _dunder_import(_dunder_import_now, _present, _always),
         "reload": _reload(importlib.reload, lambda: _NAMED, _always),
     }
     return ScopedImportlib(importlib, **{name: functools.wraps(getattr(importlib, name))(f) for name, f in own.items()})
@@ -182,6 +187,10 @@ def _import_now(name: str, package: str | None = None) -> ModuleType:
     """The present ``importlib.import_module``: it is replaced while a scope is enabled, and by tests."""
     module = importlib.import_module(name, package)
     return stand_ins.get(name) if name in stand_ins.NAMES else module
+
+
+def _dunder_import_now(*args: Any) -> ModuleType:
+    return importlib.__import__(*args)
 
 
 def _find_now(name: str, package: str | None = None) -> Any:

@@ -25,7 +25,7 @@ def install_running(stack: ExitStack, main: bool) -> None:
     def __import__(
         name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> ModuleType:
-        if level == 0 and modules.is_torch(name):
+        if level == 0 and (modules.is_torch(name) or importer.is_hidden(name)):
             own = globals if globals is not None else sys._getframe(1).f_globals
             if own.get("__builtins__") is importer.SCOPED or (main and own.get("__name__") in MAIN):
                 return importer.import_ours(name, globals, locals, fromlist, level)

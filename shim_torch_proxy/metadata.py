@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from shim_torch_proxy import hiding, importer
+
 TYPE_CHECKING = False  # typing takes long to import, and only type checkers need it
 if TYPE_CHECKING:
     from typing import Any
@@ -54,6 +56,8 @@ def answers(package: Any, in_scope: Any) -> Iterator[tuple[Any, str, Any]]:
         original = getattr(package, name)
 
         def wrapper(distribution_name: str) -> Any:
+            if hiding.is_distribution(distribution_name) and in_scope():
+                raise package.PackageNotFoundError(distribution_name)
             if not (is_torch(distribution_name) and in_scope()):
                 return original(distribution_name)
             found = distribution(package.Distribution)
@@ -63,19 +67,27 @@ def answers(package: Any, in_scope: Any) -> Iterator[tuple[Any, str, Any]]:
 
     def packages_distributions() -> Any:
         found = all_packages()
-        return {**found, "torch": ["torch"], "functorch": ["torch"]} if in_scope() else found
+        if not in_scope():
+            return found
+        seen = {name: owners for name, owners in found.items() if not importer.is_hidden(name)}
+        return {**seen, "torch": ["torch"], "functorch": ["torch"]}
 
     def from_name(cls: Any, name: str) -> Any:
         if cls is package.Distribution and is_torch(name) and in_scope():
             return distribution(cls)
+        if hiding.is_distribution(name) and in_scope():
+            raise package.PackageNotFoundError(name)
         return plain_from_name(cls, name)
 
     def discover(cls: Any, **kwargs: Any) -> Any:
         found = plain_discover(cls, **kwargs)
         wanted = kwargs.get("name")
-        if kwargs.get("context") is not None or not (wanted is None or is_torch(wanted)) or not in_scope():
+        of_interest = wanted is None or is_torch(wanted) or hiding.is_distribution(wanted)
+        if kwargs.get("context") is not None or not of_interest or not in_scope():
             return found
-        others = (d for d in found if not is_torch(d.metadata["Name"]))
+        others = (d for d in found if not (is_torch(d.metadata["Name"]) or hiding.is_distribution(d.metadata["Name"])))
+        if wanted is not None and not is_torch(wanted):
+            return others
         return iter([distribution(package.Distribution), *others])
 
     plain_from_name = package.Distribution.from_name.__func__

@@ -44,7 +44,7 @@ def _found(scope: Scope) -> bool:
         return False  # ours is in sys.modules
     if not requirements.is_installed():
         return True
-    beside = sys.modules.get("torch") is not None
+    beside = requirements.is_pytorch(sys.modules.get("torch"))
     frame: FrameType | None = importer.asking_frame(2) if beside else sys._getframe(2)
     while frame is not None and not importer.frame_has_torch(frame):
         frame = None if beside else frame.f_back

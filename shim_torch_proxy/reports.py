@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterable
 from types import ModuleType
 
-from shim_torch_proxy import adapters, finder, importer
+from shim_torch_proxy import adapters, finder, importer, requirements
 from shim_torch_proxy.main_module import MAIN
 from shim_torch_proxy.scope import Scope
 
@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 
 class TorchProxyWarning(UserWarning):
     """A scope that cannot do all it says."""
+
+
+def refuse_beside_pytorch() -> None:
+    """Errors: RuntimeError where PyTorch is imported, and the whole process is asked for."""
+    if requirements.is_pytorch(sys.modules.get("torch")):
+        raise RuntimeError(
+            "enable_torch_proxy(scope=None): PyTorch is already imported in this process; name the packages that "
+            "should get ours (scope={'package'}), or enable before anything imports torch"
+        )
 
 
 def refuse_second_version(version: str | None, entries: Iterable[Any]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.machinery
 import os
 import sys
+from collections.abc import Iterable
 from functools import lru_cache
 
 _find = importlib.machinery.PathFinder.find_spec
@@ -24,17 +25,17 @@ def needed_by(package: str) -> tuple[str, ...]:
     There, other code in the process may use these packages, so they keep the real one unless they are named.
     """
     top = package.partition(".")[0]
-    if "torch" in sys.modules or top.startswith("__"):
+    if _is_imported() or top.startswith("__"):
         return ()
     return _needed_by(top, tuple(p for p in sys.path if isinstance(p, str)))
 
 
 @lru_cache(maxsize=256)
 def _needed_by(top: str, path: tuple[str, ...]) -> tuple[str, ...]:
-    if _find("torch", list(path)) is not None:
+    if _is_found(path):
         return ()
     known = _installed(path)
-    owner = known.get(_plain(top)) or _owner(top, path)
+    owner = known.get(plain(top)) or _owner(top, path)
     found: list[str] = []
     for name in _names(owner) if owner else ():
         required = known.get(name)
@@ -55,18 +56,33 @@ def distributions(package: str) -> frozenset[str]:
 
 @lru_cache(maxsize=256)
 def _distributions(top: str, path: tuple[str, ...]) -> frozenset[str]:
-    owner = _installed(path).get(_plain(top)) or _owner(top, path)
+    owner = _installed(path).get(plain(top)) or _owner(top, path)
     return frozenset(_names(owner)) if owner else frozenset()
 
 
 def is_installed() -> bool:
     """Whether a real PyTorch is imported, or on the path."""
-    return sys.modules.get("torch") is not None or _is_found(tuple(p for p in sys.path if isinstance(p, str)))
+    return is_pytorch(sys.modules.get("torch")) or _is_found(tuple(p for p in sys.path if isinstance(p, str)))
+
+
+def is_pytorch(module: object) -> bool:
+    """Whether a module called torch is PyTorch: not None, and no folder of that name that someone has for other code."""
+    return module is not None and _is_it(getattr(module, "__path__", None))
+
+
+def _is_it(folders: Iterable[str] | None) -> bool:
+    return folders is None or any(os.path.isfile(os.path.join(folder, "version.py")) for folder in folders)
+
+
+def _is_imported() -> bool:
+    """Also where ``sys.modules`` has None: someone keeps torch from being imported."""
+    return "torch" in sys.modules and (sys.modules["torch"] is None or is_pytorch(sys.modules["torch"]))
 
 
 @lru_cache(maxsize=64)
 def _is_found(path: tuple[str, ...]) -> bool:
-    return _find("torch", list(path)) is not None
+    spec = _find("torch", list(path))
+    return spec is not None and _is_it(spec.submodule_search_locations)
 
 
 def uses_torch(package: str) -> bool:
@@ -74,7 +90,7 @@ def uses_torch(package: str) -> bool:
 
     False where a real PyTorch is installed, as in ``needed_by``.
     """
-    if "torch" in sys.modules or package in _NOT_PACKAGES:
+    if _is_imported() or package in _NOT_PACKAGES:
         return False
     return _uses_torch(package, tuple(p for p in sys.path if isinstance(p, str)))
 
@@ -84,9 +100,9 @@ def _uses_torch(package: str, path: tuple[str, ...]) -> bool:
     import re
 
     spec = _find(package, list(path))
-    if spec is None or _find("torch", list(path)) is not None:
+    if spec is None or _is_found(path):
         return False
-    owner = _installed(path).get(_plain(package)) or _owner(package, path)
+    owner = _installed(path).get(plain(package)) or _owner(package, path)
     if owner is not None and _requires_torch(owner, path):
         return True
     source = spec.origin or ""
@@ -112,7 +128,15 @@ def _requires_torch(folder: str, path: tuple[str, ...]) -> bool:
     return False
 
 
-def _plain(name: str) -> str:
+def distributions_of(package: str, path: tuple[str, ...]) -> tuple[str, ...]:
+    """The names, as PEP 503 writes them, of the distributions that hold a package."""
+    owner = _owner(package, path)
+    found = plain(os.path.basename(owner).partition("-")[0]) if owner else ""
+    return tuple(name for name in (plain(package), found) if name)
+
+
+def plain(name: str) -> str:
+    """The name of a distribution as PEP 503 writes it."""
     import re
 
     return re.sub(r"[-_.]+", "-", name).lower()
@@ -129,7 +153,7 @@ def _installed(path: tuple[str, ...]) -> dict[str, str]:
             continue
         for name in names:
             if name.endswith(".dist-info"):
-                found.setdefault(_plain(name.partition("-")[0]), os.path.join(place, name))
+                found.setdefault(plain(name.partition("-")[0]), os.path.join(place, name))
     return found
 
 
@@ -147,7 +171,7 @@ def _names(folder: str, extras: bool = True) -> list[str]:
 
     head = _text(folder, "METADATA").split("\n\n", 1)[0]
     found = re.findall(r"^Requires-Dist:\s*([A-Za-z0-9._-]+)(.*)$", head, re.M | re.I)
-    return [_plain(name) for name, rest in found if extras or not re.search(r"\bextra\s*==", rest)]
+    return [plain(name) for name, rest in found if extras or not re.search(r"\bextra\s*==", rest)]
 
 
 def _owner(top: str, path: tuple[str, ...]) -> str | None:

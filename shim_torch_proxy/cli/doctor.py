@@ -6,13 +6,14 @@ import ctypes.util
 import importlib.metadata
 import importlib.util
 import json
+import os
 import platform
 import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from shim_torch_proxy import adapters
+from shim_torch_proxy import adapters, requirements
 from shim_torch_proxy.cli import installed, program, provide
 
 PACKAGES = ("shim-torch", "numpy", "ml_dtypes", "triton", "cupy-cuda13x", "cupy-cuda12x", "torch", "liger-kernel")
@@ -78,12 +79,22 @@ def _advice(
         lines.append("pip install 'shim-torch[cuda13]' or 'shim-torch[cuda12]' (operators on the GPU)")
     if kernels and kernels["pack"]["why"]:
         lines.append(f"install shim-torch-kernels of this version anew: {_about_pack(kernels['pack'])}")
-    if importlib.util.find_spec("torch") is not None:
+    if requirements.is_installed():
         lines.append("PyTorch is installed: name the scope; scope=None works only before anything imports it")
     else:
         lines += [f"{name}: build it from source against the stable ABI, or use it with PyTorch ({file} needs PyTorch's C++ ABI)"
                   for name, file in abi.items()]  # fmt: skip
+    lines += provide.about_unsatisfied(provide.unsatisfied(_site()))
     return lines
+
+
+def _site() -> Path:
+    return Path(sysconfig.get_path("purelib"))
+
+
+def _left_behind(kernels: dict[str, Any] | None) -> list[str]:
+    cache = kernels["cache"]["path"] if kernels else ""
+    return [*provide.left_behind(_site()), *([f"{cache} (kernels; rm -r)"] if os.path.isdir(cache) else [])]
 
 
 def _about_hidden(name: str, file: str) -> str:
@@ -134,7 +145,8 @@ def report() -> dict[str, Any]:
     ``advice`` (what to do), ``python``, ``packages`` (name -> version or None), ``shim_torch`` ("ok, …", or why it does not
     import), ``devices``, ``no_device``, ``triton kernels``, ``provide`` (a sentence), ``cpp_abi`` (distribution -> a library that
     needs PyTorch's C++ ABI), ``kernels`` (the pack of CUDA kernels, and the folder that compiled ones are kept in; None where
-    shim_torch does not import), ``shadowed`` (package -> the file that is imported in its place), ``mends`` (family -> lines).
+    shim_torch does not import), ``shadowed`` (package -> the file that is imported in its place), ``left_behind`` (what ``pip uninstall
+    shim-torch`` does not remove, and how to), ``mends`` (family -> lines).
     """
     found, reason = devices()
     broken: list[str] = []
@@ -160,10 +172,11 @@ def report() -> dict[str, Any]:
         "devices": found,
         "no_device": reason,
         "triton kernels": triton,
-        "provide": provide.state(Path(sysconfig.get_path("purelib"))),
+        "provide": provide.state(_site()),
         "cpp_abi": abi,
         "kernels": kernels,
         "shadowed": hidden,
+        "left_behind": _left_behind(kernels),
         "mends": _mends(),
     }
 
@@ -189,6 +202,7 @@ def lines(result: dict[str, Any], mends: bool) -> Iterator[str]:
             first, _, log = failed.partition("\n")
             yield f"failed kernel   {first}: {log.strip().partition(chr(10))[0]}"
     yield f"shadowed        {', '.join(result['shadowed']) or 'nothing'}"
+    yield f"uninstalling    pip uninstall shim-torch leaves {', '.join(result['left_behind']) or 'nothing'}"
     for family, all_of in result["mends"].items():
         if not mends:
             yield f"mends           {len(all_of)} of {family}'s interpreter ({program()} doctor --mends lists them)"

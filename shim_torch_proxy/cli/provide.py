@@ -88,6 +88,48 @@ def state(folder: Path) -> str:
     return "not done: pip installs PyTorch with packages that require it, unless it is given --no-deps"
 
 
+def unsatisfied(folder: Path) -> dict[str, str]:
+    """Distributions that ask for another torch than ``write`` wrote, so that ``pip check`` complains: name -> what they ask for."""
+    claimed = [info.name[len("torch-") : -len(".dist-info")] for info in installed(folder) if is_ours(info)]
+    if not claimed:
+        return {}
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    found = {}
+    for distribution in importlib.metadata.distributions():
+        for text in distribution.requires or ():
+            try:
+                wanted = Requirement(text)
+            except InvalidRequirement:
+                continue
+            applies = wanted.marker is None or wanted.marker.evaluate({"extra": ""})
+            if (
+                wanted.name.lower() == "torch"
+                and applies
+                and not wanted.specifier.contains(claimed[0], prereleases=True)
+            ):
+                found[distribution.metadata["Name"]] = str(wanted.specifier)
+    return found
+
+
+def about_unsatisfied(found: dict[str, str]) -> list[str]:
+    """A line for each, with the command that helps."""
+    lines = []
+    for name, specifier in found.items():
+        exact = specifier.removeprefix("==")
+        known = exact != specifier and exact.replace(".", "").isdigit()
+        remedy = (
+            f"{program()} provide --version {exact}" if known else f"{program()} provide --version with one that suits"
+        )
+        lines.append(f"{remedy} (pip check: {name} asks for torch{specifier})")
+    return lines
+
+
+def left_behind(folder: Path) -> list[str]:
+    """What ``pip uninstall shim-torch`` does not remove from ``folder``, and how to."""
+    return [f"{info} ({program()} provide --remove)" for info in installed(folder) if is_ours(info)]
+
+
 def main(undo: bool, version: str | None) -> int:
     """Writes or removes it in this environment; 1 when a real one is there."""
     folder = Path(sysconfig.get_path("purelib"))
@@ -103,6 +145,8 @@ def main(undo: bool, version: str | None) -> int:
     try:
         wanted = str(Version(version or "2.13.0+shim"))
         print(f"wrote {write(folder, wanted)}\nundo with: {program()} provide --remove")
+        for line in about_unsatisfied(unsatisfied(folder)):
+            print(line)
     except InvalidVersion:
         print(f"{program()} provide: {version!r} is not a PEP 440 version, such as 2.13.0", file=sys.stderr)
         return 2

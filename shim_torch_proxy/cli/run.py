@@ -26,21 +26,23 @@ def main(
     is_command: bool = False,
     children: bool = True,
     summary: bool = False,
+    hidden: list[str] | None = None,
 ) -> int:
     """Runs ``target``: a script, "-" (standard input), a folder or zip file with ``__main__.py``, a module or a command.
 
     With ``children``, programs of the same Python that it starts get the same torch, by way of their environment.
-    ``summary``: at its end :func:`report` goes to stderr.
+    ``hidden``: packages that are absent for it. ``summary``: at its end :func:`report` goes to stderr.
     Its own exit status and traceback are the process's; 2 when there is no such script or the arguments are wrong.
     """
     if arguments[:1] == ["--"]:
         arguments = arguments[1:]
-    names = None if scope is None else {n for part in scope for n in part.split(",") if n} | {"__main__"}
+    listed = lambda parts: {n for part in parts for n in part.split(",") if n}
+    names = None if scope is None else listed(scope) | {"__main__"}
     if not (is_module or is_command or target == "-" or os.path.exists(target)):
         print(f"{program()} run: no such script: {target!r} (use -m for a module)", file=sys.stderr)
         return 2
     try:
-        enable_torch_proxy(names, version=version)
+        enable_torch_proxy(names, version=version, hidden=listed(hidden or ()))
     except (ValueError, RuntimeError) as error:
         print(f"{program()} run: {error}", file=sys.stderr)
         return 2

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import zipfile
 from importlib.machinery import PathFinder
 from pathlib import Path
 
+import packaging
 import pytest
 
-ROOT = Path(__file__).parents[2]
+import shim_torch_proxy
 
 
 def test_run_is_as_python_runs(tmp_path, python):
@@ -185,6 +187,8 @@ def test_doctor_where_something_is_missing_or_broken(tmp_path, python):
     for name, text in [("numpy", "raise ImportError('broken')"), ("torch", "raise RuntimeError('imported')")]:
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text(text)
+    (tmp_path / "torch" / "version.py").write_text("")  # a PyTorch, then
+    (tmp_path / "numpy-2.0.dist-info").mkdir()  # a broken NumPy, and no folder of the user's
     info = tmp_path / "shim_torch-0.1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(
@@ -207,13 +211,14 @@ def test_provide_satisfies_pip_and_is_never_importable(tmp_path):
     venv = tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
     binary = str(venv / "bin" / "python")
-    wheels = tmp_path / "wheel"
-    (wheels / "needs").mkdir(parents=True)
+    installed = Path(shim_torch_proxy.__file__).parents[1]  # what lies beside is not to be seen: pip would list it
+    for package in (installed / "compat", installed / "shim_torch_proxy", Path(packaging.__file__).parent):
+        shutil.copytree(package, tmp_path / "ours" / package.name)
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [binary, *arguments], capture_output=True, text=True, cwd=tmp_path,
-            env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "PIP_NO_INDEX": "1", "PYTHONDONTWRITEBYTECODE": "1"},
+            env={"PYTHONPATH": str(tmp_path / "ours"), "PATH": "/usr/bin:/bin", "PIP_NO_INDEX": "1", "PYTHONDONTWRITEBYTECODE": "1"},
         )  # fmt: skip
 
     code = "import sys; from shim_torch_proxy.cli import provide; from pathlib import Path; import sysconfig; "
@@ -227,6 +232,18 @@ def test_provide_satisfies_pip_and_is_never_importable(tmp_path):
     done = run("-c", "import torch")
     assert done.returncode == 1 and "No module named 'torch'" in done.stderr
     assert run("-c", code).returncode == 0  # again is harmless
+    vision = next(venv.glob("lib/python3*/site-packages")) / "vision-1.0.dist-info"
+    vision.mkdir()
+    (vision / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: vision\nVersion: 1.0\nRequires-Dist: torch==2.14.0\n"
+    )
+    assert "vision 1.0 has requirement torch==2.14.0" in run("-m", "pip", "check").stdout
+    assert (
+        "provide --version 2.14.0 (pip check: vision asks for torch==2.14.0)" in run("-m", "compat", "provide").stdout
+    )
+    done = run("-m", "compat", "provide", "--version", "2.14.0")
+    assert done.returncode == 0 and "vision" not in done.stdout, done.stderr
+    assert run("-m", "pip", "check").returncode == 0
     assert run("-m", "compat", "provide", "--remove").returncode == 0
     assert run("-m", "pip", "install", "--dry-run", "torch").returncode != 0
     assert run("-c", code).returncode == 0 and run("-m", "pip", "uninstall", "-y", "torch").returncode == 0

@@ -141,3 +141,26 @@ def test_the_state_of_provide(tmp_path):
     assert provide.state(tmp_path) == "torch 2.13.0 is what `provide` wrote"
     (made / "INSTALLER").write_text("pip\n")
     assert provide.state(tmp_path) == "torch 2.13.0 is installed, and no work of `provide`"
+
+
+def test_what_uninstalling_leaves_and_who_asks_for_another_torch(tmp_path, monkeypatch, plain_search):
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(str(site))
+    monkeypatch.setattr(doctor, "_site", lambda: site)
+    assert not any("torch-2" in line for line in doctor.report()["left_behind"])
+    info = provide.write(site, "2.13.0+shim")
+    for name, asked in (("exact", "==2.14.0"), ("older", "<2.0"), ("suits", ">=2.1"), ("extra", "==1.0; extra == 'x'")):
+        (site / f"{name}-1.0.dist-info").mkdir()
+        text = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\nRequires-Dist: torch{asked}\n"
+        (site / f"{name}-1.0.dist-info" / "METADATA").write_text(text)
+    result = doctor.report()
+    assert f"{info} (" in result["left_behind"][0] and "provide --remove)" in result["left_behind"][0]
+    assert any(
+        line.startswith(f"uninstalling    pip uninstall shim-torch leaves {info}")
+        for line in doctor.lines(result, False)
+    )
+    advice = "\n".join(result["advice"])
+    assert "provide --version 2.14.0 (pip check: exact asks for torch==2.14.0)" in advice
+    assert "provide --version with one that suits (pip check: older asks for torch<2.0)" in advice
+    assert "suits asks" not in advice and "extra asks" not in advice

@@ -141,8 +141,8 @@ def test_status_has_the_documented_keys():
     status = torch_proxy_status()
     assert all(f"``{key}``" in text for key in status)
     assert set(status) == {
-        "enabled", "scope", "blocked", "already_imported", "modules", "missing", "unsupported", "native_importers",
-        "bypassed", "slow", "declined", "failed_kernels", "native",
+        "enabled", "scope", "blocked", "hidden", "already_imported", "modules", "missing", "unsupported",
+        "native_importers", "bypassed", "slow", "declined", "failed_kernels", "native",
     }  # fmt: skip
     status["modules"]["torch"] = -1
     assert torch_proxy_status()["modules"].get("torch") != -1

@@ -149,3 +149,44 @@ def test_modules_in_the_folder_of_a_package_are_in_its_scope(probe, tmp_path):
         probe(code.replace("BLOCKED", "{'odd.parts.odd_package.sub'}"))
         == "No module named 'torch'\nNo module named 'torch'"
     )
+
+
+FOLDERS = {
+    "without __init__": {"torch/kernels.py": ""},
+    "a package": {"torch/__init__.py": "", "torch/kernels.py": ""},
+}
+
+
+@pytest.mark.parametrize("files", FOLDERS.values(), ids=FOLDERS)
+@pytest.mark.parametrize("imported", [False, True])
+def test_a_folder_called_torch_is_no_pytorch(probe, site, tmp_path, files, imported):
+    for name, text in files.items():
+        (tmp_path / "own" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "own" / name).write_text(text)
+    start = f"""
+        import sys
+        sys.path[:0] = [{str(tmp_path / "own")!r}]
+        {"import torch as theirs" if imported else ""}
+        """
+    probe(
+        f"""{start}
+        sys.path.append({str(site)!r})
+        from compat import enable_torch_proxy
+        enable_torch_proxy("lib_a")
+        import lib_a, lib_b, lib_c
+        assert lib_b.torch.OURS and not hasattr(lib_c.torch, "OURS")
+        """
+    )
+    probe(
+        f"""{start}
+        from compat import disable_torch_proxy, enable_torch_proxy
+        enable_torch_proxy()
+        import torch
+        assert torch.OURS
+        disable_torch_proxy()
+        import torch
+        assert {not imported} or torch is theirs
+        import torch.kernels
+        assert torch.kernels.__file__.startswith({str(tmp_path)!r})
+        """
+    )

@@ -90,6 +90,34 @@ def test_names_added_to_builtins_are_seen_at_once(probe):
     )
 
 
+WAYS = """
+import importlib, pkgutil
+def ways():
+    yield importlib.import_module("torch.nn.extra")
+    yield importlib.__import__("torch.nn.extra", {}, {}, ("WHOSE",), 0)
+    yield pkgutil.resolve_name("torch.nn.extra")
+"""
+
+
+def test_finders_before_ours_are_asked_in_the_whole_process(probe, tmp_path):
+    (tmp_path / "extra.py").write_text("WHOSE = 'theirs'")
+    probe(
+        f"""
+        import importlib.util, sys
+        from compat import enable_torch_proxy
+        class Finder:
+            def find_spec(self, name, path=None, target=None):
+                if name == "torch.nn.extra":
+                    return importlib.util.spec_from_file_location(name, {str(tmp_path / "extra.py")!r})
+        enable_torch_proxy()
+        sys.meta_path.insert(0, Finder())
+        import scoped_lib
+        exec({WAYS!r}, vars(scoped_lib))
+        assert [module.WHOSE for module in scoped_lib.ways()] == ["theirs"] * 3
+        """
+    )
+
+
 LOOKUPS = """
 import pkgutil, unittest.mock, unittest
 from unittest import mock

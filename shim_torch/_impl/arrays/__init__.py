@@ -7,10 +7,12 @@ an array over the tensor's memory (cast where its dtype differs), ``wrap(array, 
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
 from shim_torch._impl.arrays import numpy_arrays
+from shim_torch._impl.utils import distributions
 
 counters: Counter[str] = Counter()  # slower ways that were taken, for torch_proxy_status()
 _BY_TYPE: dict[str, ModuleType] = {"cpu": numpy_arrays}
@@ -24,6 +26,8 @@ def of_type(device_type: str) -> ModuleType:
             raise NotImplementedError(f"operators do not run on device type {device_type!r}")
         from shim_torch._impl.cuda.cupy_link import link_cupy
 
+        with suppress(Exception):  # before CuPy looks for it: a user's folder may be called cuda, too
+            distributions.own("cuda.pathfinder", "cuda-pathfinder")
         try:
             from shim_torch._impl.arrays import cupy_arrays
         except ModuleNotFoundError as error:

@@ -6,6 +6,8 @@ import os
 from glob import glob
 from pathlib import Path
 
+from shim_torch._impl.utils import distributions
+
 _WHEELS = ("nvidia/cu13/lib", "nvidia/cublas/lib", "nvidia/cuda_nvrtc/lib", "nvidia/cudnn/lib", "nvidia/cufft/lib")
 
 
@@ -33,12 +35,9 @@ def candidates(name: str) -> list[str]:
 
 def _pathfinder(name: str) -> list[str]:
     try:
-        from cuda.pathfinder import load_nvidia_dynamic_lib
-    except ImportError:
-        return []
-    try:
-        path = load_nvidia_dynamic_lib(name).abs_path
-    except Exception:  # not found: its own exception types differ between versions
+        pathfinder = distributions.own("cuda.pathfinder", "cuda-pathfinder")
+        path = pathfinder.load_nvidia_dynamic_lib(name).abs_path
+    except Exception:  # not installed, or no such library: its own exception types differ between versions
         return []
     return [path] if path else []
 

@@ -15,6 +15,7 @@ from typing import Any
 from shim_torch._impl.extensions import elf, refused
 from shim_torch._impl.extensions.slow_work import slow_work
 from shim_torch._impl.native import _core, stand_ins
+from shim_torch._impl.utils import distributions
 
 # The pip package that brings a CUDA library; {} is the suffix of its CUDA 12 name.
 _PACKAGES = {
@@ -64,9 +65,8 @@ def _find(soname: str) -> str | None:
             return path
     found = _cuda_library(soname)
     try:
-        from cuda.pathfinder import load_nvidia_dynamic_lib  # type: ignore[import-not-found,unused-ignore]
-
-        path = load_nvidia_dynamic_lib(found[0] if found else soname).abs_path
+        pathfinder = distributions.own("cuda.pathfinder", "cuda-pathfinder")
+        path = pathfinder.load_nvidia_dynamic_lib(found[0] if found else soname).abs_path
         return path if path and os.path.basename(path).startswith(soname) else None
     except Exception:  # its own errors for "not found", "unknown name"
         return None

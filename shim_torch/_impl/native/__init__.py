@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 
+from shim_torch._impl.utils import distributions
+
+distributions.own("numpy", "numpy")  # the core's import of it finds this one
+
 try:
     from . import _core as _core
 except ImportError as error:

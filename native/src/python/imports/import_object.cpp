@@ -17,6 +17,7 @@ struct Import {
   PyObject* loaded;                  // a dict: torch's names -> our modules
   PyObject* builtins;  // a dict whose present __import__ is called for all other names; null: the function is, for all
   PyObject* special;   // names that the function is called for, beside torch's and importlib's
+  PyObject* hidden;    // a set of packages: for them and for what is in them, too
   vectorcallfunc call;
 };
 
@@ -66,13 +67,25 @@ int show(PyObject* name, PyObject* ours, PyObject* list) {
   return failed < 0 ? -1 : PyDict_SetItem(modules, name, ours);
 }
 
+// Whether a module or a package that it lies in is in the set; an error counts as no.
+bool lies_in(PyObject* packages, const char* name) {
+  bool found = false;
+  for (const char* end = PySet_GET_SIZE(packages) > 0 ? name : nullptr; end != nullptr && !found;) {
+    end = std::strchr(end == name ? end : end + 1, '.');
+    PyObject* part = end != nullptr ? PyUnicode_FromStringAndSize(name, end - name) : PyUnicode_FromString(name);
+    found = part != nullptr && PySet_Contains(packages, part) > 0;
+    Py_XDECREF(part);
+  }
+  return found;
+}
+
 // Whether an import is no matter of ours. It then has no frame of ours either, which warnings about it would name.
 bool is_plain(const Import* self, PyObject* const* args, Py_ssize_t count) {
   if (self->builtins == nullptr || count == 0 || !PyUnicode_CheckExact(args[0])) return false;
   const char* name = PyUnicode_AsUTF8(args[0]);
   const int special = name != nullptr ? PySequence_Contains(self->special, args[0]) : -1;
   if (special < 0) PyErr_Clear();
-  return special == 0 && !is_torch(name) && std::strncmp(name, "importlib.", 10) != 0;
+  return special == 0 && !is_torch(name) && std::strncmp(name, "importlib.", 10) != 0 && !lies_in(self->hidden, name);
 }
 
 PyObject* call(PyObject* object, PyObject* const* args, size_t flags, PyObject* names) {
@@ -102,17 +115,19 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t flags, PyObject* 
 }
 
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
-  PyObject *function, *loaded, *builtins = nullptr, *special = nullptr;
-  if (!PyArg_ParseTuple(args, "OO!|O!O:Import", &function, &PyDict_Type, &loaded, &PyDict_Type, &builtins, &special))
+  PyObject *function, *loaded, *builtins = nullptr, *special = nullptr, *hidden = nullptr;
+  if (!PyArg_ParseTuple(args, "OO!|O!OO!:Import", &function, &PyDict_Type, &loaded, &PyDict_Type, &builtins, &special,
+          &PySet_Type, &hidden))
     return nullptr;
-  if ((builtins == nullptr) != (special == nullptr))
-    return PyErr_Format(PyExc_TypeError, "Import: builtins without special");
+  if ((builtins == nullptr) != (hidden == nullptr))
+    return PyErr_Format(PyExc_TypeError, "Import: builtins without special and hidden");
   auto* self = reinterpret_cast<Import*>(type->tp_alloc(type, 0));
   if (self == nullptr) return nullptr;
   self->function = Py_NewRef(function);
   self->loaded = Py_NewRef(loaded);
   self->builtins = Py_XNewRef(builtins);
   self->special = Py_XNewRef(special);
+  self->hidden = Py_XNewRef(hidden);
   self->call = call;
   return reinterpret_cast<PyObject*>(self);
 }
@@ -123,6 +138,7 @@ int traverse(PyObject* object, visitproc visit, void* arg) {
   Py_VISIT(self->loaded);
   Py_VISIT(self->builtins);
   Py_VISIT(self->special);
+  Py_VISIT(self->hidden);
   return 0;
 }
 
@@ -132,6 +148,7 @@ int clear(PyObject* object) {
   Py_CLEAR(self->loaded);
   Py_CLEAR(self->builtins);
   Py_CLEAR(self->special);
+  Py_CLEAR(self->hidden);
   return 0;
 }
 
@@ -164,9 +181,12 @@ PyObject* import_type() {
   RestoreType.tp_dealloc = restore;
   ImportType.tp_name = "shim_torch_proxy._imports.Import";
   ImportType.tp_doc =
-      "Import(function, loaded, builtins, special): function as an __import__ whose answers PyImport_Import finds in "
+      "Import(function, loaded, builtins, special, hidden): function as an __import__ whose answers PyImport_Import "
+      "finds in "
       "sys.modules. "
-      "With builtins, names other than torch's, importlib's and those of special go to the __import__ there.";
+      "With builtins, names other than torch's, importlib's, those of special and those in a package of hidden go to "
+      "the "
+      "__import__ there.";
   ImportType.tp_basicsize = sizeof(Import);
   ImportType.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL;
   ImportType.tp_vectorcall_offset = offsetof(Import, call);
