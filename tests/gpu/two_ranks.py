@@ -31,7 +31,9 @@ def both(program: str) -> None:
     equal, different = 0, []
     for rank, (ours, theirs) in enumerate(zip(*found, strict=True)):
         pairs = (
-            [(k, ours[k], theirs[k]) for k in ours] if isinstance(ours, dict) else [(i, *both) for i, both in enumerate(zip(ours, theirs, strict=True))]
+            [(k, ours[k], theirs[k]) for k in ours]
+            if isinstance(ours, dict)
+            else [(i, *both) for i, both in enumerate(zip(ours, theirs, strict=True))]
         )
         for key, a, b in pairs:
             if a == b:
