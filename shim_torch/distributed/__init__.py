@@ -27,6 +27,7 @@ from shim_torch.distributed.distributed_c10d import (
     P2POp,
     PrefixStore,
     ProcessGroup,
+    ProcessGroupNCCL,
     QueueEmptyError,
     ReduceOp,
     ReduceOptions,
@@ -100,6 +101,9 @@ from shim_torch.distributed.distributed_c10d import (
 )
 from shim_torch.distributed.distributed_c10d import (
     _coalescing_manager as _coalescing_manager,
+)
+from shim_torch.distributed.distributed_c10d import (
+    _make_nccl_premul_sum as _make_nccl_premul_sum,
 )
 from shim_torch.distributed.distributed_c10d import (
     _rank_not_in_group as _rank_not_in_group,

@@ -55,6 +55,7 @@ from shim_torch._impl.distributed.groups import (
     ReduceScatterOptions,
     ScatterOptions,
 )
+from shim_torch._impl.distributed.nccl_backend import ProcessGroupNCCL
 from shim_torch._impl.distributed.objects import (
     all_gather_object,
     broadcast_object_list,
@@ -90,7 +91,7 @@ from shim_torch._impl.distributed.ranks import (  # noqa: F401
     get_rank,
     get_world_size,
 )
-from shim_torch._impl.distributed.reductions import RedOpType, ReduceOp
+from shim_torch._impl.distributed.reductions import RedOpType, ReduceOp, _make_nccl_premul_sum
 from shim_torch._impl.distributed.rooted import gather, monitored_barrier, scatter
 from shim_torch._impl.distributed.stores import (
     DistBackendError,
@@ -117,9 +118,9 @@ from shim_torch.distributed.constants import default_pg_nccl_timeout, default_pg
 __all__ = [
     "AllToAllOptions", "AllgatherOptions", "AllreduceCoalescedOptions", "AllreduceOptions", "Backend", "BarrierOptions",
     "BroadcastOptions", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError", "FileStore",
-    "GatherOptions", "GradBucket", "GroupMember", "HashStore", "P2POp", "PrefixStore", "ProcessGroup",
+    "GatherOptions", "GradBucket", "GroupMember", "HashStore", "P2POp", "PrefixStore", "ProcessGroup", "ProcessGroupNCCL",
     "QueueEmptyError", "RedOpType", "ReduceOp", "ReduceOptions", "ReduceScatterOptions", "ScatterOptions", "Store",
-    "TCPStore", "Work", "all_gather", "all_gather_coalesced", "all_gather_into_tensor", "all_gather_object",
+    "TCPStore", "Work", "_make_nccl_premul_sum", "all_gather", "all_gather_coalesced", "all_gather_into_tensor", "all_gather_object",
     "all_gather_single", "all_reduce", "all_reduce_coalesced", "all_to_all", "all_to_all_single", "barrier",
     "batch_isend_irecv", "broadcast", "broadcast_object_list", "gather", "gather_object", "irecv", "isend",
     "monitored_barrier", "recv", "recv_object_list", "reduce", "reduce_scatter", "reduce_scatter_single",
@@ -189,12 +190,11 @@ def init_process_group(
     if timeout is not None:
         store.set_timeout(timeout)
     limit = timeout or (_get_default_timeout(name) if name != "undefined" else default_pg_timeout)
-    start_world(name, store, rank, world_size, limit)
     if device_id is not None:
         from shim_torch import device
 
         device_id = device(device_id) if not isinstance(device_id, int) else device("cuda", device_id)
-        found().bound_device_id = device_id
+    start_world(name, store, rank, world_size, limit, pg_options, device_id)
 
 
 def _meeting(init_method: str | None, world_size: int, rank: int, timeout: Any) -> tuple[Any, int, int]:
@@ -212,6 +212,7 @@ def destroy_process_group(group: Any = None) -> None:
         _world.clear()
     elif group != GroupMember.NON_GROUP_MEMBER:
         _known(group)
+        group.shutdown()
         _world.remove(group)
 
 
@@ -251,5 +252,5 @@ def _resolve_process_group(group_name: Any) -> ProcessGroup:
 
 @contextmanager
 def _time_estimator(group: Any = None, device: Any = None) -> Iterator[Any]:
-    raise NotImplementedError("torch.distributed._time_estimator: shim-torch has no NCCL")
+    raise NotImplementedError("torch.distributed._time_estimator is not supported by shim-torch")
     yield

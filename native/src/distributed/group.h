@@ -30,7 +30,7 @@ enum class Act : uint8_t {
 };
 
 // torch.distributed.ReduceOp.RedOpType's numbers.
-enum class Reduce : uint8_t { sum, avg, product, min, max, band, bor, bxor };
+enum class Reduce : uint8_t { sum, avg, product, min, max, band, bor, bxor, premul_sum };
 
 // Tensors are contiguous and on the CPU; a gather's output and a scatter's input hold every rank's part, one behind the other.
 struct Collective {

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +12,7 @@
 
 #include "distributed/group.h"
 #include "distributed/mpi_library.h"
+#include "distributed/nccl_group.h"
 #include "distributed/pmi.h"
 
 namespace shim::distributed {
@@ -111,6 +113,7 @@ void check_same_process() {
 void end_mpi() {
   ends = true;
   end_progress();
+  end_watchdog();
   // A launcher takes a rank that ends without it for one that died.
   if (world.entered && world.name == "mpiexec" && !world.failed && world.process == getpid()) {
     try {
@@ -119,12 +122,26 @@ void end_mpi() {
   }
 }
 
-Session::Session(std::shared_ptr<Store> store, std::string prefix, int rank, int size, Milliseconds timeout)
+Session::Session(
+    std::shared_ptr<Store> store, std::string prefix, int rank, int size, Milliseconds timeout, bool by_mpi)
     : store_(std::move(store)), prefix_(std::move(prefix)), rank_(rank), size_(size) {
-  mpi::required();
+  if (by_mpi) mpi::required();
   check_same_process();
   membership_ = store_->join(prefix_, rank, size, peers_);
-  mpi_ranks_ = meet(timeout.count());
+  if (by_mpi)
+    mpi_ranks_ = meet(timeout.count());
+  else
+    arrive(timeout.count());
+}
+
+// Without MPI: all have come once the last one says so.
+void Session::arrive(int64_t timeout) {
+  const Reply here = store_->call({.ask = Ask::add, .keys = {prefix_ + "arrived"}, .number = 1});
+  if (here.number == size_) store_->call({.ask = Ask::set, .keys = {prefix_ + "all"}, .value = "1"});
+  const Reply all = store_->call({.ask = Ask::get, .keys = {prefix_ + "all"}, .timeout = timeout});
+  if (all.outcome != Outcome::done)
+    fail_between(FailureKind::backend, "init_process_group: [Rank ", rank_,
+        "] the group could not be formed: not all of its ", size_, " processes came within ", timeout, " ms");
 }
 
 // What rank 0 says to all: "new NAME MAPPING", "old RANK,RANK,…" for ranks of one world, or "no REASON".
@@ -194,6 +211,10 @@ std::vector<int> Session::meet(int64_t timeout) {
 std::shared_ptr<ProcessGroup> Session::group(
     const std::vector<int>& ranks, int tag, const std::string& name, Milliseconds timeout) {
   check_same_process();
+  CHECK(Kind::Runtime, !mpi_ranks_.empty(),
+      "torch.distributed.new_group: the default group is for CUDA tensors only (\"nccl\"); a group for CPU tensors "
+      "needs "
+      "init_process_group(\"cpu:gloo,cuda:nccl\")");
   std::vector<int> mine;
   int at = -1;
   for (size_t i = 0; i < ranks.size(); ++i) {
@@ -215,6 +236,14 @@ std::shared_ptr<ProcessGroup> Session::group(
       });
   if (int(ranks.size()) == size_) unlink_shared_memory();
   return std::make_shared<ProcessGroup>(*comm, at, ranks, name, peers_);
+}
+
+std::shared_ptr<NcclGroup> Session::nccl_group(const std::vector<int>& ranks, const std::string& key,
+    const std::string& name, Milliseconds timeout, bool high_priority) {
+  const auto found = std::find(ranks.begin(), ranks.end(), rank_);
+  CHECK(Kind::Value, found != ranks.end(), "the process is no member of the group");
+  return std::make_shared<NcclGroup>(
+      store_, prefix_ + key + "/", int(found - ranks.begin()), ranks, name, peers_, timeout, high_priority);
 }
 
 }  // namespace shim::distributed

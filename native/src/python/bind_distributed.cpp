@@ -2,53 +2,14 @@
 #include <unistd.h>
 
 #include "distributed/group.h"
+#include "distributed/nccl_group.h"
 #include "distributed/session.h"
-#include "python/native_ops.h"
-#include "python/owned_ref.h"
+#include "python/distributed_objects.h"
 
 namespace shim {
 namespace {
 
-using namespace distributed;
-
-PyObject* failures[4];  // torch.distributed's exceptions, by FailureKind
-
-template <class F> auto between(F&& f) -> decltype(f()) {
-  return guarded([&]() -> decltype(f()) {
-    try {
-      return f();
-    } catch (const Failure& failure) {
-      PyObject* kind = failures[size_t(failure.kind())];
-      PyErr_SetString(kind ? kind : PyExc_RuntimeError, failure.what());
-      throw PythonError();
-    }
-  });
-}
-
-template <class T> struct Holder {
-  PyObject_HEAD std::shared_ptr<T> it;
-};
-
-template <class T> PyTypeObject* type_of = nullptr;
-
-template <class T> T& in(PyObject* o) { return *reinterpret_cast<Holder<T>*>(o)->it; }
-
-template <class T> PyObject* hold(std::shared_ptr<T> it) {
-  PyTypeObject* type = type_of<T>;
-  PyObject* o = type->tp_alloc(type, 0);
-  if (o) new (&reinterpret_cast<Holder<T>*>(o)->it) std::shared_ptr<T>(std::move(it));
-  return o;
-}
-
-template <class T> void drop(PyObject* o) {
-  PyTypeObject* type = Py_TYPE(o);
-  {
-    const GilRelease released;  // threads may have to end
-    reinterpret_cast<Holder<T>*>(o)->it.~shared_ptr();
-  }
-  type->tp_free(o);
-  Py_DECREF(type);
-}
+using namespace between_processes;
 
 // --- stores -------------------------------------------------------------------------------------------------------------
 PyObject* distributed_errors(PyObject*, PyObject* args) {
@@ -134,30 +95,23 @@ PyObject* py_end_mpi(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
-// open_session(store, prefix, rank, size, timeout_ms)
+// open_session(store, prefix, rank, size, timeout_ms, by_mpi)
 PyObject* open_session(PyObject*, PyObject* args) {
   PyObject* store;
   const char* prefix;
-  int rank, size;
+  int rank, size, by_mpi;
   long long timeout;
-  if (!PyArg_ParseTuple(args, "O!siiL", type_of<Store>, &store, &prefix, &rank, &size, &timeout)) return nullptr;
+  if (!PyArg_ParseTuple(args, "O!siiLp", type_of<Store>, &store, &prefix, &rank, &size, &timeout, &by_mpi))
+    return nullptr;
   return between([&] {
     std::shared_ptr<Session> made;
     {
       const GilRelease released;
       made = std::make_shared<Session>(
-          reinterpret_cast<Holder<Store>*>(store)->it, prefix, rank, size, Milliseconds(timeout));
+          reinterpret_cast<Holder<Store>*>(store)->it, prefix, rank, size, Milliseconds(timeout), by_mpi);
     }
     return hold<Session>(std::move(made));
   });
-}
-
-bool numbers(PyObject* o, std::vector<int64_t>* to) {
-  if (o == Py_None) return true;
-  OwnedRef all(PySequence_Fast(o, "a sequence of integers"));
-  for (Py_ssize_t i = 0; all.o && i < PySequence_Fast_GET_SIZE(all.o); ++i)
-    to->push_back(PyLong_AsLongLong(PySequence_Fast_GET_ITEM(all.o, i)));
-  return all.o && !PyErr_Occurred();
 }
 
 // session.group(ranks, tag, name, timeout_ms)
@@ -178,16 +132,25 @@ PyObject* session_group(PyObject* self, PyObject* args) {
   });
 }
 
+// session.nccl_group(ranks, key, name, timeout_ms, high_priority)
+PyObject* session_nccl_group(PyObject* self, PyObject* args) {
+  PyObject* ranks;
+  const char *key, *name;
+  long long timeout;
+  int high_priority;
+  std::vector<int64_t> given;
+  if (!PyArg_ParseTuple(args, "OssLp", &ranks, &key, &name, &timeout, &high_priority) || !numbers(ranks, &given))
+    return nullptr;
+  return between([&] {
+    return hold<NcclGroup>(
+        in<Session>(self).nccl_group({given.begin(), given.end()}, key, name, Milliseconds(timeout), high_priority));
+  });
+}
+
 PyObject* session_leave(PyObject* self, PyObject*) {
   const GilRelease released;
   in<Session>(self).leave();
   Py_RETURN_NONE;
-}
-
-Tensor lent(PyObject* o) {  // a tensor without gradients or a Python object: any thread may give it up
-  if (o == Py_None) return {};
-  CHECK(Kind::Type, is_tensor(o), "expected a torch.Tensor");
-  return alias(*unwrap(o));
 }
 
 // group.start(name, act, op, input, output, root, tag, input_counts, output_counts, copies, timeout_ms, wait): its work, or None
@@ -256,21 +219,10 @@ PyObject* work_error(PyObject* self, void*) {
 
 PyObject* work_source(PyObject* self, void*) { return PyLong_FromLong(in<Work>(self).source()); }
 
-template <class T> bool add_type(PyObject* module, const char* name, PyMethodDef* methods, PyGetSetDef* attributes) {
-  const std::string full = str("shim_torch._impl.native._core.", name);
-  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(drop<T>)}, {Py_tp_methods, methods},
-      {Py_tp_getset, attributes}, {0, nullptr}};
-  PyType_Spec spec = {
-      full.c_str(), sizeof(Holder<T>), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
-  type_of<T> = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  return type_of<T> && PyModule_AddObjectRef(module, name, reinterpret_cast<PyObject*>(type_of<T>)) == 0;
-}
-
-template <class F> PyCFunction fast(F f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); }
-
 PyMethodDef store_methods[] = {{"call", fast(store_call), METH_FASTCALL, nullptr}, {nullptr, nullptr, 0, nullptr}};
 PyMethodDef session_methods[] = {{"group", session_group, METH_VARARGS, nullptr},
-    {"leave", session_leave, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+    {"nccl_group", session_nccl_group, METH_VARARGS, nullptr}, {"leave", session_leave, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 PyMethodDef group_methods[] = {{"start", fast(group_start), METH_FASTCALL, nullptr},
     {"abort", group_abort, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
 PyMethodDef work_methods[] = {
@@ -293,7 +245,7 @@ int bind_distributed(PyObject* module) {
                     add_type<Session>(module, "DistributedSession", session_methods, no_attributes) &&
                     add_type<ProcessGroup>(module, "DistributedGroup", group_methods, group_attributes) &&
                     add_type<Work>(module, "DistributedWork", work_methods, work_attributes);
-  return fine ? PyModule_AddFunctions(module, functions) : -1;
+  return fine && bind_nccl(module) == 0 ? PyModule_AddFunctions(module, functions) : -1;
 }
 
 }  // namespace shim

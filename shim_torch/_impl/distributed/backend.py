@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from shim_torch._impl.distributed.library import mpi_library
+from shim_torch._impl.distributed.nccl_backend import nccl_library
 from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 
@@ -71,11 +72,18 @@ def check_backend(name: str, size: int) -> None:
             raise ValueError("ProcessGroupNCCL is only supported with GPUs, no GPUs found!")
     if size == 1:
         return
-    if not kinds & {"undefined", "gloo", "mpi"}:
+    if not kinds & {"undefined", "gloo", "mpi", "nccl"}:
         raise NotImplementedError(
             f"torch.distributed: the backend {name} for a group of {size} processes: shim-torch connects processes by MPI, "
-            'for CPU tensors, as "gloo" or "mpi"'
+            'for CPU tensors, as "gloo" or "mpi", and by NCCL'
         )
+    if "nccl" in kinds and not nccl_library():
+        raise RuntimeError(
+            f"torch.distributed: a group of {size} processes on GPUs needs NCCL: pip install shim-torch[nccl13] (or "
+            f"[nccl12]), or set SHIM_NCCL_PATH ({_core.nccl_why_not()})"
+        )
+    if kinds == {"nccl"} or (kinds == {"undefined"} and nccl_library()):
+        return
     if not mpi_library():
         raise RuntimeError(
             f"torch.distributed: a group of {size} processes needs an MPI library: pip install shim-torch[mpi] "

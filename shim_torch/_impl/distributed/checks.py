@@ -5,8 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from shim_torch._impl.distributed import on_devices
 from shim_torch._impl.distributed.groups import GroupMember, ProcessGroup
-from shim_torch._impl.distributed.reductions import RedOpType, ReduceOp
+from shim_torch._impl.distributed.reductions import PremulSum, RedOpType, ReduceOp
 from shim_torch._impl.native import _core
 
 
@@ -89,7 +90,7 @@ def check_transported(group: ProcessGroup, *tensors: Any) -> None:
     """RuntimeError for a dtype that PyTorch's gloo has no collectives of."""
     if group.size() > 1:
         for tensor in tensors:
-            if _core.scalar_name(tensor.dtype) in _ONLY_COPIED:
+            if not tensor.is_cuda and _core.scalar_name(tensor.dtype) in _ONLY_COPIED:
                 raise RuntimeError("Invalid scalar type")
 
 
@@ -99,12 +100,17 @@ def check_reduction(op: Any, tensor: Any, function: str, group: ProcessGroup | N
     Errors: TypeError for what is no ``ReduceOp``, ValueError for one that complex tensors are refused for, RuntimeError for
     one that the dtype is.
     """
+    if isinstance(op, PremulSum):
+        op = ReduceOp.PREMUL_SUM
     if not isinstance(op, RedOpType):
         raise TypeError(f"(): incompatible function arguments. Expected a torch.distributed.ReduceOp, got {op!r}")
     bits = op in (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
     if tensor.is_complex() and (bits or op in (ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PRODUCT)):
         raise ValueError(f"{function} does not support {op.__class__.__name__}.{op.name} on complex tensors")
     if group is None or group.size() == 1:
+        return int(op)
+    if tensor.is_cuda and group._device_engine is not None:
+        on_devices.check_reduction(op, tensor)
         return int(op)
     if op == ReduceOp.PREMUL_SUM:
         raise RuntimeError("Cannot use ReduceOp.PREMUL_SUM with Gloo")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._impl.distributed import on_devices
 from shim_torch._impl.distributed.checks import (
     check_reduction,
     check_shapes,
@@ -16,6 +17,9 @@ from shim_torch._impl.distributed.checks import (
     several_tensors,
 )
 from shim_torch._impl.distributed.engine import Act, flat_parts, start
+from shim_torch._impl.distributed.exchanges import all_to_all as all_to_all
+from shim_torch._impl.distributed.exchanges import all_to_all_single as all_to_all_single
+from shim_torch._impl.distributed.on_devices import on_device
 from shim_torch._impl.distributed.reductions import ReduceOp
 from shim_torch._impl.distributed.work import Work
 from shim_torch._impl.native import _core
@@ -31,7 +35,9 @@ def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op:
         return None
     group = found(group)
     number = check_reduction(op, tensor, "all_reduce", group)
-    return start(group, "all_reduce", Act.ALL_REDUCE, op=number, output=tensor, results=[tensor], async_op=async_op)
+    return start(
+        group, "all_reduce", Act.ALL_REDUCE, op=number, output=tensor, results=[tensor], async_op=async_op, factor=_factor(op)
+    )  # fmt: skip
 
 
 def all_reduce_coalesced(
@@ -44,6 +50,11 @@ def all_reduce_coalesced(
     group = found(group)
     same_dtype(*tensors)
     number = check_reduction(op, tensors[0], "all_reduce_coalesced", group)
+    if on_device(group, tensors[0]):
+        return on_devices.start(
+            group, "all_reduce_coalesced", Act.ALL_REDUCE, op=number, factor=_factor(op), outputs=tensors, results=tensors,
+            async_op=async_op,
+        )  # fmt: skip
     whole, parts = flat_parts(tensors, filled=True)
     copies = list(zip(parts, tensors, strict=True)) if group.size() > 1 else None
     return start(
@@ -63,7 +74,8 @@ def reduce(
     root = root_of(group, dst, group_dst, "reduce")
     number = check_reduction(op, tensor, "reduce", group)
     return start(
-        group, "reduce", Act.REDUCE, op=number, output=tensor, root=root, results=[tensor], async_op=async_op
+        group, "reduce", Act.REDUCE, op=number, output=tensor, root=root, results=[tensor], async_op=async_op,
+        factor=_factor(op),
     )  # fmt: skip
 
 
@@ -87,6 +99,8 @@ def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -
     group = found(group)
     if device_ids is not None and not isinstance(device_ids, list):
         raise TypeError("Invalid function argument: device_ids type should be List[int]")
+    if group._engine is None and group._device_engine is not None:
+        return on_devices.barrier(group, device_ids, async_op)
     return start(group, "barrier", Act.BARRIER, async_op=async_op)
 
 
@@ -108,6 +122,8 @@ def all_gather(tensor_list: list[Any], tensor: Any, group: Any = None, async_op:
     if outside(group, "all_gather"):
         return None
     group = found(group)
+    if on_device(group, tensor):
+        return _gathered_on_device(outputs, tensor, group, async_op)
     _check_gathered(outputs, tensor, group)
     if group.size() == 1:
         return start(
@@ -123,6 +139,22 @@ def all_gather(tensor_list: list[Any], tensor: Any, group: Any = None, async_op:
     return start(
         group, "all_gather", Act.ALL_GATHER, input=tensor, output=whole, copies=copies, results=outputs, async_op=async_op
     )  # fmt: skip
+
+
+def _gathered_on_device(outputs: list[Any], tensor: Any, group: Any, async_op: bool) -> Work | None:
+    """Of any sizes."""
+    if len(outputs) != group.size():
+        raise ValueError("Tensor list output to all_gather must have one tensor for each rank")
+    if outputs[group.rank()].numel() != tensor.numel():
+        raise ValueError("all_gather: the output for this rank has another size than its input")
+    return on_devices.start(
+        group, "all_gather", Act.ALL_GATHER, inputs=tensor, outputs=outputs, results=outputs, async_op=async_op
+    )
+
+
+def _factor(op: Any) -> Any:
+    """Of a premultiplied sum; None of others."""
+    return getattr(op, "factor", None)
 
 
 def all_gather_coalesced(
@@ -184,10 +216,15 @@ def reduce_scatter(
         raise RuntimeError("invalid input tensor list size, must be world size")
     if inputs[group.rank()].shape != output.shape:
         raise RuntimeError("reduce_scatter: the output has another shape than the input of this rank")
+    if on_device(group, output) and any(x.shape != output.shape for x in inputs):
+        return on_devices.start(
+            group, "reduce_scatter", Act.REDUCE_SCATTER, op=number, factor=_factor(op), inputs=inputs, outputs=output,
+            results=[output], async_op=async_op,
+        )  # fmt: skip
     whole, _ = flat_parts(inputs, filled=True)
     return start(
         group, "reduce_scatter", Act.REDUCE_SCATTER, op=number, input=whole, output=output,
-        input_counts=[t.numel() for t in inputs], results=[output], async_op=async_op,
+        input_counts=[t.numel() for t in inputs], results=[output], async_op=async_op, factor=_factor(op),
     )  # fmt: skip
 
 
@@ -207,65 +244,7 @@ def reduce_scatter_tensor(
         raise ValueError("input tensor must be the same size as output size times world size")
     return start(
         group, "reduce_scatter_tensor", Act.REDUCE_SCATTER, op=number, input=input, output=output, results=[output],
-        async_op=async_op,
-    )  # fmt: skip
-
-
-def _counts(sizes: Any, tensor: Any, group: Any) -> list[int] | None:
-    """Elements for each rank, of rows for each rank. Errors: RuntimeError for rows that are not the whole."""
-    rows = tensor.shape[0] if tensor.dim() else 0
-    if not sizes:
-        if rows % group.size():
-            raise RuntimeError("Tensor's dim 0 does not divide equally across group size")
-        return None
-    if len(sizes) != group.size():
-        raise RuntimeError("Number of tensor splits not equal to group size")
-    if sum(sizes) != rows:
-        raise RuntimeError("Split sizes doesn't match total dim 0 size")
-    row = tensor.numel() // rows if rows else 0
-    return [int(size) * row for size in sizes]
-
-
-def all_to_all_single(
-    output: Any, input: Any, output_split_sizes: Any = None, input_split_sizes: Any = None, group: Any = None,
-    async_op: bool = False,
-) -> Any:  # fmt: skip
-    """Rows of the first dimension for and from each process. Errors: RuntimeError for numbers of rows that are not the whole."""
-    one_tensor(output, "output")
-    one_tensor(input, "input")
-    if outside(group, "all_to_all_single"):
-        return None
-    group = found(group)
-    same_dtype(output, input)
-    counts = [_counts(*given, group) for given in ((output_split_sizes, output), (input_split_sizes, input))]
-    return start(
-        group, "all_to_all_single", Act.ALL_TO_ALL, input=input, output=output, input_counts=counts[1],
-        output_counts=counts[0], results=[output], async_op=async_op,
-    )  # fmt: skip
-
-
-def all_to_all(
-    output_tensor_list: Any, input_tensor_list: Any, group: Any = None, async_op: bool = False
-) -> Work | None:
-    """A tensor for and from each process; their sizes may differ."""
-    outputs = several_tensors(output_tensor_list, "output_tensor_list")
-    inputs = several_tensors(input_tensor_list, "input_tensor_list")
-    if outside(group, "all_to_all"):
-        return None
-    group = found(group)
-    same_dtype(*outputs, *inputs)
-    for kind, tensors in (("output", outputs), ("input", inputs)):
-        if len(tensors) != group.size():
-            raise RuntimeError(
-                f"ProcessGroupGloo::alltoall: {kind} tensor list size {len(tensors)} does not match world size "
-                f"{group.size()}"
-            )
-    sent, _ = flat_parts(inputs, filled=True)
-    whole, parts = flat_parts(outputs, filled=False)
-    return start(
-        group, "all_to_all", Act.ALL_TO_ALL, input=sent, output=whole, input_counts=[t.numel() for t in inputs],
-        output_counts=[t.numel() for t in outputs], copies=list(zip(parts, outputs, strict=True)), results=outputs,
-        async_op=async_op,
+        async_op=async_op, factor=_factor(op),
     )  # fmt: skip
 
 

@@ -6,6 +6,8 @@ import enum
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from shim_torch._impl.distributed import on_devices
+from shim_torch._impl.distributed.on_devices import on_device
 from shim_torch._impl.distributed.work import Work
 
 
@@ -40,13 +42,19 @@ def _check_device(group: Any, *tensors: Any) -> None:
 def start(
     group: Any, name: str, act: Act, *, op: int = 0, input: Any = None, output: Any = None, root: int = 0, tag: int = 0,
     input_counts: Sequence[int] | None = None, output_counts: Sequence[int] | None = None,
-    copies: list[tuple[Any, Any]] | None = None, results: Sequence[Any] = (), async_op: bool = False,
+    copies: list[tuple[Any, Any]] | None = None, results: Sequence[Any] = (), async_op: bool = False, factor: Any = None,
 ) -> Work | None:  # fmt: skip
     """Begins a collective, and waits for it unless it is asynchronous.
 
     ``input``, ``output``: of any layout; gathers' outputs and scatters' inputs are flat. ``copies``: (from, to) when it is done.
     """
-    if group._engine is None:
+    if (subject := input if output is None else output) is not None and on_device(group, subject):
+        assert copies is None, "lists go to NCCL as they are"
+        return on_devices.start(
+            group, name, act, op=op, factor=factor, inputs=input, outputs=output, root=root, input_counts=input_counts,
+            output_counts=output_counts, results=results, async_op=async_op,
+        )  # fmt: skip
+    if group._size == 1:
         if output is not None and input is not None:
             output.detach().copy_(input.detach().reshape(output.shape))
         for source, target in copies or ():

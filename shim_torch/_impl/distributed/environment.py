@@ -8,6 +8,7 @@ import os
 from shim_torch._impl.distributed.collectives import _all_gather_base as _all_gather_base
 from shim_torch._impl.distributed.collectives import _reduce_scatter_base as _reduce_scatter_base
 from shim_torch._impl.distributed.library import mpi_library
+from shim_torch._impl.distributed.nccl_backend import nccl_library
 from shim_torch._impl.distributed.point_to_point import _coalescing_manager as _coalescing_manager
 from shim_torch._impl.distributed.point_to_point import _CoalescingManager as _CoalescingManager
 from shim_torch._impl.surface import naming
@@ -42,8 +43,8 @@ def set_debug_level_from_env() -> None:
 
 
 def is_nccl_available() -> bool:
-    """Collectives between GPUs are not supported."""
-    return False
+    """Whether there is a GPU, and NCCL."""
+    return nccl_library()
 
 
 def is_gloo_available() -> bool:
@@ -68,7 +69,8 @@ def is_xccl_available() -> bool:
 
 def is_backend_available(backend: str) -> bool:
     """Whether a backend is there by its name."""
-    return backend.lower() == "gloo" or (backend.lower() == "mpi" and is_mpi_available())
+    asked = backend.lower()
+    return asked == "gloo" or (asked == "mpi" and is_mpi_available()) or (asked == "nccl" and is_nccl_available())
 
 
 def is_torchelastic_launched() -> bool:

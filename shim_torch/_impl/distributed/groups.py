@@ -13,16 +13,17 @@ __all__: list[str] = []
 
 
 class ProcessGroup(GroupMethods):
-    """A group of processes. ``engine``: what its collectives run on, None for a group of this process alone."""
+    """A group of processes. ``engine``, ``device_engine``: what collectives of CPU and of CUDA tensors run on, if any."""
 
     bound_device_id: Any = None
 
     def __init__(
         self, backend: str = "gloo", name: str = "0", store: Any = None, desc: str = "undefined",
         rank: int = 0, size: int = 1, engine: Any = None, timeout: timedelta = timedelta(minutes=30),
+        device_engine: Any = None,
     ) -> None:  # fmt: skip
         self._backend, self.group_name, self.group_desc, self._store = backend, name, desc, store
-        self._rank, self._size, self._engine = rank, size, engine
+        self._rank, self._size, self._engine, self._device_engine = rank, size, engine, device_engine
         self._device_types: list[Any] = []
         self.set_timeout(timeout)
 
@@ -47,15 +48,29 @@ class ProcessGroup(GroupMethods):
         self._timeout, self._limit = timeout, max(1, int(timeout / timedelta(milliseconds=1)))
 
     def _get_sequence_number_for_group(self) -> int:
-        return self._engine.sequence if self._engine is not None else 0
+        return sum(engine.sequence for engine in (self._engine, self._device_engine) if engine is not None)
 
     def shutdown(self) -> None:
-        """Nothing runs between collectives."""
+        """Waits for what runs on the device, and ends NCCL's communicators."""
+        if self._device_engine is not None:
+            self._device_engine.shutdown()
 
     def abort(self) -> None:
         """What runs in the group, and what is asked of it from now on, raises DistBackendError."""
-        if self._engine is not None:
-            self._engine.abort(f"the process group {self.group_name} was aborted")
+        for engine in (self._engine, self._device_engine):
+            if engine is not None:
+                engine.abort(f"the process group {self.group_name} was aborted")
+
+    def _get_backend(self, device: Any) -> Any:
+        """What serves a kind of device. Errors: RuntimeError where nothing does."""
+        kind = device if isinstance(device, str) else device.type
+        if kind.partition(":")[0] == "cuda" and self._device_engine is not None:
+            from shim_torch._impl.distributed.nccl_backend import ProcessGroupNCCL
+
+            return ProcessGroupNCCL._of(self)
+        if kind == "cpu" and (self._engine is not None or self._size == 1):
+            return self
+        raise RuntimeError(f"No backend type associated with device type {kind}")
 
     def _set_group_desc(self, desc: str) -> None:
         self.group_desc = desc
@@ -110,6 +125,8 @@ class _Groups:
             table.pop(group, None)
 
     def clear(self) -> None:
+        for group in list(self.pg_map):
+            group.shutdown()
         if self.session is not None:
             self.session.leave()
         self.__init__()  # type: ignore[misc]

@@ -7,6 +7,7 @@ from typing import Any
 
 from shim_torch._impl.distributed.checks import found, outside, root_of
 from shim_torch._impl.distributed.collectives import all_gather, all_gather_into_tensor, broadcast
+from shim_torch._impl.distributed.on_devices import device_of
 from shim_torch._impl.distributed.rooted import gather, one_part_each, scatter
 from shim_torch._impl.surface import naming
 
@@ -17,28 +18,41 @@ def _packed(value: Any) -> Any:
     return torch.frombuffer(bytearray(pickle.dumps(value)), dtype=torch.uint8)
 
 
+def _device(group: Any) -> Any:
+    """Where a group's bytes travel: the CPU, unless NCCL is all that it has."""
+    import shim_torch as torch
+
+    return device_of(group) if group._engine is None else torch.device("cpu")
+
+
 def _unpacked(data: Any, size: int) -> Any:
     return pickle.loads(data[:size].numpy().tobytes())
 
 
-def _bytes(size: int) -> Any:
+def _bytes(size: int, group: Any) -> Any:
     import shim_torch as torch
 
-    return torch.zeros(max(1, size), dtype=torch.uint8)
+    return torch.empty(max(1, size), dtype=torch.uint8, device=_device(group))
 
 
-def _padded(data: Any, size: int) -> Any:
-    room = _bytes(size)
+def _padded(data: Any, size: int, group: Any) -> Any:
+    import shim_torch as torch
+
+    room = torch.zeros(max(1, size), dtype=torch.uint8)
     room[: data.numel()] = data
-    return room
+    return room.to(_device(group))
+
+
+def _numbers(values: list[int], group: Any) -> Any:
+    import shim_torch as torch
+
+    return torch.tensor(values, dtype=torch.int64).to(_device(group))
 
 
 def _sizes(data: Any, group: Any) -> list[int]:
     """How many bytes each process has."""
-    import shim_torch as torch
-
-    sizes = torch.zeros(group.size(), dtype=torch.int64)
-    all_gather_into_tensor(sizes, torch.tensor([data.numel()]), group=group)
+    sizes = _numbers([0] * group.size(), group)
+    all_gather_into_tensor(sizes, _numbers([data.numel()], group), group=group)
     return [int(size) for size in sizes.tolist()]
 
 
@@ -49,10 +63,10 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
     group = found(group)
     data = _packed(obj)
     sizes = _sizes(data, group)
-    parts = [_bytes(max(sizes)) for _ in sizes]
-    all_gather(parts, _padded(data, max(sizes)), group=group)
+    parts = [_bytes(max(sizes), group) for _ in sizes]
+    all_gather(parts, _padded(data, max(sizes), group), group=group)
     for i, (part, size) in enumerate(zip(parts, sizes, strict=True)):
-        object_list[i] = _unpacked(part, size)
+        object_list[i] = _unpacked(part.cpu(), size)
 
 
 def gather_object(
@@ -70,10 +84,10 @@ def gather_object(
         raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
     data = _packed(obj)
     sizes = _sizes(data, group)
-    parts = [_bytes(max(sizes)) for _ in sizes] if at_root else None
-    gather(_padded(data, max(sizes)), parts, group=group, group_dst=root)
+    parts = [_bytes(max(sizes), group) for _ in sizes] if at_root else None
+    gather(_padded(data, max(sizes), group), parts, group=group, group_dst=root)
     for i, size in enumerate(sizes if at_root else ()):
-        object_gather_list[i] = _unpacked(parts[i], size)  # type: ignore[index]
+        object_gather_list[i] = _unpacked(parts[i].cpu(), size)  # type: ignore[index]
 
 
 def broadcast_object_list(
@@ -88,11 +102,12 @@ def broadcast_object_list(
     root = root_of(group, src, group_src, "broadcast", 0)
     at_root = root == group.rank()
     datas = [_packed(value) for value in object_list] if at_root else []
-    sizes = torch.tensor([d.numel() for d in datas] if at_root else [0] * len(object_list), dtype=torch.int64)
-    broadcast(sizes, group=group, group_src=root)
-    whole = torch.cat(datas) if datas else _bytes(int(sizes.sum()))
+    counts = _numbers([d.numel() for d in datas] if at_root else [0] * len(object_list), group)
+    broadcast(counts, group=group, group_src=root)
+    sizes = counts.tolist()
+    whole = torch.cat(datas).to(_device(group)) if datas else _bytes(sum(sizes), group)
     broadcast(whole, group=group, group_src=root)
-    for i, part in enumerate(() if at_root else whole.split(sizes.tolist())):
+    for i, part in enumerate(() if at_root else whole.cpu().split(sizes)):
         object_list[i] = _unpacked(part, part.numel())
 
 
@@ -101,26 +116,25 @@ def scatter_object_list(
     group_src: Any = None,
 ) -> None:  # fmt: skip
     """The object that one process's list has for this one, the first one of a list."""
-    import shim_torch as torch
-
     if outside(group, "scatter_object_list"):
         return
     group = found(group)
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
         raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
     root = root_of(group, src, group_src, "scatter", 0)
-    datas, size = [], torch.zeros(group.size(), dtype=torch.int64)
+    datas, size = [], _numbers([0] * group.size(), group)
     if root == group.rank():
         if scatter_object_input_list is None:
             raise ValueError("source rank must provide non-None scatter_object_input_list")
         one_part_each(scatter_object_input_list, group)
         datas = [_packed(value) for value in scatter_object_input_list]
-        size = torch.tensor([d.numel() for d in datas])
+        size = _numbers([d.numel() for d in datas], group)
     broadcast(size, group=group, group_src=root)
-    most = int(size.max())
-    mine = _bytes(most)
-    scatter(mine, [_padded(d, most) for d in datas] or None, group=group, group_src=root)
-    scatter_object_output_list[0] = _unpacked(mine, int(size[group.rank()]))
+    sizes = size.tolist()
+    most = max(sizes)
+    mine = _bytes(most, group)
+    scatter(mine, [_padded(d, most, group) for d in datas] or None, group=group, group_src=root)
+    scatter_object_output_list[0] = _unpacked(mine.cpu(), sizes[group.rank()])
 
 
 naming.present(globals(), "torch.distributed.distributed_c10d")

@@ -6,9 +6,11 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from shim_torch._impl.distributed import on_devices
 from shim_torch._impl.distributed.checks import found, one_tensor, outside
 from shim_torch._impl.distributed.engine import Act, start
-from shim_torch._impl.distributed.objects import _bytes, _packed, _unpacked
+from shim_torch._impl.distributed.objects import _bytes, _device, _numbers, _packed, _unpacked
+from shim_torch._impl.distributed.on_devices import DeviceWork, on_device
 from shim_torch._impl.distributed.work import Work
 from shim_torch._impl.surface import naming
 
@@ -59,6 +61,8 @@ def irecv(tensor: Any, src: Any = None, group: Any = None, tag: int = 0, group_s
     peer = -1 if src is None and group_src is None else _peer(group, src, group_src, "source")
     if not tensor.is_contiguous():
         raise RuntimeError("output tensor has to be contiguous")
+    if peer < 0 and on_device(group, tensor):
+        raise ValueError("torch.distributed.irecv: NCCL receives from a named process only: pass src")
     if group.size() == 1:
         raise ValueError("torch.distributed.irecv: there is no other process in the group")
     return start(
@@ -81,7 +85,10 @@ def recv(tensor: Any, src: Any = None, group: Any = None, tag: int = 0, group_sr
     work.wait()
     from shim_torch._impl.distributed.ranks import get_global_rank
 
-    return int(get_global_rank(found(group), work.source_rank()))
+    source = group_src if group_src is not None else src if isinstance(work, DeviceWork) else None
+    if group_src is None and source is not None:
+        return int(source)
+    return int(get_global_rank(found(group), work.source_rank() if source is None else source))
 
 
 def send_object_list(
@@ -95,8 +102,13 @@ def send_object_list(
         return
     _peer(found(group), dst, group_dst, "destination")
     datas = [_packed(value) for value in object_list]
-    send(torch.tensor([d.numel() for d in datas], dtype=torch.int64), dst, group, group_dst=group_dst)
-    send(torch.cat(datas), dst, group, group_dst=group_dst)
+    send(
+        _numbers([d.numel() for d in datas], found(group)),
+        dst,
+        group,
+        group_dst=group_dst,
+    )
+    send(torch.cat(datas).to(_device(found(group))), dst, group, group_dst=group_dst)
 
 
 def recv_object_list(
@@ -104,15 +116,14 @@ def recv_object_list(
     use_batch: bool = False,
 ) -> int:  # fmt: skip
     """Receives as many objects as the list is long; the rank that they came from."""
-    import shim_torch as torch
-
     if outside(group, "recv_object_list"):
         return -1
-    sizes = torch.zeros(len(object_list), dtype=torch.int64)
-    rank = recv(sizes, src, group, group_src=group_src)
-    data = _bytes(int(sizes.sum()))
+    counts = _numbers([0] * len(object_list), found(group))
+    rank = recv(counts, src, group, group_src=group_src)
+    sizes = counts.tolist()
+    data = _bytes(sum(sizes), found(group))
     recv(data, rank, group)
-    for i, part in enumerate(data.split(sizes.tolist())):
+    for i, part in enumerate(data.cpu().split(sizes)):
         object_list[i] = _unpacked(part, part.numel())
     return rank
 
@@ -151,12 +162,28 @@ def batch_isend_irecv(p2p_op_list: Any) -> list[Work]:
     for source, target in zip(sent, received, strict=True):
         target.tensor.detach().copy_(source.tensor.detach())
     works: list[Work] = []
+    if p2p_op_list and on_device(p2p_op_list[0].group, p2p_op_list[0].tensor):
+        return _batch_on_device([op for op in p2p_op_list if op not in to_self])
     for op in p2p_op_list:
         if op in to_self:
             works.append(Work([op.tensor]))
         else:
             works.append(op.op(op.tensor, group=op.group, tag=op.tag, **_end(op)))
     return works
+
+
+def _batch_on_device(ops: list[P2POp]) -> list[Work]:
+    """All messages as one call of NCCL, on the group's communicator."""
+    if not ops:
+        return []
+    group = ops[0].group
+    group._device_engine.begin_coalescing()
+    try:
+        for op in ops:
+            op.op(op.tensor, group=group, tag=op.tag, **_end(op))
+    finally:
+        work = on_devices.end_coalescing(group, True, [op.tensor for op in ops])
+    return [work] if work is not None else []
 
 
 def _end(op: P2POp) -> dict[str, Any]:
@@ -202,9 +229,17 @@ class _CoalescingManager:
 
 @contextlib.contextmanager
 def _coalescing_manager(group: Any = None, device: Any = None, async_ops: bool = False) -> Iterator[_CoalescingManager]:
-    """Collectives within run one after the other as they are called: MPI has nothing to gain from a group of them."""
-    found(group)
-    yield _CoalescingManager()
+    """Collectives of CUDA tensors are issued together at the end. MPI has nothing to gain from that: it runs each when called."""
+    group = found(group)
+    manager = _CoalescingManager()
+    if group._device_engine is None or (device is not None and str(device).startswith("cpu")):
+        yield manager
+        return
+    group._device_engine.begin_coalescing()
+    try:
+        yield manager
+    finally:
+        manager.append(on_devices.end_coalescing(group, async_ops))
 
 
 naming.present(globals(), "torch.distributed.distributed_c10d")

@@ -25,4 +25,33 @@ class ReduceOp:
         return RedOpType(op)
 
 
+class PremulSum(ReduceOp):
+    """A sum of tensors that are multiplied by a factor before: a number, or a tensor with one element on their device."""
+
+    factor: Any
+
+    def __new__(cls, factor: Any) -> Any:
+        made = object.__new__(cls)
+        made.factor = factor
+        return made
+
+    def __int__(self) -> int:
+        return int(RedOpType.PREMUL_SUM)
+
+    def __eq__(self, other: object) -> bool:
+        return other is self or other == RedOpType.PREMUL_SUM
+
+    def __hash__(self) -> int:
+        return hash(RedOpType.PREMUL_SUM)
+
+
+def _make_nccl_premul_sum(factor: Any) -> Any:
+    """The reduction that NCCL calls a premultiplied sum. Errors: TypeError for what is neither a number nor a tensor."""
+    from shim_torch._impl.native import _core
+
+    if not isinstance(factor, (int, float, _core.Tensor)):
+        raise TypeError(f"torch.distributed._make_nccl_premul_sum: a number or a tensor, got {type(factor)}")
+    return PremulSum(factor)
+
+
 naming.present(globals(), "torch.distributed.distributed_c10d")

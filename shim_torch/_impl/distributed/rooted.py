@@ -6,6 +6,7 @@ import time
 from datetime import timedelta
 from typing import Any
 
+from shim_torch._impl.distributed import on_devices
 from shim_torch._impl.distributed.checks import (
     check_shapes,
     check_transported,
@@ -18,6 +19,7 @@ from shim_torch._impl.distributed.checks import (
 )
 from shim_torch._impl.distributed.engine import Act, flat_parts, start
 from shim_torch._impl.distributed.failures import DistBackendError
+from shim_torch._impl.distributed.on_devices import on_device
 from shim_torch._impl.distributed.work import Work
 from shim_torch._impl.surface import naming
 
@@ -49,6 +51,10 @@ def gather(
         )
     check_shapes(outputs, tensor, "gather")
     check_transported(group, tensor)
+    if on_device(group, tensor):
+        return on_devices.start(
+            group, "gather", Act.GATHER, inputs=tensor, outputs=outputs, root=root, results=outputs, async_op=async_op
+        )  # fmt: skip
     if group.size() == 1:
         return start(
             group, "gather", Act.GATHER, copies=[(tensor.detach(), outputs[0])], results=outputs, async_op=async_op
@@ -88,6 +94,10 @@ def scatter(
     same_dtype(tensor, *inputs)
     check_shapes(inputs, tensor, "scatter")
     check_transported(group, tensor)
+    if on_device(group, tensor):
+        return on_devices.start(
+            group, "scatter", Act.SCATTER, inputs=inputs, outputs=tensor, root=root, results=[tensor], async_op=async_op
+        )  # fmt: skip
     whole, _ = flat_parts(inputs, filled=True) if at_root else (None, [])
     return start(
         group, "scatter", Act.SCATTER, input=whole, output=tensor, root=root, results=[tensor], async_op=async_op

@@ -26,6 +26,8 @@ from shim_torch._impl.distributed.environment import (  # noqa: F401
     set_debug_level_from_env,
 )
 from shim_torch._impl.distributed.groups import GroupMember, ProcessGroup
+from shim_torch._impl.distributed.library import mpi_library
+from shim_torch._impl.distributed.nccl_backend import make_engine, nccl_library, serves
 from shim_torch._impl.distributed.point_to_point import _coalescing_manager as _coalescing_manager
 from shim_torch._impl.distributed.point_to_point import _CoalescingManager as _CoalescingManager
 from shim_torch._impl.distributed.ranks import (  # noqa: F401
@@ -89,16 +91,25 @@ def new_group(
     kind = str(Backend(backend)) if backend else world._backend
     check_backend(kind, len(members))
     limit = world._timeout if timeout is None else timeout
-    engine = None
+    engine, on_device, most = None, None, max(1, int(limit / timedelta(milliseconds=1)))
     if len(members) > 1:
-        tag = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big") % _TAGS
-        engine = _world.session.group(
-            members, tag, repr(group_desc or name), max(1, int(limit / timedelta(milliseconds=1)))
-        )
+        on_device = _on_device(kind, members, name, group_desc, most, pg_options)
+        if serves(kind, "cpu") and (mpi_library() or on_device is None):
+            tag = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big") % _TAGS
+            engine = _world.session.group(members, tag, repr(group_desc or name), most)
     store = PrefixStore(name, world._store)
     number = members.index(world.rank())
-    group = ProcessGroup(kind, name, store, group_desc or "undefined", number, len(members), engine, limit)
+    group = ProcessGroup(kind, name, store, group_desc or "undefined", number, len(members), engine, limit, on_device)
+    if device_id is not None and on_device is not None:
+        group.bound_device_id = device_id
+        on_device.communicator(device_id.index)
     return _world.add(group, members)
+
+
+def _on_device(kind: str, members: list[int], name: str, desc: str | None, limit: int, options: Any) -> Any:
+    if serves(kind, "cuda") != "nccl" or not nccl_library():
+        return None
+    return make_engine(_world.session, members, f"group {name}", repr(desc or name), limit, options)
 
 
 def new_subgroups(
@@ -142,12 +153,41 @@ def new_subgroups_by_enumeration(
     return mine, groups
 
 
-def split_group(parent_pg: Any = None, split_ranks: Any = None, *_: Any, **__: Any) -> ProcessGroup | None:
-    """A part of a group, for NCCL. Errors: RuntimeError for a group that is bound to no device."""
+def split_group(
+    parent_pg: Any = None, split_ranks: Any = None, timeout: Any = None, pg_options: Any = None, group_desc: str | None = None,
+    group_name: str | None = None,
+) -> ProcessGroup | None:  # fmt: skip
+    """The part of a group that this process is in: lists of the group's ranks. NCCL splits the group's communicator.
+
+    Errors: RuntimeError for a group that is bound to no device, ValueError for ranks that are not in it, or in two parts.
+    """
     parent = found(parent_pg)
     if parent.bound_device_id is None:
         raise RuntimeError("No device associated with the default pg, not safe to split any process groups")
-    return new_group(split_ranks[0], backend=parent._backend)
+    if not split_ranks:
+        raise ValueError("split_ranks cannot be None or empty")
+    flat = [rank for part in split_ranks for rank in part]
+    if len(set(flat)) != len(flat) or not all(0 <= rank < parent.size() for rank in flat):
+        raise ValueError(
+            f"split_ranks must be different ranks of the group of {parent.size()} processes, got {split_ranks}"
+        )
+    _world.group_count += 1
+    parts = [sorted(part) for part in split_ranks]
+    color = next((i for i, part in enumerate(parts) if parent.rank() in part), -1)
+    every = get_process_group_ranks(parent)
+    members = [every[rank] for rank in parts[color]] if color >= 0 else []
+    number = members.index(every[parent.rank()]) if members else 0
+    name, limit = group_name or f"{parent.group_name}:split:{_world.group_count}", timeout or parent._timeout
+    engine = None
+    if parent._device_engine is not None:
+        most = max(1, int(limit / timedelta(milliseconds=1)))
+        engine = parent._device_engine.split(parent.bound_device_id.index, color, number, members, name, most)
+    if color < 0:
+        return None
+    store = PrefixStore(name, parent._store)
+    made = ProcessGroup("nccl", name, store, group_desc or "undefined", number, len(members), None, limit, engine)
+    made.bound_device_id = parent.bound_device_id
+    return _world.add(made, members)
 
 
 naming.present(globals(), "torch.distributed.distributed_c10d")

@@ -8,11 +8,18 @@ from pathlib import Path
 
 from shim_torch._impl.utils import distributions
 
-_WHEELS = ("nvidia/cu13/lib", "nvidia/cublas/lib", "nvidia/cuda_nvrtc/lib", "nvidia/cudnn/lib", "nvidia/cufft/lib")
+_WHEELS = (
+    "nvidia/cu13/lib",
+    "nvidia/cublas/lib",
+    "nvidia/cuda_nvrtc/lib",
+    "nvidia/cudnn/lib",
+    "nvidia/cufft/lib",
+    "nvidia/nccl/lib",
+)
 
 
 def candidates(name: str) -> list[str]:
-    """Absolute paths of ``lib<name>.so.*`` ("cublasLt", "nvrtc", "cudnn", "cufft").
+    """Absolute paths of ``lib<name>.so.*`` ("cublasLt", "nvrtc", "cudnn", "cufft", "nccl").
 
     Order: ``SHIM_<NAME>_PATH``, what cuda-pathfinder finds, NVIDIA's wheels on ``sys.path``, conda, ``CUDA_PATH``.
     """
@@ -24,7 +31,7 @@ def candidates(name: str) -> list[str]:
             (
                 p
                 for p in glob(f"{folder}/lib{name}.so.*")
-                if _major(p) or p.endswith(("libcudnn.so.9", "libcufft.so.11"))
+                if _major(p) or p.endswith(("libcudnn.so.9", "libcufft.so.11", "libnccl.so.2"))
             ),
             key=_major,
             reverse=True,

@@ -1,0 +1,66 @@
+"""Groups over NCCL on two GPUs: the programs of the simulated library's tests, beside PyTorch's own; run by hand, not by pytest.
+
+two_ranks.py compare    the same programs by both, results equal to the bit
+two_ranks.py alone      graphs, a collective that does not end, a rank that dies, training beside one process
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+sys.path += [str(TESTS / "shim_torch" / "distributed"), str(TESTS.parent)]
+import processes  # noqa: E402
+
+
+def both(program: str) -> None:
+    found = []
+    for torch in ("shim_torch", "torch"):
+        folder = Path(tempfile.mkdtemp())
+        began = time.monotonic()
+        try:
+            found.append(processes.together(2, "device_programs", program, folder, torch=torch))
+        except AssertionError as error:
+            print(f"{program}: {torch} failed: {str(error)[-1500:]}")
+            return
+        print(f"{program}: {torch} {time.monotonic() - began:.1f} s")
+    equal, different = 0, []
+    for rank, (ours, theirs) in enumerate(zip(*found, strict=True)):
+        pairs = (
+            [(k, ours[k], theirs[k]) for k in ours]
+            if isinstance(ours, dict)
+            else [(i, *both) for i, both in enumerate(zip(ours, theirs, strict=True))]
+        )
+        for key, a, b in pairs:
+            if a == b:
+                equal += 1
+            else:
+                different.append((key, rank, a, b))
+    print(f"{program}: {equal} equal, {len(different)} different")
+    for key, rank, a, b in different[:: max(1, len(different) // 14)]:
+        print("  ", key, "rank", rank, "| ours", str(a)[:160], "| theirs", str(b)[:160])
+
+
+def alone() -> None:
+    for program, args, dies in (("graphs", (), ()), ("stuck", ("2",), ()), ("lost", (), (1,)), ("trained", (), ())):
+        folder = Path(tempfile.mkdtemp())
+        began = time.monotonic()
+        try:
+            found = processes.together(2, "device_programs", program, folder, *args, dies=dies)
+            print(program, f"{time.monotonic() - began:.1f} s", found)
+        except AssertionError as error:
+            print(program, "failed:", str(error)[-1500:])
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("NCCL_NVLS_ENABLE", "0")
+    processes.DEADLINE = 30.0
+    if sys.argv[1] == "compare":
+        for name in ("reductions", "movements", "together"):
+            both(name)
+    else:
+        alone()
